@@ -1,0 +1,186 @@
+# Runs a command in a QEMU guest. Needs cache.sh, kernel.sh, initramfs.sh and accel.sh. Source this file.
+# shellcheck shell=bash
+
+GUEST_ADDRESS=10.9.9.1
+GUEST_PID=
+GUEST_FOLDER=
+INPUT_PID=
+RELAYS=()
+
+# Quotes $1 for any POSIX shell.
+quote() { printf "'%s'" "${1//\'/\'\\\'\'}"; }
+
+# A comma ends a value in an option of QEMU, two are one.
+qemu_value() { printf '%s' "${1//,/,,}"; }
+
+qemu_program() {
+    case $(uname -m) in aarch64) echo qemu-system-aarch64 ;; *) echo qemu-system-x86_64 ;; esac
+}
+
+# Looks at what stdin, stdout and stderr are; must not run with any of them redirected.
+#   INPUT   terminal: a person; piped: there is something to read; none
+#   MERGED  yes if stdout and stderr end up in one place; then the guest keeps what goes there in order
+look_at_streams() { # INTERACTIVE
+    INPUT=piped
+    MERGED=no
+    if [[ $1 == yes || (-t 0 && -t 1 && -t 2) ]]; then
+        INPUT=terminal
+    elif [[ -t 0 || /dev/fd/0 -ef /dev/null || ! -e /dev/fd/0 ]]; then
+        INPUT=none
+    fi
+    if [[ /dev/fd/1 -ef /dev/fd/2 ]]; then MERGED=yes; fi
+}
+
+# Prints the script the guest runs: the environment, the folder, the command.
+guest_command() {
+    local name word
+    for name in PATH HOME LANG LC_ALL TZ JAVA_HOME TERM $(compgen -e | grep '^VERBENA_' || true); do
+        if [[ -n ${!name+set} ]]; then printf 'export %s=%s\n' "$name" "$(quote "${!name}")"; fi
+    done
+    printf 'export VERBENA_DEVICE=rxe0 VERBENA_ADDRESS=%s\n' "$GUEST_ADDRESS"
+    printf 'cd %s || exit 126\nexec' "$(quote "$PWD")"
+    for word in "$@"; do printf ' %s' "$(quote "$word")"; done
+    printf '\n'
+}
+
+guest_settings() {
+    local size
+    size=$(stty size 2> /dev/null) || size='24 80'
+    printf 'PROJECT=%s\nMODULES=%s\nINPUT=%s\nMERGED=%s\nROWS=%s\nCOLUMNS=%s\n' \
+        "$(quote "$PROJECT")" "$(quote "$KERNEL_ROOT")" "$INPUT" "$MERGED" "${size% *}" "${size#* }"
+}
+
+# Kills what is still there and removes the folder of this run. Also called on signals.
+guest_cleanup() {
+    trap '' INT TERM HUP PIPE
+    if [[ -n $GUEST_PID ]]; then
+        kill -TERM "$GUEST_PID" 2> /dev/null || true
+        wait "$GUEST_PID" 2> /dev/null || true
+    fi
+    end_relays
+    rm -rf "$GUEST_FOLDER"
+    if [[ -n ${TERMINAL_STATE:-} ]]; then stty "$TERMINAL_STATE" 2> /dev/null || true; fi
+}
+
+# Waits until all that QEMU wrote before it ended has been passed on.
+end_relays() {
+    local stream
+    if [[ -n $INPUT_PID ]]; then # it may be waiting for input that never comes
+        kill "$INPUT_PID" 2> /dev/null || true
+        wait "$INPUT_PID" 2> /dev/null || true
+        INPUT_PID=
+    fi
+    if ((${#RELAYS[@]})); then
+        # A QEMU that did not start has not opened them; this lets the readers through to the end of file.
+        for stream in out err; do : <> "$GUEST_FOLDER/$stream"; done
+        wait "${RELAYS[@]}" 2> /dev/null || true
+        RELAYS=()
+    fi
+}
+
+# Sets QEMU to the command line without what depends on the input.
+qemu_command() { # ACCEL KERNEL INITRAMFS
+    local machine=q35 console=ttyS0 cpu=max accel=tcg,thread=multi extra='no_timer_check tsc=reliable'
+    if [[ $(uname -m) == aarch64 ]]; then
+        machine=virt console=ttyAMA0 extra=''
+    fi
+    if [[ $1 == kvm ]]; then cpu=host accel=kvm extra=''; fi
+    # shellcheck disable=SC2054  # the commas are QEMU's
+    QEMU=("$(qemu_program)" -nodefaults -no-user-config -machine "$machine" -accel "$accel" -cpu "$cpu"
+        -smp "$CPUS" -m "$MEMORY" -kernel "$2" -initrd "$3"
+        -append "console=$console panic=-1 mitigations=off quiet loglevel=3 cryptomgr.notests $extra"
+        -display none -no-reboot -device virtio-rng-pci
+        -serial "file:$(qemu_value "$GUEST_FOLDER")/console"
+        -virtfs local,path=/,mount_tag=host,security_model=none,readonly=on,multidevs=remap
+        -virtfs "local,path=$(qemu_value "$GUEST_FOLDER/share"),mount_tag=run,security_model=none"
+        -virtfs "local,path=$(qemu_value "$PROJECT"),mount_tag=project,security_model=none,multidevs=remap"
+        -device virtio-serial-pci)
+}
+
+# run_in_guest INTERACTIVE COMMAND...
+run_in_guest() {
+    local initramfs kernel accel stream status=0 QEMU
+    look_at_streams "$1"
+    shift
+    initramfs=$(initramfs_for "$KERNEL_VERSION" "$KERNEL_ROOT") || return 125
+    kernel=$(bootable_kernel "$KERNEL_VERSION" "$KERNEL_IMAGE")
+    accel=$(guest_accel "$kernel" "$initramfs")
+
+    GUEST_FOLDER=$(mktemp -d "${TMPDIR:-/tmp}/soft-roce.XXXXXX")
+    trap guest_cleanup EXIT
+    trap 'exit 129' HUP
+    trap 'exit 130' INT
+    trap 'exit 141' PIPE
+    trap 'exit 143' TERM
+    mkdir "$GUEST_FOLDER/share"
+    guest_command "$@" > "$GUEST_FOLDER/share/command"
+    guest_settings > "$GUEST_FOLDER/share/settings"
+    qemu_command "$accel" "$kernel" "$initramfs"
+
+    if [[ $INPUT == terminal ]]; then
+        TERMINAL_STATE=$(stty -g 2> /dev/null || true)
+        # Keys go to the guest, Ctrl-C too; Ctrl-] takes the place of QEMU's usual Ctrl-A.
+        QEMU+=(-chardev 'stdio,id=terminal,mux=on,signal=off' -echr 0x1d -device 'virtconsole,chardev=terminal')
+        say "starting a guest with kernel $KERNEL_VERSION (Ctrl-] x ends it)"
+        start_qemu <&0
+    else
+        for stream in out err; do
+            mkfifo "$GUEST_FOLDER/$stream"
+            QEMU+=(-chardev "file,id=$stream,path=$(qemu_value "$GUEST_FOLDER/$stream"),append=on"
+                -device "virtserialport,chardev=$stream,name=verbena.$stream")
+        done
+        relay "$GUEST_FOLDER/out" &
+        RELAYS+=($!)
+        relay "$GUEST_FOLDER/err" >&2 &
+        RELAYS+=($!)
+        if [[ $INPUT == piped ]]; then
+            QEMU+=(-chardev 'stdio,id=in,signal=off' -device 'virtserialport,chardev=in,name=verbena.in')
+            # Through cat, as QEMU would make the open file itself non-blocking, and others may share it.
+            mkfifo "$GUEST_FOLDER/in"
+            cat <&0 > "$GUEST_FOLDER/in" &
+            INPUT_PID=$!
+            start_qemu < "$GUEST_FOLDER/in" > /dev/null
+        else
+            start_qemu < /dev/null > /dev/null
+        fi
+    fi
+    wait "$GUEST_PID" || status=$?
+    GUEST_PID=
+    end_relays
+    guest_result "$status"
+}
+
+# Passes on what the guest writes. When nobody reads it any more there is no point in going on.
+relay() { cat "$1" || kill -PIPE $$; }
+
+# The chain of guards keeps QEMU from outliving a killed script, even one killed with -9.
+start_qemu() {
+    setpriv --pdeathsig TERM timeout --foreground -k 5 "$TIMEOUT" setpriv --pdeathsig KILL "${QEMU[@]}" \
+        2> "$GUEST_FOLDER/qemu" <&0 &
+    GUEST_PID=$!
+}
+
+# Turns what is left of the guest into an exit status.
+guest_result() {
+    local status=$1 reason file
+    if [[ -s $GUEST_FOLDER/share/status ]]; then return "$(< "$GUEST_FOLDER/share/status")"; fi
+    if [[ -s $GUEST_FOLDER/share/error ]]; then
+        reason="the guest failed: $(< "$GUEST_FOLDER/share/error")"
+    elif ((status == 124 || status == 137)); then
+        reason="the guest was ended after $TIMEOUT seconds (--timeout)"
+    elif [[ ! -s $GUEST_FOLDER/console && -s $GUEST_FOLDER/qemu ]]; then
+        reason='QEMU did not start'
+    else
+        reason="the guest ended before the command did (QEMU: $status)"
+    fi
+    say "$reason"
+    if ((status == 124)); then : > "$GUEST_FOLDER/qemu"; fi # only says that it was ended
+    for file in qemu console; do
+        if [[ -s $GUEST_FOLDER/$file ]]; then
+            say "the last lines of its $file output:"
+            tail -n 25 "$GUEST_FOLDER/$file" | tr -d '\r' | sed 's/^/    /' >&2
+        fi
+    done
+    if ((status == 124 || status == 137)); then return 124; fi
+    return 125
+}

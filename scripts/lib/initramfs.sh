@@ -1,0 +1,90 @@
+# Builds the guest's initial file system: busybox, the kernel modules and guest-init. Needs cache.sh. Source this file.
+# shellcheck shell=bash
+
+# In the order they are wanted; what a kernel has built in, or does not have, is passed over.
+# crc32_generic: older rxe asks for it by an alias when the device is made.
+GUEST_MODULES=(virtio_pci 9pnet_virtio 9p overlay virtio_console virtio_rng ipv6
+    crc32_generic rdma_rxe rdma_ucm ib_uverbs ib_umad dummy veth sch_netem)
+
+# What guest-init calls of busybox.
+GUEST_APPLETS=(cat cp dmesg env grep hostname insmod ip ln mkdir mkfifo mount setsid sh sleep stty switch_root sync
+    tail uname usleep)
+
+# initramfs_for VERSION ROOT: prints the file, made now if there is none for this kernel and this builder.
+initramfs_for() {
+    local version=$1 root=$2 busybox hash file
+    busybox=$(static_busybox) || return 1
+    hash=$(cat "$LIB/initramfs.sh" "$LIB/guest-init" "$busybox" \
+        "${root%/}/lib/modules/$version/modules.dep" | sha256sum)
+    file=$CACHE/initramfs/$version-${hash:0:16}.cpio
+    if [[ ! -s $file ]]; then with_lock initramfs build_initramfs "$version" "$root" "$busybox" "$file" >&2; fi
+    [[ -s $file ]] || return 1
+    printf '%s' "$file"
+}
+
+# The guest runs it before there is any library.
+static_busybox() {
+    local file
+    for file in /bin/busybox /usr/bin/busybox /usr/sbin/busybox /sbin/busybox /usr/bin/busybox.static; do
+        if [[ -x $file ]] && ! ldd "$file" > /dev/null 2>&1; then
+            printf '%s' "$file"
+            return 0
+        fi
+    done
+    say 'no statically linked busybox found'
+    return 1
+}
+
+build_initramfs() {
+    local version=$1 root=$2 busybox=$3 file=$4 work applet
+    [[ ! -s $file ]] || return 0
+    work=$(mktemp -d)
+    # shellcheck disable=SC2064  # the value of now; this runs in with_lock's own shell
+    trap "rm -rf '$work'" EXIT
+    mkdir -p "$work"/{bin,modules,proc,sys,dev,host,write,new} "$CACHE/initramfs"
+    cp "$busybox" "$work/bin/busybox"
+    for applet in "${GUEST_APPLETS[@]}"; do ln -s busybox "$work/bin/$applet"; done
+    cp "$LIB/guest-init" "$work/init"
+    chmod 755 "$work/init" "$work/bin/busybox"
+    copy_modules "$version" "$root" "$work/modules" || return 1
+    # Not compressed: unpacking costs an emulated processor more than reading costs anyone.
+    (cd "$work" && find . | LC_ALL=C sort | cpio --quiet -o -H newc -R 0:0) > "$file.$$" || return 1
+    mv "$file.$$" "$file"
+}
+
+# Cuts off the signature of module $1: to verify those of all modules takes an emulated processor half a second.
+# At the end of the file are the signature, twelve bytes ending in its length, and a line.
+drop_signature() {
+    local length
+    [[ $(tail -c 28 "$1" | tr -d '\0') == '~Module signature appended~' ]] || return 0
+    length=$(tail -c 32 "$1" | od -An -v -t u4 --endian=big -N 4 | tr -d ' ')
+    truncate -s "-$((length + 12 + 28))" "$1"
+}
+
+# Copies the modules into folder $3, numbered in the order they must be loaded.
+copy_modules() {
+    local version=$1 root=$2 folder=$3 name line module target number=100
+    local -A seen=()
+    for name in "${GUEST_MODULES[@]}"; do
+        while read -r line; do
+            [[ $line == insmod* ]] || continue # "builtin ..."
+            module=${line#insmod }
+            module=${module%% *}
+            [[ -z ${seen[$module]:-} ]] || continue
+            seen[$module]=1
+            target=${module##*/}
+            target=$folder/$((number++))-${target%.ko*}.ko
+            case $module in
+                *.xz) xz -dc "$module" > "$target" ;;
+                *.zst) zstd -qdc "$module" > "$target" ;;
+                *.gz) gzip -dc "$module" > "$target" ;;
+                *) cp "$module" "$target" ;;
+            esac
+            drop_signature "$target"
+        done < <(modprobe -D -S "$version" -d "$root" "$name" 2> /dev/null || true)
+    done
+    if ! compgen -G "$folder/*-rdma_rxe.ko" > /dev/null; then
+        say "kernel $version has no rdma_rxe module"
+        return 1
+    fi
+}

@@ -1,0 +1,71 @@
+# Finds a JDK that can build and run Verbena. Source this file, then call find_jdk.
+# shellcheck shell=bash
+
+JDK_OLDEST=22 # the release that made java.lang.foreign final
+
+# Prints the feature release (such as 25) of the JDK in folder $1, or nothing if there is no whole JDK.
+jdk_feature_release() {
+    local home=$1 version=
+    [[ -x $home/bin/java && -x $home/bin/javac ]] || return 0
+    if [[ -r $home/release ]]; then # starting a JVM takes much longer than reading a line
+        version=$(sed -n 's/^JAVA_VERSION="\([^"]*\)".*/\1/p' "$home/release")
+    fi
+    if [[ -z $version ]]; then
+        version=$("$home/bin/javac" -version 2>&1 | sed -n 's/^javac \(.*\)/\1/p')
+    fi
+    version=${version#1.} # 1.8 was 8
+    version=${version%%[!0-9]*}
+    printf '%s' "$version"
+}
+
+# Prints the folders a JDK may be in, one a line.
+jdk_candidates() {
+    local tool path home
+    for tool in javac java; do
+        path=$(command -v "$tool" || true)
+        [[ -n $path ]] && path=$(readlink -f "$path") && dirname "$(dirname "$path")"
+    done
+    for home in /usr/lib/jvm/* /usr/lib64/jvm/* /usr/java/* /opt/*jdk* /opt/*java* /opt/java/* \
+        "${HOME:-/nonexistent}"/.sdkman/candidates/java/* "${HOME:-/nonexistent}"/.jdks/*; do
+        if [[ -d $home ]]; then printf '%s\n' "$home"; fi
+    done
+}
+
+jdk_missing() {
+    cat >&2 <<MISSING
+No JDK $JDK_OLDEST or newer was found (java and javac are both needed). Install one and, if it is in an unusual
+folder, set JAVA_HOME to it:
+  Debian 13, Ubuntu    apt-get install openjdk-25-jdk-headless   (openjdk-21 is too old)
+  Fedora               dnf install java-latest-openjdk-devel
+  openSUSE             zypper install java-25-openjdk-devel
+  everywhere           Eclipse Temurin, https://adoptium.net
+MISSING
+}
+
+# Exports JAVA_HOME and puts its bin folder first on PATH. JAVA_HOME wins when it is new enough;
+# otherwise the newest JDK that can be found.
+find_jdk() {
+    local home release best='' best_release=0
+    if [[ -n ${JAVA_HOME:-} ]]; then
+        release=$(jdk_feature_release "$JAVA_HOME")
+        if ((${release:-0} >= JDK_OLDEST)); then best=$JAVA_HOME; fi
+    fi
+    if [[ -z $best ]]; then
+        while IFS= read -r home; do
+            release=$(jdk_feature_release "$home")
+            if ((${release:-0} > best_release)); then
+                best=$home
+                best_release=$release
+            fi
+        done < <(jdk_candidates)
+        if ((best_release < JDK_OLDEST)); then
+            jdk_missing
+            return 1
+        fi
+    fi
+    export JAVA_HOME=$best
+    case :$PATH: in
+        ":$best/bin:"*) ;;
+        *) export PATH=$best/bin:$PATH ;;
+    esac
+}

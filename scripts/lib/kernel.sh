@@ -1,0 +1,281 @@
+# Finds the kernel a guest boots: an installed one, or one out of a package that is unpacked into the
+# cache folder and never installed. Needs cache.sh and packages.sh. Source this file.
+# shellcheck shell=bash
+#
+# The result of choose_kernel:
+#   KERNEL_VERSION  as in uname -r
+#   KERNEL_IMAGE    the bootable file
+#   KERNEL_ROOT     the folder that has lib/modules/$KERNEL_VERSION ("/" for an installed kernel)
+
+KERNEL_VERSION=
+KERNEL_IMAGE=
+KERNEL_ROOT=
+
+# What these packages hold that no guest needs, and what makes up most of them.
+KERNEL_LEFT_OUT=(--exclude='*/kernel/sound' --exclude='*/drivers/gpu' --exclude='*/drivers/media'
+    --exclude='*/drivers/net/wireless' --exclude='*/drivers/staging' --exclude='*/usr/share/doc')
+
+kernel_flavour() { # the last part of the distribution's package name
+    case $(. /etc/os-release && printf '%s' "${ID:-}") in
+        ubuntu) echo generic ;;
+        *) case $(uname -m) in aarch64) echo arm64 ;; *) echo amd64 ;; esac ;;
+    esac
+}
+
+# True if version $1 is what the user asked for with $2: "6.1" means 6.1.0-56-amd64, not 6.12.
+kernel_matches() { [[ -z $2 || $1 == "$2" || $1 == "$2"[-.+~]* ]]; }
+
+# Prints the image of version $1 below folder $2, if it can be read and its modules are there: kernels made for
+# clouds leave out rdma_rxe.
+kernel_image_in() {
+    local version=$1 root=${2%/} image
+    grep -qs '/rdma_rxe\.ko' "$root/lib/modules/$version/modules.dep" || return 0
+    for image in "$root/boot/vmlinuz-$version" "$root/boot/vmlinux-$version" "$root/lib/modules/$version/vmlinuz"; do
+        if [[ -r $image ]]; then
+            printf '%s' "$image"
+            return
+        fi
+    done
+}
+
+# Print "VERSION ROOT" of every kernel that could be booted, the newest last: of the installed ones, of the cache's.
+kernels_installed() {
+    local folder
+    for folder in /lib/modules/*/; do
+        folder=${folder%/}
+        if [[ -n $(kernel_image_in "${folder##*/}" /) ]]; then printf '%s /\n' "${folder##*/}"; fi
+    done | sort -V
+}
+kernels_cached() {
+    local root version
+    for root in "$CACHE"/kernels/*/; do
+        root=${root%/}
+        version=${root##*/}
+        if [[ -n $(kernel_image_in "$version" "$root") ]]; then printf '%s %s\n' "$version" "$root"; fi
+    done | sort -V
+}
+
+kernel_use() { # VERSION ROOT
+    KERNEL_VERSION=$1
+    KERNEL_ROOT=$2
+    KERNEL_IMAGE=$(kernel_image_in "$1" "$2")
+}
+
+# Picks the newest line of stdin ("VERSION ROOT") that matches $1.
+kernel_pick() {
+    local version root picked=
+    while read -r version root; do
+        if kernel_matches "$version" "$1"; then picked="$version $root"; fi
+    done
+    [[ -n $picked ]] || return 1
+    # shellcheck disable=SC2086  # two words, neither with a space of its own
+    kernel_use ${picked%% *} "${picked#* }"
+}
+
+# --- packages ---------------------------------------------------------------------------------------------------
+
+# Prints "ORIGIN|CODENAME|RELEASE|URI" of the package lists this machine has fetched.
+own_package_lists() {
+    # shellcheck disable=SC2016  # the $ is apt's
+    apt-get indextargets --format '$(ORIGIN)|$(CODENAME)|$(RELEASE)|$(REPO_URI)' 'Created-By: Packages' | sort -u
+}
+
+# Prints one-line apt sources for tier $1, from the mirror and with the keys this machine uses itself.
+kernel_apt_sources() {
+    local tier=$1 id codename base='' key='' origin uri suite name
+    id=$(. /etc/os-release && printf '%s' "$ID")
+    codename=$(. /etc/os-release && printf '%s' "${VERSION_CODENAME:-}")
+    if [[ -r /usr/share/keyrings/$id-archive-keyring.gpg ]]; then
+        key="[signed-by=/usr/share/keyrings/$id-archive-keyring.gpg] "
+    fi
+    while IFS='|' read -r origin name suite uri; do
+        [[ ${origin,,} == "$id" ]] || continue # a third party's
+        case $name in
+            "$codename") base=$uri ;;
+            "$codename-updates" | "$codename-security") ;;
+            *) continue ;;
+        esac
+        if [[ $tier == own ]]; then printf 'deb %s%s %s main\n' "$key" "$uri" "$suite"; fi
+    done < <(own_package_lists)
+    if [[ -z $base ]]; then
+        say 'apt knows no package list of the distribution; type: apt-get update'
+        return 1
+    fi
+    case $tier in
+        backports) printf 'deb %s%s %s-backports main\n' "$key" "$base" "$codename" ;;
+        unstable) printf 'deb %s%s unstable main\n' "$key" "$base" ;;
+    esac
+}
+
+# apt with a state of its own: nothing of the system's package lists or installed packages is read or written.
+kernel_apt() { # FOLDER TOOL ARGUMENT...
+    local folder=$1 tool=$2
+    shift 2
+    "$tool" -o Dir::Etc::SourceList="$folder/sources.list" -o Dir::Etc::SourceParts=/dev/null \
+        -o Dir::State="$folder/state" -o Dir::State::status="$folder/status" -o Dir::Cache="$folder/cache" \
+        -o APT::Sandbox::User="$(id -un)" -o Acquire::Languages=none -o Acquire::Retries=3 "$@"
+}
+
+# Prints the name of the image package for $2 (a version prefix; empty: the distribution's current kernel).
+kernel_package() {
+    local folder=$1 want=$2 flavour names
+    flavour=$(kernel_flavour)
+    names=$(
+        if [[ -z $want ]]; then
+            kernel_apt "$folder" apt-cache depends "linux-image-$flavour" | sed -n 's/^ *Depends: *//p'
+        else
+            kernel_apt "$folder" apt-cache pkgnames linux-image- | while read -r name; do
+                if kernel_matches "${name#linux-image-}" "$want"; then echo "$name"; fi
+            done
+        fi
+    )
+    grep -E "^linux-image-[0-9].*-$flavour\$" <<< "$names" | grep -vE -- '-(cloud|rt)-' | sort -V | tail -n 1 || true
+}
+
+# Unpacks the packages in folder $1 into a kernel folder of the cache and prints the version.
+kernel_unpack() {
+    local debs=$1 root version package
+    root=$(mktemp -d "$CACHE/kernels/.new.XXXXXX")
+    for package in "$debs"/*.deb; do
+        dpkg-deb --fsys-tarfile "$package" | tar -x -C "$root" --no-same-owner "${KERNEL_LEFT_OUT[@]}"
+    done
+    if [[ ! -d $root/lib/modules && -d $root/usr/lib/modules ]]; then ln -s usr/lib "$root/lib"; fi
+    version=$(ls "$root/lib/modules")
+    chmod -R u+rwX "$root"
+    # It warns of lists that only matter for what the kernel has built in.
+    { depmod -b "$root" "$version" 2>&1 || true; } | { grep -v 'could not open modules' >&2 || true; }
+    if [[ -z $(kernel_image_in "$version" "$root") ]]; then
+        rm -rf "$root"
+        say "there is no kernel with rdma_rxe in $(cd "$debs" && echo *.deb)"
+        return 1
+    fi
+    rm -rf "${CACHE:?}/kernels/$version"
+    mv "$root" "$CACHE/kernels/$version"
+    printf '%s' "$version"
+}
+
+# Fetches the kernel for version prefix $1 and prints its version.
+kernel_fetch() {
+    local want=$1 tier folder name='' debs version
+    command -v apt-get > /dev/null || {
+        say "no kernel ${want:-image} is installed, and only on Debian and its descendants can one be fetched"
+        return 1
+    }
+    rm -rf "$CACHE"/kernels/.new.* "$CACHE"/kernels/.debs.* # of a run that was ended; this one holds the lock
+    mkdir -p "$CACHE/kernels"
+    if ((EUID == 0)) && [[ -z $(own_package_lists) ]]; then apt-get update -qq >&2 || true; fi
+    for tier in own backports unstable; do
+        folder=$CACHE/apt/$tier
+        mkdir -p "$folder/state/lists/partial" "$folder/cache/archives/partial"
+        : > "$folder/status"
+        kernel_apt_sources "$tier" > "$folder/sources.list" || return 1
+        kernel_apt "$folder" apt-get update -qq >&2 || continue
+        name=$(kernel_package "$folder" "$want")
+        [[ -z $name ]] || break
+    done
+    if [[ -z $name ]]; then
+        say "no package of kernel ${want:-linux-image} was found"
+        return 1
+    fi
+    say "fetching $name into $CACHE (it is not installed)"
+    debs=$(mktemp -d "$CACHE/kernels/.debs.XXXXXX")
+    # Some distributions split image and modules; what belongs to the image is among what it depends on.
+    kernel_apt "$folder" apt-cache depends "$name" | sed -n 's/^ *|\?Depends: *//p' |
+        grep -E '^linux-(modules|binary)' > "$debs/names" || true
+    kernel_apt "$folder" apt-cache pkgnames "linux-modules-extra-${name#linux-image-}" >> "$debs/names"
+    # shellcheck disable=SC2046  # package names have no spaces
+    (cd "$debs" && kernel_apt "$folder" apt-get download -qq "$name" $(sort -u names) >&2) &&
+        version=$(kernel_unpack "$debs") || version=
+    rm -rf "$debs"
+    [[ -n $version ]] || return 1
+    if [[ -z $want ]]; then printf '%s\n' "$version" > "$CACHE/kernels/default"; fi
+    printf '%s' "$version"
+}
+
+# --- the choice -------------------------------------------------------------------------------------------------
+
+# Unpacks the package in file $1 unless that was done before, and prints the version.
+kernel_of_package() {
+    local version debs
+    version=$(dpkg-deb --fsys-tarfile "$1" | tar -t | sed -n 's|^\./boot/vmlinuz-||p')
+    if [[ -z $(kernel_image_in "$version" "$CACHE/kernels/$version") ]]; then
+        mkdir -p "$CACHE/kernels"
+        debs=$(mktemp -d "$CACHE/kernels/.debs.XXXXXX")
+        ln -s "$1" "$debs/"
+        version=$(kernel_unpack "$debs") || version=
+        rm -rf "$debs"
+    fi
+    printf '%s' "$version"
+    [[ -n $version ]]
+}
+
+kernel_from_file() {
+    local file version
+    file=$(readlink -f "$1")
+    case $file in
+        *.deb)
+            version=$(with_lock kernel kernel_of_package "$file") || return 1
+            kernel_use "$version" "$CACHE/kernels/$version"
+            ;;
+        *)
+            version=${file##*/}
+            version=${version#vmlinu[xz]-}
+            if [[ $version == vmlinuz ]]; then version=$(basename "$(dirname "$file")"); fi
+            KERNEL_VERSION=$version
+            KERNEL_ROOT=/
+            # shellcheck disable=SC2034  # for who sources this
+            KERNEL_IMAGE=$file
+            # The modules of a kernel unpacked somewhere lie next to its boot folder.
+            if [[ -d $(dirname "$file")/../lib/modules/$version ]]; then
+                KERNEL_ROOT=$(readlink -f "$(dirname "$file")/..")
+            fi
+            if [[ ! -d ${KERNEL_ROOT%/}/lib/modules/$version ]]; then
+                say "no modules for $file: expected /lib/modules/$version"
+                return 1
+            fi
+            ;;
+    esac
+}
+
+# Prints the version of the kernel for those who name none: the newest installed one, or else the one that was
+# fetched from the distribution without a version.
+default_kernel() {
+    local newest
+    newest=$(kernels_installed | tail -n 1)
+    if [[ -n $newest ]]; then
+        printf '%s' "${newest% /}"
+    elif [[ -r $CACHE/kernels/default ]]; then
+        cat "$CACHE/kernels/default"
+    fi
+}
+
+# choose_kernel [VERSION|FILE]
+choose_kernel() {
+    local want=${1:-} version
+    if [[ $want == */* || $want == *.deb ]]; then
+        if [[ ! -r $want ]]; then
+            say "cannot read the kernel $want"
+            return 1
+        fi
+        kernel_from_file "$want"
+        return
+    fi
+    if [[ -z $want ]]; then want=$(default_kernel); fi
+    if [[ -n $want ]] && { kernel_pick "$want" < <(kernels_installed) || kernel_pick "$want" < <(kernels_cached); }; then
+        return 0
+    fi
+    version=$(with_lock kernel kernel_fetch_once "$want") || return 1
+    kernel_use "$version" "$CACHE/kernels/$version"
+}
+
+# Under the lock: another run may have fetched it in the meantime.
+kernel_fetch_once() {
+    local want=$1
+    if [[ -z $want && -r $CACHE/kernels/default ]]; then
+        cat "$CACHE/kernels/default"
+    elif [[ -n $want ]] && kernel_pick "$want" < <(kernels_cached); then
+        printf '%s' "$KERNEL_VERSION"
+    else
+        kernel_fetch "$want"
+    fi
+}

@@ -1,0 +1,236 @@
+package dev.verbena;
+
+import dev.verbena.internal.Barrier;
+import java.lang.invoke.MethodHandles;
+import java.lang.invoke.VarHandle;
+import java.util.LinkedHashSet;
+import java.util.List;
+import java.util.Set;
+import java.util.concurrent.locks.LockSupport;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * What an arena and a verbs object have in common: they can be closed while others use them, and others may depend on
+ * them.
+ *
+ * <p>C gets addresses, not segments, so the virtual machine does not know that a call is using an object. Every call
+ * into C is therefore bracketed, so that closing waits for the calls that are under way and later ones are refused.
+ * A confined object has one thread and needs no bracket. For a shared one there are two:
+ *
+ * <ul>
+ *   <li>{@link #hold()} and {@link #release()}: an atomic count, for everything but the data path;
+ *   <li>{@link #enter()} and {@link #exit(int)}: for the data path. The first thread that comes has a flag of its own
+ *       and pays two plain stores; all others count.
+ * </ul>
+ */
+abstract class Guarded {
+    /** What {@link #enter()} answers: how the thread came in, and so how it must go out. */
+    static final int UNGUARDED = 0;
+
+    static final int FLAGGED = 1;
+    static final int COUNTED = 2;
+
+    private static final int SPINS = 100;
+    private static final int YIELDS = 200;
+    private static final long PAUSE_NANOS = 20_000;
+
+    private static final VarHandle CLOSED = field("closed", boolean.class);
+    private static final VarHandle BUSY = field("busy", boolean.class);
+    private static final VarHandle USERS = field("users", int.class);
+    private static final VarHandle FIRST = field("first", Thread.class);
+
+    /** The only thread that may use this, or null when all may. */
+    private final @Nullable Thread owner;
+
+    private final Set<Object> dependents = new LinkedHashSet<>();
+
+    private boolean closed;
+    private boolean busy;
+    private int users;
+    private @Nullable Thread first;
+
+    Guarded(@Nullable Thread owner) {
+        this.owner = owner;
+    }
+
+    /** The thread that this is confined to, or null when it is shared. */
+    final @Nullable Thread owner() {
+        return owner;
+    }
+
+    /**
+     * Whether one thread only may use this.
+     *
+     * @return true for what was made in an arena {@linkplain VerbsArena#ofConfined for one thread}
+     */
+    public final boolean isConfined() {
+        return owner != null;
+    }
+
+    final boolean isClosed() {
+        return (boolean) CLOSED.getOpaque(this);
+    }
+
+    /**
+     * Makes sure that this is open and may be used by this thread.
+     *
+     * @throws IllegalStateException if it is closed
+     * @throws WrongThreadException if it is confined to another thread
+     */
+    protected final void checkOpen() {
+        checkThread();
+        if (isClosed()) {
+            throw closedAlready();
+        }
+    }
+
+    final void checkThread() {
+        if (owner != null && owner != Thread.currentThread()) {
+            throw new WrongThreadException(this + " is confined to thread '" + owner.getName() + "', and this is '"
+                    + Thread.currentThread().getName() + "'. VerbsArena.ofShared() makes objects for all threads");
+        }
+    }
+
+    /**
+     * Begins a call into C that uses this object: it is not closed before {@link #release()}.
+     *
+     * @throws IllegalStateException if it is closed
+     * @throws WrongThreadException if it is confined to another thread
+     */
+    protected final void hold() {
+        checkOpen(); // first, so that those who keep trying don't hold up the closer
+        if (owner == null) {
+            USERS.getAndAdd(this, 1);
+        }
+        if ((boolean) CLOSED.getVolatile(this)) {
+            release();
+            throw closedAlready();
+        }
+    }
+
+    /** Ends what {@link #hold()} began. */
+    protected final void release() {
+        if (owner == null) {
+            USERS.getAndAdd(this, -1);
+        }
+    }
+
+    /**
+     * Begins a call of the data path. Nothing else may happen before {@link #exit(int)} but the call itself.
+     *
+     * @return how the thread came in, for {@link #exit(int)}
+     * @throws IllegalStateException if it is closed
+     * @throws WrongThreadException if it is confined to another thread
+     */
+    protected final int enter() {
+        if (owner != null) {
+            checkOpen();
+            return UNGUARDED;
+        }
+        if (first == Thread.currentThread() || isFirst()) {
+            if (Barrier.AVAILABLE) {
+                // Two opaque accesses keep their order in HotSpot, and the closer's membarrier makes that enough.
+                BUSY.setOpaque(this, true);
+                if ((boolean) CLOSED.getOpaque(this)) {
+                    throw leaveClosed();
+                }
+            } else {
+                BUSY.setVolatile(this, true);
+                if ((boolean) CLOSED.getVolatile(this)) {
+                    throw leaveClosed();
+                }
+            }
+            return FLAGGED;
+        }
+        hold();
+        return COUNTED;
+    }
+
+    /**
+     * Ends what {@link #enter()} began.
+     *
+     * @param way what {@code enter()} answered
+     */
+    protected final void exit(int way) {
+        if (way == FLAGGED) {
+            BUSY.setRelease(this, false);
+        } else if (way == COUNTED) {
+            release();
+        }
+    }
+
+    private boolean isFirst() {
+        return first == null && FIRST.compareAndSet(this, (Thread) null, Thread.currentThread());
+    }
+
+    private IllegalStateException leaveClosed() {
+        BUSY.setRelease(this, false);
+        return closedAlready();
+    }
+
+    final IllegalStateException closedAlready() {
+        return new IllegalStateException(this + " is closed");
+    }
+
+    /** Refuses further calls and waits for those under way, each of which is finite. */
+    final void shut() {
+        CLOSED.setVolatile(this, true);
+        if (owner != null) {
+            return;
+        }
+        Barrier.allThreads();
+        for (int tries = 0; (boolean) BUSY.getAcquire(this) || (int) USERS.getAcquire(this) != 0; tries++) {
+            pause(tries);
+        }
+    }
+
+    /** Most calls are over at once; some, such as registering a lot of memory, take their time. */
+    private static void pause(int tries) {
+        if (tries < SPINS) {
+            Thread.onSpinWait();
+        } else if (tries < YIELDS) {
+            Thread.yield();
+        } else {
+            LockSupport.parkNanos(PAUSE_NANOS);
+        }
+    }
+
+    /** Lets calls in again, after closing failed. */
+    final void reopen() {
+        CLOSED.setVolatile(this, false);
+    }
+
+    final void addDependent(Object dependent) {
+        synchronized (dependents) {
+            dependents.add(dependent);
+        }
+    }
+
+    final void removeDependent(Object dependent) {
+        synchronized (dependents) {
+            dependents.remove(dependent);
+        }
+    }
+
+    /** What depends on this, oldest first. */
+    final List<Object> dependents() {
+        synchronized (dependents) {
+            return List.copyOf(dependents);
+        }
+    }
+
+    final void checkNoDependents() {
+        List<Object> left = dependents();
+        if (!left.isEmpty()) {
+            throw new ResourceBusyException(this, left);
+        }
+    }
+
+    private static VarHandle field(String name, Class<?> type) {
+        try {
+            return MethodHandles.lookup().findVarHandle(Guarded.class, name, type);
+        } catch (ReflectiveOperationException e) {
+            throw new ExceptionInInitializerError(e);
+        }
+    }
+}

@@ -1,0 +1,88 @@
+package dev.verbena.cm;
+
+import dev.verbena.verbs.NativeValue;
+
+/** What the connection manager can tell ({@code enum rdma_cm_event_type}). */
+public enum CmEventType implements NativeValue {
+    /** The address has a device and a port to be reached by. */
+    ADDRESS_RESOLVED(0, "RDMA_CM_EVENT_ADDR_RESOLVED", "the address was resolved"),
+    /** Nobody answers for the address. */
+    ADDRESS_ERROR(1, "RDMA_CM_EVENT_ADDR_ERROR", "the address can't be resolved"),
+    /** The way to the address is known. */
+    ROUTE_RESOLVED(2, "RDMA_CM_EVENT_ROUTE_RESOLVED", "the route was resolved"),
+    /** There is no way to the address. */
+    ROUTE_ERROR(3, "RDMA_CM_EVENT_ROUTE_ERROR", "there is no route to the address"),
+    /** A peer wants to connect to a listening id. */
+    CONNECT_REQUEST(4, "RDMA_CM_EVENT_CONNECT_REQUEST", "a peer wants to connect"),
+    /** The peer has accepted, and one's own queue pair is to be made ready. */
+    CONNECT_RESPONSE(5, "RDMA_CM_EVENT_CONNECT_RESPONSE", "the peer has accepted"),
+    /** Connecting or accepting failed. */
+    CONNECT_ERROR(6, "RDMA_CM_EVENT_CONNECT_ERROR", "the connection could not be made"),
+    /** The peer's machine does not answer, or there is no such peer. */
+    UNREACHABLE(7, "RDMA_CM_EVENT_UNREACHABLE", "the peer does not answer"),
+    /** The peer has refused. */
+    REJECTED(8, "RDMA_CM_EVENT_REJECTED", "the peer has refused"),
+    /** The connection stands. */
+    ESTABLISHED(9, "RDMA_CM_EVENT_ESTABLISHED", "the connection is established"),
+    /** The connection was ended, by one side or the other. */
+    DISCONNECTED(10, "RDMA_CM_EVENT_DISCONNECTED", "the connection was ended"),
+    /** The device goes away: all that belongs to it must be closed. */
+    DEVICE_REMOVAL(11, "RDMA_CM_EVENT_DEVICE_REMOVAL", "the device was removed"),
+    /** A multicast group was joined. */
+    MULTICAST_JOIN(12, "RDMA_CM_EVENT_MULTICAST_JOIN", "the multicast group was joined"),
+    /** A multicast group could not be joined, or was lost. */
+    MULTICAST_ERROR(13, "RDMA_CM_EVENT_MULTICAST_ERROR", "the multicast group can't be joined, or was lost"),
+    /** The network device of the address is another one now. */
+    ADDRESS_CHANGE(14, "RDMA_CM_EVENT_ADDR_CHANGE", "the address has moved to another network device"),
+    /** The queue pair has left its time of waiting after a connection, and may be used again. */
+    TIMEWAIT_EXIT(15, "RDMA_CM_EVENT_TIMEWAIT_EXIT", "the queue pair may be used again"),
+    /** A number that this release does not know: see {@link CmEvent#typeCode}. */
+    UNKNOWN(-1, "", "unknown");
+
+    private final int code;
+    private final String cName;
+    private final String meaning;
+
+    CmEventType(int code, String cName, String meaning) {
+        this.code = code;
+        this.cName = cName;
+        this.meaning = meaning;
+    }
+
+    @Override
+    public int code() {
+        return code;
+    }
+
+    @Override
+    public String cName() {
+        return cName;
+    }
+
+    /**
+     * What it says, in words.
+     *
+     * @return for example {@code the peer has refused}
+     */
+    public String meaning() {
+        return meaning;
+    }
+
+    /**
+     * Finds the constant for a number.
+     *
+     * @param code the number in C
+     * @return the constant, or {@link #UNKNOWN}
+     */
+    public static CmEventType of(int code) {
+        return NativeValue.find(values(), code, UNKNOWN);
+    }
+
+    /** Whether it says that what was being done, has failed or was ended. */
+    boolean isEnd() {
+        return switch (this) {
+            case ADDRESS_ERROR, ROUTE_ERROR, CONNECT_ERROR, UNREACHABLE, REJECTED, DISCONNECTED, DEVICE_REMOVAL -> true;
+            default -> false;
+        };
+    }
+}

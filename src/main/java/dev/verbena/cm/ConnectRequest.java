@@ -1,0 +1,144 @@
+package dev.verbena.cm;
+
+import dev.verbena.CName;
+import dev.verbena.VerbsArena;
+import dev.verbena.internal.RdmaCm;
+import dev.verbena.internal.raw.rdma_addr;
+import dev.verbena.internal.raw.rdma_cm_id;
+import dev.verbena.internal.raw.rdma_route;
+import java.lang.foreign.Arena;
+import java.lang.foreign.MemorySegment;
+import java.net.InetSocketAddress;
+import java.util.Optional;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * A peer that wants to connect to a listening id. {@link #claim} it, and accept or reject with the id that this gives; or
+ * {@link #reject} it as it is. One that nobody claims is refused when its listener closes.
+ */
+public final class ConnectRequest {
+    private final EventChannel channel;
+    private final Inbox listener;
+    private final Inbox inbox;
+    private final ConnectionId listeningId;
+    private final RawEvent event;
+    private final Optional<InetSocketAddress> peer;
+    private boolean gone;
+
+    ConnectRequest(EventChannel channel, Inbox listener, Inbox inbox, ConnectionId listeningId, RawEvent event) {
+        this.channel = channel;
+        this.listener = listener;
+        this.inbox = inbox;
+        this.listeningId = listeningId;
+        this.event = event;
+        this.peer = SocketAddresses.read(rdma_addr.dst_storage(rdma_route.addr(
+                rdma_cm_id.route(MemorySegment.ofAddress(event.id()).reinterpret(rdma_cm_id.sizeof())))));
+    }
+
+    Inbox listener() {
+        return listener;
+    }
+
+    /**
+     * The peer's address, if it has one of IP.
+     *
+     * @return the address
+     */
+    public Optional<InetSocketAddress> peer() {
+        return peer;
+    }
+
+    /**
+     * What the peer sent along.
+     *
+     * @return the bytes, padded with zeros
+     */
+    public PrivateData privateData() {
+        return event.privateData();
+    }
+
+    /**
+     * What the peer wants.
+     *
+     * @return the parameters, with the numbers of reads and atomics as seen from here; empty for datagrams
+     */
+    public Optional<ConnectionParameters> parameters() {
+        return Optional.ofNullable(event.parameters());
+    }
+
+    /**
+     * Makes it an id, closed by the listener's arena.
+     *
+     * @return the id, to accept or reject with
+     * @throws IllegalStateException if it was claimed or rejected already, or its listener is closed
+     */
+    public ConnectionId claim() {
+        return claim(listeningId.arena());
+    }
+
+    /**
+     * Makes it an id.
+     *
+     * @param arena what will close the id
+     * @return the id, to accept or reject with
+     * @throws IllegalStateException if it was claimed or rejected already, or its listener is closed
+     */
+    public synchronized ConnectionId claim(VerbsArena arena) {
+        checkThere();
+        ConnectionId id = ConnectionId.claim(channel, event, inbox, arena);
+        gone = true;
+        channel.claimed(this, inbox, id);
+        return id;
+    }
+
+    /**
+     * Refuses, without a word.
+     *
+     * @throws IllegalStateException if it was claimed or rejected already, or its listener is closed
+     */
+    public void reject() {
+        reject(PrivateData.NONE);
+    }
+
+    /**
+     * Refuses ({@code rdma_reject}).
+     *
+     * @param why bytes for the peer
+     * @throws IllegalStateException if it was claimed or rejected already, or its listener is closed
+     */
+    @CName("rdma_reject")
+    public synchronized void reject(PrivateData why) {
+        checkThere();
+        try (Arena scratch = Arena.ofConfined()) {
+            Cm.check(RdmaCm.REJECT, RdmaCm.REJECT.call(event.id(),
+                    ConnectionParameters.write(why, scratch).address(), why.size()), toString());
+        } finally {
+            drop();
+        }
+    }
+
+    private void checkThere() {
+        if (gone) {
+            throw new IllegalStateException(this + " was claimed or rejected, or its listener was closed");
+        }
+    }
+
+    /** Destroys the id in C, which refuses the peer if nobody has yet. */
+    synchronized void drop() {
+        if (!gone) {
+            gone = true;
+            RdmaCm.DESTROY_ID.call(event.id());
+            channel.remove(event.id(), inbox);
+            channel.dropped(this);
+        }
+    }
+
+    static String text(@Nullable InetSocketAddress address) {
+        return address == null ? "somebody" : ConnectionException.text(address);
+    }
+
+    @Override
+    public String toString() {
+        return "request of " + text(peer.orElse(null));
+    }
+}

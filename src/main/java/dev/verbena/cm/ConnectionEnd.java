@@ -1,0 +1,299 @@
+package dev.verbena.cm;
+
+import dev.verbena.CName;
+import dev.verbena.VerbsArena;
+import dev.verbena.VerbsObject;
+import dev.verbena.VerbsTimeoutException;
+import dev.verbena.internal.CFunction;
+import dev.verbena.internal.RdmaCm;
+import dev.verbena.internal.raw.rdma_addr;
+import dev.verbena.internal.raw.rdma_cm_id;
+import dev.verbena.internal.raw.rdma_h;
+import dev.verbena.internal.raw.rdma_route;
+import dev.verbena.verbs.Context;
+import java.lang.foreign.Arena;
+import java.lang.foreign.MemorySegment;
+import java.lang.foreign.ValueLayout;
+import java.net.InetSocketAddress;
+import java.time.Duration;
+import java.util.Optional;
+import java.util.function.Predicate;
+
+/** What an id is and what is reported to it: its channel, its device, its addresses, its options, its events. */
+abstract class ConnectionEnd extends VerbsObject {
+    final long address;
+    final PortSpace space;
+    final Inbox inbox;
+    final EventChannel channel;
+    volatile int backlog;
+
+    ConnectionEnd(VerbsArena arena, EventChannel channel, PortSpace space, long address, Inbox inbox) {
+        super(arena);
+        this.channel = channel;
+        this.space = space;
+        this.address = address;
+        this.inbox = inbox;
+    }
+
+    abstract ConnectionId self();
+
+    /** The {@code struct rdma_cm_id}. Hold this object while C uses it. */
+    long address() {
+        return address;
+    }
+
+    MemorySegment struct() {
+        return MemorySegment.ofAddress(address).reinterpret(rdma_cm_id.sizeof());
+    }
+
+    /** How many requests may wait to be taken. */
+    int backlog() {
+        return backlog;
+    }
+
+    /** A call of C with this object open. */
+    interface Call {
+        long of(Arena scratch);
+    }
+
+    final void call(CFunction function, String arguments, Call call) {
+        hold();
+        try (Arena scratch = Arena.ofConfined()) {
+            Cm.check(function, call.of(scratch), arguments);
+        } finally {
+            release();
+        }
+    }
+
+    // What it is
+
+    /**
+     * Where its events are reported.
+     *
+     * @return the channel
+     */
+    public EventChannel channel() {
+        checkOpen();
+        return channel;
+    }
+
+    /**
+     * What it is for.
+     *
+     * @return the port space it was made in
+     */
+    public PortSpace portSpace() {
+        return space;
+    }
+
+    /**
+     * The device that it has landed on, as the connection manager has opened it ({@code id->verbs}): make what its queue
+     * pair needs in this context. All ids of a channel that are on one device have the same.
+     *
+     * @return the context, which the arena of the channel lets go
+     * @throws IllegalStateException if it has no device yet: the address must be resolved, or bound to a device's
+     */
+    public Context context() {
+        hold();
+        try {
+            long verbs = rdma_cm_id.verbs(struct()).address();
+            if (verbs == 0) {
+                throw new IllegalStateException(this + " has no device yet: resolve an address, or bind it to one that is "
+                        + "a device's");
+            }
+            return channel.context(verbs);
+        } finally {
+            release();
+        }
+    }
+
+    /**
+     * Whether it has a device, and so a {@link #context}.
+     *
+     * @return true once an address was resolved, or bound to a device's
+     */
+    public boolean hasDevice() {
+        hold();
+        try {
+            return rdma_cm_id.verbs(struct()).address() != 0;
+        } finally {
+            release();
+        }
+    }
+
+    /**
+     * The port of the device ({@code id->port_num}).
+     *
+     * @return the number, from 1; 0 if it has no device yet
+     */
+    public int devicePort() {
+        hold();
+        try {
+            return Byte.toUnsignedInt(rdma_cm_id.port_num(struct()));
+        } finally {
+            release();
+        }
+    }
+
+    /**
+     * Its own address and port ({@code rdma_get_local_addr}, {@code rdma_get_src_port}).
+     *
+     * @return the address; empty if it has none of IP yet
+     */
+    @CName({"rdma_get_local_addr", "rdma_get_src_port"})
+    public Optional<InetSocketAddress> localAddress() {
+        return read(true);
+    }
+
+    /**
+     * The peer's address and port ({@code rdma_get_peer_addr}, {@code rdma_get_dst_port}).
+     *
+     * @return the address; empty if it has none of IP
+     */
+    @CName({"rdma_get_peer_addr", "rdma_get_dst_port"})
+    public Optional<InetSocketAddress> peerAddress() {
+        return read(false);
+    }
+
+    private Optional<InetSocketAddress> read(boolean local) {
+        hold();
+        try {
+            MemorySegment route = rdma_route.addr(rdma_cm_id.route(struct()));
+            CFunction port = local ? RdmaCm.GET_SRC_PORT : RdmaCm.GET_DST_PORT;
+            int number = Short.toUnsignedInt(Short.reverseBytes((short) port.call(address)));
+            return SocketAddresses.read(local ? rdma_addr.src_storage(route) : rdma_addr.dst_storage(route))
+                    .map(found -> new InetSocketAddress(found.getAddress(), number));
+        } finally {
+            release();
+        }
+    }
+
+    // Options
+
+    /**
+     * Sets the type of service, and so the traffic class ({@code RDMA_OPTION_ID_TOS}). Before the route is resolved.
+     *
+     * @param value 8 bits
+     */
+    @CName("rdma_set_option")
+    public void typeOfService(int value) {
+        check("type of service", value, 0, 255);
+        option(rdma_h.RDMA_OPTION_ID_TOS(), value, 1, "type of service " + value);
+    }
+
+    /**
+     * Sets whether the address may be bound while another one waits for the end of a connection
+     * ({@code RDMA_OPTION_ID_REUSEADDR}). Before it is bound.
+     *
+     * @param on whether so
+     */
+    @CName("rdma_set_option")
+    public void reuseAddress(boolean on) {
+        option(rdma_h.RDMA_OPTION_ID_REUSEADDR(), on ? 1 : 0, Integer.BYTES, "reuse address " + on);
+    }
+
+    /**
+     * Sets whether an id that listens on all addresses of IPv6 leaves out those of IPv4
+     * ({@code RDMA_OPTION_ID_AFONLY}). Before it is bound.
+     *
+     * @param on whether so
+     */
+    @CName("rdma_set_option")
+    public void addressFamilyOnly(boolean on) {
+        option(rdma_h.RDMA_OPTION_ID_AFONLY(), on ? 1 : 0, Integer.BYTES, "address family only " + on);
+    }
+
+    /**
+     * Sets how long a queue pair waits for an acknowledgement ({@code RDMA_OPTION_ID_ACK_TIMEOUT}). Before it is connected.
+     *
+     * @param exponent 4.096 µs times 2 to the power of this; 5 bits
+     */
+    @CName("rdma_set_option")
+    public void ackTimeout(int exponent) {
+        check("acknowledgement timeout", exponent, 0, 31);
+        option(rdma_h.RDMA_OPTION_ID_ACK_TIMEOUT(), exponent, 1, "acknowledgement timeout " + exponent);
+    }
+
+    private void option(int name, int value, int size, String what) {
+        call(RdmaCm.SET_OPTION, this + ", " + what, scratch -> {
+            MemorySegment memory = scratch.allocateFrom(ValueLayout.JAVA_INT, value);
+            if (size == 1) {
+                memory.set(ValueLayout.JAVA_BYTE, 0, (byte) value);
+            }
+            return RdmaCm.SET_OPTION.call(address, rdma_h.RDMA_OPTION_ID(), name, memory.address(), size);
+        });
+    }
+
+    static void check(String what, int value, int least, int most) {
+        if (value < least || value > most) {
+            throw new IllegalArgumentException("The " + what + " is from " + least + " to " + most + ", not " + value);
+        }
+    }
+
+    // Events
+
+    /**
+     * Takes this id's next event, if there is one.
+     *
+     * @return the event, acknowledged already
+     */
+    public Optional<CmEvent> pollEvent() {
+        checkOpen();
+        return Optional.ofNullable(channel.next(self(), inbox, type -> true));
+    }
+
+    /**
+     * Waits for this id's next event, and takes it.
+     *
+     * @param timeout how long to wait
+     * @return the event, acknowledged already
+     * @throws VerbsTimeoutException if none came in time
+     * @throws InterruptedException if the thread was interrupted
+     * @throws IllegalStateException if the id is closed, also while waiting
+     */
+    public CmEvent nextEvent(Duration timeout) throws InterruptedException {
+        return waitFor("rdma_get_cm_event", timeout, "", type -> true);
+    }
+
+    final CmEvent step(CFunction function, Duration timeout, CmEventType success) throws InterruptedException {
+        CmEvent event = waitFor(function.name(), timeout, "The peer may be slow, or nobody there accepts",
+                type -> type == success || type.isEnd() || type == CmEventType.MULTICAST_ERROR);
+        if (event.type() != success || event.status() != 0) {
+            throw new ConnectionException(function.name(), event, peerAddress().orElse(null), "");
+        }
+        return event;
+    }
+
+    final CmEvent waitFor(String verb, Duration timeout, String hint, Predicate<CmEventType> wanted)
+            throws InterruptedException {
+        CmEvent event = inbox.waiters.await(() -> {
+            checkOpen();
+            return channel.next(self(), inbox, wanted);
+        }, () -> channel.watch(), timeout);
+        if (event == null) {
+            throw new VerbsTimeoutException(verb, toString(), timeout, hint);
+        }
+        return event;
+    }
+
+    final String to() {
+        return "to " + ConnectRequest.text(peerAddress().orElse(null));
+    }
+
+    /** For example {@code TCP id 10.9.9.1:39551 to 10.9.9.1:7174}. */
+    @Override
+    public String toString() {
+        if (!isOpen()) {
+            return space + " id (closed)";
+        }
+        try {
+            Optional<InetSocketAddress> local = localAddress();
+            Optional<InetSocketAddress> peer = peerAddress().filter(found -> found.getPort() != 0);
+            return space + " id" + local.map(found -> " " + ConnectionException.text(found)).orElse("")
+                    + peer.map(found -> " to " + ConnectionException.text(found)).orElse("")
+                    + (backlog > 0 ? " (listening)" : "");
+        } catch (IllegalStateException | WrongThreadException elsewhere) {
+            return space + " id";
+        }
+    }
+}

@@ -1,0 +1,459 @@
+package dev.verbena.cm;
+
+import dev.verbena.CName;
+import dev.verbena.Rdma;
+import dev.verbena.ResourceBusyException;
+import dev.verbena.VerbsArena;
+import dev.verbena.VerbsException;
+import dev.verbena.VerbsObject;
+import dev.verbena.VerbsTimeoutException;
+import dev.verbena.internal.CFunction;
+import dev.verbena.internal.Descriptor;
+import dev.verbena.internal.Errno;
+import dev.verbena.internal.EventThread;
+import dev.verbena.internal.RdmaCm;
+import dev.verbena.internal.SystemCallException;
+import dev.verbena.internal.Waiters;
+import dev.verbena.internal.raw.rdma_event_channel;
+import dev.verbena.verbs.Context;
+import java.lang.foreign.MemorySegment;
+import java.lang.foreign.ValueLayout;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.LinkedHashSet;
+import java.util.List;
+import java.util.Map;
+import java.util.Optional;
+import java.util.Set;
+import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.locks.ReentrantLock;
+import java.util.function.Predicate;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * Where the connection manager reports what happens to its ids ({@code struct rdma_event_channel}): one for many ids, or
+ * one for each.
+ *
+ * <p>An event is handed out once: by {@link #await} or {@link #poll}, whomever it is about, or by the id that it is about,
+ * whose methods such as {@link ConnectionId#connect} wait for what they need and leave the rest. A program uses the one
+ * way or the other for an id, not both at once. Events are acknowledged by themselves, at once.
+ */
+public final class EventChannel extends VerbsObject {
+    private final long address;
+    private final int descriptor;
+    private final Waiters waiters = new Waiters();
+
+    /** By address in C: an entry stays until C has destroyed the id. */
+    private final ConcurrentHashMap<Long, Inbox> inboxes = new ConcurrentHashMap<>();
+
+    /** The contexts of the connection manager, by address in C. */
+    private final Map<Long, Context> contexts = new ConcurrentHashMap<>();
+
+    /** Guards all that follows, and the inboxes' entries. */
+    private final ReentrantLock lock = new ReentrantLock();
+
+    private final LinkedHashSet<Inbox.Entry> order = new LinkedHashSet<>();
+    private final Set<ConnectRequest> unclaimed = new LinkedHashSet<>();
+    private final MemorySegment taken = scratch().allocate(ValueLayout.JAVA_LONG);
+    private boolean destroying;
+    private volatile EventThread.@Nullable Watch watched;
+
+    private EventChannel(VerbsArena arena, long address, int descriptor) {
+        super(arena);
+        this.address = address;
+        this.descriptor = descriptor;
+    }
+
+    /**
+     * Makes an event channel ({@code rdma_create_event_channel}).
+     *
+     * @param arena what will close it
+     * @return a new channel
+     * @throws dev.verbena.RdmaUnavailableException if rdma-core is missing or native access is not enabled
+     * @throws VerbsException if the connection manager can't be used, most often because this machine has no device
+     */
+    @CName("rdma_create_event_channel")
+    public static EventChannel create(VerbsArena arena) {
+        Rdma.requireConnectionManager();
+        return create(arena, () -> {
+            long channel = RdmaCm.CREATE_EVENT_CHANNEL.call();
+            if (channel == 0) {
+                throw Cm.failure(RdmaCm.CREATE_EVENT_CHANNEL, CFunction.errno(), "",
+                        "The connection manager needs an RDMA device, the module rdma_ucm and /dev/infiniband/rdma_cm");
+            }
+            int descriptor = rdma_event_channel.fd(
+                    MemorySegment.ofAddress(channel).reinterpret(rdma_event_channel.sizeof()));
+            try {
+                Descriptor.makeNonBlocking(descriptor);
+            } catch (SystemCallException e) {
+                RdmaCm.DESTROY_EVENT_CHANNEL.call(channel);
+                throw Cm.cannotWait("event channel", e);
+            }
+            return new EventChannel(arena, channel, descriptor);
+        });
+    }
+
+    @CName("rdma_destroy_event_channel")
+    @Override
+    protected void destroy() {
+        lock.lock();
+        try {
+            destroying = true;
+            if (watched != null) {
+                watched.close();
+                watched = null;
+            }
+        } finally {
+            lock.unlock();
+        }
+        waiters.wakeAll();
+        unclaimedOf(null).forEach(ConnectRequest::drop);
+        RdmaCm.DESTROY_EVENT_CHANNEL.call(address);
+        contexts.values().forEach(EventChannel::closeIfUnused);
+    }
+
+    /** What is still in use stays open until the arena closes. */
+    private static void closeIfUnused(Context context) {
+        try {
+            context.close();
+        } catch (ResourceBusyException inUse) {
+            // By what is not this channel's.
+        }
+    }
+
+    /** The {@code struct rdma_event_channel}. Hold this object while C uses it. */
+    long address() {
+        return address;
+    }
+
+    // Ids
+
+    /**
+     * Makes an id, closed by this channel's arena ({@code rdma_create_id}).
+     *
+     * @param space what it is for
+     * @return a new id
+     */
+    @CName("rdma_create_id")
+    public ConnectionId createId(PortSpace space) {
+        return createId(space, arena());
+    }
+
+    /**
+     * Makes an id ({@code rdma_create_id}).
+     *
+     * @param space what it is for
+     * @param arena what will close it
+     * @return a new id
+     */
+    @CName("rdma_create_id")
+    public ConnectionId createId(PortSpace space, VerbsArena arena) {
+        return ConnectionId.make(this, space, arena);
+    }
+
+    void add(long id, Inbox inbox) {
+        inboxes.put(id, inbox);
+    }
+
+    /** C has destroyed an id. */
+    void remove(long id, Inbox inbox) {
+        inboxes.remove(id, inbox);
+        lock.lock();
+        try {
+            order.removeAll(inbox.entries);
+            inbox.entries.clear();
+        } finally {
+            lock.unlock();
+        }
+    }
+
+    /** A request was claimed, so its events can be handed out. */
+    void claimed(ConnectRequest request, Inbox inbox, ConnectionId owner) {
+        lock.lock();
+        try {
+            unclaimed.remove(request);
+            inbox.owner = owner;
+            order.addAll(inbox.entries);
+        } finally {
+            lock.unlock();
+        }
+    }
+
+    void dropped(ConnectRequest request) {
+        lock.lock();
+        try {
+            unclaimed.remove(request);
+        } finally {
+            lock.unlock();
+        }
+    }
+
+    /** The requests that a listener was told of and nobody has claimed; of all listeners for null. */
+    List<ConnectRequest> unclaimedOf(@Nullable Inbox listener) {
+        lock.lock();
+        try {
+            return unclaimed.stream().filter(request -> listener == null || request.listener() == listener).toList();
+        } finally {
+            lock.unlock();
+        }
+    }
+
+    /** Whether it has no ids. */
+    boolean isUnused() {
+        return inboxes.isEmpty();
+    }
+
+    // Contexts
+
+    /**
+     * The devices that the connection manager uses ({@code rdma_get_devices}), as it has opened them: queue pairs of ids
+     * are made in these contexts, and in no others.
+     *
+     * @return the contexts, which this channel's arena lets go
+     */
+    @CName({"rdma_get_devices", "rdma_free_devices"})
+    public List<Context> contexts() {
+        hold();
+        try {
+            long list = devices();
+            List<Long> addresses = new ArrayList<>();
+            MemorySegment array = MemorySegment.ofAddress(list).reinterpret(Long.MAX_VALUE);
+            for (long i = 0; array.getAtIndex(ValueLayout.JAVA_LONG, i) != 0; i++) {
+                addresses.add(array.getAtIndex(ValueLayout.JAVA_LONG, i));
+            }
+            RdmaCm.FREE_DEVICES.call(list);
+            return addresses.stream().map(this::context).toList();
+        } finally {
+            release();
+        }
+    }
+
+    private static long devices() {
+        long list = RdmaCm.GET_DEVICES.call(0);
+        if (list == 0) {
+            throw Cm.failure(RdmaCm.GET_DEVICES, CFunction.errno(), "", "");
+        }
+        return list;
+    }
+
+    /** The one Java object of this channel for a context of C's, which stays open while a list of devices is not freed. */
+    Context context(long pointer) {
+        Context known = contexts.get(pointer);
+        if (known != null && known.isOpen()) {
+            return known;
+        }
+        lock.lock();
+        try {
+            known = contexts.get(pointer);
+            if (known == null || !known.isOpen()) {
+                known = makeContext(pointer);
+                contexts.put(pointer, known);
+            }
+            return known;
+        } finally {
+            lock.unlock();
+        }
+    }
+
+    private Context makeContext(long pointer) {
+        long list = devices();
+        try {
+            return VerbsFloor.context(pointer, arena(), () -> RdmaCm.FREE_DEVICES.call(list));
+        } catch (Throwable t) {
+            RdmaCm.FREE_DEVICES.call(list);
+            throw t;
+        }
+    }
+
+    // Events
+
+    /**
+     * Takes the next event of any id, if there is one ({@code rdma_get_cm_event}).
+     *
+     * @return the event, acknowledged already
+     */
+    @CName({"rdma_get_cm_event", "rdma_ack_cm_event"})
+    public Optional<CmEvent> poll() {
+        return Optional.ofNullable(next());
+    }
+
+    /**
+     * Waits for the next event of any id, and takes it ({@code rdma_get_cm_event}).
+     *
+     * @param timeout how long to wait
+     * @return the event, acknowledged already
+     * @throws VerbsTimeoutException if none came in time
+     * @throws InterruptedException if the thread was interrupted
+     * @throws IllegalStateException if the channel is closed, also while waiting
+     */
+    @CName({"rdma_get_cm_event", "rdma_ack_cm_event"})
+    public CmEvent await(Duration timeout) throws InterruptedException {
+        CmEvent event = waiters.await(this::next, this::watch, timeout);
+        if (event == null) {
+            throw new VerbsTimeoutException(RdmaCm.GET_CM_EVENT.name(), toString(), timeout, "");
+        }
+        return event;
+    }
+
+    private @Nullable CmEvent next() {
+        hold();
+        try {
+            takeAll();
+            lock.lock();
+            try {
+                if (order.isEmpty()) {
+                    return null;
+                }
+                Inbox.Entry entry = order.removeFirst();
+                entry.inbox.entries.remove(entry);
+                ConnectionId owner = entry.inbox.owner;
+                return owner == null ? null : entry.valueFor(owner);
+            } finally {
+                lock.unlock();
+            }
+        } finally {
+            release();
+        }
+    }
+
+    /** Takes the first event of an id that somebody wants, if there is one. */
+    @Nullable CmEvent next(ConnectionId id, Inbox inbox, Predicate<CmEventType> wanted) {
+        hold();
+        try {
+            takeAll();
+            lock.lock();
+            try {
+                for (Inbox.Entry entry : inbox.entries) {
+                    if (wanted.test(entry.type)) {
+                        inbox.entries.remove(entry);
+                        order.remove(entry);
+                        return entry.valueFor(id);
+                    }
+                }
+                return null;
+            } finally {
+                lock.unlock();
+            }
+        } finally {
+            release();
+        }
+    }
+
+    private void takeAll() {
+        lock.lock();
+        try {
+            while (!destroying && takeOne()) {
+                waiters.wake();
+            }
+        } finally {
+            lock.unlock();
+        }
+    }
+
+    private boolean takeOne() {
+        while ((int) RdmaCm.GET_CM_EVENT.call(address, taken.address()) != 0) {
+            int errno = CFunction.errno();
+            if (errno == Errno.EAGAIN) {
+                return false;
+            }
+            if (errno != Errno.EINTR) {
+                throw Cm.failure(RdmaCm.GET_CM_EVENT, errno, toString(), "");
+            }
+        }
+        long event = taken.get(ValueLayout.JAVA_LONG, 0);
+        RawEvent copy;
+        Inbox inbox;
+        try {
+            copy = RawEvent.read(event);
+            // Looked up first: once it is acknowledged, C may destroy the id, and make another one there.
+            inbox = inboxes.get(copy.about());
+        } finally {
+            // At once, and nothing before it may block: a thread may be destroying the id, and wait for this in C.
+            RdmaCm.ACK_CM_EVENT.call(event);
+        }
+        if (copy.isRequest()) {
+            addRequest(copy, inbox);
+        } else if (inbox != null) {
+            ConnectionId owner = inbox.owner;
+            if (copy.type() == CmEventType.DISCONNECTED) {
+                inbox.disconnected = true;
+            } else if (copy.type() == CmEventType.ESTABLISHED && owner != null) {
+                owner.established();
+            }
+            deliver(new Inbox.Entry(inbox, copy.type(), copy::value));
+        }
+        return true;
+    }
+
+    /** The lock is held. */
+    private void deliver(Inbox.Entry entry) {
+        entry.inbox.entries.add(entry);
+        if (entry.inbox.owner != null) {
+            order.add(entry);
+        }
+        entry.inbox.waiters.wake();
+    }
+
+    private void addRequest(RawEvent event, @Nullable Inbox listener) {
+        ConnectionId owner = listener == null ? null : listener.owner;
+        if (listener == null || owner == null) {
+            RdmaCm.DESTROY_ID.call(event.id()); // its listener was closed: this refuses
+            return;
+        }
+        Inbox inbox = new Inbox(listener.space);
+        inboxes.put(event.id(), inbox);
+        ConnectRequest request = new ConnectRequest(this, listener, inbox, owner, event);
+        unclaimed.add(request);
+        if (unclaimed.size() > owner.backlog() && waitingRequests(listener) >= owner.backlog()) {
+            request.drop(); // as the kernel does when nobody takes the requests from it
+            return;
+        }
+        deliver(new Inbox.Entry(listener, event.type(), id -> event.requestValue(id, request)));
+    }
+
+    private static long waitingRequests(Inbox listener) {
+        return listener.entries.stream().filter(entry -> entry.type == CmEventType.CONNECT_REQUEST).count();
+    }
+
+    /** Has the event thread take what is reported from now on. */
+    void watch() {
+        if (watched != null) {
+            return;
+        }
+        lock.lock();
+        try {
+            if (watched == null && !destroying) {
+                watched = EventThread.watch(descriptor, false, new Taker());
+            }
+        } catch (SystemCallException e) {
+            throw Cm.cannotWait(toString(), e);
+        } finally {
+            lock.unlock();
+        }
+    }
+
+    private final class Taker implements EventThread.Handler {
+        @Override
+        public void readable() {
+            takeAll();
+        }
+
+        @Override
+        public void failed(Throwable cause) {
+            lock.lock();
+            try {
+                watched = null;
+            } finally {
+                lock.unlock();
+            }
+            String what = EventChannel.this.toString();
+            inboxes.values().forEach(inbox -> inbox.waiters.fail(() -> Cm.cannotWait(what, cause)));
+            waiters.fail(() -> Cm.cannotWait(what, cause));
+        }
+    }
+
+    @Override
+    public String toString() {
+        return "event channel " + descriptor + " (" + inboxes.size() + (inboxes.size() == 1 ? " id)" : " ids)");
+    }
+}

@@ -1,0 +1,68 @@
+package dev.verbena.cm;
+
+import dev.verbena.CName;
+import dev.verbena.VerbsArena;
+import dev.verbena.VerbsObject;
+import dev.verbena.internal.RdmaCm;
+import dev.verbena.verbs.QueuePair;
+import java.lang.foreign.Arena;
+import java.net.InetSocketAddress;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * That an id has joined a multicast group, until this is closed. If the id has a queue pair, that one receives what is sent
+ * to the group.
+ *
+ * <p>Before closing, take the completions of what was sent: leaving may drop datagrams that are on their way out.
+ */
+public final class MulticastMembership extends VerbsObject {
+    private final ConnectionId id;
+    private final InetSocketAddress group;
+    private final DatagramTarget target;
+
+    private MulticastMembership(VerbsArena arena, ConnectionId id, InetSocketAddress group, DatagramTarget target) {
+        super(arena);
+        this.id = id;
+        this.group = group;
+        this.target = target;
+    }
+
+    static MulticastMembership of(ConnectionId id, @Nullable QueuePair pair, InetSocketAddress group,
+            DatagramTarget target, VerbsArena arena) {
+        VerbsObject[] parents = pair == null ? new VerbsObject[] {id} : new VerbsObject[] {id, pair};
+        return create(arena, () -> new MulticastMembership(arena, id, group, target), parents);
+    }
+
+    @CName("rdma_leave_multicast")
+    @Override
+    protected void destroy() {
+        try (Arena scratch = Arena.ofConfined()) {
+            Cm.check(RdmaCm.LEAVE_MULTICAST, RdmaCm.LEAVE_MULTICAST.call(
+                    id.address(), SocketAddresses.write(group, scratch).address()), toString());
+        }
+    }
+
+    /**
+     * The group's address.
+     *
+     * @return the address that was joined
+     */
+    public InetSocketAddress group() {
+        return group;
+    }
+
+    /**
+     * Where to send.
+     *
+     * @return the path, the number that stands for all, and the key
+     */
+    public DatagramTarget target() {
+        checkOpen();
+        return target;
+    }
+
+    @Override
+    public String toString() {
+        return "membership of " + group.getAddress().getHostAddress();
+    }
+}

@@ -1,0 +1,83 @@
+package dev.verbena.cm;
+
+import dev.verbena.internal.raw.rdma_cm_event;
+import dev.verbena.internal.raw.rdma_cm_id;
+import dev.verbena.internal.raw.rdma_ud_param;
+import dev.verbena.verbs.QueuePairType;
+import java.lang.foreign.MemorySegment;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * What is copied from a {@code struct rdma_cm_event} before it is acknowledged.
+ *
+ * @param id the {@code struct rdma_cm_id}: the new one in a request
+ * @param listener the listening one in a request, or 0
+ * @param parameters for a connection
+ * @param target for datagrams
+ */
+record RawEvent(long id, long listener, CmEventType type, int code, int status, @Nullable ConnectionParameters parameters,
+        @Nullable DatagramTarget target, PrivateData privateData) {
+    static RawEvent read(long pointer) {
+        MemorySegment event = MemorySegment.ofAddress(pointer).reinterpret(rdma_cm_event.sizeof());
+        int code = rdma_cm_event.event(event);
+        CmEventType type = CmEventType.of(code);
+        long id = rdma_cm_event.id(event).address();
+        long listener = rdma_cm_event.listen_id(event).address();
+        int status = rdma_cm_event.status(event);
+        MemorySegment param = rdma_cm_event.param(event);
+        return switch (type) {
+            case CONNECT_REQUEST, CONNECT_RESPONSE, ESTABLISHED, REJECTED, UNREACHABLE -> {
+                if (hasDatagrams(id)) {
+                    yield datagram(id, listener, type, code, status, rdma_cm_event.param.ud(param));
+                }
+                ConnectionParameters parameters = ConnectionParameters.read(rdma_cm_event.param.conn(param));
+                yield new RawEvent(id, listener, type, code, status, parameters, null, parameters.privateData());
+            }
+            case MULTICAST_JOIN -> datagram(id, listener, type, code, status, rdma_cm_event.param.ud(param));
+            default -> new RawEvent(id, listener, type, code, status, null, null, PrivateData.NONE);
+        };
+    }
+
+    private static boolean hasDatagrams(long id) {
+        MemorySegment struct = MemorySegment.ofAddress(id).reinterpret(rdma_cm_id.sizeof());
+        return rdma_cm_id.qp_type(struct) == QueuePairType.UD.code();
+    }
+
+    private static RawEvent datagram(long id, long listener, CmEventType type, int code, int status,
+            MemorySegment parameters) {
+        DatagramTarget target = status != 0 || type == CmEventType.CONNECT_REQUEST ? null : new DatagramTarget(
+                VerbsFloor.path(rdma_ud_param.ah_attr(parameters)),
+                rdma_ud_param.qp_num(parameters) & 0xffffff,
+                rdma_ud_param.qkey(parameters));
+        return new RawEvent(id, listener, type, code, status, null, target, ConnectionParameters.data(
+                rdma_ud_param.private_data(parameters),
+                Byte.toUnsignedInt(rdma_ud_param.private_data_len(parameters))));
+    }
+
+    boolean isRequest() {
+        return type == CmEventType.CONNECT_REQUEST;
+    }
+
+    /** The id whose event it is. */
+    long about() {
+        return isRequest() ? listener : id;
+    }
+
+    CmEvent value(ConnectionId owner) {
+        if (target != null) {
+            return new CmEvent.DatagramReady(owner, type, code, status, target, privateData);
+        }
+        return switch (type) {
+            case REJECTED -> new CmEvent.Rejected(owner, type, code, status, privateData);
+            case ESTABLISHED, CONNECT_RESPONSE -> new CmEvent.Connected(owner, type, code, status,
+                    parameters == null ? ConnectionParameters.defaults().privateData(privateData) : parameters);
+            case ADDRESS_ERROR, ROUTE_ERROR, CONNECT_ERROR, UNREACHABLE, DEVICE_REMOVAL, MULTICAST_ERROR ->
+                    new CmEvent.Failure(owner, type, code, status);
+            default -> new CmEvent.Notice(owner, type, code, status);
+        };
+    }
+
+    CmEvent requestValue(ConnectionId owner, ConnectRequest request) {
+        return new CmEvent.Request(owner, type, code, status, request);
+    }
+}

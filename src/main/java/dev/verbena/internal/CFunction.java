@@ -1,0 +1,117 @@
+package dev.verbena.internal;
+
+import java.lang.foreign.Arena;
+import java.lang.foreign.FunctionDescriptor;
+import java.lang.foreign.Linker;
+import java.lang.foreign.MemoryLayout;
+import java.lang.foreign.MemorySegment;
+import java.lang.foreign.StructLayout;
+import java.lang.foreign.ValueLayout;
+import java.lang.invoke.MethodHandle;
+import java.lang.invoke.VarHandle;
+import java.util.Arrays;
+import java.util.NoSuchElementException;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * One C function of the control path, found by name when it is first called.
+ *
+ * <p>Every argument travels as a {@code long}: on the LP64 ABIs Linux uses (x86-64, AArch64, RISC-V) each integer or
+ * pointer argument has a 64-bit register or slot of its own, and a callee reads no more of it than its type needs,
+ * provided narrower values arrive sign- or zero-extended, as widening a Java value does. So one linked handle per
+ * <em>number</em> of arguments serves all functions, and starting up links six handles, not a hundred. The result
+ * comes back as a {@code long} too: cast it to {@code int} where C returns an {@code int}.
+ *
+ * <p>Each call keeps {@code errno} for its thread: see {@link #errno()}. The data path has handles of its own, in
+ * {@link FastCalls}.
+ */
+public final class CFunction {
+    private static final int MOST_ARGUMENTS = 8;
+    private static final StructLayout CAPTURED = Linker.Option.captureStateLayout();
+    private static final VarHandle ERRNO = CAPTURED.varHandle(MemoryLayout.PathElement.groupElement("errno"));
+    private static final ThreadLocal<MemorySegment> CAPTURE =
+            ThreadLocal.withInitial(() -> Arena.ofAuto().allocate(CAPTURED));
+    private static final @Nullable MethodHandle[] BY_ARITY = new @Nullable MethodHandle[MOST_ARGUMENTS + 1];
+
+    private final NativeLibraries library;
+    private final String name;
+    private final Calls calls;
+    private volatile @Nullable MemorySegment address;
+
+    public CFunction(NativeLibraries library, String name) {
+        this.library = library;
+        this.name = name;
+        this.calls = Calls.of(name);
+    }
+
+    /** The C name. */
+    public String name() {
+        return name;
+    }
+
+    /** Whether the loaded library has this function: those newer than rdma-core 44 may be missing. */
+    public boolean isPresent() {
+        return address != null || library.symbol(name).isPresent();
+    }
+
+    /** The value {@code errno} had after this thread's last call. */
+    public static int errno() {
+        return (int) ERRNO.get(CAPTURE.get(), 0L);
+    }
+
+    /** Calls it; cast the result to {@code int} where C returns one. */
+    public long call(long... arguments) {
+        MemorySegment function = address();
+        calls.one();
+        return callAt(function, arguments);
+    }
+
+    /** Calls a function by its address: those that C reaches through a pointer in a struct. */
+    public static long callAt(MemorySegment function, long... arguments) {
+        MethodHandle handle = handle(arguments.length);
+        MemorySegment capture = CAPTURE.get();
+        try {
+            return (long) handle.invokeExact(function, capture, arguments);
+        } catch (Throwable t) {
+            throw unexpected(t);
+        }
+    }
+
+    /** A downcall throws nothing of its own but errors of the virtual machine. */
+    static RuntimeException unexpected(Throwable t) {
+        if (t instanceof Error error) {
+            throw error;
+        }
+        if (t instanceof RuntimeException e) {
+            return e;
+        }
+        throw new AssertionError(t);
+    }
+
+    private MemorySegment address() {
+        MemorySegment known = address;
+        if (known == null) {
+            address = known = library.symbol(name).orElseThrow(() -> new NoSuchElementException(
+                    library.file() + " has no " + name + ": rdma-core 44 or newer is needed"));
+        }
+        return known;
+    }
+
+    /** A race links the same handle twice, which does no harm. */
+    private static MethodHandle handle(int arity) {
+        MethodHandle known = BY_ARITY[arity];
+        if (known == null) {
+            BY_ARITY[arity] = known = link(arity);
+        }
+        return known;
+    }
+
+    private static MethodHandle link(int arity) {
+        ValueLayout.OfLong[] arguments = new ValueLayout.OfLong[arity];
+        Arrays.fill(arguments, ValueLayout.JAVA_LONG);
+        return Linker.nativeLinker()
+                .downcallHandle(FunctionDescriptor.of(ValueLayout.JAVA_LONG, arguments),
+                        Linker.Option.captureCallState("errno"))
+                .asSpreader(2, long[].class, arity);
+    }
+}

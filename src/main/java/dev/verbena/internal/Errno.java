@@ -1,0 +1,95 @@
+package dev.verbena.internal;
+
+import java.util.Map;
+
+/** Linux's error numbers that verbs and the connection manager give, by name and in words. */
+public final class Errno {
+    public static final int EPERM = 1;
+    public static final int ENOENT = 2;
+    public static final int EINTR = 4;
+    public static final int EIO = 5;
+    public static final int EBADF = 9;
+    public static final int EAGAIN = 11;
+    public static final int ENOMEM = 12;
+    public static final int EACCES = 13;
+    public static final int EFAULT = 14;
+    public static final int EBUSY = 16;
+    public static final int ENODEV = 19;
+    public static final int EINVAL = 22;
+    public static final int ENOSPC = 28;
+    public static final int ENOSYS = 38;
+    public static final int ENODATA = 61;
+    public static final int EPROTONOSUPPORT = 93;
+    public static final int EOPNOTSUPP = 95;
+    public static final int ETIMEDOUT = 110;
+    public static final int EHOSTUNREACH = 113;
+
+    private record Text(String name, String words) {}
+
+    private static final Map<Integer, Text> TEXTS = Map.ofEntries(
+            text(EPERM, "EPERM", "operation not permitted"),
+            text(ENOENT, "ENOENT", "no such file or directory"),
+            text(EINTR, "EINTR", "interrupted system call"),
+            text(EIO, "EIO", "input/output error"),
+            text(6, "ENXIO", "no such device or address"),
+            text(EBADF, "EBADF", "bad file descriptor"),
+            text(EAGAIN, "EAGAIN", "resource temporarily unavailable"),
+            text(ENOMEM, "ENOMEM", "cannot allocate memory"),
+            text(EACCES, "EACCES", "permission denied"),
+            text(EFAULT, "EFAULT", "bad address"),
+            text(EBUSY, "EBUSY", "device or resource busy"),
+            text(17, "EEXIST", "already exists"),
+            text(ENODEV, "ENODEV", "no such device"),
+            text(EINVAL, "EINVAL", "invalid argument"),
+            text(23, "ENFILE", "too many open files in system"),
+            text(24, "EMFILE", "too many open files"),
+            text(ENOSPC, "ENOSPC", "no space left"),
+            text(32, "EPIPE", "broken pipe"),
+            text(34, "ERANGE", "out of range"),
+            text(ENOSYS, "ENOSYS", "function not implemented"),
+            text(ENODATA, "ENODATA", "no data available"),
+            text(62, "ETIME", "timer expired"),
+            text(71, "EPROTO", "protocol error"),
+            text(75, "EOVERFLOW", "value too large"),
+            text(EPROTONOSUPPORT, "EPROTONOSUPPORT", "protocol not supported"),
+            text(EOPNOTSUPP, "EOPNOTSUPP", "operation not supported"),
+            text(97, "EAFNOSUPPORT", "address family not supported"),
+            text(98, "EADDRINUSE", "address already in use"),
+            text(99, "EADDRNOTAVAIL", "cannot assign requested address"),
+            text(100, "ENETDOWN", "network is down"),
+            text(101, "ENETUNREACH", "network is unreachable"),
+            text(103, "ECONNABORTED", "connection aborted"),
+            text(104, "ECONNRESET", "connection reset by peer"),
+            text(105, "ENOBUFS", "no buffer space available"),
+            text(106, "EISCONN", "already connected"),
+            text(107, "ENOTCONN", "not connected"),
+            text(ETIMEDOUT, "ETIMEDOUT", "timed out"),
+            text(111, "ECONNREFUSED", "connection refused"),
+            text(112, "EHOSTDOWN", "host is down"),
+            text(EHOSTUNREACH, "EHOSTUNREACH", "no route to host"),
+            text(114, "EALREADY", "operation already in progress"),
+            text(115, "EINPROGRESS", "operation now in progress"));
+
+    private Errno() {}
+
+    /** The symbolic name, such as {@code ENOMEM}; {@code errno 524} for a number without one. */
+    public static String name(int errno) {
+        Text text = TEXTS.get(errno);
+        return text == null ? "errno " + errno : text.name();
+    }
+
+    /** Name and words: {@code ENOMEM (cannot allocate memory)}. */
+    public static String describe(int errno) {
+        Text text = TEXTS.get(errno);
+        return text == null ? "errno " + errno : text.name() + " (" + text.words() + ")";
+    }
+
+    /** Whether the device, the driver or the kernel says that it can't do this at all. */
+    public static boolean meansUnsupported(int errno) {
+        return errno == EOPNOTSUPP || errno == ENOSYS || errno == EPROTONOSUPPORT;
+    }
+
+    private static Map.Entry<Integer, Text> text(int errno, String name, String words) {
+        return Map.entry(errno, new Text(name, words));
+    }
+}

@@ -1,0 +1,71 @@
+package dev.verbena.internal;
+
+/** The exported functions of {@code libibverbs} that the verbs floor calls. */
+public final class Ibv {
+    public static final CFunction GET_DEVICE_LIST = verb("ibv_get_device_list");
+    public static final CFunction FREE_DEVICE_LIST = verb("ibv_free_device_list");
+    public static final CFunction GET_DEVICE_GUID = verb("ibv_get_device_guid");
+    public static final CFunction GET_DEVICE_INDEX = verb("ibv_get_device_index");
+    public static final CFunction FORK_INIT = verb("ibv_fork_init");
+    public static final CFunction IS_FORK_INITIALIZED = verb("ibv_is_fork_initialized");
+    public static final CFunction OPEN_DEVICE = verb("ibv_open_device");
+    public static final CFunction CLOSE_DEVICE = verb("ibv_close_device");
+    public static final CFunction QUERY_DEVICE = verb("ibv_query_device");
+    public static final CFunction QUERY_PORT = verb("ibv_query_port");
+    public static final CFunction QUERY_GID = verb("ibv_query_gid");
+    public static final CFunction QUERY_GID_TABLE = verb("_ibv_query_gid_table");
+    public static final CFunction QUERY_GID_EX = verb("_ibv_query_gid_ex");
+    public static final CFunction QUERY_PORT_SPEED = verb("ibv_query_port_speed");
+    public static final CFunction GET_PKEY_INDEX = verb("ibv_get_pkey_index");
+    public static final CFunction QUERY_PKEY = verb("ibv_query_pkey");
+    public static final CFunction ALLOC_PD = verb("ibv_alloc_pd");
+    public static final CFunction DEALLOC_PD = verb("ibv_dealloc_pd");
+    public static final CFunction REG_MR_IOVA2 = verb("ibv_reg_mr_iova2");
+    public static final CFunction DEREG_MR = verb("ibv_dereg_mr");
+    public static final CFunction REREG_MR = verb("ibv_rereg_mr");
+    public static final CFunction REG_MR_EX = verb("ibv_reg_mr_ex");
+    public static final CFunction REG_DMABUF_MR = verb("ibv_reg_dmabuf_mr");
+    public static final CFunction IMPORT_DEVICE = verb("ibv_import_device");
+    public static final CFunction IMPORT_PD = verb("ibv_import_pd");
+    public static final CFunction UNIMPORT_PD = verb("ibv_unimport_pd");
+    public static final CFunction IMPORT_MR = verb("ibv_import_mr");
+    public static final CFunction UNIMPORT_MR = verb("ibv_unimport_mr");
+    public static final CFunction IMPORT_DM = verb("ibv_import_dm");
+    public static final CFunction UNIMPORT_DM = verb("ibv_unimport_dm");
+    public static final CFunction DM_EXPORT_DMABUF_FD = verb("ibv_dm_export_dmabuf_fd");
+    public static final CFunction ALLOC_DMAH = verb("ibv_alloc_dmah");
+    public static final CFunction DEALLOC_DMAH = verb("ibv_dealloc_dmah");
+    public static final CFunction CREATE_COMP_CHANNEL = verb("ibv_create_comp_channel");
+    public static final CFunction DESTROY_COMP_CHANNEL = verb("ibv_destroy_comp_channel");
+    public static final CFunction GET_CQ_EVENT = verb("ibv_get_cq_event");
+    public static final CFunction ACK_CQ_EVENTS = verb("ibv_ack_cq_events");
+    public static final CFunction GET_ASYNC_EVENT = verb("ibv_get_async_event");
+    public static final CFunction ACK_ASYNC_EVENT = verb("ibv_ack_async_event");
+    public static final CFunction CREATE_CQ = verb("ibv_create_cq");
+    public static final CFunction RESIZE_CQ = verb("ibv_resize_cq");
+    public static final CFunction DESTROY_CQ = verb("ibv_destroy_cq");
+    public static final CFunction CREATE_QP = verb("ibv_create_qp");
+    public static final CFunction QP_TO_QP_EX = verb("ibv_qp_to_qp_ex");
+    public static final CFunction MODIFY_QP = verb("ibv_modify_qp");
+    public static final CFunction QUERY_QP = verb("ibv_query_qp");
+    public static final CFunction DESTROY_QP = verb("ibv_destroy_qp");
+    public static final CFunction CREATE_SRQ = verb("ibv_create_srq");
+    public static final CFunction MODIFY_SRQ = verb("ibv_modify_srq");
+    public static final CFunction QUERY_SRQ = verb("ibv_query_srq");
+    public static final CFunction DESTROY_SRQ = verb("ibv_destroy_srq");
+    public static final CFunction ATTACH_MCAST = verb("ibv_attach_mcast");
+    public static final CFunction DETACH_MCAST = verb("ibv_detach_mcast");
+    public static final CFunction SET_ECE = verb("ibv_set_ece");
+    public static final CFunction QUERY_ECE = verb("ibv_query_ece");
+    public static final CFunction QUERY_QP_DATA_IN_ORDER = verb("ibv_query_qp_data_in_order");
+    public static final CFunction RESOLVE_ETH_L2_FROM_GID = verb("ibv_resolve_eth_l2_from_gid");
+    public static final CFunction CREATE_AH = verb("ibv_create_ah");
+    public static final CFunction INIT_AH_FROM_WC = verb("ibv_init_ah_from_wc");
+    public static final CFunction DESTROY_AH = verb("ibv_destroy_ah");
+
+    private Ibv() {}
+
+    private static CFunction verb(String name) {
+        return new CFunction(NativeLibraries.VERBS, name);
+    }
+}

@@ -1,0 +1,40 @@
+package dev.verbena.internal;
+
+import dev.verbena.internal.raw.ibv_context;
+import dev.verbena.internal.raw.ibv_context_ops;
+import java.lang.foreign.MemorySegment;
+import java.lang.foreign.ValueLayout;
+import java.util.Optional;
+
+/** A verb of the control path that C reaches through {@code ibv_context.ops}, the oldest table of functions. */
+public enum OpsVerb {
+    ALLOC_MW("ibv_alloc_mw", ibv_context_ops.alloc_mw$offset()),
+    BIND_MW("ibv_bind_mw", ibv_context_ops.bind_mw$offset()),
+    DEALLOC_MW("ibv_dealloc_mw", ibv_context_ops.dealloc_mw$offset());
+
+    private final String verb;
+    private final long offset;
+    private final Calls calls;
+
+    OpsVerb(String verb, long offset) {
+        this.verb = verb;
+        this.offset = ibv_context.ops$offset() + offset;
+        this.calls = Calls.of(verb);
+    }
+
+    /** The C name. */
+    public String verb() {
+        return verb;
+    }
+
+    /** The function for a context, if its provider has it. Who asks for it calls it. */
+    public Optional<MemorySegment> in(long context) {
+        MemorySegment function = MemorySegment.ofAddress(context).reinterpret(ibv_context.sizeof())
+                .get(ValueLayout.ADDRESS, offset);
+        if (function.address() == 0) {
+            return Optional.empty();
+        }
+        calls.one();
+        return Optional.of(function);
+    }
+}

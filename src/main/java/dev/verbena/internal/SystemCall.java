@@ -1,0 +1,76 @@
+package dev.verbena.internal;
+
+import static java.lang.foreign.ValueLayout.JAVA_INT;
+
+import java.lang.foreign.FunctionDescriptor;
+import java.lang.foreign.Linker;
+import java.lang.foreign.MemorySegment;
+import java.lang.invoke.MethodHandle;
+
+/** The calls of libc that waiting for descriptors takes. Each throws {@link SystemCallException} when it fails. */
+enum SystemCall {
+    EPOLL_CREATE("epoll_create1"),
+    EPOLL_CTL("epoll_ctl"),
+    EPOLL_WAIT("epoll_wait"),
+    EVENTFD("eventfd"),
+    WRITE("write"),
+    CLOSE("close");
+
+    private static final int GET_FLAGS = 3;
+    private static final int SET_FLAGS = 4;
+    private static final int NON_BLOCKING = 04000;
+
+    private final MemorySegment address;
+    private final String call;
+
+    SystemCall(String call) {
+        this.call = call;
+        this.address = find(call);
+    }
+
+    private static MemorySegment find(String call) {
+        return Linker.nativeLinker().defaultLookup().find(call).orElseThrow();
+    }
+
+    /** Calls it, again when a signal interrupts it. */
+    int call(long... arguments) {
+        int result;
+        do {
+            result = (int) CFunction.callAt(address, arguments);
+        } while (result < 0 && CFunction.errno() == Errno.EINTR);
+        if (result < 0) {
+            throw new SystemCallException(call, CFunction.errno());
+        }
+        return result;
+    }
+
+    /** Closes a descriptor: it is closed then, whatever the answer. */
+    static void close(int descriptor) {
+        CFunction.callAt(CLOSE.address, descriptor);
+    }
+
+    /** Makes reads of a descriptor answer {@code EAGAIN} where they would block. */
+    static void makeNonBlocking(int descriptor) {
+        int flags = Control.call(descriptor, GET_FLAGS, 0);
+        Control.call(descriptor, SET_FLAGS, flags | NON_BLOCKING);
+    }
+
+    /** {@code fcntl}, whose third argument is variadic. */
+    private static final class Control {
+        private static final MethodHandle FCNTL = Linker.nativeLinker().downcallHandle(find("fcntl"),
+                FunctionDescriptor.of(JAVA_INT, JAVA_INT, JAVA_INT, JAVA_INT), Linker.Option.firstVariadicArg(2));
+
+        private static int call(int descriptor, int command, int argument) {
+            int result;
+            try {
+                result = (int) FCNTL.invokeExact(descriptor, command, argument);
+            } catch (Throwable t) {
+                throw CFunction.unexpected(t);
+            }
+            if (result < 0) {
+                throw new SystemCallException("fcntl", Errno.EBADF); // the only way in which these two fail
+            }
+            return result;
+        }
+    }
+}

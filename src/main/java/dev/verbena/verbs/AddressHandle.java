@@ -1,0 +1,130 @@
+package dev.verbena.verbs;
+
+import dev.verbena.CName;
+import dev.verbena.VerbsArena;
+import dev.verbena.VerbsException;
+import dev.verbena.internal.CFunction;
+import dev.verbena.internal.Errno;
+import dev.verbena.internal.Ibv;
+import dev.verbena.internal.raw.ibv_ah_attr;
+import dev.verbena.internal.raw.ibv_wc;
+import java.lang.foreign.Arena;
+import java.lang.foreign.MemorySegment;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * The path that datagrams take ({@code struct ibv_ah}). With it, a datagram names the queue pair at the other end and that
+ * one's key: see {@link SendBatch#to}.
+ *
+ * <p>Keep it open until the datagrams that are sent along it have completed: some devices look at it when they send.
+ */
+public final class AddressHandle extends RequestPart {
+    private final ProtectionDomain domain;
+    private final AddressVector path;
+    private final long address;
+
+    private AddressHandle(VerbsArena arena, ProtectionDomain domain, AddressVector path, long address) {
+        super(arena);
+        this.domain = domain;
+        this.path = path;
+        this.address = address;
+    }
+
+    static AddressHandle make(ProtectionDomain domain, AddressVector path, VerbsArena arena) {
+        return create(arena, () -> {
+            try (Arena scratch = Arena.ofConfined()) {
+                MemorySegment attributes = scratch.allocate(ibv_ah_attr.layout());
+                path.write(attributes);
+                long ah = Ibv.CREATE_AH.call(domain.address(), attributes.address());
+                if (ah == 0) {
+                    throw failed(domain.contextEvenIfClosed(), path, CFunction.errno());
+                }
+                return new AddressHandle(arena, domain, path, ah);
+            }
+        }, domain);
+    }
+
+    private static VerbsException failed(Context context, AddressVector path, int errno) {
+        String hint = switch (errno) {
+            case Errno.EINVAL -> path.globalRoute() == null
+                    ? "RoCE needs a global route"
+                    : "Do the port, the GID index and the kinds of the two GIDs (IPv4 or IPv6) fit together?";
+            case Errno.ENODATA -> "There is no GID at this index: see Context.gids()";
+            case Errno.ETIMEDOUT, Errno.EHOSTUNREACH ->
+                "The peer's address can't be resolved: is it on the network of this GID?";
+            default -> "";
+        };
+        return Verb.failure(Ibv.CREATE_AH.name(), errno, context.name() + ", " + path, hint);
+    }
+
+    /** The way back to whoever sent a datagram. */
+    static AddressVector pathBack(Context context, WorkCompletion received, MemorySegment header, int port) {
+        if (!received.isReceive()) {
+            throw new IllegalArgumentException("Not the end of a receive that succeeded: " + received);
+        }
+        AddressVector.checkRange("port", port, 0xff);
+        try (Arena scratch = Arena.ofConfined()) {
+            MemorySegment completion = scratch.allocate(ibv_wc.layout());
+            ibv_wc.slid(completion, (short) received.sourceLid());
+            ibv_wc.sl(completion, (byte) received.serviceLevel());
+            ibv_wc.dlid_path_bits(completion, (byte) received.pathBits());
+            ibv_wc.wc_flags(completion, received.flagBits());
+            MemorySegment routing = scratch.allocate(Grh.BYTES, Long.BYTES); // C reads it even when there is none
+            if (received.hasRoutingHeader()) {
+                MemorySegment.copy(header, 0, routing, 0, Grh.BYTES);
+            }
+            MemorySegment attributes = scratch.allocate(ibv_ah_attr.layout());
+            int result = (int) Ibv.INIT_AH_FROM_WC.call(context.address(), port, completion.address(),
+                    routing.address(), attributes.address());
+            if (result != 0) {
+                throw Verb.failure(Ibv.INIT_AH_FROM_WC.name(), Verb.errnoOf(result), context.name() + ", port " + port,
+                        "Are the 40 bytes the beginning of what was received, and its destination a GID of this port?");
+            }
+            return AddressVector.read(attributes);
+        }
+    }
+
+    @CName("ibv_destroy_ah")
+    @Override
+    protected void destroy() {
+        Verb.check(Ibv.DESTROY_AH, Ibv.DESTROY_AH.call(address), toString());
+    }
+
+    /** Refuses a handle that is closed, or of another protection domain. */
+    void checkUsableIn(@Nullable ProtectionDomain wanted) {
+        checkOpen();
+        if (wanted == null || domain.root() != wanted.root()) {
+            throw new IllegalArgumentException(this + " belongs to another protection domain than the queue pair");
+        }
+    }
+
+    /** The {@code struct ibv_ah}, for a caller that keeps this open while C uses it. */
+    long address() {
+        return address;
+    }
+
+    /**
+     * The protection domain that it was made in.
+     *
+     * @return the protection domain
+     */
+    public ProtectionDomain domain() {
+        checkOpen();
+        return domain;
+    }
+
+    /**
+     * The path that it stands for.
+     *
+     * @return the path
+     */
+    public AddressVector path() {
+        checkOpen();
+        return path;
+    }
+
+    @Override
+    public String toString() {
+        return "address handle for " + path;
+    }
+}

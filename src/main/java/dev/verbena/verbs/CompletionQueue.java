@@ -1,0 +1,466 @@
+package dev.verbena.verbs;
+
+import dev.verbena.CName;
+import dev.verbena.UnsupportedVerbException;
+import dev.verbena.VerbsArena;
+import dev.verbena.VerbsException;
+import dev.verbena.VerbsObject;
+import dev.verbena.VerbsTimeoutException;
+import dev.verbena.internal.CFunction;
+import dev.verbena.internal.ContextVerb;
+import dev.verbena.internal.Deadline;
+import dev.verbena.internal.Errno;
+import dev.verbena.internal.FastCalls;
+import dev.verbena.internal.Ibv;
+import dev.verbena.internal.raw.ibv_cq;
+import dev.verbena.internal.raw.ibv_cq_init_attr_ex;
+import dev.verbena.internal.raw.ibv_moderate_cq;
+import dev.verbena.internal.raw.ibv_modify_cq_attr;
+import dev.verbena.internal.raw.rdma_h;
+import java.lang.foreign.Arena;
+import java.lang.foreign.MemorySegment;
+import java.time.Duration;
+import java.util.Optional;
+import java.util.Set;
+import java.util.concurrent.locks.LockSupport;
+import java.util.concurrent.locks.ReentrantLock;
+import java.util.function.Supplier;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * Where the ends of work requests are reported ({@code struct ibv_cq}).
+ *
+ * <p>The fast way is a cursor, {@link #completions}: it reads many at once and allocates nothing. {@link #poll} and
+ * {@link #await} hand out one completion as a value.
+ */
+public final class CompletionQueue extends VerbsObject {
+    private static final int SPINS = 200;
+    private static final long PAUSE_NANOS = 20_000;
+
+    private final Context context;
+    private final CompletionQueueOptions options;
+    private final long address;
+    private final @Nullable CompletionEvents events;
+    private final Completions one;
+    private final @Nullable CompletionReaders readers;
+    private final boolean criticalPoll;
+    private final ReentrantLock oneAtATime = new ReentrantLock();
+    private volatile int capacity;
+
+    private CompletionQueue(VerbsArena arena, Context context, CompletionQueueOptions options, long address) {
+        super(arena);
+        this.context = context;
+        this.options = options;
+        this.address = address;
+        this.capacity = currentCapacity();
+        this.events = options.channel() == null ? null : new CompletionEvents(this, options.channel());
+        this.one = new Completions(this, 1, scratch());
+        boolean critical = context.provider().criticalPoll();
+        this.readers = options.extended() ? new CompletionReaders(address, critical, isConfined()) : null;
+        // Another thread may hold the lock of an extended queue while it runs Java: see ObjectCalls.
+        this.criticalPoll = critical && (readers == null || isConfined());
+        expectEvents();
+    }
+
+    /** Where events find the queue by its address in C: until C has destroyed it. */
+    private void expectEvents() {
+        context.eventsEvenIfClosed().add(address, this);
+        if (options.channel() != null) {
+            options.channel().add(this);
+        }
+    }
+
+    private int currentCapacity() {
+        return ibv_cq.cqe(MemorySegment.ofAddress(address).reinterpret(ibv_cq.sizeof()));
+    }
+
+    static CompletionQueue make(Context context, CompletionQueueOptions options, VerbsArena arena) {
+        if (options.flags().contains(CompletionQueueFlag.SINGLE_THREADED) && !arena.isConfined()) {
+            throw new IllegalArgumentException("The driver does not lock a single-threaded queue: it needs an arena for "
+                    + "one thread, VerbsArena.ofConfined()");
+        }
+        CompletionChannel channel = options.channel();
+        if (channel == null) {
+            return create(arena, () -> make(context, options, 0, arena), context);
+        }
+        if (channel.contextEvenIfClosed() != context) {
+            throw new IllegalArgumentException("The " + channel + " belongs to another context");
+        }
+        return create(arena, () -> make(context, options, channel.address(), arena), context, channel);
+    }
+
+    private static CompletionQueue make(
+            Context context, CompletionQueueOptions options, long channel, VerbsArena arena) {
+        if (options.extended()) {
+            return makeExtended(context, options, channel, arena);
+        }
+        int vector = options.completionVector();
+        long cq = Ibv.CREATE_CQ.call(context.address(), options.capacity(), 0, channel, vector);
+        if (cq == 0) {
+            throw failedToMake(context, options, Ibv.CREATE_CQ.name(), CFunction.errno());
+        }
+        return new CompletionQueue(arena, context, options, cq);
+    }
+
+    private static CompletionQueue makeExtended(
+            Context context, CompletionQueueOptions options, long channel, VerbsArena arena) {
+        MemorySegment create = Verb.function(ContextVerb.CREATE_CQ_EX, context.address(), context.name());
+        long cq;
+        try (Arena scratch = Arena.ofConfined()) {
+            MemorySegment init = scratch.allocate(ibv_cq_init_attr_ex.layout());
+            ibv_cq_init_attr_ex.cqe(init, options.capacity());
+            ibv_cq_init_attr_ex.channel(init, MemorySegment.ofAddress(channel));
+            ibv_cq_init_attr_ex.comp_vector(init, options.completionVector());
+            ibv_cq_init_attr_ex.wc_flags(init, NativeFlag.bits(options.fields()));
+            if (!options.flags().isEmpty()) {
+                ibv_cq_init_attr_ex.comp_mask(init, rdma_h.IBV_CQ_INIT_ATTR_MASK_FLAGS());
+                ibv_cq_init_attr_ex.flags(init, NativeFlag.bits(options.flags()));
+            }
+            cq = CFunction.callAt(create, context.address(), init.address());
+        }
+        if (cq == 0) {
+            throw failedToMake(context, options, ContextVerb.CREATE_CQ_EX.verb(), CFunction.errno());
+        }
+        CompletionQueue made = new CompletionQueue(arena, context, options, cq);
+        Set<CompletionField> missing = made.requireExtended().missing(options.fields());
+        if (!missing.isEmpty()) {
+            made.destroy();
+            throw new UnsupportedVerbException(ContextVerb.CREATE_CQ_EX.verb(), context.name(), 0,
+                    "The driver took the fields " + missing + " and has no function to read them");
+        }
+        return made;
+    }
+
+    private static VerbsException failedToMake(
+            Context context, CompletionQueueOptions options, String verb, int errno) {
+        String hint = "";
+        if (errno == Errno.EINVAL) {
+            hint = "This device holds at most " + context.attributes().maxCompletions() + " and has "
+                    + context.completionVectors() + " completion vectors";
+        } else if (options.extended() && Errno.meansUnsupported(errno)) {
+            hint = "This device can't do one of these fields or flags: CompletionField.standard() is what most can";
+        }
+        return Verb.failure(verb, errno, context.name() + ", " + options.capacity() + " completions, vector "
+                + options.completionVector() + (options.extended()
+                        ? ", fields " + options.fields() + ", flags " + options.flags() : ""), hint);
+    }
+
+    @CName("ibv_destroy_cq")
+    @Override
+    protected void destroy() {
+        if (events != null) {
+            events.destroying();
+        }
+        try {
+            Verb.check(Ibv.DESTROY_CQ, Ibv.DESTROY_CQ.call(address), toString());
+        } catch (VerbsException refused) {
+            if (events != null) {
+                events.notDestroyed();
+            }
+            throw refused;
+        }
+        context.eventsEvenIfClosed().remove(address, this);
+        if (events != null) {
+            events.destroyed();
+        }
+    }
+
+    /**
+     * The context that it was made from.
+     *
+     * @return the context
+     */
+    public Context context() {
+        checkOpen();
+        return context;
+    }
+
+    Context contextEvenIfClosed() {
+        return context;
+    }
+
+    /** The {@code struct ibv_cq}. Hold this object while C uses it. */
+    long address() {
+        return address;
+    }
+
+    /**
+     * How many completions it holds ({@code cqe}). When more arrive before they are polled, the queue is broken.
+     *
+     * @return at least what was asked for
+     */
+    public int capacity() {
+        checkOpen();
+        return capacity;
+    }
+
+    /**
+     * The channel that it reports events to.
+     *
+     * @return the channel; empty for a queue that is only polled
+     */
+    public Optional<CompletionChannel> channel() {
+        checkOpen();
+        return Optional.ofNullable(options.channel());
+    }
+
+    /**
+     * Whether it was made as an extended queue, by {@link CompletionQueueOptions#fields} or a flag. All that a plain queue
+     * can do it does as well.
+     *
+     * @return true if there can be {@link #extendedCompletions}
+     */
+    @CName("ibv_cq_ex_to_cq")
+    public boolean isExtended() {
+        checkOpen();
+        return readers != null;
+    }
+
+    /** Whether the driver leaves out the locks: whatever reports to it must be of the same thread then. */
+    boolean isSingleThreaded() {
+        return options.flags().contains(CompletionQueueFlag.SINGLE_THREADED);
+    }
+
+    /**
+     * Changes how many completions it holds ({@code ibv_resize_cq}). Those that are in it stay.
+     *
+     * @param capacity how many it must hold at least
+     * @throws VerbsException if the device refused: it can't hold as many, or holds more now
+     */
+    @CName("ibv_resize_cq")
+    public void resize(int capacity) {
+        if (capacity < 1) {
+            throw new IllegalArgumentException("A completion queue holds at least one completion, not " + capacity);
+        }
+        hold();
+        try {
+            int result = (int) Ibv.RESIZE_CQ.call(address, capacity);
+            if (result != 0) {
+                int errno = Verb.errnoOf(result);
+                throw Verb.failure(Ibv.RESIZE_CQ.name(), errno, this + " to " + capacity, errno == Errno.EINVAL
+                        ? "This device holds at most " + context.attributes().maxCompletions()
+                                + ", and a queue at least what is in it" : "");
+            }
+            this.capacity = currentCapacity();
+        } finally {
+            release();
+        }
+    }
+
+    /**
+     * Lets the device gather completions before it raises an event ({@code ibv_modify_cq}): it does so when either limit
+     * is reached. 0 and 0 ends it.
+     *
+     * @param completions how many to gather, 0 to 65535
+     * @param microseconds how long to gather, 0 to 65535
+     * @throws UnsupportedVerbException if the device can't: see {@link DeviceAttributes}
+     */
+    @CName("ibv_modify_cq")
+    public void moderate(int completions, int microseconds) {
+        if (completions < 0 || completions > 0xffff || microseconds < 0 || microseconds > 0xffff) {
+            throw new IllegalArgumentException("Both limits are from 0 to 65535: " + completions + ", " + microseconds);
+        }
+        hold();
+        try (Arena scratch = Arena.ofConfined()) {
+            MemorySegment modify = Verb.function(ContextVerb.MODIFY_CQ, context.address(), toString());
+            MemorySegment attributes = scratch.allocate(ibv_modify_cq_attr.layout());
+            ibv_modify_cq_attr.attr_mask(attributes, rdma_h.IBV_CQ_ATTR_MODERATE());
+            MemorySegment moderate = ibv_modify_cq_attr.moderate(attributes);
+            ibv_moderate_cq.cq_count(moderate, (short) completions);
+            ibv_moderate_cq.cq_period(moderate, (short) microseconds);
+            Verb.check(ContextVerb.MODIFY_CQ.verb(), (int) CFunction.callAt(modify, address, attributes.address()),
+                    this + ", " + completions + " completions or " + microseconds + " us", "");
+        } finally {
+            release();
+        }
+    }
+
+    /**
+     * A cursor over completions, with memory of its own. Make one per thread, and keep it.
+     *
+     * @param most how many one poll fetches at most
+     * @return a new cursor
+     */
+    public Completions completions(int most) {
+        if (most < 1) {
+            throw new IllegalArgumentException("A cursor holds at least one completion, not " + most);
+        }
+        checkOpen();
+        return new Completions(this, most, scratch());
+    }
+
+    /**
+     * A cursor over what an extended queue tells, with memory of its own. Make one per thread, and keep it.
+     *
+     * @param most how many one poll fetches at most
+     * @return a new cursor
+     * @throws IllegalStateException if this is no extended queue
+     */
+    public ExtendedCompletions extendedCompletions(int most) {
+        if (most < 1) {
+            throw new IllegalArgumentException("A cursor holds at least one completion, not " + most);
+        }
+        checkOpen();
+        return new ExtendedCompletions(this, requireExtended(), options.fields(), context.provider().software(), most,
+                scratch());
+    }
+
+    private CompletionReaders requireExtended() {
+        if (readers == null) {
+            throw new IllegalStateException(this + " is not extended: name what it is to tell with "
+                    + "CompletionQueueOptions.fields()");
+        }
+        return readers;
+    }
+
+    /**
+     * Takes one completion, if there is one ({@code ibv_poll_cq}).
+     *
+     * @return the completion
+     */
+    @CName("ibv_poll_cq")
+    public Optional<WorkCompletion> poll() {
+        oneAtATime.lock();
+        try {
+            return one.pollAny() == 0 ? Optional.empty() : Optional.of(one.first());
+        } finally {
+            oneAtATime.unlock();
+        }
+    }
+
+    /**
+     * Asks for one event when the next completion comes ({@code ibv_req_notify_cq}). Then poll: of completions that came
+     * before, nothing is told. {@link #await} does so itself; this is for those who wait for events of the
+     * {@link CompletionChannel}.
+     *
+     * @param solicitedOnly whether only a receive that the peer sent {@linkplain SendFlag#SOLICITED solicited}, or a
+     *     failure, is worth an event
+     * @throws IllegalStateException if the queue has no channel
+     */
+    @CName("ibv_req_notify_cq")
+    public void requestNotification(boolean solicitedOnly) {
+        checkOpen();
+        if (events == null) {
+            throw new IllegalStateException(
+                    "There is nowhere to notify: " + this + " was made without CompletionQueueOptions.channel");
+        }
+        int result;
+        int way = enter();
+        try {
+            result = FastCalls.requestNotification(
+                    context.provider().requestNotification(), address, solicitedOnly ? 1 : 0);
+        } finally {
+            exit(way);
+        }
+        Verb.check(FastCalls.ASK_NAME, result, toString(), "");
+    }
+
+    /**
+     * Waits for one completion and takes it. A queue with a channel sleeps until there is one. A queue without polls: a
+     * short while busily, then with pauses.
+     *
+     * @param timeout how long to wait
+     * @return the completion, successful or not: see {@link WorkCompletion#orThrow}
+     * @throws VerbsTimeoutException if none came in time
+     * @throws InterruptedException if the thread was interrupted
+     * @throws IllegalStateException if the queue is closed, also while waiting
+     * @throws VerbsException if the device was removed
+     */
+    @CName({"ibv_poll_cq", "ibv_req_notify_cq", "ibv_get_cq_event", "ibv_ack_cq_events"})
+    public WorkCompletion await(Duration timeout) throws InterruptedException {
+        return inTime(await(this::pollOne, false, timeout), timeout);
+    }
+
+    /**
+     * As {@link #await}, but does not wake up for receives that were sent without {@link SendFlag#SOLICITED}, unless they
+     * failed. Takes whatever has completed when it looks.
+     *
+     * @param timeout how long to wait
+     * @return the completion, successful or not
+     * @throws VerbsTimeoutException if none came in time
+     * @throws InterruptedException if the thread was interrupted
+     * @throws IllegalStateException if the queue is closed, also while waiting
+     * @throws VerbsException if the device was removed
+     */
+    @CName({"ibv_poll_cq", "ibv_req_notify_cq", "ibv_get_cq_event", "ibv_ack_cq_events"})
+    public WorkCompletion awaitSolicited(Duration timeout) throws InterruptedException {
+        return inTime(await(this::pollOne, true, timeout), timeout);
+    }
+
+    private @Nullable WorkCompletion pollOne() {
+        return poll().orElse(null);
+    }
+
+    private WorkCompletion inTime(@Nullable WorkCompletion found, Duration timeout) {
+        if (found == null) {
+            throw new VerbsTimeoutException(FastCalls.POLL_NAME, toString(), timeout,
+                    "Was the work posted, signaled and, for a receive, has the peer sent?");
+        }
+        return found;
+    }
+
+    /** Waits until an attempt finds something. Null when the time is over. */
+    <T> @Nullable T await(Supplier<? extends @Nullable T> attempt, boolean solicitedOnly, Duration timeout)
+            throws InterruptedException {
+        return events == null ? pollUntil(attempt, timeout) : events.await(attempt, solicitedOnly, timeout);
+    }
+
+    private static <T> @Nullable T pollUntil(Supplier<? extends @Nullable T> attempt, Duration timeout)
+            throws InterruptedException {
+        T found = attempt.get();
+        Deadline deadline = Deadline.after(timeout);
+        for (int tries = 0; found == null && !deadline.isOver(); tries++) {
+            if (Thread.interrupted()) {
+                throw new InterruptedException();
+            }
+            if (tries < SPINS) {
+                Thread.onSpinWait();
+            } else {
+                LockSupport.parkNanos(PAUSE_NANOS);
+            }
+            found = attempt.get();
+        }
+        return found;
+    }
+
+    @Nullable CompletionEvents events() {
+        return events;
+    }
+
+    /** For what belongs to this queue. */
+    void checkUsable() {
+        checkOpen();
+    }
+
+    /** One call of the data path: fills an array of {@code struct ibv_wc}. */
+    int fill(int most, long completions) {
+        Provider provider = context.provider();
+        int found;
+        int way = enter();
+        try {
+            found = FastCalls.poll(criticalPoll, provider.pollCq(), address, most, completions);
+        } finally {
+            exit(way);
+        }
+        if (found < 0) {
+            throw new VerbsException(FastCalls.POLL_NAME, toString(), 0, "It answered " + found
+                    + ": the completion queue is broken, most often because more completions came than it holds");
+        }
+        return found;
+    }
+
+    /** As {@link #fill}, through the functions of an extended queue. */
+    int fillExtended(ExtendedCompletions cursor) {
+        int way = enter();
+        try {
+            return cursor.take();
+        } finally {
+            exit(way);
+        }
+    }
+
+    @Override
+    public String toString() {
+        return (readers == null ? "" : "extended ") + "completion queue of " + context.name() + " for " + capacity;
+    }
+}

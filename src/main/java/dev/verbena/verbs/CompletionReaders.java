@@ -1,0 +1,125 @@
+package dev.verbena.verbs;
+
+import dev.verbena.internal.Calls;
+import dev.verbena.internal.ObjectCalls;
+import dev.verbena.internal.raw.ibv_cq_ex;
+import java.lang.foreign.MemorySegment;
+import java.util.EnumSet;
+import java.util.Set;
+
+/**
+ * The functions of one extended completion queue ({@code struct ibv_cq_ex}), read once. One that was not asked for is a
+ * null pointer in C, which nobody looks at before calling it: so {@link #missing} does.
+ */
+final class CompletionReaders {
+    private static final Calls START = Calls.of("ibv_start_poll");
+    private static final Calls NEXT = Calls.of("ibv_next_poll");
+    private static final Calls END = Calls.of("ibv_end_poll");
+
+    private final long queue;
+    private final MemorySegment struct;
+    private final boolean critical;
+    private final boolean criticalStart;
+    private final long start;
+    private final long next;
+    private final long end;
+
+    final Reader opcode;
+    final Reader vendorError;
+    final Reader flags;
+    private final Reader[] optional = new Reader[CompletionField.values().length];
+
+    /** One {@code ibv_wc_read_...}; a nested class, so that the address and the counter are constants of one object. */
+    final class Reader {
+        private final long function;
+        private final Calls calls;
+
+        private Reader(MemorySegment function, String verb) {
+            this.function = function.address();
+            this.calls = Calls.of(verb);
+        }
+
+        /** The value of the completion that the queue stands at; cut it to the field's width. */
+        long read() {
+            calls.one();
+            return ObjectCalls.call(critical, function, queue);
+        }
+
+        /** For a reader that fills a struct. */
+        void read(long into) {
+            calls.one();
+            ObjectCalls.call(critical, function, queue, into);
+        }
+    }
+
+    CompletionReaders(long queue, boolean critical, boolean confined) {
+        this.queue = queue;
+        this.struct = MemorySegment.ofAddress(queue).reinterpret(ibv_cq_ex.sizeof());
+        this.critical = critical;
+        this.criticalStart = critical && confined; // it takes a lock: see ObjectCalls
+        this.start = ibv_cq_ex.start_poll(struct).address();
+        this.next = ibv_cq_ex.next_poll(struct).address();
+        this.end = ibv_cq_ex.end_poll(struct).address();
+        this.opcode = new Reader(ibv_cq_ex.read_opcode(struct), "ibv_wc_read_opcode");
+        this.vendorError = new Reader(ibv_cq_ex.read_vendor_err(struct), "ibv_wc_read_vendor_err");
+        this.flags = new Reader(ibv_cq_ex.read_wc_flags(struct), "ibv_wc_read_wc_flags");
+        for (CompletionField field : CompletionField.values()) {
+            optional[field.ordinal()] = switch (field) {
+                case BYTE_LENGTH -> new Reader(ibv_cq_ex.read_byte_len(struct), "ibv_wc_read_byte_len");
+                case IMMEDIATE -> new Reader(ibv_cq_ex.read_imm_data(struct), "ibv_wc_read_imm_data");
+                case QUEUE_PAIR_NUMBER -> new Reader(ibv_cq_ex.read_qp_num(struct), "ibv_wc_read_qp_num");
+                case SOURCE_QUEUE_PAIR -> new Reader(ibv_cq_ex.read_src_qp(struct), "ibv_wc_read_src_qp");
+                case SOURCE_LID -> new Reader(ibv_cq_ex.read_slid(struct), "ibv_wc_read_slid");
+                case SERVICE_LEVEL -> new Reader(ibv_cq_ex.read_sl(struct), "ibv_wc_read_sl");
+                case PATH_BITS -> new Reader(ibv_cq_ex.read_dlid_path_bits(struct), "ibv_wc_read_dlid_path_bits");
+                case TIMESTAMP -> new Reader(ibv_cq_ex.read_completion_ts(struct), "ibv_wc_read_completion_ts");
+                case VLAN -> new Reader(ibv_cq_ex.read_cvlan(struct), "ibv_wc_read_cvlan");
+                case FLOW_TAG -> new Reader(ibv_cq_ex.read_flow_tag(struct), "ibv_wc_read_flow_tag");
+                case TAG_MATCHING -> new Reader(ibv_cq_ex.read_tm_info(struct), "ibv_wc_read_tm_info");
+                case WALL_CLOCK -> new Reader(ibv_cq_ex.read_completion_wallclock_ns(struct),
+                        "ibv_wc_read_completion_wallclock_ns");
+            };
+        }
+    }
+
+    /** Those of the fields that the provider has no function for although it made the queue. */
+    Set<CompletionField> missing(Set<CompletionField> fields) {
+        EnumSet<CompletionField> missing = EnumSet.noneOf(CompletionField.class);
+        for (CompletionField field : fields) {
+            if (optional[field.ordinal()].function == 0) {
+                missing.add(field);
+            }
+        }
+        return missing;
+    }
+
+    Reader of(CompletionField field) {
+        return optional[field.ordinal()];
+    }
+
+    /** Takes the provider's lock and stands at the first completion; 0, or an error number without the lock. */
+    int start(long attributes) {
+        START.one();
+        return (int) ObjectCalls.call(criticalStart, start, queue, attributes);
+    }
+
+    /** Steps to the next; 0, or an error number, and the lock is still to be given back. */
+    int next() {
+        NEXT.one();
+        return (int) ObjectCalls.call(critical, next, queue);
+    }
+
+    /** Takes the completions that were stood at out of the queue and gives the lock back. */
+    void end() {
+        END.one();
+        ObjectCalls.call(critical, end, queue);
+    }
+
+    long id() {
+        return ibv_cq_ex.wr_id(struct);
+    }
+
+    int status() {
+        return ibv_cq_ex.status(struct);
+    }
+}

@@ -1,0 +1,122 @@
+package dev.verbena.verbs;
+
+import dev.verbena.CName;
+import dev.verbena.VerbsArena;
+import dev.verbena.VerbsObject;
+import dev.verbena.internal.ContextVerb;
+import dev.verbena.internal.raw.ibv_counter_attach_attr;
+import dev.verbena.internal.raw.ibv_counters_init_attr;
+import dev.verbena.internal.raw.rdma_h;
+import java.lang.foreign.Arena;
+import java.lang.foreign.MemorySegment;
+import java.lang.foreign.ValueLayout;
+
+/** Counters that the adapter keeps of what flow rules match ({@code struct ibv_counters}). */
+public final class Counters extends VerbsObject {
+    private static final int MOST = 1 << 16;
+
+    private final Context context;
+    private final long address;
+
+    private Counters(VerbsArena arena, Context context, long address) {
+        super(arena);
+        this.context = context;
+        this.address = address;
+    }
+
+    static Counters create(Context context, VerbsArena arena) {
+        return create(arena, () -> {
+            try (Arena scratch = Arena.ofConfined()) {
+                return new Counters(arena, context, Verb.pointer(ContextVerb.CREATE_COUNTERS, context, context.name(),
+                        context.address(), scratch.allocate(ibv_counters_init_attr.layout()).address()));
+            }
+        }, context);
+    }
+
+    @Override
+    @CName("ibv_destroy_counters")
+    protected void destroy() {
+        Verb.check(ContextVerb.DESTROY_COUNTERS, context, toString(), address);
+    }
+
+    long address() {
+        return address;
+    }
+
+    /**
+     * Chooses what one of the counters counts, for the flow rules that will name them with {@link FlowAction#count}
+     * ({@code ibv_attach_counters_point_flow}).
+     *
+     * @param kind what to count
+     * @param index which counter, from 0
+     */
+    @CName("ibv_attach_counters_point_flow")
+    public void attach(CounterKind kind, int index) {
+        hold();
+        try {
+            attach(kind, index, 0, "");
+        } finally {
+            release();
+        }
+    }
+
+    /**
+     * Chooses what one of the counters counts of a flow that exists ({@code ibv_attach_counters_point_flow}).
+     *
+     * @param kind what to count
+     * @param index which counter, from 0
+     * @param flow whose packets
+     */
+    @CName("ibv_attach_counters_point_flow")
+    public void attach(CounterKind kind, int index, Flow flow) {
+        hold();
+        try {
+            flow.use(pointer -> attach(kind, index, pointer, ", " + flow));
+        } finally {
+            release();
+        }
+    }
+
+    private void attach(CounterKind kind, int index, long flow, String what) {
+        checkIndex(index);
+        try (Arena scratch = Arena.ofConfined()) {
+            MemorySegment how = scratch.allocate(ibv_counter_attach_attr.layout());
+            ibv_counter_attach_attr.counter_desc(how, kind.code());
+            ibv_counter_attach_attr.index(how, index);
+            Verb.check(ContextVerb.ATTACH_COUNTERS_POINT_FLOW, context, kind + " as " + index + what,
+                    address, how.address(), flow);
+        }
+    }
+
+    private static void checkIndex(int index) {
+        if (index < 0 || index >= MOST) {
+            throw new IndexOutOfBoundsException("A counter's index is from 0 to " + (MOST - 1) + ", not " + index);
+        }
+    }
+
+    /**
+     * Reads the counters ({@code ibv_read_counters}).
+     *
+     * @param count how many, from the one with index 0
+     * @param cached whether values that the driver has at hand will do ({@code IBV_READ_COUNTERS_ATTR_PREFER_CACHED})
+     * @return the values, by index
+     */
+    @CName("ibv_read_counters")
+    public long[] read(int count, boolean cached) {
+        checkIndex(count - 1);
+        hold();
+        try (Arena scratch = Arena.ofConfined()) {
+            MemorySegment values = scratch.allocate(ValueLayout.JAVA_LONG, count);
+            Verb.check(ContextVerb.READ_COUNTERS, context, toString(), address, values.address(), count,
+                    cached ? rdma_h.IBV_READ_COUNTERS_ATTR_PREFER_CACHED() : 0);
+            return values.toArray(ValueLayout.JAVA_LONG);
+        } finally {
+            release();
+        }
+    }
+
+    @Override
+    public String toString() {
+        return "counters of " + context.name();
+    }
+}

@@ -1,0 +1,30 @@
+package dev.verbena.verbs;
+
+/** In which order data is written to memory ({@code enum ibv_query_qp_data_in_order_caps}). */
+public enum DataOrder implements NativeFlag {
+    /** A whole message from its first byte to its last ({@code IBV_QUERY_QP_DATA_IN_ORDER_WHOLE_MSG}). */
+    WHOLE_MESSAGE(1, "IBV_QUERY_QP_DATA_IN_ORDER_WHOLE_MSG"),
+    /** Blocks of 128 bytes that begin at a multiple of it ({@code IBV_QUERY_QP_DATA_IN_ORDER_ALIGNED_128_BYTES}). */
+    ALIGNED_128_BYTES(1 << 1, "IBV_QUERY_QP_DATA_IN_ORDER_ALIGNED_128_BYTES");
+
+    /** Asks for these bits ({@code IBV_QUERY_QP_DATA_IN_ORDER_RETURN_CAPS}); older libraries answer none then. */
+    static final int RETURN_CAPS = 1;
+
+    private final int bit;
+    private final String cName;
+
+    DataOrder(int bit, String cName) {
+        this.bit = bit;
+        this.cName = cName;
+    }
+
+    @Override
+    public int bit() {
+        return bit;
+    }
+
+    @Override
+    public String cName() {
+        return cName;
+    }
+}

@@ -1,0 +1,262 @@
+package dev.verbena.verbs;
+
+import dev.verbena.CName;
+import dev.verbena.Rdma;
+import dev.verbena.RdmaUnavailableException;
+import dev.verbena.VerbsArena;
+import dev.verbena.VerbsException;
+import dev.verbena.internal.CFunction;
+import dev.verbena.internal.Errno;
+import dev.verbena.internal.Ibv;
+import dev.verbena.internal.raw.ibv_device;
+import java.io.IOException;
+import java.lang.foreign.Arena;
+import java.lang.foreign.MemorySegment;
+import java.lang.foreign.ValueLayout;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.NoSuchElementException;
+import java.util.Objects;
+import java.util.OptionalInt;
+import java.util.function.LongFunction;
+
+/**
+ * An RDMA device of this machine ({@code struct ibv_device}): a value, which needs no closing. {@link #open} it to use
+ * it.
+ */
+public final class Device {
+    private final String name;
+    private final Guid guid;
+    private final NodeType nodeType;
+    private final TransportType transport;
+    private final int index;
+    private final String characterDevice;
+
+    private Device(String name, Guid guid, NodeType nodeType, TransportType transport, int index,
+            String characterDevice) {
+        this.name = name;
+        this.guid = guid;
+        this.nodeType = nodeType;
+        this.transport = transport;
+        this.index = index;
+        this.characterDevice = characterDevice;
+    }
+
+    /**
+     * The devices of this machine ({@code ibv_get_device_list}).
+     *
+     * @return the devices; an empty list on a machine that has none
+     * @throws RdmaUnavailableException if rdma-core is missing or native access is not enabled
+     */
+    @CName({"ibv_get_device_list", "ibv_free_device_list"})
+    public static List<Device> list() {
+        return withDevices(pointers -> {
+            List<Device> devices = new ArrayList<>();
+            for (long pointer : pointers) {
+                devices.add(read(pointer));
+            }
+            return List.copyOf(devices);
+        });
+    }
+
+    /**
+     * The device with a name.
+     *
+     * @param name for example {@code mlx5_0} or {@code rxe0}
+     * @return the device
+     * @throws NoSuchElementException if there is none; the message lists the names that there are
+     * @throws RdmaUnavailableException if rdma-core is missing or native access is not enabled
+     */
+    public static Device named(String name) {
+        Objects.requireNonNull(name, "name");
+        List<Device> devices = list();
+        return devices.stream().filter(device -> device.name.equals(name)).findFirst()
+                .orElseThrow(() -> new NoSuchElementException(noneNamed(name, devices)));
+    }
+
+    /**
+     * The first device of this machine.
+     *
+     * @return the first of {@link #list()}
+     * @throws NoSuchElementException if there is none
+     * @throws RdmaUnavailableException if rdma-core is missing or native access is not enabled
+     */
+    public static Device first() {
+        return list().stream().findFirst().orElseThrow(() -> new NoSuchElementException(NONE_HERE));
+    }
+
+    private static final String NONE_HERE =
+            "This machine has no RDMA device. 'rdma link add rxe0 type rxe netdev eth0' makes a software one, as root";
+
+    private static String noneNamed(String name, List<Device> devices) {
+        return devices.isEmpty()
+                ? "No RDMA device '" + name + "'. " + NONE_HERE
+                : "No RDMA device '" + name + "'. There is: "
+                        + String.join(", ", devices.stream().map(Device::name).toList());
+    }
+
+    /** Lends the pointers of the device list, which is freed afterwards. */
+    private static <T> T withDevices(java.util.function.Function<List<Long>, T> user) {
+        Rdma.requireVerbs();
+        try (Arena arena = Arena.ofConfined()) {
+            MemorySegment count = arena.allocate(ValueLayout.JAVA_INT);
+            long list = Ibv.GET_DEVICE_LIST.call(count.address());
+            if (list == 0) {
+                int errno = CFunction.errno();
+                if (Errno.meansUnsupported(errno)) { // a kernel without RDMA says so
+                    return user.apply(List.of());
+                }
+                throw new VerbsException(Ibv.GET_DEVICE_LIST.name(), "", errno, "");
+            }
+            try {
+                int n = count.get(ValueLayout.JAVA_INT, 0);
+                MemorySegment array = MemorySegment.ofAddress(list).reinterpret((long) n * Long.BYTES);
+                List<Long> pointers = new ArrayList<>();
+                for (int i = 0; i < n; i++) {
+                    pointers.add(array.getAtIndex(ValueLayout.JAVA_LONG, i));
+                }
+                return user.apply(pointers);
+            } finally {
+                Ibv.FREE_DEVICE_LIST.call(list);
+            }
+        }
+    }
+
+    /** The device behind a pointer of C's, while the pointer is valid. */
+    static Device read(long pointer) {
+        MemorySegment device = MemorySegment.ofAddress(pointer).reinterpret(ibv_device.sizeof());
+        return new Device(
+                ibv_device.name(device).getString(0),
+                new Guid(Long.reverseBytes(Ibv.GET_DEVICE_GUID.call(pointer))),
+                NodeType.of(ibv_device.node_type(device)),
+                TransportType.of(ibv_device.transport_type(device)),
+                (int) Ibv.GET_DEVICE_INDEX.call(pointer),
+                ibv_device.dev_name(device).getString(0));
+    }
+
+    /**
+     * Opens the device ({@code ibv_open_device}).
+     *
+     * @param arena what will close it
+     * @return the device's context
+     * @throws VerbsException if the device can't be opened
+     */
+    @CName("ibv_open_device")
+    public Context open(VerbsArena arena) {
+        return openWith(pointer -> Context.open(this, pointer, arena));
+    }
+
+    private Context openWith(LongFunction<Context> opener) {
+        return withDevices(pointers -> {
+            for (long pointer : pointers) {
+                if (read(pointer).name.equals(name)) {
+                    return opener.apply(pointer);
+                }
+            }
+            throw new NoSuchElementException("The RDMA device '" + name + "' is gone");
+        });
+    }
+
+    /**
+     * The name.
+     *
+     * @return for example {@code mlx5_0} or {@code rxe0}
+     */
+    @CName("ibv_get_device_name")
+    public String name() {
+        return name;
+    }
+
+    /**
+     * The node's GUID ({@code ibv_get_device_guid}).
+     *
+     * @return the GUID
+     */
+    @CName("ibv_get_device_guid")
+    public Guid guid() {
+        return guid;
+    }
+
+    /**
+     * The kernel's number for the device ({@code ibv_get_device_index}): it stays when the device is renamed.
+     *
+     * @return the number; nothing where the kernel tells none
+     */
+    @CName("ibv_get_device_index")
+    public OptionalInt index() {
+        return index < 0 ? OptionalInt.empty() : OptionalInt.of(index);
+    }
+
+    /**
+     * The character device by which it is used ({@code dev_name}).
+     *
+     * @return a name in {@code /dev/infiniband}, for example {@code uverbs0}
+     */
+    public String characterDevice() {
+        return characterDevice;
+    }
+
+    /**
+     * What kind of node the device is ({@code node_type}).
+     *
+     * @return for example {@link NodeType#CA}
+     */
+    public NodeType nodeType() {
+        return nodeType;
+    }
+
+    /**
+     * The transport that the device speaks ({@code transport_type}).
+     *
+     * @return for example {@link TransportType#IB}
+     */
+    public TransportType transport() {
+        return transport;
+    }
+
+    /**
+     * The kernel driver of the hardware.
+     *
+     * @return for example {@code mlx5_core}; empty for a software device such as soft-RoCE
+     */
+    public String driver() {
+        try {
+            return Files.readSymbolicLink(Path.of("/sys/class/infiniband", name, "device", "driver"))
+                    .getFileName().toString();
+        } catch (IOException softwareDevice) {
+            return "";
+        }
+    }
+
+    @Override
+    public boolean equals(Object other) {
+        return other instanceof Device device && name.equals(device.name) && guid.equals(device.guid);
+    }
+
+    @Override
+    public int hashCode() {
+        return Objects.hash(name, guid);
+    }
+
+    /** For example {@code rxe0: channel adapter, InfiniBand transport, GUID 5054:00ff:fe12:3456}. */
+    @Override
+    public String toString() {
+        String node = switch (nodeType) {
+            case CA -> "channel adapter";
+            case SWITCH -> "switch";
+            case ROUTER -> "router";
+            case RNIC -> "iWARP adapter";
+            case USNIC, USNIC_UDP -> "usNIC";
+            case UNSPECIFIED, UNKNOWN -> "device of unknown kind";
+        };
+        String speaks = switch (transport) {
+            case IB -> "InfiniBand transport";
+            case IWARP -> "iWARP transport";
+            case USNIC, USNIC_UDP -> "usNIC transport";
+            case UNSPECIFIED, UNKNOWN -> "unknown transport";
+        };
+        return name + ": " + node + ", " + speaks + ", GUID " + guid;
+    }
+}

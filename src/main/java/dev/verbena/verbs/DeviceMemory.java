@@ -1,0 +1,196 @@
+package dev.verbena.verbs;
+
+import dev.verbena.CName;
+import dev.verbena.VerbsArena;
+import dev.verbena.VerbsObject;
+import dev.verbena.internal.CFunction;
+import dev.verbena.internal.Calls;
+import dev.verbena.internal.ContextVerb;
+import dev.verbena.internal.Errno;
+import dev.verbena.internal.Ibv;
+import dev.verbena.internal.LockedMemory;
+import dev.verbena.internal.raw.ibv_alloc_dm_attr;
+import dev.verbena.internal.raw.ibv_dm;
+import java.lang.foreign.Arena;
+import java.lang.foreign.MemorySegment;
+import java.util.Objects;
+
+/**
+ * Memory of the adapter itself ({@code struct ibv_dm}): small, and nearer to it than the machine's. Register it with
+ * {@link ProtectionDomain#register(DeviceMemory, long, long, java.util.Collection, VerbsArena)}, and copy to and from it
+ * here.
+ */
+public final class DeviceMemory extends VerbsObject {
+    private static final Calls COPY_TO = Calls.of("ibv_memcpy_to_dm");
+    private static final Calls COPY_FROM = Calls.of("ibv_memcpy_from_dm");
+
+    private final Context context;
+    private final long address;
+    private final long length;
+    private final boolean isImported;
+
+    private DeviceMemory(VerbsArena arena, Context context, long address, long length, boolean isImported) {
+        super(arena);
+        this.context = context;
+        this.address = address;
+        this.length = length;
+        this.isImported = isImported;
+    }
+
+    static DeviceMemory allocate(Context context, long length, long alignment, VerbsArena arena) {
+        checkLength(length);
+        if (Long.bitCount(alignment) != 1 || alignment < 0) {
+            throw new IllegalArgumentException("An alignment is a power of two, not " + alignment);
+        }
+        return create(arena, () -> {
+            try (Arena scratch = Arena.ofConfined()) {
+                MemorySegment wanted = scratch.allocate(ibv_alloc_dm_attr.layout());
+                ibv_alloc_dm_attr.length(wanted, length);
+                ibv_alloc_dm_attr.log_align_req(wanted, Long.numberOfTrailingZeros(alignment));
+                return new DeviceMemory(arena, context, Verb.pointer(ContextVerb.ALLOC_DM, context,
+                        context.name() + ", " + LockedMemory.inWords(length), context.address(), wanted.address()),
+                        length, false);
+            }
+        }, context);
+    }
+
+    static DeviceMemory imported(Context context, int handle, long length, VerbsArena arena) {
+        checkLength(length);
+        return create(arena, () -> new DeviceMemory(arena, context, Verb.pointer(Ibv.IMPORT_DM,
+                Ibv.IMPORT_DM.call(context.address(), handle), context.name() + ", handle " + handle),
+                length, true), context);
+    }
+
+    private static void checkLength(long length) {
+        if (length < 1) {
+            throw new IllegalArgumentException("Device memory has at least one byte, not " + length);
+        }
+    }
+
+    @Override
+    @CName({"ibv_free_dm", "ibv_unimport_dm"})
+    protected void destroy() {
+        if (isImported) {
+            Ibv.UNIMPORT_DM.call(address);
+        } else {
+            Verb.check(ContextVerb.FREE_DM, context, toString(), address);
+        }
+    }
+
+    /** The {@code struct ibv_dm}. */
+    long address() {
+        return address;
+    }
+
+    void checkRange(long offset, long size) {
+        Objects.checkFromIndexSize(offset, size, length);
+    }
+
+    /**
+     * How much it is.
+     *
+     * @return bytes
+     */
+    public long length() {
+        checkOpen();
+        return length;
+    }
+
+    /**
+     * The kernel's number for it ({@code handle}), by which a process that shares the device can
+     * {@linkplain Context#importDeviceMemory import} it.
+     *
+     * @return the handle
+     */
+    public int handle() {
+        hold();
+        try {
+            return ibv_dm.handle(struct());
+        } finally {
+            release();
+        }
+    }
+
+    /**
+     * Copies into it ({@code ibv_memcpy_to_dm}).
+     *
+     * @param offset where to
+     * @param source what to copy: all of it, any segment
+     * @throws IndexOutOfBoundsException if it does not fit
+     */
+    @CName("ibv_memcpy_to_dm")
+    public void write(long offset, MemorySegment source) {
+        checkRange(offset, source.byteSize());
+        try (Arena scratch = Arena.ofConfined()) {
+            MemorySegment copy = scratch.allocate(Math.max(1, source.byteSize())).copyFrom(source);
+            hold();
+            try {
+                COPY_TO.one();
+                long result = CFunction.callAt(
+                        ibv_dm.memcpy_to_dm(struct()), address, offset, copy.address(), source.byteSize());
+                Verb.check("ibv_memcpy_to_dm", (int) result, this + ", offset " + offset, "");
+            } finally {
+                release();
+            }
+        }
+    }
+
+    /**
+     * Copies out of it ({@code ibv_memcpy_from_dm}).
+     *
+     * @param offset where from
+     * @param target what to fill: all of it, any segment that is not read-only
+     * @throws IndexOutOfBoundsException if it reaches beyond the end
+     */
+    @CName("ibv_memcpy_from_dm")
+    public void read(long offset, MemorySegment target) {
+        checkRange(offset, target.byteSize());
+        if (target.isReadOnly()) {
+            throw new IllegalArgumentException("The segment is read-only");
+        }
+        try (Arena scratch = Arena.ofConfined()) {
+            MemorySegment copy = scratch.allocate(Math.max(1, target.byteSize()));
+            hold();
+            try {
+                COPY_FROM.one();
+                long result = CFunction.callAt(
+                        ibv_dm.memcpy_from_dm(struct()), copy.address(), address, offset, target.byteSize());
+                Verb.check("ibv_memcpy_from_dm", (int) result, this + ", offset " + offset, "");
+            } finally {
+                release();
+            }
+            target.copyFrom(copy.asSlice(0, target.byteSize()));
+        }
+    }
+
+    /**
+     * A DMA buffer over it, for other drivers ({@code ibv_dm_export_dmabuf_fd}).
+     *
+     * @return a file descriptor: the caller's, who closes it
+     * @throws dev.verbena.UnsupportedVerbException if rdma-core is older than 62 or the device can't
+     */
+    @CName("ibv_dm_export_dmabuf_fd")
+    public int exportDmaBuf() {
+        Verb.require(Ibv.DM_EXPORT_DMABUF_FD, 62, toString());
+        hold();
+        try {
+            int descriptor = (int) Ibv.DM_EXPORT_DMABUF_FD.call(address);
+            if (descriptor < 0) {
+                int errno = CFunction.errno();
+                throw Verb.failure(Ibv.DM_EXPORT_DMABUF_FD.name(), errno > 0 ? errno : Errno.EOPNOTSUPP, toString(), "");
+            }
+            return descriptor;
+        } finally {
+            release();
+        }
+    }
+
+    private MemorySegment struct() {
+        return MemorySegment.ofAddress(address).reinterpret(ibv_dm.sizeof());
+    }
+
+    @Override
+    public String toString() {
+        return LockedMemory.inWords(length) + " of device memory of " + context.name();
+    }
+}

@@ -1,0 +1,63 @@
+package dev.verbena.verbs;
+
+import dev.verbena.CName;
+import dev.verbena.VerbsArena;
+import dev.verbena.VerbsObject;
+import dev.verbena.internal.Ibv;
+import dev.verbena.internal.NewerStructs;
+import java.lang.foreign.Arena;
+
+/**
+ * Hints for the bus about how memory will be used ({@code struct ibv_dmah}): PCIe's TLP processing hints steer what an
+ * adapter writes to a processor's cache. For {@link ProtectionDomain#register(java.lang.foreign.MemorySegment,
+ * java.util.Collection, DmaHandle, VerbsArena)}.
+ */
+public final class DmaHandle extends VerbsObject {
+    private final Context context;
+    private final DmaHints hints;
+    private final long address;
+
+    private DmaHandle(VerbsArena arena, Context context, DmaHints hints, long address) {
+        super(arena);
+        this.context = context;
+        this.hints = hints;
+        this.address = address;
+    }
+
+    static DmaHandle allocate(Context context, DmaHints hints, VerbsArena arena) {
+        String arguments = context.name() + ", " + hints;
+        return create(arena, () -> {
+            Verb.require(Ibv.ALLOC_DMAH, 59, arguments);
+            try (Arena scratch = Arena.ofConfined()) {
+                return new DmaHandle(arena, context, hints, Verb.pointer(Ibv.ALLOC_DMAH, Ibv.ALLOC_DMAH.call(
+                        context.address(), NewerStructs.dmaHints(scratch, hints.cpu(), hints.processingHint(),
+                                hints.memoryType()).address()), arguments));
+            }
+        }, context);
+    }
+
+    @Override
+    @CName("ibv_dealloc_dmah")
+    protected void destroy() {
+        Verb.check(Ibv.DEALLOC_DMAH, Ibv.DEALLOC_DMAH.call(address), toString());
+    }
+
+    long address() {
+        return address;
+    }
+
+    /**
+     * What it was made with.
+     *
+     * @return the hints
+     */
+    public DmaHints hints() {
+        checkOpen();
+        return hints;
+    }
+
+    @Override
+    public String toString() {
+        return "DMA handle of " + context.name() + ", " + hints;
+    }
+}

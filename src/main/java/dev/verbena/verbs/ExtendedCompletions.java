@@ -1,0 +1,376 @@
+package dev.verbena.verbs;
+
+import dev.verbena.CName;
+import dev.verbena.UnsupportedVerbException;
+import dev.verbena.internal.Errno;
+import dev.verbena.internal.raw.ibv_poll_cq_attr;
+import dev.verbena.internal.raw.ibv_wc;
+import dev.verbena.internal.raw.ibv_wc_tm_info;
+import java.lang.foreign.Arena;
+import java.lang.foreign.MemorySegment;
+import java.lang.foreign.ValueLayout;
+import java.util.Set;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * A cursor over the completions of an extended queue ({@code ibv_start_poll} and what follows): it tells what the queue
+ * was {@linkplain CompletionQueueOptions#fields made to tell}, and refuses the rest.
+ *
+ * <p>C holds a lock of the driver's from {@code ibv_start_poll} until {@code ibv_end_poll}. Here both happen within
+ * {@link #poll}, which copies what was asked for in between: none of the caller's code runs while the lock is held, and
+ * the cursor can be read at leisure.
+ */
+@CName({"ibv_start_poll", "ibv_next_poll", "ibv_end_poll", "ibv_wc_read_opcode", "ibv_wc_read_vendor_err",
+        "ibv_wc_read_wc_flags"})
+public final class ExtendedCompletions extends Completions {
+    private static final long ID = ibv_wc.wr_id$offset();
+    private static final long STATUS = ibv_wc.status$offset();
+    private static final long OPCODE = ibv_wc.opcode$offset();
+    private static final long VENDOR_ERROR = ibv_wc.vendor_err$offset();
+    private static final long BYTE_LENGTH = ibv_wc.byte_len$offset();
+    private static final long IMMEDIATE = ibv_wc.imm_data$offset();
+    private static final long QP_NUMBER = ibv_wc.qp_num$offset();
+    private static final long SOURCE_QP = ibv_wc.src_qp$offset();
+    private static final long FLAGS = ibv_wc.wc_flags$offset();
+    private static final long SERVICE_LEVEL = ibv_wc.sl$offset();
+    private static final long PATH_BITS = ibv_wc.dlid_path_bits$offset();
+
+    private final CompletionReaders readers;
+    private final boolean oneByOne;
+    private final int asked;
+    private final MemorySegment attributes;
+    private final MemorySegment tagInfo;
+
+    private final int[] sourceLids;
+    private final long[] timestamps;
+    private final long[] wallClocks;
+    private final short[] vlans;
+    private final int[] flowTags;
+    private final long[] tags;
+    private final int[] tagData;
+
+    /** While the completion is copied as a value: what was not asked for is 0 then. */
+    private boolean copying;
+
+    ExtendedCompletions(CompletionQueue queue, CompletionReaders readers, Set<CompletionField> fields, boolean oneByOne,
+            int most, Arena arena) {
+        super(queue, most, arena);
+        this.readers = readers;
+        this.oneByOne = oneByOne;
+        this.asked = NativeFlag.bits(fields);
+        this.attributes = arena.allocate(ibv_poll_cq_attr.layout());
+        this.tagInfo = arena.allocate(ibv_wc_tm_info.layout());
+        this.sourceLids = new int[has(CompletionField.SOURCE_LID) ? most : 0];
+        this.timestamps = new long[has(CompletionField.TIMESTAMP) ? most : 0];
+        this.wallClocks = new long[has(CompletionField.WALL_CLOCK) ? most : 0];
+        this.vlans = new short[has(CompletionField.VLAN) ? most : 0];
+        this.flowTags = new int[has(CompletionField.FLOW_TAG) ? most : 0];
+        this.tags = new long[has(CompletionField.TAG_MATCHING) ? most : 0];
+        this.tagData = new int[tags.length];
+    }
+
+    private boolean has(CompletionField field) {
+        return (asked & field.bit()) != 0;
+    }
+
+    @Override
+    int fetch() {
+        return queue.fillExtended(this);
+    }
+
+    /**
+     * Takes completions out of the queue, at most as many as there is room for. The caller has made sure that the queue
+     * stays open.
+     *
+     * <p>The soft-RoCE provider before rdma-core 59 unlocks twice when {@code ibv_next_poll} finds nothing more, and
+     * then shows completions that are none or stops for ever. Taking one completion between each start and end is right
+     * in all releases, and costs nothing that a software device would notice.
+     */
+    int take() {
+        int taken = 0;
+        do {
+            int errno = readers.start(attributes.address());
+            if (errno != 0) {
+                if (errno != Errno.ENOENT && taken == 0) {
+                    throw Verb.failure("ibv_start_poll", errno, queue.toString(), "The completion queue is broken, most "
+                            + "often because more completions came than it holds");
+                }
+                return taken;
+            }
+            try {
+                do {
+                    copy(taken++);
+                } while (taken < most && !oneByOne && readers.next() == 0);
+            } finally {
+                readers.end();
+            }
+        } while (taken < most && oneByOne);
+        return taken;
+    }
+
+    private void copy(int index) {
+        long at = index * SIZE;
+        int status = readers.status();
+        memory.set(ValueLayout.JAVA_LONG, at + ID, readers.id());
+        memory.set(ValueLayout.JAVA_INT, at + STATUS, status);
+        memory.set(ValueLayout.JAVA_INT, at + VENDOR_ERROR, (int) readers.vendorError.read());
+        if (has(CompletionField.QUEUE_PAIR_NUMBER)) {
+            word(at + QP_NUMBER, CompletionField.QUEUE_PAIR_NUMBER);
+        }
+        if (status == 0) { // else all other fields are undefined
+            copyRest(index, at);
+        }
+    }
+
+    private void copyRest(int index, long at) {
+        memory.set(ValueLayout.JAVA_INT, at + OPCODE, (int) readers.opcode.read());
+        memory.set(ValueLayout.JAVA_INT, at + FLAGS, (int) readers.flags.read());
+        if (has(CompletionField.BYTE_LENGTH)) {
+            word(at + BYTE_LENGTH, CompletionField.BYTE_LENGTH);
+        }
+        if (has(CompletionField.IMMEDIATE)) {
+            word(at + IMMEDIATE, CompletionField.IMMEDIATE);
+        }
+        if (has(CompletionField.SOURCE_QUEUE_PAIR)) {
+            word(at + SOURCE_QP, CompletionField.SOURCE_QUEUE_PAIR);
+        }
+        if (has(CompletionField.SOURCE_LID)) {
+            sourceLids[index] = (int) readers.of(CompletionField.SOURCE_LID).read();
+        }
+        if (has(CompletionField.SERVICE_LEVEL)) {
+            memory.set(ValueLayout.JAVA_BYTE, at + SERVICE_LEVEL,
+                    (byte) readers.of(CompletionField.SERVICE_LEVEL).read());
+        }
+        if (has(CompletionField.PATH_BITS)) {
+            memory.set(ValueLayout.JAVA_BYTE, at + PATH_BITS, (byte) readers.of(CompletionField.PATH_BITS).read());
+        }
+        if (has(CompletionField.TIMESTAMP)) {
+            timestamps[index] = readers.of(CompletionField.TIMESTAMP).read();
+        }
+        if (has(CompletionField.WALL_CLOCK)) {
+            wallClocks[index] = readers.of(CompletionField.WALL_CLOCK).read();
+        }
+        if (has(CompletionField.VLAN)) {
+            vlans[index] = (short) readers.of(CompletionField.VLAN).read();
+        }
+        if (has(CompletionField.FLOW_TAG)) {
+            flowTags[index] = (int) readers.of(CompletionField.FLOW_TAG).read();
+        }
+        if (has(CompletionField.TAG_MATCHING)) {
+            readers.of(CompletionField.TAG_MATCHING).read(tagInfo.address());
+            tags[index] = ibv_wc_tm_info.tag(tagInfo);
+            tagData[index] = ibv_wc_tm_info.priv(tagInfo);
+        }
+    }
+
+    private void word(long at, CompletionField field) {
+        memory.set(ValueLayout.JAVA_INT, at, (int) readers.of(field).read());
+    }
+
+    private void require(CompletionField field) {
+        if (!has(field) && !copying) {
+            throw new UnsupportedVerbException(field.cName(), queue.toString(), 0, "The queue was not made to tell "
+                    + "this: name " + field + " in CompletionQueueOptions.fields()");
+        }
+    }
+
+    /**
+     * How many bytes arrived, for receives, reads and atomics.
+     *
+     * @throws UnsupportedVerbException if the queue was made without {@link CompletionField#BYTE_LENGTH}
+     */
+    @CName("ibv_wc_read_byte_len")
+    @Override
+    public int byteLength() {
+        require(CompletionField.BYTE_LENGTH);
+        return super.byteLength();
+    }
+
+    /**
+     * The immediate data: the {@code int} that the peer sent.
+     *
+     * @throws UnsupportedVerbException if the queue was made without {@link CompletionField#IMMEDIATE}
+     */
+    @CName("ibv_wc_read_imm_data")
+    @Override
+    public int immediate() {
+        require(CompletionField.IMMEDIATE);
+        return super.immediate();
+    }
+
+    /**
+     * The key that the peer's send invalidated.
+     *
+     * @throws UnsupportedVerbException if the queue was made without {@link CompletionField#IMMEDIATE}
+     */
+    @CName("ibv_wc_read_invalidated_rkey")
+    @Override
+    public int invalidatedKey() {
+        require(CompletionField.IMMEDIATE);
+        return super.invalidatedKey();
+    }
+
+    /**
+     * The number of the queue pair.
+     *
+     * @throws UnsupportedVerbException if the queue was made without {@link CompletionField#QUEUE_PAIR_NUMBER}
+     */
+    @CName("ibv_wc_read_qp_num")
+    @Override
+    public int queuePairNumber() {
+        require(CompletionField.QUEUE_PAIR_NUMBER);
+        return super.queuePairNumber();
+    }
+
+    /** Without its number the queue pair is not found: its failures are not noted then. */
+    @Override
+    @Nullable QueuePair queuePair() {
+        return has(CompletionField.QUEUE_PAIR_NUMBER) ? super.queuePair() : null;
+    }
+
+    /**
+     * The number of the peer's queue pair that sent a datagram.
+     *
+     * @throws UnsupportedVerbException if the queue was made without {@link CompletionField#SOURCE_QUEUE_PAIR}
+     */
+    @CName("ibv_wc_read_src_qp")
+    @Override
+    public int sourceQueuePair() {
+        require(CompletionField.SOURCE_QUEUE_PAIR);
+        return super.sourceQueuePair();
+    }
+
+    /**
+     * The sender's local identifier, of a datagram on InfiniBand.
+     *
+     * @throws UnsupportedVerbException if the queue was made without {@link CompletionField#SOURCE_LID}
+     */
+    @CName("ibv_wc_read_slid")
+    @Override
+    public int sourceLid() {
+        require(CompletionField.SOURCE_LID);
+        return sourceLids.length == 0 ? 0 : sourceLids[index()];
+    }
+
+    /**
+     * The service level, of a datagram.
+     *
+     * @throws UnsupportedVerbException if the queue was made without {@link CompletionField#SERVICE_LEVEL}
+     */
+    @CName("ibv_wc_read_sl")
+    @Override
+    public int serviceLevel() {
+        require(CompletionField.SERVICE_LEVEL);
+        return super.serviceLevel();
+    }
+
+    /**
+     * The low bits of the destination's local identifier, of a datagram.
+     *
+     * @throws UnsupportedVerbException if the queue was made without {@link CompletionField#PATH_BITS}
+     */
+    @CName("ibv_wc_read_dlid_path_bits")
+    @Override
+    public int pathBits() {
+        require(CompletionField.PATH_BITS);
+        return super.pathBits();
+    }
+
+    /**
+     * The index of the partition key, which extended queues don't tell.
+     *
+     * @throws UnsupportedVerbException always
+     */
+    @Override
+    public int pkeyIndex() {
+        if (!copying) {
+            throw new UnsupportedVerbException("ibv_start_poll", queue.toString(), 0,
+                    "Extended completions don't have the index of the partition key: completions() has");
+        }
+        return 0;
+    }
+
+    /**
+     * When it completed, in ticks of the device's clock, which {@link DeviceAttributes} tells the
+     * speed of.
+     *
+     * @return the time; not of a failed completion
+     * @throws UnsupportedVerbException if the queue was made without {@link CompletionField#TIMESTAMP}
+     */
+    @CName("ibv_wc_read_completion_ts")
+    public long timestamp() {
+        require(CompletionField.TIMESTAMP);
+        return timestamps[index()];
+    }
+
+    /**
+     * When it completed, by the time of day.
+     *
+     * @return nanoseconds since 1970; not of a failed completion
+     * @throws UnsupportedVerbException if the queue was made without {@link CompletionField#WALL_CLOCK}
+     */
+    @CName("ibv_wc_read_completion_wallclock_ns")
+    public long wallClockNanos() {
+        require(CompletionField.WALL_CLOCK);
+        return wallClocks[index()];
+    }
+
+    /**
+     * The VLAN tag of a raw packet.
+     *
+     * @return 16 bits: priority and number
+     * @throws UnsupportedVerbException if the queue was made without {@link CompletionField#VLAN}
+     */
+    @CName("ibv_wc_read_cvlan")
+    public int vlan() {
+        require(CompletionField.VLAN);
+        return Short.toUnsignedInt(vlans[index()]);
+    }
+
+    /**
+     * The tag of the flow rule that a raw packet met.
+     *
+     * @return the tag
+     * @throws UnsupportedVerbException if the queue was made without {@link CompletionField#FLOW_TAG}
+     */
+    @CName("ibv_wc_read_flow_tag")
+    public int flowTag() {
+        require(CompletionField.FLOW_TAG);
+        return flowTags[index()];
+    }
+
+    /**
+     * The tag of a message that tag matching looked at.
+     *
+     * @return the tag
+     * @throws UnsupportedVerbException if the queue was made without {@link CompletionField#TAG_MATCHING}
+     */
+    @CName("ibv_wc_read_tm_info")
+    public long tag() {
+        require(CompletionField.TAG_MATCHING);
+        return tags[index()];
+    }
+
+    /**
+     * What the sender of a tagged message sent along ({@code priv} of {@code struct ibv_wc_tm_info}).
+     *
+     * @return 32 bits
+     * @throws UnsupportedVerbException if the queue was made without {@link CompletionField#TAG_MATCHING}
+     */
+    @CName("ibv_wc_read_tm_info")
+    public int tagData() {
+        require(CompletionField.TAG_MATCHING);
+        return tagData[index()];
+    }
+
+    /** The completion as a value that can be kept; what the queue does not tell is 0. This allocates. */
+    @Override
+    public WorkCompletion completion() {
+        copying = true;
+        try {
+            return super.completion();
+        } finally {
+            copying = false;
+        }
+    }
+}

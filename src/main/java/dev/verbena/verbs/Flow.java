@@ -1,0 +1,78 @@
+package dev.verbena.verbs;
+
+import dev.verbena.CName;
+import dev.verbena.VerbsArena;
+import dev.verbena.VerbsObject;
+import dev.verbena.internal.ContextVerb;
+import java.lang.foreign.Arena;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.function.LongConsumer;
+
+/** A flow rule at work ({@code struct ibv_flow}): it steers packets to a queue pair until it is closed. */
+public final class Flow extends VerbsObject {
+    private final QueuePair target;
+    private final Context context;
+    private final FlowRule rule;
+    private final long address;
+
+    private Flow(VerbsArena arena, QueuePair target, Context context, FlowRule rule, long address) {
+        super(arena);
+        this.target = target;
+        this.context = context;
+        this.rule = rule;
+        this.address = address;
+    }
+
+    static Flow create(QueuePair target, Context context, long queuePair, FlowRule rule, VerbsArena arena) {
+        List<VerbsObject> parents = new ArrayList<>(List.of(target));
+        parents.addAll(rule.names());
+        return create(arena, () -> {
+            try (Arena scratch = Arena.ofConfined()) {
+                return new Flow(arena, target, context, rule, Verb.pointer(ContextVerb.CREATE_FLOW, context,
+                        target + ", " + rule, queuePair, rule.write(scratch).address()));
+            }
+        }, parents.toArray(VerbsObject[]::new));
+    }
+
+    @Override
+    @CName("ibv_destroy_flow")
+    protected void destroy() {
+        Verb.check(ContextVerb.DESTROY_FLOW, context, toString(), address);
+    }
+
+    /** Lends the {@code struct ibv_flow}. */
+    void use(LongConsumer user) {
+        hold();
+        try {
+            user.accept(address);
+        } finally {
+            release();
+        }
+    }
+
+    /**
+     * The queue pair that gets the packets.
+     *
+     * @return the queue pair
+     */
+    public QueuePair target() {
+        checkOpen();
+        return target;
+    }
+
+    /**
+     * The rule.
+     *
+     * @return what it was made with
+     */
+    public FlowRule rule() {
+        checkOpen();
+        return rule;
+    }
+
+    @Override
+    public String toString() {
+        return "flow to " + target + ", " + rule;
+    }
+}

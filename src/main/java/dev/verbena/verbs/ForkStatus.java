@@ -1,0 +1,79 @@
+package dev.verbena.verbs;
+
+import dev.verbena.CName;
+import dev.verbena.Rdma;
+import dev.verbena.RdmaUnavailableException;
+import dev.verbena.VerbsException;
+import dev.verbena.internal.Ibv;
+
+/**
+ * What happens to registered memory when this process forks ({@code enum ibv_fork_status}).
+ *
+ * <p>Java starts other programs without copying its memory, so none of this is needed for {@link ProcessBuilder}. It
+ * matters to native code in this process that calls {@code fork()}. Kernels from 5.12 on take care of it themselves.
+ */
+public enum ForkStatus implements NativeValue {
+    /** A child may take pages away from the adapter ({@code IBV_FORK_DISABLED}). */
+    DISABLED(0, "IBV_FORK_DISABLED"),
+    /** {@link #initialize} was called, and registered pages are kept from children ({@code IBV_FORK_ENABLED}). */
+    ENABLED(1, "IBV_FORK_ENABLED"),
+    /** The kernel copies registered pages for children ({@code IBV_FORK_UNNEEDED}). */
+    UNNEEDED(2, "IBV_FORK_UNNEEDED"),
+    /** A number that this release does not know. */
+    UNKNOWN(-1, "");
+
+    private static final ForkStatus[] VALUES = values();
+
+    private final int code;
+    private final String cName;
+
+    ForkStatus(int code, String cName) {
+        this.code = code;
+        this.cName = cName;
+    }
+
+    @Override
+    public int code() {
+        return code;
+    }
+
+    @Override
+    public String cName() {
+        return cName;
+    }
+
+    /**
+     * The constant for a number.
+     *
+     * @param code the number in C
+     * @return the constant, or {@link #UNKNOWN} for a number that this release does not know
+     */
+    public static ForkStatus of(int code) {
+        return NativeValue.find(VALUES, code, UNKNOWN);
+    }
+
+    /**
+     * How it is in this process.
+     *
+     * @return the status
+     * @throws RdmaUnavailableException if rdma-core is missing or native access is not enabled
+     */
+    @CName("ibv_is_fork_initialized")
+    public static ForkStatus current() {
+        Rdma.requireVerbs();
+        return of((int) Ibv.IS_FORK_INITIALIZED.call());
+    }
+
+    /**
+     * Prepares this process for {@code fork()}. Call it before any memory is registered; where the kernel needs no help it
+     * does nothing.
+     *
+     * @throws VerbsException if memory is registered already
+     * @throws RdmaUnavailableException if rdma-core is missing or native access is not enabled
+     */
+    @CName("ibv_fork_init")
+    public static void initialize() {
+        Rdma.requireVerbs();
+        Verb.check(Ibv.FORK_INIT.name(), (int) Ibv.FORK_INIT.call(), "", "It must be called before the first registration");
+    }
+}

@@ -1,0 +1,77 @@
+package dev.verbena.verbs;
+
+import dev.verbena.CName;
+import dev.verbena.VerbsArena;
+import dev.verbena.VerbsObject;
+import dev.verbena.internal.ContextVerb;
+import dev.verbena.internal.raw.ibv_rwq_ind_table_init_attr;
+import java.lang.foreign.Arena;
+import java.lang.foreign.MemorySegment;
+import java.lang.foreign.ValueLayout;
+import java.util.LinkedHashSet;
+import java.util.List;
+
+/** The work queues that a queue pair spreads packets over ({@code struct ibv_rwq_ind_table}). */
+public final class IndirectionTable extends VerbsObject {
+    private final Context context;
+    private final List<WorkQueue> queues;
+    private final long address;
+
+    private IndirectionTable(VerbsArena arena, Context context, List<WorkQueue> queues, long address) {
+        super(arena);
+        this.context = context;
+        this.queues = queues;
+        this.address = address;
+    }
+
+    static IndirectionTable create(Context context, List<WorkQueue> queues, VerbsArena arena) {
+        List<WorkQueue> entries = List.copyOf(queues);
+        if (Integer.bitCount(entries.size()) != 1) {
+            throw new IllegalArgumentException(
+                    "The number of entries is a power of two, and a queue may come twice: not " + entries.size());
+        }
+        if (entries.stream().anyMatch(queue -> queue.contextEvenIfClosed() != context)) {
+            throw new IllegalArgumentException("All work queues must be of " + context);
+        }
+        LinkedHashSet<VerbsObject> parents = new LinkedHashSet<>(entries);
+        parents.add(context);
+        return create(arena, () -> {
+            try (Arena scratch = Arena.ofConfined()) {
+                MemorySegment table = scratch.allocate(ValueLayout.JAVA_LONG, entries.size());
+                for (int i = 0; i < entries.size(); i++) {
+                    table.setAtIndex(ValueLayout.JAVA_LONG, i, entries.get(i).address());
+                }
+                MemorySegment init = scratch.allocate(ibv_rwq_ind_table_init_attr.layout());
+                ibv_rwq_ind_table_init_attr.log_ind_tbl_size(init, Integer.numberOfTrailingZeros(entries.size()));
+                ibv_rwq_ind_table_init_attr.ind_tbl(init, table);
+                return new IndirectionTable(arena, context, entries, Verb.pointer(ContextVerb.CREATE_RWQ_IND_TABLE,
+                        context, context.name() + ", " + entries.size() + " entries", context.address(), init.address()));
+            }
+        }, parents.toArray(VerbsObject[]::new));
+    }
+
+    @Override
+    @CName("ibv_destroy_rwq_ind_table")
+    protected void destroy() {
+        Verb.check(ContextVerb.DESTROY_RWQ_IND_TABLE, context, toString(), address);
+    }
+
+    long address() {
+        return address;
+    }
+
+    /**
+     * The work queues.
+     *
+     * @return the entries, in order
+     */
+    public List<WorkQueue> queues() {
+        checkOpen();
+        return queues;
+    }
+
+    @Override
+    public String toString() {
+        return "indirection table of " + context.name() + " with " + queues.size() + " entries";
+    }
+}

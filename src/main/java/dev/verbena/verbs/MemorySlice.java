@@ -1,0 +1,53 @@
+package dev.verbena.verbs;
+
+import java.lang.foreign.MemorySegment;
+import java.util.Objects;
+
+/** A part of a {@link MemoryRegion}: make it once, and post it as often as you like. */
+public final class MemorySlice implements LocalMemory {
+    private final MemoryRegion region;
+    private final long offset;
+    private final long length;
+
+    MemorySlice(MemoryRegion region, long offset, long length) {
+        this.region = region;
+        this.offset = offset;
+        this.length = length;
+    }
+
+    @Override
+    public MemoryRegion region() {
+        return region;
+    }
+
+    @Override
+    public long address() {
+        return region.address() + offset;
+    }
+
+    @Override
+    public long length() {
+        return length;
+    }
+
+    @Override
+    public MemorySegment segment() {
+        return region.segment().asSlice(offset, length);
+    }
+
+    @Override
+    public MemorySlice slice(long from, long size) {
+        Objects.checkFromIndexSize(from, size, length);
+        return new MemorySlice(region, offset + from, size);
+    }
+
+    @Override
+    public RemoteMemory remote() {
+        return region.remote().slice(offset, length);
+    }
+
+    @Override
+    public String toString() {
+        return "bytes " + offset + " to " + (offset + length) + " of " + region;
+    }
+}

@@ -1,0 +1,43 @@
+package dev.verbena.verbs;
+
+/** The state of automatic path migration ({@code enum ibv_mig_state}). */
+public enum MigrationState implements NativeValue {
+    /** On the primary path, and no other is armed ({@code IBV_MIG_MIGRATED}). */
+    MIGRATED(0, "IBV_MIG_MIGRATED"),
+    /** An alternate path was asked to be armed ({@code IBV_MIG_REARM}). */
+    REARM(1, "IBV_MIG_REARM"),
+    /** The alternate path stands ready ({@code IBV_MIG_ARMED}). */
+    ARMED(2, "IBV_MIG_ARMED"),
+    /** A number that this release does not know. */
+    UNKNOWN(-1, "");
+
+    private static final MigrationState[] VALUES = values();
+
+    private final int code;
+    private final String cName;
+
+    MigrationState(int code, String cName) {
+        this.code = code;
+        this.cName = cName;
+    }
+
+    @Override
+    public int code() {
+        return code;
+    }
+
+    @Override
+    public String cName() {
+        return cName;
+    }
+
+    /**
+     * The constant for a number.
+     *
+     * @param code the number in C
+     * @return the constant, or {@link #UNKNOWN} for a number that this release does not know
+     */
+    public static MigrationState of(int code) {
+        return NativeValue.find(VALUES, code, UNKNOWN);
+    }
+}

@@ -1,0 +1,27 @@
+package dev.verbena.verbs;
+
+/** How far the data of earlier writes must have come when a flush completes ({@code enum ibv_placement_type}). */
+public enum PlacementType implements NativeFlag {
+    /** All of the peer's machine sees it ({@code IBV_FLUSH_GLOBAL}). */
+    GLOBAL(1, "IBV_FLUSH_GLOBAL"),
+    /** It outlives a loss of power ({@code IBV_FLUSH_PERSISTENT}). */
+    PERSISTENT(1 << 1, "IBV_FLUSH_PERSISTENT");
+
+    private final int bit;
+    private final String cName;
+
+    PlacementType(int bit, String cName) {
+        this.bit = bit;
+        this.cName = cName;
+    }
+
+    @Override
+    public int bit() {
+        return bit;
+    }
+
+    @Override
+    public String cName() {
+        return cName;
+    }
+}

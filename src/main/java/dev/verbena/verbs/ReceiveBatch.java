@@ -1,0 +1,100 @@
+package dev.verbena.verbs;
+
+import dev.verbena.CName;
+import dev.verbena.VerbsObject;
+import dev.verbena.internal.raw.ibv_recv_wr;
+import java.lang.foreign.Arena;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * Work requests for a receive queue, posted together with one call into C ({@code ibv_post_recv}). A batch is made once
+ * and used again and again: nothing is allocated. It belongs to the first thread that uses it.
+ */
+@CName("ibv_post_recv")
+public final class ReceiveBatch extends WorkBatch<ReceiveBatch> {
+    /** One call into C: which of those that post receives. */
+    @FunctionalInterface
+    interface Call {
+        int post(long requests, long firstRefused);
+    }
+
+    private final String verb;
+    private final Call call;
+
+    ReceiveBatch(VerbsObject queue, @Nullable ProtectionDomain domain, int capacity, int mostPieces, Arena arena,
+            WorkLog log, String verb, Call call) {
+        super(queue, domain, capacity, ibv_recv_wr.sizeof(), mostPieces, 0, arena, log);
+        this.verb = verb;
+        this.call = call;
+    }
+
+    @Override
+    ReceiveBatch self() {
+        return this;
+    }
+
+    @Override
+    int callPost(long requests, long firstRefused) {
+        return call.post(requests, firstRefused);
+    }
+
+    @Override
+    int operation(long request) {
+        return Operation.RECEIVE.code();
+    }
+
+    @Override
+    String verb() {
+        return verb;
+    }
+
+    @Override
+    String whenFull() {
+        return "The receive queue is full: wait for messages before posting more, or ask for a deeper one";
+    }
+
+    /**
+     * Adds a receive.
+     *
+     * @param id comes back with the completion
+     * @param local where the message is stored; its region needs {@link AccessFlag#LOCAL_WRITE}
+     * @return this
+     * @throws IllegalStateException if the batch is full, or the memory's region closed
+     */
+    public ReceiveBatch receive(long id, LocalMemory local) {
+        int key = usableKey(local);
+        long length = local.length();
+        checkPiece(length);
+        begin(id);
+        piece(local.address(), length, key);
+        return this;
+    }
+
+    /**
+     * Adds a receive for a message of no bytes: for sends without data, and writes with immediate data.
+     *
+     * @param id comes back with the completion
+     * @return this
+     * @throws IllegalStateException if the batch is full
+     */
+    public ReceiveBatch receive(long id) {
+        begin(id);
+        return this;
+    }
+
+    /**
+     * Adds one more piece of memory to the receive added last: they are filled one after the other.
+     *
+     * @param local the piece
+     * @return this
+     * @throws IllegalStateException if the receive has {@link QueueCapabilities#receiveSge} pieces already
+     */
+    public ReceiveBatch and(LocalMemory local) {
+        checkAnotherPiece();
+        int key = usableKey(local);
+        long length = local.length();
+        checkPiece(length);
+        piece(local.address(), length, key);
+        return this;
+    }
+}

@@ -1,0 +1,167 @@
+package dev.verbena.verbs;
+
+import dev.verbena.VerbsArena;
+import dev.verbena.VerbsException;
+import dev.verbena.VerbsObject;
+import dev.verbena.internal.CFunction;
+import dev.verbena.internal.Errno;
+import dev.verbena.internal.Ibv;
+import dev.verbena.internal.raw.rdma_h;
+import java.lang.foreign.MemorySegment;
+import java.util.Set;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * One {@code ibv_rereg_mr}. It takes the place of the old region's deregistration, so that nobody is using that one;
+ * what the new region needs is reserved before, so that it is there when C begins to use it.
+ */
+final class Reregistration {
+    private final MemoryRegion old;
+    private final RegionBacking backing;
+    private final Set<AccessFlag> access;
+    private final ProtectionDomain domain;
+    private final RegionChange wanted;
+    private final Thread thread = Thread.currentThread();
+
+    private @Nullable Reservation reservation;
+    /** The structure once C has changed it; 0 before, and when it is no more. */
+    private long structure;
+    private @Nullable VerbsException failure;
+
+    private Reregistration(MemoryRegion old, RegionBacking backing, Set<AccessFlag> access, ProtectionDomain domain,
+            RegionChange wanted) {
+        this.old = old;
+        this.backing = backing;
+        this.access = access;
+        this.domain = domain;
+        this.wanted = wanted;
+    }
+
+    static Reregistration of(MemoryRegion old, ProtectionDomain domain, RegionBacking backing, Set<AccessFlag> access,
+            RegionChange wanted) {
+        MemorySegment memory = wanted.memory();
+        Set<AccessFlag> flags = wanted.access() == null ? access : wanted.access();
+        if (memory != null || wanted.access() != null) {
+            Registration.check(memory == null ? backing.segment() : memory, flags);
+        }
+        return new Reregistration(old,
+                memory == null ? backing : RegionBacking.of(memory, false, memory.address()), flags,
+                wanted.domain() == null ? domain : wanted.domain(), wanted);
+    }
+
+    VerbsArena arena() {
+        return old.arena();
+    }
+
+    RegionBacking backing() {
+        return backing;
+    }
+
+    Set<AccessFlag> access() {
+        return access;
+    }
+
+    ProtectionDomain domain() {
+        return domain;
+    }
+
+    /** Whether this thread began it: an arena that another thread closes meanwhile must deregister. */
+    boolean isMine() {
+        return thread == Thread.currentThread();
+    }
+
+    MemoryRegion run() {
+        try (Reservation mine = Reservation.make(this)) {
+            reservation = mine;
+            old.close(); // calls back
+            if (failure != null) {
+                throw failure;
+            }
+            if (structure == 0) {
+                throw new IllegalStateException(old + " is closed");
+            }
+            try {
+                return MemoryRegion.after(this, structure);
+            } catch (Throwable refused) {
+                Ibv.DEREG_MR.call(structure);
+                throw refused;
+            }
+        }
+    }
+
+    /** The call, where the old region's deregistration would have been; it throws when that one is as it was. */
+    void call(long region) {
+        Reservation held = reservation;
+        if (held == null) {
+            throw new IllegalStateException("Nothing is reserved for the changed region");
+        }
+        held.begin();
+        try {
+            int result = (int) Ibv.REREG_MR.call(region, flags(), wanted.domain() == null ? 0 : domain.address(),
+                    wanted.memory() == null ? 0 : backing.segment().address(),
+                    wanted.memory() == null ? 0 : backing.length(),
+                    wanted.access() == null ? 0 : NativeFlag.bits(access));
+            // What could not be undone for fork() is of no concern: the JDK's child processes touch no such memory.
+            if (result == 0 || RegionChangeError.of(result) == RegionChangeError.DO_FORK_OLD) {
+                structure = region;
+            } else {
+                failed(result, region, CFunction.errno());
+            }
+        } finally {
+            held.end();
+        }
+    }
+
+    private void failed(int result, long region, int errno) {
+        RegionChangeError error = RegionChangeError.of(result);
+        boolean untouched = error == RegionChangeError.INPUT || error == RegionChangeError.DONT_FORK_NEW
+                || Errno.meansUnsupported(errno); // said before anything is done
+        String said = (error == RegionChangeError.UNKNOWN ? "It answered " + result : error.cName()) + ". ";
+        int number = errno > 0 ? errno : Errno.EINVAL;
+        if (untouched) {
+            throw Verb.failure(Ibv.REREG_MR.name(), number, old.toString(), said + "The region is as it was");
+        }
+        Verb.check(Ibv.DEREG_MR, Ibv.DEREG_MR.call(region), old.toString());
+        failure = Verb.failure(Ibv.REREG_MR.name(), number, old.toString(),
+                said + "The region could not be used any more, and is closed: register anew");
+    }
+
+    private int flags() {
+        return (wanted.memory() == null ? 0 : rdma_h.IBV_REREG_MR_CHANGE_TRANSLATION())
+                | (wanted.domain() == null ? 0 : rdma_h.IBV_REREG_MR_CHANGE_PD())
+                | (wanted.access() == null ? 0 : rdma_h.IBV_REREG_MR_CHANGE_ACCESS());
+    }
+
+    /** Keeps memory and protection domain of the new region until that one does. */
+    private static final class Reservation extends VerbsObject {
+        private Reservation(VerbsArena arena) {
+            super(arena);
+        }
+
+        static Reservation make(Reregistration change) {
+            VerbsArena arena = change.arena();
+            MemorySegment memory = change.backing.segment();
+            return change.backing.foreign()
+                    ? createOverForeign(arena, memory, () -> new Reservation(arena), change.domain)
+                    : createOver(arena, memory, () -> new Reservation(arena), change.domain);
+        }
+
+        void begin() {
+            hold();
+        }
+
+        void end() {
+            release();
+        }
+
+        @Override
+        protected void destroy() {
+            // Nothing was made in C.
+        }
+
+        @Override
+        public String toString() {
+            return "what a changed memory region needs";
+        }
+    }
+}

@@ -1,0 +1,27 @@
+package dev.verbena.verbs;
+
+/** Which memory a flush is about ({@code enum ibv_selectivity_level}). */
+public enum SelectivityLevel implements NativeValue {
+    /** The range that is named ({@code IBV_FLUSH_RANGE}). */
+    RANGE(0, "IBV_FLUSH_RANGE"),
+    /** The whole memory region ({@code IBV_FLUSH_MR}). */
+    MEMORY_REGION(1, "IBV_FLUSH_MR");
+
+    private final int code;
+    private final String cName;
+
+    SelectivityLevel(int code, String cName) {
+        this.code = code;
+        this.cName = cName;
+    }
+
+    @Override
+    public int code() {
+        return code;
+    }
+
+    @Override
+    public String cName() {
+        return cName;
+    }
+}

@@ -1,0 +1,371 @@
+package dev.verbena.verbs;
+
+import dev.verbena.CName;
+import dev.verbena.UnsupportedVerbException;
+import dev.verbena.VerbsArena;
+import dev.verbena.VerbsException;
+import dev.verbena.VerbsObject;
+import dev.verbena.internal.CFunction;
+import dev.verbena.internal.Calls;
+import dev.verbena.internal.ContextVerb;
+import dev.verbena.internal.Errno;
+import dev.verbena.internal.FastCalls;
+import dev.verbena.internal.Ibv;
+import dev.verbena.internal.raw.ibv_srq_attr;
+import dev.verbena.internal.raw.ibv_srq_init_attr;
+import dev.verbena.internal.raw.ibv_srq_init_attr_ex;
+import dev.verbena.internal.raw.ibv_tm_cap;
+import dev.verbena.internal.raw.rdma_h;
+import java.lang.foreign.Arena;
+import java.lang.foreign.MemorySegment;
+import java.lang.foreign.ValueLayout;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.concurrent.locks.ReentrantLock;
+
+/**
+ * A receive queue that many queue pairs take their receives from ({@code struct ibv_srq}): name it with
+ * {@link QueuePairOptions#sharedReceiveQueue}. The end of a receive is reported to the queue pair's completion queue.
+ *
+ * <p>When a queue pair fails or is reset, the receives here stay: they belong to all.
+ */
+public final class SharedReceiveQueue extends VerbsObject {
+    private static final String POST = "ibv_post_srq_recv";
+    private static final Calls POST_RECEIVE = Calls.of(POST);
+
+    private final ProtectionDomain domain;
+    private final Context context;
+    private final SharedReceiveQueueOptions options;
+    private final long address;
+    private final WorkLog log;
+    private final ReceiveBatch oneReceive;
+    private final ReentrantLock receiving = new ReentrantLock();
+
+    private volatile SharedReceiveQueueAttributes granted;
+
+    private SharedReceiveQueue(VerbsArena arena, ProtectionDomain domain, SharedReceiveQueueOptions options,
+            SharedReceiveQueueAttributes granted, long address) {
+        super(arena);
+        this.domain = domain;
+        this.context = domain.contextEvenIfClosed();
+        this.options = options;
+        this.granted = granted;
+        this.address = address;
+        this.log = new WorkLog(granted.depth());
+        this.oneReceive = receives(1);
+        context.eventsEvenIfClosed().add(address, this);
+    }
+
+    /**
+     * A shared receive queue for the queue pairs that name it.
+     *
+     * @return options for {@link ProtectionDomain#createSharedReceiveQueue}
+     */
+    public static SharedReceiveQueueOptions basic() {
+        return SharedReceiveQueueOptions.of(SharedReceiveQueueType.BASIC, null, null, 0, 0);
+    }
+
+    /**
+     * A shared receive queue of an extended reliable connection, whose senders name it by its {@link #number}.
+     *
+     * @param xrcDomain the domain that it belongs to
+     * @param queue where the ends of receives are reported
+     * @return options for {@link ProtectionDomain#createSharedReceiveQueue}
+     */
+    public static SharedReceiveQueueOptions xrc(XrcDomain xrcDomain, CompletionQueue queue) {
+        return SharedReceiveQueueOptions.of(SharedReceiveQueueType.XRC, xrcDomain, queue, 0, 0);
+    }
+
+    /**
+     * A shared receive queue that finds the receive for a message by its tag.
+     *
+     * @param queue where the ends of receives and of operations on tags are reported
+     * @param tags how many tagged receives it must hold
+     * @param operations how many operations on tags may be under way
+     * @return options for {@link ProtectionDomain#createSharedReceiveQueue}
+     */
+    public static SharedReceiveQueueOptions tagMatching(CompletionQueue queue, int tags, int operations) {
+        return SharedReceiveQueueOptions.of(SharedReceiveQueueType.TAG_MATCHING, null, queue, tags, operations);
+    }
+
+    static SharedReceiveQueue make(ProtectionDomain domain, SharedReceiveQueueOptions options, VerbsArena arena) {
+        List<VerbsObject> parents = new ArrayList<>(List.of(domain));
+        if (options.xrcDomain() != null) {
+            parents.add(options.xrcDomain());
+        }
+        if (options.queue() != null) {
+            parents.add(options.queue());
+        }
+        return create(arena, () -> {
+            try (Arena scratch = Arena.ofConfined()) {
+                MemorySegment init = scratch.allocate(ibv_srq_init_attr_ex.layout()); // begins as the shorter one does
+                options.attributes().write(ibv_srq_init_attr_ex.attr(init));
+                long srq = options.type() == SharedReceiveQueueType.BASIC
+                        ? callCreate(domain, options, init) : callCreateExtended(domain, options, init);
+                return new SharedReceiveQueue(arena, domain, options,
+                        SharedReceiveQueueAttributes.read(ibv_srq_init_attr_ex.attr(init)), srq);
+            }
+        }, parents.toArray(VerbsObject[]::new));
+    }
+
+    private static long callCreate(ProtectionDomain domain, SharedReceiveQueueOptions options, MemorySegment init) {
+        assert ibv_srq_init_attr.attr$offset() == ibv_srq_init_attr_ex.attr$offset();
+        long srq = Ibv.CREATE_SRQ.call(domain.address(), init.address());
+        if (srq == 0) {
+            throw failedToMake(Ibv.CREATE_SRQ.name(), domain.contextEvenIfClosed(), options, CFunction.errno());
+        }
+        return srq;
+    }
+
+    private static long callCreateExtended(
+            ProtectionDomain domain, SharedReceiveQueueOptions options, MemorySegment init) {
+        int mask = rdma_h.IBV_SRQ_INIT_ATTR_TYPE() | rdma_h.IBV_SRQ_INIT_ATTR_PD();
+        ibv_srq_init_attr_ex.srq_type(init, options.type().code());
+        ibv_srq_init_attr_ex.pd(init, MemorySegment.ofAddress(domain.address()));
+        if (options.xrcDomain() != null) {
+            mask |= rdma_h.IBV_SRQ_INIT_ATTR_XRCD();
+            ibv_srq_init_attr_ex.xrcd(init, MemorySegment.ofAddress(options.xrcDomain().address()));
+        }
+        if (options.queue() != null) {
+            mask |= rdma_h.IBV_SRQ_INIT_ATTR_CQ();
+            ibv_srq_init_attr_ex.cq(init, MemorySegment.ofAddress(options.queue().address()));
+        }
+        if (options.type() == SharedReceiveQueueType.TAG_MATCHING) {
+            mask |= rdma_h.IBV_SRQ_INIT_ATTR_TM();
+            MemorySegment tags = ibv_srq_init_attr_ex.tm_cap(init);
+            ibv_tm_cap.max_num_tags(tags, options.tags());
+            ibv_tm_cap.max_ops(tags, options.tagOperations());
+        }
+        ibv_srq_init_attr_ex.comp_mask(init, mask);
+        Context context = domain.contextEvenIfClosed();
+        String verb = ContextVerb.CREATE_SRQ_EX.verb();
+        MemorySegment create = ContextVerb.CREATE_SRQ_EX.in(context.address())
+                .orElseThrow(() -> failedToMake(verb, context, options, Errno.EOPNOTSUPP));
+        long srq = CFunction.callAt(create, context.address(), init.address());
+        if (srq == 0) {
+            throw failedToMake(verb, context, options, CFunction.errno());
+        }
+        return srq;
+    }
+
+    private static VerbsException failedToMake(
+            String verb, Context context, SharedReceiveQueueOptions options, int errno) {
+        DeviceAttributes device = context.attributes();
+        String hint = switch (errno) {
+            case Errno.EINVAL -> "This device has at most " + device.maxSharedReceives() + " receives a queue, "
+                    + device.maxSharedReceiveSge() + " pieces of memory a receive";
+            case Errno.EOPNOTSUPP -> "This device or its driver has no shared receive queue of this kind";
+            default -> "";
+        };
+        return Verb.failure(verb, errno, context.name() + ", " + options, hint);
+    }
+
+    @CName("ibv_destroy_srq")
+    @Override
+    protected void destroy() {
+        Verb.check(Ibv.DESTROY_SRQ, Ibv.DESTROY_SRQ.call(address), toString());
+        context.eventsEvenIfClosed().remove(address, this);
+    }
+
+    /** The {@code struct ibv_srq}. Hold this object while C uses it. */
+    long address() {
+        return address;
+    }
+
+    /** What was posted to it: for the queue pairs that take from it. */
+    WorkLog log() {
+        return log;
+    }
+
+    /**
+     * The protection domain that it was made in. The memory of its receives is registered there.
+     *
+     * @return the protection domain
+     */
+    public ProtectionDomain domain() {
+        checkOpen();
+        return domain;
+    }
+
+    /**
+     * The kind.
+     *
+     * @return for example {@link SharedReceiveQueueType#BASIC}
+     */
+    public SharedReceiveQueueType type() {
+        checkOpen();
+        return options.type();
+    }
+
+    /**
+     * The sizes, as they were granted, or found by the last {@link #query}.
+     *
+     * @return at least what was asked for
+     */
+    public SharedReceiveQueueAttributes capabilities() {
+        checkOpen();
+        return granted;
+    }
+
+    /**
+     * The number by which senders of an extended reliable connection name it ({@code ibv_get_srq_num}).
+     *
+     * @return the number
+     * @throws UnsupportedVerbException if this device's shared receive queues have no numbers
+     */
+    @CName("ibv_get_srq_num")
+    public int number() {
+        hold();
+        try (Arena scratch = Arena.ofConfined()) {
+            MemorySegment number = scratch.allocate(ValueLayout.JAVA_INT);
+            String verb = ContextVerb.GET_SRQ_NUM.verb();
+            MemorySegment get = ContextVerb.GET_SRQ_NUM.in(context.address())
+                    .orElseThrow(() -> Verb.failure(verb, Errno.EOPNOTSUPP, toString(), ""));
+            Verb.check(verb, (int) CFunction.callAt(get, address, number.address()), toString(), "");
+            return number.get(ValueLayout.JAVA_INT, 0);
+        } finally {
+            release();
+        }
+    }
+
+    /**
+     * Asks the device for the sizes ({@code ibv_query_srq}).
+     *
+     * @return the sizes, and the limit that is still to be reached
+     */
+    @CName("ibv_query_srq")
+    public SharedReceiveQueueAttributes query() {
+        hold();
+        try (Arena scratch = Arena.ofConfined()) {
+            MemorySegment found = scratch.allocate(ibv_srq_attr.layout());
+            Verb.check(Ibv.QUERY_SRQ, Ibv.QUERY_SRQ.call(address, found.address()), toString());
+            granted = SharedReceiveQueueAttributes.read(found);
+            return granted;
+        } finally {
+            release();
+        }
+    }
+
+    /**
+     * Asks for one event when fewer receives than this are left ({@code ibv_modify_srq}, {@code IBV_SRQ_LIMIT}). After
+     * the event, ask again.
+     *
+     * @param receives the limit; 0 asks for none
+     * @throws VerbsException if it is more than the queue holds
+     */
+    @CName("ibv_modify_srq")
+    public void limit(int receives) {
+        modify(new SharedReceiveQueueAttributes(0, 0, receives), rdma_h.IBV_SRQ_LIMIT(), "limit " + receives);
+    }
+
+    /**
+     * Changes how many receives it holds ({@code ibv_modify_srq}, {@code IBV_SRQ_MAX_WR}). Those posted stay.
+     *
+     * @param depth the least
+     * @throws VerbsException if more are posted, or the device can't
+     */
+    @CName("ibv_modify_srq")
+    public void resize(int depth) {
+        if (depth < 1) {
+            throw new IllegalArgumentException("A shared receive queue holds at least one receive, not " + depth);
+        }
+        modify(new SharedReceiveQueueAttributes(depth, 0, 0), rdma_h.IBV_SRQ_MAX_WR(), "depth " + depth);
+        query();
+    }
+
+    private void modify(SharedReceiveQueueAttributes wanted, int mask, String what) {
+        hold();
+        try (Arena scratch = Arena.ofConfined()) {
+            MemorySegment attributes = scratch.allocate(ibv_srq_attr.layout());
+            wanted.write(attributes);
+            int result = (int) Ibv.MODIFY_SRQ.call(address, attributes.address(), mask);
+            Verb.check(Ibv.MODIFY_SRQ.name(), result, this + ", " + what, result == Errno.EINVAL
+                    ? "Neither can the limit be more than the depth, nor the depth less than what is posted" : "");
+        } finally {
+            release();
+        }
+    }
+
+    /**
+     * Memory for receives to post together.
+     *
+     * @param capacity how many requests it holds
+     * @return a new batch: keep it, it is freed with this queue
+     */
+    @CName(POST)
+    public ReceiveBatch receiveBatch(int capacity) {
+        if (capacity < 1) {
+            throw new IllegalArgumentException("A batch holds at least one request, not " + capacity);
+        }
+        checkOpen();
+        return receives(capacity);
+    }
+
+    private ReceiveBatch receives(int capacity) {
+        return new ReceiveBatch(this, domain, capacity, granted.sge(), scratch(), log, POST, this::callPost);
+    }
+
+    /**
+     * Posts a receive ({@code ibv_post_srq_recv}): memory for one message of any queue pair's peer.
+     *
+     * @param id comes back with the completion
+     * @param local where the message is stored; its region needs {@link AccessFlag#LOCAL_WRITE}
+     */
+    @CName(POST)
+    public void postReceive(long id, LocalMemory local) {
+        receiving.lock();
+        try {
+            oneReceive.claim();
+            oneReceive.receive(id, local).postAll();
+        } finally {
+            receiving.unlock();
+        }
+    }
+
+    private int callPost(long requests, long firstRefused) {
+        Provider provider = context.provider();
+        int way = enter();
+        try {
+            POST_RECEIVE.one();
+            return FastCalls.post(provider.criticalPost(), provider.postSharedReceive(), address, requests,
+                    firstRefused);
+        } finally {
+            exit(way);
+        }
+    }
+
+    /**
+     * What is done by tag, for a queue made by {@link #tagMatching}.
+     *
+     * @return the operations
+     * @throws IllegalStateException if it is of another kind
+     */
+    public TagMatching tags() {
+        checkOpen();
+        if (options.type() != SharedReceiveQueueType.TAG_MATCHING) {
+            throw new IllegalStateException("Tags are for queues made by tagMatching(): " + this);
+        }
+        return new TagMatching(this);
+    }
+
+    /** One operation on tags. */
+    void callTagOperation(MemorySegment request, MemorySegment firstRefused, String what) {
+        hold();
+        try {
+            String verb = ContextVerb.POST_SRQ_OPS.verb();
+            MemorySegment post = ContextVerb.POST_SRQ_OPS.in(context.address())
+                    .orElseThrow(() -> Verb.failure(verb, Errno.EOPNOTSUPP, toString(), ""));
+            int result = (int) CFunction.callAt(post, address, request.address(), firstRefused.address());
+            Verb.check(verb, result, this + ", " + what,
+                    result == Errno.ENOMEM ? "No room for more tags or operations" : "");
+        } finally {
+            release();
+        }
+    }
+
+    /** For example {@code BASIC shared receive queue of rxe0 (64x1, limit 0)}. */
+    @Override
+    public String toString() {
+        return options.type() + " shared receive queue of " + context.name() + " (" + granted + ")";
+    }
+}

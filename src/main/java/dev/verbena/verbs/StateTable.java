@@ -1,0 +1,192 @@
+package dev.verbena.verbs;
+
+import static dev.verbena.verbs.Attribute.ACCESS_FLAGS;
+import static dev.verbena.verbs.Attribute.ADDRESS_VECTOR;
+import static dev.verbena.verbs.Attribute.ALTERNATE_PATH;
+import static dev.verbena.verbs.Attribute.CURRENT_STATE;
+import static dev.verbena.verbs.Attribute.DESTINATION_QP;
+import static dev.verbena.verbs.Attribute.EN_SQD_ASYNC_NOTIFY;
+import static dev.verbena.verbs.Attribute.MAX_DEST_READ_ATOMIC;
+import static dev.verbena.verbs.Attribute.MAX_READ_ATOMIC;
+import static dev.verbena.verbs.Attribute.MIN_RNR_TIMER;
+import static dev.verbena.verbs.Attribute.PATH_MIGRATION_STATE;
+import static dev.verbena.verbs.Attribute.PATH_MTU;
+import static dev.verbena.verbs.Attribute.PKEY_INDEX;
+import static dev.verbena.verbs.Attribute.PORT;
+import static dev.verbena.verbs.Attribute.QKEY;
+import static dev.verbena.verbs.Attribute.RATE_LIMIT;
+import static dev.verbena.verbs.Attribute.RETRY_COUNT;
+import static dev.verbena.verbs.Attribute.RNR_RETRY;
+import static dev.verbena.verbs.Attribute.RQ_PSN;
+import static dev.verbena.verbs.Attribute.SQ_PSN;
+import static dev.verbena.verbs.Attribute.STATE;
+import static dev.verbena.verbs.Attribute.TIMEOUT;
+import static dev.verbena.verbs.QueuePairState.ERR;
+import static dev.verbena.verbs.QueuePairState.INIT;
+import static dev.verbena.verbs.QueuePairState.RESET;
+import static dev.verbena.verbs.QueuePairState.RTR;
+import static dev.verbena.verbs.QueuePairState.RTS;
+import static dev.verbena.verbs.QueuePairState.SQD;
+import static dev.verbena.verbs.QueuePairState.SQE;
+import static dev.verbena.verbs.QueuePairType.RAW_PACKET;
+import static dev.verbena.verbs.QueuePairType.RC;
+import static dev.verbena.verbs.QueuePairType.UC;
+import static dev.verbena.verbs.QueuePairType.UD;
+import static dev.verbena.verbs.QueuePairType.XRC_RECV;
+import static dev.verbena.verbs.QueuePairType.XRC_SEND;
+
+import java.util.ArrayList;
+import java.util.Collections;
+import java.util.EnumSet;
+import java.util.HashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.Optional;
+import java.util.Set;
+
+/**
+ * Which attributes a queue pair's change of state must and may set, for each transport: the InfiniBand specification's
+ * table, as the kernel checks it.
+ */
+final class StateTable {
+    private record Step(QueuePairType type, QueuePairState from, QueuePairState to) {}
+
+    private record Rule(Set<Attribute> required, Set<Attribute> optional) {}
+
+    private static final Map<Step, Rule> RULES = rules();
+    private static final Set<QueuePairType> KNOWN = EnumSet.of(RC, UC, UD, XRC_SEND, XRC_RECV, RAW_PACKET);
+
+    private StateTable() {}
+
+    /**
+     * What is wrong with a change, in words; nothing when it is right. Transports that the table does not know are
+     * left to the driver.
+     */
+    static Optional<String> complaint(
+            QueuePairType type, QueuePairState from, QueuePairState to, Set<Attribute> mask) {
+        if (!KNOWN.contains(type) || from == QueuePairState.UNKNOWN) {
+            return Optional.empty();
+        }
+        Rule rule = RULES.get(new Step(type, from, to));
+        String change = from == to ? type + " in " + from : type + " from " + from + " to " + to;
+        if (rule == null) {
+            return Optional.of("There is no way for " + change + ": from " + from + " it goes to " + reachable(type, from));
+        }
+        Set<Attribute> missing = EnumSet.noneOf(Attribute.class);
+        missing.addAll(rule.required());
+        missing.removeAll(mask);
+        Set<Attribute> excess = EnumSet.noneOf(Attribute.class);
+        excess.addAll(mask);
+        excess.removeAll(rule.required());
+        excess.removeAll(rule.optional());
+        excess.remove(STATE);
+        List<String> faults = new ArrayList<>();
+        if (!missing.isEmpty()) {
+            faults.add("missing " + missing);
+        }
+        if (!excess.isEmpty()) {
+            faults.add("not allowed " + excess);
+        }
+        return faults.isEmpty() ? Optional.empty() : Optional.of("For " + change + ": " + String.join(", ", faults));
+    }
+
+    private static Set<QueuePairState> reachable(QueuePairType type, QueuePairState from) {
+        Set<QueuePairState> states = EnumSet.noneOf(QueuePairState.class);
+        for (Step step : RULES.keySet()) {
+            if (step.type() == type && step.from() == from) {
+                states.add(step.to());
+            }
+        }
+        return states;
+    }
+
+    private static Map<Step, Rule> rules() {
+        Map<Step, Rule> rules = new HashMap<>();
+        for (QueuePairType type : List.of(RC, UC, UD, XRC_SEND, XRC_RECV, RAW_PACKET)) {
+            boolean datagram = type == UD || type == RAW_PACKET;
+            for (QueuePairState from : List.of(RESET, INIT, RTR, RTS, SQD, SQE, ERR)) {
+                if (from != SQE || datagram || type == UC) {
+                    put(rules, type, from, RESET, Set.of(), Set.of());
+                    if (from != RESET) {
+                        put(rules, type, from, ERR, Set.of(), Set.of());
+                    }
+                }
+            }
+            put(rules, type, RTS, SQD, Set.of(), Set.of(EN_SQD_ASYNC_NOTIFY));
+        }
+        datagrams(rules);
+        rawPackets(rules);
+        connections(rules);
+        return Map.copyOf(rules);
+    }
+
+    private static void datagrams(Map<Step, Rule> rules) {
+        put(rules, UD, RESET, INIT, Set.of(PKEY_INDEX, PORT, QKEY), Set.of());
+        put(rules, UD, INIT, INIT, Set.of(), Set.of(PKEY_INDEX, PORT, QKEY));
+        put(rules, UD, INIT, RTR, Set.of(), Set.of(PKEY_INDEX, QKEY));
+        put(rules, UD, RTR, RTS, Set.of(SQ_PSN), Set.of(CURRENT_STATE, QKEY));
+        put(rules, UD, RTS, RTS, Set.of(), Set.of(CURRENT_STATE, QKEY));
+        put(rules, UD, SQD, RTS, Set.of(), Set.of(CURRENT_STATE, QKEY));
+        put(rules, UD, SQD, SQD, Set.of(), Set.of(PKEY_INDEX, QKEY));
+        put(rules, UD, SQE, RTS, Set.of(), Set.of(CURRENT_STATE, QKEY));
+    }
+
+    private static void rawPackets(Map<Step, Rule> rules) {
+        put(rules, RAW_PACKET, RESET, INIT, Set.of(PORT), Set.of());
+        put(rules, RAW_PACKET, INIT, INIT, Set.of(), Set.of(PORT));
+        put(rules, RAW_PACKET, INIT, RTR, Set.of(), Set.of());
+        put(rules, RAW_PACKET, RTR, RTS, Set.of(), Set.of(RATE_LIMIT));
+        put(rules, RAW_PACKET, RTS, RTS, Set.of(), Set.of(RATE_LIMIT));
+        put(rules, RAW_PACKET, SQD, RTS, Set.of(), Set.of(RATE_LIMIT));
+    }
+
+    private static void connections(Map<Step, Rule> rules) {
+        Set<Attribute> first = Set.of(PKEY_INDEX, PORT, ACCESS_FLAGS);
+        Set<Attribute> path = Set.of(ADDRESS_VECTOR, PATH_MTU, DESTINATION_QP, RQ_PSN);
+        Set<Attribute> running = Set.of(CURRENT_STATE, ALTERNATE_PATH, ACCESS_FLAGS, PATH_MIGRATION_STATE);
+        Set<Attribute> drained = Set.of(ALTERNATE_PATH, ACCESS_FLAGS, PKEY_INDEX, PATH_MIGRATION_STATE);
+        for (QueuePairType type : List.of(RC, UC, XRC_SEND, XRC_RECV)) {
+            boolean responds = type == RC || type == XRC_RECV;
+            boolean retries = type == RC || type == XRC_SEND;
+            Set<Attribute> responder = responds ? Set.of(MIN_RNR_TIMER) : Set.of();
+            put(rules, type, RESET, INIT, first, Set.of());
+            put(rules, type, INIT, INIT, Set.of(), first);
+            put(rules, type, INIT, RTR,
+                    responds ? union(path, Set.of(MAX_DEST_READ_ATOMIC, MIN_RNR_TIMER)) : path,
+                    Set.of(ALTERNATE_PATH, ACCESS_FLAGS, PKEY_INDEX));
+            put(rules, type, RTR, RTS, toSend(type), union(running, responder));
+            put(rules, type, RTS, RTS, Set.of(), union(running, responder));
+            put(rules, type, SQD, RTS, Set.of(), union(running, responder));
+            Set<Attribute> changeable = type == UC ? union(drained, Set.of(ADDRESS_VECTOR))
+                    : union(drained, Set.of(PORT, ADDRESS_VECTOR, TIMEOUT));
+            if (retries) {
+                changeable = union(changeable, Set.of(RETRY_COUNT, RNR_RETRY, MAX_READ_ATOMIC));
+            }
+            if (responds) {
+                changeable = union(changeable, Set.of(MAX_DEST_READ_ATOMIC, MIN_RNR_TIMER));
+            }
+            put(rules, type, SQD, SQD, Set.of(), changeable);
+        }
+        put(rules, UC, SQE, RTS, Set.of(), Set.of(CURRENT_STATE, ACCESS_FLAGS));
+    }
+
+    private static Set<Attribute> toSend(QueuePairType type) {
+        return switch (type) {
+            case RC, XRC_SEND -> Set.of(TIMEOUT, RETRY_COUNT, RNR_RETRY, SQ_PSN, MAX_READ_ATOMIC);
+            case XRC_RECV -> Set.of(TIMEOUT, SQ_PSN);
+            default -> Set.of(SQ_PSN);
+        };
+    }
+
+    private static Set<Attribute> union(Set<Attribute> some, Set<Attribute> more) {
+        Set<Attribute> all = EnumSet.noneOf(Attribute.class);
+        all.addAll(some);
+        all.addAll(more);
+        return Collections.unmodifiableSet(all);
+    }
+
+    private static void put(Map<Step, Rule> rules, QueuePairType type, QueuePairState from, QueuePairState to,
+            Set<Attribute> required, Set<Attribute> optional) {
+        rules.put(new Step(type, from, to), new Rule(required, optional));
+    }
+}

@@ -1,0 +1,58 @@
+package dev.verbena.verbs;
+
+import dev.verbena.CName;
+import dev.verbena.VerbsArena;
+import dev.verbena.VerbsObject;
+import dev.verbena.internal.ContextVerb;
+import dev.verbena.internal.raw.ibv_td_init_attr;
+import java.lang.foreign.Arena;
+
+/**
+ * A promise that objects are used by one thread at a time ({@code struct ibv_td}), so that the device's user-space driver
+ * may leave its locks out. Give it to {@link ProtectionDomain#allocateParentDomain(ThreadDomain, VerbsArena)}; what is made in
+ * such a parent domain must be of a confined arena, which keeps the promise.
+ */
+public final class ThreadDomain extends VerbsObject {
+    private final Context context;
+    private final long address;
+
+    private ThreadDomain(VerbsArena arena, Context context, long address) {
+        super(arena);
+        this.context = context;
+        this.address = address;
+    }
+
+    static ThreadDomain allocate(Context context, VerbsArena arena) {
+        return create(arena, () -> {
+            try (Arena scratch = Arena.ofConfined()) {
+                return new ThreadDomain(arena, context, Verb.pointer(ContextVerb.ALLOC_TD, context, context.name(),
+                        context.address(), scratch.allocate(ibv_td_init_attr.layout()).address()));
+            }
+        }, context);
+    }
+
+    @Override
+    @CName("ibv_dealloc_td")
+    protected void destroy() {
+        Verb.check(ContextVerb.DEALLOC_TD, context, toString(), address);
+    }
+
+    long address() {
+        return address;
+    }
+
+    /**
+     * The context that it was made from.
+     *
+     * @return the context
+     */
+    public Context context() {
+        checkOpen();
+        return context;
+    }
+
+    @Override
+    public String toString() {
+        return "thread domain of " + context.name();
+    }
+}

@@ -1,0 +1,214 @@
+package dev.verbena.verbs;
+
+import dev.verbena.CName;
+import dev.verbena.VerbsArena;
+import dev.verbena.VerbsObject;
+import dev.verbena.internal.Calls;
+import dev.verbena.internal.ContextVerb;
+import dev.verbena.internal.FastCalls;
+import dev.verbena.internal.raw.ibv_recv_wr;
+import dev.verbena.internal.raw.ibv_sge;
+import dev.verbena.internal.raw.ibv_wq;
+import dev.verbena.internal.raw.ibv_wq_attr;
+import dev.verbena.internal.raw.ibv_wq_init_attr;
+import dev.verbena.internal.raw.rdma_h;
+import java.lang.foreign.Arena;
+import java.lang.foreign.MemorySegment;
+import java.util.Set;
+import java.util.concurrent.locks.ReentrantLock;
+
+/**
+ * A queue for what is received, without a queue pair ({@code struct ibv_wq}): several make an {@link IndirectionTable}, and
+ * a queue pair spreads packets over them (RSS).
+ */
+public final class WorkQueue extends VerbsObject {
+    private static final Calls POST = Calls.of("ibv_post_wq_recv");
+
+    private final ProtectionDomain domain;
+    private final Context context;
+    private final WorkQueueOptions options;
+    private final long address;
+    private final int number;
+    private final long post;
+    private final MemorySegment request;
+    private final MemorySegment pieces;
+    private final ReentrantLock posting = new ReentrantLock();
+
+    private volatile WorkQueueState state;
+
+    private WorkQueue(VerbsArena arena, ProtectionDomain domain, WorkQueueOptions options, long address) {
+        super(arena);
+        this.domain = domain;
+        this.context = domain.contextEvenIfClosed();
+        this.options = options;
+        this.address = address;
+        MemorySegment wq = MemorySegment.ofAddress(address).reinterpret(ibv_wq.sizeof());
+        initialise(wq);
+        this.number = ibv_wq.wq_num(wq);
+        this.state = WorkQueueState.of(ibv_wq.state(wq));
+        this.post = ibv_wq.post_recv(wq).address();
+        this.request = scratch().allocate(ibv_recv_wr.sizeof() + Long.BYTES, 64);
+        this.pieces = ibv_sge.allocateArray(options.pieces(), scratch());
+        ibv_recv_wr.sg_list(request, pieces);
+        context.eventsEvenIfClosed().add(address, this);
+    }
+
+    /** What C's inline function does after it has called the driver. */
+    private static void initialise(MemorySegment wq) {
+        ibv_wq.wq_context(wq, MemorySegment.NULL);
+        ibv_wq.events_completed(wq, 0);
+        // PTHREAD_MUTEX_INITIALIZER and PTHREAD_COND_INITIALIZER are zeros in all C libraries of Linux.
+        ibv_wq.mutex(wq).fill((byte) 0);
+        ibv_wq.cond(wq).fill((byte) 0);
+    }
+
+    static WorkQueue create(ProtectionDomain domain, WorkQueueOptions options, VerbsArena arena) {
+        Context context = domain.contextEvenIfClosed();
+        QueuePairCreation.checkThreads(options.queue(), arena);
+        return create(arena, () -> {
+            try (Arena scratch = Arena.ofConfined()) {
+                MemorySegment init = scratch.allocate(ibv_wq_init_attr.layout());
+                ibv_wq_init_attr.wq_type(init, rdma_h.IBV_WQT_RQ());
+                ibv_wq_init_attr.max_wr(init, options.depth());
+                ibv_wq_init_attr.max_sge(init, options.pieces());
+                ibv_wq_init_attr.pd(init, MemorySegment.ofAddress(domain.address()));
+                ibv_wq_init_attr.cq(init, MemorySegment.ofAddress(options.queue().address()));
+                if (!options.flags().isEmpty()) {
+                    ibv_wq_init_attr.comp_mask(init, rdma_h.IBV_WQ_INIT_ATTR_FLAGS());
+                    ibv_wq_init_attr.create_flags(init, NativeFlag.bits(options.flags()));
+                }
+                return new WorkQueue(arena, domain, options, Verb.pointer(ContextVerb.CREATE_WQ, context,
+                        domain + ", " + options, context.address(), init.address()));
+            }
+        }, domain, options.queue());
+    }
+
+    @Override
+    @CName("ibv_destroy_wq")
+    protected void destroy() {
+        Verb.check(ContextVerb.DESTROY_WQ, context, toString(), address);
+        context.eventsEvenIfClosed().remove(address, this);
+    }
+
+    long address() {
+        return address;
+    }
+
+    Context contextEvenIfClosed() {
+        return context;
+    }
+
+    /**
+     * Its number ({@code wq_num}).
+     *
+     * @return the number
+     */
+    public int number() {
+        checkOpen();
+        return number;
+    }
+
+    /**
+     * The state after the last {@link #modify}.
+     *
+     * @return the state
+     */
+    public WorkQueueState state() {
+        checkOpen();
+        return state;
+    }
+
+    /**
+     * Changes the state ({@code ibv_modify_wq}).
+     *
+     * @param to the new state
+     */
+    @CName("ibv_modify_wq")
+    public void modify(WorkQueueState to) {
+        if (to == WorkQueueState.UNKNOWN) {
+            throw new IllegalArgumentException("A work queue can't be moved to UNKNOWN");
+        }
+        hold();
+        try (Arena scratch = Arena.ofConfined()) {
+            MemorySegment change = scratch.allocate(ibv_wq_attr.layout());
+            ibv_wq_attr.attr_mask(change, rdma_h.IBV_WQ_ATTR_STATE());
+            ibv_wq_attr.wq_state(change, to.code());
+            Verb.check(ContextVerb.MODIFY_WQ, context, this + " to " + to, address, change.address());
+            state = to;
+        } finally {
+            release();
+        }
+    }
+
+    /**
+     * Changes what it does with packets ({@code ibv_modify_wq}).
+     *
+     * @param set the flags to set
+     * @param cleared the flags to clear
+     */
+    @CName("ibv_modify_wq")
+    public void modify(Set<WorkQueueFlag> set, Set<WorkQueueFlag> cleared) {
+        hold();
+        try (Arena scratch = Arena.ofConfined()) {
+            MemorySegment change = scratch.allocate(ibv_wq_attr.layout());
+            ibv_wq_attr.attr_mask(change, rdma_h.IBV_WQ_ATTR_FLAGS());
+            ibv_wq_attr.flags(change, NativeFlag.bits(set));
+            ibv_wq_attr.flags_mask(change, NativeFlag.bits(set) | NativeFlag.bits(cleared));
+            Verb.check(ContextVerb.MODIFY_WQ, context, this + ", set " + set + ", clear " + cleared,
+                    address, change.address());
+        } finally {
+            release();
+        }
+    }
+
+    /**
+     * Posts a receive ({@code ibv_post_wq_recv}).
+     *
+     * @param id comes back with the completion
+     * @param local where the message is stored, one piece after the other
+     * @throws IllegalStateException if the queue is not {@link WorkQueueState#READY}
+     */
+    @CName("ibv_post_wq_recv")
+    public void postReceive(long id, LocalMemory... local) {
+        if (local.length > options.pieces()) {
+            throw new IllegalArgumentException("A receive has at most " + options.pieces() + " pieces here");
+        }
+        posting.lock();
+        try {
+            if (state() != WorkQueueState.READY) {
+                throw new IllegalStateException(this + " can't receive: it is in " + state);
+            }
+            for (int i = 0; i < local.length; i++) {
+                local[i].region().checkUsableIn(domain);
+                MemorySegment piece = ibv_sge.asSlice(pieces, i);
+                ibv_sge.addr(piece, local[i].address());
+                ibv_sge.length(piece, Math.toIntExact(local[i].length()));
+                ibv_sge.lkey(piece, local[i].region().keyWhenOpen());
+            }
+            ibv_recv_wr.wr_id(request, id);
+            ibv_recv_wr.num_sge(request, local.length);
+            int result = callPost();
+            Verb.check("ibv_post_wq_recv", result, toString(), "");
+        } finally {
+            posting.unlock();
+        }
+    }
+
+    private int callPost() {
+        boolean critical = context.provider().criticalPost();
+        long refused = request.address() + ibv_recv_wr.sizeof();
+        int way = enter();
+        try {
+            POST.one();
+            return FastCalls.post(critical, post, address, request.address(), refused);
+        } finally {
+            exit(way);
+        }
+    }
+
+    /** For example {@code work queue 3 of rxe0 (READY)}. */
+    @Override
+    public String toString() {
+        return "work queue " + number + " of " + context.name() + " (" + (isOpen() ? state : "closed") + ")";
+    }
+}

@@ -1,0 +1,43 @@
+package dev.verbena.verbs;
+
+/** The state of a work queue ({@code enum ibv_wq_state}). */
+public enum WorkQueueState implements NativeValue {
+    /** Made, and not used yet; nothing can be posted ({@code IBV_WQS_RESET}). */
+    RESET(0, "IBV_WQS_RESET"),
+    /** Receives ({@code IBV_WQS_RDY}). */
+    READY(1, "IBV_WQS_RDY"),
+    /** Given up: what was posted comes back flushed ({@code IBV_WQS_ERR}). */
+    ERROR(2, "IBV_WQS_ERR"),
+    /** The library does not know ({@code IBV_WQS_UNKNOWN}), or a number that this release does not know. */
+    UNKNOWN(3, "IBV_WQS_UNKNOWN");
+
+    private static final WorkQueueState[] VALUES = values();
+
+    private final int code;
+    private final String cName;
+
+    WorkQueueState(int code, String cName) {
+        this.code = code;
+        this.cName = cName;
+    }
+
+    @Override
+    public int code() {
+        return code;
+    }
+
+    @Override
+    public String cName() {
+        return cName;
+    }
+
+    /**
+     * The constant for a number.
+     *
+     * @param code the number in C
+     * @return the constant, or {@link #UNKNOWN} for a number that this release does not know
+     */
+    public static WorkQueueState of(int code) {
+        return NativeValue.find(VALUES, code, UNKNOWN);
+    }
+}

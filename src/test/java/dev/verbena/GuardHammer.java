@@ -1,0 +1,131 @@
+package dev.verbena;
+
+import dev.verbena.internal.Barrier;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.concurrent.ThreadLocalRandom;
+import java.util.concurrent.atomic.AtomicReference;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * Threads that use an object as fast as they can, in the manner of the data path, while another closes it and makes the
+ * next, thousands of times: no thread may be inside a call when the object is destroyed.
+ *
+ * <p>A call is made of a few reads, so that threads are on their way in or out most of the time; and writes nothing,
+ * since a write could make up for a fence that the guard has forgotten.
+ */
+final class GuardHammer {
+    private static final int OBJECTS_AN_ARENA = 20; // closing a shared arena takes long
+    private static final int READS_A_CALL = 20;
+    private static final int MOST_SPINS_BEFORE_CLOSE = 300;
+
+    private final int rounds;
+    private final AtomicReference<@Nullable String> wrong = new AtomicReference<>();
+    private volatile @Nullable Target target;
+    private volatile boolean stop;
+
+    /** What is used: the flag stands for memory that must not be touched once it is set. */
+    private static final class Target extends VerbsObject {
+        private volatile boolean used;
+        private volatile boolean destroyed;
+
+        private Target(VerbsArena arena) {
+            super(arena);
+        }
+
+        static Target in(VerbsArena arena) {
+            return create(arena, () -> new Target(arena));
+        }
+
+        /** Whether the object was destroyed during the call. */
+        boolean call() {
+            int way = enter();
+            boolean seen = false;
+            for (int i = 0; i < READS_A_CALL; i++) {
+                seen |= destroyed;
+            }
+            exit(way);
+            if (!used) {
+                used = true;
+            }
+            return seen;
+        }
+
+        @Override
+        protected void destroy() {
+            destroyed = true;
+        }
+    }
+
+    GuardHammer(int rounds) {
+        this.rounds = rounds;
+    }
+
+    /** Hammers; throws an AssertionError if an object was destroyed under a call. */
+    void run(int users) throws InterruptedException {
+        List<Thread> threads = new ArrayList<>();
+        try {
+            for (int i = 0; i < users; i++) {
+                threads.add(Thread.ofPlatform().daemon().name("user " + i).start(this::use));
+            }
+            openAndClose();
+        } finally {
+            stop = true;
+            for (Thread thread : threads) {
+                thread.join();
+            }
+        }
+        if (wrong.get() != null) {
+            throw new AssertionError(wrong.get());
+        }
+    }
+
+    private void use() {
+        while (!stop) {
+            Target current = target;
+            if (current == null) {
+                Thread.onSpinWait();
+                continue;
+            }
+            try {
+                if (current.call()) {
+                    wrong.set(Thread.currentThread().getName() + " was in a call when the object was destroyed");
+                    return;
+                }
+            } catch (IllegalStateException closed) {
+                while (target == current && !stop) {
+                    Thread.yield();
+                }
+            }
+        }
+    }
+
+    private void openAndClose() {
+        for (int round = 0; round < rounds && wrong.get() == null; ) {
+            VerbsArena arena = VerbsArena.ofShared();
+            for (int i = 0; i < OBJECTS_AN_ARENA; i++, round++) {
+                Target current = Target.in(arena);
+                target = current;
+                while (!current.used && wrong.get() == null) {
+                    Thread.yield();
+                }
+                for (int spins = ThreadLocalRandom.current().nextInt(MOST_SPINS_BEFORE_CLOSE); spins > 0; spins--) {
+                    Thread.onSpinWait();
+                }
+                if (i == OBJECTS_AN_ARENA - 1) {
+                    arena.close();
+                } else {
+                    current.close();
+                }
+            }
+        }
+    }
+
+    /** Arguments: rounds, users. */
+    public static void main(String[] arguments) throws InterruptedException {
+        int rounds = Integer.parseInt(arguments[0]);
+        new GuardHammer(rounds).run(Integer.parseInt(arguments[1]));
+        System.out.println("survived " + rounds + " rounds, membarrier "
+                + (Barrier.AVAILABLE ? "in use" : "not in use"));
+    }
+}

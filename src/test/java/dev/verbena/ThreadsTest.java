@@ -1,0 +1,222 @@
+package dev.verbena;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatIllegalStateException;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
+
+import dev.verbena.support.OtherThread;
+import java.lang.foreign.MemorySegment;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.concurrent.CountDownLatch;
+import org.assertj.core.api.ThrowableAssert.ThrowingCallable;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
+
+/** Which thread may do what, and how closing and using keep out of each other's way. */
+@Timeout(120)
+class ThreadsTest {
+    private final List<String> destroyed = new ArrayList<>();
+
+    private static void assertWrongThread(ThrowingCallable work) {
+        assertThatThrownBy(() -> OtherThread.call(() -> {
+            work.call();
+            return null;
+        })).isInstanceOf(WrongThreadException.class).hasMessageContaining("thread");
+    }
+
+    @Test
+    void aConfinedArenaIsForItsThreadOnly() {
+        try (VerbsArena arena = VerbsArena.ofConfined()) {
+            FakeObject object = FakeObject.in(arena, "object", destroyed);
+            assertWrongThread(arena::close);
+            assertWrongThread(() -> arena.allocate(8));
+            assertWrongThread(() -> FakeObject.in(arena, "foreign", destroyed));
+            assertWrongThread(object::close);
+            assertWrongThread(() -> object.use(() -> {}));
+            assertWrongThread(() -> object.useFast(() -> {}));
+            assertThat(arena.objectsYoungestFirst()).containsExactly(object);
+            assertThat(destroyed).isEmpty();
+        }
+        assertThat(destroyed).containsExactly("object");
+    }
+
+    @Test
+    void aConfinedParentHasChildrenOfItsThreadOnly() {
+        try (VerbsArena shared = VerbsArena.ofShared(); VerbsArena confined = VerbsArena.ofConfined()) {
+            FakeObject parent = FakeObject.in(confined, "parent");
+            assertWrongThread(() -> FakeObject.in(shared, "child", destroyed, parent));
+            assertThat(shared.objectsYoungestFirst()).isEmpty();
+        }
+    }
+
+    @Test
+    void memoryOfAConfinedArenaIsForItsThreadsObjectsOnly() {
+        try (VerbsArena shared = VerbsArena.ofShared(); VerbsArena confined = VerbsArena.ofConfined()) {
+            MemorySegment memory = confined.allocate(8);
+            assertWrongThread(() -> FakeObject.over(shared, memory, "region"));
+        }
+    }
+
+    @Test
+    void theMessageNamesBothThreadsAndTheWayOut() {
+        try (VerbsArena arena = VerbsArena.ofConfined()) {
+            assertThatThrownBy(() -> OtherThread.run(arena::close))
+                    .hasMessageContaining(Thread.currentThread().getName())
+                    .hasMessageContaining("'other'")
+                    .hasMessageContaining("VerbsArena.ofShared()");
+        }
+    }
+
+    @Test
+    void aSharedArenaMayBeClosedByAnotherThread() throws Throwable {
+        VerbsArena arena = VerbsArena.ofShared();
+        FakeObject object = FakeObject.in(arena, "object", destroyed);
+        OtherThread.run(() -> object.use(() -> {}));
+        OtherThread.run(arena::close);
+        assertThat(destroyed).containsExactly("object");
+        assertThatIllegalStateException().isThrownBy(() -> object.use(() -> {}));
+    }
+
+    @Test
+    void anObjectOfASharedArenaMayBeClosedByAnotherThread() throws Throwable {
+        try (VerbsArena arena = VerbsArena.ofShared()) {
+            FakeObject object = FakeObject.in(arena, "object", destroyed);
+            OtherThread.run(object::close);
+            assertThat(object.isOpen()).isFalse();
+        }
+        assertThat(destroyed).containsExactly("object");
+    }
+
+    @Test
+    void onlyOneOfManyThreadsClosesAnArena() throws Throwable {
+        VerbsArena arena = VerbsArena.ofShared();
+        FakeObject object = FakeObject.in(arena, "object");
+        List<OtherThread<Boolean>> closers = new ArrayList<>();
+        for (int i = 0; i < 8; i++) {
+            closers.add(OtherThread.start(() -> {
+                try {
+                    arena.close();
+                    return true;
+                } catch (IllegalStateException closedAlready) {
+                    return false;
+                }
+            }));
+        }
+        int successes = 0;
+        for (OtherThread<Boolean> closer : closers) {
+            successes += closer.join() ? 1 : 0;
+        }
+        assertThat(successes).isEqualTo(1);
+        assertThat(object.timesDestroyed()).isEqualTo(1);
+    }
+
+    @Test
+    void closingWaitsForACallUnderWayAndRefusesLaterOnes() throws Throwable {
+        try (VerbsArena arena = VerbsArena.ofShared()) {
+            FakeObject object = FakeObject.in(arena, "object");
+            assertCloseWaits(object, object::close, work -> object.use(work));
+        }
+    }
+
+    @Test
+    void closingWaitsForTheFirstThreadOfTheDataPath() throws Throwable {
+        try (VerbsArena arena = VerbsArena.ofShared()) {
+            FakeObject object = FakeObject.in(arena, "object");
+            assertCloseWaits(object, object::close, work -> object.useFast(work));
+        }
+    }
+
+    @Test
+    void closingWaitsForEveryOtherThreadOfTheDataPath() throws Throwable {
+        try (VerbsArena arena = VerbsArena.ofShared()) {
+            FakeObject object = FakeObject.in(arena, "object");
+            object.useFast(() -> {}); // this thread is the first now
+            assertCloseWaits(object, object::close, work -> object.useFast(work));
+        }
+    }
+
+    @Test
+    void closingTheArenaWaitsForACallUnderWay() throws Throwable {
+        VerbsArena arena = VerbsArena.ofShared();
+        FakeObject object = FakeObject.in(arena, "object");
+        assertCloseWaits(object, arena::close, work -> object.useFast(work));
+    }
+
+    @Test
+    void closingTheArenaWaitsForAnObjectThatIsBeingMade() throws Throwable {
+        VerbsArena arena = VerbsArena.ofShared();
+        CountDownLatch making = new CountDownLatch(1);
+        CountDownLatch goOn = new CountDownLatch(1);
+        OtherThread<FakeObject> maker = OtherThread.start(() -> SlowlyMade.in(arena, making, goOn));
+        making.await();
+        OtherThread<Void> closer = OtherThread.start(arena::close);
+        awaitClosing(arena);
+        assertThatIllegalStateException().isThrownBy(() -> FakeObject.in(arena, "late", destroyed));
+        assertThat(closer.isDone()).isFalse();
+        goOn.countDown();
+        FakeObject made = maker.join();
+        closer.join();
+        assertThat(made.timesDestroyed()).as("it came in time, and was closed with the rest").isEqualTo(1);
+        assertThat(destroyed).isEmpty();
+    }
+
+    private interface User {
+        void use(Runnable work);
+    }
+
+    /** While one thread is in a call, another closes: it must not get through before the call has ended. */
+    private static void assertCloseWaits(FakeObject object, Runnable close, User user) throws Throwable {
+        CountDownLatch inCall = new CountDownLatch(1);
+        CountDownLatch goOn = new CountDownLatch(1);
+        OtherThread<Integer> caller = OtherThread.start(() -> {
+            int[] destroyedMeanwhile = new int[1];
+            user.use(() -> {
+                inCall.countDown();
+                await(goOn);
+                destroyedMeanwhile[0] = object.timesDestroyed();
+            });
+            return destroyedMeanwhile[0];
+        });
+        inCall.await();
+        OtherThread<Void> closer = OtherThread.start(close);
+        awaitClosing(object);
+        assertThatIllegalStateException().isThrownBy(() -> object.use(() -> {}));
+        assertThatIllegalStateException().isThrownBy(() -> object.useFast(() -> {}));
+        assertThat(closer.isDone()).isFalse();
+        goOn.countDown();
+        assertThat(caller.join()).as("destroyed during the call").isZero();
+        closer.join();
+        assertThat(object.timesDestroyed()).isEqualTo(1);
+        assertThatIllegalStateException().isThrownBy(() -> object.useFast(() -> {}));
+    }
+
+    private static void awaitClosing(Guarded guarded) {
+        while (!guarded.isClosed()) {
+            Thread.onSpinWait();
+        }
+    }
+
+    private static void await(CountDownLatch latch) {
+        try {
+            latch.await();
+        } catch (InterruptedException e) {
+            throw new AssertionError(e);
+        }
+    }
+
+    /** An object whose making another thread can watch. */
+    private static final class SlowlyMade extends FakeObject {
+        private SlowlyMade(VerbsArena arena) {
+            super(arena, "slowly made", object -> {});
+        }
+
+        static FakeObject in(VerbsArena arena, CountDownLatch making, CountDownLatch goOn) {
+            return create(arena, () -> {
+                making.countDown();
+                await(goOn);
+                return new SlowlyMade(arena);
+            });
+        }
+    }
+}

@@ -1,0 +1,279 @@
+package dev.verbena.cm;
+
+import static dev.verbena.support.Loopback.DEADLINE;
+import static dev.verbena.verbs.AccessFlag.LOCAL_WRITE;
+import static java.util.concurrent.TimeUnit.SECONDS;
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
+import static org.assertj.core.api.Assertions.catchThrowableOfType;
+
+import dev.verbena.VerbsArena;
+import dev.verbena.VerbsException;
+import dev.verbena.VerbsTimeoutException;
+import dev.verbena.support.CmAddress;
+import dev.verbena.support.DeviceTest;
+import dev.verbena.verbs.MemoryRegion;
+import dev.verbena.verbs.QueuePairState;
+import dev.verbena.verbs.WorkCompletion;
+import dev.verbena.verbs.WorkStatus;
+import java.net.InetAddress;
+import java.net.InetSocketAddress;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.concurrent.ExecutionException;
+import java.util.concurrent.ExecutorService;
+import java.util.concurrent.Executors;
+import java.util.concurrent.Future;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
+
+/** Servers and clients by address. */
+@DeviceTest
+class ConnectionTest {
+    private static final Duration SHORT = Duration.ofMillis(200);
+
+    private final ExecutorService threads = Executors.newVirtualThreadPerTaskExecutor();
+    private VerbsArena arena;
+    private InetSocketAddress any;
+
+    @BeforeEach
+    void open() {
+        arena = VerbsArena.ofShared();
+        any = CmAddress.four(0);
+    }
+
+    @AfterEach
+    void close() {
+        threads.shutdownNow();
+        arena.close();
+    }
+
+    private static void sendAndReceive(Connection from, Connection to) throws InterruptedException {
+        try (MemoryRegion source = from.register(from.id().arena().allocate(64), LOCAL_WRITE);
+                MemoryRegion sink = to.register(to.id().arena().allocate(64), LOCAL_WRITE)) {
+            source.segment().setString(0, "hello");
+            to.queuePair().postReceive(1, sink);
+            from.queuePair().postSend(2, source);
+            from.completions().await(DEADLINE).orThrow();
+            to.completions().await(DEADLINE).orThrow();
+            assertThat(sink.segment().getString(0)).isEqualTo("hello");
+        }
+    }
+
+    private void serveOne(InetSocketAddress address) throws Exception {
+        Listener listener = Listener.open(address, arena);
+        Future<Connection> accepted = threads.submit(() -> listener.accept(DEADLINE));
+        Connection client = Connection.open(listener.address(), DEADLINE, arena);
+        Connection server = accepted.get(DEADLINE.toSeconds(), SECONDS);
+        assertThat(client.queuePair().state()).isEqualTo(QueuePairState.RTS);
+        assertThat(server.queuePair().state()).isEqualTo(QueuePairState.RTS);
+        assertThat(server.id().peerAddress()).isEqualTo(client.id().localAddress());
+        sendAndReceive(client, server);
+        sendAndReceive(server, client);
+        client.close();
+        assertThat(server.id().nextEvent(DEADLINE).type()).isEqualTo(CmEventType.DISCONNECTED);
+        server.close();
+        listener.close();
+    }
+
+    @Test
+    void aClientAndAServerExchangeMessages() throws Exception {
+        serveOne(any);
+    }
+
+    @Test
+    void addressesOfIpv6WorkToo() throws Exception {
+        serveOne(CmAddress.six(0));
+    }
+
+    @Test
+    void aListenerOnAllAddressesSeesTheOneThatWasCalled() throws Exception {
+        Listener listener = Listener.open(new InetSocketAddress(0), arena);
+        Future<Connection> accepted = threads.submit(() -> listener.accept(DEADLINE));
+        Connection.open(CmAddress.four(listener.address().getPort()), DEADLINE, arena);
+        assertThat(accepted.get(DEADLINE.toSeconds(), SECONDS).id().localAddress().orElseThrow().getAddress())
+                .isEqualTo(any.getAddress());
+    }
+
+    @ParameterizedTest
+    @ValueSource(ints = {0, 1, 2, 55, 56})
+    void privateDataOfARequestArrivesPadded(int size) throws Exception {
+        byte[] bytes = "x".repeat(size).getBytes();
+        Listener listener = Listener.open(any, arena);
+        Connection client = Connection.to(listener.address(), DEADLINE, arena);
+        client.id().beginConnect(ConnectionParameters.defaults().privateData(PrivateData.of(bytes)));
+        PrivateData arrived = listener.next(DEADLINE).request();
+        assertThat(arrived.size()).isEqualTo(56);
+        assertThat(arrived.text()).isEqualTo("x".repeat(size));
+    }
+
+    @Test
+    void privateDataThatIsTooLongIsRefusedHere() throws Exception {
+        Listener listener = Listener.open(any, arena);
+        Connection client = Connection.to(listener.address(), DEADLINE, arena);
+        assertThatThrownBy(() -> client.connect(
+                ConnectionParameters.defaults().privateData(PrivateData.of(new byte[57])), DEADLINE))
+                .isInstanceOf(VerbsException.class).hasMessageContaining("EINVAL");
+        assertThatThrownBy(() -> PrivateData.of(new byte[256])).isInstanceOf(IllegalArgumentException.class);
+    }
+
+    @ParameterizedTest
+    @ValueSource(ints = {0, 1, 195, 196})
+    void privateDataOfAnAcceptanceArrives(int size) throws Exception {
+        Listener listener = Listener.open(any, arena);
+        Connection client = Connection.to(listener.address(), DEADLINE, arena);
+        Future<PrivateData> answer = threads.submit(() -> client.connect(ConnectionParameters.defaults(), DEADLINE));
+        listener.next(DEADLINE).accept(
+                ConnectionParameters.defaults().privateData(PrivateData.of("y".repeat(size))), DEADLINE);
+        assertThat(answer.get(DEADLINE.toSeconds(), SECONDS).text()).isEqualTo("y".repeat(size));
+    }
+
+    @ParameterizedTest
+    @ValueSource(ints = {0, 1, 147, 148})
+    void aRefusalTellsWhyAndBringsItsData(int size) throws Exception {
+        Listener listener = Listener.open(any, arena);
+        Connection client = Connection.to(listener.address(), DEADLINE, arena);
+        Future<PrivateData> answer = threads.submit(() -> client.connect(ConnectionParameters.defaults(), DEADLINE));
+        listener.next(DEADLINE).reject(PrivateData.of("z".repeat(size)));
+        ExecutionException thrown = catchThrowableOfType(ExecutionException.class,
+                () -> answer.get(DEADLINE.toSeconds(), SECONDS));
+        assertThat(thrown.getCause()).isInstanceOfSatisfying(ConnectionException.class, refused -> {
+            assertThat(refused.event()).isEqualTo(CmEventType.REJECTED);
+            assertThat(refused.status()).isEqualTo(28);
+            assertThat(refused.reason()).isEqualTo("the peer's program has refused");
+            assertThat(refused.peer()).contains(listener.address());
+            assertThat(refused.privateData().text()).isEqualTo("z".repeat(size));
+            assertThat(refused.privateData().size()).isEqualTo(148);
+        });
+    }
+
+    @Test
+    void nobodyListens() throws Exception {
+        Listener listener = Listener.open(any, arena);
+        InetSocketAddress address = listener.address();
+        listener.close();
+        ConnectionException refused = catchThrowableOfType(ConnectionException.class,
+                () -> Connection.open(address, DEADLINE, arena));
+        assertThat(refused.event()).isEqualTo(CmEventType.REJECTED);
+        assertThat(refused.reason()).isEqualTo("nobody listens on this port");
+        assertThat(refused).hasMessageContaining("rdma_connect").hasMessageContaining("nobody listens on this port");
+    }
+
+    /** The address may be found not to exist, or only not to answer: a network without ARP does not know. */
+    @Test
+    void anAddressThatNobodyHasMeetsTheDeadline() throws Exception {
+        byte[] absent = any.getAddress().getAddress();
+        absent[3] = (byte) 177;
+        InetSocketAddress nobody = new InetSocketAddress(InetAddress.getByAddress(absent), 7471);
+        assertThatThrownBy(() -> Connection.open(nobody, Duration.ofMillis(500), arena))
+                .isInstanceOfSatisfying(VerbsException.class, e -> assertThat(e.errnoName()).isEqualTo("ETIMEDOUT"))
+                .hasMessageContaining(nobody.getAddress().getHostAddress());
+    }
+
+    @Test
+    void anAddressWithoutADeviceSaysSo() {
+        assertThatThrownBy(() -> Connection.open(new InetSocketAddress("127.0.0.1", 7471), DEADLINE, arena))
+                .isInstanceOf(VerbsException.class);
+    }
+
+    @Test
+    void aListenerThatNeverAcceptsMeetsTheDeadline() throws Exception {
+        Listener listener = Listener.open(any, arena);
+        assertThatThrownBy(() -> Connection.open(listener.address(), SHORT, arena))
+                .isInstanceOf(VerbsTimeoutException.class).hasMessageContaining("rdma_connect");
+        assertThat(listener.id().isOpen()).isTrue();
+    }
+
+    @Test
+    void noClientMeetsTheDeadline() {
+        Listener listener = Listener.open(any, arena);
+        assertThatThrownBy(() -> listener.accept(SHORT)).isInstanceOf(VerbsTimeoutException.class);
+    }
+
+    @Test
+    void closingEndsTheWaitOfAnotherThread() throws Exception {
+        Listener listener = Listener.open(any, arena);
+        Future<Connection> accepted = threads.submit(() -> listener.accept(DEADLINE));
+        // Whether it waits already or not, it must end.
+        listener.close();
+        assertThatThrownBy(() -> accepted.get(DEADLINE.toSeconds(), SECONDS))
+                .hasCauseInstanceOf(IllegalStateException.class);
+    }
+
+    @Test
+    void anInterruptEndsAWait() throws Exception {
+        Listener listener = Listener.open(any, arena);
+        Future<Connection> accepted = threads.submit(() -> listener.accept(DEADLINE));
+        threads.shutdownNow();
+        assertThatThrownBy(() -> accepted.get(DEADLINE.toSeconds(), SECONDS))
+                .hasCauseInstanceOf(InterruptedException.class);
+    }
+
+    @Test
+    void aSecondRequestIsNotLostWhileTheFirstIsAccepted() throws Exception {
+        Listener listener = Listener.open(any, arena);
+        Connection one = Connection.to(listener.address(), DEADLINE, arena);
+        Connection two = Connection.to(listener.address(), DEADLINE, arena);
+        Future<?> firstConnects = threads.submit(() -> one.connect(ConnectionParameters.defaults(), DEADLINE));
+        Future<?> secondConnects = threads.submit(() -> two.connect(ConnectionParameters.defaults(), DEADLINE));
+        Connection first = listener.next(DEADLINE);
+        first.accept(DEADLINE);
+        Connection second = listener.next(DEADLINE);
+        second.accept(DEADLINE);
+        firstConnects.get(DEADLINE.toSeconds(), SECONDS);
+        secondConnects.get(DEADLINE.toSeconds(), SECONDS);
+        assertThat(List.of(first.id().peerAddress(), second.id().peerAddress()))
+                .containsExactlyInAnyOrder(one.id().localAddress(), two.id().localAddress());
+    }
+
+    @Test
+    void aHundredClientsConnectAtOnce() throws Exception {
+        int count = 100;
+        Listener listener = Listener.open(any, arena);
+        List<Future<Connection>> servers = new ArrayList<>();
+        List<Future<Connection>> clients = new ArrayList<>();
+        for (int i = 0; i < count; i++) {
+            servers.add(threads.submit(() -> listener.accept(DEADLINE)));
+            clients.add(threads.submit(() -> Connection.open(listener.address(), DEADLINE, arena)));
+        }
+        List<Object> ends = new ArrayList<>();
+        for (int i = 0; i < count; i++) {
+            clients.get(i).get(DEADLINE.toSeconds(), SECONDS);
+            ends.add(servers.get(i).get(DEADLINE.toSeconds(), SECONDS).id().peerAddress());
+        }
+        assertThat(ends).doesNotHaveDuplicates().hasSize(count);
+    }
+
+    @Test
+    void aPeerThatGoesAwayIsSeen() throws Exception {
+        Listener listener = Listener.open(any, arena);
+        Future<Connection> accepted = threads.submit(() -> listener.accept(DEADLINE));
+        Connection client = Connection.open(listener.address(), DEADLINE, arena);
+        Connection server = accepted.get(DEADLINE.toSeconds(), SECONDS);
+        MemoryRegion buffer = client.register(arena.allocate(64), LOCAL_WRITE);
+        client.queuePair().postReceive(5, buffer);
+        server.close();
+        client.id().disconnect(DEADLINE);
+        assertThat(client.id().isDisconnected()).isTrue();
+        WorkCompletion flushed = client.completions().await(DEADLINE);
+        assertThat(flushed.status()).isEqualTo(WorkStatus.WORK_REQUEST_FLUSHED);
+    }
+
+    @Test
+    void aConfinedArenaServesBothEndsInOneThread() throws Exception {
+        try (VerbsArena confined = VerbsArena.ofConfined()) {
+            Listener listener = Listener.open(any, confined);
+            Connection client = Connection.to(listener.address(), DEADLINE, confined);
+            client.id().beginConnect(ConnectionParameters.defaults());
+            Connection server = listener.next(DEADLINE);
+            server.id().beginAccept(ConnectionParameters.defaults());
+            assertThat(client.id().nextEvent(DEADLINE).type()).isEqualTo(CmEventType.ESTABLISHED);
+            assertThat(server.id().nextEvent(DEADLINE).type()).isEqualTo(CmEventType.ESTABLISHED);
+            sendAndReceive(client, server);
+        }
+    }
+}

@@ -1,0 +1,47 @@
+package dev.verbena.docs;
+
+import java.io.IOException;
+import java.io.StringWriter;
+import java.net.URI;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.List;
+import java.util.regex.Matcher;
+import java.util.regex.Pattern;
+import javax.tools.JavaFileObject;
+import javax.tools.SimpleJavaFileObject;
+import javax.tools.ToolProvider;
+
+/** The program in the README. */
+final class FirstProgram {
+    static final String NAME = "ReadRemoteMemory";
+
+    private FirstProgram() {}
+
+    static String source() throws IOException {
+        Matcher program = Pattern.compile("```java\n(.*?)```", Pattern.DOTALL)
+                .matcher(Files.readString(Path.of("README.md")));
+        if (!program.find()) {
+            throw new AssertionError("The README has no Java program");
+        }
+        return program.group(1);
+    }
+
+    /** Compiles it; answers what the compiler complained of, warnings too. */
+    static String compile(Path classes) throws IOException {
+        String source = source();
+        JavaFileObject file = new SimpleJavaFileObject(
+                URI.create("string:///" + NAME + ".java"), JavaFileObject.Kind.SOURCE) {
+            @Override
+            public CharSequence getCharContent(boolean ignoreEncodingErrors) {
+                return source;
+            }
+        };
+        StringWriter said = new StringWriter();
+        List<String> options = List.of("-d", classes.toString(), "-cp", System.getProperty("java.class.path"),
+                "-proc:none", "-Xlint:all,-path,-classfile", "-Werror");
+        boolean compiled = ToolProvider.getSystemJavaCompiler()
+                .getTask(said, null, null, options, null, List.of(file)).call();
+        return compiled ? "" : "not compiled: " + said;
+    }
+}

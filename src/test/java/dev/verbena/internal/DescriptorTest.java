@@ -1,0 +1,277 @@
+package dev.verbena.internal;
+
+import static java.util.concurrent.TimeUnit.SECONDS;
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
+
+import java.lang.foreign.Arena;
+import java.lang.foreign.MemorySegment;
+import java.lang.foreign.ValueLayout;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CountDownLatch;
+import java.util.concurrent.ExecutionException;
+import java.util.concurrent.ExecutorService;
+import java.util.concurrent.Executors;
+import java.util.concurrent.Future;
+import java.util.concurrent.atomic.AtomicBoolean;
+import java.util.concurrent.atomic.AtomicInteger;
+import java.util.function.Supplier;
+import org.jspecify.annotations.Nullable;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Test;
+
+/** Waiting for descriptors, with an eventfd that counts down by one with each read. */
+class DescriptorTest {
+    private static final Duration LONG = Duration.ofSeconds(60);
+    private static final int SEMAPHORE = 1;
+
+    private final AtomicBoolean closed = new AtomicBoolean();
+    private int number;
+    private Descriptor descriptor;
+
+    @BeforeEach
+    void open() {
+        number = SystemCall.EVENTFD.call(0, SEMAPHORE);
+        descriptor = new Descriptor(number, cause -> new IllegalStateException("can't wait", cause));
+    }
+
+    @AfterEach
+    void close() {
+        descriptor.close();
+        SystemCall.close(number);
+    }
+
+    private void write(long count) {
+        try (Arena arena = Arena.ofConfined()) {
+            MemorySegment value = arena.allocateFrom(ValueLayout.JAVA_LONG, count);
+            SystemCall.WRITE.call(number, value.address(), Long.BYTES);
+        }
+    }
+
+    private @Nullable Long tryToRead() {
+        if (closed.get()) {
+            throw new IllegalStateException("closed");
+        }
+        try (Arena arena = Arena.ofConfined()) {
+            MemorySegment value = arena.allocate(ValueLayout.JAVA_LONG);
+            MemorySegment read = java.lang.foreign.Linker.nativeLinker().defaultLookup().find("read").orElseThrow();
+            long count = CFunction.callAt(read, number, value.address(), Long.BYTES);
+            if (count < 0) {
+                assertThat(CFunction.errno()).isEqualTo(Errno.EAGAIN);
+                return null;
+            }
+            return value.get(ValueLayout.JAVA_LONG, 0);
+        }
+    }
+
+    private @Nullable Long read() throws InterruptedException {
+        return descriptor.await(this::tryToRead, LONG);
+    }
+
+    /** Starts a thread that waits, and returns once it has tried for the second time and is about to sleep. */
+    private Future<Long> waiting(ExecutorService threads) throws Exception {
+        AtomicInteger tries = new AtomicInteger();
+        CountDownLatch second = new CountDownLatch(2);
+        Supplier<@Nullable Long> attempt = () -> {
+            Long found = tryToRead();
+            tries.incrementAndGet();
+            second.countDown();
+            return found;
+        };
+        Future<Long> result = threads.submit(() -> descriptor.await(attempt, LONG));
+        assertThat(second.await(60, SECONDS)).isTrue();
+        return result;
+    }
+
+    @Test
+    void whatIsThereIsTakenWithoutWaiting() throws Exception {
+        write(1);
+        assertThat(read()).isEqualTo(1);
+        assertThat(EventThread.pollDescriptor()).as("nothing is watched").isEqualTo(-1);
+    }
+
+    @Test
+    void aThreadSleepsUntilThereIsSomething() throws Exception {
+        try (ExecutorService threads = Executors.newSingleThreadExecutor()) {
+            Future<Long> reader = waiting(threads);
+            write(1);
+            assertThat(reader.get(60, SECONDS)).isEqualTo(1);
+        }
+    }
+
+    @Test
+    void theEndOfTheTimeIsNull() throws Exception {
+        assertThat(descriptor.await(this::tryToRead, Duration.ofMillis(20))).isNull();
+    }
+
+    @Test
+    void aTimeoutThatIsOverLooksOnce() throws Exception {
+        assertThat(descriptor.await(this::tryToRead, Duration.ofSeconds(Long.MIN_VALUE))).isNull();
+        write(1);
+        assertThat(descriptor.await(this::tryToRead, Duration.ZERO)).isEqualTo(1);
+    }
+
+    @Test
+    void aTimeoutMayBeLongerThanNanosecondsCanSay() throws Exception {
+        try (ExecutorService threads = Executors.newSingleThreadExecutor()) {
+            Future<Long> reader = threads.submit(
+                    () -> descriptor.await(this::tryToRead, Duration.ofSeconds(Long.MAX_VALUE)));
+            write(1);
+            assertThat(reader.get(60, SECONDS)).isEqualTo(1);
+        }
+    }
+
+    @Test
+    void eachOfManyVirtualThreadsGetsOne() throws Exception {
+        int many = 2000;
+        List<Future<Long>> readers = new ArrayList<>();
+        try (ExecutorService threads = Executors.newVirtualThreadPerTaskExecutor()) {
+            for (int i = 0; i < many; i++) {
+                readers.add(threads.submit(this::read));
+            }
+            write(many / 2);
+            for (int i = 0; i < many / 2; i++) {
+                write(1);
+            }
+            for (Future<Long> reader : readers) {
+                assertThat(reader.get(60, SECONDS)).isEqualTo(1);
+            }
+        }
+    }
+
+    @Test
+    void anInterruptEndsTheWaitAndNobodyElses() throws Exception {
+        try (ExecutorService threads = Executors.newFixedThreadPool(2)) {
+            Future<Long> first = waiting(threads);
+            Future<Long> second = waiting(threads);
+            first.cancel(true);
+            write(1);
+            assertThat(second.get(60, SECONDS)).isEqualTo(1);
+        }
+    }
+
+    @Test
+    void closingEndsAllWaits() throws Exception {
+        try (ExecutorService threads = Executors.newFixedThreadPool(3)) {
+            List<Future<Long>> readers = List.of(waiting(threads), waiting(threads), waiting(threads));
+            closed.set(true);
+            descriptor.close();
+            for (Future<Long> reader : readers) {
+                assertThatThrownBy(() -> reader.get(60, SECONDS)).isInstanceOf(ExecutionException.class)
+                        .hasRootCauseMessage("closed");
+            }
+        }
+    }
+
+    @Test
+    void aDescriptorThatCouldNotBeClosedIsWaitedForAgain() throws Exception {
+        try (ExecutorService threads = Executors.newSingleThreadExecutor()) {
+            Future<Long> before = waiting(threads);
+            descriptor.close();
+            descriptor.reopen();
+            Future<Long> after = threads.submit(this::read);
+            write(2);
+            assertThat(before.get(60, SECONDS) + after.get(60, SECONDS)).isEqualTo(2);
+        }
+    }
+
+    @Test
+    void whenTheEventThreadDiesAllWaitsFailWithTheReason() throws Exception {
+        try (ExecutorService threads = Executors.newFixedThreadPool(2)) {
+            List<Future<Long>> readers = List.of(waiting(threads), waiting(threads));
+            breakEventThread();
+            for (Future<Long> reader : readers) {
+                assertThatThrownBy(() -> reader.get(60, SECONDS)).cause().hasMessage("can't wait")
+                        .hasRootCauseInstanceOf(SystemCallException.class).hasRootCauseMessage("epoll_wait: "
+                                + Errno.describe(Errno.EINVAL));
+            }
+        }
+    }
+
+    @Test
+    void afterTheEventThreadDiedTheNextWaitStartsAnother() throws Exception {
+        try (ExecutorService threads = Executors.newSingleThreadExecutor()) {
+            Future<Long> failed = waiting(threads);
+            breakEventThread();
+            assertThatThrownBy(() -> failed.get(60, SECONDS)).hasRootCauseInstanceOf(SystemCallException.class);
+            Future<Long> next = waiting(threads);
+            write(1);
+            assertThat(next.get(60, SECONDS)).isEqualTo(1);
+        }
+    }
+
+    /**
+     * Puts another file under the number of the epoll descriptor, and keeps the thread looking until it sees it. Closing
+     * the number would set it free for others, and the thread closes it again when it ends.
+     */
+    private static void breakEventThread() {
+        int poll;
+        while ((poll = EventThread.pollDescriptor()) == -1) {
+            Thread.yield();
+        }
+        int ready = SystemCall.EVENTFD.call(1, 0);
+        EventThread.watch(ready, false, new EventThread.Handler() {
+            @Override
+            public void readable() {}
+
+            @Override
+            public void failed(Throwable cause) {
+                SystemCall.close(ready);
+            }
+        });
+        MemorySegment dup2 = java.lang.foreign.Linker.nativeLinker().defaultLookup().find("dup2").orElseThrow();
+        assertThat((int) CFunction.callAt(dup2, ready, poll)).isEqualTo(poll);
+    }
+
+    @Test
+    void aHandlerThatThrowsEndsItsOwnWatchOnly() throws Exception {
+        try (ExecutorService threads = Executors.newSingleThreadExecutor()) {
+            Future<Long> reader = waiting(threads);
+            int ready = SystemCall.EVENTFD.call(1, 0);
+            CompletableFuture<Throwable> told = new CompletableFuture<>();
+            EventThread.watch(ready, false, new EventThread.Handler() {
+                @Override
+                public void readable() {
+                    throw new IllegalStateException("broken handler");
+                }
+
+                @Override
+                public void failed(Throwable cause) {
+                    told.complete(cause);
+                }
+            });
+            assertThat(told.get(60, SECONDS)).hasMessage("broken handler");
+            write(1);
+            assertThat(reader.get(60, SECONDS)).isEqualTo(1);
+            SystemCall.close(ready);
+        }
+    }
+
+    @Test
+    void theEventThreadIsADaemonAndEndsWithTheLastWatch() throws Exception {
+        assertThat(descriptor.await(this::tryToRead, Duration.ofMillis(1))).isNull();
+        List<Thread> threads = Thread.getAllStackTraces().keySet().stream()
+                .filter(thread -> thread.getName().equals("verbena-events")).toList();
+        assertThat(threads).isNotEmpty().allMatch(Thread::isDaemon);
+        descriptor.close();
+        for (Thread thread : threads) {
+            thread.join(60_000);
+        }
+        assertThat(threads).noneMatch(Thread::isAlive);
+    }
+
+    @Test
+    void aDescriptorThatCantBeWatchedSaysWhy() throws Exception {
+        assertThat(descriptor.await(this::tryToRead, Duration.ofMillis(1))).isNull();
+        int gone = SystemCall.EVENTFD.call(0, 0);
+        Descriptor broken = new Descriptor(gone, cause -> new IllegalStateException(cause.getMessage(), cause));
+        SystemCall.close(gone);
+        assertThatThrownBy(() -> broken.await(() -> null, LONG)).isInstanceOf(IllegalStateException.class)
+                .hasMessageStartingWith("epoll_ctl: EBADF");
+        broken.close();
+    }
+}

@@ -1,0 +1,64 @@
+package dev.verbena.ledger;
+
+import dev.verbena.internal.Calls.Refusal;
+import java.util.Map;
+import java.util.Set;
+import java.util.TreeMap;
+import java.util.TreeSet;
+import org.jspecify.annotations.Nullable;
+
+/** What a test run found out. */
+final class Findings {
+    /** What is known of one function. */
+    static final class Known {
+        final Set<String> tests = new TreeSet<>();
+        boolean ran;
+        boolean computed;
+        @Nullable Refusal refusal;
+    }
+
+    /**
+     * A Java test that proves what one of rdma-core's Python tests does.
+     *
+     * @param test its name
+     * @param outcome passed, failed or left out
+     * @param why the reason, unless it passed
+     */
+    record Twinned(String test, String outcome, String why) {}
+
+    final Map<String, Known> functions = new TreeMap<>();
+    final Map<String, Map<String, Twinned>> twins = new TreeMap<>();
+    final Map<String, String> leftOut = new TreeMap<>();
+    final Map<String, Integer> outcomes = new TreeMap<>();
+
+    /** A test made a function's counts grow by so much. It ran if a call was not followed by a refusal. */
+    void called(String function, String test, int calls, int refusals, @Nullable Refusal last) {
+        if (calls == 0 && refusals == 0) {
+            return;
+        }
+        Known known = functions.computeIfAbsent(function, name -> new Known());
+        known.tests.add(test);
+        known.ran |= calls > refusals;
+        if (refusals > 0) {
+            known.refusal = last;
+        }
+    }
+
+    void computed(String function, String test) {
+        Known known = functions.computeIfAbsent(function, name -> new Known());
+        known.tests.add(test);
+        known.computed = true;
+    }
+
+    void twin(String python, String test, String outcome, String why) {
+        twins.computeIfAbsent(python, name -> new TreeMap<>()).put(test, new Twinned(test, outcome, why));
+    }
+
+    void leftOut(String test, String reason) {
+        leftOut.put(test, reason);
+    }
+
+    void finished(String outcome) {
+        outcomes.merge(outcome, 1, Integer::sum);
+    }
+}

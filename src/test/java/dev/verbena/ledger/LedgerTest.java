@@ -1,0 +1,66 @@
+package dev.verbena.ledger;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import dev.verbena.ledger.CFunctions.CFunction;
+import java.util.List;
+import java.util.Map;
+import java.util.Set;
+import java.util.stream.Collectors;
+import org.junit.jupiter.api.Test;
+
+/** Every function of verbs.h has a place in Java, and what Java says of C is true. */
+class LedgerTest {
+    private final Map<String, CFunction> functions = CFunctions.all();
+    private final Set<String> placed = JavaPlaces.all().stream()
+            .flatMap(place -> place.functions().stream()).collect(Collectors.toSet());
+
+    @Test
+    void everyNeededFunctionOfVerbsHasAPlaceInJava() {
+        assertThat(functions.values().stream()
+                .filter(function -> function.header().equals("verbs.h") && function.isNeeded())
+                .map(CFunction::name)
+                .filter(name -> !placed.contains(CFunctions.written(name)) && !placed.contains(name)))
+                .as("functions of verbs.h that nothing in Java is annotated with").isEmpty();
+    }
+
+    @Test
+    void everyRareFunctionOfVerbsHasAPlaceOrAReason() {
+        Set<String> excused = CFunctions.rawOnly().keySet();
+        assertThat(functions.values().stream()
+                .filter(function -> function.header().equals("verbs.h") && !function.isNeeded())
+                .map(CFunction::name)
+                .filter(name -> !placed.contains(CFunctions.written(name)) && !placed.contains(name)
+                        && !excused.contains(CFunctions.written(name))))
+                .as("functions with neither a place in Java nor a line in verbs-raw-only.tsv").isEmpty();
+    }
+
+    @Test
+    void annotationsNameFunctionsThatExist() {
+        assertThat(placed).isSubsetOf(functions.keySet());
+    }
+
+    @Test
+    void whatIsAnnotatedCanBeReached() {
+        assertThat(JavaPlaces.all().stream().filter(place -> !place.isReachable()))
+                .as("annotated, but neither public nor behind close()").isEmpty();
+    }
+
+    @Test
+    void relationsAreBetweenFunctionsThatExist() {
+        for (String relation : List.of("as", "needs")) {
+            assertThat(CFunctions.related(relation)).as(relation).isNotEmpty().allSatisfy(
+                    (name, other) -> assertThat(functions).containsKeys(name, other));
+        }
+    }
+
+    @Test
+    void onlyRareFunctionsWithoutAPlaceAreExcused() {
+        assertThat(CFunctions.rawOnly()).allSatisfy((name, reason) -> {
+            assertThat(functions).containsKey(name);
+            assertThat(functions.get(name).isNeeded()).isFalse();
+            assertThat(placed).doesNotContain(name);
+            assertThat(reason).isNotBlank();
+        });
+    }
+}

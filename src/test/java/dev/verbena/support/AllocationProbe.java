@@ -1,0 +1,142 @@
+package dev.verbena.support;
+
+import com.sun.management.ThreadMXBean;
+import dev.verbena.VerbsArena;
+import dev.verbena.verbs.Completions;
+import dev.verbena.verbs.ConnectOptions;
+import dev.verbena.verbs.LocalMemory;
+import dev.verbena.verbs.ReceiveBatch;
+import dev.verbena.verbs.RemoteMemory;
+import dev.verbena.verbs.SendBatch;
+import java.lang.foreign.MemorySegment;
+import java.lang.management.ManagementFactory;
+
+/**
+ * A program for {@link ChildJvm}: does each operation of the data path again and again until it allocates nothing any
+ * more, or time is up, and says how many bytes the last round allocated. It needs the optimising compiler.
+ */
+public final class AllocationProbe {
+    private static final ThreadMXBean THREADS = (ThreadMXBean) ManagementFactory.getThreadMXBean();
+    private static final int OPERATIONS = 4_000;
+    private static final int CLEAN_ROUNDS = 2;
+    private static final long PATIENCE = Loopback.DEADLINE.toNanos() * 2;
+    private static final int BATCH = 8;
+
+    private final Loopback loopback;
+    private final Completions leftDone;
+    private final Completions rightDone;
+    private final LocalMemory local;
+    private final LocalMemory remoteSide;
+    private final RemoteMemory remote;
+    private final MemorySegment inline;
+    private final SendBatch writes;
+    private final SendBatch sends;
+    private final ReceiveBatch receives;
+    private long checksum;
+
+    private AllocationProbe(VerbsArena arena) {
+        loopback = Loopback.connected(arena, ConnectOptions.defaults());
+        leftDone = loopback.left.queue.completions(BATCH);
+        rightDone = loopback.right.queue.completions(BATCH);
+        local = loopback.left.buffer.slice(0, 64);
+        remoteSide = loopback.right.buffer.slice(0, 64);
+        remote = remoteSide.remote();
+        inline = arena.allocate(16, 8);
+        writes = loopback.left.pair.sendBatch(BATCH);
+        sends = loopback.left.pair.sendBatch(BATCH);
+        receives = loopback.right.pair.receiveBatch(BATCH);
+    }
+
+    public static void main(String[] args) {
+        try (VerbsArena arena = args[0].equals("shared") ? VerbsArena.ofShared() : VerbsArena.ofConfined()) {
+            new AllocationProbe(arena).measureAll();
+        }
+    }
+
+    private void measureAll() {
+        measure("nothing", () -> {});
+        measure("empty poll", leftDone::poll);
+        measure("write", () -> {
+            loopback.left.pair.postWrite(1, local, remote);
+            take(leftDone, 1);
+        });
+        measure("inline write", () -> {
+            loopback.left.pair.postWriteInline(2, inline, remote);
+            take(leftDone, 1);
+        });
+        measure("read", () -> {
+            loopback.left.pair.postRead(3, local, remote);
+            take(leftDone, 1);
+        });
+        measure("fetch-and-add", () -> {
+            loopback.left.pair.postFetchAndAdd(4, local, remote, 1);
+            take(leftDone, 1);
+        });
+        measure("compare-and-swap", () -> {
+            loopback.left.pair.postCompareAndSwap(5, local, remote, 1, 2);
+            take(leftDone, 1);
+        });
+        measure("receive and send", () -> {
+            loopback.right.pair.postReceive(6, remoteSide);
+            loopback.left.pair.postSend(7, local);
+            take(leftDone, 1);
+            take(rightDone, 1);
+        });
+        measure("batch of writes", () -> {
+            writes.clear();
+            for (int i = 0; i < BATCH; i++) {
+                writes.write(i, local, remote);
+            }
+            writes.post();
+            take(leftDone, BATCH);
+        });
+        measure("batches of receives and sends", () -> {
+            receives.clear();
+            sends.clear();
+            for (int i = 0; i < BATCH; i++) {
+                receives.receive(i, remoteSide);
+                sends.send(i, local).immediate(i).solicited();
+            }
+            receives.post();
+            sends.post();
+            take(leftDone, BATCH);
+            take(rightDone, BATCH);
+        });
+        System.out.println("checksum " + checksum);
+    }
+
+    /** Looks at all that a cursor says about so many completions. */
+    private void take(Completions done, int count) {
+        for (int left = count; left > 0; ) {
+            int found = done.poll();
+            if (found == 0) {
+                Thread.yield();
+            }
+            left -= found;
+            while (done.next()) {
+                done.orThrow();
+                checksum += done.id() + done.status().code() + done.opcode().code() + done.byteLength()
+                        + done.queuePairNumber() + done.flagBits() + (done.hasImmediate() ? done.immediate() : 0)
+                        + (done.isReceive() ? 1 : 0) + done.vendorError() + done.statusCode();
+            }
+        }
+    }
+
+    private static void measure(String name, Runnable operation) {
+        long end = System.nanoTime() + PATIENCE;
+        int rounds = 0;
+        int clean = 0;
+        long bytes;
+        do {
+            long before = THREADS.getCurrentThreadAllocatedBytes();
+            for (int i = 0; i < OPERATIONS; i++) {
+                operation.run();
+            }
+            bytes = THREADS.getCurrentThreadAllocatedBytes() - before;
+            clean = bytes == 0 ? clean + 1 : 0;
+            rounds++;
+        } while (clean < CLEAN_ROUNDS && System.nanoTime() < end);
+        System.out.println(
+                name + ": " + bytes + " bytes in " + OPERATIONS + " operations, after " + rounds + " rounds");
+    }
+}

@@ -1,0 +1,97 @@
+package dev.verbena.support;
+
+import java.io.IOException;
+import java.io.UncheckedIOException;
+import java.net.URISyntaxException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.concurrent.TimeUnit;
+
+/** Another Java virtual machine, for what a process can show only once: how it starts, and what it is started with. */
+public final class ChildJvm {
+    /** Refuses native access to all that is not enabled by name. */
+    public static final String DENY = Runtime.version().feature() >= 24
+            ? "--illegal-native-access=deny"
+            : "--enable-native-access=java.base"; // before 24, naming one module refuses all others
+
+    private final List<String> command = new ArrayList<>();
+
+    /** What a process came to: standard output and error are one. */
+    public record Result(int status, String output) {
+        /** The output of a process that must have succeeded. */
+        public String successfulOutput() {
+            if (status != 0) {
+                throw new AssertionError("the child ended with status " + status + ": " + output);
+            }
+            return output;
+        }
+    }
+
+    private ChildJvm(List<String> prefix) {
+        command.addAll(prefix);
+        command.add(Path.of(System.getProperty("java.home"), "bin", "java").toString());
+    }
+
+    public static ChildJvm with(String... options) {
+        return new ChildJvm(List.of()).option(options);
+    }
+
+    /** Starts it by another command, such as {@code setpriv}. */
+    public static ChildJvm startedBy(String... prefix) {
+        return new ChildJvm(List.of(prefix));
+    }
+
+    public ChildJvm option(String... options) {
+        command.addAll(List.of(options));
+        return this;
+    }
+
+    /** Library and tests on the class path. */
+    public Result runOnClassPath(Class<?> main, String... arguments) {
+        return run(System.getProperty("java.class.path"), main, arguments);
+    }
+
+    /** The library as a module, the tests on the class path. */
+    public Result runOnModulePath(Class<?> main, String... arguments) {
+        option("--module-path", place(dev.verbena.Rdma.class).toString(), "--add-modules", "dev.verbena");
+        return run(place(main).toString(), main, arguments);
+    }
+
+    /** The folder or archive that a class was loaded from. */
+    public static Path place(Class<?> type) {
+        try {
+            return Path.of(type.getProtectionDomain().getCodeSource().getLocation().toURI());
+        } catch (URISyntaxException e) {
+            throw new AssertionError(e);
+        }
+    }
+
+    private Result run(String classPath, Class<?> main, String... arguments) {
+        option("-XX:+UseSerialGC", "-cp", classPath, main.getName()).option(arguments);
+        try {
+            Path output = Files.createTempFile("verbena", ".out");
+            try {
+                Process process = new ProcessBuilder(command)
+                        .redirectErrorStream(true).redirectOutput(output.toFile()).start();
+                boolean ended = process.waitFor(Loopback.DEADLINE.toSeconds() * 5, TimeUnit.SECONDS);
+                if (!ended) {
+                    process.destroyForcibly().waitFor();
+                }
+                String text = Files.readString(output);
+                if (!ended) {
+                    throw new AssertionError("the child did not end: " + command + "\n" + text);
+                }
+                return new Result(process.exitValue(), text);
+            } finally {
+                Files.delete(output);
+            }
+        } catch (IOException e) {
+            throw new UncheckedIOException(e);
+        } catch (InterruptedException e) {
+            Thread.currentThread().interrupt();
+            throw new AssertionError("interrupted", e);
+        }
+    }
+}

@@ -1,0 +1,16 @@
+package dev.verbena.support;
+
+import java.lang.annotation.ElementType;
+import java.lang.annotation.Retention;
+import java.lang.annotation.RetentionPolicy;
+import java.lang.annotation.Target;
+
+/**
+ * The C functions that a test proves where no call into C can be counted, because Java does the same itself. All others
+ * are found by counting calls.
+ */
+@Target({ElementType.METHOD, ElementType.TYPE})
+@Retention(RetentionPolicy.RUNTIME)
+public @interface Covers {
+    String[] value();
+}

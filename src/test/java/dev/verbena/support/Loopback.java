@@ -1,0 +1,99 @@
+package dev.verbena.support;
+
+import static dev.verbena.verbs.AccessFlag.LOCAL_WRITE;
+import static dev.verbena.verbs.AccessFlag.REMOTE_ATOMIC;
+import static dev.verbena.verbs.AccessFlag.REMOTE_READ;
+import static dev.verbena.verbs.AccessFlag.REMOTE_WRITE;
+
+import dev.verbena.VerbsArena;
+import dev.verbena.verbs.CompletionQueue;
+import dev.verbena.verbs.ConnectOptions;
+import dev.verbena.verbs.Context;
+import dev.verbena.verbs.MemoryRegion;
+import dev.verbena.verbs.ProtectionDomain;
+import dev.verbena.verbs.QueuePair;
+import dev.verbena.verbs.QueuePairOptions;
+import dev.verbena.verbs.WorkCompletion;
+import java.time.Duration;
+import java.util.function.UnaryOperator;
+
+/**
+ * Two reliable queue pairs of the test device, connected to each other, each with a completion queue and a buffer that
+ * the other may read, write and do atomics on.
+ */
+public final class Loopback implements AutoCloseable {
+    /** Long enough for a slow and busy machine. */
+    public static final Duration DEADLINE = Duration.ofSeconds(60);
+
+    /** The length of each buffer. */
+    public static final int SIZE = 1 << 16;
+
+    public final VerbsArena arena;
+    public final Context context;
+    public final ProtectionDomain domain;
+    public final Side left;
+    public final Side right;
+
+    /** One end. */
+    public static final class Side {
+        public final CompletionQueue queue;
+        public final QueuePair pair;
+        public final MemoryRegion buffer;
+
+        private Side(Context context, ProtectionDomain domain, UnaryOperator<QueuePairOptions> options) {
+            queue = context.createCompletionQueue(256);
+            pair = domain.createQueuePair(options.apply(QueuePair.rc(queue)));
+            buffer = domain.register(domain.arena().allocate(SIZE, 4096),
+                    LOCAL_WRITE, REMOTE_READ, REMOTE_WRITE, REMOTE_ATOMIC);
+        }
+
+        /** The next completion, whatever its status. */
+        public WorkCompletion next() throws InterruptedException {
+            return queue.await(DEADLINE);
+        }
+
+        /** The next completion, which must be a success. */
+        public WorkCompletion done() throws InterruptedException {
+            return next().orThrow();
+        }
+    }
+
+    private Loopback(VerbsArena arena, UnaryOperator<QueuePairOptions> options) {
+        this.arena = arena;
+        context = TestDevice.get().open(arena);
+        domain = context.allocateProtectionDomain();
+        left = new Side(context, domain, options);
+        right = new Side(context, domain, options);
+    }
+
+    /** Connected, in a confined arena, with room for inline data and three pieces of memory. */
+    public static Loopback connected() {
+        return connected(VerbsArena.ofConfined(), ConnectOptions.defaults());
+    }
+
+    public static Loopback connected(VerbsArena arena, ConnectOptions how) {
+        return connected(arena, how, options -> options.inlineSize(64).sendSge(3).receiveSge(3));
+    }
+
+    public static Loopback connected(
+            VerbsArena arena, ConnectOptions how, UnaryOperator<QueuePairOptions> options) {
+        Loopback pair = unconnected(arena, options);
+        pair.left.pair.connect(pair.right.pair.endpoint(), how);
+        pair.right.pair.connect(pair.left.pair.endpoint(), how);
+        return pair;
+    }
+
+    public static Loopback unconnected(VerbsArena arena, UnaryOperator<QueuePairOptions> options) {
+        try {
+            return new Loopback(arena, options);
+        } catch (Throwable t) {
+            arena.close();
+            throw t;
+        }
+    }
+
+    @Override
+    public void close() {
+        arena.close();
+    }
+}

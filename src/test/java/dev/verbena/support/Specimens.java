@@ -1,0 +1,481 @@
+package dev.verbena.support;
+
+import static dev.verbena.verbs.AccessFlag.LOCAL_WRITE;
+import static dev.verbena.verbs.AccessFlag.MW_BIND;
+import static dev.verbena.verbs.AccessFlag.REMOTE_ATOMIC;
+import static dev.verbena.verbs.AccessFlag.REMOTE_READ;
+import static dev.verbena.verbs.AccessFlag.REMOTE_WRITE;
+
+import dev.verbena.ResourceBusyException;
+import dev.verbena.VerbsArena;
+import dev.verbena.VerbsException;
+import dev.verbena.VerbsObject;
+import dev.verbena.verbs.AccessFlag;
+import dev.verbena.verbs.AddressHandle;
+import dev.verbena.verbs.AddressSpace;
+import dev.verbena.verbs.AddressVector;
+import dev.verbena.verbs.AsyncEvents;
+import dev.verbena.verbs.CompletionChannel;
+import dev.verbena.verbs.CompletionField;
+import dev.verbena.verbs.CompletionQueue;
+import dev.verbena.verbs.CompletionQueueOptions;
+import dev.verbena.verbs.Completions;
+import dev.verbena.verbs.ConnectOptions;
+import dev.verbena.verbs.Context;
+import dev.verbena.verbs.Counters;
+import dev.verbena.verbs.DeviceMemory;
+import dev.verbena.verbs.DmaHandle;
+import dev.verbena.verbs.DmaHints;
+import dev.verbena.verbs.Ece;
+import dev.verbena.verbs.Endpoint;
+import dev.verbena.verbs.ExtendedCompletions;
+import dev.verbena.verbs.Flow;
+import dev.verbena.verbs.FlowMatch;
+import dev.verbena.verbs.FlowRule;
+import dev.verbena.verbs.Gid;
+import dev.verbena.verbs.IndirectionTable;
+import dev.verbena.verbs.LocalMemory;
+import dev.verbena.verbs.MemoryRegion;
+import dev.verbena.verbs.MemorySlice;
+import dev.verbena.verbs.MemoryWindow;
+import dev.verbena.verbs.MemoryWindowType;
+import dev.verbena.verbs.ParentDomain;
+import dev.verbena.verbs.ProtectionDomain;
+import dev.verbena.verbs.QueuePair;
+import dev.verbena.verbs.QueuePairAttributes;
+import dev.verbena.verbs.QueuePairOptions;
+import dev.verbena.verbs.QueuePairState;
+import dev.verbena.verbs.RateLimit;
+import dev.verbena.verbs.ReceiveBatch;
+import dev.verbena.verbs.RegionChange;
+import dev.verbena.verbs.RemoteMemory;
+import dev.verbena.verbs.SendBatch;
+import dev.verbena.verbs.SendOperation;
+import dev.verbena.verbs.SharedReceiveQueue;
+import dev.verbena.verbs.SharedReceiveQueueOptions;
+import dev.verbena.verbs.TagMatching;
+import dev.verbena.verbs.ThreadDomain;
+import dev.verbena.verbs.WorkCompletion;
+import dev.verbena.verbs.WorkQueue;
+import dev.verbena.verbs.WorkQueueOptions;
+import dev.verbena.verbs.XrcDomain;
+import java.lang.foreign.Arena;
+import java.lang.foreign.MemorySegment;
+import java.lang.reflect.Array;
+import java.lang.reflect.Method;
+import java.lang.reflect.ParameterizedType;
+import java.lang.reflect.Type;
+import java.nio.file.Path;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.Collection;
+import java.util.HashMap;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.Optional;
+import java.util.Set;
+import java.util.function.Consumer;
+import java.util.function.Function;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * One object of each kind, made when it is first asked for, and a plausible argument of each type.
+ *
+ * <p><b>A new kind of object, or of argument, needs one line in the lists below.</b>
+ */
+public final class Specimens implements AutoCloseable {
+    private static final int UD_KEY = 0x11;
+    private static final MemorySegment MEMORY = Arena.global().allocate(64, 64);
+
+    private static final List<Recipe<?>> RECIPES = new ArrayList<>();
+    private static final Map<String, Function<Specimens, ?>> ARGUMENTS = new HashMap<>();
+    private static final Map<Class<?>, Function<Specimens, ?>> CLOSED_ARGUMENTS = new LinkedHashMap<>();
+
+    /**
+     * How to make a specimen.
+     *
+     * @param name the class's, and what sets it apart from others of the class
+     * @param owner of what is no verbs object itself: the one that it can't live without
+     * @param rare whether there are devices without it
+     */
+    public record Recipe<T>(
+            String name, Class<T> type, @Nullable Recipe<?> owner, boolean rare, Function<Specimens, T> maker) {
+        /** What to close, and where: itself or its owner. */
+        public Recipe<?> object() {
+            return owner == null ? this : owner;
+        }
+
+        @Override
+        public String toString() {
+            return name;
+        }
+    }
+
+    // The verbs objects
+
+    private static final Recipe<Context> CONTEXT = object("Context", Context.class,
+            it -> TestDevice.get().open(it.arenaOfThis()));
+    private static final Recipe<ProtectionDomain> DOMAIN = object("ProtectionDomain", ProtectionDomain.class,
+            it -> it.the(CONTEXT).allocateProtectionDomain(it.arenaOfThis()));
+    private static final Recipe<CompletionQueue> QUEUE = object("CompletionQueue", CompletionQueue.class,
+            it -> it.the(CONTEXT).createCompletionQueue(16, it.arenaOfThis()));
+    private static final Recipe<CompletionQueue> EXTENDED_QUEUE = object("CompletionQueue, extended", CompletionQueue.class,
+            it -> it.the(CONTEXT).createCompletionQueue(
+                    CompletionQueueOptions.of(16).fields(CompletionField.standard()), it.arenaOfThis()));
+    private static final Recipe<CompletionChannel> CHANNEL = object("CompletionChannel", CompletionChannel.class,
+            it -> it.the(CONTEXT).createCompletionChannel(it.arenaOfThis()));
+    private static final Recipe<MemoryRegion> REGION = object("MemoryRegion", MemoryRegion.class,
+            it -> it.the(DOMAIN).register(MEMORY,
+                    List.of(LOCAL_WRITE, REMOTE_READ, REMOTE_WRITE, REMOTE_ATOMIC, MW_BIND), it.arenaOfThis()));
+    private static final Recipe<MemoryWindow> WINDOW = object("MemoryWindow", MemoryWindow.class,
+            it -> it.the(DOMAIN).allocateMemoryWindow(MemoryWindowType.TYPE_2, it.arenaOfThis()));
+    private static final Recipe<QueuePair> PAIR = object("QueuePair, connected with itself", QueuePair.class,
+            it -> it.connected(QueuePair.rc(it.the(QUEUE)), it.arenaOfThis()));
+    private static final Recipe<QueuePair> NEW_PAIR = object("QueuePair, new", QueuePair.class,
+            it -> it.the(DOMAIN).createQueuePair(QueuePair.rc(it.the(QUEUE)).inlineSize(64), it.arenaOfThis()));
+    private static final Recipe<QueuePair> DATAGRAM_PAIR = object("QueuePair, for datagrams", QueuePair.class,
+            it -> it.datagramPair(it.the(QUEUE), it.arenaOfThis()));
+    private static final Recipe<SharedReceiveQueue> SHARED = object("SharedReceiveQueue", SharedReceiveQueue.class,
+            it -> it.the(DOMAIN).createSharedReceiveQueue(SharedReceiveQueue.basic().depth(4), it.arenaOfThis()));
+    private static final Recipe<AddressHandle> PATH = object("AddressHandle", AddressHandle.class,
+            it -> it.the(DOMAIN).createAddressHandle(it.sample(AddressVector.class), it.arenaOfThis()));
+
+    // Those that few devices have
+
+    private static final Recipe<QueuePair> EXTENDED_PAIR = rare("QueuePair, extended", QueuePair.class,
+            it -> it.connected(QueuePair.rc(it.the(QUEUE)).operations(
+                    SendOperation.RDMA_WRITE, SendOperation.ATOMIC_WRITE), it.arenaOfThis()));
+    private static final Recipe<QueuePair> RAW_PAIR = rare("QueuePair, for frames", QueuePair.class,
+            it -> it.the(DOMAIN).createQueuePair(QueuePair.rawPacket(it.the(QUEUE)), it.arenaOfThis()));
+    private static final Recipe<XrcDomain> XRC = rare("XrcDomain", XrcDomain.class,
+            it -> it.the(CONTEXT).openXrcDomain(Path.of("/"), it.arenaOfThis()));
+    private static final Recipe<SharedReceiveQueue> TAGGED = rare("SharedReceiveQueue, by tag", SharedReceiveQueue.class,
+            it -> it.the(DOMAIN).createSharedReceiveQueue(
+                    SharedReceiveQueue.tagMatching(it.the(QUEUE), 4, 4), it.arenaOfThis()));
+    private static final Recipe<AddressSpace> SPACE = rare("AddressSpace", AddressSpace.class,
+            it -> it.the(DOMAIN).registerAddressSpace(List.of(LOCAL_WRITE), it.arenaOfThis()));
+    private static final Recipe<Counters> COUNTERS = rare("Counters", Counters.class,
+            it -> it.the(CONTEXT).createCounters(it.arenaOfThis()));
+    private static final Recipe<DeviceMemory> DEVICE_MEMORY = rare("DeviceMemory", DeviceMemory.class,
+            it -> it.the(CONTEXT).allocateDeviceMemory(4096, 64, it.arenaOfThis()));
+    private static final Recipe<DmaHandle> DMA_HANDLE = rare("DmaHandle", DmaHandle.class,
+            it -> it.the(CONTEXT).allocateDmaHandle(DmaHints.forProcessor(0), it.arenaOfThis()));
+    private static final Recipe<Flow> FLOW = rare("Flow", Flow.class, it -> it.the(RAW_PAIR).createFlow(
+            FlowRule.of(FlowMatch.ethernet()), it.arenaOfThis()));
+    private static final Recipe<ThreadDomain> THREADS = rare("ThreadDomain", ThreadDomain.class,
+            it -> it.the(CONTEXT).allocateThreadDomain(it.arenaOfThis()));
+    private static final Recipe<ParentDomain> PARENT = rare("ParentDomain", ParentDomain.class,
+            it -> it.the(DOMAIN).allocateParentDomain(it.the(THREADS), it.arenaOfThis()));
+    private static final Recipe<WorkQueue> WORK_QUEUE = rare("WorkQueue", WorkQueue.class,
+            it -> it.the(DOMAIN).createWorkQueue(WorkQueueOptions.of(it.the(QUEUE), 4), it.arenaOfThis()));
+    private static final Recipe<IndirectionTable> TABLE = rare("IndirectionTable", IndirectionTable.class,
+            it -> it.the(CONTEXT).createIndirectionTable(List.of(it.the(WORK_QUEUE)), it.arenaOfThis()));
+
+    // What belongs to a verbs object: with a request, or a completion, in it
+
+    static {
+        view("SendBatch", SendBatch.class, PAIR,
+                it -> it.the(PAIR).sendBatch(8).send(1, it.the(REGION)));
+        view("SendBatch, of datagrams", SendBatch.class, DATAGRAM_PAIR,
+                it -> it.the(DATAGRAM_PAIR).sendBatch(8).send(1, it.the(REGION)).to(it.the(PATH), 1, UD_KEY));
+        view("SendBatch, extended", SendBatch.class, EXTENDED_PAIR,
+                it -> it.the(EXTENDED_PAIR).sendBatch(8).write(1, it.the(REGION), it.the(REGION).remote()));
+        view("ReceiveBatch", ReceiveBatch.class, PAIR,
+                it -> it.the(PAIR).receiveBatch(8).receive(1, it.the(REGION)));
+        view("ReceiveBatch, shared", ReceiveBatch.class, SHARED,
+                it -> it.the(SHARED).receiveBatch(8).receive(1, it.the(REGION)));
+        view("Completions", Completions.class, QUEUE, it -> it.polled(it.the(QUEUE), it.the(QUEUE).completions(2)));
+        view("ExtendedCompletions", ExtendedCompletions.class, EXTENDED_QUEUE,
+                it -> it.polled(it.the(EXTENDED_QUEUE), it.the(EXTENDED_QUEUE).extendedCompletions(2)));
+        view("AsyncEvents", AsyncEvents.class, CONTEXT, it -> it.the(CONTEXT).events());
+        view("MemorySlice", MemorySlice.class, REGION, it -> it.the(REGION).slice(8, 16));
+        view("TagMatching", TagMatching.class, TAGGED, it -> it.the(TAGGED).tags());
+    }
+
+    // Arguments
+
+    static {
+        argument(boolean.class, it -> true);
+        argument(int.class, it -> 1);
+        argument(long.class, it -> 1L);
+        argument(Duration.class, it -> Duration.ofMillis(1));
+        argument(Path.class, it -> Path.of("/"));
+        argument(MemorySegment.class, it -> MEMORY);
+        argument(AddressVector.class, it -> it.the(NEW_PAIR).pathTo(it.the(NEW_PAIR).endpoint()));
+        argument(CompletionQueueOptions.class, it -> CompletionQueueOptions.of(1));
+        argument(ConnectOptions.class, it -> ConnectOptions.defaults());
+        argument(Endpoint.class, it -> it.the(NEW_PAIR).endpoint());
+        argument(Gid.class, it -> it.the(NEW_PAIR).endpoint().gid());
+        argument(LocalMemory.class, it -> it.the(REGION));
+        argument(DmaHints.class, it -> DmaHints.forProcessor(0));
+        argument(Ece.class, it -> new Ece(1, 1));
+        argument(Consumer.class, it -> (Consumer<Object>) taken -> {});
+        argument(RateLimit.class, it -> new RateLimit(1, 0, 0));
+        argument(FlowRule.class, it -> FlowRule.of(FlowMatch.ethernet()));
+        argument(RegionChange.class, it -> RegionChange.of(LOCAL_WRITE));
+        argument(WorkQueueOptions.class, it -> WorkQueueOptions.of(it.the(QUEUE), 4));
+        argument(QueuePairAttributes.class, it -> QueuePairAttributes.to(QueuePairState.ERR));
+        argument(QueuePairOptions.class, it -> QueuePair.rc(it.the(QUEUE)));
+        argument(RemoteMemory.class, it -> it.the(REGION).remote());
+        argument(SharedReceiveQueueOptions.class, it -> SharedReceiveQueue.basic());
+        argument(VerbsArena.class, it -> it.others);
+        argument(WorkCompletion.class, Specimens::receivedDatagram);
+    }
+
+    // Arguments that hold a closed object; closed objects themselves need no line
+
+    static {
+        CLOSED_ARGUMENTS.put(LocalMemory.class, it -> it.closed(REGION));
+        CLOSED_ARGUMENTS.put(QueuePairOptions.class, it -> QueuePair.rc(it.closed(QUEUE)));
+        CLOSED_ARGUMENTS.put(CompletionQueueOptions.class, it -> CompletionQueueOptions.of(1).channel(it.closed(CHANNEL)));
+        CLOSED_ARGUMENTS.put(SharedReceiveQueueOptions.class, it -> SharedReceiveQueue.tagMatching(it.closed(QUEUE), 1, 1));
+        CLOSED_ARGUMENTS.put(RegionChange.class, it -> RegionChange.of(it.closed(DOMAIN)));
+        CLOSED_ARGUMENTS.put(WorkQueueOptions.class, it -> WorkQueueOptions.of(it.closed(QUEUE), 4));
+        CLOSED_ARGUMENTS.put(VerbsArena.class, it -> {
+            VerbsArena arena = VerbsArena.ofShared();
+            arena.close();
+            return arena;
+        });
+    }
+
+    private final Recipe<?> special;
+    private final VerbsArena ofSpecial;
+    private final VerbsArena others = VerbsArena.ofShared();
+    private final Map<Recipe<?>, Object> made = new HashMap<>();
+    private final List<VerbsObject> objects = new ArrayList<>();
+    private final List<Recipe<?>> beingMade = new ArrayList<>();
+
+    /** One recipe is followed in a kind of arena of the caller's choice, all others in a shared arena. */
+    public Specimens(Recipe<?> special, ArenaKind kind) {
+        this.special = special;
+        this.ofSpecial = kind.make();
+    }
+
+    private static <T extends VerbsObject> Recipe<T> object(String name, Class<T> type, Function<Specimens, T> maker) {
+        return add(new Recipe<>(name, type, null, false, maker));
+    }
+
+    private static <T extends VerbsObject> Recipe<T> rare(String name, Class<T> type, Function<Specimens, T> maker) {
+        return add(new Recipe<>(name, type, null, true, maker));
+    }
+
+    private static <T> void view(String name, Class<T> type, Recipe<?> owner, Function<Specimens, T> maker) {
+        add(new Recipe<>(name, type, owner, owner.rare(), maker));
+    }
+
+    private static <T> Recipe<T> add(Recipe<T> recipe) {
+        RECIPES.add(recipe);
+        return recipe;
+    }
+
+    private static <T> void argument(Class<T> type, Function<Specimens, ? extends T> maker) {
+        ARGUMENTS.put(type.getTypeName(), maker);
+    }
+
+    /** The recipes for a class; there must be one. */
+    public static List<Recipe<?>> recipes(Class<?> type) {
+        List<Recipe<?>> found = RECIPES.stream().filter(recipe -> recipe.type() == type).toList();
+        if (found.isEmpty()) {
+            throw new AssertionError("No specimen of " + type + ": add a line to " + Specimens.class.getName());
+        }
+        return found;
+    }
+
+    /** Why there is none on this device, of those that few devices have. */
+    public Optional<VerbsException> missing(Recipe<?> recipe) {
+        try {
+            the(recipe);
+            return Optional.empty();
+        } catch (VerbsException e) {
+            if (recipe.rare()) {
+                return Optional.of(e);
+            }
+            throw e;
+        }
+    }
+
+    /** What a recipe makes: the same each time. */
+    public <T> T the(Recipe<T> recipe) {
+        Object known = made.get(recipe);
+        if (known == null) {
+            made.put(recipe, known = fresh(recipe));
+        }
+        return recipe.type().cast(known);
+    }
+
+    /** What a recipe makes: a new one each time. */
+    private <T> T fresh(Recipe<T> recipe) {
+        beingMade.add(recipe);
+        try {
+            T fresh = recipe.maker().apply(this);
+            if (fresh instanceof VerbsObject object) {
+                objects.add(object);
+            }
+            return fresh;
+        } finally {
+            beingMade.removeLast();
+        }
+    }
+
+    private VerbsArena arenaOfThis() {
+        return beingMade.getLast() == special ? ofSpecial : others;
+    }
+
+    private <T extends VerbsObject> T closed(Recipe<T> recipe) {
+        T object = fresh(recipe);
+        object.close();
+        return object;
+    }
+
+    private QueuePair connected(QueuePairOptions options, VerbsArena arena) {
+        QueuePair pair = the(DOMAIN).createQueuePair(options.inlineSize(64).sendSge(2).receiveSge(2), arena);
+        pair.connect(pair.endpoint());
+        return pair;
+    }
+
+    /** A cursor that stands at a completion. */
+    private <C extends Completions> C polled(CompletionQueue queue, C cursor) {
+        try (QueuePair pair = connected(QueuePair.rc(queue), others)) {
+            pair.postWrite(1, the(REGION), the(REGION).remote());
+            long end = System.nanoTime() + Loopback.DEADLINE.toNanos();
+            while (cursor.poll() == 0) {
+                if (System.nanoTime() - end > 0) {
+                    throw new AssertionError("no completion on " + queue);
+                }
+                Thread.onSpinWait();
+            }
+            cursor.next();
+            cursor.orThrow();
+            return cursor;
+        }
+    }
+
+    /** The end of a receive, whose header is at the beginning of the memory then. */
+    private WorkCompletion receivedDatagram() {
+        try (CompletionQueue queue = the(CONTEXT).createCompletionQueue(4, others);
+                QueuePair pair = datagramPair(queue, others)) {
+            pair.postReceive(1, the(REGION));
+            pair.postSend(2, the(REGION).slice(0, 8), the(PATH), pair.number(), UD_KEY);
+            while (true) {
+                WorkCompletion next = queue.await(Loopback.DEADLINE).orThrow();
+                if (next.isReceive()) {
+                    return next;
+                }
+            }
+        } catch (InterruptedException e) {
+            throw new AssertionError(e);
+        }
+    }
+
+    private QueuePair datagramPair(CompletionQueue queue, VerbsArena arena) {
+        QueuePair pair = the(DOMAIN).createQueuePair(QueuePair.ud(queue).inlineSize(64).sendSge(2), arena);
+        pair.toReady(UD_KEY);
+        return pair;
+    }
+
+    private <T> T sample(Class<T> type) {
+        return type.cast(argument(type));
+    }
+
+    /**
+     * Plausible arguments; what can't be made here, because something is closed, is taken from elsewhere. None if this
+     * device does not have what one of them is.
+     */
+    public Optional<Object[]> arguments(Method method, Specimens elsewhere) {
+        List<Object> arguments = new ArrayList<>();
+        for (Type type : method.getGenericParameterTypes()) {
+            if (missing(type) && elsewhere.missing(type)) {
+                return Optional.empty();
+            }
+            Object argument;
+            try {
+                argument = argument(type);
+            } catch (IllegalStateException closed) {
+                argument = elsewhere.argument(type);
+            }
+            arguments.add(argument);
+        }
+        return Optional.of(arguments.toArray());
+    }
+
+    private boolean missing(Type type) {
+        if (type instanceof ParameterizedType some) {
+            return missing(some.getActualTypeArguments()[0]);
+        }
+        try {
+            return type instanceof Class<?> object && VerbsObject.class.isAssignableFrom(object)
+                    && missing(recipes(object).getFirst()).isPresent();
+        } catch (IllegalStateException closed) {
+            return true;
+        }
+    }
+
+    private Object argument(Type type) {
+        if (type instanceof Class<?> object && VerbsObject.class.isAssignableFrom(object)) {
+            return open(the(recipes(object).getFirst()));
+        }
+        if (type instanceof Class<?> some && some.isEnum()) {
+            return some.getEnumConstants()[0];
+        }
+        if (type instanceof Class<?> some && some.isArray()) {
+            Object array = Array.newInstance(some.componentType(), 1);
+            Array.set(array, 0, argument(some.componentType()));
+            return array;
+        }
+        if (type instanceof ParameterizedType some && Collection.class.isAssignableFrom((Class<?>) some.getRawType())) {
+            Object only = argument(some.getActualTypeArguments()[0]);
+            return some.getRawType() == Set.class ? Set.of(only) : List.of(only);
+        }
+        Type raw = type instanceof ParameterizedType some ? some.getRawType() : type;
+        Function<Specimens, ?> maker = ARGUMENTS.get(raw.getTypeName());
+        if (maker == null) {
+            throw new AssertionError("No argument of type " + type.getTypeName() + ": add a line to "
+                    + Specimens.class.getName());
+        }
+        return maker.apply(this);
+    }
+
+    private static Object open(Object object) {
+        if (!((VerbsObject) object).isOpen()) {
+            throw new IllegalStateException(object + " is closed");
+        }
+        return object;
+    }
+
+    /** Whether there is an argument of this type that is closed, or holds something closed. */
+    public static boolean canBeClosed(Class<?> parameter) {
+        return VerbsObject.class.isAssignableFrom(parameter) || CLOSED_ARGUMENTS.containsKey(parameter);
+    }
+
+    /** An argument that is closed, or holds something closed. */
+    public Object closedArgument(Class<?> parameter) {
+        if (VerbsObject.class.isAssignableFrom(parameter)) {
+            Object object = fresh(recipes(parameter).getFirst());
+            ((VerbsObject) object).close();
+            return object;
+        }
+        return CLOSED_ARGUMENTS.get(parameter).apply(this);
+    }
+
+    /** Closes what a recipe made, or its owner, and before that all that depends on it. */
+    public void closeThe(Recipe<?> recipe) {
+        close((VerbsObject) the(recipe.object()));
+    }
+
+    private static void close(VerbsObject object) {
+        try {
+            object.close();
+        } catch (ResourceBusyException busy) {
+            busy.dependents().forEach(dependent -> close((VerbsObject) dependent));
+            object.close();
+        }
+    }
+
+    @Override
+    public void close() {
+        objects.reversed().forEach(Specimens::close);
+        ofSpecial.close();
+        others.close();
+    }
+}

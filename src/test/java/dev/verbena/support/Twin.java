@@ -1,0 +1,13 @@
+package dev.verbena.support;
+
+import java.lang.annotation.ElementType;
+import java.lang.annotation.Retention;
+import java.lang.annotation.RetentionPolicy;
+import java.lang.annotation.Target;
+
+/** The tests of rdma-core's Python suite that prove the same, such as {@code test_pd.PDTest.test_alloc_pd}. */
+@Target(ElementType.METHOD)
+@Retention(RetentionPolicy.RUNTIME)
+public @interface Twin {
+    String[] value();
+}

@@ -1,0 +1,84 @@
+package dev.verbena.verbs;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
+
+import dev.verbena.ResourceBusyException;
+import dev.verbena.VerbsArena;
+import dev.verbena.VerbsException;
+import dev.verbena.support.DeviceTest;
+import dev.verbena.support.TestDevice;
+import dev.verbena.support.Twin;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Test;
+
+/** Paths for datagrams. */
+@DeviceTest
+class AddressHandleTest {
+    private VerbsArena arena;
+    private ProtectionDomain domain;
+    private AddressVector path;
+
+    @BeforeEach
+    void open() {
+        arena = VerbsArena.ofConfined();
+        Context context = TestDevice.get().open(arena);
+        domain = context.allocateProtectionDomain();
+        GidEntry own = context.bestGid(1);
+        path = new AddressVector(1, context.port(1).lid(), 0, 0, 0, GlobalRoute.to(own.gid(), own.index()));
+    }
+
+    @AfterEach
+    void close() {
+        arena.close();
+    }
+
+    @Test
+    @Twin("test_addr.AHTest.test_create_ah")
+    void aPathMakesAnAddressHandle() {
+        AddressHandle handle = domain.createAddressHandle(path);
+
+        assertThat(handle.path()).isEqualTo(path);
+        assertThat(handle.domain()).isSameAs(domain);
+    }
+
+    @Test
+    @Twin("test_addr.AHTest.test_create_ah_roce")
+    void roceNeedsAGlobalRoute() {
+        AddressVector local = new AddressVector(1, 0, 0, 0, 0, null);
+
+        assertThatThrownBy(() -> domain.createAddressHandle(local)).isInstanceOf(VerbsException.class)
+                .hasMessageContaining("ibv_create_ah").hasMessageContaining("RoCE needs a global route");
+    }
+
+    @Test
+    @Twin("test_addr.AHTest.test_destroy_ah")
+    void anAddressHandleIsClosedOnceAndForAll() {
+        AddressHandle handle = domain.createAddressHandle(path);
+        handle.close();
+        handle.close();
+
+        assertThat(handle.isOpen()).isFalse();
+        assertThatThrownBy(handle::path).isInstanceOf(IllegalStateException.class);
+    }
+
+    @Test
+    void itsProtectionDomainOutlivesIt() {
+        AddressHandle handle = domain.createAddressHandle(path);
+        assertThatThrownBy(domain::close).isInstanceOf(ResourceBusyException.class)
+                .hasMessageContaining("address handle");
+
+        handle.close();
+        domain.close();
+        assertThat(domain.isOpen()).isFalse();
+    }
+
+    @Test
+    void anEmptyGidIndexIsNamedInTheMessage() {
+        GlobalRoute route = GlobalRoute.to(path.globalRoute().destination(), 200);
+
+        assertThatThrownBy(() -> domain.createAddressHandle(new AddressVector(1, 0, 0, 0, 0, route)))
+                .isInstanceOf(VerbsException.class).hasMessageContaining("GID");
+    }
+}

@@ -1,0 +1,346 @@
+package dev.verbena.verbs;
+
+import static dev.verbena.support.Loopback.DEADLINE;
+import static java.lang.foreign.ValueLayout.JAVA_LONG;
+import static java.util.concurrent.TimeUnit.SECONDS;
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
+
+import dev.verbena.VerbsArena;
+import dev.verbena.VerbsTimeoutException;
+import dev.verbena.support.DeviceTest;
+import dev.verbena.support.TestDevice;
+import java.nio.charset.StandardCharsets;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Optional;
+import java.util.concurrent.BlockingQueue;
+import java.util.concurrent.CountDownLatch;
+import java.util.concurrent.LinkedBlockingQueue;
+import java.util.concurrent.atomic.AtomicReference;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.Assumptions;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Test;
+
+/** What a device tells without being asked. */
+@DeviceTest
+class AsyncEventsTest {
+    private static final Duration SHORT = Duration.ofMillis(50);
+    private static final int WRITES = 40;
+
+    private VerbsArena arena;
+    private Context context;
+    private ProtectionDomain domain;
+    private MemoryRegion buffer;
+
+    @BeforeEach
+    void open() {
+        arena = VerbsArena.ofShared();
+        context = TestDevice.get().open(arena);
+        domain = context.allocateProtectionDomain();
+        buffer = domain.register(arena.allocate(64, 64), AccessFlag.LOCAL_WRITE, AccessFlag.REMOTE_WRITE);
+    }
+
+    @AfterEach
+    void close() {
+        if (arena.scope().isAlive()) {
+            arena.close();
+        }
+    }
+
+    /** A completion queue that lost completions, and how many. */
+    private record Overrun(CompletionQueue queue, QueuePair pair, int lost) {}
+
+    /** Makes more completions than a queue holds. */
+    private Overrun overrun() throws Exception {
+        CompletionQueue small = context.createCompletionQueue(4);
+        QueuePair sender = domain.createQueuePair(QueuePair.rc(small).sendDepth(WRITES + 1));
+        CompletionQueue other = context.createCompletionQueue(4);
+        QueuePair receiver = domain.createQueuePair(QueuePair.rc(other));
+        sender.connect(receiver.endpoint());
+        receiver.connect(sender.endpoint());
+        buffer.segment().set(JAVA_LONG, 0, 0);
+        for (int i = 1; i <= WRITES; i++) {
+            buffer.segment().set(JAVA_LONG, 8, 1);
+            sender.postWrite(i, buffer.slice(8, 8), buffer.slice(0, 8).remote());
+        }
+        // The last write was acknowledged, so all were, when one more round trip on the same queue pair has ended.
+        MemoryRegion target = domain.register(arena.allocate(8, 8), AccessFlag.LOCAL_WRITE, AccessFlag.REMOTE_READ);
+        buffer.segment().set(JAVA_LONG, 16, 0);
+        target.segment().set(JAVA_LONG, 0, 7);
+        sender.postRead(WRITES + 1, buffer.slice(16, 8), target.slice(0, 8).remote());
+        while (buffer.segment().get(JAVA_LONG, 16) != 7) {
+            Thread.yield();
+        }
+        int found = 0;
+        Completions done = small.completions(64);
+        for (int count; (count = done.poll()) > 0;) {
+            found += count;
+        }
+        return new Overrun(small, sender, WRITES + 1 - found);
+    }
+
+    private List<AsyncEvent> take(int times) throws Exception {
+        List<AsyncEvent> events = new ArrayList<>();
+        for (int told = 0; told < times;) {
+            AsyncEvent event = context.events().await(DEADLINE);
+            events.add(event);
+            told += event instanceof AsyncEvent.OfCompletionQueue of ? of.count() : 1;
+        }
+        return events;
+    }
+
+    @Test
+    void anOverrunQueueIsNamedWithHowOftenItWasTold() throws Exception {
+        Overrun overrun = overrun();
+        assertThat(overrun.lost()).isPositive();
+        List<AsyncEvent> events = take(overrun.lost());
+        assertThat(events).as("not one for each of the " + overrun.lost()).hasSizeLessThan(overrun.lost())
+                .allSatisfy(event -> {
+                    assertThat(event.type()).isEqualTo(AsyncEventType.CQ_ERR);
+                    assertThat(event.context()).isSameAs(context);
+                    assertThat(((AsyncEvent.OfCompletionQueue) event).queue()).isSameAs(overrun.queue());
+                });
+        assertThat(context.events().poll()).isEmpty();
+    }
+
+    @Test
+    void eachOverrunQueueHasItsOwnEvent() throws Exception {
+        Overrun first = overrun();
+        Overrun second = overrun();
+        List<AsyncEvent> events = take(first.lost() + second.lost());
+        assertThat(events).extracting(event -> ((AsyncEvent.OfCompletionQueue) event).queue())
+                .contains(first.queue(), second.queue()).hasSizeLessThan(first.lost());
+    }
+
+    @Test
+    void eventsThatWereNotReadDoNotKeepAQueueFromClosing() throws Exception {
+        Overrun overrun = overrun();
+        overrun.pair().close();
+        overrun.queue().close();
+        assertThat(context.events().poll()).as("an event of a queue that is gone").isEmpty();
+    }
+
+    @Test
+    void eventsThatWereTakenFromCAndNotHandedOutDoNotKeepAQueueFromClosing() throws Exception {
+        Overrun first = overrun();
+        Overrun second = overrun();
+        assertThat(context.events().await(DEADLINE)).as("and takes the others from C too")
+                .isInstanceOfSatisfying(AsyncEvent.OfCompletionQueue.class,
+                        event -> assertThat(event.queue()).isSameAs(first.queue()));
+        second.pair().close();
+        second.queue().close();
+        for (Optional<AsyncEvent> left; (left = context.events().poll()).isPresent();) {
+            assertThat(((AsyncEvent.OfCompletionQueue) left.get()).queue()).isSameAs(first.queue());
+        }
+    }
+
+    @Test
+    void aSharedReceiveQueueAtItsLimitIsNamed() throws Exception {
+        SharedReceiveQueue shared = domain.createSharedReceiveQueue(SharedReceiveQueue.basic().depth(16));
+        CompletionQueue queue = context.createCompletionQueue(16);
+        QueuePair sender = domain.createQueuePair(QueuePair.rc(queue));
+        QueuePair receiver = domain.createQueuePair(QueuePair.rc(queue).sharedReceiveQueue(shared));
+        sender.connect(receiver.endpoint());
+        receiver.connect(sender.endpoint());
+        for (int i = 0; i < 4; i++) {
+            shared.postReceive(i, buffer.slice(0, 8));
+        }
+        shared.limit(3);
+        sender.postSend(9, buffer.slice(8, 8));
+        sender.postSend(10, buffer.slice(8, 8));
+        assertThat(context.events().await(DEADLINE)).isEqualTo(new AsyncEvent.OfSharedReceiveQueue(
+                context, AsyncEventType.SRQ_LIMIT_REACHED, AsyncEventType.SRQ_LIMIT_REACHED.code(), shared));
+    }
+
+    /** Kernels 6.1 and 6.12 tell nothing, 7.2 tells the responder. */
+    @Test
+    void aWrongRemoteKeyIsTheRespondersAccessErrorWhereTheKernelTells() throws Exception {
+        CompletionQueue queue = context.createCompletionQueue(16);
+        QueuePair sender = domain.createQueuePair(QueuePair.rc(queue));
+        QueuePair receiver = domain.createQueuePair(QueuePair.rc(queue));
+        sender.connect(receiver.endpoint());
+        receiver.connect(sender.endpoint());
+        RemoteMemory right = buffer.remote();
+        sender.postWrite(1, buffer.slice(0, 8), new RemoteMemory(right.address(), right.key() ^ 0x5500, 8));
+        assertThat(queue.await(DEADLINE).status()).isEqualTo(WorkStatus.REMOTE_ACCESS_ERROR);
+        for (Optional<AsyncEvent> told; (told = context.events().poll()).isPresent();) {
+            assertThat(told.get()).isEqualTo(new AsyncEvent.OfQueuePair(
+                    context, AsyncEventType.QP_ACCESS_ERR, AsyncEventType.QP_ACCESS_ERR.code(), receiver));
+        }
+    }
+
+    @Test
+    void aPortTellsWhenItsLinkGoesDownAndComesBack() throws Exception {
+        GidEntry before = context.bestGid(1);
+        String network = before.networkDevice();
+        Assumptions.assumeTrue(network.equals("e0") && Files.isDirectory(Path.of("/sys/devices/virtual/net/e0")),
+                "only the test guest's own network device is taken down, not " + network);
+        try {
+            run("ip", "link", "set", network, "down");
+            assertThat(portEvent(AsyncEventType.PORT_ERR).port()).isEqualTo(1);
+            assertThat(context.port(1).state()).isNotEqualTo(PortState.ACTIVE);
+        } finally {
+            run("ip", "link", "set", network, "up");
+        }
+        assertThat(portEvent(AsyncEventType.PORT_ACTIVE).port()).isEqualTo(1);
+        while (context.port(1).state() != PortState.ACTIVE || !context.gids().contains(before)) {
+            Thread.yield();
+        }
+    }
+
+    /** The next event of a type: the GID table may tell of changes as well. */
+    private AsyncEvent.OfPort portEvent(AsyncEventType type) throws Exception {
+        for (;;) {
+            AsyncEvent event = context.events().await(DEADLINE);
+            assertThat(event).isInstanceOf(AsyncEvent.OfPort.class);
+            if (event.type() == type) {
+                return (AsyncEvent.OfPort) event;
+            }
+            assertThat(event.type()).isIn(AsyncEventType.GID_CHANGE, AsyncEventType.LID_CHANGE);
+        }
+    }
+
+    private static void run(String... command) throws Exception {
+        Process process = new ProcessBuilder(command).redirectErrorStream(true).start();
+        String output = new String(process.getInputStream().readAllBytes(), StandardCharsets.UTF_8);
+        assertThat(process.waitFor()).as(output).isZero();
+    }
+
+    // Waiting
+
+    @Test
+    void withoutEventsTheTimeEnds() {
+        assertThat(context.events().poll()).isEmpty();
+        assertThatThrownBy(() -> context.events().await(SHORT)).isInstanceOf(VerbsTimeoutException.class);
+    }
+
+    /** A thread that waits for an event, and what it ended with. */
+    private final class Waiter {
+        private final AtomicReference<Object> ended = new AtomicReference<>();
+        private final Thread thread;
+
+        Waiter(Thread.Builder builder) {
+            thread = builder.start(() -> {
+                try {
+                    ended.set(context.events().await(DEADLINE));
+                } catch (Throwable t) {
+                    ended.set(t);
+                }
+            });
+            while (thread.getState() != Thread.State.TIMED_WAITING && ended.get() == null) {
+                Thread.yield();
+            }
+        }
+
+        Object result() throws InterruptedException {
+            thread.join();
+            return ended.get();
+        }
+    }
+
+    @Test
+    void waitingThreadsEachGetAnEvent() throws Exception {
+        Waiter first = new Waiter(Thread.ofPlatform());
+        Waiter second = new Waiter(Thread.ofVirtual());
+        overrun();
+        overrun();
+        assertThat(List.of(first.result(), second.result())).allSatisfy(
+                event -> assertThat(event).isInstanceOf(AsyncEvent.OfCompletionQueue.class));
+    }
+
+    @Test
+    void closingTheContextEndsTheWait() throws Exception {
+        Waiter platform = new Waiter(Thread.ofPlatform());
+        Waiter virtual = new Waiter(Thread.ofVirtual());
+        arena.close();
+        assertThat(List.of(platform.result(), virtual.result())).allSatisfy(ended -> assertThat((Throwable) ended)
+                .isInstanceOf(IllegalStateException.class).hasMessageContaining("closed"));
+    }
+
+    @Test
+    void anInterruptEndsTheWait() throws Exception {
+        Waiter waiter = new Waiter(Thread.ofPlatform());
+        waiter.thread.interrupt();
+        assertThat(waiter.result()).isInstanceOf(InterruptedException.class);
+    }
+
+    // Listeners
+
+    @Test
+    void everyListenerIsToldOnADaemonThreadOfTheContext() throws Exception {
+        BlockingQueue<AsyncEvent> first = new LinkedBlockingQueue<>();
+        BlockingQueue<AsyncEvent> second = new LinkedBlockingQueue<>();
+        AtomicReference<Thread> thread = new AtomicReference<>();
+        context.events().subscribe(event -> {
+            thread.set(Thread.currentThread());
+            first.add(event);
+        });
+        context.events().subscribe(second::add);
+        Overrun overrun = overrun();
+        AsyncEvent event = first.poll(60, SECONDS);
+        assertThat(((AsyncEvent.OfCompletionQueue) event).queue()).isSameAs(overrun.queue());
+        assertThat(second.poll(60, SECONDS)).isSameAs(event);
+        assertThat(thread.get().isDaemon()).isTrue();
+        assertThat(thread.get().getName()).contains(context.device().name());
+    }
+
+    @Test
+    void whatAListenerThrowsDoesNotEndTheOthers() throws Exception {
+        BlockingQueue<AsyncEvent> told = new LinkedBlockingQueue<>();
+        CountDownLatch reported = new CountDownLatch(1);
+        context.events().subscribe(event -> {
+            Thread.currentThread().setUncaughtExceptionHandler((thread, thrown) -> reported.countDown());
+            throw new IllegalArgumentException("a listener's own trouble");
+        });
+        context.events().subscribe(told::add);
+        overrun();
+        assertThat(told.poll(60, SECONDS)).isNotNull();
+        assertThat(reported.await(60, SECONDS)).isTrue();
+    }
+
+    @Test
+    void whileThereIsAListenerEventsCantBePolled() throws Exception {
+        Waiter before = new Waiter(Thread.ofPlatform());
+        try (AsyncEvents.Subscription listening = context.events().subscribe(event -> {})) {
+            assertThat(listening).isNotNull();
+            assertThatThrownBy(context.events()::poll).isInstanceOf(IllegalStateException.class)
+                    .hasMessageContaining("listener");
+            assertThat((Throwable) before.result()).isInstanceOf(IllegalStateException.class)
+                    .hasMessageContaining("listener");
+        }
+        assertThat(context.events().poll()).isEmpty();
+    }
+
+    @Test
+    void theListenersThreadEndsWithTheLastSubscription() throws Exception {
+        AsyncEvents.Subscription first = context.events().subscribe(event -> {});
+        AsyncEvents.Subscription second = context.events().subscribe(event -> {});
+        List<Thread> threads = listening();
+        assertThat(threads).hasSize(1);
+        first.close();
+        first.close();
+        assertThat(threads).allMatch(Thread::isAlive);
+        second.close();
+        threads.getFirst().join(60_000);
+        assertThat(threads).noneMatch(Thread::isAlive);
+    }
+
+    @Test
+    void theListenersThreadEndsWithTheContext() throws Exception {
+        context.events().subscribe(event -> {});
+        List<Thread> threads = listening();
+        arena.close();
+        threads.getFirst().join(60_000);
+        assertThat(threads).noneMatch(Thread::isAlive);
+    }
+
+    private static List<Thread> listening() {
+        return Thread.getAllStackTraces().keySet().stream()
+                .filter(thread -> thread.getName().startsWith("verbena-async-events")).toList();
+    }
+}

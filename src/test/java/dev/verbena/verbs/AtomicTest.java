@@ -1,0 +1,119 @@
+package dev.verbena.verbs;
+
+import static dev.verbena.verbs.AccessFlag.LOCAL_WRITE;
+import static dev.verbena.verbs.AccessFlag.REMOTE_ATOMIC;
+import static java.lang.foreign.ValueLayout.JAVA_LONG;
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatIllegalArgumentException;
+
+import dev.verbena.VerbsArena;
+import dev.verbena.support.DeviceTest;
+import dev.verbena.support.Loopback;
+import dev.verbena.support.Twin;
+import java.util.List;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.Test;
+
+/** Atomics that are done, and those that are not allowed. */
+@DeviceTest
+class AtomicTest {
+    private static final int ROUNDS = 10;
+
+    private Loopback loopback;
+    private Loopback.Side left;
+    private Loopback.Side right;
+
+    private void connect(ConnectOptions how) {
+        loopback = Loopback.connected(VerbsArena.ofConfined(), how);
+        left = loopback.left;
+        right = loopback.right;
+    }
+
+    private void connect() {
+        connect(ConnectOptions.defaults());
+    }
+
+    @AfterEach
+    void close() {
+        loopback.close();
+    }
+
+    @Twin("test_atomic.AtomicTest.test_atomic_cmp_and_swap")
+    @Test
+    void comparesAndSwaps() throws Exception {
+        connect();
+        for (int i = 0; i < ROUNDS; i++) {
+            left.pair.postCompareAndSwap(i, left.buffer, right.buffer.remote(), i, i + 1);
+            left.done();
+            assertThat(left.buffer.segment().get(JAVA_LONG, 0)).isEqualTo(i);
+            assertThat(right.buffer.segment().get(JAVA_LONG, 0)).isEqualTo(i + 1);
+        }
+        left.pair.postCompareAndSwap(99, left.buffer, right.buffer.remote(), 0, 77);
+        left.done();
+        assertThat(right.buffer.segment().get(JAVA_LONG, 0)).as("another value was expected").isEqualTo(ROUNDS);
+    }
+
+    @Twin("test_atomic.AtomicTest.test_atomic_fetch_and_add")
+    @Test
+    void fetchesAndAdds() throws Exception {
+        connect();
+        for (int i = 0; i < ROUNDS; i++) {
+            left.pair.postFetchAndAdd(i, left.buffer, right.buffer.remote(), 5);
+            left.done();
+            assertThat(left.buffer.segment().get(JAVA_LONG, 0)).isEqualTo(5L * i);
+        }
+    }
+
+    private WorkStatus statusOfAnAtomic(LocalMemory local, RemoteMemory remote) throws Exception {
+        left.pair.postFetchAndAdd(1, local, remote, 1);
+        WorkCompletion failed = left.next();
+        assertThat(failed.operation()).isEqualTo(Operation.FETCH_AND_ADD);
+        return failed.status();
+    }
+
+    @Twin("test_atomic.AtomicTest.test_atomic_invalid_qp_access")
+    @Test
+    void aQueuePairThatDoesNotAllowThemRefuses() throws Exception {
+        connect(ConnectOptions.defaults().access(List.of(LOCAL_WRITE)));
+        assertThat(statusOfAnAtomic(left.buffer, right.buffer.remote()))
+                .isIn(WorkStatus.REMOTE_INVALID_REQUEST_ERROR, WorkStatus.REMOTE_ACCESS_ERROR);
+    }
+
+    @Twin("test_atomic.AtomicTest.test_atomic_invalid_mr_access")
+    @Test
+    void memoryThatDoesNotAllowThemRefuses() throws Exception {
+        connect();
+        MemoryRegion closed = loopback.domain.register(loopback.arena.allocate(64, 64), LOCAL_WRITE);
+        assertThat(statusOfAnAtomic(left.buffer, closed.remote())).isEqualTo(WorkStatus.REMOTE_ACCESS_ERROR);
+        assertThat(closed.segment().get(JAVA_LONG, 0)).isZero();
+    }
+
+    @Twin("test_atomic.AtomicTest.test_atomic_invalid_rkey")
+    @Test
+    void aWrongRemoteKeyIsRefused() throws Exception {
+        connect();
+        RemoteMemory wrong = new RemoteMemory(right.buffer.address(), right.buffer.remoteKey() + 1, 8);
+        assertThat(statusOfAnAtomic(left.buffer, wrong)).isEqualTo(WorkStatus.REMOTE_ACCESS_ERROR);
+    }
+
+    @Twin("test_atomic.AtomicTest.test_atomic_invalid_lkey")
+    @Test
+    void aLocalKeyIsAlwaysThatOfAnOpenRegionAndItsAccessIsHeeded() throws Exception {
+        connect();
+        // A wrong key can't be named; a right one of memory that the adapter may not write is what is left.
+        MemoryRegion readOnly = loopback.domain.register(loopback.arena.allocate(64, 64));
+        assertThat(statusOfAnAtomic(readOnly, right.buffer.remote())).isIn(
+                WorkStatus.LOCAL_PROTECTION_ERROR, WorkStatus.LOCAL_ACCESS_ERROR, WorkStatus.LOCAL_QP_OPERATION_ERROR);
+        assertThat(readOnly.segment().get(JAVA_LONG, 0)).isZero();
+    }
+
+    @Twin("test_atomic.AtomicTest.test_atomic_non_aligned_addr")
+    @Test
+    void anAddressThatIsNoMultipleOfEightIsRefused() {
+        connect();
+        assertThatIllegalArgumentException()
+                .isThrownBy(() -> left.pair.postFetchAndAdd(1, left.buffer, right.buffer.slice(1, 8).remote(), 1))
+                .withMessageContaining("multiple of 8");
+        assertThat(right.buffer.access()).contains(REMOTE_ATOMIC);
+    }
+}

@@ -1,0 +1,504 @@
+package dev.verbena.verbs;
+
+import static dev.verbena.support.Loopback.DEADLINE;
+import static java.util.concurrent.TimeUnit.SECONDS;
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
+
+import dev.verbena.ResourceBusyException;
+import dev.verbena.VerbsArena;
+import dev.verbena.VerbsTimeoutException;
+import dev.verbena.support.ChannelLoopback.Connection;
+import dev.verbena.support.ChannelLoopback.Side;
+import dev.verbena.support.ChannelLoopback;
+import dev.verbena.support.ChildJvm;
+import dev.verbena.support.DeviceTest;
+import dev.verbena.support.OneCarrier;
+import dev.verbena.support.TestDevice;
+import dev.verbena.support.Twin;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.HashSet;
+import java.util.List;
+import java.util.Optional;
+import java.util.Set;
+import java.util.concurrent.Callable;
+import java.util.concurrent.ExecutionException;
+import java.util.concurrent.ExecutorService;
+import java.util.concurrent.Executors;
+import java.util.concurrent.Future;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
+
+/** Sleeping until something has completed. */
+@DeviceTest
+class CompletionEventsTest {
+    private static final Duration SHORT = Duration.ofMillis(50);
+
+    private ChannelLoopback loopback;
+    private Side left;
+    private Side right;
+
+    @BeforeEach
+    void connect() {
+        open(VerbsArena.ofShared(), 1);
+    }
+
+    private void open(VerbsArena arena, int count) {
+        loopback = new ChannelLoopback(arena, count);
+        left = loopback.get(0).left();
+        right = loopback.get(0).right();
+    }
+
+    @AfterEach
+    void close() {
+        loopback.close();
+    }
+
+    private static ExecutorService threads(boolean virtual) {
+        return virtual ? Executors.newVirtualThreadPerTaskExecutor() : Executors.newCachedThreadPool();
+    }
+
+    private static void send(Connection connection, long id) {
+        connection.right().pair.postReceive(id, connection.right().buffer);
+        connection.left().pair.postSend(id, connection.left().buffer.slice(0, 8));
+    }
+
+    /** Runs something in a thread, and returns when that sleeps. */
+    private static <T> Future<T> asleep(ExecutorService threads, Callable<T> waits) throws Exception {
+        Thread[] thread = new Thread[1];
+        Future<T> result = threads.submit(() -> {
+            synchronized (thread) {
+                thread[0] = Thread.currentThread();
+            }
+            return waits.call();
+        });
+        for (;;) {
+            synchronized (thread) {
+                if (thread[0] != null && thread[0].getState() == Thread.State.TIMED_WAITING) {
+                    return result;
+                }
+            }
+            if (result.isDone()) {
+                result.get(); // throws, when it should be asleep
+                throw new AssertionError("It did not sleep");
+            }
+            Thread.yield();
+        }
+    }
+
+    @ParameterizedTest
+    @ValueSource(booleans = {false, true})
+    @Twin("test_cq_events.CqEventsTestCase.test_cq_events_rc")
+    void bothSidesSleepUntilTheirWorkIsDone(boolean virtual) throws Exception {
+        try (ExecutorService threads = threads(virtual)) {
+            Future<WorkCompletion> received = asleep(threads, () -> right.queue.await(DEADLINE));
+            Future<WorkCompletion> sent = asleep(threads, () -> left.queue.await(DEADLINE));
+            send(loopback.get(0), 7);
+            assertThat(received.get().orThrow().opcode()).isEqualTo(WorkOpcode.RECEIVE);
+            assertThat(sent.get().orThrow().opcode()).isEqualTo(WorkOpcode.SEND);
+        }
+    }
+
+    @Test
+    void aConfinedQueueIsWaitedForByItsThread() throws Exception {
+        loopback.close();
+        open(VerbsArena.ofConfined(), 1);
+        send(loopback.get(0), 1);
+        assertThat(right.queue.await(DEADLINE).orThrow().id()).isEqualTo(1);
+        assertThat(left.queue.await(DEADLINE).orThrow().id()).isEqualTo(1);
+    }
+
+    @Test
+    void aCursorIsFilledWhenItsThreadWakesUp() throws Exception {
+        try (ExecutorService threads = threads(false)) {
+            Completions done = right.queue.completions(16);
+            Future<Integer> found = asleep(threads, () -> done.await(DEADLINE));
+            send(loopback.get(0), 9);
+            assertThat(found.get()).isEqualTo(1);
+            assertThat(done.next()).isTrue();
+            assertThat(done.id()).isEqualTo(9);
+        }
+    }
+
+    @Test
+    void aCursorFindsNothingWhenTheTimeIsOver() throws Exception {
+        assertThat(right.queue.completions(4).await(SHORT)).isZero();
+    }
+
+    @Test
+    void aQueueSaysThatTheTimeIsOver() {
+        assertThatThrownBy(() -> right.queue.await(SHORT)).isInstanceOf(VerbsTimeoutException.class);
+    }
+
+    @Test
+    void whatIsThereIsTakenWithoutAnEvent() throws Exception {
+        send(loopback.get(0), 3);
+        left.queue.await(DEADLINE).orThrow();
+        assertThat(right.queue.await(Duration.ZERO).orThrow().id()).isEqualTo(3);
+    }
+
+    @ParameterizedTest
+    @ValueSource(booleans = {false, true})
+    void aFailureIsAnEventToo(boolean virtual) throws Exception {
+        try (ExecutorService threads = threads(virtual)) {
+            right.pair.postReceive(4, right.buffer);
+            Future<WorkCompletion> flushed = asleep(threads, () -> right.queue.awaitSolicited(DEADLINE));
+            right.pair.fail();
+            assertThat(flushed.get().status()).isEqualTo(WorkStatus.WORK_REQUEST_FLUSHED);
+        }
+    }
+
+    @Test
+    void onlyASolicitedSendWakesWhoWaitsForThose() throws Exception {
+        try (ExecutorService threads = threads(false)) {
+            right.pair.postReceive(1, right.buffer);
+            right.pair.postReceive(2, right.buffer);
+            SendBatch batch = left.pair.sendBatch(1);
+            Completions done = right.queue.completions(4);
+            Future<Integer> found = asleep(threads, () -> done.awaitSolicited(DEADLINE));
+
+            batch.send(1, left.buffer.slice(0, 8)).postAll();
+            left.queue.await(DEADLINE).orThrow();
+            assertThat(right.queue.channel().orElseThrow().poll()).as("events of the receiving queue")
+                    .isNotEqualTo(Optional.of(right.queue));
+            assertThat(found.isDone()).isFalse();
+
+            batch.clear();
+            batch.send(2, left.buffer.slice(0, 8)).solicited().postAll();
+            assertThat(found.get()).as("both are there by then").isEqualTo(2);
+        }
+    }
+
+    @Test
+    void whoWaitsForAnyCompletionIsNotForgottenForWhoWaitsForSolicitedOnes() throws Exception {
+        try (ExecutorService threads = threads(false)) {
+            Future<WorkCompletion> any = asleep(threads, () -> right.queue.await(DEADLINE));
+            Future<WorkCompletion> solicited = asleep(threads, () -> right.queue.awaitSolicited(DEADLINE));
+            send(loopback.get(0), 1);
+            send(loopback.get(0), 2);
+            assertThat(Set.of(any.get().orThrow().id(), solicited.get().orThrow().id())).containsExactlyInAnyOrder(1L, 2L);
+        }
+    }
+
+    @ParameterizedTest
+    @ValueSource(booleans = {false, true})
+    void threadsThatWaitForDifferentQueuesOfOneChannelAreAllServed(boolean virtual) throws Exception {
+        loopback.close();
+        open(VerbsArena.ofShared(), 12);
+        List<Future<WorkCompletion>> received = new ArrayList<>();
+        try (ExecutorService threads = threads(virtual)) {
+            for (Connection connection : loopback.connections()) {
+                received.add(asleep(threads, () -> connection.right().queue.await(DEADLINE)));
+            }
+            for (int i = received.size(); --i >= 0;) {
+                send(loopback.get(i), i);
+            }
+            for (int i = 0; i < received.size(); i++) {
+                assertThat(received.get(i).get().orThrow().id()).isEqualTo(i);
+            }
+        }
+    }
+
+    @Test
+    void hundredsOfVirtualThreadsWaitForOneQueueAndEachGetsOne() throws Exception {
+        int many = 300;
+        List<Future<WorkCompletion>> received = new ArrayList<>();
+        Set<Long> ids = new HashSet<>();
+        try (ExecutorService threads = threads(true)) {
+            for (int i = 0; i < many; i++) {
+                received.add(threads.submit(() -> right.queue.await(DEADLINE)));
+            }
+            for (int i = 0; i < many; i++) {
+                send(loopback.get(0), i);
+                left.queue.await(DEADLINE).orThrow();
+            }
+            for (Future<WorkCompletion> one : received) {
+                ids.add(one.get().orThrow().id());
+            }
+        }
+        assertThat(ids).hasSize(many);
+    }
+
+    @ParameterizedTest
+    @ValueSource(booleans = {false, true})
+    void noWakeUpIsLost(boolean virtual) throws Exception {
+        int messages = 2000;
+        for (int i = 0; i < ChannelLoopback.DEPTH; i++) {
+            right.pair.postReceive(0, right.buffer);
+        }
+        try (ExecutorService threads = threads(virtual)) {
+            Future<Void> receiver = threads.submit(() -> {
+                Completions done = right.queue.completions(16);
+                for (int got = 0; got < messages;) {
+                    int found = done.await(DEADLINE);
+                    assertThat(found).as("found after %s", got).isPositive();
+                    while (done.next()) {
+                        done.orThrow();
+                        right.pair.postReceive(0, right.buffer);
+                        got++;
+                    }
+                }
+                return null;
+            });
+            for (int i = 0; i < messages; i++) {
+                left.pair.postSend(i, left.buffer.slice(0, 8));
+                left.queue.await(DEADLINE).orThrow();
+            }
+            receiver.get();
+        }
+    }
+
+    @Test
+    void moreThreadsThanMessagesAreServedMessageByMessage() throws Exception {
+        int waiting = 8;
+        int messages = 400;
+        try (ExecutorService threads = threads(false)) {
+            List<Future<Integer>> receivers = new ArrayList<>();
+            for (int i = 0; i < waiting; i++) {
+                receivers.add(threads.submit(() -> {
+                    int got = 0;
+                    for (; got < messages / waiting; got++) {
+                        right.queue.await(DEADLINE).orThrow();
+                    }
+                    return got;
+                }));
+            }
+            for (int i = 0; i < messages; i++) {
+                send(loopback.get(0), i);
+                left.queue.await(DEADLINE).orThrow();
+            }
+            for (Future<Integer> receiver : receivers) {
+                assertThat(receiver.get()).isEqualTo(messages / waiting);
+            }
+        }
+    }
+
+    @Test
+    void aVirtualThreadThatWaitsLeavesItsCarrierToOthers() {
+        assertThat(ChildJvm.with("-Djdk.virtualThreadScheduler.parallelism=1",
+                "-Djdk.virtualThreadScheduler.maxPoolSize=1", "--enable-native-access=ALL-UNNAMED")
+                .runOnClassPath(OneCarrier.class).successfulOutput()).contains("served 200");
+    }
+
+    // The channel
+
+    @Test
+    void aChannelTellsWhichQueuesHaveNews() throws Exception {
+        loopback.close();
+        open(VerbsArena.ofShared(), 3);
+        for (Connection connection : loopback.connections()) {
+            connection.right().queue.requestNotification(false);
+        }
+        send(loopback.get(2), 1);
+        assertThat(loopback.channel.await(DEADLINE)).isSameAs(loopback.get(2).right().queue);
+        send(loopback.get(0), 2);
+        assertThat(loopback.channel.await(DEADLINE)).isSameAs(right.queue);
+        assertThat(loopback.channel.poll()).isEmpty();
+    }
+
+    @Test
+    void aQueueThatDidNotAskIsNotNamed() throws Exception {
+        send(loopback.get(0), 1);
+        left.queue.requestNotification(false);
+        send(loopback.get(0), 2);
+        assertThat(loopback.channel.await(DEADLINE)).isSameAs(left.queue);
+    }
+
+    @Test
+    void anEventComesOnceForAnyNumberOfCompletions() throws Exception {
+        right.queue.requestNotification(false);
+        send(loopback.get(0), 1);
+        send(loopback.get(0), 2);
+        left.queue.completions(1).await(DEADLINE);
+        left.queue.completions(1).await(DEADLINE);
+        Set<CompletionQueue> told = new HashSet<>();
+        loopback.channel.poll().ifPresent(told::add);
+        loopback.channel.poll().ifPresent(told::add);
+        loopback.channel.poll().ifPresent(told::add);
+        assertThat(told).contains(right.queue);
+        assertThat(right.queue.completions(4).poll()).isEqualTo(2);
+    }
+
+    @Test
+    void oneThreadServesManyQueuesThroughTheChannel() throws Exception {
+        loopback.close();
+        int queues = 8;
+        int messages = 50;
+        open(VerbsArena.ofShared(), queues);
+        for (Connection connection : loopback.connections()) {
+            connection.right().queue.requestNotification(false);
+        }
+        try (ExecutorService threads = threads(false)) {
+            Future<Integer> server = threads.submit(() -> {
+                int got = 0;
+                while (got < queues * messages) {
+                    CompletionQueue queue = loopback.channel.await(DEADLINE);
+                    queue.requestNotification(false);
+                    while (queue.poll().isPresent()) {
+                        got++;
+                    }
+                }
+                return got;
+            });
+            for (int i = 0; i < messages; i++) {
+                for (Connection connection : loopback.connections()) {
+                    send(connection, i);
+                }
+                for (Connection connection : loopback.connections()) {
+                    while (connection.left().queue.poll().isEmpty()) {
+                        Thread.yield();
+                    }
+                }
+            }
+            assertThat(server.get()).isEqualTo(queues * messages);
+        }
+    }
+
+    @Test
+    void aChannelSaysThatTheTimeIsOver() {
+        assertThatThrownBy(() -> loopback.channel.await(SHORT)).isInstanceOf(VerbsTimeoutException.class)
+                .hasMessageContaining("requestNotification");
+    }
+
+    @Test
+    void aQueueWithoutAChannelCantBeAskedForEvents() {
+        CompletionQueue plain = loopback.context.createCompletionQueue(4);
+        assertThatThrownBy(() -> plain.requestNotification(false)).isInstanceOf(IllegalStateException.class)
+                .hasMessageContaining("CompletionQueueOptions.channel");
+    }
+
+    @Test
+    void aChannelOfAnotherContextIsRefused() {
+        CompletionChannel foreign = TestDevice.get().open(loopback.arena).createCompletionChannel();
+        assertThatThrownBy(() -> loopback.context.createCompletionQueue(CompletionQueueOptions.of(4).channel(foreign)))
+                .isInstanceOf(IllegalArgumentException.class).hasMessageContaining("another context");
+    }
+
+    @Test
+    void aCompletionVectorThatTheDeviceLacksIsRefusedWithTheirNumber() {
+        int vectors = loopback.context.completionVectors();
+        assertThat(loopback.context.createCompletionQueue(CompletionQueueOptions.of(4).channel(loopback.channel)
+                .completionVector(vectors - 1)).isOpen()).isTrue();
+        assertThatThrownBy(() -> loopback.context.createCompletionQueue(CompletionQueueOptions.of(4)
+                .channel(loopback.channel).completionVector(vectors)))
+                .hasMessageContaining("has " + vectors + " completion vectors");
+    }
+
+    @Test
+    void aChannelWithQueuesCantBeClosed() {
+        assertThatThrownBy(loopback.channel::close).isInstanceOf(ResourceBusyException.class)
+                .hasMessageContaining("completion queue");
+    }
+
+    // Closing and interrupting
+
+    @ParameterizedTest
+    @ValueSource(booleans = {false, true})
+    void closingAQueueEndsTheWaitForIt(boolean virtual) throws Exception {
+        CompletionQueue queue = loopback.context.createCompletionQueue(
+                CompletionQueueOptions.of(4).channel(loopback.channel));
+        try (ExecutorService threads = threads(virtual)) {
+            Future<WorkCompletion> one = asleep(threads, () -> queue.await(DEADLINE));
+            Future<Integer> many = asleep(threads, () -> queue.completions(1).await(DEADLINE));
+            queue.close();
+            assertClosed(one);
+            assertClosed(many);
+        }
+    }
+
+    @ParameterizedTest
+    @ValueSource(booleans = {false, true})
+    void closingTheArenaEndsAllWaits(boolean virtual) throws Exception {
+        try (ExecutorService threads = threads(virtual)) {
+            Future<WorkCompletion> queue = asleep(threads, () -> right.queue.await(DEADLINE));
+            Future<CompletionQueue> channel = asleep(threads, () -> loopback.channel.await(DEADLINE));
+            loopback.arena.close();
+            assertClosed(queue);
+            assertClosed(channel);
+        }
+    }
+
+    private static void assertClosed(Future<?> wait) {
+        assertThatThrownBy(() -> wait.get(60, SECONDS)).isInstanceOf(ExecutionException.class)
+                .cause().isInstanceOf(IllegalStateException.class).hasMessageEndingWith("is closed");
+    }
+
+    @ParameterizedTest
+    @ValueSource(booleans = {false, true})
+    void anInterruptEndsTheWait(boolean virtual) throws Exception {
+        Thread.Builder builder = virtual ? Thread.ofVirtual() : Thread.ofPlatform();
+        Throwable[] thrown = new Throwable[1];
+        Thread thread = builder.start(() -> {
+            try {
+                right.queue.await(DEADLINE);
+            } catch (Throwable t) {
+                thrown[0] = t;
+            }
+        });
+        thread.interrupt();
+        thread.join();
+        assertThat(thrown[0]).isInstanceOf(InterruptedException.class);
+    }
+
+    @Test
+    void anInterruptedThreadLeavesItsEventToTheOthers() throws Exception {
+        try (ExecutorService threads = threads(false)) {
+            Future<WorkCompletion> first = asleep(threads, () -> right.queue.await(DEADLINE));
+            Future<WorkCompletion> second = asleep(threads, () -> right.queue.await(DEADLINE));
+            first.cancel(true);
+            send(loopback.get(0), 5);
+            assertThat(second.get().orThrow().id()).isEqualTo(5);
+        }
+    }
+
+    @Test
+    void aQueueWithEventsThatNobodyTookIsDestroyedAtOnce() throws Exception {
+        right.queue.requestNotification(false);
+        send(loopback.get(0), 1);
+        left.queue.await(DEADLINE).orThrow();
+        loopback.arena.close();
+        assertThat(right.queue.isOpen()).isFalse();
+    }
+
+    @Test
+    void aQueueWithEventsThatWereTakenAndNotAcknowledgedIsDestroyedAtOnce() throws Exception {
+        for (int i = 0; i < 150; i++) { // more than two batches of acknowledgements, and not a whole number of them
+            right.queue.requestNotification(false);
+            send(loopback.get(0), i);
+            assertThat(loopback.channel.await(DEADLINE)).isSameAs(right.queue);
+            right.queue.poll().orElseThrow().orThrow();
+            while (left.queue.poll().isEmpty()) {
+                Thread.yield();
+            }
+        }
+        loopback.arena.close();
+        assertThat(right.queue.isOpen()).isFalse();
+    }
+
+    @Test
+    void queuesAreClosedWhileTheirEventsAreTaken() throws Exception {
+        try (ExecutorService threads = threads(true)) {
+            for (int round = 0; round < 12; round++) {
+                loopback.close();
+                open(VerbsArena.ofShared(), 1);
+                Side receiver = right;
+                Side sender = left;
+                Future<WorkCompletion> wait = threads.submit(() -> receiver.queue.await(DEADLINE));
+                send(loopback.get(0), round);
+                sender.pair.close();
+                receiver.pair.close();
+                receiver.queue.close();
+                sender.queue.close();
+                try {
+                    assertThat(wait.get(60, SECONDS).id()).isEqualTo(round);
+                } catch (ExecutionException closed) {
+                    assertThat(closed.getCause()).isInstanceOf(IllegalStateException.class);
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,287 @@
+package dev.verbena.verbs;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
+import static org.junit.jupiter.api.Assumptions.assumeTrue;
+
+import dev.verbena.UnsupportedVerbException;
+import dev.verbena.VerbsArena;
+import dev.verbena.VerbsException;
+import dev.verbena.internal.CFunction;
+import dev.verbena.internal.NativeLibraries;
+import dev.verbena.support.Covers;
+import dev.verbena.support.DeviceTest;
+import dev.verbena.support.TestDevice;
+import dev.verbena.support.Twin;
+import java.lang.foreign.MemorySegment;
+import java.util.HashSet;
+import java.util.List;
+import java.util.Set;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.EnumSource;
+
+/** What a device tells about itself, its ports and its tables. */
+@DeviceTest
+class DeviceCapabilitiesTest {
+    private static final int EINVAL = 22;
+
+    private VerbsArena arena;
+    private Context context;
+
+    @BeforeEach
+    void open() {
+        arena = VerbsArena.ofConfined();
+        context = TestDevice.get().open(arena);
+    }
+
+    @AfterEach
+    void close() {
+        arena.close();
+    }
+
+    @Twin("test_device.DeviceTest.test_dev_list")
+    @Test
+    void theDeviceIsListed() {
+        assertThat(Device.list()).contains(TestDevice.get());
+    }
+
+    @Twin("test_device.DeviceTest.test_open_dev")
+    @Test
+    void allDevicesCanBeOpened() {
+        for (Device device : Device.list()) {
+            try (Context opened = device.open(arena)) {
+                assertThat(opened.device()).isEqualTo(device);
+            }
+        }
+    }
+
+    @Test
+    void aDeviceHasANumberAndACharacterDevice() {
+        Device device = TestDevice.get();
+        assertThat(device.index()).isEqualTo(Device.named(device.name()).index()).isPresent();
+        assertThat(device.characterDevice()).startsWith("uverbs");
+    }
+
+    @Twin("test_device.DeviceTest.test_query_device")
+    @Test
+    void itsLimitsAreSensible() {
+        DeviceAttributes attributes = context.attributes();
+        assertThat(attributes.nodeGuid().value()).isNotZero();
+        assertThat(attributes.systemImageGuid().value()).isNotZero();
+        assertThat(attributes.maxMemoryRegionSize()).matches(size -> Long.compareUnsigned(size, 4096) > 0);
+        assertThat(attributes.pageSizes()).matches(sizes -> Long.compareUnsigned(sizes, 4096) >= 0);
+        assertThat(attributes.vendorId()).isNotZero();
+        assertThat(List.of(attributes.maxQueuePairs(), attributes.maxWorkRequests(), attributes.maxSge(),
+                attributes.maxCompletionQueues(), attributes.maxCompletions(), attributes.maxMemoryRegions(),
+                attributes.maxProtectionDomains())).allMatch(limit -> limit > 0);
+    }
+
+    @Twin("test_device.DeviceTest.test_query_device_ex")
+    @Test
+    void itsGroupsOfCapabilitiesAgreeWithEachOther() {
+        DeviceAttributes attributes = context.attributes();
+        assertThat(attributes.capabilityBits() & 0xffff_ffffL).as("the low half is what ibv_query_device tells")
+                .isEqualTo(Integer.toUnsignedLong(attributes.capabilityFlags()));
+        assertThat(attributes.capabilities()).isEqualTo(DeviceCapability.of(attributes.capabilityBits()));
+        assertThat(attributes.segmentation().types().isEmpty()).isEqualTo(attributes.segmentation().maxBytes() == 0);
+        assertThat(attributes.receiveSideScaling().fields().isEmpty())
+                .isEqualTo(attributes.receiveSideScaling().maxTables() == 0);
+        assertThat(attributes.packetPacing().minKilobits()).isLessThanOrEqualTo(attributes.packetPacing().maxKilobits());
+        assertThat(attributes.tagMatching().maxTags()).isNotNegative();
+        assertThat(attributes.completionModeration().maxCompletions()).isNotNegative();
+        assertThat(attributes.pciAtomics().swap()).isSubsetOf(AtomicSize.values());
+        assertThat(attributes.rawPackets()).isSubsetOf(RawPacketCapability.values());
+        assertThat(attributes.maxDeviceMemory()).isNotNegative();
+        assertThat(attributes.maxWorkQueues()).isNotNegative();
+        assertThat(attributes.onDemandPaging().isSupported() || attributes.onDemandPaging().rc().isEmpty()).isTrue();
+        assertThat(attributes.timestampMask() == 0 || attributes.coreClockKilohertz() > 0).isTrue();
+    }
+
+    @Test
+    void softRoceHasWhatItIsKnownToHave() {
+        assumeTrue(context.device().driver().isEmpty(), "the test device is another one");
+        DeviceAttributes attributes = context.attributes();
+        assertThat(attributes.capabilities()).contains(DeviceCapability.MEMORY_WINDOW_2B, DeviceCapability.SHARED_RECEIVE_RESIZE,
+                DeviceCapability.PORT_ACTIVE_EVENT, DeviceCapability.RNR_NAK, DeviceCapability.MEMORY_MANAGEMENT)
+                .doesNotContain(DeviceCapability.XRC, DeviceCapability.FLOW_STEERING);
+        assertThat(attributes.segmentation()).isEqualTo(new TcpSegmentation(0, Set.of()));
+        assertThat(attributes.packetPacing()).isEqualTo(new PacketPacing(0, 0, Set.of()));
+        assertThat(attributes.completionModeration()).isEqualTo(new CompletionModeration(0, 0));
+        assertThat(attributes.timestampMask()).isZero();
+    }
+
+    @Twin("test_device.DeviceTest.test_phys_port_cnt_ex")
+    @Test
+    void itsPortsAreCountedAlikeInBothWays() {
+        assertThat(context.attributes().ports()).isEqualTo(context.ports().size()).isPositive();
+    }
+
+    @Twin("test_device.DeviceTest.test_query_port")
+    @Test
+    void aPortTellsItsStateAndWhatItCanDo() {
+        Port port = context.port(1);
+        assertThat(port.state()).isEqualTo(PortState.ACTIVE);
+        assertThat(port.capabilities()).isEqualTo(NativeFlag.of(PortCapability.class, port.capabilityFlags()));
+        assertThat(port.capabilities2()).isEqualTo(NativeFlag.of(PortCapability2.class, port.capabilityFlags2()));
+        assertThat(port.activeMtu().bytes()).isLessThanOrEqualTo(port.maxMtu().bytes());
+        assertThat(port.gidTableLength()).isPositive();
+    }
+
+    @Twin("test_device.DeviceTest.test_query_port_bad_flow")
+    @Test
+    void aPortThatIsNotThereIsRefused() {
+        int none = context.attributes().ports() + 1;
+        assertThatThrownBy(() -> context.port(none))
+                .isInstanceOfSatisfying(VerbsException.class, e -> assertThat(e.errno()).isEqualTo(EINVAL))
+                .hasMessageContaining("Ports are numbered from 1");
+    }
+
+    @Twin("test_device.DeviceTest.test_query_pkey")
+    @Test
+    void partitionKeysAreFoundByIndexAndByValue() {
+        int key = context.pkey(1, 0);
+        assertThat(context.pkeyIndex(1, key)).hasValue(0);
+        assertThat(context.pkeyIndex(1, key ^ 0x4321)).isEmpty();
+        assertThatThrownBy(() -> context.pkey(1, context.port(1).pkeyTableLength())).isInstanceOf(VerbsException.class);
+    }
+
+    @Twin({"test_device.DeviceTest.test_query_gid", "test_device.DeviceTest.test_query_gid_ex"})
+    @Test
+    void anEntryOfTheGidTableIsTheSameAskedForInEachWay() {
+        for (GidEntry entry : context.gids()) {
+            assertThat(context.gid(entry.port(), entry.index())).isEqualTo(entry.gid());
+            assertThat(context.gidEntry(entry.port(), entry.index())).contains(entry);
+        }
+    }
+
+    @Twin("test_device.DeviceTest.test_query_gid_table")
+    @Test
+    void theGidTableHasTheEntriesThatAreInUse() {
+        assertThat(context.gids()).isNotEmpty().allSatisfy(entry -> {
+            assertThat(entry.gid().isZero()).isFalse();
+            assertThat(entry.type()).isNotEqualTo(GidType.UNKNOWN);
+        });
+    }
+
+    @Twin("test_device.DeviceTest.test_query_gid_table_bad_flow")
+    @Test
+    void aTableTooSmallForTheGidsIsNeverHandedToC() {
+        // What C answers to one is EINVAL; gids() makes room for all that the ports can have.
+        int room = context.ports().stream().mapToInt(Port::gidTableLength).sum();
+        assertThat(context.gids()).hasSizeLessThanOrEqualTo(room);
+    }
+
+    @Twin("test_device.DeviceTest.test_query_gid_ex_bad_flow")
+    @Test
+    void anEmptyEntryOfTheGidTableIsNoneAndOneBeyondItsEndIsRefused() {
+        Set<Integer> used = new HashSet<>();
+        context.gids().forEach(entry -> used.add(entry.index()));
+        int length = context.port(1).gidTableLength();
+        for (int index = 0; index < length; index++) {
+            if (!used.contains(index)) {
+                assertThat(context.gidEntry(1, index)).isEmpty();
+                break;
+            }
+        }
+        assertThatThrownBy(() -> context.gidEntry(1, length)).isInstanceOf(VerbsException.class)
+                .hasMessageContaining("ibv_query_gid_ex");
+    }
+
+    @Test
+    void theClockRunsOrTheDeviceHasNone() {
+        try {
+            long before = context.rawClock();
+            assertThat(context.rawClock()).isGreaterThanOrEqualTo(before);
+        } catch (UnsupportedVerbException refused) {
+            assertThat(refused).hasMessageContaining("ibv_query_rt_values_ex");
+        }
+    }
+
+    @Test
+    void thePortsSpeedIsToldOrItSaysWhatIsNeeded() {
+        try {
+            assertThat(context.portSpeed(1)).isPositive();
+        } catch (UnsupportedVerbException refused) {
+            assertThat(refused).hasMessageContaining("ibv_query_port_speed");
+        }
+    }
+
+    @Covers({"ibv_rate_to_mbps", "ibv_rate_to_mult", "mbps_to_ibv_rate", "mult_to_ibv_rate"})
+    @ParameterizedTest
+    @EnumSource(mode = EnumSource.Mode.EXCLUDE, names = "UNKNOWN")
+    void ratesAreConvertedAsInC(Rate rate) {
+        int megabits = (int) c("ibv_rate_to_mbps").call(rate.code());
+        int multiplier = (int) c("ibv_rate_to_mult").call(rate.code());
+        if (megabits > 0 || rate == Rate.MAX) { // an older library does not know the newest
+            assertThat(rate.megabitsPerSecond()).isEqualTo(megabits);
+            assertThat(rate.multiplier()).isEqualTo(multiplier);
+            assertThat(Rate.ofMegabitsPerSecond(megabits).code()).isEqualTo((int) c("mbps_to_ibv_rate").call(megabits));
+            assertThat(Rate.ofMultiplier(multiplier).code()).isEqualTo((int) c("mult_to_ibv_rate").call(multiplier));
+        }
+        assertThat(Rate.of(rate.code())).isEqualTo(rate);
+    }
+
+    @Test
+    void aRateThatThereIsNoneOfIsTheMost() {
+        assertThat(Rate.ofMegabitsPerSecond(12345)).isEqualTo(Rate.MAX);
+        assertThat(Rate.ofMegabitsPerSecond(-1)).isEqualTo(Rate.MAX);
+        assertThat(Rate.ofMultiplier(-1)).isEqualTo(Rate.MAX);
+        assertThat(Rate.of(99)).isEqualTo(Rate.UNKNOWN);
+    }
+
+    @Covers("ibv_node_type_str")
+    @ParameterizedTest
+    @EnumSource
+    void kindsOfNodesAreCalledAsInC(NodeType type) {
+        assertThat(type.meaning()).isEqualTo(text("ibv_node_type_str", type.code()));
+    }
+
+    @Covers("ibv_port_state_str")
+    @ParameterizedTest
+    @EnumSource
+    void statesOfPortsAreCalledAsInC(PortState state) {
+        assertThat(state.meaning()).isEqualTo(text("ibv_port_state_str", state.code()));
+    }
+
+    @Covers("ibv_is_qpt_supported")
+    @Test
+    void aTypeOfQueuePairIsInACapabilityByItsBit() {
+        assertThat(QueuePairType.RC.isIn(1 << 2)).isTrue();
+        assertThat(QueuePairType.UD.isIn(1 << 2)).isFalse();
+        assertThat(QueuePairType.DRIVER.isIn(-1)).isFalse();
+        assertThat(QueuePairType.set(1 << 4 | 1 << 8 | 1 << 30))
+                .containsExactlyInAnyOrder(QueuePairType.UD, QueuePairType.RAW_PACKET);
+    }
+
+    @Test
+    void forkingIsTakenCareOfByTheKernelOrCanBePrepared() {
+        if (ForkStatus.current() == ForkStatus.UNNEEDED) {
+            try {
+                ForkStatus.initialize();
+            } catch (VerbsException afterTheFirstRegistrationOfThisProcess) {
+                assertThat(afterTheFirstRegistrationOfThisProcess).hasMessageContaining("before the first registration");
+            }
+            assertThat(ForkStatus.current()).isEqualTo(ForkStatus.UNNEEDED);
+        } else {
+            assertThat(ForkStatus.current()).isIn(ForkStatus.DISABLED, ForkStatus.ENABLED);
+        }
+    }
+
+    @Test
+    void capabilitiesAreThoseOfTheFlagWord() {
+        assertThat(DeviceCapability.of(1L << 34 | 1L << 20 | 1L << 63))
+                .containsExactly(DeviceCapability.XRC, DeviceCapability.RAW_SCATTER_FCS);
+        assertThat(DeviceCapability.DMA_BOUNCE.bit()).isEqualTo(1L << 41);
+    }
+
+    private static CFunction c(String name) {
+        return new CFunction(NativeLibraries.VERBS, name);
+    }
+
+    private static String text(String function, int code) {
+        return MemorySegment.ofAddress(c(function).call(code)).reinterpret(Long.MAX_VALUE).getString(0);
+    }
+}

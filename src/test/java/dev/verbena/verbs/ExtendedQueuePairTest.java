@@ -1,0 +1,479 @@
+package dev.verbena.verbs;
+
+import static dev.verbena.verbs.SendOperation.ATOMIC_WRITE;
+import static dev.verbena.verbs.SendOperation.COMPARE_AND_SWAP;
+import static dev.verbena.verbs.SendOperation.FETCH_AND_ADD;
+import static dev.verbena.verbs.SendOperation.RDMA_READ;
+import static dev.verbena.verbs.SendOperation.RDMA_WRITE;
+import static dev.verbena.verbs.SendOperation.RDMA_WRITE_WITH_IMMEDIATE;
+import static dev.verbena.verbs.SendOperation.SEND;
+import static dev.verbena.verbs.SendOperation.SEND_WITH_IMMEDIATE;
+import static java.lang.foreign.ValueLayout.JAVA_BYTE;
+import static java.lang.foreign.ValueLayout.JAVA_LONG;
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatIllegalArgumentException;
+import static org.assertj.core.api.Assertions.assertThatIllegalStateException;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
+
+import dev.verbena.UnsupportedVerbException;
+import dev.verbena.VerbsArena;
+import dev.verbena.VerbsException;
+import dev.verbena.support.DeviceTest;
+import dev.verbena.support.Loopback;
+import dev.verbena.support.Twin;
+import java.lang.foreign.MemorySegment;
+import java.nio.charset.StandardCharsets;
+import java.util.EnumSet;
+import java.util.Set;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.EnumSource;
+
+/** Queue pairs that post through {@code ibv_wr_*}. */
+@DeviceTest
+class ExtendedQueuePairTest {
+    private static final int ROUNDS = 100;
+
+    private Loopback loopback;
+    private Loopback.Side left;
+    private Loopback.Side right;
+
+    private void connect(SendOperation first, SendOperation... more) {
+        connect(VerbsArena.ofConfined(), EnumSet.of(first, more));
+    }
+
+    private void connect(VerbsArena arena, Set<SendOperation> operations) {
+        loopback = Loopback.connected(arena, ConnectOptions.defaults(),
+                options -> options.operations(operations).inlineSize(64).sendSge(3).receiveSge(3));
+        left = loopback.left;
+        right = loopback.right;
+        assertThat(left.pair.isExtended()).isTrue();
+    }
+
+    @AfterEach
+    void close() {
+        if (loopback != null) {
+            loopback.close();
+        }
+    }
+
+    private static MemorySegment text(String text) {
+        return MemorySegment.ofArray(text.getBytes(StandardCharsets.UTF_8));
+    }
+
+    private static String read(MemoryRegion region, int length) {
+        return new String(region.segment().asSlice(0, length).toArray(JAVA_BYTE), StandardCharsets.UTF_8);
+    }
+
+    @Twin("test_qpex.QpExTestCase.test_qp_ex_rc_send")
+    @Test
+    void sends() throws Exception {
+        connect(SEND);
+        for (int i = 0; i < ROUNDS; i++) {
+            left.buffer.segment().copyFrom(text("message " + i));
+            right.pair.postReceive(i, right.buffer);
+            left.pair.postSend(1000 + i, left.buffer.slice(0, 12));
+            WorkCompletion sent = left.done();
+            assertThat(sent.id()).isEqualTo(1000 + i);
+            assertThat(sent.opcode()).isEqualTo(WorkOpcode.SEND);
+            assertThat(right.done().byteLength()).isEqualTo(12);
+            assertThat(read(right.buffer, 12)).startsWith("message " + i);
+        }
+    }
+
+    @Twin("test_qpex.QpExTestCase.test_qp_ex_rc_send_imm")
+    @Test
+    void sendsWithImmediateDataAlthoughPlainSendsWereNotAskedFor() throws Exception {
+        connect(SEND_WITH_IMMEDIATE);
+        for (int i = 0; i < ROUNDS; i++) {
+            right.pair.postReceive(i, right.buffer);
+            left.pair.postSendImmediate(i, left.buffer.slice(0, 5), 0x01020300 + i);
+            left.done();
+            WorkCompletion received = right.done();
+            assertThat(received.immediate()).isEqualTo(0x01020300 + i);
+            assertThat(received.byteLength()).isEqualTo(5);
+        }
+        assertThatIllegalStateException().isThrownBy(() -> left.pair.postSend(1, left.buffer.slice(0, 5)))
+                .withMessageContaining("was made without SEND");
+    }
+
+    @Twin("test_qpex.QpExTestCase.test_qp_ex_rc_rdma_write")
+    @Test
+    void writes() throws Exception {
+        connect(RDMA_WRITE);
+        for (int i = 0; i < ROUNDS; i++) {
+            left.buffer.segment().set(JAVA_LONG, 0, i);
+            left.pair.postWrite(i, left.buffer.slice(0, 8), right.buffer.slice(64, 8).remote());
+            assertThat(left.done().opcode()).isEqualTo(WorkOpcode.RDMA_WRITE);
+            assertThat(right.buffer.segment().get(JAVA_LONG, 64)).isEqualTo(i);
+        }
+    }
+
+    @Twin("test_qpex.QpExTestCase.test_qp_ex_rc_rdma_write_imm")
+    @Test
+    void writesWithImmediateData() throws Exception {
+        connect(RDMA_WRITE_WITH_IMMEDIATE);
+        for (int i = 0; i < ROUNDS; i++) {
+            right.pair.postReceive(i, right.buffer.slice(0, 8));
+            left.buffer.segment().set(JAVA_LONG, 0, i);
+            left.pair.postWriteImmediate(i, left.buffer.slice(0, 8), right.buffer.slice(64, 8).remote(), -i);
+            left.done();
+            WorkCompletion received = right.done();
+            assertThat(received.opcode()).isEqualTo(WorkOpcode.RECEIVE_RDMA_WITH_IMMEDIATE);
+            assertThat(received.immediate()).isEqualTo(-i);
+            assertThat(right.buffer.segment().get(JAVA_LONG, 64)).isEqualTo(i);
+        }
+    }
+
+    @Twin("test_qpex.QpExTestCase.test_qp_ex_rc_rdma_write_zero_length")
+    @Test
+    void writesOfNothingChangeNothing() throws Exception {
+        connect(RDMA_WRITE);
+        for (int i = 0; i < ROUNDS; i++) {
+            left.pair.postWrite(i, left.buffer.slice(0, 0), right.buffer.remote());
+            assertThat(left.done().id()).isEqualTo(i);
+        }
+        assertThat(right.buffer.segment().get(JAVA_LONG, 0)).isZero();
+    }
+
+    @Twin("test_qpex.QpExTestCase.test_qp_ex_rc_rdma_read")
+    @Test
+    void reads() throws Exception {
+        connect(RDMA_READ);
+        for (int i = 0; i < ROUNDS; i++) {
+            right.buffer.segment().set(JAVA_LONG, 8, i);
+            left.pair.postRead(i, left.buffer.slice(0, 16), right.buffer.remote());
+            assertThat(left.done().opcode()).isEqualTo(WorkOpcode.RDMA_READ);
+            assertThat(left.buffer.segment().get(JAVA_LONG, 8)).isEqualTo(i);
+        }
+    }
+
+    @Twin("test_qpex.QpExTestCase.test_qp_ex_rc_rdma_read_zero_size")
+    @Test
+    void readsOfNothingChangeNothing() throws Exception {
+        connect(RDMA_READ);
+        right.buffer.segment().fill((byte) 's');
+        for (int i = 0; i < ROUNDS; i++) {
+            left.pair.postRead(i, left.buffer.slice(0, 0), right.buffer.remote());
+            assertThat(left.done().id()).isEqualTo(i);
+        }
+        assertThat(left.buffer.segment().get(JAVA_LONG, 0)).isZero();
+    }
+
+    @Twin("test_qpex.QpExTestCase.test_qp_ex_rc_atomic_cmp_swp")
+    @Test
+    void comparesAndSwaps() throws Exception {
+        connect(COMPARE_AND_SWAP);
+        for (int i = 0; i < ROUNDS; i++) {
+            left.pair.postCompareAndSwap(i, left.buffer, right.buffer.remote(), i, i + 1);
+            assertThat(left.done().opcode()).isEqualTo(WorkOpcode.COMPARE_AND_SWAP);
+            assertThat(left.buffer.segment().get(JAVA_LONG, 0)).isEqualTo(i);
+            assertThat(right.buffer.segment().get(JAVA_LONG, 0)).isEqualTo(i + 1);
+        }
+    }
+
+    @Twin("test_qpex.QpExTestCase.test_qp_ex_rc_atomic_fetch_add")
+    @Test
+    void fetchesAndAdds() throws Exception {
+        connect(FETCH_AND_ADD);
+        for (int i = 0; i < ROUNDS; i++) {
+            left.pair.postFetchAndAdd(i, left.buffer, right.buffer.remote(), 3);
+            assertThat(left.done().opcode()).isEqualTo(WorkOpcode.FETCH_AND_ADD);
+            assertThat(left.buffer.segment().get(JAVA_LONG, 0)).isEqualTo(3L * i);
+        }
+        assertThat(right.buffer.segment().get(JAVA_LONG, 0)).isEqualTo(3L * ROUNDS);
+    }
+
+    @Twin("test_qpex.QpExTestCase.test_qp_ex_rc_atomic_write")
+    @Test
+    void atomicWritesArriveOrTheKernelThatLacksThemSaysSo() throws Exception {
+        connect(ATOMIC_WRITE);
+        left.pair.postAtomicWrite(1, 0x1122334455667788L, right.buffer.slice(8, 8).remote());
+        WorkCompletion written = left.next();
+        if (written.isSuccess()) {
+            assertThat(written.opcode()).isEqualTo(WorkOpcode.ATOMIC_WRITE);
+            assertThat(right.buffer.segment().get(JAVA_LONG, 8)).isEqualTo(0x1122334455667788L);
+            for (int i = 0; i < ROUNDS; i++) {
+                left.pair.postAtomicWrite(i, i, right.buffer.remote());
+                left.done();
+                assertThat(right.buffer.segment().get(JAVA_LONG, 0)).isEqualTo(i);
+            }
+        } else { // Linux 6.1: the provider takes the request, and the kernel does not know it
+            assertThat(written.status()).isEqualTo(WorkStatus.LOCAL_QP_OPERATION_ERROR);
+            assertThat(written.operation()).isEqualTo(Operation.ATOMIC_WRITE);
+            assertThat(right.buffer.segment().get(JAVA_LONG, 8)).isZero();
+        }
+    }
+
+    @Test
+    void atomicWritesNeedAnAlignedAddress() {
+        connect(ATOMIC_WRITE);
+        assertThatIllegalArgumentException()
+                .isThrownBy(() -> left.pair.postAtomicWrite(1, 5, right.buffer.slice(4, 8).remote()));
+        assertThatThrownBy(() -> left.pair.postAtomicWrite(1, 5, right.buffer.slice(0, 4).remote()))
+                .isInstanceOf(IndexOutOfBoundsException.class);
+    }
+
+    @Test
+    void flushesCompleteOrAreRefusedAsUnsupported() throws Exception {
+        try {
+            connect(RDMA_WRITE, SendOperation.FLUSH);
+        } catch (UnsupportedVerbException refused) {
+            assertThat(refused).hasMessageMatching(".*(ibv_wr_flush|ibv_create_qp_ex).*FLUSH.*");
+            return;
+        }
+        MemoryRegion flushable = loopback.domain.register(loopback.arena.allocate(4096, 4096),
+                AccessFlag.LOCAL_WRITE, AccessFlag.REMOTE_WRITE, AccessFlag.FLUSH_GLOBAL);
+        SendBatch batch = left.pair.sendBatch(2);
+        batch.write(1, left.buffer.slice(0, 8), flushable.remote()).unsignaled();
+        batch.flush(2, flushable.slice(0, 8).remote(), SelectivityLevel.RANGE, Set.of(PlacementType.GLOBAL));
+        batch.post();
+        assertThat(left.done().opcode()).isEqualTo(WorkOpcode.FLUSH);
+    }
+
+    private MemoryRegion bindable() {
+        return loopback.domain.register(loopback.arena.allocate(4096, 4096), AccessFlag.LOCAL_WRITE,
+                AccessFlag.REMOTE_WRITE, AccessFlag.MW_BIND);
+    }
+
+    @Twin("test_qpex.QpExTestCase.test_qp_ex_rc_bind_mw")
+    @Test
+    void aWindowBoundWithoutWritingLetsNobodyWriteAlthoughItsRegionWould() throws Exception {
+        connect(RDMA_WRITE, SendOperation.BIND_MW);
+        MemoryRegion target = bindable();
+        MemoryWindow window = loopback.domain.allocateMemoryWindow(MemoryWindowType.TYPE_2);
+        right.pair.postBind(1, window, target.slice(0, 4096), Set.of(AccessFlag.LOCAL_WRITE));
+        assertThat(right.done().opcode()).isEqualTo(WorkOpcode.BIND_MW);
+
+        left.pair.postWrite(2, left.buffer.slice(0, 8), target.remote());
+        left.done();
+        left.pair.postWrite(3, left.buffer.slice(0, 8), window.remote());
+        assertThat(left.next().status()).isEqualTo(WorkStatus.REMOTE_ACCESS_ERROR);
+    }
+
+    @Test
+    void keysAreInvalidatedHereAndAtThePeer() throws Exception {
+        connect(SendOperation.BIND_MW, SendOperation.LOCAL_INVALIDATE, SendOperation.SEND_WITH_INVALIDATE, RDMA_WRITE);
+        MemoryRegion target = bindable();
+        MemoryWindow window = loopback.domain.allocateMemoryWindow(MemoryWindowType.TYPE_2);
+        right.pair.postBind(1, window, target, Set.of(AccessFlag.REMOTE_WRITE));
+        right.done();
+        left.pair.postWrite(2, left.buffer.slice(0, 8), window.remote().slice(0, 8));
+        left.done();
+        right.pair.postReceive(3, right.buffer);
+        left.pair.postSendInvalidate(4, left.buffer.slice(0, 8), window.remoteKey());
+        left.done();
+        assertThat(right.done().invalidatedKey()).isEqualTo(window.remoteKey());
+
+        right.pair.postBind(5, window, target, Set.of(AccessFlag.REMOTE_WRITE));
+        right.done();
+        right.pair.postLocalInvalidate(6, window.remoteKey());
+        assertThat(right.done().opcode()).isEqualTo(WorkOpcode.LOCAL_INVALIDATE);
+        left.pair.postWrite(7, left.buffer.slice(0, 8), window.remote().slice(0, 8));
+        assertThat(left.next().status()).isEqualTo(WorkStatus.REMOTE_ACCESS_ERROR);
+    }
+
+    @Test
+    void inlineDataIsCopiedAlsoInPieces() throws Exception {
+        connect(SEND, RDMA_WRITE);
+        right.pair.postReceive(1, right.buffer);
+        left.pair.postSendInline(2, text("from the heap"));
+        left.done();
+        assertThat(right.done().byteLength()).isEqualTo(13);
+        assertThat(read(right.buffer, 13)).isEqualTo("from the heap");
+
+        SendBatch batch = left.pair.sendBatch(2);
+        batch.writeInline(3, text("on"), right.buffer.remote()).andInline(text("e, ")).andInline(text("two"));
+        batch.writeInline(4, text("th"), right.buffer.slice(8, 100).remote()).andInline(text("ree"));
+        batch.post();
+        left.done();
+        left.done();
+        assertThat(read(right.buffer, 8)).isEqualTo("one, two");
+        assertThat(right.buffer.segment().asSlice(8, 5).toArray(JAVA_BYTE)).asString().isEqualTo("three");
+    }
+
+    @Test
+    void inlineDataThatIsTooLongIsRefusedWhole() {
+        connect(RDMA_WRITE);
+        int most = left.pair.capabilities().inlineSize();
+        SendBatch batch = left.pair.sendBatch(1);
+        batch.writeInline(1, MemorySegment.ofArray(new byte[most]), right.buffer.remote());
+        assertThatThrownBy(() -> batch.andInline(text("x"))).isInstanceOf(IndexOutOfBoundsException.class)
+                .hasMessageContaining("inlineSize()");
+        SendBatch plain = left.pair.sendBatch(1).write(1, left.buffer.slice(0, 8), right.buffer.remote());
+        assertThatIllegalStateException().isThrownBy(() -> plain.andInline(text("x")));
+    }
+
+    @Test
+    void piecesOfAnyLengthAreGatheredWhole() throws Exception {
+        connect(SEND, RDMA_WRITE);
+        left.buffer.segment().copyFrom(text("aBBcccDDDDe"));
+        right.pair.postReceive(1, right.buffer.slice(0, 1000));
+        SendBatch batch = left.pair.sendBatch(4);
+        batch.write(1, left.buffer.slice(0, 2), right.buffer.slice(2000, 4).remote()).and(left.buffer.slice(2, 2));
+        batch.send(2, left.buffer.slice(0, 1)).and(left.buffer.slice(3, 3)).and(left.buffer.slice(6, 5));
+        batch.write(3, left.buffer.slice(0, 1), right.buffer.slice(3000, 1).remote());
+        batch.write(4, left.buffer.slice(0, 4), right.buffer.slice(4000, 6).remote()).and(left.buffer.slice(4, 2));
+        assertThat(batch.post()).isEqualTo(4);
+        for (int i = 1; i <= 4; i++) {
+            assertThat(left.done().id()).isEqualTo(i);
+        }
+        assertThat(right.done().byteLength()).isEqualTo(9);
+        assertThat(read(right.buffer, 9)).isEqualTo("acccDDDDe");
+        assertThat(right.buffer.segment().asSlice(2000, 4).toArray(JAVA_BYTE)).asString().isEqualTo("aBBc");
+        assertThat(right.buffer.segment().asSlice(3000, 1).toArray(JAVA_BYTE)).asString().isEqualTo("a");
+        assertThat(right.buffer.segment().asSlice(4000, 6).toArray(JAVA_BYTE)).asString().isEqualTo("aBBccc");
+        assertThat(batch.post()).as("the same once more, but that one has no receive").isEqualTo(4);
+    }
+
+    @Test
+    void flagsAreHeeded() throws Exception {
+        connect(SEND, RDMA_WRITE);
+        right.pair.postReceive(1, right.buffer);
+        SendBatch batch = left.pair.sendBatch(3);
+        batch.write(1, left.buffer.slice(0, 8), right.buffer.remote()).unsignaled();
+        batch.write(2, left.buffer.slice(0, 8), right.buffer.remote()).fence();
+        batch.send(3).solicited();
+        batch.post();
+        assertThat(left.done().id()).as("the unsignaled one makes no completion").isEqualTo(2);
+        assertThat(left.done().id()).isEqualTo(3);
+        assertThat(right.done().byteLength()).isZero();
+    }
+
+    @ParameterizedTest
+    @EnumSource(names = {"SEND", "RDMA_WRITE", "RDMA_READ", "COMPARE_AND_SWAP", "FETCH_AND_ADD"})
+    void whatWasNotAskedForIsRefusedBeforeC(SendOperation only) {
+        connect(only);
+        SendBatch batch = left.pair.sendBatch(8);
+        LocalMemory local = left.buffer.slice(0, 8);
+        RemoteMemory remote = right.buffer.slice(0, 8).remote();
+        tryTo(only, SEND, () -> batch.send(1, local));
+        tryTo(only, RDMA_WRITE, () -> batch.write(1, local, remote));
+        tryTo(only, RDMA_READ, () -> batch.read(1, local, remote));
+        tryTo(only, COMPARE_AND_SWAP, () -> batch.compareAndSwap(1, local, remote, 0, 1));
+        tryTo(only, FETCH_AND_ADD, () -> batch.fetchAndAdd(1, local, remote, 1));
+        tryTo(only, ATOMIC_WRITE, () -> batch.atomicWrite(1, 1, remote));
+        tryTo(only, SendOperation.FLUSH,
+                () -> batch.flush(1, remote, SelectivityLevel.MEMORY_REGION, Set.of(PlacementType.GLOBAL)));
+        if (only == SEND || only == RDMA_WRITE) {
+            assertThatIllegalStateException().isThrownBy(() -> batch.immediate(1)).withMessageContaining("IMMEDIATE");
+        }
+        assertThat(batch.size()).isEqualTo(1);
+    }
+
+    private static void tryTo(SendOperation only, SendOperation what, Runnable add) {
+        if (what == only) {
+            add.run();
+        } else {
+            assertThatIllegalStateException().isThrownBy(add::run)
+                    .withMessageContaining(what.toString()).withMessageContaining("QueuePairOptions.operations()");
+        }
+    }
+
+    @Test
+    void atomicWritesAndFlushesAreForExtendedQueuePairs() {
+        loopback = Loopback.connected();
+        assertThat(loopback.left.pair.isExtended()).isFalse();
+        assertThatIllegalStateException().isThrownBy(
+                () -> loopback.left.pair.postAtomicWrite(1, 5, loopback.right.buffer.remote()));
+        SendBatch batch = loopback.left.pair.sendBatch(1);
+        assertThatIllegalStateException().isThrownBy(() -> batch.flush(1, loopback.right.buffer.remote(),
+                SelectivityLevel.RANGE, EnumSet.allOf(PlacementType.class)));
+    }
+
+    @Test
+    void aFullQueueRefusesTheWholeBatch() throws Exception {
+        connect(RDMA_WRITE);
+        int tooMany = left.pair.capabilities().sendDepth() * 4;
+        SendBatch batch = left.pair.sendBatch(tooMany);
+        for (int i = 0; i < tooMany; i++) {
+            batch.write(i, left.buffer.slice(0, 8), right.buffer.remote());
+        }
+        assertThatThrownBy(batch::post)
+                .isInstanceOfSatisfying(PostException.class, e -> assertThat(e.posted()).isZero())
+                .hasMessageContaining("ibv_wr_complete").hasMessageContaining("poll completions before posting more");
+        batch.clear();
+        batch.write(7, left.buffer.slice(0, 8), right.buffer.remote()).post();
+        assertThat(left.done().id()).as("nothing of the refused batch was posted").isEqualTo(7);
+    }
+
+    @Test
+    void aRequestThatFailsIsRemembered() throws Exception {
+        connect(RDMA_WRITE);
+        left.pair.postWrite(9, left.buffer.slice(0, 8),
+                new RemoteMemory(right.buffer.address(), ~right.buffer.remoteKey(), 8));
+        WorkCompletion failed = left.next();
+        assertThat(failed.status()).isEqualTo(WorkStatus.REMOTE_ACCESS_ERROR);
+        assertThat(failed.operation()).isEqualTo(Operation.RDMA_WRITE);
+    }
+
+    @Test
+    void threadsPostToOneQueuePairWhileGarbageIsCollected() throws Exception {
+        connect(VerbsArena.ofShared(), EnumSet.of(RDMA_WRITE));
+        int each = 50;
+        Thread[] threads = new Thread[3];
+        for (int t = 0; t < 3; t++) {
+            int first = t * each;
+            SendBatch batch = left.pair.sendBatch(2);
+            threads[t] = Thread.ofPlatform().daemon().start(() -> {
+                for (int i = 0; i < each; i += 2) {
+                    batch.clear();
+                    batch.write(first + i, left.buffer.slice(0, 8), right.buffer.remote());
+                    batch.write(first + i + 1, left.buffer.slice(0, 8), right.buffer.remote());
+                    for (boolean posted = false; !posted; ) {
+                        try {
+                            batch.post();
+                            posted = true;
+                        } catch (PostException full) {
+                            Thread.yield();
+                        }
+                    }
+                }
+            });
+        }
+        boolean[] seen = new boolean[3 * each];
+        for (int i = 0; i < seen.length; i++) {
+            WorkCompletion done = left.done();
+            assertThat(seen[(int) done.id()]).isFalse();
+            seen[(int) done.id()] = true;
+            if (i % 25 == 0) {
+                System.gc();
+            }
+        }
+        for (Thread thread : threads) {
+            assertThat(thread.join(Loopback.DEADLINE)).isTrue();
+        }
+    }
+
+    @Test
+    void sendingIsNotPossibleBeforeItIsConnected() {
+        loopback = Loopback.unconnected(VerbsArena.ofConfined(), options -> options.operations(SEND));
+        assertThatIllegalStateException().isThrownBy(() -> loopback.left.pair.postSend(1, loopback.left.buffer))
+                .withMessageContaining("RESET");
+    }
+
+    @ParameterizedTest
+    @EnumSource
+    void aFlagIsGrantedOrRefusedAsUnsupported(QueuePairCreateFlag flag) {
+        loopback = Loopback.connected();
+        CompletionQueue queue = loopback.context.createCompletionQueue(16);
+        try (QueuePair pair = loopback.domain.createQueuePair(QueuePair.ud(queue).flags(flag))) {
+            assertThat(pair.type()).isEqualTo(QueuePairType.UD);
+        } catch (VerbsException refused) {
+            assertThat(refused).isInstanceOf(UnsupportedVerbException.class)
+                    .hasMessageContaining("ibv_create_qp_ex").hasMessageContaining(flag.name());
+        }
+    }
+
+    @Test
+    void whatReportsToASingleThreadedQueueIsConfinedToo() {
+        loopback = Loopback.connected();
+        CompletionQueue queue = loopback.context.createCompletionQueue(CompletionQueueOptions.of(16).singleThreaded());
+        try (VerbsArena shared = VerbsArena.ofShared()) {
+            assertThatIllegalArgumentException()
+                    .isThrownBy(() -> loopback.domain.createQueuePair(QueuePair.rc(queue), shared))
+                    .withMessageContaining("ofConfined");
+        }
+    }
+}

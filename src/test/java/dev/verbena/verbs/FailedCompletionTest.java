@@ -1,0 +1,275 @@
+package dev.verbena.verbs;
+
+import static dev.verbena.verbs.AccessFlag.LOCAL_WRITE;
+import static dev.verbena.verbs.AccessFlag.REMOTE_READ;
+import static dev.verbena.verbs.AccessFlag.REMOTE_WRITE;
+import static dev.verbena.verbs.WorkStatus.LOCAL_LENGTH_ERROR;
+import static dev.verbena.verbs.WorkStatus.LOCAL_QP_OPERATION_ERROR;
+import static dev.verbena.verbs.WorkStatus.REMOTE_ACCESS_ERROR;
+import static dev.verbena.verbs.WorkStatus.REMOTE_INVALID_REQUEST_ERROR;
+import static dev.verbena.verbs.WorkStatus.REMOTE_OPERATION_ERROR;
+import static dev.verbena.verbs.WorkStatus.RETRY_EXCEEDED;
+import static dev.verbena.verbs.WorkStatus.RNR_RETRY_EXCEEDED;
+import static dev.verbena.verbs.WorkStatus.WORK_REQUEST_FLUSHED;
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
+
+import dev.verbena.VerbsArena;
+import dev.verbena.support.DeviceTest;
+import dev.verbena.support.Loopback;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Set;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.Test;
+
+/** How work fails, and what is said about it. Devices differ in the status they give: sets of them are accepted. */
+@DeviceTest
+class FailedCompletionTest {
+    private Loopback loopback;
+    private Loopback.Side left;
+    private Loopback.Side right;
+
+    private void connect(ConnectOptions how) {
+        loopback = Loopback.connected(VerbsArena.ofConfined(), how);
+        left = loopback.left;
+        right = loopback.right;
+    }
+
+    private void connect() {
+        connect(ConnectOptions.defaults());
+    }
+
+    @AfterEach
+    void close() {
+        loopback.close();
+    }
+
+    private MemoryRegion peersMemory(AccessFlag... access) {
+        return loopback.domain.register(loopback.arena.allocate(4096, 4096), access);
+    }
+
+    /** The next completion of the left side, which must be a failure of this kind. */
+    private WorkCompletion failure(long id, Operation operation, WorkStatus... accepted) throws InterruptedException {
+        WorkCompletion failed = left.next();
+        assertThat(failed.id()).isEqualTo(id);
+        assertThat(failed.status()).isIn((Object[]) accepted);
+        assertThat(failed.operation()).as("what it was is remembered").isEqualTo(operation);
+        assertThat(left.pair.state()).isEqualTo(QueuePairState.ERR);
+        assertThat(left.pair.firstError()).map(WorkCompletion::id).contains(id);
+        return failed;
+    }
+
+    @Test
+    void aWrongRemoteKeyIsARemoteAccessError() throws Exception {
+        connect();
+        RemoteMemory memory = right.buffer.remote();
+        RemoteMemory wrong = new RemoteMemory(memory.address(), memory.key() ^ 0x00ffff00, memory.length());
+        left.pair.postWrite(1, left.buffer.slice(0, 8), wrong);
+        failure(1, Operation.RDMA_WRITE, REMOTE_ACCESS_ERROR);
+    }
+
+    @Test
+    void memoryBeyondTheRegionIsARemoteAccessError() throws Exception {
+        connect();
+        RemoteMemory memory = right.buffer.remote();
+        RemoteMemory beyond = new RemoteMemory(memory.address() + memory.length() - 4, memory.key(), 8);
+        left.pair.postRead(2, left.buffer.slice(0, 8), beyond);
+        failure(2, Operation.RDMA_READ, REMOTE_ACCESS_ERROR);
+    }
+
+    @Test
+    void aRegionWithoutRemoteWriteIsNotWrittenTo() throws Exception {
+        connect();
+        left.pair.postWrite(3, left.buffer.slice(0, 8), peersMemory(LOCAL_WRITE, REMOTE_READ).remote());
+        failure(3, Operation.RDMA_WRITE, REMOTE_ACCESS_ERROR);
+    }
+
+    @Test
+    void aRegionWithoutRemoteReadIsNotRead() throws Exception {
+        connect();
+        left.pair.postRead(4, left.buffer.slice(0, 8), peersMemory(LOCAL_WRITE, REMOTE_WRITE).remote());
+        failure(4, Operation.RDMA_READ, REMOTE_ACCESS_ERROR);
+    }
+
+    @Test
+    void aRegionWithoutRemoteAtomicHasNoAtomics() throws Exception {
+        connect();
+        left.pair.postFetchAndAdd(5, left.buffer, peersMemory(LOCAL_WRITE, REMOTE_WRITE, REMOTE_READ).remote(), 1);
+        failure(5, Operation.FETCH_AND_ADD, REMOTE_ACCESS_ERROR, REMOTE_INVALID_REQUEST_ERROR);
+    }
+
+    @Test
+    void aRegionThatWasClosedIsNotThereAnyMore() throws Exception {
+        connect();
+        MemoryRegion gone = peersMemory(LOCAL_WRITE, REMOTE_WRITE, REMOTE_READ);
+        RemoteMemory remote = gone.remote();
+        gone.close();
+        left.pair.postRead(6, left.buffer.slice(0, 8), remote);
+        failure(6, Operation.RDMA_READ, REMOTE_ACCESS_ERROR);
+    }
+
+    @Test
+    void aQueuePairWithoutRemoteReadServesNoReads() throws Exception {
+        connect(ConnectOptions.defaults().access(Set.of(REMOTE_WRITE)));
+        left.pair.postRead(7, left.buffer.slice(0, 8), right.buffer.remote());
+        WorkCompletion failed = failure(7, Operation.RDMA_READ, REMOTE_INVALID_REQUEST_ERROR, REMOTE_ACCESS_ERROR);
+        assertThat(failed.toString()).contains("REMOTE_READ");
+    }
+
+    @Test
+    void aReceiveThatIsTooShortFailsOnBothSides() throws Exception {
+        connect();
+        right.pair.postReceive(8, right.buffer.slice(0, 4));
+        left.pair.postSend(9, left.buffer.slice(0, 5));
+        failure(9, Operation.SEND, REMOTE_OPERATION_ERROR, REMOTE_INVALID_REQUEST_ERROR);
+
+        WorkCompletion received = right.next();
+        assertThat(received.id()).isEqualTo(8);
+        assertThat(received.status()).isIn(LOCAL_LENGTH_ERROR, LOCAL_QP_OPERATION_ERROR);
+        assertThat(received.operation()).isEqualTo(Operation.RECEIVE);
+    }
+
+    @Test
+    void aSendWithoutAReceiveFailsWhenRetriesAreUsedUp() throws Exception {
+        connect(ConnectOptions.defaults().rnrRetry(0));
+        left.pair.postSend(10, left.buffer.slice(0, 4));
+        assertThat(failure(10, Operation.SEND, RNR_RETRY_EXCEEDED).toString()).contains("post receives", "rnrRetry");
+    }
+
+    @Test
+    void aPeerThatIsGoneDoesNotAnswer() throws Exception {
+        connect(ConnectOptions.defaults().timeout(8).retryCount(1));
+        right.pair.close();
+        left.pair.postWrite(11, left.buffer.slice(0, 4), right.buffer.remote());
+        assertThat(failure(11, Operation.RDMA_WRITE, RETRY_EXCEEDED).toString()).contains("GID index", "4791");
+    }
+
+    @Test
+    void aPeerInErrorDoesNotAnswer() throws Exception {
+        connect(ConnectOptions.defaults().timeout(8).retryCount(1));
+        right.pair.fail();
+        left.pair.postRead(12, left.buffer.slice(0, 4), right.buffer.remote());
+        failure(12, Operation.RDMA_READ, RETRY_EXCEEDED);
+    }
+
+    @Test
+    void whatWasPostedComesBackFlushedInItsOrder() throws Exception {
+        connect();
+        for (int id = 1; id <= 3; id++) {
+            left.pair.postReceive(id, left.buffer.slice(0, 8));
+        }
+        SendBatch sends = left.pair.sendBatch(2);
+        sends.send(11, left.buffer.slice(0, 8)).unsignaled();
+        sends.send(12, left.buffer.slice(0, 8));
+        sends.post(); // they wait for receives that the peer never posts
+        left.pair.fail();
+
+        List<Long> receives = new ArrayList<>();
+        List<Long> sent = new ArrayList<>();
+        for (int i = 0; i < 5; i++) {
+            WorkCompletion flushed = left.next();
+            assertThat(flushed.status()).isEqualTo(WORK_REQUEST_FLUSHED);
+            assertThat(flushed.firstFailure()).as("nothing failed before").isNull();
+            (flushed.operation() == Operation.RECEIVE ? receives : sent).add(flushed.id());
+        }
+        assertThat(receives).containsExactly(1L, 2L, 3L);
+        assertThat(sent).containsExactly(11L, 12L);
+        assertThat(left.pair.firstError()).as("a flush is no cause").isEmpty();
+    }
+
+    /** One request that fails and two behind it. */
+    private void postThreeOfWhichTheFirstFails() {
+        RemoteMemory memory = right.buffer.remote();
+        RemoteMemory wrong = new RemoteMemory(memory.address(), memory.key() ^ 0x00ffff00, memory.length());
+        left.pair.sendBatch(3).write(21, left.buffer.slice(0, 8), wrong)
+                .read(22, left.buffer.slice(0, 8), memory).send(23, left.buffer.slice(0, 8)).post();
+    }
+
+    @Test
+    void flushesNameTheFirstFailure() throws Exception {
+        connect();
+        postThreeOfWhichTheFirstFails();
+        WorkCompletion first = failure(21, Operation.RDMA_WRITE, REMOTE_ACCESS_ERROR);
+        assertThat(first.firstFailure()).as("it is the first itself").isNull();
+        assertThat(first.toString()).contains("To try").doesNotContain("first failure");
+
+        for (Operation operation : new Operation[] {Operation.RDMA_READ, Operation.SEND}) {
+            WorkCompletion flushed = left.next();
+            assertThat(flushed.status()).isEqualTo(WORK_REQUEST_FLUSHED);
+            assertThat(flushed.operation()).isEqualTo(operation);
+            assertThat(flushed.firstFailure()).isEqualTo(first);
+            assertThat(flushed.toString()).contains("first failure was #21 RDMA_WRITE", "REMOTE_ACCESS_ERROR",
+                    "check the remote key");
+        }
+        assertThat(left.pair.firstError()).contains(first);
+    }
+
+    @Test
+    void aCursorThatFetchesAllAtOnceNamesTheFirstFailureToo() throws Exception {
+        connect();
+        postThreeOfWhichTheFirstFails();
+        Completions done = left.queue.completions(8);
+        List<WorkCompletion> failed = new ArrayList<>();
+        long deadline = System.nanoTime() + Loopback.DEADLINE.toNanos();
+        while (failed.size() < 3) {
+            assertThat(System.nanoTime()).isLessThan(deadline);
+            done.poll();
+            while (done.next()) {
+                assertThat(done.isSuccess()).isFalse();
+                failed.add(done.completion());
+            }
+        }
+        assertThat(failed.get(0).firstFailure()).isNull();
+        assertThat(failed.get(1).firstFailure()).isEqualTo(failed.get(0));
+        assertThat(failed.get(2).firstFailure()).isEqualTo(failed.get(0));
+    }
+
+    @Test
+    void orThrowSaysWhatFailedAndWhatToDo() throws Exception {
+        connect();
+        postThreeOfWhichTheFirstFails();
+        WorkCompletion failed = left.next();
+        assertThatExceptionOfType(WorkCompletionException.class).isThrownBy(failed::orThrow)
+                .withMessageContaining("ibv_post_send").withMessageContaining("#21 RDMA_WRITE")
+                .withMessageContaining("REMOTE_ACCESS_ERROR").withMessageContaining("check the remote key")
+                .satisfies(e -> assertThat(e.completion()).isSameAs(failed));
+    }
+
+    @Test
+    void aResetForgetsTheFirstFailure() throws Exception {
+        connect();
+        postThreeOfWhichTheFirstFails();
+        for (int i = 0; i < 3; i++) {
+            left.next();
+        }
+        right.pair.fail();
+        left.pair.reset();
+        right.pair.reset();
+        assertThat(left.pair.firstError()).isEmpty();
+
+        left.pair.connect(right.pair.endpoint());
+        right.pair.connect(left.pair.endpoint());
+        left.pair.postWrite(31, left.buffer.slice(0, 8), right.buffer.remote());
+        assertThat(left.done().id()).isEqualTo(31);
+        assertThat(left.pair.state()).isEqualTo(QueuePairState.RTS);
+    }
+
+    @Test
+    void theLatestUseOfAnIdIsRemembered() throws Exception {
+        connect(ConnectOptions.defaults().rnrRetry(0));
+        for (int i = 0; i < 200; i++) { // many more than the queue holds
+            left.pair.postWrite(40, left.buffer.slice(0, 8), right.buffer.remote());
+            left.done();
+        }
+        left.pair.postSend(40, left.buffer.slice(0, 8));
+        failure(40, Operation.SEND, RNR_RETRY_EXCEEDED);
+    }
+
+    @Test
+    void theVariantsWithImmediateDataAreRememberedAsSuch() throws Exception {
+        connect(ConnectOptions.defaults().rnrRetry(0));
+        left.pair.postSendImmediate(50, left.buffer.slice(0, 8), 1);
+        failure(50, Operation.SEND_WITH_IMMEDIATE, RNR_RETRY_EXCEEDED);
+    }
+}

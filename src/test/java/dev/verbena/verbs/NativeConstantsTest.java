@@ -1,0 +1,158 @@
+package dev.verbena.verbs;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import dev.verbena.internal.raw.rdma_h;
+import dev.verbena.support.ChildJvm;
+import java.io.IOException;
+import java.lang.reflect.Method;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Map;
+import java.util.stream.Stream;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.MethodSource;
+
+/** Every enum constant has the number of the C constant that it names. The enums are found, so none is forgotten. */
+class NativeConstantsTest {
+    private static final int NO_NUMBER_OF_C = 0x7654321;
+
+    /** What headers newer than those of the bindings have. */
+    private static final Map<String, Long> NEWER = Map.ofEntries(
+            Map.entry("IBV_ACCESS_FLUSH_GLOBAL", 1L << 8),
+            Map.entry("IBV_ACCESS_FLUSH_PERSISTENT", 1L << 9),
+            Map.entry("IBV_WR_FLUSH", 14L),
+            Map.entry("IBV_WC_FLUSH", 8L),
+            Map.entry("IBV_QUERY_QP_DATA_IN_ORDER_WHOLE_MSG", 1L),
+            Map.entry("IBV_QUERY_QP_DATA_IN_ORDER_ALIGNED_128_BYTES", 1L << 1),
+            Map.entry("IBV_QP_EX_WITH_FLUSH", 1L << 11),
+            Map.entry("IBV_FLUSH_GLOBAL", 1L),
+            Map.entry("IBV_FLUSH_PERSISTENT", 1L << 1),
+            Map.entry("IBV_FLUSH_RANGE", 0L),
+            Map.entry("IBV_FLUSH_MR", 1L),
+            Map.entry("IBV_ODP_SUPPORT_FLUSH", 1L << 6),
+            Map.entry("IBV_ODP_SUPPORT_ATOMIC_WRITE", 1L << 7),
+            Map.entry("IBV_PORT_LINK_SPEED_XDR_SUP", 1L << 12),
+            Map.entry("IBV_RATE_800_GBPS", 23L),
+            Map.entry("IBV_RATE_1200_GBPS", 24L),
+            Map.entry("IBV_EVENT_DEVICE_SPEED_CHANGE", 20L));
+
+    private static List<Class<?>> enumsOf(Class<?> kind) throws IOException {
+        Path classes = ChildJvm.place(NativeValue.class);
+        Path raw = classes.resolve("dev/verbena/internal/raw");
+        try (Stream<Path> files = Files.walk(classes.resolve("dev/verbena"))) {
+            return files.filter(file -> !file.startsWith(raw) && file.toString().endsWith(".class"))
+                    .map(file -> classes.relativize(file).toString().replace(".class", "").replace('/', '.'))
+                    .filter(name -> !name.endsWith("-info"))
+                    .sorted()
+                    .<Class<?>>map(NativeConstantsTest::load)
+                    .filter(type -> type.isEnum() && kind.isAssignableFrom(type))
+                    .toList();
+        }
+    }
+
+    private static Class<?> load(String name) {
+        try {
+            return Class.forName(name, false, NativeConstantsTest.class.getClassLoader());
+        } catch (ClassNotFoundException e) {
+            throw new AssertionError(e);
+        }
+    }
+
+    static List<Class<?>> values() throws IOException {
+        return enumsOf(NativeValue.class);
+    }
+
+    /** Those that C answers too: only they can have unknown numbers. */
+    static List<Class<?>> answers() throws IOException {
+        return values().stream()
+                .filter(type -> Stream.of(type.getMethods()).anyMatch(method -> method.getName().equals("of")))
+                .toList();
+    }
+
+    static List<Class<?>> flags() throws IOException {
+        return enumsOf(NativeFlag.class);
+    }
+
+    /** The generated constant of a C name. */
+    private static long constant(String cName) {
+        try {
+            Method constant = rdma_h.class.getMethod(cName);
+            return ((Number) constant.invoke(null)).longValue();
+        } catch (NoSuchMethodException e) {
+            if (NEWER.containsKey(cName)) {
+                return NEWER.get(cName);
+            }
+            if (cName.startsWith("IBV_")) { // a macro for a constant of the kernel's header
+                return constant("IB_UVERBS_" + cName.substring("IBV_".length()));
+            }
+            throw new AssertionError("the bindings have no constant " + cName, e);
+        } catch (ReflectiveOperationException e) {
+            throw new AssertionError(cName, e);
+        }
+    }
+
+    @ParameterizedTest
+    @MethodSource("values")
+    void eachValueHasTheNumberOfItsCName(Class<?> type) {
+        for (Object constant : type.getEnumConstants()) {
+            NativeValue value = (NativeValue) constant;
+            if (!value.cName().isEmpty()) {
+                assertThat((long) value.code()).as(value + " is " + value.cName())
+                        .isEqualTo((int) constant(value.cName()));
+            }
+        }
+    }
+
+    @ParameterizedTest
+    @MethodSource("flags")
+    void eachFlagHasTheBitOfItsCName(Class<?> type) {
+        for (Object constant : type.getEnumConstants()) {
+            NativeFlag flag = (NativeFlag) constant;
+            assertThat((long) flag.bit()).as(flag + " is " + flag.cName()).isEqualTo((int) constant(flag.cName()));
+            assertThat(Integer.bitCount(flag.bit())).as(flag + " is one bit").isOne();
+        }
+    }
+
+    @ParameterizedTest
+    @MethodSource("answers")
+    void eachNumberLeadsBackToItsConstant(Class<?> type) throws ReflectiveOperationException {
+        Method of = type.getMethod("of", int.class);
+        for (Object constant : type.getEnumConstants()) {
+            assertThat(of.invoke(null, ((NativeValue) constant).code())).isEqualTo(constant);
+        }
+    }
+
+    @ParameterizedTest
+    @MethodSource("answers")
+    void anUnknownNumberIsUnknown(Class<?> type) throws ReflectiveOperationException {
+        Method of = type.getMethod("of", int.class);
+        assertThat(of.invoke(null, NO_NUMBER_OF_C)).hasToString("UNKNOWN");
+        assertThat(of.invoke(null, Integer.MIN_VALUE)).hasToString("UNKNOWN");
+    }
+
+    @ParameterizedTest
+    @MethodSource("flags")
+    void unknownBitsAreLeftOutOfTheSet(Class<?> type) {
+        assertThat(decode(type, 0)).isEmpty();
+        assertThat(decode(type, -1)).hasSize(type.getEnumConstants().length);
+    }
+
+    @SuppressWarnings("unchecked")
+    private static <E extends Enum<E> & NativeFlag> java.util.Set<E> decode(Class<?> type, int bits) {
+        return NativeFlag.of((Class<E>) type, bits);
+    }
+
+    @Test
+    void manyConstantsWereCompared() throws IOException {
+        List<Class<?>> all = new ArrayList<>(values());
+        all.addAll(flags());
+        int constants = all.stream().mapToInt(type -> type.getEnumConstants().length).sum();
+        System.out.println("compared " + constants + " constants of " + all.size() + " enums with the bindings");
+        assertThat(all).contains(QueuePairState.class, WorkStatus.class, AccessFlag.class);
+        assertThat(constants).isGreaterThanOrEqualTo(140);
+    }
+}

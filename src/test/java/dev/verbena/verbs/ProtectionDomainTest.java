@@ -1,0 +1,163 @@
+package dev.verbena.verbs;
+
+import static dev.verbena.verbs.AccessFlag.LOCAL_WRITE;
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
+import static org.assertj.core.api.Assertions.assertThatIllegalArgumentException;
+
+import dev.verbena.ResourceBusyException;
+import dev.verbena.VerbsArena;
+import dev.verbena.VerbsException;
+import dev.verbena.support.DeviceTest;
+import dev.verbena.support.Loopback;
+import dev.verbena.support.TestDevice;
+import dev.verbena.support.Twin;
+import dev.verbena.support.Unsupported;
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Optional;
+import java.util.stream.Stream;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Test;
+
+/** Protection domains: plain ones, parent domains, and those of others. */
+@DeviceTest
+class ProtectionDomainTest {
+    private VerbsArena arena;
+    private Context context;
+
+    @BeforeEach
+    void open() {
+        arena = VerbsArena.ofConfined();
+        context = TestDevice.get().open(arena);
+    }
+
+    @AfterEach
+    void close() {
+        arena.close();
+    }
+
+    @Test
+    @Twin({"test_pd.PDTest.test_alloc_pd", "test_pd.PDTest.test_dealloc_pd"})
+    void aDomainIsAllocatedAndDeallocated() {
+        ProtectionDomain domain = context.allocateProtectionDomain();
+        assertThat(domain.context()).isSameAs(context);
+        domain.close();
+        assertThat(domain.isOpen()).isFalse();
+    }
+
+    @Test
+    @Twin("test_pd.PDTest.test_destroy_pd_twice")
+    void closingADomainTwiceDoesNothing() {
+        ProtectionDomain domain = context.allocateProtectionDomain();
+        domain.close();
+        domain.close();
+        assertThat(domain.isOpen()).isFalse();
+    }
+
+    @Test
+    @Twin("test_pd.PDTest.test_multiple_pd_creation")
+    void manyDomainsLiveSideBySide() {
+        List<ProtectionDomain> domains = new ArrayList<>();
+        for (int i = 0; i < 200; i++) {
+            domains.add(context.allocateProtectionDomain());
+        }
+        assertThat(domains).extracting(ProtectionDomain::handle).doesNotHaveDuplicates();
+    }
+
+    @Test
+    void aDomainInUseIsNotClosed() {
+        ProtectionDomain domain = context.allocateProtectionDomain();
+        MemoryRegion region = domain.register(arena.allocate(64), LOCAL_WRITE);
+        assertThatExceptionOfType(ResourceBusyException.class).isThrownBy(domain::close)
+                .satisfies(e -> assertThat(e.dependents()).containsExactly(region));
+        region.close();
+        domain.close();
+    }
+
+    @Test
+    void aParentDomainWorksWithWhatItWasMadeFrom() throws Exception {
+        ProtectionDomain domain = context.allocateProtectionDomain();
+        Optional<ParentDomain> made = Unsupported.orSaysSo("ibv_alloc_parent_domain", () -> domain.allocateParentDomain());
+        if (made.isPresent()) {
+            ParentDomain parent = made.get();
+            assertThat(parent.protectionDomain()).isSameAs(domain);
+            CompletionQueue queue = context.createCompletionQueue(16);
+            QueuePair left = parent.createQueuePair(QueuePair.rc(queue));
+            QueuePair right = domain.createQueuePair(QueuePair.rc(queue));
+            left.connect(right.endpoint());
+            right.connect(left.endpoint());
+            right.postReceive(1, domain.register(arena.allocate(64), LOCAL_WRITE));
+            left.postSend(2, domain.register(arena.allocate(64)));
+            queue.await(Loopback.DEADLINE).orThrow();
+            queue.await(Loopback.DEADLINE).orThrow();
+        } else {
+            domain.close(); // nothing was left behind that would keep it
+        }
+    }
+
+    @Test
+    void aThreadDomainIsForOneThread() {
+        Optional<ThreadDomain> made = Unsupported.orSaysSo("ibv_alloc_td", () -> context.allocateThreadDomain(arena));
+        if (made.isPresent()) {
+            ProtectionDomain domain = context.allocateProtectionDomain();
+            ParentDomain parent = domain.allocateParentDomain(made.get(), arena);
+            assertThat(parent.threadDomain()).contains(made.get());
+            QueuePairOptions options = QueuePair.rc(context.createCompletionQueue(16));
+            parent.createQueuePair(options, arena);
+            try (VerbsArena shared = VerbsArena.ofShared()) {
+                assertThatIllegalArgumentException().isThrownBy(() -> parent.createQueuePair(options, shared))
+                        .withMessageContaining("ofConfined");
+            }
+        }
+    }
+
+    @Test
+    void anotherContextSharesTheDeviceAndItsObjects() throws IOException {
+        ProtectionDomain domain = context.allocateProtectionDomain();
+        MemoryRegion region = domain.register(arena.allocate(64), LOCAL_WRITE);
+        int before = descriptors();
+        Optional<Context> shared = Unsupported.orSaysSo(
+                "ibv_import_device", () -> Context.importDevice(context.commandDescriptor(), arena));
+        if (shared.isPresent()) {
+            ProtectionDomain same = shared.get().importProtectionDomain(domain.handle(), arena);
+            MemoryRegion there = same.importRegion(region.handle(), region.address(), arena);
+            assertThat(there.remoteKey()).isEqualTo(region.remoteKey());
+            there.close();
+            same.close();
+            shared.get().close();
+        }
+        assertThat(descriptors()).as("open file descriptors").isEqualTo(before);
+        domain.register(arena.allocate(64), LOCAL_WRITE); // the descriptor that was lent is still open
+    }
+
+    private static int descriptors() throws IOException {
+        try (Stream<Path> open = Files.list(Path.of("/proc/self/fd"))) {
+            return (int) open.count();
+        }
+    }
+
+    @Test
+    void objectsOfOthersAreImportedOrRefusedWithTheReason() {
+        ProtectionDomain domain = context.allocateProtectionDomain();
+        MemoryRegion region = domain.register(arena.allocate(64), LOCAL_WRITE);
+        Unsupported.orSaysSo("ibv_import_pd", () -> context.importProtectionDomain(domain.handle(), arena))
+                .ifPresent(ProtectionDomain::close);
+        Unsupported.orSaysSo("ibv_import_mr", () -> domain.importRegion(region.handle(), region.address(), arena))
+                .ifPresent(MemoryRegion::close);
+        assertThatExceptionOfType(VerbsException.class)
+                .isThrownBy(() -> context.importDeviceMemory(Integer.MAX_VALUE, 64, arena))
+                .matches(e -> e.verb().equals("ibv_import_dm"));
+    }
+
+    @Test
+    void whatIsNoDeviceIsNotImported() {
+        assertThatIllegalArgumentException().isThrownBy(() -> Context.importDevice(-1, arena));
+        assertThatExceptionOfType(VerbsException.class).isThrownBy(() -> Context.importDevice(0, arena))
+                .withMessageContaining("ibv_import_device").withMessageContaining("not an RDMA device");
+    }
+}

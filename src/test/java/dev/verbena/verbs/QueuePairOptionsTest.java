@@ -1,0 +1,58 @@
+package dev.verbena.verbs;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatIllegalArgumentException;
+
+import java.util.function.UnaryOperator;
+import java.util.stream.Stream;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.MethodSource;
+
+/** What can be asked of a new queue pair. No queue is needed to ask. */
+class QueuePairOptionsTest {
+    private static final QueuePairOptions DEFAULT = QueuePair.rc(null);
+
+    @Test
+    void theDefaultsAreModest() {
+        assertThat(DEFAULT.type()).isEqualTo(QueuePairType.RC);
+        assertThat(DEFAULT.capabilities()).isEqualTo(new QueueCapabilities(64, 64, 1, 1, 0));
+        assertThat(DEFAULT.port()).isEqualTo(1);
+        assertThat(DEFAULT.gidIndex()).isEqualTo(QueuePairOptions.BEST_GID);
+        assertThat(QueuePair.uc(null).type()).isEqualTo(QueuePairType.UC);
+    }
+
+    @Test
+    void eachMethodChangesOneThingInACopy() {
+        assertThat(DEFAULT.sendDepth(2).capabilities()).isEqualTo(new QueueCapabilities(2, 64, 1, 1, 0));
+        assertThat(DEFAULT.receiveDepth(3).capabilities()).isEqualTo(new QueueCapabilities(64, 3, 1, 1, 0));
+        assertThat(DEFAULT.sendSge(4).capabilities()).isEqualTo(new QueueCapabilities(64, 64, 4, 1, 0));
+        assertThat(DEFAULT.receiveSge(5).capabilities()).isEqualTo(new QueueCapabilities(64, 64, 1, 5, 0));
+        assertThat(DEFAULT.inlineSize(6).capabilities()).isEqualTo(new QueueCapabilities(64, 64, 1, 1, 6));
+        assertThat(DEFAULT.port(2).port()).isEqualTo(2);
+        assertThat(DEFAULT.gidIndex(3).gidIndex()).isEqualTo(3);
+        assertThat(DEFAULT.capabilities()).as("the original").isEqualTo(new QueueCapabilities(64, 64, 1, 1, 0));
+    }
+
+    @Test
+    void changesAddUp() {
+        QueuePairOptions all =
+                DEFAULT.sendDepth(1).receiveDepth(2).sendSge(3).receiveSge(4).inlineSize(5).port(6).gidIndex(7);
+        assertThat(all.capabilities()).isEqualTo(new QueueCapabilities(1, 2, 3, 4, 5));
+        assertThat(all.port()).isEqualTo(6);
+        assertThat(all.gidIndex()).isEqualTo(7);
+    }
+
+    static Stream<UnaryOperator<QueuePairOptions>> impossible() {
+        return Stream.of(
+                options -> options.sendDepth(-1), options -> options.receiveDepth(-1), options -> options.sendSge(-1),
+                options -> options.receiveSge(-1), options -> options.inlineSize(-1), options -> options.port(0),
+                options -> options.port(256), options -> options.gidIndex(-2), options -> options.gidIndex(256));
+    }
+
+    @ParameterizedTest
+    @MethodSource("impossible")
+    void whatCanNotBeIsRefused(UnaryOperator<QueuePairOptions> change) {
+        assertThatIllegalArgumentException().isThrownBy(() -> change.apply(DEFAULT));
+    }
+}

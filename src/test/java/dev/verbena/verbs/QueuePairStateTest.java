@@ -1,0 +1,285 @@
+package dev.verbena.verbs;
+
+import static dev.verbena.verbs.AccessFlag.REMOTE_ATOMIC;
+import static dev.verbena.verbs.AccessFlag.REMOTE_READ;
+import static dev.verbena.verbs.AccessFlag.REMOTE_WRITE;
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
+import static org.assertj.core.api.Assertions.assertThatIllegalArgumentException;
+import static org.assertj.core.api.Assertions.assertThatIllegalStateException;
+
+import dev.verbena.VerbsArena;
+import dev.verbena.VerbsException;
+import dev.verbena.support.DeviceTest;
+import dev.verbena.support.Loopback;
+import java.util.Set;
+import java.util.function.UnaryOperator;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Test;
+
+/** The way of a queue pair through its states. */
+@DeviceTest
+class QueuePairStateTest {
+    private Loopback loopback;
+    private QueuePair left;
+    private QueuePair right;
+
+    @BeforeEach
+    void open() {
+        loopback = Loopback.unconnected(VerbsArena.ofConfined(), UnaryOperator.identity());
+        left = loopback.left.pair;
+        right = loopback.right.pair;
+    }
+
+    @AfterEach
+    void close() {
+        loopback.close();
+    }
+
+    private void connect(ConnectOptions how) {
+        left.connect(right.endpoint(), how);
+        right.connect(left.endpoint(), how);
+    }
+
+    @Test
+    void aNewQueuePairIsInReset() {
+        assertThat(left.state()).isEqualTo(QueuePairState.RESET);
+        assertThat(left.query().state()).isEqualTo(QueuePairState.RESET);
+        assertThat(left.firstError()).isEmpty();
+        assertThat(left).hasToString(
+                "RC queue pair " + left.number() + " of " + loopback.context.device().name() + " (RESET)");
+    }
+
+    @Test
+    void connectingGoesToRtsWithDefaultsThatSuitMost() {
+        connect(ConnectOptions.defaults());
+        Port port = loopback.context.port(1);
+        GidEntry gid = loopback.context.bestGid(1);
+
+        QueuePairAttributes found = left.query();
+        assertThat(found.state()).isEqualTo(QueuePairState.RTS);
+        assertThat(left.state()).isEqualTo(QueuePairState.RTS);
+        assertThat(found.port()).isEqualTo(1);
+        assertThat(found.pkeyIndex()).isZero();
+        assertThat(found.access()).containsExactlyInAnyOrder(REMOTE_READ, REMOTE_WRITE, REMOTE_ATOMIC);
+        assertThat(found.pathMtu()).isEqualTo(port.activeMtu());
+        assertThat(found.destinationQueuePair()).isEqualTo(right.number());
+        assertThat(found.receivePsn()).isEqualTo(right.endpoint().packetSequenceNumber());
+        assertThat(found.minRnrTimer()).isEqualTo(12);
+        assertThat(found.timeout()).isEqualTo(14);
+        assertThat(found.retryCount()).isEqualTo(6);
+        assertThat(found.rnrRetry()).isEqualTo(7);
+        assertThat(found.maxReadAtomic()).isEqualTo(16);
+        assertThat(found.maxDestinationReadAtomic()).isEqualTo(16);
+        GlobalRoute route = found.addressVector().globalRoute();
+        assertThat(route).isNotNull();
+        assertThat(route.destination()).isEqualTo(gid.gid());
+        assertThat(route.sourceGidIndex()).isEqualTo(gid.index());
+    }
+
+    @Test
+    void everyAttributeOfTheWayCanBeSet() {
+        ConnectOptions how = ConnectOptions.defaults().access(Set.of(REMOTE_WRITE)).pathMtu(Mtu.BYTES_512)
+                .minRnrTimer(3).timeout(9).retryCount(2).rnrRetry(1).maxReadAtomic(4).maxDestinationReadAtomic(8)
+                .hopLimit(5).trafficClass(0x48).flowLabel(0x12345);
+        connect(how);
+
+        QueuePairAttributes found = left.query();
+        assertThat(found.access()).containsExactly(REMOTE_WRITE);
+        assertThat(found.pathMtu()).isEqualTo(Mtu.BYTES_512);
+        assertThat(found.minRnrTimer()).isEqualTo(3);
+        assertThat(found.timeout()).isEqualTo(9);
+        assertThat(found.retryCount()).isEqualTo(2);
+        assertThat(found.rnrRetry()).isEqualTo(1);
+        assertThat(found.maxReadAtomic()).isEqualTo(4);
+        assertThat(found.maxDestinationReadAtomic()).isEqualTo(8);
+        GlobalRoute route = found.addressVector().globalRoute();
+        if (loopback.context.port(1).linkLayer() == LinkLayer.INFINIBAND) { // on RoCE the routing table decides
+            assertThat(route.hopLimit()).isEqualTo(5);
+        }
+        assertThat(route.trafficClass()).isEqualTo(0x48);
+        assertThat(route.flowLabel()).isEqualTo(0x12345);
+    }
+
+    @Test
+    void anotherGidCanBeChosen() {
+        GidEntry other = loopback.context.gids().getFirst();
+        QueuePair chosen = loopback.domain.createQueuePair(
+                QueuePair.rc(loopback.left.queue).gidIndex(other.index()));
+        assertThat(chosen.endpoint().gid()).isEqualTo(other.gid());
+        chosen.connect(chosen.endpoint());
+        assertThat(chosen.query().addressVector().globalRoute().sourceGidIndex()).isEqualTo(other.index());
+    }
+
+    @Test
+    void accessForNobodyIsAccess() {
+        connect(ConnectOptions.defaults().access(Set.of()));
+        assertThat(left.query().access()).isEmpty();
+    }
+
+    @Test
+    void anUnreliableConnectionIsConnectedWithoutWhatItLacks() {
+        QueuePair one = loopback.domain.createQueuePair(QueuePair.uc(loopback.left.queue));
+        QueuePair other = loopback.domain.createQueuePair(QueuePair.uc(loopback.right.queue));
+        one.connect(other.endpoint());
+        other.connect(one.endpoint());
+        assertThat(one.query().state()).isEqualTo(QueuePairState.RTS);
+        assertThat(one.query().access()).doesNotContain(REMOTE_READ, REMOTE_ATOMIC);
+    }
+
+    @Test
+    void aStepThatDoesNotExistIsRefusedBeforeTheDeviceIsAsked() {
+        left.toInit(ConnectOptions.defaults());
+        assertThatIllegalArgumentException().isThrownBy(() -> left.modify(QueuePairAttributes.to(QueuePairState.RTS)))
+                .withMessageContaining("ibv_modify_qp").withMessageContaining("no way for RC from INIT to RTS")
+                .withMessageContaining("RTR");
+        assertThat(left.query().state()).isEqualTo(QueuePairState.INIT);
+    }
+
+    @Test
+    void missingAttributesAreNamedBeforeTheDeviceIsAsked() {
+        assertThatIllegalArgumentException()
+                .isThrownBy(() -> left.modify(QueuePairAttributes.to(QueuePairState.INIT).port(1)))
+                .withMessageContaining("missing [ACCESS_FLAGS, PKEY_INDEX]");
+        assertThat(left.query().state()).isEqualTo(QueuePairState.RESET);
+    }
+
+    @Test
+    void attributesThatAreNotAllowedAreNamedBeforeTheDeviceIsAsked() {
+        assertThatIllegalArgumentException().isThrownBy(() -> left.modify(
+                        QueuePairAttributes.to(QueuePairState.INIT).port(1).pkeyIndex(0).access(Set.of()).qkey(7)))
+                .withMessageContaining("not allowed [QKEY]");
+        assertThat(left.query().state()).isEqualTo(QueuePairState.RESET);
+    }
+
+    @Test
+    void whatTheDeviceRefusesIsExplained() {
+        QueuePair lost = loopback.domain.createQueuePair(QueuePair.rc(loopback.left.queue).gidIndex(200));
+        assertThatExceptionOfType(VerbsException.class).isThrownBy(() -> lost.connect(right.endpoint()))
+                .withMessageContaining("ibv_modify_qp").withMessageContaining("to RTR").withMessageContaining("GID")
+                .satisfies(e -> assertThat(e.errno()).isPositive());
+        assertThat(lost.state()).as("it stays where it was").isEqualTo(QueuePairState.INIT);
+        assertThat(lost.query().state()).isEqualTo(QueuePairState.INIT);
+    }
+
+    @Test
+    void aRefusalSaysWhenTheQueuePairIsElsewhere() {
+        connect(ConnectOptions.defaults());
+        RemoteMemory memory = loopback.right.buffer.remote();
+        left.postWrite(1, loopback.left.buffer.slice(0, 8),
+                new RemoteMemory(memory.address(), memory.key() ^ 0x00ffff00, 8));
+
+        // It fails soon, and nobody polls the completion that would tell.
+        assertThatExceptionOfType(VerbsException.class).isThrownBy(() -> {
+            long deadline = System.nanoTime() + Loopback.DEADLINE.toNanos();
+            while (System.nanoTime() < deadline) {
+                left.modify(QueuePairAttributes.unchangedState().minRnrTimer(5));
+            }
+        }).withMessageContaining("is in ERR, not in RTS");
+        assertThat(left.state()).isEqualTo(QueuePairState.ERR);
+    }
+
+    @Test
+    void attributesCanBeChangedWithoutAChangeOfState() {
+        connect(ConnectOptions.defaults());
+        left.modify(QueuePairAttributes.unchangedState().minRnrTimer(5));
+        assertThat(left.query().minRnrTimer()).isEqualTo(5);
+        assertThat(left.state()).isEqualTo(QueuePairState.RTS);
+    }
+
+    @Test
+    void sendingBeforeTheConnectionIsRefused() throws Exception {
+        MemoryRegion buffer = loopback.left.buffer;
+        assertThatIllegalStateException().isThrownBy(() -> left.postSend(1, buffer))
+                .withMessageContaining("RESET").withMessageContaining("connect");
+        left.toInit(ConnectOptions.defaults());
+        assertThatIllegalStateException().isThrownBy(() -> left.postWrite(1, buffer, loopback.right.buffer.remote()))
+                .withMessageContaining("INIT");
+        assertThat(loopback.left.queue.poll()).isEmpty();
+    }
+
+    @Test
+    void receivesCanBePostedFromInitOn() throws Exception {
+        assertThatIllegalStateException().isThrownBy(() -> right.postReceive(1, loopback.right.buffer))
+                .withMessageContaining("RESET");
+        right.toInit(ConnectOptions.defaults());
+        right.postReceive(2, loopback.right.buffer);
+
+        connect(ConnectOptions.defaults());
+        left.postSend(3, loopback.left.buffer.slice(0, 4));
+        assertThat(loopback.left.done().id()).isEqualTo(3);
+        assertThat(loopback.right.done().id()).isEqualTo(2);
+    }
+
+    @Test
+    void connectingTwiceIsRefused() {
+        connect(ConnectOptions.defaults());
+        assertThatIllegalStateException().isThrownBy(() -> left.connect(right.endpoint()))
+                .withMessageContaining("RTS").withMessageContaining("reset()");
+        assertThat(left.query().state()).isEqualTo(QueuePairState.RTS);
+    }
+
+    @Test
+    void failingAndResettingAreReal() {
+        connect(ConnectOptions.defaults());
+        left.fail();
+        assertThat(left.state()).isEqualTo(QueuePairState.ERR);
+        assertThat(left.query().state()).isEqualTo(QueuePairState.ERR);
+        left.reset();
+        assertThat(left.state()).isEqualTo(QueuePairState.RESET);
+        assertThat(left.query().state()).isEqualTo(QueuePairState.RESET);
+    }
+
+    @Test
+    void completionsFromBeforeAResetDoNotChangeTheStateAfterIt() throws Exception {
+        connect(ConnectOptions.defaults());
+        left.postReceive(1, loopback.left.buffer.slice(0, 8));
+        left.fail();
+        right.fail();
+        WorkCompletion flushed = loopback.left.next();
+        assertThat(flushed.status()).isEqualTo(WorkStatus.WORK_REQUEST_FLUSHED);
+
+        left.reset();
+        right.reset();
+        connect(ConnectOptions.defaults());
+        left.noteFailure(flushed); // as when it had stayed in the queue until now
+        assertThat(left.state()).isEqualTo(QueuePairState.RTS);
+    }
+
+    @Test
+    void queuesAreAtLeastAsLargeAsAskedFor() {
+        QueueCapabilities asked = new QueueCapabilities(5, 100, 3, 2, 48);
+        QueuePair pair = loopback.domain.createQueuePair(QueuePair.rc(loopback.left.queue).sendDepth(asked.sendDepth())
+                .receiveDepth(asked.receiveDepth()).sendSge(asked.sendSge()).receiveSge(asked.receiveSge())
+                .inlineSize(asked.inlineSize()));
+        QueueCapabilities granted = pair.capabilities();
+        assertThat(granted.sendDepth()).isGreaterThanOrEqualTo(asked.sendDepth());
+        assertThat(granted.receiveDepth()).isGreaterThanOrEqualTo(asked.receiveDepth());
+        assertThat(granted.sendSge()).isGreaterThanOrEqualTo(asked.sendSge());
+        assertThat(granted.receiveSge()).isGreaterThanOrEqualTo(asked.receiveSge());
+        assertThat(granted.inlineSize()).isGreaterThanOrEqualTo(asked.inlineSize());
+    }
+
+    @Test
+    void queuesThatAreTooLargeNameTheLimits() {
+        DeviceAttributes device = loopback.context.attributes();
+        QueuePairOptions options = QueuePair.rc(loopback.left.queue);
+        for (QueuePairOptions tooLarge : new QueuePairOptions[] {
+            options.sendDepth(1 << 30), options.receiveDepth(1 << 30), options.sendSge(1000),
+            options.receiveSge(1000)}) {
+            assertThatExceptionOfType(VerbsException.class)
+                    .isThrownBy(() -> loopback.domain.createQueuePair(tooLarge))
+                    .withMessageContaining("ibv_create_qp").withMessageContaining(tooLarge.capabilities().toString())
+                    .withMessageContaining(device.maxWorkRequests() + " work requests")
+                    .withMessageContaining(device.maxSge() + " pieces");
+        }
+    }
+
+    @Test
+    void aPortThatDoesNotExistIsRefused() {
+        assertThatExceptionOfType(VerbsException.class)
+                .isThrownBy(() -> loopback.domain.createQueuePair(QueuePair.rc(loopback.left.queue).port(7)))
+                .withMessageContaining("port 7");
+    }
+}

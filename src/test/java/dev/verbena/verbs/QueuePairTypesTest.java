@@ -1,0 +1,307 @@
+package dev.verbena.verbs;
+
+import static dev.verbena.verbs.QueuePairState.INIT;
+import static dev.verbena.verbs.QueuePairState.RESET;
+import static dev.verbena.verbs.QueuePairState.RTR;
+import static dev.verbena.verbs.QueuePairState.RTS;
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
+
+import dev.verbena.UnsupportedVerbException;
+import dev.verbena.VerbsArena;
+import dev.verbena.VerbsException;
+import dev.verbena.support.Covers;
+import dev.verbena.support.DeviceTest;
+import dev.verbena.support.TestDevice;
+import dev.verbena.support.Twin;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Test;
+
+/** Queue pairs of all transports: how they are made, moved on and asked. */
+@DeviceTest
+class QueuePairTypesTest {
+    private static final int KEY = 0x123;
+
+    private VerbsArena arena;
+    private Context context;
+    private ProtectionDomain domain;
+    private CompletionQueue queue;
+
+    @BeforeEach
+    void open() {
+        arena = VerbsArena.ofConfined();
+        context = TestDevice.get().open(arena);
+        domain = context.allocateProtectionDomain();
+        queue = context.createCompletionQueue(100);
+    }
+
+    @AfterEach
+    void close() {
+        arena.close();
+    }
+
+    private QueuePair make(QueuePairOptions options) {
+        QueuePair pair = domain.createQueuePair(options);
+        assertThat(pair.type()).isEqualTo(options.type());
+        assertThat(pair.state()).isEqualTo(RESET);
+        return pair;
+    }
+
+    @Test
+    @Twin("test_qp.QPTest.test_create_rc_qp_no_attr")
+    void aReliableConnectionBeginsInReset() {
+        assertThat(make(QueuePair.rc(queue)).query().state()).isEqualTo(RESET);
+    }
+
+    @Test
+    @Twin("test_qp.QPTest.test_create_uc_qp_no_attr")
+    void anUnreliableConnectionBeginsInReset() {
+        assertThat(make(QueuePair.uc(queue)).query().state()).isEqualTo(RESET);
+    }
+
+    @Test
+    @Twin("test_qp.QPTest.test_create_ud_qp_no_attr")
+    void aQueuePairForDatagramsBeginsInReset() {
+        assertThat(make(QueuePair.ud(queue)).query().state()).isEqualTo(RESET);
+    }
+
+    private QueuePair makeExtended(QueuePairOptions options) {
+        return make(options.operations(SendOperation.SEND, SendOperation.SEND_WITH_IMMEDIATE));
+    }
+
+    @Test
+    @Twin({"test_qp.QPTest.test_create_rc_qp_ex_no_attr", "test_qp.QPTest.test_create_uc_qp_ex_no_attr",
+        "test_qp.QPTest.test_create_ud_qp_ex_no_attr"})
+    void extendedOnesBeginInResetToo() {
+        assertThat(makeExtended(QueuePair.rc(queue)).query().state()).isEqualTo(RESET);
+        assertThat(makeExtended(QueuePair.uc(queue)).query().state()).isEqualTo(RESET);
+        assertThat(makeExtended(QueuePair.ud(queue)).query().state()).isEqualTo(RESET);
+    }
+
+    @Test
+    @Twin({"test_qp.QPTest.test_create_rc_qp_ex_with_attr", "test_qp.QPTest.test_create_uc_qp_ex_with_attr",
+        "test_qp.QPTest.test_create_ud_qp_ex_with_attr"})
+    void extendedOnesAreInitialisedToo() {
+        QueuePair reliable = makeExtended(QueuePair.rc(queue));
+        reliable.toInit(ConnectOptions.defaults());
+        assertThat(reliable.query().state()).isEqualTo(INIT);
+        QueuePair unreliable = makeExtended(QueuePair.uc(queue));
+        unreliable.toInit(ConnectOptions.defaults());
+        assertThat(unreliable.query().state()).isEqualTo(INIT);
+        QueuePair datagrams = makeExtended(QueuePair.ud(queue));
+        datagrams.toReady(KEY);
+        assertThat(datagrams.query().state()).isEqualTo(RTS);
+    }
+
+    @Test
+    @Twin("test_qp.QPTest.test_create_rc_qp_with_attr")
+    void aReliableConnectionIsInitialised() {
+        QueuePair pair = make(QueuePair.rc(queue));
+        pair.toInit(ConnectOptions.defaults());
+        assertThat(pair.query().state()).isEqualTo(INIT);
+    }
+
+    @Test
+    @Twin("test_qp.QPTest.test_create_uc_qp_with_attr")
+    void anUnreliableConnectionIsInitialised() {
+        QueuePair pair = make(QueuePair.uc(queue));
+        pair.toInit(ConnectOptions.defaults());
+        assertThat(pair.query().state()).isEqualTo(INIT);
+    }
+
+    @Test
+    @Twin("test_qp.QPTest.test_create_ud_qp_with_attr")
+    void aQueuePairForDatagramsIsMadeReady() {
+        QueuePair pair = make(QueuePair.ud(queue));
+        pair.toReady(KEY);
+        assertThat(pair.query().state()).isEqualTo(RTS);
+        assertThatThrownBy(() -> pair.toReady(KEY)).isInstanceOf(IllegalStateException.class)
+                .hasMessageContaining("RTS");
+    }
+
+    @Test
+    @Twin({"test_qp.QPTest.test_create_raw_qp_no_attr", "test_qp.QPTest.test_create_raw_qp_with_attr"})
+    void aQueuePairForFramesWorksOrIsRefusedWithTheReason() {
+        try {
+            QueuePair pair = make(QueuePair.rawPacket(queue));
+            pair.toReady();
+            assertThat(pair.query().state()).isEqualTo(RTS);
+        } catch (UnsupportedVerbException e) {
+            assertThat(e).hasMessageContaining("ibv_create_qp").hasMessageContaining("RAW_PACKET");
+        }
+    }
+
+    @Test
+    void aDriversOwnKindWorksOrIsRefusedWithTheReason() {
+        try {
+            make(QueuePair.driver(queue));
+        } catch (UnsupportedVerbException e) {
+            assertThat(e).hasMessageContaining("ibv_create_qp").hasMessageContaining("DRIVER");
+        }
+    }
+
+    @Test
+    void segmentedSendsWorkOrAreRefusedWithTheReason() {
+        try {
+            make(QueuePair.ud(queue).tsoHeader(64));
+        } catch (UnsupportedVerbException e) {
+            assertThat(e).hasMessageContaining("ibv_create_qp_ex").hasMessageContaining("TSO header 64");
+        }
+        QueuePair plain = make(QueuePair.ud(queue));
+        MemoryRegion data = domain.register(arena.allocate(64));
+        assertThatThrownBy(() -> plain.sendBatch(1).segmented(1, arena.allocate(8), 8, data))
+                .isInstanceOf(IllegalStateException.class).hasMessageContaining("TSO");
+    }
+
+    private void tooMuch(QueuePairOptions options) {
+        assertThatThrownBy(() -> domain.createQueuePair(options)).isInstanceOf(VerbsException.class)
+                .hasMessageContaining("ibv_create_qp");
+    }
+
+    @Test
+    @Twin("test_qp.QPTest.test_create_raw_qp_ex_with_illegal_caps_max_send_wr")
+    void aSendQueueBeyondTheDeviceIsRefused() {
+        tooMuch(QueuePair.ud(queue).sendDepth(Integer.MAX_VALUE));
+    }
+
+    @Test
+    @Twin("test_qp.QPTest.test_create_raw_qp_ex_with_illegal_caps_max_send_sge")
+    void moreSendPiecesThanTheDeviceHasAreRefused() {
+        tooMuch(QueuePair.ud(queue).sendSge(0xffff));
+    }
+
+    @Test
+    @Twin("test_qp.QPTest.test_create_raw_qp_ex_with_illegal_caps_max_recv_wr")
+    void aReceiveQueueBeyondTheDeviceIsRefused() {
+        tooMuch(QueuePair.ud(queue).receiveDepth(Integer.MAX_VALUE));
+    }
+
+    @Test
+    @Twin("test_qp.QPTest.test_create_raw_qp_ex_with_illegal_caps_max_recv_sge")
+    void moreReceivePiecesThanTheDeviceHasAreRefused() {
+        tooMuch(QueuePair.ud(queue).receiveSge(0xffff));
+    }
+
+    private void queryTells(QueuePairOptions options) {
+        queryTellsOf(options);
+        queryTellsOf(options.operations(SendOperation.SEND));
+    }
+
+    private void queryTellsOf(QueuePairOptions options) {
+        QueueCapabilities asked = options.capabilities();
+        QueuePairAttributes found = make(options).query();
+
+        assertThat(found.state()).isEqualTo(RESET);
+        QueueCapabilities granted = found.capabilities();
+        assertThat(granted.sendDepth()).isGreaterThanOrEqualTo(asked.sendDepth());
+        assertThat(granted.receiveDepth()).isGreaterThanOrEqualTo(asked.receiveDepth());
+        assertThat(granted.sendSge()).isGreaterThanOrEqualTo(asked.sendSge());
+        assertThat(granted.receiveSge()).isGreaterThanOrEqualTo(asked.receiveSge());
+        assertThat(granted.inlineSize()).isGreaterThanOrEqualTo(asked.inlineSize());
+    }
+
+    @Test
+    @Twin("test_qp.QPTest.test_query_rc_qp")
+    void aReliableConnectionTellsItsAttributes() {
+        queryTells(QueuePair.rc(queue).sendDepth(10).receiveDepth(20).sendSge(2).receiveSge(3).inlineSize(16));
+    }
+
+    @Test
+    @Twin("test_qp.QPTest.test_query_uc_qp")
+    void anUnreliableConnectionTellsItsAttributes() {
+        queryTells(QueuePair.uc(queue).sendDepth(10).receiveDepth(20).sendSge(2).receiveSge(3).inlineSize(16));
+    }
+
+    @Test
+    @Twin("test_qp.QPTest.test_query_ud_qp")
+    void aQueuePairForDatagramsTellsItsAttributes() {
+        queryTells(QueuePair.ud(queue).sendDepth(10).receiveDepth(20).sendSge(2).receiveSge(3).inlineSize(16));
+    }
+
+    @Test
+    @Twin("test_qp.QPTest.test_modify_ud_qp")
+    void whatIsSetForDatagramsIsFound() {
+        isFound(make(QueuePair.ud(queue)));
+        isFound(makeExtended(QueuePair.ud(queue)));
+    }
+
+    private static void isFound(QueuePair pair) {
+        pair.modify(QueuePairAttributes.to(INIT).pkeyIndex(0).port(1).qkey(KEY));
+        assertThat(pair.query().qkey()).isEqualTo(KEY);
+
+        pair.modify(QueuePairAttributes.to(RTR));
+        assertThat(pair.query().state()).isEqualTo(RTR);
+        pair.modify(QueuePairAttributes.to(RTS).sendPsn(0x45));
+        assertThat(pair.query().sendPsn()).isEqualTo(0x45);
+
+        pair.reset();
+        assertThat(pair.state()).isEqualTo(RESET);
+        assertThat(pair.query().state()).isEqualTo(RESET);
+    }
+
+    @Test
+    @Twin("test_qp.QPTest.test_query_data_in_order")
+    void theOrderOfDataIsToldOrNotSure() {
+        QueuePair pair = make(QueuePair.ud(queue));
+        pair.toReady(KEY);
+
+        assertThat(pair.dataInOrder(Operation.SEND)).isSubsetOf(DataOrder.values());
+        assertThatThrownBy(() -> pair.dataInOrder(Operation.RECEIVE)).isInstanceOf(IllegalArgumentException.class);
+    }
+
+    @Test
+    void datagramsHaveNoConnections() {
+        QueuePair pair = make(QueuePair.ud(queue));
+        assertThatThrownBy(() -> pair.connect(pair.endpoint())).isInstanceOf(IllegalStateException.class)
+                .hasMessageContaining("UD has no connections");
+        assertThatThrownBy(() -> make(QueuePair.rc(queue)).toReady(KEY)).isInstanceOf(IllegalStateException.class)
+                .hasMessageContaining("datagrams");
+    }
+
+    @Test
+    void rateLimitsWorkOrAreRefusedWithTheReason() {
+        QueuePair pair = make(QueuePair.ud(queue));
+        pair.toReady(KEY);
+        try {
+            pair.limitRate(new RateLimit(1_000_000, 0, 0));
+        } catch (UnsupportedVerbException e) {
+            assertThat(e).hasMessageContaining("ibv_modify_qp_rate_limit").hasMessageContaining("can't do it");
+        }
+        assertThatThrownBy(() -> new RateLimit(-1, 0, 0)).isInstanceOf(IllegalArgumentException.class);
+    }
+
+    @Test
+    void extensionsAreToldOrRefusedWithTheReason() {
+        QueuePair pair = make(QueuePair.rc(queue));
+        try {
+            Ece ece = pair.queryEce();
+            pair.setEce(ece);
+        } catch (UnsupportedVerbException e) {
+            assertThat(e).hasMessageContaining("ibv_query_ece");
+            assertThatThrownBy(() -> pair.setEce(new Ece(0x15b3, 1))).isInstanceOf(UnsupportedVerbException.class)
+                    .hasMessageContaining("ibv_set_ece").hasMessageContaining("vendor 0x15b3");
+        }
+    }
+
+    @Test
+    @Covers("ibv_flow_label_to_udp_sport")
+    void aFlowLabelMakesAUdpPort() {
+        Gid any = new Gid(0, 1);
+        assertThat(new GlobalRoute(any, 0, 0, 1, 0).udpSourcePort()).isEqualTo(0xc000);
+        assertThat(new GlobalRoute(any, 0, 0x12345, 1, 0).udpSourcePort()).isEqualTo(0xc000 | 0x2345 ^ 4);
+        assertThat(new GlobalRoute(any, 0, 0xfffff, 1, 0).udpSourcePort()).isEqualTo(0xffc0);
+    }
+
+    @Test
+    void aPathIsResolvedToAnEthernetAddress() {
+        QueuePair pair = make(QueuePair.ud(queue));
+        AddressVector path = pair.pathTo(pair.endpoint());
+        EthernetAddress resolved = context.resolve(path);
+
+        assertThat(resolved.vlan()).isEqualTo(EthernetAddress.NO_VLAN);
+        assertThat(resolved.toString()).matches("([0-9a-f]{2}:){5}[0-9a-f]{2}");
+        assertThatThrownBy(() -> context.resolve(new AddressVector(1, 0, 0, 0, 0, null)))
+                .isInstanceOf(IllegalArgumentException.class);
+    }
+}

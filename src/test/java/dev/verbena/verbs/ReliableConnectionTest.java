@@ -1,0 +1,193 @@
+package dev.verbena.verbs;
+
+import static java.lang.foreign.ValueLayout.JAVA_BYTE;
+import static java.lang.foreign.ValueLayout.JAVA_LONG;
+import static org.assertj.core.api.Assertions.assertThat;
+
+import dev.verbena.support.DeviceTest;
+import dev.verbena.support.Loopback;
+import java.lang.foreign.MemorySegment;
+import java.nio.charset.StandardCharsets;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Test;
+
+/** What moves over a reliable connection, and how it is reported. */
+@DeviceTest
+class ReliableConnectionTest {
+    private Loopback loopback;
+    private Loopback.Side left;
+    private Loopback.Side right;
+
+    @BeforeEach
+    void connect() {
+        loopback = Loopback.connected();
+        left = loopback.left;
+        right = loopback.right;
+    }
+
+    @AfterEach
+    void close() {
+        loopback.close();
+    }
+
+    private static MemorySegment text(String text) {
+        return MemorySegment.ofArray(text.getBytes(StandardCharsets.UTF_8));
+    }
+
+    private static String read(MemoryRegion region, int length) {
+        return new String(region.segment().asSlice(0, length).toArray(JAVA_BYTE), StandardCharsets.UTF_8);
+    }
+
+    @Test
+    void sendFillsThePostedReceive() throws Exception {
+        left.buffer.segment().copyFrom(text("verbena"));
+        right.pair.postReceive(1, right.buffer);
+        left.pair.postSend(2, left.buffer.slice(0, 7));
+
+        WorkCompletion sent = left.done();
+        assertThat(sent.id()).isEqualTo(2);
+        assertThat(sent.opcode()).isEqualTo(WorkOpcode.SEND);
+        WorkCompletion received = right.done();
+        assertThat(received.id()).isEqualTo(1);
+        assertThat(received.opcode()).isEqualTo(WorkOpcode.RECEIVE);
+        assertThat(received.byteLength()).isEqualTo(7);
+        assertThat(received.queuePairNumber()).isEqualTo(right.pair.number());
+        assertThat(read(right.buffer, 7)).isEqualTo("verbena");
+    }
+
+    @Test
+    void immediateDataArrivesAsTheIntThatWasSent() throws Exception {
+        right.pair.postReceive(1, right.buffer);
+        left.pair.postSendImmediate(2, left.buffer.slice(0, 1), 0x01020384);
+
+        left.done();
+        WorkCompletion received = right.done();
+        assertThat(received.hasImmediate()).isTrue();
+        assertThat(received.immediate()).isEqualTo(0x01020384);
+    }
+
+    @Test
+    void writeStoresInThePeersMemory() throws Exception {
+        left.buffer.segment().copyFrom(text("written"));
+        left.pair.postWrite(3, left.buffer.slice(0, 7), right.buffer.slice(100, 7).remote());
+
+        assertThat(left.done().opcode()).isEqualTo(WorkOpcode.RDMA_WRITE);
+        assertThat(right.buffer.segment().asSlice(100, 7).toArray(JAVA_BYTE)).asString().isEqualTo("written");
+        assertThat(right.queue.poll()).as("the peer is told nothing").isEmpty();
+    }
+
+    @Test
+    void writeWithImmediateUsesUpAReceive() throws Exception {
+        right.pair.postReceive(4, right.buffer.slice(0, 1));
+        left.buffer.segment().copyFrom(text("with"));
+        left.pair.postWriteImmediate(5, left.buffer.slice(0, 4), right.buffer.slice(8, 4).remote(), -2);
+
+        left.done();
+        WorkCompletion received = right.done();
+        assertThat(received.opcode()).isEqualTo(WorkOpcode.RECEIVE_RDMA_WITH_IMMEDIATE);
+        assertThat(received.immediate()).isEqualTo(-2);
+        assertThat(right.buffer.segment().asSlice(8, 4).toArray(JAVA_BYTE)).asString().isEqualTo("with");
+    }
+
+    @Test
+    void readFetchesThePeersMemory() throws Exception {
+        right.buffer.segment().copyFrom(text("remote"));
+        left.pair.postRead(6, left.buffer.slice(0, 6), right.buffer.remote());
+
+        WorkCompletion read = left.done();
+        assertThat(read.opcode()).isEqualTo(WorkOpcode.RDMA_READ);
+        assertThat(read(left.buffer, 6)).isEqualTo("remote");
+    }
+
+    @Test
+    void fetchAndAddAddsAndReturnsTheOldValue() throws Exception {
+        right.buffer.segment().set(JAVA_LONG, 0, 40);
+        left.pair.postFetchAndAdd(7, left.buffer, right.buffer.remote(), 2);
+
+        assertThat(left.done().opcode()).isEqualTo(WorkOpcode.FETCH_AND_ADD);
+        assertThat(left.buffer.segment().get(JAVA_LONG, 0)).isEqualTo(40);
+        assertThat(right.buffer.segment().get(JAVA_LONG, 0)).isEqualTo(42);
+    }
+
+    @Test
+    void compareAndSwapSwapsOnlyWhatWasExpected() throws Exception {
+        right.buffer.segment().set(JAVA_LONG, 0, 5);
+        left.pair.postCompareAndSwap(8, left.buffer, right.buffer.remote(), 4, 9);
+        assertThat(left.done().opcode()).isEqualTo(WorkOpcode.COMPARE_AND_SWAP);
+        assertThat(right.buffer.segment().get(JAVA_LONG, 0)).as("another value was expected").isEqualTo(5);
+
+        left.pair.postCompareAndSwap(9, left.buffer, right.buffer.remote(), 5, 9);
+        left.done();
+        assertThat(left.buffer.segment().get(JAVA_LONG, 0)).isEqualTo(5);
+        assertThat(right.buffer.segment().get(JAVA_LONG, 0)).isEqualTo(9);
+    }
+
+    @Test
+    void inlineDataNeedsNoRegistration() throws Exception {
+        right.pair.postReceive(1, right.buffer);
+        left.pair.postSendInline(2, text("from the heap"));
+        left.done();
+
+        assertThat(right.done().byteLength()).isEqualTo(13);
+        assertThat(read(right.buffer, 13)).isEqualTo("from the heap");
+
+        left.pair.postWriteInline(3, text("inline"), right.buffer.slice(0, 6).remote());
+        left.done();
+        assertThat(read(right.buffer, 6)).isEqualTo("inline");
+    }
+
+    @Test
+    void batchIsPostedWithOneCallAndCompletesInOrder() throws Exception {
+        ReceiveBatch receives = right.pair.receiveBatch(3);
+        receives.receive(10, right.buffer.slice(0, 8)).receive(11, right.buffer.slice(8, 8)).receive(12);
+        assertThat(receives.post()).isEqualTo(3);
+
+        left.buffer.segment().copyFrom(text("onetwo"));
+        SendBatch sends = left.pair.sendBatch(4);
+        sends.send(1, left.buffer.slice(0, 3)).unsignaled();
+        sends.send(2, left.buffer.slice(3, 1)).and(left.buffer.slice(4, 2)).solicited();
+        sends.send(3).immediate(33).fence();
+        sends.read(4, left.buffer.slice(64, 8), right.buffer.slice(0, 8).remote());
+        assertThat(sends.post()).isEqualTo(4);
+
+        assertThat(left.done().id()).as("the unsignaled one makes no completion").isEqualTo(2);
+        assertThat(left.done().id()).isEqualTo(3);
+        assertThat(left.done().id()).isEqualTo(4);
+        assertThat(right.done().id()).isEqualTo(10);
+        assertThat(right.done().id()).isEqualTo(11);
+        WorkCompletion last = right.done();
+        assertThat(last.id()).isEqualTo(12);
+        assertThat(last.immediate()).isEqualTo(33);
+        assertThat(read(right.buffer, 3)).isEqualTo("one");
+        assertThat(right.buffer.segment().asSlice(8, 3).toArray(JAVA_BYTE)).asString().isEqualTo("two");
+    }
+
+    @Test
+    void aMessageOfManyPacketsArrivesWhole() throws Exception {
+        for (int i = 0; i < Loopback.SIZE; i++) {
+            left.buffer.segment().set(JAVA_BYTE, i, (byte) (i * 31));
+        }
+        right.pair.postReceive(1, right.buffer);
+        left.pair.postSend(2, left.buffer);
+        left.done();
+
+        assertThat(right.done().byteLength()).isEqualTo(Loopback.SIZE);
+        assertThat(right.buffer.segment().mismatch(left.buffer.segment())).isEqualTo(-1);
+    }
+
+    @Test
+    void aQueuePairCanBeResetAndConnectedAgain() throws Exception {
+        left.pair.fail();
+        right.pair.fail();
+        left.pair.reset();
+        right.pair.reset();
+        left.pair.connect(right.pair.endpoint());
+        right.pair.connect(left.pair.endpoint());
+
+        right.buffer.segment().copyFrom(text("again"));
+        left.pair.postRead(1, left.buffer.slice(0, 5), right.buffer.remote());
+        left.done();
+        assertThat(read(left.buffer, 5)).isEqualTo("again");
+    }
+}

@@ -1,0 +1,85 @@
+package dev.verbena.verbs;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
+import static org.assertj.core.api.Assertions.assertThatIllegalArgumentException;
+import static org.assertj.core.api.Assertions.assertThatIllegalStateException;
+
+import java.lang.foreign.Arena;
+import java.lang.foreign.MemorySegment;
+import java.util.HexFormat;
+import java.util.Locale;
+import org.junit.jupiter.api.Test;
+
+/** A peer's memory as a value, and its sixteen bytes. */
+class RemoteMemoryTest {
+    private static final RemoteMemory MEMORY = new RemoteMemory(0x0102_0304_0506_0708L, 0x11223344, 0xaabbccddL);
+
+    @Test
+    void theSerialisedFormIsAddressKeyAndLengthInNetworkOrder() {
+        assertThat(HexFormat.of().formatHex(MEMORY.toBytes())).isEqualTo("0102030405060708" + "11223344" + "aabbccdd");
+    }
+
+    @Test
+    void theSerialisedFormLeadsBack() {
+        assertThat(RemoteMemory.from(MEMORY.toBytes())).isEqualTo(MEMORY);
+        RemoteMemory most = new RemoteMemory(-1, -1, 0xffff_ffffL);
+        assertThat(RemoteMemory.from(most.toBytes())).isEqualTo(most);
+    }
+
+    @Test
+    void itIsWrittenToAndReadFromMemoryThatIsNotAligned() {
+        try (Arena arena = Arena.ofConfined()) {
+            MemorySegment message = arena.allocate(64, 64).asSlice(3, RemoteMemory.BYTES);
+            MEMORY.writeTo(message);
+            assertThat(RemoteMemory.from(message)).isEqualTo(MEMORY);
+        }
+    }
+
+    @Test
+    void tooShortAMessageIsRefused() {
+        assertThatExceptionOfType(IndexOutOfBoundsException.class).isThrownBy(() -> RemoteMemory.from(new byte[15]));
+        assertThatExceptionOfType(IndexOutOfBoundsException.class)
+                .isThrownBy(() -> MEMORY.writeTo(MemorySegment.ofArray(new byte[15])));
+    }
+
+    @Test
+    void aLengthThatDoesNotFitIsNotWritten() {
+        RemoteMemory large = new RemoteMemory(0, 0, 1L << 32);
+        assertThatIllegalStateException().isThrownBy(large::toBytes).withMessageContaining("slice");
+        assertThat(large.slice(0, 0xffff_ffffL).toBytes()).hasSize(16);
+    }
+
+    @Test
+    void aSliceIsWithin() {
+        RemoteMemory memory = new RemoteMemory(1000, 7, 100);
+        assertThat(memory.slice(10, 20)).isEqualTo(new RemoteMemory(1010, 7, 20));
+        assertThat(memory.slice(0, 100)).isEqualTo(memory);
+        assertThat(memory.slice(100, 0).length()).isZero();
+    }
+
+    @Test
+    void aSliceThatIsNotWithinIsRefused() {
+        RemoteMemory memory = new RemoteMemory(1000, 7, 100);
+        for (long[] range : new long[][] {{-1, 1}, {0, 101}, {100, 1}, {0, -1}, {1, Long.MAX_VALUE}}) {
+            assertThatExceptionOfType(IndexOutOfBoundsException.class)
+                    .isThrownBy(() -> memory.slice(range[0], range[1]));
+        }
+    }
+
+    @Test
+    void aNegativeLengthIsRefused() {
+        assertThatIllegalArgumentException().isThrownBy(() -> new RemoteMemory(0, 0, -1)).withMessageContaining("-1");
+    }
+
+    @Test
+    void textIsTheSameInEveryLanguage() {
+        Locale before = Locale.getDefault();
+        try {
+            Locale.setDefault(Locale.forLanguageTag("ar-EG-u-nu-arab"));
+            assertThat(new RemoteMemory(0x7f0010, 0x1234, 4096)).hasToString("4096 bytes at 0x7f0010, rkey 0x1234");
+        } finally {
+            Locale.setDefault(before);
+        }
+    }
+}

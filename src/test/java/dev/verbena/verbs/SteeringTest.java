@@ -1,0 +1,85 @@
+package dev.verbena.verbs;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatIllegalArgumentException;
+
+import dev.verbena.VerbsArena;
+import dev.verbena.support.DeviceTest;
+import dev.verbena.support.TestDevice;
+import dev.verbena.support.Unsupported;
+import java.util.List;
+import java.util.Optional;
+import java.util.Set;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Test;
+
+/** Flow rules, counters, work queues and their tables, where the device has them; where not, it says so. */
+@DeviceTest
+class SteeringTest {
+    private VerbsArena arena;
+    private Context context;
+    private ProtectionDomain domain;
+    private CompletionQueue queue;
+
+    @BeforeEach
+    void open() {
+        arena = VerbsArena.ofConfined();
+        context = TestDevice.get().open(arena);
+        domain = context.allocateProtectionDomain();
+        queue = context.createCompletionQueue(16);
+    }
+
+    @AfterEach
+    void close() {
+        arena.close();
+    }
+
+    @Test
+    void aFlowIsMadeOrRefusedWithTheReason() {
+        QueuePair pair = domain.createQueuePair(QueuePair.rc(queue));
+        FlowRule rule = FlowRule.of(FlowMatch.ethernet().etherType(0x0800), FlowMatch.ipv4(), FlowMatch.udp());
+        Optional<Flow> flow = Unsupported.orSaysSo("ibv_create_flow", () -> pair.createFlow(rule, arena));
+        flow.ifPresent(made -> assertThat(made.rule()).isEqualTo(rule));
+        flow.ifPresent(Flow::close);
+        pair.close();
+    }
+
+    @Test
+    void countersAreReadOrRefusedWithTheReason() {
+        Optional<Counters> made = Unsupported.orSaysSo("ibv_create_counters", () -> context.createCounters(arena));
+        if (made.isPresent()) {
+            made.get().attach(CounterKind.PACKETS, 0);
+            assertThat(made.get().read(1, false)).hasSize(1);
+        }
+    }
+
+    @Test
+    void workQueuesReceiveOrAreRefusedWithTheReason() {
+        Optional<WorkQueue> made = Unsupported.orSaysSo(
+                "ibv_create_wq", () -> domain.createWorkQueue(WorkQueueOptions.of(queue, 8), arena));
+        if (made.isPresent()) {
+            WorkQueue work = made.get();
+            work.modify(WorkQueueState.READY);
+            work.postReceive(1, domain.register(arena.allocate(2048), AccessFlag.LOCAL_WRITE));
+            IndirectionTable table = context.createIndirectionTable(List.of(work), arena);
+            ReceiveHash hash = ReceiveHash.of(table, new byte[40], Set.of(HashField.SOURCE_IPV4));
+            domain.createQueuePair(QueuePair.hashed(hash)).close();
+            table.close();
+            work.close();
+        }
+        queue.close(); // nothing was left behind that would keep it
+    }
+
+    @Test
+    void aWorkQueueHoldsSomething() {
+        assertThatIllegalArgumentException().isThrownBy(() -> WorkQueueOptions.of(queue, 0));
+        assertThatIllegalArgumentException().isThrownBy(() -> new WorkQueueOptions(queue, 1, 0, Set.of()));
+    }
+
+    @Test
+    void aTableHasAPowerOfTwoOfEntries() {
+        assertThatIllegalArgumentException().isThrownBy(() -> context.createIndirectionTable(List.of(), arena))
+                .withMessageContaining("power of two");
+    }
+}

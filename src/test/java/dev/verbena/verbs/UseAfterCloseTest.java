@@ -1,0 +1,150 @@
+package dev.verbena.verbs;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.catchThrowable;
+import static org.junit.jupiter.api.DynamicContainer.dynamicContainer;
+import static org.junit.jupiter.api.DynamicTest.dynamicTest;
+
+import dev.verbena.VerbsException;
+import dev.verbena.support.Api;
+import dev.verbena.support.ArenaKind;
+import dev.verbena.support.DeviceTest;
+import dev.verbena.support.Specimens;
+import dev.verbena.support.Specimens.Recipe;
+import java.lang.reflect.Method;
+import java.util.ArrayList;
+import java.util.Comparator;
+import java.util.List;
+import java.util.Map;
+import java.util.Optional;
+import java.util.Set;
+import java.util.stream.Stream;
+import org.junit.jupiter.api.AfterAll;
+import org.junit.jupiter.api.DynamicNode;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.TestFactory;
+import org.junit.jupiter.api.TestInstance;
+
+/**
+ * Every public method of a closed object throws an IllegalStateException, and so does every one of what belongs to it, such
+ * as a batch or a cursor, that would reach C or native memory.
+ */
+@DeviceTest
+@TestInstance(TestInstance.Lifecycle.PER_CLASS)
+class UseAfterCloseTest {
+    /** What works on all closed objects. */
+    private static final Set<String> ALWAYS = Set.of("close", "isOpen", "isConfined", "arena", "toString");
+
+    /** What works after its owner was closed, since it reads what is kept in Java. */
+    private static final Map<Class<?>, Set<String>> ALLOWED = Map.of(
+            MemoryRegion.class, Set.of("region"),
+            MemorySlice.class, Set.of("region", "length", "slice"),
+            SendBatch.class, Set.of("capacity", "size", "clear"),
+            ReceiveBatch.class, Set.of("capacity", "size", "clear"),
+            Completions.class, Set.of("next"),
+            ExtendedCompletions.class, Set.of("next", "sourceLid", "pkeyIndex", "timestamp", "wallClockNanos", "vlan",
+                    "flowTag", "tag", "tagData"));
+
+    /** What is refused for another reason, on all specimens that many devices have. */
+    static final Set<String> NOT_ON_EVERY_DEVICE = Set.of("QueuePair.toReady()", "SendBatch.toShared(int)",
+            "SendBatch.segmented(long, MemorySegment, int, LocalMemory)",
+            "SendBatch.flush(long, RemoteMemory, SelectivityLevel, Set)");
+
+    /** Classes that hold an object as a value: to make another, which checks it. Records are values by themselves. */
+    private static final Set<Class<?>> VALUES = Set.of(
+            QueuePairOptions.class, SharedReceiveQueueOptions.class, RegionChange.class, ReceiveHash.class);
+
+    private final List<Specimens> worlds = new ArrayList<>();
+
+    @AfterAll
+    void closeWorlds() {
+        worlds.reversed().forEach(Specimens::close);
+    }
+
+    @Test
+    void allKindsOfObjectsAreKnown() {
+        assertThat(Api.objects()).contains(Context.class, QueuePair.class, MemoryRegion.class)
+                .allSatisfy(type -> assertThat(Specimens.recipes(type)).isNotEmpty());
+        assertThat(Api.classesWithAnObject()).contains(SendBatch.class, Completions.class);
+    }
+
+    @TestFactory
+    Stream<DynamicNode> closedObjects() {
+        return Api.objects().stream().map(this::tests);
+    }
+
+    @TestFactory
+    Stream<DynamicNode> whatBelongsToClosedObjects() {
+        return views().map(this::tests);
+    }
+
+    /** Classes that belong to an object, and end with it. */
+    static Stream<Class<?>> views() {
+        return Api.classesWithAnObject().stream().filter(type -> !type.isRecord() && !VALUES.contains(type));
+    }
+
+    /** The methods that must look whether they may be called; polling last, since it forgets what others read. */
+    static List<Method> guarded(Class<?> type) {
+        return Api.methods(type).stream()
+                .filter(method -> !ALWAYS.contains(method.getName()))
+                .filter(method -> !ALLOWED.getOrDefault(type, Set.of()).contains(method.getName()))
+                .sorted(Comparator.comparing(method -> method.getName().equals("poll")))
+                .toList();
+    }
+
+    private DynamicNode tests(Class<?> type) {
+        List<Method> methods = guarded(type);
+        return dynamicContainer(type.getSimpleName(), Stream.of(ArenaKind.values()).map(kind ->
+                dynamicContainer(kind.toString(), tests(type, kind, methods))));
+    }
+
+    private Stream<DynamicNode> tests(Class<?> type, ArenaKind kind, List<Method> methods) {
+        List<Closed> closed = new ArrayList<>();
+        List<DynamicNode> tests = new ArrayList<>();
+        for (Recipe<?> recipe : Specimens.recipes(type)) {
+            Specimens world = world(recipe, kind);
+            Optional<VerbsException> missing = world.missing(recipe);
+            if (missing.isPresent()) {
+                tests.add(dynamicTest("not on this device: " + recipe, () -> assertThat(recipe.rare()).isTrue()));
+            } else {
+                Object object = world.the(recipe);
+                world.closeThe(recipe);
+                closed.add(new Closed(object, world, world(recipe, kind)));
+            }
+        }
+        if (!closed.isEmpty()) {
+            methods.forEach(method -> tests.add(
+                    dynamicTest(Api.signature(method), () -> assertRefuses(type, method, closed))));
+        }
+        return tests.stream();
+    }
+
+    private record Closed(Object object, Specimens world, Specimens elsewhere) {}
+
+    private Specimens world(Recipe<?> recipe, ArenaKind kind) {
+        Specimens world = new Specimens(recipe.object(), kind);
+        worlds.add(world);
+        return world;
+    }
+
+    private static void assertRefuses(Class<?> type, Method method, List<Closed> specimens) {
+        List<String> messages = new ArrayList<>();
+        for (Closed closed : specimens) {
+            Optional<Object[]> arguments = closed.world().arguments(method, closed.elsewhere());
+            if (arguments.isEmpty()) {
+                return; // this device does not have what it takes
+            }
+            Throwable thrown = catchThrowable(() -> Api.call(method, closed.object(), arguments.get()));
+            assertThat(thrown).isInstanceOf(IllegalStateException.class);
+            messages.add(thrown.getMessage());
+        }
+        if (isOnEveryDevice(type, method)) {
+            assertThat(messages).as("not for another reason").anySatisfy(message ->
+                    assertThat(message).containsIgnoringCase("closed"));
+        }
+    }
+
+    static boolean isOnEveryDevice(Class<?> type, Method method) {
+        return !NOT_ON_EVERY_DEVICE.contains(type.getSimpleName() + "." + Api.signature(method));
+    }
+}

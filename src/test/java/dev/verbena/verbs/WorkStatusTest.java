@@ -1,0 +1,66 @@
+package dev.verbena.verbs;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import java.util.List;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.EnumSource;
+import org.junit.jupiter.params.provider.ValueSource;
+
+/** What statuses and completions say in words. */
+class WorkStatusTest {
+    private static WorkCompletion failed(int status, Operation operation, WorkCompletion first) {
+        return new WorkCompletion(7, WorkStatus.of(status), status, WorkOpcode.SEND, 0, 0, 0, 0, 0, 17, 0, 0, 0, 0, 0,
+                0, operation, first);
+    }
+
+    @ParameterizedTest
+    @EnumSource
+    void eachHasAMeaningAndNoFullStop(WorkStatus status) {
+        assertThat(status.meaning()).isNotBlank().doesNotEndWith(".");
+        assertThat(status.hint()).doesNotEndWith(".");
+    }
+
+    @Test
+    void thoseThatPeopleMeetSayWhatToTry() {
+        assertThat(List.of(WorkStatus.LOCAL_LENGTH_ERROR, WorkStatus.LOCAL_QP_OPERATION_ERROR,
+                WorkStatus.LOCAL_PROTECTION_ERROR, WorkStatus.WORK_REQUEST_FLUSHED,
+                WorkStatus.REMOTE_INVALID_REQUEST_ERROR, WorkStatus.REMOTE_ACCESS_ERROR, WorkStatus.REMOTE_OPERATION_ERROR, WorkStatus.RETRY_EXCEEDED,
+                WorkStatus.RNR_RETRY_EXCEEDED)).allMatch(status -> !status.hint().isEmpty());
+    }
+
+    @ParameterizedTest
+    @ValueSource(ints = {-1, 24, 99, Integer.MAX_VALUE, Integer.MIN_VALUE})
+    void anUnknownNumberIsKept(int code) {
+        assertThat(WorkStatus.of(code)).isEqualTo(WorkStatus.UNKNOWN);
+        assertThat(failed(code, null, null).statusCode()).isEqualTo(code);
+        assertThat(failed(code, null, null)).hasToString("#7 work request on QP 17 failed: status " + code);
+    }
+
+    @Test
+    void aFailureSaysWhatItWasAndWhatToTry() {
+        assertThat(failed(10, Operation.RDMA_READ, null).toString())
+                .startsWith("#7 RDMA_READ on QP 17 failed: REMOTE_ACCESS_ERROR, the peer's memory may not be used so")
+                .contains("To try: check the remote key");
+    }
+
+    @Test
+    void aFlushNamesTheFirstFailureInstead() {
+        WorkCompletion first = failed(13, Operation.SEND, null);
+        assertThat(failed(5, Operation.RECEIVE, first).toString())
+                .contains("RECEIVE on QP 17 failed: WORK_REQUEST_FLUSHED")
+                .contains("first failure was #7 SEND on QP 17 failed: RNR_RETRY_EXCEEDED")
+                .contains("rnrRetry");
+    }
+
+    @Test
+    void theExceptionCarriesTheCompletion() {
+        WorkCompletion failed = failed(10, Operation.RDMA_READ, null);
+        WorkCompletionException exception = new WorkCompletionException(failed);
+        assertThat(exception.completion()).isEqualTo(failed);
+        assertThat(exception.verb()).isEqualTo("ibv_post_send");
+        assertThat(exception).hasMessageContaining(failed.toString());
+        assertThat(new WorkCompletionException(failed(2, Operation.RECEIVE, null)).verb()).isEqualTo("ibv_post_recv");
+    }
+}

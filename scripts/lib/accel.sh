@@ -16,9 +16,18 @@ guest_accel() {
         printf tcg
         return
     fi
-    answer=$CACHE/accel/$(< /proc/sys/kernel/random/boot_id)-$KERNEL_VERSION
+    answer=$(accel_answer)
     if [[ ! -s $answer ]]; then with_lock accel probe_kvm "$1" "$2" "$answer"; fi
     cat "$answer"
+}
+
+# Where the answer for this kernel is kept until this machine is booted again.
+accel_answer() { printf '%s' "$CACHE/accel/$(< /proc/sys/kernel/random/boot_id)-$KERNEL_VERSION"; }
+
+# For when the probe said yes and a guest hung all the same.
+kvm_failed() {
+    mkdir -p "$CACHE/accel"
+    printf 'tcg\n' > "$(accel_answer)"
 }
 
 probe_kvm() {

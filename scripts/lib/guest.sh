@@ -5,7 +5,9 @@ GUEST_ADDRESS=10.9.9.1
 GUEST_PID=
 GUEST_FOLDER=
 INPUT_PID=
+WATCH_PID=
 RELAYS=()
+START_LIMIT=180 # seconds until the command must run; a few are usual
 
 # Quotes $1 for any POSIX shell.
 quote() { printf "'%s'" "${1//\'/\'\\\'\'}"; }
@@ -57,6 +59,7 @@ guest_cleanup() {
         kill -TERM "$GUEST_PID" 2> /dev/null || true
         wait "$GUEST_PID" 2> /dev/null || true
     fi
+    end_watch
     end_relays
     rm -rf "$GUEST_FOLDER"
     if [[ -n ${TERMINAL_STATE:-} ]]; then stty "$TERMINAL_STATE" 2> /dev/null || true; fi
@@ -99,19 +102,37 @@ qemu_command() { # ACCEL KERNEL INITRAMFS
 
 # run_in_guest INTERACTIVE COMMAND...
 run_in_guest() {
-    local initramfs kernel accel stream status=0 QEMU
+    local initramfs kernel accel status=0 QEMU
     look_at_streams "$1"
     shift
     initramfs=$(initramfs_for "$KERNEL_VERSION" "$KERNEL_ROOT") || return 125
     kernel=$(bootable_kernel "$KERNEL_VERSION" "$KERNEL_IMAGE")
     accel=$(guest_accel "$kernel" "$initramfs")
 
-    GUEST_FOLDER=$(mktemp -d "${TMPDIR:-/tmp}/soft-roce.XXXXXX")
     trap guest_cleanup EXIT
     trap 'exit 129' HUP
     trap 'exit 130' INT
     trap 'exit 141' PIPE
     trap 'exit 143' TERM
+    boot "$@" || status=$?
+    # Before the command ran nothing was done, so it can be tried again; but what stdin had to say may be gone.
+    if [[ -e $GUEST_FOLDER/late && $INPUT == none ]]; then
+        say "the guest hung while it booted ($accel); trying once more"
+        rm -rf "$GUEST_FOLDER"
+        if [[ $accel == kvm ]]; then
+            kvm_failed
+            accel=tcg
+        fi
+        status=0
+        boot "$@" || status=$?
+    fi
+    guest_result "$status"
+}
+
+# Starts a guest and waits for its end; the result is QEMU's exit status.
+boot() {
+    local stream status=0
+    GUEST_FOLDER=$(mktemp -d "${TMPDIR:-/tmp}/soft-roce.XXXXXX")
     mkdir "$GUEST_FOLDER/share"
     guest_command "$@" > "$GUEST_FOLDER/share/command"
     guest_settings > "$GUEST_FOLDER/share/settings"
@@ -144,10 +165,32 @@ run_in_guest() {
             start_qemu < /dev/null > /dev/null
         fi
     fi
+    watch_start < /dev/null > /dev/null 2>&1 &
+    WATCH_PID=$!
     wait "$GUEST_PID" || status=$?
     GUEST_PID=
+    end_watch
     end_relays
-    guest_result "$status"
+    return "$status"
+}
+
+# Ends a guest whose command does not run in time, and leaves a note of it.
+watch_start() {
+    local tries
+    for ((tries = 0; tries < START_LIMIT * 4; tries++)); do
+        if [[ -e $GUEST_FOLDER/share/started ]]; then return; fi
+        sleep 0.25
+    done
+    : > "$GUEST_FOLDER/late"
+    kill -TERM "$GUEST_PID"
+}
+
+end_watch() {
+    if [[ -n $WATCH_PID ]]; then
+        kill "$WATCH_PID" 2> /dev/null || true
+        wait "$WATCH_PID" 2> /dev/null || true
+        WATCH_PID=
+    fi
 }
 
 # Passes on what the guest writes. When nobody reads it any more there is no point in going on.
@@ -166,8 +209,12 @@ guest_result() {
     if [[ -s $GUEST_FOLDER/share/status ]]; then return "$(< "$GUEST_FOLDER/share/status")"; fi
     if [[ -s $GUEST_FOLDER/share/error ]]; then
         reason="the guest failed: $(< "$GUEST_FOLDER/share/error")"
+    elif [[ -e $GUEST_FOLDER/late ]]; then
+        reason="the guest did not start the command in $START_LIMIT seconds"
+        status=0
     elif ((status == 124 || status == 137)); then
         reason="the guest was ended after $TIMEOUT seconds (--timeout)"
+        if [[ ! -e $GUEST_FOLDER/share/started ]]; then reason+=", and had not started the command"; fi
     elif [[ ! -s $GUEST_FOLDER/console && -s $GUEST_FOLDER/qemu ]]; then
         reason='QEMU did not start'
     else

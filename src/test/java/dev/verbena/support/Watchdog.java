@@ -1,0 +1,105 @@
+package dev.verbena.support;
+
+import java.io.IOException;
+import java.io.UncheckedIOException;
+import java.lang.management.ManagementFactory;
+import java.lang.management.ThreadInfo;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.time.Duration;
+import java.util.Map;
+import java.util.concurrent.ConcurrentHashMap;
+import java.util.stream.Stream;
+import org.junit.platform.engine.TestExecutionResult;
+import org.junit.platform.launcher.TestExecutionListener;
+import org.junit.platform.launcher.TestIdentifier;
+import org.junit.platform.launcher.TestPlan;
+
+/**
+ * Ends the JVM when a test hangs, and says which one and where. Interrupting would not do: what must never hang is
+ * mostly a call in C, which no interrupt ends.
+ */
+public final class Watchdog implements TestExecutionListener {
+    /** Far beyond what the slowest test takes on a slow emulator. */
+    private static final Duration LIMIT = Duration.ofSeconds(300);
+    private static final int HUNG = 70;
+
+    private record Running(String name, long since) {}
+
+    private final Map<String, Running> running = new ConcurrentHashMap<>();
+
+    @Override
+    public void testPlanExecutionStarted(TestPlan plan) {
+        Thread.ofPlatform().name("watchdog").daemon().start(this::watch);
+    }
+
+    @Override
+    public void executionStarted(TestIdentifier test) {
+        if (test.isTest()) {
+            running.put(test.getUniqueId(), new Running(test.getUniqueId(), System.nanoTime()));
+        }
+    }
+
+    @Override
+    public void executionFinished(TestIdentifier test, TestExecutionResult result) {
+        running.remove(test.getUniqueId());
+    }
+
+    private void watch() {
+        while (true) {
+            for (Running each : running.values()) {
+                if (System.nanoTime() - each.since > LIMIT.toNanos()) {
+                    bite(each);
+                }
+            }
+            try {
+                Thread.sleep(1000);
+            } catch (InterruptedException e) {
+                return;
+            }
+        }
+    }
+
+    private static void bite(Running test) {
+        StringBuilder report = new StringBuilder();
+        report.append("This test hangs, so the run ends here after ").append(LIMIT.toSeconds()).append(" s: ")
+                .append(test.name).append('\n');
+        for (ThreadInfo thread : ManagementFactory.getThreadMXBean().dumpAllThreads(true, true)) {
+            report.append('"').append(thread.getThreadName()).append("\" ").append(thread.getThreadState());
+            if (thread.getLockName() != null) {
+                report.append(" on ").append(thread.getLockName()).append(", owned by ").append(thread.getLockOwnerName());
+            }
+            report.append('\n');
+            for (StackTraceElement frame : thread.getStackTrace()) {
+                report.append("    at ").append(frame).append('\n');
+            }
+        }
+        report.append(inTheKernel());
+        System.out.println(report);
+        System.out.flush();
+        Runtime.getRuntime().halt(HUNG);
+    }
+
+    /** Where each thread of this process waits in the kernel, as far as one may know. */
+    private static String inTheKernel() {
+        StringBuilder text = new StringBuilder();
+        try (Stream<Path> tasks = Files.list(Path.of("/proc/self/task"))) {
+            for (Path task : tasks.toList()) {
+                text.append(read(task.resolve("comm")).strip()).append(": ")
+                        .append(read(task.resolve("wchan")).strip()).append('\n')
+                        .append(read(task.resolve("stack")).indent(4));
+            }
+        } catch (IOException | UncheckedIOException e) {
+            text.append(e).append('\n');
+        }
+        return text.toString();
+    }
+
+    private static String read(Path file) {
+        try {
+            return Files.readString(file);
+        } catch (IOException e) {
+            return ""; // the thread is gone, or this is not for us to know
+        }
+    }
+}

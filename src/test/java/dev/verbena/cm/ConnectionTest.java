@@ -12,6 +12,7 @@ import dev.verbena.VerbsException;
 import dev.verbena.VerbsTimeoutException;
 import dev.verbena.support.CmAddress;
 import dev.verbena.support.DeviceTest;
+import dev.verbena.support.Fault;
 import dev.verbena.verbs.MemoryRegion;
 import dev.verbena.verbs.QueuePairState;
 import dev.verbena.verbs.WorkCompletion;
@@ -134,6 +135,7 @@ class ConnectionTest {
 
     @ParameterizedTest
     @ValueSource(ints = {0, 1, 147, 148})
+    @Fault("cm-rejected")
     void aRefusalTellsWhyAndBringsItsData(int size) throws Exception {
         Listener listener = Listener.open(any, arena);
         Connection client = Connection.to(listener.address(), DEADLINE, arena);
@@ -152,6 +154,7 @@ class ConnectionTest {
     }
 
     @Test
+    @Fault("cm-no-listener")
     void nobodyListens() throws Exception {
         Listener listener = Listener.open(any, arena);
         InetSocketAddress address = listener.address();
@@ -165,6 +168,7 @@ class ConnectionTest {
 
     /** The address may be found not to exist, or only not to answer: a network without ARP does not know. */
     @Test
+    @Fault("cm-no-address")
     void anAddressThatNobodyHasMeetsTheDeadline() throws Exception {
         byte[] absent = any.getAddress().getAddress();
         absent[3] = (byte) 177;

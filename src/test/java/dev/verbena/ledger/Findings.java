@@ -18,16 +18,17 @@ final class Findings {
     }
 
     /**
-     * A Java test that proves what one of rdma-core's Python tests does.
+     * What became of a test that stands for something: for one of rdma-core's Python tests, or for a fault.
      *
      * @param test its name
      * @param outcome passed, failed or left out
      * @param why the reason, unless it passed
      */
-    record Twinned(String test, String outcome, String why) {}
+    record Outcome(String test, String outcome, String why) {}
 
     final Map<String, Known> functions = new TreeMap<>();
-    final Map<String, Map<String, Twinned>> twins = new TreeMap<>();
+    final Map<String, Map<String, Outcome>> twins = new TreeMap<>();
+    final Map<String, Map<String, Outcome>> faults = new TreeMap<>();
     final Map<String, String> leftOut = new TreeMap<>();
     final Map<String, Integer> outcomes = new TreeMap<>();
 
@@ -51,7 +52,11 @@ final class Findings {
     }
 
     void twin(String python, String test, String outcome, String why) {
-        twins.computeIfAbsent(python, name -> new TreeMap<>()).put(test, new Twinned(test, outcome, why));
+        twins.computeIfAbsent(python, name -> new TreeMap<>()).put(test, new Outcome(test, outcome, why));
+    }
+
+    void fault(String fault, String test, String outcome, String why) {
+        faults.computeIfAbsent(fault, name -> new TreeMap<>()).put(test, new Outcome(test, outcome, why));
     }
 
     void leftOut(String test, String reason) {

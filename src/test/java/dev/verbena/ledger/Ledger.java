@@ -3,7 +3,7 @@ package dev.verbena.ledger;
 import dev.verbena.internal.NativeLibraries;
 import dev.verbena.ledger.CFunctions.CFunction;
 import dev.verbena.ledger.Findings.Known;
-import dev.verbena.ledger.Findings.Twinned;
+import dev.verbena.ledger.Findings.Outcome;
 import dev.verbena.ledger.JavaPlaces.Place;
 import dev.verbena.verbs.Device;
 import java.util.Collection;
@@ -66,6 +66,7 @@ final class Ledger {
             }
         });
         twins(page);
+        faults(page);
         leftOut(page);
         return page.toString();
     }
@@ -165,12 +166,26 @@ final class Ledger {
         Set<String> tests = new TreeSet<>(PythonTests.passing());
         tests.addAll(findings.twins.keySet());
         for (String python : tests) {
-            Collection<Twinned> twins = findings.twins.getOrDefault(python, Map.of()).values();
-            row(page, python, twins.stream().map(Twinned::test).collect(Collectors.joining(", ")),
-                    twins.isEmpty() ? "not run here" : twins.stream().map(twin -> twin.why().isEmpty()
-                            ? twin.outcome() : twin.outcome() + ": " + shortened(twin.why()))
-                            .distinct().collect(Collectors.joining("; ")));
+            outcomes(page, python, findings.twins.getOrDefault(python, Map.of()).values());
         }
+    }
+
+    private void faults(StringBuilder page) {
+        page.append("\n## Faults\n\nWhat was provoked on this machine.\n\n| fault | Java | result |\n|---|---|---|\n");
+        Faults.all().forEach((name, fault) -> {
+            if (fault.whyLeftOut().isEmpty()) {
+                outcomes(page, fault.words(), findings.faults.getOrDefault(name, Map.of()).values());
+            } else {
+                row(page, fault.words(), "", fault.whyLeftOut());
+            }
+        });
+    }
+
+    private static void outcomes(StringBuilder page, String what, Collection<Outcome> tests) {
+        row(page, what, tests.stream().map(Outcome::test).collect(Collectors.joining(", ")),
+                tests.isEmpty() ? "not run here" : tests.stream().map(test -> test.why().isEmpty()
+                        ? test.outcome() : test.outcome() + ": " + shortened(test.why()))
+                        .distinct().collect(Collectors.joining("; ")));
     }
 
     /** What a page about the library can say of this run in two sentences. */

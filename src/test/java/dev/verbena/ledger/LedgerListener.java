@@ -2,6 +2,7 @@ package dev.verbena.ledger;
 
 import dev.verbena.internal.Calls;
 import dev.verbena.support.Covers;
+import dev.verbena.support.Fault;
 import dev.verbena.support.Twin;
 import java.io.IOException;
 import java.io.UncheckedIOException;
@@ -70,6 +71,10 @@ public final class LedgerListener implements TestExecutionListener {
             Twin twin = method.getJavaMethod().getAnnotation(Twin.class);
             if (twin != null) {
                 List.of(twin.value()).forEach(python -> findings.twin(python, name, outcome, why));
+            }
+            Fault fault = method.getJavaMethod().getAnnotation(Fault.class);
+            if (fault != null) {
+                List.of(fault.value()).forEach(what -> findings.fault(what, name, outcome, why));
             }
         });
         findings.finished(outcome);

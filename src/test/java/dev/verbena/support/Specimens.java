@@ -338,13 +338,7 @@ public final class Specimens implements AutoCloseable {
     private <C extends Completions> C polled(CompletionQueue queue, C cursor) {
         try (QueuePair pair = connected(QueuePair.rc(queue), others)) {
             pair.postWrite(1, the(REGION), the(REGION).remote());
-            long end = System.nanoTime() + Loopback.DEADLINE.toNanos();
-            while (cursor.poll() == 0) {
-                if (System.nanoTime() - end > 0) {
-                    throw new AssertionError("no completion on " + queue);
-                }
-                Thread.onSpinWait();
-            }
+            Await.until("a completion on " + queue, () -> cursor.poll() > 0);
             cursor.next();
             cursor.orThrow();
             return cursor;

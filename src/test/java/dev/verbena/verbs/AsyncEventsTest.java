@@ -8,7 +8,9 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import dev.verbena.VerbsArena;
 import dev.verbena.VerbsTimeoutException;
+import dev.verbena.support.Await;
 import dev.verbena.support.DeviceTest;
+import dev.verbena.support.Fault;
 import dev.verbena.support.TestDevice;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
@@ -73,9 +75,7 @@ class AsyncEventsTest {
         buffer.segment().set(JAVA_LONG, 16, 0);
         target.segment().set(JAVA_LONG, 0, 7);
         sender.postRead(WRITES + 1, buffer.slice(16, 8), target.slice(0, 8).remote());
-        while (buffer.segment().get(JAVA_LONG, 16) != 7) {
-            Thread.yield();
-        }
+        Await.until("the last write's acknowledgement", () -> buffer.segment().get(JAVA_LONG, 16) == 7);
         int found = 0;
         Completions done = small.completions(64);
         for (int count; (count = done.poll()) > 0;) {
@@ -95,6 +95,7 @@ class AsyncEventsTest {
     }
 
     @Test
+    @Fault("overrun")
     void anOverrunQueueIsNamedWithHowOftenItWasTold() throws Exception {
         Overrun overrun = overrun();
         assertThat(overrun.lost()).isPositive();
@@ -140,6 +141,7 @@ class AsyncEventsTest {
     }
 
     @Test
+    @Fault("shared-limit")
     void aSharedReceiveQueueAtItsLimitIsNamed() throws Exception {
         SharedReceiveQueue shared = domain.createSharedReceiveQueue(SharedReceiveQueue.basic().depth(16));
         CompletionQueue queue = context.createCompletionQueue(16);
@@ -159,6 +161,7 @@ class AsyncEventsTest {
 
     /** Kernels 6.1 and 6.12 tell nothing, 7.2 tells the responder. */
     @Test
+    @Fault("access-event")
     void aWrongRemoteKeyIsTheRespondersAccessErrorWhereTheKernelTells() throws Exception {
         CompletionQueue queue = context.createCompletionQueue(16);
         QueuePair sender = domain.createQueuePair(QueuePair.rc(queue));
@@ -175,21 +178,51 @@ class AsyncEventsTest {
     }
 
     @Test
+    @Fault("link-down")
     void aPortTellsWhenItsLinkGoesDownAndComesBack() throws Exception {
         GidEntry before = context.bestGid(1);
-        String network = before.networkDevice();
+        whileTheLinkIsDown(() -> {
+            assertThat(portEvent(AsyncEventType.PORT_ERR).port()).isEqualTo(1);
+            assertThat(context.port(1).state()).isNotEqualTo(PortState.ACTIVE);
+        });
+        assertThat(portEvent(AsyncEventType.PORT_ACTIVE).port()).isEqualTo(1);
+        Await.until("the port as it was",
+                () -> context.port(1).state() == PortState.ACTIVE && context.gids().contains(before));
+    }
+
+    @Test
+    @Fault("link-down-send")
+    void aMessageFailsAtOnceWhileTheLinkIsDown() throws Exception {
+        GidEntry before = context.bestGid(1);
+        CompletionQueue queue = context.createCompletionQueue(16);
+        QueuePair pair = domain.createQueuePair(QueuePair.rc(queue));
+        pair.connect(pair.endpoint());
+        whileTheLinkIsDown(() -> {
+            portEvent(AsyncEventType.PORT_ERR);
+            pair.postWrite(1, buffer.slice(0, 8), buffer.slice(8, 8).remote());
+            WorkCompletion failed = queue.await(DEADLINE);
+            assertThat(failed.id()).isEqualTo(1);
+            assertThat(failed.status()).isIn(WorkStatus.LOCAL_QP_OPERATION_ERROR, WorkStatus.WORK_REQUEST_FLUSHED,
+                    WorkStatus.RETRY_EXCEEDED);
+            assertThat(pair.state()).isEqualTo(QueuePairState.ERR);
+        });
+        Await.until("the port as it was",
+                () -> context.port(1).state() == PortState.ACTIVE && context.gids().contains(before));
+    }
+
+    private interface Work {
+        void run() throws Exception;
+    }
+
+    private void whileTheLinkIsDown(Work work) throws Exception {
+        String network = context.bestGid(1).networkDevice();
         Assumptions.assumeTrue(network.equals("e0") && Files.isDirectory(Path.of("/sys/devices/virtual/net/e0")),
                 "only the test guest's own network device is taken down, not " + network);
         try {
             run("ip", "link", "set", network, "down");
-            assertThat(portEvent(AsyncEventType.PORT_ERR).port()).isEqualTo(1);
-            assertThat(context.port(1).state()).isNotEqualTo(PortState.ACTIVE);
+            work.run();
         } finally {
             run("ip", "link", "set", network, "up");
-        }
-        assertThat(portEvent(AsyncEventType.PORT_ACTIVE).port()).isEqualTo(1);
-        while (context.port(1).state() != PortState.ACTIVE || !context.gids().contains(before)) {
-            Thread.yield();
         }
     }
 
@@ -232,13 +265,12 @@ class AsyncEventsTest {
                     ended.set(t);
                 }
             });
-            while (thread.getState() != Thread.State.TIMED_WAITING && ended.get() == null) {
-                Thread.yield();
-            }
+            Await.until("a thread that waits",
+                    () -> thread.getState() == Thread.State.TIMED_WAITING || ended.get() != null);
         }
 
         Object result() throws InterruptedException {
-            thread.join();
+            Await.end(thread);
             return ended.get();
         }
     }

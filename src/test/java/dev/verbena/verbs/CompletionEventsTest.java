@@ -12,6 +12,7 @@ import dev.verbena.support.ChannelLoopback.Connection;
 import dev.verbena.support.ChannelLoopback.Side;
 import dev.verbena.support.ChannelLoopback;
 import dev.verbena.support.ChildJvm;
+import dev.verbena.support.Await;
 import dev.verbena.support.DeviceTest;
 import dev.verbena.support.OneCarrier;
 import dev.verbena.support.TestDevice;
@@ -349,9 +350,7 @@ class CompletionEventsTest {
                     send(connection, i);
                 }
                 for (Connection connection : loopback.connections()) {
-                    while (connection.left().queue.poll().isEmpty()) {
-                        Thread.yield();
-                    }
+                    Await.until("a send", () -> connection.left().queue.poll().isPresent());
                 }
             }
             assertThat(server.get()).isEqualTo(queues * messages);
@@ -440,7 +439,7 @@ class CompletionEventsTest {
             }
         });
         thread.interrupt();
-        thread.join();
+        Await.end(thread);
         assertThat(thrown[0]).isInstanceOf(InterruptedException.class);
     }
 
@@ -471,9 +470,7 @@ class CompletionEventsTest {
             send(loopback.get(0), i);
             assertThat(loopback.channel.await(DEADLINE)).isSameAs(right.queue);
             right.queue.poll().orElseThrow().orThrow();
-            while (left.queue.poll().isEmpty()) {
-                Thread.yield();
-            }
+            Await.until("a send", () -> left.queue.poll().isPresent());
         }
         loopback.arena.close();
         assertThat(right.queue.isOpen()).isFalse();

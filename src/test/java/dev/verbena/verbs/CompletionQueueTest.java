@@ -9,6 +9,7 @@ import dev.verbena.VerbsArena;
 import dev.verbena.VerbsException;
 import dev.verbena.VerbsTimeoutException;
 import dev.verbena.support.DeviceTest;
+import dev.verbena.support.Fault;
 import dev.verbena.support.Loopback;
 import dev.verbena.support.TestDevice;
 import java.time.Duration;
@@ -57,6 +58,7 @@ class CompletionQueueTest {
     }
 
     @Test
+    @Fault("queue-size")
     void aQueueThatIsTooLargeNamesTheLimit() {
         assertThatExceptionOfType(VerbsException.class).isThrownBy(() -> context.createCompletionQueue(1 << 30))
                 .withMessageContaining("ibv_create_cq").withMessageContaining("1073741824")

@@ -15,13 +15,18 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
 
 import dev.verbena.VerbsArena;
+import dev.verbena.VerbsTimeoutException;
 import dev.verbena.support.DeviceTest;
+import dev.verbena.support.Fault;
 import dev.verbena.support.Loopback;
+import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Set;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
 
 /** How work fails, and what is said about it. Devices differ in the status they give: sets of them are accepted. */
 @DeviceTest
@@ -61,6 +66,7 @@ class FailedCompletionTest {
     }
 
     @Test
+    @Fault("bad-remote-key")
     void aWrongRemoteKeyIsARemoteAccessError() throws Exception {
         connect();
         RemoteMemory memory = right.buffer.remote();
@@ -70,6 +76,7 @@ class FailedCompletionTest {
     }
 
     @Test
+    @Fault("remote-range")
     void memoryBeyondTheRegionIsARemoteAccessError() throws Exception {
         connect();
         RemoteMemory memory = right.buffer.remote();
@@ -79,6 +86,7 @@ class FailedCompletionTest {
     }
 
     @Test
+    @Fault("no-remote-write")
     void aRegionWithoutRemoteWriteIsNotWrittenTo() throws Exception {
         connect();
         left.pair.postWrite(3, left.buffer.slice(0, 8), peersMemory(LOCAL_WRITE, REMOTE_READ).remote());
@@ -86,6 +94,7 @@ class FailedCompletionTest {
     }
 
     @Test
+    @Fault("no-remote-read")
     void aRegionWithoutRemoteReadIsNotRead() throws Exception {
         connect();
         left.pair.postRead(4, left.buffer.slice(0, 8), peersMemory(LOCAL_WRITE, REMOTE_WRITE).remote());
@@ -100,6 +109,7 @@ class FailedCompletionTest {
     }
 
     @Test
+    @Fault("closed-region")
     void aRegionThatWasClosedIsNotThereAnyMore() throws Exception {
         connect();
         MemoryRegion gone = peersMemory(LOCAL_WRITE, REMOTE_WRITE, REMOTE_READ);
@@ -110,6 +120,7 @@ class FailedCompletionTest {
     }
 
     @Test
+    @Fault("pair-without-read")
     void aQueuePairWithoutRemoteReadServesNoReads() throws Exception {
         connect(ConnectOptions.defaults().access(Set.of(REMOTE_WRITE)));
         left.pair.postRead(7, left.buffer.slice(0, 8), right.buffer.remote());
@@ -118,6 +129,7 @@ class FailedCompletionTest {
     }
 
     @Test
+    @Fault("short-receive")
     void aReceiveThatIsTooShortFailsOnBothSides() throws Exception {
         connect();
         right.pair.postReceive(8, right.buffer.slice(0, 4));
@@ -130,14 +142,45 @@ class FailedCompletionTest {
         assertThat(received.operation()).isEqualTo(Operation.RECEIVE);
     }
 
-    @Test
-    void aSendWithoutAReceiveFailsWhenRetriesAreUsedUp() throws Exception {
-        connect(ConnectOptions.defaults().rnrRetry(0));
+    @ParameterizedTest
+    @ValueSource(ints = {0, 3})
+    @Fault("no-receive")
+    void aSendWithoutAReceiveFailsWhenRetriesAreUsedUp(int retries) throws Exception {
+        connect(ConnectOptions.defaults().rnrRetry(retries));
         left.pair.postSend(10, left.buffer.slice(0, 4));
         assertThat(failure(10, Operation.SEND, RNR_RETRY_EXCEEDED).toString()).contains("post receives", "rnrRetry");
     }
 
     @Test
+    @Fault("late-receive")
+    void aSendWaitsForALateReceiveWhenRetriesAreEndless() throws Exception {
+        connect(ConnectOptions.defaults().rnrRetry(7));
+        left.pair.postSend(10, left.buffer.slice(0, 4));
+        left.pair.postSend(11, left.buffer.slice(0, 8));
+        assertThatExceptionOfType(VerbsTimeoutException.class).isThrownBy(() -> left.queue.await(Duration.ofMillis(200)));
+
+        right.pair.postReceive(1, right.buffer.slice(0, 8));
+        right.pair.postReceive(2, right.buffer.slice(8, 8));
+        assertThat(List.of(right.done().byteLength(), right.done().byteLength())).containsExactly(4, 8);
+        assertThat(List.of(left.done().id(), left.done().id())).containsExactly(10L, 11L);
+    }
+
+    @Test
+    @Fault("post-after-error")
+    void whatIsPostedAfterAFailureIsFlushed() throws Exception {
+        connect();
+        left.pair.fail();
+        left.pair.postSend(13, left.buffer.slice(0, 4));
+        WorkCompletion flushed = left.next();
+        assertThat(flushed.id()).isEqualTo(13);
+        assertThat(flushed.status()).isEqualTo(WORK_REQUEST_FLUSHED);
+
+        left.pair.postReceive(14, left.buffer.slice(0, 4)); // soft-RoCE of older kernels says nothing of it
+        assertThat(left.queue.poll()).matches(none -> none.isEmpty() || none.get().id() == 14);
+    }
+
+    @Test
+    @Fault("peer-gone")
     void aPeerThatIsGoneDoesNotAnswer() throws Exception {
         connect(ConnectOptions.defaults().timeout(8).retryCount(1));
         right.pair.close();
@@ -146,6 +189,7 @@ class FailedCompletionTest {
     }
 
     @Test
+    @Fault("peer-in-error")
     void aPeerInErrorDoesNotAnswer() throws Exception {
         connect(ConnectOptions.defaults().timeout(8).retryCount(1));
         right.pair.fail();
@@ -154,6 +198,7 @@ class FailedCompletionTest {
     }
 
     @Test
+    @Fault("flush-order")
     void whatWasPostedComesBackFlushedInItsOrder() throws Exception {
         connect();
         for (int id = 1; id <= 3; id++) {

@@ -4,6 +4,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.verbena.support.ChildJvm;
 import dev.verbena.support.DeviceTest;
+import dev.verbena.support.Fault;
 import dev.verbena.support.RegisterUntilRefused;
 import org.junit.jupiter.api.Test;
 
@@ -11,6 +12,7 @@ import org.junit.jupiter.api.Test;
 @DeviceTest
 class LockedMemoryLimitTest {
     @Test
+    @Fault("locked-memory")
     void theRefusalNamesTheLimitItsSizeAndHowToRaiseIt() {
         // Whoever has CAP_IPC_LOCK is exempt from the limit: root has to give it up.
         String output = ChildJvm.startedBy("setpriv", "--bounding-set=-ipc_lock", "--inh-caps=-ipc_lock",

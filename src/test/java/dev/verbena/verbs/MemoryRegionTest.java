@@ -18,6 +18,7 @@ import static org.assertj.core.api.Assertions.assertThatIllegalArgumentException
 import dev.verbena.VerbsException;
 import dev.verbena.internal.Errno;
 import dev.verbena.support.DeviceTest;
+import dev.verbena.support.Fault;
 import dev.verbena.support.Loopback;
 import java.io.IOException;
 import java.lang.foreign.MemorySegment;
@@ -110,6 +111,7 @@ class MemoryRegionTest {
 
     @ParameterizedTest
     @EnumSource(value = AccessFlag.class, names = {"REMOTE_WRITE", "REMOTE_ATOMIC"})
+    @Fault("remote-without-local")
     void whatPeersMayWriteTheAdapterMustWriteToo(AccessFlag flag) {
         assertThatIllegalArgumentException().isThrownBy(() -> domain.register(memory(), flag))
                 .withMessageContaining("LOCAL_WRITE").withMessageContaining(flag.toString());
@@ -128,6 +130,7 @@ class MemoryRegionTest {
     }
 
     @Test
+    @Fault("empty-region")
     void anEmptySegmentIsRefused() {
         assertThatIllegalArgumentException().isThrownBy(() -> domain.register(loopback.arena.allocate(0)))
                 .withMessageContaining("empty");
@@ -161,6 +164,7 @@ class MemoryRegionTest {
     }
 
     @Test
+    @Fault("read-only-for-nothing")
     void aFileMappedReadOnlyIsReadByAPeerOrTheRefusalSaysWhatToDo() throws Exception {
         MemorySegment memory = mapped("read only");
         MemoryRegion file;
@@ -174,6 +178,7 @@ class MemoryRegionTest {
     }
 
     @Test
+    @Fault("read-only")
     void aReadOnlyMappingBehindAWritableSegmentIsExplained() throws IOException {
         MemorySegment mapped = mapped("read only");
         MemorySegment disguised = MemorySegment.ofAddress(mapped.address()).reinterpret(mapped.byteSize());
@@ -184,6 +189,7 @@ class MemoryRegionTest {
     }
 
     @Test
+    @Fault("unmapped")
     void memoryThatIsNotMappedIsExplained() {
         MemorySegment nowhere = MemorySegment.ofAddress(0x1000).reinterpret(4096);
         assertThatExceptionOfType(VerbsException.class)

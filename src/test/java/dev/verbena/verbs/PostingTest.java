@@ -9,6 +9,7 @@ import static org.assertj.core.api.Assertions.assertThatIllegalStateException;
 import dev.verbena.VerbsArena;
 import dev.verbena.internal.Errno;
 import dev.verbena.support.DeviceTest;
+import dev.verbena.support.Fault;
 import dev.verbena.support.Loopback;
 import java.lang.foreign.MemorySegment;
 import java.util.HashSet;
@@ -74,6 +75,7 @@ class PostingTest {
     }
 
     @Test
+    @Fault("misaligned-atomic")
     void anAtomicNeedsAnAlignedAddress() throws Exception {
         assertThatIllegalArgumentException()
                 .isThrownBy(() -> left.pair.postFetchAndAdd(1, left.buffer, right.buffer.slice(4, 8).remote(), 1))
@@ -85,6 +87,7 @@ class PostingTest {
     }
 
     @Test
+    @Fault("long-inline")
     void inlineDataMustFitIntoTheRequest() throws Exception {
         int most = left.pair.capabilities().inlineSize();
         MemorySegment data = MemorySegment.ofArray(new byte[most + 1]);
@@ -109,6 +112,7 @@ class PostingTest {
     }
 
     @Test
+    @Fault("foreign-local-key")
     void memoryOfAnotherDomainIsRefused() throws Exception {
         ProtectionDomain other = loopback.context.allocateProtectionDomain();
         MemoryRegion foreign = other.register(loopback.arena.allocate(64, 64), LOCAL_WRITE);
@@ -202,6 +206,7 @@ class PostingTest {
     }
 
     @Test
+    @Fault("full-queue")
     void aFullSendQueueSaysSo() {
         QueuePair waiting = withFewSends(4);
         int posted = 0;
@@ -251,6 +256,7 @@ class PostingTest {
     }
 
     @Test
+    @Fault("full-queue")
     void aFullReceiveQueueSaysSo() {
         QueuePair pair = loopback.domain.createQueuePair(QueuePair.rc(left.queue).receiveDepth(4));
         pair.toInit(ConnectOptions.defaults());

@@ -9,6 +9,7 @@ import dev.verbena.ResourceBusyException;
 import dev.verbena.VerbsArena;
 import dev.verbena.VerbsException;
 import dev.verbena.support.DeviceTest;
+import dev.verbena.support.Fault;
 import dev.verbena.support.Loopback;
 import dev.verbena.support.TestDevice;
 import dev.verbena.support.Twin;
@@ -70,6 +71,7 @@ class ProtectionDomainTest {
     }
 
     @Test
+    @Fault("in-use")
     void aDomainInUseIsNotClosed() {
         ProtectionDomain domain = context.allocateProtectionDomain();
         MemoryRegion region = domain.register(arena.allocate(64), LOCAL_WRITE);

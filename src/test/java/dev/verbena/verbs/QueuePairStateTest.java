@@ -11,6 +11,7 @@ import static org.assertj.core.api.Assertions.assertThatIllegalStateException;
 import dev.verbena.VerbsArena;
 import dev.verbena.VerbsException;
 import dev.verbena.support.DeviceTest;
+import dev.verbena.support.Fault;
 import dev.verbena.support.Loopback;
 import java.util.Set;
 import java.util.function.UnaryOperator;
@@ -129,6 +130,7 @@ class QueuePairStateTest {
     }
 
     @Test
+    @Fault("skipped-state")
     void aStepThatDoesNotExistIsRefusedBeforeTheDeviceIsAsked() {
         left.toInit(ConnectOptions.defaults());
         assertThatIllegalArgumentException().isThrownBy(() -> left.modify(QueuePairAttributes.to(QueuePairState.RTS)))
@@ -189,6 +191,7 @@ class QueuePairStateTest {
     }
 
     @Test
+    @Fault("post-too-early")
     void sendingBeforeTheConnectionIsRefused() throws Exception {
         MemoryRegion buffer = loopback.left.buffer;
         assertThatIllegalStateException().isThrownBy(() -> left.postSend(1, buffer))
@@ -262,6 +265,7 @@ class QueuePairStateTest {
     }
 
     @Test
+    @Fault("pair-size")
     void queuesThatAreTooLargeNameTheLimits() {
         DeviceAttributes device = loopback.context.attributes();
         QueuePairOptions options = QueuePair.rc(loopback.left.queue);

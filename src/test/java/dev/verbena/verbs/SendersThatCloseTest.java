@@ -4,6 +4,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.verbena.VerbsArena;
 import dev.verbena.support.DatagramPair;
+import dev.verbena.support.Await;
 import dev.verbena.support.DeviceTest;
 import java.lang.foreign.MemorySegment;
 import java.util.Set;
@@ -36,7 +37,7 @@ class SendersThatCloseTest {
         Thread sender = new Thread(() -> end.set(postUntilRefused(post, makeRoom)));
         sender.start();
         close.run();
-        sender.join();
+        Await.end(sender);
         assertThat(end.get()).isExactlyInstanceOf(IllegalStateException.class).hasMessageContaining("closed");
     }
 

@@ -8,6 +8,7 @@ import dev.verbena.UnsupportedVerbException;
 import dev.verbena.VerbsArena;
 import dev.verbena.VerbsException;
 import dev.verbena.support.DeviceTest;
+import dev.verbena.support.Fault;
 import dev.verbena.support.Loopback;
 import dev.verbena.support.TestDevice;
 import java.lang.foreign.MemorySegment;
@@ -219,6 +220,7 @@ class SharedReceiveQueueTest {
     }
 
     @Test
+    @Fault("shared-foreign-key")
     void memoryOfAnotherProtectionDomainIsRefused() {
         MemoryRegion foreign = context.allocateProtectionDomain()
                 .register(arena.allocate(64), AccessFlag.LOCAL_WRITE);

@@ -3,35 +3,40 @@ package dev.verbena.ledger;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.verbena.support.ChildJvm;
+import dev.verbena.support.Fault;
 import dev.verbena.support.Twin;
 import java.io.IOException;
+import java.lang.annotation.Annotation;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.List;
+import java.util.Map;
 import java.util.Set;
+import java.util.function.Function;
 import java.util.stream.Collectors;
 import java.util.stream.Stream;
 import org.junit.jupiter.api.Test;
 
-/** What twins say of rdma-core's Python tests is true. */
-class TwinTest {
-    private static Set<String> twins() throws IOException {
-        Path classes = ChildJvm.place(TwinTest.class);
+/** What tests claim to prove is there to be proved, and each fault has a test. */
+class ClaimsTest {
+    private static <A extends Annotation> Set<String> named(Class<A> kind, Function<A, String[]> names)
+            throws IOException {
+        Path classes = ChildJvm.place(ClaimsTest.class);
         try (Stream<Path> files = Files.walk(classes.resolve("dev/verbena"))) {
             List<Class<?>> types = files.map(file -> classes.relativize(file).toString().replace('/', '.'))
                     .filter(name -> name.endsWith("Test.class"))
                     .<Class<?>>map(name -> load(name.substring(0, name.length() - ".class".length())))
                     .toList();
             return types.stream().flatMap(type -> Stream.of(type.getDeclaredMethods()))
-                    .filter(method -> method.isAnnotationPresent(Twin.class))
-                    .flatMap(method -> Stream.of(method.getAnnotation(Twin.class).value()))
+                    .filter(method -> method.isAnnotationPresent(kind))
+                    .flatMap(method -> Stream.of(names.apply(method.getAnnotation(kind))))
                     .collect(Collectors.toSet());
         }
     }
 
     private static Class<?> load(String name) {
         try {
-            return Class.forName(name, false, TwinTest.class.getClassLoader());
+            return Class.forName(name, false, ClaimsTest.class.getClassLoader());
         } catch (ClassNotFoundException e) {
             throw new IllegalStateException(e);
         }
@@ -39,6 +44,13 @@ class TwinTest {
 
     @Test
     void twinsAreOfTestsThatExist() throws IOException {
-        assertThat(PythonTests.all().keySet()).containsAll(twins());
+        assertThat(PythonTests.all().keySet()).containsAll(named(Twin.class, Twin::value));
+    }
+
+    @Test
+    void eachFaultHasATestOrAReasonWhyNot() throws IOException {
+        Set<String> provoked = Faults.all().entrySet().stream().filter(fault -> fault.getValue().whyLeftOut().isEmpty())
+                .map(Map.Entry::getKey).collect(Collectors.toSet());
+        assertThat(named(Fault.class, Fault::value)).isEqualTo(provoked);
     }
 }

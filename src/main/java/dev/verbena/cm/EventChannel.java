@@ -16,6 +16,7 @@ import dev.verbena.internal.SystemCallException;
 import dev.verbena.internal.Waiters;
 import dev.verbena.internal.raw.rdma_event_channel;
 import dev.verbena.verbs.Context;
+import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
 import java.lang.foreign.ValueLayout;
 import java.time.Duration;
@@ -54,7 +55,8 @@ public final class EventChannel extends VerbsObject {
 
     private final LinkedHashSet<Inbox.Entry> order = new LinkedHashSet<>();
     private final Set<ConnectRequest> unclaimed = new LinkedHashSet<>();
-    private final MemorySegment taken = scratch().allocate(ValueLayout.JAVA_LONG);
+    /** Not of the arena: also that of a confined one is written and read by the event thread. */
+    private final MemorySegment taken = Arena.ofAuto().allocate(ValueLayout.JAVA_LONG);
     private boolean destroying;
     private volatile EventThread.@Nullable Watch watched;
 

@@ -10,8 +10,8 @@ import dev.verbena.internal.Errno;
 import dev.verbena.internal.Ibv;
 import dev.verbena.internal.SystemCallException;
 import dev.verbena.internal.raw.ibv_async_event;
+import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
-import java.lang.foreign.SegmentAllocator;
 import java.lang.foreign.ValueLayout;
 import java.time.Duration;
 import java.util.ArrayDeque;
@@ -45,7 +45,9 @@ public final class AsyncEvents {
     /** Guards all that follows. */
     private final ReentrantLock lock = new ReentrantLock();
 
-    private final MemorySegment event;
+    /** Not of the arena: also that of a confined one is written and read by the thread of the listeners. */
+    private final MemorySegment event = Arena.ofAuto().allocate(ibv_async_event.layout());
+
     private final ArrayDeque<AsyncEvent> taken = new ArrayDeque<>();
     private final Map<CompletionQueue, Integer> brokenQueues = new HashMap<>();
     private final List<Consumer<? super AsyncEvent>> listeners = new ArrayList<>();
@@ -53,10 +55,9 @@ public final class AsyncEvents {
     private @Nullable Descriptor descriptor;
     private boolean closed;
 
-    AsyncEvents(Context context, int number, SegmentAllocator memory) {
+    AsyncEvents(Context context, int number) {
         this.context = context;
         this.number = number;
-        this.event = memory.allocate(ibv_async_event.layout());
     }
 
     /** C has made an object that events can be about. */

@@ -13,6 +13,7 @@ import dev.verbena.internal.Ibv;
 import dev.verbena.internal.SystemCallException;
 import dev.verbena.internal.Waiters;
 import dev.verbena.internal.raw.ibv_comp_channel;
+import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
 import java.lang.foreign.ValueLayout;
 import java.time.Duration;
@@ -52,7 +53,8 @@ public final class CompletionChannel extends VerbsObject {
     private final ReentrantLock taking = new ReentrantLock();
 
     private final LinkedHashSet<CompletionQueue> ready = new LinkedHashSet<>();
-    private final MemorySegment event = scratch().allocate(ValueLayout.JAVA_LONG, 2);
+    /** Not of the arena: also that of a confined one is written and read by the event thread. */
+    private final MemorySegment event = Arena.ofAuto().allocate(ValueLayout.JAVA_LONG, 2);
     private boolean destroying;
     private volatile EventThread.@Nullable Watch watched;
 

@@ -49,7 +49,7 @@ public final class Context extends VerbsObject {
         this.address = address;
         this.provider = Provider.of(device, address);
         this.events = new AsyncEvents(this, ibv_context.async_fd(
-                MemorySegment.ofAddress(address).reinterpret(ibv_context.sizeof())), scratch());
+                MemorySegment.ofAddress(address).reinterpret(ibv_context.sizeof())));
     }
 
     static Context open(Device device, long pointer, VerbsArena arena) {

@@ -10,6 +10,7 @@ import static org.assertj.core.api.Assertions.catchThrowableOfType;
 import dev.verbena.VerbsArena;
 import dev.verbena.VerbsException;
 import dev.verbena.VerbsTimeoutException;
+import dev.verbena.support.Await;
 import dev.verbena.support.CmAddress;
 import dev.verbena.support.DeviceTest;
 import dev.verbena.support.Fault;
@@ -22,6 +23,7 @@ import java.net.InetSocketAddress;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ExecutionException;
 import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
@@ -278,6 +280,27 @@ class ConnectionTest {
             assertThat(client.id().nextEvent(DEADLINE).type()).isEqualTo(CmEventType.ESTABLISHED);
             assertThat(server.id().nextEvent(DEADLINE).type()).isEqualTo(CmEventType.ESTABLISHED);
             sendAndReceive(client, server);
+        }
+    }
+
+    @Test
+    void aConfinedListenerTakesWhatComesWhileItsThreadSleeps() throws Exception {
+        CompletableFuture<InetSocketAddress> address = new CompletableFuture<>();
+        Thread[] serving = new Thread[1];
+        Future<?> server = threads.submit(() -> {
+            serving[0] = Thread.currentThread();
+            try (VerbsArena confined = VerbsArena.ofConfined()) {
+                Listener listener = Listener.open(any, confined);
+                address.complete(listener.address());
+                listener.accept(DEADLINE);
+            }
+            return null;
+        });
+        InetSocketAddress to = address.get(DEADLINE.toSeconds(), SECONDS);
+        Await.until("a thread that waits", () -> serving[0].getState() == Thread.State.TIMED_WAITING);
+        try (VerbsArena client = VerbsArena.ofShared()) {
+            Connection.open(to, DEADLINE, client);
+            server.get(DEADLINE.toSeconds(), SECONDS);
         }
     }
 }

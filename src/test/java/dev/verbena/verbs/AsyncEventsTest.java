@@ -41,7 +41,11 @@ class AsyncEventsTest {
 
     @BeforeEach
     void open() {
-        arena = VerbsArena.ofShared();
+        open(VerbsArena.ofShared());
+    }
+
+    private void open(VerbsArena opened) {
+        arena = opened;
         context = TestDevice.get().open(arena);
         domain = context.allocateProtectionDomain();
         buffer = domain.register(arena.allocate(64, 64), AccessFlag.LOCAL_WRITE, AccessFlag.REMOTE_WRITE);
@@ -319,6 +323,16 @@ class AsyncEventsTest {
         assertThat(second.poll(60, SECONDS)).isSameAs(event);
         assertThat(thread.get().isDaemon()).isTrue();
         assertThat(thread.get().getName()).contains(context.device().name());
+    }
+
+    @Test
+    void theEventsOfAConfinedContextAreToldToo() throws Exception {
+        arena.close();
+        open(VerbsArena.ofConfined());
+        BlockingQueue<AsyncEvent> told = new LinkedBlockingQueue<>();
+        context.events().subscribe(told::add);
+        Overrun overrun = overrun();
+        assertThat(((AsyncEvent.OfCompletionQueue) told.poll(60, SECONDS)).queue()).isSameAs(overrun.queue());
     }
 
     @Test

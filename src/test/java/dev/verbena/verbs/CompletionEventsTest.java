@@ -8,11 +8,11 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import dev.verbena.ResourceBusyException;
 import dev.verbena.VerbsArena;
 import dev.verbena.VerbsTimeoutException;
+import dev.verbena.support.Await;
 import dev.verbena.support.ChannelLoopback.Connection;
 import dev.verbena.support.ChannelLoopback.Side;
 import dev.verbena.support.ChannelLoopback;
 import dev.verbena.support.ChildJvm;
-import dev.verbena.support.Await;
 import dev.verbena.support.DeviceTest;
 import dev.verbena.support.OneCarrier;
 import dev.verbena.support.TestDevice;
@@ -24,6 +24,7 @@ import java.util.List;
 import java.util.Optional;
 import java.util.Set;
 import java.util.concurrent.Callable;
+import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ExecutionException;
 import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
@@ -496,6 +497,35 @@ class CompletionEventsTest {
                     assertThat(closed.getCause()).isInstanceOf(IllegalStateException.class);
                 }
             }
+        }
+    }
+
+    @ParameterizedTest
+    @ValueSource(booleans = {false, true})
+    void whatComesWhileTheThreadOfAConfinedArenaSleepsIsTaken(boolean byChannel) throws Exception {
+        QueuePair sender = loopback.domain.createQueuePair(QueuePair.rc(left.queue));
+        CompletableFuture<Endpoint> receiver = new CompletableFuture<>();
+        try (ExecutorService threads = threads(false)) {
+            Future<Long> received = asleep(threads, () -> {
+                try (VerbsArena confined = VerbsArena.ofConfined()) {
+                    Context context = TestDevice.get().open(confined);
+                    ProtectionDomain domain = context.allocateProtectionDomain();
+                    CompletionChannel channel = context.createCompletionChannel();
+                    CompletionQueue queue = context.createCompletionQueue(CompletionQueueOptions.of(4).channel(channel));
+                    QueuePair pair = domain.createQueuePair(QueuePair.rc(queue));
+                    pair.connect(sender.endpoint());
+                    pair.postReceive(1, domain.register(confined.allocate(8), AccessFlag.LOCAL_WRITE));
+                    receiver.complete(pair.endpoint());
+                    if (byChannel) {
+                        queue.requestNotification(false);
+                        return channel.await(DEADLINE).poll().orElseThrow().id();
+                    }
+                    return queue.await(DEADLINE).id();
+                }
+            });
+            sender.connect(receiver.get(DEADLINE.toSeconds(), SECONDS));
+            sender.postSend(2, left.buffer.slice(0, 8));
+            assertThat(received.get(DEADLINE.toSeconds(), SECONDS)).isEqualTo(1);
         }
     }
 }

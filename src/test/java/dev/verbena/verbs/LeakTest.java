@@ -1,0 +1,33 @@
+package dev.verbena.verbs;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import dev.verbena.support.ChildJvm;
+import dev.verbena.support.DeviceTest;
+import dev.verbena.support.MakeAndClose;
+import dev.verbena.support.Resources;
+import java.util.regex.Matcher;
+import java.util.regex.Pattern;
+import org.junit.jupiter.api.Order;
+import org.junit.jupiter.api.Test;
+
+/** Nothing is left behind. It runs after all others, so that it sees what they have left. */
+@DeviceTest
+@Order(Integer.MAX_VALUE)
+class LeakTest {
+    @Test
+    void theTestsBeforeHaveLeftNothingInTheKernel() throws Exception {
+        assertThat(Resources.ofThisProcess()).isEmpty();
+    }
+
+    @Test
+    void twoThousandCyclesOfMakingAndClosingLeaveMemoryFlat() {
+        String output = ChildJvm.with("--enable-native-access=ALL-UNNAMED", "-XX:TieredStopAtLevel=1",
+                        "-Xms48m", "-Xmx48m", "-XX:+AlwaysPreTouch")
+                .runOnClassPath(MakeAndClose.class, "500", "2000").successfulOutput();
+        Matcher grown = Pattern.compile("grown (-?\\d+)").matcher(output);
+        assertThat(grown.find()).as(output).isTrue();
+        assertThat(Long.parseLong(grown.group(1))).as("KiB of 2,000 cycles with 12 objects each").isLessThan(1500);
+        assertThat(output).contains("left []");
+    }
+}

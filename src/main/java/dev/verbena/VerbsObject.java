@@ -20,7 +20,7 @@ import org.jspecify.annotations.Nullable;
  */
 public abstract class VerbsObject extends Guarded implements AutoCloseable {
     private final VerbsArena arena;
-    private List<Guarded> parents = List.of();
+    private volatile List<Guarded> parents = List.of();
     private @Nullable Arena scratch;
 
     /**
@@ -164,6 +164,21 @@ public abstract class VerbsObject extends Guarded implements AutoCloseable {
         if (scratch != null) {
             scratch.close();
         }
+    }
+
+    /**
+     * Lets this object depend on another one than before. Hold all three while doing so, and no two at once.
+     *
+     * @param before what it depended on
+     * @param after what it depends on now
+     */
+    protected final void changeParent(VerbsObject before, VerbsObject after) {
+        List<Guarded> changed = new ArrayList<>(parents);
+        changed.remove(before);
+        changed.add(after);
+        after.addDependent(this);
+        parents = List.copyOf(changed);
+        before.removeDependent(this);
     }
 
     /**

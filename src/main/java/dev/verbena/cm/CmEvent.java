@@ -123,4 +123,15 @@ public sealed interface CmEvent {
      */
     record Request(ConnectionId id, CmEventType type, int typeCode, int status, ConnectRequest request)
             implements CmEvent {}
+
+    /**
+     * What a program has {@linkplain ConnectionId#post posted} itself.
+     *
+     * @param id whom it is about
+     * @param type {@link CmEventType#USER}
+     * @param typeCode the type's number
+     * @param status as posted
+     * @param argument as posted
+     */
+    record User(ConnectionId id, CmEventType type, int typeCode, int status, long argument) implements CmEvent {}
 }

@@ -1,5 +1,6 @@
 package dev.verbena.cm;
 
+import dev.verbena.CName;
 import dev.verbena.verbs.NativeValue;
 
 /** What the connection manager can tell ({@code enum rdma_cm_event_type}). */
@@ -36,6 +37,14 @@ public enum CmEventType implements NativeValue {
     ADDRESS_CHANGE(14, "RDMA_CM_EVENT_ADDR_CHANGE", "the address has moved to another network device"),
     /** The queue pair has left its time of waiting after a connection, and may be used again. */
     TIMEWAIT_EXIT(15, "RDMA_CM_EVENT_TIMEWAIT_EXIT", "the queue pair may be used again"),
+    /** Where a service is was found, for {@link ConnectionId#resolveAddressInfo}. */
+    ADDRESS_INFO_RESOLVED(16, "RDMA_CM_EVENT_ADDRINFO_RESOLVED", "the service was found"),
+    /** There is no such service, for {@link ConnectionId#resolveAddressInfo}. */
+    ADDRESS_INFO_ERROR(17, "RDMA_CM_EVENT_ADDRINFO_ERROR", "the service was not found"),
+    /** What a program has {@linkplain ConnectionId#post posted}. */
+    USER(18, "RDMA_CM_EVENT_USER", "the program has posted this"),
+    /** For the connection manager's library itself. */
+    INTERNAL(19, "RDMA_CM_EVENT_INTERNAL", "for the connection manager itself"),
     /** A number that this release does not know: see {@link CmEvent#typeCode}. */
     UNKNOWN(-1, "", "unknown");
 
@@ -54,6 +63,8 @@ public enum CmEventType implements NativeValue {
         return code;
     }
 
+    /** What {@code rdma_event_str} answers. */
+    @CName("rdma_event_str")
     @Override
     public String cName() {
         return cName;
@@ -81,7 +92,8 @@ public enum CmEventType implements NativeValue {
     /** Whether it says that what was being done, has failed or was ended. */
     boolean isEnd() {
         return switch (this) {
-            case ADDRESS_ERROR, ROUTE_ERROR, CONNECT_ERROR, UNREACHABLE, REJECTED, DISCONNECTED, DEVICE_REMOVAL -> true;
+            case ADDRESS_ERROR, ROUTE_ERROR, CONNECT_ERROR, UNREACHABLE, REJECTED, DISCONNECTED, DEVICE_REMOVAL,
+                    ADDRESS_INFO_ERROR -> true;
             default -> false;
         };
     }

@@ -10,6 +10,7 @@ import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
 import java.net.InetSocketAddress;
 import java.util.Optional;
+import java.util.concurrent.locks.ReentrantLock;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -23,6 +24,7 @@ public final class ConnectRequest {
     private final ConnectionId listeningId;
     private final RawEvent event;
     private final Optional<InetSocketAddress> peer;
+    private final ReentrantLock answering = new ReentrantLock();
     private boolean gone;
 
     ConnectRequest(EventChannel channel, Inbox listener, Inbox inbox, ConnectionId listeningId, RawEvent event) {
@@ -83,12 +85,17 @@ public final class ConnectRequest {
      * @return the id, to accept or reject with
      * @throws IllegalStateException if it was claimed or rejected already, or its listener is closed
      */
-    public synchronized ConnectionId claim(VerbsArena arena) {
-        checkThere();
-        ConnectionId id = ConnectionId.claim(channel, event, inbox, arena);
-        gone = true;
-        channel.claimed(this, inbox, id);
-        return id;
+    public ConnectionId claim(VerbsArena arena) {
+        answering.lock();
+        try {
+            checkThere();
+            ConnectionId id = ConnectionId.claim(channel, event, inbox, arena);
+            gone = true;
+            channel.claimed(this, inbox, id);
+            return id;
+        } finally {
+            answering.unlock();
+        }
     }
 
     /**
@@ -107,13 +114,18 @@ public final class ConnectRequest {
      * @throws IllegalStateException if it was claimed or rejected already, or its listener is closed
      */
     @CName("rdma_reject")
-    public synchronized void reject(PrivateData why) {
-        checkThere();
+    public void reject(PrivateData why) {
+        answering.lock();
         try (Arena scratch = Arena.ofConfined()) {
-            Cm.check(RdmaCm.REJECT, RdmaCm.REJECT.call(event.id(),
-                    ConnectionParameters.write(why, scratch).address(), why.size()), toString());
+            checkThere();
+            try {
+                Cm.check(RdmaCm.REJECT, RdmaCm.REJECT.call(event.id(),
+                        ConnectionParameters.write(why, scratch).address(), why.size()), toString());
+            } finally {
+                drop();
+            }
         } finally {
-            drop();
+            answering.unlock();
         }
     }
 
@@ -124,12 +136,17 @@ public final class ConnectRequest {
     }
 
     /** Destroys the id in C, which refuses the peer if nobody has yet. */
-    synchronized void drop() {
-        if (!gone) {
-            gone = true;
-            RdmaCm.DESTROY_ID.call(event.id());
-            channel.remove(event.id(), inbox);
-            channel.dropped(this);
+    void drop() {
+        answering.lock();
+        try {
+            if (!gone) {
+                gone = true;
+                RdmaCm.DESTROY_ID.call(event.id());
+                channel.remove(event.id(), inbox);
+                channel.dropped(this);
+            }
+        } finally {
+            answering.unlock();
         }
     }
 

@@ -11,6 +11,7 @@ import dev.verbena.internal.raw.rdma_cm_id;
 import dev.verbena.internal.raw.rdma_h;
 import dev.verbena.internal.raw.rdma_route;
 import dev.verbena.verbs.Context;
+import dev.verbena.verbs.QueuePairType;
 import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
 import java.lang.foreign.ValueLayout;
@@ -18,18 +19,19 @@ import java.net.InetSocketAddress;
 import java.time.Duration;
 import java.util.Optional;
 import java.util.function.Predicate;
+import org.jspecify.annotations.Nullable;
 
 /** What an id is and what is reported to it: its channel, its device, its addresses, its options, its events. */
 abstract class ConnectionEnd extends VerbsObject {
     final long address;
     final PortSpace space;
     final Inbox inbox;
-    final EventChannel channel;
     volatile int backlog;
 
-    ConnectionEnd(VerbsArena arena, EventChannel channel, PortSpace space, long address, Inbox inbox) {
+    private volatile @Nullable Context found;
+
+    ConnectionEnd(VerbsArena arena, PortSpace space, long address, Inbox inbox) {
         super(arena);
-        this.channel = channel;
         this.space = space;
         this.address = address;
         this.inbox = inbox;
@@ -74,7 +76,7 @@ abstract class ConnectionEnd extends VerbsObject {
      */
     public EventChannel channel() {
         checkOpen();
-        return channel;
+        return inbox.channel;
     }
 
     /**
@@ -96,12 +98,17 @@ abstract class ConnectionEnd extends VerbsObject {
     public Context context() {
         hold();
         try {
+            Context known = found;
+            if (known != null && known.isOpen()) {
+                return known;
+            }
             long verbs = rdma_cm_id.verbs(struct()).address();
             if (verbs == 0) {
                 throw new IllegalStateException(this + " has no device yet: resolve an address, or bind it to one that is "
                         + "a device's");
             }
-            return channel.context(verbs);
+            found = known = inbox.channel.context(verbs);
+            return known;
         } finally {
             release();
         }
@@ -135,6 +142,16 @@ abstract class ConnectionEnd extends VerbsObject {
         }
     }
 
+    /** Whether what is connected are queue pairs for datagrams. */
+    final boolean hasDatagrams() {
+        hold();
+        try {
+            return rdma_cm_id.qp_type(struct()) == QueuePairType.UD.code();
+        } finally {
+            release();
+        }
+    }
+
     /**
      * Its own address and port ({@code rdma_get_local_addr}, {@code rdma_get_src_port}).
      *
@@ -153,6 +170,36 @@ abstract class ConnectionEnd extends VerbsObject {
     @CName({"rdma_get_peer_addr", "rdma_get_dst_port"})
     public Optional<InetSocketAddress> peerAddress() {
         return read(false);
+    }
+
+    /**
+     * Its own address of InfiniBand ({@code rdma_get_local_addr}).
+     *
+     * @return the address; empty if it has none of InfiniBand
+     */
+    @CName("rdma_get_local_addr")
+    public Optional<IbAddress> localIbAddress() {
+        return readIb(true);
+    }
+
+    /**
+     * The peer's address of InfiniBand ({@code rdma_get_peer_addr}).
+     *
+     * @return the address; empty if it has none of InfiniBand
+     */
+    @CName("rdma_get_peer_addr")
+    public Optional<IbAddress> peerIbAddress() {
+        return readIb(false);
+    }
+
+    private Optional<IbAddress> readIb(boolean local) {
+        hold();
+        try {
+            MemorySegment route = rdma_route.addr(rdma_cm_id.route(struct()));
+            return SocketAddresses.readIb(local ? rdma_addr.src_storage(route) : rdma_addr.dst_storage(route));
+        } finally {
+            release();
+        }
     }
 
     private Optional<InetSocketAddress> read(boolean local) {
@@ -239,7 +286,7 @@ abstract class ConnectionEnd extends VerbsObject {
      */
     public Optional<CmEvent> pollEvent() {
         checkOpen();
-        return Optional.ofNullable(channel.next(self(), inbox, type -> true));
+        return Optional.ofNullable(take(type -> true));
     }
 
     /**
@@ -268,12 +315,29 @@ abstract class ConnectionEnd extends VerbsObject {
             throws InterruptedException {
         CmEvent event = inbox.waiters.await(() -> {
             checkOpen();
-            return channel.next(self(), inbox, wanted);
-        }, () -> channel.watch(), timeout);
+            return take(wanted);
+        }, () -> inbox.channel.watch(), timeout);
         if (event == null) {
             throw new VerbsTimeoutException(verb, toString(), timeout, hint);
         }
         return event;
+    }
+
+    /** Takes an event from the channel, also if the id moves to another one meanwhile. */
+    final @Nullable CmEvent take(Predicate<CmEventType> wanted) {
+        while (true) {
+            EventChannel at = inbox.channel;
+            try {
+                CmEvent event = at.next(self(), inbox, wanted);
+                if (event != null || at == inbox.channel) {
+                    return event;
+                }
+            } catch (IllegalStateException closed) {
+                if (at == inbox.channel) {
+                    throw closed;
+                }
+            }
+        }
     }
 
     final String to() {

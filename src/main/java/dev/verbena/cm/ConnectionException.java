@@ -2,6 +2,7 @@ package dev.verbena.cm;
 
 import dev.verbena.VerbsException;
 import java.net.InetSocketAddress;
+import java.net.SocketAddress;
 import java.util.Optional;
 import org.jspecify.annotations.Nullable;
 
@@ -34,6 +35,10 @@ public class ConnectionException extends VerbsException {
     static String text(InetSocketAddress address) {
         String host = address.getAddress().getHostAddress();
         return (host.indexOf(':') < 0 ? host : "[" + host + "]") + ":" + address.getPort();
+    }
+
+    static String text(SocketAddress address) {
+        return address instanceof InetSocketAddress ip && ip.getAddress() != null ? text(ip) : address.toString();
     }
 
     /**

@@ -5,28 +5,25 @@ import dev.verbena.VerbsArena;
 import dev.verbena.VerbsException;
 import dev.verbena.VerbsTimeoutException;
 import dev.verbena.internal.CFunction;
-import dev.verbena.internal.Errno;
 import dev.verbena.internal.RdmaCm;
 import dev.verbena.internal.raw.ibv_ece;
 import dev.verbena.internal.raw.ibv_qp_attr;
-import dev.verbena.internal.raw.ibv_qp_init_attr_ex;
-import dev.verbena.internal.raw.rdma_cm_id;
 import dev.verbena.internal.raw.rdma_cm_join_mc_attr_ex;
 import dev.verbena.internal.raw.rdma_h;
 import dev.verbena.verbs.AsyncEventType;
 import dev.verbena.verbs.Ece;
-import dev.verbena.verbs.ProtectionDomain;
 import dev.verbena.verbs.QueuePair;
 import dev.verbena.verbs.QueuePairAttributes;
-import dev.verbena.verbs.QueuePairOptions;
 import dev.verbena.verbs.QueuePairState;
 import dev.verbena.verbs.QueuePairType;
 import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
 import java.lang.foreign.ValueLayout;
-import java.net.InetSocketAddress;
+import java.net.InetAddress;
+import java.net.SocketAddress;
 import java.time.Duration;
-import java.util.Optional;
+import java.util.List;
+import java.util.concurrent.locks.ReentrantLock;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -45,14 +42,18 @@ import org.jspecify.annotations.Nullable;
  * id.connect(ConnectionParameters.defaults(), timeout);
  * }</pre>
  */
-public final class ConnectionId extends ConnectionEnd {
+public final class ConnectionId extends ConnectionQueues {
     /** The kernel keeps the time of a resolution itself, and tells with an event a little later. */
     private static final Duration GRACE = Duration.ofMillis(500);
 
-    private volatile @Nullable QueuePair queuePair;
+    private final ReentrantLock moving = new ReentrantLock();
 
-    private ConnectionId(VerbsArena arena, EventChannel channel, PortSpace space, long address, Inbox inbox) {
-        super(arena, channel, space, address, inbox);
+    /** Whether {@code rdma_create_ep} has made it. */
+    private final boolean isEndpoint;
+
+    private ConnectionId(VerbsArena arena, PortSpace space, long address, Inbox inbox, boolean isEndpoint) {
+        super(arena, space, address, inbox);
+        this.isEndpoint = isEndpoint;
     }
 
     @Override
@@ -69,28 +70,100 @@ public final class ConnectionId extends ConnectionEnd {
                 MemorySegment made = scratch.allocate(ValueLayout.JAVA_LONG);
                 Cm.check(RdmaCm.CREATE_ID, RdmaCm.CREATE_ID.call(
                         channel.address(), made.address(), 0, space.code()), space.toString());
-                Inbox inbox = new Inbox(space);
                 long address = made.get(ValueLayout.JAVA_LONG, 0);
-                ConnectionId id = new ConnectionId(arena, channel, space, address, inbox);
-                inbox.owner = id;
-                channel.add(address, inbox);
-                return id;
+                return announced(new ConnectionId(arena, space, address, new Inbox(space, channel), false));
             }
         }, channel);
     }
 
-    /** The id that came with a request. */
-    static ConnectionId claim(EventChannel channel, RawEvent event, Inbox inbox, VerbsArena arena) {
-        return create(arena, () -> new ConnectionId(arena, channel, inbox.space, event.id(), inbox), channel);
+    private static ConnectionId announced(ConnectionId id) {
+        id.inbox.owner = id;
+        id.inbox.channel.add(id.address, id.inbox);
+        return id;
     }
 
-    @CName("rdma_destroy_id")
+    /** Has C make a synchronous id. */
+    static Lookup<Long> lookUp(AddressInfo info) {
+        return new Lookup<>(RdmaCm.CREATE_EP.name(), info.toString(), () -> {
+            try (Arena scratch = Arena.ofConfined()) {
+                MemorySegment made = scratch.allocate(ValueLayout.JAVA_LONG);
+                Cm.check(RdmaCm.CREATE_EP, RdmaCm.CREATE_EP.call(made.address(), info.write(scratch).address(), 0, 0),
+                        info.toString());
+                return made.get(ValueLayout.JAVA_LONG, 0);
+            }
+        }, RdmaCm.DESTROY_EP::call);
+    }
+
+    /** Makes a synchronous id one of a channel; if that can't be, there is none. */
+    static ConnectionId endpoint(EventChannel channel, AddressInfo info, long address, VerbsArena arena) {
+        try {
+            return create(arena, () -> {
+                ConnectionId id = announced(
+                        new ConnectionId(arena, info.space(), address, new Inbox(info.space(), channel), true));
+                try {
+                    Cm.check(RdmaCm.MIGRATE_ID, RdmaCm.MIGRATE_ID.call(address, channel.address()), info.toString());
+                } catch (Throwable t) {
+                    channel.remove(address, id.inbox);
+                    throw t;
+                }
+                return id;
+            }, channel);
+        } catch (Throwable t) {
+            RdmaCm.DESTROY_EP.call(address);
+            throw t;
+        }
+    }
+
+    /** The id that came with a request. */
+    static ConnectionId claim(EventChannel channel, RawEvent event, Inbox inbox, VerbsArena arena) {
+        return create(arena, () -> new ConnectionId(arena, inbox.space, event.id(), inbox, false), channel);
+    }
+
+    @CName({"rdma_destroy_id", "rdma_destroy_ep"})
     @Override
     protected void destroy() {
         inbox.waiters.wakeAll();
+        closeOwnQueues();
+        EventChannel channel = inbox.channel;
         channel.unclaimedOf(inbox).forEach(ConnectRequest::drop);
-        Cm.check(RdmaCm.DESTROY_ID, RdmaCm.DESTROY_ID.call(address), "");
+        if (isEndpoint) {
+            RdmaCm.DESTROY_EP.call(address);
+        } else {
+            Cm.check(RdmaCm.DESTROY_ID, RdmaCm.DESTROY_ID.call(address), "");
+        }
         channel.remove(address, inbox);
+    }
+
+    /**
+     * Has its events reported to another channel from now on ({@code rdma_migrate_id}): for example to one of its own, for
+     * an id that came with a request. What was reported and nobody has taken comes along, and a thread that waits for this
+     * id goes on waiting. The channel that it leaves may be closed.
+     *
+     * <p>The new channel stays open as long as this id: what closes the channel must close the id too, or before.
+     *
+     * @param to where its events are reported then
+     * @throws IllegalStateException if it listens, and was told of a request that nobody has claimed or rejected
+     */
+    @CName("rdma_migrate_id")
+    public void migrate(EventChannel to) {
+        moving.lock();
+        try {
+            hold();
+            try {
+                if (to != inbox.channel) {
+                    to.take(this, address, inbox);
+                }
+            } finally {
+                release();
+            }
+        } finally {
+            moving.unlock();
+        }
+    }
+
+    /** It depends on its channel. */
+    void changeChannel(EventChannel from, EventChannel to) {
+        changeParent(from, to);
     }
 
     /** C has made the queue pair ready. */
@@ -99,16 +172,6 @@ public final class ConnectionId extends ConnectionEnd {
         if (pair != null) {
             VerbsFloor.changed(pair, QueuePairState.RTS);
         }
-    }
-
-    /**
-     * Its queue pair, if one was made on it.
-     *
-     * @return the queue pair of {@link #createQueuePair}
-     */
-    public Optional<QueuePair> queuePair() {
-        checkOpen();
-        return Optional.ofNullable(queuePair);
     }
 
     // The server's side
@@ -120,7 +183,7 @@ public final class ConnectionId extends ConnectionEnd {
      * @throws VerbsException if this machine has no such address, or it is in use
      */
     @CName("rdma_bind_addr")
-    public void bind(InetSocketAddress own) {
+    public void bind(SocketAddress own) {
         call(RdmaCm.BIND_ADDR, own.toString(), scratch ->
                 RdmaCm.BIND_ADDR.call(address, SocketAddresses.write(own, scratch).address()));
     }
@@ -138,7 +201,7 @@ public final class ConnectionId extends ConnectionEnd {
     }
 
     /**
-     * Waits for a request to connect.
+     * Waits for a request to connect: what {@code rdma_get_request} does, which blocks in C, and is not called.
      *
      * @param timeout how long to wait
      * @return the oldest request
@@ -190,7 +253,7 @@ public final class ConnectionId extends ConnectionEnd {
     @CName("rdma_accept")
     public void accept(ConnectionParameters parameters, Duration timeout) throws InterruptedException {
         beginAccept(parameters);
-        if (!space.hasDatagrams()) {
+        if (!hasDatagrams()) {
             step(RdmaCm.ACCEPT, timeout, CmEventType.ESTABLISHED);
         }
     }
@@ -249,7 +312,7 @@ public final class ConnectionId extends ConnectionEnd {
      * @param timeout how long the kernel may take
      */
     @CName("rdma_resolve_addr")
-    public void beginResolveAddress(@Nullable InetSocketAddress source, InetSocketAddress destination, Duration timeout) {
+    public void beginResolveAddress(@Nullable SocketAddress source, SocketAddress destination, Duration timeout) {
         call(RdmaCm.RESOLVE_ADDR, destination.toString(), scratch -> RdmaCm.RESOLVE_ADDR.call(address,
                 source == null ? 0 : SocketAddresses.write(source, scratch).address(),
                 SocketAddresses.write(destination, scratch).address(), milliseconds(timeout)));
@@ -265,7 +328,7 @@ public final class ConnectionId extends ConnectionEnd {
      * @throws InterruptedException if the thread was interrupted
      */
     @CName("rdma_resolve_addr")
-    public void resolveAddress(InetSocketAddress destination, Duration timeout) throws InterruptedException {
+    public void resolveAddress(SocketAddress destination, Duration timeout) throws InterruptedException {
         resolveAddress(null, destination, timeout);
     }
 
@@ -280,7 +343,7 @@ public final class ConnectionId extends ConnectionEnd {
      * @throws InterruptedException if the thread was interrupted
      */
     @CName("rdma_resolve_addr")
-    public void resolveAddress(@Nullable InetSocketAddress source, InetSocketAddress destination, Duration timeout)
+    public void resolveAddress(@Nullable SocketAddress source, SocketAddress destination, Duration timeout)
             throws InterruptedException {
         beginResolveAddress(source, destination, timeout);
         step(RdmaCm.RESOLVE_ADDR, timeout.plus(GRACE), CmEventType.ADDRESS_RESOLVED);
@@ -340,7 +403,7 @@ public final class ConnectionId extends ConnectionEnd {
      */
     @CName("rdma_connect")
     public CmEvent connect(ConnectionParameters parameters, Duration timeout) throws InterruptedException {
-        if (queuePair == null && !space.hasDatagrams()) {
+        if (queuePair == null && !hasDatagrams()) {
             throw new IllegalStateException(this + " has no queue pair to connect: createQueuePair makes one");
         }
         beginConnect(parameters);
@@ -363,7 +426,7 @@ public final class ConnectionId extends ConnectionEnd {
             throws InterruptedException {
         prepare(own);
         beginConnect(parameters.queuePair(own.number(), parameters.sharedReceives()));
-        if (space.hasDatagrams()) {
+        if (hasDatagrams()) {
             return step(RdmaCm.CONNECT, timeout, CmEventType.ESTABLISHED);
         }
         CmEvent response = step(RdmaCm.CONNECT, timeout, CmEventType.CONNECT_RESPONSE);
@@ -478,65 +541,10 @@ public final class ConnectionId extends ConnectionEnd {
 
     private void pollNothing() {
         checkOpen();
-        channel.next(this, inbox, type -> false);
+        take(type -> false);
     }
 
-    // What belongs to it
-
-    /**
-     * Makes a queue pair on this id, closed by this id's arena ({@code rdma_create_qp}).
-     *
-     * @param domain a protection domain of this id's {@link #context}
-     * @param options for example {@code QueuePair.rc(cq)}
-     * @return a new queue pair
-     */
-    @CName({"rdma_create_qp", "rdma_create_qp_ex", "rdma_destroy_qp"})
-    public QueuePair createQueuePair(ProtectionDomain domain, QueuePairOptions options) {
-        return createQueuePair(domain, options, arena());
-    }
-
-    /**
-     * Makes a queue pair on this id ({@code rdma_create_qp}), in {@link QueuePairState#INIT}: receives can be posted. The
-     * connection manager makes it ready when it connects or accepts; one for datagrams is ready at once.
-     *
-     * @param domain a protection domain of this id's {@link #context}
-     * @param options for example {@code QueuePair.rc(cq)}
-     * @param arena what will close it
-     * @return a new queue pair
-     * @throws IllegalStateException if the id has one already, or no device yet
-     * @throws IllegalArgumentException if the domain belongs to another context
-     */
-    @CName({"rdma_create_qp", "rdma_create_qp_ex", "rdma_destroy_qp"})
-    public synchronized QueuePair createQueuePair(ProtectionDomain domain, QueuePairOptions options, VerbsArena arena) {
-        if (queuePair != null) {
-            throw new IllegalStateException(this + " has a queue pair already: " + queuePair);
-        }
-        if (VerbsFloor.address(context()) != VerbsFloor.address(domain.context())) {
-            throw new IllegalArgumentException("The " + domain + " was made in another context than this id's: the "
-                    + "connection manager opens devices itself, see context()");
-        }
-        QueuePair made = VerbsFloor.queuePair(domain, options.port(devicePort()), arena,
-                attributes -> callCreate(domain, attributes), this::callDestroy,
-                options.type() == QueuePairType.UD ? QueuePairState.RTS : QueuePairState.INIT, this);
-        queuePair = made;
-        return made;
-    }
-
-    private long callCreate(ProtectionDomain domain, long attributes) {
-        String what = toString(); // before, since it calls C too, which changes errno
-        boolean plain = ibv_qp_init_attr_ex.comp_mask(MemorySegment.ofAddress(attributes)
-                .reinterpret(ibv_qp_init_attr_ex.sizeof())) == rdma_h.IBV_QP_INIT_ATTR_PD();
-        long result = plain ? RdmaCm.CREATE_QP.call(address, VerbsFloor.address(domain), attributes)
-                : RdmaCm.CREATE_QP_EX.call(address, attributes);
-        Cm.check(plain ? RdmaCm.CREATE_QP : RdmaCm.CREATE_QP_EX, result, what,
-                CFunction.errno() == Errno.EINVAL ? "Does the device have queues of this size?" : "");
-        return rdma_cm_id.qp(struct()).address();
-    }
-
-    private void callDestroy(long pair) {
-        RdmaCm.DESTROY_QP.call(address);
-        queuePair = null;
-    }
+    // Vendor options
 
     /**
      * Says which vendor options to offer ({@code rdma_set_local_ece}). Before it is connected or accepted.
@@ -576,6 +584,23 @@ public final class ConnectionId extends ConnectionEnd {
     // Multicast
 
     /**
+     * Joins a multicast group to send and to receive ({@code rdma_join_multicast}). The id's address must be resolved or
+     * bound to a device, and its queue pair made.
+     *
+     * @param group the group's address; the port does not matter
+     * @param timeout how long to wait
+     * @return the membership, closed by this id's arena
+     * @throws ConnectionException if it can't be joined
+     * @throws VerbsTimeoutException if that is not clear in time: the group is left again
+     * @throws InterruptedException if the thread was interrupted: the group is left again
+     */
+    @CName({"rdma_join_multicast", "rdma_leave_multicast"})
+    public MulticastMembership join(SocketAddress group, Duration timeout) throws InterruptedException {
+        return join(group, timeout, arena(), RdmaCm.JOIN_MULTICAST, scratch -> RdmaCm.JOIN_MULTICAST.call(
+                address, SocketAddresses.write(group, scratch).address(), 0));
+    }
+
+    /**
      * Joins a multicast group ({@code rdma_join_multicast_ex}). The id's address must be resolved or bound to a device, and
      * its queue pair made.
      *
@@ -587,9 +612,27 @@ public final class ConnectionId extends ConnectionEnd {
      * @throws VerbsTimeoutException if that is not clear in time: the group is left again
      * @throws InterruptedException if the thread was interrupted: the group is left again
      */
-    @CName({"rdma_join_multicast", "rdma_join_multicast_ex", "rdma_leave_multicast"})
-    public MulticastMembership join(InetSocketAddress group, JoinFlag how, Duration timeout) throws InterruptedException {
-        call(RdmaCm.JOIN_MULTICAST_EX, group.toString(), scratch -> {
+    @CName({"rdma_join_multicast_ex", "rdma_leave_multicast"})
+    public MulticastMembership join(SocketAddress group, JoinFlag how, Duration timeout) throws InterruptedException {
+        return join(group, how, timeout, arena());
+    }
+
+    /**
+     * Joins a multicast group ({@code rdma_join_multicast_ex}).
+     *
+     * @param group the group's address; the port does not matter
+     * @param how whether to receive as well
+     * @param timeout how long to wait
+     * @param arena what will leave the group
+     * @return the membership
+     * @throws ConnectionException if it can't be joined
+     * @throws VerbsTimeoutException if that is not clear in time: the group is left again
+     * @throws InterruptedException if the thread was interrupted: the group is left again
+     */
+    @CName({"rdma_join_multicast_ex", "rdma_leave_multicast"})
+    public MulticastMembership join(SocketAddress group, JoinFlag how, Duration timeout, VerbsArena arena)
+            throws InterruptedException {
+        return join(group, timeout, arena, RdmaCm.JOIN_MULTICAST_EX, scratch -> {
             MemorySegment join = scratch.allocate(rdma_cm_join_mc_attr_ex.layout());
             rdma_cm_join_mc_attr_ex.comp_mask(join,
                     rdma_h.RDMA_CM_JOIN_MC_ATTR_ADDRESS() | rdma_h.RDMA_CM_JOIN_MC_ATTR_JOIN_FLAGS());
@@ -597,17 +640,21 @@ public final class ConnectionId extends ConnectionEnd {
             rdma_cm_join_mc_attr_ex.addr(join, SocketAddresses.write(group, scratch));
             return RdmaCm.JOIN_MULTICAST_EX.call(address, join.address(), 0);
         });
+    }
+
+    private MulticastMembership join(SocketAddress group, Duration timeout, VerbsArena arena, CFunction function, Call join)
+            throws InterruptedException {
+        call(function, group.toString(), join);
         try {
-            CmEvent joined = step(RdmaCm.JOIN_MULTICAST_EX, timeout, CmEventType.MULTICAST_JOIN);
-            return MulticastMembership.of(
-                    this, queuePair, group, ((CmEvent.DatagramReady) joined).target(), arena());
+            CmEvent joined = step(function, timeout, CmEventType.MULTICAST_JOIN);
+            return MulticastMembership.of(this, queuePair, group, ((CmEvent.DatagramReady) joined).target(), arena);
         } catch (Throwable t) {
             leave(group);
             throw t;
         }
     }
 
-    private void leave(InetSocketAddress group) {
+    private void leave(SocketAddress group) {
         if (isOpen()) {
             hold();
             try (Arena scratch = Arena.ofConfined()) {
@@ -616,5 +663,66 @@ public final class ConnectionId extends ConnectionEnd {
                 release();
             }
         }
+    }
+
+    // What is newer than rdma-core 44
+
+    /**
+     * Looks up where a service is, for this id and through its channel ({@code rdma_resolve_addrinfo},
+     * {@code rdma_query_addrinfo}).
+     *
+     * @param node a numeric address, since C would look a name up while everybody waits; null for what the hints name
+     * @param service the port's number; null for what the hints name
+     * @param hints with {@link AddressFlag#NAME} or {@link AddressFlag#SUBNET_ADMINISTRATOR}
+     * @param timeout how long to wait
+     * @return what was found
+     * @throws dev.verbena.UnsupportedVerbException if rdma-core is older than 60, or the kernel than 6.17
+     * @throws IllegalArgumentException if the node is a name
+     * @throws ConnectionException if there is no such service
+     * @throws VerbsTimeoutException if it was not clear in time
+     * @throws InterruptedException if the thread was interrupted
+     */
+    @CName({"rdma_resolve_addrinfo", "rdma_query_addrinfo"})
+    public List<AddressInfo> resolveAddressInfo(@Nullable String node, @Nullable String service, AddressInfo hints,
+            Duration timeout) throws InterruptedException {
+        checkOpen();
+        Cm.require(RdmaCm.RESOLVE_ADDRINFO, toString());
+        if (node != null) {
+            InetAddress.ofLiteral(node);
+        }
+        call(RdmaCm.RESOLVE_ADDRINFO, this + ", " + hints, scratch -> RdmaCm.RESOLVE_ADDRINFO.call(address,
+                AddressInfo.text(node, scratch), AddressInfo.text(service, scratch), hints.write(scratch).address()));
+        step(RdmaCm.RESOLVE_ADDRINFO, timeout, CmEventType.ADDRESS_INFO_RESOLVED);
+        hold();
+        try (Arena scratch = Arena.ofConfined()) {
+            MemorySegment found = scratch.allocate(ValueLayout.JAVA_LONG);
+            String what = toString(); // before, since it calls C too, which changes errno
+            Cm.check(RdmaCm.QUERY_ADDRINFO, RdmaCm.QUERY_ADDRINFO.call(address, found.address()), what);
+            long first = found.get(ValueLayout.JAVA_LONG, 0);
+            try {
+                return AddressInfo.list(first);
+            } finally {
+                RdmaCm.FREEADDRINFO.call(first);
+            }
+        } finally {
+            release();
+        }
+    }
+
+    /**
+     * Reports an event of one's own to this id's channel ({@code rdma_write_cm_event}): who waits there gets a
+     * {@link CmEvent.User}.
+     *
+     * @param status the event's status
+     * @param argument anything
+     * @throws dev.verbena.UnsupportedVerbException if rdma-core is older than 60
+     * @throws VerbsException if the kernel is older than 6.17
+     */
+    @CName("rdma_write_cm_event")
+    public void post(int status, long argument) {
+        checkOpen();
+        Cm.require(RdmaCm.WRITE_CM_EVENT, toString());
+        call(RdmaCm.WRITE_CM_EVENT, toString(), scratch ->
+                RdmaCm.WRITE_CM_EVENT.call(address, CmEventType.USER.code(), status, argument));
     }
 }

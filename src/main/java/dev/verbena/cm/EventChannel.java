@@ -17,6 +17,7 @@ import dev.verbena.internal.Waiters;
 import dev.verbena.internal.raw.rdma_event_channel;
 import dev.verbena.verbs.Context;
 import java.lang.foreign.Arena;
+import dev.verbena.verbs.ProtectionDomain;
 import java.lang.foreign.MemorySegment;
 import java.lang.foreign.ValueLayout;
 import java.time.Duration;
@@ -49,6 +50,12 @@ public final class EventChannel extends VerbsObject {
 
     /** The contexts of the connection manager, by address in C. */
     private final Map<Long, Context> contexts = new ConcurrentHashMap<>();
+
+    /** The protection domains that C has made of itself, by address in C. */
+    private final Map<Long, ProtectionDomain> domains = new ConcurrentHashMap<>();
+
+    /** Those that make ids for this channel. */
+    private final Set<Lookup<Long>> lookups = ConcurrentHashMap.newKeySet();
 
     /** Guards all that follows, and the inboxes' entries. */
     private final ReentrantLock lock = new ReentrantLock();
@@ -109,15 +116,17 @@ public final class EventChannel extends VerbsObject {
             lock.unlock();
         }
         waiters.wakeAll();
+        lookups.forEach(lookup -> lookup.end(closedMeanwhile()));
         unclaimedOf(null).forEach(ConnectRequest::drop);
         RdmaCm.DESTROY_EVENT_CHANNEL.call(address);
+        domains.values().forEach(EventChannel::closeIfUnused);
         contexts.values().forEach(EventChannel::closeIfUnused);
     }
 
     /** What is still in use stays open until the arena closes. */
-    private static void closeIfUnused(Context context) {
+    private static void closeIfUnused(VerbsObject object) {
         try {
-            context.close();
+            object.close();
         } catch (ResourceBusyException inUse) {
             // By what is not this channel's.
         }
@@ -151,6 +160,109 @@ public final class EventChannel extends VerbsObject {
     @CName("rdma_create_id")
     public ConnectionId createId(PortSpace space, VerbsArena arena) {
         return ConnectionId.make(this, space, arena);
+    }
+
+    /**
+     * Makes an id for an address that was looked up, closed by this channel's arena ({@code rdma_create_ep}).
+     *
+     * @param info what {@link AddressInfo#find} has found
+     * @param timeout how long to wait
+     * @return a new id
+     * @throws VerbsException if C can't make it, also because nobody answers for the address
+     * @throws VerbsTimeoutException if it was not made in time
+     * @throws InterruptedException if the thread was interrupted
+     */
+    @CName("rdma_create_ep")
+    public ConnectionId createEndpoint(AddressInfo info, Duration timeout) throws InterruptedException {
+        return createEndpoint(info, timeout, arena());
+    }
+
+    /**
+     * Makes an id for an address that was looked up ({@code rdma_create_ep}): with {@link AddressFlag#PASSIVE} it is bound
+     * and can {@link ConnectionId#listen}, otherwise its address and route are resolved. It has no queue pair yet:
+     * {@link ConnectionId#createQueuePair(dev.verbena.verbs.QueueCapabilities)} makes one as {@code rdma_create_ep} would.
+     *
+     * <p>In C such an id is synchronous: its calls block. Here it is made by a thread of its own, so that whoever waits can
+     * give up, and then migrated to this channel ({@code rdma_migrate_id}), so that its methods wait as those of all ids do.
+     *
+     * @param info what {@link AddressInfo#find} has found
+     * @param timeout how long to wait; C takes four seconds at most
+     * @param arena what will close it
+     * @return a new id
+     * @throws VerbsException if C can't make it, also because nobody answers for the address
+     * @throws VerbsTimeoutException if it was not made in time
+     * @throws InterruptedException if the thread was interrupted
+     * @throws IllegalStateException if the channel is closed, also while waiting
+     */
+    @CName("rdma_create_ep")
+    public ConnectionId createEndpoint(AddressInfo info, Duration timeout, VerbsArena arena) throws InterruptedException {
+        checkOpen();
+        Lookup<Long> lookup = ConnectionId.lookUp(info);
+        lookups.add(lookup);
+        long made;
+        try {
+            checkOpen(); // or closing did not see it
+            made = lookup.await(timeout);
+        } finally {
+            lookups.remove(lookup);
+            lookup.end(closedMeanwhile());
+        }
+        return ConnectionId.endpoint(this, info, made, arena);
+    }
+
+    private IllegalStateException closedMeanwhile() {
+        return new IllegalStateException(this + " was closed meanwhile");
+    }
+
+    /** Moves an id here from another channel, with what it was told and nobody has taken. */
+    void take(ConnectionId id, long pointer, Inbox inbox) {
+        EventChannel from = inbox.channel;
+        hold();
+        try {
+            from.hold();
+            try {
+                // Two locks, always in the same order.
+                ReentrantLock first = address < from.address ? lock : from.lock;
+                ReentrantLock second = first == lock ? from.lock : lock;
+                first.lock();
+                second.lock();
+                try {
+                    take(pointer, inbox, from);
+                    id.changeChannel(from, this);
+                } finally {
+                    second.unlock();
+                    first.unlock();
+                }
+            } finally {
+                from.release();
+            }
+            takeAll(); // the kernel has moved what it had for the id, and wakes nobody
+        } finally {
+            release();
+        }
+        inbox.waiters.wakeAll();
+        waiters.wakeAll();
+    }
+
+    /** Both locks are held, so nothing is between its arrival and its acknowledgement, which C would wait for. */
+    private void take(long pointer, Inbox inbox, EventChannel from) {
+        from.takeAll();
+        if (!from.unclaimedOf(inbox).isEmpty()) {
+            throw new IllegalStateException("There are requests to connect that nobody has claimed or rejected: they belong "
+                    + "to the " + from);
+        }
+        inboxes.put(pointer, inbox); // before: events may come at once
+        String what = toString(); // before, since it calls C too, which changes errno
+        try {
+            Cm.check(RdmaCm.MIGRATE_ID, RdmaCm.MIGRATE_ID.call(pointer, address), what);
+        } catch (Throwable t) {
+            inboxes.remove(pointer, inbox);
+            throw t;
+        }
+        from.inboxes.remove(pointer, inbox);
+        from.order.removeAll(inbox.entries);
+        order.addAll(inbox.entries);
+        inbox.channel = this;
     }
 
     void add(long id, Inbox inbox) {
@@ -257,6 +369,21 @@ public final class EventChannel extends VerbsObject {
         }
     }
 
+    /** The one Java object of this channel for a domain of C's own, which C keeps as long as the context is open. */
+    ProtectionDomain domain(Context context, long pointer) {
+        lock.lock();
+        try {
+            ProtectionDomain known = domains.get(pointer);
+            if (known == null || !known.isOpen() || known.context() != context) {
+                known = VerbsFloor.domain(context, pointer, context.arena());
+                domains.put(pointer, known);
+            }
+            return known;
+        } finally {
+            lock.unlock();
+        }
+    }
+
     private Context makeContext(long pointer) {
         long list = devices();
         try {
@@ -325,6 +452,9 @@ public final class EventChannel extends VerbsObject {
             takeAll();
             lock.lock();
             try {
+                if (inbox.channel != this) {
+                    return null; // moved meanwhile
+                }
                 for (Inbox.Entry entry : inbox.entries) {
                     if (wanted.test(entry.type)) {
                         inbox.entries.remove(entry);
@@ -402,7 +532,7 @@ public final class EventChannel extends VerbsObject {
             RdmaCm.DESTROY_ID.call(event.id()); // its listener was closed: this refuses
             return;
         }
-        Inbox inbox = new Inbox(listener.space);
+        Inbox inbox = new Inbox(listener.space, this);
         inboxes.put(event.id(), inbox);
         ConnectRequest request = new ConnectRequest(this, listener, inbox, owner, event);
         unclaimed.add(request);

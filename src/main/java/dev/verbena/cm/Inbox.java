@@ -11,14 +11,18 @@ final class Inbox {
     final Waiters waiters = new Waiters();
     final PortSpace space;
 
+    /** Where C reports its events. */
+    volatile EventChannel channel;
+
     /** Null until somebody has claimed the request that the id came with. */
     volatile @Nullable ConnectionId owner;
 
     /** Whether the connection has ended: C tells this once. */
     volatile boolean disconnected;
 
-    Inbox(PortSpace space) {
+    Inbox(PortSpace space, EventChannel channel) {
         this.space = space;
+        this.channel = channel;
     }
 
     /** An event that becomes a value when somebody takes it. */

@@ -6,7 +6,7 @@ import dev.verbena.VerbsObject;
 import dev.verbena.internal.RdmaCm;
 import dev.verbena.verbs.QueuePair;
 import java.lang.foreign.Arena;
-import java.net.InetSocketAddress;
+import java.net.SocketAddress;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -17,17 +17,17 @@ import org.jspecify.annotations.Nullable;
  */
 public final class MulticastMembership extends VerbsObject {
     private final ConnectionId id;
-    private final InetSocketAddress group;
+    private final SocketAddress group;
     private final DatagramTarget target;
 
-    private MulticastMembership(VerbsArena arena, ConnectionId id, InetSocketAddress group, DatagramTarget target) {
+    private MulticastMembership(VerbsArena arena, ConnectionId id, SocketAddress group, DatagramTarget target) {
         super(arena);
         this.id = id;
         this.group = group;
         this.target = target;
     }
 
-    static MulticastMembership of(ConnectionId id, @Nullable QueuePair pair, InetSocketAddress group,
+    static MulticastMembership of(ConnectionId id, @Nullable QueuePair pair, SocketAddress group,
             DatagramTarget target, VerbsArena arena) {
         VerbsObject[] parents = pair == null ? new VerbsObject[] {id} : new VerbsObject[] {id, pair};
         return create(arena, () -> new MulticastMembership(arena, id, group, target), parents);
@@ -47,7 +47,7 @@ public final class MulticastMembership extends VerbsObject {
      *
      * @return the address that was joined
      */
-    public InetSocketAddress group() {
+    public SocketAddress group() {
         return group;
     }
 
@@ -63,6 +63,6 @@ public final class MulticastMembership extends VerbsObject {
 
     @Override
     public String toString() {
-        return "membership of " + group.getAddress().getHostAddress();
+        return "membership of " + ConnectionException.text(group);
     }
 }

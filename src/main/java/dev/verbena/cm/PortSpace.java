@@ -36,9 +36,4 @@ public enum PortSpace implements NativeValue {
     static PortSpace of(int code) {
         return NativeValue.find(values(), code, UNKNOWN);
     }
-
-    /** Whether what is connected are queue pairs for datagrams. */
-    boolean hasDatagrams() {
-        return this == UDP || this == IPOIB;
-    }
 }

@@ -5,6 +5,7 @@ import dev.verbena.internal.raw.rdma_cm_id;
 import dev.verbena.internal.raw.rdma_ud_param;
 import dev.verbena.verbs.QueuePairType;
 import java.lang.foreign.MemorySegment;
+import java.lang.foreign.ValueLayout;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -14,9 +15,10 @@ import org.jspecify.annotations.Nullable;
  * @param listener the listening one in a request, or 0
  * @param parameters for a connection
  * @param target for datagrams
+ * @param argument of what a program has posted itself
  */
 record RawEvent(long id, long listener, CmEventType type, int code, int status, @Nullable ConnectionParameters parameters,
-        @Nullable DatagramTarget target, PrivateData privateData) {
+        @Nullable DatagramTarget target, PrivateData privateData, long argument) {
     static RawEvent read(long pointer) {
         MemorySegment event = MemorySegment.ofAddress(pointer).reinterpret(rdma_cm_event.sizeof());
         int code = rdma_cm_event.event(event);
@@ -31,10 +33,12 @@ record RawEvent(long id, long listener, CmEventType type, int code, int status, 
                     yield datagram(id, listener, type, code, status, rdma_cm_event.param.ud(param));
                 }
                 ConnectionParameters parameters = ConnectionParameters.read(rdma_cm_event.param.conn(param));
-                yield new RawEvent(id, listener, type, code, status, parameters, null, parameters.privateData());
+                yield new RawEvent(id, listener, type, code, status, parameters, null, parameters.privateData(), 0);
             }
             case MULTICAST_JOIN -> datagram(id, listener, type, code, status, rdma_cm_event.param.ud(param));
-            default -> new RawEvent(id, listener, type, code, status, null, null, PrivateData.NONE);
+            case USER -> new RawEvent(id, listener, type, code, status, null, null, PrivateData.NONE,
+                    param.get(ValueLayout.JAVA_LONG_UNALIGNED, 0));
+            default -> new RawEvent(id, listener, type, code, status, null, null, PrivateData.NONE, 0);
         };
     }
 
@@ -51,7 +55,7 @@ record RawEvent(long id, long listener, CmEventType type, int code, int status, 
                 rdma_ud_param.qkey(parameters));
         return new RawEvent(id, listener, type, code, status, null, target, ConnectionParameters.data(
                 rdma_ud_param.private_data(parameters),
-                Byte.toUnsignedInt(rdma_ud_param.private_data_len(parameters))));
+                Byte.toUnsignedInt(rdma_ud_param.private_data_len(parameters))), 0);
     }
 
     boolean isRequest() {
@@ -71,8 +75,9 @@ record RawEvent(long id, long listener, CmEventType type, int code, int status, 
             case REJECTED -> new CmEvent.Rejected(owner, type, code, status, privateData);
             case ESTABLISHED, CONNECT_RESPONSE -> new CmEvent.Connected(owner, type, code, status,
                     parameters == null ? ConnectionParameters.defaults().privateData(privateData) : parameters);
-            case ADDRESS_ERROR, ROUTE_ERROR, CONNECT_ERROR, UNREACHABLE, DEVICE_REMOVAL, MULTICAST_ERROR ->
-                    new CmEvent.Failure(owner, type, code, status);
+            case ADDRESS_ERROR, ROUTE_ERROR, CONNECT_ERROR, UNREACHABLE, DEVICE_REMOVAL, MULTICAST_ERROR,
+                    ADDRESS_INFO_ERROR -> new CmEvent.Failure(owner, type, code, status);
+            case USER -> new CmEvent.User(owner, type, code, status, argument);
             default -> new CmEvent.Notice(owner, type, code, status);
         };
     }

@@ -3,28 +3,94 @@ package dev.verbena.cm;
 import dev.verbena.internal.raw.sockaddr_in;
 import dev.verbena.internal.raw.sockaddr_in6;
 import dev.verbena.internal.raw.sockaddr_storage;
+import dev.verbena.verbs.Gid;
 import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
 import java.lang.foreign.ValueLayout;
 import java.net.Inet6Address;
 import java.net.InetAddress;
 import java.net.InetSocketAddress;
+import java.net.SocketAddress;
 import java.net.UnknownHostException;
 import java.nio.ByteOrder;
 import java.util.Optional;
 
-/** {@code InetSocketAddress} and {@code struct sockaddr}. */
+/** {@code SocketAddress} and {@code struct sockaddr}. */
 final class SocketAddresses {
     static final int INET = 2;
     static final int INET6 = 10;
+    static final int IB = 27;
+
+    /** {@code struct sockaddr_ib}, which is in a header that is no part of the bindings. */
+    private static final long IB_SIZE = 48;
+    private static final long IB_PKEY = 2;
+    private static final long IB_FLOW = 4;
+    private static final long IB_GID = 8;
+    private static final long IB_SERVICE = 24;
+    private static final long IB_MASK = 32;
+    private static final long IB_SCOPE = 40;
 
     private static final ValueLayout.OfShort BIG_ENDIAN_SHORT =
             ValueLayout.JAVA_SHORT_UNALIGNED.withOrder(ByteOrder.BIG_ENDIAN);
 
+    private static final ValueLayout.OfInt BIG_ENDIAN_INT =
+            ValueLayout.JAVA_INT_UNALIGNED.withOrder(ByteOrder.BIG_ENDIAN);
+    private static final ValueLayout.OfLong BIG_ENDIAN_LONG =
+            ValueLayout.JAVA_LONG_UNALIGNED.withOrder(ByteOrder.BIG_ENDIAN);
+
     private SocketAddresses() {}
 
     /** A {@code struct sockaddr_storage} for an address. */
-    static MemorySegment write(InetSocketAddress address, Arena scratch) {
+    static MemorySegment write(SocketAddress address, Arena scratch) {
+        return switch (address) {
+            case InetSocketAddress ip -> write(ip, scratch);
+            case IbAddress ib -> write(ib, scratch);
+            default -> throw new IllegalArgumentException("The connection manager knows addresses of IP and of InfiniBand, "
+                    + "InetSocketAddress and IbAddress, but no " + address.getClass().getName());
+        };
+    }
+
+    /** How much of it C must be told to look at. */
+    static int length(SocketAddress address) {
+        return (int) switch (address) {
+            case InetSocketAddress ip when ip.getAddress() instanceof Inet6Address -> sockaddr_in6.sizeof();
+            case InetSocketAddress ip -> sockaddr_in.sizeof();
+            default -> IB_SIZE;
+        };
+    }
+
+    private static MemorySegment write(IbAddress address, Arena scratch) {
+        MemorySegment to = scratch.allocate(sockaddr_storage.layout());
+        sockaddr_storage.ss_family(to, (short) IB);
+        to.set(BIG_ENDIAN_SHORT, IB_PKEY, (short) address.pkey());
+        to.set(BIG_ENDIAN_INT, IB_FLOW, address.flow());
+        byte[] gid = address.gid().toBytes();
+        MemorySegment.copy(gid, 0, to, ValueLayout.JAVA_BYTE, IB_GID, gid.length);
+        to.set(BIG_ENDIAN_LONG, IB_SERVICE, address.service());
+        to.set(BIG_ENDIAN_LONG, IB_MASK, address.serviceMask());
+        to.set(ValueLayout.JAVA_LONG, IB_SCOPE, address.scope());
+        return to;
+    }
+
+    /** The address in a {@code struct sockaddr_storage}, if it is one of InfiniBand. */
+    static Optional<IbAddress> readIb(MemorySegment from) {
+        if (sockaddr_storage.ss_family(from) != IB) {
+            return Optional.empty();
+        }
+        return Optional.of(new IbAddress(Gid.of(from.asSlice(IB_GID, 16).toArray(ValueLayout.JAVA_BYTE)),
+                Short.toUnsignedInt(from.get(BIG_ENDIAN_SHORT, IB_PKEY)), from.get(BIG_ENDIAN_INT, IB_FLOW),
+                from.get(BIG_ENDIAN_LONG, IB_SERVICE), from.get(BIG_ENDIAN_LONG, IB_MASK),
+                from.get(ValueLayout.JAVA_LONG_UNALIGNED, IB_SCOPE)));
+    }
+
+    /** The address in a struct of its family, if it is one that is known. */
+    static Optional<SocketAddress> readAny(MemorySegment from) {
+        MemorySegment storage = Arena.ofAuto().allocate(sockaddr_storage.layout());
+        storage.copyFrom(from.asSlice(0, Math.min(from.byteSize(), storage.byteSize())));
+        return SocketAddresses.read(storage).<SocketAddress>map(ip -> ip).or(() -> readIb(storage));
+    }
+
+    private static MemorySegment write(InetSocketAddress address, Arena scratch) {
         InetAddress ip = address.getAddress();
         if (ip == null) {
             throw new IllegalArgumentException("The host name '" + address.getHostString() + "' can't be resolved");

@@ -9,6 +9,8 @@ import dev.verbena.verbs.QueuePair;
 import dev.verbena.verbs.QueuePairAttributes;
 import dev.verbena.verbs.QueuePairOptions;
 import dev.verbena.verbs.QueuePairState;
+import dev.verbena.verbs.SharedReceiveQueue;
+import dev.verbena.verbs.SharedReceiveQueueOptions;
 import java.lang.foreign.MemorySegment;
 import java.lang.invoke.MethodHandle;
 import java.lang.invoke.MethodHandles;
@@ -24,10 +26,17 @@ final class VerbsFloor {
     private static final MethodHandles.Lookup DOOR = open();
     private static final MethodHandle CONTEXT = find("context",
             Context.class, long.class, VerbsArena.class, Runnable.class);
+    private static final MethodHandle DOMAIN = find("domain",
+            ProtectionDomain.class, Context.class, long.class, VerbsArena.class);
     private static final MethodHandle ADDRESS = find("address", long.class, VerbsObject.class);
     private static final MethodHandle QUEUE_PAIR = find("queuePair", QueuePair.class, ProtectionDomain.class,
             QueuePairOptions.class, VerbsArena.class, LongUnaryOperator.class, LongConsumer.class, QueuePairState.class,
             VerbsObject.class);
+    private static final MethodHandle SHARED_QUEUE = find("sharedReceiveQueue", SharedReceiveQueue.class,
+            ProtectionDomain.class, SharedReceiveQueueOptions.class, VerbsArena.class, LongUnaryOperator.class,
+            LongConsumer.class, VerbsObject.class);
+    private static final MethodHandle HAS_SHARED_QUEUE =
+            find("hasSharedReceiveQueue", boolean.class, QueuePairOptions.class);
     private static final MethodHandle CHANGED = find("changed", void.class, QueuePair.class, QueuePairState.class);
     private static final MethodHandle PATH = find("path", AddressVector.class, MemorySegment.class);
     private static final MethodHandle ATTRIBUTES =
@@ -38,6 +47,31 @@ final class VerbsFloor {
     static Context context(long address, VerbsArena arena, Runnable letGo) {
         try {
             return (Context) CONTEXT.invokeExact(address, arena, letGo);
+        } catch (Throwable t) {
+            throw rethrown(t);
+        }
+    }
+
+    static ProtectionDomain domain(Context context, long address, VerbsArena arena) {
+        try {
+            return (ProtectionDomain) DOMAIN.invokeExact(context, address, arena);
+        } catch (Throwable t) {
+            throw rethrown(t);
+        }
+    }
+
+    static SharedReceiveQueue sharedReceiveQueue(ProtectionDomain domain, SharedReceiveQueueOptions options,
+            VerbsArena arena, LongUnaryOperator maker, LongConsumer destroyer, VerbsObject owner) {
+        try {
+            return (SharedReceiveQueue) SHARED_QUEUE.invokeExact(domain, options, arena, maker, destroyer, owner);
+        } catch (Throwable t) {
+            throw rethrown(t);
+        }
+    }
+
+    static boolean hasSharedReceiveQueue(QueuePairOptions options) {
+        try {
+            return (boolean) HAS_SHARED_QUEUE.invokeExact(options);
         } catch (Throwable t) {
             throw rethrown(t);
         }

@@ -19,11 +19,17 @@ final class FloorAbove {
         return Context.adopt(address, arena, letGo);
     }
 
+    /** A protection domain that another library has made, and keeps as long as the context is open. */
+    static ProtectionDomain domain(Context context, long address, VerbsArena arena) {
+        return ProtectionDomain.lent(context, address, arena);
+    }
+
     static long address(VerbsObject object) {
         return switch (object) {
             case Context context -> context.address();
             case ProtectionDomain domain -> domain.address();
             case QueuePair pair -> pair.address;
+            case SharedReceiveQueue queue -> queue.address();
             default -> throw new IllegalArgumentException("Not an object of C's: " + object);
         };
     }
@@ -39,6 +45,23 @@ final class FloorAbove {
     static QueuePair queuePair(ProtectionDomain domain, QueuePairOptions options, VerbsArena arena,
             LongUnaryOperator maker, LongConsumer destroyer, QueuePairState begins, VerbsObject owner) {
         return QueuePair.adopt(domain, options, arena, maker, destroyer, begins, owner);
+    }
+
+    /**
+     * A shared receive queue that another function makes and destroys.
+     *
+     * @param maker gets the {@code struct ibv_srq_init_attr_ex} and answers the {@code struct ibv_srq}, or throws
+     * @param destroyer gets the {@code struct ibv_srq}
+     * @param owner what it is made on
+     */
+    static SharedReceiveQueue sharedReceiveQueue(ProtectionDomain domain, SharedReceiveQueueOptions options,
+            VerbsArena arena, LongUnaryOperator maker, LongConsumer destroyer, VerbsObject owner) {
+        return SharedReceiveQueue.adopt(domain, options, arena, maker, destroyer, owner);
+    }
+
+    /** Whether a queue pair's options name a shared receive queue. */
+    static boolean hasSharedReceiveQueue(QueuePairOptions options) {
+        return options.sharedReceiveQueue() != null;
     }
 
     /** The state of a queue pair that was changed behind its back. */

@@ -85,7 +85,7 @@ public final class MemoryRegion extends RequestPart implements LocalMemory {
     }
 
     @Override
-    @CName({"ibv_dereg_mr", "ibv_unimport_mr"})
+    @CName({"ibv_dereg_mr", "ibv_unimport_mr", "rdma_dereg_mr"})
     protected void destroy() {
         Reregistration under = change;
         if (under != null && under.isMine()) {

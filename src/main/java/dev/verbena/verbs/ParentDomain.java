@@ -21,7 +21,7 @@ public final class ParentDomain extends ProtectionDomain {
 
     private ParentDomain(
             VerbsArena arena, ProtectionDomain root, @Nullable ThreadDomain threadDomain, long address) {
-        super(arena, root.contextEvenIfClosed(), address, false);
+        super(arena, root.contextEvenIfClosed(), address, Origin.ALLOCATED);
         this.root = root;
         this.threadDomain = threadDomain;
     }

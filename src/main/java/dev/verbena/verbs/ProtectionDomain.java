@@ -20,32 +20,40 @@ import java.util.Objects;
 public sealed class ProtectionDomain extends VerbsObject permits ParentDomain {
     private final Context context;
     private final long address;
-    private final boolean isImported;
+    private final Origin origin;
 
-    ProtectionDomain(VerbsArena arena, Context context, long address, boolean isImported) {
+    /** Who has made it in C, and so how it is let go. */
+    enum Origin { ALLOCATED, IMPORTED, LENT }
+
+    ProtectionDomain(VerbsArena arena, Context context, long address, Origin origin) {
         super(arena);
         this.context = context;
         this.address = address;
-        this.isImported = isImported;
+        this.origin = origin;
     }
 
     static ProtectionDomain allocate(Context context, VerbsArena arena) {
         return create(arena, () -> new ProtectionDomain(arena, context,
-                Verb.pointer(Ibv.ALLOC_PD, Ibv.ALLOC_PD.call(context.address()), context.name()), false), context);
+                Verb.pointer(Ibv.ALLOC_PD, Ibv.ALLOC_PD.call(context.address()), context.name()), Origin.ALLOCATED), context);
     }
 
     static ProtectionDomain imported(Context context, int handle, VerbsArena arena) {
         return create(arena, () -> new ProtectionDomain(arena, context, Verb.pointer(Ibv.IMPORT_PD,
-                Ibv.IMPORT_PD.call(context.address(), handle), context.name() + ", handle " + handle), true), context);
+                Ibv.IMPORT_PD.call(context.address(), handle), context.name() + ", handle " + handle), Origin.IMPORTED), context);
+    }
+
+    /** One that another library has made, and keeps as long as its context is open. */
+    static ProtectionDomain lent(Context context, long address, VerbsArena arena) {
+        return create(arena, () -> new ProtectionDomain(arena, context, address, Origin.LENT), context);
     }
 
     @CName({"ibv_dealloc_pd", "ibv_unimport_pd"})
     @Override
     protected final void destroy() {
-        if (isImported) {
-            Ibv.UNIMPORT_PD.call(address);
-        } else {
-            Verb.check(Ibv.DEALLOC_PD, Ibv.DEALLOC_PD.call(address), toString());
+        switch (origin) {
+            case ALLOCATED -> Verb.check(Ibv.DEALLOC_PD, Ibv.DEALLOC_PD.call(address), toString());
+            case IMPORTED -> Ibv.UNIMPORT_PD.call(address);
+            case LENT -> { } // its owner does
         }
     }
 

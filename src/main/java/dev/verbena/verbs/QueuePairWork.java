@@ -91,7 +91,7 @@ abstract sealed class QueuePairWork extends QueuePairStates permits QueuePair {
      * @param id comes back with the completion
      * @param local what to send
      */
-    @CName("ibv_post_send")
+    @CName({"ibv_post_send", "rdma_post_send"})
     public void postSend(long id, LocalMemory local) {
         SendBatch one = claimSend();
         try {
@@ -143,7 +143,7 @@ abstract sealed class QueuePairWork extends QueuePairStates permits QueuePair {
      * @param queuePairNumber the queue pair at the other end, or {@link #MULTICAST}
      * @param qkey that queue pair's key
      */
-    @CName("ibv_post_send")
+    @CName({"ibv_post_send", "rdma_post_ud_send"})
     public void postSend(long id, LocalMemory local, AddressHandle path, int queuePairNumber, int qkey) {
         SendBatch one = claimSend();
         try {
@@ -201,7 +201,7 @@ abstract sealed class QueuePairWork extends QueuePairStates permits QueuePair {
      * @param local what to write
      * @param remote where to; at least as long
      */
-    @CName("ibv_post_send")
+    @CName({"ibv_post_send", "rdma_post_write"})
     public void postWrite(long id, LocalMemory local, RemoteMemory remote) {
         SendBatch one = claimSend();
         try {
@@ -253,7 +253,7 @@ abstract sealed class QueuePairWork extends QueuePairStates permits QueuePair {
      * @param local where to; its region needs {@link AccessFlag#LOCAL_WRITE}
      * @param remote what to read; at least as long as {@code local}, which decides how much is read
      */
-    @CName("ibv_post_send")
+    @CName({"ibv_post_send", "rdma_post_read"})
     public void postRead(long id, LocalMemory local, RemoteMemory remote) {
         SendBatch one = claimSend();
         try {
@@ -454,7 +454,7 @@ abstract sealed class QueuePairWork extends QueuePairStates permits QueuePair {
      * @param id comes back with the completion
      * @param local where the message is stored; its region needs {@link AccessFlag#LOCAL_WRITE}
      */
-    @CName("ibv_post_recv")
+    @CName({"ibv_post_recv", "rdma_post_recv"})
     public void postReceive(long id, LocalMemory local) {
         receiving.lock();
         try {

@@ -61,6 +61,7 @@ public final class ReceiveBatch extends WorkBatch<ReceiveBatch> {
      * @return this
      * @throws IllegalStateException if the batch is full, or the memory's region closed
      */
+    @CName("rdma_post_recvv")
     public ReceiveBatch receive(long id, LocalMemory local) {
         int key = usableKey(local);
         long length = local.length();

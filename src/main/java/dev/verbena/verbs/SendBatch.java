@@ -169,7 +169,7 @@ public final class SendBatch extends WorkBatch<SendBatch> {
      * @return this
      * @throws IllegalStateException if the batch is full, or the memory's region closed
      */
-    @CName({"ibv_wr_send", "ibv_wr_set_sge"})
+    @CName({"ibv_wr_send", "ibv_wr_set_sge", "rdma_post_sendv"})
     public SendBatch send(long id, LocalMemory local) {
         return local(id, Operation.SEND, local, queuePair.mostBytes());
     }
@@ -207,7 +207,7 @@ public final class SendBatch extends WorkBatch<SendBatch> {
      * @return this
      * @throws IndexOutOfBoundsException if the remote memory is too short
      */
-    @CName({"ibv_wr_rdma_write", "ibv_wr_set_sge"})
+    @CName({"ibv_wr_rdma_write", "ibv_wr_set_sge", "rdma_post_writev"})
     public SendBatch write(long id, LocalMemory local, RemoteMemory remote) {
         return local(id, Operation.RDMA_WRITE, local, remote.length()).remote(remote);
     }
@@ -234,7 +234,7 @@ public final class SendBatch extends WorkBatch<SendBatch> {
      * @return this
      * @throws IndexOutOfBoundsException if the remote memory is too short
      */
-    @CName({"ibv_wr_rdma_read", "ibv_wr_set_sge"})
+    @CName({"ibv_wr_rdma_read", "ibv_wr_set_sge", "rdma_post_readv"})
     public SendBatch read(long id, LocalMemory local, RemoteMemory remote) {
         return local(id, Operation.RDMA_READ, local, remote.length()).remote(remote);
     }

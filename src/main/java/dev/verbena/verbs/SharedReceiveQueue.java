@@ -22,6 +22,10 @@ import java.lang.foreign.ValueLayout;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.locks.ReentrantLock;
+import java.util.function.LongConsumer;
+import java.util.function.LongUnaryOperator;
+import java.util.function.ToLongFunction;
+import org.jspecify.annotations.Nullable;
 
 /**
  * A receive queue that many queue pairs take their receives from ({@code struct ibv_srq}): name it with
@@ -42,6 +46,7 @@ public final class SharedReceiveQueue extends VerbsObject {
     private final ReentrantLock receiving = new ReentrantLock();
 
     private volatile SharedReceiveQueueAttributes granted;
+    private @Nullable LongConsumer destroyer;
 
     private SharedReceiveQueue(VerbsArena arena, ProtectionDomain domain, SharedReceiveQueueOptions options,
             SharedReceiveQueueAttributes granted, long address) {
@@ -89,6 +94,27 @@ public final class SharedReceiveQueue extends VerbsObject {
     }
 
     static SharedReceiveQueue make(ProtectionDomain domain, SharedReceiveQueueOptions options, VerbsArena arena) {
+        return create(arena, () -> make(domain, options, arena, init -> options.type() == SharedReceiveQueueType.BASIC
+                ? callCreate(domain, options, init) : callCreateExtended(domain, options, init)),
+                parents(domain, options).toArray(VerbsObject[]::new));
+    }
+
+    /** One that another function makes, of the same struct, and destroys. */
+    static SharedReceiveQueue adopt(ProtectionDomain domain, SharedReceiveQueueOptions options, VerbsArena arena,
+            LongUnaryOperator maker, LongConsumer destroyer, VerbsObject owner) {
+        List<VerbsObject> parents = parents(domain, options);
+        parents.add(owner);
+        return create(arena, () -> {
+            SharedReceiveQueue made = make(domain, options, arena, init -> {
+                fillExtended(domain, options, init);
+                return maker.applyAsLong(init.address());
+            });
+            made.destroyer = destroyer;
+            return made;
+        }, parents.toArray(VerbsObject[]::new));
+    }
+
+    private static List<VerbsObject> parents(ProtectionDomain domain, SharedReceiveQueueOptions options) {
         List<VerbsObject> parents = new ArrayList<>(List.of(domain));
         if (options.xrcDomain() != null) {
             parents.add(options.xrcDomain());
@@ -96,16 +122,18 @@ public final class SharedReceiveQueue extends VerbsObject {
         if (options.queue() != null) {
             parents.add(options.queue());
         }
-        return create(arena, () -> {
-            try (Arena scratch = Arena.ofConfined()) {
-                MemorySegment init = scratch.allocate(ibv_srq_init_attr_ex.layout()); // begins as the shorter one does
-                options.attributes().write(ibv_srq_init_attr_ex.attr(init));
-                long srq = options.type() == SharedReceiveQueueType.BASIC
-                        ? callCreate(domain, options, init) : callCreateExtended(domain, options, init);
-                return new SharedReceiveQueue(arena, domain, options,
-                        SharedReceiveQueueAttributes.read(ibv_srq_init_attr_ex.attr(init)), srq);
-            }
-        }, parents.toArray(VerbsObject[]::new));
+        return parents;
+    }
+
+    private static SharedReceiveQueue make(ProtectionDomain domain, SharedReceiveQueueOptions options, VerbsArena arena,
+            ToLongFunction<MemorySegment> maker) {
+        try (Arena scratch = Arena.ofConfined()) {
+            MemorySegment init = scratch.allocate(ibv_srq_init_attr_ex.layout()); // begins as the shorter one does
+            options.attributes().write(ibv_srq_init_attr_ex.attr(init));
+            long srq = maker.applyAsLong(init);
+            return new SharedReceiveQueue(arena, domain, options,
+                    SharedReceiveQueueAttributes.read(ibv_srq_init_attr_ex.attr(init)), srq);
+        }
     }
 
     private static long callCreate(ProtectionDomain domain, SharedReceiveQueueOptions options, MemorySegment init) {
@@ -117,7 +145,7 @@ public final class SharedReceiveQueue extends VerbsObject {
         return srq;
     }
 
-    private static long callCreateExtended(
+    private static void fillExtended(
             ProtectionDomain domain, SharedReceiveQueueOptions options, MemorySegment init) {
         int mask = rdma_h.IBV_SRQ_INIT_ATTR_TYPE() | rdma_h.IBV_SRQ_INIT_ATTR_PD();
         ibv_srq_init_attr_ex.srq_type(init, options.type().code());
@@ -137,6 +165,11 @@ public final class SharedReceiveQueue extends VerbsObject {
             ibv_tm_cap.max_ops(tags, options.tagOperations());
         }
         ibv_srq_init_attr_ex.comp_mask(init, mask);
+    }
+
+    private static long callCreateExtended(
+            ProtectionDomain domain, SharedReceiveQueueOptions options, MemorySegment init) {
+        fillExtended(domain, options, init);
         Context context = domain.contextEvenIfClosed();
         String verb = ContextVerb.CREATE_SRQ_EX.verb();
         MemorySegment create = ContextVerb.CREATE_SRQ_EX.in(context.address())
@@ -163,7 +196,11 @@ public final class SharedReceiveQueue extends VerbsObject {
     @CName("ibv_destroy_srq")
     @Override
     protected void destroy() {
-        Verb.check(Ibv.DESTROY_SRQ, Ibv.DESTROY_SRQ.call(address), toString());
+        if (destroyer == null) {
+            Verb.check(Ibv.DESTROY_SRQ, Ibv.DESTROY_SRQ.call(address), toString());
+        } else {
+            destroyer.accept(address);
+        }
         context.eventsEvenIfClosed().remove(address, this);
     }
 
@@ -311,7 +348,7 @@ public final class SharedReceiveQueue extends VerbsObject {
      * @param id comes back with the completion
      * @param local where the message is stored; its region needs {@link AccessFlag#LOCAL_WRITE}
      */
-    @CName(POST)
+    @CName({POST, "rdma_post_recv"})
     public void postReceive(long id, LocalMemory local) {
         receiving.lock();
         try {

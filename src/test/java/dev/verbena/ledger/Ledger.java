@@ -59,7 +59,7 @@ final class Ledger {
                 .append(where()).append(".\n\n").append(findings.outcomes.entrySet().stream()
                         .map(entry -> entry.getValue() + " tests " + entry.getKey())
                         .collect(Collectors.joining(", "))).append(".\n\n")
-                .append(inShort(headers.getOrDefault("verbs.h", List.of())));
+                .append(inShort(headers));
         headers.forEach((header, functions) -> {
             if (functions.stream().anyMatch(function -> !placesOf(function.name()).isEmpty())) {
                 section(page, header, functions);
@@ -189,16 +189,20 @@ final class Ledger {
     }
 
     /** What a page about the library can say of this run in two sentences. */
-    private String inShort(Collection<CFunction> functions) {
-        Map<Kind, Long> kinds = functions.stream()
-                .collect(Collectors.groupingBy(function -> result(function).kind(), TreeMap::new, Collectors.counting()));
+    private String inShort(Map<String, List<CFunction>> headers) {
         List<String> tests = PythonTests.passing();
         long passed = tests.stream().filter(python -> findings.twins.getOrDefault(python, Map.of()).values().stream()
                 .anyMatch(twin -> twin.outcome().equals("passed"))).count();
-        return "Of the " + functions.size() + " functions of verbs.h " + kinds.entrySet().stream()
-                .map(entry -> entry.getValue() + " " + entry.getKey().words).collect(Collectors.joining(", "))
-                + ". Of the " + tests.size() + " tests of rdma-core's Python suite that pass on soft-RoCE " + passed
+        return CFunctions.HEADERS.stream().map(header -> inShort(header, headers.getOrDefault(header, List.of())))
+                .collect(Collectors.joining()) + "Of the " + tests.size() + " tests of rdma-core's Python suite that pass on soft-RoCE " + passed
                 + " have a twin that passed here.\n";
+    }
+
+    private String inShort(String header, Collection<CFunction> functions) {
+        Map<Kind, Long> kinds = functions.stream()
+                .collect(Collectors.groupingBy(function -> result(function).kind(), TreeMap::new, Collectors.counting()));
+        return "Of the " + functions.size() + " functions of " + header + " " + kinds.entrySet().stream()
+                .map(entry -> entry.getValue() + " " + entry.getKey().words).collect(Collectors.joining(", ")) + ". ";
     }
 
     private void leftOut(StringBuilder page) {

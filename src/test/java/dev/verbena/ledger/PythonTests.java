@@ -6,9 +6,6 @@ import java.util.Map;
 
 /** rdma-core's Python tests ({@code pyverbs-on-rxe.tsv}): the bar for this library. */
 final class PythonTests {
-    /** The connection manager has its own floor, and its twins come with it. */
-    private static final String CONNECTION_MANAGER = "test_rdmacm.";
-
     private PythonTests() {}
 
     /** All tests, and whether each passes on soft-RoCE, be it on the older or on the newer kernel. */
@@ -23,7 +20,6 @@ final class PythonTests {
 
     /** Those that must have a twin in Java. */
     static List<String> passing() {
-        return all().entrySet().stream().filter(Map.Entry::getValue).map(Map.Entry::getKey)
-                .filter(name -> !name.startsWith(CONNECTION_MANAGER)).toList();
+        return all().entrySet().stream().filter(Map.Entry::getValue).map(Map.Entry::getKey).toList();
     }
 }

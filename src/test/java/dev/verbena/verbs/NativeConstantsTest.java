@@ -38,7 +38,18 @@ class NativeConstantsTest {
             Map.entry("IBV_PORT_LINK_SPEED_XDR_SUP", 1L << 12),
             Map.entry("IBV_RATE_800_GBPS", 23L),
             Map.entry("IBV_RATE_1200_GBPS", 24L),
-            Map.entry("IBV_EVENT_DEVICE_SPEED_CHANGE", 20L));
+            Map.entry("IBV_EVENT_DEVICE_SPEED_CHANGE", 20L),
+            Map.entry("RAI_SA", 1L << 4),
+            Map.entry("RAI_DNS", 1L << 5),
+            Map.entry("RDMA_CM_EVENT_ADDRINFO_RESOLVED", 16L),
+            Map.entry("RDMA_CM_EVENT_ADDRINFO_ERROR", 17L),
+            Map.entry("RDMA_CM_EVENT_USER", 18L),
+            Map.entry("RDMA_CM_EVENT_INTERNAL", 19L),
+            // in headers that are no part of the bindings
+            Map.entry("AF_UNSPEC", 0L),
+            Map.entry("AF_INET", 2L),
+            Map.entry("AF_INET6", 10L),
+            Map.entry("AF_IB", 27L));
 
     private static List<Class<?>> enumsOf(Class<?> kind) throws IOException {
         Path classes = ChildJvm.place(NativeValue.class);

@@ -1,0 +1,319 @@
+package dev.verbena.cm;
+
+import dev.verbena.CName;
+import dev.verbena.ResourceBusyException;
+import dev.verbena.VerbsArena;
+import dev.verbena.VerbsObject;
+import dev.verbena.internal.CFunction;
+import dev.verbena.internal.Errno;
+import dev.verbena.internal.RdmaCm;
+import dev.verbena.internal.raw.ibv_qp_init_attr_ex;
+import dev.verbena.internal.raw.rdma_cm_id;
+import dev.verbena.internal.raw.rdma_h;
+import dev.verbena.verbs.AccessFlag;
+import dev.verbena.verbs.CompletionChannel;
+import dev.verbena.verbs.CompletionQueue;
+import dev.verbena.verbs.CompletionQueueOptions;
+import dev.verbena.verbs.Context;
+import dev.verbena.verbs.MemoryRegion;
+import dev.verbena.verbs.ProtectionDomain;
+import dev.verbena.verbs.QueueCapabilities;
+import dev.verbena.verbs.QueuePair;
+import dev.verbena.verbs.QueuePairOptions;
+import dev.verbena.verbs.QueuePairState;
+import dev.verbena.verbs.QueuePairType;
+import dev.verbena.verbs.SharedReceiveQueue;
+import dev.verbena.verbs.SharedReceiveQueueOptions;
+import dev.verbena.verbs.SharedReceiveQueueType;
+import java.lang.foreign.MemorySegment;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Optional;
+import java.util.concurrent.locks.ReentrantLock;
+import org.jspecify.annotations.Nullable;
+
+/** What belongs to an id: its protection domain, its queue pair, its queues. */
+abstract class ConnectionQueues extends ConnectionEnd {
+    volatile @Nullable QueuePair queuePair;
+
+    private final ReentrantLock making = new ReentrantLock();
+    private volatile @Nullable SharedReceiveQueue sharedReceives;
+    private volatile @Nullable OwnQueues own;
+
+    /** The completion queues that were made with the queue pair, and what they report to: the youngest first. */
+    private record OwnQueues(CompletionQueue sends, CompletionQueue receives, List<VerbsObject> all) {}
+
+    ConnectionQueues(VerbsArena arena, PortSpace space, long address, Inbox inbox) {
+        super(arena, space, address, inbox);
+    }
+
+    /** The id is about to go, and nothing of others depends on it. */
+    final void closeOwnQueues() {
+        OwnQueues made = own;
+        if (made != null) {
+            try {
+                made.all().forEach(VerbsObject::close);
+            } catch (ResourceBusyException inUse) {
+                // By another queue pair: it stays open until its arena closes.
+            }
+        }
+    }
+
+    /**
+     * The protection domain that the connection manager has made for this id's device ({@code id->pd}): all ids on one
+     * device have the same, in a whole process.
+     *
+     * @return the domain, closed by the arena of the channel: C keeps it as long as it is needed
+     * @throws IllegalStateException if it has no device yet
+     */
+    public ProtectionDomain protectionDomain() {
+        hold();
+        try {
+            Context context = context();
+            return inbox.channel.domain(context, rdma_cm_id.pd(struct()).address());
+        } finally {
+            release();
+        }
+    }
+
+    /**
+     * Registers memory in the {@linkplain #protectionDomain id's own domain}, closed by this id's arena
+     * ({@code rdma_reg_msgs}, {@code rdma_reg_read}, {@code rdma_reg_write}).
+     *
+     * @param memory a native segment that outlives the registration
+     * @param access {@link AccessFlag#LOCAL_WRITE} for messages, with {@link AccessFlag#REMOTE_READ} or
+     *     {@link AccessFlag#REMOTE_WRITE} for what the peer reads or writes
+     * @return the memory region
+     */
+    @CName({"rdma_reg_msgs", "rdma_reg_read", "rdma_reg_write"})
+    public MemoryRegion register(MemorySegment memory, AccessFlag... access) {
+        return protectionDomain().register(memory, List.of(access), arena());
+    }
+
+    /**
+     * Its queue pair, if one was made on it.
+     *
+     * @return the queue pair of {@link #createQueuePair}
+     */
+    public Optional<QueuePair> queuePair() {
+        checkOpen();
+        return Optional.ofNullable(queuePair);
+    }
+
+    /**
+     * Where the id's sends end ({@code id->send_cq}), if its queue pair was made together with its queues.
+     *
+     * @return the completion queue of {@link #createQueuePair(QueueCapabilities)}
+     */
+    @CName("rdma_get_send_comp")
+    public Optional<CompletionQueue> sendCompletions() {
+        checkOpen();
+        return Optional.ofNullable(own).map(OwnQueues::sends);
+    }
+
+    /**
+     * Where the id's receives end ({@code id->recv_cq}), if its queue pair was made together with its queues.
+     *
+     * @return the completion queue of {@link #createQueuePair(QueueCapabilities)}
+     */
+    @CName("rdma_get_recv_comp")
+    public Optional<CompletionQueue> receiveCompletions() {
+        checkOpen();
+        return Optional.ofNullable(own).map(OwnQueues::receives);
+    }
+
+    /**
+     * Makes a queue pair with all that it needs, closed by this id's arena ({@code rdma_create_qp} without a domain and
+     * completion queues).
+     *
+     * @param sizes of its queues
+     * @return a new queue pair
+     */
+    @CName({"rdma_create_qp", "rdma_create_qp_ex", "rdma_destroy_qp"})
+    public QueuePair createQueuePair(QueueCapabilities sizes) {
+        return createQueuePair(sizes, arena());
+    }
+
+    /**
+     * Makes a queue pair with all that it needs ({@code rdma_create_qp} without a domain and completion queues): in the
+     * {@linkplain #protectionDomain id's own domain}, with {@linkplain #sendCompletions one completion queue for sends} and
+     * {@linkplain #receiveCompletions one for receives}, both of which can be waited for.
+     *
+     * <p>The completion queues are made here as C would make them, and close with the id, so that they may be read as long
+     * as it is open.
+     *
+     * @param sizes of its queues
+     * @param arena what will close them
+     * @return a new queue pair
+     * @throws IllegalStateException if the id has one already, or no device yet
+     */
+    @CName({"rdma_create_qp", "rdma_create_qp_ex", "rdma_destroy_qp"})
+    public QueuePair createQueuePair(QueueCapabilities sizes, VerbsArena arena) {
+        making.lock();
+        try {
+            checkNoQueuePair();
+            ProtectionDomain domain = protectionDomain();
+            closeOwnQueues(); // of a queue pair before
+            own = null;
+            List<VerbsObject> made = new ArrayList<>();
+            try {
+                CompletionQueue sends = makeQueue(sizes.sendDepth(), arena, made);
+                CompletionQueue receives = makeQueue(sizes.receiveDepth(), arena, made);
+                QueuePairOptions options = hasDatagrams() ? QueuePair.ud(sends, receives) : QueuePair.rc(sends, receives);
+                QueuePair pair = createQueuePair(domain, options.sendDepth(sizes.sendDepth())
+                        .receiveDepth(sizes.receiveDepth()).sendSge(sizes.sendSge()).receiveSge(sizes.receiveSge())
+                        .inlineSize(sizes.inlineSize()), arena);
+                own = new OwnQueues(sends, receives, made);
+                return pair;
+            } catch (Throwable t) {
+                made.forEach(VerbsObject::close);
+                throw t;
+            }
+        } finally {
+            making.unlock();
+        }
+    }
+
+    private CompletionQueue makeQueue(int depth, VerbsArena arena, List<VerbsObject> made) {
+        CompletionChannel channel = context().createCompletionChannel(arena);
+        made.addFirst(channel);
+        CompletionQueue queue = context().createCompletionQueue(
+                CompletionQueueOptions.of(Math.max(1, depth)).channel(channel), arena);
+        made.addFirst(queue);
+        return queue;
+    }
+
+    /**
+     * Makes a queue pair on this id, closed by this id's arena ({@code rdma_create_qp}).
+     *
+     * @param domain a protection domain of this id's {@link #context}
+     * @param options for example {@code QueuePair.rc(cq)}
+     * @return a new queue pair
+     */
+    @CName({"rdma_create_qp", "rdma_create_qp_ex", "rdma_destroy_qp"})
+    public QueuePair createQueuePair(ProtectionDomain domain, QueuePairOptions options) {
+        return createQueuePair(domain, options, arena());
+    }
+
+    /**
+     * Makes a queue pair on this id ({@code rdma_create_qp}), in {@link QueuePairState#INIT}: receives can be posted. The
+     * connection manager makes it ready when it connects or accepts; one for datagrams is ready at once. If the id has a
+     * {@linkplain #createSharedReceiveQueue shared receive queue}, the queue pair takes its receives from there.
+     *
+     * @param domain a protection domain of this id's {@link #context}
+     * @param options for example {@code QueuePair.rc(cq)}
+     * @param arena what will close it
+     * @return a new queue pair
+     * @throws IllegalStateException if the id has one already, or no device yet
+     * @throws IllegalArgumentException if the domain belongs to another context
+     */
+    @CName({"rdma_create_qp", "rdma_create_qp_ex", "rdma_destroy_qp"})
+    public QueuePair createQueuePair(ProtectionDomain domain, QueuePairOptions options, VerbsArena arena) {
+        making.lock();
+        try {
+            checkNoQueuePair();
+            checkSameContext(domain);
+            SharedReceiveQueue shared = sharedReceives;
+            QueuePairOptions all = shared == null || VerbsFloor.hasSharedReceiveQueue(options)
+                    ? options : options.sharedReceiveQueue(shared);
+            QueuePair made = VerbsFloor.queuePair(domain, all.port(devicePort()), arena,
+                    attributes -> callCreate(domain, attributes), this::callDestroy,
+                    options.type() == QueuePairType.UD ? QueuePairState.RTS : QueuePairState.INIT, this);
+            queuePair = made;
+            return made;
+        } finally {
+            making.unlock();
+        }
+    }
+
+    private void checkNoQueuePair() {
+        checkOpen();
+        if (queuePair != null) {
+            throw new IllegalStateException(this + " has a queue pair already: " + queuePair);
+        }
+    }
+
+    private void checkSameContext(ProtectionDomain domain) {
+        if (VerbsFloor.address(context()) != VerbsFloor.address(domain.context())) {
+            throw new IllegalArgumentException("The " + domain + " was made in another context than this id's: the "
+                    + "connection manager opens devices itself, see context()");
+        }
+    }
+
+    private long callCreate(ProtectionDomain domain, long attributes) {
+        String what = toString(); // before, since it calls C too, which changes errno
+        boolean plain = ibv_qp_init_attr_ex.comp_mask(MemorySegment.ofAddress(attributes)
+                .reinterpret(ibv_qp_init_attr_ex.sizeof())) == rdma_h.IBV_QP_INIT_ATTR_PD();
+        long result = plain ? RdmaCm.CREATE_QP.call(address, VerbsFloor.address(domain), attributes)
+                : RdmaCm.CREATE_QP_EX.call(address, attributes);
+        Cm.check(plain ? RdmaCm.CREATE_QP : RdmaCm.CREATE_QP_EX, result, what,
+                CFunction.errno() == Errno.EINVAL ? "Does the device have queues of this size?" : "");
+        return rdma_cm_id.qp(struct()).address();
+    }
+
+    private void callDestroy(long pair) {
+        RdmaCm.DESTROY_QP.call(address);
+        queuePair = null;
+    }
+
+    /**
+     * Its shared receive queue, if one was made on it.
+     *
+     * @return the queue of {@link #createSharedReceiveQueue}
+     */
+    public Optional<SharedReceiveQueue> sharedReceiveQueue() {
+        checkOpen();
+        return Optional.ofNullable(sharedReceives);
+    }
+
+    /**
+     * Makes a shared receive queue on this id, closed by this id's arena ({@code rdma_create_srq}).
+     *
+     * @param domain a protection domain of this id's {@link #context}
+     * @param options for example {@code SharedReceiveQueue.basic()}
+     * @return a new shared receive queue
+     */
+    @CName({"rdma_create_srq", "rdma_create_srq_ex", "rdma_destroy_srq"})
+    public SharedReceiveQueue createSharedReceiveQueue(ProtectionDomain domain, SharedReceiveQueueOptions options) {
+        return createSharedReceiveQueue(domain, options, arena());
+    }
+
+    /**
+     * Makes a shared receive queue on this id ({@code rdma_create_srq}): the queue pair that is made afterwards takes its
+     * receives from there, and so may those of other ids that name it.
+     *
+     * @param domain a protection domain of this id's {@link #context}
+     * @param options for example {@code SharedReceiveQueue.basic()}
+     * @param arena what will close it
+     * @return a new shared receive queue
+     * @throws IllegalStateException if the id has one already, or no device yet
+     * @throws IllegalArgumentException if the domain belongs to another context
+     */
+    @CName({"rdma_create_srq", "rdma_create_srq_ex", "rdma_destroy_srq"})
+    public SharedReceiveQueue createSharedReceiveQueue(
+            ProtectionDomain domain, SharedReceiveQueueOptions options, VerbsArena arena) {
+        making.lock();
+        try {
+            checkOpen();
+            if (sharedReceives != null) {
+                throw new IllegalStateException(this + " has a shared receive queue already: " + sharedReceives);
+            }
+            checkSameContext(domain);
+            boolean plain = options.type() == SharedReceiveQueueType.BASIC;
+            SharedReceiveQueue made = VerbsFloor.sharedReceiveQueue(domain, options, arena, attributes -> {
+                String what = this + ", " + options; // before, since it calls C too, which changes errno
+                CFunction create = plain ? RdmaCm.CREATE_SRQ : RdmaCm.CREATE_SRQ_EX;
+                Cm.check(create, plain ? create.call(address, VerbsFloor.address(domain), attributes)
+                        : create.call(address, attributes), what);
+                return rdma_cm_id.srq(struct()).address();
+            }, queue -> {
+                RdmaCm.DESTROY_SRQ.call(address);
+                sharedReceives = null;
+            }, this);
+            sharedReceives = made;
+            return made;
+        } finally {
+            making.unlock();
+        }
+    }
+}

@@ -1,0 +1,161 @@
+package dev.verbena.cm;
+
+import static dev.verbena.support.Loopback.DEADLINE;
+import static dev.verbena.verbs.AccessFlag.LOCAL_WRITE;
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
+
+import dev.verbena.VerbsArena;
+import dev.verbena.VerbsException;
+import dev.verbena.VerbsTimeoutException;
+import dev.verbena.support.CmAddress;
+import dev.verbena.support.DeviceTest;
+import dev.verbena.support.Twin;
+import dev.verbena.verbs.MemoryRegion;
+import dev.verbena.verbs.QueueCapabilities;
+import dev.verbena.verbs.QueuePairType;
+import java.net.InetSocketAddress;
+import java.time.Duration;
+import java.util.List;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Test;
+
+/** Addresses that are looked up, and ids that are made for them. */
+@DeviceTest
+class EndpointTest {
+    private static final QueueCapabilities SIZES = new QueueCapabilities(4, 4, 1, 1, 16);
+
+    private VerbsArena arena;
+    private EventChannel channel;
+    private String node;
+
+    @BeforeEach
+    void open() {
+        node = CmAddress.four(0).getAddress().getHostAddress();
+        arena = VerbsArena.ofConfined();
+        channel = EventChannel.create(arena);
+    }
+
+    @AfterEach
+    void close() {
+        arena.close();
+    }
+
+    private ConnectionId listening() throws InterruptedException {
+        AddressInfo here = AddressInfo.find(node, null, AddressInfo.hints().flags(AddressFlag.PASSIVE)
+                .space(PortSpace.TCP), DEADLINE).getFirst();
+        ConnectionId listener = channel.createEndpoint(here, DEADLINE);
+        listener.listen(4);
+        return listener;
+    }
+
+    private ConnectionId resolved(ConnectionId listener) throws InterruptedException {
+        String port = Integer.toString(listener.localAddress().orElseThrow().getPort());
+        return channel.createEndpoint(AddressInfo.find(
+                node, port, AddressInfo.hints().space(PortSpace.TCP), DEADLINE).getFirst(), DEADLINE);
+    }
+
+    @Test
+    void anAddressIsLookedUp() throws Exception {
+        List<AddressInfo> found = AddressInfo.find(node, "7471",
+                AddressInfo.hints().space(PortSpace.TCP).flags(AddressFlag.NUMERIC_HOST), DEADLINE);
+        assertThat(found).first().satisfies(info -> {
+            assertThat(info.destination()).contains(new InetSocketAddress(node, 7471));
+            assertThat(info.source()).isEmpty();
+            assertThat(info.family()).isEqualTo(AddressFamily.IPV4);
+            assertThat(info.space()).isEqualTo(PortSpace.TCP);
+            assertThat(info.type()).isEqualTo(QueuePairType.RC);
+            assertThat(info).hasToString("TCP, RC, from any to " + node + ":7471");
+        });
+    }
+
+    @Test
+    void anAddressToListenOnIsLookedUp() throws Exception {
+        assertThat(AddressInfo.find(null, "7471", AddressInfo.hints().flags(AddressFlag.PASSIVE, AddressFlag.FAMILY)
+                .family(AddressFamily.IPV6).type(QueuePairType.UD).space(PortSpace.UDP), DEADLINE)).first()
+                .satisfies(info -> {
+                    assertThat(info.source()).contains(new InetSocketAddress("::", 7471));
+                    assertThat(info.flags()).contains(AddressFlag.PASSIVE);
+                    assertThat(info.type()).isEqualTo(QueuePairType.UD);
+                });
+    }
+
+    @Test
+    void anAddressThatIsKnownNeedsNoName() throws Exception {
+        InetSocketAddress peer = new InetSocketAddress(node, 7471);
+        InetSocketAddress own = new InetSocketAddress(node, 0);
+        AddressInfo info = AddressInfo.find(null, null,
+                AddressInfo.hints().space(PortSpace.TCP).type(QueuePairType.RC).from(own).to(peer), DEADLINE).getFirst();
+        assertThat(info.destination()).contains(peer);
+        assertThat(info.source()).contains(own);
+    }
+
+    @Test
+    void aNameThatNobodyKnowsIsRefused() {
+        assertThatThrownBy(() -> AddressInfo.find("nobody.invalid", "7471",
+                AddressInfo.hints().flags(AddressFlag.NUMERIC_HOST), DEADLINE))
+                .isInstanceOf(VerbsException.class).hasMessageContaining("rdma_getaddrinfo")
+                .hasMessageContaining("EAI_NONAME");
+    }
+
+    @Test
+    void aLookupMeetsItsDeadline() {
+        assertThatThrownBy(() -> AddressInfo.find(node, "7471", AddressInfo.hints(), Duration.ZERO))
+                .isInstanceOf(VerbsTimeoutException.class);
+    }
+
+    @Test
+    @Twin("test_rdmacm.CMTestCase.test_rdmacm_sync_traffic")
+    void endpointsExchangeMessages() throws Exception {
+        ConnectionId listener = listening();
+        ConnectionId client = resolved(listener);
+        client.createQueuePair(SIZES);
+        client.beginConnect(ConnectionParameters.defaults());
+        ConnectionId server = listener.nextRequest(DEADLINE).claim();
+        server.createQueuePair(SIZES);
+        MemoryRegion buffer = server.protectionDomain().register(arena.allocate(64), LOCAL_WRITE);
+        server.queuePair().orElseThrow().postReceive(1, buffer.slice(32, 32));
+        server.beginAccept(ConnectionParameters.defaults());
+        assertThat(client.nextEvent(DEADLINE).type()).isEqualTo(CmEventType.ESTABLISHED);
+        buffer.segment().setString(0, "hello");
+        client.queuePair().orElseThrow().postSend(2, buffer.slice(0, 32));
+        client.sendCompletions().orElseThrow().await(DEADLINE).orThrow();
+        server.receiveCompletions().orElseThrow().await(DEADLINE).orThrow();
+        assertThat(buffer.segment().getString(32)).isEqualTo("hello");
+        client.beginDisconnect();
+        server.beginDisconnect();
+    }
+
+    @Test
+    void closingAnEndpointClosesItsQueues() throws Exception {
+        ConnectionId client = resolved(listening());
+        client.createQueuePair(SIZES).close();
+        var sends = client.sendCompletions().orElseThrow();
+        assertThat(sends.isOpen()).isTrue();
+        client.close();
+        assertThat(sends.isOpen()).isFalse();
+    }
+
+    @Test
+    void idsOfADeviceHaveOneProtectionDomain() throws Exception {
+        ConnectionId listener = listening();
+        assertThat(listener.protectionDomain()).isSameAs(resolved(listener).protectionDomain());
+    }
+
+    @Test
+    void anEndpointForAnAddressWithoutADeviceSaysSo() throws Exception {
+        AddressInfo info = AddressInfo.find("127.0.0.1", "7471", AddressInfo.hints().space(PortSpace.TCP), DEADLINE)
+                .getFirst();
+        assertThatThrownBy(() -> channel.createEndpoint(info, DEADLINE)).isInstanceOf(VerbsException.class)
+                .hasMessageContaining("rdma_create_ep").hasMessageContaining("ENODEV");
+    }
+
+    @Test
+    void whatTheInstalledLibraryLacksSaysSo() {
+        ConnectionId id = channel.createId(PortSpace.TCP);
+        // Where librdmacm has them, the kernel may not.
+        assertThatThrownBy(() -> id.resolveAddressInfo(node, "1", AddressInfo.hints().flags(AddressFlag.NAME), DEADLINE))
+                .isInstanceOf(VerbsException.class).hasMessageContaining("rdma_resolve_addrinfo");
+    }
+}

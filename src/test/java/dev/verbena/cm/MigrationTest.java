@@ -1,0 +1,160 @@
+package dev.verbena.cm;
+
+import static dev.verbena.support.Loopback.DEADLINE;
+import static java.util.concurrent.TimeUnit.SECONDS;
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
+
+import dev.verbena.ResourceBusyException;
+import dev.verbena.VerbsArena;
+import dev.verbena.support.CmAddress;
+import dev.verbena.support.DeviceTest;
+import dev.verbena.verbs.QueuePair;
+import java.util.concurrent.CountDownLatch;
+import java.util.concurrent.FutureTask;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Test;
+
+/** Ids that change their event channel. */
+@DeviceTest
+class MigrationTest {
+    private VerbsArena arena;
+    private EventChannel old;
+    private EventChannel other;
+    private ConnectionId listener;
+
+    @BeforeEach
+    void open() {
+        arena = VerbsArena.ofShared();
+        old = EventChannel.create(arena);
+        listener = old.createId(PortSpace.TCP);
+        listener.bind(CmAddress.four(0));
+        listener.listen(4);
+    }
+
+    @AfterEach
+    void close() {
+        arena.close();
+    }
+
+    private ConnectionId client() throws InterruptedException {
+        ConnectionId client = old.createId(PortSpace.TCP);
+        client.resolveAddress(listener.localAddress().orElseThrow(), DEADLINE);
+        client.resolveRoute(DEADLINE);
+        client.createQueuePair(client.context().allocateProtectionDomain(),
+                QueuePair.rc(client.context().createCompletionQueue(4)));
+        return client;
+    }
+
+    private ConnectionId served(ConnectionId client) throws InterruptedException {
+        client.beginConnect(ConnectionParameters.defaults());
+        ConnectionId server = listener.nextRequest(DEADLINE).claim();
+        server.createQueuePair(client.queuePair().orElseThrow().domain(),
+                QueuePair.rc(server.context().createCompletionQueue(4)));
+        return server;
+    }
+
+    @Test
+    void eventsThatNobodyHasTakenComeAlong() throws Exception {
+        ConnectionId client = client();
+        served(client).beginAccept(ConnectionParameters.defaults());
+        assertThat(client.isDisconnected()).isFalse(); // this takes what the channel has
+        other = EventChannel.create(arena);
+        client.migrate(other);
+        assertThat(client.channel()).isSameAs(other);
+        assertThat(other.await(DEADLINE)).satisfies(event -> {
+            assertThat(event.id()).isSameAs(client);
+            assertThat(event.type()).isEqualTo(CmEventType.ESTABLISHED);
+        });
+    }
+
+    @Test
+    void theOldChannelMayBeClosedAndTheNewOneNot() throws Exception {
+        ConnectionId client = client();
+        ConnectionId server = served(client);
+        other = EventChannel.create(arena);
+        client.migrate(other);
+        server.migrate(other);
+        listener.close();
+        old.close();
+        assertThatThrownBy(other::close).isInstanceOf(ResourceBusyException.class);
+        server.beginAccept(ConnectionParameters.defaults());
+        assertThat(client.nextEvent(DEADLINE).type()).isEqualTo(CmEventType.ESTABLISHED);
+        server.beginDisconnect();
+        client.disconnect(DEADLINE);
+    }
+
+    @Test
+    void theArenaClosesAnIdBeforeAYoungerChannelThatItCameTo() throws Exception {
+        ConnectionId client = client();
+        other = EventChannel.create(arena);
+        client.migrate(other);
+    }
+
+    @Test
+    void aThreadThatWaitsGoesOnWaiting() throws Exception {
+        ConnectionId client = client();
+        ConnectionId server = served(client);
+        CountDownLatch starts = new CountDownLatch(1);
+        FutureTask<CmEvent> waiting = new FutureTask<>(() -> {
+            starts.countDown();
+            return client.nextEvent(DEADLINE);
+        });
+        Thread.startVirtualThread(waiting);
+        assertThat(starts.await(DEADLINE.toSeconds(), SECONDS)).isTrue();
+        other = EventChannel.create(arena);
+        client.migrate(other);
+        server.migrate(other);
+        listener.close();
+        old.close();
+        server.beginAccept(ConnectionParameters.defaults());
+        assertThat(waiting.get(DEADLINE.toSeconds(), SECONDS).type()).isEqualTo(CmEventType.ESTABLISHED);
+    }
+
+    @Test
+    void aListenerMovesWhenItsRequestsAreClaimed() throws Exception {
+        ConnectionId first = client();
+        ConnectionId second = client();
+        first.beginConnect(ConnectionParameters.defaults());
+        ConnectRequest request = listener.nextRequest(DEADLINE);
+        other = EventChannel.create(arena);
+        assertThatThrownBy(() -> listener.migrate(other)).isInstanceOf(IllegalStateException.class)
+                .hasMessageContaining("nobody has claimed");
+        request.reject();
+        listener.migrate(other);
+        second.beginConnect(ConnectionParameters.defaults());
+        assertThat(listener.nextRequest(DEADLINE).claim().channel()).isSameAs(other);
+    }
+
+    @Test
+    void idsMoveToAndFroWhileTheyConnect() throws Exception {
+        other = EventChannel.create(arena);
+        for (int round = 0; round < 20; round++) {
+            ConnectionId client = client();
+            client.beginConnect(ConnectionParameters.defaults());
+            client.migrate(other);
+            ConnectionId server = listener.nextRequest(DEADLINE).claim();
+            server.migrate(other);
+            server.createQueuePair(client.queuePair().orElseThrow().domain(),
+                    QueuePair.rc(server.context().createCompletionQueue(4)));
+            FutureTask<Void> moving = new FutureTask<>(() -> {
+                client.migrate(old);
+                server.migrate(old);
+                client.migrate(other);
+                return null;
+            });
+            Thread.startVirtualThread(moving);
+            server.beginAccept(ConnectionParameters.defaults());
+            assertThat(client.nextEvent(DEADLINE).type()).isEqualTo(CmEventType.ESTABLISHED);
+            assertThat(server.nextEvent(DEADLINE).type()).isEqualTo(CmEventType.ESTABLISHED);
+            moving.get(DEADLINE.toSeconds(), SECONDS);
+            server.beginDisconnect();
+            client.disconnect(DEADLINE);
+            client.queuePair().orElseThrow().close();
+            server.queuePair().orElseThrow().close();
+            client.close();
+            server.close();
+        }
+    }
+}

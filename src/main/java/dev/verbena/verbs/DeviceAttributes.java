@@ -197,6 +197,60 @@ public final class DeviceAttributes {
     }
 
     /**
+     * How many reads and atomics an end-to-end context can serve at once ({@code max_ee_rd_atom}).
+     *
+     * @return the limit; 0 on all but the oldest devices
+     */
+    public int maxReadAtomicOfEndToEndContext() {
+        return ibv_device_attr.max_ee_rd_atom(attributes);
+    }
+
+    /**
+     * How many reads and atomics an end-to-end context can have under way ({@code max_ee_init_rd_atom}).
+     *
+     * @return the limit; 0 on all but the oldest devices
+     */
+    public int maxInitiatedReadAtomicOfEndToEndContext() {
+        return ibv_device_attr.max_ee_init_rd_atom(attributes);
+    }
+
+    /**
+     * How many end-to-end contexts of reliable datagrams there can be ({@code max_ee}).
+     *
+     * @return the limit; 0 on all but the oldest devices
+     */
+    public int maxEndToEndContexts() {
+        return ibv_device_attr.max_ee(attributes);
+    }
+
+    /**
+     * How many domains of reliable datagrams there can be ({@code max_rdd}).
+     *
+     * @return the limit; 0 on all but the oldest devices
+     */
+    public int maxReliableDatagramDomains() {
+        return ibv_device_attr.max_rdd(attributes);
+    }
+
+    /**
+     * How many fast memory regions there can be ({@code max_fmr}).
+     *
+     * @return the limit; 0 on all but the oldest devices
+     */
+    public int maxFastMemoryRegions() {
+        return ibv_device_attr.max_fmr(attributes);
+    }
+
+    /**
+     * How often a fast memory region can be mapped until it has to be flushed ({@code max_map_per_fmr}).
+     *
+     * @return the limit; 0 on all but the oldest devices
+     */
+    public int maxMapsPerFastMemoryRegion() {
+        return ibv_device_attr.max_map_per_fmr(attributes);
+    }
+
+    /**
      * How far atomics are atomic ({@code atomic_cap}).
      *
      * @return the capability

@@ -229,7 +229,7 @@ public final class Port {
      * @return for example 4, or 0 when the code is not known
      */
     public int lanes() {
-        return switch (ibv_port_attr.active_width(attributes)) {
+        return switch (widthCode()) {
             case 1 -> 1;
             case 2 -> 4;
             case 4 -> 8;
@@ -237,6 +237,15 @@ public final class Port {
             case 16 -> 2;
             default -> 0;
         };
+    }
+
+    /**
+     * The code of how many lanes the link has ({@code active_width}).
+     *
+     * @return the number that the InfiniBand specification gives it: 1 is one lane, 2 is four
+     */
+    public int widthCode() {
+        return Byte.toUnsignedInt(ibv_port_attr.active_width(attributes));
     }
 
     /**
@@ -278,7 +287,12 @@ public final class Port {
         return lane * lanes();
     }
 
-    private int speedCode() {
+    /**
+     * The code of the link's signalling ({@code active_speed}).
+     *
+     * @return the number that the InfiniBand specification gives it: 1 is SDR, 2.5 Gbit/s
+     */
+    public int speedCode() {
         return Byte.toUnsignedInt(ibv_port_attr.active_speed(attributes));
     }
 

@@ -1,0 +1,87 @@
+package dev.verbena.tools;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import dev.verbena.VerbsArena;
+import dev.verbena.support.DeviceTest;
+import dev.verbena.support.TestDevice;
+import dev.verbena.verbs.GidEntry;
+import java.io.IOException;
+import java.nio.charset.StandardCharsets;
+import java.util.ArrayList;
+import java.util.List;
+import org.junit.jupiter.api.Test;
+
+/** What the tools tell about devices, compared with what the C tools tell: each field, in its order, and nothing else. */
+@DeviceTest
+class DeviceInfoTest {
+    private static String c(String... command) throws IOException {
+        Process process = new ProcessBuilder(command).redirectErrorStream(true).start();
+        return new String(process.getInputStream().readAllBytes(), StandardCharsets.UTF_8);
+    }
+
+    private static String java(String... args) {
+        ToolRun run = ToolRun.of(args);
+        assertThat(run.err()).isEmpty();
+        assertThat(run.status()).isZero();
+        return run.out();
+    }
+
+    /** The fields: a name and a value each, or what stands alone, such as a flag below the field it belongs to. */
+    private static List<String> fields(String output) {
+        List<String> fields = new ArrayList<>();
+        for (String line : output.lines().toList()) {
+            String text = line.strip().replaceAll("\\s+", " ");
+            if (!text.isEmpty()) {
+                fields.add(text);
+            }
+        }
+        return fields;
+    }
+
+    @Test
+    void devinfoVerboseHasEachFieldOfTheCToolAndNoOther() throws IOException {
+        List<String> theirs = fields(c("ibv_devinfo", "-v", "-d", TestDevice.get().name()));
+        assertThat(theirs).hasSizeGreaterThan(80);
+        assertThat(fields(java("devinfo", "-v", "-d", TestDevice.get().name()))).isEqualTo(theirs);
+    }
+
+    @Test
+    void devinfoHasEachFieldOfTheCToolAndNoOther() throws IOException {
+        assertThat(fields(java("devinfo"))).isEqualTo(fields(c("ibv_devinfo")));
+        assertThat(fields(java("devinfo", "-l"))).isEqualTo(fields(c("ibv_devinfo", "-l")));
+        assertThat(fields(java("devinfo", "-i", "1"))).isEqualTo(fields(c("ibv_devinfo", "-i", "1")));
+    }
+
+    @Test
+    void devicesAreThoseOfTheCTool() throws IOException {
+        assertThat(java("devices").stripTrailing()).isEqualTo(c("ibv_devices").stripTrailing());
+    }
+
+    @Test
+    void gidsNameEachGidOfTheCToolAndTheOneToUse() throws IOException {
+        String device = TestDevice.get().name();
+        List<String> listed = fields(java("gids", "-d", device));
+        for (String field : fields(c("ibv_devinfo", "-v", "-d", device))) {
+            if (field.startsWith("GID[")) {
+                String index = field.substring(4, field.indexOf(']')).strip();
+                String gid = field.substring(field.indexOf("]:") + 2, field.indexOf(',')).strip();
+                assertThat(listed).anyMatch(line -> line.matches("(\\* )?" + index + " .*") && line.endsWith(" " + gid));
+            }
+        }
+        try (VerbsArena arena = VerbsArena.ofConfined()) {
+            GidEntry best = TestDevice.get().open(arena).bestGid(1);
+            assertThat(listed.getLast()).startsWith("use -d " + device + " -g " + best.index());
+            assertThat(listed).filteredOn(line -> line.startsWith("*")).singleElement().asString()
+                    .startsWith("* " + best.index() + " RoCE v2 " + best.networkDevice());
+        }
+    }
+
+    @Test
+    void doctorFindsThatAllIsWell() {
+        ToolRun run = ToolRun.of("doctor");
+        assertThat(run.out()).endsWith("All is well.\n").contains("self-test", "libibverbs.so", "librdmacm.so", "ib_uverbs",
+                "locked memory", "native access", "/dev/infiniband/uverbs", TestDevice.get().name());
+        assertThat(run.status()).isZero();
+    }
+}

@@ -1,0 +1,39 @@
+package dev.verbena.tools;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import dev.verbena.support.ChildJvm;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.condition.DisabledIf;
+
+/** The doctor where all is not well. */
+class DoctorTest {
+    static boolean hasDevice() {
+        return Files.isDirectory(Path.of("/sys/class/infiniband"));
+    }
+
+    @Test
+    @DisabledIf("hasDevice")
+    void aMachineWithoutADeviceIsToldWhatToDo() {
+        ToolRun run = ToolRun.of("doctor");
+        assertThat(run.status()).isEqualTo(Main.FAILED);
+        assertThat(run.out()).contains("BAD   devices", "-> load the driver", "rdma link add rxe0 type rxe netdev eth0");
+    }
+
+    @Test
+    void nativeAccessThatIsNotEnabledIsToldWithTheFlag() {
+        ChildJvm.Result result = ChildJvm.with(ChildJvm.DENY).runOnClassPath(Main.class, "doctor");
+        assertThat(result.status()).isEqualTo(Main.FAILED);
+        assertThat(result.output()).contains("BAD   native access", "-> start java with --enable-native-access=ALL-UNNAMED");
+    }
+
+    @Test
+    void librariesThatAreMissingAreToldWithThePackages() {
+        ChildJvm.Result result = ChildJvm.with("--enable-native-access=ALL-UNNAMED",
+                "-Ddev.verbena.libibverbs=/nosuch/libibverbs.so.1").runOnClassPath(Main.class, "doctor");
+        assertThat(result.status()).isEqualTo(Main.FAILED);
+        assertThat(result.output()).contains("BAD   libraries", "/nosuch/libibverbs.so.1", "apt install libibverbs1");
+    }
+}

@@ -1,0 +1,266 @@
+package dev.verbena.tools;
+
+import dev.verbena.Rdma;
+import dev.verbena.RdmaUnavailableException;
+import dev.verbena.VerbsArena;
+import dev.verbena.VerbsException;
+import dev.verbena.verbs.Context;
+import dev.verbena.verbs.Device;
+import dev.verbena.verbs.GidEntry;
+import dev.verbena.verbs.GidType;
+import dev.verbena.verbs.LinkLayer;
+import dev.verbena.verbs.Port;
+import dev.verbena.verbs.PortState;
+import java.io.IOException;
+import java.io.PrintStream;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.time.Duration;
+import java.util.List;
+import java.util.Locale;
+import java.util.NoSuchElementException;
+import java.util.Optional;
+import java.util.stream.Collectors;
+import java.util.stream.Stream;
+
+/** Looks whether RDMA works on this machine, and says what to do where it does not. */
+final class Doctor {
+    private static final String USAGE = """
+            usage: verbena doctor [-d DEVICE]
+
+            Looks at libraries, kernel modules, devices, rights, ports, addresses and the limit of locked memory, and moves
+            some bytes by RDMA from this machine to itself. What is not well is told with what to do.
+            Exit status: 0 only if all is well.
+              -d, --ib-dev=DEVICE   this device; all if not said""";
+
+    private static final Duration STEP = Duration.ofSeconds(3);
+    private static final Path DEVICES = Path.of("/sys/class/infiniband");
+    private static final Path NODES = Path.of("/dev/infiniband");
+    private static final long ENOUGH_MEBIBYTES = 64;
+    private static final long CAP_IPC_LOCK = 1L << 14;
+
+    private final PrintStream out;
+    private int findings;
+
+    private Doctor(PrintStream out) {
+        this.out = out;
+    }
+
+    static int run(String[] args, PrintStream out) throws Exception {
+        Options options = Options.parse(args, USAGE, "-d,--ib-dev:");
+        Doctor doctor = new Doctor(out);
+        doctor.examine(options.has("-d") ? Optional.of(options.text("-d", "")) : Optional.empty());
+        out.println(doctor.findings == 0 ? "All is well."
+                : doctor.findings == 1 ? "One thing to do." : doctor.findings + " things to do.");
+        return doctor.findings == 0 ? Main.OK : Main.FAILED;
+    }
+
+    private void well(String what, Object how) {
+        out.printf("  ok    %-14s %s%n", what, how);
+    }
+
+    private void bad(String what, Object how, String remedy) {
+        findings++;
+        out.printf("  BAD   %-14s %s%n", what, how);
+        out.printf("        %-14s -> %s%n", "", remedy);
+    }
+
+    private void examine(Optional<String> wanted) throws Exception {
+        well("Java", Runtime.version());
+        boolean callable = libraries();
+        modules();
+        List<String> names = names(DEVICES);
+        if (names.isEmpty()) {
+            bad("devices", "the kernel has none", "load the driver of the adapter; or, for a software device, as root: "
+                    + "modprobe rdma_rxe && rdma link add rxe0 type rxe netdev eth0");
+        }
+        lockedMemory();
+        if (!callable) {
+            return;
+        }
+        List<Device> devices = Device.list();
+        for (String name : names) {
+            if (devices.stream().noneMatch(device -> device.name().equals(name))) {
+                bad("device", "the kernel has " + name + ", and rdma-core can't use it",
+                        "install its user-space driver: 'apt install ibverbs-providers' on Debian and Ubuntu, "
+                                + "'dnf install libibverbs' on Fedora and RHEL; and load ib_uverbs: 'modprobe ib_uverbs'");
+            }
+        }
+        if (wanted.isPresent()) {
+            devices = List.of(Device.named(wanted.get()));
+        }
+        for (Device device : devices) {
+            device(device);
+        }
+    }
+
+    private boolean libraries() throws IOException {
+        Optional<RdmaUnavailableException> problem = Rdma.unavailability();
+        if (problem.isPresent()) {
+            boolean denied = problem.get().getCause() instanceof IllegalCallerException;
+            String message = problem.get().getMessage();
+            int colon = message.indexOf(denied ? ": " : ". ");
+            bad(denied ? "native access" : "libraries", message.substring(0, colon), message.substring(colon + 2));
+            return false;
+        }
+        well("native access", "enabled");
+        for (String library : List.of("libibverbs", "librdmacm")) {
+            well(library, loaded(library));
+        }
+        return true;
+    }
+
+    /** Where a library was loaded from, with its version, which its file's name tells. */
+    private static String loaded(String library) throws IOException {
+        try (Stream<String> maps = Files.lines(Path.of("/proc/self/maps"))) {
+            return maps.filter(line -> line.contains("/" + library + ".so")).findFirst()
+                    .map(line -> line.substring(line.indexOf('/'))).orElse("loaded");
+        }
+    }
+
+    private void modules() throws IOException {
+        for (String module : List.of("ib_core", "ib_uverbs", "rdma_ucm")) {
+            boolean there = Files.exists(Path.of("/sys/module", module)) || switch (module) {
+                case "ib_uverbs" -> Files.exists(Path.of("/sys/class/infiniband_verbs"));
+                case "rdma_ucm" -> Files.exists(Path.of("/sys/class/misc/rdma_cm"));
+                default -> Files.exists(DEVICES);
+            };
+            if (there) {
+                well("kernel module", module);
+            } else {
+                bad("kernel module", module + " is not loaded", "as root: modprobe " + module
+                        + (module.equals("rdma_ucm") ? " (the connection manager needs it)" : ""));
+            }
+        }
+        Path manager = NODES.resolve("rdma_cm");
+        if (Files.exists(manager)) {
+            rights(manager);
+        }
+    }
+
+    private static List<String> names(Path folder) throws IOException {
+        if (!Files.isDirectory(folder)) {
+            return List.of();
+        }
+        try (Stream<Path> entries = Files.list(folder)) {
+            return entries.map(entry -> entry.getFileName().toString()).sorted().collect(Collectors.toList());
+        }
+    }
+
+    private void rights(Path node) {
+        if (!Files.exists(node)) {
+            bad("rights", node + " is missing", "as root: modprobe ib_uverbs; in a container, pass it in: "
+                    + "--device=" + node);
+        } else if (Files.isReadable(node) && Files.isWritable(node)) {
+            well("rights", node + " can be read and written");
+        } else {
+            bad("rights", node + " can't be read and written by " + System.getProperty("user.name"),
+                    "install rdma-core, whose udev rules open it for all; or, as root: chmod 666 " + node);
+        }
+    }
+
+    private void lockedMemory() throws IOException {
+        String limit = Files.readAllLines(Path.of("/proc/self/limits")).stream()
+                .filter(line -> line.startsWith("Max locked memory")).findFirst().orElseThrow().split("\\s+")[3];
+        String capabilities = Files.readAllLines(Path.of("/proc/self/status")).stream()
+                .filter(line -> line.startsWith("CapEff:")).findFirst().orElseThrow().split("\\s+")[1];
+        if (limit.equals("unlimited")) {
+            well("locked memory", "unlimited");
+        } else if ((Long.parseUnsignedLong(capabilities, 16) & CAP_IPC_LOCK) != 0) {
+            well("locked memory", "no limit for this user, who has CAP_IPC_LOCK");
+        } else {
+            long kibibytes = Long.parseLong(limit) >> 10;
+            String have = (kibibytes < 10_240 ? kibibytes + " KiB" : (kibibytes >> 10) + " MiB")
+                    + " at most can be registered by this process";
+            if (kibibytes >> 10 >= ENOUGH_MEBIBYTES) {
+                well("locked memory", have);
+            } else {
+                bad("locked memory", have, "'ulimit -l unlimited', or 'memlock' in /etc/security/limits.conf, or "
+                        + "LimitMEMLOCK=infinity of a service");
+            }
+        }
+    }
+
+    private void device(Device device) throws Exception {
+        well("device", device);
+        rights(NODES.resolve(device.characterDevice()));
+        int before = findings;
+        boolean active = false;
+        try (VerbsArena arena = VerbsArena.ofConfined()) {
+            Context context = device.open(arena);
+            for (Port port : context.ports()) {
+                port(context, port);
+                active |= port.state() == PortState.ACTIVE;
+            }
+            if (active && findings == before) {
+                selfTest(context);
+            }
+        } catch (VerbsException refused) {
+            bad("open", refused.getMessage(), "see the rights above; is the process in a container that may not use "
+                    + NODES + "?");
+        }
+    }
+
+    private void port(Context context, Port port) {
+        if (port.state() != PortState.ACTIVE) {
+            bad("port", port, port.linkLayer() == LinkLayer.ETHERNET
+                    ? "bring its network device up ('ip link set DEVICE up') and look at the cable"
+                    : "look at the cable and at the subnet manager: a port in INIT waits for one");
+            return;
+        }
+        well("port", port);
+        try {
+            GidEntry best = context.bestGid(port.number());
+            if (best.type() == GidType.ROCE_V1) {
+                bad("GID", best, "RoCE v1 can't be routed, and v2 has no GID here: give the network device an IP address");
+            } else if (best.type() == GidType.ROCE_V2 && best.gid().isLinkLocal()) {
+                bad("GID", best, "only neighbours reach a link-local address: ip addr add ADDRESS/24 dev "
+                        + (best.networkDevice().isEmpty() ? "DEVICE" : best.networkDevice()));
+            } else {
+                well("GID", best);
+            }
+        } catch (NoSuchElementException none) {
+            bad("GID", "port " + port.number() + " has none", "give its network device an IP address: "
+                    + "ip addr add ADDRESS/24 dev DEVICE");
+        }
+    }
+
+    /** Moves bytes from this machine to itself, in each way that a reliable connection has. */
+    private void selfTest(Context context) throws InterruptedException {
+        long start = System.nanoTime();
+        String step = "connecting";
+        try {
+            LoopbackPair both = LoopbackPair.connect(context);
+            LoopbackPair.End left = both.left();
+            LoopbackPair.End right = both.right();
+            step = "a send";
+            right.pair().postReceive(1, right.buffer());
+            left.buffer().segment().setString(0, "sent");
+            left.pair().postSend(2, left.buffer().slice(0, 5));
+            left.queue().await(STEP).orThrow();
+            right.queue().await(STEP).orThrow();
+            require(right.buffer().segment().getString(0).equals("sent"));
+            step = "an RDMA write";
+            left.buffer().segment().setString(0, "written");
+            left.pair().postWrite(3, left.buffer().slice(0, 8), right.buffer().remote());
+            left.queue().await(STEP).orThrow();
+            require(right.buffer().segment().getString(0).equals("written"));
+            step = "an RDMA read";
+            right.buffer().segment().setString(0, "read");
+            left.pair().postRead(4, left.buffer().slice(0, 5), right.buffer().remote());
+            left.queue().await(STEP).orThrow();
+            require(left.buffer().segment().getString(0).equals("read"));
+            well("self-test", String.format(Locale.ROOT, "a send, an RDMA write and an RDMA read arrived, %.0f ms",
+                    (System.nanoTime() - start) / 1e6));
+        } catch (RuntimeException failure) {
+            bad("self-test", step + " failed: " + failure.getMessage(),
+                    "a firewall must let UDP port 4791 pass (RoCE); the kernel's log may say more: dmesg | tail");
+        }
+    }
+
+    private static void require(boolean arrived) {
+        if (!arrived) {
+            throw new IllegalStateException("it completed, and the bytes are others");
+        }
+    }
+}

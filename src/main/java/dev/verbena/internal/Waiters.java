@@ -44,10 +44,8 @@ public final class Waiters {
         }
         Deadline deadline = Deadline.after(timeout);
         try {
+            throwIfInterrupted();
             while (!deadline.isOver()) {
-                if (Thread.interrupted()) {
-                    throw new InterruptedException();
-                }
                 long seen = wakes;
                 ask.run();
                 found = attempt.get();
@@ -55,6 +53,8 @@ public final class Waiters {
                     return found;
                 }
                 sleep(seen, before, deadline);
+                // Who was woken and interrupted leaves the news to the next one, as its own caller has given up.
+                throwIfInterrupted();
                 found = attempt.get();
                 if (found != null) {
                     return found;
@@ -65,6 +65,12 @@ public final class Waiters {
             if (asleep > 0) {
                 wake();
             }
+        }
+    }
+
+    private static void throwIfInterrupted() throws InterruptedException {
+        if (Thread.interrupted()) {
+            throw new InterruptedException();
         }
     }
 

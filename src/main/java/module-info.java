@@ -7,6 +7,7 @@
  */
 @org.jspecify.annotations.NullMarked
 module dev.verbena {
+    requires jdk.jfr;
     requires static transitive org.jspecify;
 
     exports dev.verbena;

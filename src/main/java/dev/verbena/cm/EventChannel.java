@@ -14,6 +14,7 @@ import dev.verbena.internal.EventThread;
 import dev.verbena.internal.RdmaCm;
 import dev.verbena.internal.SystemCallException;
 import dev.verbena.internal.Waiters;
+import dev.verbena.internal.jfr.ConnectionEvent;
 import dev.verbena.internal.raw.rdma_event_channel;
 import dev.verbena.verbs.Context;
 import dev.verbena.verbs.ProtectionDomain;
@@ -503,6 +504,7 @@ public final class EventChannel extends VerbsObject {
             // At once, and nothing before it may block: a thread may be destroying the id, and wait for this in C.
             RdmaCm.ACK_CM_EVENT.call(event);
         }
+        record(copy);
         if (copy.isRequest()) {
             addRequest(copy, inbox);
         } else if (inbox != null) {
@@ -515,6 +517,15 @@ public final class EventChannel extends VerbsObject {
             deliver(new Inbox.Entry(inbox, copy.type(), copy::value));
         }
         return true;
+    }
+
+    private static void record(RawEvent taken) {
+        ConnectionEvent event = new ConnectionEvent();
+        if (event.shouldCommit()) {
+            event.type = taken.type().toString();
+            event.status = taken.status();
+            event.commit();
+        }
     }
 
     /** The lock is held. */

@@ -9,6 +9,7 @@ import dev.verbena.internal.Descriptor;
 import dev.verbena.internal.Errno;
 import dev.verbena.internal.Ibv;
 import dev.verbena.internal.SystemCallException;
+import dev.verbena.internal.jfr.DeviceEvent;
 import dev.verbena.internal.raw.ibv_async_event;
 import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
@@ -234,6 +235,12 @@ public final class AsyncEvents {
     }
 
     private void add(AsyncEventType type, int code, long element, @Nullable VerbsObject source) {
+        DeviceEvent event = new DeviceEvent();
+        if (event.shouldCommit()) {
+            event.device = context.name();
+            event.type = type == AsyncEventType.UNKNOWN ? "event " + code : type.toString();
+            event.commit();
+        }
         switch (type.source()) {
             case DEVICE -> taken.add(new AsyncEvent.OfDevice(context, type, code));
             case PORT -> taken.add(new AsyncEvent.OfPort(context, type, code, (int) element));

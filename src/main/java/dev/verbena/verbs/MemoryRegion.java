@@ -4,6 +4,7 @@ import dev.verbena.CName;
 import dev.verbena.VerbsArena;
 import dev.verbena.VerbsObject;
 import dev.verbena.internal.Ibv;
+import dev.verbena.internal.jfr.RegistrationEvent;
 import dev.verbena.internal.raw.ibv_mr;
 import java.lang.foreign.MemorySegment;
 import java.util.List;
@@ -56,8 +57,19 @@ public final class MemoryRegion extends RequestPart implements LocalMemory {
     /** A region that a call into C makes, over memory that is sure to outlive it if it is memory of this process. */
     static MemoryRegion over(VerbsArena arena, RegionBacking backing, Set<AccessFlag> access, ProtectionDomain domain,
             LongSupplier call, VerbsObject... others) {
-        Supplier<MemoryRegion> maker =
-                () -> new MemoryRegion(arena, domain, backing, access, call.getAsLong(), End.DEREGISTER);
+        Supplier<MemoryRegion> maker = () -> {
+            RegistrationEvent event = new RegistrationEvent();
+            event.begin();
+            MemoryRegion made = new MemoryRegion(arena, domain, backing, access, call.getAsLong(), End.DEREGISTER);
+            event.end();
+            if (event.shouldCommit()) {
+                event.device = domain.context().name();
+                event.size = backing.length();
+                event.access = access.toString();
+                event.commit();
+            }
+            return made;
+        };
         VerbsObject[] parents = Stream.concat(Stream.of(domain), Stream.of(others)).toArray(VerbsObject[]::new);
         if (backing.memory() == null) {
             return create(arena, maker, parents);

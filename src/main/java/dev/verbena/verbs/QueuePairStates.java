@@ -6,6 +6,7 @@ import dev.verbena.VerbsException;
 import dev.verbena.VerbsObject;
 import dev.verbena.internal.Errno;
 import dev.verbena.internal.Ibv;
+import dev.verbena.internal.jfr.WorkFailureEvent;
 import dev.verbena.internal.raw.ibv_qp;
 import dev.verbena.internal.raw.ibv_qp_init_attr;
 import java.lang.foreign.Arena;
@@ -441,8 +442,23 @@ abstract sealed class QueuePairStates extends VerbsObject permits QueuePairWork 
         } else if (state != QueuePairState.ERR) {
             stateIsKnown = false; // other transports may go on, and a flush may be from before a reset
         }
+        if (!flushed) {
+            record(failure);
+        }
         if (firstFailure == null && !flushed) {
             firstFailure = failure;
+        }
+    }
+
+    private void record(WorkCompletion failure) {
+        WorkFailureEvent event = new WorkFailureEvent();
+        if (event.shouldCommit()) {
+            event.queuePair = options.type() + " " + number + " of " + context.name();
+            event.id = failure.id();
+            event.operation = String.valueOf(failure.operation());
+            event.status = failure.status().toString();
+            event.vendorError = failure.vendorError();
+            event.commit();
         }
     }
 

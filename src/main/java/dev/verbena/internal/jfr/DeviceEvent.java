@@ -1,0 +1,22 @@
+package dev.verbena.internal.jfr;
+
+import jdk.jfr.Category;
+import jdk.jfr.Description;
+import jdk.jfr.Event;
+import jdk.jfr.Label;
+import jdk.jfr.Name;
+import jdk.jfr.StackTrace;
+
+/** A device told of something without being asked. */
+@Name("dev.verbena.DeviceEvent")
+@Label("Asynchronous device event")
+@Description("An RDMA device told of something without being asked")
+@Category("RDMA")
+@StackTrace(false)
+public final class DeviceEvent extends Event {
+    @Label("Device")
+    public String device = "";
+
+    @Label("Type")
+    public String type = "";
+}

@@ -1,0 +1,25 @@
+package dev.verbena.internal.jfr;
+
+import jdk.jfr.Category;
+import jdk.jfr.DataAmount;
+import jdk.jfr.Description;
+import jdk.jfr.Event;
+import jdk.jfr.Label;
+import jdk.jfr.Name;
+
+/** Memory was registered: how much, and how long it took. */
+@Name("dev.verbena.Registration")
+@Label("Memory registration")
+@Description("Memory was registered with an RDMA device")
+@Category("RDMA")
+public final class RegistrationEvent extends Event {
+    @Label("Device")
+    public String device = "";
+
+    @Label("Size")
+    @DataAmount
+    public long size;
+
+    @Label("Access")
+    public String access = "";
+}

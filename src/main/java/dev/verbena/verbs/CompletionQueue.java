@@ -20,11 +20,13 @@ import dev.verbena.internal.raw.rdma_h;
 import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
 import java.time.Duration;
+import java.util.Objects;
 import java.util.Optional;
 import java.util.Set;
 import java.util.concurrent.locks.LockSupport;
 import java.util.concurrent.locks.ReentrantLock;
 import java.util.function.Supplier;
+import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -80,13 +82,15 @@ public final class CompletionQueue extends VerbsObject {
                     + "one thread, VerbsArena.ofConfined()");
         }
         CompletionChannel channel = options.channel();
-        if (channel == null) {
-            return create(arena, () -> make(context, options, 0, arena), context);
-        }
-        if (channel.contextEvenIfClosed() != context) {
+        if (channel != null && channel.contextEvenIfClosed() != context) {
             throw new IllegalArgumentException("The " + channel + " belongs to another context");
         }
-        return create(arena, () -> make(context, options, channel.address(), arena), context, channel);
+        ParentDomain domain = options.domain();
+        if (domain != null && domain.context() != context) {
+            throw new IllegalArgumentException("The " + domain + " belongs to another context");
+        }
+        VerbsObject[] parents = Stream.of(context, channel, domain).filter(Objects::nonNull).toArray(VerbsObject[]::new);
+        return create(arena, () -> make(context, options, channel == null ? 0 : channel.address(), arena), parents);
     }
 
     private static CompletionQueue make(
@@ -112,10 +116,16 @@ public final class CompletionQueue extends VerbsObject {
             ibv_cq_init_attr_ex.channel(init, MemorySegment.ofAddress(channel));
             ibv_cq_init_attr_ex.comp_vector(init, options.completionVector());
             ibv_cq_init_attr_ex.wc_flags(init, NativeFlag.bits(options.fields()));
+            int mask = 0;
             if (!options.flags().isEmpty()) {
-                ibv_cq_init_attr_ex.comp_mask(init, rdma_h.IBV_CQ_INIT_ATTR_MASK_FLAGS());
+                mask |= rdma_h.IBV_CQ_INIT_ATTR_MASK_FLAGS();
                 ibv_cq_init_attr_ex.flags(init, NativeFlag.bits(options.flags()));
             }
+            if (options.domain() != null) {
+                mask |= rdma_h.IBV_CQ_INIT_ATTR_MASK_PD();
+                ibv_cq_init_attr_ex.parent_domain(init, MemorySegment.ofAddress(options.domain().address()));
+            }
+            ibv_cq_init_attr_ex.comp_mask(init, mask);
             cq = CFunction.callAt(create, context.address(), init.address());
         }
         if (cq == 0) {

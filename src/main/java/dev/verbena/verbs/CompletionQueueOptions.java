@@ -17,9 +17,11 @@ import org.jspecify.annotations.Nullable;
  * @param extended whether it is to be an extended queue ({@code ibv_create_cq_ex})
  * @param fields what the completions of an extended queue are to tell ({@code wc_flags})
  * @param flags what is special about an extended queue
+ * @param domain whose allocators and thread domain an extended queue uses, or null ({@code parent_domain})
  */
 public record CompletionQueueOptions(int capacity, @Nullable CompletionChannel channel, int completionVector,
-        boolean extended, Set<CompletionField> fields, Set<CompletionQueueFlag> flags) {
+        boolean extended, Set<CompletionField> fields, Set<CompletionQueueFlag> flags,
+        @Nullable ParentDomain domain) {
     /**
      * Checks what C would refuse with a bare number, and copies the sets.
      *
@@ -49,7 +51,7 @@ public record CompletionQueueOptions(int capacity, @Nullable CompletionChannel c
      * @return options for {@link Context#createCompletionQueue(CompletionQueueOptions)}
      */
     public static CompletionQueueOptions of(int capacity) {
-        return new CompletionQueueOptions(capacity, null, 0, false, Set.of(), Set.of());
+        return new CompletionQueueOptions(capacity, null, 0, false, Set.of(), Set.of(), null);
     }
 
     /**
@@ -59,7 +61,7 @@ public record CompletionQueueOptions(int capacity, @Nullable CompletionChannel c
      * @return a changed copy
      */
     public CompletionQueueOptions channel(CompletionChannel channel) {
-        return new CompletionQueueOptions(capacity, channel, completionVector, extended, fields, flags);
+        return new CompletionQueueOptions(capacity, channel, completionVector, extended, fields, flags, domain);
     }
 
     /**
@@ -69,7 +71,7 @@ public record CompletionQueueOptions(int capacity, @Nullable CompletionChannel c
      * @return a changed copy
      */
     public CompletionQueueOptions completionVector(int number) {
-        return new CompletionQueueOptions(capacity, channel, number, extended, fields, flags);
+        return new CompletionQueueOptions(capacity, channel, number, extended, fields, flags, domain);
     }
 
     /**
@@ -81,7 +83,7 @@ public record CompletionQueueOptions(int capacity, @Nullable CompletionChannel c
      */
     public CompletionQueueOptions fields(Collection<CompletionField> fields) {
         return new CompletionQueueOptions(capacity, channel, completionVector, true,
-                copy(CompletionField.class, fields), flags);
+                copy(CompletionField.class, fields), flags, domain);
     }
 
     /**
@@ -113,9 +115,20 @@ public record CompletionQueueOptions(int capacity, @Nullable CompletionChannel c
         return with(CompletionQueueFlag.IGNORE_OVERRUN);
     }
 
+    /**
+     * Makes it an extended queue that belongs to a parent domain: with a {@link ThreadDomain}, the driver may leave the
+     * queue's lock out.
+     *
+     * @param domain a parent domain of the same context
+     * @return a changed copy
+     */
+    public CompletionQueueOptions domain(ParentDomain domain) {
+        return new CompletionQueueOptions(capacity, channel, completionVector, true, fields, flags, domain);
+    }
+
     private CompletionQueueOptions with(CompletionQueueFlag flag) {
         EnumSet<CompletionQueueFlag> more = EnumSet.of(flag);
         more.addAll(flags);
-        return new CompletionQueueOptions(capacity, channel, completionVector, true, fields, more);
+        return new CompletionQueueOptions(capacity, channel, completionVector, true, fields, more, domain);
     }
 }

@@ -88,7 +88,8 @@ class ProtectionDomainTest {
         if (made.isPresent()) {
             ParentDomain parent = made.get();
             assertThat(parent.protectionDomain()).isSameAs(domain);
-            CompletionQueue queue = context.createCompletionQueue(16);
+            CompletionQueue queue = context.createCompletionQueue(
+                    CompletionQueueOptions.of(16).fields(CompletionField.standard()).domain(parent));
             QueuePair left = parent.createQueuePair(QueuePair.rc(queue));
             QueuePair right = domain.createQueuePair(QueuePair.rc(queue));
             left.connect(right.endpoint());

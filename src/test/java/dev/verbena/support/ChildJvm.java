@@ -5,6 +5,7 @@ import java.io.UncheckedIOException;
 import java.net.URISyntaxException;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.TimeUnit;
@@ -17,6 +18,7 @@ public final class ChildJvm {
             : "--enable-native-access=java.base"; // before 24, naming one module refuses all others
 
     private final List<String> command = new ArrayList<>();
+    private Duration deadline = Loopback.DEADLINE.multipliedBy(4);
 
     /** What a process came to: standard output and error are one. */
     public record Result(int status, String output) {
@@ -48,6 +50,12 @@ public final class ChildJvm {
         return this;
     }
 
+    /** How long it may run, if that is not the usual. */
+    public ChildJvm deadline(Duration longest) {
+        deadline = longest;
+        return this;
+    }
+
     /** Library and tests on the class path. */
     public Result runOnClassPath(Class<?> main, String... arguments) {
         return run(System.getProperty("java.class.path"), main, arguments);
@@ -75,7 +83,7 @@ public final class ChildJvm {
             try {
                 Process process = new ProcessBuilder(command)
                         .redirectErrorStream(true).redirectOutput(output.toFile()).start();
-                boolean ended = process.waitFor(Loopback.DEADLINE.toSeconds() * 5, TimeUnit.SECONDS);
+                boolean ended = process.waitFor(deadline.toSeconds(), TimeUnit.SECONDS);
                 if (!ended) {
                     process.destroyForcibly().waitFor();
                 }

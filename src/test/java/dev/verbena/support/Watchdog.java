@@ -21,8 +21,9 @@ import org.junit.platform.launcher.TestPlan;
  */
 public final class Watchdog implements TestExecutionListener {
     /** Far beyond what the slowest test takes on a slow emulator. */
-    private static final Duration LIMIT = Duration.ofSeconds(300);
+    private static final Duration LIMIT = Duration.ofSeconds(540);
     private static final int HUNG = 70;
+    private static final int FRAMES = 30;
 
     private record Running(String name, long since) {}
 
@@ -70,9 +71,8 @@ public final class Watchdog implements TestExecutionListener {
                 report.append(" on ").append(thread.getLockName()).append(", owned by ").append(thread.getLockOwnerName());
             }
             report.append('\n');
-            for (StackTraceElement frame : thread.getStackTrace()) {
-                report.append("    at ").append(frame).append('\n');
-            }
+            Stream.of(thread.getStackTrace()).limit(FRAMES)
+                    .forEach(frame -> report.append("    at ").append(frame).append('\n'));
         }
         report.append(inTheKernel());
         System.out.println(report);

@@ -4,16 +4,17 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.verbena.support.ChildJvm;
 import dev.verbena.support.DeviceTest;
+import dev.verbena.support.Last;
 import dev.verbena.support.MakeAndClose;
 import dev.verbena.support.Resources;
+import java.time.Duration;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
-import org.junit.jupiter.api.Order;
 import org.junit.jupiter.api.Test;
 
 /** Nothing is left behind. It runs after all others, so that it sees what they have left. */
 @DeviceTest
-@Order(Integer.MAX_VALUE)
+@Last
 class LeakTest {
     @Test
     void theTestsBeforeHaveLeftNothingInTheKernel() throws Exception {
@@ -24,6 +25,7 @@ class LeakTest {
     void twoThousandCyclesOfMakingAndClosingLeaveMemoryFlat() {
         String output = ChildJvm.with("--enable-native-access=ALL-UNNAMED", "-XX:TieredStopAtLevel=1",
                         "-Xms48m", "-Xmx48m", "-XX:+AlwaysPreTouch")
+                .deadline(Duration.ofMinutes(8)) // it takes one or two where nothing else runs
                 .runOnClassPath(MakeAndClose.class, "500", "2000").successfulOutput();
         Matcher grown = Pattern.compile("grown (-?\\d+)").matcher(output);
         assertThat(grown.find()).as(output).isTrue();

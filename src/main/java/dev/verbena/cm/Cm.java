@@ -1,6 +1,7 @@
 package dev.verbena.cm;
 
 import dev.verbena.UnsupportedVerbException;
+import dev.verbena.VerbsArena;
 import dev.verbena.VerbsException;
 import dev.verbena.internal.CFunction;
 import dev.verbena.internal.Errno;
@@ -18,6 +19,13 @@ final class Cm {
     static void check(CFunction function, long result, String arguments, String hint) {
         if ((int) result != 0) {
             throw failure(function, CFunction.errno(), arguments, hint);
+        }
+    }
+
+    /** Before anything is done that needs an arena in the end only. */
+    static void checkOpen(VerbsArena arena) {
+        if (!arena.scope().isAlive()) {
+            throw new IllegalStateException(arena + " is closed");
         }
     }
 

@@ -130,6 +130,7 @@ public final class ConnectRequest {
     }
 
     private void checkThere() {
+        listeningId.checkUsable();
         if (gone) {
             throw new IllegalStateException(this + " was claimed or rejected, or its listener was closed");
         }

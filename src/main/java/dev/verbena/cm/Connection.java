@@ -248,6 +248,7 @@ public final class Connection implements AutoCloseable {
      * @return the memory region, closed with this connection's arena
      */
     public MemoryRegion register(MemorySegment memory, AccessFlag... access) {
+        id.checkUsable(); // also where the domain is kept open by other memory
         return domain.register(memory, access);
     }
 

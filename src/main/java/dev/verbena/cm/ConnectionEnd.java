@@ -28,6 +28,9 @@ abstract class ConnectionEnd extends VerbsObject {
     final Inbox inbox;
     volatile int backlog;
 
+    /** Who may ask C for what this says of itself; null for all. */
+    private final @Nullable Thread confinedTo = isConfined() ? Thread.currentThread() : null;
+
     private volatile @Nullable Context found;
 
     ConnectionEnd(VerbsArena arena, PortSpace space, long address, Inbox inbox) {
@@ -85,6 +88,7 @@ abstract class ConnectionEnd extends VerbsObject {
      * @return the port space it was made in
      */
     public PortSpace portSpace() {
+        checkOpen();
         return space;
     }
 
@@ -350,14 +354,17 @@ abstract class ConnectionEnd extends VerbsObject {
         if (!isOpen()) {
             return space + " id (closed)";
         }
+        if (confinedTo != null && confinedTo != Thread.currentThread()) {
+            return space + " id";
+        }
         try {
             Optional<InetSocketAddress> local = localAddress();
             Optional<InetSocketAddress> peer = peerAddress().filter(found -> found.getPort() != 0);
             return space + " id" + local.map(found -> " " + ConnectionException.text(found)).orElse("")
                     + peer.map(found -> " to " + ConnectionException.text(found)).orElse("")
                     + (backlog > 0 ? " (listening)" : "");
-        } catch (IllegalStateException | WrongThreadException elsewhere) {
-            return space + " id";
+        } catch (IllegalStateException closedMeanwhile) {
+            return space + " id (closed)";
         }
     }
 }

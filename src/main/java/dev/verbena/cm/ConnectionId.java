@@ -4,12 +4,9 @@ import dev.verbena.CName;
 import dev.verbena.VerbsArena;
 import dev.verbena.VerbsException;
 import dev.verbena.VerbsTimeoutException;
-import dev.verbena.internal.CFunction;
 import dev.verbena.internal.RdmaCm;
 import dev.verbena.internal.raw.ibv_ece;
 import dev.verbena.internal.raw.ibv_qp_attr;
-import dev.verbena.internal.raw.rdma_cm_join_mc_attr_ex;
-import dev.verbena.internal.raw.rdma_h;
 import dev.verbena.verbs.AsyncEventType;
 import dev.verbena.verbs.Ece;
 import dev.verbena.verbs.QueuePair;
@@ -42,7 +39,7 @@ import org.jspecify.annotations.Nullable;
  * id.connect(ConnectionParameters.defaults(), timeout);
  * }</pre>
  */
-public final class ConnectionId extends ConnectionQueues {
+public final class ConnectionId extends ConnectionGroups {
     /** The kernel keeps the time of a resolution itself, and tells with an event a little later. */
     private static final Duration GRACE = Duration.ofMillis(500);
 
@@ -161,6 +158,11 @@ public final class ConnectionId extends ConnectionQueues {
         }
     }
 
+    /** Its requests are for those who may use it. */
+    void checkUsable() {
+        checkOpen();
+    }
+
     /** It depends on its channel. */
     void changeChannel(EventChannel from, EventChannel to) {
         changeParent(from, to);
@@ -196,8 +198,16 @@ public final class ConnectionId extends ConnectionQueues {
     @CName("rdma_listen")
     public void listen(int most) {
         check("backlog", most, 1, Integer.MAX_VALUE);
-        backlog = most;
-        call(RdmaCm.LISTEN, this + ", backlog " + most, scratch -> RdmaCm.LISTEN.call(address, most));
+        checkOpen();
+        String what = this + ", backlog " + most;
+        int before = backlog;
+        backlog = most; // a request may come at once
+        try {
+            call(RdmaCm.LISTEN, what, scratch -> RdmaCm.LISTEN.call(address, most));
+        } catch (Throwable t) {
+            backlog = before;
+            throw t;
+        }
     }
 
     /**
@@ -211,6 +221,7 @@ public final class ConnectionId extends ConnectionQueues {
      */
     @CName("rdma_get_request")
     public ConnectRequest nextRequest(Duration timeout) throws InterruptedException {
+        checkOpen();
         if (backlog == 0) {
             throw new IllegalStateException(this + " does not listen");
         }
@@ -228,6 +239,7 @@ public final class ConnectionId extends ConnectionQueues {
      */
     @CName("rdma_accept")
     public void beginAccept(ConnectionParameters parameters) {
+        checkOpen();
         QueuePair pair = queuePair;
         ConnectionParameters told = parameters;
         if (pair == null && parameters.queuePairNumber() == 0) {
@@ -270,6 +282,7 @@ public final class ConnectionId extends ConnectionQueues {
      */
     @CName({"rdma_accept", "rdma_init_qp_attr"})
     public void accept(QueuePair own, ConnectionParameters parameters, Duration timeout) throws InterruptedException {
+        checkOpen();
         prepare(own);
         if (own.type() != QueuePairType.UD) {
             bring(own, QueuePairState.RTR);
@@ -386,6 +399,7 @@ public final class ConnectionId extends ConnectionQueues {
      */
     @CName("rdma_connect")
     public void beginConnect(ConnectionParameters parameters) {
+        checkOpen();
         inbox.disconnected = false;
         call(RdmaCm.CONNECT, to(), scratch -> RdmaCm.CONNECT.call(address, parameters.write(scratch).address()));
     }
@@ -403,6 +417,7 @@ public final class ConnectionId extends ConnectionQueues {
      */
     @CName("rdma_connect")
     public CmEvent connect(ConnectionParameters parameters, Duration timeout) throws InterruptedException {
+        checkOpen();
         if (queuePair == null && !hasDatagrams()) {
             throw new IllegalStateException(this + " has no queue pair to connect: createQueuePair makes one");
         }
@@ -424,6 +439,7 @@ public final class ConnectionId extends ConnectionQueues {
     @CName({"rdma_connect", "rdma_establish", "rdma_init_qp_attr"})
     public CmEvent connect(QueuePair own, ConnectionParameters parameters, Duration timeout)
             throws InterruptedException {
+        checkOpen();
         prepare(own);
         beginConnect(parameters.queuePair(own.number(), parameters.sharedReceives()));
         if (hasDatagrams()) {
@@ -452,6 +468,8 @@ public final class ConnectionId extends ConnectionQueues {
      */
     @CName("rdma_init_qp_attr")
     public void bring(QueuePair own, QueuePairState to) {
+        checkOpen();
+        own.state(); // it must be open
         own.modify(attributesFor(to));
     }
 
@@ -578,90 +596,6 @@ public final class ConnectionId extends ConnectionQueues {
             return new Ece(ibv_ece.vendor_id(memory), ibv_ece.options(memory));
         } finally {
             release();
-        }
-    }
-
-    // Multicast
-
-    /**
-     * Joins a multicast group to send and to receive ({@code rdma_join_multicast}). The id's address must be resolved or
-     * bound to a device, and its queue pair made.
-     *
-     * @param group the group's address; the port does not matter
-     * @param timeout how long to wait
-     * @return the membership, closed by this id's arena
-     * @throws ConnectionException if it can't be joined
-     * @throws VerbsTimeoutException if that is not clear in time: the group is left again
-     * @throws InterruptedException if the thread was interrupted: the group is left again
-     */
-    @CName({"rdma_join_multicast", "rdma_leave_multicast"})
-    public MulticastMembership join(SocketAddress group, Duration timeout) throws InterruptedException {
-        return join(group, timeout, arena(), RdmaCm.JOIN_MULTICAST, scratch -> RdmaCm.JOIN_MULTICAST.call(
-                address, SocketAddresses.write(group, scratch).address(), 0));
-    }
-
-    /**
-     * Joins a multicast group ({@code rdma_join_multicast_ex}). The id's address must be resolved or bound to a device, and
-     * its queue pair made.
-     *
-     * @param group the group's address; the port does not matter
-     * @param how whether to receive as well
-     * @param timeout how long to wait
-     * @return the membership, closed by this id's arena
-     * @throws ConnectionException if it can't be joined
-     * @throws VerbsTimeoutException if that is not clear in time: the group is left again
-     * @throws InterruptedException if the thread was interrupted: the group is left again
-     */
-    @CName({"rdma_join_multicast_ex", "rdma_leave_multicast"})
-    public MulticastMembership join(SocketAddress group, JoinFlag how, Duration timeout) throws InterruptedException {
-        return join(group, how, timeout, arena());
-    }
-
-    /**
-     * Joins a multicast group ({@code rdma_join_multicast_ex}).
-     *
-     * @param group the group's address; the port does not matter
-     * @param how whether to receive as well
-     * @param timeout how long to wait
-     * @param arena what will leave the group
-     * @return the membership
-     * @throws ConnectionException if it can't be joined
-     * @throws VerbsTimeoutException if that is not clear in time: the group is left again
-     * @throws InterruptedException if the thread was interrupted: the group is left again
-     */
-    @CName({"rdma_join_multicast_ex", "rdma_leave_multicast"})
-    public MulticastMembership join(SocketAddress group, JoinFlag how, Duration timeout, VerbsArena arena)
-            throws InterruptedException {
-        return join(group, timeout, arena, RdmaCm.JOIN_MULTICAST_EX, scratch -> {
-            MemorySegment join = scratch.allocate(rdma_cm_join_mc_attr_ex.layout());
-            rdma_cm_join_mc_attr_ex.comp_mask(join,
-                    rdma_h.RDMA_CM_JOIN_MC_ATTR_ADDRESS() | rdma_h.RDMA_CM_JOIN_MC_ATTR_JOIN_FLAGS());
-            rdma_cm_join_mc_attr_ex.join_flags(join, how.code());
-            rdma_cm_join_mc_attr_ex.addr(join, SocketAddresses.write(group, scratch));
-            return RdmaCm.JOIN_MULTICAST_EX.call(address, join.address(), 0);
-        });
-    }
-
-    private MulticastMembership join(SocketAddress group, Duration timeout, VerbsArena arena, CFunction function, Call join)
-            throws InterruptedException {
-        call(function, group.toString(), join);
-        try {
-            CmEvent joined = step(function, timeout, CmEventType.MULTICAST_JOIN);
-            return MulticastMembership.of(this, queuePair, group, ((CmEvent.DatagramReady) joined).target(), arena);
-        } catch (Throwable t) {
-            leave(group);
-            throw t;
-        }
-    }
-
-    private void leave(SocketAddress group) {
-        if (isOpen()) {
-            hold();
-            try (Arena scratch = Arena.ofConfined()) {
-                RdmaCm.LEAVE_MULTICAST.call(address, SocketAddresses.write(group, scratch).address());
-            } finally {
-                release();
-            }
         }
     }
 

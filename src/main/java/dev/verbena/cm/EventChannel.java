@@ -198,6 +198,7 @@ public final class EventChannel extends VerbsObject {
     @CName("rdma_create_ep")
     public ConnectionId createEndpoint(AddressInfo info, Duration timeout, VerbsArena arena) throws InterruptedException {
         checkOpen();
+        Cm.checkOpen(arena);
         Lookup<Long> lookup = ConnectionId.lookUp(info);
         lookups.add(lookup);
         long made;

@@ -48,6 +48,7 @@ public final class MulticastMembership extends VerbsObject {
      * @return the address that was joined
      */
     public SocketAddress group() {
+        checkOpen();
         return group;
     }
 

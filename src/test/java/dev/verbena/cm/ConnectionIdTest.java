@@ -7,26 +7,38 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import dev.verbena.ResourceBusyException;
 import dev.verbena.VerbsArena;
+import dev.verbena.VerbsException;
+import dev.verbena.internal.RdmaCm;
 import dev.verbena.support.CmAddress;
+import dev.verbena.support.Covers;
 import dev.verbena.support.DeviceTest;
 import dev.verbena.support.Twin;
 import dev.verbena.verbs.AddressHandle;
+import dev.verbena.verbs.AsyncEventType;
 import dev.verbena.verbs.CompletionQueue;
 import dev.verbena.verbs.Context;
+import dev.verbena.verbs.Ece;
 import dev.verbena.verbs.Grh;
 import dev.verbena.verbs.MemoryRegion;
 import dev.verbena.verbs.ProtectionDomain;
+import dev.verbena.verbs.QueueCapabilities;
 import dev.verbena.verbs.QueuePair;
 import dev.verbena.verbs.QueuePairState;
+import dev.verbena.verbs.SharedReceiveQueue;
+import java.lang.foreign.MemorySegment;
 import java.net.InetSocketAddress;
 import java.util.List;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.EnumSource;
 
 /** Ids step by step, as in C, with one thread and one channel for both sides. */
 @DeviceTest
 class ConnectionIdTest {
+    private static final QueueCapabilities SIZES = new QueueCapabilities(4, 4, 1, 1, 0);
+
     private VerbsArena arena;
     private EventChannel channel;
     private InetSocketAddress any;
@@ -119,6 +131,20 @@ class ConnectionIdTest {
     @Twin({"test_rdmacm.CMTestCase.test_rdmacm_async_ex_multicast_traffic",
         "test_rdmacm.CMTestCase.test_rdmacm_async_ex_leave_multicast_traffic"})
     void aMulticastGroupIsJoinedAndLeft() throws Exception {
+        exchangesDatagrams((id, group) -> id.join(group, JoinFlag.FULL_MEMBER, DEADLINE));
+    }
+
+    @Test
+    @Twin("test_rdmacm.CMTestCase.test_rdmacm_async_multicast_traffic")
+    void aMulticastGroupIsJoinedWithoutFlags() throws Exception {
+        exchangesDatagrams((id, group) -> id.join(group, DEADLINE));
+    }
+
+    private interface Join {
+        MulticastMembership of(ConnectionId id, InetSocketAddress group) throws InterruptedException;
+    }
+
+    private void exchangesDatagrams(Join join) throws InterruptedException {
         InetSocketAddress group = new InetSocketAddress("239.1.1.1", 0);
         ConnectionId id = channel.createId(PortSpace.UDP);
         id.resolveAddress(any, group, DEADLINE);
@@ -127,7 +153,7 @@ class ConnectionIdTest {
         QueuePair pair = id.createQueuePair(domain, QueuePair.ud(queue));
         MemoryRegion buffer = domain.register(arena.allocate(256), LOCAL_WRITE);
         pair.postReceive(1, buffer.slice(64, Grh.BYTES + 64));
-        MulticastMembership membership = id.join(group, JoinFlag.FULL_MEMBER, DEADLINE);
+        MulticastMembership membership = join.of(id, group);
         assertThat(membership.target().queuePairNumber()).isEqualTo(QueuePair.MULTICAST);
         assertThatThrownBy(pair::close).isInstanceOf(ResourceBusyException.class);
         AddressHandle path = domain.createAddressHandle(membership.target().path());
@@ -195,5 +221,116 @@ class ConnectionIdTest {
         ConnectionId id = channel.createId(PortSpace.TCP);
         id.bind(any);
         assertThat(channel.contexts()).contains(id.context());
+    }
+
+    @Test
+    void aSharedReceiveQueueOfAnIdServesItsQueuePair() throws Exception {
+        ConnectionId listener = listening(PortSpace.TCP);
+        ConnectionId client = resolved(PortSpace.TCP, listener);
+        client.createQueuePair(SIZES);
+        client.beginConnect(ConnectionParameters.defaults());
+        ConnectionId server = listener.nextRequest(DEADLINE).claim();
+        ProtectionDomain domain = server.protectionDomain();
+        SharedReceiveQueue shared = server.createSharedReceiveQueue(domain, SharedReceiveQueue.basic().depth(4));
+        assertThat(server.sharedReceiveQueue()).contains(shared);
+        assertThatThrownBy(() -> server.createSharedReceiveQueue(domain, SharedReceiveQueue.basic()))
+                .isInstanceOf(IllegalStateException.class).hasMessageContaining("already");
+        MemoryRegion buffer = server.register(arena.allocate(64), LOCAL_WRITE);
+        shared.postReceive(9, buffer.slice(0, 32));
+        QueuePair pair = server.createQueuePair(SIZES);
+        assertThatThrownBy(shared::close).isInstanceOf(ResourceBusyException.class);
+        server.beginAccept(ConnectionParameters.defaults());
+        assertThat(client.nextEvent(DEADLINE).type()).isEqualTo(CmEventType.ESTABLISHED);
+        client.queuePair().orElseThrow().postSend(1, buffer.slice(32, 32));
+        assertThat(server.receiveCompletions().orElseThrow().await(DEADLINE).orThrow().id()).isEqualTo(9);
+        pair.close();
+        shared.close();
+        assertThat(server.sharedReceiveQueue()).isEmpty();
+    }
+
+    @Test
+    void aSharedReceiveQueueOfAnotherKindIsMadeOrRefused() throws Exception {
+        ConnectionId id = resolved(PortSpace.TCP, listening(PortSpace.TCP));
+        CompletionQueue queue = id.context().createCompletionQueue(4);
+        try {
+            id.createSharedReceiveQueue(id.protectionDomain(), SharedReceiveQueue.tagMatching(queue, 4, 4)).close();
+        } catch (VerbsException refused) {
+            assertThat(refused).hasMessageContaining("rdma_create_srq_ex");
+        }
+    }
+
+    @Test
+    void vendorOptionsOfThePeerAreRead() throws Exception {
+        ConnectionId listener = listening(PortSpace.TCP);
+        ConnectionId client = resolved(PortSpace.TCP, listener);
+        client.offerEce(new Ece(7, 3));
+        QueuePair own = client.context().allocateProtectionDomain()
+                .createQueuePair(QueuePair.rc(client.context().createCompletionQueue(4)));
+        client.bring(own, QueuePairState.INIT);
+        client.beginConnect(ConnectionParameters.defaults().queuePair(own.number(), false));
+        ConnectionId server = listener.nextRequest(DEADLINE).claim();
+        assertThat(server.peerEce()).isEqualTo(new Ece(7, 3));
+        server.rejectEce(PrivateData.NONE);
+        assertThat(client.nextEvent(DEADLINE)).isInstanceOfSatisfying(CmEvent.Rejected.class,
+                event -> assertThat(event.reason()).isEqualTo("the peer does not support the vendor's option"));
+    }
+
+    @Test
+    void aMessageThatComesBeforeThePeersLastWordIsTold() throws Exception {
+        ConnectionId listener = listening(PortSpace.TCP);
+        ConnectionId client = resolved(PortSpace.TCP, listener);
+        Context context = client.context();
+        ProtectionDomain domain = context.allocateProtectionDomain();
+        QueuePair left = domain.createQueuePair(QueuePair.rc(context.createCompletionQueue(4)));
+        client.bring(left, QueuePairState.INIT);
+        client.beginConnect(ConnectionParameters.defaults().queuePair(left.number(), false));
+        ConnectionId server = listener.nextRequest(DEADLINE).claim();
+        server.createQueuePair(domain, QueuePair.rc(context.createCompletionQueue(4)));
+        server.beginAccept(ConnectionParameters.defaults());
+        assertThat(client.nextEvent(DEADLINE).type()).isEqualTo(CmEventType.CONNECT_RESPONSE);
+        server.tell(AsyncEventType.COMM_EST); // the client has not said that it is ready, but has sent
+        assertThat(server.nextEvent(DEADLINE).type()).isEqualTo(CmEventType.ESTABLISHED);
+    }
+
+    @Test
+    @Covers({"rdma_get_local_addr", "rdma_get_peer_addr", "rdma_event_str"})
+    void eventsAreNamedAsInC() {
+        for (CmEventType type : CmEventType.values()) {
+            String name = MemorySegment.ofAddress(RdmaCm.EVENT_STR.call(type.code())).reinterpret(256).getString(0);
+            assertThat(name).isIn(type.cName(), "UNKNOWN EVENT"); // those newer than the installed library
+        }
+        ConnectionId id = channel.createId(PortSpace.TCP);
+        assertThat(id.localAddress()).isEmpty();
+        assertThat(id.peerAddress()).isEmpty();
+        assertThat(id.localIbAddress()).isEmpty();
+        assertThat(id.peerIbAddress()).isEmpty();
+    }
+
+    @ParameterizedTest
+    @EnumSource(mode = EnumSource.Mode.EXCLUDE, names = "UNKNOWN")
+    void idsAreMadeInEachPortSpace(PortSpace space) {
+        ConnectionId id = channel.createId(space);
+        assertThat(id.portSpace()).isEqualTo(space);
+        if (space != PortSpace.IPOIB) { // for networks of InfiniBand only
+            id.bind(any);
+            assertThat(id.hasDevice()).isTrue();
+            assertThat(id.devicePort()).isEqualTo(1);
+        }
+    }
+
+    /** Only ports of InfiniBand have such addresses: elsewhere the kernel finds none. */
+    @Test
+    void anAddressOfInfiniBandIsTakenOrRefused() {
+        ConnectionId id = channel.createId(PortSpace.IB);
+        id.bind(any);
+        IbAddress address = IbAddress.of(id.context().gids().getFirst().gid(), PortSpace.IB, 7471);
+        assertThat(address.port()).isEqualTo(7471);
+        ConnectionId other = channel.createId(PortSpace.IB);
+        try {
+            other.bind(address);
+            assertThat(other.localIbAddress()).isPresent();
+        } catch (VerbsException refused) {
+            assertThat(refused).hasMessageContaining("rdma_bind_addr").hasMessageContaining("service 0x13f1d2f");
+        }
     }
 }

@@ -2,6 +2,8 @@ package dev.verbena.cm;
 
 import static dev.verbena.support.Loopback.DEADLINE;
 import static dev.verbena.verbs.AccessFlag.LOCAL_WRITE;
+import static dev.verbena.verbs.AccessFlag.REMOTE_READ;
+import static dev.verbena.verbs.AccessFlag.REMOTE_WRITE;
 import static java.util.concurrent.TimeUnit.SECONDS;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
@@ -11,11 +13,17 @@ import dev.verbena.VerbsArena;
 import dev.verbena.VerbsException;
 import dev.verbena.VerbsTimeoutException;
 import dev.verbena.support.Await;
+import dev.verbena.support.ChildJvm;
 import dev.verbena.support.CmAddress;
+import dev.verbena.support.CmPeer;
+import dev.verbena.support.ConnectOnOneCarrier;
 import dev.verbena.support.DeviceTest;
 import dev.verbena.support.Fault;
+import dev.verbena.support.Twin;
+import dev.verbena.verbs.AccessFlag;
 import dev.verbena.verbs.MemoryRegion;
 import dev.verbena.verbs.QueuePairState;
+import dev.verbena.verbs.RemoteMemory;
 import dev.verbena.verbs.WorkCompletion;
 import dev.verbena.verbs.WorkStatus;
 import java.net.InetAddress;
@@ -84,8 +92,38 @@ class ConnectionTest {
     }
 
     @Test
+    @Twin("test_rdmacm.CMTestCase.test_rdmacm_async_traffic")
     void aClientAndAServerExchangeMessages() throws Exception {
         serveOne(any);
+    }
+
+    private interface Exchange {
+        void of(Connection client, MemoryRegion own, RemoteMemory remote) throws InterruptedException;
+    }
+
+    private void exchange(Exchange how, AccessFlag allowed, int from, int to) throws Exception {
+        Listener listener = Listener.open(any, arena);
+        Future<Connection> accepted = threads.submit(() -> listener.accept(DEADLINE));
+        Connection client = Connection.open(listener.address(), DEADLINE, arena);
+        Connection server = accepted.get(DEADLINE.toSeconds(), SECONDS);
+        MemoryRegion[] buffers = {client.register(arena.allocate(64), LOCAL_WRITE),
+            server.register(arena.allocate(64), LOCAL_WRITE, allowed)};
+        buffers[from].segment().setString(0, "across");
+        how.of(client, buffers[0], buffers[1].remote());
+        client.completions().await(DEADLINE).orThrow();
+        assertThat(buffers[to].segment().getString(0)).isEqualTo("across");
+    }
+
+    @Test
+    @Twin("test_rdmacm.CMTestCase.test_rdmacm_async_read")
+    void aClientReadsTheServersMemory() throws Exception {
+        exchange((client, own, remote) -> client.queuePair().postRead(1, own, remote), REMOTE_READ, 1, 0);
+    }
+
+    @Test
+    @Twin("test_rdmacm.CMTestCase.test_rdmacm_async_write")
+    void aClientWritesTheServersMemory() throws Exception {
+        exchange((client, own, remote) -> client.queuePair().postWrite(1, own, remote), REMOTE_WRITE, 0, 1);
     }
 
     @Test
@@ -187,6 +225,7 @@ class ConnectionTest {
     }
 
     @Test
+    @Fault("cm-never-accepted")
     void aListenerThatNeverAcceptsMeetsTheDeadline() throws Exception {
         Listener listener = Listener.open(any, arena);
         assertThatThrownBy(() -> Connection.open(listener.address(), SHORT, arena))
@@ -302,5 +341,42 @@ class ConnectionTest {
             Connection.open(to, DEADLINE, client);
             server.get(DEADLINE.toSeconds(), SECONDS);
         }
+    }
+
+    /** In a process of its own, whose virtual threads have one carrier. */
+    @Test
+    void waitingForPeersKeepsNoCarrier() {
+        assertThat(ChildJvm.with(ChildJvm.DENY, "--enable-native-access=ALL-UNNAMED", "-XX:TieredStopAtLevel=1",
+                "-Djdk.virtualThreadScheduler.parallelism=1", "-Djdk.virtualThreadScheduler.maxPoolSize=1")
+                .runOnClassPath(ConnectOnOneCarrier.class).successfulOutput()).contains("served 20");
+    }
+
+    @Test
+    @Fault("cm-server-killed")
+    void aServerThatIsKilledBeforeItAcceptsEndsTheWait() throws Exception {
+        try (CmPeer server = CmPeer.start("server", any)) {
+            InetSocketAddress address = new InetSocketAddress(any.getAddress(), Integer.parseInt(server.nextLine()));
+            Future<Connection> opening = threads.submit(() -> Connection.open(address, DEADLINE, arena));
+            assertThat(server.nextLine()).isEqualTo("requested");
+            server.kill();
+            assertThatThrownBy(() -> opening.get(DEADLINE.toSeconds(), SECONDS))
+                    .hasCauseInstanceOf(ConnectionException.class);
+        }
+    }
+
+    @Test
+    @Fault("cm-client-killed")
+    void aClientThatIsKilledBeforeItIsAcceptedEndsTheWait() throws Exception {
+        Listener listener = Listener.open(any, arena);
+        try (CmPeer client = CmPeer.start("client", listener.address())) {
+            Connection peer = listener.next(DEADLINE);
+            client.kill();
+            assertThatThrownBy(() -> peer.accept(DEADLINE)).isInstanceOf(VerbsException.class)
+                    .isNotInstanceOf(VerbsTimeoutException.class);
+            peer.close();
+        }
+        Future<Connection> accepted = threads.submit(() -> listener.accept(DEADLINE));
+        Connection.open(listener.address(), DEADLINE, arena);
+        accepted.get(DEADLINE.toSeconds(), SECONDS);
     }
 }

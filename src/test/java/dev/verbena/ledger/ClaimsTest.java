@@ -48,6 +48,11 @@ class ClaimsTest {
     }
 
     @Test
+    void eachPythonTestThatPassesHasATwin() throws IOException {
+        assertThat(named(Twin.class, Twin::value)).containsAll(PythonTests.passing());
+    }
+
+    @Test
     void eachFaultHasATestOrAReasonWhyNot() throws IOException {
         Set<String> provoked = Faults.all().entrySet().stream().filter(fault -> fault.getValue().whyLeftOut().isEmpty())
                 .map(Map.Entry::getKey).collect(Collectors.toSet());

@@ -41,7 +41,6 @@ public final class Api {
         try (Stream<Path> files = Files.walk(root.resolve("dev/verbena"))) {
             return files.map(file -> root.relativize(file).toString())
                     .filter(name -> name.endsWith(".class") && !name.startsWith("dev/verbena/internal/")
-                            && !name.startsWith("dev/verbena/cm/") // which has no specimens yet
                             && !name.endsWith("package-info.class"))
                     .<Class<?>>map(name -> load(name.substring(0, name.length() - ".class".length()).replace('/', '.')))
                     .filter(type -> Modifier.isPublic(type.getModifiers()))

@@ -67,6 +67,12 @@ public final class ChildJvm {
         return run(place(main).toString(), main, arguments);
     }
 
+    /** Starts it, with library and tests on the class path; it writes into what is read here. */
+    public Process startOnClassPath(Class<?> main, String... arguments) throws IOException {
+        option("-XX:+UseSerialGC", "-cp", System.getProperty("java.class.path"), main.getName()).option(arguments);
+        return new ProcessBuilder(command).redirectErrorStream(true).start();
+    }
+
     /** The folder or archive that a class was loaded from. */
     public static Path place(Class<?> type) {
         try {

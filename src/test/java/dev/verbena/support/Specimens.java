@@ -10,6 +10,18 @@ import dev.verbena.ResourceBusyException;
 import dev.verbena.VerbsArena;
 import dev.verbena.VerbsException;
 import dev.verbena.VerbsObject;
+import dev.verbena.cm.AddressFlag;
+import dev.verbena.cm.AddressInfo;
+import dev.verbena.cm.ConnectRequest;
+import dev.verbena.cm.Connection;
+import dev.verbena.cm.ConnectionId;
+import dev.verbena.cm.ConnectionParameters;
+import dev.verbena.cm.EventChannel;
+import dev.verbena.cm.JoinFlag;
+import dev.verbena.cm.Listener;
+import dev.verbena.cm.MulticastMembership;
+import dev.verbena.cm.PortSpace;
+import dev.verbena.cm.PrivateData;
 import dev.verbena.verbs.AccessFlag;
 import dev.verbena.verbs.AddressHandle;
 import dev.verbena.verbs.AddressSpace;
@@ -41,10 +53,12 @@ import dev.verbena.verbs.MemoryWindow;
 import dev.verbena.verbs.MemoryWindowType;
 import dev.verbena.verbs.ParentDomain;
 import dev.verbena.verbs.ProtectionDomain;
+import dev.verbena.verbs.QueueCapabilities;
 import dev.verbena.verbs.QueuePair;
 import dev.verbena.verbs.QueuePairAttributes;
 import dev.verbena.verbs.QueuePairOptions;
 import dev.verbena.verbs.QueuePairState;
+import dev.verbena.verbs.QueuePairType;
 import dev.verbena.verbs.RateLimit;
 import dev.verbena.verbs.ReceiveBatch;
 import dev.verbena.verbs.RegionChange;
@@ -65,6 +79,8 @@ import java.lang.reflect.Array;
 import java.lang.reflect.Method;
 import java.lang.reflect.ParameterizedType;
 import java.lang.reflect.Type;
+import java.net.InetSocketAddress;
+import java.net.SocketAddress;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.ArrayList;
@@ -90,6 +106,7 @@ public final class Specimens implements AutoCloseable {
 
     private static final List<Recipe<?>> RECIPES = new ArrayList<>();
     private static final Map<String, Function<Specimens, ?>> ARGUMENTS = new HashMap<>();
+    private static final Map<String, Function<Specimens, ?>> ARGUMENTS_OF_IDS = new HashMap<>();
     private static final Map<Class<?>, Function<Specimens, ?>> CLOSED_ARGUMENTS = new LinkedHashMap<>();
 
     /**
@@ -140,6 +157,38 @@ public final class Specimens implements AutoCloseable {
             it -> it.the(DOMAIN).createSharedReceiveQueue(SharedReceiveQueue.basic().depth(4), it.arenaOfThis()));
     private static final Recipe<AddressHandle> PATH = object("AddressHandle", AddressHandle.class,
             it -> it.the(DOMAIN).createAddressHandle(it.sample(AddressVector.class), it.arenaOfThis()));
+
+    // Those of the connection manager, which has contexts of its own
+
+    private static final Recipe<EventChannel> CM_CHANNEL = object("EventChannel", EventChannel.class,
+            it -> EventChannel.create(it.arenaOfThis()));
+    private static final Recipe<ConnectionId> CM_ID = object("ConnectionId", ConnectionId.class,
+            it -> it.boundId(PortSpace.TCP, it.arenaOfThis()));
+    private static final Recipe<ConnectionId> CM_LISTENER = object("ConnectionId, listening", ConnectionId.class, it -> {
+        ConnectionId id = it.boundId(PortSpace.TCP, it.arenaOfThis());
+        id.listen(4);
+        return id;
+    });
+    private static final Recipe<ConnectionId> CM_CONNECTION = object("ConnectionId, of a connection", ConnectionId.class,
+            it -> it.connection(it.arenaOfThis()).id());
+    private static final Recipe<ConnectionId> CM_SERVER = object("ConnectionId, of a listener", ConnectionId.class,
+            it -> it.listener(it.arenaOfThis()).id());
+    private static final Recipe<ProtectionDomain> CM_DOMAIN = argumentOnly(
+            "ProtectionDomain, of the connection manager", ProtectionDomain.class,
+            it -> it.the(CM_ID).context().allocateProtectionDomain(it.arenaOfThis()));
+    private static final Recipe<CompletionQueue> CM_QUEUE = argumentOnly(
+            "CompletionQueue, of the connection manager", CompletionQueue.class,
+            it -> it.the(CM_ID).context().createCompletionQueue(4, it.arenaOfThis()));
+    private static final Recipe<QueuePair> CM_PAIR = argumentOnly("QueuePair, for an id", QueuePair.class,
+            it -> it.the(CM_DOMAIN).createQueuePair(QueuePair.rc(it.the(CM_QUEUE)), it.arenaOfThis()));
+    private static final Recipe<MulticastMembership> MEMBERSHIP = object("MulticastMembership", MulticastMembership.class,
+            it -> it.membership(it.arenaOfThis()));
+
+    static {
+        view("Connection", Connection.class, CM_CONNECTION, it -> it.connection(it.the(CM_CONNECTION)));
+        view("Listener", Listener.class, CM_SERVER, it -> it.listener(it.the(CM_SERVER)));
+        view("ConnectRequest", ConnectRequest.class, CM_LISTENER, it -> it.request(it.the(CM_LISTENER)));
+    }
 
     // Those that few devices have
 
@@ -221,6 +270,17 @@ public final class Specimens implements AutoCloseable {
         argument(SharedReceiveQueueOptions.class, it -> SharedReceiveQueue.basic());
         argument(VerbsArena.class, it -> it.others);
         argument(WorkCompletion.class, Specimens::receivedDatagram);
+        argument(String.class, it -> "1");
+        argument(SocketAddress.class, it -> CmAddress.four(0));
+        argument(AddressInfo.class, it -> AddressInfo.hints().flags(AddressFlag.PASSIVE).space(PortSpace.TCP)
+                .type(QueuePairType.RC).from(CmAddress.four(0)));
+        argument(ConnectionParameters.class, it -> ConnectionParameters.defaults());
+        argument(PrivateData.class, it -> PrivateData.NONE);
+        argument(QueueCapabilities.class, it -> new QueueCapabilities(1, 1, 1, 1, 0));
+        // A method of an id takes what belongs to the id's context.
+        ofIds(ProtectionDomain.class, it -> it.the(CM_DOMAIN));
+        ofIds(QueuePair.class, it -> it.the(CM_PAIR));
+        ofIds(QueuePairOptions.class, it -> QueuePair.rc(it.the(CM_QUEUE)));
     }
 
     // Arguments that hold a closed object; closed objects themselves need no line
@@ -245,6 +305,7 @@ public final class Specimens implements AutoCloseable {
     private final Map<Recipe<?>, Object> made = new HashMap<>();
     private final List<VerbsObject> objects = new ArrayList<>();
     private final List<Recipe<?>> beingMade = new ArrayList<>();
+    private final Map<ConnectionId, AutoCloseable> byId = new HashMap<>();
 
     /** One recipe is followed in a kind of arena of the caller's choice, all others in a shared arena. */
     public Specimens(Recipe<?> special, ArenaKind kind) {
@@ -254,6 +315,12 @@ public final class Specimens implements AutoCloseable {
 
     private static <T extends VerbsObject> Recipe<T> object(String name, Class<T> type, Function<Specimens, T> maker) {
         return add(new Recipe<>(name, type, null, false, maker));
+    }
+
+    /** For methods that take one of this kind: there is another one to be tested. */
+    private static <T extends VerbsObject> Recipe<T> argumentOnly(
+            String name, Class<T> type, Function<Specimens, T> maker) {
+        return new Recipe<>(name, type, null, false, maker);
     }
 
     private static <T extends VerbsObject> Recipe<T> rare(String name, Class<T> type, Function<Specimens, T> maker) {
@@ -271,6 +338,10 @@ public final class Specimens implements AutoCloseable {
 
     private static <T> void argument(Class<T> type, Function<Specimens, ? extends T> maker) {
         ARGUMENTS.put(type.getTypeName(), maker);
+    }
+
+    private static <T> void ofIds(Class<T> type, Function<Specimens, ? extends T> maker) {
+        ARGUMENTS_OF_IDS.put(type.getTypeName(), maker);
     }
 
     /** The recipes for a class; there must be one. */
@@ -368,6 +439,63 @@ public final class Specimens implements AutoCloseable {
         return pair;
     }
 
+    private ConnectionId boundId(PortSpace space, VerbsArena arena) {
+        ConnectionId id = the(CM_CHANNEL).createId(space, arena);
+        id.bind(CmAddress.four(0));
+        return id;
+    }
+
+    private MulticastMembership membership(VerbsArena arena) {
+        ConnectionId id = track(boundId(PortSpace.UDP, others));
+        track(id.createQueuePair(the(CM_DOMAIN), QueuePair.ud(the(CM_QUEUE)), others));
+        try {
+            return id.join(new InetSocketAddress("239.1.1.7", 0), JoinFlag.FULL_MEMBER, Loopback.DEADLINE, arena);
+        } catch (InterruptedException e) {
+            throw new AssertionError(e);
+        }
+    }
+
+    private Connection connection(VerbsArena arena) {
+        ConnectionId listener = the(CM_LISTENER);
+        try {
+            Connection made = Connection.to(listener.localAddress().orElseThrow(), Loopback.DEADLINE, arena);
+            byId.put(made.id(), made);
+            return made;
+        } catch (InterruptedException e) {
+            throw new AssertionError(e);
+        }
+    }
+
+    private Connection connection(ConnectionId id) {
+        return (Connection) byId.get(id);
+    }
+
+    private Listener listener(VerbsArena arena) {
+        Listener made = Listener.open(CmAddress.four(0), arena);
+        byId.put(made.id(), made);
+        return made;
+    }
+
+    private Listener listener(ConnectionId id) {
+        return (Listener) byId.get(id);
+    }
+
+    private ConnectRequest request(ConnectionId listener) {
+        try {
+            Connection peer = Connection.to(listener.localAddress().orElseThrow(), Loopback.DEADLINE, others);
+            peer.id().beginConnect(ConnectionParameters.defaults());
+            return listener.nextRequest(Loopback.DEADLINE);
+        } catch (InterruptedException e) {
+            throw new AssertionError(e);
+        }
+    }
+
+    /** Closes it with all others. */
+    private <T extends VerbsObject> T track(T object) {
+        objects.add(object);
+        return object;
+    }
+
     private <T> T sample(Class<T> type) {
         return type.cast(argument(type));
     }
@@ -379,14 +507,16 @@ public final class Specimens implements AutoCloseable {
     public Optional<Object[]> arguments(Method method, Specimens elsewhere) {
         List<Object> arguments = new ArrayList<>();
         for (Type type : method.getGenericParameterTypes()) {
-            if (missing(type) && elsewhere.missing(type)) {
+            Function<Specimens, ?> ofIds = method.getDeclaringClass().getPackageName().equals("dev.verbena.cm")
+                    ? ARGUMENTS_OF_IDS.get(type.getTypeName()) : null;
+            if (ofIds == null && missing(type) && elsewhere.missing(type)) {
                 return Optional.empty();
             }
             Object argument;
             try {
-                argument = argument(type);
+                argument = ofIds == null ? argument(type) : open(ofIds.apply(this));
             } catch (IllegalStateException closed) {
-                argument = elsewhere.argument(type);
+                argument = ofIds == null ? elsewhere.argument(type) : ofIds.apply(elsewhere);
             }
             arguments.add(argument);
         }
@@ -431,7 +561,7 @@ public final class Specimens implements AutoCloseable {
     }
 
     private static Object open(Object object) {
-        if (!((VerbsObject) object).isOpen()) {
+        if (object instanceof VerbsObject closable && !closable.isOpen()) {
             throw new IllegalStateException(object + " is closed");
         }
         return object;

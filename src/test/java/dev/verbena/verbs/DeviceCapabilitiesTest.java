@@ -257,6 +257,7 @@ class DeviceCapabilitiesTest {
     }
 
     @Test
+    @Twin("test_fork.ForkAPITest.test_is_fork_initialized")
     void forkingIsTakenCareOfByTheKernelOrCanBePrepared() {
         if (ForkStatus.current() == ForkStatus.UNNEEDED) {
             try {

@@ -6,6 +6,9 @@ import static org.junit.jupiter.api.DynamicContainer.dynamicContainer;
 import static org.junit.jupiter.api.DynamicTest.dynamicTest;
 
 import dev.verbena.VerbsException;
+import dev.verbena.cm.ConnectRequest;
+import dev.verbena.cm.Connection;
+import dev.verbena.cm.Listener;
 import dev.verbena.support.Api;
 import dev.verbena.support.ArenaKind;
 import dev.verbena.support.DeviceTest;
@@ -38,6 +41,9 @@ class UseAfterCloseTest {
     /** What works after its owner was closed, since it reads what is kept in Java. */
     private static final Map<Class<?>, Set<String>> ALLOWED = Map.of(
             MemoryRegion.class, Set.of("region"),
+            Connection.class, Set.of("id", "domain", "completions", "queuePair", "request"),
+            Listener.class, Set.of("id"),
+            ConnectRequest.class, Set.of("peer", "privateData", "parameters"),
             MemorySlice.class, Set.of("region", "length", "slice"),
             SendBatch.class, Set.of("capacity", "size", "clear"),
             ReceiveBatch.class, Set.of("capacity", "size", "clear"),

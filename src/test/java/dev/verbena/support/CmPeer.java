@@ -1,0 +1,54 @@
+package dev.verbena.support;
+
+import dev.verbena.VerbsArena;
+import dev.verbena.cm.Connection;
+import dev.verbena.cm.ConnectionParameters;
+import dev.verbena.cm.Listener;
+import java.io.BufferedReader;
+import java.io.IOException;
+import java.net.InetSocketAddress;
+
+/** A server that never accepts, or a client that asks to connect, in a process of its own: to be killed. */
+public final class CmPeer implements AutoCloseable {
+    private final Process process;
+    private final BufferedReader output;
+
+    private CmPeer(Process process) {
+        this.process = process;
+        this.output = process.inputReader();
+    }
+
+    /** Starts a {@code server} at an address, or a {@code client} of one. */
+    public static CmPeer start(String role, InetSocketAddress address) throws IOException {
+        return new CmPeer(ChildJvm.with(ChildJvm.DENY, "--enable-native-access=ALL-UNNAMED", "-XX:TieredStopAtLevel=1").startOnClassPath(
+                CmPeer.class, role, address.getAddress().getHostAddress(), Integer.toString(address.getPort())));
+    }
+
+    public String nextLine() throws IOException {
+        return output.readLine();
+    }
+
+    /** As {@code kill -9} does. */
+    public void kill() throws InterruptedException {
+        process.destroyForcibly().waitFor();
+    }
+
+    @Override
+    public void close() {
+        process.destroyForcibly();
+    }
+
+    public static void main(String[] arguments) throws Exception {
+        InetSocketAddress address = new InetSocketAddress(arguments[1], Integer.parseInt(arguments[2]));
+        VerbsArena arena = VerbsArena.ofShared();
+        if (arguments[0].equals("server")) {
+            Listener listener = Listener.open(address, arena);
+            System.out.println(listener.address().getPort());
+            listener.next(Loopback.DEADLINE);
+            System.out.println("requested");
+        } else {
+            Connection.to(address, Loopback.DEADLINE, arena).id().beginConnect(ConnectionParameters.defaults());
+        }
+        System.in.read(); // until it is killed
+    }
+}

@@ -1,0 +1,41 @@
+package dev.verbena.support;
+
+import dev.verbena.VerbsArena;
+import dev.verbena.cm.Connection;
+import dev.verbena.cm.Listener;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.concurrent.ExecutorService;
+import java.util.concurrent.Executors;
+import java.util.concurrent.Future;
+
+/** Virtual threads that all accept, connect and disconnect: to be run with one carrier thread, which none may keep. */
+public final class ConnectOnOneCarrier {
+    private ConnectOnOneCarrier() {}
+
+    public static void main(String[] arguments) throws Exception {
+        try (VerbsArena arena = VerbsArena.ofShared();
+                ExecutorService threads = Executors.newVirtualThreadPerTaskExecutor()) {
+            Listener listener = Listener.open(CmAddress.four(0), arena);
+            List<Future<Connection>> servers = new ArrayList<>();
+            List<Future<?>> clients = new ArrayList<>();
+            for (int i = 0; i < 20; i++) {
+                servers.add(threads.submit(() -> listener.accept(Loopback.DEADLINE)));
+            }
+            for (int i = 0; i < 20; i++) {
+                clients.add(threads.submit(() -> {
+                    Connection client = Connection.open(listener.address(), Loopback.DEADLINE, arena);
+                    client.id().nextEvent(Loopback.DEADLINE); // the end
+                    return client;
+                }));
+            }
+            for (Future<Connection> server : servers) {
+                server.get().id().beginDisconnect();
+            }
+            for (Future<?> client : clients) {
+                client.get();
+            }
+            System.out.println("served " + servers.size());
+        }
+    }
+}

@@ -141,7 +141,11 @@ public final class VerbsArena extends Guarded implements Arena {
     private void destroyInOrder(VerbsObject object) {
         object.closedBefore().stream().filter(other -> other.arena() == this).forEach(this::destroyAndForget);
         // What depends on it is younger and gone, unless it came to depend on it later: an id that changed its channel.
-        object.dependents().reversed().forEach(dependent -> destroyInOrder((VerbsObject) dependent));
+        for (Object dependent : object.dependents().reversed()) {
+            if (dependent instanceof VerbsObject ours && ours.arena() == this) {
+                destroyInOrder(ours);
+            }
+        }
         destroyAndForget(object);
     }
 

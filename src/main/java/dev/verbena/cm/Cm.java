@@ -22,6 +22,11 @@ final class Cm {
         }
     }
 
+    static String tooLong(int errno, PrivateData data) {
+        return errno != Errno.EINVAL || data.size() == 0 ? ""
+                : "Are " + data.size() + " bytes of private data too many? PrivateData tells how many go with what";
+    }
+
     /** Before anything is done that needs an arena in the end only. */
     static void checkOpen(VerbsArena arena) {
         if (!arena.scope().isAlive()) {

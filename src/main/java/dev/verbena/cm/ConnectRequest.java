@@ -2,6 +2,7 @@ package dev.verbena.cm;
 
 import dev.verbena.CName;
 import dev.verbena.VerbsArena;
+import dev.verbena.internal.CFunction;
 import dev.verbena.internal.RdmaCm;
 import dev.verbena.internal.raw.rdma_addr;
 import dev.verbena.internal.raw.rdma_cm_id;
@@ -119,8 +120,9 @@ public final class ConnectRequest {
         try (Arena scratch = Arena.ofConfined()) {
             checkThere();
             try {
-                Cm.check(RdmaCm.REJECT, RdmaCm.REJECT.call(event.id(),
-                        ConnectionParameters.write(why, scratch).address(), why.size()), toString());
+                long result = RdmaCm.REJECT.call(
+                        event.id(), ConnectionParameters.write(why, scratch).address(), why.size());
+                Cm.check(RdmaCm.REJECT, result, toString(), Cm.tooLong(CFunction.errno(), why));
             } finally {
                 drop();
             }

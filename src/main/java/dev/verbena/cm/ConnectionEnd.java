@@ -62,9 +62,15 @@ abstract class ConnectionEnd extends VerbsObject {
     }
 
     final void call(CFunction function, String arguments, Call call) {
+        call(function, arguments, PrivateData.NONE, call);
+    }
+
+    /** A call that takes private data, of which there may be too much: how much fits depends on the transport. */
+    final void call(CFunction function, String arguments, PrivateData data, Call call) {
         hold();
         try (Arena scratch = Arena.ofConfined()) {
-            Cm.check(function, call.of(scratch), arguments);
+            long result = call.of(scratch);
+            Cm.check(function, result, arguments, Cm.tooLong(CFunction.errno(), data));
         } finally {
             release();
         }

@@ -248,7 +248,8 @@ public final class ConnectionId extends ConnectionGroups {
             told = parameters.queuePair(pair.number(), parameters.sharedReceives());
         }
         ConnectionParameters all = told;
-        call(RdmaCm.ACCEPT, toString(), scratch -> RdmaCm.ACCEPT.call(address, all.write(scratch).address()));
+        call(RdmaCm.ACCEPT, toString(), all.privateData(), scratch ->
+                RdmaCm.ACCEPT.call(address, all.write(scratch).address()));
         established();
     }
 
@@ -298,7 +299,7 @@ public final class ConnectionId extends ConnectionGroups {
      */
     @CName("rdma_reject")
     public void reject(PrivateData why) {
-        call(RdmaCm.REJECT, toString(), scratch -> RdmaCm.REJECT.call(
+        call(RdmaCm.REJECT, toString(), why, scratch -> RdmaCm.REJECT.call(
                 address, ConnectionParameters.write(why, scratch).address(), why.size()));
     }
 
@@ -310,7 +311,7 @@ public final class ConnectionId extends ConnectionGroups {
     @CName("rdma_reject_ece")
     public void rejectEce(PrivateData why) {
         Cm.require(RdmaCm.REJECT_ECE, toString());
-        call(RdmaCm.REJECT_ECE, toString(), scratch -> RdmaCm.REJECT_ECE.call(
+        call(RdmaCm.REJECT_ECE, toString(), why, scratch -> RdmaCm.REJECT_ECE.call(
                 address, ConnectionParameters.write(why, scratch).address(), why.size()));
     }
 
@@ -401,7 +402,8 @@ public final class ConnectionId extends ConnectionGroups {
     public void beginConnect(ConnectionParameters parameters) {
         checkOpen();
         inbox.disconnected = false;
-        call(RdmaCm.CONNECT, to(), scratch -> RdmaCm.CONNECT.call(address, parameters.write(scratch).address()));
+        call(RdmaCm.CONNECT, to(), parameters.privateData(), scratch ->
+                RdmaCm.CONNECT.call(address, parameters.write(scratch).address()));
     }
 
     /**

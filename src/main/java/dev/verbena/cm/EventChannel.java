@@ -184,7 +184,8 @@ public final class EventChannel extends VerbsObject {
      * {@link ConnectionId#createQueuePair(dev.verbena.verbs.QueueCapabilities)} makes one as {@code rdma_create_ep} would.
      *
      * <p>In C such an id is synchronous: its calls block. Here it is made by a thread of its own, so that whoever waits can
-     * give up, and then migrated to this channel ({@code rdma_migrate_id}), so that its methods wait as those of all ids do.
+     * give up, and then migrated to this channel ({@code rdma_migrate_id}), so that its methods wait as those of all ids
+     * do.
      *
      * @param info what {@link AddressInfo#find} has found
      * @param timeout how long to wait; C takes four seconds at most
@@ -250,8 +251,8 @@ public final class EventChannel extends VerbsObject {
     private void take(long pointer, Inbox inbox, EventChannel from) {
         from.takeAll();
         if (!from.unclaimedOf(inbox).isEmpty()) {
-            throw new IllegalStateException("There are requests to connect that nobody has claimed or rejected: they belong "
-                    + "to the " + from);
+            throw new IllegalStateException("There are requests to connect that nobody has claimed or rejected: they "
+                    + "belong to the " + from);
         }
         inboxes.put(pointer, inbox); // before: events may come at once
         String what = toString(); // before, since it calls C too, which changes errno

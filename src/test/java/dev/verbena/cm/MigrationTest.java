@@ -157,4 +157,18 @@ class MigrationTest {
             server.close();
         }
     }
+
+    @Test
+    void connectionsOfAListenerMayHaveAChannelEach() throws Exception {
+        Listener many = Listener.open(CmAddress.four(0), arena);
+        FutureTask<Connection> accepting = new FutureTask<>(() -> many.accept(DEADLINE));
+        Thread.startVirtualThread(accepting);
+        Connection client = Connection.open(many.address(), DEADLINE, arena);
+        Connection server = accepting.get(DEADLINE.toSeconds(), SECONDS);
+        server.id().migrate(EventChannel.create(arena));
+        many.close();
+        client.close();
+        assertThat(server.id().nextEvent(DEADLINE).type()).isEqualTo(CmEventType.DISCONNECTED);
+        server.close();
+    }
 }

@@ -124,11 +124,14 @@ class PrivateDataTest {
         ConnectionId listener = listening(PortSpace.TCP);
         ConnectionId client = resolved(PortSpace.TCP, listener);
         client.createQueuePair(SIZES);
-        assertThatThrownBy(() -> client.beginConnect(with(57))).isInstanceOf(VerbsException.class);
+        assertThatThrownBy(() -> client.beginConnect(with(57))).isInstanceOf(VerbsException.class)
+                .hasMessageContaining("57 bytes of private data");
         client.beginConnect(ConnectionParameters.defaults());
         ConnectionId server = listener.nextRequest(DEADLINE).claim();
         server.createQueuePair(SIZES);
-        assertThatThrownBy(() -> server.beginAccept(with(197))).isInstanceOf(VerbsException.class);
-        assertThatThrownBy(() -> server.reject(data(149))).isInstanceOf(VerbsException.class);
+        assertThatThrownBy(() -> server.beginAccept(with(197))).isInstanceOf(VerbsException.class)
+                .hasMessageContaining("197 bytes of private data");
+        assertThatThrownBy(() -> server.reject(data(149))).isInstanceOf(VerbsException.class)
+                .hasMessageContaining("149 bytes of private data");
     }
 }

@@ -1,5 +1,6 @@
 package dev.verbena.tools;
 
+import dev.verbena.tools.PingPong.Kind;
 import java.io.PrintStream;
 import java.nio.file.FileSystemException;
 import java.util.ArrayList;
@@ -25,6 +26,10 @@ public final class Main {
             new Tool("devinfo", "what a device is and can do", DeviceInfo::run),
             new Tool("gids", "the addresses of a device, and which one to use", Gids::run),
             new Tool("doctor", "whether RDMA works on this machine, and what to do if not", Doctor::run),
+            new Tool(Kind.RC.tool, "messages to and fro over a reliable connection", Kind.RC::run),
+            new Tool(Kind.UC.tool, "messages to and fro over an unreliable connection", Kind.UC::run),
+            new Tool(Kind.UD.tool, "datagrams to and fro", Kind.UD::run),
+            new Tool(Kind.SRQ.tool, "messages to and fro over connections that share receives", Kind.SRQ::run),
             Tool.of("rping", "ping-pong by RDMA read and write, connected by address", Rping::main),
             new Tool("completion", "prints a script that completes this command in bash", Completion::run));
 

@@ -128,6 +128,11 @@ final class Options {
         return operands.isEmpty() ? otherwise : operands.getFirst();
     }
 
+    /** The operand at a place, from 0. */
+    String operand(int place, String otherwise) {
+        return place < operands.size() ? operands.get(place) : otherwise;
+    }
+
     int number(String name, int otherwise) {
         return number(name, otherwise, Integer.MIN_VALUE, Integer.MAX_VALUE);
     }

@@ -1,0 +1,49 @@
+package dev.verbena.tools;
+
+import dev.verbena.support.Loopback;
+import java.io.IOException;
+import java.net.ServerSocket;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.List;
+import java.util.function.BooleanSupplier;
+
+/** Ports of TCP, and who listens to them. */
+final class Listening {
+    private static final String LISTEN = "0A";
+
+    private Listening() {}
+
+    static int freePort() throws IOException {
+        try (ServerSocket socket = new ServerSocket(0)) {
+            return socket.getLocalPort();
+        }
+    }
+
+    /** Waits until somebody listens to a port, without a connection, which a server would take for its client. */
+    static void await(int port, BooleanSupplier alive) throws IOException {
+        long limit = System.nanoTime() + Loopback.DEADLINE.toNanos();
+        while (!isListening(port)) {
+            if (!alive.getAsBoolean() || System.nanoTime() > limit) {
+                throw new AssertionError("nobody listens to port " + port);
+            }
+            Thread.yield();
+        }
+    }
+
+    private static boolean isListening(int port) throws IOException {
+        String address = String.format(":%04X", port);
+        for (String table : List.of("/proc/net/tcp", "/proc/net/tcp6")) {
+            if (!Files.exists(Path.of(table))) {
+                continue;
+            }
+            for (String line : Files.readAllLines(Path.of(table))) {
+                String[] fields = line.strip().split("\\s+");
+                if (fields[1].endsWith(address) && fields[3].equals(LISTEN)) {
+                    return true;
+                }
+            }
+        }
+        return false;
+    }
+}

@@ -1,0 +1,174 @@
+package dev.verbena.tools;
+
+import dev.verbena.VerbsArena;
+import dev.verbena.verbs.Device;
+import dev.verbena.verbs.Endpoint;
+import dev.verbena.verbs.Mtu;
+import java.io.IOException;
+import java.io.PrintStream;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Locale;
+
+/**
+ * Messages to and fro between two queue pairs that tell each other about themselves over TCP, as {@code ibv_rc_pingpong},
+ * {@code ibv_uc_pingpong}, {@code ibv_ud_pingpong} and {@code ibv_srq_pingpong} do, with which these talk.
+ */
+final class PingPong {
+    /** How many queue pairs the message of {@code ibv_srq_pingpong} has room for. */
+    private static final int MOST_PAIRS = 256;
+
+    private static final Duration HANDSHAKE = Duration.ofSeconds(10);
+    private static final int PORT = 18_515;
+
+    /** The four tools. */
+    enum Kind {
+        /** Over a reliable connection. */
+        RC("rc-pingpong", "-m,--mtu:", "-o,--odp", "-t,--ts", "-j,--dm", "-N,--new_send"),
+        /** Over an unreliable connection. */
+        UC("uc-pingpong", "-m,--mtu:"),
+        /** By datagrams. */
+        UD("ud-pingpong"),
+        /** Over several reliable connections with one queue of receives. */
+        SRQ("srq-pingpong", "-m,--mtu:", "-q,--num-qp:", "-o,--odp");
+
+        private static final List<String> COMMON = List.of("-p,--port:", "-d,--ib-dev:", "-i,--ib-port:", "-s,--size:",
+                "-r,--rx-depth:", "-n,--iters:", "-l,--sl:", "-e,--events", "-g,--gid-idx:", "-c,--chk", "HOST");
+
+        final String tool;
+        private final List<String> own;
+
+        Kind(String tool, String... own) {
+            this.tool = tool;
+            this.own = List.of(own);
+        }
+
+        private String[] known() {
+            List<String> all = new ArrayList<>(COMMON);
+            all.addAll(own);
+            return all.toArray(String[]::new);
+        }
+
+        private String usage() {
+            StringBuilder text = new StringBuilder("""
+                    usage: verbena %1$s [OPTION]...        a server, which waits for one client
+                           verbena %1$s [OPTION]... HOST   a client
+
+                      -p, --port=PORT       TCP port by which both ends find each other; 18515 if not said
+                      -d, --ib-dev=DEVICE   device; the first if not said
+                      -i, --ib-port=PORT    its port; 1 if not said
+                      -g, --gid-idx=INDEX   which of its GIDs; the best if not said ('verbena gids' lists them)
+                      -s, --size=BYTES      of a message, the same on both sides; %2$s if not said
+                      -n, --iters=COUNT     how many messages each way, the same on both sides; 1000 if not said
+                      -r, --rx-depth=COUNT  how many receives to post at a time; 500 if not said
+                      -l, --sl=LEVEL        service level
+                      -e, --events          sleep until something completes, instead of polling
+                      -c, --chk             the client marks its messages, the server checks them
+                    """.formatted(tool, this == UD ? "1024" : "4096"));
+            for (String option : own) {
+                text.append(switch (option.substring(1, 2)) {
+                    case "m" -> "  -m, --mtu=BYTES       of a packet; 1024 if not said\n";
+                    case "q" -> "  -q, --num-qp=COUNT    how many queue pairs, the same on both sides; 16 if not said\n";
+                    case "o" -> "  -o, --odp             memory that is paged in on demand\n";
+                    case "t" -> "  -t, --ts              timestamps of the completions\n";
+                    case "j" -> "  -j, --dm              memory of the device\n";
+                    default -> "  -N, --new_send        post by ibv_wr_* instead of ibv_post_send\n";
+                });
+            }
+            return text.toString().stripTrailing();
+        }
+
+        int run(String[] args, PrintStream out) throws Exception {
+            Options options = Options.parse(args, usage(), known());
+            try (VerbsArena arena = VerbsArena.ofConfined()) {
+                Setting setting = new Setting(this, options);
+                Device device = options.has("-d") ? Device.named(options.text("-d", "")) : Device.first();
+                return new PingPong(setting, new PingPongEnd(setting, device.open(arena)), out).run();
+            }
+        }
+    }
+
+    /**
+     * What was asked for.
+     *
+     * @param pairs how many queue pairs
+     */
+    record Setting(Kind kind, String host, int tcpPort, int port, int gidIndex, int size, int iterations, int depth,
+            int serviceLevel, Mtu mtu, int pairs, boolean events, boolean check, boolean onDemand, boolean timestamps,
+            boolean deviceMemory, boolean extendedSends) {
+        Setting(Kind kind, Options options) {
+            this(kind, options.operand(""), options.number("-p", PORT, 1, 65_535), options.number("-i", 1, 1, 255),
+                    options.number("-g", -1, -1, 255),
+                    options.number("-s", kind == Kind.UD ? 1024 : 4096, 1, Integer.MAX_VALUE - 4096),
+                    options.number("-n", 1000, 1, Integer.MAX_VALUE), options.number("-r", 500, 1, 1 << 20),
+                    options.number("-l", 0, 0, 15), mtu(options), options.number("-q", kind == Kind.SRQ ? 16 : 1, 1,
+                    MOST_PAIRS), options.has("-e"), options.has("-c"), options.has("-o"), options.has("-t"),
+                    options.has("-j"), options.has("-N"));
+            if (kind == Kind.SRQ && depth < pairs) {
+                throw options.usage("-r must be at least the number of queue pairs, " + pairs);
+            }
+        }
+
+        private static Mtu mtu(Options options) {
+            try {
+                return Mtu.ofBytes(options.number("-m", 1024));
+            } catch (IllegalArgumentException e) {
+                throw options.usage(e.getMessage());
+            }
+        }
+
+        boolean isServer() {
+            return host.isEmpty();
+        }
+
+        /** How many endpoints one message of the handshake has. */
+        int records() {
+            return kind == Kind.SRQ ? MOST_PAIRS : 1;
+        }
+    }
+
+    private final Setting setting;
+    private final PingPongEnd end;
+    private final PrintStream out;
+
+    private PingPong(Setting setting, PingPongEnd end, PrintStream out) {
+        this.setting = setting;
+        this.end = end;
+        this.out = out;
+    }
+
+    private int run() throws IOException, InterruptedException {
+        List<Endpoint> mine = end.endpoints();
+        mine.forEach(endpoint -> show("local address: ", endpoint));
+        List<Endpoint> theirs;
+        try (Tcp peer = setting.isServer() ? Tcp.accept(setting.tcpPort(), HANDSHAKE)
+                : Tcp.connect(setting.host(), setting.tcpPort(), HANDSHAKE)) {
+            theirs = setting.isServer() ? Handshake.asServer(peer, mine, setting.records(), end::connect)
+                    : Handshake.asClient(peer, mine, setting.records(), end::connect);
+        }
+        theirs.forEach(endpoint -> show("remote address:", endpoint));
+        long start = System.nanoTime();
+        end.play();
+        double seconds = (System.nanoTime() - start) / 1e9;
+        long bytes = (long) setting.size() * setting.iterations() * 2;
+        out.printf(Locale.ROOT, "%d bytes in %.2f seconds = %.2f Mbit/sec%n", bytes, seconds, bytes * 8 / seconds / 1e6);
+        out.printf(Locale.ROOT, "%d iters in %.2f seconds = %.2f usec/iter%n", setting.iterations(), seconds,
+                seconds * 1e6 / setting.iterations());
+        if (setting.timestamps()) {
+            out.print(end.clockCycles());
+        }
+        if (setting.check() && setting.isServer()) {
+            end.check();
+        }
+        return Main.OK;
+    }
+
+    private void show(String which, Endpoint endpoint) {
+        boolean colon = setting.kind() == Kind.UD && which.startsWith("local"); // as the C tool has it
+        out.printf(Locale.ROOT, "  %s LID 0x%04x, QPN 0x%06x, PSN 0x%06x%s GID %s%n", which, endpoint.lid(),
+                endpoint.queuePairNumber(), endpoint.packetSequenceNumber(), colon ? ":" : ",",
+                Gids.text(endpoint.gid()));
+        out.flush();
+    }
+}

@@ -31,6 +31,7 @@ public final class Main {
             new Tool(Kind.UD.tool, "datagrams to and fro", Kind.UD::run),
             new Tool(Kind.SRQ.tool, "messages to and fro over connections that share receives", Kind.SRQ::run),
             Tool.of("rping", "ping-pong by RDMA read and write, connected by address", Rping::main),
+            new Tool("perf", "measures latency and bandwidth", Perf::run),
             new Tool("completion", "prints a script that completes this command in bash", Completion::run));
 
     private Main() {}

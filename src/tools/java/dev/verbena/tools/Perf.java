@@ -1,0 +1,235 @@
+package dev.verbena.tools;
+
+import dev.verbena.VerbsArena;
+import dev.verbena.tools.PerfPlan.Mode;
+import dev.verbena.tools.PerfPlan.Operation;
+import dev.verbena.verbs.Context;
+import dev.verbena.verbs.Device;
+import dev.verbena.verbs.GidEntry;
+import dev.verbena.verbs.QueuePairType;
+import java.io.IOException;
+import java.io.PrintStream;
+import java.net.InetSocketAddress;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Locale;
+import java.util.concurrent.Callable;
+import java.util.concurrent.FutureTask;
+
+/** Measures latency and bandwidth between two machines, or from one machine to itself. */
+final class Perf {
+    private static final String USAGE = """
+            usage: verbena perf server [OPTION]...            serves one client, which says what is measured
+                   verbena perf lat|bw|both [OPTION]... HOST  measures latency, bandwidth, or both
+                   verbena perf lat|bw|both --self            the same with both ends in this process
+
+              --op=OPERATION        send, write, read or atomic; send if not said
+              -c, --connection=TYPE RC, UC or UD; RC if not said. UC has no read, UD neither read nor write
+              -R, --rdma_cm         connect by the connection manager (RC), instead of an exchange over TCP
+              -s, --size=BYTES,...  sizes of the messages; 64 if not said
+              -a, --all             sizes from 2 bytes to 8 MiB, or one packet for UD
+              -n, --iters=COUNT     how many messages of each size; 1000 if not said
+              -t, --tx-depth=COUNT  how many may be under way, for the bandwidth; 128 if not said
+              -I, --inline_size=BYTES   up to which size messages are sent inline; 0 if not said
+              -e, --events          sleep until something completes, instead of polling
+              -p, --port=PORT       TCP port by which both ends find each other; 18515 if not said
+              -d, --ib-dev=DEVICE   device; the first if not said
+              -i, --ib-port=PORT    its port; 1 if not said
+              -g, --gid-idx=INDEX   which of its GIDs; the best if not said
+              --json                prints JSON instead of a table
+              --html=FILE           writes a page with the distribution of the latency and the curve of the bandwidth
+
+            Latency of a send is half of the way there and back; of all else, the time until it has completed.""";
+
+    private static final Duration HANDSHAKE = Duration.ofSeconds(10);
+    private static final int PORT = 18_515;
+    private static final int LARGEST = 1 << 23;
+
+    private final Options options;
+    private final PrintStream out;
+
+    private Perf(Options options, PrintStream out) {
+        this.options = options;
+        this.out = out;
+    }
+
+    static int run(String[] args, PrintStream out) throws Exception {
+        Options options = Options.parse(args, USAGE, "--op:", "-c,--connection:", "-R,--rdma_cm", "-s,--size:", "-a,--all",
+                "-n,--iters:", "-t,--tx-depth:", "-I,--inline_size:", "-e,--events", "-p,--port:", "-d,--ib-dev:",
+                "-i,--ib-port:", "-g,--gid-idx:", "--json", "--html:", "--self", "MODE", "HOST");
+        Perf perf = new Perf(options, out);
+        String host = options.operand(1, "");
+        String mode = options.operand("");
+        if (mode.equals("server")) {
+            perf.serve(perf.tcpPort());
+            return Main.OK;
+        }
+        List<Mode> modes = switch (mode) {
+            case "lat" -> List.of(Mode.LAT);
+            case "bw" -> List.of(Mode.BW);
+            case "both" -> List.of(Mode.LAT, Mode.BW);
+            default -> throw options.usage("say 'server', 'lat', 'bw' or 'both'");
+        };
+        if (host.isEmpty() != options.has("--self")) {
+            throw options.usage("a client needs either the server's HOST or --self");
+        }
+        List<PerfRun.Result> results = new ArrayList<>();
+        PerfPlan plan = perf.plan(modes);
+        if (options.has("--self")) {
+            FutureTask<Integer> server = new FutureTask<>((Callable<Integer>) () -> perf.serve(perf.tcpPort()));
+            Thread.ofPlatform().daemon().name("server").start(server);
+            try {
+                perf.measure(plan, "127.0.0.1", results);
+            } finally {
+                server.cancel(true);
+            }
+        } else {
+            perf.measure(plan, host, results);
+        }
+        perf.report(plan, results);
+        return Main.OK;
+    }
+
+    private int tcpPort() {
+        return options.number("-p", PORT, 1, 65_535);
+    }
+
+    private PerfPlan plan(List<Mode> modes) {
+        Operation operation;
+        QueuePairType type;
+        try {
+            operation = Operation.valueOf(options.text("--op", "send").toUpperCase(Locale.ROOT));
+            type = QueuePairType.valueOf(options.text("-c", "RC").toUpperCase(Locale.ROOT));
+        } catch (IllegalArgumentException e) {
+            throw options.usage("--op is send, write, read or atomic, and -c is RC, UC or UD");
+        }
+        if (type != QueuePairType.RC && type != QueuePairType.UC && type != QueuePairType.UD) {
+            throw options.usage("-c is RC, UC or UD");
+        }
+        if (!operation.worksOver(type)) {
+            throw options.usage(type + " has no " + operation.text());
+        }
+        if (options.has("-R") && type != QueuePairType.RC) {
+            throw options.usage("-R connects RC only");
+        }
+        List<Integer> sizes = new ArrayList<>();
+        if (operation == Operation.ATOMIC) {
+            sizes.add(8);
+        } else if (options.has("-a")) {
+            for (int size = 2; size <= (type == QueuePairType.UD ? 1024 : LARGEST); size *= 2) {
+                sizes.add(size);
+            }
+        } else {
+            for (String size : options.text("-s", "64").split(",")) {
+                try {
+                    sizes.add(Integer.decode(size));
+                } catch (NumberFormatException e) {
+                    throw options.usage("-s needs numbers with commas between, not '" + size + "'");
+                }
+                if (sizes.getLast() < 1 || sizes.getLast() > 1 << 30) {
+                    throw options.usage("a message has 1 byte to 1 GiB, not " + size);
+                }
+            }
+        }
+        return new PerfPlan(modes, operation, type, options.has("-R"), sizes,
+                options.number("-n", 1000, 1, 1_000_000_000), options.number("-t", 128, 1, 1 << 14),
+                options.number("-I", 0, 0, 1 << 16), options.has("-e"));
+    }
+
+    private Device device() {
+        return options.has("-d") ? Device.named(options.text("-d", "")) : Device.first();
+    }
+
+    private int port() {
+        return options.number("-i", 1, 1, 255);
+    }
+
+    private PerfLink overTcp(PerfPlan plan, VerbsArena arena, Tcp tcp) throws IOException, InterruptedException {
+        return PerfLink.overTcp(plan, device().open(arena), port(), options.number("-g", -1, -1, 255), tcp);
+    }
+
+    private int serve(int tcpPort) throws IOException, InterruptedException {
+        try (VerbsArena arena = VerbsArena.ofShared(); Tcp tcp = Tcp.accept(tcpPort, HANDSHAKE)) {
+            PerfPlan plan = PerfPlan.fromLine(tcp.readLine(1000, "what to measure"));
+            PerfLink link = plan.manager()
+                    ? PerfLink.fromManager(plan, address(arena, tcpPort), arena, tcp)
+                    : overTcp(plan, arena, tcp);
+            tcp.patience(Duration.ofHours(1)); // the client may measure for long
+            new PerfRun(plan, link, tcp).serve();
+            return Main.OK;
+        }
+    }
+
+    /** Where the connection manager listens: the IP address of the device, which 127.0.0.1 is not. */
+    private InetSocketAddress address(VerbsArena arena, int tcpPort) {
+        Context context = device().open(arena);
+        GidEntry best = context.bestGid(port());
+        return new InetSocketAddress(best.gid().toInetAddress(), tcpPort);
+    }
+
+    private void measure(PerfPlan plan, String host, List<PerfRun.Result> results)
+            throws IOException, InterruptedException {
+        try (VerbsArena arena = VerbsArena.ofShared(); Tcp tcp = connect(host)) {
+            tcp.write(plan.toLine().getBytes(java.nio.charset.StandardCharsets.US_ASCII), "what to measure");
+            PerfLink link = plan.manager()
+                    ? PerfLink.toManager(plan, options.has("--self") ? address(arena, tcpPort())
+                            : new InetSocketAddress(host, tcpPort()), arena, tcp)
+                    : overTcp(plan, arena, tcp);
+            PerfRun run = new PerfRun(plan, link, tcp);
+            for (Mode mode : plan.modes()) {
+                for (int size : plan.sizes()) {
+                    progress(plan, mode, size);
+                    results.add(run.measure(mode, size));
+                }
+            }
+            progressEnds();
+        }
+    }
+
+    /** With --self, the server may not listen yet. */
+    private Tcp connect(String host) throws IOException, InterruptedException {
+        long limit = System.nanoTime() + HANDSHAKE.toNanos();
+        for (;;) {
+            try {
+                return Tcp.connect(host, tcpPort(), HANDSHAKE);
+            } catch (IOException e) {
+                if (!options.has("--self") || System.nanoTime() > limit) {
+                    throw e;
+                }
+                Thread.onSpinWait();
+            }
+        }
+    }
+
+    private static boolean onTerminal() {
+        return System.console() != null && System.console().isTerminal();
+    }
+
+    private static void progress(PerfPlan plan, Mode mode, int size) {
+        if (onTerminal()) {
+            System.err.printf("\r%s, %s: %d bytes ... ", plan.title(), mode == Mode.LAT ? "latency" : "bandwidth", size);
+            System.err.flush();
+        }
+    }
+
+    private static void progressEnds() {
+        if (onTerminal()) {
+            System.err.print("\r" + " ".repeat(60) + "\r");
+        }
+    }
+
+    private void report(PerfPlan plan, List<PerfRun.Result> results) throws IOException {
+        PerfReport report = new PerfReport(plan, results);
+        out.print(options.has("--json") ? report.json() : report.table());
+        if (options.has("--html")) {
+            Path file = Path.of(options.text("--html", ""));
+            Files.writeString(file, new PerfPage(plan, results).html());
+            if (!options.has("--json")) {
+                out.println("wrote " + file);
+            }
+        }
+    }
+}

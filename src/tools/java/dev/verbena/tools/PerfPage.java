@@ -1,0 +1,246 @@
+package dev.verbena.tools;
+
+import dev.verbena.tools.PerfRun.Result;
+import dev.verbena.tools.PerfPlan.Mode;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Locale;
+
+/** What was measured, as a page that needs nothing else: curves, a table, for a phone as for a wall, by day and by night. */
+final class PerfPage {
+    private static final int WIDTH = 720;
+    private static final int HEIGHT = 400;
+    private static final int LEFT = 70;
+    private static final int BOTTOM = 50;
+    private static final int TOP = 14;
+    private static final int RIGHT = 14;
+    /** How many curves can be told apart. */
+    private static final int MOST_CURVES = 6;
+    private static final double[] PERCENTILES = {0, 10, 20, 30, 40, 50, 60, 70, 75, 80, 85, 90, 92.5, 95, 97, 98, 99, 99.5,
+        99.9, 99.95, 99.99};
+
+    private final PerfPlan plan;
+    private final List<Result> results;
+
+    PerfPage(PerfPlan plan, List<Result> results) {
+        this.plan = plan;
+        this.results = results;
+    }
+
+    /** A curve, of points in the units of its axes. */
+    private record Curve(String name, List<double[]> points) {}
+
+    /** A mark on an axis. */
+    private record Tick(double at, String label) {}
+
+    private static String format(String format, Object... values) {
+        return String.format(Locale.ROOT, format, values);
+    }
+
+    String html() {
+        StringBuilder body = new StringBuilder();
+        List<Result> latencies = of(Mode.LAT);
+        List<Result> bandwidths = of(Mode.BW);
+        if (!latencies.isEmpty()) {
+            body.append("<h2>Distribution of the latency</h2>\n").append(distribution(latencies));
+        }
+        if (!bandwidths.isEmpty()) {
+            body.append("<h2>Bandwidth by size</h2>\n").append(bySize(bandwidths));
+        }
+        return """
+                <!DOCTYPE html>
+                <html lang="en">
+                <head>
+                <meta charset="utf-8">
+                <meta name="viewport" content="width=device-width, initial-scale=1">
+                <meta name="color-scheme" content="light dark">
+                <title>%1$s, measured by Verbena</title>
+                <style>
+                :root { --ink: #1b1f24; --paper: #ffffff; --faint: #d0d7de; --soft: #57606a;
+                        --c0: #0b62d6; --c1: #b4460f; --c2: #1a7f37; --c3: #8250df; --c4: #9a6700; --c5: #bf3989; }
+                @media (prefers-color-scheme: dark) {
+                  :root { --ink: #e6edf3; --paper: #0d1117; --faint: #30363d; --soft: #9198a1;
+                          --c0: #6cb0ff; --c1: #ff9b63; --c2: #56d364; --c3: #c297ff; --c4: #e3b341; --c5: #ff8dc7; }
+                }
+                body { margin: 0 auto; max-width: 46rem; padding: 1rem; background: var(--paper); color: var(--ink);
+                       font: 16px/1.5 system-ui, sans-serif; }
+                h1 { font-size: 1.4rem; } h2 { font-size: 1.1rem; margin-top: 2rem; }
+                svg { width: 100%%; height: auto; } svg text { fill: var(--soft); font-size: 15px; }
+                .grid { stroke: var(--faint); stroke-width: 1; } .curve { fill: none; stroke-width: 2.5; }
+                .scroll { overflow-x: auto; } table { border-collapse: collapse; font-variant-numeric: tabular-nums; }
+                th, td { text-align: right; padding: .25rem .6rem; border-bottom: 1px solid var(--faint); }
+                ul { list-style: none; display: flex; flex-wrap: wrap; gap: .2rem 1.2rem; padding: 0; }
+                li::before { content: ""; display: inline-block; width: .8em; height: .8em; margin-right: .4em;
+                             background: var(--c); }
+                </style>
+                </head>
+                <body>
+                <h1>%1$s</h1>
+                <p>%2$s</p>
+                %3$s<h2>Numbers</h2>
+                %4$s</body>
+                </html>
+                """.formatted(plan.title(), setting(), body, tables());
+    }
+
+    private List<Result> of(Mode mode) {
+        return results.stream().filter(result -> result.mode() == mode).toList();
+    }
+
+    private String setting() {
+        return plan.iterations() + " messages of each size, " + (plan.events() ? "woken by events" : "polling")
+                + ", connected " + (plan.manager() ? "by the connection manager" : "over TCP")
+                + (plan.inline() > 0 ? ", inline up to " + plan.inline() + " bytes" : "")
+                + (of(Mode.BW).isEmpty() ? "" : ", " + plan.depth() + " under way for the bandwidth");
+    }
+
+    /** Not more than can be told apart: the first, the last, and some between. */
+    private static List<Result> some(List<Result> all) {
+        if (all.size() <= MOST_CURVES) {
+            return all;
+        }
+        List<Result> chosen = new ArrayList<>();
+        for (int i = 0; i < MOST_CURVES; i++) {
+            chosen.add(all.get(i * (all.size() - 1) / (MOST_CURVES - 1)));
+        }
+        return chosen;
+    }
+
+    private static String distribution(List<Result> latencies) {
+        List<Curve> curves = new ArrayList<>();
+        for (Result result : some(latencies)) {
+            List<double[]> points = new ArrayList<>();
+            for (double percentile : PERCENTILES) {
+                if (percentile < 100 * (1 - 0.5 / result.iterations())) { // beyond, there is no measurement
+                    points.add(new double[] {nines(percentile), Math.log10(Math.max(0.001, result.micros(percentile)))});
+                }
+            }
+            curves.add(new Curve(bytes(result.size()), points));
+        }
+        List<Tick> across = new ArrayList<>();
+        for (double percentile : new double[] {0, 50, 90, 99, 99.9, 99.99}) {
+            across.add(new Tick(nines(percentile), (percentile % 1 == 0 ? format("%.0f", percentile) : "" + percentile) + "%"));
+        }
+        return chart(curves, across, "of all messages took at most so many microseconds");
+    }
+
+    private static double nines(double percentile) {
+        return -Math.log10(1 - percentile / 100);
+    }
+
+    private static String bySize(List<Result> bandwidths) {
+        List<double[]> points = new ArrayList<>();
+        List<Tick> across = new ArrayList<>();
+        int step = Math.max(1, bandwidths.size() / 6);
+        for (int i = 0; i < bandwidths.size(); i++) {
+            Result result = bandwidths.get(i);
+            double x = Math.log(result.size()) / Math.log(2);
+            points.add(new double[] {x, Math.log10(Math.max(0.001, result.megabytesPerSecond()))});
+            if (i % step == 0) {
+                across.add(new Tick(x, bytes(result.size())));
+            }
+        }
+        return chart(List.of(new Curve("MB/s", points)), across, "size of a message; up: MB/s");
+    }
+
+    private static String bytes(int size) {
+        return size < 1024 ? size + " B" : size < 1 << 20 ? size / 1024 + " KiB" : (size >> 20) + " MiB";
+    }
+
+    private static String chart(List<Curve> curves, List<Tick> across, String caption) {
+        double[] x = range(curves, 0);
+        for (Tick tick : across) {
+            x[0] = Math.min(x[0], tick.at());
+        }
+        double[] y = range(curves, 1);
+        y[0] = Math.floor(y[0]);
+        y[1] = Math.max(y[0] + 1, Math.ceil(y[1]));
+        x[1] = Math.max(x[0] + 1, x[1]);
+        StringBuilder svg = new StringBuilder(format("<svg viewBox=\"0 0 %d %d\" role=\"img\" aria-label=\"%s\">%n",
+                WIDTH, HEIGHT, caption));
+        for (double decade = y[0]; decade <= y[1]; decade++) {
+            double at = up(decade, y);
+            svg.append(format("<line class=\"grid\" x1=\"%d\" x2=\"%d\" y1=\"%.1f\" y2=\"%.1f\"/>"
+                    + "<text x=\"%d\" y=\"%.1f\" text-anchor=\"end\">%s</text>%n", LEFT, WIDTH - RIGHT, at, at, LEFT - 8,
+                    at + 5, decimal(decade)));
+        }
+        for (Tick tick : across) {
+            if (tick.at() <= x[1]) {
+                svg.append(format("<line class=\"grid\" x1=\"%1$.1f\" x2=\"%1$.1f\" y1=\"%2$d\" y2=\"%3$d\"/>"
+                        + "<text x=\"%1$.1f\" y=\"%4$d\" text-anchor=\"middle\">%5$s</text>%n", right(tick.at(), x), TOP,
+                        HEIGHT - BOTTOM, HEIGHT - BOTTOM + 20, tick.label()));
+            }
+        }
+        svg.append(format("<text x=\"%d\" y=\"%d\" text-anchor=\"middle\">%s</text>%n", (LEFT + WIDTH) / 2, HEIGHT - 8,
+                caption));
+        StringBuilder legend = new StringBuilder("<ul>");
+        for (int i = 0; i < curves.size(); i++) {
+            svg.append(format("<polyline class=\"curve\" style=\"stroke: var(--c%d)\" points=\"", i));
+            for (double[] point : curves.get(i).points()) {
+                svg.append(format("%.1f,%.1f ", right(point[0], x), up(point[1], y)));
+            }
+            svg.append("\"/>\n");
+            for (double[] point : curves.get(i).points()) {
+                svg.append(format("<circle style=\"fill: var(--c%d)\" cx=\"%.1f\" cy=\"%.1f\" r=\"3\"/>", i,
+                        right(point[0], x), up(point[1], y)));
+            }
+            legend.append(format("<li style=\"--c: var(--c%d)\">%s</li>", i, curves.get(i).name()));
+        }
+        return svg + "</svg>\n" + legend + "</ul>\n";
+    }
+
+    private static double[] range(List<Curve> curves, int axis) {
+        double least = Double.POSITIVE_INFINITY;
+        double most = Double.NEGATIVE_INFINITY;
+        for (Curve curve : curves) {
+            for (double[] point : curve.points()) {
+                least = Math.min(least, point[axis]);
+                most = Math.max(most, point[axis]);
+            }
+        }
+        return new double[] {least, most};
+    }
+
+    private static double right(double value, double[] range) {
+        return LEFT + (value - range[0]) / (range[1] - range[0]) * (WIDTH - LEFT - RIGHT);
+    }
+
+    private static double up(double value, double[] range) {
+        return HEIGHT - BOTTOM - (value - range[0]) / (range[1] - range[0]) * (HEIGHT - BOTTOM - TOP);
+    }
+
+    private static String decimal(double decade) {
+        return decade < 0 ? format("%." + (int) -decade + "f", Math.pow(10, decade)) : format("%,.0f", Math.pow(10, decade));
+    }
+
+    private String tables() {
+        StringBuilder text = new StringBuilder();
+        for (Mode mode : plan.modes()) {
+            text.append("<div class=\"scroll\"><table>\n").append(mode == Mode.LAT
+                    ? row("th", "size", "min µs", "50%", "90%", "99%", "99.9%", "max µs")
+                    : row("th", "size", "MB/s", "messages/s"));
+            for (Result result : of(mode)) {
+                text.append(mode == Mode.LAT
+                        ? row("td", bytes(result.size()), micros(result.nanos().getMinValue() / 1e3),
+                                micros(result.micros(50)), micros(result.micros(90)), micros(result.micros(99)),
+                                micros(result.micros(99.9)), micros(result.nanos().getMaxValue() / 1e3))
+                        : row("td", bytes(result.size()), micros(result.megabytesPerSecond()),
+                                format("%,.0f", result.messagesPerSecond())));
+            }
+            text.append("</table></div>\n");
+        }
+        return text.toString();
+    }
+
+    private static String micros(double value) {
+        return format("%,.2f", value);
+    }
+
+    private static String row(String tag, String... cells) {
+        StringBuilder row = new StringBuilder("<tr>");
+        for (String cell : cells) {
+            row.append('<').append(tag).append('>').append(cell).append("</").append(tag).append('>');
+        }
+        return row.append("</tr>\n").toString();
+    }
+}

@@ -39,7 +39,7 @@ guest_command() {
     for name in PATH HOME LANG LC_ALL TZ JAVA_HOME TERM $(compgen -e | grep '^VERBENA_' || true); do
         if [[ -n ${!name+set} ]]; then printf 'export %s=%s\n' "$name" "$(quote "${!name}")"; fi
     done
-    printf 'export VERBENA_DEVICE=rxe0 VERBENA_ADDRESS=%s\n' "$GUEST_ADDRESS"
+    printf 'export VERBENA_GUEST=1 VERBENA_DEVICE=rxe0 VERBENA_ADDRESS=%s\n' "$GUEST_ADDRESS"
     printf 'cd %s || exit 126\nexec' "$(quote "$PWD")"
     for word in "$@"; do printf ' %s' "$(quote "$word")"; done
     printf '\n'

@@ -131,8 +131,8 @@ class PingPongTest {
     @Test
     void eachKindPlaysWithItself() throws Exception {
         for (String kind : List.of("rc", "uc", "ud", "srq")) {
-            play(kind, true, true, "-n 100 -s 64 -c");
-            play(kind, true, true, "-n 100 -s 64 -c -e");
+            play(kind, true, true, "-n 20 -s 64 -c");
+            play(kind, true, true, "-n 20 -s 64 -c -e");
         }
     }
 

@@ -44,3 +44,19 @@ java_options() {
     if (($(jdk_feature_release "$JAVA_HOME") >= 24)); then printf '%s\n' --illegal-native-access=deny; fi
     if [[ -n $classes ]]; then printf '%s\n' -cp "$classes"; fi
 }
+
+# start_options NAME COMMAND...: prints the options with which the JVM of COMMAND starts fast. Where the JDK can (25 and newer),
+# classes come loaded and linked out of a cache in target, which is made by running COMMAND once, without input.
+start_options() {
+    local name=$1 cache
+    shift
+    printf '%s\n' -XX:+UseSerialGC -XX:TieredStopAtLevel=1
+    if (($(jdk_feature_release "$JAVA_HOME") < 25)); then return 0; fi
+    cache=$PROJECT/target/$name-$(cksum < "$JAVA_HOME/release" | cut -d ' ' -f 1).aot
+    if [[ ! -s $cache || $(tools_jar) -nt $cache ]]; then
+        "$1" -XX:+UseSerialGC -XX:TieredStopAtLevel=1 -Xlog:disable "-XX:AOTCacheOutput=$cache.new" "${@:2}" \
+            > /dev/null 2>&1 || true
+        if [[ -s $cache.new ]]; then mv "$cache.new" "$cache"; fi
+    fi
+    if [[ -s $cache ]]; then printf '%s\n' "-XX:AOTCache=$cache" -Xlog:disable; fi
+}

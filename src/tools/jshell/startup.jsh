@@ -1,9 +1,13 @@
 import dev.verbena.*
+import dev.verbena.cm.*
 import dev.verbena.verbs.*
+import dev.verbena.tools.Latency
 import dev.verbena.tools.LoopbackPair
 import static dev.verbena.tools.Shell.*
 import static dev.verbena.verbs.AccessFlag.*
 import java.lang.foreign.*
 import static java.lang.foreign.ValueLayout.*
+import java.net.InetSocketAddress
 import java.time.Duration
 import java.util.*
+import java.util.concurrent.CompletableFuture

@@ -3,6 +3,7 @@ package dev.verbena.tools;
 import dev.verbena.VerbsArena;
 import dev.verbena.verbs.Context;
 import dev.verbena.verbs.Device;
+import dev.verbena.verbs.GidEntry;
 import java.util.List;
 
 /** What {@code scripts/jshell} has at hand from the start: a few short words, and one arena for the whole session. */
@@ -56,6 +57,26 @@ public final class Shell {
      */
     public static LoopbackPair pair() {
         return LoopbackPair.connect(open());
+    }
+
+    /**
+     * The addresses of the first device.
+     *
+     * @return its GIDs
+     */
+    public static List<GidEntry> gids() {
+        return open().gids();
+    }
+
+    /**
+     * How long RDMA reads of 64 bytes take between both ends.
+     *
+     * @param pair a connected pair
+     * @return a thousand measurements
+     * @throws InterruptedException if the thread was interrupted
+     */
+    public static Latency latency(LoopbackPair pair) throws InterruptedException {
+        return Latency.ofReads(pair, 64, 1000);
     }
 
     /**

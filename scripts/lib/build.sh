@@ -10,8 +10,8 @@ quiet_maven() {
     MAVEN_OPTS=$options mvn --batch-mode --quiet -Dstyle.color=never "$@"
 }
 
-# build [main|tools|tests]: compiles what is out of date. 'tools' makes the tools' jar, too; 'tests' writes the class path of
-# the tests to target/test-classpath.
+# build [main|tools|tests]: compiles what is out of date. 'tools' makes the tools' jar, too; 'tests' writes the class
+# path of the tests to target/test-classpath.
 build() {
     local what=${1:-main} stamp
     stamp=$PROJECT/target/built-$what
@@ -36,17 +36,16 @@ tools_jar() {
     printf '%s\n' "$PROJECT"/target/verbena-*-tools.jar
 }
 
-# The options every Java program of this project is started with: native access, and no other; with the class path $1, if
-# there is one.
+# The options every Java program of this project is started with: native access, and no other.
 java_options() {
-    local classes=${1:-}
+    local classes=$1
     printf '%s\n' --enable-native-access=ALL-UNNAMED
     if (($(jdk_feature_release "$JAVA_HOME") >= 24)); then printf '%s\n' --illegal-native-access=deny; fi
-    if [[ -n $classes ]]; then printf '%s\n' -cp "$classes"; fi
+    printf '%s\n' -cp "$classes"
 }
 
-# start_options NAME COMMAND...: prints the options with which the JVM of COMMAND starts fast. Where the JDK can (25 and newer),
-# classes come loaded and linked out of a cache in target, which is made by running COMMAND once, without input.
+# start_options NAME COMMAND...: prints the options with which the JVM of COMMAND starts fast. Where the JDK can (25 and
+# newer), classes come loaded and linked out of a cache in target, which is made by running COMMAND once, without input.
 start_options() {
     local name=$1 cache
     shift

@@ -12,7 +12,7 @@ import java.util.ArrayList;
 import java.util.List;
 import org.junit.jupiter.api.Test;
 
-/** What the tools tell about devices, compared with what the C tools tell: each field, in its order, and nothing else. */
+/** What the tools tell about devices, compared with the C tools: each field, in its order, and nothing else. */
 @DeviceTest
 class DeviceInfoTest {
     private static String c(String... command) throws IOException {
@@ -66,7 +66,8 @@ class DeviceInfoTest {
             if (field.startsWith("GID[")) {
                 String index = field.substring(4, field.indexOf(']')).strip();
                 String gid = field.substring(field.indexOf("]:") + 2, field.indexOf(',')).strip();
-                assertThat(listed).anyMatch(line -> line.matches("(\\* )?" + index + " .*") && line.endsWith(" " + gid));
+                assertThat(listed).anyMatch(line -> line.matches("(\\* )?" + index + " .*")
+                        && line.endsWith(" " + gid));
             }
         }
         try (VerbsArena arena = VerbsArena.ofConfined()) {
@@ -80,8 +81,8 @@ class DeviceInfoTest {
     @Test
     void doctorFindsThatAllIsWell() {
         ToolRun run = ToolRun.of("doctor");
-        assertThat(run.out()).endsWith("All is well.\n").contains("self-test", "libibverbs.so", "librdmacm.so", "ib_uverbs",
-                "locked memory", "native access", "/dev/infiniband/uverbs", TestDevice.get().name());
+        assertThat(run.out()).endsWith("All is well.\n").contains("self-test", "libibverbs.so", "librdmacm.so",
+                "ib_uverbs", "locked memory", "native access", "/dev/infiniband/uverbs", TestDevice.get().name());
         assertThat(run.status()).isZero();
     }
 }

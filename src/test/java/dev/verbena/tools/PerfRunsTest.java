@@ -34,10 +34,11 @@ class PerfRunsTest {
 
     @ParameterizedTest
     @ValueSource(strings = {
-        "lat --op send", "lat --op write", "lat --op read", "lat --op atomic", "lat --op send -c UC", "lat --op write -c UC",
-        "lat --op send -c UD", "lat --op send -e", "lat --op read -e -I 32 -s 16", "lat --op send -R", "lat --op read -R",
-        "bw --op send", "bw --op write", "bw --op read", "bw --op atomic", "bw --op write -c UC", "bw --op send -e",
-        "bw --op write -I 64", "bw --op write -R"})
+        "lat --op send", "lat --op write", "lat --op read", "lat --op atomic", "lat --op send -c UC",
+        "lat --op write -c UC", "lat --op send -c UD", "lat --op send -e", "lat --op read -e -I 32 -s 16",
+        "lat --op send -R", "lat --op read -R", "bw --op send", "bw --op write", "bw --op read", "bw --op atomic",
+        "bw --op write -c UC",
+        "bw --op send -e", "bw --op write -I 64", "bw --op write -R"})
     void eachOperationIsMeasuredOverEachTransportThatHasIt(String line) throws IOException {
         List<String> options = new ArrayList<>(List.of(line.split(" ")));
         options.addAll(List.of("-n", "10", "-t", "4"));

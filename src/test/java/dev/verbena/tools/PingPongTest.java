@@ -47,7 +47,8 @@ class PingPongTest {
         }
 
         static Running c(List<String> command, Path output) throws IOException {
-            Process process = new ProcessBuilder(command).redirectErrorStream(true).redirectOutput(output.toFile()).start();
+            Process process = new ProcessBuilder(command).redirectErrorStream(true)
+                    .redirectOutput(output.toFile()).start();
             FutureTask<ToolRun> task = new FutureTask<>(() -> {
                 if (process.waitFor(Loopback.DEADLINE.toSeconds(), TimeUnit.SECONDS)) {
                     return new ToolRun(process.exitValue(), Files.readString(output), "");
@@ -108,10 +109,10 @@ class PingPongTest {
         return Stream.of(
                 "rc -n 10 -c -s 1", "rc -n 10 -c -s 64", "rc -n 10 -c -s 4096", "rc -n 5 -c -s 65536",
                 "rc -n 3 -c -s 1048576", "rc -n 10 -s 64 -e", "rc -n 10 -s 64 -N", "rc -n 5 -s 4096 -m 256 -r 3 -c",
-                "uc -n 10 -c -s 1", "uc -n 10 -c -s 64", "uc -n 10 -c -s 4096", "uc -n 5 -c -s 65536", "uc -n 10 -s 64 -e",
-                "ud -n 10 -c -s 1", "ud -n 10 -c -s 64", "ud -n 10 -c -s 1024", "ud -n 10 -s 64 -e",
-                "srq -n 10 -c -s 1 -q 4", "srq -n 10 -c -s 64", "srq -n 10 -c -s 4096 -q 1", "srq -n 10 -c -s 65536 -q 2",
-                "srq -n 10 -s 64 -q 3 -e");
+                "uc -n 10 -c -s 1", "uc -n 10 -c -s 64", "uc -n 10 -c -s 4096", "uc -n 5 -c -s 65536",
+                "uc -n 10 -s 64 -e", "ud -n 10 -c -s 1", "ud -n 10 -c -s 64", "ud -n 10 -c -s 1024",
+                "ud -n 10 -s 64 -e", "srq -n 10 -c -s 1 -q 4", "srq -n 10 -c -s 64", "srq -n 10 -c -s 4096 -q 1",
+                "srq -n 10 -c -s 65536 -q 2", "srq -n 10 -s 64 -q 3 -e");
     }
 
     @ParameterizedTest

@@ -28,8 +28,8 @@ final class Doctor {
     private static final String USAGE = """
             usage: verbena doctor [-d DEVICE]
 
-            Looks at libraries, kernel modules, devices, rights, ports, addresses and the limit of locked memory, and moves
-            some bytes by RDMA from this machine to itself. What is not well is told with what to do.
+            Looks at libraries, kernel modules, devices, rights, ports, addresses and the limit of locked memory, and
+            moves some bytes by RDMA from this machine to itself. What is not well is told with what to do.
             Exit status: 0 only if all is well.
               -d, --ib-dev=DEVICE   this device; all if not said""";
 
@@ -83,7 +83,7 @@ final class Doctor {
             if (devices.stream().noneMatch(device -> device.name().equals(name))) {
                 bad("device", "the kernel has " + name + ", and rdma-core can't use it",
                         "install its user-space driver: 'apt install ibverbs-providers' on Debian and Ubuntu, "
-                                + "'dnf install libibverbs' on Fedora and RHEL; and load ib_uverbs: 'modprobe ib_uverbs'");
+                                + "'dnf install libibverbs' on Fedora and RHEL; and as root: modprobe ib_uverbs");
             }
         }
         if (wanted.isPresent()) {
@@ -212,7 +212,8 @@ final class Doctor {
         try {
             GidEntry best = context.bestGid(port.number());
             if (best.type() == GidType.ROCE_V1) {
-                bad("GID", best, "RoCE v1 can't be routed, and v2 has no GID here: give the network device an IP address");
+                bad("GID", best,
+                        "RoCE v1 can't be routed, and v2 has no GID here: give the network device an IP address");
             } else if (best.type() == GidType.ROCE_V2 && best.gid().isLinkLocal()) {
                 bad("GID", best, "only neighbours reach a link-local address: ip addr add ADDRESS/24 dev "
                         + (best.networkDevice().isEmpty() ? "DEVICE" : best.networkDevice()));

@@ -62,7 +62,8 @@ final class Gids {
         }
         out.println("  use -d " + name + (port == 1 ? "" : " -i " + port) + " -g " + best.index()
                 + (best.gid().isLinkLocal() && best.type() != GidType.IB
-                        ? "; it is link-local: give " + netdev(best) + " an IP address to be reached from elsewhere" : ""));
+                        ? "; it is link-local: to be reached from elsewhere, give " + netdev(best) + " an IP address"
+                        : ""));
     }
 
     private static String netdev(GidEntry entry) {

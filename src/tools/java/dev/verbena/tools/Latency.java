@@ -72,8 +72,8 @@ public final class Latency {
     @Override
     public String toString() {
         StringBuilder text = new StringBuilder(String.format(Locale.ROOT,
-                "%s, %d times: 50%% %.1f us, 90%% %.1f us, 99%% %.1f us, max %.1f us", what, sorted.length, percentile(50),
-                percentile(90), percentile(99), percentile(100)));
+                "%s, %d times: 50%% %.1f us, 90%% %.1f us, 99%% %.1f us, max %.1f us", what, sorted.length,
+                percentile(50), percentile(90), percentile(99), percentile(100)));
         int[] counts = new int[Long.SIZE];
         for (long nanos : sorted) {
             counts[Long.SIZE - 1 - Long.numberOfLeadingZeros(Math.max(1, nanos))]++;

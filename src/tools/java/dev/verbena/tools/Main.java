@@ -121,7 +121,8 @@ public final class Main {
     }
 
     private static String inOneLine(Throwable failure) {
-        String message = failure.getMessage() == null ? "" : failure.getMessage().strip().replaceAll("\\s*\\R\\s*", " ");
+        String message = failure.getMessage() == null ? ""
+                : failure.getMessage().strip().replaceAll("\\s*\\R\\s*", " ");
         boolean bare = message.isEmpty() || failure instanceof FileSystemException || failure instanceof LinkageError
                 || failure instanceof NullPointerException || failure instanceof IndexOutOfBoundsException;
         return bare ? failure.getClass().getSimpleName() + (message.isEmpty() ? "" : ": " + message) : message;
@@ -139,7 +140,7 @@ public final class Main {
         return text.append("""
 
                 'verbena TOOL --help' tells a tool's options. All know --debug, which shows where an error came from.
-                Exit status: 0 if all is well, 1 if something failed, 2 for options that make no sense, 130 after Ctrl-C.
+                Exit status: 0 if all is well, 1 if something failed, 2 for senseless options, 130 after Ctrl-C.
                 """).toString();
     }
 }

@@ -35,8 +35,8 @@ final class Options {
      *
      * @param args as given to the tool
      * @param usage what {@code --help} shows
-     * @param known {@code -v} is a switch, {@code -a:} an option with a value; {@code -d,--ib-dev:} has a long name, too,
-     *     and is asked for by the first. What begins with no hyphen, as {@code HOST}, allows one operand
+     * @param known {@code -v} is a switch, {@code -a:} an option with a value; {@code -d,--ib-dev:} has a long name,
+     *     too, and is asked for by the first. What begins with no hyphen, as {@code HOST}, allows one operand
      * @throws Help if {@code -h} or {@code --help} is among them
      * @throws UsageException if one is not known, or lacks its value
      */

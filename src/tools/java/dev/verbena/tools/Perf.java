@@ -57,8 +57,9 @@ final class Perf {
     }
 
     static int run(String[] args, PrintStream out) throws Exception {
-        Options options = Options.parse(args, USAGE, "--op:", "-c,--connection:", "-R,--rdma_cm", "-s,--size:", "-a,--all",
-                "-n,--iters:", "-t,--tx-depth:", "-I,--inline_size:", "-e,--events", "-p,--port:", "-d,--ib-dev:",
+        Options options = Options.parse(args, USAGE, "--op:", "-c,--connection:", "-R,--rdma_cm", "-s,--size:",
+                "-a,--all", "-n,--iters:", "-t,--tx-depth:", "-I,--inline_size:", "-e,--events", "-p,--port:",
+                "-d,--ib-dev:",
                 "-i,--ib-port:", "-g,--gid-idx:", "--json", "--html:", "--self", "MODE", "HOST");
         Perf perf = new Perf(options, out);
         String host = options.operand(1, "");
@@ -210,7 +211,8 @@ final class Perf {
 
     private static void progress(PerfPlan plan, Mode mode, int size) {
         if (onTerminal()) {
-            System.err.printf("\r%s, %s: %d bytes ... ", plan.title(), mode == Mode.LAT ? "latency" : "bandwidth", size);
+            System.err.printf("\r%s, %s: %d bytes ... ", plan.title(),
+                    mode == Mode.LAT ? "latency" : "bandwidth", size);
             System.err.flush();
         }
     }

@@ -6,18 +6,18 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.Locale;
 
-/** What was measured, as a page that needs nothing else: curves, a table, for a phone as for a wall, by day and by night. */
+/** What was measured, as a page that needs nothing else: curves and tables, for a phone and a wall, day and night. */
 final class PerfPage {
-    private static final int WIDTH = 720;
-    private static final int HEIGHT = 400;
-    private static final int LEFT = 70;
+    private static final int WIDTH = 480;
+    private static final int HEIGHT = 300;
+    private static final int LEFT = 78;
     private static final int BOTTOM = 50;
     private static final int TOP = 14;
-    private static final int RIGHT = 14;
+    private static final int RIGHT = 30;
     /** How many curves can be told apart. */
     private static final int MOST_CURVES = 6;
-    private static final double[] PERCENTILES = {0, 10, 20, 30, 40, 50, 60, 70, 75, 80, 85, 90, 92.5, 95, 97, 98, 99, 99.5,
-        99.9, 99.95, 99.99};
+    private static final double[] PERCENTILES = {0, 10, 20, 30, 40, 50, 60, 70, 75, 80, 85, 90, 92.5, 95, 97, 98, 99,
+        99.5, 99.9, 99.95, 99.99};
 
     private final PerfPlan plan;
     private final List<Result> results;
@@ -65,7 +65,7 @@ final class PerfPage {
                 body { margin: 0 auto; max-width: 46rem; padding: 1rem; background: var(--paper); color: var(--ink);
                        font: 16px/1.5 system-ui, sans-serif; }
                 h1 { font-size: 1.4rem; } h2 { font-size: 1.1rem; margin-top: 2rem; }
-                svg { width: 100%%; height: auto; } svg text { fill: var(--soft); font-size: 15px; }
+                svg { width: 100%%; height: auto; } svg text { fill: var(--soft); font-size: 14px; }
                 .grid { stroke: var(--faint); stroke-width: 1; } .curve { fill: none; stroke-width: 2.5; }
                 .scroll { overflow-x: auto; } table { border-collapse: collapse; font-variant-numeric: tabular-nums; }
                 th, td { text-align: right; padding: .25rem .6rem; border-bottom: 1px solid var(--faint); }
@@ -112,14 +112,16 @@ final class PerfPage {
             List<double[]> points = new ArrayList<>();
             for (double percentile : PERCENTILES) {
                 if (percentile < 100 * (1 - 0.5 / result.iterations())) { // beyond, there is no measurement
-                    points.add(new double[] {nines(percentile), Math.log10(Math.max(0.001, result.micros(percentile)))});
+                    double micros = Math.max(0.001, result.micros(percentile));
+                    points.add(new double[] {nines(percentile), Math.log10(micros)});
                 }
             }
             curves.add(new Curve(bytes(result.size()), points));
         }
         List<Tick> across = new ArrayList<>();
-        for (double percentile : new double[] {0, 50, 90, 99, 99.9, 99.99}) {
-            across.add(new Tick(nines(percentile), (percentile % 1 == 0 ? format("%.0f", percentile) : "" + percentile) + "%"));
+        for (double percentile : new double[] {50, 90, 99, 99.9, 99.99}) {
+            String label = percentile % 1 == 0 ? format("%.0f", percentile) : String.valueOf(percentile);
+            across.add(new Tick(nines(percentile), label + "%"));
         }
         return chart(curves, across, "of all messages took at most so many microseconds");
     }
@@ -161,14 +163,14 @@ final class PerfPage {
         for (double decade = y[0]; decade <= y[1]; decade++) {
             double at = up(decade, y);
             svg.append(format("<line class=\"grid\" x1=\"%d\" x2=\"%d\" y1=\"%.1f\" y2=\"%.1f\"/>"
-                    + "<text x=\"%d\" y=\"%.1f\" text-anchor=\"end\">%s</text>%n", LEFT, WIDTH - RIGHT, at, at, LEFT - 8,
-                    at + 5, decimal(decade)));
+                    + "<text x=\"%d\" y=\"%.1f\" text-anchor=\"end\">%s</text>%n", LEFT, WIDTH - RIGHT, at, at,
+                    LEFT - 8, at + 5, decimal(decade)));
         }
         for (Tick tick : across) {
             if (tick.at() <= x[1]) {
                 svg.append(format("<line class=\"grid\" x1=\"%1$.1f\" x2=\"%1$.1f\" y1=\"%2$d\" y2=\"%3$d\"/>"
-                        + "<text x=\"%1$.1f\" y=\"%4$d\" text-anchor=\"middle\">%5$s</text>%n", right(tick.at(), x), TOP,
-                        HEIGHT - BOTTOM, HEIGHT - BOTTOM + 20, tick.label()));
+                        + "<text x=\"%1$.1f\" y=\"%4$d\" text-anchor=\"middle\">%5$s</text>%n", right(tick.at(), x),
+                        TOP, HEIGHT - BOTTOM, HEIGHT - BOTTOM + 20, tick.label()));
             }
         }
         svg.append(format("<text x=\"%d\" y=\"%d\" text-anchor=\"middle\">%s</text>%n", (LEFT + WIDTH) / 2, HEIGHT - 8,
@@ -210,7 +212,8 @@ final class PerfPage {
     }
 
     private static String decimal(double decade) {
-        return decade < 0 ? format("%." + (int) -decade + "f", Math.pow(10, decade)) : format("%,.0f", Math.pow(10, decade));
+        double value = Math.pow(10, decade);
+        return decade < 0 ? format("%." + (int) -decade + "f", value) : format("%,.0f", value);
     }
 
     private String tables() {

@@ -96,9 +96,9 @@ record PerfPlan(List<Mode> modes, Operation operation, QueuePairType type, boole
             for (String size : words[5].split(",")) {
                 sizes.add(Integer.valueOf(size));
             }
-            return new PerfPlan(modes, Operation.valueOf(words[2]), QueuePairType.valueOf(words[3]), words[4].equals("cm"),
-                    sizes, Integer.parseInt(words[6]), Integer.parseInt(words[7]), Integer.parseInt(words[8]),
-                    words[9].equals("events"));
+            return new PerfPlan(modes, Operation.valueOf(words[2]), QueuePairType.valueOf(words[3]),
+                    words[4].equals("cm"), sizes, Integer.parseInt(words[6]), Integer.parseInt(words[7]),
+                    Integer.parseInt(words[8]), words[9].equals("events"));
         } catch (IllegalArgumentException e) {
             throw new IOException("The client asks for what this server does not know: '" + line.strip() + "'", e);
         }

@@ -35,8 +35,8 @@ final class PerfReport {
                 }
                 text.append(mode == Mode.LAT
                         ? format("%10d %10d %9.2f %9.2f %9.2f %9.2f %9.2f %9.2f%n", result.size(), result.iterations(),
-                                result.nanos().getMinValue() / 1e3, result.micros(50), result.micros(90), result.micros(99),
-                                result.micros(99.9), result.nanos().getMaxValue() / 1e3)
+                                result.nanos().getMinValue() / 1e3, result.micros(50), result.micros(90),
+                                result.micros(99), result.micros(99.9), result.nanos().getMaxValue() / 1e3)
                         : format("%10d %10d %12.2f %12.0f%n", result.size(), result.iterations(),
                                 result.megabytesPerSecond(), result.messagesPerSecond()));
             }
@@ -47,8 +47,9 @@ final class PerfReport {
     String json() {
         return format("{\"operation\": \"%s\", \"transport\": \"%s\", \"connection\": \"%s\", \"completion\": \"%s\", "
                         + "\"depth\": %d, \"inline\": %d, \"results\": [%n%s%n]}%n",
-                plan.operation().text(), plan.type(), plan.manager() ? "cm" : "tcp", plan.events() ? "events" : "polling",
-                plan.depth(), plan.inline(), results.stream().map(PerfReport::json).collect(Collectors.joining(",\n")));
+                plan.operation().text(), plan.type(), plan.manager() ? "cm" : "tcp",
+                plan.events() ? "events" : "polling", plan.depth(), plan.inline(),
+                results.stream().map(PerfReport::json).collect(Collectors.joining(",\n")));
     }
 
     private static String json(Result result) {
@@ -57,8 +58,8 @@ final class PerfReport {
         return common + (result.mode() == Mode.BW
                 ? format("\"megabytesPerSecond\": %.3f, \"messagesPerSecond\": %.1f}", result.megabytesPerSecond(),
                         result.messagesPerSecond())
-                : format("\"microseconds\": {\"min\": %.3f, \"mean\": %.3f, \"p50\": %.3f, \"p90\": %.3f, \"p99\": %.3f, "
-                                + "\"p99.9\": %.3f, \"max\": %.3f}}", result.nanos().getMinValue() / 1e3,
+                : format("\"microseconds\": {\"min\": %.3f, \"mean\": %.3f, \"p50\": %.3f, \"p90\": %.3f, "
+                                + "\"p99\": %.3f, \"p99.9\": %.3f, \"max\": %.3f}}", result.nanos().getMinValue() / 1e3,
                         result.nanos().getMean() / 1e3, result.micros(50), result.micros(90), result.micros(99),
                         result.micros(99.9), result.nanos().getMaxValue() / 1e3));
     }

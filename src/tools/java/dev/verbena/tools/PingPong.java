@@ -12,8 +12,9 @@ import java.util.List;
 import java.util.Locale;
 
 /**
- * Messages to and fro between two queue pairs that tell each other about themselves over TCP, as {@code ibv_rc_pingpong},
- * {@code ibv_uc_pingpong}, {@code ibv_ud_pingpong} and {@code ibv_srq_pingpong} do, with which these talk.
+ * Messages to and fro between two queue pairs that tell each other about themselves over TCP, as
+ * {@code ibv_rc_pingpong}, {@code ibv_uc_pingpong}, {@code ibv_ud_pingpong} and {@code ibv_srq_pingpong} do, with which
+ * these talk.
  */
 final class PingPong {
     /** How many queue pairs the message of {@code ibv_srq_pingpong} has room for. */
@@ -69,7 +70,7 @@ final class PingPong {
             for (String option : own) {
                 text.append(switch (option.substring(1, 2)) {
                     case "m" -> "  -m, --mtu=BYTES       of a packet; 1024 if not said\n";
-                    case "q" -> "  -q, --num-qp=COUNT    how many queue pairs, the same on both sides; 16 if not said\n";
+                    case "q" -> "  -q, --num-qp=COUNT    how many queue pairs, as on the other side; 16 if not said\n";
                     case "o" -> "  -o, --odp             memory that is paged in on demand\n";
                     case "t" -> "  -t, --ts              timestamps of the completions\n";
                     case "j" -> "  -j, --dm              memory of the device\n";
@@ -152,7 +153,8 @@ final class PingPong {
         end.play();
         double seconds = (System.nanoTime() - start) / 1e9;
         long bytes = (long) setting.size() * setting.iterations() * 2;
-        out.printf(Locale.ROOT, "%d bytes in %.2f seconds = %.2f Mbit/sec%n", bytes, seconds, bytes * 8 / seconds / 1e6);
+        out.printf(Locale.ROOT, "%d bytes in %.2f seconds = %.2f Mbit/sec%n", bytes, seconds,
+                bytes * 8 / seconds / 1e6);
         out.printf(Locale.ROOT, "%d iters in %.2f seconds = %.2f usec/iter%n", setting.iterations(), seconds,
                 seconds * 1e6 / setting.iterations());
         if (setting.timestamps()) {

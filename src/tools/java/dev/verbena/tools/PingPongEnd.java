@@ -49,7 +49,7 @@ final class PingPongEnd {
     /** How long nothing may come before it is given up: a datagram that is lost is not sent again. */
     private static final Duration PATIENCE = Duration.ofSeconds(30);
 
-    /** How often to look for a completion before another program may have the processor: the peer's may be on this one. */
+    /** How often to look for a completion before the peer, who may be on this processor, may have it. */
     private static final int SPINS = 1_000;
 
     private final Setting setting;
@@ -91,8 +91,8 @@ final class PingPongEnd {
         this.context = context;
         port = context.port(setting.port());
         if (setting.kind() == Kind.UD && setting.size() > port.activeMtu().bytes()) {
-            throw new IllegalArgumentException("A datagram is one packet, and the port's has " + port.activeMtu().bytes()
-                    + " bytes: -s " + setting.size() + " is too large");
+            throw new IllegalArgumentException("A datagram is one packet, and the port's has "
+                    + port.activeMtu().bytes() + " bytes: -s " + setting.size() + " is too large");
         }
         domain = context.allocateProtectionDomain();
         int header = setting.kind() == Kind.UD ? Grh.BYTES : 0;

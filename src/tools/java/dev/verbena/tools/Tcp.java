@@ -12,7 +12,7 @@ import java.nio.channels.ServerSocketChannel;
 import java.nio.channels.SocketChannel;
 import java.time.Duration;
 
-/** A TCP connection over which two tools tell each other who they are. No wait is without an end, and Ctrl-C ends each. */
+/** A TCP connection over which two tools tell each other who they are. Each wait has an end, or Ctrl-C. */
 final class Tcp implements AutoCloseable {
     private final SocketChannel channel;
     private final Selector selector;
@@ -122,8 +122,8 @@ final class Tcp implements AutoCloseable {
                         + " bytes of " + what + ". Has it failed?");
             }
             if (got == 0) {
-                await(SelectionKey.OP_READ, "The peer sent " + bytes.position() + " of the " + count + " bytes of " + what
-                        + " and no more");
+                await(SelectionKey.OP_READ, "The peer sent " + bytes.position() + " of the " + count + " bytes of "
+                        + what + " and no more");
             }
         }
         return bytes.array();

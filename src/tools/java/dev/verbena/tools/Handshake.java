@@ -46,7 +46,8 @@ final class Handshake {
         peer.write(message(mine, records), "this side's endpoint");
         byte[] end = peer.read(DONE.length, "the word that all is done");
         if (!Arrays.equals(end, 0, 4, DONE, 0, 4)) {
-            throw new IOException("The peer ended the handshake with " + shown(end) + ", not with 'done'");
+            throw new IOException("The peer ended the handshake with " + shown(end)
+                    + ", not with 'done': is it another tool?");
         }
         return theirs;
     }

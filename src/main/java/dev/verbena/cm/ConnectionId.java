@@ -448,15 +448,19 @@ public final class ConnectionId extends ConnectionGroups {
             return step(RdmaCm.CONNECT, timeout, CmEventType.ESTABLISHED);
         }
         CmEvent response = step(RdmaCm.CONNECT, timeout, CmEventType.CONNECT_RESPONSE);
+        prepare(own); // again: only now is known whether the peer may read
         bring(own, QueuePairState.RTR);
         bring(own, QueuePairState.RTS);
         establish();
         return response;
     }
 
-    /** Receives can be posted from INIT on, and must be before the peer can send. */
+    /**
+     * Receives can be posted from INIT on, and must be before the peer can send. Only when the peer has spoken is known
+     * what it may do here, such as to read: what is in INIT goes there again.
+     */
     private void prepare(QueuePair own) {
-        if (own.state() == QueuePairState.RESET) {
+        if (own.state() == QueuePairState.RESET || own.state() == QueuePairState.INIT) {
             bring(own, QueuePairState.INIT);
         }
     }

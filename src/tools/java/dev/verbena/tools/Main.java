@@ -30,8 +30,14 @@ public final class Main {
             new Tool(Kind.UC.tool, "messages to and fro over an unreliable connection", Kind.UC::run),
             new Tool(Kind.UD.tool, "datagrams to and fro", Kind.UD::run),
             new Tool(Kind.SRQ.tool, "messages to and fro over connections that share receives", Kind.SRQ::run),
-            Tool.of("rping", "ping-pong by RDMA read and write, connected by address", Rping::main),
             new Tool("perf", "measures latency and bandwidth", Perf::run),
+            new Tool("rping", "ping-pong by RDMA read and write, connected by address", Rping::run),
+            new Tool("ucmatose", "connections by address, with messages both ways (also: cmatose)", Ucmatose::run),
+            new Tool("udaddy", "datagrams to a service that is found by address", Udaddy::run),
+            new Tool("mckey", "multicast", Mckey::run),
+            new Tool("cmtime", "how long the steps of connecting take", Cmtime::run),
+            new Tool("rdma_server", "one message and its answer: the server", RdmaServer::run),
+            new Tool("rdma_client", "one message and its answer: the client", RdmaClient::run),
             new Tool("completion", "prints a script that completes this command in bash", Completion::run));
 
     private Main() {}
@@ -86,7 +92,7 @@ public final class Main {
                 return OK;
             }
             default -> {
-                String wanted = name;
+                String wanted = name.equals("cmatose") ? "ucmatose" : name; // it calls itself so
                 Optional<Tool> tool = TOOLS.stream().filter(known -> known.name().equals(wanted)).findFirst();
                 if (tool.isEmpty()) {
                     err.println("verbena: there is no tool '" + name + "'. 'verbena --help' lists them.");

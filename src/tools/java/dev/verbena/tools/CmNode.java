@@ -1,0 +1,109 @@
+package dev.verbena.tools;
+
+import dev.verbena.cm.ConnectionId;
+import dev.verbena.cm.DatagramTarget;
+import dev.verbena.verbs.AccessFlag;
+import dev.verbena.verbs.AddressHandle;
+import dev.verbena.verbs.CompletionQueue;
+import dev.verbena.verbs.CompletionQueueOptions;
+import dev.verbena.verbs.Context;
+import dev.verbena.verbs.Grh;
+import dev.verbena.verbs.MemoryRegion;
+import dev.verbena.verbs.ProtectionDomain;
+import dev.verbena.verbs.QueuePair;
+import dev.verbena.verbs.QueuePairType;
+import dev.verbena.verbs.WorkCompletion;
+import org.jspecify.annotations.Nullable;
+
+/** One connection of a tool, or one that sends and receives datagrams: a queue pair with its queues and its buffers. */
+final class CmNode {
+    /** The key of queue pairs for datagrams that the connection manager has made ({@code RDMA_UDP_QKEY}). */
+    private static final int UDP_KEY = 0x01234567;
+
+    final ConnectionId id;
+
+    private final CmTool tool;
+    private final ProtectionDomain domain;
+    private final CompletionQueue sends;
+    private final CompletionQueue receives;
+    private final QueuePair pair;
+    private final MemoryRegion outgoing;
+    private final MemoryRegion incoming;
+    private @Nullable AddressHandle path;
+    private int peer;
+    private int key;
+
+    CmNode(CmTool tool, ConnectionId id) {
+        this.tool = tool;
+        this.id = id;
+        Context context = id.context();
+        int depth = Math.max(1, tool.messages);
+        domain = context.allocateProtectionDomain();
+        sends = queue(context, depth);
+        receives = queue(context, depth);
+        pair = id.createQueuePair(domain, tool.queuePair(sends, receives).sendDepth(depth).receiveDepth(depth));
+        // What came along with a datagram stands before its bytes.
+        int header = pair.type() == QueuePairType.UD ? Grh.BYTES : 0;
+        outgoing = domain.register(domain.arena().allocate(tool.size), AccessFlag.LOCAL_WRITE);
+        incoming = domain.register(domain.arena().allocate(tool.size + header), AccessFlag.LOCAL_WRITE);
+    }
+
+    private static CompletionQueue queue(Context context, int depth) {
+        return context.createCompletionQueue(
+                CompletionQueueOptions.of(depth).channel(context.createCompletionChannel()));
+    }
+
+    /** All into one buffer, since nobody reads what arrives. */
+    void postReceives() {
+        for (int i = 0; i < tool.messages; i++) {
+            pair.postReceive(i, incoming);
+        }
+    }
+
+    /** Sends all messages, to the peer of a connection. */
+    void postSends() {
+        for (int i = 0; i < tool.messages; i++) {
+            pair.postSend(i, outgoing);
+        }
+    }
+
+    /** Sends all messages as datagrams; each says where an answer must go. */
+    void postDatagrams() {
+        AddressHandle way = path;
+        if (way == null) {
+            throw new IllegalStateException("nobody to send to is known");
+        }
+        for (int i = 0; i < tool.messages; i++) {
+            pair.postSendImmediate(i, outgoing, pair.number(), way, peer, key);
+        }
+    }
+
+    /** Where datagrams go, as the connection manager has found out. */
+    void sendTo(DatagramTarget target) {
+        path = domain.createAddressHandle(target.path());
+        peer = target.queuePairNumber();
+        key = target.qkey();
+    }
+
+    /** Datagrams go to where one came from. */
+    private void answer(WorkCompletion received) {
+        path = domain.createAddressHandle(received, incoming.segment());
+        peer = received.immediate();
+        key = UDP_KEY;
+    }
+
+    void awaitSends() throws InterruptedException {
+        for (int i = 0; i < tool.messages; i++) {
+            sends.await(CmTool.PATIENCE).orThrow();
+        }
+    }
+
+    void awaitReceives() throws InterruptedException {
+        for (int i = 0; i < tool.messages; i++) {
+            WorkCompletion received = receives.await(CmTool.PATIENCE).orThrow();
+            if (pair.type() == QueuePairType.UD && path == null) {
+                answer(received);
+            }
+        }
+    }
+}

@@ -1,0 +1,210 @@
+package dev.verbena.tools;
+
+import dev.verbena.VerbsArena;
+import dev.verbena.cm.CmEvent;
+import dev.verbena.cm.CmEventType;
+import dev.verbena.cm.ConnectionId;
+import dev.verbena.cm.ConnectionParameters;
+import dev.verbena.cm.EventChannel;
+import dev.verbena.cm.PortSpace;
+import dev.verbena.verbs.CompletionQueue;
+import dev.verbena.verbs.Context;
+import dev.verbena.verbs.ProtectionDomain;
+import dev.verbena.verbs.QueuePair;
+import java.io.PrintStream;
+import java.net.InetSocketAddress;
+import java.time.Duration;
+import java.util.HashMap;
+import java.util.Locale;
+import java.util.Map;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * Times the steps of making many connections at once, as {@code cmtime} of rdma-core does, with which it talks: the
+ * client does each step for all connections before it begins the next step.
+ */
+final class Cmtime {
+    private static final String USAGE = """
+            usage: verbena cmtime [-s SERVER] [-b ADDRESS] [-c COUNT] [-p PORT] [-r COUNT] [-t MILLISECONDS]
+              -s SERVER        be a client of this server; without it, serve, until ended by Ctrl-C
+              -b ADDRESS       the own address; a server's is any if not said
+              -c COUNT         connections, for the client; 100 if not said
+              -p PORT          7471 if not said
+              -r COUNT         how often the look-up of an address or a route is tried again; 2 if not said
+              -t MILLISECONDS  how long such a look-up may take; 2000 if not said""";
+
+    private static final int PORT = 7471;
+    private static final int BACKLOG = 1024;
+    private static final double MICRO = 1e3;
+    private static final double MILLI = 1e6;
+    private static final ConnectionParameters PARAMETERS = ConnectionParameters.defaults().reads(1, 1);
+
+    private final Options options;
+    private final PrintStream out;
+
+    private Cmtime(String[] args, PrintStream out) {
+        options = Options.parse(args, USAGE, "-s:", "-b:", "-c:", "-p:", "-r:", "-t:");
+        this.out = out;
+    }
+
+    static int run(String[] args, PrintStream out) throws Exception {
+        return new Cmtime(args, out).run();
+    }
+
+    int run() throws Exception {
+        try (VerbsArena arena = VerbsArena.ofConfined()) {
+            EventChannel channel = EventChannel.create(arena);
+            if (options.has("-s")) {
+                new Client(channel, options.number("-c", 100, 1, 1 << 16)).run();
+            } else {
+                serve(channel);
+            }
+        }
+        return 0;
+    }
+
+    private @Nullable InetSocketAddress own(int port) {
+        return options.has("-b") ? new InetSocketAddress(options.text("-b", ""), port) : null;
+    }
+
+    /** What all queue pairs of a device share: nothing is sent, so one small queue is enough. */
+    private record Shared(ProtectionDomain domain, CompletionQueue queue) {
+        static Shared of(Context context) {
+            return new Shared(context.allocateProtectionDomain(), context.createCompletionQueue(1));
+        }
+
+        QueuePair queuePair(ConnectionId id) {
+            return id.createQueuePair(domain, QueuePair.rc(queue).sendDepth(1).receiveDepth(1));
+        }
+    }
+
+    // Server
+
+    private void serve(EventChannel channel) throws InterruptedException {
+        InetSocketAddress own = own(options.number("-p", PORT));
+        ConnectionId listener = channel.createId(PortSpace.TCP);
+        listener.bind(own == null ? new InetSocketAddress(options.number("-p", PORT)) : own);
+        listener.listen(BACKLOG);
+        Map<Context, Shared> shared = new HashMap<>();
+        Map<ConnectionId, QueuePair> pairs = new HashMap<>();
+        while (true) {
+            CmEvent event = channel.await(CmTool.FOR_EVER);
+            if (event instanceof CmEvent.Request request) {
+                ConnectionId id = request.request().claim();
+                pairs.put(id, shared.computeIfAbsent(id.context(), Shared::of).queuePair(id));
+                id.beginAccept(PARAMETERS);
+            } else if (event.type() != CmEventType.ESTABLISHED) {
+                QueuePair pair = pairs.remove(event.id());
+                if (pair == null) {
+                    throw new IllegalStateException("the listener can't go on: " + event.type().cName());
+                }
+                if (event.type() == CmEventType.DISCONNECTED) {
+                    event.id().beginDisconnect();
+                }
+                pair.close(); // it has ended, or could not be made
+                event.id().close();
+            }
+        }
+    }
+
+    // Client
+
+    /** A step of a connection. */
+    private interface Step {
+        void begin(int number);
+    }
+
+    private final class Client {
+        private final EventChannel channel;
+        private final ConnectionId[] ids;
+        private final QueuePair[] pairs;
+        private final Map<ConnectionId, Integer> numbers = new HashMap<>();
+        private final StringBuilder table = new StringBuilder();
+        private final InetSocketAddress server;
+        private final Duration timeout;
+
+        Client(EventChannel channel, int count) {
+            this.channel = channel;
+            ids = new ConnectionId[count];
+            pairs = new QueuePair[count];
+            server = new InetSocketAddress(options.text("-s", ""), options.number("-p", PORT));
+            timeout = Duration.ofMillis(options.number("-t", 2000));
+        }
+
+        void run() throws InterruptedException {
+            int retries = options.number("-r", 2);
+            row("step", "total ms", "max ms", "min us", "us / conn");
+            step("creating id", "create id", null, 0, i -> {
+                ids[i] = channel.createId(PortSpace.TCP);
+                numbers.put(ids[i], i);
+            });
+            if (options.has("-b")) {
+                step("binding source address", "bind addr", null, 0, i -> ids[i].bind(own(0)));
+            }
+            step("resolving address", "resolve addr", CmEventType.ADDRESS_RESOLVED, retries,
+                    i -> ids[i].beginResolveAddress(own(0), server, timeout));
+            step("resolving route", "resolve route", CmEventType.ROUTE_RESOLVED, retries,
+                    i -> ids[i].beginResolveRoute(timeout));
+            Shared shared = Shared.of(ids[0].context());
+            step("creating qp", "create qp", null, 0, i -> pairs[i] = shared.queuePair(ids[i]));
+            step("connecting", "connect", CmEventType.ESTABLISHED, 0, i -> ids[i].beginConnect(PARAMETERS));
+            step("disconnecting", "disconnect", CmEventType.DISCONNECTED, 0, i -> ids[i].beginDisconnect());
+            step("destroying id", "destroy", null, 0, i -> {
+                pairs[i].close();
+                ids[i].close();
+            });
+            out.print(table);
+        }
+
+        /** Begins a step for all connections, and waits for the event that ends it for each. */
+        private void step(String doing, String title, @Nullable CmEventType end, int retries, Step step)
+                throws InterruptedException {
+            out.println(doing);
+            int count = ids.length;
+            long[] begun = new long[count];
+            int[] tries = new int[count];
+            long longest = 0;
+            long shortest = Long.MAX_VALUE;
+            long before = System.nanoTime();
+            for (int i = 0; i < count; i++) {
+                begun[i] = System.nanoTime();
+                step.begin(i);
+                if (end == null) {
+                    long took = System.nanoTime() - begun[i];
+                    longest = Math.max(longest, took);
+                    shortest = Math.min(shortest, took);
+                }
+            }
+            for (int left = end == null ? 0 : count; left > 0; ) {
+                CmEvent event = channel.await(CmTool.PATIENCE);
+                int i = numbers.get(event.id());
+                if (event.type() == end) {
+                    long took = System.nanoTime() - begun[i];
+                    longest = Math.max(longest, took);
+                    shortest = Math.min(shortest, took);
+                    left--;
+                } else if (tries[i]++ < retries) {
+                    step.begin(i);
+                } else {
+                    throw new IllegalStateException("event: " + event.type().cName() + ", error: " + event.status()
+                            + " (" + event.type().meaning() + ") while " + doing);
+                }
+            }
+            long total = System.nanoTime() - before;
+            row(title, text(total / MILLI), text(longest / MILLI), text(shortest / MICRO), text(total / MICRO / count));
+        }
+
+        private static String text(double number) {
+            return String.format(Locale.ROOT, "%.2f", number);
+        }
+
+        private void row(String title, String... columns) {
+            boolean heading = title.equals("step");
+            table.append(String.format("%-13s%s", title, heading ? " " : ":"));
+            for (int i = 0; i < columns.length; i++) {
+                table.append(String.format(i == 0 ? "%12s" : "%11s", columns[i]));
+            }
+            table.append(System.lineSeparator());
+        }
+    }
+}

@@ -1,0 +1,46 @@
+package dev.verbena.tools;
+
+import dev.verbena.VerbsArena;
+import dev.verbena.cm.Connection;
+import dev.verbena.verbs.AccessFlag;
+import dev.verbena.verbs.MemoryRegion;
+import java.io.PrintStream;
+import java.net.InetSocketAddress;
+
+/** Sends one message and receives the answer, as {@code rdma_client} of rdma-core does: the shortest client. */
+final class RdmaClient {
+    private static final String USAGE = """
+            usage: verbena rdma_client [-s SERVER] [-p PORT]
+              -s SERVER  127.0.0.1 if not said, which few devices have
+              -p PORT    7471 if not said""";
+
+    private final Options options;
+    private final PrintStream out;
+
+    private RdmaClient(String[] args, PrintStream out) {
+        options = Options.parse(args, USAGE, "-s:", "-p:");
+        this.out = out;
+    }
+
+    static int run(String[] args, PrintStream out) throws Exception {
+        return new RdmaClient(args, out).run();
+    }
+
+    int run() throws Exception {
+        out.println("rdma_client: start");
+        InetSocketAddress address =
+                new InetSocketAddress(options.text("-s", "127.0.0.1"), options.number("-p", RdmaServer.PORT));
+        try (VerbsArena arena = VerbsArena.ofConfined()) {
+            Connection server = Connection.to(address, CmTool.PATIENCE, RdmaServer.SIZES, arena);
+            MemoryRegion answer = server.register(arena.allocate(RdmaServer.SIZE), AccessFlag.LOCAL_WRITE);
+            server.queuePair().postReceive(1, answer);
+            server.connect(CmTool.PATIENCE);
+            server.queuePair().postSendInline(2, arena.allocate(RdmaServer.SIZE));
+            server.completions().await(CmTool.PATIENCE).orThrow();
+            server.completions().await(CmTool.PATIENCE).orThrow();
+            server.id().disconnect(CmTool.PATIENCE);
+        }
+        out.println("rdma_client: end 0");
+        return 0;
+    }
+}

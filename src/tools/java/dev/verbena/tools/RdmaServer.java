@@ -1,0 +1,56 @@
+package dev.verbena.tools;
+
+import dev.verbena.VerbsArena;
+import dev.verbena.cm.Connection;
+import dev.verbena.cm.Listener;
+import dev.verbena.verbs.AccessFlag;
+import dev.verbena.verbs.MemoryRegion;
+import dev.verbena.verbs.QueueCapabilities;
+import java.io.PrintStream;
+import java.net.InetSocketAddress;
+
+/** Receives one message and answers it, as {@code rdma_server} of rdma-core does: the shortest server. */
+final class RdmaServer {
+    static final int PORT = 7471;
+
+    /** How long the message is. */
+    static final int SIZE = 16;
+
+    static final QueueCapabilities SIZES = new QueueCapabilities(1, 1, 1, 1, SIZE);
+
+    private static final String USAGE = """
+            usage: verbena rdma_server [-s ADDRESS] [-p PORT]
+              -s ADDRESS  to listen on; any if not said
+              -p PORT     7471 if not said""";
+
+    private final Options options;
+    private final PrintStream out;
+
+    private RdmaServer(String[] args, PrintStream out) {
+        options = Options.parse(args, USAGE, "-s:", "-p:");
+        this.out = out;
+    }
+
+    static int run(String[] args, PrintStream out) throws Exception {
+        return new RdmaServer(args, out).run();
+    }
+
+    int run() throws Exception {
+        out.println("rdma_server: start");
+        int port = options.number("-p", PORT);
+        try (VerbsArena arena = VerbsArena.ofConfined()) {
+            Listener listener = Listener.open(options.has("-s") ? new InetSocketAddress(options.text("-s", ""), port)
+                    : new InetSocketAddress(port), arena);
+            Connection client = listener.next(CmTool.FOR_EVER, SIZES, arena);
+            MemoryRegion message = client.register(arena.allocate(SIZE), AccessFlag.LOCAL_WRITE);
+            client.queuePair().postReceive(1, message);
+            client.accept(CmTool.PATIENCE);
+            client.completions().await(CmTool.PATIENCE).orThrow();
+            client.queuePair().postSendInline(2, arena.allocate(SIZE));
+            client.completions().await(CmTool.PATIENCE).orThrow();
+            client.id().disconnect(CmTool.PATIENCE);
+        }
+        out.println("rdma_server: end 0");
+        return 0;
+    }
+}

@@ -1,0 +1,214 @@
+package dev.verbena.tools;
+
+import dev.verbena.VerbsArena;
+import dev.verbena.cm.CmEventType;
+import dev.verbena.cm.ConnectionException;
+import dev.verbena.cm.ConnectionId;
+import dev.verbena.cm.ConnectionParameters;
+import dev.verbena.verbs.AccessFlag;
+import dev.verbena.verbs.CompletionQueue;
+import dev.verbena.verbs.CompletionQueueOptions;
+import dev.verbena.verbs.Context;
+import dev.verbena.verbs.LocalMemory;
+import dev.verbena.verbs.MemoryRegion;
+import dev.verbena.verbs.ProtectionDomain;
+import dev.verbena.verbs.QueuePair;
+import dev.verbena.verbs.QueuePairOptions;
+import dev.verbena.verbs.QueuePairState;
+import dev.verbena.verbs.RemoteMemory;
+import dev.verbena.verbs.WorkCompletion;
+import dev.verbena.verbs.WorkStatus;
+import java.lang.foreign.MemorySegment;
+import java.lang.foreign.ValueLayout;
+import java.util.function.Consumer;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * One side of a connection of {@code rping}: its buffers, and how both sides talk about them, in messages of 16 bytes
+ * that say where the other's memory is.
+ */
+final class RpingLink {
+    private static final ConnectionParameters PARAMETERS = ConnectionParameters.defaults().reads(1, 1).retries(7, 7);
+
+    private final ConnectionId id;
+    private final Consumer<String> debug;
+    private final CompletionQueue completions;
+    private final QueuePair pair;
+    private final boolean own;
+    private final MemoryRegion heard;
+    private final MemoryRegion said;
+    private final MemoryRegion source;
+    private final MemoryRegion sink;
+    private @Nullable Thread watcher;
+    private boolean sent;
+    private boolean received;
+
+    /** Makes what is needed on an id that has a device, with the arena of the id, and posts a receive. */
+    RpingLink(ConnectionId id, int size, boolean own, Consumer<String> debug) {
+        this.id = id;
+        this.own = own;
+        this.debug = debug;
+        Context context = id.context();
+        VerbsArena arena = id.arena();
+        ProtectionDomain domain = context.allocateProtectionDomain(arena);
+        completions = context.createCompletionQueue(
+                CompletionQueueOptions.of(32).channel(context.createCompletionChannel(arena)), arena);
+        QueuePairOptions wanted = QueuePair.rc(completions).sendDepth(16).receiveDepth(2);
+        if (own) {
+            pair = domain.createQueuePair(wanted, arena);
+            id.bring(pair, QueuePairState.INIT);
+        } else {
+            pair = id.createQueuePair(domain, wanted, arena);
+        }
+        debug.accept("created " + domain + ", " + completions + ", " + pair);
+        heard = domain.register(arena.allocate(RemoteMemory.BYTES, 8), AccessFlag.LOCAL_WRITE);
+        said = domain.register(arena.allocate(RemoteMemory.BYTES, 8));
+        source = open(domain, arena.allocate(size, 64));
+        sink = open(domain, arena.allocate(size, 64));
+        debug.accept("allocated & registered buffers...");
+        pair.postReceive(0, heard);
+    }
+
+    private static MemoryRegion open(ProtectionDomain domain, MemorySegment memory) {
+        return domain.register(memory, AccessFlag.LOCAL_WRITE, AccessFlag.REMOTE_READ, AccessFlag.REMOTE_WRITE);
+    }
+
+    /** What is read by the server. */
+    MemoryRegion source() {
+        return source;
+    }
+
+    /** What the server writes to. */
+    MemoryRegion sink() {
+        return sink;
+    }
+
+    void connect() throws InterruptedException {
+        if (own) {
+            id.connect(pair, PARAMETERS, CmTool.PATIENCE);
+        } else {
+            id.connect(PARAMETERS, CmTool.PATIENCE);
+        }
+        watch();
+    }
+
+    void accept() throws InterruptedException {
+        if (own) {
+            id.accept(pair, PARAMETERS, CmTool.PATIENCE);
+        } else {
+            id.accept(PARAMETERS, CmTool.PATIENCE);
+        }
+        watch();
+    }
+
+    // Messages
+
+    /** Tells the peer where to read or to write; what is told to a client does not matter. */
+    void say(RemoteMemory memory) throws InterruptedException {
+        said.segment().copyFrom(MemorySegment.ofArray(memory.toBytes()));
+        pair.postSend(0, said);
+        finishSend();
+    }
+
+    /** What the peer says, or null when it has gone. */
+    @Nullable RemoteMemory hear() throws InterruptedException {
+        if (!finishReceive()) {
+            return null;
+        }
+        RemoteMemory memory = RemoteMemory.from(heard.segment().toArray(ValueLayout.JAVA_BYTE));
+        debug.accept("Received rkey " + Integer.toHexString(memory.key()) + " addr "
+                + Long.toHexString(memory.address()) + " len " + memory.length() + " from peer");
+        pair.postReceive(0, heard);
+        return memory;
+    }
+
+    /** False when the peer has gone, as below. */
+    boolean read(LocalMemory to, RemoteMemory from) throws InterruptedException {
+        pair.postRead(1, to, from);
+        debug.accept("server posted rdma read req");
+        return finishSend();
+    }
+
+    boolean write(LocalMemory from, RemoteMemory to) throws InterruptedException {
+        debug.accept("rdma write " + from + " to " + to);
+        pair.postWrite(1, from, to);
+        return finishSend();
+    }
+
+    private boolean finishSend() throws InterruptedException {
+        while (!sent) {
+            if (!finishOne()) {
+                return false;
+            }
+        }
+        sent = false;
+        return true;
+    }
+
+    private boolean finishReceive() throws InterruptedException {
+        while (!received) {
+            if (!finishOne()) {
+                return false;
+            }
+        }
+        received = false;
+        return true;
+    }
+
+    /** The end of a send or of a receive, whichever comes first. */
+    private boolean finishOne() throws InterruptedException {
+        WorkCompletion done = completions.await(CmTool.FOR_EVER);
+        if (done.status() == WorkStatus.WORK_REQUEST_FLUSHED) {
+            return false;
+        }
+        if (done.orThrow().isReceive()) {
+            received = true;
+        } else {
+            sent = true;
+        }
+        return true;
+    }
+
+    // The end
+
+    private void watch() {
+        watcher = Thread.ofVirtual().name("watches " + id).start(this::flushWhenItEnds);
+    }
+
+    /** The peer's end leaves our queue pair as it is: only our own flushes what is posted, and so ends all waits. */
+    private void flushWhenItEnds() {
+        try {
+            while (id.nextEvent(CmTool.FOR_EVER).type() != CmEventType.DISCONNECTED) {
+                continue;
+            }
+            end();
+        } catch (InterruptedException | IllegalStateException over) {
+            return;
+        }
+    }
+
+    private void end() {
+        debug.accept("cma_event type RDMA_CM_EVENT_DISCONNECTED " + id);
+        id.beginDisconnect();
+        if (own) {
+            pair.fail();
+        }
+    }
+
+    /** Ends the connection, whoever began to. */
+    void disconnect() throws InterruptedException {
+        Thread watching = watcher;
+        if (watching != null) {
+            watching.interrupt();
+            watching.join();
+        }
+        if (!id.isDisconnected()) {
+            try {
+                id.disconnect(CmTool.PATIENCE);
+                debug.accept("rdma_disconnect");
+            } catch (ConnectionException gone) {
+                debug.accept(String.valueOf(gone.getMessage()));
+            }
+        }
+    }
+}

@@ -1,0 +1,181 @@
+package dev.verbena.tools;
+
+import dev.verbena.cm.CmEvent;
+import dev.verbena.cm.CmEventType;
+import dev.verbena.cm.ConnectionId;
+import dev.verbena.cm.ConnectionParameters;
+import dev.verbena.cm.PortSpace;
+import dev.verbena.verbs.CompletionQueue;
+import dev.verbena.verbs.QueuePair;
+import dev.verbena.verbs.QueuePairOptions;
+import java.io.PrintStream;
+import java.net.InetSocketAddress;
+
+/**
+ * Makes some reliable connections at once and sends messages both ways over each, as {@code ucmatose} of rdma-core
+ * does, with which it talks: the server sends first, and ends the connections.
+ */
+final class Ucmatose extends CmTool {
+    private static final String USAGE = """
+            usage: verbena ucmatose [-s SERVER] [-b ADDRESS] [-f FORMAT] [-P SPACE] [-c COUNT] [-C COUNT] [-S SIZE]
+                     [-t TOS] [-p PORT] [-m] [-a TIMEOUT]
+              -s SERVER   be a client of this server; without it, serve
+              -b ADDRESS  the own address; a server's is any if not said (::0 for IPv6 too)
+              -f FORMAT   of the addresses: name (also takes both others), ip or ipv6
+              -P SPACE    tcp, or ib
+              -c COUNT    connections; 1 if not said
+              -C COUNT    messages each way over each; 10 if not said
+              -S SIZE     bytes of a message; 100 if not said
+              -t TOS      type of service
+              -p PORT     7471 if not said
+              -m          move to another event channel before the end
+              -a TIMEOUT  of acknowledgements: 4.096 us times 2 to the power of this""";
+
+    private static final int PORT = 7471;
+    private static final ConnectionParameters OFFER = ConnectionParameters.defaults().reads(1, 1).retries(5, 0);
+    private static final ConnectionParameters ANSWER = ConnectionParameters.defaults().reads(1, 1);
+
+    private Ucmatose(String[] args, PrintStream out) {
+        super("cmatose", Options.parse(args, USAGE,
+                "-s:", "-b:", "-f:", "-P:", "-c:", "-C:", "-S:", "-t:", "-p:", "-m", "-a:"), out);
+    }
+
+    static int run(String[] args, PrintStream out) throws Exception {
+        return new Ucmatose(args, out).run();
+    }
+
+    @Override
+    QueuePairOptions queuePair(CompletionQueue sends, CompletionQueue receives) {
+        return QueuePair.rc(sends, receives);
+    }
+
+    @Override
+    void work() throws Exception {
+        if (options.has("-s")) {
+            connect();
+        } else {
+            serve();
+        }
+    }
+
+    private PortSpace space() {
+        return switch (options.text("-P", "tcp")) {
+            case "tcp" -> PortSpace.TCP;
+            case "ib" -> PortSpace.IB;
+            default -> throw options.usage("-P is tcp or ib");
+        };
+    }
+
+    private int port() {
+        return options.number("-p", PORT);
+    }
+
+    // Server
+
+    private void serve() throws Exception {
+        say("starting server");
+        ConnectionId listener = newId(space());
+        listener.bind(place(port()));
+        listener.listen(connections);
+        accept();
+        if (messages > 0) {
+            print("initiating data transfers");
+            nodes().forEach(CmNode::postSends);
+            print("completing sends");
+            for (CmNode node : nodes()) {
+                node.awaitSends();
+            }
+            print("receiving data transfers");
+            for (CmNode node : nodes()) {
+                node.awaitReceives();
+            }
+            print("data transfers complete");
+        }
+        moveIfWanted();
+        say("disconnecting");
+        nodes().forEach(node -> node.id.beginDisconnect());
+        awaitEnds(false);
+        print("disconnected");
+    }
+
+    private void accept() throws Exception {
+        for (int established = 0; established < connections; ) {
+            CmEvent event = next(FOR_EVER);
+            if (event instanceof CmEvent.Request request) {
+                if (nodes().size() == connections) {
+                    request.request().reject();
+                    continue;
+                }
+                ConnectionId id = request.request().claim();
+                makeReady(id);
+                id.beginAccept(ANSWER);
+            } else if (event.type() == CmEventType.ESTABLISHED) {
+                established++;
+            } else {
+                throw ended(event);
+            }
+        }
+    }
+
+    // Client
+
+    private void connect() throws Exception {
+        say("starting client");
+        InetSocketAddress server = address(options.text("-s", ""), port());
+        say("connecting");
+        for (int i = 0; i < connections; i++) {
+            ConnectionId id = newId(space());
+            if (options.has("-a")) {
+                id.ackTimeout(options.number("-a", 0));
+            }
+            id.beginResolveAddress(own(0), server, RESOLVING);
+        }
+        for (int established = 0; established < connections; ) {
+            CmEvent event = next(PATIENCE);
+            switch (event.type()) {
+                case ADDRESS_RESOLVED -> event.id().beginResolveRoute(RESOLVING);
+                case ROUTE_RESOLVED -> {
+                    makeReady(event.id());
+                    event.id().beginConnect(OFFER);
+                }
+                case ESTABLISHED -> established++;
+                default -> throw ended(event);
+            }
+        }
+        if (messages > 0) {
+            print("receiving data transfers");
+            for (CmNode node : nodes()) {
+                node.awaitReceives();
+            }
+            print("sending replies");
+            nodes().forEach(CmNode::postSends);
+            print("data transfers complete");
+        }
+        moveIfWanted();
+        awaitEnds(true);
+    }
+
+    private void moveIfWanted() {
+        if (options.has("-m")) {
+            print("migrating to new event channel");
+            moveToNewChannel();
+        }
+    }
+
+    /** Both sides end a connection: who did not begin it, answers. */
+    private void awaitEnds(boolean answer) throws Exception {
+        for (int left = connections; left > 0; ) {
+            CmEvent event = next(PATIENCE);
+            if (event.type() == CmEventType.DISCONNECTED) {
+                left--;
+                if (answer) {
+                    event.id().beginDisconnect();
+                }
+            } else if (event instanceof CmEvent.Request request) {
+                request.request().reject();
+            } else {
+                throw ended(event);
+            }
+        }
+    }
+}

@@ -3,6 +3,7 @@ package dev.verbena.support;
 import dev.verbena.VerbsArena;
 import dev.verbena.verbs.Context;
 import dev.verbena.verbs.GidEntry;
+import dev.verbena.verbs.TransportType;
 import java.net.Inet6Address;
 import java.net.InetAddress;
 import java.net.InetSocketAddress;
@@ -14,8 +15,12 @@ import java.net.UnknownHostException;
 public final class CmAddress {
     private CmAddress() {}
 
-    /** Its IPv4 address. */
+    /** Its IPv4 address: VERBENA_ADDRESS, or else what its GIDs say, which those of iWARP do not. */
     public static InetSocketAddress four(int port) {
+        String given = System.getenv("VERBENA_ADDRESS");
+        if (given != null) {
+            return new InetSocketAddress(given, port);
+        }
         try (VerbsArena arena = VerbsArena.ofConfined()) {
             return new InetSocketAddress(find(TestDevice.get().open(arena), true).gid().toInetAddress(), port);
         }
@@ -23,12 +28,25 @@ public final class CmAddress {
 
     /** Its link-local IPv6 address, with its scope. */
     public static InetSocketAddress six(int port) {
+        if (TestDevice.get().transport() == TransportType.IWARP) {
+            return new InetSocketAddress(linkLocalBeside(four(0).getAddress()), port);
+        }
         try (VerbsArena arena = VerbsArena.ofConfined()) {
             GidEntry entry = find(TestDevice.get().open(arena), false);
             InetAddress address = Inet6Address.getByAddress(null, entry.gid().toBytes(),
                     NetworkInterface.getByName(entry.networkDevice()));
             return new InetSocketAddress(address, port);
         } catch (UnknownHostException | SocketException e) {
+            throw new AssertionError(e);
+        }
+    }
+
+    private static InetAddress linkLocalBeside(InetAddress address) {
+        try {
+            return NetworkInterface.getByInetAddress(address).inetAddresses()
+                    .filter(each -> each instanceof Inet6Address six && six.isLinkLocalAddress())
+                    .findFirst().orElseThrow();
+        } catch (SocketException e) {
             throw new AssertionError(e);
         }
     }

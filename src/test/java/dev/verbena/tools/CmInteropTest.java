@@ -1,0 +1,285 @@
+package dev.verbena.tools;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.junit.jupiter.api.Assumptions.assumeTrue;
+
+import dev.verbena.support.CmAddress;
+import dev.verbena.support.DeviceTest;
+import dev.verbena.support.IwarpToo;
+import dev.verbena.support.NotOnIwarp;
+import dev.verbena.support.Resources;
+import java.util.concurrent.atomic.AtomicInteger;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
+
+/** The tools that connect by address talk with those of rdma-core whose names they have, whichever side serves. */
+@DeviceTest
+@IwarpToo
+class CmInteropTest {
+    private static final AtomicInteger PORT = new AtomicInteger(17_174);
+    private static final int UDADDY_PORT = 7174;
+
+    private int port;
+
+    @BeforeEach
+    void choosePort() {
+        port = PORT.getAndIncrement();
+    }
+
+    private static String four() {
+        return CmAddress.four(0).getAddress().getHostAddress();
+    }
+
+    private static String six() {
+        return CmAddress.six(0).getAddress().getHostAddress();
+    }
+
+    private static String[] args(String line) {
+        return line.split(" ");
+    }
+
+    private static Peer rping(String line) {
+        return Peer.java(Rping::run, args(line));
+    }
+
+    private static Peer ucmatose(String line) {
+        return Peer.java(Ucmatose::run, args(line));
+    }
+
+    private static Peer udaddy(String line) {
+        return Peer.java(Udaddy::run, args(line));
+    }
+
+    private static Peer cmtime(String line) {
+        return Peer.java(Cmtime::run, args(line));
+    }
+
+    private static Peer mckey(String line) {
+        return Peer.java(Mckey::run, args(line));
+    }
+
+    // rping: -q is the queue pair made without the connection manager
+
+    private static final String SOME = "-C 10 -v -V";
+    private static final String LARGEST = "-C 3 -S 65535 -V";
+    private static final String MANY = "-C 200 -S 1000 -V";
+    private static final String OWN = "-C 3 -V -q";
+
+    private static String served(String client) {
+        return (client.contains("-q") ? "-q " : "") + "-S 65535 -v";
+    }
+
+    @ParameterizedTest
+    @ValueSource(strings = {SOME, LARGEST, MANY, OWN})
+    void rpingOfJavaServesThatOfC(String client) throws Exception {
+        javaServesPings(four(), client);
+    }
+
+    @ParameterizedTest
+    @ValueSource(strings = {SOME, LARGEST, MANY, OWN})
+    void rpingOfCServesThatOfJava(String client) throws Exception {
+        cServesPings(four(), client);
+    }
+
+    @Test
+    void rpingOfJavaServesThatOfCOverIpv6() throws Exception {
+        javaServesPings(six(), SOME);
+    }
+
+    @Test
+    void rpingOfCServesThatOfJavaOverIpv6() throws Exception {
+        cServesPings(six(), SOME);
+    }
+
+    private void javaServesPings(String host, String client) throws Exception {
+        try (Peer server = rping("-s -a " + host + " -p " + port + " " + served(client))) {
+            Resources.awaitListener(port);
+            try (Peer pings = Peer.c("rping -c -a " + host + " -p " + port + " " + client)) {
+                pings.assertSucceeds();
+            }
+            server.assertSucceeds();
+            assertThat(server.output()).contains("server ping data: rdma-ping-2: CDEFGHIJKLMNOPQRSTUV");
+        }
+    }
+
+    private void cServesPings(String host, String client) throws Exception {
+        try (Peer server = Peer.c("rping -s -a " + host + " -p " + port + " " + served(client))) {
+            Resources.awaitListener(port);
+            try (Peer pings = rping("-c -a " + host + " -p " + port + " " + client)) {
+                pings.assertSucceeds();
+            }
+            server.assertSucceeds();
+            assertThat(server.output()).contains("server ping data: rdma-ping-2: CDEFGHIJKLMNOPQRSTUV");
+        }
+    }
+
+    @Test
+    void aServerThatPersistsServesClientsAtOnce() throws Exception {
+        String place = "-a " + four() + " -p " + port;
+        try (Peer server = rping("-s -P -v " + place)) {
+            Resources.awaitListener(port);
+            try (Peer one = Peer.c("rping -c -C 20 -V " + place); Peer two = rping("-c -C 20 -V " + place)) {
+                one.assertSucceeds();
+                two.assertSucceeds();
+            }
+            assertThat(server.output()).contains("rdma-ping-19: ");
+        }
+    }
+
+    // ucmatose
+
+    @ParameterizedTest
+    @ValueSource(strings = {"", " -c 4 -C 5 -S 4000", " -C 0 -m", " -P ib"})
+    void ucmatoseOfJavaServesThatOfC(String options) throws Exception {
+        try (Peer server = ucmatose("-b " + four() + " -p " + port + options)) {
+            Resources.awaitListener(port);
+            try (Peer client = Peer.c("ucmatose -s " + four() + " -p " + port + options)) {
+                assertThat(client.assertSucceeds().output()).contains("return status 0");
+            }
+            assertThat(server.assertSucceeds().output())
+                    .startsWith("cmatose: starting server\n").contains("disconnected\ntest complete\nreturn status 0");
+        }
+    }
+
+    @ParameterizedTest
+    @ValueSource(strings = {"", " -c 4 -C 5 -S 4000", " -C 0 -m", " -P ib"})
+    void ucmatoseOfCServesThatOfJava(String options) throws Exception {
+        try (Peer server = Peer.c("ucmatose -b " + four() + " -p " + port + options)) {
+            Resources.awaitListener(port);
+            try (Peer client = ucmatose("-s " + four() + " -p " + port + options)) {
+                assertThat(client.assertSucceeds().output())
+                        .startsWith("cmatose: starting client\ncmatose: connecting\n").endsWith("test complete\nreturn status 0\n");
+            }
+            assertThat(server.assertSucceeds().output()).contains("return status 0");
+        }
+    }
+
+    @Test
+    void ucmatoseTellsThatNobodyListens() throws Exception {
+        try (Peer client = ucmatose("-s " + four() + " -p " + port)) {
+            assertThat(client.status()).isEqualTo(Main.FAILED);
+            assertThat(client.output()).contains("return status 8",
+                    "cmatose: event: RDMA_CM_EVENT_REJECTED, error: 8 (nobody listens on this port)");
+        }
+    }
+
+    // udaddy, which always has the same port
+
+    @ParameterizedTest
+    @ValueSource(strings = {"", " -c 3 -C 5 -S 1000"})
+    @NotOnIwarp("there are no datagrams")
+    void udaddyOfJavaServesThatOfC(String options) throws Exception {
+        try (Peer server = udaddy("-b " + four() + options)) {
+            Resources.awaitListener(UDADDY_PORT);
+            try (Peer client = Peer.c("udaddy -s " + four() + options)) {
+                assertThat(client.assertSucceeds().output()).contains("return status 0");
+            }
+            assertThat(server.assertSucceeds().output()).startsWith("udaddy: starting server\n")
+                    .contains("sending replies\ndata transfers complete\ntest complete\nreturn status 0");
+        }
+    }
+
+    @ParameterizedTest
+    @ValueSource(strings = {"", " -c 3 -C 5 -S 1000"})
+    @NotOnIwarp("there are no datagrams")
+    void udaddyOfCServesThatOfJava(String options) throws Exception {
+        try (Peer server = Peer.c("udaddy -b " + four() + options)) {
+            Resources.awaitListener(UDADDY_PORT);
+            try (Peer client = udaddy("-s " + four() + options)) {
+                assertThat(client.assertSucceeds().output())
+                        .contains("receiving data transfers\ndata transfers complete");
+            }
+            assertThat(server.assertSucceeds().output()).contains("return status 0");
+        }
+    }
+
+    @Test
+    @NotOnIwarp("there are no datagrams")
+    void udaddyTellsThatNobodyListens() throws Exception {
+        try (Peer client = udaddy("-s " + four())) {
+            assertThat(client.status()).isEqualTo(Main.FAILED);
+            assertThat(client.output()).contains("udaddy: event: RDMA_CM_EVENT_UNREACHABLE, error: 1");
+        }
+    }
+
+    // rdma_server, rdma_client
+
+    @Test
+    void rdmaServerOfJavaServesRdmaClientOfC() throws Exception {
+        try (Peer server = Peer.java(RdmaServer::run, args("-s " + four() + " -p " + port))) {
+            Resources.awaitListener(port);
+            try (Peer client = Peer.c("rdma_client -s " + four() + " -p " + port)) {
+                assertThat(client.assertSucceeds().output()).contains("rdma_client: end 0");
+            }
+            assertThat(server.assertSucceeds().output()).isEqualTo("rdma_server: start\nrdma_server: end 0\n");
+        }
+    }
+
+    @Test
+    void rdmaServerOfCServesRdmaClientOfJava() throws Exception {
+        try (Peer server = Peer.c("rdma_server -s " + four() + " -p " + port)) {
+            Resources.awaitListener(port);
+            try (Peer client = Peer.java(RdmaClient::run, args("-s " + four() + " -p " + port))) {
+                assertThat(client.assertSucceeds().output()).isEqualTo("rdma_client: start\nrdma_client: end 0\n");
+            }
+            assertThat(server.assertSucceeds().output()).contains("rdma_server: end 0");
+        }
+    }
+
+    // cmtime, whose server never ends by itself
+
+    @Test
+    void cmtimeOfJavaServesThatOfC() throws Exception {
+        try (Peer server = cmtime("-b " + four() + " -p " + port)) {
+            Resources.awaitListener(port);
+            try (Peer client = Peer.c("cmtime -s " + four() + " -c 10 -p " + port)) {
+                assertThat(client.assertSucceeds().output()).contains("destroy      :").doesNotContain("event:");
+            }
+            assertThat(server.output()).isEmpty();
+        }
+    }
+
+    @Test
+    void cmtimeOfCServesThatOfJava() throws Exception {
+        try (Peer server = Peer.c("cmtime -b " + four() + " -p " + port)) {
+            Resources.awaitListener(port);
+            try (Peer client = cmtime("-s " + four() + " -c 10 -p " + port)) {
+                assertThat(client.assertSucceeds().output())
+                        .contains("step              total ms     max ms     min us  us / conn\n", "destroy      :");
+            }
+            assertThat(server.output()).isEmpty();
+        }
+    }
+
+    // mckey
+
+    @Test
+    @NotOnIwarp("there are no datagrams")
+    void mckeyOfJavaReceivesWhatThatOfCSends() throws Exception {
+        // C's sender leaves the group without waiting for the end of its sends, which newer kernels then drop.
+        assumeTrue(System.getProperty("os.version").matches("(5|6\\.[0-3])\\..*"),
+                "this kernel sends in another thread");
+        try (Peer receiver = mckey("-m 239.1.1.1 -b " + four())) {
+            receiver.awaitOutput("receiving data transfers");
+            try (Peer sender = Peer.c("mckey -m 239.1.1.1 -s -b " + four())) {
+                sender.assertSucceeds();
+            }
+            assertThat(receiver.assertSucceeds().output())
+                    .contains("mckey: joined dgid: ::ffff:239.1.1.1 mlid 0x0 sl 0", "return status 0");
+        }
+    }
+
+    @Test
+    @NotOnIwarp("there are no datagrams")
+    void mckeyOfCReceivesWhatThatOfJavaSends() throws Exception {
+        try (Peer receiver = Peer.c("mckey -m 239.1.1.1 -b " + four())) {
+            receiver.awaitOutput("joined dgid");
+            try (Peer sender = mckey("-m 239.1.1.1 -s -b " + four())) {
+                sender.assertSucceeds();
+            }
+            assertThat(receiver.assertSucceeds().output()).contains("data transfers complete", "return status 0");
+        }
+    }
+}

@@ -1,0 +1,168 @@
+package dev.verbena.tools;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import dev.verbena.support.Await;
+import dev.verbena.support.Loopback;
+import java.io.ByteArrayOutputStream;
+import java.io.IOException;
+import java.io.PrintStream;
+import java.io.UncheckedIOException;
+import java.nio.charset.StandardCharsets;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.List;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.TimeoutException;
+import java.util.stream.Stream;
+
+/** One end of a test: a tool of rdma-core as a process, or one of Java in a thread of this process. Closing ends it. */
+abstract class Peer implements AutoCloseable {
+    /** Waits for its end, and answers its exit status. */
+    abstract int status() throws Exception;
+
+    /** What it has printed so far. */
+    abstract String output();
+
+    @Override
+    public abstract void close();
+
+    final Peer assertSucceeds() throws Exception {
+        int status = status();
+        assertThat(status).as(this + " printed:\n" + output()).isZero();
+        return this;
+    }
+
+    final void awaitOutput(String text) {
+        Await.until("'" + text + "' of " + this, () -> output().contains(text));
+    }
+
+    /** A command line, its output as it comes. */
+    static Process c(String commandLine) {
+        return new Process(List.of(("stdbuf -oL " + commandLine).split(" ")));
+    }
+
+    /** A tool in another Java virtual machine. */
+    static Process childJvm(String tool, String... arguments) {
+        return new Process(Stream.concat(Stream.of(Path.of(System.getProperty("java.home"), "bin", "java").toString(),
+                "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1", "--enable-native-access=ALL-UNNAMED",
+                "-cp", System.getProperty("java.class.path"), Main.class.getName(), tool),
+                Stream.of(arguments)).toList());
+    }
+
+    /** A tool in this one. */
+    static Peer java(Tool.Body tool, String... arguments) {
+        return new Task(tool, arguments);
+    }
+
+    static final class Process extends Peer {
+        private final List<String> command;
+        private final java.lang.Process process;
+        private final Path file;
+
+        private Process(List<String> command) {
+            this.command = command;
+            try {
+                file = Files.createTempFile("verbena", ".out");
+                process = new ProcessBuilder(command).redirectErrorStream(true).redirectOutput(file.toFile()).start();
+            } catch (IOException e) {
+                throw new UncheckedIOException(e);
+            }
+        }
+
+        @Override
+        int status() throws InterruptedException {
+            if (!process.waitFor(Loopback.DEADLINE.toSeconds(), TimeUnit.SECONDS)) {
+                throw new AssertionError(this + " does not end:\n" + output());
+            }
+            return process.exitValue();
+        }
+
+        @Override
+        String output() {
+            try {
+                return Files.readString(file);
+            } catch (IOException e) {
+                throw new UncheckedIOException(e);
+            }
+        }
+
+        /** As {@code kill -9} does. */
+        void kill() {
+            process.destroyForcibly();
+        }
+
+        @Override
+        public void close() {
+            process.destroyForcibly();
+            try {
+                process.waitFor(Loopback.DEADLINE.toSeconds(), TimeUnit.SECONDS);
+                Files.deleteIfExists(file);
+            } catch (IOException e) {
+                throw new UncheckedIOException(e);
+            } catch (InterruptedException e) {
+                Thread.currentThread().interrupt();
+            }
+        }
+
+        @Override
+        public String toString() {
+            return String.join(" ", command);
+        }
+    }
+
+    private static final class Task extends Peer {
+        private final ByteArrayOutputStream printed = new ByteArrayOutputStream();
+        private final CompletableFuture<Integer> result = new CompletableFuture<>();
+        private final Thread thread;
+
+        private Task(Tool.Body tool, String... arguments) {
+            PrintStream out = new PrintStream(printed, true, StandardCharsets.UTF_8);
+            thread = Thread.ofPlatform().daemon().name("tool").start(() -> {
+                try {
+                    result.complete(tool.run(arguments, out));
+                } catch (Throwable t) {
+                    result.completeExceptionally(t);
+                }
+            });
+        }
+
+        @Override
+        int status() throws Exception {
+            try {
+                return result.get(Loopback.DEADLINE.toSeconds(), TimeUnit.SECONDS);
+            } catch (TimeoutException e) {
+                throw stuck();
+            }
+        }
+
+        @Override
+        String output() {
+            return printed.toString(StandardCharsets.UTF_8);
+        }
+
+        @Override
+        public void close() {
+            thread.interrupt();
+            try {
+                if (!thread.join(Loopback.DEADLINE)) {
+                    throw stuck();
+                }
+            } catch (InterruptedException e) {
+                Thread.currentThread().interrupt();
+            }
+        }
+
+        private AssertionError stuck() {
+            AssertionError stuck = new AssertionError("the tool stands here, and has printed:\n" + output());
+            stuck.setStackTrace(thread.getStackTrace());
+            return stuck;
+        }
+
+        @Override
+        public String toString() {
+            return "tool in Java";
+        }
+    }
+}

@@ -1,0 +1,75 @@
+package dev.verbena.tools;
+
+import static dev.verbena.support.Loopback.DEADLINE;
+import static org.assertj.core.api.Assertions.assertThat;
+
+import dev.verbena.VerbsArena;
+import dev.verbena.cm.CmEventType;
+import dev.verbena.cm.Connection;
+import dev.verbena.cm.ConnectionId;
+import dev.verbena.cm.Listener;
+import dev.verbena.support.CmAddress;
+import dev.verbena.support.DeviceTest;
+import dev.verbena.support.IwarpToo;
+import dev.verbena.support.Resources;
+import dev.verbena.verbs.AccessFlag;
+import dev.verbena.verbs.MemoryRegion;
+import dev.verbena.verbs.WorkStatus;
+import org.junit.jupiter.api.Test;
+
+/** Who is killed while it is connected is seen to be gone, and leaves nothing behind. */
+@DeviceTest
+@IwarpToo
+class KilledPeerTest {
+    private final String host = CmAddress.four(0).getAddress().getHostAddress();
+
+    private void seesTheEndOf(Client client) throws Exception {
+        try (VerbsArena arena = VerbsArena.ofConfined()) {
+            Listener listener = Listener.open(CmAddress.four(0), arena);
+            try (Peer.Process peer = client.start("-c", "-a", host, "-p", "" + listener.address().getPort())) {
+                Connection connection = listener.next(DEADLINE);
+                MemoryRegion buffer = connection.register(arena.allocate(64), AccessFlag.LOCAL_WRITE);
+                connection.queuePair().postReceive(1, buffer.slice(0, 16));
+                connection.queuePair().postReceive(2, buffer.slice(16, 16));
+                connection.accept(DEADLINE);
+                connection.completions().await(DEADLINE).orThrow();
+                peer.kill();
+                ConnectionId id = connection.id();
+                assertThat(id.nextEvent(DEADLINE).type()).isEqualTo(CmEventType.DISCONNECTED);
+                assertThat(id.isDisconnected()).isTrue();
+                // The other side's end flushes nothing here: one's own does.
+                id.beginDisconnect();
+                assertThat(connection.completions().await(DEADLINE).status())
+                        .isEqualTo(WorkStatus.WORK_REQUEST_FLUSHED);
+            }
+        }
+        assertThat(Resources.ofThisProcess()).isEmpty();
+    }
+
+    private interface Client {
+        Peer.Process start(String... arguments);
+    }
+
+    @Test
+    void aKilledToolOfCIsSeenToBeGone() throws Exception {
+        seesTheEndOf(arguments -> Peer.c("rping " + String.join(" ", arguments)));
+    }
+
+    @Test
+    void aKilledJavaVirtualMachineIsSeenToBeGone() throws Exception {
+        seesTheEndOf(arguments -> Peer.childJvm("rping", arguments));
+    }
+
+    @Test
+    void aToolEndsWhenItsPeerIsKilled() throws Exception {
+        int port = 18_174;
+        try (Peer server = Peer.java(Rping::run, "-s", "-v", "-a", host, "-p", "" + port)) {
+            Resources.awaitListener(port);
+            try (Peer.Process client = Peer.c("rping -c -a " + host + " -p " + port)) {
+                server.awaitOutput("rdma-ping-3: ");
+                client.kill();
+                server.assertSucceeds();
+            }
+        }
+    }
+}

@@ -39,7 +39,7 @@ guest_command() {
     for name in PATH HOME LANG LC_ALL TZ JAVA_HOME TERM $(compgen -e | grep '^VERBENA_' || true); do
         if [[ -n ${!name+set} ]]; then printf 'export %s=%s\n' "$name" "$(quote "${!name}")"; fi
     done
-    printf 'export VERBENA_GUEST=1 VERBENA_DEVICE=rxe0 VERBENA_ADDRESS=%s\n' "$GUEST_ADDRESS"
+    printf 'export VERBENA_GUEST=1 VERBENA_DEVICE=%s0 VERBENA_ADDRESS=%s\n' "$DEVICE" "$GUEST_ADDRESS"
     printf 'cd %s || exit 126\nexec' "$(quote "$PWD")"
     for word in "$@"; do printf ' %s' "$(quote "$word")"; done
     printf '\n'
@@ -48,8 +48,8 @@ guest_command() {
 guest_settings() {
     local size
     size=$(stty size 2> /dev/null) || size='24 80'
-    printf 'PROJECT=%s\nMODULES=%s\nINPUT=%s\nMERGED=%s\nROWS=%s\nCOLUMNS=%s\n' \
-        "$(quote "$PROJECT")" "$(quote "$KERNEL_ROOT")" "$INPUT" "$MERGED" "${size% *}" "${size#* }"
+    printf 'PROJECT=%s\nMODULES=%s\nDEVICE=%s\nINPUT=%s\nMERGED=%s\nROWS=%s\nCOLUMNS=%s\n' \
+        "$(quote "$PROJECT")" "$(quote "$KERNEL_ROOT")" "$DEVICE" "$INPUT" "$MERGED" "${size% *}" "${size#* }"
 }
 
 # Kills what is still there and removes the folder of this run. Also called on signals.
@@ -136,6 +136,7 @@ boot() {
     mkdir "$GUEST_FOLDER/share"
     guest_command "$@" > "$GUEST_FOLDER/share/command"
     guest_settings > "$GUEST_FOLDER/share/settings"
+    if [[ -n ${SIW_MODULE:-} ]]; then cp "$SIW_MODULE" "$GUEST_FOLDER/share/siw.ko"; fi
     qemu_command "$accel" "$kernel" "$initramfs"
 
     if [[ $INPUT == terminal ]]; then

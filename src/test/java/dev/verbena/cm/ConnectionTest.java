@@ -19,6 +19,8 @@ import dev.verbena.support.CmPeer;
 import dev.verbena.support.ConnectOnOneCarrier;
 import dev.verbena.support.DeviceTest;
 import dev.verbena.support.Fault;
+import dev.verbena.support.IwarpToo;
+import dev.verbena.support.NotOnIwarp;
 import dev.verbena.support.Twin;
 import dev.verbena.verbs.AccessFlag;
 import dev.verbena.verbs.MemoryRegion;
@@ -44,6 +46,7 @@ import org.junit.jupiter.params.provider.ValueSource;
 
 /** Servers and clients by address. */
 @DeviceTest
+@IwarpToo
 class ConnectionTest {
     private static final Duration SHORT = Duration.ofMillis(200);
 
@@ -142,6 +145,7 @@ class ConnectionTest {
 
     @ParameterizedTest
     @ValueSource(ints = {0, 1, 2, 55, 56})
+    @NotOnIwarp("private data arrives as it was sent, without padding")
     void privateDataOfARequestArrivesPadded(int size) throws Exception {
         byte[] bytes = "x".repeat(size).getBytes();
         Listener listener = Listener.open(any, arena);
@@ -153,6 +157,7 @@ class ConnectionTest {
     }
 
     @Test
+    @NotOnIwarp("there is room for more private data")
     void privateDataThatIsTooLongIsRefusedHere() throws Exception {
         Listener listener = Listener.open(any, arena);
         Connection client = Connection.to(listener.address(), DEADLINE, arena);
@@ -176,6 +181,7 @@ class ConnectionTest {
     @ParameterizedTest
     @ValueSource(ints = {0, 1, 147, 148})
     @Fault("cm-rejected")
+    @NotOnIwarp("a refusal is an errno, and its data is not padded")
     void aRefusalTellsWhyAndBringsItsData(int size) throws Exception {
         Listener listener = Listener.open(any, arena);
         Connection client = Connection.to(listener.address(), DEADLINE, arena);
@@ -195,6 +201,7 @@ class ConnectionTest {
 
     @Test
     @Fault("cm-no-listener")
+    @NotOnIwarp("a refusal is an errno")
     void nobodyListens() throws Exception {
         Listener listener = Listener.open(any, arena);
         InetSocketAddress address = listener.address();

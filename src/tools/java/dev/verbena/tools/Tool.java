@@ -23,20 +23,6 @@ record Tool(String name, String summary, Body body) {
         int run(String[] args, PrintStream out) throws Exception;
     }
 
-    /** What runs a tool that prints where it likes and fails by an exception only. */
-    @FunctionalInterface
-    interface Program {
-        /** Runs it. */
-        void run(String[] args) throws Exception;
-    }
-
-    static Tool of(String name, String summary, Program program) {
-        return new Tool(name, summary, (args, out) -> {
-            program.run(args);
-            return 0;
-        });
-    }
-
     /** Its help. */
     String usage() {
         try {

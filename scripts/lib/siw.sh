@@ -1,0 +1,87 @@
+# Gets siw, the kernel's iWARP in software, for the kernel a guest boots: distributions that leave it out of their
+# kernels still have its source in the source package of that kernel. Needs cache.sh, packages.sh and kernel.sh,
+# and choose_kernel before. Source this file.
+# shellcheck shell=bash
+
+# Sets SIW_MODULE to the module's file, or to nothing where the kernel has its own.
+find_siw() {
+    SIW_MODULE=
+    if modprobe -D -S "$KERNEL_VERSION" -d "$KERNEL_ROOT" siw > /dev/null 2>&1; then return 0; fi
+    SIW_MODULE=$CACHE/siw/$KERNEL_VERSION.ko
+    if [[ -s $SIW_MODULE ]]; then return 0; fi
+    if with_lock siw build_siw "$SIW_MODULE" >&2 && [[ -s $SIW_MODULE ]]; then return 0; fi
+    say "there is no siw for kernel $KERNEL_VERSION"
+    return 1
+}
+
+# build_siw FILE: nothing is installed but a compiler, if there is none; all else is unpacked, used and thrown away.
+build_siw() {
+    local file=$1 work
+    [[ ! -s $file ]] || return 0 # another run was faster
+    if ! has_apt; then
+        say "kernel $KERNEL_VERSION has no siw, and only on Debian and its descendants can it be built"
+        return 1
+    fi
+    mkdir -p "$CACHE/siw"
+    rm -rf "$CACHE"/siw/.work.*
+    work=$(mktemp -d "$CACHE/siw/.work.XXXXXX")
+    # shellcheck disable=SC2064  # the value of now; this runs in with_lock's own shell
+    trap "rm -rf '$work'" EXIT
+    fetch_siw_source "$work" && compile_siw "$work" || return 1
+    strip --strip-debug "$work/siw/siw.ko" # it is ten times as large otherwise
+    mv "$work/siw/siw.ko" "$file"
+}
+
+# Fetches the headers of exactly this kernel and the source they were made of, and unpacks what is wanted.
+fetch_siw_source() {
+    local work=$1 headers=linux-headers-$KERNEL_VERSION source folder tier version built names package
+    source=linux-source-$(sed 's/^\([0-9]*\.[0-9]*\).*/\1/' <<< "$KERNEL_VERSION")
+    for tier in own backports unstable; do
+        folder=$CACHE/apt/$tier
+        mkdir -p "$folder/state/lists/partial" "$folder/cache/archives/partial"
+        : > "$folder/status"
+        kernel_apt_sources "$tier" > "$folder/sources.list" || return 1
+        kernel_apt "$folder" apt-get update -qq || continue
+        version=$(kernel_apt "$folder" apt-cache show "$headers" 2> /dev/null | sed -n 's/^Version: //p' | head -n 1)
+        [[ -z $version ]] || break
+    done
+    if [[ -z $version ]]; then
+        say "the distribution has no package $headers (any more): try a newer kernel, with --kernel"
+        return 1
+    fi
+    # The same name can stand for several versions; the image says which one it is.
+    built=$(grep -aom 1 'Debian [0-9][0-9A-Za-z.+~-]*' "$KERNEL_IMAGE" | head -n 1 | cut -d ' ' -f 2 || true)
+    if [[ -n $built && $built != "$version" ]]; then
+        say "kernel $KERNEL_VERSION is version $built here, and the headers to be had are $version"
+        return 1
+    fi
+    names=$(kernel_apt "$folder" apt-cache depends "$headers" |
+        sed -n 's/^ *|\?Depends: *\(linux-\(headers\|kbuild\)-.*\)/\1/p' | sort -u)
+    say "fetching $source $version and what is needed to build siw of it (140 MB, not installed)"
+    # shellcheck disable=SC2086  # package names have no spaces
+    if ! (cd "$work" && kernel_apt "$folder" apt-get download -qq "$source=$version" "$headers=$version" $names); then
+        say "cannot fetch $source and $headers of version $version"
+        return 1
+    fi
+    for package in "$work"/linux-headers-*.deb "$work"/linux-kbuild-*.deb; do
+        dpkg-deb --fsys-tarfile "$package" | tar -x -C "$work" --no-same-owner
+    done
+    mkdir "$work/siw"
+    dpkg-deb --fsys-tarfile "$work/$source"_*.deb | tar -xO "./usr/src/$source.tar.xz" |
+        tar -xJ -C "$work/siw" --strip-components=5 "$source/drivers/infiniband/sw/siw"
+    rm -f "$work"/*.deb
+}
+
+compile_siw() {
+    local work=$1 headers=$1/usr/src/linux-headers-$KERNEL_VERSION compiler
+    # The packages expect to be installed.
+    sed -i "s|/usr/src/|$work/usr/src/|" "$headers/Makefile"
+    compiler=$(sed -n 's/^CC = .*\(gcc-[0-9]*\)$/\1/p' "$headers/.kernelvariables")
+    command -v make > /dev/null || need_packages 'building siw' make || return 1
+    command -v "${compiler:-gcc}" > /dev/null || need_packages 'building siw' "${compiler:-gcc}" || return 1
+    if ! make -s -C "$headers" M="$work/siw" CONFIG_RDMA_SIW=m modules > "$work/log" 2>&1; then
+        say "siw does not compile for kernel $KERNEL_VERSION:"
+        tail -n 20 "$work/log"
+        return 1
+    fi
+}

@@ -39,7 +39,6 @@ abstract class Guarded {
     private static final VarHandle USERS = field("users", int.class);
     private static final VarHandle FIRST = field("first", Thread.class);
 
-    /** The only thread that may use this, or null when all may. */
     private final @Nullable Thread owner;
 
     private final Set<Object> dependents = new LinkedHashSet<>();
@@ -53,8 +52,12 @@ abstract class Guarded {
         this.owner = owner;
     }
 
-    /** The thread that this is confined to, or null when it is shared. */
-    final @Nullable Thread owner() {
+    /**
+     * The thread that this is confined to.
+     *
+     * @return the only thread that may use this, or null when all may
+     */
+    protected final @Nullable Thread owner() {
         return owner;
     }
 
@@ -65,6 +68,16 @@ abstract class Guarded {
      */
     public final boolean isConfined() {
         return owner != null;
+    }
+
+    /**
+     * Whether a thread may use this.
+     *
+     * @param thread the thread
+     * @return false for all threads but one, of what was made in an arena {@linkplain VerbsArena#ofConfined for one thread}
+     */
+    public final boolean isAccessibleBy(Thread thread) {
+        return owner == null || owner == thread;
     }
 
     final boolean isClosed() {

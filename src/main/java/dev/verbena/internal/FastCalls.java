@@ -53,6 +53,16 @@ public final class FastCalls {
         }
     }
 
+    /** As {@link #poll}, critical. */
+    public static int pollCritical(long function, long cq, int entries, long completions) {
+        try {
+            POLLS.one();
+            return (int) POLL_CRITICAL.invokeExact(function, cq, entries, completions);
+        } catch (Throwable t) {
+            throw CFunction.unexpected(t);
+        }
+    }
+
     /** {@code int req_notify_cq(struct ibv_cq *, int)}: a system call with some providers. */
     public static int requestNotification(long function, long cq, int solicitedOnly) {
         try {
@@ -69,6 +79,15 @@ public final class FastCalls {
             return critical
                     ? (int) POST_CRITICAL.invokeExact(function, queue, requests, firstRefused)
                     : (int) POST.invokeExact(function, queue, requests, firstRefused);
+        } catch (Throwable t) {
+            throw CFunction.unexpected(t);
+        }
+    }
+
+    /** As {@link #post}, critical. */
+    public static int postCritical(long function, long queue, long requests, long firstRefused) {
+        try {
+            return (int) POST_CRITICAL.invokeExact(function, queue, requests, firstRefused);
         } catch (Throwable t) {
             throw CFunction.unexpected(t);
         }

@@ -22,7 +22,9 @@ import java.lang.foreign.MemorySegment;
 import java.time.Duration;
 import java.util.Objects;
 import java.util.Optional;
+import java.util.Queue;
 import java.util.Set;
+import java.util.concurrent.ConcurrentLinkedQueue;
 import java.util.concurrent.locks.LockSupport;
 import java.util.concurrent.locks.ReentrantLock;
 import java.util.function.Supplier;
@@ -46,6 +48,9 @@ public final class CompletionQueue extends VerbsObject {
     private final Completions one;
     private final @Nullable CompletionReaders readers;
     private final boolean criticalPoll;
+    private final long pollFunction;
+    /** They are told when the queue is closed, and their memory is kept as long as C may fill it. */
+    private final Queue<Completions> cursors = new ConcurrentLinkedQueue<>();
     private final ReentrantLock oneAtATime = new ReentrantLock();
     private volatile int capacity;
 
@@ -56,11 +61,12 @@ public final class CompletionQueue extends VerbsObject {
         this.address = address;
         this.capacity = currentCapacity();
         this.events = options.channel() == null ? null : new CompletionEvents(this, options.channel());
-        this.one = new Completions(this, 1, scratch());
+        this.pollFunction = context.provider().pollCq();
         boolean critical = context.provider().criticalPoll();
         this.readers = options.extended() ? new CompletionReaders(address, critical, isConfined()) : null;
         // Another thread may hold the lock of an extended queue while it runs Java: see ObjectCalls.
         this.criticalPoll = critical && (readers == null || isConfined());
+        this.one = keep(new Completions(this, 1));
         expectEvents();
     }
 
@@ -169,6 +175,7 @@ public final class CompletionQueue extends VerbsObject {
             }
             throw refused;
         }
+        cursors.forEach(Completions::end);
         context.eventsEvenIfClosed().remove(address, this);
         if (events != null) {
             events.destroyed();
@@ -296,7 +303,7 @@ public final class CompletionQueue extends VerbsObject {
             throw new IllegalArgumentException("A cursor holds at least one completion, not " + most);
         }
         checkOpen();
-        return new Completions(this, most, scratch());
+        return keep(new Completions(this, most));
     }
 
     /**
@@ -311,8 +318,26 @@ public final class CompletionQueue extends VerbsObject {
             throw new IllegalArgumentException("A cursor holds at least one completion, not " + most);
         }
         checkOpen();
-        return new ExtendedCompletions(this, requireExtended(), options.fields(), context.provider().software(), most,
-                scratch());
+        return keep(new ExtendedCompletions(
+                this, requireExtended(), options.fields(), context.provider().software(), most, scratch()));
+    }
+
+    private <T extends Completions> T keep(T cursor) {
+        cursors.add(cursor);
+        return cursor;
+    }
+
+    long pollFunction() {
+        return pollFunction;
+    }
+
+    boolean pollsCritically() {
+        return criticalPoll;
+    }
+
+    /** The only thread that may use it, or null. */
+    @Nullable Thread onlyThread() {
+        return owner();
     }
 
     private CompletionReaders requireExtended() {
@@ -330,6 +355,7 @@ public final class CompletionQueue extends VerbsObject {
      */
     @CName("ibv_poll_cq")
     public Optional<WorkCompletion> poll() {
+        checkOpen();
         oneAtATime.lock();
         try {
             return one.pollAny() == 0 ? Optional.empty() : Optional.of(one.first());
@@ -444,23 +470,31 @@ public final class CompletionQueue extends VerbsObject {
 
     /** One call of the data path: fills an array of {@code struct ibv_wc}. */
     int fill(int most, long completions) {
-        Provider provider = context.provider();
         int found;
-        int way = enter();
-        try {
-            found = FastCalls.poll(criticalPoll, provider.pollCq(), address, most, completions);
-        } finally {
-            exit(way);
+        if (isConfined()) { // the caller has made sure that this is open, and its thread
+            found = FastCalls.poll(criticalPoll, pollFunction, address, most, completions);
+        } else {
+            int way = enter();
+            try {
+                found = FastCalls.poll(criticalPoll, pollFunction, address, most, completions);
+            } finally {
+                exit(way);
+            }
         }
-        if (found < 0) {
-            throw new VerbsException(FastCalls.POLL_NAME, toString(), 0, "It answered " + found
-                    + ": the completion queue is broken, most often because more completions came than it holds");
-        }
-        return found;
+        return found < 0 ? broken(found) : found;
+    }
+
+    /** What a poll comes to that answered less than 0: an exception. */
+    int broken(int answer) {
+        throw new VerbsException(FastCalls.POLL_NAME, toString(), 0, "It answered " + answer
+                + ": the completion queue is broken, most often because more completions came than it holds");
     }
 
     /** As {@link #fill}, through the functions of an extended queue. */
     int fillExtended(ExtendedCompletions cursor) {
+        if (isConfined()) {
+            return cursor.take();
+        }
         int way = enter();
         try {
             return cursor.take();

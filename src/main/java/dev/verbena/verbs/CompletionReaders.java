@@ -1,6 +1,7 @@
 package dev.verbena.verbs;
 
 import dev.verbena.internal.Calls;
+import dev.verbena.internal.Memory;
 import dev.verbena.internal.ObjectCalls;
 import dev.verbena.internal.raw.ibv_cq_ex;
 import java.lang.foreign.MemorySegment;
@@ -17,7 +18,8 @@ final class CompletionReaders {
     private static final Calls END = Calls.of("ibv_end_poll");
 
     private final long queue;
-    private final MemorySegment struct;
+    private final long idField;
+    private final long statusField;
     private final boolean critical;
     private final boolean criticalStart;
     private final long start;
@@ -29,12 +31,16 @@ final class CompletionReaders {
     final Reader flags;
     private final Reader[] optional = new Reader[CompletionField.values().length];
 
-    /** One {@code ibv_wc_read_...}; a nested class, so that the address and the counter are constants of one object. */
-    final class Reader {
+    /** One {@code ibv_wc_read_...}, with all that calling it takes. */
+    static final class Reader {
+        private final boolean critical;
+        private final long queue;
         private final long function;
         private final Calls calls;
 
-        private Reader(MemorySegment function, String verb) {
+        private Reader(CompletionReaders of, MemorySegment function, String verb) {
+            this.critical = of.critical;
+            this.queue = of.queue;
             this.function = function.address();
             this.calls = Calls.of(verb);
         }
@@ -54,29 +60,31 @@ final class CompletionReaders {
 
     CompletionReaders(long queue, boolean critical, boolean confined) {
         this.queue = queue;
-        this.struct = MemorySegment.ofAddress(queue).reinterpret(ibv_cq_ex.sizeof());
+        MemorySegment struct = MemorySegment.ofAddress(queue).reinterpret(ibv_cq_ex.sizeof());
+        this.idField = queue + ibv_cq_ex.wr_id$offset();
+        this.statusField = queue + ibv_cq_ex.status$offset();
         this.critical = critical;
         this.criticalStart = critical && confined; // it takes a lock: see ObjectCalls
         this.start = ibv_cq_ex.start_poll(struct).address();
         this.next = ibv_cq_ex.next_poll(struct).address();
         this.end = ibv_cq_ex.end_poll(struct).address();
-        this.opcode = new Reader(ibv_cq_ex.read_opcode(struct), "ibv_wc_read_opcode");
-        this.vendorError = new Reader(ibv_cq_ex.read_vendor_err(struct), "ibv_wc_read_vendor_err");
-        this.flags = new Reader(ibv_cq_ex.read_wc_flags(struct), "ibv_wc_read_wc_flags");
+        this.opcode = new Reader(this, ibv_cq_ex.read_opcode(struct), "ibv_wc_read_opcode");
+        this.vendorError = new Reader(this, ibv_cq_ex.read_vendor_err(struct), "ibv_wc_read_vendor_err");
+        this.flags = new Reader(this, ibv_cq_ex.read_wc_flags(struct), "ibv_wc_read_wc_flags");
         for (CompletionField field : CompletionField.values()) {
             optional[field.ordinal()] = switch (field) {
-                case BYTE_LENGTH -> new Reader(ibv_cq_ex.read_byte_len(struct), "ibv_wc_read_byte_len");
-                case IMMEDIATE -> new Reader(ibv_cq_ex.read_imm_data(struct), "ibv_wc_read_imm_data");
-                case QUEUE_PAIR_NUMBER -> new Reader(ibv_cq_ex.read_qp_num(struct), "ibv_wc_read_qp_num");
-                case SOURCE_QUEUE_PAIR -> new Reader(ibv_cq_ex.read_src_qp(struct), "ibv_wc_read_src_qp");
-                case SOURCE_LID -> new Reader(ibv_cq_ex.read_slid(struct), "ibv_wc_read_slid");
-                case SERVICE_LEVEL -> new Reader(ibv_cq_ex.read_sl(struct), "ibv_wc_read_sl");
-                case PATH_BITS -> new Reader(ibv_cq_ex.read_dlid_path_bits(struct), "ibv_wc_read_dlid_path_bits");
-                case TIMESTAMP -> new Reader(ibv_cq_ex.read_completion_ts(struct), "ibv_wc_read_completion_ts");
-                case VLAN -> new Reader(ibv_cq_ex.read_cvlan(struct), "ibv_wc_read_cvlan");
-                case FLOW_TAG -> new Reader(ibv_cq_ex.read_flow_tag(struct), "ibv_wc_read_flow_tag");
-                case TAG_MATCHING -> new Reader(ibv_cq_ex.read_tm_info(struct), "ibv_wc_read_tm_info");
-                case WALL_CLOCK -> new Reader(ibv_cq_ex.read_completion_wallclock_ns(struct),
+                case BYTE_LENGTH -> new Reader(this, ibv_cq_ex.read_byte_len(struct), "ibv_wc_read_byte_len");
+                case IMMEDIATE -> new Reader(this, ibv_cq_ex.read_imm_data(struct), "ibv_wc_read_imm_data");
+                case QUEUE_PAIR_NUMBER -> new Reader(this, ibv_cq_ex.read_qp_num(struct), "ibv_wc_read_qp_num");
+                case SOURCE_QUEUE_PAIR -> new Reader(this, ibv_cq_ex.read_src_qp(struct), "ibv_wc_read_src_qp");
+                case SOURCE_LID -> new Reader(this, ibv_cq_ex.read_slid(struct), "ibv_wc_read_slid");
+                case SERVICE_LEVEL -> new Reader(this, ibv_cq_ex.read_sl(struct), "ibv_wc_read_sl");
+                case PATH_BITS -> new Reader(this, ibv_cq_ex.read_dlid_path_bits(struct), "ibv_wc_read_dlid_path_bits");
+                case TIMESTAMP -> new Reader(this, ibv_cq_ex.read_completion_ts(struct), "ibv_wc_read_completion_ts");
+                case VLAN -> new Reader(this, ibv_cq_ex.read_cvlan(struct), "ibv_wc_read_cvlan");
+                case FLOW_TAG -> new Reader(this, ibv_cq_ex.read_flow_tag(struct), "ibv_wc_read_flow_tag");
+                case TAG_MATCHING -> new Reader(this, ibv_cq_ex.read_tm_info(struct), "ibv_wc_read_tm_info");
+                case WALL_CLOCK -> new Reader(this, ibv_cq_ex.read_completion_wallclock_ns(struct),
                         "ibv_wc_read_completion_wallclock_ns");
             };
         }
@@ -116,10 +124,10 @@ final class CompletionReaders {
     }
 
     long id() {
-        return ibv_cq_ex.wr_id(struct);
+        return Memory.getLong(idField);
     }
 
     int status() {
-        return ibv_cq_ex.status(struct);
+        return Memory.getInt(statusField);
     }
 }

@@ -2,10 +2,12 @@ package dev.verbena.verbs;
 
 import dev.verbena.CName;
 import dev.verbena.VerbsException;
+import dev.verbena.internal.FastCalls;
+import dev.verbena.internal.Memory;
 import dev.verbena.internal.raw.ibv_wc;
 import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
-import java.lang.foreign.ValueLayout;
+import java.lang.ref.Reference;
 import java.time.Duration;
 import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
@@ -21,7 +23,7 @@ import org.jspecify.annotations.Nullable;
  *
  * <p>A cursor belongs to the first thread that uses it.
  */
-public sealed class Completions permits ExtendedCompletions {
+public sealed class Completions extends OfOneThread permits ExtendedCompletions {
     static final long SIZE = ibv_wc.sizeof();
     private static final long ID = ibv_wc.wr_id$offset();
     private static final long STATUS = ibv_wc.status$offset();
@@ -39,21 +41,45 @@ public sealed class Completions permits ExtendedCompletions {
     private static final long PATH_BITS = ibv_wc.dlid_path_bits$offset();
 
     final CompletionQueue queue;
-    /** An array of {@code struct ibv_wc}. */
-    final MemorySegment memory;
     final int most;
-    private final long address;
+    /** An array of {@code struct ibv_wc}. The queue keeps it as long as C may use it, and this object after that. */
+    final long address;
 
+    private final MemorySegment memory;
+    private final @Nullable Thread owner;
+    /** How the queue is polled without asking it, where one thread only may. */
+    private final long function;
+    private final long cq;
+    private final boolean direct;
     private final Supplier<@Nullable Completions> attempt = this::pollOrNull;
-    private final OneThread user = new OneThread();
-    private int found;
-    private long base = -SIZE;
+    /** Where the completion is that this stands at: before the memory when at none. */
+    private long base;
+    /** Where what was found ends. */
+    private long end;
 
-    Completions(CompletionQueue queue, int most, Arena arena) {
+    Completions(CompletionQueue queue, int most) {
+        super(queue);
         this.queue = queue;
-        this.memory = arena.allocate(most * SIZE, 64);
+        this.memory = Arena.ofAuto().allocate(most * SIZE, 64);
         this.address = memory.address();
         this.most = most;
+        forget();
+        this.owner = queue.onlyThread();
+        this.function = queue.pollFunction();
+        this.cq = queue.address();
+        this.direct = owner != null && queue.pollsCritically();
+    }
+
+    @Override
+    final void end() {
+        forget();
+        super.end();
+    }
+
+    /** Nothing was found, and nothing is stood at. */
+    private void forget() {
+        base = address - SIZE;
+        end = address;
     }
 
     /**
@@ -64,7 +90,7 @@ public sealed class Completions permits ExtendedCompletions {
      */
     @CName("ibv_poll_cq")
     public int poll() {
-        user.check(memory, this);
+        checkUser();
         return pollAny();
     }
 
@@ -80,7 +106,7 @@ public sealed class Completions permits ExtendedCompletions {
      */
     @CName({"ibv_poll_cq", "ibv_req_notify_cq", "ibv_get_cq_event", "ibv_ack_cq_events"})
     public int await(Duration timeout) throws InterruptedException {
-        return queue.await(attempt, false, timeout) == null ? 0 : found;
+        return queue.await(attempt, false, timeout) == null ? 0 : found();
     }
 
     /**
@@ -95,7 +121,11 @@ public sealed class Completions permits ExtendedCompletions {
      */
     @CName({"ibv_poll_cq", "ibv_req_notify_cq", "ibv_get_cq_event", "ibv_ack_cq_events"})
     public int awaitSolicited(Duration timeout) throws InterruptedException {
-        return queue.await(attempt, true, timeout) == null ? 0 : found;
+        return queue.await(attempt, true, timeout) == null ? 0 : found();
+    }
+
+    private int found() {
+        return (int) ((end - address) / SIZE);
     }
 
     private @Nullable Completions pollOrNull() {
@@ -103,22 +133,43 @@ public sealed class Completions permits ExtendedCompletions {
     }
 
     /** As {@link #poll}, for a caller that has made sure that it is alone. */
-    int pollAny() {
-        base = -SIZE;
-        found = 0; // stays so when the poll throws
+    final int pollAny() {
+        forget(); // stays so when the poll throws
         int count = fetch();
-        for (long end = count * SIZE, at = 0; at < end; at += SIZE) {
-            if (memory.get(ValueLayout.JAVA_INT, at + STATUS) != 0) {
-                noteFailure(at);
-            }
+        if (count > 0) {
+            lookAt(count);
         }
-        found = count;
         return count;
+    }
+
+    private void lookAt(int count) {
+        long status = address + STATUS;
+        int bad = Memory.getInt(status);
+        for (int i = 1; i < count; i++) {
+            status += SIZE;
+            bad |= Memory.getInt(status);
+        }
+        if (bad != 0) {
+            noteFailures(count);
+        }
+        end = address + count * SIZE;
     }
 
     /** Fills the memory from its beginning; answers how many. */
     int fetch() {
+        if (direct) { // whoever polls has made sure that the queue is open
+            int found = FastCalls.pollCritical(function, cq, most, address);
+            return found < 0 ? queue.broken(found) : found;
+        }
         return queue.fill(most, address);
+    }
+
+    private void noteFailures(int count) {
+        for (int i = 0; i < count; i++) {
+            if (Memory.getInt(address + i * SIZE + STATUS) != 0) {
+                noteFailure(address + i * SIZE);
+            }
+        }
     }
 
     /** The first failure of a queue pair explains the flushes that follow it, whether it is looked at or not. */
@@ -128,7 +179,7 @@ public sealed class Completions permits ExtendedCompletions {
         if (queuePair != null) {
             queuePair.noteFailure(completion());
         }
-        base = -SIZE;
+        base = address - SIZE;
     }
 
     @Nullable QueuePair queuePair() {
@@ -148,7 +199,7 @@ public sealed class Completions permits ExtendedCompletions {
      */
     public boolean next() {
         long next = base + SIZE;
-        if (next >= found * SIZE) {
+        if (next >= end) {
             return false;
         }
         base = next;
@@ -156,20 +207,27 @@ public sealed class Completions permits ExtendedCompletions {
     }
 
     private long at(long field) {
-        if (base < 0) {
-            queue.checkUsable(); // a closed queue is the better reason
-            throw new IllegalStateException("Call next() before asking for a completion");
+        long at = base;
+        if (at < address || owner != null && owner != Thread.currentThread()) {
+            throw unreadable();
         }
-        return base + field;
+        return at + field;
+    }
+
+    private IllegalStateException unreadable() {
+        queue.checkUsable(); // a closed queue or the wrong thread is the better reason
+        return new IllegalStateException("Call next() before asking for a completion");
     }
 
     /** Which completion it stands at, from 0. */
     final int index() {
-        return (int) (at(0) / SIZE);
+        return (int) ((at(0) - address) / SIZE);
     }
 
     private int word(long field) {
-        return memory.get(ValueLayout.JAVA_INT, at(field));
+        int word = Memory.getInt(at(field));
+        Reference.reachabilityFence(this);
+        return word;
     }
 
     /**
@@ -178,7 +236,9 @@ public sealed class Completions permits ExtendedCompletions {
      * @return the id
      */
     public long id() {
-        return memory.get(ValueLayout.JAVA_LONG, at(ID));
+        long id = Memory.getLong(at(ID));
+        Reference.reachabilityFence(this);
+        return id;
     }
 
     /**
@@ -313,7 +373,7 @@ public sealed class Completions permits ExtendedCompletions {
      * @return the index
      */
     public int pkeyIndex() {
-        return Short.toUnsignedInt(memory.get(ValueLayout.JAVA_SHORT, at(PKEY_INDEX)));
+        return Short.toUnsignedInt(Memory.getShort(at(PKEY_INDEX)));
     }
 
     /**
@@ -322,7 +382,7 @@ public sealed class Completions permits ExtendedCompletions {
      * @return the identifier
      */
     public int sourceLid() {
-        return Short.toUnsignedInt(memory.get(ValueLayout.JAVA_SHORT, at(SOURCE_LID)));
+        return Short.toUnsignedInt(Memory.getShort(at(SOURCE_LID)));
     }
 
     /**
@@ -331,7 +391,7 @@ public sealed class Completions permits ExtendedCompletions {
      * @return the level
      */
     public int serviceLevel() {
-        return Byte.toUnsignedInt(memory.get(ValueLayout.JAVA_BYTE, at(SERVICE_LEVEL)));
+        return Byte.toUnsignedInt(Memory.getByte(at(SERVICE_LEVEL)));
     }
 
     /**
@@ -340,7 +400,7 @@ public sealed class Completions permits ExtendedCompletions {
      * @return the bits
      */
     public int pathBits() {
-        return Byte.toUnsignedInt(memory.get(ValueLayout.JAVA_BYTE, at(PATH_BITS)));
+        return Byte.toUnsignedInt(Memory.getByte(at(PATH_BITS)));
     }
 
     /**
@@ -383,7 +443,7 @@ public sealed class Completions permits ExtendedCompletions {
     /** The completion it stands at. */
     @Override
     public String toString() {
-        boolean readable = base >= 0 && memory.scope().isAlive() && memory.isAccessibleBy(Thread.currentThread());
-        return readable ? completion().toString() : "cursor over " + queue + ", " + found + " found";
+        boolean readable = base >= address && (owner == null || owner == Thread.currentThread());
+        return readable ? completion().toString() : "cursor over " + queue + ", " + found() + " found";
     }
 }

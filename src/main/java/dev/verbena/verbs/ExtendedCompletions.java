@@ -3,12 +3,12 @@ package dev.verbena.verbs;
 import dev.verbena.CName;
 import dev.verbena.UnsupportedVerbException;
 import dev.verbena.internal.Errno;
+import dev.verbena.internal.Memory;
 import dev.verbena.internal.raw.ibv_poll_cq_attr;
 import dev.verbena.internal.raw.ibv_wc;
 import dev.verbena.internal.raw.ibv_wc_tm_info;
 import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
-import java.lang.foreign.ValueLayout;
 import java.util.Set;
 import org.jspecify.annotations.Nullable;
 
@@ -38,8 +38,11 @@ public final class ExtendedCompletions extends Completions {
     private final CompletionReaders readers;
     private final boolean oneByOne;
     private final int asked;
-    private final MemorySegment attributes;
+    private final long attributes;
     private final MemorySegment tagInfo;
+    private final CompletionReaders.Reader length;
+    /** Whether more than the length was asked for. */
+    private final boolean asksForMore;
 
     private final int[] sourceLids;
     private final long[] timestamps;
@@ -54,11 +57,13 @@ public final class ExtendedCompletions extends Completions {
 
     ExtendedCompletions(CompletionQueue queue, CompletionReaders readers, Set<CompletionField> fields, boolean oneByOne,
             int most, Arena arena) {
-        super(queue, most, arena);
+        super(queue, most);
         this.readers = readers;
         this.oneByOne = oneByOne;
         this.asked = NativeFlag.bits(fields);
-        this.attributes = arena.allocate(ibv_poll_cq_attr.layout());
+        this.attributes = arena.allocate(ibv_poll_cq_attr.layout()).address();
+        this.length = readers.of(CompletionField.BYTE_LENGTH);
+        this.asksForMore = (asked & ~CompletionField.BYTE_LENGTH.bit()) != 0;
         this.tagInfo = arena.allocate(ibv_wc_tm_info.layout());
         this.sourceLids = new int[has(CompletionField.SOURCE_LID) ? most : 0];
         this.timestamps = new long[has(CompletionField.TIMESTAMP) ? most : 0];
@@ -89,7 +94,7 @@ public final class ExtendedCompletions extends Completions {
     int take() {
         int taken = 0;
         do {
-            int errno = readers.start(attributes.address());
+            int errno = readers.start(attributes);
             if (errno != 0) {
                 if (errno != Errno.ENOENT && taken == 0) {
                     throw Verb.failure("ibv_start_poll", errno, queue.toString(), "The completion queue is broken, most "
@@ -109,12 +114,12 @@ public final class ExtendedCompletions extends Completions {
     }
 
     private void copy(int index) {
-        long at = index * SIZE;
+        long at = address + index * SIZE;
         int status = readers.status();
-        memory.set(ValueLayout.JAVA_LONG, at + ID, readers.id());
-        memory.set(ValueLayout.JAVA_INT, at + STATUS, status);
-        memory.set(ValueLayout.JAVA_INT, at + VENDOR_ERROR, (int) readers.vendorError.read());
-        if (has(CompletionField.QUEUE_PAIR_NUMBER)) {
+        Memory.set(at + ID, readers.id());
+        Memory.set(at + STATUS, status);
+        Memory.set(at + VENDOR_ERROR, status == 0 ? 0 : (int) readers.vendorError.read());
+        if (asksForMore && has(CompletionField.QUEUE_PAIR_NUMBER)) {
             word(at + QP_NUMBER, CompletionField.QUEUE_PAIR_NUMBER);
         }
         if (status == 0) { // else all other fields are undefined
@@ -123,11 +128,17 @@ public final class ExtendedCompletions extends Completions {
     }
 
     private void copyRest(int index, long at) {
-        memory.set(ValueLayout.JAVA_INT, at + OPCODE, (int) readers.opcode.read());
-        memory.set(ValueLayout.JAVA_INT, at + FLAGS, (int) readers.flags.read());
+        Memory.set(at + OPCODE, (int) readers.opcode.read());
+        Memory.set(at + FLAGS, (int) readers.flags.read());
         if (has(CompletionField.BYTE_LENGTH)) {
-            word(at + BYTE_LENGTH, CompletionField.BYTE_LENGTH);
+            Memory.set(at + BYTE_LENGTH, (int) length.read());
         }
+        if (asksForMore) {
+            copyMore(index, at);
+        }
+    }
+
+    private void copyMore(int index, long at) {
         if (has(CompletionField.IMMEDIATE)) {
             word(at + IMMEDIATE, CompletionField.IMMEDIATE);
         }
@@ -138,11 +149,11 @@ public final class ExtendedCompletions extends Completions {
             sourceLids[index] = (int) readers.of(CompletionField.SOURCE_LID).read();
         }
         if (has(CompletionField.SERVICE_LEVEL)) {
-            memory.set(ValueLayout.JAVA_BYTE, at + SERVICE_LEVEL,
+            Memory.set(at + SERVICE_LEVEL,
                     (byte) readers.of(CompletionField.SERVICE_LEVEL).read());
         }
         if (has(CompletionField.PATH_BITS)) {
-            memory.set(ValueLayout.JAVA_BYTE, at + PATH_BITS, (byte) readers.of(CompletionField.PATH_BITS).read());
+            Memory.set(at + PATH_BITS, (byte) readers.of(CompletionField.PATH_BITS).read());
         }
         if (has(CompletionField.TIMESTAMP)) {
             timestamps[index] = readers.of(CompletionField.TIMESTAMP).read();
@@ -164,7 +175,7 @@ public final class ExtendedCompletions extends Completions {
     }
 
     private void word(long at, CompletionField field) {
-        memory.set(ValueLayout.JAVA_INT, at, (int) readers.of(field).read());
+        Memory.set(at, (int) readers.of(field).read());
     }
 
     private void require(CompletionField field) {

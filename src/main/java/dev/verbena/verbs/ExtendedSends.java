@@ -142,6 +142,13 @@ final class ExtendedSends {
         for (long request = requests; request != 0; request = next(request)) {
             checkOffered(request);
         }
+        if (!listsAsBefore) {
+            int errno = postRun(requests, 0);
+            if (errno != 0) {
+                MEMORY.set(JAVA_LONG, firstRefused, requests);
+            }
+            return errno;
+        }
         long from = requests;
         while (from != 0) {
             boolean asBefore = mustGoAsBefore(from);
@@ -179,8 +186,8 @@ final class ExtendedSends {
     }
 
     private boolean mustGoAsBefore(long request) {
-        int count;
-        if (!listsAsBefore || (count = MEMORY.get(JAVA_INT, request + PIECE_COUNT)) < 2) {
+        int count = MEMORY.get(JAVA_INT, request + PIECE_COUNT);
+        if (count < 2) {
             return false;
         }
         long pieces = MEMORY.get(JAVA_LONG, request + PIECES);
@@ -227,7 +234,9 @@ final class ExtendedSends {
         MEMORY.set(JAVA_LONG, idField, MEMORY.get(JAVA_LONG, request + ID));
         MEMORY.set(JAVA_INT, flagsField, sendFlags & flags);
         long function = builders[opcode];
-        BUILD[opcode].one();
+        if (Calls.COUNTED) {
+            BUILD[opcode].one();
+        }
         switch (opcode) {
             case 0, 4 -> call(function, word(request + SendBatch.REMOTE_KEY), // a write, a read
                     MEMORY.get(JAVA_LONG, request + SendBatch.REMOTE_ADDRESS), 0, 0);

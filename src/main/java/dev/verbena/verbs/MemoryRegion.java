@@ -31,6 +31,8 @@ public final class MemoryRegion extends RequestPart implements LocalMemory {
     private final Set<AccessFlag> access;
     private final long structure;
     private final End end;
+    private final long start;
+    private final long length;
     private final int localKey;
     private final int remoteKey;
     /** Those that were bound to it, and may still be. */
@@ -42,6 +44,8 @@ public final class MemoryRegion extends RequestPart implements LocalMemory {
         super(arena);
         this.domain = domain;
         this.backing = backing;
+        this.start = backing.address();
+        this.length = backing.length();
         this.access = access;
         this.structure = structure;
         this.end = end;
@@ -170,7 +174,7 @@ public final class MemoryRegion extends RequestPart implements LocalMemory {
     /** Refuses a region that is closed, or that the queue pair's protection domain can't use. */
     void checkUsableIn(@Nullable ProtectionDomain wanted) {
         checkOpen();
-        if (wanted == null || domain.root() != wanted.root()) {
+        if (domain != wanted && (wanted == null || domain.root() != wanted.root())) {
             throw new IllegalArgumentException(this + " belongs to another protection domain than the queue");
         }
     }
@@ -178,6 +182,16 @@ public final class MemoryRegion extends RequestPart implements LocalMemory {
     /** The local key, for a caller that has just checked that this is open. */
     int keyWhenOpen() {
         return localKey;
+    }
+
+    /** The address, for a caller that has just checked that this is open. */
+    long startWhenOpen() {
+        return start;
+    }
+
+    /** The length, for a caller that has just checked that this is open. */
+    long lengthWhenOpen() {
+        return length;
     }
 
     /**

@@ -8,11 +8,18 @@ public final class MemorySlice implements LocalMemory {
     private final MemoryRegion region;
     private final long offset;
     private final long length;
+    private final long start;
 
     MemorySlice(MemoryRegion region, long offset, long length) {
         this.region = region;
         this.offset = offset;
         this.length = length;
+        this.start = region.startWhenOpen() + offset;
+    }
+
+    /** The address, for a caller that has just checked that the region is open. */
+    long startWhenOpen() {
+        return start;
     }
 
     @Override

@@ -254,6 +254,7 @@ public final class QueuePair extends QueuePairWork {
         } else {
             Verb.check(Ibv.DESTROY_QP, Ibv.DESTROY_QP.call(address), toString());
         }
+        endBatches();
         context.remove(this);
         context.eventsEvenIfClosed().remove(address, this);
     }

@@ -36,6 +36,9 @@ abstract sealed class QueuePairStates extends VerbsObject permits QueuePairWork 
     private long mostBytes;
     volatile QueuePairState state = QueuePairState.RESET;
     volatile boolean stateIsKnown = true;
+    /** Whether it is in a state to send from, or to post receives in: for the data path, which so looks once. */
+    boolean canSend;
+    boolean canReceive;
     private volatile @Nullable WorkCompletion firstFailure;
 
     QueuePairStates(VerbsArena arena, @Nullable ProtectionDomain domain, QueuePairOptions options,
@@ -271,6 +274,8 @@ abstract sealed class QueuePairStates extends VerbsObject permits QueuePairWork 
     /** What it is known to be in, also when another library has changed it. */
     void known(QueuePairState now) {
         state = now;
+        canReceive = now != QueuePairState.RESET;
+        canSend = now != QueuePairState.RESET && now != QueuePairState.INIT && now != QueuePairState.RTR;
         stateIsKnown = true;
     }
 

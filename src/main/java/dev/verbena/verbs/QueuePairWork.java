@@ -13,6 +13,8 @@ import dev.verbena.internal.raw.ibv_mw_bind_info;
 import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
 import java.util.Collection;
+import java.util.Queue;
+import java.util.concurrent.ConcurrentLinkedQueue;
 import java.util.concurrent.locks.ReentrantLock;
 import org.jspecify.annotations.Nullable;
 
@@ -23,11 +25,15 @@ abstract sealed class QueuePairWork extends QueuePairStates permits QueuePair {
 
     private final int allowedOperations;
     private final boolean criticalPost;
+    private final boolean criticalReceive;
     final @Nullable ExtendedSends extended;
-    private final SendBatch oneSend;
-    private final ReceiveBatch oneReceive;
-    private final ReentrantLock sending = new ReentrantLock();
-    private final ReentrantLock receiving = new ReentrantLock();
+    private final long postSend;
+    private final long postReceive;
+    /** They are told when this is closed, and their memory is kept as long as C may read it. */
+    private final Queue<WorkBatch<?>> batches = new ConcurrentLinkedQueue<>();
+    private final OneByOne<SendBatch> singleSends;
+    private final OneByOne<ReceiveBatch> singleReceives;
+    private final ReentrantLock binding = new ReentrantLock();
 
     QueuePairWork(VerbsArena arena, @Nullable ProtectionDomain domain, QueuePairOptions options,
             QueueCapabilities granted, Context context, Port port, long address) {
@@ -37,9 +43,12 @@ abstract sealed class QueuePairWork extends QueuePairStates permits QueuePair {
         this.extended = options.operations().isEmpty() ? null : new ExtendedSends(Ibv.QP_TO_QP_EX.call(address),
                 options.operations(), options.type(), provider, self());
         // Another thread may hold the lock of an extended queue pair while it runs Java: see ObjectCalls.
-        this.criticalPost = provider.criticalPost() && (extended == null || isConfined());
-        this.oneSend = new SendBatch(self(), domain, 1, granted, scratch(), sends);
-        this.oneReceive = receives(1);
+        this.criticalReceive = provider.criticalPost();
+        this.criticalPost = criticalReceive && (extended == null || isConfined());
+        this.postSend = provider.postSend();
+        this.postReceive = provider.postReceive();
+        this.singleSends = new OneByOne<>(isConfined(), () -> sends(1));
+        this.singleReceives = new OneByOne<>(isConfined(), () -> receives(1));
     }
 
     private QueuePair self() {
@@ -55,7 +64,21 @@ abstract sealed class QueuePairWork extends QueuePairStates permits QueuePair {
     public SendBatch sendBatch(int capacity) {
         checkCapacity(capacity);
         checkOpen();
-        return new SendBatch(self(), domain, capacity, granted, scratch(), sends);
+        return sends(capacity);
+    }
+
+    private SendBatch sends(int capacity) {
+        return keep(new SendBatch(self(), domain, capacity, granted, sends));
+    }
+
+    private <T extends WorkBatch<T>> T keep(T batch) {
+        batches.add(batch);
+        return batch;
+    }
+
+    /** It was destroyed: nothing that belongs to it can be used any more. */
+    final void endBatches() {
+        batches.forEach(WorkBatch::end);
     }
 
     /**
@@ -75,8 +98,8 @@ abstract sealed class QueuePairWork extends QueuePairStates permits QueuePair {
     }
 
     private ReceiveBatch receives(int capacity) {
-        return new ReceiveBatch(self(), domain, capacity, granted.receiveSge(), scratch(), receives, "ibv_post_recv",
-                this::callPostReceive);
+        return keep(new ReceiveBatch(self(), domain, capacity, granted.receiveSge(), receives, "ibv_post_recv",
+                this::callPostReceive, isConfined() && criticalReceive && ownReceives ? postReceive : 0, address));
     }
 
     private static void checkCapacity(int capacity) {
@@ -97,7 +120,7 @@ abstract sealed class QueuePairWork extends QueuePairStates permits QueuePair {
         try {
             one.send(id, local).postAll();
         } finally {
-            sending.unlock();
+            singleSends.release(one);
         }
     }
 
@@ -114,7 +137,7 @@ abstract sealed class QueuePairWork extends QueuePairStates permits QueuePair {
         try {
             one.send(id, local).immediate(immediate).postAll();
         } finally {
-            sending.unlock();
+            singleSends.release(one);
         }
     }
 
@@ -130,7 +153,7 @@ abstract sealed class QueuePairWork extends QueuePairStates permits QueuePair {
         try {
             one.sendInline(id, data).postAll();
         } finally {
-            sending.unlock();
+            singleSends.release(one);
         }
     }
 
@@ -149,7 +172,7 @@ abstract sealed class QueuePairWork extends QueuePairStates permits QueuePair {
         try {
             one.send(id, local).to(path, queuePairNumber, qkey).postAll();
         } finally {
-            sending.unlock();
+            singleSends.release(one);
         }
     }
 
@@ -170,7 +193,7 @@ abstract sealed class QueuePairWork extends QueuePairStates permits QueuePair {
         try {
             one.send(id, local).immediate(immediate).to(path, queuePairNumber, qkey).postAll();
         } finally {
-            sending.unlock();
+            singleSends.release(one);
         }
     }
 
@@ -189,7 +212,7 @@ abstract sealed class QueuePairWork extends QueuePairStates permits QueuePair {
         try {
             one.sendInline(id, data).to(path, queuePairNumber, qkey).postAll();
         } finally {
-            sending.unlock();
+            singleSends.release(one);
         }
     }
 
@@ -207,7 +230,7 @@ abstract sealed class QueuePairWork extends QueuePairStates permits QueuePair {
         try {
             one.write(id, local, remote).postAll();
         } finally {
-            sending.unlock();
+            singleSends.release(one);
         }
     }
 
@@ -225,7 +248,7 @@ abstract sealed class QueuePairWork extends QueuePairStates permits QueuePair {
         try {
             one.write(id, local, remote).immediate(immediate).postAll();
         } finally {
-            sending.unlock();
+            singleSends.release(one);
         }
     }
 
@@ -242,7 +265,7 @@ abstract sealed class QueuePairWork extends QueuePairStates permits QueuePair {
         try {
             one.writeInline(id, data, remote).postAll();
         } finally {
-            sending.unlock();
+            singleSends.release(one);
         }
     }
 
@@ -259,7 +282,7 @@ abstract sealed class QueuePairWork extends QueuePairStates permits QueuePair {
         try {
             one.read(id, local, remote).postAll();
         } finally {
-            sending.unlock();
+            singleSends.release(one);
         }
     }
 
@@ -278,7 +301,7 @@ abstract sealed class QueuePairWork extends QueuePairStates permits QueuePair {
         try {
             one.fetchAndAdd(id, local, remote, value).postAll();
         } finally {
-            sending.unlock();
+            singleSends.release(one);
         }
     }
 
@@ -298,7 +321,7 @@ abstract sealed class QueuePairWork extends QueuePairStates permits QueuePair {
         try {
             one.compareAndSwap(id, local, remote, expected, value).postAll();
         } finally {
-            sending.unlock();
+            singleSends.release(one);
         }
     }
 
@@ -320,7 +343,7 @@ abstract sealed class QueuePairWork extends QueuePairStates permits QueuePair {
             try {
                 one.bind(id, window, part, access).postAll();
             } finally {
-                sending.unlock();
+                singleSends.release(one);
             }
         } else {
             int flags = NativeFlag.bits(access);
@@ -353,7 +376,7 @@ abstract sealed class QueuePairWork extends QueuePairStates permits QueuePair {
         region.checkUsableIn(domain);
         RequestParts named = new RequestParts(1);
         named.set(0, window, region);
-        sending.lock();
+        binding.lock();
         try {
             int entered = named.enter(1, true);
             try {
@@ -368,7 +391,7 @@ abstract sealed class QueuePairWork extends QueuePairStates permits QueuePair {
                 named.exit(entered);
             }
         } finally {
-            sending.unlock();
+            binding.unlock();
         }
     }
 
@@ -390,7 +413,7 @@ abstract sealed class QueuePairWork extends QueuePairStates permits QueuePair {
             int result = (int) CFunction.callAt(function, address, window.address(), bind.address());
             if (result != 0) {
                 sends.takeBack(1);
-                throw PostException.of(OpsVerb.BIND_MW.verb(), self(), Verb.errnoOf(result), 0, 1, oneSend.whenFull());
+                throw PostException.of(OpsVerb.BIND_MW.verb(), self(), Verb.errnoOf(result), 0, 1, SendBatch.WHEN_FULL);
             }
         } finally {
             release();
@@ -409,7 +432,7 @@ abstract sealed class QueuePairWork extends QueuePairStates permits QueuePair {
         try {
             one.localInvalidate(id, key).postAll();
         } finally {
-            sending.unlock();
+            singleSends.release(one);
         }
     }
 
@@ -426,7 +449,7 @@ abstract sealed class QueuePairWork extends QueuePairStates permits QueuePair {
         try {
             one.send(id, local).invalidate(key).postAll();
         } finally {
-            sending.unlock();
+            singleSends.release(one);
         }
     }
 
@@ -444,7 +467,7 @@ abstract sealed class QueuePairWork extends QueuePairStates permits QueuePair {
         try {
             one.atomicWrite(id, value, remote).postAll();
         } finally {
-            sending.unlock();
+            singleSends.release(one);
         }
     }
 
@@ -456,19 +479,16 @@ abstract sealed class QueuePairWork extends QueuePairStates permits QueuePair {
      */
     @CName({"ibv_post_recv", "rdma_post_recv"})
     public void postReceive(long id, LocalMemory local) {
-        receiving.lock();
+        ReceiveBatch one = singleReceives.claim();
         try {
-            oneReceive.claim();
-            oneReceive.receive(id, local).postAll();
+            one.receive(id, local).postAll();
         } finally {
-            receiving.unlock();
+            singleReceives.release(one);
         }
     }
 
     private SendBatch claimSend() {
-        sending.lock();
-        oneSend.claim();
-        return oneSend;
+        return singleSends.claim();
     }
 
     /**
@@ -486,29 +506,51 @@ abstract sealed class QueuePairWork extends QueuePairStates permits QueuePair {
         return !options.operations().isEmpty();
     }
 
+    /** One call into C, for a caller that has made sure, if this is confined, that it is open and this its thread. */
     int callPostSend(long requests, long firstRefused) {
         checkSends();
+        if (isConfined()) {
+            return postUnguarded(requests, firstRefused);
+        }
         int way = enter();
         try {
-            return extended == null ? postByList(requests, firstRefused) : extended.post(requests, firstRefused);
+            return postUnguarded(requests, firstRefused);
         } finally {
             exit(way);
         }
     }
 
+    boolean postsDirectly() {
+        return isConfined() && extended == null && criticalPost;
+    }
+
+    long postSendFunction() {
+        return postSend;
+    }
+
+    /** What {@link #callPostSend} comes to where {@link #postsDirectly}, in a state to send. */
+    static int callPostDirectly(long function, long qp, long requests, long firstRefused) {
+        POST_SEND.one();
+        return FastCalls.postCritical(function, qp, requests, firstRefused);
+    }
+
+    private int postUnguarded(long requests, long firstRefused) {
+        return extended == null ? postByList(requests, firstRefused) : extended.post(requests, firstRefused);
+    }
+
     private void checkSends() {
-        QueuePairState now = state;
-        if (now == QueuePairState.RESET || now == QueuePairState.INIT || now == QueuePairState.RTR) {
-            throw notYet("Sending", now);
+        if (!canSend) {
+            throw notYet("Sending", state);
         }
     }
 
     /** Posts as a queue pair does that is not extended. */
     int postByList(long requests, long firstRefused) {
         POST_SEND.one();
-        return FastCalls.post(criticalPost, context.provider().postSend(), address, requests, firstRefused);
+        return FastCalls.post(criticalPost, postSend, address, requests, firstRefused);
     }
 
+    /** One call into C, as {@link #callPostSend}. */
     int callPostReceive(long requests, long firstRefused) {
         if (state == QueuePairState.RESET) {
             throw notYet("Receiving", QueuePairState.RESET);
@@ -516,14 +558,20 @@ abstract sealed class QueuePairWork extends QueuePairStates permits QueuePair {
         if (!ownReceives) {
             throw noReceivesOfItsOwn();
         }
-        Provider provider = context.provider();
+        if (isConfined()) {
+            return callPostReceiveUnguarded(requests, firstRefused);
+        }
         int way = enter();
         try {
-            POST_RECEIVE.one();
-            return FastCalls.post(provider.criticalPost(), provider.postReceive(), address, requests, firstRefused);
+            return callPostReceiveUnguarded(requests, firstRefused);
         } finally {
             exit(way);
         }
+    }
+
+    private int callPostReceiveUnguarded(long requests, long firstRefused) {
+        POST_RECEIVE.one();
+        return FastCalls.post(criticalReceive, postReceive, address, requests, firstRefused);
     }
 
     private IllegalStateException notYet(String what, QueuePairState now) {
@@ -558,18 +606,17 @@ abstract sealed class QueuePairWork extends QueuePairStates permits QueuePair {
             }
             one.postAll();
         } finally {
-            sending.unlock();
+            singleSends.release(one);
         }
     }
 
     /** A receive for nothing, to be found by its id. */
     void postReceiveMark(long id) {
-        receiving.lock();
+        ReceiveBatch one = singleReceives.claim();
         try {
-            oneReceive.claim();
-            oneReceive.receive(id).postAll();
+            one.receive(id).postAll();
         } finally {
-            receiving.unlock();
+            singleReceives.release(one);
         }
     }
 }

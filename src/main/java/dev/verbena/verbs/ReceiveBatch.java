@@ -2,8 +2,9 @@ package dev.verbena.verbs;
 
 import dev.verbena.CName;
 import dev.verbena.VerbsObject;
+import dev.verbena.internal.Calls;
+import dev.verbena.internal.FastCalls;
 import dev.verbena.internal.raw.ibv_recv_wr;
-import java.lang.foreign.Arena;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -20,12 +21,21 @@ public final class ReceiveBatch extends WorkBatch<ReceiveBatch> {
 
     private final String verb;
     private final Call call;
+    private final Calls calls;
+    private final @Nullable QueuePairWork pair;
+    private final long function;
+    private final long target;
 
-    ReceiveBatch(VerbsObject queue, @Nullable ProtectionDomain domain, int capacity, int mostPieces, Arena arena,
-            WorkLog log, String verb, Call call) {
-        super(queue, domain, capacity, ibv_recv_wr.sizeof(), mostPieces, 0, arena, log);
+    /** The function is what one thread may call directly, in a critical call; 0 where it must go the guarded way. */
+    ReceiveBatch(VerbsObject queue, @Nullable ProtectionDomain domain, int capacity, int mostPieces, WorkLog log,
+            String verb, Call call, long function, long target) {
+        super(queue, domain, capacity, ibv_recv_wr.sizeof(), mostPieces, 0, log);
         this.verb = verb;
         this.call = call;
+        this.calls = Calls.of(verb);
+        this.pair = queue instanceof QueuePairWork work ? work : null;
+        this.function = function;
+        this.target = target;
     }
 
     @Override
@@ -35,12 +45,21 @@ public final class ReceiveBatch extends WorkBatch<ReceiveBatch> {
 
     @Override
     int callPost(long requests, long firstRefused) {
+        if (function != 0 && (pair == null || pair.canReceive)) {
+            calls.one();
+            return FastCalls.postCritical(function, target, requests, firstRefused);
+        }
         return call.post(requests, firstRefused);
     }
 
     @Override
     int operation(long request) {
         return Operation.RECEIVE.code();
+    }
+
+    @Override
+    long operations() {
+        return 0;
     }
 
     @Override
@@ -63,11 +82,12 @@ public final class ReceiveBatch extends WorkBatch<ReceiveBatch> {
      */
     @CName("rdma_post_recvv")
     public ReceiveBatch receive(long id, LocalMemory local) {
+        checkUser();
         int key = usableKey(local);
-        long length = local.length();
+        long length = lengthOf(local);
         checkPiece(length);
         begin(id);
-        piece(local.address(), length, key);
+        onlyPiece(startOf(local), length, key);
         return this;
     }
 
@@ -79,6 +99,7 @@ public final class ReceiveBatch extends WorkBatch<ReceiveBatch> {
      * @throws IllegalStateException if the batch is full
      */
     public ReceiveBatch receive(long id) {
+        checkUser();
         begin(id);
         return this;
     }

@@ -1,11 +1,10 @@
 package dev.verbena.verbs;
 
 import dev.verbena.CName;
+import dev.verbena.internal.Memory;
 import dev.verbena.internal.raw.ibv_mw_bind_info;
 import dev.verbena.internal.raw.ibv_send_wr;
-import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
-import java.lang.foreign.ValueLayout;
 import java.util.Collection;
 import java.util.Objects;
 import java.util.Set;
@@ -60,6 +59,8 @@ public final class SendBatch extends WorkBatch<SendBatch> {
     static final long TSO_HEADER_SIZE = TSO + ibv_send_wr.tso.hdr_sz$offset();
     static final long TSO_MSS = TSO + ibv_send_wr.tso.mss$offset();
 
+    static final String WHEN_FULL =
+            "The send queue is full: poll completions before posting more, or ask for a deeper one with sendDepth()";
     private static final int SIGNALED = SendFlag.SIGNALED.bit();
     private static final int INLINE = SendFlag.INLINE.bit();
     private static final long ATOMIC_SIZE = 8;
@@ -68,6 +69,10 @@ public final class SendBatch extends WorkBatch<SendBatch> {
     private final int mostInline;
     private final int mostHeader;
     private final boolean datagrams;
+    /** Whether one thread only posts, by {@code ibv_post_send} in a critical call; and what is called then. */
+    private final boolean direct;
+    private final long function;
+    private final long qp;
     /** What the requests name by pointers, for each request: null where nothing is. Made when first needed. */
     private @Nullable RequestParts parts;
     private boolean binds;
@@ -75,13 +80,19 @@ public final class SendBatch extends WorkBatch<SendBatch> {
     private long room;
 
     SendBatch(QueuePair queuePair, @Nullable ProtectionDomain domain, int capacity, QueueCapabilities granted,
-            Arena arena, WorkLog log) {
+            WorkLog log) {
         super(queuePair, domain, capacity, ibv_send_wr.sizeof(), granted.sendSge(),
-                (long) capacity * Math.max(granted.inlineSize(), queuePair.longestHeader()), arena, log);
+                (long) capacity * Math.max(granted.inlineSize(), queuePair.longestHeader()), log);
         this.queuePair = queuePair;
         this.mostInline = granted.inlineSize();
         this.mostHeader = queuePair.longestHeader();
         this.datagrams = queuePair.sendsDatagrams();
+        this.direct = queuePair.postsDirectly();
+        this.function = queuePair.postSendFunction();
+        this.qp = queuePair.address;
+        if (datagrams) {
+            parts(); // each names its address
+        }
     }
 
     @Override
@@ -93,8 +104,9 @@ public final class SendBatch extends WorkBatch<SendBatch> {
     int callPost(long requests, long firstRefused) {
         RequestParts named = parts;
         if (named == null) {
-            checkNoneIsAddressed();
-            return queuePair.callPostSend(requests, firstRefused);
+            return direct && queuePair.canSend
+                    ? QueuePairWork.callPostDirectly(function, qp, requests, firstRefused)
+                    : queuePair.callPostSend(requests, firstRefused);
         }
         int entered = named.enter(size(), datagrams);
         try {
@@ -114,7 +126,7 @@ public final class SendBatch extends WorkBatch<SendBatch> {
                 MemoryWindow window = windowOf(named, begun);
                 if (window != null) {
                     window.beginBinding();
-                    memory.set(ValueLayout.JAVA_INT, at(begun) + WINDOW_KEY, MemoryWindow.after(window.key()));
+                    Memory.set(addressOf(begun) + WINDOW_KEY, MemoryWindow.after(window.key()));
                 }
             }
             int errno = queuePair.callPostSend(requests, firstRefused);
@@ -134,11 +146,11 @@ public final class SendBatch extends WorkBatch<SendBatch> {
     }
 
     private void noteBinding(RequestParts named, MemoryWindow window, int request) {
-        long at = at(request);
-        window.key(memory.get(ValueLayout.JAVA_INT, at + WINDOW_KEY));
+        long at = addressOf(request);
+        window.key(Memory.getInt(at + WINDOW_KEY));
         if (named.second(request) instanceof MemoryRegion region) {
-            window.nowBound(region, memory.get(ValueLayout.JAVA_LONG, at + BIND_ADDRESS),
-                    memory.get(ValueLayout.JAVA_LONG, at + BIND_LENGTH), memory.get(ValueLayout.JAVA_INT, at + BIND_ACCESS));
+            window.nowBound(region, Memory.getLong(at + BIND_ADDRESS),
+                    Memory.getLong(at + BIND_LENGTH), Memory.getInt(at + BIND_ACCESS));
         }
     }
 
@@ -148,7 +160,12 @@ public final class SendBatch extends WorkBatch<SendBatch> {
 
     @Override
     int operation(long request) {
-        return memory.get(ValueLayout.JAVA_INT, request + OPCODE);
+        return Memory.getInt(request + OPCODE);
+    }
+
+    @Override
+    long operations() {
+        return OPCODE - ID;
     }
 
     @Override
@@ -158,7 +175,7 @@ public final class SendBatch extends WorkBatch<SendBatch> {
 
     @Override
     String whenFull() {
-        return "The send queue is full: poll completions before posting more, or ask for a deeper one with sendDepth()";
+        return WHEN_FULL;
     }
 
     /**
@@ -295,12 +312,12 @@ public final class SendBatch extends WorkBatch<SendBatch> {
         add(id, Operation.BIND_MW, 0);
         binds = true;
         parts().set(index(), window, region);
-        memory.set(ValueLayout.JAVA_INT, base + IMMEDIATE, 0); // some providers refuse what an earlier request left
-        memory.set(ValueLayout.JAVA_LONG, base + WINDOW, window.address());
-        memory.set(ValueLayout.JAVA_LONG, base + BIND_REGION, region.structure());
-        memory.set(ValueLayout.JAVA_LONG, base + BIND_ADDRESS, start);
-        memory.set(ValueLayout.JAVA_LONG, base + BIND_LENGTH, length);
-        memory.set(ValueLayout.JAVA_INT, base + BIND_ACCESS, flags);
+        Memory.set(base + IMMEDIATE, 0); // some providers refuse what an earlier request left
+        Memory.set(base + WINDOW, window.address());
+        Memory.set(base + BIND_REGION, region.structure());
+        Memory.set(base + BIND_ADDRESS, start);
+        Memory.set(base + BIND_LENGTH, length);
+        Memory.set(base + BIND_ACCESS, flags);
         return this;
     }
 
@@ -314,7 +331,7 @@ public final class SendBatch extends WorkBatch<SendBatch> {
     @CName("ibv_wr_local_inv")
     public SendBatch localInvalidate(long id, int key) {
         add(id, Operation.LOCAL_INVALIDATE, 0);
-        memory.set(ValueLayout.JAVA_INT, base + INVALIDATE_KEY, key);
+        Memory.set(base + INVALIDATE_KEY, key);
         return this;
     }
 
@@ -328,13 +345,13 @@ public final class SendBatch extends WorkBatch<SendBatch> {
     @CName("ibv_wr_send_inv")
     public SendBatch invalidate(int key) {
         checkBegun();
-        int opcode = memory.get(ValueLayout.JAVA_INT, base + OPCODE);
+        int opcode = Memory.getInt(base + OPCODE);
         if (opcode != Operation.SEND.code() && opcode != Operation.SEND_WITH_INVALIDATE.code()) {
             throw new IllegalStateException(Operation.of(opcode) + " invalidates nothing at the peer: a send does");
         }
         checkAllows(Operation.SEND_WITH_INVALIDATE);
-        memory.set(ValueLayout.JAVA_INT, base + OPCODE, Operation.SEND_WITH_INVALIDATE.code());
-        memory.set(ValueLayout.JAVA_INT, base + INVALIDATE_KEY, key);
+        Memory.set(base + OPCODE, Operation.SEND_WITH_INVALIDATE.code());
+        Memory.set(base + INVALIDATE_KEY, key);
         return this;
     }
 
@@ -363,9 +380,9 @@ public final class SendBatch extends WorkBatch<SendBatch> {
         long place = copy(header);
         add(id, Operation.TSO, LONGEST_PIECE);
         room = LONGEST_PIECE;
-        memory.set(ValueLayout.JAVA_LONG, base + TSO_HEADER, place);
-        memory.set(ValueLayout.JAVA_SHORT, base + TSO_HEADER_SIZE, (short) header.byteSize());
-        memory.set(ValueLayout.JAVA_SHORT, base + TSO_MSS, (short) segmentSize);
+        Memory.set(base + TSO_HEADER, place);
+        Memory.set(base + TSO_HEADER_SIZE, (short) header.byteSize());
+        Memory.set(base + TSO_MSS, (short) segmentSize);
         return take(local.address(), length, key);
     }
 
@@ -408,10 +425,10 @@ public final class SendBatch extends WorkBatch<SendBatch> {
     /** A request without local memory, which only extended queue pairs have; they read it as they find it here. */
     private SendBatch remotely(long id, Operation operation, RemoteMemory remote, long one, long other) {
         add(id, operation, 0);
-        memory.set(ValueLayout.JAVA_LONG, base + REMOTE_ADDRESS, remote.address());
-        memory.set(ValueLayout.JAVA_LONG, base + COMPARE_ADD, one);
-        memory.set(ValueLayout.JAVA_LONG, base + SWAP, other);
-        memory.set(ValueLayout.JAVA_INT, base + ATOMIC_KEY, remote.key());
+        Memory.set(base + REMOTE_ADDRESS, remote.address());
+        Memory.set(base + COMPARE_ADD, one);
+        Memory.set(base + SWAP, other);
+        Memory.set(base + ATOMIC_KEY, remote.key());
         return this;
     }
 
@@ -428,10 +445,10 @@ public final class SendBatch extends WorkBatch<SendBatch> {
         Objects.checkFromIndexSize(0, ATOMIC_SIZE, remote.length());
         int key = usableKey(local);
         add(id, operation, ATOMIC_SIZE);
-        memory.set(ValueLayout.JAVA_LONG, base + REMOTE_ADDRESS, remote.address());
-        memory.set(ValueLayout.JAVA_LONG, base + COMPARE_ADD, compareAdd);
-        memory.set(ValueLayout.JAVA_LONG, base + SWAP, swap);
-        memory.set(ValueLayout.JAVA_INT, base + ATOMIC_KEY, remote.key());
+        Memory.set(base + REMOTE_ADDRESS, remote.address());
+        Memory.set(base + COMPARE_ADD, compareAdd);
+        Memory.set(base + SWAP, swap);
+        Memory.set(base + ATOMIC_KEY, remote.key());
         return take(local.address(), ATOMIC_SIZE, key);
     }
 
@@ -445,10 +462,11 @@ public final class SendBatch extends WorkBatch<SendBatch> {
     @CName("ibv_wr_set_sge_list")
     public SendBatch and(LocalMemory local) {
         checkAnotherPiece();
+        checkIsLast();
         if ((flags() & INLINE) != 0) {
             throw new IllegalStateException("An inline request takes no further memory but by andInline()");
         }
-        int opcode = memory.get(ValueLayout.JAVA_INT, base + OPCODE);
+        int opcode = Memory.getInt(base + OPCODE);
         if (opcode == Operation.BIND_MW.code() || opcode == Operation.LOCAL_INVALIDATE.code()) {
             throw new IllegalStateException(Operation.of(opcode) + " moves no data");
         }
@@ -469,6 +487,7 @@ public final class SendBatch extends WorkBatch<SendBatch> {
     @CName("ibv_wr_set_inline_data_list")
     public SendBatch andInline(MemorySegment data) {
         checkBegun();
+        checkIsLast();
         if ((flags() & INLINE) == 0) {
             throw new IllegalStateException("The request added last is not inline: and() adds memory to it");
         }
@@ -482,6 +501,12 @@ public final class SendBatch extends WorkBatch<SendBatch> {
         room -= length;
         onlyPieceLength(already + length);
         return this;
+    }
+
+    private void checkIsLast() {
+        if (index() != size() - 1) {
+            throw new IllegalStateException("Only the request added last takes more memory: not one gone back to by at()");
+        }
     }
 
     private IndexOutOfBoundsException tooLongForInline(long length) {
@@ -500,17 +525,17 @@ public final class SendBatch extends WorkBatch<SendBatch> {
     @CName({"ibv_wr_send_imm", "ibv_wr_rdma_write_imm"})
     public SendBatch immediate(int value) {
         checkBegun();
-        int opcode = memory.get(ValueLayout.JAVA_INT, base + OPCODE);
+        int opcode = Memory.getInt(base + OPCODE);
         if (opcode == Operation.SEND.code() || opcode == Operation.RDMA_WRITE.code()) {
             Operation more = opcode == Operation.SEND.code()
                     ? Operation.SEND_WITH_IMMEDIATE : Operation.RDMA_WRITE_WITH_IMMEDIATE;
             checkAllows(more);
-            memory.set(ValueLayout.JAVA_INT, base + OPCODE, more.code());
+            Memory.set(base + OPCODE, more.code());
         } else if (opcode != Operation.SEND_WITH_IMMEDIATE.code()
                 && opcode != Operation.RDMA_WRITE_WITH_IMMEDIATE.code()) {
             throw new IllegalStateException(Operation.of(opcode) + " carries no immediate data: sends and writes do");
         }
-        memory.set(ValueLayout.JAVA_INT, base + IMMEDIATE, Integer.reverseBytes(value));
+        Memory.set(base + IMMEDIATE, Integer.reverseBytes(value));
         return this;
     }
 
@@ -532,9 +557,9 @@ public final class SendBatch extends WorkBatch<SendBatch> {
         path.checkUsableIn(domain);
         AddressVector.checkRange("queue pair number", queuePairNumber, QueuePair.MULTICAST);
         parts().set(index(), path, null);
-        memory.set(ValueLayout.JAVA_LONG, base + HANDLE, path.address());
-        memory.set(ValueLayout.JAVA_INT, base + REMOTE_QP, queuePairNumber);
-        memory.set(ValueLayout.JAVA_INT, base + REMOTE_QKEY, qkey);
+        Memory.set(base + HANDLE, path.address());
+        Memory.set(base + REMOTE_QP, queuePairNumber);
+        Memory.set(base + REMOTE_QKEY, qkey);
         return this;
     }
 
@@ -552,7 +577,7 @@ public final class SendBatch extends WorkBatch<SendBatch> {
         if (!queuePair.sendsExtended()) {
             throw new IllegalStateException("Only XRC_SEND names shared receive queues: " + queuePair);
         }
-        memory.set(ValueLayout.JAVA_INT, base + REMOTE_SRQ, sharedReceiveQueue);
+        Memory.set(base + REMOTE_SRQ, sharedReceiveQueue);
         return this;
     }
 
@@ -562,12 +587,6 @@ public final class SendBatch extends WorkBatch<SendBatch> {
             parts = known = new RequestParts(capacity());
         }
         return known;
-    }
-
-    private void checkNoneIsAddressed() {
-        if (datagrams) {
-            throw RequestParts.unaddressed(0);
-        }
     }
 
     /**
@@ -602,11 +621,11 @@ public final class SendBatch extends WorkBatch<SendBatch> {
     }
 
     private int flags() {
-        return memory.get(ValueLayout.JAVA_INT, base + FLAGS);
+        return Memory.getInt(base + FLAGS);
     }
 
     private SendBatch flags(int flags) {
-        memory.set(ValueLayout.JAVA_INT, base + FLAGS, flags);
+        Memory.set(base + FLAGS, flags);
         return this;
     }
 
@@ -622,16 +641,20 @@ public final class SendBatch extends WorkBatch<SendBatch> {
         if (parts != null) {
             parts.forget(index());
         }
-        memory.set(ValueLayout.JAVA_INT, base + OPCODE, operation.code());
-        memory.set(ValueLayout.JAVA_INT, base + REMOTE_SRQ, 0); // never that of an earlier request
+        Memory.set(base + OPCODE, operation.code());
+        Memory.set(base + REMOTE_SRQ, 0); // never that of an earlier request
         return flags(SIGNALED);
     }
 
     private SendBatch local(long id, Operation operation, LocalMemory local, long bytes) {
+        checkUser();
         int key = usableKey(local);
-        long length = local.length();
+        long length = lengthOf(local);
         checkRoom(length, Math.min(bytes, queuePair.mostBytes()));
-        return add(id, operation, bytes).take(local.address(), length, key);
+        add(id, operation, bytes);
+        room -= length;
+        onlyPiece(startOf(local), length, key);
+        return this;
     }
 
     /** Copied here first, so that C never reads memory that another thread may free meanwhile. */
@@ -652,7 +675,7 @@ public final class SendBatch extends WorkBatch<SendBatch> {
         if (size() < capacity()) {
             MemorySegment.copy(data, 0, memory, place, data.byteSize());
         }
-        return address + place;
+        return memory.address() + place;
     }
 
     private static void checkRoom(long length, long room) {
@@ -670,8 +693,8 @@ public final class SendBatch extends WorkBatch<SendBatch> {
     }
 
     private SendBatch remote(RemoteMemory remote) {
-        memory.set(ValueLayout.JAVA_LONG, base + REMOTE_ADDRESS, remote.address());
-        memory.set(ValueLayout.JAVA_INT, base + REMOTE_KEY, remote.key());
+        Memory.set(base + REMOTE_ADDRESS, remote.address());
+        Memory.set(base + REMOTE_KEY, remote.key());
         return this;
     }
 }

@@ -21,7 +21,8 @@ import java.lang.foreign.MemorySegment;
 import java.lang.foreign.ValueLayout;
 import java.util.ArrayList;
 import java.util.List;
-import java.util.concurrent.locks.ReentrantLock;
+import java.util.Queue;
+import java.util.concurrent.ConcurrentLinkedQueue;
 import java.util.function.LongConsumer;
 import java.util.function.LongUnaryOperator;
 import java.util.function.ToLongFunction;
@@ -42,8 +43,8 @@ public final class SharedReceiveQueue extends VerbsObject {
     private final SharedReceiveQueueOptions options;
     private final long address;
     private final WorkLog log;
-    private final ReceiveBatch oneReceive;
-    private final ReentrantLock receiving = new ReentrantLock();
+    private final Queue<ReceiveBatch> batches = new ConcurrentLinkedQueue<>();
+    private final OneByOne<ReceiveBatch> singleReceives;
 
     private volatile SharedReceiveQueueAttributes granted;
     private @Nullable LongConsumer destroyer;
@@ -57,7 +58,7 @@ public final class SharedReceiveQueue extends VerbsObject {
         this.granted = granted;
         this.address = address;
         this.log = new WorkLog(granted.depth());
-        this.oneReceive = receives(1);
+        this.singleReceives = new OneByOne<>(isConfined(), () -> receives(1));
         context.eventsEvenIfClosed().add(address, this);
     }
 
@@ -201,6 +202,7 @@ public final class SharedReceiveQueue extends VerbsObject {
         } else {
             destroyer.accept(address);
         }
+        batches.forEach(WorkBatch::end);
         context.eventsEvenIfClosed().remove(address, this);
     }
 
@@ -339,7 +341,10 @@ public final class SharedReceiveQueue extends VerbsObject {
     }
 
     private ReceiveBatch receives(int capacity) {
-        return new ReceiveBatch(this, domain, capacity, granted.sge(), scratch(), log, POST, this::callPost);
+        ReceiveBatch batch = new ReceiveBatch(this, domain, capacity, granted.sge(), log, POST, this::callPost,
+                isConfined() && context.provider().criticalPost() ? context.provider().postSharedReceive() : 0, address);
+        batches.add(batch);
+        return batch;
     }
 
     /**
@@ -350,12 +355,11 @@ public final class SharedReceiveQueue extends VerbsObject {
      */
     @CName({POST, "rdma_post_recv"})
     public void postReceive(long id, LocalMemory local) {
-        receiving.lock();
+        ReceiveBatch one = singleReceives.claim();
         try {
-            oneReceive.claim();
-            oneReceive.receive(id, local).postAll();
+            one.receive(id, local).postAll();
         } finally {
-            receiving.unlock();
+            singleReceives.release(one);
         }
     }
 

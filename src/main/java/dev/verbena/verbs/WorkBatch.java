@@ -1,11 +1,13 @@
 package dev.verbena.verbs;
 
 import dev.verbena.VerbsObject;
+import dev.verbena.internal.Memory;
 import dev.verbena.internal.raw.ibv_recv_wr;
 import dev.verbena.internal.raw.ibv_sge;
 import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
-import java.lang.foreign.ValueLayout;
+import java.lang.ref.Reference;
+import java.util.Objects;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -15,8 +17,8 @@ import org.jspecify.annotations.Nullable;
  *
  * @param <B> the kind of batch
  */
-abstract sealed class WorkBatch<B extends WorkBatch<B>> permits SendBatch, ReceiveBatch {
-    private static final long ID = ibv_recv_wr.wr_id$offset();
+abstract sealed class WorkBatch<B extends WorkBatch<B>> extends OfOneThread permits SendBatch, ReceiveBatch {
+    static final long ID = ibv_recv_wr.wr_id$offset();
     private static final long NEXT = ibv_recv_wr.next$offset();
     private static final long SG_LIST = ibv_recv_wr.sg_list$offset();
     private static final long NUM_SGE = ibv_recv_wr.num_sge$offset();
@@ -28,12 +30,15 @@ abstract sealed class WorkBatch<B extends WorkBatch<B>> permits SendBatch, Recei
     static final long LONGEST_PIECE = 0xffff_ffffL;
 
     final @Nullable ProtectionDomain domain;
+    /** What holds all of it. The queue keeps it while it may be used, so that addresses are enough. */
     final MemorySegment memory;
-    final long address;
     /** Where the kind's own part of the memory begins. */
     final long extra;
+    /** Where the request is that was added last or gone back to; 0 before the first. */
+    long base;
 
     private final VerbsObject queue;
+    private final long address;
     private final long requestSize;
     private final int capacity;
     private final int mostPieces;
@@ -41,28 +46,33 @@ abstract sealed class WorkBatch<B extends WorkBatch<B>> permits SendBatch, Recei
     private final long refused;
     private final WorkLog log;
 
-    private final OneThread user = new OneThread();
     private int count;
-    /** Where the request added last is; negative before the first. */
-    long base;
+    /** The index of the request at {@link #base}. */
+    private int current;
+    /** The request that no other follows in C's list: all others are linked to the next for good. */
+    private int last;
 
     /** The queue is what requests are posted to: for messages. */
     WorkBatch(VerbsObject queue, @Nullable ProtectionDomain domain, int capacity, long requestSize, int mostPieces,
-            long extraSize, Arena arena, WorkLog log) {
+            long extraSize, WorkLog log) {
+        super(queue);
         this.queue = queue;
         this.domain = domain;
         this.capacity = capacity;
         this.requestSize = requestSize;
         this.mostPieces = Math.max(1, mostPieces);
         this.log = log;
-        this.pieces = capacity * requestSize;
-        this.extra = pieces + (long) capacity * this.mostPieces * SGE_SIZE;
-        this.refused = extra + (extraSize + 7 & -8);
-        this.memory = arena.allocate(refused + Long.BYTES, 64);
+        long piecesAt = capacity * requestSize;
+        this.extra = piecesAt + (long) capacity * this.mostPieces * SGE_SIZE;
+        long refusedAt = extra + (extraSize + 7 & -8);
+        this.memory = Arena.ofAuto().allocate(refusedAt + Long.BYTES, 64);
         this.address = memory.address();
+        this.pieces = address + piecesAt;
+        this.refused = address + refusedAt;
+        this.last = capacity - 1;
         for (int i = 0; i < capacity; i++) { // what stays the same for good
-            memory.set(ValueLayout.JAVA_LONG, i * requestSize + SG_LIST,
-                    address + pieces + (long) i * this.mostPieces * SGE_SIZE);
+            Memory.set(addressOf(i) + SG_LIST, pieceOf(i));
+            Memory.set(addressOf(i) + NEXT, i < last ? addressOf(i + 1) : 0);
         }
         reset();
     }
@@ -73,6 +83,9 @@ abstract sealed class WorkBatch<B extends WorkBatch<B>> permits SendBatch, Recei
     abstract int callPost(long requests, long firstRefused);
 
     abstract int operation(long request);
+
+    /** Where the operations are, from the ids on; 0 where all are receives. */
+    abstract long operations();
 
     abstract String verb();
 
@@ -109,17 +122,54 @@ abstract sealed class WorkBatch<B extends WorkBatch<B>> permits SendBatch, Recei
 
     /** As {@link #clear}, for a caller that has made sure that it is alone: whichever thread it is. */
     final void claim() {
-        user.take();
+        takeOver();
         reset();
     }
 
     private void reset() {
         count = 0;
-        base = -requestSize;
+        base = 0;
     }
 
-    final void checkUser() {
-        user.check(memory, this);
+    /**
+     * Goes back to a request that was added before: what changes the request added last changes this one, until another
+     * is added. So a batch is filled once, and only what differs is written before it is posted again.
+     *
+     * @param request the index of the request, in the order they were added, from 0
+     * @return this
+     * @throws IndexOutOfBoundsException if there is no such request
+     */
+    public B at(int request) {
+        checkUser();
+        current = Objects.checkIndex(request, count);
+        base = addressOf(request);
+        return self();
+    }
+
+    /**
+     * Gives the request added last, or gone back to by {@link #at}, another id.
+     *
+     * @param id comes back with the completion
+     * @return this
+     */
+    public B id(long id) {
+        checkBegun();
+        Memory.set(base + ID, id);
+        return self();
+    }
+
+    /**
+     * Gives one of the requests another id, and leaves it at that: the fastest way to post a batch again.
+     *
+     * @param request the index of the request, in the order they were added, from 0
+     * @param id comes back with the completion
+     * @return this
+     * @throws IndexOutOfBoundsException if there is no such request
+     */
+    public B id(int request, long id) {
+        checkUser();
+        Memory.set(addressOf(Objects.checkIndex(request, count)) + ID, id);
+        return self();
     }
 
     /** The key of memory that may be used now, in the queue's protection domain. */
@@ -129,28 +179,37 @@ abstract sealed class WorkBatch<B extends WorkBatch<B>> permits SendBatch, Recei
         return region.keyWhenOpen();
     }
 
+    /** Where memory begins, for a caller that has just checked its key. */
+    static long startOf(LocalMemory local) {
+        return local instanceof MemorySlice slice ? slice.startWhenOpen() : local.region().startWhenOpen();
+    }
+
+    /** How long memory is, for a caller that has just checked its key. */
+    static long lengthOf(LocalMemory local) {
+        return local instanceof MemorySlice slice ? slice.length() : local.region().lengthWhenOpen();
+    }
+
     /** Begins a request: from here on nothing may fail. */
     final void begin(long id) {
-        checkUser();
         if (count == capacity) {
             throw new IllegalStateException("The batch is full: it was made for " + capacity + " requests");
         }
-        base += requestSize;
-        count++;
-        memory.set(ValueLayout.JAVA_LONG, base + ID, id);
-        memory.set(ValueLayout.JAVA_INT, base + NUM_SGE, 0);
+        current = count++;
+        base = addressOf(current);
+        Memory.set(base + ID, id);
+        Memory.set(base + NUM_SGE, 0);
     }
 
     final void checkBegun() {
         checkUser();
-        if (base < 0) {
+        if (base == 0) {
             throw new IllegalStateException("The batch is empty: add a request first");
         }
     }
 
     final void checkAnotherPiece() {
         checkBegun();
-        if (memory.get(ValueLayout.JAVA_INT, base + NUM_SGE) == mostPieces) {
+        if (Memory.getInt(base + NUM_SGE) == mostPieces) {
             throw new IllegalStateException("A request of " + queue + " names at most " + mostPieces
                     + " pieces of memory: ask for more when you make it");
         }
@@ -163,32 +222,45 @@ abstract sealed class WorkBatch<B extends WorkBatch<B>> permits SendBatch, Recei
     }
 
     final void piece(long start, long length, int key) {
-        int used = memory.get(ValueLayout.JAVA_INT, base + NUM_SGE);
-        long piece = pieces + ((long) index() * mostPieces + used) * SGE_SIZE;
-        memory.set(ValueLayout.JAVA_LONG, piece + SGE_ADDRESS, start);
-        memory.set(ValueLayout.JAVA_INT, piece + SGE_LENGTH, (int) length);
-        memory.set(ValueLayout.JAVA_INT, piece + SGE_KEY, key);
-        memory.set(ValueLayout.JAVA_INT, base + NUM_SGE, used + 1);
+        int used = Memory.getInt(base + NUM_SGE);
+        setPiece(pieceOf(current) + used * SGE_SIZE, start, length, key);
+        Memory.set(base + NUM_SGE, used + 1);
     }
 
-    /** Where a request is in the memory. */
-    final long at(int request) {
-        return request * requestSize;
+    /** As {@link #piece} of a request that has none yet. */
+    final void onlyPiece(long start, long length, int key) {
+        setPiece(pieceOf(current), start, length, key);
+        Memory.set(base + NUM_SGE, 1);
+    }
+
+    private static void setPiece(long piece, long start, long length, int key) {
+        Memory.set(piece + SGE_ADDRESS, start);
+        Memory.set(piece + SGE_LENGTH, (int) length);
+        Memory.set(piece + SGE_KEY, key);
+    }
+
+    /** Where a request is. */
+    final long addressOf(int request) {
+        return address + request * requestSize;
+    }
+
+    /** Where the first piece of a request is. */
+    private long pieceOf(int request) {
+        return pieces + (long) request * mostPieces * SGE_SIZE;
     }
 
     /** The length of the piece of a request that has one. */
     final long onlyPieceLength() {
-        return Integer.toUnsignedLong(
-                memory.get(ValueLayout.JAVA_INT, pieces + index() * mostPieces * SGE_SIZE + SGE_LENGTH));
+        return Integer.toUnsignedLong(Memory.getInt(pieceOf(current) + SGE_LENGTH));
     }
 
     final void onlyPieceLength(long length) {
-        memory.set(ValueLayout.JAVA_INT, pieces + index() * mostPieces * SGE_SIZE + SGE_LENGTH, (int) length);
+        Memory.set(pieceOf(current) + SGE_LENGTH, (int) length);
     }
 
-    /** The index of the request added last. */
+    /** The index of the request added last, or gone back to. */
     final int index() {
-        return count - 1;
+        return current;
     }
 
     /**
@@ -209,43 +281,53 @@ abstract sealed class WorkBatch<B extends WorkBatch<B>> permits SendBatch, Recei
         if (n == 0) {
             return 0;
         }
-        long last = (n - 1) * requestSize;
-        for (long at = 0; at <= last; at += requestSize) {
-            memory.set(ValueLayout.JAVA_LONG, at + NEXT, at == last ? 0 : address + at + requestSize);
+        if (n - 1 != last) {
+            endListAt(n - 1);
         }
         int logged = log(n);
-        memory.set(ValueLayout.JAVA_LONG, refused, 0);
         int errno;
         try {
-            errno = callPost(address, address + refused);
+            errno = callPost(address, refused);
         } catch (RuntimeException notCalled) {
             log.takeBack(logged);
             throw notCalled;
         }
+        Reference.reachabilityFence(this);
         if (errno != 0) {
             throw failed(errno, n, logged);
         }
         return n;
     }
 
+    private void endListAt(int request) {
+        if (last < capacity - 1) {
+            Memory.set(addressOf(last) + NEXT, addressOf(last + 1));
+        }
+        Memory.set(addressOf(request) + NEXT, 0L);
+        last = request;
+    }
+
     /** Before they are posted, as they may complete at once. Those that no queue can hold would push out the others. */
     private int log(int n) {
-        int logged = Math.min(n, log.size());
-        for (long at = 0, end = logged * requestSize; at < end; at += requestSize) {
-            log.add(memory.get(ValueLayout.JAVA_LONG, at + ID), operation(at));
+        if (n == 1) {
+            log.add(Memory.getLong(address + ID), operation(address));
+            return 1;
         }
+        int logged = Math.min(n, log.size());
+        log.add(address + ID, operations(), requestSize, logged);
         return logged;
     }
 
     private PostException failed(int errno, int n, int logged) {
         int posted = postedBefore();
         log.takeBack(Math.max(0, logged - posted));
+        Memory.set(refused, 0L); // some providers leave it as it is
         return PostException.of(verb(), queue, errno, posted, n, whenFull());
     }
 
     /** How many requests went through before one was refused. */
     final int postedBefore() {
-        long first = memory.get(ValueLayout.JAVA_LONG, refused);
+        long first = Memory.getLong(refused);
         return first == 0 ? 0 : (int) ((first - address) / requestSize); // some providers leave it null
     }
 

@@ -154,6 +154,52 @@ class PostingTest {
         assertNothingWasPosted();
     }
 
+    private void assertComplete(long... ids) throws InterruptedException {
+        for (long id : ids) {
+            assertThat(left.done().id()).isEqualTo(id);
+        }
+        assertThat(left.queue.poll()).isEmpty();
+    }
+
+    @Test
+    void aBatchIsPostedAgainWithWhatWasChanged() throws Exception {
+        SendBatch batch = left.pair.sendBatch(3);
+        for (int id = 1; id <= 3; id++) {
+            batch.write(id, left.buffer.slice(0, 8), right.buffer.remote());
+        }
+        batch.post();
+        assertComplete(1, 2, 3);
+        batch.at(0).id(7).at(2).id(9).post();
+        assertComplete(7, 2, 9);
+    }
+
+    @Test
+    void aRequestGoneBackToTakesNoMoreMemoryAndTheNextIsAddedAtTheEnd() throws Exception {
+        SendBatch batch = left.pair.sendBatch(2).write(1, left.buffer.slice(0, 8), right.buffer.remote());
+        batch.at(0).write(2, left.buffer.slice(0, 8), right.buffer.remote());
+        assertThatIllegalStateException().isThrownBy(() -> batch.at(0).and(left.buffer.slice(8, 8)))
+                .withMessageContaining("added last");
+        assertThatExceptionOfType(IndexOutOfBoundsException.class).isThrownBy(() -> batch.at(2));
+        assertThat(batch.size()).isEqualTo(2);
+        batch.post();
+        assertComplete(1, 2);
+    }
+
+    @Test
+    void aBatchThatWasFullerPostsOnlyWhatItHoldsNow() throws Exception {
+        SendBatch batch = left.pair.sendBatch(3);
+        for (int size : new int[] {3, 1, 2, 1, 3}) {
+            batch.clear();
+            long[] ids = new long[size];
+            for (int i = 0; i < size; i++) {
+                ids[i] = 10 * size + i;
+                batch.write(ids[i], left.buffer.slice(0, 8), right.buffer.remote());
+            }
+            assertThat(batch.post()).isEqualTo(size);
+            assertComplete(ids);
+        }
+    }
+
     @Test
     void anEmptyBatchPostsNothingAndHasNothingToChange() throws Exception {
         SendBatch batch = left.pair.sendBatch(2);

@@ -36,7 +36,7 @@ import org.junit.jupiter.api.TestInstance;
 @TestInstance(TestInstance.Lifecycle.PER_CLASS)
 class UseAfterCloseTest {
     /** What works on all closed objects. */
-    private static final Set<String> ALWAYS = Set.of("close", "isOpen", "isConfined", "arena", "toString");
+    private static final Set<String> ALWAYS = Set.of("close", "isOpen", "isConfined", "isAccessibleBy", "arena", "toString");
 
     /** What works after its owner was closed, since it reads what is kept in Java. */
     private static final Map<Class<?>, Set<String>> ALLOWED = Map.of(

@@ -1,0 +1,57 @@
+package dev.verbena.internal;
+
+import java.lang.foreign.MemorySegment;
+import java.lang.foreign.ValueLayout;
+
+/**
+ * Memory by its address, for the data path: a segment in a field of an object costs several loads and checks after each
+ * call into C. Whoever uses this has made sure that the memory is there and the place within it.
+ */
+public final class Memory {
+    private static final MemorySegment ALL = MemorySegment.NULL.reinterpret(Long.MAX_VALUE);
+    private static final ValueLayout.OfLong LONG = ValueLayout.JAVA_LONG_UNALIGNED;
+    private static final ValueLayout.OfInt INT = ValueLayout.JAVA_INT_UNALIGNED;
+    private static final ValueLayout.OfShort SHORT = ValueLayout.JAVA_SHORT_UNALIGNED;
+
+    private Memory() {}
+
+    /** The {@code long} at an address. */
+    public static long getLong(long address) {
+        return ALL.get(LONG, address);
+    }
+
+    /** The {@code int} at an address. */
+    public static int getInt(long address) {
+        return ALL.get(INT, address);
+    }
+
+    /** The {@code short} at an address. */
+    public static short getShort(long address) {
+        return ALL.get(SHORT, address);
+    }
+
+    /** The {@code byte} at an address. */
+    public static byte getByte(long address) {
+        return ALL.get(ValueLayout.JAVA_BYTE, address);
+    }
+
+    /** Stores a {@code long} at an address. */
+    public static void set(long address, long value) {
+        ALL.set(LONG, address, value);
+    }
+
+    /** Stores an {@code int} at an address. */
+    public static void set(long address, int value) {
+        ALL.set(INT, address, value);
+    }
+
+    /** Stores a {@code short} at an address. */
+    public static void set(long address, short value) {
+        ALL.set(SHORT, address, value);
+    }
+
+    /** Stores a {@code byte} at an address. */
+    public static void set(long address, byte value) {
+        ALL.set(ValueLayout.JAVA_BYTE, address, value);
+    }
+}

@@ -1,0 +1,249 @@
+/*
+ * The loops of the Java rows, in C: the same requests, the same checks of what completes. Each answers how many
+ * completions were not as they should be.
+ */
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <infiniband/verbs.h>
+
+#define API __attribute__((visibility("default")))
+#define MOST 64
+#define LENGTH 64
+#define DEPTH 128
+
+struct twin {
+	struct ibv_qp *qp;
+	struct ibv_qp_ex *ex;
+	struct ibv_cq *sent, *received;
+	struct ibv_cq_ex *sent_ex;
+	uint64_t local, remote;
+	uint32_t lkey, rkey;
+	struct ibv_send_wr wr[MOST];
+	struct ibv_sge sge[MOST];
+	struct ibv_recv_wr receive;
+	struct ibv_sge receive_sge;
+	struct ibv_wc wc[MOST];
+};
+
+static void fill(struct twin *t, int i, uint64_t id)
+{
+	struct ibv_send_wr *wr = &t->wr[i];
+	memset(wr, 0, sizeof(*wr));
+	t->sge[i].addr = t->local;
+	t->sge[i].length = LENGTH;
+	t->sge[i].lkey = t->lkey;
+	wr->wr_id = id;
+	wr->sg_list = &t->sge[i];
+	wr->num_sge = 1;
+	wr->opcode = IBV_WR_RDMA_WRITE;
+	wr->send_flags = IBV_SEND_SIGNALED;
+	wr->wr.rdma.remote_addr = t->remote;
+	wr->wr.rdma.rkey = t->rkey;
+}
+
+static void link_all(struct twin *t, int count)
+{
+	for (int i = 0; i < count; i++)
+		t->wr[i].next = i + 1 < count ? &t->wr[i + 1] : NULL;
+}
+
+/* extended: 1 for the completion queue, 2 for the queue pair */
+API struct twin *twin_open(int extended)
+{
+	struct twin *t = aligned_alloc(64, (sizeof(*t) + 63) & ~(size_t)63);
+	int count;
+	struct ibv_context *context = ibv_open_device(ibv_get_device_list(&count)[0]);
+	struct ibv_pd *pd = ibv_alloc_pd(context);
+	memset(t, 0, sizeof(*t));
+	void *buffer = aligned_alloc(4096, 8192);
+	struct ibv_mr *mr = ibv_reg_mr(pd, buffer, 8192, IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_WRITE);
+	t->local = (uintptr_t)buffer;
+	t->remote = t->local + 4096;
+	t->lkey = mr->lkey;
+	t->rkey = mr->rkey;
+	if (extended & 1) {
+		struct ibv_cq_init_attr_ex how = { .cqe = DEPTH, .wc_flags = IBV_WC_EX_WITH_BYTE_LEN };
+		t->sent_ex = ibv_create_cq_ex(context, &how);
+		t->sent = ibv_cq_ex_to_cq(t->sent_ex);
+	} else {
+		t->sent = ibv_create_cq(context, DEPTH, NULL, NULL, 0);
+	}
+	t->received = ibv_create_cq(context, DEPTH, NULL, NULL, 0);
+	struct ibv_qp_init_attr_ex init = {
+		.send_cq = t->sent, .recv_cq = t->received, .qp_type = IBV_QPT_RC, .pd = pd,
+		.cap = { .max_send_wr = DEPTH, .max_recv_wr = DEPTH, .max_send_sge = 1, .max_recv_sge = 1 },
+		.comp_mask = IBV_QP_INIT_ATTR_PD | (extended & 2 ? IBV_QP_INIT_ATTR_SEND_OPS_FLAGS : 0),
+		.send_ops_flags = extended & 2 ? IBV_QP_EX_WITH_RDMA_WRITE : 0,
+	};
+	t->qp = ibv_create_qp_ex(context, &init);
+	t->ex = ibv_qp_to_qp_ex(t->qp);
+	for (int i = 0; i < MOST; i++)
+		fill(t, i, i);
+	t->receive_sge = (struct ibv_sge){ .addr = t->local, .length = LENGTH, .lkey = t->lkey };
+	t->receive = (struct ibv_recv_wr){ .sg_list = &t->receive_sge, .num_sge = 1 };
+	return t;
+}
+
+static inline long take_one(struct twin *t, struct ibv_cq *cq, uint64_t id)
+{
+	struct ibv_wc *wc = t->wc;
+	int found;
+	while ((found = ibv_poll_cq(cq, 1, wc)) == 0)
+		;
+	return found != 1 || wc->status != IBV_WC_SUCCESS || wc->wr_id != id;
+}
+
+API long twin_post_poll(struct twin *t, long n)
+{
+	struct ibv_send_wr *bad;
+	long wrong = 0;
+	for (long i = 0; i < n; i++) {
+		t->wr[0].wr_id = i;
+		wrong += ibv_post_send(t->qp, &t->wr[0], &bad) != 0;
+		wrong += take_one(t, t->sent, i);
+	}
+	return wrong;
+}
+
+API long twin_rebuilt(struct twin *t, long n)
+{
+	struct ibv_send_wr *bad;
+	long wrong = 0;
+	for (long i = 0; i < n; i++) {
+		fill(t, 0, i);
+		wrong += ibv_post_send(t->qp, &t->wr[0], &bad) != 0;
+		wrong += take_one(t, t->sent, i);
+	}
+	return wrong;
+}
+
+static inline long take_batch(struct twin *t, int size, uint64_t id)
+{
+	long wrong = 0;
+	for (int left = size; left > 0;) {
+		int found = ibv_poll_cq(t->sent, size, t->wc);
+		if (found < 0)
+			return 1;
+		for (int i = 0; i < found; i++)
+			wrong += t->wc[i].status != IBV_WC_SUCCESS || t->wc[i].wr_id != id++;
+		left -= found;
+	}
+	return wrong;
+}
+
+/* n counts work requests */
+static inline long batches(struct twin *t, long n, int size)
+{
+	struct ibv_send_wr *bad;
+	long wrong = 0;
+	link_all(t, size);
+	for (long i = 0; i < n; i += size) {
+		for (int j = 0; j < size; j++)
+			t->wr[j].wr_id = i + j;
+		wrong += ibv_post_send(t->qp, &t->wr[0], &bad) != 0;
+		wrong += take_batch(t, size, i);
+	}
+	return wrong;
+}
+
+API long twin_batch16(struct twin *t, long n) { return batches(t, n, 16); }
+API long twin_batch64(struct twin *t, long n) { return batches(t, n, 64); }
+
+API long twin_batch16_rebuilt(struct twin *t, long n)
+{
+	struct ibv_send_wr *bad;
+	long wrong = 0;
+	for (long i = 0; i < n; i += 16) {
+		for (int j = 0; j < 16; j++) {
+			fill(t, j, i + j);
+			t->wr[j].next = j < 15 ? &t->wr[j + 1] : NULL;
+		}
+		wrong += ibv_post_send(t->qp, &t->wr[0], &bad) != 0;
+		wrong += take_batch(t, 16, i);
+	}
+	return wrong;
+}
+
+API long twin_receive(struct twin *t, long n)
+{
+	struct ibv_recv_wr *bad;
+	long wrong = 0;
+	for (long i = 0; i < n; i++) {
+		t->receive.wr_id = i;
+		wrong += ibv_post_recv(t->qp, &t->receive, &bad) != 0;
+		wrong += take_one(t, t->received, i);
+	}
+	return wrong;
+}
+
+API long twin_empty(struct twin *t, long n)
+{
+	long wrong = 0;
+	for (long i = 0; i < n; i++)
+		wrong += ibv_poll_cq(t->sent, 1, t->wc);
+	return wrong;
+}
+
+/* Posted by ibv_post_send, polled by the extended functions: all that Java's cursor can be asked for is read. */
+API long twin_extended_poll(struct twin *t, long n)
+{
+	struct ibv_poll_cq_attr how = { 0 };
+	struct ibv_cq_ex *cq = t->sent_ex;
+	struct ibv_send_wr *bad;
+	long wrong = 0;
+	for (long i = 0; i < n; i++) {
+		t->wr[0].wr_id = i;
+		wrong += ibv_post_send(t->qp, &t->wr[0], &bad) != 0;
+		while (ibv_start_poll(cq, &how))
+			;
+		wrong += cq->status != IBV_WC_SUCCESS || cq->wr_id != (uint64_t)i;
+		wrong += ibv_wc_read_opcode(cq) != IBV_WC_RDMA_WRITE;
+		wrong += ibv_wc_read_wc_flags(cq) != 0;
+		wrong += ibv_wc_read_byte_len(cq) != LENGTH;
+		ibv_end_poll(cq);
+	}
+	return wrong;
+}
+
+API long twin_extended_post(struct twin *t, long n)
+{
+	struct ibv_qp_ex *qp = t->ex;
+	long wrong = 0;
+	for (long i = 0; i < n; i++) {
+		ibv_wr_start(qp);
+		qp->wr_id = i;
+		qp->wr_flags = IBV_SEND_SIGNALED;
+		ibv_wr_rdma_write(qp, t->rkey, t->remote);
+		ibv_wr_set_sge(qp, t->lkey, t->local, LENGTH);
+		wrong += ibv_wr_complete(qp) != 0;
+		wrong += take_one(t, t->sent, i);
+	}
+	return wrong;
+}
+
+/* The compiler must believe that the memory is read. */
+static inline void used(void *memory)
+{
+	__asm__ volatile("" : : "r"(memory) : "memory");
+}
+
+API long twin_copy(char *to, const char *from, long size, long n)
+{
+	for (long i = 0; i < n; i++) {
+		memcpy(to, from, size);
+		used(to);
+	}
+	return 0;
+}
+
+API long twin_fill(char *to, const char *from, long size, long n)
+{
+	(void)from;
+	for (long i = 0; i < n; i++) {
+		memset(to, (int)i, size);
+		used(to);
+	}
+	return 0;
+}

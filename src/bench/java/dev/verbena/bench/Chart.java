@@ -1,0 +1,54 @@
+package dev.verbena.bench;
+
+import dev.verbena.bench.Case.ArenaKind;
+import dev.verbena.bench.Case.Calls;
+import dev.verbena.bench.Case.Profile;
+import java.util.List;
+import java.util.Locale;
+
+/** The rows of the confined arena with critical calls as bars: C above Java. */
+final class Chart {
+    private static final int LEFT = 290;
+    private static final int WIDTH = 760;
+    private static final int HEIGHT = 34;
+    private static final int BAR = 12;
+
+    private final List<Result> results;
+
+    Chart(List<Result> all) {
+        this.results = all.stream().filter(result -> result.of().arena() == ArenaKind.CONFINED
+                && result.of().calls() == Calls.CRITICAL).toList();
+    }
+
+    String svg() {
+        double most = results.stream().mapToDouble(Result::java).max().orElse(1);
+        int height = HEIGHT * (results.size() + Profile.values().length) + 20;
+        StringBuilder svg = new StringBuilder(String.format(Locale.ROOT, """
+                <svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 %d %d" font-family="sans-serif" font-size="12">
+                <rect width="%d" height="%d" fill="white"/>
+                """, WIDTH, height, WIDTH, height));
+        int y = 10;
+        Profile last = null;
+        for (Result result : results) {
+            if (result.of().profile() != last) {
+                last = result.of().profile();
+                svg.append(String.format(Locale.ROOT,
+                        "<text x=\"10\" y=\"%d\" font-weight=\"bold\">provider like %s: ns per operation, C and Java</text>%n",
+                        y + 20, last.key()));
+                y += HEIGHT;
+            }
+            double scale = (WIDTH - LEFT - 120) / most;
+            svg.append(String.format(Locale.ROOT, """
+                    <text x="%d" y="%d" text-anchor="end">%s</text>
+                    <rect x="%d" y="%d" width="%.1f" height="%d" fill="#9aa5b1"/>
+                    <text x="%.1f" y="%d">%.1f</text>
+                    <rect x="%d" y="%d" width="%.1f" height="%d" fill="#7b2d8b"/>
+                    <text x="%.1f" y="%d">%.1f (%.2fx)</text>
+                    """, LEFT - 8, y + 17, result.of().row().label(), LEFT, y, result.c() * scale, BAR,
+                    LEFT + result.c() * scale + 5, y + 10, result.c(), LEFT, y + BAR + 1, result.java() * scale, BAR,
+                    LEFT + result.java() * scale + 5, y + BAR + 11, result.java(), result.ratio()));
+            y += HEIGHT;
+        }
+        return svg.append("</svg>\n").toString();
+    }
+}

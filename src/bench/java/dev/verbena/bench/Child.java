@@ -1,0 +1,57 @@
+package dev.verbena.bench;
+
+import java.io.IOException;
+import java.nio.charset.StandardCharsets;
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.List;
+
+/** Virtual machines of their own for what is measured, each on one core. */
+final class Child {
+    private final Path stubs;
+    private final int core;
+
+    /** Where the stub providers are, and the core. */
+    Child(Path stubs, int core) {
+        this.stubs = stubs;
+        this.core = core;
+    }
+
+    /** Measures one row. */
+    Result measure(Case one, int warm, int rounds) throws IOException, InterruptedException {
+        List<String> output = run(one.profile(), List.of("-Xms256m", "-Ddev.verbena.critical=" + one.calls().setting()),
+                Measurement.class.getName(), one.row().key(), one.arena().key(),
+                folder(one.profile()).resolve("twin.so").toString(), Integer.toString(warm), Integer.toString(rounds));
+        for (String line : output) {
+            String[] words = line.split(" ");
+            if (words.length == 6 && words[0].equals("measured")) {
+                return new Result(one, Double.parseDouble(words[1]), Double.parseDouble(words[2]),
+                        Double.parseDouble(words[3]), Double.parseDouble(words[4]), Double.parseDouble(words[5]));
+            }
+        }
+        throw new IOException(one + " measured nothing:\n" + String.join("\n", output));
+    }
+
+    /** Runs a program on a stub provider; answers what it printed. */
+    List<String> run(Case.Profile profile, List<String> options, String program, String... arguments)
+            throws IOException, InterruptedException {
+        List<String> command = new ArrayList<>(List.of("taskset", "-c", Integer.toString(core),
+                Path.of(System.getProperty("java.home"), "bin", "java").toString(), "-XX:+UseSerialGC",
+                "--enable-native-access=ALL-UNNAMED",
+                "-Ddev.verbena.libibverbs=" + folder(profile).resolve("libibverbs.so.1"),
+                "-cp", System.getProperty("java.class.path")));
+        command.addAll(options);
+        command.add(program);
+        command.addAll(List.of(arguments));
+        Process process = new ProcessBuilder(command).redirectErrorStream(true).start();
+        String output = new String(process.getInputStream().readAllBytes(), StandardCharsets.UTF_8);
+        if (process.waitFor() != 0) {
+            throw new IOException(String.join(" ", command) + " failed:\n" + output);
+        }
+        return output.lines().toList();
+    }
+
+    private Path folder(Case.Profile profile) {
+        return stubs.resolve(profile.key());
+    }
+}

@@ -1,0 +1,58 @@
+package dev.verbena.bench;
+
+import com.sun.management.ThreadMXBean;
+import dev.verbena.VerbsArena;
+import java.lang.management.ManagementFactory;
+import java.nio.file.Path;
+import java.util.Arrays;
+
+/**
+ * Runs one row in a virtual machine of its own: C and Java by turns on this thread, each round checked. Prints the
+ * figures as one line.
+ */
+final class Measurement {
+    private static final ThreadMXBean THREADS = (ThreadMXBean) ManagementFactory.getThreadMXBean();
+    private static final int OPERATIONS = 16_000;
+
+    private Measurement() {}
+
+    /** The row, the arena, the library of the loops in C, how many rounds to warm up and how many to measure. */
+    public static void main(String[] args) throws Throwable {
+        Row row = Row.of(args[0]).orElseThrow();
+        int warm = Integer.parseInt(args[3]);
+        int rounds = Integer.parseInt(args[4]);
+        Twin twin = new Twin(Path.of(args[2]), row.function(), row.extended());
+        try (VerbsArena arena = args[1].equals("shared") ? VerbsArena.ofShared() : VerbsArena.ofConfined()) {
+            Loops loops = new Loops(row, arena);
+            for (int i = 0; i < warm; i++) {
+                check(row, twin.run(OPERATIONS) + row.run(loops, OPERATIONS));
+            }
+            double[] c = new double[rounds];
+            double[] java = new double[rounds];
+            long least = Long.MAX_VALUE;
+            for (int i = 0; i < rounds; i++) {
+                long start = System.nanoTime();
+                long bad = twin.run(OPERATIONS);
+                long middle = System.nanoTime();
+                long before = THREADS.getCurrentThreadAllocatedBytes();
+                long again = System.nanoTime();
+                bad += row.run(loops, OPERATIONS);
+                long end = System.nanoTime();
+                least = Math.min(least, THREADS.getCurrentThreadAllocatedBytes() - before);
+                check(row, bad);
+                c[i] = (double) (middle - start) / OPERATIONS;
+                java[i] = (double) (end - again) / OPERATIONS;
+            }
+            Arrays.sort(c);
+            Arrays.sort(java);
+            System.out.println("measured " + c[0] + " " + c[rounds / 2] + " " + java[0] + " " + java[rounds / 2] + " "
+                    + (double) least / OPERATIONS);
+        }
+    }
+
+    private static void check(Row row, long bad) {
+        if (bad != 0) {
+            throw new AssertionError(row + ": " + bad + " completions were not what was posted");
+        }
+    }
+}

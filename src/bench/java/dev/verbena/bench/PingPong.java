@@ -1,0 +1,175 @@
+package dev.verbena.bench;
+
+import static dev.verbena.verbs.AccessFlag.LOCAL_WRITE;
+
+import dev.verbena.VerbsArena;
+import dev.verbena.verbs.CompletionQueue;
+import dev.verbena.verbs.Completions;
+import dev.verbena.verbs.ConnectOptions;
+import dev.verbena.verbs.Context;
+import dev.verbena.verbs.Device;
+import dev.verbena.verbs.Endpoint;
+import dev.verbena.verbs.MemoryRegion;
+import dev.verbena.verbs.Mtu;
+import dev.verbena.verbs.ProtectionDomain;
+import dev.verbena.verbs.QueuePair;
+import java.io.DataInputStream;
+import java.io.EOFException;
+import java.io.IOException;
+import java.io.OutputStream;
+import java.net.ConnectException;
+import java.net.InetAddress;
+import java.net.InetSocketAddress;
+import java.net.ServerSocket;
+import java.net.Socket;
+import java.nio.charset.StandardCharsets;
+import java.util.Locale;
+
+/**
+ * {@code ibv_rc_pingpong} in Java: the same exchange of addresses over TCP, the same loop, the same defaults. Either end
+ * may be the program in C.
+ */
+final class PingPong {
+    private static final int DEPTH = 500;
+    private static final int RECEIVE = 1;
+    private static final int SEND = 2;
+    private static final int MESSAGE = 52;
+    private static final int PATIENCE_MILLIS = 60_000;
+
+    private final QueuePair pair;
+    private final MemoryRegion buffer;
+    private final Completions done;
+    private int posted;
+
+    private PingPong(VerbsArena arena, int size) {
+        Context context = Device.first().open(arena);
+        ProtectionDomain domain = context.allocateProtectionDomain();
+        CompletionQueue queue = context.createCompletionQueue(DEPTH + 1);
+        pair = domain.createQueuePair(QueuePair.rc(queue).sendDepth(1).receiveDepth(DEPTH));
+        buffer = domain.register(arena.allocate(size, 4096), LOCAL_WRITE);
+        done = queue.completions(2);
+        pair.toInit(options());
+        postReceives(DEPTH);
+    }
+
+    private static ConnectOptions options() {
+        return ConnectOptions.defaults().pathMtu(Mtu.BYTES_1024);
+    }
+
+    private void postReceives(int count) {
+        for (int i = 0; i < count; i++) {
+            pair.postReceive(RECEIVE, buffer);
+        }
+        posted += count;
+    }
+
+    /** Message size, how many round trips to warm up, how many to measure, the port; the server's address for a client. */
+    public static void main(String[] args) throws IOException {
+        int warm = Integer.parseInt(args[1]);
+        int rounds = Integer.parseInt(args[2]);
+        int port = Integer.parseInt(args[3]);
+        try (VerbsArena arena = VerbsArena.ofConfined()) {
+            PingPong end = new PingPong(arena, Integer.parseInt(args[0]));
+            boolean client = args.length > 4;
+            if (client) {
+                end.connectTo(args[4], port);
+            } else {
+                end.accept(port);
+            }
+            long start = end.run(warm, warm + rounds, client);
+            double micros = (System.nanoTime() - start) / 1000.0;
+            System.out.printf(Locale.ROOT, "%d iters in %.2f seconds = %.2f usec/iter%n", rounds, micros / 1e6,
+                    micros / rounds);
+        }
+    }
+
+    private void accept(int port) throws IOException {
+        try (ServerSocket server = new ServerSocket(port); Socket socket = server.accept()) {
+            Endpoint peer = read(socket);
+            pair.connect(peer, options());
+            write(socket);
+            socket.getInputStream().read(new byte[MESSAGE]); // "done"
+        }
+    }
+
+    private void connectTo(String server, int port) throws IOException {
+        try (Socket socket = connect(new InetSocketAddress(InetAddress.getByName(server), port))) {
+            write(socket);
+            pair.connect(read(socket), options());
+            socket.getOutputStream().write("done\0".getBytes(StandardCharsets.US_ASCII));
+        }
+    }
+
+    /** The server may still be starting. */
+    private static Socket connect(InetSocketAddress server) throws IOException {
+        long end = System.nanoTime() + PATIENCE_MILLIS * 1_000_000L;
+        while (true) {
+            Socket socket = new Socket();
+            try {
+                socket.connect(server, PATIENCE_MILLIS);
+                return socket;
+            } catch (ConnectException notYet) {
+                socket.close();
+                if (System.nanoTime() > end) {
+                    throw notYet;
+                }
+                Thread.onSpinWait();
+            }
+        }
+    }
+
+    private void write(Socket socket) throws IOException {
+        OutputStream out = socket.getOutputStream();
+        out.write((pair.endpoint() + "\0").getBytes(StandardCharsets.US_ASCII));
+        out.flush();
+    }
+
+    private static Endpoint read(Socket socket) throws IOException {
+        byte[] message = new byte[MESSAGE];
+        try {
+            new DataInputStream(socket.getInputStream()).readFully(message);
+        } catch (EOFException e) {
+            throw new IOException("The other end went away", e);
+        }
+        return Endpoint.parse(new String(message, 0, MESSAGE - 1, StandardCharsets.US_ASCII));
+    }
+
+    /**
+     * So many round trips: as in C, a send is posted when the last one and a receive have completed. Answers when those
+     * that only warm up were over.
+     */
+    private long run(int warm, int rounds, boolean client) {
+        long start = System.nanoTime();
+        int sent = 0;
+        int received = 0;
+        int pending = RECEIVE;
+        if (client) {
+            pair.postSend(SEND, buffer);
+            pending |= SEND;
+        }
+        while (received < rounds || sent < rounds) {
+            while (done.poll() == 0) {
+                // spin, as C does
+            }
+            while (done.next()) {
+                done.orThrow();
+                if (done.id() == SEND) {
+                    sent++;
+                } else {
+                    if (++received == warm) {
+                        start = System.nanoTime();
+                    }
+                    if (--posted <= 1) {
+                        postReceives(DEPTH - posted);
+                    }
+                }
+                pending &= ~(int) done.id();
+                if (sent < rounds && pending == 0) {
+                    pair.postSend(SEND, buffer);
+                    pending = RECEIVE | SEND;
+                }
+            }
+        }
+        return start;
+    }
+}

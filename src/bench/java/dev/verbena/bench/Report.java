@@ -1,0 +1,105 @@
+package dev.verbena.bench;
+
+import dev.verbena.bench.Case.ArenaKind;
+import dev.verbena.bench.Case.Calls;
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Locale;
+import java.util.Optional;
+
+/** The results as a table, as JSON, and what of the targets was missed. */
+final class Report {
+    /** How many nanoseconds more an operation may take of a shared arena. */
+    private static final double SHARED_OVER_CONFINED = 3;
+    private static final String LINE = "%-40s %-18s %6s %6s  %6s %6s  %6s %6s %5s  %-18s %s%n";
+
+    private final List<Result> results;
+
+    Report(List<Result> results) {
+        this.results = results;
+    }
+
+    String table() {
+        StringBuilder text = new StringBuilder(machine() + "\nns per operation: minimum and median of C and Java, their "
+                + "difference and ratio (of the minima), bytes allocated\n");
+        Case.Profile last = null;
+        for (Result result : results) {
+            Case of = result.of();
+            if (of.profile() != last) {
+                last = of.profile();
+                text.append(String.format(Locale.ROOT, "%n" + LINE, "provider like " + last.key(), "", "C min", "med",
+                        "Java", "med", "over", "ratio", "B/op", "target", ""));
+            }
+            text.append(String.format(Locale.ROOT, LINE, of.row().label(), of.settings(), number(result.c()),
+                    number(result.cMedian()), number(result.java()), number(result.javaMedian()), number(result.over()),
+                    String.format(Locale.ROOT, "%.2fx", result.ratio()), number(result.bytes()), target(result),
+                    problem(result).orElse("")));
+        }
+        return text.toString();
+    }
+
+    private String target(Result result) {
+        return result.of().arena() == ArenaKind.SHARED ? "<= +3 to confined" : result.of().target().toString();
+    }
+
+    /** What no machine excuses, in words: bytes that are allocated, ratios beyond twice their targets. */
+    List<String> farOff() {
+        List<String> found = new ArrayList<>();
+        for (Result result : results) {
+            if (allocates(result) || result.of().target().isFarOff(result.ratio(), result.over())) {
+                found.add(result.of().profile().key() + ", " + result.of().row().label() + ", " + result.of().settings()
+                        + ": " + number(result.ratio()) + "x, " + number(result.bytes()) + " bytes");
+            }
+        }
+        return found;
+    }
+
+    private static boolean allocates(Result result) {
+        return result.bytes() > 0 && !result.of().row().allocates();
+    }
+
+    private Optional<String> problem(Result result) {
+        if (allocates(result)) {
+            return Optional.of("allocates");
+        }
+        boolean shared = result.of().arena() == ArenaKind.SHARED;
+        return shared && overConfined(result) > SHARED_OVER_CONFINED
+                || !result.of().target().isMet(result.ratio(), result.over()) ? Optional.of("missed") : Optional.empty();
+    }
+
+    private double overConfined(Result shared) {
+        Case of = shared.of();
+        return results.stream()
+                .filter(other -> other.of().profile() == of.profile() && other.of().row() == of.row()
+                        && other.of().arena() == ArenaKind.CONFINED && other.of().calls() == Calls.CRITICAL)
+                .mapToDouble(other -> shared.over() - other.over()).findFirst().orElse(0);
+    }
+
+    String json() {
+        StringBuilder text = new StringBuilder("{\"machine\": \"" + machine().replace('"', '\'') + "\",\n\"results\": [\n");
+        for (int i = 0; i < results.size(); i++) {
+            text.append("  ").append(results.get(i).json()).append(i + 1 < results.size() ? ",\n" : "\n");
+        }
+        return text.append("]}\n").toString();
+    }
+
+    /** The processor and the Java runtime. */
+    static String machine() {
+        String processor = System.getProperty("os.arch");
+        try {
+            processor = Files.readAllLines(Path.of("/proc/cpuinfo")).stream().filter(line -> line.startsWith("model name"))
+                    .map(line -> line.substring(line.indexOf(':') + 2)).findFirst().orElse(processor);
+        } catch (IOException unknown) {
+            // the architecture will do
+        }
+        return processor + ", " + Runtime.getRuntime().availableProcessors() + " processors, JDK "
+                + System.getProperty("java.runtime.version") + " (" + System.getProperty("java.vendor") + ")";
+    }
+
+    private static String number(double value) {
+        return String.format(Locale.ROOT, value == 0 ? "%.0f" : value < 10 ? "%.2f" : "%.1f", value);
+    }
+}

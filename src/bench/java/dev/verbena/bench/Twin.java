@@ -1,0 +1,36 @@
+package dev.verbena.bench;
+
+import java.lang.foreign.Arena;
+import java.lang.foreign.FunctionDescriptor;
+import java.lang.foreign.Linker;
+import java.lang.foreign.SymbolLookup;
+import java.lang.foreign.ValueLayout;
+import java.lang.invoke.MethodHandle;
+import java.nio.file.Path;
+
+/** The loops in C, with queues of their own. One call runs a whole round, so that what calling costs does not show. */
+final class Twin {
+    private static final Linker LINKER = Linker.nativeLinker();
+    private static final FunctionDescriptor LOOP =
+            FunctionDescriptor.of(ValueLayout.JAVA_LONG, ValueLayout.JAVA_LONG, ValueLayout.JAVA_LONG);
+
+    private final MethodHandle loop;
+    private final long twin;
+
+    Twin(Path library, String function, int extended) throws Throwable {
+        SymbolLookup lookup = SymbolLookup.libraryLookup(library, Arena.global());
+        this.loop = LINKER.downcallHandle(lookup.find(function).orElseThrow(), LOOP);
+        MethodHandle open = LINKER.downcallHandle(lookup.find("twin_open").orElseThrow(),
+                FunctionDescriptor.of(ValueLayout.JAVA_LONG, ValueLayout.JAVA_INT));
+        this.twin = (long) open.invokeExact(extended);
+    }
+
+    /** So many operations; answers how many went wrong. */
+    long run(int operations) {
+        try {
+            return (long) loop.invokeExact(twin, (long) operations);
+        } catch (Throwable t) {
+            throw new AssertionError(t);
+        }
+    }
+}

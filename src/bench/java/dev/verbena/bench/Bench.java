@@ -77,10 +77,10 @@ final class Bench {
         for (Row row : Row.values()) {
             plan.add(confined(Profile.LEAN, row));
         }
+        plan.add(new Case(Profile.LEAN, Row.POST_POLL, ArenaKind.SHARED, Calls.CRITICAL, Target.NONE));
         for (Row row : List.of(Row.POST_POLL, Row.REBUILT, Row.BATCH_16, Row.EMPTY_POLL)) {
             plan.add(confined(Profile.MLX5, row));
         }
-        plan.add(new Case(Profile.LEAN, Row.POST_POLL, ArenaKind.SHARED, Calls.CRITICAL, Target.NONE));
         plan.add(new Case(Profile.MLX5, Row.POST_POLL, ArenaKind.CONFINED, Calls.PLAIN, Target.ratio(1.75)));
         return plan;
     }

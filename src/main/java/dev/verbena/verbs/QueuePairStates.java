@@ -280,6 +280,9 @@ abstract sealed class QueuePairStates extends VerbsObject permits QueuePairWork 
     }
 
     private void complain(QueuePairState from, QueuePairState to, Set<Attribute> mask) {
+        if (context.device().transport() != TransportType.IB) {
+            return; // the table is that of InfiniBand and RoCE
+        }
         Optional<String> complaint = StateTable.complaint(options.type(), from, to, mask);
         if (complaint.isPresent()) {
             throw new IllegalArgumentException("ibv_modify_qp(" + this + "): " + complaint.get());

@@ -74,7 +74,6 @@ class ConnectionIdTest {
 
     @Test
     @Twin("test_rdmacm.CMTestCase.test_rdmacm_async_traffic_external_qp")
-    @NotOnIwarp("the state table asks for InfiniBand's attributes of a queue pair of one's own")
     void queuePairsOfOnesOwnAreConnected() throws Exception {
         ConnectionId listener = listening(PortSpace.TCP);
         ConnectionId client = resolved(PortSpace.TCP, listener);

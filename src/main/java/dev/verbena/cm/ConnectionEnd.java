@@ -18,6 +18,7 @@ import java.lang.foreign.ValueLayout;
 import java.net.InetSocketAddress;
 import java.time.Duration;
 import java.util.Optional;
+import java.util.concurrent.locks.ReentrantLock;
 import java.util.function.Predicate;
 import org.jspecify.annotations.Nullable;
 
@@ -27,6 +28,9 @@ abstract class ConnectionEnd extends VerbsObject {
     final PortSpace space;
     final Inbox inbox;
     volatile int backlog;
+
+    /** Held while C works on the id: C itself does not care what another thread does with the id's queue pair. */
+    final ReentrantLock inC = new ReentrantLock();
 
     /** Who may ask C for what this says of itself; null for all. */
     private final @Nullable Thread confinedTo = isConfined() ? Thread.currentThread() : null;
@@ -68,10 +72,12 @@ abstract class ConnectionEnd extends VerbsObject {
     /** A call that takes private data, of which there may be too much: how much fits depends on the transport. */
     final void call(CFunction function, String arguments, PrivateData data, Call call) {
         hold();
+        inC.lock();
         try (Arena scratch = Arena.ofConfined()) {
             long result = call.of(scratch);
             Cm.check(function, result, arguments, Cm.tooLong(CFunction.errno(), data));
         } finally {
+            inC.unlock();
             release();
         }
     }

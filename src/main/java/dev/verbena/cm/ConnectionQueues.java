@@ -242,6 +242,15 @@ abstract class ConnectionQueues extends ConnectionEnd {
 
     private long callCreate(ProtectionDomain domain, long attributes) {
         String what = toString(); // before, since it calls C too, which changes errno
+        inC.lock();
+        try {
+            return callCreate(domain, attributes, what);
+        } finally {
+            inC.unlock();
+        }
+    }
+
+    private long callCreate(ProtectionDomain domain, long attributes, String what) {
         boolean plain = ibv_qp_init_attr_ex.comp_mask(MemorySegment.ofAddress(attributes)
                 .reinterpret(ibv_qp_init_attr_ex.sizeof())) == rdma_h.IBV_QP_INIT_ATTR_PD();
         long result = plain ? RdmaCm.CREATE_QP.call(address, VerbsFloor.address(domain), attributes)
@@ -251,9 +260,20 @@ abstract class ConnectionQueues extends ConnectionEnd {
         return rdma_cm_id.qp(struct()).address();
     }
 
+    /**
+     * C changes the queue pair's state when it connects, accepts or disconnects, and when it takes an event. At that
+     * moment the kernel refuses to destroy it, of which {@code rdma_destroy_qp} does not tell: it would stay for ever.
+     */
     private void callDestroy(long pair) {
-        RdmaCm.DESTROY_QP.call(address);
-        queuePair = null;
+        inC.lock();
+        try {
+            while (!inbox.channel.withoutEvents(inbox, () -> RdmaCm.DESTROY_QP.call(address))) {
+                Thread.onSpinWait(); // the id is changing its channel
+            }
+            queuePair = null;
+        } finally {
+            inC.unlock();
+        }
     }
 
     /**

@@ -268,6 +268,20 @@ public final class EventChannel extends VerbsObject {
         inbox.channel = this;
     }
 
+    /** Does something while no event is taken, for which C may change a queue pair; false if the id is elsewhere now. */
+    boolean withoutEvents(Inbox inbox, Runnable work) {
+        lock.lock();
+        try {
+            if (inbox.channel != this) {
+                return false;
+            }
+            work.run();
+            return true;
+        } finally {
+            lock.unlock();
+        }
+    }
+
     void add(long id, Inbox inbox) {
         inboxes.put(id, inbox);
     }

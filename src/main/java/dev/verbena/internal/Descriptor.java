@@ -112,7 +112,7 @@ public final class Descriptor {
         waiters.wakeAll();
     }
 
-    /** The owner could not be closed. */
+    /** The owner could not be closed: who went on waiting meanwhile asks to be told of news again. */
     public void reopen() {
         lock.lock();
         try {
@@ -120,5 +120,6 @@ public final class Descriptor {
         } finally {
             lock.unlock();
         }
+        waiters.wakeAll();
     }
 }

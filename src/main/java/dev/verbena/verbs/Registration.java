@@ -117,16 +117,18 @@ final class Registration {
 
     private static VerbsException refused(
             int errno, long start, long address, Set<AccessFlag> flags, String arguments) {
+        if (flags.contains(AccessFlag.ON_DEMAND) && (errno == Errno.EINVAL || Errno.meansUnsupported(errno))) {
+            return Verb.failure("ibv_reg_mr", errno, arguments,
+                    "This device or kernel may have no on-demand paging, or not for the whole address space");
+        }
         String hint = switch (errno) {
             case Errno.ENOMEM, Errno.EAGAIN -> LockedMemory.hint();
             case Errno.EFAULT -> "The memory is not mapped, or mapped read-only and to be written to. Linux before 6.2 "
                     + "refuses all files that are mapped READ_ONLY: map them PRIVATE";
-            case Errno.EINVAL -> flags.contains(AccessFlag.ON_DEMAND)
-                    ? "This device or kernel may have no on-demand paging, or not for the whole address space"
-                    : start != address
-                            ? "Both addresses must have the same offset within their pages: align the memory to 4096 "
-                                    + "(or what the page size is) to register it at 0"
-                            : "This device or kernel does not take one of these access flags";
+            case Errno.EINVAL -> start != address
+                    ? "Both addresses must have the same offset within their pages: align the memory to 4096 "
+                            + "(or what the page size is) to register it at 0"
+                    : "This device or kernel does not take one of these access flags";
             default -> "";
         };
         return Verb.failure("ibv_reg_mr", errno, arguments, hint);

@@ -174,7 +174,10 @@ class ExtendedCompletionQueueTest {
     @Test
     void aFailureIsNotedForItsQueuePair() {
         CompletionQueue queue = standard();
-        QueuePair pair = toItself(queue);
+        QueuePair pair = domain.createQueuePair(QueuePair.rc(queue));
+        QueuePair peer = domain.createQueuePair(QueuePair.rc(context.createCompletionQueue(4)));
+        pair.connect(peer.endpoint());
+        peer.connect(pair.endpoint());
         MemoryRegion buffer = buffer();
         pair.postWrite(1, buffer.slice(0, 8), new RemoteMemory(buffer.address(), ~buffer.remoteKey(), 8));
         ExtendedCompletions done = queue.extendedCompletions(8);

@@ -408,8 +408,9 @@ public final class CompletionQueue extends VerbsObject {
     }
 
     /**
-     * As {@link #await}, but does not wake up for receives that were sent without {@link SendFlag#SOLICITED}, unless they
-     * failed. Takes whatever has completed when it looks.
+     * As {@link #await}, but does not wake up for receives that were sent without {@link SendFlag#SOLICITED}. A failure
+     * wakes it too by InfiniBand's rules, but not on every device: soft-RoCE of newer kernels raises no event for it,
+     * and it is found when the time is over. Takes whatever has completed when it looks.
      *
      * @param timeout how long to wait
      * @return the completion, successful or not

@@ -110,8 +110,9 @@ public sealed class Completions extends OfOneThread permits ExtendedCompletions 
     }
 
     /**
-     * As {@link #await}, but does not wake up for receives that were sent without {@link SendFlag#SOLICITED}, unless they
-     * failed. Fetches whatever has completed when it looks.
+     * As {@link #await}, but does not wake up for receives that were sent without {@link SendFlag#SOLICITED}. A failure
+     * wakes it too by InfiniBand's rules, but not on every device: soft-RoCE of newer kernels raises no event for it,
+     * and it is found when the time is over. Fetches whatever has completed when it looks.
      *
      * @param timeout how long to wait
      * @return how many were found; 0 when the time is over

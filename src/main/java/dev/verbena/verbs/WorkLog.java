@@ -6,7 +6,8 @@ import org.jspecify.annotations.Nullable;
 
 /**
  * Remembers what the latest work requests of a queue were, by their ids: when one fails, the device says which, but no
- * longer what it was. One thread writes, any may read.
+ * longer what it was. What threads add that post to one queue at the same time may be mixed up: then a failed request's
+ * operation is not known, or is a neighbour's, and nothing worse.
  */
 final class WorkLog {
     private final long[] ids;

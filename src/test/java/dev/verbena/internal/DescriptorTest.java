@@ -26,7 +26,8 @@ import org.junit.jupiter.api.Test;
 
 /** Waiting for descriptors, with an eventfd that counts down by one with each read. */
 class DescriptorTest {
-    private static final Duration LONG = Duration.ofSeconds(60);
+    /** Longer than a result is waited for: who is not woken finds what is there when its time is over, too late. */
+    private static final Duration LONG = Duration.ofSeconds(180);
     private static final int SEMAPHORE = 1;
 
     private final AtomicBoolean closed = new AtomicBoolean();

@@ -9,6 +9,8 @@ import java.nio.file.Path;
 import java.time.Duration;
 import java.util.Map;
 import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.Executors;
+import java.util.concurrent.TimeUnit;
 import java.util.stream.Stream;
 import org.junit.platform.engine.TestExecutionResult;
 import org.junit.platform.launcher.TestExecutionListener;
@@ -31,7 +33,8 @@ public final class Watchdog implements TestExecutionListener {
 
     @Override
     public void testPlanExecutionStarted(TestPlan plan) {
-        Thread.ofPlatform().name("watchdog").daemon().start(this::watch);
+        Executors.newSingleThreadScheduledExecutor(Thread.ofPlatform().name("watchdog").daemon().factory())
+                .scheduleWithFixedDelay(this::watch, 1, 1, TimeUnit.SECONDS);
     }
 
     @Override
@@ -47,16 +50,9 @@ public final class Watchdog implements TestExecutionListener {
     }
 
     private void watch() {
-        while (true) {
-            for (Running each : running.values()) {
-                if (System.nanoTime() - each.since > LIMIT.toNanos()) {
-                    bite(each);
-                }
-            }
-            try {
-                Thread.sleep(1000);
-            } catch (InterruptedException e) {
-                return;
+        for (Running each : running.values()) {
+            if (System.nanoTime() - each.since > LIMIT.toNanos()) {
+                bite(each);
             }
         }
     }

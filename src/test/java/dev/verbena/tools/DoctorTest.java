@@ -15,7 +15,7 @@ class DoctorTest {
     }
 
     @Test
-    @DisabledIf("hasDevice")
+    @DisabledIf(value = "hasDevice", disabledReason = "this machine has a device, so all may be well with it")
     void aMachineWithoutADeviceIsToldWhatToDo() {
         ToolRun run = ToolRun.of("doctor");
         assertThat(run.status()).isEqualTo(Main.FAILED);

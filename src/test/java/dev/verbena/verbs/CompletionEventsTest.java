@@ -39,6 +39,8 @@ import org.junit.jupiter.params.provider.ValueSource;
 @DeviceTest
 class CompletionEventsTest {
     private static final Duration SHORT = Duration.ofMillis(50);
+    /** Longer than a result is waited for: who is not woken finds what has come when its time is over, too late. */
+    private static final Duration LONG = DEADLINE.multipliedBy(3);
 
     private ChannelLoopback loopback;
     private Side left;
@@ -85,11 +87,15 @@ class CompletionEventsTest {
                 }
             }
             if (result.isDone()) {
-                result.get(); // throws, when it should be asleep
+                result(result); // throws, when it should be asleep
                 throw new AssertionError("It did not sleep");
             }
             Thread.yield();
         }
+    }
+
+    private static <T> T result(Future<T> future) throws Exception {
+        return future.get(DEADLINE.toSeconds(), SECONDS);
     }
 
     @ParameterizedTest
@@ -97,11 +103,11 @@ class CompletionEventsTest {
     @Twin("test_cq_events.CqEventsTestCase.test_cq_events_rc")
     void bothSidesSleepUntilTheirWorkIsDone(boolean virtual) throws Exception {
         try (ExecutorService threads = threads(virtual)) {
-            Future<WorkCompletion> received = asleep(threads, () -> right.queue.await(DEADLINE));
-            Future<WorkCompletion> sent = asleep(threads, () -> left.queue.await(DEADLINE));
+            Future<WorkCompletion> received = asleep(threads, () -> right.queue.await(LONG));
+            Future<WorkCompletion> sent = asleep(threads, () -> left.queue.await(LONG));
             send(loopback.get(0), 7);
-            assertThat(received.get().orThrow().opcode()).isEqualTo(WorkOpcode.RECEIVE);
-            assertThat(sent.get().orThrow().opcode()).isEqualTo(WorkOpcode.SEND);
+            assertThat(result(received).orThrow().opcode()).isEqualTo(WorkOpcode.RECEIVE);
+            assertThat(result(sent).orThrow().opcode()).isEqualTo(WorkOpcode.SEND);
         }
     }
 
@@ -118,9 +124,9 @@ class CompletionEventsTest {
     void aCursorIsFilledWhenItsThreadWakesUp() throws Exception {
         try (ExecutorService threads = threads(false)) {
             Completions done = right.queue.completions(16);
-            Future<Integer> found = asleep(threads, () -> done.await(DEADLINE));
+            Future<Integer> found = asleep(threads, () -> done.await(LONG));
             send(loopback.get(0), 9);
-            assertThat(found.get()).isEqualTo(1);
+            assertThat(result(found)).isEqualTo(1);
             assertThat(done.next()).isTrue();
             assertThat(done.id()).isEqualTo(9);
         }
@@ -148,9 +154,9 @@ class CompletionEventsTest {
     void aFailureIsAnEventToo(boolean virtual) throws Exception {
         try (ExecutorService threads = threads(virtual)) {
             right.pair.postReceive(4, right.buffer);
-            Future<WorkCompletion> flushed = asleep(threads, () -> right.queue.awaitSolicited(DEADLINE));
+            Future<WorkCompletion> flushed = asleep(threads, () -> right.queue.await(LONG));
             right.pair.fail();
-            assertThat(flushed.get().status()).isEqualTo(WorkStatus.WORK_REQUEST_FLUSHED);
+            assertThat(result(flushed).status()).isEqualTo(WorkStatus.WORK_REQUEST_FLUSHED);
         }
     }
 
@@ -161,7 +167,7 @@ class CompletionEventsTest {
             right.pair.postReceive(2, right.buffer);
             SendBatch batch = left.pair.sendBatch(1);
             Completions done = right.queue.completions(4);
-            Future<Integer> found = asleep(threads, () -> done.awaitSolicited(DEADLINE));
+            Future<Integer> found = asleep(threads, () -> done.awaitSolicited(LONG));
 
             batch.send(1, left.buffer.slice(0, 8)).postAll();
             left.queue.await(DEADLINE).orThrow();
@@ -171,19 +177,20 @@ class CompletionEventsTest {
 
             batch.clear();
             batch.send(2, left.buffer.slice(0, 8)).solicited().postAll();
-            assertThat(found.get()).as("both are there by then").isEqualTo(2);
+            assertThat(result(found)).as("both are there by then").isEqualTo(2);
         }
     }
 
     @Test
     void whoWaitsForAnyCompletionIsNotForgottenForWhoWaitsForSolicitedOnes() throws Exception {
         try (ExecutorService threads = threads(false)) {
-            Future<WorkCompletion> any = asleep(threads, () -> right.queue.await(DEADLINE));
-            Future<WorkCompletion> solicited = asleep(threads, () -> right.queue.awaitSolicited(DEADLINE));
+            Future<WorkCompletion> any = asleep(threads, () -> right.queue.await(LONG));
+            Future<WorkCompletion> solicited = asleep(threads, () -> right.queue.awaitSolicited(LONG));
             send(loopback.get(0), 1);
             right.pair.postReceive(2, right.buffer);
             left.pair.sendBatch(1).send(2, left.buffer.slice(0, 8)).solicited().post(); // wakes either
-            assertThat(Set.of(any.get().orThrow().id(), solicited.get().orThrow().id())).containsExactlyInAnyOrder(1L, 2L);
+            assertThat(List.of(result(any).orThrow().id(), result(solicited).orThrow().id()))
+                    .containsExactlyInAnyOrder(1L, 2L);
         }
     }
 
@@ -195,13 +202,13 @@ class CompletionEventsTest {
         List<Future<WorkCompletion>> received = new ArrayList<>();
         try (ExecutorService threads = threads(virtual)) {
             for (Connection connection : loopback.connections()) {
-                received.add(asleep(threads, () -> connection.right().queue.await(DEADLINE)));
+                received.add(asleep(threads, () -> connection.right().queue.await(LONG)));
             }
             for (int i = received.size(); --i >= 0;) {
                 send(loopback.get(i), i);
             }
             for (int i = 0; i < received.size(); i++) {
-                assertThat(received.get(i).get().orThrow().id()).isEqualTo(i);
+                assertThat(result(received.get(i)).orThrow().id()).isEqualTo(i);
             }
         }
     }
@@ -213,14 +220,14 @@ class CompletionEventsTest {
         Set<Long> ids = new HashSet<>();
         try (ExecutorService threads = threads(true)) {
             for (int i = 0; i < many; i++) {
-                received.add(threads.submit(() -> right.queue.await(DEADLINE)));
+                received.add(threads.submit(() -> right.queue.await(LONG)));
             }
             for (int i = 0; i < many; i++) {
                 send(loopback.get(0), i);
                 left.queue.await(DEADLINE).orThrow();
             }
             for (Future<WorkCompletion> one : received) {
-                ids.add(one.get().orThrow().id());
+                ids.add(result(one).orThrow().id());
             }
         }
         assertThat(ids).hasSize(many);
@@ -237,7 +244,7 @@ class CompletionEventsTest {
             Future<Void> receiver = threads.submit(() -> {
                 Completions done = right.queue.completions(16);
                 for (int got = 0; got < messages;) {
-                    int found = done.await(DEADLINE);
+                    int found = done.await(LONG);
                     assertThat(found).as("found after %s", got).isPositive();
                     while (done.next()) {
                         done.orThrow();
@@ -251,7 +258,7 @@ class CompletionEventsTest {
                 left.pair.postSend(i, left.buffer.slice(0, 8));
                 left.queue.await(DEADLINE).orThrow();
             }
-            receiver.get();
+            result(receiver);
         }
     }
 
@@ -265,7 +272,7 @@ class CompletionEventsTest {
                 receivers.add(threads.submit(() -> {
                     int got = 0;
                     for (; got < messages / waiting; got++) {
-                        right.queue.await(DEADLINE).orThrow();
+                        right.queue.await(LONG).orThrow();
                     }
                     return got;
                 }));
@@ -275,7 +282,7 @@ class CompletionEventsTest {
                 left.queue.await(DEADLINE).orThrow();
             }
             for (Future<Integer> receiver : receivers) {
-                assertThat(receiver.get()).isEqualTo(messages / waiting);
+                assertThat(result(receiver)).isEqualTo(messages / waiting);
             }
         }
     }
@@ -339,7 +346,7 @@ class CompletionEventsTest {
             Future<Integer> server = threads.submit(() -> {
                 int got = 0;
                 while (got < queues * messages) {
-                    CompletionQueue queue = loopback.channel.await(DEADLINE);
+                    CompletionQueue queue = loopback.channel.await(LONG);
                     queue.requestNotification(false);
                     while (queue.poll().isPresent()) {
                         got++;
@@ -355,7 +362,7 @@ class CompletionEventsTest {
                     Await.until("a send", () -> connection.left().queue.poll().isPresent());
                 }
             }
-            assertThat(server.get()).isEqualTo(queues * messages);
+            assertThat(result(server)).isEqualTo(queues * messages);
         }
     }
 
@@ -403,8 +410,8 @@ class CompletionEventsTest {
         CompletionQueue queue = loopback.context.createCompletionQueue(
                 CompletionQueueOptions.of(4).channel(loopback.channel));
         try (ExecutorService threads = threads(virtual)) {
-            Future<WorkCompletion> one = asleep(threads, () -> queue.await(DEADLINE));
-            Future<Integer> many = asleep(threads, () -> queue.completions(1).await(DEADLINE));
+            Future<WorkCompletion> one = asleep(threads, () -> queue.await(LONG));
+            Future<Integer> many = asleep(threads, () -> queue.completions(1).await(LONG));
             queue.close();
             assertClosed(one);
             assertClosed(many);
@@ -415,8 +422,8 @@ class CompletionEventsTest {
     @ValueSource(booleans = {false, true})
     void closingTheArenaEndsAllWaits(boolean virtual) throws Exception {
         try (ExecutorService threads = threads(virtual)) {
-            Future<WorkCompletion> queue = asleep(threads, () -> right.queue.await(DEADLINE));
-            Future<CompletionQueue> channel = asleep(threads, () -> loopback.channel.await(DEADLINE));
+            Future<WorkCompletion> queue = asleep(threads, () -> right.queue.await(LONG));
+            Future<CompletionQueue> channel = asleep(threads, () -> loopback.channel.await(LONG));
             loopback.arena.close();
             assertClosed(queue);
             assertClosed(channel);
@@ -424,7 +431,7 @@ class CompletionEventsTest {
     }
 
     private static void assertClosed(Future<?> wait) {
-        assertThatThrownBy(() -> wait.get(60, SECONDS)).isInstanceOf(ExecutionException.class)
+        assertThatThrownBy(() -> result(wait)).isInstanceOf(ExecutionException.class)
                 .cause().isInstanceOf(IllegalStateException.class).hasMessageEndingWith("is closed");
     }
 
@@ -448,11 +455,11 @@ class CompletionEventsTest {
     @Test
     void anInterruptedThreadLeavesItsEventToTheOthers() throws Exception {
         try (ExecutorService threads = threads(false)) {
-            Future<WorkCompletion> first = asleep(threads, () -> right.queue.await(DEADLINE));
-            Future<WorkCompletion> second = asleep(threads, () -> right.queue.await(DEADLINE));
+            Future<WorkCompletion> first = asleep(threads, () -> right.queue.await(LONG));
+            Future<WorkCompletion> second = asleep(threads, () -> right.queue.await(LONG));
             first.cancel(true);
             send(loopback.get(0), 5);
-            assertThat(second.get().orThrow().id()).isEqualTo(5);
+            assertThat(result(second).orThrow().id()).isEqualTo(5);
         }
     }
 
@@ -486,14 +493,14 @@ class CompletionEventsTest {
                 open(VerbsArena.ofShared(), 1);
                 Side receiver = right;
                 Side sender = left;
-                Future<WorkCompletion> wait = threads.submit(() -> receiver.queue.await(DEADLINE));
+                Future<WorkCompletion> wait = threads.submit(() -> receiver.queue.await(LONG));
                 send(loopback.get(0), round);
                 sender.pair.close();
                 receiver.pair.close();
                 receiver.queue.close();
                 sender.queue.close();
                 try {
-                    assertThat(wait.get(60, SECONDS).id()).isEqualTo(round);
+                    assertThat(result(wait).id()).isEqualTo(round);
                 } catch (ExecutionException closed) {
                     assertThat(closed.getCause()).isInstanceOf(IllegalStateException.class);
                 }
@@ -519,14 +526,14 @@ class CompletionEventsTest {
                     receiver.complete(pair.endpoint());
                     if (byChannel) {
                         queue.requestNotification(false);
-                        return channel.await(DEADLINE).poll().orElseThrow().id();
+                        return channel.await(LONG).poll().orElseThrow().id();
                     }
-                    return queue.await(DEADLINE).id();
+                    return queue.await(LONG).id();
                 }
             });
             sender.connect(receiver.get(DEADLINE.toSeconds(), SECONDS));
             sender.postSend(2, left.buffer.slice(0, 8));
-            assertThat(received.get(DEADLINE.toSeconds(), SECONDS)).isEqualTo(1);
+            assertThat(result(received)).isEqualTo(1);
         }
     }
 }

@@ -135,25 +135,14 @@ public sealed class Completions extends OfOneThread permits ExtendedCompletions 
 
     /** As {@link #poll}, for a caller that has made sure that it is alone. */
     final int pollAny() {
-        forget(); // stays so when the poll throws
+        if (end != address) {
+            leave(); // also when the poll throws
+        }
         int count = fetch();
         if (count > 0) {
-            lookAt(count);
+            end = address + count * SIZE;
         }
         return count;
-    }
-
-    private void lookAt(int count) {
-        long status = address + STATUS;
-        int bad = Memory.getInt(status);
-        for (int i = 1; i < count; i++) {
-            status += SIZE;
-            bad |= Memory.getInt(status);
-        }
-        if (bad != 0) {
-            noteFailures(count);
-        }
-        end = address + count * SIZE;
     }
 
     /** Fills the memory from its beginning; answers how many. */
@@ -165,22 +154,20 @@ public sealed class Completions extends OfOneThread permits ExtendedCompletions 
         return queue.fill(most, address);
     }
 
-    private void noteFailures(int count) {
-        for (int i = 0; i < count; i++) {
-            if (Memory.getInt(address + i * SIZE + STATUS) != 0) {
-                noteFailure(address + i * SIZE);
-            }
+    /** Leaves what was found before. Failures count, whether the user looked at them or not. */
+    private void leave() {
+        while (base + SIZE != end) {
+            next();
         }
+        forget();
     }
 
-    /** The first failure of a queue pair explains the flushes that follow it, whether it is looked at or not. */
-    private void noteFailure(long at) {
-        base = at;
+    /** The first failure of a queue pair explains the flushes that follow it. */
+    private void noteFailure() {
         QueuePair queuePair = queuePair();
         if (queuePair != null) {
             queuePair.noteFailure(completion());
         }
-        base = address - SIZE;
     }
 
     @Nullable QueuePair queuePair() {
@@ -204,6 +191,9 @@ public sealed class Completions extends OfOneThread permits ExtendedCompletions 
             return false;
         }
         base = next;
+        if (Memory.getInt(next + STATUS) != 0) {
+            noteFailure();
+        }
         return true;
     }
 
@@ -424,7 +414,7 @@ public sealed class Completions extends OfOneThread permits ExtendedCompletions 
         return new WorkCompletion(id(), status, statusCode(), opcode(), word(OPCODE), vendorError(), byteLength(),
                 immediate(), invalidatedKey(), queuePairNumber(), sourceQueuePair(), flagBits(),
                 pkeyIndex(), sourceLid(), serviceLevel(), pathBits(),
-                queuePair == null ? null : queuePair.operationOf(id(), status),
+                queuePair == null ? null : queuePair.operationOf(id(), status, queue),
                 queuePair == null || status != WorkStatus.WORK_REQUEST_FLUSHED ? null : queuePair.firstFailure());
     }
 

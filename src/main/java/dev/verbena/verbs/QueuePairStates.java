@@ -31,6 +31,8 @@ abstract sealed class QueuePairStates extends VerbsObject permits QueuePairWork 
     final int number;
     private final int packetSequenceNumber = ThreadLocalRandom.current().nextInt(MOST_PSN + 1);
     final boolean ownReceives;
+    /** Whether sends and receives are reported to the same queue. */
+    private final boolean oneQueue;
     final WorkLog sends;
     final WorkLog receives;
     private long mostBytes;
@@ -51,9 +53,10 @@ abstract sealed class QueuePairStates extends VerbsObject permits QueuePairWork 
         this.address = address;
         this.number = ibv_qp.qp_num(MemorySegment.ofAddress(address).reinterpret(ibv_qp.sizeof()));
         this.mostBytes = longestMessage(options.type(), port);
-        this.sends = new WorkLog(granted.sendDepth());
+        this.oneQueue = options.sendQueue() == options.receiveQueue();
+        this.sends = new WorkLog(granted.sendDepth(), oneQueue);
         SharedReceiveQueue shared = options.sharedReceiveQueue();
-        this.receives = shared == null ? new WorkLog(granted.receiveDepth()) : shared.log();
+        this.receives = shared == null ? new WorkLog(granted.receiveDepth(), oneQueue) : shared.log();
         this.ownReceives = shared == null && options.receiveQueue() != null;
     }
 
@@ -431,7 +434,7 @@ abstract sealed class QueuePairStates extends VerbsObject permits QueuePairWork 
      * The first failure of this queue pair since it was made or {@linkplain #reset reset}: what is flushed later was
      * flushed because of it.
      *
-     * @return the completion, once it has been polled
+     * @return the completion, once a cursor has come to it, or polled again after fetching it
      */
     public Optional<WorkCompletion> firstError() {
         checkOpen();
@@ -471,7 +474,10 @@ abstract sealed class QueuePairStates extends VerbsObject permits QueuePairWork 
     }
 
     /** What a failed request was; null when both a send and a receive had its id and the status does not tell. */
-    @Nullable Operation operationOf(long id, WorkStatus status) {
+    @Nullable Operation operationOf(long id, WorkStatus status, CompletionQueue reportedTo) {
+        if (!oneQueue) {
+            return reportedTo == options.receiveQueue() ? Operation.RECEIVE : sends.find(id);
+        }
         Operation send = sends.find(id);
         Operation receive = receives.find(id);
         if (send == null && receive == null && options.sharedReceiveQueue() != null) {

@@ -409,10 +409,10 @@ abstract sealed class QueuePairWork extends QueuePairStates permits QueuePair {
             ibv_mw_bind_info.mw_access_flags(info, access);
             MemorySegment function = OpsVerb.BIND_MW.in(context.address())
                     .orElseThrow(() -> Verb.failure(OpsVerb.BIND_MW.verb(), Errno.EOPNOTSUPP, toString(), ""));
-            sends.add(id, Operation.BIND_MW.code()); // before it can complete
+            int logged = sends.add(id, Operation.BIND_MW.code()); // before it can complete
             int result = (int) CFunction.callAt(function, address, window.address(), bind.address());
             if (result != 0) {
-                sends.takeBack(1);
+                sends.takeBack(logged);
                 throw PostException.of(OpsVerb.BIND_MW.verb(), self(), Verb.errnoOf(result), 0, 1, SendBatch.WHEN_FULL);
             }
         } finally {

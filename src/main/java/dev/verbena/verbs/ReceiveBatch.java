@@ -53,11 +53,6 @@ public final class ReceiveBatch extends WorkBatch<ReceiveBatch> {
     }
 
     @Override
-    int operation(long request) {
-        return Operation.RECEIVE.code();
-    }
-
-    @Override
     long operations() {
         return 0;
     }
@@ -86,7 +81,7 @@ public final class ReceiveBatch extends WorkBatch<ReceiveBatch> {
         int key = usableKey(local);
         long length = lengthOf(local);
         checkPiece(length);
-        begin(id);
+        begin(id, Operation.RECEIVE);
         onlyPiece(startOf(local), length, key);
         return this;
     }
@@ -100,7 +95,7 @@ public final class ReceiveBatch extends WorkBatch<ReceiveBatch> {
      */
     public ReceiveBatch receive(long id) {
         checkUser();
-        begin(id);
+        begin(id, Operation.RECEIVE);
         return this;
     }
 

@@ -159,11 +159,6 @@ public final class SendBatch extends WorkBatch<SendBatch> {
     }
 
     @Override
-    int operation(long request) {
-        return Memory.getInt(request + OPCODE);
-    }
-
-    @Override
     long operations() {
         return OPCODE - ID;
     }
@@ -350,7 +345,7 @@ public final class SendBatch extends WorkBatch<SendBatch> {
             throw new IllegalStateException(Operation.of(opcode) + " invalidates nothing at the peer: a send does");
         }
         checkAllows(Operation.SEND_WITH_INVALIDATE);
-        Memory.set(base + OPCODE, Operation.SEND_WITH_INVALIDATE.code());
+        become(Operation.SEND_WITH_INVALIDATE);
         Memory.set(base + INVALIDATE_KEY, key);
         return this;
     }
@@ -530,7 +525,7 @@ public final class SendBatch extends WorkBatch<SendBatch> {
             Operation more = opcode == Operation.SEND.code()
                     ? Operation.SEND_WITH_IMMEDIATE : Operation.RDMA_WRITE_WITH_IMMEDIATE;
             checkAllows(more);
-            Memory.set(base + OPCODE, more.code());
+            become(more);
         } else if (opcode != Operation.SEND_WITH_IMMEDIATE.code()
                 && opcode != Operation.RDMA_WRITE_WITH_IMMEDIATE.code()) {
             throw new IllegalStateException(Operation.of(opcode) + " carries no immediate data: sends and writes do");
@@ -634,9 +629,14 @@ public final class SendBatch extends WorkBatch<SendBatch> {
         queuePair.checkAllows(operation);
     }
 
+    private void become(Operation operation) {
+        is(operation);
+        Memory.set(base + OPCODE, operation.code());
+    }
+
     private SendBatch add(long id, Operation operation, long bytes) {
         checkAllows(operation);
-        begin(id);
+        begin(id, operation);
         room = Math.min(bytes, queuePair.mostBytes());
         if (parts != null) {
             parts.forget(index());

@@ -57,7 +57,7 @@ public final class SharedReceiveQueue extends VerbsObject {
         this.options = options;
         this.granted = granted;
         this.address = address;
-        this.log = new WorkLog(granted.depth());
+        this.log = new WorkLog(granted.depth(), true);
         this.singleReceives = new OneByOne<>(isConfined(), () -> receives(1));
         context.eventsEvenIfClosed().add(address, this);
     }

@@ -51,6 +51,8 @@ abstract sealed class WorkBatch<B extends WorkBatch<B>> extends OfOneThread perm
     private int current;
     /** The request that no other follows in C's list: all others are linked to the next for good. */
     private int last;
+    /** The operation of all requests, or {@link WorkLog#SEVERAL}. */
+    private int kind;
 
     /** The queue is what requests are posted to: for messages. */
     WorkBatch(VerbsObject queue, @Nullable ProtectionDomain domain, int capacity, long requestSize, int mostPieces,
@@ -81,8 +83,6 @@ abstract sealed class WorkBatch<B extends WorkBatch<B>> extends OfOneThread perm
 
     /** One call into C; answers an error number or 0. */
     abstract int callPost(long requests, long firstRefused);
-
-    abstract int operation(long request);
 
     /** Where the operations are, from the ids on; 0 where all are receives. */
     abstract long operations();
@@ -190,7 +190,7 @@ abstract sealed class WorkBatch<B extends WorkBatch<B>> extends OfOneThread perm
     }
 
     /** Begins a request: from here on nothing may fail. */
-    final void begin(long id) {
+    final void begin(long id, Operation operation) {
         if (count == capacity) {
             throw new IllegalStateException("The batch is full: it was made for " + capacity + " requests");
         }
@@ -198,6 +198,13 @@ abstract sealed class WorkBatch<B extends WorkBatch<B>> extends OfOneThread perm
         base = addressOf(current);
         Memory.set(base + ID, id);
         Memory.set(base + NUM_SGE, 0);
+        is(operation);
+    }
+
+    /** What the request at {@link #base} does, from now on. */
+    final void is(Operation operation) {
+        int code = operation.code();
+        kind = count == 1 || kind == code ? code : WorkLog.SEVERAL;
     }
 
     final void checkBegun() {
@@ -284,7 +291,8 @@ abstract sealed class WorkBatch<B extends WorkBatch<B>> extends OfOneThread perm
         if (n - 1 != last) {
             endListAt(n - 1);
         }
-        int logged = log(n);
+        // Before they are posted, as they may complete at once.
+        int logged = log.covers(kind) ? 0 : log.add(address + ID, operations(), requestSize, n, kind);
         int errno;
         try {
             errno = callPost(address, refused);
@@ -305,17 +313,6 @@ abstract sealed class WorkBatch<B extends WorkBatch<B>> extends OfOneThread perm
         }
         Memory.set(addressOf(request) + NEXT, 0L);
         last = request;
-    }
-
-    /** Before they are posted, as they may complete at once. Those that no queue can hold would push out the others. */
-    private int log(int n) {
-        if (n == 1) {
-            log.add(Memory.getLong(address + ID), operation(address));
-            return 1;
-        }
-        int logged = Math.min(n, log.size());
-        log.add(address + ID, operations(), requestSize, logged);
-        return logged;
     }
 
     private PostException failed(int errno, int n, int logged) {

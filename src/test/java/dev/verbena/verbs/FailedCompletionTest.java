@@ -66,6 +66,37 @@ class FailedCompletionTest {
     }
 
     @Test
+    void aFailureThatNobodyLookedAtIsKnownAfterTheNextPoll() throws Exception {
+        connect();
+        left.pair.postWrite(1, left.buffer.slice(0, 8), new RemoteMemory(right.buffer.remote().address(), 0, 8));
+        Completions done = left.queue.completions(4);
+        assertThat(done.await(Loopback.DEADLINE)).isOne();
+        assertThat(left.pair.firstError()).isEmpty();
+        done.poll();
+        assertThat(left.pair.firstError()).map(WorkCompletion::id).contains(1L);
+    }
+
+    @ParameterizedTest
+    @ValueSource(booleans = {false, true})
+    void whatFailedIsRememberedHoweverManyKindsWerePosted(boolean oneQueue) throws Exception {
+        connect();
+        CompletionQueue sends = loopback.context.createCompletionQueue(8);
+        CompletionQueue receives = oneQueue ? sends : loopback.context.createCompletionQueue(8);
+        QueuePair pair = loopback.domain.createQueuePair(QueuePair.rc(sends, receives).sendDepth(4).receiveDepth(4));
+        pair.connect(pair.endpoint());
+        pair.postReceive(1, left.buffer);
+        pair.postReceive(2, left.buffer);
+        pair.fail();
+        pair.postSend(3, left.buffer);
+        assertThat(receives.await(Loopback.DEADLINE).operation()).isEqualTo(Operation.RECEIVE);
+        assertThat(receives.await(Loopback.DEADLINE).operation()).isEqualTo(Operation.RECEIVE);
+        assertThat(sends.await(Loopback.DEADLINE).operation()).isEqualTo(Operation.SEND);
+        pair.sendBatch(2).write(4, left.buffer, right.buffer.remote()).send(5, left.buffer).post();
+        assertThat(sends.await(Loopback.DEADLINE).operation()).isEqualTo(Operation.RDMA_WRITE);
+        assertThat(sends.await(Loopback.DEADLINE).operation()).isEqualTo(Operation.SEND);
+    }
+
+    @Test
     @Fault("bad-remote-key")
     void aWrongRemoteKeyIsARemoteAccessError() throws Exception {
         connect();

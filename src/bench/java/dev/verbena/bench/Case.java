@@ -55,7 +55,7 @@ record Case(Profile profile, Row row, ArenaKind arena, Calls calls, Target targe
      * @param over nanoseconds more than C, or than the confined arena; not a number where there is no such target
      */
     record Target(double ratio, double over) {
-        private static final double FEW_NANOS = 3;
+        private static final double FEW_NANOS = 5;
         static final Target NONE = new Target(Double.NaN, Double.NaN);
 
         static Target ratio(double most) {

@@ -49,7 +49,7 @@ final class Report {
     List<String> farOff() {
         List<String> found = new ArrayList<>();
         for (Result result : results) {
-            if (allocates(result) || result.of().target().isFarOff(result.ratio(), result.over())) {
+            if (result.isFarOff()) {
                 found.add(result.of().profile().key() + ", " + result.of().row().label() + ", " + result.of().settings()
                         + ": " + number(result.ratio()) + "x, " + number(result.bytes()) + " bytes");
             }
@@ -57,12 +57,8 @@ final class Report {
         return found;
     }
 
-    private static boolean allocates(Result result) {
-        return result.bytes() > 0 && !result.of().row().allocates();
-    }
-
     private Optional<String> problem(Result result) {
-        if (allocates(result)) {
+        if (result.allocates()) {
             return Optional.of("allocates");
         }
         boolean shared = result.of().arena() == ArenaKind.SHARED;

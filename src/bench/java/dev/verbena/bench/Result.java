@@ -21,6 +21,16 @@ record Result(Case of, double c, double cMedian, double java, double javaMedian,
         return java - c;
     }
 
+    /** Whether bytes are allocated where none should be. */
+    boolean allocates() {
+        return bytes > 0 && !of.row().allocates();
+    }
+
+    /** Whether it is what no machine excuses. */
+    boolean isFarOff() {
+        return allocates() || of.target().isFarOff(ratio(), over());
+    }
+
     String json() {
         return String.format(Locale.ROOT, "{\"profile\": \"%s\", \"row\": \"%s\", \"arena\": \"%s\", \"calls\": \"%s\", "
                 + "\"c\": %.2f, \"cMedian\": %.2f, \"java\": %.2f, \"javaMedian\": %.2f, \"over\": %.2f, \"ratio\": %.3f, "

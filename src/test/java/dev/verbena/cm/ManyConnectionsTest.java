@@ -5,9 +5,9 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.verbena.VerbsArena;
 import dev.verbena.support.CmAddress;
-import dev.verbena.support.DeviceTest;
 import dev.verbena.support.IwarpToo;
 import dev.verbena.support.Resources;
+import dev.verbena.support.Slow;
 import dev.verbena.verbs.AccessFlag;
 import dev.verbena.verbs.MemoryRegion;
 import dev.verbena.verbs.QueueCapabilities;
@@ -19,7 +19,7 @@ import java.util.stream.Stream;
 import org.junit.jupiter.api.Test;
 
 /** Connections that come and go leave nothing behind: no memory, no descriptor, nothing in the kernel. */
-@DeviceTest
+@Slow
 @IwarpToo
 class ManyConnectionsTest {
     private static final int WARM_UP = 500;

@@ -2,7 +2,7 @@ package dev.verbena.tools;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
-import dev.verbena.support.DeviceTest;
+import dev.verbena.support.Slow;
 import java.io.ByteArrayOutputStream;
 import java.io.IOException;
 import java.io.PrintStream;
@@ -11,7 +11,7 @@ import java.nio.file.Path;
 import org.junit.jupiter.api.Test;
 
 /** What the tutorial of the shell shows is true. */
-@DeviceTest
+@Slow
 class TutorialTest {
     private static final Path FOLDER = Path.of("src/tools/jshell");
 

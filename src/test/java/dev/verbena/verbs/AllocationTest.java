@@ -4,7 +4,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.verbena.support.AllocationProbe;
 import dev.verbena.support.ChildJvm;
-import dev.verbena.support.DeviceTest;
+import dev.verbena.support.Slow;
 import java.util.HashSet;
 import java.util.List;
 import java.util.Set;
@@ -12,7 +12,7 @@ import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 
 /** Posting and polling allocate nothing once they are compiled: not one byte in thousands of operations. */
-@DeviceTest
+@Slow
 class AllocationTest {
     private static final int ROWS = 10;
     private static final int ATTEMPTS = 3;

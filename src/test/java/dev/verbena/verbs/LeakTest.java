@@ -2,14 +2,9 @@ package dev.verbena.verbs;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
-import dev.verbena.support.ChildJvm;
 import dev.verbena.support.DeviceTest;
 import dev.verbena.support.Last;
-import dev.verbena.support.MakeAndClose;
 import dev.verbena.support.Resources;
-import java.time.Duration;
-import java.util.regex.Matcher;
-import java.util.regex.Pattern;
 import org.junit.jupiter.api.Test;
 
 /** Nothing is left behind. It runs after all others, so that it sees what they have left. */
@@ -19,17 +14,5 @@ class LeakTest {
     @Test
     void theTestsBeforeHaveLeftNothingInTheKernel() throws Exception {
         assertThat(Resources.ofThisProcess()).isEmpty();
-    }
-
-    @Test
-    void twoThousandCyclesOfMakingAndClosingLeaveMemoryFlat() {
-        String output = ChildJvm.with("--enable-native-access=ALL-UNNAMED", "-XX:TieredStopAtLevel=1",
-                        "-Xms48m", "-Xmx48m", "-XX:+AlwaysPreTouch")
-                .deadline(Duration.ofMinutes(8)) // it takes one or two where nothing else runs
-                .runOnClassPath(MakeAndClose.class, "500", "1500").successfulOutput();
-        Matcher grown = Pattern.compile("grown (-?\\d+)").matcher(output);
-        assertThat(grown.find()).as(output).isTrue();
-        assertThat(Long.parseLong(grown.group(1))).as("KiB of 1,500 cycles with 12 objects each").isLessThan(2000);
-        assertThat(output).contains("left []");
     }
 }

@@ -1,0 +1,16 @@
+package dev.verbena.support;
+
+import java.lang.annotation.ElementType;
+import java.lang.annotation.Retention;
+import java.lang.annotation.RetentionPolicy;
+import java.lang.annotation.Target;
+import org.junit.jupiter.api.Tag;
+import org.junit.jupiter.api.extension.ExtendWith;
+
+/** {@linkplain DeviceTest Device tests} that take minutes: {@code scripts/test} runs them beside the others, in a guest. */
+@Target(ElementType.TYPE)
+@Retention(RetentionPolicy.RUNTIME)
+@Tag("device")
+@Tag("slow")
+@ExtendWith(DeviceCondition.class)
+public @interface Slow {}

@@ -49,8 +49,36 @@ static void link_all(struct twin *t, int count)
 		t->wr[i].next = i + 1 < count ? &t->wr[i + 1] : NULL;
 }
 
-/* extended: 1 for the completion queue, 2 for the queue pair */
-API struct twin *twin_open(int extended)
+/* Answers 0, or which step failed. */
+static int connect_to_itself(struct twin *t, struct ibv_context *context, int gid_index)
+{
+	struct ibv_port_attr port;
+	struct ibv_qp_attr how = {
+		.qp_state = IBV_QPS_INIT, .port_num = 1,
+		.qp_access_flags = IBV_ACCESS_REMOTE_WRITE | IBV_ACCESS_REMOTE_READ,
+		.dest_qp_num = t->qp->qp_num, .max_dest_rd_atomic = 1, .max_rd_atomic = 1,
+		.min_rnr_timer = 12, .timeout = 14, .retry_cnt = 7, .rnr_retry = 7,
+		.ah_attr = { .is_global = 1, .port_num = 1, .grh = { .sgid_index = gid_index, .hop_limit = 64 } },
+	};
+	if (ibv_query_port(context, 1, &port) || ibv_query_gid(context, 1, gid_index, &how.ah_attr.grh.dgid))
+		return 1;
+	how.path_mtu = port.active_mtu;
+	how.ah_attr.dlid = port.lid;
+	if (ibv_modify_qp(t->qp, &how, IBV_QP_STATE | IBV_QP_PKEY_INDEX | IBV_QP_PORT | IBV_QP_ACCESS_FLAGS))
+		return 2;
+	how.qp_state = IBV_QPS_RTR;
+	if (ibv_modify_qp(t->qp, &how, IBV_QP_STATE | IBV_QP_AV | IBV_QP_PATH_MTU | IBV_QP_DEST_QPN | IBV_QP_RQ_PSN |
+			  IBV_QP_MAX_DEST_RD_ATOMIC | IBV_QP_MIN_RNR_TIMER))
+		return 3;
+	how.qp_state = IBV_QPS_RTS;
+	if (ibv_modify_qp(t->qp, &how, IBV_QP_STATE | IBV_QP_TIMEOUT | IBV_QP_RETRY_CNT | IBV_QP_RNR_RETRY |
+			  IBV_QP_SQ_PSN | IBV_QP_MAX_QP_RD_ATOMIC))
+		return 4;
+	return 0;
+}
+
+/* extended: 1 for the completion queue, 2 for the queue pair. NULL where the device can't be used. */
+API struct twin *twin_open(int extended, int gid_index)
 {
 	struct twin *t = aligned_alloc(64, (sizeof(*t) + 63) & ~(size_t)63);
 	int count;
@@ -58,7 +86,8 @@ API struct twin *twin_open(int extended)
 	struct ibv_pd *pd = ibv_alloc_pd(context);
 	memset(t, 0, sizeof(*t));
 	void *buffer = aligned_alloc(4096, 8192);
-	struct ibv_mr *mr = ibv_reg_mr(pd, buffer, 8192, IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_WRITE);
+	struct ibv_mr *mr = ibv_reg_mr(pd, buffer, 8192, IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_WRITE |
+				       IBV_ACCESS_REMOTE_READ);
 	t->local = (uintptr_t)buffer;
 	t->remote = t->local + 4096;
 	t->lkey = mr->lkey;
@@ -83,7 +112,7 @@ API struct twin *twin_open(int extended)
 		fill(t, i, i);
 	t->receive_sge = (struct ibv_sge){ .addr = t->local, .length = LENGTH, .lkey = t->lkey };
 	t->receive = (struct ibv_recv_wr){ .sg_list = &t->receive_sge, .num_sge = 1 };
-	return t;
+	return connect_to_itself(t, context, gid_index) ? NULL : t;
 }
 
 static inline long take_one(struct twin *t, struct ibv_cq *cq, uint64_t id)
@@ -105,6 +134,12 @@ API long twin_post_poll(struct twin *t, long n)
 		wrong += take_one(t, t->sent, i);
 	}
 	return wrong;
+}
+
+API long twin_read(struct twin *t, long n)
+{
+	t->wr[0].opcode = IBV_WR_RDMA_READ;
+	return twin_post_poll(t, n);
 }
 
 API long twin_rebuilt(struct twin *t, long n)

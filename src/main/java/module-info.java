@@ -12,5 +12,6 @@ module dev.verbena {
 
     exports dev.verbena;
     exports dev.verbena.cm;
+    exports dev.verbena.net;
     exports dev.verbena.verbs;
 }

@@ -8,6 +8,9 @@ import java.util.List;
 
 /** Virtual machines of their own for what is measured, each on one core. */
 final class Child {
+    private static final String OPERATIONS = "16000";
+    private static final String GID_INDEX = "0";
+
     private final Path stubs;
     private final int core;
 
@@ -21,7 +24,7 @@ final class Child {
     Result measure(Case one, int warm, int rounds) throws IOException, InterruptedException {
         List<String> output = run(one.profile(), List.of("-Xms256m", "-Ddev.verbena.critical=" + one.calls().setting()),
                 Measurement.class.getName(), one.row().key(), one.arena().key(),
-                folder(one.profile()).resolve("twin.so").toString(), Integer.toString(warm), Integer.toString(rounds));
+                folder(one.profile()).resolve("twin.so").toString(), Integer.toString(warm), Integer.toString(rounds), OPERATIONS, GID_INDEX);
         for (String line : output) {
             String[] words = line.split(" ");
             if (words.length == 6 && words[0].equals("measured")) {

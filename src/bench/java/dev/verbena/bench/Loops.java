@@ -1,6 +1,7 @@
 package dev.verbena.bench;
 
 import static dev.verbena.verbs.AccessFlag.LOCAL_WRITE;
+import static dev.verbena.verbs.AccessFlag.REMOTE_READ;
 import static dev.verbena.verbs.AccessFlag.REMOTE_WRITE;
 
 import dev.verbena.VerbsArena;
@@ -43,14 +44,15 @@ final class Loops {
     private long expected;
 
     @SuppressWarnings({"unchecked", "rawtypes"})
-    Loops(Row row, VerbsArena arena) {
-        Context context = Device.named("stub0").open(arena);
+    Loops(Row row, VerbsArena arena, int gidIndex) {
+        Context context = Device.list().getFirst().open(arena);
         ProtectionDomain domain = context.allocateProtectionDomain();
         CompletionQueue sent = context.createCompletionQueue(row.of(CompletionQueueOptions.of(DEPTH)));
         CompletionQueue receiving = context.createCompletionQueue(DEPTH);
-        pair = domain.createQueuePair(row.of(QueuePair.rc(sent, receiving).sendDepth(DEPTH).receiveDepth(DEPTH)));
+        pair = domain.createQueuePair(row.of(QueuePair.rc(sent, receiving).sendDepth(DEPTH).receiveDepth(DEPTH)
+                .gidIndex(gidIndex)));
         pair.connect(pair.endpoint());
-        MemoryRegion region = domain.register(arena.allocate(8192, 4096), LOCAL_WRITE, REMOTE_WRITE);
+        MemoryRegion region = domain.register(arena.allocate(8192, 4096), LOCAL_WRITE, REMOTE_WRITE, REMOTE_READ);
         local = region.slice(0, LENGTH);
         remote = region.slice(4096, LENGTH).remote();
         one = filled(1);
@@ -90,6 +92,11 @@ final class Loops {
             bad += takeOne(from, i);
         }
         return bad;
+    }
+
+    long reads(int n) {
+        one.clear().read(0, local, remote);
+        return postAndPoll(n);
     }
 
     long single(int n) {

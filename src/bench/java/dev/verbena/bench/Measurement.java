@@ -12,41 +12,42 @@ import java.util.Arrays;
  */
 final class Measurement {
     private static final ThreadMXBean THREADS = (ThreadMXBean) ManagementFactory.getThreadMXBean();
-    private static final int OPERATIONS = 16_000;
 
     private Measurement() {}
 
-    /** The row, the arena, the library of the loops in C, how many rounds to warm up and how many to measure. */
+    /** The row, the arena, the library of the loops in C, rounds to warm up, rounds, operations a round, the GID's index. */
     public static void main(String[] args) throws Throwable {
         Row row = Row.of(args[0]).orElseThrow();
         int warm = Integer.parseInt(args[3]);
         int rounds = Integer.parseInt(args[4]);
-        Twin twin = new Twin(Path.of(args[2]), row.function(), row.extended());
+        int operations = Integer.parseInt(args[5]);
+        int gidIndex = Integer.parseInt(args[6]);
+        Twin twin = new Twin(Path.of(args[2]), row.function(), row.extended(), gidIndex);
         try (VerbsArena arena = args[1].equals("shared") ? VerbsArena.ofShared() : VerbsArena.ofConfined()) {
-            Loops loops = new Loops(row, arena);
+            Loops loops = new Loops(row, arena, gidIndex);
             for (int i = 0; i < warm; i++) {
-                check(row, twin.run(OPERATIONS) + row.run(loops, OPERATIONS));
+                check(row, twin.run(operations) + row.run(loops, operations));
             }
             double[] c = new double[rounds];
             double[] java = new double[rounds];
             long least = Long.MAX_VALUE;
             for (int i = 0; i < rounds; i++) {
                 long start = System.nanoTime();
-                long bad = twin.run(OPERATIONS);
+                long bad = twin.run(operations);
                 long middle = System.nanoTime();
                 long before = THREADS.getCurrentThreadAllocatedBytes();
                 long again = System.nanoTime();
-                bad += row.run(loops, OPERATIONS);
+                bad += row.run(loops, operations);
                 long end = System.nanoTime();
                 least = Math.min(least, THREADS.getCurrentThreadAllocatedBytes() - before);
                 check(row, bad);
-                c[i] = (double) (middle - start) / OPERATIONS;
-                java[i] = (double) (end - again) / OPERATIONS;
+                c[i] = (double) (middle - start) / operations;
+                java[i] = (double) (end - again) / operations;
             }
             Arrays.sort(c);
             Arrays.sort(java);
             System.out.println("measured " + c[0] + " " + c[rounds / 2] + " " + java[0] + " " + java[rounds / 2] + " "
-                    + (double) least / OPERATIONS);
+                    + (double) least / operations);
         }
     }
 

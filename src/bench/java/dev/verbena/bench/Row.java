@@ -10,6 +10,7 @@ import java.util.Optional;
 /** What is compared: a loop in C and the same loop through Verbena's public API. */
 enum Row {
     POST_POLL("post + poll of one", "twin_post_poll", Loops::postAndPoll),
+    READ("RDMA read: post + poll of one", "twin_read", Loops::reads),
     SINGLE("request rebuilt: queue pair's call", "twin_rebuilt", Loops::single),
     REBUILT("request rebuilt: batch of one", "twin_rebuilt", Loops::rebuilt),
     BATCH_16("batch of 16, per request", "twin_batch16", Loops::batch16),

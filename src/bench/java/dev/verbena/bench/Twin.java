@@ -17,12 +17,15 @@ final class Twin {
     private final MethodHandle loop;
     private final long twin;
 
-    Twin(Path library, String function, int extended) throws Throwable {
+    Twin(Path library, String function, int extended, int gidIndex) throws Throwable {
         SymbolLookup lookup = SymbolLookup.libraryLookup(library, Arena.global());
         this.loop = LINKER.downcallHandle(lookup.find(function).orElseThrow(), LOOP);
         MethodHandle open = LINKER.downcallHandle(lookup.find("twin_open").orElseThrow(),
-                FunctionDescriptor.of(ValueLayout.JAVA_LONG, ValueLayout.JAVA_INT));
-        this.twin = (long) open.invokeExact(extended);
+                FunctionDescriptor.of(ValueLayout.JAVA_LONG, ValueLayout.JAVA_INT, ValueLayout.JAVA_INT));
+        this.twin = (long) open.invokeExact(extended, gidIndex);
+        if (twin == 0) {
+            throw new IllegalStateException("C can't connect a queue pair to itself over GID " + gidIndex);
+        }
     }
 
     /** So many operations; answers how many went wrong. */

@@ -3,6 +3,9 @@ package dev.verbena.ledger;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.verbena.ledger.CFunctions.CFunction;
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
 import java.util.List;
 import java.util.Map;
 import java.util.Set;
@@ -62,5 +65,21 @@ class LedgerTest {
             assertThat(placed).doesNotContain(name);
             assertThat(reason).isNotBlank();
         });
+    }
+
+    private long count(String header, boolean needed) {
+        return functions.values().stream()
+                .filter(function -> function.header().equals(header) && function.isNeeded() == needed).count();
+    }
+
+    @Test
+    void theReadmeTellsHowManyThereAre() throws IOException {
+        String readme = Files.readString(Path.of("README.md")).replaceAll("\\s+", " ");
+        long needed = count("verbs.h", true);
+        long rare = count("verbs.h", false);
+        assertThat(readme).contains("Of its " + (needed + rare) + " functions, " + needed + " are of the groups core",
+                "of " + rare + " rare ones, " + CFunctions.rawOnly().size() + " are left to the generated bindings",
+                "`rdma_cma.h` (" + (count("rdma_cma.h", true) + count("rdma_cma.h", false)) + " functions)",
+                "`rdma_verbs.h` (" + (count("rdma_verbs.h", true) + count("rdma_verbs.h", false)) + ")");
     }
 }

@@ -1,0 +1,130 @@
+package dev.verbena.net;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatIllegalArgumentException;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
+
+import dev.verbena.VerbsArena;
+import dev.verbena.support.DeviceTest;
+import dev.verbena.support.Loopback;
+import dev.verbena.verbs.AccessFlag;
+import dev.verbena.verbs.ConnectOptions;
+import dev.verbena.verbs.WorkCompletion;
+import java.lang.foreign.ValueLayout;
+import java.util.ArrayList;
+import java.util.HashSet;
+import java.util.List;
+import java.util.NoSuchElementException;
+import java.util.Set;
+import java.util.concurrent.ExecutorService;
+import java.util.concurrent.Executors;
+import java.util.concurrent.Future;
+import java.util.concurrent.TimeUnit;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Test;
+
+/** Buffers that are registered once. */
+@DeviceTest
+class BufferPoolTest {
+    private static final int COUNT = 8;
+    private static final long SIZE = 100;
+
+    private Loopback loopback;
+    private BufferPool pool;
+
+    @BeforeEach
+    void open() {
+        loopback = Loopback.connected(VerbsArena.ofShared(), ConnectOptions.defaults());
+        pool = BufferPool.of(loopback.domain, COUNT, SIZE, AccessFlag.LOCAL_WRITE);
+    }
+
+    @AfterEach
+    void close() {
+        loopback.close();
+    }
+
+    @Test
+    void aMessageArrivesInTheBufferWhoseNumberIsTheId() throws Exception {
+        BufferPool.Buffer target = pool.take();
+        BufferPool.Buffer source = pool.take();
+        source.segment().setString(0, "from the pool");
+        loopback.right.pair.postReceive(target.index(), target.memory());
+        loopback.left.pair.postSend(source.index(), source.memory());
+        WorkCompletion received = loopback.right.next().orThrow();
+        assertThat(pool.buffer((int) received.id())).isSameAs(target);
+        assertThat(target.segment().getString(0)).isEqualTo("from the pool");
+        assertThat(received.byteLength()).isEqualTo((int) SIZE);
+    }
+
+    @Test
+    void buffersDoNotOverlap() {
+        for (int i = 0; i < COUNT; i++) {
+            pool.buffer(i).segment().fill((byte) i);
+        }
+        for (int i = 0; i < COUNT; i++) {
+            byte[] bytes = pool.buffer(i).segment().toArray(ValueLayout.JAVA_BYTE);
+            assertThat(bytes).hasSize((int) SIZE).containsOnly(i);
+        }
+    }
+
+    @Test
+    void eachIsTakenOnceUntilItIsGivenBack() {
+        Set<Integer> taken = new HashSet<>();
+        for (int i = 0; i < COUNT; i++) {
+            taken.add(pool.take().index());
+        }
+        assertThat(taken).hasSize(COUNT);
+        assertThat(pool.available()).isZero();
+        assertThatThrownBy(pool::take).isInstanceOf(NoSuchElementException.class).hasMessageContaining("All 8 buffers");
+        pool.buffer(3).giveBack();
+        assertThat(pool.take().index()).isEqualTo(3);
+    }
+
+    @Test
+    void givingBackTwiceIsRefused() {
+        BufferPool.Buffer buffer = pool.take();
+        buffer.giveBack();
+        assertThatThrownBy(buffer::giveBack).isInstanceOf(IllegalStateException.class).hasMessageContaining("twice");
+        assertThat(pool.available()).isEqualTo(COUNT);
+    }
+
+    @Test
+    void threadsNeverHaveTheSameBuffer() throws Exception {
+        int threads = 4;
+        try (ExecutorService executor = Executors.newFixedThreadPool(threads)) {
+            List<Future<Integer>> wrong = new ArrayList<>();
+            for (int i = 0; i < threads; i++) {
+                int mine = i;
+                wrong.add(executor.submit(() -> {
+                    int clashes = 0;
+                    for (int round = 0; round < 20_000; round++) {
+                        BufferPool.Buffer buffer = pool.take();
+                        buffer.segment().set(ValueLayout.JAVA_INT, 0, mine);
+                        Thread.onSpinWait();
+                        clashes += buffer.segment().get(ValueLayout.JAVA_INT, 0) == mine ? 0 : 1;
+                        buffer.giveBack();
+                    }
+                    return clashes;
+                }));
+            }
+            for (Future<Integer> one : wrong) {
+                assertThat(one.get(Loopback.DEADLINE.toSeconds(), TimeUnit.SECONDS)).isZero();
+            }
+        }
+        assertThat(pool.available()).isEqualTo(COUNT);
+    }
+
+    @Test
+    void aPoolEndsWithItsRegion() {
+        pool.region().close();
+        assertThatThrownBy(pool::take).isInstanceOf(IllegalStateException.class).hasMessageContaining("closed");
+    }
+
+    @Test
+    void aPoolWithoutBuffersIsRefused() {
+        assertThatIllegalArgumentException().isThrownBy(() -> BufferPool.of(loopback.domain, 0, 1));
+        assertThatIllegalArgumentException().isThrownBy(() -> BufferPool.of(loopback.domain, 1, 0));
+        assertThatIllegalArgumentException().isThrownBy(() -> BufferPool.of(loopback.domain, 2, Long.MAX_VALUE / 2));
+    }
+}

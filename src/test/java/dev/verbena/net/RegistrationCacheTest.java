@@ -1,0 +1,163 @@
+package dev.verbena.net;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatIllegalArgumentException;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
+
+import dev.verbena.VerbsArena;
+import dev.verbena.support.DeviceTest;
+import dev.verbena.support.Loopback;
+import dev.verbena.verbs.AccessFlag;
+import dev.verbena.verbs.ConnectOptions;
+import java.lang.foreign.Arena;
+import java.lang.foreign.MemorySegment;
+import java.util.NoSuchElementException;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Test;
+
+/** Registrations that are kept for memory that comes from elsewhere. */
+@DeviceTest
+class RegistrationCacheTest {
+    private static final int MOST = 3;
+
+    private Loopback loopback;
+    private RegistrationCache cache;
+
+    @BeforeEach
+    void open() {
+        loopback = Loopback.connected(VerbsArena.ofShared(), ConnectOptions.defaults());
+        cache = RegistrationCache.of(loopback.domain, MOST, AccessFlag.LOCAL_WRITE);
+    }
+
+    @AfterEach
+    void close() {
+        loopback.close();
+    }
+
+    private MemorySegment memory() {
+        return Arena.ofAuto().allocate(256, 64);
+    }
+
+    private RegistrationCache.Use usedOnce(MemorySegment segment) {
+        RegistrationCache.Use use = cache.use(segment);
+        use.end();
+        return use;
+    }
+
+    @Test
+    void aMessageGoesFromCachedMemoryToCachedMemory() throws Exception {
+        MemorySegment source = memory();
+        MemorySegment target = memory();
+        source.setString(16, "cached");
+        RegistrationCache.Use from = cache.use(source);
+        RegistrationCache.Use to = cache.use(target);
+        loopback.right.pair.postReceive(1, to.memory(target));
+        loopback.left.pair.postSend(2, from.memory(source.asSlice(16, 32)));
+        loopback.right.next().orThrow();
+        assertThat(target.getString(0)).isEqualTo("cached");
+        from.end();
+        to.end();
+    }
+
+    @Test
+    void whatIsRegisteredIsFoundAgainAndSoIsItsPart() {
+        MemorySegment segment = memory();
+        RegistrationCache.Use first = cache.use(segment);
+        assertThat(cache.use(segment)).isSameAs(first);
+        assertThat(cache.use(segment.asSlice(10, 20))).isSameAs(first);
+        assertThat(first.memory(segment)).isSameAs(first.region());
+        assertThat(first.memory(segment.asSlice(10, 20)).address()).isEqualTo(segment.address() + 10);
+        assertThat(cache.size()).isOne();
+    }
+
+    @Test
+    void aWiderSegmentTakesThePlaceOfItsParts() {
+        MemorySegment segment = memory();
+        RegistrationCache.Use part = usedOnce(segment.asSlice(0, 64));
+        usedOnce(segment.asSlice(128, 64));
+        RegistrationCache.Use whole = usedOnce(segment);
+        assertThat(cache.size()).isOne();
+        assertThat(part.region().isOpen()).isFalse();
+        assertThat(whole.region().isOpen()).isTrue();
+    }
+
+    @Test
+    void aPartThatIsInUseStaysBesideTheWiderOne() {
+        MemorySegment segment = memory();
+        RegistrationCache.Use part = cache.use(segment.asSlice(64, 64));
+        RegistrationCache.Use whole = cache.use(segment);
+        assertThat(part.region().isOpen()).isTrue();
+        assertThat(cache.use(segment.asSlice(100, 100))).isSameAs(whole);
+    }
+
+    @Test
+    void whatWasNotUsedForLongestGoesFirst() {
+        MemorySegment oldest = memory();
+        MemorySegment older = memory();
+        RegistrationCache.Use first = usedOnce(oldest);
+        RegistrationCache.Use second = usedOnce(older);
+        usedOnce(memory());
+        usedOnce(oldest);
+        usedOnce(memory());
+        assertThat(second.region().isOpen()).isFalse();
+        assertThat(first.region().isOpen()).isTrue();
+        assertThat(cache.size()).isEqualTo(MOST);
+    }
+
+    @Test
+    void whatIsInUseIsKeptAndMoreIsRefused() {
+        for (int i = 0; i < MOST; i++) {
+            cache.use(memory());
+        }
+        assertThatThrownBy(() -> cache.use(memory())).isInstanceOf(NoSuchElementException.class)
+                .hasMessageContaining("All 3 registrations");
+    }
+
+    @Test
+    void memoryIsFreedOnceItIsForgotten() {
+        try (VerbsArena other = VerbsArena.ofShared()) {
+            MemorySegment segment = other.allocate(256, 64);
+            RegistrationCache.Use use = cache.use(segment);
+            assertThatThrownBy(() -> cache.forget(segment)).isInstanceOf(IllegalStateException.class)
+                    .hasMessageContaining("in use");
+            use.end();
+            assertThatThrownBy(other::close).hasMessageContaining("memory region");
+            cache.forget(segment.asSlice(100, 1));
+            assertThat(cache.size()).isZero();
+        }
+    }
+
+    @Test
+    void whatItsArenaHasClosedIsRegisteredAnew() {
+        MemorySegment segment = memory();
+        RegistrationCache.Use before = usedOnce(segment);
+        before.region().close();
+        assertThat(cache.size()).isZero();
+        RegistrationCache.Use after = cache.use(segment);
+        assertThat(after).isNotSameAs(before);
+        assertThat(after.region().isOpen()).isTrue();
+    }
+
+    @Test
+    void endingTwiceIsRefused() {
+        RegistrationCache.Use use = usedOnce(memory());
+        assertThatThrownBy(use::end).isInstanceOf(IllegalStateException.class).hasMessageContaining("twice");
+    }
+
+    @Test
+    void aSegmentOutsideIsRefused() {
+        RegistrationCache.Use use = cache.use(memory());
+        assertThatThrownBy(() -> use.memory(memory())).isInstanceOf(IndexOutOfBoundsException.class);
+    }
+
+    @Test
+    void memoryOfTheHeapIsRefused() {
+        assertThatIllegalArgumentException().isThrownBy(() -> cache.use(MemorySegment.ofArray(new byte[8])));
+    }
+
+    @Test
+    void aCacheThatKeepsNothingIsRefused() {
+        assertThatIllegalArgumentException().isThrownBy(() -> RegistrationCache.of(loopback.domain, 0));
+    }
+}

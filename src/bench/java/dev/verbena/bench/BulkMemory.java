@@ -25,16 +25,18 @@ final class BulkMemory {
 
     private final MethodHandle copy;
     private final MethodHandle fill;
+    private final MemoryRegion region;
     private final MemorySegment registered;
     private final MemorySegment own;
     private final byte[] heap;
 
-    private BulkMemory(SymbolLookup twin, MemorySegment registered, MemorySegment own) {
+    private BulkMemory(SymbolLookup twin, MemoryRegion region, MemorySegment own) {
         FunctionDescriptor shape = FunctionDescriptor.of(ValueLayout.JAVA_LONG, ValueLayout.ADDRESS, ValueLayout.ADDRESS,
                 ValueLayout.JAVA_LONG, ValueLayout.JAVA_LONG);
         this.copy = Linker.nativeLinker().downcallHandle(twin.find("twin_copy").orElseThrow(), shape);
         this.fill = Linker.nativeLinker().downcallHandle(twin.find("twin_fill").orElseThrow(), shape);
-        this.registered = registered;
+        this.region = region;
+        this.registered = region.segment();
         this.own = own;
         this.heap = new byte[(int) registered.byteSize()];
     }
@@ -54,7 +56,7 @@ final class BulkMemory {
                 Context context = Device.named("stub0").open(arena);
                 MemoryRegion region = context.allocateProtectionDomain()
                         .register(arena.allocate(size, 4096), LOCAL_WRITE);
-                new BulkMemory(SymbolLookup.libraryLookup(Path.of(args[0]), Arena.global()), region.segment(),
+                new BulkMemory(SymbolLookup.libraryLookup(Path.of(args[0]), Arena.global()), region,
                         arena.allocate(size, 4096)).measureAll(size);
             }
         }
@@ -85,6 +87,11 @@ final class BulkMemory {
         compare(size + " B, segment.fill", size, memset, n -> {
             for (int i = 0; i < n; i++) {
                 registered.fill((byte) i);
+            }
+        });
+        compare(size + " B, fill of registered memory", size, memset, n -> {
+            for (int i = 0; i < n; i++) {
+                region.fill((byte) i);
             }
         });
     }

@@ -3,6 +3,7 @@ package dev.verbena.verbs;
 import dev.verbena.CName;
 import dev.verbena.VerbsArena;
 import dev.verbena.VerbsObject;
+import dev.verbena.internal.FastCalls;
 import dev.verbena.internal.Ibv;
 import dev.verbena.internal.jfr.RegistrationEvent;
 import dev.verbena.internal.raw.ibv_mr;
@@ -225,6 +226,28 @@ public final class MemoryRegion extends RequestPart implements LocalMemory {
     public MemorySegment segment() {
         checkOpen();
         return backing.segment();
+    }
+
+    @Override
+    public void fill(byte value) {
+        fill(0, length(), value);
+    }
+
+    void fill(long offset, long size, byte value) {
+        int entered = enter();
+        try {
+            MemorySegment memory = backing.segment();
+            if (memory.isReadOnly()) {
+                throw new UnsupportedOperationException(this + " is read-only memory");
+            }
+            if (memory.isMapped()) { // the file may have become shorter: Java survives that, C does not
+                memory.asSlice(offset, size).fill(value);
+            } else {
+                FastCalls.fill(memory.address() + offset, size, value);
+            }
+        } finally {
+            exit(entered);
+        }
     }
 
     /**

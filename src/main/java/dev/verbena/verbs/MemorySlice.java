@@ -43,6 +43,11 @@ public final class MemorySlice implements LocalMemory {
     }
 
     @Override
+    public void fill(byte value) {
+        region.fill(offset, length, value);
+    }
+
+    @Override
     public MemorySlice slice(long from, long size) {
         Objects.checkFromIndexSize(from, size, length);
         return new MemorySlice(region, offset + from, size);

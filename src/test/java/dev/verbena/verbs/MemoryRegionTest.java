@@ -14,6 +14,7 @@ import static dev.verbena.verbs.AccessFlag.ZERO_BASED;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
 import static org.assertj.core.api.Assertions.assertThatIllegalArgumentException;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import dev.verbena.VerbsException;
 import dev.verbena.internal.Errno;
@@ -37,6 +38,7 @@ import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.EnumSource;
 import org.junit.jupiter.params.provider.MethodSource;
+import org.junit.jupiter.params.provider.ValueSource;
 
 /** What can be registered, with which rights, and what is said when it can't. */
 @DeviceTest
@@ -205,6 +207,43 @@ class MemoryRegionTest {
         assertThatExceptionOfType(VerbsException.class).isThrownBy(() -> other.register(nowhere));
         other.close();
         assertThat(other.isOpen()).isFalse();
+    }
+
+    @ParameterizedTest
+    @ValueSource(longs = {1, 100, 3 << 20})
+    void fillingFillsAllOfItAndNoMore(long size) {
+        MemorySegment memory = loopback.arena.allocate(size + 2, 8);
+        MemoryRegion region = domain.register(memory, LOCAL_WRITE);
+        region.slice(1, size).fill((byte) -7);
+        assertThat(memory.asSlice(1, size).mismatch(filled(size, (byte) -7))).isEqualTo(-1);
+        assertThat(memory.get(ValueLayout.JAVA_BYTE, 0)).isZero();
+        assertThat(memory.get(ValueLayout.JAVA_BYTE, size + 1)).isZero();
+        region.fill((byte) 1);
+        assertThat(memory.mismatch(filled(size + 2, (byte) 1))).isEqualTo(-1);
+    }
+
+    private MemorySegment filled(long size, byte value) {
+        return loopback.arena.allocate(size).fill(value);
+    }
+
+    @Test
+    void aMappedFileIsFilledThatBecameShorterOrTheFailureIsJavas() throws Exception {
+        Path file = Files.createFile(folder.resolve("data"));
+        try (FileChannel channel = FileChannel.open(file, StandardOpenOption.READ, StandardOpenOption.WRITE)) {
+            MemorySegment memory = channel.map(FileChannel.MapMode.READ_WRITE, 0, 8192, loopback.arena);
+            MemoryRegion region = domain.register(memory, LOCAL_WRITE);
+            region.fill((byte) 3);
+            assertThat(Files.readAllBytes(file)).hasSize(8192).containsOnly(3);
+            channel.truncate(0);
+            assertThatThrownBy(() -> region.fill((byte) 4)).isInstanceOf(InternalError.class);
+        }
+    }
+
+    @Test
+    void aReadOnlyRegionIsNotFilled() {
+        MemoryRegion region = domain.register(loopback.arena.allocate(8).asReadOnly());
+        assertThatThrownBy(() -> region.fill((byte) 1)).isInstanceOf(UnsupportedOperationException.class)
+                .hasMessageContaining("read-only");
     }
 
     @Test

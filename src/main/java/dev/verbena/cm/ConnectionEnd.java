@@ -17,6 +17,7 @@ import java.lang.foreign.MemorySegment;
 import java.lang.foreign.ValueLayout;
 import java.net.InetSocketAddress;
 import java.time.Duration;
+import java.util.List;
 import java.util.Optional;
 import java.util.concurrent.locks.ReentrantLock;
 import java.util.function.Predicate;
@@ -318,10 +319,11 @@ abstract class ConnectionEnd extends VerbsObject {
         return waitFor("rdma_get_cm_event", timeout, "", type -> true);
     }
 
-    final CmEvent step(CFunction function, Duration timeout, CmEventType success) throws InterruptedException {
+    final CmEvent step(CFunction function, Duration timeout, CmEventType... success) throws InterruptedException {
+        List<CmEventType> wanted = List.of(success);
         CmEvent event = waitFor(function.name(), timeout, "The peer may be slow, or nobody there accepts",
-                type -> type == success || type.isEnd() || type == CmEventType.MULTICAST_ERROR);
-        if (event.type() != success || event.status() != 0) {
+                type -> wanted.contains(type) || type.isEnd() || type == CmEventType.MULTICAST_ERROR);
+        if (!wanted.contains(event.type()) || event.status() != 0) {
             throw new ConnectionException(function.name(), event, peerAddress().orElse(null), "");
         }
         return event;

@@ -8,6 +8,7 @@ import dev.verbena.internal.RdmaCm;
 import dev.verbena.internal.raw.ibv_ece;
 import dev.verbena.internal.raw.ibv_qp_attr;
 import dev.verbena.verbs.AsyncEventType;
+import dev.verbena.verbs.Attribute;
 import dev.verbena.verbs.Ece;
 import dev.verbena.verbs.QueuePair;
 import dev.verbena.verbs.QueuePairAttributes;
@@ -395,6 +396,7 @@ public final class ConnectionId extends ConnectionGroups {
     /**
      * Starts to connect, or to look up a service for datagrams ({@code rdma_connect}): ends with
      * {@link CmEventType#ESTABLISHED}, or with {@link CmEventType#CONNECT_RESPONSE} when the queue pair is one's own.
+     * Over iWARP, where the kernel makes also that one ready, the end is always {@link CmEventType#ESTABLISHED}.
      *
      * @param parameters what to offer
      */
@@ -447,7 +449,11 @@ public final class ConnectionId extends ConnectionGroups {
         if (hasDatagrams()) {
             return step(RdmaCm.CONNECT, timeout, CmEventType.ESTABLISHED);
         }
-        CmEvent response = step(RdmaCm.CONNECT, timeout, CmEventType.CONNECT_RESPONSE);
+        CmEvent response = step(RdmaCm.CONNECT, timeout, CmEventType.CONNECT_RESPONSE, CmEventType.ESTABLISHED);
+        if (response.type() == CmEventType.ESTABLISHED) {
+            VerbsFloor.changed(own, QueuePairState.RTS); // over iWARP, where the kernel has made it ready
+            return response;
+        }
         prepare(own); // again: only now is known whether the peer may read
         bring(own, QueuePairState.RTR);
         bring(own, QueuePairState.RTS);
@@ -467,7 +473,8 @@ public final class ConnectionId extends ConnectionGroups {
 
     /**
      * Changes the state of one's own queue pair, with the attributes that the connection manager has found
-     * ({@code rdma_init_qp_attr}).
+     * ({@code rdma_init_qp_attr}). Over iWARP {@link QueuePairState#RTS} is not among them, to which the kernel brings
+     * it when it connects or accepts: then this takes note of it.
      *
      * @param own a queue pair of this device
      * @param to the state to go to
@@ -476,7 +483,11 @@ public final class ConnectionId extends ConnectionGroups {
     public void bring(QueuePair own, QueuePairState to) {
         checkOpen();
         own.state(); // it must be open
-        own.modify(attributesFor(to));
+        QueuePairAttributes attributes = attributesFor(to);
+        own.modify(attributes);
+        if (!attributes.mask().contains(Attribute.STATE)) {
+            VerbsFloor.changed(own, to);
+        }
     }
 
     /**

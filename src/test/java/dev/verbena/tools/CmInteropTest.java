@@ -72,9 +72,15 @@ class CmInteropTest {
     }
 
     @ParameterizedTest
-    @ValueSource(strings = {SOME, LARGEST, MANY, OWN})
+    @ValueSource(strings = {SOME, LARGEST, MANY})
     void rpingOfJavaServesThatOfC(String client) throws Exception {
         javaServesPings(four(), client);
+    }
+
+    @Test
+    @NotOnIwarp("the client of C wants to take a step that there is none of: rdma_establish: Invalid argument")
+    void rpingOfJavaServesThatOfCWithItsOwnQueuePair() throws Exception {
+        javaServesPings(four(), OWN);
     }
 
     @ParameterizedTest

@@ -66,17 +66,20 @@ abstract class ConnectionEnd extends VerbsObject {
         long of(Arena scratch);
     }
 
-    final void call(CFunction function, String arguments, Call call) {
+    /** The arguments are made text of when the call has failed, and not before: that takes longer than many a call. */
+    final void call(CFunction function, Object arguments, Call call) {
         call(function, arguments, PrivateData.NONE, call);
     }
 
     /** A call that takes private data, of which there may be too much: how much fits depends on the transport. */
-    final void call(CFunction function, String arguments, PrivateData data, Call call) {
+    final void call(CFunction function, Object arguments, PrivateData data, Call call) {
         hold();
         inC.lock();
         try (Arena scratch = Arena.ofConfined()) {
-            long result = call.of(scratch);
-            Cm.check(function, result, arguments, Cm.tooLong(CFunction.errno(), data));
+            if ((int) call.of(scratch) != 0) {
+                int errno = CFunction.errno(); // first, since text of arguments calls C too
+                throw Cm.failure(function, errno, arguments.toString(), Cm.tooLong(errno, data));
+            }
         } finally {
             inC.unlock();
             release();
@@ -358,8 +361,12 @@ abstract class ConnectionEnd extends VerbsObject {
         }
     }
 
-    final String to() {
-        return "to " + ConnectRequest.text(peerAddress().orElse(null));
+    /** Whom it is to reach, as text when it is asked for. */
+    record Peer(ConnectionEnd of) {
+        @Override
+        public String toString() {
+            return "to " + ConnectRequest.text(of.peerAddress().orElse(null));
+        }
     }
 
     /** For example {@code TCP id 10.9.9.1:39551 to 10.9.9.1:7174}. */

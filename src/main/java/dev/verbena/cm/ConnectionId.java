@@ -187,7 +187,7 @@ public final class ConnectionId extends ConnectionGroups {
      */
     @CName("rdma_bind_addr")
     public void bind(SocketAddress own) {
-        call(RdmaCm.BIND_ADDR, own.toString(), scratch ->
+        call(RdmaCm.BIND_ADDR, own, scratch ->
                 RdmaCm.BIND_ADDR.call(address, SocketAddresses.write(own, scratch).address()));
     }
 
@@ -249,7 +249,7 @@ public final class ConnectionId extends ConnectionGroups {
             told = parameters.queuePair(pair.number(), parameters.sharedReceives());
         }
         ConnectionParameters all = told;
-        call(RdmaCm.ACCEPT, toString(), all.privateData(), scratch ->
+        call(RdmaCm.ACCEPT, this, all.privateData(), scratch ->
                 RdmaCm.ACCEPT.call(address, all.write(scratch).address()));
         established();
     }
@@ -300,7 +300,7 @@ public final class ConnectionId extends ConnectionGroups {
      */
     @CName("rdma_reject")
     public void reject(PrivateData why) {
-        call(RdmaCm.REJECT, toString(), why, scratch -> RdmaCm.REJECT.call(
+        call(RdmaCm.REJECT, this, why, scratch -> RdmaCm.REJECT.call(
                 address, ConnectionParameters.write(why, scratch).address(), why.size()));
     }
 
@@ -312,7 +312,7 @@ public final class ConnectionId extends ConnectionGroups {
     @CName("rdma_reject_ece")
     public void rejectEce(PrivateData why) {
         Cm.require(RdmaCm.REJECT_ECE, toString());
-        call(RdmaCm.REJECT_ECE, toString(), why, scratch -> RdmaCm.REJECT_ECE.call(
+        call(RdmaCm.REJECT_ECE, this, why, scratch -> RdmaCm.REJECT_ECE.call(
                 address, ConnectionParameters.write(why, scratch).address(), why.size()));
     }
 
@@ -328,7 +328,7 @@ public final class ConnectionId extends ConnectionGroups {
      */
     @CName("rdma_resolve_addr")
     public void beginResolveAddress(@Nullable SocketAddress source, SocketAddress destination, Duration timeout) {
-        call(RdmaCm.RESOLVE_ADDR, destination.toString(), scratch -> RdmaCm.RESOLVE_ADDR.call(address,
+        call(RdmaCm.RESOLVE_ADDR, destination, scratch -> RdmaCm.RESOLVE_ADDR.call(address,
                 source == null ? 0 : SocketAddresses.write(source, scratch).address(),
                 SocketAddresses.write(destination, scratch).address(), milliseconds(timeout)));
     }
@@ -371,7 +371,7 @@ public final class ConnectionId extends ConnectionGroups {
      */
     @CName("rdma_resolve_route")
     public void beginResolveRoute(Duration timeout) {
-        call(RdmaCm.RESOLVE_ROUTE, toString(), scratch -> RdmaCm.RESOLVE_ROUTE.call(address, milliseconds(timeout)));
+        call(RdmaCm.RESOLVE_ROUTE, this, scratch -> RdmaCm.RESOLVE_ROUTE.call(address, milliseconds(timeout)));
     }
 
     /**
@@ -404,7 +404,7 @@ public final class ConnectionId extends ConnectionGroups {
     public void beginConnect(ConnectionParameters parameters) {
         checkOpen();
         inbox.disconnected = false;
-        call(RdmaCm.CONNECT, to(), parameters.privateData(), scratch ->
+        call(RdmaCm.CONNECT, new Peer(this), parameters.privateData(), scratch ->
                 RdmaCm.CONNECT.call(address, parameters.write(scratch).address()));
     }
 
@@ -519,7 +519,7 @@ public final class ConnectionId extends ConnectionGroups {
     @CName("rdma_establish")
     public void establish() {
         Cm.require(RdmaCm.ESTABLISH, toString());
-        call(RdmaCm.ESTABLISH, to(), scratch -> RdmaCm.ESTABLISH.call(address));
+        call(RdmaCm.ESTABLISH, new Peer(this), scratch -> RdmaCm.ESTABLISH.call(address));
     }
 
     /**
@@ -541,7 +541,7 @@ public final class ConnectionId extends ConnectionGroups {
      */
     @CName("rdma_disconnect")
     public void beginDisconnect() {
-        call(RdmaCm.DISCONNECT, to(), scratch -> RdmaCm.DISCONNECT.call(address));
+        call(RdmaCm.DISCONNECT, new Peer(this), scratch -> RdmaCm.DISCONNECT.call(address));
         QueuePair pair = queuePair;
         if (pair != null && pair.isOpen()) {
             VerbsFloor.changed(pair, QueuePairState.ERR);
@@ -673,7 +673,7 @@ public final class ConnectionId extends ConnectionGroups {
     public void post(int status, long argument) {
         checkOpen();
         Cm.require(RdmaCm.WRITE_CM_EVENT, toString());
-        call(RdmaCm.WRITE_CM_EVENT, toString(), scratch ->
+        call(RdmaCm.WRITE_CM_EVENT, this, scratch ->
                 RdmaCm.WRITE_CM_EVENT.call(address, CmEventType.USER.code(), status, argument));
     }
 }

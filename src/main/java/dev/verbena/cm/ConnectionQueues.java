@@ -251,22 +251,24 @@ abstract class ConnectionQueues extends ConnectionEnd {
     }
 
     private long callCreate(ProtectionDomain domain, long attributes) {
-        String what = toString(); // before, since it calls C too, which changes errno
         inC.lock();
         try {
-            return callCreate(domain, attributes, what);
+            return callCreateAlone(domain, attributes);
         } finally {
             inC.unlock();
         }
     }
 
-    private long callCreate(ProtectionDomain domain, long attributes, String what) {
+    private long callCreateAlone(ProtectionDomain domain, long attributes) {
         boolean plain = ibv_qp_init_attr_ex.comp_mask(MemorySegment.ofAddress(attributes)
                 .reinterpret(ibv_qp_init_attr_ex.sizeof())) == rdma_h.IBV_QP_INIT_ATTR_PD();
         long result = plain ? RdmaCm.CREATE_QP.call(address, VerbsFloor.address(domain), attributes)
                 : RdmaCm.CREATE_QP_EX.call(address, attributes);
-        Cm.check(plain ? RdmaCm.CREATE_QP : RdmaCm.CREATE_QP_EX, result, what,
-                CFunction.errno() == Errno.EINVAL ? "Does the device have queues of this size?" : "");
+        if ((int) result != 0) {
+            int errno = CFunction.errno(); // first, since toString() calls C too
+            throw Cm.failure(plain ? RdmaCm.CREATE_QP : RdmaCm.CREATE_QP_EX, errno, toString(),
+                    errno == Errno.EINVAL ? "Does the device have queues of this size?" : "");
+        }
         return rdma_cm_id.qp(struct()).address();
     }
 

@@ -3,11 +3,13 @@ package dev.verbena.tools;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.junit.jupiter.api.Assumptions.assumeTrue;
 
+import dev.verbena.VerbsException;
 import dev.verbena.support.CmAddress;
 import dev.verbena.support.DeviceTest;
 import dev.verbena.support.IwarpToo;
 import dev.verbena.support.NotOnIwarp;
 import dev.verbena.support.Resources;
+import java.util.concurrent.ExecutionException;
 import java.util.concurrent.atomic.AtomicInteger;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
@@ -288,5 +290,29 @@ class CmInteropTest {
             }
             assertThat(receiver.assertSucceeds().output()).contains("data transfers complete", "return status 0");
         }
+    }
+
+    // Addresses of InfiniBand, which only its own networks take
+
+    private static boolean succeeds(Peer tool) throws Exception {
+        try (tool) {
+            return tool.status() == 0;
+        } catch (ExecutionException refused) {
+            assertThat(refused).hasCauseInstanceOf(VerbsException.class);
+            return false;
+        }
+    }
+
+    @Test
+    void gidsAreTakenAsAddressesWhereTheToolsOfCTakeThem() throws Exception {
+        String line = "-f gid -s ::ffff:" + four();
+        assertThat(succeeds(ucmatose(line))).isEqualTo(succeeds(Peer.c("ucmatose " + line)));
+        assertThat(succeeds(udaddy(line))).isEqualTo(succeeds(Peer.c("udaddy " + line)));
+    }
+
+    @Test
+    void groupsWithoutAnAddressAreJoinedWhereThatOfCJoinsThem() throws Exception {
+        String line = "-M ff0e::1234 -s -b " + four();
+        assertThat(succeeds(mckey(line))).isEqualTo(succeeds(Peer.c("mckey " + line)));
     }
 }

@@ -110,7 +110,9 @@ abstract class ConnectionEnd extends VerbsObject {
 
     /**
      * The device that it has landed on, as the connection manager has opened it ({@code id->verbs}): make what its queue
-     * pair needs in this context. All ids of a channel that are on one device have the same.
+     * pair needs in this context. All ids of a channel that are on one device have the same. Those of other channels have
+     * another one that stands for the same in C: what is made in one can be used with ids of the other, and its
+     * {@linkplain Context#events events} are those of what was made in it, of the device and of the port.
      *
      * @return the context, which the arena of the channel lets go
      * @throws IllegalStateException if it has no device yet: the address must be resolved, or bound to a device's

@@ -58,7 +58,7 @@ public final class EventChannel extends VerbsObject {
     /** Those that make ids for this channel. */
     private final Set<Lookup<Long>> lookups = ConcurrentHashMap.newKeySet();
 
-    /** Guards all that follows, and the inboxes' entries. Who holds it waits for no other lock, but another channel's. */
+    /** Guards all that follows, and the inboxes' entries. Of this package's locks, only another channel's is taken then. */
     private final ReentrantLock lock = new ReentrantLock();
 
     private final LinkedHashSet<Inbox.Entry> order = new LinkedHashSet<>();

@@ -17,6 +17,7 @@ import java.lang.foreign.MemorySegment;
 import java.lang.foreign.ValueLayout;
 import java.net.InetSocketAddress;
 import java.time.Duration;
+import java.util.List;
 import java.util.Optional;
 import java.util.concurrent.locks.ReentrantLock;
 import java.util.function.Predicate;
@@ -65,17 +66,20 @@ abstract class ConnectionEnd extends VerbsObject {
         long of(Arena scratch);
     }
 
-    final void call(CFunction function, String arguments, Call call) {
+    /** The arguments are made text of when the call has failed, and not before: that takes longer than many a call. */
+    final void call(CFunction function, Object arguments, Call call) {
         call(function, arguments, PrivateData.NONE, call);
     }
 
     /** A call that takes private data, of which there may be too much: how much fits depends on the transport. */
-    final void call(CFunction function, String arguments, PrivateData data, Call call) {
+    final void call(CFunction function, Object arguments, PrivateData data, Call call) {
         hold();
         inC.lock();
         try (Arena scratch = Arena.ofConfined()) {
-            long result = call.of(scratch);
-            Cm.check(function, result, arguments, Cm.tooLong(CFunction.errno(), data));
+            if ((int) call.of(scratch) != 0) {
+                int errno = CFunction.errno(); // first, since text of arguments calls C too
+                throw Cm.failure(function, errno, arguments.toString(), Cm.tooLong(errno, data));
+            }
         } finally {
             inC.unlock();
             release();
@@ -106,7 +110,9 @@ abstract class ConnectionEnd extends VerbsObject {
 
     /**
      * The device that it has landed on, as the connection manager has opened it ({@code id->verbs}): make what its queue
-     * pair needs in this context. All ids of a channel that are on one device have the same.
+     * pair needs in this context. All ids of a channel that are on one device have the same. Those of other channels have
+     * another one that stands for the same in C: what is made in one can be used with ids of the other, and its
+     * {@linkplain Context#events events} are those of what was made in it, of the device and of the port.
      *
      * @return the context, which the arena of the channel lets go
      * @throws IllegalStateException if it has no device yet: the address must be resolved, or bound to a device's
@@ -318,10 +324,11 @@ abstract class ConnectionEnd extends VerbsObject {
         return waitFor("rdma_get_cm_event", timeout, "", type -> true);
     }
 
-    final CmEvent step(CFunction function, Duration timeout, CmEventType success) throws InterruptedException {
+    final CmEvent step(CFunction function, Duration timeout, CmEventType... success) throws InterruptedException {
+        List<CmEventType> wanted = List.of(success);
         CmEvent event = waitFor(function.name(), timeout, "The peer may be slow, or nobody there accepts",
-                type -> type == success || type.isEnd() || type == CmEventType.MULTICAST_ERROR);
-        if (event.type() != success || event.status() != 0) {
+                type -> wanted.contains(type) || type.isEnd() || type == CmEventType.MULTICAST_ERROR);
+        if (!wanted.contains(event.type()) || event.status() != 0) {
             throw new ConnectionException(function.name(), event, peerAddress().orElse(null), "");
         }
         return event;
@@ -356,8 +363,12 @@ abstract class ConnectionEnd extends VerbsObject {
         }
     }
 
-    final String to() {
-        return "to " + ConnectRequest.text(peerAddress().orElse(null));
+    /** Whom it is to reach, as text when it is asked for. */
+    record Peer(ConnectionEnd of) {
+        @Override
+        public String toString() {
+            return "to " + ConnectRequest.text(of.peerAddress().orElse(null));
+        }
     }
 
     /** For example {@code TCP id 10.9.9.1:39551 to 10.9.9.1:7174}. */

@@ -8,6 +8,7 @@ import dev.verbena.internal.RdmaCm;
 import dev.verbena.internal.raw.ibv_ece;
 import dev.verbena.internal.raw.ibv_qp_attr;
 import dev.verbena.verbs.AsyncEventType;
+import dev.verbena.verbs.Attribute;
 import dev.verbena.verbs.Ece;
 import dev.verbena.verbs.QueuePair;
 import dev.verbena.verbs.QueuePairAttributes;
@@ -186,7 +187,7 @@ public final class ConnectionId extends ConnectionGroups {
      */
     @CName("rdma_bind_addr")
     public void bind(SocketAddress own) {
-        call(RdmaCm.BIND_ADDR, own.toString(), scratch ->
+        call(RdmaCm.BIND_ADDR, own, scratch ->
                 RdmaCm.BIND_ADDR.call(address, SocketAddresses.write(own, scratch).address()));
     }
 
@@ -248,7 +249,7 @@ public final class ConnectionId extends ConnectionGroups {
             told = parameters.queuePair(pair.number(), parameters.sharedReceives());
         }
         ConnectionParameters all = told;
-        call(RdmaCm.ACCEPT, toString(), all.privateData(), scratch ->
+        call(RdmaCm.ACCEPT, this, all.privateData(), scratch ->
                 RdmaCm.ACCEPT.call(address, all.write(scratch).address()));
         established();
     }
@@ -299,7 +300,7 @@ public final class ConnectionId extends ConnectionGroups {
      */
     @CName("rdma_reject")
     public void reject(PrivateData why) {
-        call(RdmaCm.REJECT, toString(), why, scratch -> RdmaCm.REJECT.call(
+        call(RdmaCm.REJECT, this, why, scratch -> RdmaCm.REJECT.call(
                 address, ConnectionParameters.write(why, scratch).address(), why.size()));
     }
 
@@ -311,7 +312,7 @@ public final class ConnectionId extends ConnectionGroups {
     @CName("rdma_reject_ece")
     public void rejectEce(PrivateData why) {
         Cm.require(RdmaCm.REJECT_ECE, toString());
-        call(RdmaCm.REJECT_ECE, toString(), why, scratch -> RdmaCm.REJECT_ECE.call(
+        call(RdmaCm.REJECT_ECE, this, why, scratch -> RdmaCm.REJECT_ECE.call(
                 address, ConnectionParameters.write(why, scratch).address(), why.size()));
     }
 
@@ -327,7 +328,7 @@ public final class ConnectionId extends ConnectionGroups {
      */
     @CName("rdma_resolve_addr")
     public void beginResolveAddress(@Nullable SocketAddress source, SocketAddress destination, Duration timeout) {
-        call(RdmaCm.RESOLVE_ADDR, destination.toString(), scratch -> RdmaCm.RESOLVE_ADDR.call(address,
+        call(RdmaCm.RESOLVE_ADDR, destination, scratch -> RdmaCm.RESOLVE_ADDR.call(address,
                 source == null ? 0 : SocketAddresses.write(source, scratch).address(),
                 SocketAddresses.write(destination, scratch).address(), milliseconds(timeout)));
     }
@@ -370,7 +371,7 @@ public final class ConnectionId extends ConnectionGroups {
      */
     @CName("rdma_resolve_route")
     public void beginResolveRoute(Duration timeout) {
-        call(RdmaCm.RESOLVE_ROUTE, toString(), scratch -> RdmaCm.RESOLVE_ROUTE.call(address, milliseconds(timeout)));
+        call(RdmaCm.RESOLVE_ROUTE, this, scratch -> RdmaCm.RESOLVE_ROUTE.call(address, milliseconds(timeout)));
     }
 
     /**
@@ -395,6 +396,7 @@ public final class ConnectionId extends ConnectionGroups {
     /**
      * Starts to connect, or to look up a service for datagrams ({@code rdma_connect}): ends with
      * {@link CmEventType#ESTABLISHED}, or with {@link CmEventType#CONNECT_RESPONSE} when the queue pair is one's own.
+     * Over iWARP, where the kernel makes also that one ready, the end is always {@link CmEventType#ESTABLISHED}.
      *
      * @param parameters what to offer
      */
@@ -402,7 +404,7 @@ public final class ConnectionId extends ConnectionGroups {
     public void beginConnect(ConnectionParameters parameters) {
         checkOpen();
         inbox.disconnected = false;
-        call(RdmaCm.CONNECT, to(), parameters.privateData(), scratch ->
+        call(RdmaCm.CONNECT, new Peer(this), parameters.privateData(), scratch ->
                 RdmaCm.CONNECT.call(address, parameters.write(scratch).address()));
     }
 
@@ -447,7 +449,11 @@ public final class ConnectionId extends ConnectionGroups {
         if (hasDatagrams()) {
             return step(RdmaCm.CONNECT, timeout, CmEventType.ESTABLISHED);
         }
-        CmEvent response = step(RdmaCm.CONNECT, timeout, CmEventType.CONNECT_RESPONSE);
+        CmEvent response = step(RdmaCm.CONNECT, timeout, CmEventType.CONNECT_RESPONSE, CmEventType.ESTABLISHED);
+        if (response.type() == CmEventType.ESTABLISHED) {
+            VerbsFloor.changed(own, QueuePairState.RTS); // over iWARP, where the kernel has made it ready
+            return response;
+        }
         prepare(own); // again: only now is known whether the peer may read
         bring(own, QueuePairState.RTR);
         bring(own, QueuePairState.RTS);
@@ -467,7 +473,8 @@ public final class ConnectionId extends ConnectionGroups {
 
     /**
      * Changes the state of one's own queue pair, with the attributes that the connection manager has found
-     * ({@code rdma_init_qp_attr}).
+     * ({@code rdma_init_qp_attr}). Over iWARP {@link QueuePairState#RTS} is not among them, to which the kernel brings
+     * it when it connects or accepts: then this takes note of it.
      *
      * @param own a queue pair of this device
      * @param to the state to go to
@@ -476,7 +483,11 @@ public final class ConnectionId extends ConnectionGroups {
     public void bring(QueuePair own, QueuePairState to) {
         checkOpen();
         own.state(); // it must be open
-        own.modify(attributesFor(to));
+        QueuePairAttributes attributes = attributesFor(to);
+        own.modify(attributes);
+        if (!attributes.mask().contains(Attribute.STATE)) {
+            VerbsFloor.changed(own, to);
+        }
     }
 
     /**
@@ -508,7 +519,7 @@ public final class ConnectionId extends ConnectionGroups {
     @CName("rdma_establish")
     public void establish() {
         Cm.require(RdmaCm.ESTABLISH, toString());
-        call(RdmaCm.ESTABLISH, to(), scratch -> RdmaCm.ESTABLISH.call(address));
+        call(RdmaCm.ESTABLISH, new Peer(this), scratch -> RdmaCm.ESTABLISH.call(address));
     }
 
     /**
@@ -530,7 +541,7 @@ public final class ConnectionId extends ConnectionGroups {
      */
     @CName("rdma_disconnect")
     public void beginDisconnect() {
-        call(RdmaCm.DISCONNECT, to(), scratch -> RdmaCm.DISCONNECT.call(address));
+        call(RdmaCm.DISCONNECT, new Peer(this), scratch -> RdmaCm.DISCONNECT.call(address));
         QueuePair pair = queuePair;
         if (pair != null && pair.isOpen()) {
             VerbsFloor.changed(pair, QueuePairState.ERR);
@@ -662,7 +673,7 @@ public final class ConnectionId extends ConnectionGroups {
     public void post(int status, long argument) {
         checkOpen();
         Cm.require(RdmaCm.WRITE_CM_EVENT, toString());
-        call(RdmaCm.WRITE_CM_EVENT, toString(), scratch ->
+        call(RdmaCm.WRITE_CM_EVENT, this, scratch ->
                 RdmaCm.WRITE_CM_EVENT.call(address, CmEventType.USER.code(), status, argument));
     }
 }

@@ -47,15 +47,22 @@ abstract class ConnectionQueues extends ConnectionEnd {
         super(arena, space, address, inbox);
     }
 
-    /** The id is about to go, and nothing of others depends on it. */
+    /**
+     * The id is about to go, and nothing of others depends on it. What is another arena's stays open until that closes: it
+     * may be closing right now, and waiting for this one.
+     */
     final void closeOwnQueues() {
         OwnQueues made = own;
-        if (made != null) {
-            try {
-                made.all().forEach(VerbsObject::close);
-            } catch (ResourceBusyException inUse) {
-                // By another queue pair: it stays open until its arena closes.
-            }
+        if (made != null && made.sends().arena() == arena()) {
+            closeUnlessUsed(made);
+        }
+    }
+
+    private static void closeUnlessUsed(OwnQueues made) {
+        try {
+            made.all().forEach(VerbsObject::close);
+        } catch (ResourceBusyException inUse) {
+            // By another queue pair: it stays open until its arena closes.
         }
     }
 
@@ -140,7 +147,7 @@ abstract class ConnectionQueues extends ConnectionEnd {
      * {@linkplain #receiveCompletions one for receives}, both of which can be waited for.
      *
      * <p>The completion queues are made here as C would make them, and close with the id, so that they may be read as long
-     * as it is open.
+     * as it is open; in another arena than the id's, they close with that.
      *
      * @param sizes of its queues
      * @param arena what will close them
@@ -153,7 +160,10 @@ abstract class ConnectionQueues extends ConnectionEnd {
         try {
             checkNoQueuePair();
             ProtectionDomain domain = protectionDomain();
-            closeOwnQueues(); // of a queue pair before
+            OwnQueues before = own;
+            if (before != null) {
+                closeUnlessUsed(before);
+            }
             own = null;
             List<VerbsObject> made = new ArrayList<>();
             try {
@@ -241,22 +251,24 @@ abstract class ConnectionQueues extends ConnectionEnd {
     }
 
     private long callCreate(ProtectionDomain domain, long attributes) {
-        String what = toString(); // before, since it calls C too, which changes errno
         inC.lock();
         try {
-            return callCreate(domain, attributes, what);
+            return callCreateAlone(domain, attributes);
         } finally {
             inC.unlock();
         }
     }
 
-    private long callCreate(ProtectionDomain domain, long attributes, String what) {
+    private long callCreateAlone(ProtectionDomain domain, long attributes) {
         boolean plain = ibv_qp_init_attr_ex.comp_mask(MemorySegment.ofAddress(attributes)
                 .reinterpret(ibv_qp_init_attr_ex.sizeof())) == rdma_h.IBV_QP_INIT_ATTR_PD();
         long result = plain ? RdmaCm.CREATE_QP.call(address, VerbsFloor.address(domain), attributes)
                 : RdmaCm.CREATE_QP_EX.call(address, attributes);
-        Cm.check(plain ? RdmaCm.CREATE_QP : RdmaCm.CREATE_QP_EX, result, what,
-                CFunction.errno() == Errno.EINVAL ? "Does the device have queues of this size?" : "");
+        if ((int) result != 0) {
+            int errno = CFunction.errno(); // first, since toString() calls C too
+            throw Cm.failure(plain ? RdmaCm.CREATE_QP : RdmaCm.CREATE_QP_EX, errno, toString(),
+                    errno == Errno.EINVAL ? "Does the device have queues of this size?" : "");
+        }
         return rdma_cm_id.qp(struct()).address();
     }
 

@@ -58,7 +58,7 @@ public final class EventChannel extends VerbsObject {
     /** Those that make ids for this channel. */
     private final Set<Lookup<Long>> lookups = ConcurrentHashMap.newKeySet();
 
-    /** Guards all that follows, and the inboxes' entries. */
+    /** Guards all that follows, and the inboxes' entries. Of this package's locks, only another channel's is taken then. */
     private final ReentrantLock lock = new ReentrantLock();
 
     private final LinkedHashSet<Inbox.Entry> order = new LinkedHashSet<>();
@@ -120,14 +120,16 @@ public final class EventChannel extends VerbsObject {
         lookups.forEach(lookup -> lookup.end(closedMeanwhile()));
         unclaimedOf(null).forEach(ConnectRequest::drop);
         RdmaCm.DESTROY_EVENT_CHANNEL.call(address);
-        domains.values().forEach(EventChannel::closeIfUnused);
-        contexts.values().forEach(EventChannel::closeIfUnused);
+        domains.values().forEach(this::closeIfUnused);
+        contexts.values().forEach(this::closeIfUnused);
     }
 
-    /** What is still in use stays open until the arena closes. */
-    private static void closeIfUnused(VerbsObject object) {
+    /** What is still in use stays open until the arena closes. So does what is another arena's: see closeOwnQueues. */
+    private void closeIfUnused(VerbsObject object) {
         try {
-            object.close();
+            if (object.arena() == arena()) {
+                object.close();
+            }
         } catch (ResourceBusyException inUse) {
             // By what is not this channel's.
         }
@@ -555,23 +557,21 @@ public final class EventChannel extends VerbsObject {
 
     private void addRequest(RawEvent event, @Nullable Inbox listener) {
         ConnectionId owner = listener == null ? null : listener.owner;
-        if (listener == null || owner == null) {
-            RdmaCm.DESTROY_ID.call(event.id()); // its listener was closed: this refuses
+        if (listener == null || owner == null || hasEnough(listener, owner.backlog())) {
+            RdmaCm.DESTROY_ID.call(event.id()); // this refuses
             return;
         }
         Inbox inbox = new Inbox(listener.space, this);
         inboxes.put(event.id(), inbox);
         ConnectRequest request = new ConnectRequest(this, listener, inbox, owner, event);
         unclaimed.add(request);
-        if (unclaimed.size() > owner.backlog() && waitingRequests(listener) >= owner.backlog()) {
-            request.drop(); // as the kernel does when nobody takes the requests from it
-            return;
-        }
         deliver(new Inbox.Entry(listener, event.type(), id -> event.requestValue(id, request)));
     }
 
-    private static long waitingRequests(Inbox listener) {
-        return listener.entries.stream().filter(entry -> entry.type == CmEventType.CONNECT_REQUEST).count();
+    /** Whether it has as many requests that nobody takes as the kernel would let wait. */
+    private boolean hasEnough(Inbox listener, int backlog) {
+        return unclaimed.size() >= backlog
+                && listener.entries.stream().filter(entry -> entry.type == CmEventType.CONNECT_REQUEST).count() >= backlog;
     }
 
     /** Has the event thread take what is reported from now on. */

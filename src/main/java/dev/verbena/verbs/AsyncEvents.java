@@ -4,16 +4,8 @@ import dev.verbena.CName;
 import dev.verbena.VerbsException;
 import dev.verbena.VerbsObject;
 import dev.verbena.VerbsTimeoutException;
-import dev.verbena.internal.CFunction;
 import dev.verbena.internal.Descriptor;
-import dev.verbena.internal.Errno;
 import dev.verbena.internal.Ibv;
-import dev.verbena.internal.SystemCallException;
-import dev.verbena.internal.jfr.DeviceEvent;
-import dev.verbena.internal.raw.ibv_async_event;
-import java.lang.foreign.Arena;
-import java.lang.foreign.MemorySegment;
-import java.lang.foreign.ValueLayout;
 import java.time.Duration;
 import java.util.ArrayDeque;
 import java.util.ArrayList;
@@ -38,41 +30,49 @@ public final class AsyncEvents {
     private static final Duration FOR_EVER = Duration.ofSeconds(Long.MAX_VALUE);
 
     private final Context context;
-    private final int number;
+    private final AsyncSource source;
 
     /** What events can be about, by address in C: an entry stays until C has destroyed the object. */
     private final ConcurrentHashMap<Long, VerbsObject> sources = new ConcurrentHashMap<>();
 
-    /** Guards all that follows. */
-    private final ReentrantLock lock = new ReentrantLock();
-
-    /** Not of the arena: also that of a confined one is written and read by the thread of the listeners. */
-    private final MemorySegment event = Arena.ofAuto().allocate(ibv_async_event.layout());
+    /** That of the source. Guards all that follows. */
+    private final ReentrantLock lock;
 
     private final ArrayDeque<AsyncEvent> taken = new ArrayDeque<>();
     private final Map<CompletionQueue, Integer> brokenQueues = new HashMap<>();
     private final List<Consumer<? super AsyncEvent>> listeners = new ArrayList<>();
     private @Nullable Thread listening;
-    private @Nullable Descriptor descriptor;
     private boolean closed;
 
-    AsyncEvents(Context context, int number) {
+    /** Those of a context; another one in Java may stand for the same one in C if it is shared. */
+    AsyncEvents(Context context, int number, boolean shared) {
         this.context = context;
-        this.number = number;
+        if (shared) {
+            source = AsyncSource.shared(context.address(), number, context.name(), this);
+        } else {
+            source = AsyncSource.own(context.address(), number, context.name());
+            source.join(this);
+        }
+        lock = source.lock;
+    }
+
+    /** What of this context is at an address in C. */
+    @Nullable VerbsObject find(long address) {
+        return sources.get(address);
     }
 
     /** C has made an object that events can be about. */
-    void add(long address, VerbsObject source) {
-        sources.put(address, source);
+    void add(long address, VerbsObject object) {
+        sources.put(address, object);
     }
 
     /** C has destroyed an object, and with it the events that were not read. */
-    void remove(long address, VerbsObject source) {
-        sources.remove(address, source);
+    void remove(long address, VerbsObject object) {
+        sources.remove(address, object);
         lock.lock();
         try {
-            taken.removeIf(waiting -> sourceOf(waiting) == source);
-            if (source instanceof CompletionQueue queue) {
+            taken.removeIf(waiting -> objectOf(waiting) == object);
+            if (object instanceof CompletionQueue queue) {
                 brokenQueues.remove(queue);
             }
         } finally {
@@ -80,7 +80,7 @@ public final class AsyncEvents {
         }
     }
 
-    private static @Nullable VerbsObject sourceOf(AsyncEvent event) {
+    private static @Nullable VerbsObject objectOf(AsyncEvent event) {
         return switch (event) {
             case AsyncEvent.OfQueuePair of -> of.queuePair();
             case AsyncEvent.OfCompletionQueue of -> of.queue();
@@ -171,13 +171,8 @@ public final class AsyncEvents {
     private Descriptor descriptor() {
         lock.lock();
         try {
-            if (descriptor == null) {
-                checkNotClosed();
-                descriptor = new Descriptor(number, cause -> Verb.cannotWait(context.name(), cause));
-            }
-            return descriptor;
-        } catch (SystemCallException e) {
-            throw Verb.cannotWait(context.name(), e);
+            checkNotClosed();
+            return source.descriptor();
         } finally {
             lock.unlock();
         }
@@ -192,7 +187,7 @@ public final class AsyncEvents {
                 throw new IllegalStateException("The events of " + context.name()
                         + " go to the listeners of subscribe(), as long as there is one");
             }
-            takeAll();
+            source.takeAll();
             AsyncEvent next = taken.poll();
             return next instanceof AsyncEvent.OfCompletionQueue of && of.type() == AsyncEventType.CQ_ERR
                     ? counted(of) : next;
@@ -213,39 +208,13 @@ public final class AsyncEvents {
                 count == null ? 1 : count);
     }
 
-    private void takeAll() {
-        event.fill((byte) 0); // C writes a part of the element only, when it is a port
-        while ((int) Ibv.GET_ASYNC_EVENT.call(context.address(), event.address()) == 0) {
-            int code = ibv_async_event.event_type(event);
-            long element = ibv_async_event.element(event).get(ValueLayout.JAVA_LONG, 0);
-            // Looked up first: once it is acknowledged, C may destroy the object, and make another one there.
-            VerbsObject source = sources.get(element);
-            // At once, and nothing before it may block: a thread may be destroying the object, and wait for this in C.
-            Ibv.ACK_ASYNC_EVENT.call(event.address());
-            if (source == null || source.isOpen()) {
-                add(AsyncEventType.of(code), code, element, source);
-            }
-            event.fill((byte) 0);
-        }
-        int errno = CFunction.errno();
-        if (errno != Errno.EAGAIN && errno != Errno.EINTR) {
-            throw Verb.failure(Ibv.GET_ASYNC_EVENT.name(), errno, context.name(),
-                    errno == Errno.EIO ? "The device was removed" : "");
-        }
-    }
-
-    private void add(AsyncEventType type, int code, long element, @Nullable VerbsObject source) {
-        DeviceEvent event = new DeviceEvent();
-        if (event.shouldCommit()) {
-            event.device = context.name();
-            event.type = type == AsyncEventType.UNKNOWN ? "event " + code : type.toString();
-            event.commit();
-        }
+    /** Takes down an event that was read for this context. The lock is held. */
+    void add(AsyncEventType type, int code, long element, @Nullable VerbsObject object) {
         switch (type.source()) {
             case DEVICE -> taken.add(new AsyncEvent.OfDevice(context, type, code));
             case PORT -> taken.add(new AsyncEvent.OfPort(context, type, code, (int) element));
             default -> {
-                switch (source) {
+                switch (object) {
                     case QueuePair queuePair -> taken.add(new AsyncEvent.OfQueuePair(context, type, code, queuePair));
                     case CompletionQueue queue -> {
                         if (type != AsyncEventType.CQ_ERR || brokenQueues.merge(queue, 1, Integer::sum) == 1) {
@@ -344,17 +313,13 @@ public final class AsyncEvents {
     // Closing
 
     void closing() {
-        Descriptor open;
         lock.lock();
         try {
             closed = true;
-            open = descriptor;
         } finally {
             lock.unlock();
         }
-        if (open != null) {
-            open.close();
-        }
+        source.leave(this);
     }
 
     /** C refused to close the context. */
@@ -362,11 +327,9 @@ public final class AsyncEvents {
         lock.lock();
         try {
             closed = false;
-            if (descriptor != null) {
-                descriptor.reopen();
-            }
         } finally {
             lock.unlock();
         }
+        source.join(this);
     }
 }

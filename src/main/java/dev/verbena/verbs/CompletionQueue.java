@@ -155,6 +155,8 @@ public final class CompletionQueue extends VerbsObject {
                     + context.completionVectors() + " completion vectors";
         } else if (options.extended() && Errno.meansUnsupported(errno)) {
             hint = "This device can't do one of these fields or flags: CompletionField.standard() is what most can";
+        } else {
+            hint = Verb.crowded(context);
         }
         return Verb.failure(verb, errno, context.name() + ", " + options.capacity() + " completions, vector "
                 + options.completionVector() + (options.extended()

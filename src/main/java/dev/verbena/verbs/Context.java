@@ -43,26 +43,26 @@ public final class Context extends VerbsObject {
     private @Nullable Runnable letGo;
     private final ConcurrentHashMap<Integer, QueuePair> queuePairs = new ConcurrentHashMap<>();
 
-    private Context(VerbsArena arena, Device device, long address) {
+    private Context(VerbsArena arena, Device device, long address, boolean shared) {
         super(arena);
         this.device = device;
         this.address = address;
         this.provider = Provider.of(device, address);
         this.events = new AsyncEvents(this, ibv_context.async_fd(
-                MemorySegment.ofAddress(address).reinterpret(ibv_context.sizeof())));
+                MemorySegment.ofAddress(address).reinterpret(ibv_context.sizeof())), shared);
     }
 
     static Context open(Device device, long pointer, VerbsArena arena) {
         return create(arena, () -> new Context(arena, device, Verb.pointer(
                 Ibv.OPEN_DEVICE, Ibv.OPEN_DEVICE.call(pointer), device.name(),
-                "The character device is /dev/infiniband/uverbs*: it must exist and be open to this user")));
+                "The character device is /dev/infiniband/uverbs*: it must exist and be open to this user"), false));
     }
 
     /** One that another library has opened, and closes some time after it was let go. */
     static Context adopt(long address, VerbsArena arena, Runnable letGo) {
         MemorySegment device = ibv_context.device(MemorySegment.ofAddress(address).reinterpret(ibv_context.sizeof()));
         return create(arena, () -> {
-            Context context = new Context(arena, Device.read(device.address()), address);
+            Context context = new Context(arena, Device.read(device.address()), address, true);
             context.letGo = letGo;
             return context;
         });
@@ -561,7 +561,7 @@ public final class Context extends VerbsObject {
             }
             MemorySegment device = ibv_context.device(MemorySegment.ofAddress(context)
                     .reinterpret(ibv_context.sizeof()));
-            return new Context(arena, Device.read(device.address()), context);
+            return new Context(arena, Device.read(device.address()), context, false);
         });
     }
 

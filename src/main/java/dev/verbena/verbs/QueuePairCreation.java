@@ -160,7 +160,7 @@ final class QueuePairCreation {
             }
             case Errno.EPERM -> "Whole frames need CAP_NET_RAW";
             case Errno.EOPNOTSUPP -> "This device or its driver has no queue pair of this kind";
-            default -> "";
+            default -> Verb.crowded(context);
         };
         return Verb.failure(verb, errno, context.name() + ", " + options, hint);
     }

@@ -213,7 +213,10 @@ abstract sealed class QueuePairStates extends VerbsObject permits QueuePairWork 
      */
     public QueuePairState state() {
         checkOpen();
-        return stateIsKnown ? state : query().state();
+        if (!stateIsKnown) {
+            query();
+        }
+        return state;
     }
 
     /**
@@ -234,7 +237,9 @@ abstract sealed class QueuePairStates extends VerbsObject permits QueuePairWork 
             release();
         }
         found.filled(all);
-        known(found.state());
+        if (found.state() != QueuePairState.RESET || context.device().transport() == TransportType.IB) {
+            known(found.state());
+        } // else it is iWARP in software, which tells nothing but this before Linux 6.7
         return found;
     }
 
@@ -293,7 +298,8 @@ abstract sealed class QueuePairStates extends VerbsObject permits QueuePairWork 
     }
 
     private VerbsException refused(int errno, QueuePairState from, QueuePairState to, QueuePairAttributes attributes) {
-        QueuePairState actual = query().state();
+        query();
+        QueuePairState actual = state;
         String hint = actual != from
                 ? "The queue pair is in " + actual + ", not in " + from + " any more"
                 : switch (errno) {

@@ -86,6 +86,13 @@ final class Verb {
         return failure;
     }
 
+    /** What may be wrong where C makes no queue, but its sizes are right, and the error's number is of no meaning. */
+    static String crowded(Context context) {
+        return context.provider().software() && context.device().transport() == TransportType.IWARP
+                ? "The library of iWARP in software makes no queue that would begin with the 145th page of all queues of a "
+                        + "process: make fewer, or smaller ones" : "";
+    }
+
     static VerbsException failure(String verb, int errno, String arguments, String hint) {
         return Errno.meansUnsupported(errno)
                 ? new UnsupportedVerbException(verb, arguments, errno,

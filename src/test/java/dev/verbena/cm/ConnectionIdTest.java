@@ -14,6 +14,7 @@ import dev.verbena.support.Covers;
 import dev.verbena.support.DeviceTest;
 import dev.verbena.support.IwarpToo;
 import dev.verbena.support.NotOnIwarp;
+import dev.verbena.support.TestDevice;
 import dev.verbena.support.Twin;
 import dev.verbena.verbs.AddressHandle;
 import dev.verbena.verbs.AsyncEventType;
@@ -72,6 +73,11 @@ class ConnectionIdTest {
         return id;
     }
 
+    /** What comes when the peer has accepted and the queue pair is one's own. */
+    private static CmEventType answer() {
+        return TestDevice.isIwarp() ? CmEventType.ESTABLISHED : CmEventType.CONNECT_RESPONSE;
+    }
+
     @Test
     @Twin("test_rdmacm.CMTestCase.test_rdmacm_async_traffic_external_qp")
     void queuePairsOfOnesOwnAreConnected() throws Exception {
@@ -89,10 +95,14 @@ class ConnectionIdTest {
             server.bring(right, state);
         }
         server.beginAccept(ConnectionParameters.defaults().queuePair(right.number(), false));
-        assertThat(client.nextEvent(DEADLINE).type()).isEqualTo(CmEventType.CONNECT_RESPONSE);
-        client.bring(left, QueuePairState.RTR);
+        assertThat(client.nextEvent(DEADLINE).type()).isEqualTo(answer());
+        if (answer() == CmEventType.CONNECT_RESPONSE) {
+            client.bring(left, QueuePairState.RTR);
+        }
         client.bring(left, QueuePairState.RTS);
-        client.establish();
+        if (answer() == CmEventType.CONNECT_RESPONSE) {
+            client.establish();
+        }
         assertThat(server.nextEvent(DEADLINE).type()).isEqualTo(CmEventType.ESTABLISHED);
         MemoryRegion buffer = domain.register(arena.allocate(64), LOCAL_WRITE);
         right.postReceive(1, buffer.slice(32, 8));
@@ -266,6 +276,7 @@ class ConnectionIdTest {
     }
 
     @Test
+    @NotOnIwarp("vendor options belong to the messages of InfiniBand's connection manager")
     void vendorOptionsOfThePeerAreRead() throws Exception {
         ConnectionId listener = listening(PortSpace.TCP);
         ConnectionId client = resolved(PortSpace.TCP, listener);
@@ -293,7 +304,7 @@ class ConnectionIdTest {
         ConnectionId server = listener.nextRequest(DEADLINE).claim();
         server.createQueuePair(domain, QueuePair.rc(context.createCompletionQueue(4)));
         server.beginAccept(ConnectionParameters.defaults());
-        assertThat(client.nextEvent(DEADLINE).type()).isEqualTo(CmEventType.CONNECT_RESPONSE);
+        assertThat(client.nextEvent(DEADLINE).type()).isEqualTo(answer());
         server.tell(AsyncEventType.COMM_EST); // the client has not said that it is ready, but has sent
         assertThat(server.nextEvent(DEADLINE).type()).isEqualTo(CmEventType.ESTABLISHED);
     }

@@ -9,6 +9,7 @@ import dev.verbena.ResourceBusyException;
 import dev.verbena.VerbsArena;
 import dev.verbena.support.CmAddress;
 import dev.verbena.support.DeviceTest;
+import dev.verbena.support.IwarpToo;
 import dev.verbena.verbs.QueuePair;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.FutureTask;
@@ -18,6 +19,7 @@ import org.junit.jupiter.api.Test;
 
 /** Ids that change their event channel. */
 @DeviceTest
+@IwarpToo
 class MigrationTest {
     private VerbsArena arena;
     private EventChannel old;

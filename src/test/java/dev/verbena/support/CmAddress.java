@@ -3,7 +3,6 @@ package dev.verbena.support;
 import dev.verbena.VerbsArena;
 import dev.verbena.verbs.Context;
 import dev.verbena.verbs.GidEntry;
-import dev.verbena.verbs.TransportType;
 import java.net.Inet6Address;
 import java.net.InetAddress;
 import java.net.InetSocketAddress;
@@ -28,7 +27,7 @@ public final class CmAddress {
 
     /** Its link-local IPv6 address, with its scope. */
     public static InetSocketAddress six(int port) {
-        if (TestDevice.get().transport() == TransportType.IWARP) {
+        if (TestDevice.isIwarp()) {
             return new InetSocketAddress(linkLocalBeside(four(0).getAddress()), port);
         }
         try (VerbsArena arena = VerbsArena.ofConfined()) {

@@ -17,12 +17,13 @@ public final class ConnectOnOneCarrier {
         try (VerbsArena arena = VerbsArena.ofShared();
                 ExecutorService threads = Executors.newVirtualThreadPerTaskExecutor()) {
             Listener listener = Listener.open(CmAddress.four(0), arena);
+            int count = TestDevice.connections(20);
             List<Future<Connection>> servers = new ArrayList<>();
             List<Future<?>> clients = new ArrayList<>();
-            for (int i = 0; i < 20; i++) {
+            for (int i = 0; i < count; i++) {
                 servers.add(threads.submit(() -> listener.accept(Loopback.DEADLINE)));
             }
-            for (int i = 0; i < 20; i++) {
+            for (int i = 0; i < count; i++) {
                 clients.add(threads.submit(() -> {
                     Connection client = Connection.open(listener.address(), Loopback.DEADLINE, arena);
                     client.id().nextEvent(Loopback.DEADLINE); // the end

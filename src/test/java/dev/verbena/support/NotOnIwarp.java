@@ -1,6 +1,5 @@
 package dev.verbena.support;
 
-import dev.verbena.verbs.TransportType;
 import java.lang.annotation.ElementType;
 import java.lang.annotation.Retention;
 import java.lang.annotation.RetentionPolicy;
@@ -23,7 +22,7 @@ public @interface NotOnIwarp {
     final class Condition implements ExecutionCondition {
         @Override
         public ConditionEvaluationResult evaluateExecutionCondition(ExtensionContext context) {
-            if (TestDevice.get().transport() != TransportType.IWARP) {
+            if (!TestDevice.isIwarp()) {
                 return ConditionEvaluationResult.enabled("no iWARP");
             }
             NotOnIwarp why = AnnotationSupport.findAnnotation(context.getElement(), NotOnIwarp.class).orElseThrow();

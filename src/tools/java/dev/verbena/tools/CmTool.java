@@ -5,8 +5,10 @@ import dev.verbena.VerbsException;
 import dev.verbena.cm.CmEvent;
 import dev.verbena.cm.ConnectionId;
 import dev.verbena.cm.EventChannel;
+import dev.verbena.cm.IbAddress;
 import dev.verbena.cm.PortSpace;
 import dev.verbena.verbs.CompletionQueue;
+import dev.verbena.verbs.Gid;
 import dev.verbena.verbs.Grh;
 import dev.verbena.verbs.QueuePairOptions;
 import java.io.PrintStream;
@@ -14,6 +16,7 @@ import java.net.Inet4Address;
 import java.net.Inet6Address;
 import java.net.InetAddress;
 import java.net.InetSocketAddress;
+import java.net.SocketAddress;
 import java.net.UnknownHostException;
 import java.time.Duration;
 import java.util.Collection;
@@ -98,16 +101,19 @@ abstract class CmTool {
 
     // Addresses
 
+    /** What the connections are for. */
+    abstract PortSpace space();
+
     /** A host in the format of {@code -f}. */
-    final InetSocketAddress address(String host, int port) {
+    final SocketAddress address(String host, int port) {
         try {
-            InetAddress found = switch (options.text("-f", "name")) {
-                case "name" -> InetAddress.getByName(host);
-                case "ip" -> literal(host, Inet4Address.class);
-                case "ipv6" -> literal(host, Inet6Address.class);
-                default -> throw options.usage("-f is name, ip or ipv6");
+            return switch (options.text("-f", "name")) {
+                case "name" -> new InetSocketAddress(InetAddress.getByName(host), port);
+                case "ip" -> new InetSocketAddress(literal(host, Inet4Address.class), port);
+                case "ipv6" -> new InetSocketAddress(literal(host, Inet6Address.class), port);
+                case "gid" -> IbAddress.of(Gid.parse(host), space(), port);
+                default -> throw options.usage("-f is name, ip, ipv6 or gid");
             };
-            return new InetSocketAddress(found, port);
         } catch (UnknownHostException e) {
             throw new IllegalArgumentException("nobody knows the address of '" + host + "'", e);
         }
@@ -126,13 +132,13 @@ abstract class CmTool {
     }
 
     /** The own address of {@code -b}, if it was given. */
-    final @Nullable InetSocketAddress own(int port) {
+    final @Nullable SocketAddress own(int port) {
         return options.has("-b") ? address(options.text("-b", ""), port) : null;
     }
 
     /** Where a server listens: everywhere, if not told otherwise. */
-    final InetSocketAddress place(int port) {
-        InetSocketAddress own = own(port);
+    final SocketAddress place(int port) {
+        SocketAddress own = own(port);
         return own == null ? new InetSocketAddress(port) : own;
     }
 
@@ -149,8 +155,8 @@ abstract class CmTool {
 
     // Events
 
-    final ConnectionId newId(PortSpace space) {
-        ConnectionId id = channel().createId(space);
+    final ConnectionId newId() {
+        ConnectionId id = channel().createId(space());
         if (options.has("-t")) {
             id.typeOfService(options.number("-t", 0));
         }

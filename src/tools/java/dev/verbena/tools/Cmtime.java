@@ -93,7 +93,7 @@ final class Cmtime {
                 ConnectionId id = request.request().claim();
                 pairs.put(id, shared.computeIfAbsent(id.context(), Shared::of).queuePair(id));
                 id.beginAccept(PARAMETERS);
-            } else if (event.type() != CmEventType.ESTABLISHED) {
+            } else if (event.type() != CmEventType.ESTABLISHED && event.type() != CmEventType.TIMEWAIT_EXIT) {
                 QueuePair pair = pairs.remove(event.id());
                 if (pair == null) {
                     throw new IllegalStateException("the listener can't go on: " + event.type().cName());
@@ -178,6 +178,9 @@ final class Cmtime {
             for (int left = end == null ? 0 : count; left > 0; ) {
                 CmEvent event = channel.await(CmTool.PATIENCE);
                 int i = numbers.get(event.id());
+                if (event.type() == CmEventType.TIMEWAIT_EXIT) {
+                    continue; // of one that has ended a while ago
+                }
                 if (event.type() == end) {
                     long took = System.nanoTime() - begun[i];
                     longest = Math.max(longest, took);

@@ -1,6 +1,7 @@
 package dev.verbena.tools;
 
 import dev.verbena.cm.ConnectionId;
+import dev.verbena.cm.IbAddress;
 import dev.verbena.cm.JoinFlag;
 import dev.verbena.cm.MulticastMembership;
 import dev.verbena.cm.PortSpace;
@@ -12,7 +13,7 @@ import dev.verbena.verbs.QueuePair;
 import dev.verbena.verbs.QueuePairCreateFlag;
 import dev.verbena.verbs.QueuePairOptions;
 import java.io.PrintStream;
-import java.net.InetSocketAddress;
+import java.net.SocketAddress;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.TimeUnit;
@@ -23,8 +24,9 @@ import java.util.concurrent.TimeUnit;
  */
 final class Mckey extends CmTool {
     private static final String USAGE = """
-            usage: verbena mckey -m GROUP [-s] [-b ADDRESS] [-c COUNT] [-C COUNT] [-S SIZE] [-p SPACE] [-o] [-l]
+            usage: verbena mckey -m GROUP|-M GID [-s] [-b ADDRESS] [-c COUNT] [-C COUNT] [-S SIZE] [-p SPACE] [-o] [-l]
               -m GROUP    the address of the multicast group
+              -M GID      the GID of a group of InfiniBand's that stands for no address, instead of -m; wants -b
               -s          send; without it, receive
               -b ADDRESS  the own address
               -c COUNT    memberships; 1 if not said
@@ -38,15 +40,23 @@ final class Mckey extends CmTool {
     private static final long LEARNING_SECONDS = 3;
 
     private Mckey(String[] args, PrintStream out) {
-        super("mckey", Options.parse(args, USAGE, "-m:", "-s", "-b:", "-c:", "-C:", "-S:", "-p:", "-o", "-l"),
+        super("mckey", Options.parse(args, USAGE, "-m:", "-M:", "-s", "-b:", "-c:", "-C:", "-S:", "-p:", "-o", "-l"),
                 out);
-        if (!options.has("-m")) {
-            throw options.usage("-m GROUP is missing");
+        if (options.has("-m") == options.has("-M")) {
+            throw options.usage("either -m GROUP or -M GID must be said");
+        }
+        if (options.has("-M") && !options.has("-b")) {
+            throw options.usage("-M wants -b ADDRESS: only that tells the device");
         }
     }
 
     static int run(String[] args, PrintStream out) throws Exception {
         return new Mckey(args, out).run();
+    }
+
+    @Override
+    PortSpace space() {
+        return datagramSpace(PortSpace.UDP.code());
     }
 
     @Override
@@ -60,11 +70,17 @@ final class Mckey extends CmTool {
         boolean sender = options.has("-s");
         say("starting " + (sender ? "client" : "server"));
         say("joining");
-        InetSocketAddress group = address(options.text("-m", ""), 0);
+        SocketAddress group = options.has("-M")
+                ? IbAddress.of(Gid.parse(options.text("-M", "")), space(), 0) : address(options.text("-m", ""), 0);
         List<MulticastMembership> memberships = new ArrayList<>();
         for (int i = 0; i < connections; i++) {
-            ConnectionId id = newId(datagramSpace(PortSpace.UDP.code()));
-            id.resolveAddress(own(0), group, RESOLVING);
+            ConnectionId id = newId();
+            SocketAddress own = own(0);
+            if (own != null && options.has("-M")) {
+                id.bind(own);
+            } else {
+                id.resolveAddress(own, group, RESOLVING);
+            }
             CmNode node = makeReady(id);
             MulticastMembership joined =
                     id.join(group, options.has("-o") ? JoinFlag.SEND_ONLY : JoinFlag.FULL_MEMBER, PATIENCE);

@@ -1,6 +1,7 @@
 package dev.verbena.tools;
 
 import dev.verbena.VerbsArena;
+import dev.verbena.VerbsTimeoutException;
 import dev.verbena.cm.CmEventType;
 import dev.verbena.cm.ConnectionException;
 import dev.verbena.cm.ConnectionId;
@@ -20,6 +21,7 @@ import dev.verbena.verbs.WorkCompletion;
 import dev.verbena.verbs.WorkStatus;
 import java.lang.foreign.MemorySegment;
 import java.lang.foreign.ValueLayout;
+import java.time.Duration;
 import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
 
@@ -29,6 +31,9 @@ import org.jspecify.annotations.Nullable;
  */
 final class RpingLink {
     private static final ConnectionParameters PARAMETERS = ConnectionParameters.defaults().reads(1, 1).retries(7, 7);
+
+    /** How often who waits looks whether the connection has ended. */
+    private static final Duration LOOKING = Duration.ofSeconds(1);
 
     private final ConnectionId id;
     private final Consumer<String> debug;
@@ -40,6 +45,7 @@ final class RpingLink {
     private final MemoryRegion source;
     private final MemoryRegion sink;
     private @Nullable Thread watcher;
+    private volatile boolean ended;
     private boolean sent;
     private boolean received;
 
@@ -157,8 +163,8 @@ final class RpingLink {
 
     /** The end of a send or of a receive, whichever comes first. */
     private boolean finishOne() throws InterruptedException {
-        WorkCompletion done = completions.await(CmTool.FOR_EVER);
-        if (done.status() == WorkStatus.WORK_REQUEST_FLUSHED) {
+        WorkCompletion done = awaitOne();
+        if (done == null || done.status() == WorkStatus.WORK_REQUEST_FLUSHED) {
             return false;
         }
         if (done.orThrow().isReceive()) {
@@ -167,6 +173,19 @@ final class RpingLink {
             sent = true;
         }
         return true;
+    }
+
+    /** Null when the connection has ended: some devices complete nothing that is posted from then on. */
+    private @Nullable WorkCompletion awaitOne() throws InterruptedException {
+        while (true) {
+            try {
+                return completions.await(LOOKING);
+            } catch (VerbsTimeoutException nothing) {
+                if (ended) {
+                    return null;
+                }
+            }
+        }
     }
 
     // The end
@@ -182,6 +201,7 @@ final class RpingLink {
                 continue;
             }
             end();
+            ended = true;
         } catch (InterruptedException | IllegalStateException over) {
             return;
         }

@@ -9,7 +9,7 @@ import dev.verbena.verbs.CompletionQueue;
 import dev.verbena.verbs.QueuePair;
 import dev.verbena.verbs.QueuePairOptions;
 import java.io.PrintStream;
-import java.net.InetSocketAddress;
+import java.net.SocketAddress;
 
 /**
  * Makes some reliable connections at once and sends messages both ways over each, as {@code ucmatose} of rdma-core
@@ -21,7 +21,7 @@ final class Ucmatose extends CmTool {
                      [-t TOS] [-p PORT] [-m] [-a TIMEOUT]
               -s SERVER   be a client of this server; without it, serve
               -b ADDRESS  the own address; a server's is any if not said (::0 for IPv6 too)
-              -f FORMAT   of the addresses: name (also takes both others), ip or ipv6
+              -f FORMAT   of the addresses: name (also takes the next two), ip, ipv6 or gid
               -P SPACE    tcp, or ib
               -c COUNT    connections; 1 if not said
               -C COUNT    messages each way over each; 10 if not said
@@ -58,7 +58,8 @@ final class Ucmatose extends CmTool {
         }
     }
 
-    private PortSpace space() {
+    @Override
+    PortSpace space() {
         return switch (options.text("-P", "tcp")) {
             case "tcp" -> PortSpace.TCP;
             case "ib" -> PortSpace.IB;
@@ -74,7 +75,7 @@ final class Ucmatose extends CmTool {
 
     private void serve() throws Exception {
         say("starting server");
-        ConnectionId listener = newId(space());
+        ConnectionId listener = newId();
         listener.bind(place(port()));
         listener.listen(connections);
         accept();
@@ -121,10 +122,10 @@ final class Ucmatose extends CmTool {
 
     private void connect() throws Exception {
         say("starting client");
-        InetSocketAddress server = address(options.text("-s", ""), port());
+        SocketAddress server = address(options.text("-s", ""), port());
         say("connecting");
         for (int i = 0; i < connections; i++) {
-            ConnectionId id = newId(space());
+            ConnectionId id = newId();
             if (options.has("-a")) {
                 id.ackTimeout(options.number("-a", 0));
             }

@@ -8,7 +8,7 @@ import dev.verbena.verbs.CompletionQueue;
 import dev.verbena.verbs.QueuePair;
 import dev.verbena.verbs.QueuePairOptions;
 import java.io.PrintStream;
-import java.net.InetSocketAddress;
+import java.net.SocketAddress;
 
 /**
  * Looks up a service for datagrams by address and sends datagrams both ways, as {@code udaddy} of rdma-core does, with
@@ -20,7 +20,7 @@ final class Udaddy extends CmTool {
                      [-t TOS] [-p SPACE]
               -s SERVER   be a client of this server; without it, serve
               -b ADDRESS  the own address; a server's is any if not said
-              -f FORMAT   of the addresses: name (also takes both others), ip or ipv6
+              -f FORMAT   of the addresses: name (also takes the next two), ip, ipv6 or gid
               -P SPACE    udp, or ipoib
               -c COUNT    connections; 1 if not said
               -C COUNT    messages each way over each; 10 if not said
@@ -53,7 +53,8 @@ final class Udaddy extends CmTool {
         }
     }
 
-    private PortSpace space() {
+    @Override
+    PortSpace space() {
         return datagramSpace(switch (options.text("-P", "udp")) {
             case "udp" -> PortSpace.UDP.code();
             case "ipoib" -> PortSpace.IPOIB.code();
@@ -74,7 +75,7 @@ final class Udaddy extends CmTool {
 
     private void serve() throws Exception {
         say("starting server");
-        ConnectionId listener = newId(space());
+        ConnectionId listener = newId();
         listener.bind(place(PORT));
         listener.listen(connections);
         while (nodes().size() < connections) {
@@ -108,10 +109,10 @@ final class Udaddy extends CmTool {
 
     private void connect() throws Exception {
         say("starting client");
-        InetSocketAddress server = address(options.text("-s", ""), PORT);
+        SocketAddress server = address(options.text("-s", ""), PORT);
         say("connecting");
         for (int i = 0; i < connections; i++) {
-            newId(space()).beginResolveAddress(own(0), server, RESOLVING);
+            newId().beginResolveAddress(own(0), server, RESOLVING);
         }
         for (int found = 0; found < connections; ) {
             CmEvent event = next(PATIENCE);

@@ -3,8 +3,12 @@ package dev.verbena.support;
 import java.io.IOException;
 import java.io.UncheckedIOException;
 import java.nio.charset.StandardCharsets;
+import java.nio.file.Files;
+import java.nio.file.Path;
 import java.util.ArrayList;
+import java.util.HashSet;
 import java.util.List;
+import java.util.Set;
 import java.util.regex.MatchResult;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
@@ -17,13 +21,30 @@ public final class Resources {
 
     private Resources() {}
 
-    /** Each with its kind; empty if nothing is left. */
+    /**
+     * Each with its kind; empty if nothing is left. Not told is one context of each device: the connection manager in C
+     * opens one when it first needs it, and keeps it until the process ends.
+     *
+     * <p>The kernel names the thread that has made a thing, whose number is not that of the process; where that thread has
+     * ended, it names nobody, neither by number nor, as for its own things, in words.
+     */
     public static List<String> ofThisProcess() throws IOException {
+        List<String> ours = of(KINDS);
+        Set<String> kept = new HashSet<>();
+        ours.removeIf(entry -> entry.startsWith("ctx ")
+                && kept.add(entry.replaceFirst(".*\"ifname\":\"([^\"]*)\".*", "$1")));
+        return ours;
+    }
+
+    private static List<String> of(List<String> kinds) throws IOException {
         List<String> ours = new ArrayList<>();
-        for (String kind : KINDS) {
+        for (String kind : kinds) {
             for (String entry : show(kind)) {
                 Matcher pid = PID.matcher(entry);
-                if (pid.find() && Long.parseLong(pid.group(1)) == ProcessHandle.current().pid()) {
+                boolean its = pid.find()
+                        ? Files.exists(Path.of("/proc/self/task", pid.group(1)))
+                        : !entry.contains("\"comm\":");
+                if (its) {
                     ours.add(kind + " " + entry);
                 }
             }
@@ -41,6 +62,16 @@ public final class Resources {
                 throw new UncheckedIOException(e);
             }
         });
+    }
+
+    /** How many queue pairs of this process are ready to send. */
+    public static long readyQueuePairs() {
+        try {
+            return of(List.of("qp")).stream()
+                    .filter(pair -> pair.contains("\"state\":\"RTS\"")).count();
+        } catch (IOException e) {
+            throw new UncheckedIOException(e);
+        }
     }
 
     private static List<String> show(String kind) throws IOException {

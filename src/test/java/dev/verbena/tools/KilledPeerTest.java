@@ -57,7 +57,7 @@ class KilledPeerTest {
 
     @Test
     void aKilledJavaVirtualMachineIsSeenToBeGone() throws Exception {
-        seesTheEndOf(arguments -> Peer.childJvm("rping", arguments));
+        seesTheEndOf(arguments -> Peer.childJvm(("rping " + String.join(" ", arguments)).split(" ")));
     }
 
     @Test

@@ -1,7 +1,8 @@
 package dev.verbena.tools;
 
-import dev.verbena.support.Loopback;
+import dev.verbena.support.Await;
 import java.io.IOException;
+import java.io.UncheckedIOException;
 import java.net.ServerSocket;
 import java.nio.file.Files;
 import java.nio.file.Path;
@@ -21,14 +22,17 @@ final class Listening {
     }
 
     /** Waits until somebody listens to a port, without a connection, which a server would take for its client. */
-    static void await(int port, BooleanSupplier alive) throws IOException {
-        long limit = System.nanoTime() + Loopback.DEADLINE.toNanos();
-        while (!isListening(port)) {
-            if (!alive.getAsBoolean() || System.nanoTime() > limit) {
+    static void await(int port, BooleanSupplier alive) {
+        Await.until("a listener on port " + port, () -> {
+            if (!alive.getAsBoolean()) {
                 throw new AssertionError("nobody listens to port " + port);
             }
-            Thread.yield();
-        }
+            try {
+                return isListening(port);
+            } catch (IOException e) {
+                throw new UncheckedIOException(e);
+            }
+        });
     }
 
     private static boolean isListening(int port) throws IOException {

@@ -25,6 +25,9 @@ abstract class Peer implements AutoCloseable {
     /** What it has printed so far. */
     abstract String output();
 
+    /** What Ctrl-C does. */
+    abstract void interrupt();
+
     @Override
     public abstract void close();
 
@@ -44,16 +47,30 @@ abstract class Peer implements AutoCloseable {
     }
 
     /** A tool in another Java virtual machine. */
-    static Process childJvm(String tool, String... arguments) {
-        return new Process(Stream.concat(Stream.of(Path.of(System.getProperty("java.home"), "bin", "java").toString(),
-                "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1", "--enable-native-access=ALL-UNNAMED",
-                "-cp", System.getProperty("java.class.path"), Main.class.getName(), tool),
-                Stream.of(arguments)).toList());
+    static Process childJvm(String... words) {
+        return new Process(Stream.concat(jvm().stream(), Stream.of(words)).toList());
+    }
+
+    /** A tool in another Java virtual machine, on a terminal. */
+    static Process childJvmOnTerminal(String... words) {
+        String command = String.join(" ", jvm()) + " " + String.join(" ", words);
+        return new Process(List.of("script", "-qefc", command, "/dev/null"));
+    }
+
+    private static List<String> jvm() {
+        return List.of(Path.of(System.getProperty("java.home"), "bin", "java").toString(), "-XX:+UseSerialGC",
+                "-XX:TieredStopAtLevel=1", "--enable-native-access=ALL-UNNAMED",
+                "-cp", System.getProperty("java.class.path"), Main.class.getName());
     }
 
     /** A tool in this one. */
     static Peer java(Tool.Body tool, String... arguments) {
-        return new Task(tool, arguments);
+        return new Task(out -> tool.run(arguments, out));
+    }
+
+    /** The same by its name, with what is said about its failure. */
+    static Peer java(String... words) {
+        return new Task(out -> Main.run(words, out, out));
     }
 
     static final class Process extends Peer {
@@ -88,6 +105,21 @@ abstract class Peer implements AutoCloseable {
             }
         }
 
+        @Override
+        void interrupt() {
+            try {
+                new ProcessBuilder("kill", "-INT", String.valueOf(process.pid())).inheritIO().start();
+            } catch (IOException e) {
+                throw new UncheckedIOException(e);
+            }
+        }
+
+        /** Types on its terminal. */
+        void type(char key) throws IOException {
+            process.getOutputStream().write(key);
+            process.getOutputStream().flush();
+        }
+
         /** As {@code kill -9} does. */
         void kill() {
             process.destroyForcibly();
@@ -117,11 +149,15 @@ abstract class Peer implements AutoCloseable {
         private final CompletableFuture<Integer> result = new CompletableFuture<>();
         private final Thread thread;
 
-        private Task(Tool.Body tool, String... arguments) {
+        private interface Run {
+            int into(PrintStream out) throws Exception;
+        }
+
+        private Task(Run run) {
             PrintStream out = new PrintStream(printed, true, StandardCharsets.UTF_8);
             thread = Thread.ofPlatform().daemon().name("tool").start(() -> {
                 try {
-                    result.complete(tool.run(arguments, out));
+                    result.complete(run.into(out));
                 } catch (Throwable t) {
                     result.completeExceptionally(t);
                 }
@@ -143,8 +179,13 @@ abstract class Peer implements AutoCloseable {
         }
 
         @Override
-        public void close() {
+        void interrupt() {
             thread.interrupt();
+        }
+
+        @Override
+        public void close() {
+            interrupt();
             try {
                 if (!thread.join(Loopback.DEADLINE)) {
                     throw stuck();

@@ -36,7 +36,8 @@ class PerfRunsTest {
     @ValueSource(strings = {
         "lat --op send", "lat --op write", "lat --op read", "lat --op atomic", "lat --op send -c UC",
         "lat --op write -c UC", "lat --op send -c UD", "lat --op send -e", "lat --op read -e -I 32 -s 16",
-        "lat --op send -R", "lat --op read -R", "bw --op send", "bw --op write", "bw --op read", "bw --op atomic",
+        "lat --op send -R", "lat --op read -R", "lat --op write -R -t 1", "lat --op send -c UD -R",
+        "bw --op send -c UD -R -e", "bw --op send", "bw --op write", "bw --op read", "bw --op atomic",
         "bw --op write -c UC",
         "bw --op send -e", "bw --op write -I 64", "bw --op write -R"})
     void eachOperationIsMeasuredOverEachTransportThatHasIt(String line) throws IOException {
@@ -85,10 +86,11 @@ class PerfRunsTest {
     @Test
     void whatMakesNoSenseIsRefused() throws IOException {
         assertThat(ToolRun.of("perf", "lat", "-c", "UD", "--op", "read", "x").err()).contains("UD has no read");
-        assertThat(ToolRun.of("perf", "lat", "-c", "UC", "-R", "x").err()).contains("-R connects RC only");
+        assertThat(ToolRun.of("perf", "both", "-e", "--op", "write", "x").err()).contains("no event tells of a write");
+        assertThat(ToolRun.of("perf", "lat", "-c", "UC", "-R", "x").err()).contains("-R connects RC and UD only");
         assertThat(ToolRun.of("perf", "speed").err()).contains("'server', 'lat', 'bw' or 'both'");
         assertThat(ToolRun.of("perf", "lat").err()).contains("either the server's HOST or --self");
         assertThatExceptionOfType(IOException.class).isThrownBy(() -> PerfPlan.fromLine("GET / HTTP/1.1"))
-                .withMessageContaining("verbena-perf-1");
+                .withMessageContaining("verbena-perf-2");
     }
 }

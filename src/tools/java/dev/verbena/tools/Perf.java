@@ -10,6 +10,7 @@ import dev.verbena.verbs.QueuePairType;
 import java.io.IOException;
 import java.io.PrintStream;
 import java.net.InetSocketAddress;
+import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Duration;
@@ -17,6 +18,7 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.Locale;
 import java.util.concurrent.Callable;
+import java.util.concurrent.Future;
 import java.util.concurrent.FutureTask;
 
 /** Measures latency and bandwidth between two machines, or from one machine to itself. */
@@ -28,7 +30,7 @@ final class Perf {
 
               --op=OPERATION        send, write, read or atomic; send if not said
               -c, --connection=TYPE RC, UC or UD; RC if not said. UC has no read, UD neither read nor write
-              -R, --rdma_cm         connect by the connection manager (RC), instead of an exchange over TCP
+              -R, --rdma_cm         connect by the connection manager (RC, UD), instead of an exchange over TCP
               -s, --size=BYTES,...  sizes of the messages; 64 if not said
               -a, --all             sizes from 2 bytes to 8 MiB, or one packet for UD
               -n, --iters=COUNT     how many messages of each size; 1000 if not said
@@ -42,9 +44,10 @@ final class Perf {
               --json                prints JSON instead of a table
               --html=FILE           writes a page with the distribution of the latency and the curve of the bandwidth
 
-            Latency of a send is half of the way there and back; of all else, the time until it has completed.""";
+            Latency of a send or a write is half of the way there and back: the server answers each. That of a write is
+            seen in memory, by polling. Latency of a read or an atomic is the time until it has completed.""";
 
-    private static final Duration HANDSHAKE = Duration.ofSeconds(10);
+    private static final Duration HANDSHAKE = Duration.ofSeconds(30);
     private static final int PORT = 18_515;
     private static final int LARGEST = 1 << 23;
 
@@ -80,13 +83,7 @@ final class Perf {
         List<PerfRun.Result> results = new ArrayList<>();
         PerfPlan plan = perf.plan(modes);
         if (options.has("--self")) {
-            FutureTask<Integer> server = new FutureTask<>((Callable<Integer>) () -> perf.serve(perf.tcpPort()));
-            Thread.ofPlatform().daemon().name("server").start(server);
-            try {
-                perf.measure(plan, "127.0.0.1", results);
-            } finally {
-                server.cancel(true);
-            }
+            perf.measureSelf(plan, results);
         } else {
             perf.measure(plan, host, results);
         }
@@ -113,8 +110,11 @@ final class Perf {
         if (!operation.worksOver(type)) {
             throw options.usage(type + " has no " + operation.text());
         }
-        if (options.has("-R") && type != QueuePairType.RC) {
-            throw options.usage("-R connects RC only");
+        if (options.has("-R") && type == QueuePairType.UC) {
+            throw options.usage("-R connects RC and UD only");
+        }
+        if (options.has("-e") && operation == Operation.WRITE && modes.contains(Mode.LAT)) {
+            throw options.usage("no event tells of a write: its latency is measured without -e");
         }
         List<Integer> sizes = new ArrayList<>();
         if (operation == Operation.ATOMIC) {
@@ -148,16 +148,15 @@ final class Perf {
         return options.number("-i", 1, 1, 255);
     }
 
-    private PerfLink overTcp(PerfPlan plan, VerbsArena arena, Tcp tcp) throws IOException, InterruptedException {
-        return PerfLink.overTcp(plan, device().open(arena), port(), options.number("-g", -1, -1, 255), tcp);
+    private PerfLink overTcp(PerfSetup setup, VerbsArena arena) throws IOException, InterruptedException {
+        return setup.overTcp(device().open(arena), port(), options.number("-g", -1, -1, 255));
     }
 
     private int serve(int tcpPort) throws IOException, InterruptedException {
         try (VerbsArena arena = VerbsArena.ofShared(); Tcp tcp = Tcp.accept(tcpPort, HANDSHAKE)) {
             PerfPlan plan = PerfPlan.fromLine(tcp.readLine(1000, "what to measure"));
-            PerfLink link = plan.manager()
-                    ? PerfLink.fromManager(plan, address(arena, tcpPort), arena, tcp)
-                    : overTcp(plan, arena, tcp);
+            PerfSetup setup = new PerfSetup(plan, arena, tcp);
+            PerfLink link = plan.manager() ? setup.accept(address(arena, tcpPort)) : overTcp(setup, arena);
             tcp.patience(Duration.ofHours(1)); // the client may measure for long
             new PerfRun(plan, link, tcp).serve();
             return Main.OK;
@@ -174,19 +173,37 @@ final class Perf {
     private void measure(PerfPlan plan, String host, List<PerfRun.Result> results)
             throws IOException, InterruptedException {
         try (VerbsArena arena = VerbsArena.ofShared(); Tcp tcp = connect(host)) {
-            tcp.write(plan.toLine().getBytes(java.nio.charset.StandardCharsets.US_ASCII), "what to measure");
-            PerfLink link = plan.manager()
-                    ? PerfLink.toManager(plan, options.has("--self") ? address(arena, tcpPort())
-                            : new InetSocketAddress(host, tcpPort()), arena, tcp)
-                    : overTcp(plan, arena, tcp);
+            tcp.write(plan.toLine().getBytes(StandardCharsets.US_ASCII), "what to measure");
+            PerfSetup setup = new PerfSetup(plan, arena, tcp);
+            PerfLink link = !plan.manager() ? overTcp(setup, arena) : setup.connect(
+                    options.has("--self") ? address(arena, tcpPort()) : new InetSocketAddress(host, tcpPort()));
             PerfRun run = new PerfRun(plan, link, tcp);
-            for (Mode mode : plan.modes()) {
-                for (int size : plan.sizes()) {
-                    progress(plan, mode, size);
-                    results.add(run.measure(mode, size));
+            try (PerfProgress progress = PerfProgress.onTerminal(plan, run)) {
+                for (Mode mode : plan.modes()) {
+                    for (int size : plan.sizes()) {
+                        progress.begin(mode, size);
+                        results.add(run.measure(mode, size));
+                    }
                 }
             }
-            progressEnds();
+        }
+    }
+
+    /** The server is a thread; if it fails, the client's failure is only what follows. */
+    private void measureSelf(PerfPlan plan, List<PerfRun.Result> results) throws Exception {
+        FutureTask<Integer> served = new FutureTask<>((Callable<Integer>) () -> serve(tcpPort()));
+        Thread server = Thread.ofPlatform().daemon().name("server").start(served);
+        try {
+            measure(plan, "127.0.0.1", results);
+        } catch (IOException e) {
+            if (served.state() == Future.State.FAILED && served.exceptionNow() instanceof Exception reason) {
+                reason.addSuppressed(e);
+                throw reason;
+            }
+            throw e;
+        } finally {
+            server.interrupt();
+            server.join();
         }
     }
 
@@ -202,24 +219,6 @@ final class Perf {
                 }
                 Thread.onSpinWait();
             }
-        }
-    }
-
-    private static boolean onTerminal() {
-        return System.console() != null && System.console().isTerminal();
-    }
-
-    private static void progress(PerfPlan plan, Mode mode, int size) {
-        if (onTerminal()) {
-            System.err.printf("\r%s, %s: %d bytes ... ", plan.title(),
-                    mode == Mode.LAT ? "latency" : "bandwidth", size);
-            System.err.flush();
-        }
-    }
-
-    private static void progressEnds() {
-        if (onTerminal()) {
-            System.err.print("\r" + " ".repeat(60) + "\r");
         }
     }
 

@@ -1,155 +1,92 @@
 package dev.verbena.tools;
 
-import static dev.verbena.verbs.AccessFlag.LOCAL_WRITE;
-import static dev.verbena.verbs.AccessFlag.REMOTE_ATOMIC;
-import static dev.verbena.verbs.AccessFlag.REMOTE_READ;
-import static dev.verbena.verbs.AccessFlag.REMOTE_WRITE;
-
-import dev.verbena.VerbsArena;
-import dev.verbena.cm.Connection;
-import dev.verbena.cm.ConnectionParameters;
-import dev.verbena.cm.Listener;
+import dev.verbena.tools.PerfPlan.Operation;
 import dev.verbena.verbs.AddressHandle;
+import dev.verbena.verbs.AddressVector;
 import dev.verbena.verbs.CompletionQueue;
-import dev.verbena.verbs.CompletionQueueOptions;
 import dev.verbena.verbs.Completions;
-import dev.verbena.verbs.ConnectOptions;
-import dev.verbena.verbs.Context;
-import dev.verbena.verbs.Endpoint;
 import dev.verbena.verbs.Grh;
 import dev.verbena.verbs.LocalMemory;
 import dev.verbena.verbs.MemoryRegion;
 import dev.verbena.verbs.ProtectionDomain;
-import dev.verbena.verbs.QueueCapabilities;
 import dev.verbena.verbs.QueuePair;
-import dev.verbena.verbs.QueuePairOptions;
 import dev.verbena.verbs.QueuePairType;
 import dev.verbena.verbs.RemoteMemory;
-import java.io.IOException;
 import java.lang.foreign.MemorySegment;
-import java.net.InetSocketAddress;
-import java.nio.ByteBuffer;
+import java.lang.foreign.ValueLayout;
+import java.lang.invoke.VarHandle;
 import java.time.Duration;
+import java.util.function.BooleanSupplier;
 import org.jspecify.annotations.Nullable;
 
-/** One end of a measurement: a queue pair that is connected, its completions and its memory. */
+/**
+ * One end of a measurement: a queue pair that is connected, its completions, and its memory, of which one part is sent
+ * and one is for the peer to write to.
+ */
 final class PerfLink {
     static final long RECEIVE = 1;
     static final long SEND = 2;
 
-    private static final Duration STEP = Duration.ofSeconds(10);
-    private static final Duration PATIENCE = Duration.ofSeconds(30);
-    private static final int QKEY = 0x1111_1111;
+    /** The key of queue pairs for datagrams that the connection manager has made ({@code RDMA_UDP_QKEY}). */
+    private static final int UDP_KEY = 0x01234567;
+
+    private static final VarHandle BYTE = ValueLayout.JAVA_BYTE.varHandle();
     private static final int SPINS = 1_000;
     private static final int CURSOR = 64;
 
     private final PerfPlan plan;
+    private final ProtectionDomain domain;
     private final QueuePair pair;
     private final MemoryRegion memory;
+    private final MemorySegment bytes;
     private final Completions done;
     private final int header;
     private int receives;
+    private int sends;
     private @Nullable AddressHandle path;
     private int peer;
+    private int key;
     private RemoteMemory remote;
 
-    private PerfLink(PerfPlan plan, QueuePair pair, CompletionQueue queue, MemoryRegion memory) {
+    PerfLink(PerfPlan plan, ProtectionDomain domain, QueuePair pair, CompletionQueue queue, MemoryRegion memory) {
         this.plan = plan;
+        this.domain = domain;
         this.pair = pair;
         this.memory = memory;
+        this.bytes = memory.segment();
         this.done = queue.completions(CURSOR);
         this.header = plan.type() == QueuePairType.UD ? Grh.BYTES : 0;
         this.remote = memory.remote();
     }
 
-    private static int memorySize(PerfPlan plan) {
-        return Math.max(8, plan.largest()) + Grh.BYTES;
+    /** How much memory an end needs. Where both ends write, what comes must not meet what goes. */
+    static long memorySize(PerfPlan plan) {
+        return partSize(plan) * (plan.operation() == Operation.WRITE ? 2 : 1);
     }
 
-    /** Connected through endpoints that both sides tell each other over TCP. */
-    static PerfLink overTcp(PerfPlan plan, Context context, int port, int gidIndex, Tcp tcp)
-            throws IOException, InterruptedException {
-        int packet = context.port(port).activeMtu().bytes();
-        if (plan.type() == QueuePairType.UD && plan.largest() > packet) {
-            throw new IllegalArgumentException("A datagram is one packet, and the port's has " + packet + " bytes");
-        }
-        ProtectionDomain domain = context.allocateProtectionDomain();
-        CompletionQueueOptions options = CompletionQueueOptions.of(3 * plan.depth());
-        if (plan.events()) {
-            options = options.channel(context.createCompletionChannel());
-        }
-        CompletionQueue queue = context.createCompletionQueue(options);
-        QueuePairOptions wanted = switch (plan.type()) {
-            case UC -> QueuePair.uc(queue);
-            case UD -> QueuePair.ud(queue);
-            default -> QueuePair.rc(queue);
-        };
-        QueuePair pair = domain.createQueuePair(wanted.port(port).gidIndex(gidIndex).sendDepth(plan.depth())
-                .receiveDepth(2 * plan.depth()).inlineSize(plan.inline()));
-        MemorySegment bytes = domain.arena().allocate(memorySize(plan), 4096);
-        MemoryRegion memory = plan.type() == QueuePairType.RC
-                ? domain.register(bytes, LOCAL_WRITE, REMOTE_WRITE, REMOTE_READ, REMOTE_ATOMIC)
-                : domain.register(bytes, LOCAL_WRITE, REMOTE_WRITE);
-        PerfLink link = new PerfLink(plan, pair, queue, memory);
-        ByteBuffer mine = ByteBuffer.allocate(Endpoint.BYTES + RemoteMemory.BYTES);
-        mine.put(pair.endpoint().toBytes()).put(memory.remote().toBytes());
-        tcp.write(mine.array(), "this side's endpoint");
-        byte[] theirs = tcp.read(mine.capacity(), "its endpoint");
-        Endpoint endpoint = Endpoint.from(theirs);
-        link.remote = remote(theirs, Endpoint.BYTES);
-        link.peer = endpoint.queuePairNumber();
-        if (plan.type() == QueuePairType.UD) {
-            pair.toReady(QKEY);
-            link.path = domain.createAddressHandle(pair.pathTo(endpoint));
-        } else {
-            pair.connect(endpoint, ConnectOptions.defaults());
-        }
-        return link;
+    private static long partSize(PerfPlan plan) {
+        return (Math.max(8, plan.largest()) + Grh.BYTES + 63) & -64L;
     }
 
-    private static RemoteMemory remote(byte[] bytes, int from) {
-        byte[] part = new byte[RemoteMemory.BYTES];
-        System.arraycopy(bytes, from, part, 0, part.length);
-        return RemoteMemory.from(part);
+    private long incoming() {
+        return plan.operation() == Operation.WRITE ? partSize(plan) : 0;
     }
 
-    private static QueueCapabilities sizes(PerfPlan plan) {
-        return new QueueCapabilities(plan.depth(), 2 * plan.depth(), 1, 1, plan.inline());
+    /** The memory that the peer may use. */
+    RemoteMemory open() {
+        return memory.remote().slice(incoming(), partSize(plan));
     }
 
-    /** Connected by the connection manager, as the client. */
-    static PerfLink toManager(PerfPlan plan, InetSocketAddress server, VerbsArena arena, Tcp tcp)
-            throws IOException, InterruptedException {
-        tcp.read(1, "the word that it listens");
-        Connection connection = Connection.to(server, STEP, sizes(plan), arena);
-        PerfLink link = managed(plan, connection, arena);
-        connection.connect(ConnectionParameters.defaults().reads(16, 16).retries(7, 7), STEP);
-        link.exchangeMemory(tcp);
-        return link;
+    /** The memory of the peer. */
+    void reach(RemoteMemory theirs) {
+        remote = theirs;
     }
 
-    /** Connected by the connection manager, as the server. */
-    static PerfLink fromManager(PerfPlan plan, InetSocketAddress here, VerbsArena arena, Tcp tcp)
-            throws IOException, InterruptedException {
-        try (Listener listener = Listener.open(here, arena)) {
-            tcp.write(new byte[1], "the word that this side listens");
-            Connection connection = listener.next(STEP, sizes(plan), arena);
-            PerfLink link = managed(plan, connection, arena);
-            connection.accept(ConnectionParameters.defaults().reads(16, 16).retries(7, 7), STEP);
-            link.exchangeMemory(tcp);
-            return link;
-        }
-    }
-
-    private static PerfLink managed(PerfPlan plan, Connection connection, VerbsArena arena) {
-        MemoryRegion memory = connection.register(arena.allocate(memorySize(plan), 4096),
-                LOCAL_WRITE, REMOTE_WRITE, REMOTE_READ, REMOTE_ATOMIC);
-        return new PerfLink(plan, connection.queuePair(), connection.completions(), memory);
-    }
-
-    private void exchangeMemory(Tcp tcp) throws IOException, InterruptedException {
-        tcp.write(memory.remote().toBytes(), "where this side's memory is");
-        remote = remote(tcp.read(RemoteMemory.BYTES, "where its memory is"), 0);
+    /** Where datagrams go. */
+    void sendTo(AddressVector way, int number, int secret) {
+        path = domain.createAddressHandle(way);
+        peer = number;
+        key = secret;
     }
 
     /** How many receives should be posted: enough for all that can be under way. */
@@ -164,8 +101,13 @@ final class PerfLink {
         }
     }
 
-    /** Counts a receive that has completed, and posts another. */
+    /** Counts a receive that has completed, and posts another. The first datagram tells where the answers go. */
     void received() {
+        if (path == null && plan.type() == QueuePairType.UD) {
+            path = domain.createAddressHandle(done.completion(), bytes);
+            peer = done.sourceQueuePair();
+            key = UDP_KEY;
+        }
         receives--;
         pair.postReceive(RECEIVE, memory);
         receives++;
@@ -179,9 +121,9 @@ final class PerfLink {
         switch (plan.operation()) {
             case SEND -> {
                 if (to != null && inline) {
-                    pair.postSendInline(SEND, local.segment(), to, peer, QKEY);
+                    pair.postSendInline(SEND, local.segment(), to, peer, key);
                 } else if (to != null) {
-                    pair.postSend(SEND, local, to, peer, QKEY);
+                    pair.postSend(SEND, local, to, peer, key);
                 } else if (inline) {
                     pair.postSendInline(SEND, local.segment());
                 } else {
@@ -200,29 +142,60 @@ final class PerfLink {
         }
     }
 
-    /** Waits until something has completed; what has is in the cursor. */
-    Completions await() throws InterruptedException {
-        if (!awaitFor(PATIENCE)) {
-            throw new IllegalStateException("Nothing has completed for " + PATIENCE.toSeconds() + " s"
-                    + (plan.type() == QueuePairType.RC ? "" : ": was a message lost?"));
-        }
-        return done;
+    // Writes that are answered by writes
+
+    /** Forgets what the peer has written before. */
+    void clearMark(int size) {
+        BYTE.setRelease(bytes, incoming() + size - 1, (byte) 0);
     }
 
-    /** Waits so long at most. False if nothing has completed. */
-    boolean awaitFor(Duration time) throws InterruptedException {
-        if (plan.events()) {
-            return done.await(time) > 0;
+    /** Writes so many bytes into the peer's memory, the last of which is a mark. */
+    void writeMark(int size, byte mark) {
+        bytes.set(ValueLayout.JAVA_BYTE, size - 1, mark);
+        post(size);
+        sends++;
+    }
+
+    /** Waits so long at most for the peer to write so many bytes, the last of which is a mark. False if it has not. */
+    boolean awaitMark(int size, byte mark, Duration time) throws InterruptedException {
+        checkInterrupt();
+        long last = incoming() + size - 1;
+        return spin(() -> (byte) BYTE.getAcquire(bytes, last) == mark, time);
+    }
+
+    /** Counts the writes that have completed, and answers how many have not. */
+    int unfinishedWrites() {
+        done.poll();
+        while (done.next()) {
+            done.orThrow();
+            sends--;
         }
+        return sends;
+    }
+
+    // Waits
+
+    /** Waits so long at most until something has completed; what has is in the cursor. False if nothing has. */
+    boolean await(Duration time) throws InterruptedException {
+        checkInterrupt();
+        return plan.events() ? done.await(time) > 0 : spin(() -> done.poll() > 0, time);
+    }
+
+    /** Also where nothing ever has to be waited for. */
+    private static void checkInterrupt() throws InterruptedException {
+        if (Thread.interrupted()) {
+            throw new InterruptedException();
+        }
+    }
+
+    private static boolean spin(BooleanSupplier here, Duration time) throws InterruptedException {
         long limit = 0;
-        for (int idle = 1; done.poll() == 0; idle++) {
+        for (int idle = 1; !here.getAsBoolean(); idle++) {
             if (idle % SPINS != 0) {
                 Thread.onSpinWait();
                 continue;
             }
-            if (Thread.interrupted()) {
-                throw new InterruptedException();
-            }
+            checkInterrupt();
             long now = System.nanoTime();
             limit = limit == 0 ? now + time.toNanos() : limit;
             if (now > limit) {

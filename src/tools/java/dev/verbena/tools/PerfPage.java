@@ -3,17 +3,21 @@ package dev.verbena.tools;
 import dev.verbena.tools.PerfRun.Result;
 import dev.verbena.tools.PerfPlan.Mode;
 import java.util.ArrayList;
+import java.util.DoubleSummaryStatistics;
 import java.util.List;
 import java.util.Locale;
+import java.util.stream.DoubleStream;
 
 /** What was measured, as a page that needs nothing else: curves and tables, for a phone and a wall, day and night. */
 final class PerfPage {
     private static final int WIDTH = 480;
-    private static final int HEIGHT = 300;
+    private static final int HEIGHT = 320;
     private static final int LEFT = 78;
-    private static final int BOTTOM = 50;
-    private static final int TOP = 14;
-    private static final int RIGHT = 30;
+    private static final int BOTTOM = 56;
+    private static final int TOP = 34;
+    private static final int RIGHT = 32;
+    /** How many sizes have room below a chart. */
+    private static final int MOST_SIZES = 5;
     /** How many curves can be told apart. */
     private static final int MOST_CURVES = 6;
     private static final double[] PERCENTILES = {0, 10, 20, 30, 40, 50, 60, 70, 75, 80, 85, 90, 92.5, 95, 97, 98, 99,
@@ -27,8 +31,11 @@ final class PerfPage {
         this.results = results;
     }
 
-    /** A curve, of points in the units of its axes. */
-    private record Curve(String name, List<double[]> points) {}
+    /** A curve. */
+    private record Curve(String name, List<Point> points) {}
+
+    /** A point in the units of the axes, and what it says. */
+    private record Point(double x, double y, String text) {}
 
     /** A mark on an axis. */
     private record Tick(double at, String label) {}
@@ -64,14 +71,22 @@ final class PerfPage {
                 }
                 body { margin: 0 auto; max-width: 46rem; padding: 1rem; background: var(--paper); color: var(--ink);
                        font: 16px/1.5 system-ui, sans-serif; }
-                h1 { font-size: 1.4rem; } h2 { font-size: 1.1rem; margin-top: 2rem; }
-                svg { width: 100%%; height: auto; } svg text { fill: var(--soft); font-size: 14px; }
-                .grid { stroke: var(--faint); stroke-width: 1; } .curve { fill: none; stroke-width: 2.5; }
-                .scroll { overflow-x: auto; } table { border-collapse: collapse; font-variant-numeric: tabular-nums; }
-                th, td { text-align: right; padding: .25rem .6rem; border-bottom: 1px solid var(--faint); }
+                h1 { font-size: 1.4rem; } h2 { font-size: 1.1rem; margin: 2rem 0 .5rem; }
+                svg { display: block; width: 100%%; height: auto; } svg text { fill: var(--soft); font-size: 11px; }
+                .grid { stroke: var(--faint); stroke-width: 1; } .curve { fill: none; stroke-width: 2; }
+                .scroll { overflow-x: auto; margin-bottom: 1.5rem; }
+                table { border-spacing: 0; font-variant-numeric: tabular-nums; }
+                caption { text-align: left; color: var(--soft); }
+                th, td { text-align: right; padding: .25rem .7rem; border-bottom: 1px solid var(--faint);
+                         white-space: nowrap; }
+                th:first-child, td:first-child { position: sticky; left: 0; background: var(--paper); }
                 ul { list-style: none; display: flex; flex-wrap: wrap; gap: .2rem 1.2rem; padding: 0; }
                 li::before { content: ""; display: inline-block; width: .8em; height: .8em; margin-right: .4em;
                              background: var(--c); }
+                @media (max-width: 40rem) {
+                  svg text { font-size: 17px; } .curve { stroke-width: 3; }
+                  table { font-size: .8rem; } th, td { padding: .25rem .3rem; }
+                }
                 </style>
                 </head>
                 <body>
@@ -88,10 +103,13 @@ final class PerfPage {
     }
 
     private String setting() {
-        return plan.iterations() + " messages of each size, " + (plan.events() ? "woken by events" : "polling")
+        return format("%,d messages of each size, ", plan.iterations())
+                + (plan.events() ? "woken by events" : "polling")
                 + ", connected " + (plan.manager() ? "by the connection manager" : "over TCP")
                 + (plan.inline() > 0 ? ", inline up to " + plan.inline() + " bytes" : "")
-                + (of(Mode.BW).isEmpty() ? "" : ", " + plan.depth() + " under way for the bandwidth");
+                + (of(Mode.BW).isEmpty() ? "" : ", " + plan.depth() + " under way for the bandwidth")
+                + (of(Mode.LAT).isEmpty() ? "." : ". The latency is measured " + (plan.answers() ? "as " : "")
+                + plan.meaningOfLatency() + ".");
     }
 
     /** Not more than can be told apart: the first, the last, and some between. */
@@ -109,21 +127,25 @@ final class PerfPage {
     private static String distribution(List<Result> latencies) {
         List<Curve> curves = new ArrayList<>();
         for (Result result : some(latencies)) {
-            List<double[]> points = new ArrayList<>();
+            List<Point> points = new ArrayList<>();
             for (double percentile : PERCENTILES) {
                 if (percentile < 100 * (1 - 0.5 / result.iterations())) { // beyond, there is no measurement
                     double micros = Math.max(0.001, result.micros(percentile));
-                    points.add(new double[] {nines(percentile), Math.log10(micros)});
+                    points.add(new Point(nines(percentile), Math.log10(micros), bytes(result.size()) + ", "
+                            + percent(percentile) + ": " + number(micros) + " µs"));
                 }
             }
             curves.add(new Curve(bytes(result.size()), points));
         }
         List<Tick> across = new ArrayList<>();
         for (double percentile : new double[] {50, 90, 99, 99.9, 99.99}) {
-            String label = percentile % 1 == 0 ? format("%.0f", percentile) : String.valueOf(percentile);
-            across.add(new Tick(nines(percentile), label + "%"));
+            across.add(new Tick(nines(percentile), percent(percentile)));
         }
-        return chart(curves, across, "of all messages took at most so many microseconds");
+        return chart(curves, across, "microseconds", "of all messages took at most this long");
+    }
+
+    private static String percent(double percentile) {
+        return (percentile % 1 == 0 ? format("%.0f", percentile) : String.valueOf(percentile)) + "%";
     }
 
     private static double nines(double percentile) {
@@ -131,76 +153,91 @@ final class PerfPage {
     }
 
     private static String bySize(List<Result> bandwidths) {
-        List<double[]> points = new ArrayList<>();
+        List<Point> points = new ArrayList<>();
         List<Tick> across = new ArrayList<>();
-        int step = Math.max(1, bandwidths.size() / 6);
+        int step = Math.ceilDiv(bandwidths.size(), MOST_SIZES);
         for (int i = 0; i < bandwidths.size(); i++) {
             Result result = bandwidths.get(i);
             double x = Math.log(result.size()) / Math.log(2);
-            points.add(new double[] {x, Math.log10(Math.max(0.001, result.megabytesPerSecond()))});
+            double speed = Math.max(0.001, result.megabytesPerSecond());
+            points.add(new Point(x, Math.log10(speed), bytes(result.size()) + ": " + number(speed) + " MB/s"));
             if (i % step == 0) {
                 across.add(new Tick(x, bytes(result.size())));
             }
         }
-        return chart(List.of(new Curve("MB/s", points)), across, "size of a message; up: MB/s");
+        return chart(List.of(new Curve("MB/s", points)), across, "MB/s", "size of a message");
     }
 
     private static String bytes(int size) {
         return size < 1024 ? size + " B" : size < 1 << 20 ? size / 1024 + " KiB" : (size >> 20) + " MiB";
     }
 
-    private static String chart(List<Curve> curves, List<Tick> across, String caption) {
-        double[] x = range(curves, 0);
-        for (Tick tick : across) {
-            x[0] = Math.min(x[0], tick.at());
-        }
-        double[] y = range(curves, 1);
-        y[0] = Math.floor(y[0]);
-        y[1] = Math.max(y[0] + 1, Math.ceil(y[1]));
+    private static String chart(List<Curve> curves, List<Tick> across, String unit, String caption) {
+        double[] x = range(curves.stream().flatMap(curve -> curve.points().stream()).mapToDouble(Point::x));
+        x[0] = Math.min(x[0], across.getFirst().at());
         x[1] = Math.max(x[0] + 1, x[1]);
-        StringBuilder svg = new StringBuilder(format("<svg viewBox=\"0 0 %d %d\" role=\"img\" aria-label=\"%s\">%n",
-                WIDTH, HEIGHT, caption));
-        for (double decade = y[0]; decade <= y[1]; decade++) {
-            double at = up(decade, y);
+        List<Tick> steps = steps(
+                range(curves.stream().flatMap(curve -> curve.points().stream()).mapToDouble(Point::y)));
+        double[] y = {steps.getFirst().at(), steps.getLast().at()};
+        StringBuilder svg = new StringBuilder(format("<svg viewBox=\"0 0 %d %d\" role=\"img\" aria-label=\"%s: %s\">%n",
+                WIDTH, HEIGHT, unit, caption));
+        svg.append(format("<text x=\"8\" y=\"18\">%s</text>%n", unit));
+        for (Tick step : steps) {
+            double at = up(step.at(), y);
             svg.append(format("<line class=\"grid\" x1=\"%d\" x2=\"%d\" y1=\"%.1f\" y2=\"%.1f\"/>"
                     + "<text x=\"%d\" y=\"%.1f\" text-anchor=\"end\">%s</text>%n", LEFT, WIDTH - RIGHT, at, at,
-                    LEFT - 8, at + 5, decimal(decade)));
+                    LEFT - 8, at + 5, step.label()));
         }
         for (Tick tick : across) {
             if (tick.at() <= x[1]) {
                 svg.append(format("<line class=\"grid\" x1=\"%1$.1f\" x2=\"%1$.1f\" y1=\"%2$d\" y2=\"%3$d\"/>"
                         + "<text x=\"%1$.1f\" y=\"%4$d\" text-anchor=\"middle\">%5$s</text>%n", right(tick.at(), x),
-                        TOP, HEIGHT - BOTTOM, HEIGHT - BOTTOM + 20, tick.label()));
+                        TOP, HEIGHT - BOTTOM, HEIGHT - BOTTOM + 23, tick.label()));
             }
         }
-        svg.append(format("<text x=\"%d\" y=\"%d\" text-anchor=\"middle\">%s</text>%n", (LEFT + WIDTH) / 2, HEIGHT - 8,
-                caption));
+        svg.append(format("<text x=\"%d\" y=\"%d\" text-anchor=\"middle\">%s</text>%n", (LEFT + WIDTH - RIGHT) / 2,
+                HEIGHT - 8, caption));
         StringBuilder legend = new StringBuilder("<ul>");
         for (int i = 0; i < curves.size(); i++) {
-            svg.append(format("<polyline class=\"curve\" style=\"stroke: var(--c%d)\" points=\"", i));
-            for (double[] point : curves.get(i).points()) {
-                svg.append(format("%.1f,%.1f ", right(point[0], x), up(point[1], y)));
-            }
-            svg.append("\"/>\n");
-            for (double[] point : curves.get(i).points()) {
-                svg.append(format("<circle style=\"fill: var(--c%d)\" cx=\"%.1f\" cy=\"%.1f\" r=\"3\"/>", i,
-                        right(point[0], x), up(point[1], y)));
-            }
+            draw(svg, curves.get(i), i, x, y);
             legend.append(format("<li style=\"--c: var(--c%d)\">%s</li>", i, curves.get(i).name()));
         }
-        return svg + "</svg>\n" + legend + "</ul>\n";
+        return svg + "</svg>\n" + (curves.size() > 1 ? legend + "</ul>\n" : "");
     }
 
-    private static double[] range(List<Curve> curves, int axis) {
-        double least = Double.POSITIVE_INFINITY;
-        double most = Double.NEGATIVE_INFINITY;
-        for (Curve curve : curves) {
-            for (double[] point : curve.points()) {
-                least = Math.min(least, point[axis]);
-                most = Math.max(most, point[axis]);
+    private static void draw(StringBuilder svg, Curve curve, int color, double[] x, double[] y) {
+        svg.append(format("<polyline class=\"curve\" style=\"stroke: var(--c%d)\" points=\"", color));
+        for (Point point : curve.points()) {
+            svg.append(format("%.1f,%.1f ", right(point.x(), x), up(point.y(), y)));
+        }
+        svg.append("\"/>\n");
+        for (Point point : curve.points()) {
+            svg.append(format("<circle style=\"fill: var(--c%d)\" cx=\"%.1f\" cy=\"%.1f\" r=\"3\">"
+                    + "<title>%s</title></circle>", color, right(point.x(), x), up(point.y(), y), point.text()));
+        }
+    }
+
+    private static double[] range(DoubleStream values) {
+        DoubleSummaryStatistics all = values.summaryStatistics();
+        return new double[] {all.getMin(), all.getMax()};
+    }
+
+    /** Marks on an axis of logarithms around all that is shown: powers of ten, and steps between if these are few. */
+    private static List<Tick> steps(double[] range) {
+        int[] digits = range[1] - range[0] > 2 ? new int[] {1} : new int[] {1, 2, 5};
+        List<Tick> steps = new ArrayList<>();
+        for (int decade = (int) Math.floor(range[0]);; decade++) {
+            for (int digit : digits) {
+                Tick step = new Tick(decade + Math.log10(digit), decimal(digit, decade));
+                if (step.at() <= range[0]) {
+                    steps.clear();
+                }
+                steps.add(step);
+                if (step.at() >= range[1] && steps.size() > 1) {
+                    return steps;
+                }
             }
         }
-        return new double[] {least, most};
     }
 
     private static double right(double value, double[] range) {
@@ -211,23 +248,24 @@ final class PerfPage {
         return HEIGHT - BOTTOM - (value - range[0]) / (range[1] - range[0]) * (HEIGHT - BOTTOM - TOP);
     }
 
-    private static String decimal(double decade) {
-        double value = Math.pow(10, decade);
-        return decade < 0 ? format("%." + (int) -decade + "f", value) : format("%,.0f", value);
+    private static String decimal(int digit, int decade) {
+        double value = digit * Math.pow(10, decade);
+        return decade < 0 ? format("%." + -decade + "f", value) : format("%,.0f", value);
     }
 
     private String tables() {
         StringBuilder text = new StringBuilder();
         for (Mode mode : plan.modes()) {
             text.append("<div class=\"scroll\"><table>\n").append(mode == Mode.LAT
-                    ? row("th", "size", "min µs", "50%", "90%", "99%", "99.9%", "max µs")
-                    : row("th", "size", "MB/s", "messages/s"));
+                    ? "<caption>Latency in microseconds</caption>\n"
+                            + row("th", "size", "min", "50%", "90%", "99%", "99.9%", "max")
+                    : "<caption>Bandwidth</caption>\n" + row("th", "size", "MB/s", "messages/s"));
             for (Result result : of(mode)) {
                 text.append(mode == Mode.LAT
-                        ? row("td", bytes(result.size()), micros(result.nanos().getMinValue() / 1e3),
-                                micros(result.micros(50)), micros(result.micros(90)), micros(result.micros(99)),
-                                micros(result.micros(99.9)), micros(result.nanos().getMaxValue() / 1e3))
-                        : row("td", bytes(result.size()), micros(result.megabytesPerSecond()),
+                        ? row("td", bytes(result.size()), number(result.nanos().getMinValue() / 1e3),
+                                number(result.micros(50)), number(result.micros(90)), number(result.micros(99)),
+                                number(result.micros(99.9)), number(result.nanos().getMaxValue() / 1e3))
+                        : row("td", bytes(result.size()), number(result.megabytesPerSecond()),
                                 format("%,.0f", result.messagesPerSecond())));
             }
             text.append("</table></div>\n");
@@ -235,8 +273,9 @@ final class PerfPage {
         return text.toString();
     }
 
-    private static String micros(double value) {
-        return format("%,.2f", value);
+    /** With no more digits than say something. */
+    private static String number(double value) {
+        return format(value < 100 ? "%.2f" : value < 1000 ? "%.1f" : "%,.0f", value);
     }
 
     private static String row(String tag, String... cells) {

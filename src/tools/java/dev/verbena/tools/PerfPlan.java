@@ -23,7 +23,7 @@ import java.util.stream.Collectors;
 record PerfPlan(List<Mode> modes, Operation operation, QueuePairType type, boolean manager, List<Integer> sizes,
         int iterations, int depth, int inline, boolean events) {
     /** The version of the line, which both sides must have. */
-    private static final String VERSION = "verbena-perf-1";
+    private static final String VERSION = "verbena-perf-2";
 
     /** What is measured. */
     enum Mode {
@@ -55,6 +55,21 @@ record PerfPlan(List<Mode> modes, Operation operation, QueuePairType type, boole
         String text() {
             return name().toLowerCase(Locale.ROOT);
         }
+    }
+
+    /** Whether the server answers in kind, so that half of the way there and back is measured. */
+    boolean answers() {
+        return operation == Operation.SEND || operation == Operation.WRITE;
+    }
+
+    /** How the latency is measured, for one who reads the numbers. */
+    String meaningOfLatency() {
+        return answers() ? "half of the way there and back" : "until it has completed";
+    }
+
+    /** How often to do it before the latency is measured. */
+    int warmUp() {
+        return Math.max(1, iterations / 10);
     }
 
     /** Whether the server has to receive. */

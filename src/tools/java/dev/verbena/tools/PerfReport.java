@@ -23,7 +23,8 @@ final class PerfReport {
     String table() {
         StringBuilder text = new StringBuilder();
         for (Mode mode : plan.modes()) {
-            text.append(plan.title()).append(mode == Mode.LAT ? " latency, microseconds" : " bandwidth, " + plan.depth()
+            text.append(plan.title()).append(mode == Mode.LAT
+                    ? " latency, microseconds, " + plan.meaningOfLatency() : " bandwidth, " + plan.depth()
                     + " under way").append(plan.events() ? ", events\n" : ", polling\n");
             text.append(mode == Mode.LAT
                     ? format("%10s %10s %9s %9s %9s %9s %9s %9s%n", "bytes", "iterations", "min", "50%", "90%", "99%",
@@ -46,9 +47,10 @@ final class PerfReport {
 
     String json() {
         return format("{\"operation\": \"%s\", \"transport\": \"%s\", \"connection\": \"%s\", \"completion\": \"%s\", "
+                        + "\"latency\": \"%s\", "
                         + "\"depth\": %d, \"inline\": %d, \"results\": [%n%s%n]}%n",
                 plan.operation().text(), plan.type(), plan.manager() ? "cm" : "tcp",
-                plan.events() ? "events" : "polling", plan.depth(), plan.inline(),
+                plan.events() ? "events" : "polling", plan.meaningOfLatency(), plan.depth(), plan.inline(),
                 results.stream().map(PerfReport::json).collect(Collectors.joining(",\n")));
     }
 

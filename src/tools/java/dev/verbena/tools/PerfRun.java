@@ -1,7 +1,9 @@
 package dev.verbena.tools;
 
 import dev.verbena.tools.PerfPlan.Mode;
+import dev.verbena.tools.PerfPlan.Operation;
 import dev.verbena.verbs.Completions;
+import dev.verbena.verbs.QueuePairType;
 import java.io.IOException;
 import java.time.Duration;
 import org.HdrHistogram.Histogram;
@@ -12,11 +14,17 @@ final class PerfRun {
     private static final byte[] READY = {'r'};
     private static final byte[] DONE = {'d'};
     private static final long LONGEST_NANOS = 60_000_000_000L;
+
+    /** How long nothing may happen before it is given up. */
+    private static final Duration PATIENCE = Duration.ofSeconds(30);
+
+    /** How long nothing may happen before a look whether the peer is still there. */
     private static final Duration LOOK_UP = Duration.ofMillis(20);
 
     private final PerfPlan plan;
     private final PerfLink link;
     private final Tcp tcp;
+    private volatile int soFar;
 
     PerfRun(PerfPlan plan, PerfLink link, Tcp tcp) {
         this.plan = plan;
@@ -27,7 +35,8 @@ final class PerfRun {
     /**
      * What was measured with messages of one size.
      *
-     * @param nanos how long each took: there and back, halved, for sends; until it completed, for all else
+     * @param nanos how long each took: there and back, halved, for what the server answers; until it completed, for all
+     *     else
      * @param seconds how long all took together
      */
     record Result(Mode mode, int size, int iterations, Histogram nanos, double seconds) {
@@ -44,24 +53,44 @@ final class PerfRun {
         }
     }
 
+    /** How many operations of the present size have been measured. Any thread may ask. */
+    int soFar() {
+        return soFar;
+    }
+
+    // Server
+
     /** Serves until the client has measured all. */
     void serve() throws IOException, InterruptedException {
         for (Mode mode : plan.modes()) {
             for (int size : plan.sizes()) {
                 tcp.read(1, "the word to begin");
-                link.postReceives();
+                prepare(size);
                 tcp.write(READY, "the word that this side is ready");
                 if (plan.receives()) {
                     receive(mode, size);
+                } else if (isWritePong(mode)) {
+                    writeBack(size);
                 }
                 tcp.read(1, "the word that it has measured");
             }
         }
     }
 
+    private boolean isWritePong(Mode mode) {
+        return mode == Mode.LAT && plan.operation() == Operation.WRITE;
+    }
+
+    private void prepare(int size) {
+        if (plan.receives()) {
+            link.postReceives();
+        }
+        link.clearMark(size);
+    }
+
     private void receive(Mode mode, int size) throws IOException, InterruptedException {
         while (!tcp.hasMore()) {
-            if (!link.awaitFor(LOOK_UP)) {
+            if (!link.await(LOOK_UP)) {
                 continue;
             }
             Completions done = link.completions();
@@ -77,28 +106,39 @@ final class PerfRun {
         }
     }
 
+    private void writeBack(int size) throws IOException, InterruptedException {
+        for (int n = -plan.warmUp(); n < plan.iterations(); n++) {
+            awaitMark(size, mark(n));
+            write(size, mark(n));
+        }
+        finishWrites(0);
+    }
+
+    // Client
+
     Result measure(Mode mode, int size) throws IOException, InterruptedException {
-        link.postReceives();
+        soFar = 0;
+        prepare(size);
         tcp.write(GO, "the word to begin");
         tcp.read(1, "the word that it is ready");
         Histogram nanos = new Histogram(1, LONGEST_NANOS, 3);
-        double seconds = mode == Mode.LAT ? latency(size, nanos) : bandwidth(size, nanos);
+        double seconds = mode == Mode.BW ? bandwidth(size, nanos)
+                : isWritePong(mode) ? writeLatency(size, nanos) : latency(size, nanos);
         tcp.write(DONE, "the word that all is measured");
         return new Result(mode, size, plan.iterations(), nanos, seconds);
     }
 
-    private double latency(int size, Histogram nanos) throws InterruptedException {
+    private double latency(int size, Histogram nanos) throws IOException, InterruptedException {
         boolean pong = plan.receives();
-        int warmUp = Math.max(1, plan.iterations() / 10);
         long begin = 0;
-        for (int i = -warmUp; i < plan.iterations(); i++) {
+        for (int i = -plan.warmUp(); i < plan.iterations(); i++) {
             long start = System.nanoTime();
             if (i == 0) {
                 begin = start;
             }
             link.post(size);
             for (int due = pong ? 2 : 1; due > 0;) {
-                Completions done = link.await();
+                Completions done = await();
                 while (done.next()) {
                     done.orThrow();
                     due--;
@@ -114,18 +154,42 @@ final class PerfRun {
         return (System.nanoTime() - begin) / 1e9;
     }
 
-    private double bandwidth(int size, Histogram nanos) throws InterruptedException {
+    /** Nobody tells of a write: each side looks at its memory until the last byte has come, and writes back. */
+    private double writeLatency(int size, Histogram nanos) throws IOException, InterruptedException {
+        long begin = 0;
+        for (int n = -plan.warmUp(); n < plan.iterations(); n++) {
+            long start = System.nanoTime();
+            if (n == 0) {
+                begin = start;
+            }
+            write(size, mark(n));
+            awaitMark(size, mark(n));
+            if (n >= 0) {
+                record(nanos, (System.nanoTime() - start) / 2);
+            }
+        }
+        double seconds = (System.nanoTime() - begin) / 1e9;
+        finishWrites(0);
+        return seconds;
+    }
+
+    private double bandwidth(int size, Histogram nanos) throws IOException, InterruptedException {
         long[] posted = new long[plan.depth()];
         int posts = 0;
         int ends = 0;
         long begin = System.nanoTime();
+        long look = begin;
         while (ends < plan.iterations()) {
             while (posts < plan.iterations() && posts - ends < plan.depth()) {
                 posted[posts++ % posted.length] = System.nanoTime();
                 link.post(size);
             }
-            Completions done = link.await();
+            Completions done = await();
             long now = System.nanoTime();
+            if (now - look > LOOK_UP.toNanos()) { // what is not reliable completes also if nobody receives it
+                tcp.checkPeer();
+                look = now;
+            }
             while (done.next()) {
                 done.orThrow();
                 record(nanos, now - posted[ends++ % posted.length]);
@@ -134,7 +198,63 @@ final class PerfRun {
         return (System.nanoTime() - begin) / 1e9;
     }
 
-    private static void record(Histogram nanos, long value) {
+    private void record(Histogram nanos, long value) {
         nanos.recordValue(Math.clamp(value, 1, LONGEST_NANOS));
+        soFar++; // written by this thread only
+    }
+
+    // Writes that are answered by writes
+
+    /** Differs from the one before, and is never what was there at first. */
+    private static byte mark(int n) {
+        return (byte) (Math.floorMod(n, 100) + 1);
+    }
+
+    private void write(int size, byte mark) throws IOException, InterruptedException {
+        finishWrites(plan.depth() - 1);
+        link.writeMark(size, mark);
+    }
+
+    private void awaitMark(int size, byte mark) throws IOException, InterruptedException {
+        long limit = System.nanoTime() + PATIENCE.toNanos();
+        while (!link.awaitMark(size, mark, LOOK_UP)) {
+            link.unfinishedWrites(); // or why they have failed
+            checkTime(limit);
+        }
+    }
+
+    /** Waits until so many writes at most have not completed. */
+    private void finishWrites(int most) throws IOException, InterruptedException {
+        if (link.unfinishedWrites() <= most) {
+            return;
+        }
+        long limit = System.nanoTime() + PATIENCE.toNanos();
+        while (link.unfinishedWrites() > most) {
+            if (Thread.interrupted()) {
+                throw new InterruptedException();
+            }
+            checkTime(limit);
+            Thread.yield();
+        }
+    }
+
+    // Waits
+
+    private Completions await() throws IOException, InterruptedException {
+        if (!link.await(LOOK_UP)) {
+            long limit = System.nanoTime() + PATIENCE.toNanos();
+            do {
+                checkTime(limit);
+            } while (!link.await(LOOK_UP));
+        }
+        return link.completions();
+    }
+
+    private void checkTime(long limit) throws IOException {
+        tcp.checkPeer();
+        if (System.nanoTime() > limit) {
+            throw new IllegalStateException("Nothing has happened for " + PATIENCE.toSeconds() + " s"
+                    + (plan.type() == QueuePairType.RC ? "" : ": was a message lost?"));
+        }
     }
 }

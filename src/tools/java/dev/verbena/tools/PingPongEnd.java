@@ -241,6 +241,9 @@ final class PingPongEnd {
     }
 
     private void await(int sends, int receipts) throws InterruptedException {
+        if (Thread.interrupted()) { // also where nothing ever has to be waited for
+            throw new InterruptedException();
+        }
         if (setting.events()) {
             if (done.await(PATIENCE) == 0) {
                 throw nothingCame(sends, receipts);

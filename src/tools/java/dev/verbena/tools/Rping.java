@@ -106,8 +106,9 @@ final class Rping {
                 for (int n = 0; n < count; n++) {
                     pingOnce(link, n);
                 }
-            } finally {
                 link.disconnect();
+            } finally {
+                link.giveUp();
             }
             debug("client DISCONNECT EVENT...");
         }
@@ -205,8 +206,9 @@ final class Rping {
                 while ((source = link.hear()) != null && answer(link, source)) {
                     debug("server posted go ahead");
                 }
-            } finally {
                 link.disconnect();
+            } finally {
+                link.giveUp();
             }
         }
         System.err.println("server DISCONNECT EVENT...");

@@ -48,6 +48,7 @@ final class RpingLink {
     private volatile boolean ended;
     private boolean sent;
     private boolean received;
+    private boolean told;
 
     /** Makes what is needed on an id that has a device, with the arena of the id, and posts a receive. */
     RpingLink(ConnectionId id, int size, boolean own, Consumer<String> debug) {
@@ -215,20 +216,33 @@ final class RpingLink {
         }
     }
 
-    /** Ends the connection, whoever began to. */
+    /** Ends the connection, and waits until the peer knows. */
     void disconnect() throws InterruptedException {
-        Thread watching = watcher;
-        if (watching != null) {
-            watching.interrupt();
-            watching.join();
-        }
+        endWatching();
         if (!id.isDisconnected()) {
+            told = true;
             try {
                 id.disconnect(CmTool.PATIENCE);
                 debug.accept("rdma_disconnect");
             } catch (ConnectionException gone) {
                 debug.accept(String.valueOf(gone.getMessage()));
             }
+        }
+    }
+
+    /** Ends what stands, whoever began to. It tells the peer, and does not wait for an answer. */
+    void giveUp() throws InterruptedException {
+        endWatching();
+        if (!told && !id.isDisconnected()) {
+            id.beginDisconnect();
+        }
+    }
+
+    private void endWatching() throws InterruptedException {
+        Thread watching = watcher;
+        if (watching != null) {
+            watching.interrupt();
+            watching.join();
         }
     }
 }

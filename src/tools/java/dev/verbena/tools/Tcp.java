@@ -6,6 +6,7 @@ import java.net.InetSocketAddress;
 import java.net.StandardSocketOptions;
 import java.net.UnknownHostException;
 import java.nio.ByteBuffer;
+import java.nio.channels.ClosedByInterruptException;
 import java.nio.channels.SelectionKey;
 import java.nio.channels.Selector;
 import java.nio.channels.ServerSocketChannel;
@@ -18,6 +19,8 @@ final class Tcp implements AutoCloseable {
     private final Selector selector;
     private final SelectionKey key;
     private Duration patience;
+    private boolean hasByte;
+    private byte early;
 
     private Tcp(SocketChannel channel, Duration patience) throws IOException {
         this.channel = channel;
@@ -46,6 +49,8 @@ final class Tcp implements AutoCloseable {
                     tcp.await(SelectionKey.OP_CONNECT, "no answer");
                 }
                 return tcp;
+            } catch (ClosedByInterruptException e) {
+                throw interrupted(e);
             } catch (IOException e) {
                 channel.close();
                 failure = e;
@@ -102,6 +107,8 @@ final class Tcp implements AutoCloseable {
                     await(SelectionKey.OP_WRITE, "the peer takes nothing");
                 }
             }
+        } catch (ClosedByInterruptException e) {
+            throw interrupted(e);
         } catch (IOException e) {
             throw new IOException("Couldn't send " + what + " to the peer: " + e.getMessage(), e);
         }
@@ -110,10 +117,16 @@ final class Tcp implements AutoCloseable {
     /** Receives so many bytes. */
     byte[] read(int count, String what) throws IOException, InterruptedException {
         ByteBuffer bytes = ByteBuffer.allocate(count);
+        if (hasByte && count > 0) {
+            bytes.put(early);
+            hasByte = false;
+        }
         while (bytes.hasRemaining()) {
             int got;
             try {
                 got = channel.read(bytes);
+            } catch (ClosedByInterruptException e) {
+                throw interrupted(e);
             } catch (IOException e) {
                 throw new IOException("The peer broke off before it sent " + what + ": " + e.getMessage(), e);
             }
@@ -142,11 +155,34 @@ final class Tcp implements AutoCloseable {
         throw new IOException("The peer sent " + most + " bytes and no end of the line: is it another tool?");
     }
 
+    /** What the channel makes of an interrupt that comes while it is used. */
+    private static InterruptedException interrupted(ClosedByInterruptException e) {
+        Thread.interrupted();
+        InterruptedException interrupted = new InterruptedException();
+        interrupted.initCause(e);
+        return interrupted;
+    }
+
     /** Whether the peer has sent something, or has gone. */
     boolean hasMore() throws IOException {
+        if (hasByte) {
+            return true;
+        }
         key.interestOps(SelectionKey.OP_READ);
         selector.selectedKeys().clear();
         return selector.selectNow() > 0;
+    }
+
+    /** Makes sure that the peer is still there. What it has sent is still to be read. */
+    void checkPeer() throws IOException {
+        if (!hasByte && hasMore()) {
+            ByteBuffer one = ByteBuffer.allocate(1);
+            if (channel.read(one) < 0) {
+                throw new IOException("The peer has closed the connection. Has it failed, or was it ended?");
+            }
+            hasByte = one.position() > 0;
+            early = one.get(0);
+        }
     }
 
     /** How long to wait for the peer from now on. */

@@ -1,0 +1,221 @@
+package dev.verbena.tools;
+
+import static dev.verbena.support.Loopback.DEADLINE;
+import static org.assertj.core.api.Assertions.assertThat;
+
+import dev.verbena.VerbsArena;
+import dev.verbena.cm.CmEventType;
+import dev.verbena.cm.Connection;
+import dev.verbena.cm.Listener;
+import dev.verbena.support.Await;
+import dev.verbena.support.CmAddress;
+import dev.verbena.support.Resources;
+import dev.verbena.support.Slow;
+import dev.verbena.verbs.AccessFlag;
+import dev.verbena.verbs.MemoryRegion;
+import java.util.List;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
+
+/**
+ * Ctrl-C ends each tool at once and without a word, tells its peer, and leaves nothing behind: what waits, and what is in
+ * the midst of it. A tool whose line begins with a dollar has a process of its own, which gets the signal; the others are
+ * threads of this one, which get what the signal's handler does to a tool, and whose leftovers would stay.
+ */
+@Slow
+class CtrlCTest {
+    private static final String OWN_PROCESS = "$ ";
+    private static final int UDADDY_PORT = 7174;
+
+    private List<String> before = List.of();
+    private final String host = CmAddress.four(0).getAddress().getHostAddress();
+
+    /** A tool, with the port and the address of this test at the place of PORT and HOST. */
+    private Peer start(String line, int port) {
+        String[] words = line.replace(OWN_PROCESS, "").replace("PORT", "" + port).replace("HOST", host).split(" ");
+        return line.startsWith(OWN_PROCESS) ? Peer.childJvm(words) : Peer.java(words);
+    }
+
+    private static void assertEndsQuietly(Peer tool) throws Exception {
+        String before = tool.output();
+        tool.interrupt();
+        assertThat(tool.status()).as(tool + " printed:\n" + tool.output()).isEqualTo(Main.INTERRUPTED);
+        assertThat(tool.output()).doesNotContain("verbena ", "rping: ", "Exception", "\tat ").startsWith(before);
+    }
+
+    @BeforeEach
+    void lookWhatOthersHaveLeft() throws Exception {
+        before = Resources.ofThisProcess();
+    }
+
+    @AfterEach
+    void nothingMoreIsLeft() throws Exception {
+        assertThat(Resources.ofThisProcess()).isSubsetOf(before);
+    }
+
+    // Waiting for somebody
+
+    @ParameterizedTest
+    @ValueSource(strings = {"$ rc-pingpong -p PORT", "uc-pingpong -p PORT", "ud-pingpong -p PORT",
+        "srq-pingpong -q 2 -p PORT", "$ perf server -p PORT"})
+    void aServerThatIsFoundOverTcp(String line) throws Exception {
+        int port = Listening.freePort();
+        try (Peer tool = start(line, port)) {
+            Listening.await(port, () -> true);
+            assertEndsQuietly(tool);
+        }
+    }
+
+    @ParameterizedTest
+    @ValueSource(strings = {"rping -s -p PORT", "rping -s -P -a HOST -p PORT", "ucmatose -p PORT", "$ udaddy",
+        "cmtime -p PORT", "rdma_server -p PORT"})
+    void aServerThatIsFoundByAddress(String line) throws Exception {
+        int port = line.contains("udaddy") ? UDADDY_PORT : freePort();
+        try (Peer tool = start(line, port)) {
+            Resources.awaitListener(port);
+            assertEndsQuietly(tool);
+        }
+    }
+
+    @ParameterizedTest
+    @ValueSource(strings = {"$ mckey -m 239.1.1.1 -b HOST", "mckey -m 239.1.1.1 -b HOST -s"})
+    void aMemberOfAGroup(String line) throws Exception {
+        try (Peer tool = start(line, 0)) {
+            tool.awaitOutput("joined dgid");
+            assertEndsQuietly(tool);
+        }
+    }
+
+    // In the midst of it, with a peer that is told
+
+    @ParameterizedTest
+    @ValueSource(strings = {"rping -s -a HOST -p PORT", "rping -s -P -a HOST -p PORT", "$ ucmatose -c 2 -p PORT", "ucmatose -c 2 -p PORT", "$ cmtime -p PORT", "cmtime -p PORT",
+        "$ rdma_server -p PORT", "rdma_server -p PORT"})
+    void aServerTellsItsClient(String line) throws Exception {
+        int port = freePort();
+        try (VerbsArena arena = VerbsArena.ofConfined(); Peer tool = start(line, port)) {
+            Resources.awaitListener(port);
+            Connection client = Connection.open(CmAddress.four(port), DEADLINE, arena);
+            assertEndsQuietly(tool);
+            assertThat(client.id().nextEvent(DEADLINE).type()).isEqualTo(CmEventType.DISCONNECTED);
+        }
+    }
+
+    @ParameterizedTest
+    @ValueSource(strings = {"$ rping -c -a HOST -p PORT", "rping -c -a HOST -p PORT", "ucmatose -s HOST -p PORT",
+        "cmtime -s HOST -c 2 -p PORT", "rdma_client -s HOST -p PORT"})
+    void aClientTellsItsServer(String line) throws Exception {
+        try (VerbsArena arena = VerbsArena.ofConfined()) {
+            Listener listener = Listener.open(CmAddress.four(0), arena);
+            try (Peer tool = start(line, listener.address().getPort())) {
+                Connection server = listener.next(DEADLINE);
+                MemoryRegion buffer = server.register(arena.allocate(64), AccessFlag.LOCAL_WRITE);
+                server.queuePair().postReceive(1, buffer);
+                server.accept(DEADLINE);
+                assertEndsQuietly(tool);
+                assertThat(server.id().nextEvent(DEADLINE).type()).isEqualTo(CmEventType.DISCONNECTED);
+            }
+        }
+    }
+
+    @ParameterizedTest
+    @ValueSource(strings = {"$ rping -s -P -a HOST -p PORT", "rping -s -P -a HOST -p PORT"})
+    void aServerOfManyTellsEachInTheMidstOfItsPings(String line) throws Exception {
+        int port = freePort();
+        try (Peer tool = start(line + " -v", port)) {
+            Resources.awaitListener(port);
+            String client = "rping -c -v -a " + host + " -p " + port;
+            try (Peer one = Peer.c(client); Peer two = Peer.java(client.split(" "))) {
+                one.awaitOutput("rdma-ping-3");
+                two.awaitOutput("rdma-ping-3");
+                assertEndsQuietly(tool);
+                one.status();
+                two.status();
+                assertThat(two.output()).contains("verbena rping: the server has ended the connection");
+            }
+        }
+    }
+
+    @ParameterizedTest
+    @ValueSource(strings = {"rc-pingpong", "$ uc-pingpong", "$ ud-pingpong", "$ srq-pingpong", "srq-pingpong -e"})
+    void aPingPongInTheMidst(String line) throws Exception {
+        int port = Listening.freePort();
+        String c = line.replace(OWN_PROCESS, "").replace("-pingpong", "_pingpong") + " -g 1 -n 1000000000 -p " + port;
+        String java = line + " -g 1 -n 1000000000 -p PORT";
+        try (Peer server = start(java, port)) {
+            Listening.await(port, () -> true);
+            try (Peer.Process client = Peer.c("ibv_" + c + " 127.0.0.1")) {
+                server.awaitOutput("remote address");
+                client.awaitOutput("remote address");
+                assertEndsQuietly(server);
+            }
+        }
+        try (Peer.Process server = Peer.c("ibv_" + c)) {
+            Listening.await(port, () -> true);
+            try (Peer client = start(java.replace(OWN_PROCESS, "") + " 127.0.0.1", port)) {
+                server.awaitOutput("remote address");
+                client.awaitOutput("remote address");
+                assertEndsQuietly(client);
+            }
+        }
+    }
+
+    // Measurements tell their peer over TCP
+
+    private static final String LONG = " -n 1000000000 -t 4 -p PORT HOST";
+
+    @ParameterizedTest
+    @ValueSource(strings = {"lat --op send", "lat --op write", "bw --op write -c UC", "bw --op send -c UD -R",
+        "bw --op read -R", "lat --op atomic -e"})
+    void aServerThatMeasures(String options) throws Exception {
+        measures(options, "perf server -p PORT", "perf " + options + LONG, true);
+    }
+
+    @ParameterizedTest
+    @ValueSource(strings = {"lat --op send -e", "lat --op write -c UC", "bw --op send", "lat --op send -c UD -R",
+        "lat --op read"})
+    void aClientThatMeasures(String options) throws Exception {
+        measures(options, "perf server -p PORT", "perf " + options + LONG, false);
+    }
+
+    private void measures(String options, String serving, String measuring, boolean endsServer) throws Exception {
+        int port = Listening.freePort();
+        try (Peer server = start(serving, port)) {
+            Listening.await(port, () -> true);
+            try (Peer client = start(measuring, port)) {
+                Await.until("a queue pair of each that is ready",
+                        () -> !client.output().isEmpty() || Resources.readyQueuePairs() >= 2);
+                assertThat(client.output()).isEmpty();
+                assertEndsQuietly(endsServer ? server : client);
+                Peer other = endsServer ? client : server;
+                assertThat(other.status()).isEqualTo(Main.FAILED);
+                assertThat(other.output()).startsWith("verbena perf: ").hasLineCount(1);
+            }
+        }
+    }
+
+    @Test
+    void aKeyEndsAMeasurementOnATerminalAndItsProgressIsGone() throws Exception {
+        int port = Listening.freePort();
+        try (Peer server = Peer.java("perf", "server", "-p", "" + port)) {
+            Listening.await(port, () -> true);
+            try (Peer.Process client = Peer.childJvmOnTerminal("perf", "lat", "-n", "1000000000", "-t", "4",
+                    "-p", "" + port, host)) {
+                client.awaitOutput("RC send, latency: 64 bytes ... ");
+                client.type((char) 3);
+                assertThat(client.status()).as(client.output()).isEqualTo(Main.INTERRUPTED);
+                assertThat(client.output()).endsWith("  \r").doesNotContain("Exception", "verbena perf");
+            }
+            assertThat(server.status()).isEqualTo(Main.FAILED);
+        }
+    }
+
+    private static int freePort() {
+        try (VerbsArena arena = VerbsArena.ofConfined()) {
+            return Listener.open(CmAddress.four(0), arena).address().getPort();
+        }
+    }
+}

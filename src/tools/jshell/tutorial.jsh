@@ -89,6 +89,7 @@ target.segment().getString(0)
 // 16. How long does it take? The words of this shell: devices(), open(), gids(), pair(), latency(pair), arena().
 var measured = latency(pair())
 
-// 17. Clean up.
+// 17. Clean up, also what the words of the shell have made.
 session.close()
+arena().close()
 // That is all. 'scripts/jshell' gives you a shell of your own.

@@ -85,9 +85,11 @@ public final class RegistrationCache {
      * @return the registration, in use until {@link Use#end}
      * @throws NoSuchElementException if there is no room, as all that are kept are in use
      * @throws IllegalArgumentException if the segment can't be registered
+     * @throws IllegalStateException if the protection domain is closed
      * @throws dev.verbena.VerbsException if the memory can't be pinned
      */
     public Use use(MemorySegment segment) {
+        domain.context(); // refuses where the domain is closed, or another thread's
         lock.lock();
         try {
             Use use = find(segment);
@@ -262,8 +264,10 @@ public final class RegistrationCache {
          * @param segment the segment that was asked for, or a part of it
          * @return the registered memory
          * @throws IndexOutOfBoundsException if the segment is not within this registration
+         * @throws IllegalStateException if the registration is closed
          */
         public LocalMemory memory(MemorySegment segment) {
+            region.address(); // refuses where it is closed, or another thread's
             if (!contains(segment)) {
                 throw new IndexOutOfBoundsException(segment + " is not within " + region);
             }

@@ -67,9 +67,11 @@ class LedgerTest {
         });
     }
 
+    /** Functions as a programmer writes them: one may be two in C. */
     private long count(String header, boolean needed) {
         return functions.values().stream()
-                .filter(function -> function.header().equals(header) && function.isNeeded() == needed).count();
+                .filter(function -> function.header().equals(header) && function.isNeeded() == needed)
+                .map(function -> CFunctions.written(function.name())).distinct().count();
     }
 
     @Test
@@ -77,9 +79,10 @@ class LedgerTest {
         String readme = Files.readString(Path.of("README.md")).replaceAll("\\s+", " ");
         long needed = count("verbs.h", true);
         long rare = count("verbs.h", false);
-        assertThat(readme).contains("Of its " + (needed + rare) + " functions, " + needed + " are of the groups core",
+        assertThat(List.of("Of its " + (needed + rare) + " functions, " + needed + " are of the groups core",
                 "of " + rare + " rare ones, " + CFunctions.rawOnly().size() + " are left to the generated bindings",
                 "`rdma_cma.h` (" + (count("rdma_cma.h", true) + count("rdma_cma.h", false)) + " functions)",
-                "`rdma_verbs.h` (" + (count("rdma_verbs.h", true) + count("rdma_verbs.h", false)) + ")");
+                "`rdma_verbs.h` (" + (count("rdma_verbs.h", true) + count("rdma_verbs.h", false)) + ")"))
+                .allMatch(readme::contains);
     }
 }

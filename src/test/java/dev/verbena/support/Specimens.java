@@ -23,6 +23,8 @@ import dev.verbena.cm.MulticastMembership;
 import dev.verbena.cm.PortSpace;
 import dev.verbena.cm.PrivateData;
 import dev.verbena.verbs.AccessFlag;
+import dev.verbena.net.BufferPool;
+import dev.verbena.net.RegistrationCache;
 import dev.verbena.verbs.AddressHandle;
 import dev.verbena.verbs.AddressSpace;
 import dev.verbena.verbs.AddressVector;
@@ -190,6 +192,19 @@ public final class Specimens implements AutoCloseable {
         view("ConnectRequest", ConnectRequest.class, CM_LISTENER, it -> it.request(it.the(CM_LISTENER)));
     }
 
+    // Memory that is registered once
+
+    private static final Recipe<MemoryRegion> POOLED = argumentOnly("MemoryRegion, of a pool", MemoryRegion.class, it -> {
+        BufferPool pool = BufferPool.of(it.the(DOMAIN), 2, 8, it.arenaOfThis());
+        it.byRegion.put(pool.region(), pool);
+        return pool.region();
+    });
+    private static final Recipe<MemoryRegion> CACHED = argumentOnly("MemoryRegion, of a cache", MemoryRegion.class, it -> {
+        RegistrationCache.Use use = RegistrationCache.of(it.the(DOMAIN), 2, it.arenaOfThis()).use(MEMORY);
+        it.byRegion.put(use.region(), use);
+        return use.region();
+    });
+
     // Those that few devices have
 
     private static final Recipe<QueuePair> EXTENDED_PAIR = rare("QueuePair, extended", QueuePair.class,
@@ -239,6 +254,10 @@ public final class Specimens implements AutoCloseable {
                 it -> it.polled(it.the(EXTENDED_QUEUE), it.the(EXTENDED_QUEUE).extendedCompletions(2)));
         view("AsyncEvents", AsyncEvents.class, CONTEXT, it -> it.the(CONTEXT).events());
         view("MemorySlice", MemorySlice.class, REGION, it -> it.the(REGION).slice(8, 16));
+        view("BufferPool", BufferPool.class, POOLED, it -> (BufferPool) it.byRegion.get(it.the(POOLED)));
+        view("RegistrationCache", RegistrationCache.class, DOMAIN, it -> RegistrationCache.of(it.the(DOMAIN), 2, it.others));
+        view("RegistrationCache.Use", RegistrationCache.Use.class, CACHED,
+                it -> (RegistrationCache.Use) it.byRegion.get(it.the(CACHED)));
         view("TagMatching", TagMatching.class, TAGGED, it -> it.the(TAGGED).tags());
     }
 
@@ -246,6 +265,7 @@ public final class Specimens implements AutoCloseable {
 
     static {
         argument(boolean.class, it -> true);
+        argument(byte.class, it -> (byte) 1);
         argument(int.class, it -> 1);
         argument(long.class, it -> 1L);
         argument(Duration.class, it -> Duration.ofMillis(1));
@@ -306,6 +326,7 @@ public final class Specimens implements AutoCloseable {
     private final List<VerbsObject> objects = new ArrayList<>();
     private final List<Recipe<?>> beingMade = new ArrayList<>();
     private final Map<ConnectionId, AutoCloseable> byId = new HashMap<>();
+    private final Map<MemoryRegion, Object> byRegion = new HashMap<>();
 
     /** One recipe is followed in a kind of arena of the caller's choice, all others in a shared arena. */
     public Specimens(Recipe<?> special, ArenaKind kind) {

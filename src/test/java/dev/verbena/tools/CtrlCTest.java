@@ -59,8 +59,7 @@ class CtrlCTest {
     // Waiting for somebody
 
     @ParameterizedTest
-    @ValueSource(strings = {"$ rc-pingpong -p PORT", "uc-pingpong -p PORT", "ud-pingpong -p PORT",
-        "srq-pingpong -q 2 -p PORT", "$ perf server -p PORT"})
+    @ValueSource(strings = {"$ rc-pingpong -p PORT", "srq-pingpong -q 2 -p PORT", "perf server -p PORT"})
     void aServerThatIsFoundOverTcp(String line) throws Exception {
         int port = Listening.freePort();
         try (Peer tool = start(line, port)) {
@@ -70,8 +69,7 @@ class CtrlCTest {
     }
 
     @ParameterizedTest
-    @ValueSource(strings = {"rping -s -p PORT", "rping -s -P -a HOST -p PORT", "ucmatose -p PORT", "$ udaddy",
-        "cmtime -p PORT", "rdma_server -p PORT"})
+    @ValueSource(strings = {"rping -s -P -a HOST -p PORT", "udaddy", "cmtime -p PORT"})
     void aServerThatIsFoundByAddress(String line) throws Exception {
         int port = line.contains("udaddy") ? UDADDY_PORT : freePort();
         try (Peer tool = start(line, port)) {
@@ -81,7 +79,7 @@ class CtrlCTest {
     }
 
     @ParameterizedTest
-    @ValueSource(strings = {"$ mckey -m 239.1.1.1 -b HOST", "mckey -m 239.1.1.1 -b HOST -s"})
+    @ValueSource(strings = {"mckey -m 239.1.1.1 -b HOST"})
     void aMemberOfAGroup(String line) throws Exception {
         try (Peer tool = start(line, 0)) {
             tool.awaitOutput("joined dgid");
@@ -92,8 +90,7 @@ class CtrlCTest {
     // In the midst of it, with a peer that is told
 
     @ParameterizedTest
-    @ValueSource(strings = {"rping -s -a HOST -p PORT", "rping -s -P -a HOST -p PORT", "$ ucmatose -c 2 -p PORT", "ucmatose -c 2 -p PORT", "$ cmtime -p PORT", "cmtime -p PORT",
-        "$ rdma_server -p PORT", "rdma_server -p PORT"})
+    @ValueSource(strings = {"rping -s -a HOST -p PORT", "$ ucmatose -c 2 -p PORT", "rdma_server -p PORT"})
     void aServerTellsItsClient(String line) throws Exception {
         int port = freePort();
         try (VerbsArena arena = VerbsArena.ofConfined(); Peer tool = start(line, port)) {
@@ -105,7 +102,7 @@ class CtrlCTest {
     }
 
     @ParameterizedTest
-    @ValueSource(strings = {"$ rping -c -a HOST -p PORT", "rping -c -a HOST -p PORT", "ucmatose -s HOST -p PORT",
+    @ValueSource(strings = {"$ rping -c -a HOST -p PORT", "ucmatose -s HOST -p PORT",
         "cmtime -s HOST -c 2 -p PORT", "rdma_client -s HOST -p PORT"})
     void aClientTellsItsServer(String line) throws Exception {
         try (VerbsArena arena = VerbsArena.ofConfined()) {
@@ -122,7 +119,7 @@ class CtrlCTest {
     }
 
     @ParameterizedTest
-    @ValueSource(strings = {"$ rping -s -P -a HOST -p PORT", "rping -s -P -a HOST -p PORT"})
+    @ValueSource(strings = {"$ rping -s -P -a HOST -p PORT"})
     void aServerOfManyTellsEachInTheMidstOfItsPings(String line) throws Exception {
         int port = freePort();
         try (Peer tool = start(line + " -v", port)) {
@@ -140,7 +137,7 @@ class CtrlCTest {
     }
 
     @ParameterizedTest
-    @ValueSource(strings = {"rc-pingpong", "$ uc-pingpong", "$ ud-pingpong", "$ srq-pingpong", "srq-pingpong -e"})
+    @ValueSource(strings = {"rc-pingpong", "uc-pingpong", "ud-pingpong", "srq-pingpong -e"})
     void aPingPongInTheMidst(String line) throws Exception {
         int port = Listening.freePort();
         String c = line.replace(OWN_PROCESS, "").replace("-pingpong", "_pingpong") + " -g 1 -n 1000000000 -p " + port;
@@ -168,15 +165,13 @@ class CtrlCTest {
     private static final String LONG = " -n 1000000000 -t 4 -p PORT HOST";
 
     @ParameterizedTest
-    @ValueSource(strings = {"lat --op send", "lat --op write", "bw --op write -c UC", "bw --op send -c UD -R",
-        "bw --op read -R", "lat --op atomic -e"})
+    @ValueSource(strings = {"lat --op send", "lat --op write", "bw --op send -c UD -R", "bw --op read -R"})
     void aServerThatMeasures(String options) throws Exception {
         measures(options, "perf server -p PORT", "perf " + options + LONG, true);
     }
 
     @ParameterizedTest
-    @ValueSource(strings = {"lat --op send -e", "lat --op write -c UC", "bw --op send", "lat --op send -c UD -R",
-        "lat --op read"})
+    @ValueSource(strings = {"lat --op send -e", "bw --op send", "lat --op read"})
     void aClientThatMeasures(String options) throws Exception {
         measures(options, "perf server -p PORT", "perf " + options + LONG, false);
     }

@@ -9,11 +9,13 @@ import dev.verbena.VerbsException;
 import dev.verbena.cm.ConnectRequest;
 import dev.verbena.cm.Connection;
 import dev.verbena.cm.Listener;
+import dev.verbena.net.BufferPool;
+import dev.verbena.net.RegistrationCache;
 import dev.verbena.support.Api;
 import dev.verbena.support.ArenaKind;
 import dev.verbena.support.DeviceTest;
-import dev.verbena.support.Specimens;
 import dev.verbena.support.Specimens.Recipe;
+import dev.verbena.support.Specimens;
 import java.lang.reflect.Method;
 import java.util.ArrayList;
 import java.util.Comparator;
@@ -39,17 +41,20 @@ class UseAfterCloseTest {
     private static final Set<String> ALWAYS = Set.of("close", "isOpen", "isConfined", "isAccessibleBy", "arena", "toString");
 
     /** What works after its owner was closed, since it reads what is kept in Java. */
-    private static final Map<Class<?>, Set<String>> ALLOWED = Map.of(
-            MemoryRegion.class, Set.of("region"),
-            Connection.class, Set.of("id", "domain", "completions", "queuePair", "request"),
-            Listener.class, Set.of("id"),
-            ConnectRequest.class, Set.of("peer", "privateData", "parameters"),
-            MemorySlice.class, Set.of("region", "length", "slice"),
-            SendBatch.class, Set.of("capacity", "size", "clear"),
-            ReceiveBatch.class, Set.of("capacity", "size", "clear"),
-            Completions.class, Set.of("next"),
-            ExtendedCompletions.class, Set.of("next", "sourceLid", "pkeyIndex", "timestamp", "wallClockNanos", "vlan",
-                    "flowTag", "tag", "tagData"));
+    private static final Map<Class<?>, Set<String>> ALLOWED = Map.ofEntries(
+            Map.entry(MemoryRegion.class, Set.of("region")),
+            Map.entry(BufferPool.class, Set.of("buffer", "size", "available", "region")),
+            Map.entry(RegistrationCache.class, Set.of("forget", "size")),
+            Map.entry(RegistrationCache.Use.class, Set.of("region", "end")),
+            Map.entry(Connection.class, Set.of("id", "domain", "completions", "queuePair", "request")),
+            Map.entry(Listener.class, Set.of("id")),
+            Map.entry(ConnectRequest.class, Set.of("peer", "privateData", "parameters")),
+            Map.entry(MemorySlice.class, Set.of("region", "length", "slice")),
+            Map.entry(SendBatch.class, Set.of("capacity", "size", "clear")),
+            Map.entry(ReceiveBatch.class, Set.of("capacity", "size", "clear")),
+            Map.entry(Completions.class, Set.of("next")),
+            Map.entry(ExtendedCompletions.class, Set.of("next", "sourceLid", "pkeyIndex", "timestamp", "wallClockNanos",
+                    "vlan", "flowTag", "tag", "tagData")));
 
     /** What is refused for another reason, on all specimens that many devices have. */
     static final Set<String> NOT_ON_EVERY_DEVICE = Set.of("QueuePair.toReady()", "SendBatch.toShared(int)",

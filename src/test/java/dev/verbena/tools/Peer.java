@@ -114,6 +114,10 @@ abstract class Peer implements AutoCloseable {
             }
         }
 
+        boolean isAlive() {
+            return process.isAlive();
+        }
+
         /** Types on its terminal. */
         void type(char key) throws IOException {
             process.getOutputStream().write(key);

@@ -17,6 +17,7 @@ import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Locale;
+import java.util.Optional;
 import java.util.concurrent.Callable;
 import java.util.concurrent.Future;
 import java.util.concurrent.FutureTask;
@@ -27,6 +28,9 @@ final class Perf {
             usage: verbena perf server [OPTION]...            serves one client, which says what is measured
                    verbena perf lat|bw|both [OPTION]... HOST  measures latency, bandwidth, or both
                    verbena perf lat|bw|both --self            the same with both ends in this process
+                   verbena perf lat|bw --peer-perftest [OPTION]... [HOST]
+                                                              the other end is a C program of perftest: its server,
+                                                              or, without HOST, its client
 
               --op=OPERATION        send, write, read or atomic; send if not said
               -c, --connection=TYPE RC, UC or UD; RC if not said. UC has no read, UD neither read nor write
@@ -45,7 +49,13 @@ final class Perf {
               --html=FILE           writes a page with the distribution of the latency and the curve of the bandwidth
 
             Latency of a send or a write is half of the way there and back: the server answers each. That of a write is
-            seen in memory, by polling. Latency of a read or an atomic is the time until it has completed.""";
+            seen in memory, by polling. Latency of a read or an atomic is the time until it has completed.
+
+            --peer-perftest talks with ib_send_lat, ib_write_lat, ib_read_lat, ib_send_bw, ib_write_bw or ib_read_bw:
+            --op says which. RC only, found by TCP (without -R). Both ends must be given the same -s and -n, 5 at least:
+            they do not tell each other. Tested with perftest 6.06 (Debian's 4.5+0.17), others are refused. For example
+              ib_write_lat -d rxe0 -x 1 -F -s 64 -n 100      and
+              verbena perf lat --peer-perftest --op write -s 64 -n 100 HOST""";
 
     private static final Duration HANDSHAKE = Duration.ofSeconds(30);
     private static final int PORT = 18_515;
@@ -63,10 +73,15 @@ final class Perf {
         Options options = Options.parse(args, USAGE, "--op:", "-c,--connection:", "-R,--rdma_cm", "-s,--size:",
                 "-a,--all", "-n,--iters:", "-t,--tx-depth:", "-I,--inline_size:", "-e,--events", "-p,--port:",
                 "-d,--ib-dev:",
-                "-i,--ib-port:", "-g,--gid-idx:", "--json", "--html:", "--self", "MODE", "HOST");
+                "-i,--ib-port:", "-g,--gid-idx:", "--json", "--html:", "--self", "--peer-perftest",
+                "MODE", "HOST");
         Perf perf = new Perf(options, out);
         String host = options.operand(1, "");
         String mode = options.operand("");
+        boolean perftest = options.has("--peer-perftest");
+        if (perftest) {
+            perf.checkPerftest(mode, host);
+        }
         if (mode.equals("server")) {
             perf.serve(perf.tcpPort());
             return Main.OK;
@@ -77,18 +92,66 @@ final class Perf {
             case "both" -> List.of(Mode.LAT, Mode.BW);
             default -> throw options.usage("say 'server', 'lat', 'bw' or 'both'");
         };
-        if (host.isEmpty() != options.has("--self")) {
+        if (!perftest && host.isEmpty() != options.has("--self")) {
             throw options.usage("a client needs either the server's HOST or --self");
         }
         List<PerfRun.Result> results = new ArrayList<>();
         PerfPlan plan = perf.plan(modes);
-        if (options.has("--self")) {
+        if (perftest) {
+            if (!perf.withPerftest(plan, host, results)) {
+                return Main.OK;
+            }
+        } else if (options.has("--self")) {
             perf.measureSelf(plan, results);
         } else {
             perf.measure(plan, host, results);
         }
         perf.report(plan, results);
         return Main.OK;
+    }
+
+    /** What the C programs can't do, or this tool can't do with them. */
+    private void checkPerftest(String mode, String host) {
+        String reason = !mode.equals("lat") && !mode.equals("bw")
+                ? "says 'lat' or 'bw', with the server's HOST or as the server: a C program measures one of them"
+                : options.has("--self") ? "needs a C program, so there is no --self"
+                : options.has("-R") ? "is for ends that find each other by TCP, without -R"
+                : !options.text("-c", "RC").equalsIgnoreCase("RC") ? "connects RC only"
+                : options.text("--op", "send").equalsIgnoreCase("atomic") ? "does send, write and read only"
+                : options.has("-e") ? "polls: -e is for two ends of this tool"
+                : options.has("-a") || options.text("-s", "").contains(",") ? "measures one size at a time"
+                : options.number("-n", 1000) < 5 ? "needs an -n of 5 at least, as the C programs do"
+                : host.isEmpty() && (options.has("--json") || options.has("--html"))
+                ? "prints no numbers as the server: the client has them" : "";
+        if (!reason.isEmpty()) {
+            throw options.usage("--peer-perftest " + reason);
+        }
+    }
+
+    /** Measures with a C program that serves, or serves one; false if there is nothing to report. */
+    private boolean withPerftest(PerfPlan plan, String host, List<PerfRun.Result> results)
+            throws IOException, InterruptedException {
+        boolean client = !host.isEmpty();
+        try (VerbsArena arena = VerbsArena.ofShared();
+                Tcp tcp = client ? connect(host) : Tcp.accept(tcpPort(), HANDSHAKE)) {
+            PerftestPeer peer = new PerftestPeer(tcp, client);
+            PerfSetup setup = new PerfSetup(plan, arena, tcp);
+            PerfLink link = setup.withPerftest(device().open(arena), port(), gidIndex(), peer);
+            PerftestRun run = new PerftestRun(plan, link, peer, tcp, client);
+            if (client) {
+                results.add(run.measure());
+                return true;
+            }
+            Optional<PerftestPeer.Report> report = run.serve();
+            out.println("served " + PerftestRun.program(plan) + " of perftest " + PerftestPeer.VERSION + report
+                    .map(it -> String.format(Locale.ROOT, ": %d messages of %d bytes, %.2f MiB/s, %.0f messages/s",
+                            it.iterations(), it.size(), it.mebibytes(), it.millions() * 1e6)).orElse(""));
+            return false;
+        }
+    }
+
+    private int gidIndex() {
+        return options.number("-g", -1, -1, 255);
     }
 
     private int tcpPort() {
@@ -149,7 +212,7 @@ final class Perf {
     }
 
     private PerfLink overTcp(PerfSetup setup, VerbsArena arena) throws IOException, InterruptedException {
-        return setup.overTcp(device().open(arena), port(), options.number("-g", -1, -1, 255));
+        return setup.overTcp(device().open(arena), port(), gidIndex());
     }
 
     private int serve(int tcpPort) throws IOException, InterruptedException {

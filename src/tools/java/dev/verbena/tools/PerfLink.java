@@ -41,6 +41,7 @@ final class PerfLink {
     private final MemorySegment bytes;
     private final Completions done;
     private final int header;
+    private final long part;
     private int receives;
     private int sends;
     private @Nullable AddressHandle path;
@@ -56,25 +57,27 @@ final class PerfLink {
         this.bytes = memory.segment();
         this.done = queue.completions(CURSOR);
         this.header = plan.type() == QueuePairType.UD ? Grh.BYTES : 0;
+        this.part = memory.length() / parts(plan);
         this.remote = memory.remote();
     }
 
-    /** How much memory an end needs. Where both ends write, what comes must not meet what goes. */
-    static long memorySize(PerfPlan plan) {
-        return partSize(plan) * (plan.operation() == Operation.WRITE ? 2 : 1);
+    /** How much memory an end needs of which the peer may use so many bytes at least. */
+    static long memorySize(PerfPlan plan, long least) {
+        return parts(plan) * ((Math.max(Math.max(8, least), plan.largest()) + Grh.BYTES + 63) & -64L);
     }
 
-    private static long partSize(PerfPlan plan) {
-        return (Math.max(8, plan.largest()) + Grh.BYTES + 63) & -64L;
+    /** Where both ends write, what comes must not meet what goes. */
+    private static int parts(PerfPlan plan) {
+        return plan.operation() == Operation.WRITE ? 2 : 1;
     }
 
     private long incoming() {
-        return plan.operation() == Operation.WRITE ? partSize(plan) : 0;
+        return plan.operation() == Operation.WRITE ? part : 0;
     }
 
     /** The memory that the peer may use. */
     RemoteMemory open() {
-        return memory.remote().slice(incoming(), partSize(plan));
+        return memory.remote().slice(incoming(), part);
     }
 
     /** The memory of the peer. */

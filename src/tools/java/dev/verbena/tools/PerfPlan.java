@@ -30,7 +30,11 @@ record PerfPlan(List<Mode> modes, Operation operation, QueuePairType type, boole
         /** How long one message takes. */
         LAT,
         /** How much goes through. */
-        BW
+        BW;
+
+        String text() {
+            return name().toLowerCase(Locale.ROOT);
+        }
     }
 
     /** What is done. */

@@ -16,7 +16,7 @@ final class PerfRun {
     private static final long LONGEST_NANOS = 60_000_000_000L;
 
     /** How long nothing may happen before it is given up. */
-    private static final Duration PATIENCE = Duration.ofSeconds(30);
+    static final Duration PATIENCE = Duration.ofSeconds(30);
 
     /** How long nothing may happen before a look whether the peer is still there. */
     private static final Duration LOOK_UP = Duration.ofMillis(20);
@@ -24,12 +24,19 @@ final class PerfRun {
     private final PerfPlan plan;
     private final PerfLink link;
     private final Tcp tcp;
+    private final int warmUp;
     private volatile int soFar;
 
     PerfRun(PerfPlan plan, PerfLink link, Tcp tcp) {
+        this(plan, link, tcp, plan.warmUp());
+    }
+
+    /** With so many messages before the latency is measured. */
+    PerfRun(PerfPlan plan, PerfLink link, Tcp tcp, int warmUp) {
         this.plan = plan;
         this.link = link;
         this.tcp = tcp;
+        this.warmUp = warmUp;
     }
 
     /**
@@ -107,7 +114,7 @@ final class PerfRun {
     }
 
     private void writeBack(int size) throws IOException, InterruptedException {
-        for (int n = -plan.warmUp(); n < plan.iterations(); n++) {
+        for (int n = -warmUp; n < plan.iterations(); n++) {
             awaitMark(size, mark(n));
             write(size, mark(n));
         }
@@ -121,17 +128,22 @@ final class PerfRun {
         prepare(size);
         tcp.write(GO, "the word to begin");
         tcp.read(1, "the word that it is ready");
-        Histogram nanos = new Histogram(1, LONGEST_NANOS, 3);
+        Histogram nanos = histogram();
         double seconds = mode == Mode.BW ? bandwidth(size, nanos)
                 : isWritePong(mode) ? writeLatency(size, nanos) : latency(size, nanos);
         tcp.write(DONE, "the word that all is measured");
         return new Result(mode, size, plan.iterations(), nanos, seconds);
     }
 
-    private double latency(int size, Histogram nanos) throws IOException, InterruptedException {
+    static Histogram histogram() {
+        return new Histogram(1, LONGEST_NANOS, 3);
+    }
+
+    /** Operations one after the other, each of which the server may answer; in seconds. */
+    double latency(int size, Histogram nanos) throws IOException, InterruptedException {
         boolean pong = plan.receives();
         long begin = 0;
-        for (int i = -plan.warmUp(); i < plan.iterations(); i++) {
+        for (int i = -warmUp; i < plan.iterations(); i++) {
             long start = System.nanoTime();
             if (i == 0) {
                 begin = start;
@@ -157,7 +169,7 @@ final class PerfRun {
     /** Nobody tells of a write: each side looks at its memory until the last byte has come, and writes back. */
     private double writeLatency(int size, Histogram nanos) throws IOException, InterruptedException {
         long begin = 0;
-        for (int n = -plan.warmUp(); n < plan.iterations(); n++) {
+        for (int n = -warmUp; n < plan.iterations(); n++) {
             long start = System.nanoTime();
             if (n == 0) {
                 begin = start;
@@ -173,7 +185,8 @@ final class PerfRun {
         return seconds;
     }
 
-    private double bandwidth(int size, Histogram nanos) throws IOException, InterruptedException {
+    /** Operations as many at a time as may be; in seconds. */
+    double bandwidth(int size, Histogram nanos) throws IOException, InterruptedException {
         long[] posted = new long[plan.depth()];
         int posts = 0;
         int ends = 0;
@@ -198,7 +211,7 @@ final class PerfRun {
         return (System.nanoTime() - begin) / 1e9;
     }
 
-    private void record(Histogram nanos, long value) {
+    void record(Histogram nanos, long value) {
         nanos.recordValue(Math.clamp(value, 1, LONGEST_NANOS));
         soFar++; // written by this thread only
     }
@@ -210,16 +223,23 @@ final class PerfRun {
         return (byte) (Math.floorMod(n, 100) + 1);
     }
 
-    private void write(int size, byte mark) throws IOException, InterruptedException {
+    void write(int size, byte mark) throws IOException, InterruptedException {
         finishWrites(plan.depth() - 1);
         link.writeMark(size, mark);
     }
 
-    private void awaitMark(int size, byte mark) throws IOException, InterruptedException {
+    void awaitMark(int size, byte mark) throws IOException, InterruptedException {
         long limit = System.nanoTime() + PATIENCE.toNanos();
         while (!link.awaitMark(size, mark, LOOK_UP)) {
             link.unfinishedWrites(); // or why they have failed
-            checkTime(limit);
+            try {
+                checkTime(limit);
+            } catch (IOException gone) {
+                if (link.awaitMark(size, mark, Duration.ZERO)) { // the last it did
+                    return;
+                }
+                throw gone;
+            }
         }
     }
 
@@ -240,7 +260,8 @@ final class PerfRun {
 
     // Waits
 
-    private Completions await() throws IOException, InterruptedException {
+    /** Waits until something has completed. */
+    Completions await() throws IOException, InterruptedException {
         if (!link.await(LOOK_UP)) {
             long limit = System.nanoTime() + PATIENCE.toNanos();
             do {

@@ -14,6 +14,7 @@ import dev.verbena.cm.DatagramTarget;
 import dev.verbena.cm.EventChannel;
 import dev.verbena.cm.Listener;
 import dev.verbena.cm.PortSpace;
+import dev.verbena.tools.PerfPlan.Operation;
 import dev.verbena.verbs.AccessFlag;
 import dev.verbena.verbs.CompletionQueue;
 import dev.verbena.verbs.CompletionQueueOptions;
@@ -21,6 +22,7 @@ import dev.verbena.verbs.ConnectOptions;
 import dev.verbena.verbs.Context;
 import dev.verbena.verbs.Endpoint;
 import dev.verbena.verbs.MemoryRegion;
+import dev.verbena.verbs.Mtu;
 import dev.verbena.verbs.Port;
 import dev.verbena.verbs.ProtectionDomain;
 import dev.verbena.verbs.QueueCapabilities;
@@ -37,6 +39,7 @@ import java.time.Duration;
 final class PerfSetup {
     private static final Duration STEP = Duration.ofSeconds(10);
     private static final int QKEY = 0x1111_1111;
+    private static final int READS = 16;
     private static final ConnectionParameters OFFER = ConnectionParameters.defaults().reads(16, 16).retries(7, 7);
 
     private final PerfPlan plan;
@@ -101,10 +104,32 @@ final class PerfSetup {
     }
 
     private MemoryRegion memory(ProtectionDomain domain) {
+        return memory(domain, 0);
+    }
+
+    private MemoryRegion memory(ProtectionDomain domain, long least) {
         AccessFlag[] access = plan.type() == QueuePairType.RC
                 ? new AccessFlag[] {LOCAL_WRITE, REMOTE_WRITE, REMOTE_READ, REMOTE_ATOMIC}
                 : new AccessFlag[] {LOCAL_WRITE, REMOTE_WRITE};
-        return domain.register(arena.allocate(PerfLink.memorySize(plan), 4096), access);
+        return domain.register(arena.allocate(PerfLink.memorySize(plan, least), 4096), access);
+    }
+
+    /** Connected as the C programs of perftest do it. */
+    PerfLink withPerftest(Context context, int port, int gidIndex, PerftestPeer peer)
+            throws IOException, InterruptedException {
+        Mtu mtu = peer.agree(context.port(port).activeMtu());
+        int reads = plan.operation() == Operation.READ ? Math.min(READS, context.attributes().maxReadAtomic()) : 1;
+        ProtectionDomain domain = context.allocateProtectionDomain();
+        CompletionQueue queue = queue(context);
+        QueuePair pair = domain.createQueuePair(sized(QueuePair.rc(queue)).port(port).gidIndex(gidIndex));
+        PerfLink link = new PerfLink(plan, domain, pair, queue, memory(domain, peer.span()));
+        PerftestKeys theirs = peer.exchange(new PerftestKeys(pair.endpoint(), reads, link.open().address(),
+                link.open().key()));
+        peer.repeat(PerftestPeer.Point.BEFORE_IT_CONNECTS, plan);
+        link.reach(theirs.memory(Math.max(plan.largest(), peer.span())));
+        pair.connect(theirs.endpoint(), ConnectOptions.defaults().pathMtu(mtu).maxDestinationReadAtomic(reads)
+                .maxReadAtomic(Math.min(theirs.reads(), context.attributes().maxInitiatedReadAtomic())));
+        return link;
     }
 
     // By the connection manager

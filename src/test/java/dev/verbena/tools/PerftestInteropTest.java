@@ -1,0 +1,65 @@
+package dev.verbena.tools;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import dev.verbena.VerbsArena;
+import dev.verbena.support.Slow;
+import dev.verbena.support.TestDevice;
+import dev.verbena.verbs.Context;
+import java.util.ArrayList;
+import java.util.List;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
+
+/** {@code perf --peer-perftest} measures with the C programs of perftest, whichever side serves. */
+@Slow
+class PerftestInteropTest {
+    /** More than the 128 that are under way, and than the 64 places that writes go through. */
+    private static final String SAME = "-s 64 -n 150";
+
+    private static Peer.Process c(String test, int port, String host) {
+        try (VerbsArena arena = VerbsArena.ofConfined()) {
+            Context context = TestDevice.get().open(arena);
+            return Peer.c("ib_" + test + " -d " + TestDevice.get().name() + " -x " + context.bestGid(1).index()
+                    + " -F -p " + port + " " + SAME + host);
+        }
+    }
+
+    private static Peer java(String test, int port, String... host) {
+        String[] words = test.split("_");
+        List<String> args = new ArrayList<>(List.of("perf", words[1], "--peer-perftest", "--op", words[0], "-d",
+                TestDevice.get().name(), "-p", String.valueOf(port)));
+        args.addAll(List.of(SAME.split(" ")));
+        args.addAll(List.of(host));
+        return Peer.java(args.toArray(String[]::new));
+    }
+
+    @ParameterizedTest
+    @ValueSource(strings = {"send_lat", "write_lat", "read_lat", "send_bw", "write_bw", "read_bw"})
+    void theProgramOfCServesTheToolOfJava(String test) throws Exception {
+        int port = Listening.freePort();
+        try (Peer.Process server = c(test, port, "")) {
+            Listening.await(port, server::isAlive);
+            try (Peer client = java(test, port, "127.0.0.1")) {
+                client.assertSucceeds();
+                assertThat(client.output().lines().toList().getLast().strip()).matches("64 +150( +[0-9.]+)+");
+            }
+            server.assertSucceeds();
+        }
+    }
+
+    @ParameterizedTest
+    @ValueSource(strings = {"send_lat", "write_lat", "read_lat", "send_bw", "write_bw", "read_bw"})
+    void theToolOfJavaServesTheProgramOfC(String test) throws Exception {
+        int port = Listening.freePort();
+        try (Peer server = java(test, port)) {
+            Listening.await(port, () -> server.output().isEmpty());
+            try (Peer client = c(test, port, " 127.0.0.1")) {
+                client.assertSucceeds();
+                assertThat(client.output()).containsPattern("\\n 64 +150 +[0-9.]+");
+            }
+            server.assertSucceeds();
+            assertThat(server.output()).startsWith("served ib_" + test + " of perftest");
+        }
+    }
+}

@@ -6,8 +6,11 @@ import dev.verbena.VerbsArena;
 import dev.verbena.support.Slow;
 import dev.verbena.support.TestDevice;
 import dev.verbena.verbs.Context;
+import java.nio.charset.StandardCharsets;
 import java.util.ArrayList;
 import java.util.List;
+import org.junit.jupiter.api.Assumptions;
+import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 
@@ -32,6 +35,13 @@ class PerftestInteropTest {
         args.addAll(List.of(SAME.split(" ")));
         args.addAll(List.of(host));
         return Peer.java(args.toArray(String[]::new));
+    }
+
+    @BeforeEach
+    void theProgramsAreOfTheVersionThatIsSpoken() throws Exception {
+        Process version = new ProcessBuilder("ib_send_lat", "--version").redirectErrorStream(true).start();
+        String text = new String(version.getInputStream().readAllBytes(), StandardCharsets.UTF_8);
+        Assumptions.assumeTrue(text.contains(PerftestPeer.VERSION), "perftest here is another: " + text.strip());
     }
 
     @ParameterizedTest

@@ -116,6 +116,9 @@ public final class Main {
         } catch (InterruptedException stopped) {
             return INTERRUPTED;
         } catch (Exception | LinkageError failure) {
+            if (isEnding()) { // by Ctrl-C: what fails after that is no news
+                return INTERRUPTED;
+            }
             err.println("verbena " + tool.name() + ": " + inOneLine(failure));
             if (debug) {
                 failure.printStackTrace(err);
@@ -123,6 +126,18 @@ public final class Main {
             return FAILED;
         } finally {
             out.flush();
+        }
+    }
+
+    /** Whether the program is ending already: then it takes no more to do at its end. */
+    private static boolean isEnding() {
+        Thread nothing = new Thread(() -> {});
+        try {
+            Runtime.getRuntime().addShutdownHook(nothing);
+            Runtime.getRuntime().removeShutdownHook(nothing);
+            return false;
+        } catch (IllegalStateException ending) {
+            return true;
         }
     }
 

@@ -271,7 +271,7 @@ final class PerfRun {
         return link.completions();
     }
 
-    private void checkTime(long limit) throws IOException {
+    private void checkTime(long limit) throws IOException, InterruptedException {
         tcp.checkPeer();
         if (System.nanoTime() > limit) {
             throw new IllegalStateException("Nothing has happened for " + PATIENCE.toSeconds() + " s"

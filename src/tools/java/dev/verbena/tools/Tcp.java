@@ -174,11 +174,15 @@ final class Tcp implements AutoCloseable {
     }
 
     /** Makes sure that the peer is still there. What it has sent is still to be read. */
-    void checkPeer() throws IOException {
+    void checkPeer() throws IOException, InterruptedException {
         if (!hasByte && hasMore()) {
             ByteBuffer one = ByteBuffer.allocate(1);
-            if (channel.read(one) < 0) {
-                throw new IOException("The peer has closed the connection. Has it failed, or was it ended?");
+            try {
+                if (channel.read(one) < 0) {
+                    throw new IOException("The peer has closed the connection. Has it failed, or was it ended?");
+                }
+            } catch (ClosedByInterruptException e) {
+                throw interrupted(e);
             }
             hasByte = one.position() > 0;
             early = one.get(0);

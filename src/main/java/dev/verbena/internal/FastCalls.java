@@ -30,12 +30,6 @@ public final class FastCalls {
     private static final MethodHandle POST = link(POST_SHAPE);
     private static final MethodHandle POST_CRITICAL = link(POST_SHAPE, Linker.Option.critical(false));
 
-    private static final MethodHandle MEMSET = Linker.nativeLinker().downcallHandle(
-            Linker.nativeLinker().defaultLookup().find("memset").orElseThrow(),
-            FunctionDescriptor.of(JAVA_LONG, JAVA_LONG, JAVA_INT, JAVA_LONG), Linker.Option.critical(false));
-    /** A critical call holds up the JVM while it runs: this takes some 20 microseconds. */
-    private static final long MOST_AT_ONCE = 1 << 20;
-
     /** The C name of polling. */
     public static final String POLL_NAME = "ibv_poll_cq";
 
@@ -94,17 +88,6 @@ public final class FastCalls {
     public static int postCritical(long function, long queue, long requests, long firstRefused) {
         try {
             return (int) POST_CRITICAL.invokeExact(function, queue, requests, firstRefused);
-        } catch (Throwable t) {
-            throw CFunction.unexpected(t);
-        }
-    }
-
-    /** {@code memset}. */
-    public static void fill(long address, long size, byte value) {
-        try {
-            for (long done = 0; done < size; done += MOST_AT_ONCE) {
-                long ignored = (long) MEMSET.invokeExact(address + done, (int) value, Math.min(MOST_AT_ONCE, size - done));
-            }
         } catch (Throwable t) {
             throw CFunction.unexpected(t);
         }

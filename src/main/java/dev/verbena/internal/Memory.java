@@ -1,7 +1,10 @@
 package dev.verbena.internal;
 
+import java.lang.foreign.FunctionDescriptor;
+import java.lang.foreign.Linker;
 import java.lang.foreign.MemorySegment;
 import java.lang.foreign.ValueLayout;
+import java.lang.invoke.MethodHandle;
 
 /**
  * Memory by its address, for the data path: a segment in a field of an object costs several loads and checks after each
@@ -53,5 +56,31 @@ public final class Memory {
     /** Stores a {@code byte} at an address. */
     public static void set(long address, byte value) {
         ALL.set(ValueLayout.JAVA_BYTE, address, value);
+    }
+
+    /** Fills so many bytes from an address on, as {@code memset} does. */
+    public static void fill(long address, long size, byte value) {
+        Fill.fill(address, size, value);
+    }
+
+    /** Linked when something is filled, and not by each program that reads memory. */
+    private static final class Fill {
+        private static final MethodHandle MEMSET = Linker.nativeLinker().downcallHandle(
+                Linker.nativeLinker().defaultLookup().find("memset").orElseThrow(),
+                FunctionDescriptor.of(ValueLayout.JAVA_LONG, ValueLayout.JAVA_LONG, ValueLayout.JAVA_INT,
+                        ValueLayout.JAVA_LONG), Linker.Option.critical(false));
+        /** A critical call holds up the JVM while it runs: this takes some 20 microseconds. */
+        private static final long MOST_AT_ONCE = 1 << 20;
+
+        static void fill(long address, long size, byte value) {
+            try {
+                for (long done = 0; done < size; done += MOST_AT_ONCE) {
+                    long ignored = (long) MEMSET.invokeExact(
+                            address + done, (int) value, Math.min(MOST_AT_ONCE, size - done));
+                }
+            } catch (Throwable t) {
+                throw CFunction.unexpected(t);
+            }
+        }
     }
 }

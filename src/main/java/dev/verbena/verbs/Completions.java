@@ -156,8 +156,8 @@ public sealed class Completions extends OfOneThread permits ExtendedCompletions 
 
     /** Leaves what was found before. Failures count, whether the user looked at them or not. */
     private void leave() {
-        while (base + SIZE != end) {
-            next();
+        while (next()) {
+            continue; // it takes note of them; and it ends whatever a thread does that closes the queue meanwhile
         }
         forget();
     }

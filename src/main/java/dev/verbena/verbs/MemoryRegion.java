@@ -3,8 +3,8 @@ package dev.verbena.verbs;
 import dev.verbena.CName;
 import dev.verbena.VerbsArena;
 import dev.verbena.VerbsObject;
-import dev.verbena.internal.FastCalls;
 import dev.verbena.internal.Ibv;
+import dev.verbena.internal.Memory;
 import dev.verbena.internal.jfr.RegistrationEvent;
 import dev.verbena.internal.raw.ibv_mr;
 import java.lang.foreign.MemorySegment;
@@ -240,10 +240,13 @@ public final class MemoryRegion extends RequestPart implements LocalMemory {
             if (memory.isReadOnly()) {
                 throw new UnsupportedOperationException(this + " is read-only memory");
             }
+            if (!memory.scope().isAlive()) { // who registered it as foreign has not kept the promise
+                throw new IllegalStateException("The memory of " + this + " was freed before the region was closed");
+            }
             if (memory.isMapped()) { // the file may have become shorter: Java survives that, C does not
                 memory.asSlice(offset, size).fill(value);
             } else {
-                FastCalls.fill(memory.address() + offset, size, value);
+                Memory.fill(memory.address() + offset, size, value);
             }
         } finally {
             exit(entered);

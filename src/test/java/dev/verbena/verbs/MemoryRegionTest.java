@@ -22,6 +22,7 @@ import dev.verbena.support.DeviceTest;
 import dev.verbena.support.Fault;
 import dev.verbena.support.Loopback;
 import java.io.IOException;
+import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
 import java.lang.foreign.ValueLayout;
 import java.nio.channels.FileChannel;
@@ -29,6 +30,7 @@ import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.nio.file.StandardOpenOption;
+import java.util.List;
 import java.util.Set;
 import java.util.stream.Stream;
 import org.junit.jupiter.api.AfterEach;
@@ -237,6 +239,15 @@ class MemoryRegionTest {
             channel.truncate(0);
             assertThatThrownBy(() -> region.fill((byte) 4)).isInstanceOf(InternalError.class);
         }
+    }
+
+    @Test
+    void memoryThatWasFreedBeforeItsRegionIsNotFilled() {
+        Arena foreign = Arena.ofConfined();
+        MemoryRegion region = domain.registerForeign(foreign.allocate(64), List.of(LOCAL_WRITE), loopback.arena);
+        foreign.close();
+        assertThatThrownBy(() -> region.fill((byte) 1)).isInstanceOf(IllegalStateException.class)
+                .hasMessageContaining("was freed before");
     }
 
     @Test

@@ -14,4 +14,7 @@ module dev.verbena {
     exports dev.verbena.cm;
     exports dev.verbena.net;
     exports dev.verbena.verbs;
+    exports dev.verbena.verbs.address;
+    exports dev.verbena.verbs.device;
+    exports dev.verbena.verbs.flow;
 }

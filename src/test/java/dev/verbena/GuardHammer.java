@@ -17,7 +17,7 @@ import org.jspecify.annotations.Nullable;
 final class GuardHammer {
     private static final int OBJECTS_AN_ARENA = 20; // closing a shared arena takes long
     private static final int READS_A_CALL = 20;
-    private static final int MOST_SPINS_BEFORE_CLOSE = 300;
+    private static final int MAX_SPINS_BEFORE_CLOSE = 300;
 
     private final int rounds;
     private final AtomicReference<@Nullable String> wrong = new AtomicReference<>();
@@ -109,7 +109,7 @@ final class GuardHammer {
                 while (!current.used && wrong.get() == null) {
                     Thread.yield();
                 }
-                for (int spins = ThreadLocalRandom.current().nextInt(MOST_SPINS_BEFORE_CLOSE); spins > 0; spins--) {
+                for (int spins = ThreadLocalRandom.current().nextInt(MAX_SPINS_BEFORE_CLOSE); spins > 0; spins--) {
                     Thread.onSpinWait();
                 }
                 if (i == OBJECTS_AN_ARENA - 1) {

@@ -19,7 +19,7 @@ import java.util.Map;
  */
 final class Bench {
     private static final double C_IS_OFF = 1.10;
-    private static final int MOST_RUNS = 6;
+    private static final int MAX_RUNS = 6;
 
     private final Child child;
     private final int warm;
@@ -105,7 +105,7 @@ final class Bench {
             }
         }
         for (Case one : cases) {
-            while (trusted(one).isEmpty() && found.get(one).size() < MOST_RUNS) {
+            while (trusted(one).isEmpty() && found.get(one).size() < MAX_RUNS) {
                 measure(one);
             }
         }
@@ -123,7 +123,7 @@ final class Bench {
         for (Case one : cases) {
             do {
                 measure(one);
-            } while (found.get(one).stream().allMatch(Result::isFarOff) && found.get(one).size() < MOST_RUNS);
+            } while (found.get(one).stream().allMatch(Result::isFarOff) && found.get(one).size() < MAX_RUNS);
             best.add(found.get(one).stream()
                     .min(Comparator.comparing(Result::isFarOff).thenComparing(Result::ratio)).orElseThrow());
         }

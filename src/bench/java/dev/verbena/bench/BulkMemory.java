@@ -21,7 +21,7 @@ final class BulkMemory {
     private static final int WARM = 40;
     private static final int ROUNDS = 60;
     private static final long BYTES_A_ROUND = 1 << 23;
-    private static final int MOST_A_ROUND = 20_000;
+    private static final int MAX_A_ROUND = 20_000;
 
     private final MethodHandle copy;
     private final MethodHandle fill;
@@ -97,7 +97,7 @@ final class BulkMemory {
     }
 
     private static void compare(String name, int size, Round c, Round java) throws Throwable {
-        int n = Math.clamp(BYTES_A_ROUND / size, 4, MOST_A_ROUND);
+        int n = Math.clamp(BYTES_A_ROUND / size, 4, MAX_A_ROUND);
         double leastC = Double.MAX_VALUE;
         double leastJava = Double.MAX_VALUE;
         for (int i = 0; i < WARM + ROUNDS; i++) {

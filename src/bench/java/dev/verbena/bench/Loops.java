@@ -23,7 +23,7 @@ import java.util.function.Consumer;
 
 /** The loops of the rows, as a user writes them. Each answers how many completions were not as they should be. */
 final class Loops {
-    private static final int MOST = 64;
+    private static final int MAX = 64;
     private static final int LENGTH = 64;
     private static final int DEPTH = 128;
     private static final int BATCH = 16;
@@ -38,7 +38,7 @@ final class Loops {
     private final Completions done;
     private final Completions many;
     private final Completions received;
-    private final WorkCompletion[] kept = new WorkCompletion[MOST];
+    private final WorkCompletion[] kept = new WorkCompletion[MAX];
     private final Consumer<Completions>[] callbacks;
     private long wrong;
     private long expected;
@@ -57,10 +57,10 @@ final class Loops {
         remote = region.slice(4096, LENGTH).remote();
         one = filled(1);
         batch16 = filled(BATCH);
-        batch64 = filled(MOST);
+        batch64 = filled(MAX);
         receives = pair.receiveBatch(1).receive(0, local);
         done = sent.isExtended() ? sent.extendedCompletions(1) : sent.completions(1);
-        many = sent.completions(MOST);
+        many = sent.completions(MAX);
         received = receiving.completions(1);
         callbacks = new Consumer[] {(Consumer<Completions>) this::first, (Consumer<Completions>) this::second,
                 (Consumer<Completions>) this::third};
@@ -122,7 +122,7 @@ final class Loops {
     }
 
     long batch64(int n) {
-        return batches(batch64, MOST, n);
+        return batches(batch64, MAX, n);
     }
 
     private long batches(SendBatch batch, int size, int n) {

@@ -1,6 +1,6 @@
 package dev.verbena.cm;
 
-import dev.verbena.verbs.NativeValue;
+import dev.verbena.NativeValue;
 
 /** What kind of address it is ({@code AF_*}). */
 public enum AddressFamily implements NativeValue {

@@ -1,6 +1,6 @@
 package dev.verbena.cm;
 
-import dev.verbena.verbs.NativeFlag;
+import dev.verbena.NativeFlag;
 
 /** How to look up an address ({@code RAI_*}). */
 public enum AddressFlag implements NativeFlag {

@@ -7,8 +7,8 @@ import dev.verbena.VerbsTimeoutException;
 import dev.verbena.internal.CFunction;
 import dev.verbena.internal.RdmaCm;
 import dev.verbena.internal.raw.rdma_addrinfo;
-import dev.verbena.verbs.NativeFlag;
-import dev.verbena.verbs.QueuePairType;
+import dev.verbena.NativeFlag;
+import dev.verbena.verbs.device.QueuePairType;
 import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
 import java.lang.foreign.ValueLayout;
@@ -154,7 +154,7 @@ public final class AddressInfo {
             Duration timeout) throws InterruptedException {
         Rdma.requireConnectionManager();
         String what = (node == null ? "any node" : node) + (service == null ? "" : ", service " + service);
-        return new Lookup<>(RdmaCm.GETADDRINFO.name(), what, () -> find(node, service, hints, what), found -> { })
+        return new BlockingCall<>(RdmaCm.GETADDRINFO.name(), what, () -> find(node, service, hints, what), found -> { })
                 .await(timeout);
     }
 
@@ -166,7 +166,7 @@ public final class AddressInfo {
                     hints.write(scratch).address(), found.address());
             if (result != 0) {
                 int errno = CFunction.errno();
-                throw result == -1 ? Cm.failure(RdmaCm.GETADDRINFO, errno, what, "")
+                throw result == -1 ? CmFailures.failure(RdmaCm.GETADDRINFO, errno, what, "")
                         : new VerbsException(RdmaCm.GETADDRINFO.name(), what, 0, reason(result));
             }
             long first = found.get(ValueLayout.JAVA_LONG, 0);

@@ -1,7 +1,7 @@
 package dev.verbena.cm;
 
 import dev.verbena.CName;
-import dev.verbena.verbs.NativeValue;
+import dev.verbena.NativeValue;
 
 /** What the connection manager can tell ({@code enum rdma_cm_event_type}). */
 public enum CmEventType implements NativeValue {

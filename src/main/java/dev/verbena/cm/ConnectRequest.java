@@ -20,15 +20,15 @@ import org.jspecify.annotations.Nullable;
  */
 public final class ConnectRequest {
     private final EventChannel channel;
-    private final Inbox listener;
-    private final Inbox inbox;
+    private final IdEvents listener;
+    private final IdEvents inbox;
     private final ConnectionId listeningId;
     private final RawEvent event;
     private final Optional<InetSocketAddress> peer;
     private final ReentrantLock answering = new ReentrantLock();
     private boolean gone;
 
-    ConnectRequest(EventChannel channel, Inbox listener, Inbox inbox, ConnectionId listeningId, RawEvent event) {
+    ConnectRequest(EventChannel channel, IdEvents listener, IdEvents inbox, ConnectionId listeningId, RawEvent event) {
         this.channel = channel;
         this.listener = listener;
         this.inbox = inbox;
@@ -38,7 +38,7 @@ public final class ConnectRequest {
                 rdma_cm_id.route(MemorySegment.ofAddress(event.id()).reinterpret(rdma_cm_id.sizeof())))));
     }
 
-    Inbox listener() {
+    IdEvents listener() {
         return listener;
     }
 
@@ -122,7 +122,7 @@ public final class ConnectRequest {
             try {
                 long result = RdmaCm.REJECT.call(
                         event.id(), ConnectionParameters.write(why, scratch).address(), why.size());
-                Cm.check(RdmaCm.REJECT, result, toString(), Cm.tooLong(CFunction.errno(), why));
+                CmFailures.check(RdmaCm.REJECT, result, toString(), CmFailures.tooLong(CFunction.errno(), why));
             } finally {
                 drop();
             }

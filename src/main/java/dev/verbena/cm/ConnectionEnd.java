@@ -11,7 +11,7 @@ import dev.verbena.internal.raw.rdma_cm_id;
 import dev.verbena.internal.raw.rdma_h;
 import dev.verbena.internal.raw.rdma_route;
 import dev.verbena.verbs.Context;
-import dev.verbena.verbs.QueuePairType;
+import dev.verbena.verbs.device.QueuePairType;
 import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
 import java.lang.foreign.ValueLayout;
@@ -27,7 +27,7 @@ import org.jspecify.annotations.Nullable;
 abstract class ConnectionEnd extends VerbsObject {
     final long address;
     final PortSpace space;
-    final Inbox inbox;
+    final IdEvents inbox;
     volatile int backlog;
 
     /** Held while C works on the id: C itself does not care what another thread does with the id's queue pair. */
@@ -38,7 +38,7 @@ abstract class ConnectionEnd extends VerbsObject {
 
     private volatile @Nullable Context found;
 
-    ConnectionEnd(VerbsArena arena, PortSpace space, long address, Inbox inbox) {
+    ConnectionEnd(VerbsArena arena, PortSpace space, long address, IdEvents inbox) {
         super(arena);
         this.space = space;
         this.address = address;
@@ -78,7 +78,7 @@ abstract class ConnectionEnd extends VerbsObject {
         try (Arena scratch = Arena.ofConfined()) {
             if ((int) call.of(scratch) != 0) {
                 int errno = CFunction.errno(); // first, since text of arguments calls C too
-                throw Cm.failure(function, errno, arguments.toString(), Cm.tooLong(errno, data));
+                throw CmFailures.failure(function, errno, arguments.toString(), CmFailures.tooLong(errno, data));
             }
         } finally {
             inC.unlock();

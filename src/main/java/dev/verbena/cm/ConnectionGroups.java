@@ -14,7 +14,7 @@ import java.time.Duration;
 
 /** The multicast groups of an id. */
 abstract class ConnectionGroups extends ConnectionQueues {
-    ConnectionGroups(VerbsArena arena, PortSpace space, long address, Inbox inbox) {
+    ConnectionGroups(VerbsArena arena, PortSpace space, long address, IdEvents inbox) {
         super(arena, space, address, inbox);
     }
 
@@ -79,7 +79,7 @@ abstract class ConnectionGroups extends ConnectionQueues {
 
     private MulticastMembership join(SocketAddress group, Duration timeout, VerbsArena arena, CFunction function, Call join)
             throws InterruptedException {
-        Cm.checkOpen(arena);
+        CmFailures.checkOpen(arena);
         call(function, group.toString(), join);
         try {
             CmEvent joined = step(function, timeout, CmEventType.MULTICAST_JOIN);

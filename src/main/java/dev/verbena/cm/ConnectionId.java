@@ -13,7 +13,7 @@ import dev.verbena.verbs.Ece;
 import dev.verbena.verbs.QueuePair;
 import dev.verbena.verbs.QueuePairAttributes;
 import dev.verbena.verbs.QueuePairState;
-import dev.verbena.verbs.QueuePairType;
+import dev.verbena.verbs.device.QueuePairType;
 import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
 import java.lang.foreign.ValueLayout;
@@ -49,7 +49,7 @@ public final class ConnectionId extends ConnectionGroups {
     /** Whether {@code rdma_create_ep} has made it. */
     private final boolean isEndpoint;
 
-    private ConnectionId(VerbsArena arena, PortSpace space, long address, Inbox inbox, boolean isEndpoint) {
+    private ConnectionId(VerbsArena arena, PortSpace space, long address, IdEvents inbox, boolean isEndpoint) {
         super(arena, space, address, inbox);
         this.isEndpoint = isEndpoint;
     }
@@ -66,10 +66,10 @@ public final class ConnectionId extends ConnectionGroups {
         return create(arena, () -> {
             try (Arena scratch = Arena.ofConfined()) {
                 MemorySegment made = scratch.allocate(ValueLayout.JAVA_LONG);
-                Cm.check(RdmaCm.CREATE_ID, RdmaCm.CREATE_ID.call(
+                CmFailures.check(RdmaCm.CREATE_ID, RdmaCm.CREATE_ID.call(
                         channel.address(), made.address(), 0, space.code()), space.toString());
                 long address = made.get(ValueLayout.JAVA_LONG, 0);
-                return announced(new ConnectionId(arena, space, address, new Inbox(space, channel), false));
+                return announced(new ConnectionId(arena, space, address, new IdEvents(space, channel), false));
             }
         }, channel);
     }
@@ -81,11 +81,11 @@ public final class ConnectionId extends ConnectionGroups {
     }
 
     /** Has C make a synchronous id. */
-    static Lookup<Long> lookUp(AddressInfo info) {
-        return new Lookup<>(RdmaCm.CREATE_EP.name(), info.toString(), () -> {
+    static BlockingCall<Long> lookUp(AddressInfo info) {
+        return new BlockingCall<>(RdmaCm.CREATE_EP.name(), info.toString(), () -> {
             try (Arena scratch = Arena.ofConfined()) {
                 MemorySegment made = scratch.allocate(ValueLayout.JAVA_LONG);
-                Cm.check(RdmaCm.CREATE_EP, RdmaCm.CREATE_EP.call(made.address(), info.write(scratch).address(), 0, 0),
+                CmFailures.check(RdmaCm.CREATE_EP, RdmaCm.CREATE_EP.call(made.address(), info.write(scratch).address(), 0, 0),
                         info.toString());
                 return made.get(ValueLayout.JAVA_LONG, 0);
             }
@@ -97,9 +97,9 @@ public final class ConnectionId extends ConnectionGroups {
         try {
             return create(arena, () -> {
                 ConnectionId id = announced(
-                        new ConnectionId(arena, info.space(), address, new Inbox(info.space(), channel), true));
+                        new ConnectionId(arena, info.space(), address, new IdEvents(info.space(), channel), true));
                 try {
-                    Cm.check(RdmaCm.MIGRATE_ID, RdmaCm.MIGRATE_ID.call(address, channel.address()), info.toString());
+                    CmFailures.check(RdmaCm.MIGRATE_ID, RdmaCm.MIGRATE_ID.call(address, channel.address()), info.toString());
                 } catch (Throwable t) {
                     channel.remove(address, id.inbox);
                     throw t;
@@ -113,7 +113,7 @@ public final class ConnectionId extends ConnectionGroups {
     }
 
     /** The id that came with a request. */
-    static ConnectionId claim(EventChannel channel, RawEvent event, Inbox inbox, VerbsArena arena) {
+    static ConnectionId claim(EventChannel channel, RawEvent event, IdEvents inbox, VerbsArena arena) {
         return create(arena, () -> new ConnectionId(arena, inbox.space, event.id(), inbox, false), channel);
     }
 
@@ -127,7 +127,7 @@ public final class ConnectionId extends ConnectionGroups {
         if (isEndpoint) {
             RdmaCm.DESTROY_EP.call(address);
         } else {
-            Cm.check(RdmaCm.DESTROY_ID, RdmaCm.DESTROY_ID.call(address), "");
+            CmFailures.check(RdmaCm.DESTROY_ID, RdmaCm.DESTROY_ID.call(address), "");
         }
         channel.remove(address, inbox);
     }
@@ -311,7 +311,7 @@ public final class ConnectionId extends ConnectionGroups {
      */
     @CName("rdma_reject_ece")
     public void rejectEce(PrivateData why) {
-        Cm.require(RdmaCm.REJECT_ECE, toString());
+        CmFailures.require(RdmaCm.REJECT_ECE, toString());
         call(RdmaCm.REJECT_ECE, this, why, scratch -> RdmaCm.REJECT_ECE.call(
                 address, ConnectionParameters.write(why, scratch).address(), why.size()));
     }
@@ -498,14 +498,14 @@ public final class ConnectionId extends ConnectionGroups {
      */
     @CName("rdma_init_qp_attr")
     public QueuePairAttributes attributesFor(QueuePairState to) {
-        Cm.require(RdmaCm.INIT_QP_ATTR, toString());
+        CmFailures.require(RdmaCm.INIT_QP_ATTR, toString());
         hold();
         try (Arena scratch = Arena.ofConfined()) {
             MemorySegment attributes = scratch.allocate(ibv_qp_attr.layout());
             MemorySegment mask = scratch.allocate(ValueLayout.JAVA_INT);
             ibv_qp_attr.qp_state(attributes, to.code());
             String what = this + " to " + to; // before, since it calls C too, which changes errno
-            Cm.check(RdmaCm.INIT_QP_ATTR, RdmaCm.INIT_QP_ATTR.call(address, attributes.address(), mask.address()), what);
+            CmFailures.check(RdmaCm.INIT_QP_ATTR, RdmaCm.INIT_QP_ATTR.call(address, attributes.address(), mask.address()), what);
             return VerbsFloor.attributes(attributes, mask.get(ValueLayout.JAVA_INT, 0));
         } finally {
             release();
@@ -518,7 +518,7 @@ public final class ConnectionId extends ConnectionGroups {
      */
     @CName("rdma_establish")
     public void establish() {
-        Cm.require(RdmaCm.ESTABLISH, toString());
+        CmFailures.require(RdmaCm.ESTABLISH, toString());
         call(RdmaCm.ESTABLISH, new Peer(this), scratch -> RdmaCm.ESTABLISH.call(address));
     }
 
@@ -588,7 +588,7 @@ public final class ConnectionId extends ConnectionGroups {
      */
     @CName("rdma_set_local_ece")
     public void offerEce(Ece offer) {
-        Cm.require(RdmaCm.SET_LOCAL_ECE, toString());
+        CmFailures.require(RdmaCm.SET_LOCAL_ECE, toString());
         call(RdmaCm.SET_LOCAL_ECE, this + ", " + offer, scratch -> {
             MemorySegment memory = scratch.allocate(ibv_ece.layout());
             ibv_ece.vendor_id(memory, offer.vendorId());
@@ -604,12 +604,12 @@ public final class ConnectionId extends ConnectionGroups {
      */
     @CName("rdma_get_remote_ece")
     public Ece peerEce() {
-        Cm.require(RdmaCm.GET_REMOTE_ECE, toString());
+        CmFailures.require(RdmaCm.GET_REMOTE_ECE, toString());
         hold();
         try (Arena scratch = Arena.ofConfined()) {
             MemorySegment memory = scratch.allocate(ibv_ece.layout());
             String what = toString(); // before, since it calls C too, which changes errno
-            Cm.check(RdmaCm.GET_REMOTE_ECE, RdmaCm.GET_REMOTE_ECE.call(address, memory.address()), what);
+            CmFailures.check(RdmaCm.GET_REMOTE_ECE, RdmaCm.GET_REMOTE_ECE.call(address, memory.address()), what);
             return new Ece(ibv_ece.vendor_id(memory), ibv_ece.options(memory));
         } finally {
             release();
@@ -637,7 +637,7 @@ public final class ConnectionId extends ConnectionGroups {
     public List<AddressInfo> resolveAddressInfo(@Nullable String node, @Nullable String service, AddressInfo hints,
             Duration timeout) throws InterruptedException {
         checkOpen();
-        Cm.require(RdmaCm.RESOLVE_ADDRINFO, toString());
+        CmFailures.require(RdmaCm.RESOLVE_ADDRINFO, toString());
         if (node != null) {
             InetAddress.ofLiteral(node);
         }
@@ -648,7 +648,7 @@ public final class ConnectionId extends ConnectionGroups {
         try (Arena scratch = Arena.ofConfined()) {
             MemorySegment found = scratch.allocate(ValueLayout.JAVA_LONG);
             String what = toString(); // before, since it calls C too, which changes errno
-            Cm.check(RdmaCm.QUERY_ADDRINFO, RdmaCm.QUERY_ADDRINFO.call(address, found.address()), what);
+            CmFailures.check(RdmaCm.QUERY_ADDRINFO, RdmaCm.QUERY_ADDRINFO.call(address, found.address()), what);
             long first = found.get(ValueLayout.JAVA_LONG, 0);
             try {
                 return AddressInfo.list(first);
@@ -672,7 +672,7 @@ public final class ConnectionId extends ConnectionGroups {
     @CName("rdma_write_cm_event")
     public void post(int status, long argument) {
         checkOpen();
-        Cm.require(RdmaCm.WRITE_CM_EVENT, toString());
+        CmFailures.require(RdmaCm.WRITE_CM_EVENT, toString());
         call(RdmaCm.WRITE_CM_EVENT, this, scratch ->
                 RdmaCm.WRITE_CM_EVENT.call(address, CmEventType.USER.code(), status, argument));
     }

@@ -10,9 +10,9 @@ import java.lang.foreign.ValueLayout;
  * what is to differ.
  *
  * @param privateData bytes for the other side
- * @param responderResources how many reads and atomics of the peer may be under way here; {@link #MOST} for as many as the
+ * @param responderResources how many reads and atomics of the peer may be under way here; {@link #MAX} for as many as the
  *     device can
- * @param initiatorDepth how many reads and atomics may be under way to the peer; {@link #MOST} for as many as the device can
+ * @param initiatorDepth how many reads and atomics may be under way to the peer; {@link #MAX} for as many as the device can
  * @param flowControl whether the hardware has flow control
  * @param retryCount how often a message is sent again when there is no answer, 0 to 7; not used by who accepts
  * @param rnrRetryCount how often a message is sent again when no receive is posted at the peer, 0 to 7; 7 is for ever
@@ -22,7 +22,7 @@ import java.lang.foreign.ValueLayout;
 public record ConnectionParameters(PrivateData privateData, int responderResources, int initiatorDepth,
         boolean flowControl, int retryCount, int rnrRetryCount, boolean sharedReceives, int queuePairNumber) {
     /** As many reads and atomics as the device can ({@code RDMA_MAX_RESP_RES}, {@code RDMA_MAX_INIT_DEPTH}). */
-    public static final int MOST = 255;
+    public static final int MAX = 255;
 
     /**
      * Makes parameters.
@@ -50,7 +50,7 @@ public record ConnectionParameters(PrivateData privateData, int responderResourc
      * @return parameters
      */
     public static ConnectionParameters defaults() {
-        return new ConnectionParameters(PrivateData.NONE, MOST, MOST, false, 6, 7, false, 0);
+        return new ConnectionParameters(PrivateData.NONE, MAX, MAX, false, 6, 7, false, 0);
     }
 
     /**

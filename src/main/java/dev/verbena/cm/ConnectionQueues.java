@@ -21,7 +21,7 @@ import dev.verbena.verbs.QueueCapabilities;
 import dev.verbena.verbs.QueuePair;
 import dev.verbena.verbs.QueuePairOptions;
 import dev.verbena.verbs.QueuePairState;
-import dev.verbena.verbs.QueuePairType;
+import dev.verbena.verbs.device.QueuePairType;
 import dev.verbena.verbs.SharedReceiveQueue;
 import dev.verbena.verbs.SharedReceiveQueueOptions;
 import dev.verbena.verbs.SharedReceiveQueueType;
@@ -43,7 +43,7 @@ abstract class ConnectionQueues extends ConnectionEnd {
     /** The completion queues that were made with the queue pair, and what they report to: the youngest first. */
     private record OwnQueues(CompletionQueue sends, CompletionQueue receives, List<VerbsObject> all) {}
 
-    ConnectionQueues(VerbsArena arena, PortSpace space, long address, Inbox inbox) {
+    ConnectionQueues(VerbsArena arena, PortSpace space, long address, IdEvents inbox) {
         super(arena, space, address, inbox);
     }
 
@@ -266,7 +266,7 @@ abstract class ConnectionQueues extends ConnectionEnd {
                 : RdmaCm.CREATE_QP_EX.call(address, attributes);
         if ((int) result != 0) {
             int errno = CFunction.errno(); // first, since toString() calls C too
-            throw Cm.failure(plain ? RdmaCm.CREATE_QP : RdmaCm.CREATE_QP_EX, errno, toString(),
+            throw CmFailures.failure(plain ? RdmaCm.CREATE_QP : RdmaCm.CREATE_QP_EX, errno, toString(),
                     errno == Errno.EINVAL ? "Does the device have queues of this size?" : "");
         }
         return rdma_cm_id.qp(struct()).address();
@@ -335,7 +335,7 @@ abstract class ConnectionQueues extends ConnectionEnd {
             SharedReceiveQueue made = VerbsFloor.sharedReceiveQueue(domain, options, arena, attributes -> {
                 String what = this + ", " + options; // before, since it calls C too, which changes errno
                 CFunction create = plain ? RdmaCm.CREATE_SRQ : RdmaCm.CREATE_SRQ_EX;
-                Cm.check(create, plain ? create.call(address, VerbsFloor.address(domain), attributes)
+                CmFailures.check(create, plain ? create.call(address, VerbsFloor.address(domain), attributes)
                         : create.call(address, attributes), what);
                 return rdma_cm_id.srq(struct()).address();
             }, queue -> {

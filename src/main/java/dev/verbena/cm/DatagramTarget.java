@@ -1,6 +1,6 @@
 package dev.verbena.cm;
 
-import dev.verbena.verbs.AddressVector;
+import dev.verbena.verbs.address.AddressVector;
 
 /**
  * Where datagrams for a service or a multicast group go ({@code struct rdma_ud_param}).

@@ -47,7 +47,7 @@ public final class EventChannel extends VerbsObject {
     private final Waiters waiters = new Waiters();
 
     /** By address in C: an entry stays until C has destroyed the id. */
-    private final ConcurrentHashMap<Long, Inbox> inboxes = new ConcurrentHashMap<>();
+    private final ConcurrentHashMap<Long, IdEvents> inboxes = new ConcurrentHashMap<>();
 
     /** The contexts of the connection manager, by address in C. */
     private final Map<Long, Context> contexts = new ConcurrentHashMap<>();
@@ -56,12 +56,12 @@ public final class EventChannel extends VerbsObject {
     private final Map<Long, ProtectionDomain> domains = new ConcurrentHashMap<>();
 
     /** Those that make ids for this channel. */
-    private final Set<Lookup<Long>> lookups = ConcurrentHashMap.newKeySet();
+    private final Set<BlockingCall<Long>> lookups = ConcurrentHashMap.newKeySet();
 
     /** Guards all that follows, and the inboxes' entries. Of this package's locks, only another channel's is taken then. */
     private final ReentrantLock lock = new ReentrantLock();
 
-    private final LinkedHashSet<Inbox.Entry> order = new LinkedHashSet<>();
+    private final LinkedHashSet<IdEvents.Entry> order = new LinkedHashSet<>();
     private final Set<ConnectRequest> unclaimed = new LinkedHashSet<>();
     /** Not of the arena: also that of a confined one is written and read by the event thread. */
     private final MemorySegment taken = Arena.ofAuto().allocate(ValueLayout.JAVA_LONG);
@@ -88,7 +88,7 @@ public final class EventChannel extends VerbsObject {
         return create(arena, () -> {
             long channel = RdmaCm.CREATE_EVENT_CHANNEL.call();
             if (channel == 0) {
-                throw Cm.failure(RdmaCm.CREATE_EVENT_CHANNEL, CFunction.errno(), "",
+                throw CmFailures.failure(RdmaCm.CREATE_EVENT_CHANNEL, CFunction.errno(), "",
                         "The connection manager needs an RDMA device, the module rdma_ucm and /dev/infiniband/rdma_cm");
             }
             int descriptor = rdma_event_channel.fd(
@@ -97,7 +97,7 @@ public final class EventChannel extends VerbsObject {
                 Descriptor.makeNonBlocking(descriptor);
             } catch (SystemCallException e) {
                 RdmaCm.DESTROY_EVENT_CHANNEL.call(channel);
-                throw Cm.cannotWait("event channel", e);
+                throw CmFailures.cannotWait("event channel", e);
             }
             return new EventChannel(arena, channel, descriptor);
         });
@@ -201,8 +201,8 @@ public final class EventChannel extends VerbsObject {
     @CName("rdma_create_ep")
     public ConnectionId createEndpoint(AddressInfo info, Duration timeout, VerbsArena arena) throws InterruptedException {
         checkOpen();
-        Cm.checkOpen(arena);
-        Lookup<Long> lookup = ConnectionId.lookUp(info);
+        CmFailures.checkOpen(arena);
+        BlockingCall<Long> lookup = ConnectionId.lookUp(info);
         lookups.add(lookup);
         long made;
         try {
@@ -220,7 +220,7 @@ public final class EventChannel extends VerbsObject {
     }
 
     /** Moves an id here from another channel, with what it was told and nobody has taken. */
-    void take(ConnectionId id, long pointer, Inbox inbox) {
+    void take(ConnectionId id, long pointer, IdEvents inbox) {
         EventChannel from = inbox.channel;
         hold();
         try {
@@ -250,7 +250,7 @@ public final class EventChannel extends VerbsObject {
     }
 
     /** Both locks are held, so nothing is between its arrival and its acknowledgement, which C would wait for. */
-    private void take(long pointer, Inbox inbox, EventChannel from) {
+    private void take(long pointer, IdEvents inbox, EventChannel from) {
         from.takeAll();
         if (!from.unclaimedOf(inbox).isEmpty()) {
             throw new IllegalStateException("There are requests to connect that nobody has claimed or rejected: they "
@@ -259,7 +259,7 @@ public final class EventChannel extends VerbsObject {
         inboxes.put(pointer, inbox); // before: events may come at once
         String what = toString(); // before, since it calls C too, which changes errno
         try {
-            Cm.check(RdmaCm.MIGRATE_ID, RdmaCm.MIGRATE_ID.call(pointer, address), what);
+            CmFailures.check(RdmaCm.MIGRATE_ID, RdmaCm.MIGRATE_ID.call(pointer, address), what);
         } catch (Throwable t) {
             inboxes.remove(pointer, inbox);
             throw t;
@@ -271,7 +271,7 @@ public final class EventChannel extends VerbsObject {
     }
 
     /** Does something while no event is taken, for which C may change a queue pair; false if the id is elsewhere now. */
-    boolean withoutEvents(Inbox inbox, Runnable work) {
+    boolean withoutEvents(IdEvents inbox, Runnable work) {
         lock.lock();
         try {
             if (inbox.channel != this) {
@@ -284,12 +284,12 @@ public final class EventChannel extends VerbsObject {
         }
     }
 
-    void add(long id, Inbox inbox) {
+    void add(long id, IdEvents inbox) {
         inboxes.put(id, inbox);
     }
 
     /** C has destroyed an id. */
-    void remove(long id, Inbox inbox) {
+    void remove(long id, IdEvents inbox) {
         inboxes.remove(id, inbox);
         lock.lock();
         try {
@@ -301,7 +301,7 @@ public final class EventChannel extends VerbsObject {
     }
 
     /** A request was claimed, so its events can be handed out. */
-    void claimed(ConnectRequest request, Inbox inbox, ConnectionId owner) {
+    void claimed(ConnectRequest request, IdEvents inbox, ConnectionId owner) {
         lock.lock();
         try {
             unclaimed.remove(request);
@@ -322,7 +322,7 @@ public final class EventChannel extends VerbsObject {
     }
 
     /** The requests that a listener was told of and nobody has claimed; of all listeners for null. */
-    List<ConnectRequest> unclaimedOf(@Nullable Inbox listener) {
+    List<ConnectRequest> unclaimedOf(@Nullable IdEvents listener) {
         lock.lock();
         try {
             return unclaimed.stream().filter(request -> listener == null || request.listener() == listener).toList();
@@ -364,7 +364,7 @@ public final class EventChannel extends VerbsObject {
     private static long devices() {
         long list = RdmaCm.GET_DEVICES.call(0);
         if (list == 0) {
-            throw Cm.failure(RdmaCm.GET_DEVICES, CFunction.errno(), "", "");
+            throw CmFailures.failure(RdmaCm.GET_DEVICES, CFunction.errno(), "", "");
         }
         return list;
     }
@@ -452,7 +452,7 @@ public final class EventChannel extends VerbsObject {
                 if (order.isEmpty()) {
                     return null;
                 }
-                Inbox.Entry entry = order.removeFirst();
+                IdEvents.Entry entry = order.removeFirst();
                 entry.inbox.entries.remove(entry);
                 ConnectionId owner = entry.inbox.owner;
                 return owner == null ? null : entry.valueFor(owner);
@@ -465,7 +465,7 @@ public final class EventChannel extends VerbsObject {
     }
 
     /** Takes the first event of an id that somebody wants, if there is one. */
-    @Nullable CmEvent next(ConnectionId id, Inbox inbox, Predicate<CmEventType> wanted) {
+    @Nullable CmEvent next(ConnectionId id, IdEvents inbox, Predicate<CmEventType> wanted) {
         hold();
         try {
             takeAll();
@@ -474,7 +474,7 @@ public final class EventChannel extends VerbsObject {
                 if (inbox.channel != this) {
                     return null; // moved meanwhile
                 }
-                for (Inbox.Entry entry : inbox.entries) {
+                for (IdEvents.Entry entry : inbox.entries) {
                     if (wanted.test(entry.type)) {
                         inbox.entries.remove(entry);
                         order.remove(entry);
@@ -508,12 +508,12 @@ public final class EventChannel extends VerbsObject {
                 return false;
             }
             if (errno != Errno.EINTR) {
-                throw Cm.failure(RdmaCm.GET_CM_EVENT, errno, toString(), "");
+                throw CmFailures.failure(RdmaCm.GET_CM_EVENT, errno, toString(), "");
             }
         }
         long event = taken.get(ValueLayout.JAVA_LONG, 0);
         RawEvent copy;
-        Inbox inbox;
+        IdEvents inbox;
         try {
             copy = RawEvent.read(event);
             // Looked up first: once it is acknowledged, C may destroy the id, and make another one there.
@@ -532,7 +532,7 @@ public final class EventChannel extends VerbsObject {
             } else if (copy.type() == CmEventType.ESTABLISHED && owner != null) {
                 owner.established();
             }
-            deliver(new Inbox.Entry(inbox, copy.type(), copy::value));
+            deliver(new IdEvents.Entry(inbox, copy.type(), copy::value));
         }
         return true;
     }
@@ -547,7 +547,7 @@ public final class EventChannel extends VerbsObject {
     }
 
     /** The lock is held. */
-    private void deliver(Inbox.Entry entry) {
+    private void deliver(IdEvents.Entry entry) {
         entry.inbox.entries.add(entry);
         if (entry.inbox.owner != null) {
             order.add(entry);
@@ -555,21 +555,21 @@ public final class EventChannel extends VerbsObject {
         entry.inbox.waiters.wake();
     }
 
-    private void addRequest(RawEvent event, @Nullable Inbox listener) {
+    private void addRequest(RawEvent event, @Nullable IdEvents listener) {
         ConnectionId owner = listener == null ? null : listener.owner;
         if (listener == null || owner == null || hasEnough(listener, owner.backlog())) {
             RdmaCm.DESTROY_ID.call(event.id()); // this refuses
             return;
         }
-        Inbox inbox = new Inbox(listener.space, this);
+        IdEvents inbox = new IdEvents(listener.space, this);
         inboxes.put(event.id(), inbox);
         ConnectRequest request = new ConnectRequest(this, listener, inbox, owner, event);
         unclaimed.add(request);
-        deliver(new Inbox.Entry(listener, event.type(), id -> event.requestValue(id, request)));
+        deliver(new IdEvents.Entry(listener, event.type(), id -> event.requestValue(id, request)));
     }
 
     /** Whether it has as many requests that nobody takes as the kernel would let wait. */
-    private boolean hasEnough(Inbox listener, int backlog) {
+    private boolean hasEnough(IdEvents listener, int backlog) {
         return unclaimed.size() >= backlog
                 && listener.entries.stream().filter(entry -> entry.type == CmEventType.CONNECT_REQUEST).count() >= backlog;
     }
@@ -585,7 +585,7 @@ public final class EventChannel extends VerbsObject {
                 watched = EventThread.watch(descriptor, false, new Taker());
             }
         } catch (SystemCallException e) {
-            throw Cm.cannotWait(toString(), e);
+            throw CmFailures.cannotWait(toString(), e);
         } finally {
             lock.unlock();
         }
@@ -606,8 +606,8 @@ public final class EventChannel extends VerbsObject {
                 lock.unlock();
             }
             String what = EventChannel.this.toString();
-            inboxes.values().forEach(inbox -> inbox.waiters.fail(() -> Cm.cannotWait(what, cause)));
-            waiters.fail(() -> Cm.cannotWait(what, cause));
+            inboxes.values().forEach(inbox -> inbox.waiters.fail(() -> CmFailures.cannotWait(what, cause)));
+            waiters.fail(() -> CmFailures.cannotWait(what, cause));
         }
     }
 

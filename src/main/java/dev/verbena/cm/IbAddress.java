@@ -1,6 +1,6 @@
 package dev.verbena.cm;
 
-import dev.verbena.verbs.Gid;
+import dev.verbena.verbs.address.Gid;
 import java.net.SocketAddress;
 import java.util.Arrays;
 import java.util.Objects;

@@ -1,6 +1,6 @@
 package dev.verbena.cm;
 
-import dev.verbena.verbs.NativeValue;
+import dev.verbena.NativeValue;
 
 /** How to join a multicast group ({@code enum rdma_cm_mc_join_flags}). */
 public enum JoinFlag implements NativeValue {

@@ -99,7 +99,7 @@ public final class Listener implements AutoCloseable {
      * @throws IllegalStateException if the listener is closed, also while waiting
      */
     public Connection next(Duration timeout, QueueCapabilities sizes, VerbsArena arena) throws InterruptedException {
-        Cm.checkOpen(arena);
+        CmFailures.checkOpen(arena);
         ConnectRequest request = id.nextRequest(timeout);
         ConnectionId claimed = request.claim(arena);
         try {

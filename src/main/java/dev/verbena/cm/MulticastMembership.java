@@ -37,7 +37,7 @@ public final class MulticastMembership extends VerbsObject {
     @Override
     protected void destroy() {
         try (Arena scratch = Arena.ofConfined()) {
-            Cm.check(RdmaCm.LEAVE_MULTICAST, RdmaCm.LEAVE_MULTICAST.call(
+            CmFailures.check(RdmaCm.LEAVE_MULTICAST, RdmaCm.LEAVE_MULTICAST.call(
                     id.address(), SocketAddresses.write(group, scratch).address()), toString());
         }
     }

@@ -1,6 +1,6 @@
 package dev.verbena.cm;
 
-import dev.verbena.verbs.NativeValue;
+import dev.verbena.NativeValue;
 
 /** Whose port numbers an address has, and so what kind of service it is ({@code enum rdma_port_space}). */
 public enum PortSpace implements NativeValue {

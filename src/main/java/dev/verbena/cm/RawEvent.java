@@ -3,7 +3,7 @@ package dev.verbena.cm;
 import dev.verbena.internal.raw.rdma_cm_event;
 import dev.verbena.internal.raw.rdma_cm_id;
 import dev.verbena.internal.raw.rdma_ud_param;
-import dev.verbena.verbs.QueuePairType;
+import dev.verbena.verbs.device.QueuePairType;
 import java.lang.foreign.MemorySegment;
 import java.lang.foreign.ValueLayout;
 import org.jspecify.annotations.Nullable;

@@ -3,7 +3,7 @@ package dev.verbena.cm;
 import dev.verbena.internal.raw.sockaddr_in;
 import dev.verbena.internal.raw.sockaddr_in6;
 import dev.verbena.internal.raw.sockaddr_storage;
-import dev.verbena.verbs.Gid;
+import dev.verbena.verbs.address.Gid;
 import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
 import java.lang.foreign.ValueLayout;

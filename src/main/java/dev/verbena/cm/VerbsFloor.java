@@ -2,7 +2,7 @@ package dev.verbena.cm;
 
 import dev.verbena.VerbsArena;
 import dev.verbena.VerbsObject;
-import dev.verbena.verbs.AddressVector;
+import dev.verbena.verbs.address.AddressVector;
 import dev.verbena.verbs.Context;
 import dev.verbena.verbs.ProtectionDomain;
 import dev.verbena.verbs.QueuePair;

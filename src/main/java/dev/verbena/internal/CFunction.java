@@ -23,15 +23,15 @@ import org.jspecify.annotations.Nullable;
  * comes back as a {@code long} too: cast it to {@code int} where C returns an {@code int}.
  *
  * <p>Each call keeps {@code errno} for its thread: see {@link #errno()}. The data path has handles of its own, in
- * {@link FastCalls}.
+ * {@link DataPathCalls}.
  */
 public final class CFunction {
-    private static final int MOST_ARGUMENTS = 8;
+    private static final int MAX_ARGUMENTS = 8;
     private static final StructLayout CAPTURED = Linker.Option.captureStateLayout();
     private static final VarHandle ERRNO = CAPTURED.varHandle(MemoryLayout.PathElement.groupElement("errno"));
     private static final ThreadLocal<MemorySegment> CAPTURE =
             ThreadLocal.withInitial(() -> Arena.ofAuto().allocate(CAPTURED));
-    private static final @Nullable MethodHandle[] BY_ARITY = new @Nullable MethodHandle[MOST_ARGUMENTS + 1];
+    private static final @Nullable MethodHandle[] BY_ARITY = new @Nullable MethodHandle[MAX_ARGUMENTS + 1];
 
     private final NativeLibraries library;
     private final String name;

@@ -31,7 +31,7 @@ public final class EventThread {
     private static final boolean PACKED = List.of("amd64", "x86_64").contains(System.getProperty("os.arch"));
     private static final long SIZE = PACKED ? 12 : 16;
     private static final long KEY = PACKED ? 4 : 8;
-    private static final int MOST = 64;
+    private static final int MAX = 64;
     private static final long WAKE_UP = 0;
 
     private final int poll;
@@ -173,9 +173,9 @@ public final class EventThread {
 
     private void run() {
         try (Arena scratch = Arena.ofConfined()) {
-            MemorySegment found = scratch.allocate(SIZE * MOST, Long.BYTES);
+            MemorySegment found = scratch.allocate(SIZE * MAX, Long.BYTES);
             while (!retired) {
-                int count = SystemCall.EPOLL_WAIT.call(poll, found.address(), MOST, FOR_EVER);
+                int count = SystemCall.EPOLL_WAIT.call(poll, found.address(), MAX, FOR_EVER);
                 for (int i = 0; i < count; i++) {
                     tell(watches.get(found.get(ValueLayout.JAVA_LONG_UNALIGNED, i * SIZE + KEY)));
                 }

@@ -1,5 +1,7 @@
 package dev.verbena.verbs;
 
+import dev.verbena.NativeFlag;
+
 /** Who may do what with registered memory, or through a queue pair ({@code enum ibv_access_flags}). */
 public enum AccessFlag implements NativeFlag {
     /** The adapter may write to it for its own process: receives, and the results of reads and atomics ({@code IBV_ACCESS_LOCAL_WRITE}). */

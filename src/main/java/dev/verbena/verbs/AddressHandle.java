@@ -4,10 +4,13 @@ import dev.verbena.CName;
 import dev.verbena.VerbsArena;
 import dev.verbena.VerbsException;
 import dev.verbena.internal.CFunction;
+import dev.verbena.internal.Checks;
 import dev.verbena.internal.Errno;
 import dev.verbena.internal.Ibv;
 import dev.verbena.internal.raw.ibv_ah_attr;
 import dev.verbena.internal.raw.ibv_wc;
+import dev.verbena.verbs.address.AddressVector;
+import dev.verbena.verbs.address.Grh;
 import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
 import org.jspecify.annotations.Nullable;
@@ -34,7 +37,7 @@ public final class AddressHandle extends RequestPart {
         return create(arena, () -> {
             try (Arena scratch = Arena.ofConfined()) {
                 MemorySegment attributes = scratch.allocate(ibv_ah_attr.layout());
-                path.write(attributes);
+                AddressCodec.writePath(path, attributes);
                 long ah = Ibv.CREATE_AH.call(domain.address(), attributes.address());
                 if (ah == 0) {
                     throw failed(domain.contextEvenIfClosed(), path, CFunction.errno());
@@ -54,7 +57,7 @@ public final class AddressHandle extends RequestPart {
                 "The peer's address can't be resolved: is it on the network of this GID?";
             default -> "";
         };
-        return Verb.failure(Ibv.CREATE_AH.name(), errno, context.name() + ", " + path, hint);
+        return VerbFailures.failure(Ibv.CREATE_AH.name(), errno, context.name() + ", " + path, hint);
     }
 
     /** The way back to whoever sent a datagram. */
@@ -62,7 +65,7 @@ public final class AddressHandle extends RequestPart {
         if (!received.isReceive()) {
             throw new IllegalArgumentException("Not the end of a receive that succeeded: " + received);
         }
-        AddressVector.checkRange("port", port, 0xff);
+        Checks.checkRange("port", port, 0xff);
         try (Arena scratch = Arena.ofConfined()) {
             MemorySegment completion = scratch.allocate(ibv_wc.layout());
             ibv_wc.slid(completion, (short) received.sourceLid());
@@ -77,17 +80,17 @@ public final class AddressHandle extends RequestPart {
             int result = (int) Ibv.INIT_AH_FROM_WC.call(context.address(), port, completion.address(),
                     routing.address(), attributes.address());
             if (result != 0) {
-                throw Verb.failure(Ibv.INIT_AH_FROM_WC.name(), Verb.errnoOf(result), context.name() + ", port " + port,
+                throw VerbFailures.failure(Ibv.INIT_AH_FROM_WC.name(), VerbFailures.errnoOf(result), context.name() + ", port " + port,
                         "Are the 40 bytes the beginning of what was received, and its destination a GID of this port?");
             }
-            return AddressVector.read(attributes);
+            return AddressCodec.readPath(attributes);
         }
     }
 
     @CName("ibv_destroy_ah")
     @Override
     protected void destroy() {
-        Verb.check(Ibv.DESTROY_AH, Ibv.DESTROY_AH.call(address), toString());
+        VerbFailures.check(Ibv.DESTROY_AH, Ibv.DESTROY_AH.call(address), toString());
     }
 
     /** Refuses a handle that is closed, or of another protection domain. */

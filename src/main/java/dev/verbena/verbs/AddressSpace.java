@@ -47,7 +47,7 @@ public final class AddressSpace extends VerbsObject {
     @Override
     @CName("ibv_dereg_mr")
     protected void destroy() {
-        Verb.check(Ibv.DEREG_MR, Ibv.DEREG_MR.call(structure), toString());
+        VerbFailures.check(Ibv.DEREG_MR, Ibv.DEREG_MR.call(structure), toString());
     }
 
     ProtectionDomain domainEvenIfClosed() {

@@ -1,5 +1,7 @@
 package dev.verbena.verbs;
 
+import dev.verbena.NativeValue;
+
 /** What an adapter is told about memory that is paged on demand ({@code enum ibv_advise_mr_advice}). */
 public enum Advice implements NativeValue {
     /** It will be read: bring its pages in ({@code IBV_ADVISE_MR_ADVICE_PREFETCH}). */

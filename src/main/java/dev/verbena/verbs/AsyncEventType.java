@@ -1,6 +1,7 @@
 package dev.verbena.verbs;
 
 import dev.verbena.CName;
+import dev.verbena.NativeValue;
 
 /** What an asynchronous event tells ({@code enum ibv_event_type}). */
 public enum AsyncEventType implements NativeValue {

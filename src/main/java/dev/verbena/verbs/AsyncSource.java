@@ -104,11 +104,11 @@ final class AsyncSource {
         lock.lock();
         try {
             if (descriptor == null) {
-                descriptor = new Descriptor(number, cause -> Verb.cannotWait(device, cause));
+                descriptor = new Descriptor(number, cause -> VerbFailures.cannotWait(device, cause));
             }
             return descriptor;
         } catch (SystemCallException e) {
-            throw Verb.cannotWait(device, e);
+            throw VerbFailures.cannotWait(device, e);
         } finally {
             lock.unlock();
         }
@@ -128,7 +128,7 @@ final class AsyncSource {
             descriptor().wakeAll();
         }
         if (errno != Errno.EAGAIN && errno != Errno.EINTR) {
-            throw Verb.failure(Ibv.GET_ASYNC_EVENT.name(), errno, device,
+            throw VerbFailures.failure(Ibv.GET_ASYNC_EVENT.name(), errno, device,
                     errno == Errno.EIO ? "The device was removed" : "");
         }
     }

@@ -1,5 +1,7 @@
 package dev.verbena.verbs;
 
+import dev.verbena.NativeFlag;
+
 /** The attributes of a queue pair that can be modified or queried ({@code enum ibv_qp_attr_mask}). */
 public enum Attribute implements NativeFlag {
     /** The state to go to ({@code IBV_QP_STATE}). */

@@ -67,7 +67,7 @@ public final class CompletionChannel extends VerbsObject {
 
     static CompletionChannel make(Context context, VerbsArena arena) {
         return create(arena, () -> {
-            long channel = Verb.pointer(Ibv.CREATE_COMP_CHANNEL, Ibv.CREATE_COMP_CHANNEL.call(context.address()),
+            long channel = VerbFailures.pointer(Ibv.CREATE_COMP_CHANNEL, Ibv.CREATE_COMP_CHANNEL.call(context.address()),
                     context.name());
             int descriptor = ibv_comp_channel.fd(
                     MemorySegment.ofAddress(channel).reinterpret(ibv_comp_channel.sizeof()));
@@ -75,7 +75,7 @@ public final class CompletionChannel extends VerbsObject {
                 Descriptor.makeNonBlocking(descriptor);
             } catch (SystemCallException e) {
                 Ibv.DESTROY_COMP_CHANNEL.call(channel);
-                throw Verb.cannotWait(context.name(), e);
+                throw VerbFailures.cannotWait(context.name(), e);
             }
             return new CompletionChannel(arena, context, channel, descriptor);
         }, context);
@@ -87,7 +87,7 @@ public final class CompletionChannel extends VerbsObject {
         setDestroying(true);
         waiters.wakeAll();
         try {
-            Verb.check(Ibv.DESTROY_COMP_CHANNEL, Ibv.DESTROY_COMP_CHANNEL.call(address), toString());
+            VerbFailures.check(Ibv.DESTROY_COMP_CHANNEL, Ibv.DESTROY_COMP_CHANNEL.call(address), toString());
         } catch (VerbsException refused) {
             setDestroying(false);
             throw refused;
@@ -207,7 +207,7 @@ public final class CompletionChannel extends VerbsObject {
                 return false;
             }
             if (errno != Errno.EINTR) {
-                throw Verb.failure(Ibv.GET_CQ_EVENT.name(), errno, toString(),
+                throw VerbFailures.failure(Ibv.GET_CQ_EVENT.name(), errno, toString(),
                         errno == Errno.EIO ? "The device was removed" : "");
             }
         }
@@ -235,7 +235,7 @@ public final class CompletionChannel extends VerbsObject {
                 watched = EventThread.watch(descriptor, false, new Taker());
             }
         } catch (SystemCallException e) {
-            throw Verb.cannotWait(toString(), e);
+            throw VerbFailures.cannotWait(toString(), e);
         } finally {
             taking.unlock();
         }
@@ -261,7 +261,7 @@ public final class CompletionChannel extends VerbsObject {
                     events.fail(cause);
                 }
             });
-            waiters.fail(() -> Verb.cannotWait(CompletionChannel.this.toString(), cause));
+            waiters.fail(() -> VerbFailures.cannotWait(CompletionChannel.this.toString(), cause));
         }
     }
 

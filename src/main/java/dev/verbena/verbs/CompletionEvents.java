@@ -78,7 +78,7 @@ final class CompletionEvents {
     }
 
     void fail(Throwable cause) {
-        waiters.fail(() -> Verb.cannotWait(queue.toString(), cause));
+        waiters.fail(() -> VerbFailures.cannotWait(queue.toString(), cause));
     }
 
     /** The queue is closed, and is about to be destroyed in C, which waits for what is owed. */

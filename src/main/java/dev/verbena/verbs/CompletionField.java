@@ -1,5 +1,6 @@
 package dev.verbena.verbs;
 
+import dev.verbena.NativeFlag;
 import java.util.Collections;
 import java.util.EnumSet;
 import java.util.Set;

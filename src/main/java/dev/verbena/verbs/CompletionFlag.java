@@ -1,5 +1,7 @@
 package dev.verbena.verbs;
 
+import dev.verbena.NativeFlag;
+
 /** What else a completion says ({@code enum ibv_wc_flags}). */
 public enum CompletionFlag implements NativeFlag {
     /** The first 40 bytes of the receive hold a global routing header ({@code IBV_WC_GRH}). */

@@ -1,6 +1,7 @@
 package dev.verbena.verbs;
 
 import dev.verbena.CName;
+import dev.verbena.NativeFlag;
 import dev.verbena.UnsupportedVerbException;
 import dev.verbena.VerbsArena;
 import dev.verbena.VerbsException;
@@ -8,15 +9,16 @@ import dev.verbena.VerbsObject;
 import dev.verbena.VerbsTimeoutException;
 import dev.verbena.internal.CFunction;
 import dev.verbena.internal.ContextVerb;
+import dev.verbena.internal.DataPathCalls;
 import dev.verbena.internal.Deadline;
 import dev.verbena.internal.Errno;
-import dev.verbena.internal.FastCalls;
 import dev.verbena.internal.Ibv;
 import dev.verbena.internal.raw.ibv_cq;
 import dev.verbena.internal.raw.ibv_cq_init_attr_ex;
 import dev.verbena.internal.raw.ibv_moderate_cq;
 import dev.verbena.internal.raw.ibv_modify_cq_attr;
 import dev.verbena.internal.raw.rdma_h;
+import dev.verbena.verbs.device.DeviceAttributes;
 import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
 import java.time.Duration;
@@ -64,7 +66,7 @@ public final class CompletionQueue extends VerbsObject {
         this.pollFunction = context.provider().pollCq();
         boolean critical = context.provider().criticalPoll();
         this.readers = options.extended() ? new CompletionReaders(address, critical, isConfined()) : null;
-        // Another thread may hold the lock of an extended queue while it runs Java: see ObjectCalls.
+        // Another thread may hold the lock of an extended queue while it runs Java: see ExtendedCalls.
         this.criticalPoll = critical && (readers == null || isConfined());
         this.one = keep(new Completions(this, 1));
         expectEvents();
@@ -114,7 +116,7 @@ public final class CompletionQueue extends VerbsObject {
 
     private static CompletionQueue makeExtended(
             Context context, CompletionQueueOptions options, long channel, VerbsArena arena) {
-        MemorySegment create = Verb.function(ContextVerb.CREATE_CQ_EX, context.address(), context.name());
+        MemorySegment create = VerbFailures.function(ContextVerb.CREATE_CQ_EX, context.address(), context.name());
         long cq;
         try (Arena scratch = Arena.ofConfined()) {
             MemorySegment init = scratch.allocate(ibv_cq_init_attr_ex.layout());
@@ -156,9 +158,9 @@ public final class CompletionQueue extends VerbsObject {
         } else if (options.extended() && Errno.meansUnsupported(errno)) {
             hint = "This device can't do one of these fields or flags: CompletionField.standard() is what most can";
         } else {
-            hint = Verb.crowded(context);
+            hint = VerbFailures.crowded(context);
         }
-        return Verb.failure(verb, errno, context.name() + ", " + options.capacity() + " completions, vector "
+        return VerbFailures.failure(verb, errno, context.name() + ", " + options.capacity() + " completions, vector "
                 + options.completionVector() + (options.extended()
                         ? ", fields " + options.fields() + ", flags " + options.flags() : ""), hint);
     }
@@ -170,7 +172,7 @@ public final class CompletionQueue extends VerbsObject {
             events.destroying();
         }
         try {
-            Verb.check(Ibv.DESTROY_CQ, Ibv.DESTROY_CQ.call(address), toString());
+            VerbFailures.check(Ibv.DESTROY_CQ, Ibv.DESTROY_CQ.call(address), toString());
         } catch (VerbsException refused) {
             if (events != null) {
                 events.notDestroyed();
@@ -255,8 +257,8 @@ public final class CompletionQueue extends VerbsObject {
         try {
             int result = (int) Ibv.RESIZE_CQ.call(address, capacity);
             if (result != 0) {
-                int errno = Verb.errnoOf(result);
-                throw Verb.failure(Ibv.RESIZE_CQ.name(), errno, this + " to " + capacity, errno == Errno.EINVAL
+                int errno = VerbFailures.errnoOf(result);
+                throw VerbFailures.failure(Ibv.RESIZE_CQ.name(), errno, this + " to " + capacity, errno == Errno.EINVAL
                         ? "This device holds at most " + context.attributes().maxCompletions()
                                 + ", and a queue at least what is in it" : "");
             }
@@ -281,13 +283,13 @@ public final class CompletionQueue extends VerbsObject {
         }
         hold();
         try (Arena scratch = Arena.ofConfined()) {
-            MemorySegment modify = Verb.function(ContextVerb.MODIFY_CQ, context.address(), toString());
+            MemorySegment modify = VerbFailures.function(ContextVerb.MODIFY_CQ, context.address(), toString());
             MemorySegment attributes = scratch.allocate(ibv_modify_cq_attr.layout());
             ibv_modify_cq_attr.attr_mask(attributes, rdma_h.IBV_CQ_ATTR_MODERATE());
             MemorySegment moderate = ibv_modify_cq_attr.moderate(attributes);
             ibv_moderate_cq.cq_count(moderate, (short) completions);
             ibv_moderate_cq.cq_period(moderate, (short) microseconds);
-            Verb.check(ContextVerb.MODIFY_CQ.verb(), (int) CFunction.callAt(modify, address, attributes.address()),
+            VerbFailures.check(ContextVerb.MODIFY_CQ.verb(), (int) CFunction.callAt(modify, address, attributes.address()),
                     this + ", " + completions + " completions or " + microseconds + " us", "");
         } finally {
             release();
@@ -385,12 +387,12 @@ public final class CompletionQueue extends VerbsObject {
         int result;
         int way = enter();
         try {
-            result = FastCalls.requestNotification(
+            result = DataPathCalls.requestNotification(
                     context.provider().requestNotification(), address, solicitedOnly ? 1 : 0);
         } finally {
             exit(way);
         }
-        Verb.check(FastCalls.ASK_NAME, result, toString(), "");
+        VerbFailures.check(DataPathCalls.ASK_NAME, result, toString(), "");
     }
 
     /**
@@ -432,7 +434,7 @@ public final class CompletionQueue extends VerbsObject {
 
     private WorkCompletion inTime(@Nullable WorkCompletion found, Duration timeout) {
         if (found == null) {
-            throw new VerbsTimeoutException(FastCalls.POLL_NAME, toString(), timeout,
+            throw new VerbsTimeoutException(DataPathCalls.POLL_NAME, toString(), timeout,
                     "Was the work posted, signaled and, for a receive, has the peer sent?");
         }
         return found;
@@ -475,11 +477,11 @@ public final class CompletionQueue extends VerbsObject {
     int fill(int most, long completions) {
         int found;
         if (isConfined()) { // the caller has made sure that this is open, and its thread
-            found = FastCalls.poll(criticalPoll, pollFunction, address, most, completions);
+            found = DataPathCalls.poll(criticalPoll, pollFunction, address, most, completions);
         } else {
             int way = enter();
             try {
-                found = FastCalls.poll(criticalPoll, pollFunction, address, most, completions);
+                found = DataPathCalls.poll(criticalPoll, pollFunction, address, most, completions);
             } finally {
                 exit(way);
             }
@@ -489,7 +491,7 @@ public final class CompletionQueue extends VerbsObject {
 
     /** What a poll comes to that answered less than 0: an exception. */
     int broken(int answer) {
-        throw new VerbsException(FastCalls.POLL_NAME, toString(), 0, "It answered " + answer
+        throw new VerbsException(DataPathCalls.POLL_NAME, toString(), 0, "It answered " + answer
                 + ": the completion queue is broken, most often because more completions came than it holds");
     }
 

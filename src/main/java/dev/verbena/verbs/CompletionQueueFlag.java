@@ -1,5 +1,7 @@
 package dev.verbena.verbs;
 
+import dev.verbena.NativeFlag;
+
 /** What is special about an extended completion queue ({@code enum ibv_create_cq_attr_flags}). */
 public enum CompletionQueueFlag implements NativeFlag {
     /**

@@ -2,7 +2,7 @@ package dev.verbena.verbs;
 
 import dev.verbena.internal.Calls;
 import dev.verbena.internal.Memory;
-import dev.verbena.internal.ObjectCalls;
+import dev.verbena.internal.ExtendedCalls;
 import dev.verbena.internal.raw.ibv_cq_ex;
 import java.lang.foreign.MemorySegment;
 import java.util.EnumSet;
@@ -48,13 +48,13 @@ final class CompletionReaders {
         /** The value of the completion that the queue stands at; cut it to the field's width. */
         long read() {
             calls.one();
-            return ObjectCalls.call(critical, function, queue);
+            return ExtendedCalls.call(critical, function, queue);
         }
 
         /** For a reader that fills a struct. */
         void read(long into) {
             calls.one();
-            ObjectCalls.call(critical, function, queue, into);
+            ExtendedCalls.call(critical, function, queue, into);
         }
     }
 
@@ -64,7 +64,7 @@ final class CompletionReaders {
         this.idField = queue + ibv_cq_ex.wr_id$offset();
         this.statusField = queue + ibv_cq_ex.status$offset();
         this.critical = critical;
-        this.criticalStart = critical && confined; // it takes a lock: see ObjectCalls
+        this.criticalStart = critical && confined; // it takes a lock: see ExtendedCalls
         this.start = ibv_cq_ex.start_poll(struct).address();
         this.next = ibv_cq_ex.next_poll(struct).address();
         this.end = ibv_cq_ex.end_poll(struct).address();
@@ -108,19 +108,19 @@ final class CompletionReaders {
     /** Takes the provider's lock and stands at the first completion; 0, or an error number without the lock. */
     int start(long attributes) {
         START.one();
-        return (int) ObjectCalls.call(criticalStart, start, queue, attributes);
+        return (int) ExtendedCalls.call(criticalStart, start, queue, attributes);
     }
 
     /** Steps to the next; 0, or an error number, and the lock is still to be given back. */
     int next() {
         NEXT.one();
-        return (int) ObjectCalls.call(critical, next, queue);
+        return (int) ExtendedCalls.call(critical, next, queue);
     }
 
     /** Takes the completions that were stood at out of the queue and gives the lock back. */
     void end() {
         END.one();
-        ObjectCalls.call(critical, end, queue);
+        ExtendedCalls.call(critical, end, queue);
     }
 
     long id() {

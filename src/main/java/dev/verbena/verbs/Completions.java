@@ -2,9 +2,10 @@ package dev.verbena.verbs;
 
 import dev.verbena.CName;
 import dev.verbena.VerbsException;
-import dev.verbena.internal.FastCalls;
+import dev.verbena.internal.DataPathCalls;
 import dev.verbena.internal.Memory;
 import dev.verbena.internal.raw.ibv_wc;
+import dev.verbena.verbs.address.Grh;
 import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
 import java.lang.ref.Reference;
@@ -23,7 +24,7 @@ import org.jspecify.annotations.Nullable;
  *
  * <p>A cursor belongs to the first thread that uses it.
  */
-public sealed class Completions extends OfOneThread permits ExtendedCompletions {
+public sealed class Completions extends ThreadBound permits ExtendedCompletions {
     static final long SIZE = ibv_wc.sizeof();
     private static final long ID = ibv_wc.wr_id$offset();
     private static final long STATUS = ibv_wc.status$offset();
@@ -148,7 +149,7 @@ public sealed class Completions extends OfOneThread permits ExtendedCompletions 
     /** Fills the memory from its beginning; answers how many. */
     int fetch() {
         if (direct) { // whoever polls has made sure that the queue is open
-            int found = FastCalls.pollCritical(function, cq, most, address);
+            int found = DataPathCalls.pollCritical(function, cq, most, address);
             return found < 0 ? queue.broken(found) : found;
         }
         return queue.fill(most, address);

@@ -1,5 +1,12 @@
 package dev.verbena.verbs;
 
+import dev.verbena.verbs.address.AddressVector;
+import dev.verbena.verbs.address.Endpoint;
+import dev.verbena.verbs.address.GlobalRoute;
+import dev.verbena.verbs.device.DeviceAttributes;
+import dev.verbena.verbs.device.Mtu;
+import dev.verbena.verbs.device.Port;
+import dev.verbena.verbs.device.QueuePairType;
 import java.util.Collection;
 import java.util.EnumSet;
 import java.util.Set;

@@ -1,12 +1,13 @@
 package dev.verbena.verbs;
 
 import dev.verbena.CName;
-import dev.verbena.UnsupportedVerbException;
 import dev.verbena.Rdma;
+import dev.verbena.UnsupportedVerbException;
 import dev.verbena.VerbsArena;
 import dev.verbena.VerbsException;
 import dev.verbena.VerbsObject;
 import dev.verbena.internal.CFunction;
+import dev.verbena.internal.Checks;
 import dev.verbena.internal.ContextVerb;
 import dev.verbena.internal.Descriptors;
 import dev.verbena.internal.Errno;
@@ -18,6 +19,14 @@ import dev.verbena.internal.raw.ibv_gid_entry;
 import dev.verbena.internal.raw.ibv_port_attr;
 import dev.verbena.internal.raw.ibv_values_ex;
 import dev.verbena.internal.raw.rdma_h;
+import dev.verbena.verbs.address.AddressVector;
+import dev.verbena.verbs.address.EthernetAddress;
+import dev.verbena.verbs.address.Gid;
+import dev.verbena.verbs.address.GidEntry;
+import dev.verbena.verbs.address.Grh;
+import dev.verbena.verbs.device.DeviceAttributes;
+import dev.verbena.verbs.device.Port;
+import dev.verbena.verbs.device.access.DeviceAccess;
 import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
 import java.lang.foreign.ValueLayout;
@@ -38,7 +47,7 @@ import org.jspecify.annotations.Nullable;
 public final class Context extends VerbsObject {
     private final Device device;
     private final long address;
-    private final Provider provider;
+    private final DriverFunctions provider;
     private final AsyncEvents events;
     private @Nullable Runnable letGo;
     private final ConcurrentHashMap<Integer, QueuePair> queuePairs = new ConcurrentHashMap<>();
@@ -47,13 +56,13 @@ public final class Context extends VerbsObject {
         super(arena);
         this.device = device;
         this.address = address;
-        this.provider = Provider.of(device, address);
+        this.provider = DriverFunctions.of(device, address);
         this.events = new AsyncEvents(this, ibv_context.async_fd(
                 MemorySegment.ofAddress(address).reinterpret(ibv_context.sizeof())), shared);
     }
 
     static Context open(Device device, long pointer, VerbsArena arena) {
-        return create(arena, () -> new Context(arena, device, Verb.pointer(
+        return create(arena, () -> new Context(arena, device, VerbFailures.pointer(
                 Ibv.OPEN_DEVICE, Ibv.OPEN_DEVICE.call(pointer), device.name(),
                 "The character device is /dev/infiniband/uverbs*: it must exist and be open to this user"), false));
     }
@@ -77,7 +86,7 @@ public final class Context extends VerbsObject {
             return;
         }
         try {
-            Verb.check(Ibv.CLOSE_DEVICE, Ibv.CLOSE_DEVICE.call(address), device.name());
+            VerbFailures.check(Ibv.CLOSE_DEVICE, Ibv.CLOSE_DEVICE.call(address), device.name());
         } catch (VerbsException refused) {
             events.notClosed();
             throw refused;
@@ -99,7 +108,7 @@ public final class Context extends VerbsObject {
         return address;
     }
 
-    Provider provider() {
+    DriverFunctions provider() {
         return provider;
     }
 
@@ -138,11 +147,11 @@ public final class Context extends VerbsObject {
                     whole.get(), address, 0, attributes.address(), attributes.byteSize());
             if (result == Errno.EOPNOTSUPP || result == Errno.ENOSYS) {
                 attributes.fill((byte) 0);
-                Verb.check(Ibv.QUERY_DEVICE, Ibv.QUERY_DEVICE.call(address, attributes.address()), name());
+                VerbFailures.check(Ibv.QUERY_DEVICE, Ibv.QUERY_DEVICE.call(address, attributes.address()), name());
             } else {
-                Verb.check(ContextVerb.QUERY_DEVICE_EX.verb(), result, name(), "");
+                VerbFailures.check(ContextVerb.QUERY_DEVICE_EX.verb(), result, name(), "");
             }
-            return new DeviceAttributes(attributes);
+            return DeviceAccess.get().attributes(attributes);
         } finally {
             release();
         }
@@ -159,13 +168,13 @@ public final class Context extends VerbsObject {
     public long rawClock() {
         hold();
         try (Arena scratch = Arena.ofConfined()) {
-            MemorySegment query = Verb.function(ContextVerb.QUERY_RT_VALUES, address, name());
+            MemorySegment query = VerbFailures.function(ContextVerb.QUERY_RT_VALUES, address, name());
             MemorySegment values = scratch.allocate(ibv_values_ex.layout());
             ibv_values_ex.comp_mask(values, rdma_h.IBV_VALUES_MASK_RAW_CLOCK());
             String verb = ContextVerb.QUERY_RT_VALUES.verb();
-            Verb.check(verb, (int) CFunction.callAt(query, address, values.address()), name(), "");
+            VerbFailures.check(verb, (int) CFunction.callAt(query, address, values.address()), name(), "");
             if ((ibv_values_ex.comp_mask(values) & rdma_h.IBV_VALUES_MASK_RAW_CLOCK()) == 0) {
-                throw Verb.failure(verb, Errno.EOPNOTSUPP, name(), "This device has no clock to read");
+                throw VerbFailures.failure(verb, Errno.EOPNOTSUPP, name(), "This device has no clock to read");
             }
             MemorySegment clock = ibv_values_ex.raw_clock(values); // a struct timespec: two longs
             return clock.getAtIndex(ValueLayout.JAVA_LONG, 0) * 1_000_000_000L
@@ -207,9 +216,9 @@ public final class Context extends VerbsObject {
             long result = whole.isPresent()
                     ? CFunction.callAt(whole.get(), address, number, attributes.address(), attributes.byteSize())
                     : Ibv.QUERY_PORT.call(address, number, attributes.address());
-            Verb.check(Ibv.QUERY_PORT.name(), (int) result, name() + ", port " + number,
+            VerbFailures.check(Ibv.QUERY_PORT.name(), (int) result, name() + ", port " + number,
                     (int) result == Errno.EINVAL ? "Ports are numbered from 1 to " + attributes().ports() : "");
-            return new Port(name(), number, attributes);
+            return DeviceAccess.get().port(name(), number, attributes);
         } finally {
             release();
         }
@@ -247,7 +256,7 @@ public final class Context extends VerbsObject {
             if (result != 0) {
                 throw notInTable(Ibv.QUERY_GID, result, port, index);
             }
-            return Gid.read(gid, 0);
+            return AddressCodec.readGid(gid, 0);
         } finally {
             release();
         }
@@ -271,8 +280,8 @@ public final class Context extends VerbsObject {
             if (result == Errno.ENODATA) {
                 return Optional.empty();
             }
-            Verb.check("ibv_query_gid_ex", result, name() + ", port " + port + ", index " + index, "");
-            return Optional.of(GidEntry.read(entry));
+            VerbFailures.check("ibv_query_gid_ex", result, name() + ", port " + port + ", index " + index, "");
+            return Optional.of(AddressCodec.readGidEntry(entry));
         } finally {
             release();
         }
@@ -292,9 +301,9 @@ public final class Context extends VerbsObject {
             MemorySegment table = scratch.allocate(size * Math.max(1, capacity), Long.BYTES);
             long count = Ibv.QUERY_GID_TABLE.call(address, table.address(), capacity, 0, size);
             if (count < 0) {
-                throw Verb.failure("ibv_query_gid_table", Verb.errnoOf((int) count), name(), "");
+                throw VerbFailures.failure("ibv_query_gid_table", VerbFailures.errnoOf((int) count), name(), "");
             }
-            return table.asSlice(0, count * size).elements(ibv_gid_entry.layout()).map(GidEntry::read).toList();
+            return table.asSlice(0, count * size).elements(ibv_gid_entry.layout()).map(AddressCodec::readGidEntry).toList();
         } finally {
             release();
         }
@@ -310,7 +319,7 @@ public final class Context extends VerbsObject {
      */
     public GidEntry bestGid(int port) {
         return gids().stream().filter(entry -> entry.port() == port && !entry.gid().isZero())
-                .min(Comparator.comparingInt(GidEntry::rank).thenComparingInt(GidEntry::index))
+                .min(Comparator.comparingInt(Context::rank).thenComparingInt(GidEntry::index))
                 .orElseThrow(() -> new NoSuchElementException("Port " + port + " of " + name()
                         + " has no GID: its network device needs an IP address ('ip addr add ADDRESS/24 dev DEVICE')"));
     }
@@ -339,11 +348,22 @@ public final class Context extends VerbsObject {
         }
     }
 
+    /** Ranks a GID: the lower the rank, the better the GID is for reaching its port. */
+    private static int rank(GidEntry entry) {
+        int kind = switch (entry.type()) {
+            case ROCE_V2 -> 0;
+            case IB -> 1;
+            case ROCE_V1, UNKNOWN -> 2;
+        };
+        int address = entry.gid().isIpv4Mapped() ? 0 : entry.gid().isLinkLocal() ? 2 : 1;
+        return kind * 3 + address;
+    }
+
     private VerbsException notInTable(CFunction verb, int result, int port, int index) {
-        int errno = Verb.errnoOf(result);
+        int errno = VerbFailures.errnoOf(result);
         Port asked = port(port);
         int length = verb == Ibv.QUERY_GID ? asked.gidTableLength() : asked.pkeyTableLength();
-        return Verb.failure(verb.name(), errno, name() + ", port " + port + ", index " + index,
+        return VerbFailures.failure(verb.name(), errno, name() + ", port " + port + ", index " + index,
                 "This table has " + length + (length == 1 ? " entry" : " entries") + ", from index 0");
     }
 
@@ -356,7 +376,7 @@ public final class Context extends VerbsObject {
      */
     @CName("ibv_get_pkey_index")
     public OptionalInt pkeyIndex(int port, int key) {
-        AddressVector.checkRange("partition key", key, 0xffff);
+        Checks.checkRange("partition key", key, 0xffff);
         hold();
         try {
             checkByte("port", port);
@@ -386,7 +406,7 @@ public final class Context extends VerbsObject {
         hold();
         try (Arena scratch = Arena.ofConfined()) {
             MemorySegment speed = scratch.allocate(ValueLayout.JAVA_LONG);
-            Verb.check(Ibv.QUERY_PORT_SPEED, Ibv.QUERY_PORT_SPEED.call(address, port, speed.address()), arguments);
+            VerbFailures.check(Ibv.QUERY_PORT_SPEED, Ibv.QUERY_PORT_SPEED.call(address, port, speed.address()), arguments);
             return speed.get(ValueLayout.JAVA_LONG, 0) * 100;
         } finally {
             release();
@@ -556,7 +576,7 @@ public final class Context extends VerbsObject {
                 if (errno == Errno.EINVAL || errno == Errno.EOPNOTSUPP || errno == Errno.ENODEV) {
                     Descriptors.close(own); // what else fails may have closed it already
                 }
-                throw Verb.failure(Ibv.IMPORT_DEVICE.name(), errno, "file descriptor " + descriptor,
+                throw VerbFailures.failure(Ibv.IMPORT_DEVICE.name(), errno, "file descriptor " + descriptor,
                         errno == Errno.EINVAL || errno == Errno.ENODEV ? "It is not an RDMA device's command descriptor" : "");
             }
             MemorySegment device = ibv_context.device(MemorySegment.ofAddress(context)
@@ -693,13 +713,13 @@ public final class Context extends VerbsObject {
         hold();
         try (Arena scratch = Arena.ofConfined()) {
             MemorySegment attributes = scratch.allocate(ibv_ah_attr.layout());
-            path.write(attributes);
+            AddressCodec.writePath(path, attributes);
             MemorySegment mac = scratch.allocate(Long.BYTES, Long.BYTES);
             MemorySegment vlan = scratch.allocate(ValueLayout.JAVA_SHORT);
             int result = (int) Ibv.RESOLVE_ETH_L2_FROM_GID.call(
                     address, attributes.address(), mac.address(), vlan.address());
             if (result != 0) {
-                throw Verb.failure(Ibv.RESOLVE_ETH_L2_FROM_GID.name(), Verb.errnoOf(result), name() + ", " + path,
+                throw VerbFailures.failure(Ibv.RESOLVE_ETH_L2_FROM_GID.name(), VerbFailures.errnoOf(result), name() + ", " + path,
                         "Is the peer on the network of this GID?");
             }
             return new EthernetAddress(

@@ -1,5 +1,7 @@
 package dev.verbena.verbs;
 
+import dev.verbena.NativeValue;
+
 /** What a counter counts ({@code enum ibv_counter_description}). */
 public enum CounterKind implements NativeValue {
     /** Packets ({@code IBV_COUNTER_PACKETS}). */

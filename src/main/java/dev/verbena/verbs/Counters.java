@@ -7,13 +7,15 @@ import dev.verbena.internal.ContextVerb;
 import dev.verbena.internal.raw.ibv_counter_attach_attr;
 import dev.verbena.internal.raw.ibv_counters_init_attr;
 import dev.verbena.internal.raw.rdma_h;
+import dev.verbena.verbs.flow.FlowAction;
+import dev.verbena.verbs.flow.FlowCounters;
 import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
 import java.lang.foreign.ValueLayout;
 
 /** Counters that the adapter keeps of what flow rules match ({@code struct ibv_counters}). */
-public final class Counters extends VerbsObject {
-    private static final int MOST = 1 << 16;
+public final class Counters extends VerbsObject implements FlowCounters {
+    private static final int MAX = 1 << 16;
 
     private final Context context;
     private final long address;
@@ -27,7 +29,7 @@ public final class Counters extends VerbsObject {
     static Counters create(Context context, VerbsArena arena) {
         return create(arena, () -> {
             try (Arena scratch = Arena.ofConfined()) {
-                return new Counters(arena, context, Verb.pointer(ContextVerb.CREATE_COUNTERS, context, context.name(),
+                return new Counters(arena, context, VerbFailures.pointer(ContextVerb.CREATE_COUNTERS, context, context.name(),
                         context.address(), scratch.allocate(ibv_counters_init_attr.layout()).address()));
             }
         }, context);
@@ -36,7 +38,7 @@ public final class Counters extends VerbsObject {
     @Override
     @CName("ibv_destroy_counters")
     protected void destroy() {
-        Verb.check(ContextVerb.DESTROY_COUNTERS, context, toString(), address);
+        VerbFailures.check(ContextVerb.DESTROY_COUNTERS, context, toString(), address);
     }
 
     long address() {
@@ -83,14 +85,14 @@ public final class Counters extends VerbsObject {
             MemorySegment how = scratch.allocate(ibv_counter_attach_attr.layout());
             ibv_counter_attach_attr.counter_desc(how, kind.code());
             ibv_counter_attach_attr.index(how, index);
-            Verb.check(ContextVerb.ATTACH_COUNTERS_POINT_FLOW, context, kind + " as " + index + what,
+            VerbFailures.check(ContextVerb.ATTACH_COUNTERS_POINT_FLOW, context, kind + " as " + index + what,
                     address, how.address(), flow);
         }
     }
 
     private static void checkIndex(int index) {
-        if (index < 0 || index >= MOST) {
-            throw new IndexOutOfBoundsException("A counter's index is from 0 to " + (MOST - 1) + ", not " + index);
+        if (index < 0 || index >= MAX) {
+            throw new IndexOutOfBoundsException("A counter's index is from 0 to " + (MAX - 1) + ", not " + index);
         }
     }
 
@@ -107,7 +109,7 @@ public final class Counters extends VerbsObject {
         hold();
         try (Arena scratch = Arena.ofConfined()) {
             MemorySegment values = scratch.allocate(ValueLayout.JAVA_LONG, count);
-            Verb.check(ContextVerb.READ_COUNTERS, context, toString(), address, values.address(), count,
+            VerbFailures.check(ContextVerb.READ_COUNTERS, context, toString(), address, values.address(), count,
                     cached ? rdma_h.IBV_READ_COUNTERS_ATTR_PREFER_CACHED() : 0);
             return values.toArray(ValueLayout.JAVA_LONG);
         } finally {

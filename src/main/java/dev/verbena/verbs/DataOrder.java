@@ -1,5 +1,7 @@
 package dev.verbena.verbs;
 
+import dev.verbena.NativeFlag;
+
 /** In which order data is written to memory ({@code enum ibv_query_qp_data_in_order_caps}). */
 public enum DataOrder implements NativeFlag {
     /** A whole message from its first byte to its last ({@code IBV_QUERY_QP_DATA_IN_ORDER_WHOLE_MSG}). */

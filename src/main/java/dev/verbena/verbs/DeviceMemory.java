@@ -47,7 +47,7 @@ public final class DeviceMemory extends VerbsObject {
                 MemorySegment wanted = scratch.allocate(ibv_alloc_dm_attr.layout());
                 ibv_alloc_dm_attr.length(wanted, length);
                 ibv_alloc_dm_attr.log_align_req(wanted, Long.numberOfTrailingZeros(alignment));
-                return new DeviceMemory(arena, context, Verb.pointer(ContextVerb.ALLOC_DM, context,
+                return new DeviceMemory(arena, context, VerbFailures.pointer(ContextVerb.ALLOC_DM, context,
                         context.name() + ", " + LockedMemory.inWords(length), context.address(), wanted.address()),
                         length, false);
             }
@@ -56,7 +56,7 @@ public final class DeviceMemory extends VerbsObject {
 
     static DeviceMemory imported(Context context, int handle, long length, VerbsArena arena) {
         checkLength(length);
-        return create(arena, () -> new DeviceMemory(arena, context, Verb.pointer(Ibv.IMPORT_DM,
+        return create(arena, () -> new DeviceMemory(arena, context, VerbFailures.pointer(Ibv.IMPORT_DM,
                 Ibv.IMPORT_DM.call(context.address(), handle), context.name() + ", handle " + handle),
                 length, true), context);
     }
@@ -73,7 +73,7 @@ public final class DeviceMemory extends VerbsObject {
         if (isImported) {
             Ibv.UNIMPORT_DM.call(address);
         } else {
-            Verb.check(ContextVerb.FREE_DM, context, toString(), address);
+            VerbFailures.check(ContextVerb.FREE_DM, context, toString(), address);
         }
     }
 
@@ -128,7 +128,7 @@ public final class DeviceMemory extends VerbsObject {
                 COPY_TO.one();
                 long result = CFunction.callAt(
                         ibv_dm.memcpy_to_dm(struct()), address, offset, copy.address(), source.byteSize());
-                Verb.check("ibv_memcpy_to_dm", (int) result, this + ", offset " + offset, "");
+                VerbFailures.check("ibv_memcpy_to_dm", (int) result, this + ", offset " + offset, "");
             } finally {
                 release();
             }
@@ -155,7 +155,7 @@ public final class DeviceMemory extends VerbsObject {
                 COPY_FROM.one();
                 long result = CFunction.callAt(
                         ibv_dm.memcpy_from_dm(struct()), copy.address(), address, offset, target.byteSize());
-                Verb.check("ibv_memcpy_from_dm", (int) result, this + ", offset " + offset, "");
+                VerbFailures.check("ibv_memcpy_from_dm", (int) result, this + ", offset " + offset, "");
             } finally {
                 release();
             }
@@ -171,13 +171,13 @@ public final class DeviceMemory extends VerbsObject {
      */
     @CName("ibv_dm_export_dmabuf_fd")
     public int exportDmaBuf() {
-        Verb.require(Ibv.DM_EXPORT_DMABUF_FD, 62, toString());
+        VerbFailures.require(Ibv.DM_EXPORT_DMABUF_FD, 62, toString());
         hold();
         try {
             int descriptor = (int) Ibv.DM_EXPORT_DMABUF_FD.call(address);
             if (descriptor < 0) {
                 int errno = CFunction.errno();
-                throw Verb.failure(Ibv.DM_EXPORT_DMABUF_FD.name(), errno > 0 ? errno : Errno.EOPNOTSUPP, toString(), "");
+                throw VerbFailures.failure(Ibv.DM_EXPORT_DMABUF_FD.name(), errno > 0 ? errno : Errno.EOPNOTSUPP, toString(), "");
             }
             return descriptor;
         } finally {

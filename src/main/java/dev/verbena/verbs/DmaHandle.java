@@ -27,9 +27,9 @@ public final class DmaHandle extends VerbsObject {
     static DmaHandle allocate(Context context, DmaHints hints, VerbsArena arena) {
         String arguments = context.name() + ", " + hints;
         return create(arena, () -> {
-            Verb.require(Ibv.ALLOC_DMAH, 59, arguments);
+            VerbFailures.require(Ibv.ALLOC_DMAH, 59, arguments);
             try (Arena scratch = Arena.ofConfined()) {
-                return new DmaHandle(arena, context, hints, Verb.pointer(Ibv.ALLOC_DMAH, Ibv.ALLOC_DMAH.call(
+                return new DmaHandle(arena, context, hints, VerbFailures.pointer(Ibv.ALLOC_DMAH, Ibv.ALLOC_DMAH.call(
                         context.address(), NewerStructs.dmaHints(scratch, hints.cpu(), hints.processingHint(),
                                 hints.memoryType()).address()), arguments));
             }
@@ -39,7 +39,7 @@ public final class DmaHandle extends VerbsObject {
     @Override
     @CName("ibv_dealloc_dmah")
     protected void destroy() {
-        Verb.check(Ibv.DEALLOC_DMAH, Ibv.DEALLOC_DMAH.call(address), toString());
+        VerbFailures.check(Ibv.DEALLOC_DMAH, Ibv.DEALLOC_DMAH.call(address), toString());
     }
 
     long address() {

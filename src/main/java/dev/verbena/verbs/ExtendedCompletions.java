@@ -1,12 +1,14 @@
 package dev.verbena.verbs;
 
 import dev.verbena.CName;
+import dev.verbena.NativeFlag;
 import dev.verbena.UnsupportedVerbException;
 import dev.verbena.internal.Errno;
 import dev.verbena.internal.Memory;
 import dev.verbena.internal.raw.ibv_poll_cq_attr;
 import dev.verbena.internal.raw.ibv_wc;
 import dev.verbena.internal.raw.ibv_wc_tm_info;
+import dev.verbena.verbs.device.DeviceAttributes;
 import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
 import java.util.Set;
@@ -97,7 +99,7 @@ public final class ExtendedCompletions extends Completions {
             int errno = readers.start(attributes);
             if (errno != 0) {
                 if (errno != Errno.ENOENT && taken == 0) {
-                    throw Verb.failure("ibv_start_poll", errno, queue.toString(), "The completion queue is broken, most "
+                    throw VerbFailures.failure("ibv_start_poll", errno, queue.toString(), "The completion queue is broken, most "
                             + "often because more completions came than it holds");
                 }
                 return taken;

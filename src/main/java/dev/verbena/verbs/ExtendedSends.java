@@ -7,11 +7,12 @@ import static java.lang.foreign.ValueLayout.JAVA_SHORT;
 
 import dev.verbena.UnsupportedVerbException;
 import dev.verbena.internal.Calls;
-import dev.verbena.internal.ObjectCalls;
-import dev.verbena.internal.Release;
+import dev.verbena.internal.ExtendedCalls;
+import dev.verbena.internal.RdmaCoreVersion;
 import dev.verbena.internal.raw.ibv_qp_ex;
 import dev.verbena.internal.raw.ibv_send_wr;
 import dev.verbena.internal.raw.ibv_sge;
+import dev.verbena.verbs.device.QueuePairType;
 import java.lang.foreign.MemorySegment;
 import java.util.EnumSet;
 import java.util.Set;
@@ -77,7 +78,7 @@ final class ExtendedSends {
 
     private final QueuePair queuePair;
 
-    ExtendedSends(long queue, Set<SendOperation> operations, QueuePairType type, Provider provider,
+    ExtendedSends(long queue, Set<SendOperation> operations, QueuePairType type, DriverFunctions provider,
             QueuePair queuePair) {
         MemorySegment struct = MemorySegment.ofAddress(queue).reinterpret(ibv_qp_ex.sizeof());
         this.queue = queue;
@@ -95,14 +96,14 @@ final class ExtendedSends {
         this.setPiece = ibv_qp_ex.wr_set_sge(struct).address();
         this.setPieces = ibv_qp_ex.wr_set_sge_list(struct).address();
         this.critical = provider.criticalPoll();
-        this.criticalStart = critical && queuePair.isConfined(); // it takes a lock: see ObjectCalls
+        this.criticalStart = critical && queuePair.isConfined(); // it takes a lock: see ExtendedCalls
         this.criticalComplete = provider.criticalPost();
         this.datagrams = type == QueuePairType.UD;
         this.namesSharedReceiveQueue = type == QueuePairType.XRC_SEND;
         // Inline data has a setter of its own, and only soft-RoCE wants the flag as well.
         this.flags = provider.software() ? -1 : ~INLINE;
         // Before rdma-core 64 soft-RoCE takes all pieces of a list to be as long as the first.
-        this.listsAsBefore = provider.software() && !Release.V64.isInstalled();
+        this.listsAsBefore = provider.software() && !RdmaCoreVersion.V64.isInstalled();
         this.queuePair = queuePair;
     }
 
@@ -211,7 +212,7 @@ final class ExtendedSends {
 
     private int postRun(long first, long end) {
         START.one();
-        ObjectCalls.call(criticalStart, start, queue);
+        ExtendedCalls.call(criticalStart, start, queue);
         boolean built = false;
         try {
             for (long request = first; request != end; request = next(request)) {
@@ -221,11 +222,11 @@ final class ExtendedSends {
         } finally {
             if (!built) { // only an error of the virtual machine comes here
                 ABORT.one();
-                ObjectCalls.call(critical, abort, queue);
+                ExtendedCalls.call(critical, abort, queue);
             }
         }
         COMPLETE.one();
-        return (int) ObjectCalls.call(criticalComplete, complete, queue);
+        return (int) ExtendedCalls.call(criticalComplete, complete, queue);
     }
 
     private void build(long request) {
@@ -242,9 +243,9 @@ final class ExtendedSends {
                     MEMORY.get(JAVA_LONG, request + SendBatch.REMOTE_ADDRESS), 0, 0);
             case 1 -> call(function, word(request + SendBatch.REMOTE_KEY), // a write with immediate data
                     MEMORY.get(JAVA_LONG, request + SendBatch.REMOTE_ADDRESS), word(request + SendBatch.IMMEDIATE), 0);
-            case 2 -> ObjectCalls.call(critical, function, queue); // a send
+            case 2 -> ExtendedCalls.call(critical, function, queue); // a send
             case 3, 7, 9 -> // with immediate data; invalidating here; invalidating there: they share the field
-                    ObjectCalls.call(critical, function, queue, word(request + SendBatch.IMMEDIATE));
+                    ExtendedCalls.call(critical, function, queue, word(request + SendBatch.IMMEDIATE));
             case 5, 6 -> call(function, word(request + SendBatch.ATOMIC_KEY), // atomics; an addition takes no swap
                     MEMORY.get(JAVA_LONG, request + SendBatch.REMOTE_ADDRESS),
                     MEMORY.get(JAVA_LONG, request + SendBatch.COMPARE_ADD),
@@ -254,7 +255,7 @@ final class ExtendedSends {
             case 10 -> call(function, MEMORY.get(JAVA_LONG, request + SendBatch.TSO_HEADER),
                     Short.toUnsignedLong(MEMORY.get(JAVA_SHORT, request + SendBatch.TSO_HEADER_SIZE)),
                     Short.toUnsignedLong(MEMORY.get(JAVA_SHORT, request + SendBatch.TSO_MSS)), 0);
-            case 14 -> ObjectCalls.flush(critical, function, queue, word(request + SendBatch.ATOMIC_KEY),
+            case 14 -> ExtendedCalls.flush(critical, function, queue, word(request + SendBatch.ATOMIC_KEY),
                     MEMORY.get(JAVA_LONG, request + SendBatch.REMOTE_ADDRESS),
                     MEMORY.get(JAVA_LONG, request + SendBatch.COMPARE_ADD), word(request + SendBatch.SWAP),
                     word(request + SendBatch.SWAP + Integer.BYTES));
@@ -267,7 +268,7 @@ final class ExtendedSends {
                     word(request + SendBatch.REMOTE_QP), word(request + SendBatch.REMOTE_QKEY), 0);
         } else if (namesSharedReceiveQueue) {
             SET_XRC_SRQN.one();
-            ObjectCalls.call(critical, setSharedReceiveQueue, queue, word(request + SendBatch.REMOTE_SRQ));
+            ExtendedCalls.call(critical, setSharedReceiveQueue, queue, word(request + SendBatch.REMOTE_SRQ));
         }
         if (opcode <= 6 || opcode == 9 || opcode == 10) {
             setData(request, (sendFlags & INLINE) != 0);
@@ -294,7 +295,7 @@ final class ExtendedSends {
     }
 
     private void call(long function, long a, long b, long c, long d) {
-        ObjectCalls.call(critical, function, queue, a, b, c, d);
+        ExtendedCalls.call(critical, function, queue, a, b, c, d);
     }
 
     private static long word(long at) {

@@ -1,8 +1,10 @@
 package dev.verbena.verbs;
 
+import dev.verbena.NativeFlag;
 import dev.verbena.VerbsArena;
 import dev.verbena.VerbsObject;
 import dev.verbena.internal.raw.ibv_qp_attr;
+import dev.verbena.verbs.address.AddressVector;
 import java.lang.foreign.MemorySegment;
 import java.util.function.LongConsumer;
 import java.util.function.LongUnaryOperator;
@@ -70,7 +72,7 @@ final class FloorAbove {
     }
 
     static AddressVector path(MemorySegment attributes) {
-        return AddressVector.read(attributes);
+        return AddressCodec.readPath(attributes);
     }
 
     /** What C filled into a {@code struct ibv_qp_attr}. */

@@ -4,6 +4,9 @@ import dev.verbena.CName;
 import dev.verbena.VerbsArena;
 import dev.verbena.VerbsObject;
 import dev.verbena.internal.ContextVerb;
+import dev.verbena.verbs.flow.FlowAction;
+import dev.verbena.verbs.flow.FlowRule;
+import dev.verbena.verbs.flow.access.FlowAccess;
 import java.lang.foreign.Arena;
 import java.util.ArrayList;
 import java.util.List;
@@ -26,11 +29,17 @@ public final class Flow extends VerbsObject {
 
     static Flow create(QueuePair target, Context context, long queuePair, FlowRule rule, VerbsArena arena) {
         List<VerbsObject> parents = new ArrayList<>(List.of(target));
-        parents.addAll(rule.names());
+        rule.specs().forEach(spec -> {
+            if (spec instanceof FlowAction.Count count) {
+                parents.add((Counters) count.counters());
+            }
+        });
         return create(arena, () -> {
             try (Arena scratch = Arena.ofConfined()) {
-                return new Flow(arena, target, context, rule, Verb.pointer(ContextVerb.CREATE_FLOW, context,
-                        target + ", " + rule, queuePair, rule.write(scratch).address()));
+                return new Flow(arena, target, context, rule, VerbFailures.pointer(ContextVerb.CREATE_FLOW, context,
+                        target + ", " + rule, queuePair, FlowAccess.get()
+                        .write(rule, scratch, counters -> ((Counters) counters).address())
+                        .address()));
             }
         }, parents.toArray(VerbsObject[]::new));
     }
@@ -38,7 +47,7 @@ public final class Flow extends VerbsObject {
     @Override
     @CName("ibv_destroy_flow")
     protected void destroy() {
-        Verb.check(ContextVerb.DESTROY_FLOW, context, toString(), address);
+        VerbFailures.check(ContextVerb.DESTROY_FLOW, context, toString(), address);
     }
 
     /** Lends the {@code struct ibv_flow}. */

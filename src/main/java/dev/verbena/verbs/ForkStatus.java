@@ -1,6 +1,7 @@
 package dev.verbena.verbs;
 
 import dev.verbena.CName;
+import dev.verbena.NativeValue;
 import dev.verbena.Rdma;
 import dev.verbena.RdmaUnavailableException;
 import dev.verbena.VerbsException;
@@ -74,6 +75,6 @@ public enum ForkStatus implements NativeValue {
     @CName("ibv_fork_init")
     public static void initialize() {
         Rdma.requireVerbs();
-        Verb.check(Ibv.FORK_INIT.name(), (int) Ibv.FORK_INIT.call(), "", "It must be called before the first registration");
+        VerbFailures.check(Ibv.FORK_INIT.name(), (int) Ibv.FORK_INIT.call(), "", "It must be called before the first registration");
     }
 }

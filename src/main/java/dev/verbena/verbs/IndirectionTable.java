@@ -44,7 +44,7 @@ public final class IndirectionTable extends VerbsObject {
                 MemorySegment init = scratch.allocate(ibv_rwq_ind_table_init_attr.layout());
                 ibv_rwq_ind_table_init_attr.log_ind_tbl_size(init, Integer.numberOfTrailingZeros(entries.size()));
                 ibv_rwq_ind_table_init_attr.ind_tbl(init, table);
-                return new IndirectionTable(arena, context, entries, Verb.pointer(ContextVerb.CREATE_RWQ_IND_TABLE,
+                return new IndirectionTable(arena, context, entries, VerbFailures.pointer(ContextVerb.CREATE_RWQ_IND_TABLE,
                         context, context.name() + ", " + entries.size() + " entries", context.address(), init.address()));
             }
         }, parents.toArray(VerbsObject[]::new));
@@ -53,7 +53,7 @@ public final class IndirectionTable extends VerbsObject {
     @Override
     @CName("ibv_destroy_rwq_ind_table")
     protected void destroy() {
-        Verb.check(ContextVerb.DESTROY_RWQ_IND_TABLE, context, toString(), address);
+        VerbFailures.check(ContextVerb.DESTROY_RWQ_IND_TABLE, context, toString(), address);
     }
 
     long address() {

@@ -110,7 +110,7 @@ public final class MemoryRegion extends RequestPart implements LocalMemory {
             return;
         }
         switch (end) {
-            case DEREGISTER -> Verb.check(Ibv.DEREG_MR.name(), (int) Ibv.DEREG_MR.call(structure), toString(),
+            case DEREGISTER -> VerbFailures.check(Ibv.DEREG_MR.name(), (int) Ibv.DEREG_MR.call(structure), toString(),
                     windows.isEmpty() ? "" : "Unbind, invalidate or close what was bound to it first: " + windows);
             case UNIMPORT -> Ibv.UNIMPORT_MR.call(structure);
             case NOTHING -> { }

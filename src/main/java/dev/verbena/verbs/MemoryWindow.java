@@ -51,11 +51,11 @@ public final class MemoryWindow extends RequestPart {
             String arguments = context.name() + ", " + type;
             String hint = "This device or its driver has no memory windows of this type";
             MemorySegment allocate = OpsVerb.ALLOC_MW.in(context.address())
-                    .orElseThrow(() -> Verb.failure(OpsVerb.ALLOC_MW.verb(), Errno.EOPNOTSUPP, arguments, hint));
+                    .orElseThrow(() -> VerbFailures.failure(OpsVerb.ALLOC_MW.verb(), Errno.EOPNOTSUPP, arguments, hint));
             long mw = CFunction.callAt(allocate, domain.address(), type.code());
             if (mw == 0) {
                 int errno = CFunction.errno();
-                throw Verb.failure(OpsVerb.ALLOC_MW.verb(), errno, arguments,
+                throw VerbFailures.failure(OpsVerb.ALLOC_MW.verb(), errno, arguments,
                         errno == Errno.EOPNOTSUPP || errno == Errno.EINVAL ? hint : "");
             }
             return new MemoryWindow(arena, domain, type, mw);
@@ -66,8 +66,8 @@ public final class MemoryWindow extends RequestPart {
     @Override
     protected void destroy() {
         MemorySegment free = OpsVerb.DEALLOC_MW.in(domain.contextEvenIfClosed().address())
-                .orElseThrow(() -> Verb.failure(OpsVerb.DEALLOC_MW.verb(), Errno.EOPNOTSUPP, toString(), ""));
-        Verb.check(OpsVerb.DEALLOC_MW.verb(), (int) CFunction.callAt(free, address), toString(), "");
+                .orElseThrow(() -> VerbFailures.failure(OpsVerb.DEALLOC_MW.verb(), Errno.EOPNOTSUPP, toString(), ""));
+        VerbFailures.check(OpsVerb.DEALLOC_MW.verb(), (int) CFunction.callAt(free, address), toString(), "");
         regions.forEach(region -> region.forget(this));
     }
 

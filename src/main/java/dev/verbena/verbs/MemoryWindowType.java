@@ -1,5 +1,7 @@
 package dev.verbena.verbs;
 
+import dev.verbena.NativeValue;
+
 /** The kind of a memory window ({@code enum ibv_mw_type}). */
 public enum MemoryWindowType implements NativeValue {
     /** The adapter chooses the key; all queue pairs of the protection domain may use it ({@code IBV_MW_TYPE_1}). */

@@ -1,5 +1,7 @@
 package dev.verbena.verbs;
 
+import dev.verbena.NativeValue;
+
 /** The state of automatic path migration ({@code enum ibv_mig_state}). */
 public enum MigrationState implements NativeValue {
     /** On the primary path, and no other is armed ({@code IBV_MIG_MIGRATED}). */

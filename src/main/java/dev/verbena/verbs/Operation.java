@@ -1,6 +1,7 @@
 package dev.verbena.verbs;
 
 import dev.verbena.CName;
+import dev.verbena.NativeValue;
 
 /** What was asked for in a work request ({@code enum ibv_wr_opcode}, and receives). */
 public enum Operation implements NativeValue {

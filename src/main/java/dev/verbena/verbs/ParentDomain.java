@@ -45,7 +45,7 @@ public final class ParentDomain extends ProtectionDomain {
             if (threadDomain != null) {
                 ibv_parent_domain_init_attr.td(init, MemorySegment.ofAddress(threadDomain.address()));
             }
-            return new ParentDomain(arena, root, threadDomain, Verb.pointer(ContextVerb.ALLOC_PARENT_DOMAIN, context,
+            return new ParentDomain(arena, root, threadDomain, VerbFailures.pointer(ContextVerb.ALLOC_PARENT_DOMAIN, context,
                     root + (threadDomain == null ? "" : ", " + threadDomain), context.address(), init.address()));
         }
     }

@@ -1,5 +1,7 @@
 package dev.verbena.verbs;
 
+import dev.verbena.NativeFlag;
+
 /** How far the data of earlier writes must have come when a flush completes ({@code enum ibv_placement_type}). */
 public enum PlacementType implements NativeFlag {
     /** All of the peer's machine sees it ({@code IBV_FLUSH_GLOBAL}). */

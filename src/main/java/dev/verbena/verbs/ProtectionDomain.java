@@ -8,6 +8,8 @@ import dev.verbena.internal.Ibv;
 import dev.verbena.internal.raw.ibv_pd;
 import dev.verbena.internal.raw.ibv_sge;
 import dev.verbena.internal.raw.rdma_h;
+import dev.verbena.verbs.address.AddressVector;
+import dev.verbena.verbs.address.Grh;
 import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
 import java.util.Collection;
@@ -34,11 +36,11 @@ public sealed class ProtectionDomain extends VerbsObject permits ParentDomain {
 
     static ProtectionDomain allocate(Context context, VerbsArena arena) {
         return create(arena, () -> new ProtectionDomain(arena, context,
-                Verb.pointer(Ibv.ALLOC_PD, Ibv.ALLOC_PD.call(context.address()), context.name()), Origin.ALLOCATED), context);
+                VerbFailures.pointer(Ibv.ALLOC_PD, Ibv.ALLOC_PD.call(context.address()), context.name()), Origin.ALLOCATED), context);
     }
 
     static ProtectionDomain imported(Context context, int handle, VerbsArena arena) {
-        return create(arena, () -> new ProtectionDomain(arena, context, Verb.pointer(Ibv.IMPORT_PD,
+        return create(arena, () -> new ProtectionDomain(arena, context, VerbFailures.pointer(Ibv.IMPORT_PD,
                 Ibv.IMPORT_PD.call(context.address(), handle), context.name() + ", handle " + handle), Origin.IMPORTED), context);
     }
 
@@ -51,7 +53,7 @@ public sealed class ProtectionDomain extends VerbsObject permits ParentDomain {
     @Override
     protected final void destroy() {
         switch (origin) {
-            case ALLOCATED -> Verb.check(Ibv.DEALLOC_PD, Ibv.DEALLOC_PD.call(address), toString());
+            case ALLOCATED -> VerbFailures.check(Ibv.DEALLOC_PD, Ibv.DEALLOC_PD.call(address), toString());
             case IMPORTED -> Ibv.UNIMPORT_PD.call(address);
             case LENT -> { } // its owner does
         }
@@ -315,7 +317,7 @@ public sealed class ProtectionDomain extends VerbsObject permits ParentDomain {
                 ibv_sge.length(one, (int) ranges[i].length());
                 ibv_sge.lkey(one, ranges[i].region().keyWhenOpen());
             }
-            Verb.check(ContextVerb.ADVISE_MR, context, advice + ", " + List.of(ranges),
+            VerbFailures.check(ContextVerb.ADVISE_MR, context, advice + ", " + List.of(ranges),
                     address, advice.code(), wait ? rdma_h.IB_UVERBS_ADVISE_MR_FLAG_FLUSH() : 0, list.address(),
                     ranges.length);
         } finally {

@@ -1,11 +1,13 @@
 package dev.verbena.verbs;
 
 import dev.verbena.CName;
+import dev.verbena.NativeFlag;
 import dev.verbena.UnsupportedVerbException;
 import dev.verbena.VerbsArena;
-import dev.verbena.VerbsObject;
 import dev.verbena.VerbsException;
+import dev.verbena.VerbsObject;
 import dev.verbena.internal.CFunction;
+import dev.verbena.internal.Checks;
 import dev.verbena.internal.ContextVerb;
 import dev.verbena.internal.Errno;
 import dev.verbena.internal.Ibv;
@@ -15,6 +17,11 @@ import dev.verbena.internal.raw.ibv_qp_init_attr_ex;
 import dev.verbena.internal.raw.ibv_qp_open_attr;
 import dev.verbena.internal.raw.ibv_qp_rate_limit_attr;
 import dev.verbena.internal.raw.rdma_h;
+import dev.verbena.verbs.address.Gid;
+import dev.verbena.verbs.address.Grh;
+import dev.verbena.verbs.device.Port;
+import dev.verbena.verbs.device.QueuePairType;
+import dev.verbena.verbs.flow.FlowRule;
 import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
 import java.time.Duration;
@@ -220,7 +227,7 @@ public final class QueuePair extends QueuePairWork {
     }
 
     static QueuePair open(XrcDomain xrcDomain, int number, VerbsArena arena) {
-        AddressVector.checkRange("queue pair number", number, MULTICAST);
+        Checks.checkRange("queue pair number", number, MULTICAST);
         Context context = xrcDomain.contextEvenIfClosed();
         return create(arena, () -> {
             Port port = context.port(1);
@@ -252,7 +259,7 @@ public final class QueuePair extends QueuePairWork {
         if (destroyer != null) {
             destroyer.accept(address);
         } else {
-            Verb.check(Ibv.DESTROY_QP, Ibv.DESTROY_QP.call(address), toString());
+            VerbFailures.check(Ibv.DESTROY_QP, Ibv.DESTROY_QP.call(address), toString());
         }
         endBatches();
         context.remove(this);
@@ -271,7 +278,7 @@ public final class QueuePair extends QueuePairWork {
      * @throws IllegalStateException if it is closed, also while waiting
      */
     public void drain(Consumer<? super WorkCompletion> taker, Duration timeout) throws InterruptedException {
-        Drain.of(this, taker, timeout);
+        QueuePairDrainer.of(this, taker, timeout);
     }
 
     /**
@@ -322,7 +329,7 @@ public final class QueuePair extends QueuePairWork {
         if (options.type() != QueuePairType.UD) {
             throw new IllegalStateException("Only queue pairs for datagrams join multicast groups: " + this);
         }
-        AddressVector.checkRange("local identifier", group.lid(), 0xffff);
+        Checks.checkRange("local identifier", group.lid(), 0xffff);
         hold();
         try {
             synchronized (groups) {
@@ -341,9 +348,9 @@ public final class QueuePair extends QueuePairWork {
     private void callMulticast(CFunction verb, Group group) {
         try (Arena scratch = Arena.ofConfined()) {
             MemorySegment gid = scratch.allocate(Gid.BYTES, Long.BYTES);
-            group.gid().write(gid, 0);
+            AddressCodec.writeGid(group.gid(), gid, 0);
             int result = (int) verb.call(address, gid.address(), group.lid());
-            Verb.check(verb.name(), result, this + ", " + group.gid(), verb == Ibv.DETACH_MCAST
+            VerbFailures.check(verb.name(), result, this + ", " + group.gid(), verb == Ibv.DETACH_MCAST
                     ? "Is it in the group?" : "Is this the GID of a multicast group?");
         }
     }
@@ -362,8 +369,8 @@ public final class QueuePair extends QueuePairWork {
             limit.write(attributes);
             String verb = ContextVerb.MODIFY_QP_RATE_LIMIT.verb();
             MemorySegment modify = ContextVerb.MODIFY_QP_RATE_LIMIT.in(context.address())
-                    .orElseThrow(() -> Verb.failure(verb, Errno.EOPNOTSUPP, this + ", " + limit, ""));
-            Verb.check(verb, (int) CFunction.callAt(modify, address, attributes.address()), this + ", " + limit, "");
+                    .orElseThrow(() -> VerbFailures.failure(verb, Errno.EOPNOTSUPP, this + ", " + limit, ""));
+            VerbFailures.check(verb, (int) CFunction.callAt(modify, address, attributes.address()), this + ", " + limit, "");
         } finally {
             release();
         }
@@ -380,7 +387,7 @@ public final class QueuePair extends QueuePairWork {
         hold();
         try (Arena scratch = Arena.ofConfined()) {
             MemorySegment ece = scratch.allocate(ibv_ece.layout());
-            Verb.check(Ibv.QUERY_ECE, Ibv.QUERY_ECE.call(address, ece.address()), toString());
+            VerbFailures.check(Ibv.QUERY_ECE, Ibv.QUERY_ECE.call(address, ece.address()), toString());
             return Ece.read(ece);
         } finally {
             release();
@@ -400,7 +407,7 @@ public final class QueuePair extends QueuePairWork {
         try (Arena scratch = Arena.ofConfined()) {
             MemorySegment wanted = scratch.allocate(ibv_ece.layout());
             ece.write(wanted);
-            Verb.check(Ibv.SET_ECE, Ibv.SET_ECE.call(address, wanted.address()), this + ", " + ece);
+            VerbFailures.check(Ibv.SET_ECE, Ibv.SET_ECE.call(address, wanted.address()), this + ", " + ece);
         } finally {
             release();
         }

@@ -1,6 +1,11 @@
 package dev.verbena.verbs;
 
+import dev.verbena.NativeFlag;
+import dev.verbena.NativeValue;
+import dev.verbena.internal.Checks;
 import dev.verbena.internal.raw.ibv_qp_attr;
+import dev.verbena.verbs.address.AddressVector;
+import dev.verbena.verbs.device.Mtu;
 import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
 import java.util.Collection;
@@ -136,9 +141,9 @@ public final class QueuePairAttributes {
      * @return this
      */
     public QueuePairAttributes alternatePath(AddressVector path, int pkeyIndex, int timeout) {
-        AddressVector.checkRange("partition key index", pkeyIndex, 0xffff);
-        AddressVector.checkRange("timeout", timeout, 31);
-        path.write(ibv_qp_attr.alt_ah_attr(attributes));
+        Checks.checkRange("partition key index", pkeyIndex, 0xffff);
+        Checks.checkRange("timeout", timeout, 31);
+        AddressCodec.writePath(path, ibv_qp_attr.alt_ah_attr(attributes));
         ibv_qp_attr.alt_port_num(attributes, (byte) path.port());
         ibv_qp_attr.alt_pkey_index(attributes, (short) pkeyIndex);
         ibv_qp_attr.alt_timeout(attributes, (byte) timeout);
@@ -151,7 +156,7 @@ public final class QueuePairAttributes {
      * @return the path
      */
     public AddressVector alternatePath() {
-        return AddressVector.read(ibv_qp_attr.alt_ah_attr(attributes));
+        return AddressCodec.readPath(ibv_qp_attr.alt_ah_attr(attributes));
     }
 
     /**
@@ -210,7 +215,7 @@ public final class QueuePairAttributes {
      * @return this
      */
     public QueuePairAttributes pkeyIndex(int value) {
-        AddressVector.checkRange("pkeyIndex", value, 0xffff);
+        Checks.checkRange("pkeyIndex", value, 0xffff);
         ibv_qp_attr.pkey_index(attributes, (short) value);
         return with(Attribute.PKEY_INDEX);
     }
@@ -231,7 +236,7 @@ public final class QueuePairAttributes {
      * @return this
      */
     public QueuePairAttributes port(int value) {
-        AddressVector.checkRange("port", value, 255);
+        Checks.checkRange("port", value, 255);
         ibv_qp_attr.port_num(attributes, (byte) value);
         return with(Attribute.PORT);
     }
@@ -272,7 +277,7 @@ public final class QueuePairAttributes {
      * @return this
      */
     public QueuePairAttributes addressVector(AddressVector value) {
-        value.write(ibv_qp_attr.ah_attr(attributes));
+        AddressCodec.writePath(value, ibv_qp_attr.ah_attr(attributes));
         return with(Attribute.ADDRESS_VECTOR);
     }
 
@@ -282,7 +287,7 @@ public final class QueuePairAttributes {
      * @return the value
      */
     public AddressVector addressVector() {
-        return AddressVector.read(ibv_qp_attr.ah_attr(attributes));
+        return AddressCodec.readPath(ibv_qp_attr.ah_attr(attributes));
     }
 
     /**
@@ -312,7 +317,7 @@ public final class QueuePairAttributes {
      * @return this
      */
     public QueuePairAttributes timeout(int value) {
-        AddressVector.checkRange("timeout", value, 31);
+        Checks.checkRange("timeout", value, 31);
         ibv_qp_attr.timeout(attributes, (byte) value);
         return with(Attribute.TIMEOUT);
     }
@@ -333,7 +338,7 @@ public final class QueuePairAttributes {
      * @return this
      */
     public QueuePairAttributes retryCount(int value) {
-        AddressVector.checkRange("retryCount", value, 7);
+        Checks.checkRange("retryCount", value, 7);
         ibv_qp_attr.retry_cnt(attributes, (byte) value);
         return with(Attribute.RETRY_COUNT);
     }
@@ -354,7 +359,7 @@ public final class QueuePairAttributes {
      * @return this
      */
     public QueuePairAttributes rnrRetry(int value) {
-        AddressVector.checkRange("rnrRetry", value, 7);
+        Checks.checkRange("rnrRetry", value, 7);
         ibv_qp_attr.rnr_retry(attributes, (byte) value);
         return with(Attribute.RNR_RETRY);
     }
@@ -375,7 +380,7 @@ public final class QueuePairAttributes {
      * @return this
      */
     public QueuePairAttributes receivePsn(int value) {
-        AddressVector.checkRange("receivePsn", value, 0xffffff);
+        Checks.checkRange("receivePsn", value, 0xffffff);
         ibv_qp_attr.rq_psn(attributes, value);
         return with(Attribute.RQ_PSN);
     }
@@ -396,7 +401,7 @@ public final class QueuePairAttributes {
      * @return this
      */
     public QueuePairAttributes sendPsn(int value) {
-        AddressVector.checkRange("sendPsn", value, 0xffffff);
+        Checks.checkRange("sendPsn", value, 0xffffff);
         ibv_qp_attr.sq_psn(attributes, value);
         return with(Attribute.SQ_PSN);
     }
@@ -417,7 +422,7 @@ public final class QueuePairAttributes {
      * @return this
      */
     public QueuePairAttributes maxReadAtomic(int value) {
-        AddressVector.checkRange("maxReadAtomic", value, 255);
+        Checks.checkRange("maxReadAtomic", value, 255);
         ibv_qp_attr.max_rd_atomic(attributes, (byte) value);
         return with(Attribute.MAX_READ_ATOMIC);
     }
@@ -438,7 +443,7 @@ public final class QueuePairAttributes {
      * @return this
      */
     public QueuePairAttributes maxDestinationReadAtomic(int value) {
-        AddressVector.checkRange("maxDestinationReadAtomic", value, 255);
+        Checks.checkRange("maxDestinationReadAtomic", value, 255);
         ibv_qp_attr.max_dest_rd_atomic(attributes, (byte) value);
         return with(Attribute.MAX_DEST_READ_ATOMIC);
     }
@@ -459,7 +464,7 @@ public final class QueuePairAttributes {
      * @return this
      */
     public QueuePairAttributes minRnrTimer(int value) {
-        AddressVector.checkRange("minRnrTimer", value, 31);
+        Checks.checkRange("minRnrTimer", value, 31);
         ibv_qp_attr.min_rnr_timer(attributes, (byte) value);
         return with(Attribute.MIN_RNR_TIMER);
     }
@@ -500,7 +505,7 @@ public final class QueuePairAttributes {
      * @return this
      */
     public QueuePairAttributes destinationQueuePair(int value) {
-        AddressVector.checkRange("destinationQueuePair", value, 0xffffff);
+        Checks.checkRange("destinationQueuePair", value, 0xffffff);
         ibv_qp_attr.dest_qp_num(attributes, value);
         return with(Attribute.DESTINATION_QP);
     }

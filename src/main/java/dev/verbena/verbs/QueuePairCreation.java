@@ -1,5 +1,6 @@
 package dev.verbena.verbs;
 
+import dev.verbena.NativeFlag;
 import dev.verbena.UnsupportedVerbException;
 import dev.verbena.VerbsArena;
 import dev.verbena.VerbsException;
@@ -8,10 +9,11 @@ import dev.verbena.internal.CFunction;
 import dev.verbena.internal.ContextVerb;
 import dev.verbena.internal.Errno;
 import dev.verbena.internal.Ibv;
-import dev.verbena.internal.Release;
+import dev.verbena.internal.RdmaCoreVersion;
 import dev.verbena.internal.raw.ibv_qp_init_attr_ex;
 import dev.verbena.internal.raw.ibv_rx_hash_conf;
 import dev.verbena.internal.raw.rdma_h;
+import dev.verbena.verbs.device.DeviceAttributes;
 import java.lang.foreign.MemorySegment;
 import java.util.ArrayList;
 import java.util.EnumSet;
@@ -32,7 +34,7 @@ final class QueuePairCreation {
 
     /** The pointer to {@code wr_flush} lies behind the end of older structs, where anything may be. */
     static void checkRelease(QueuePairOptions options) {
-        if (options.operations().contains(SendOperation.FLUSH) && !Release.V49.isInstalled()) {
+        if (options.operations().contains(SendOperation.FLUSH) && !RdmaCoreVersion.V49.isInstalled()) {
             throw new UnsupportedVerbException("ibv_wr_flush", options.toString(), 0,
                     "The installed rdma-core is older than 49");
         }
@@ -142,11 +144,11 @@ final class QueuePairCreation {
         String arguments = context.name() + ", queue pair " + number;
         String hint = "This device or its driver has no queue pairs to share";
         MemorySegment open = ContextVerb.OPEN_QP.in(context.address())
-                .orElseThrow(() -> Verb.failure(verb, Errno.EOPNOTSUPP, arguments, hint));
+                .orElseThrow(() -> VerbFailures.failure(verb, Errno.EOPNOTSUPP, arguments, hint));
         long qp = CFunction.callAt(open, context.address(), attributes.address());
         if (qp == 0) {
             int errno = CFunction.errno();
-            throw Verb.failure(verb, errno, arguments, errno == Errno.EOPNOTSUPP ? hint : "");
+            throw VerbFailures.failure(verb, errno, arguments, errno == Errno.EOPNOTSUPP ? hint : "");
         }
         return qp;
     }
@@ -160,9 +162,9 @@ final class QueuePairCreation {
             }
             case Errno.EPERM -> "Whole frames need CAP_NET_RAW";
             case Errno.EOPNOTSUPP -> "This device or its driver has no queue pair of this kind";
-            default -> Verb.crowded(context);
+            default -> VerbFailures.crowded(context);
         };
-        return Verb.failure(verb, errno, context.name() + ", " + options, hint);
+        return VerbFailures.failure(verb, errno, context.name() + ", " + options, hint);
     }
 
     static int allowed(QueuePairOptions options) {

@@ -1,5 +1,7 @@
 package dev.verbena.verbs;
 
+import dev.verbena.internal.Checks;
+import dev.verbena.verbs.device.QueuePairType;
 import java.util.Collection;
 import java.util.Collections;
 import java.util.EnumSet;
@@ -252,7 +254,7 @@ public final class QueuePairOptions {
      * @return a changed copy
      */
     public QueuePairOptions tsoHeader(int bytes) {
-        AddressVector.checkRange("length of a header", bytes, 0xffff);
+        Checks.checkRange("length of a header", bytes, 0xffff);
         QueuePairOptions changed = new QueuePairOptions(this);
         changed.tsoHeader = bytes;
         return changed;
@@ -308,7 +310,7 @@ public final class QueuePairOptions {
      * @return a changed copy
      */
     public QueuePairOptions sourceNumber(int number) {
-        AddressVector.checkRange("queue pair number", number, QueuePair.MULTICAST);
+        Checks.checkRange("queue pair number", number, QueuePair.MULTICAST);
         QueuePairOptions changed = flags(QueuePairCreateFlag.SOURCE_QPN);
         changed.sourceNumber = number;
         return changed;

@@ -1,5 +1,7 @@
 package dev.verbena.verbs;
 
+import dev.verbena.NativeValue;
+
 /** The states of a queue pair ({@code enum ibv_qp_state}). */
 public enum QueuePairState implements NativeValue {
     /** Just made, or reset: nothing can be posted ({@code IBV_QPS_RESET}). */

@@ -1,6 +1,7 @@
 package dev.verbena.verbs;
 
 import dev.verbena.CName;
+import dev.verbena.NativeFlag;
 import dev.verbena.VerbsArena;
 import dev.verbena.VerbsException;
 import dev.verbena.VerbsObject;
@@ -9,6 +10,14 @@ import dev.verbena.internal.Ibv;
 import dev.verbena.internal.jfr.WorkFailureEvent;
 import dev.verbena.internal.raw.ibv_qp;
 import dev.verbena.internal.raw.ibv_qp_init_attr;
+import dev.verbena.verbs.address.AddressVector;
+import dev.verbena.verbs.address.Endpoint;
+import dev.verbena.verbs.address.Gid;
+import dev.verbena.verbs.address.GlobalRoute;
+import dev.verbena.verbs.device.DeviceAttributes;
+import dev.verbena.verbs.device.Port;
+import dev.verbena.verbs.device.QueuePairType;
+import dev.verbena.verbs.device.TransportType;
 import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
 import java.util.EnumSet;
@@ -21,7 +30,7 @@ import org.jspecify.annotations.Nullable;
 
 /** What a queue pair is, the states that it goes through, and what it remembers of its failures. */
 abstract sealed class QueuePairStates extends VerbsObject permits QueuePairWork {
-    private static final int MOST_PSN = 0xffffff;
+    private static final int MAX_PSN = 0xffffff;
 
     final @Nullable ProtectionDomain domain;
     final Context context;
@@ -29,13 +38,13 @@ abstract sealed class QueuePairStates extends VerbsObject permits QueuePairWork 
     final QueueCapabilities granted;
     final long address;
     final int number;
-    private final int packetSequenceNumber = ThreadLocalRandom.current().nextInt(MOST_PSN + 1);
+    private final int packetSequenceNumber = ThreadLocalRandom.current().nextInt(MAX_PSN + 1);
     final boolean ownReceives;
     /** Whether sends and receives are reported to the same queue. */
     private final boolean oneQueue;
-    final WorkLog sends;
-    final WorkLog receives;
-    private long mostBytes;
+    final PostedOperations sends;
+    final PostedOperations receives;
+    private long maxBytes;
     volatile QueuePairState state = QueuePairState.RESET;
     volatile boolean stateIsKnown = true;
     /** Whether it is in a state to send from, or to post receives in: for the data path, which so looks once. */
@@ -52,11 +61,11 @@ abstract sealed class QueuePairStates extends VerbsObject permits QueuePairWork 
         this.granted = granted;
         this.address = address;
         this.number = ibv_qp.qp_num(MemorySegment.ofAddress(address).reinterpret(ibv_qp.sizeof()));
-        this.mostBytes = longestMessage(options.type(), port);
+        this.maxBytes = longestMessage(options.type(), port);
         this.oneQueue = options.sendQueue() == options.receiveQueue();
-        this.sends = new WorkLog(granted.sendDepth(), oneQueue);
+        this.sends = new PostedOperations(granted.sendDepth(), oneQueue);
         SharedReceiveQueue shared = options.sharedReceiveQueue();
-        this.receives = shared == null ? new WorkLog(granted.receiveDepth(), oneQueue) : shared.log();
+        this.receives = shared == null ? new PostedOperations(granted.receiveDepth(), oneQueue) : shared.log();
         this.ownReceives = shared == null && options.receiveQueue() != null;
     }
 
@@ -65,8 +74,8 @@ abstract sealed class QueuePairStates extends VerbsObject permits QueuePairWork 
     }
 
     /** How many bytes a message has at most: a datagram is one packet. */
-    long mostBytes() {
-        return mostBytes;
+    long maxBytes() {
+        return maxBytes;
     }
 
     /** How long the header of a segmented send may be. */
@@ -231,7 +240,7 @@ abstract sealed class QueuePairStates extends VerbsObject permits QueuePairWork 
         hold();
         try (Arena scratch = Arena.ofConfined()) {
             MemorySegment init = scratch.allocate(ibv_qp_init_attr.layout());
-            Verb.check(Ibv.QUERY_QP, Ibv.QUERY_QP.call(
+            VerbFailures.check(Ibv.QUERY_QP, Ibv.QUERY_QP.call(
                     address, found.memory().address(), NativeFlag.bits(all), init.address()), toString());
         } finally {
             release();
@@ -261,7 +270,7 @@ abstract sealed class QueuePairStates extends VerbsObject permits QueuePairWork 
         try {
             int result = (int) Ibv.MODIFY_QP.call(address, attributes.memory().address(), NativeFlag.bits(mask));
             if (result != 0) {
-                throw refused(Verb.errnoOf(result), from, to, attributes);
+                throw refused(VerbFailures.errnoOf(result), from, to, attributes);
             }
         } finally {
             release();
@@ -274,7 +283,7 @@ abstract sealed class QueuePairStates extends VerbsObject permits QueuePairWork 
             }
         }
         if (to == QueuePairState.RTR) {
-            mostBytes = longestMessage(options.type(), context.port(options.port()));
+            maxBytes = longestMessage(options.type(), context.port(options.port()));
         }
         known(to);
     }
@@ -309,7 +318,7 @@ abstract sealed class QueuePairStates extends VerbsObject permits QueuePairWork 
                     case Errno.ENODATA -> "There is no GID at this index: see Context.gids()";
                     default -> "";
                 };
-        return Verb.failure(Ibv.MODIFY_QP.name(), errno, this + " to " + to + ", " + attributes, hint);
+        return VerbFailures.failure(Ibv.MODIFY_QP.name(), errno, this + " to " + to + ", " + attributes, hint);
     }
 
     /**

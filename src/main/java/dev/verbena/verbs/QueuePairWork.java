@@ -1,15 +1,17 @@
 package dev.verbena.verbs;
 
 import dev.verbena.CName;
+import dev.verbena.NativeFlag;
 import dev.verbena.VerbsArena;
 import dev.verbena.internal.CFunction;
 import dev.verbena.internal.Calls;
+import dev.verbena.internal.DataPathCalls;
 import dev.verbena.internal.Errno;
-import dev.verbena.internal.FastCalls;
 import dev.verbena.internal.Ibv;
 import dev.verbena.internal.OpsVerb;
 import dev.verbena.internal.raw.ibv_mw_bind;
 import dev.verbena.internal.raw.ibv_mw_bind_info;
+import dev.verbena.verbs.device.Port;
 import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
 import java.util.Collection;
@@ -31,24 +33,24 @@ abstract sealed class QueuePairWork extends QueuePairStates permits QueuePair {
     private final long postReceive;
     /** They are told when this is closed, and their memory is kept as long as C may read it. */
     private final Queue<WorkBatch<?>> batches = new ConcurrentLinkedQueue<>();
-    private final OneByOne<SendBatch> singleSends;
-    private final OneByOne<ReceiveBatch> singleReceives;
+    private final SingleRequestBatches<SendBatch> singleSends;
+    private final SingleRequestBatches<ReceiveBatch> singleReceives;
     private final ReentrantLock binding = new ReentrantLock();
 
     QueuePairWork(VerbsArena arena, @Nullable ProtectionDomain domain, QueuePairOptions options,
             QueueCapabilities granted, Context context, Port port, long address) {
         super(arena, domain, options, granted, context, port, address);
         this.allowedOperations = QueuePairCreation.allowed(options);
-        Provider provider = context.provider();
+        DriverFunctions provider = context.provider();
         this.extended = options.operations().isEmpty() ? null : new ExtendedSends(Ibv.QP_TO_QP_EX.call(address),
                 options.operations(), options.type(), provider, self());
-        // Another thread may hold the lock of an extended queue pair while it runs Java: see ObjectCalls.
+        // Another thread may hold the lock of an extended queue pair while it runs Java: see ExtendedCalls.
         this.criticalReceive = provider.criticalPost();
         this.criticalPost = criticalReceive && (extended == null || isConfined());
         this.postSend = provider.postSend();
         this.postReceive = provider.postReceive();
-        this.singleSends = new OneByOne<>(isConfined(), () -> sends(1));
-        this.singleReceives = new OneByOne<>(isConfined(), () -> receives(1));
+        this.singleSends = new SingleRequestBatches<>(isConfined(), () -> sends(1));
+        this.singleReceives = new SingleRequestBatches<>(isConfined(), () -> receives(1));
     }
 
     private QueuePair self() {
@@ -408,12 +410,12 @@ abstract sealed class QueuePairWork extends QueuePairStates permits QueuePair {
             ibv_mw_bind_info.length(info, length);
             ibv_mw_bind_info.mw_access_flags(info, access);
             MemorySegment function = OpsVerb.BIND_MW.in(context.address())
-                    .orElseThrow(() -> Verb.failure(OpsVerb.BIND_MW.verb(), Errno.EOPNOTSUPP, toString(), ""));
+                    .orElseThrow(() -> VerbFailures.failure(OpsVerb.BIND_MW.verb(), Errno.EOPNOTSUPP, toString(), ""));
             int logged = sends.add(id, Operation.BIND_MW.code()); // before it can complete
             int result = (int) CFunction.callAt(function, address, window.address(), bind.address());
             if (result != 0) {
                 sends.takeBack(logged);
-                throw PostException.of(OpsVerb.BIND_MW.verb(), self(), Verb.errnoOf(result), 0, 1, SendBatch.WHEN_FULL);
+                throw PostException.of(OpsVerb.BIND_MW.verb(), self(), VerbFailures.errnoOf(result), 0, 1, SendBatch.WHEN_FULL);
             }
         } finally {
             release();
@@ -531,7 +533,7 @@ abstract sealed class QueuePairWork extends QueuePairStates permits QueuePair {
     /** What {@link #callPostSend} comes to where {@link #postsDirectly}, in a state to send. */
     static int callPostDirectly(long function, long qp, long requests, long firstRefused) {
         POST_SEND.one();
-        return FastCalls.postCritical(function, qp, requests, firstRefused);
+        return DataPathCalls.postCritical(function, qp, requests, firstRefused);
     }
 
     private int postUnguarded(long requests, long firstRefused) {
@@ -547,7 +549,7 @@ abstract sealed class QueuePairWork extends QueuePairStates permits QueuePair {
     /** Posts as a queue pair does that is not extended. */
     int postByList(long requests, long firstRefused) {
         POST_SEND.one();
-        return FastCalls.post(criticalPost, postSend, address, requests, firstRefused);
+        return DataPathCalls.post(criticalPost, postSend, address, requests, firstRefused);
     }
 
     /** One call into C, as {@link #callPostSend}. */
@@ -571,7 +573,7 @@ abstract sealed class QueuePairWork extends QueuePairStates permits QueuePair {
 
     private int callPostReceiveUnguarded(long requests, long firstRefused) {
         POST_RECEIVE.one();
-        return FastCalls.post(criticalReceive, postReceive, address, requests, firstRefused);
+        return DataPathCalls.post(criticalReceive, postReceive, address, requests, firstRefused);
     }
 
     private IllegalStateException notYet(String what, QueuePairState now) {

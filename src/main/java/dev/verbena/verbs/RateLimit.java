@@ -1,5 +1,6 @@
 package dev.verbena.verbs;
 
+import dev.verbena.internal.Checks;
 import dev.verbena.internal.raw.ibv_qp_rate_limit_attr;
 import java.lang.foreign.MemorySegment;
 
@@ -11,7 +12,7 @@ import java.lang.foreign.MemorySegment;
  * @param typicalPacket how long a packet mostly is, in bytes; 0 for the device's choice
  */
 public record RateLimit(long kilobitsPerSecond, long maxBurst, int typicalPacket) {
-    private static final long MOST = 0xffff_ffffL;
+    private static final long MAX = 0xffff_ffffL;
 
     /**
      * Makes a limit.
@@ -19,11 +20,11 @@ public record RateLimit(long kilobitsPerSecond, long maxBurst, int typicalPacket
      * @throws IllegalArgumentException if a number does not fit into its field
      */
     public RateLimit {
-        if (kilobitsPerSecond < 0 || kilobitsPerSecond > MOST || maxBurst < 0 || maxBurst > MOST) {
-            throw new IllegalArgumentException("Rate and burst are from 0 to " + MOST + ": "
+        if (kilobitsPerSecond < 0 || kilobitsPerSecond > MAX || maxBurst < 0 || maxBurst > MAX) {
+            throw new IllegalArgumentException("Rate and burst are from 0 to " + MAX + ": "
                     + kilobitsPerSecond + ", " + maxBurst);
         }
-        AddressVector.checkRange("typical packet size", typicalPacket, 0xffff);
+        Checks.checkRange("typical packet size", typicalPacket, 0xffff);
     }
 
     void write(MemorySegment limit) {

@@ -3,7 +3,7 @@ package dev.verbena.verbs;
 import dev.verbena.CName;
 import dev.verbena.VerbsObject;
 import dev.verbena.internal.Calls;
-import dev.verbena.internal.FastCalls;
+import dev.verbena.internal.DataPathCalls;
 import dev.verbena.internal.raw.ibv_recv_wr;
 import org.jspecify.annotations.Nullable;
 
@@ -27,9 +27,9 @@ public final class ReceiveBatch extends WorkBatch<ReceiveBatch> {
     private final long target;
 
     /** The function is what one thread may call directly, in a critical call; 0 where it must go the guarded way. */
-    ReceiveBatch(VerbsObject queue, @Nullable ProtectionDomain domain, int capacity, int mostPieces, WorkLog log,
+    ReceiveBatch(VerbsObject queue, @Nullable ProtectionDomain domain, int capacity, int maxPieces, PostedOperations log,
             String verb, Call call, long function, long target) {
-        super(queue, domain, capacity, ibv_recv_wr.sizeof(), mostPieces, 0, log);
+        super(queue, domain, capacity, ibv_recv_wr.sizeof(), maxPieces, 0, log);
         this.verb = verb;
         this.call = call;
         this.calls = Calls.of(verb);
@@ -47,7 +47,7 @@ public final class ReceiveBatch extends WorkBatch<ReceiveBatch> {
     int callPost(long requests, long firstRefused) {
         if (function != 0 && (pair == null || pair.canReceive)) {
             calls.one();
-            return FastCalls.postCritical(function, target, requests, firstRefused);
+            return DataPathCalls.postCritical(function, target, requests, firstRefused);
         }
         return call.post(requests, firstRefused);
     }

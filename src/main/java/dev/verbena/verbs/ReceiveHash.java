@@ -1,5 +1,6 @@
 package dev.verbena.verbs;
 
+import dev.verbena.verbs.device.HashField;
 import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
 import java.lang.foreign.ValueLayout;

@@ -1,5 +1,6 @@
 package dev.verbena.verbs;
 
+import dev.verbena.NativeFlag;
 import dev.verbena.VerbsArena;
 import dev.verbena.VerbsException;
 import dev.verbena.internal.CFunction;
@@ -47,11 +48,11 @@ final class Registration {
         RegionBacking backing = RegionBacking.of(memory, false, memory.address());
         String arguments = backing + ", " + flags + ", " + handle;
         return MemoryRegion.over(arena, backing, flags, domain, () -> {
-            Verb.require(Ibv.REG_MR_EX, 59, arguments);
+            VerbFailures.require(Ibv.REG_MR_EX, 59, arguments);
             try (Arena scratch = Arena.ofConfined()) {
                 MemorySegment init = NewerStructs.registration(scratch, memory.address(), memory.byteSize(),
                         NativeFlag.bits(flags), handle.address());
-                return Verb.pointer(Ibv.REG_MR_EX, Ibv.REG_MR_EX.call(domain.address(), init.address()), arguments);
+                return VerbFailures.pointer(Ibv.REG_MR_EX, Ibv.REG_MR_EX.call(domain.address(), init.address()), arguments);
             }
         }, handle);
     }
@@ -73,13 +74,13 @@ final class Registration {
         return MemoryRegion.over(arena, backing, flags, domain, () -> {
             long region = Ibv.REG_DMABUF_MR.call(
                     domain.address(), offset, length, address, descriptor, NativeFlag.bits(flags));
-            return Verb.pointer(Ibv.REG_DMABUF_MR, region, backing + ", offset " + offset + ", " + flags,
+            return VerbFailures.pointer(Ibv.REG_DMABUF_MR, region, backing + ", offset " + offset + ", " + flags,
                     CFunction.errno() == Errno.EBADF ? "The file descriptor is not open" : "");
         });
     }
 
     static MemoryRegion nothing(ProtectionDomain domain, VerbsArena arena) {
-        return MemoryRegion.over(arena, RegionBacking.NOTHING, Set.of(AccessFlag.LOCAL_WRITE), domain, () -> Verb.pointer(
+        return MemoryRegion.over(arena, RegionBacking.NOTHING, Set.of(AccessFlag.LOCAL_WRITE), domain, () -> VerbFailures.pointer(
                 ContextVerb.ALLOC_NULL_MR, domain.contextEvenIfClosed(), domain.toString(), domain.address()));
     }
 
@@ -90,13 +91,13 @@ final class Registration {
         memory.checkRange(offset, length);
         RegionBacking backing = RegionBacking.elsewhere("device memory", 0, length);
         int bits = NativeFlag.bits(flags) | AccessFlag.ZERO_BASED.bit(); // it knows no other way, and asks to be told
-        return MemoryRegion.over(arena, backing, flags, domain, () -> Verb.pointer(ContextVerb.REG_DM_MR,
+        return MemoryRegion.over(arena, backing, flags, domain, () -> VerbFailures.pointer(ContextVerb.REG_DM_MR,
                 domain.contextEvenIfClosed(), memory + ", offset " + offset + ", " + length + " bytes, " + flags,
                 domain.address(), memory.address(), offset, length, bits), memory);
     }
 
     static MemoryRegion imported(ProtectionDomain domain, int handle, long address, VerbsArena arena) {
-        return MemoryRegion.imported(arena, domain, address, () -> Verb.pointer(Ibv.IMPORT_MR,
+        return MemoryRegion.imported(arena, domain, address, () -> VerbFailures.pointer(Ibv.IMPORT_MR,
                 Ibv.IMPORT_MR.call(domain.address(), handle), domain + ", handle " + handle));
     }
 
@@ -118,7 +119,7 @@ final class Registration {
     private static VerbsException refused(
             int errno, long start, long address, Set<AccessFlag> flags, String arguments) {
         if (flags.contains(AccessFlag.ON_DEMAND) && (errno == Errno.EINVAL || Errno.meansUnsupported(errno))) {
-            return Verb.failure("ibv_reg_mr", errno, arguments,
+            return VerbFailures.failure("ibv_reg_mr", errno, arguments,
                     "This device or kernel may have no on-demand paging, or not for the whole address space");
         }
         String hint = switch (errno) {
@@ -131,7 +132,7 @@ final class Registration {
                     : "This device or kernel does not take one of these access flags";
             default -> "";
         };
-        return Verb.failure("ibv_reg_mr", errno, arguments, hint);
+        return VerbFailures.failure("ibv_reg_mr", errno, arguments, hint);
     }
 
     /** What C would refuse with a bare number, or take and regret. */

@@ -1,5 +1,6 @@
 package dev.verbena.verbs;
 
+import dev.verbena.NativeFlag;
 import dev.verbena.VerbsArena;
 import dev.verbena.VerbsException;
 import dev.verbena.VerbsObject;
@@ -119,10 +120,10 @@ final class Reregistration {
         String said = (error == RegionChangeError.UNKNOWN ? "It answered " + result : error.cName()) + ". ";
         int number = errno > 0 ? errno : Errno.EINVAL;
         if (untouched) {
-            throw Verb.failure(Ibv.REREG_MR.name(), number, old.toString(), said + "The region is as it was");
+            throw VerbFailures.failure(Ibv.REREG_MR.name(), number, old.toString(), said + "The region is as it was");
         }
-        Verb.check(Ibv.DEREG_MR, Ibv.DEREG_MR.call(region), old.toString());
-        failure = Verb.failure(Ibv.REREG_MR.name(), number, old.toString(),
+        VerbFailures.check(Ibv.DEREG_MR, Ibv.DEREG_MR.call(region), old.toString());
+        failure = VerbFailures.failure(Ibv.REREG_MR.name(), number, old.toString(),
                 said + "The region could not be used any more, and is closed: register anew");
     }
 

@@ -1,5 +1,7 @@
 package dev.verbena.verbs;
 
+import dev.verbena.NativeValue;
+
 /** Which memory a flush is about ({@code enum ibv_selectivity_level}). */
 public enum SelectivityLevel implements NativeValue {
     /** The range that is named ({@code IBV_FLUSH_RANGE}). */

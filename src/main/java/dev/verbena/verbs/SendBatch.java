@@ -1,6 +1,8 @@
 package dev.verbena.verbs;
 
 import dev.verbena.CName;
+import dev.verbena.NativeFlag;
+import dev.verbena.internal.Checks;
 import dev.verbena.internal.Memory;
 import dev.verbena.internal.raw.ibv_mw_bind_info;
 import dev.verbena.internal.raw.ibv_send_wr;
@@ -66,8 +68,8 @@ public final class SendBatch extends WorkBatch<SendBatch> {
     private static final long ATOMIC_SIZE = 8;
 
     private final QueuePair queuePair;
-    private final int mostInline;
-    private final int mostHeader;
+    private final int maxInline;
+    private final int maxHeader;
     private final boolean datagrams;
     /** Whether one thread only posts, by {@code ibv_post_send} in a critical call; and what is called then. */
     private final boolean direct;
@@ -80,12 +82,12 @@ public final class SendBatch extends WorkBatch<SendBatch> {
     private long room;
 
     SendBatch(QueuePair queuePair, @Nullable ProtectionDomain domain, int capacity, QueueCapabilities granted,
-            WorkLog log) {
+            PostedOperations log) {
         super(queuePair, domain, capacity, ibv_send_wr.sizeof(), granted.sendSge(),
                 (long) capacity * Math.max(granted.inlineSize(), queuePair.longestHeader()), log);
         this.queuePair = queuePair;
-        this.mostInline = granted.inlineSize();
-        this.mostHeader = queuePair.longestHeader();
+        this.maxInline = granted.inlineSize();
+        this.maxHeader = queuePair.longestHeader();
         this.datagrams = queuePair.sendsDatagrams();
         this.direct = queuePair.postsDirectly();
         this.function = queuePair.postSendFunction();
@@ -183,7 +185,7 @@ public final class SendBatch extends WorkBatch<SendBatch> {
      */
     @CName({"ibv_wr_send", "ibv_wr_set_sge", "rdma_post_sendv"})
     public SendBatch send(long id, LocalMemory local) {
-        return local(id, Operation.SEND, local, queuePair.mostBytes());
+        return local(id, Operation.SEND, local, queuePair.maxBytes());
     }
 
     /**
@@ -195,7 +197,7 @@ public final class SendBatch extends WorkBatch<SendBatch> {
      */
     @CName("ibv_wr_send")
     public SendBatch send(long id) {
-        return add(id, Operation.SEND, queuePair.mostBytes());
+        return add(id, Operation.SEND, queuePair.maxBytes());
     }
 
     /**
@@ -207,7 +209,7 @@ public final class SendBatch extends WorkBatch<SendBatch> {
      */
     @CName({"ibv_wr_send", "ibv_wr_set_inline_data"})
     public SendBatch sendInline(long id, MemorySegment data) {
-        return inline(id, Operation.SEND, data, queuePair.mostBytes());
+        return inline(id, Operation.SEND, data, queuePair.maxBytes());
     }
 
     /**
@@ -364,11 +366,11 @@ public final class SendBatch extends WorkBatch<SendBatch> {
     @CName("ibv_wr_send_tso")
     public SendBatch segmented(long id, MemorySegment header, int segmentSize, LocalMemory local) {
         checkAllows(Operation.TSO);
-        if (header.byteSize() > mostHeader) {
+        if (header.byteSize() > maxHeader) {
             throw new IndexOutOfBoundsException("A header of " + header.byteSize() + " bytes: this queue pair takes "
-                    + mostHeader + ". Ask for more with tsoHeader()");
+                    + maxHeader + ". Ask for more with tsoHeader()");
         }
-        AddressVector.checkRange("segment size", segmentSize, 0xffff);
+        Checks.checkRange("segment size", segmentSize, 0xffff);
         int key = usableKey(local);
         long length = local.length();
         checkPiece(length);
@@ -488,11 +490,11 @@ public final class SendBatch extends WorkBatch<SendBatch> {
         }
         long length = data.byteSize();
         long already = onlyPieceLength();
-        if (already + length > mostInline) {
+        if (already + length > maxInline) {
             throw tooLongForInline(already + length);
         }
         checkRoom(length, room);
-        MemorySegment.copy(data, 0, memory, extra + (long) index() * Math.max(mostInline, mostHeader) + already, length);
+        MemorySegment.copy(data, 0, memory, extra + (long) index() * Math.max(maxInline, maxHeader) + already, length);
         room -= length;
         onlyPieceLength(already + length);
         return this;
@@ -505,7 +507,7 @@ public final class SendBatch extends WorkBatch<SendBatch> {
     }
 
     private IndexOutOfBoundsException tooLongForInline(long length) {
-        return new IndexOutOfBoundsException(length + " bytes can't go inline: this queue pair carries " + mostInline
+        return new IndexOutOfBoundsException(length + " bytes can't go inline: this queue pair carries " + maxInline
                 + ". Ask for more with inlineSize()");
     }
 
@@ -550,7 +552,7 @@ public final class SendBatch extends WorkBatch<SendBatch> {
             throw new IllegalStateException("Only datagrams are addressed one by one: " + queuePair);
         }
         path.checkUsableIn(domain);
-        AddressVector.checkRange("queue pair number", queuePairNumber, QueuePair.MULTICAST);
+        Checks.checkRange("queue pair number", queuePairNumber, QueuePair.MULTICAST);
         parts().set(index(), path, null);
         Memory.set(base + HANDLE, path.address());
         Memory.set(base + REMOTE_QP, queuePairNumber);
@@ -637,7 +639,7 @@ public final class SendBatch extends WorkBatch<SendBatch> {
     private SendBatch add(long id, Operation operation, long bytes) {
         checkAllows(operation);
         begin(id, operation);
-        room = Math.min(bytes, queuePair.mostBytes());
+        room = Math.min(bytes, queuePair.maxBytes());
         if (parts != null) {
             parts.forget(index());
         }
@@ -650,7 +652,7 @@ public final class SendBatch extends WorkBatch<SendBatch> {
         checkUser();
         int key = usableKey(local);
         long length = lengthOf(local);
-        checkRoom(length, Math.min(bytes, queuePair.mostBytes()));
+        checkRoom(length, Math.min(bytes, queuePair.maxBytes()));
         add(id, operation, bytes);
         room -= length;
         onlyPiece(startOf(local), length, key);
@@ -660,7 +662,7 @@ public final class SendBatch extends WorkBatch<SendBatch> {
     /** Copied here first, so that C never reads memory that another thread may free meanwhile. */
     private SendBatch inline(long id, Operation operation, MemorySegment data, long bytes) {
         long length = data.byteSize();
-        if (length > mostInline) {
+        if (length > maxInline) {
             throw tooLongForInline(length);
         }
         checkRoom(length, bytes);
@@ -671,7 +673,7 @@ public final class SendBatch extends WorkBatch<SendBatch> {
     /** Copies what the next request needs to keep, and answers where it is. */
     private long copy(MemorySegment data) {
         checkUser();
-        long place = extra + (long) size() * Math.max(mostInline, mostHeader);
+        long place = extra + (long) size() * Math.max(maxInline, maxHeader);
         if (size() < capacity()) {
             MemorySegment.copy(data, 0, memory, place, data.byteSize());
         }

@@ -1,5 +1,7 @@
 package dev.verbena.verbs;
 
+import dev.verbena.NativeFlag;
+
 /** How a work request is carried out ({@code enum ibv_send_flags}). */
 public enum SendFlag implements NativeFlag {
     /** Waits for earlier reads and atomics of the queue pair ({@code IBV_SEND_FENCE}). */

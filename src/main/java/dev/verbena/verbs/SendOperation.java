@@ -1,5 +1,7 @@
 package dev.verbena.verbs;
 
+import dev.verbena.NativeFlag;
+import dev.verbena.verbs.device.QueuePairType;
 import java.util.Collections;
 import java.util.EnumSet;
 import java.util.Set;

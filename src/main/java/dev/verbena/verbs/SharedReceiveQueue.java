@@ -8,14 +8,15 @@ import dev.verbena.VerbsObject;
 import dev.verbena.internal.CFunction;
 import dev.verbena.internal.Calls;
 import dev.verbena.internal.ContextVerb;
+import dev.verbena.internal.DataPathCalls;
 import dev.verbena.internal.Errno;
-import dev.verbena.internal.FastCalls;
 import dev.verbena.internal.Ibv;
 import dev.verbena.internal.raw.ibv_srq_attr;
 import dev.verbena.internal.raw.ibv_srq_init_attr;
 import dev.verbena.internal.raw.ibv_srq_init_attr_ex;
 import dev.verbena.internal.raw.ibv_tm_cap;
 import dev.verbena.internal.raw.rdma_h;
+import dev.verbena.verbs.device.DeviceAttributes;
 import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
 import java.lang.foreign.ValueLayout;
@@ -42,9 +43,9 @@ public final class SharedReceiveQueue extends VerbsObject {
     private final Context context;
     private final SharedReceiveQueueOptions options;
     private final long address;
-    private final WorkLog log;
+    private final PostedOperations log;
     private final Queue<ReceiveBatch> batches = new ConcurrentLinkedQueue<>();
-    private final OneByOne<ReceiveBatch> singleReceives;
+    private final SingleRequestBatches<ReceiveBatch> singleReceives;
 
     private volatile SharedReceiveQueueAttributes granted;
     private @Nullable LongConsumer destroyer;
@@ -57,8 +58,8 @@ public final class SharedReceiveQueue extends VerbsObject {
         this.options = options;
         this.granted = granted;
         this.address = address;
-        this.log = new WorkLog(granted.depth(), true);
-        this.singleReceives = new OneByOne<>(isConfined(), () -> receives(1));
+        this.log = new PostedOperations(granted.depth(), true);
+        this.singleReceives = new SingleRequestBatches<>(isConfined(), () -> receives(1));
         context.eventsEvenIfClosed().add(address, this);
     }
 
@@ -191,14 +192,14 @@ public final class SharedReceiveQueue extends VerbsObject {
             case Errno.EOPNOTSUPP -> "This device or its driver has no shared receive queue of this kind";
             default -> "";
         };
-        return Verb.failure(verb, errno, context.name() + ", " + options, hint);
+        return VerbFailures.failure(verb, errno, context.name() + ", " + options, hint);
     }
 
     @CName("ibv_destroy_srq")
     @Override
     protected void destroy() {
         if (destroyer == null) {
-            Verb.check(Ibv.DESTROY_SRQ, Ibv.DESTROY_SRQ.call(address), toString());
+            VerbFailures.check(Ibv.DESTROY_SRQ, Ibv.DESTROY_SRQ.call(address), toString());
         } else {
             destroyer.accept(address);
         }
@@ -212,7 +213,7 @@ public final class SharedReceiveQueue extends VerbsObject {
     }
 
     /** What was posted to it: for the queue pairs that take from it. */
-    WorkLog log() {
+    PostedOperations log() {
         return log;
     }
 
@@ -259,8 +260,8 @@ public final class SharedReceiveQueue extends VerbsObject {
             MemorySegment number = scratch.allocate(ValueLayout.JAVA_INT);
             String verb = ContextVerb.GET_SRQ_NUM.verb();
             MemorySegment get = ContextVerb.GET_SRQ_NUM.in(context.address())
-                    .orElseThrow(() -> Verb.failure(verb, Errno.EOPNOTSUPP, toString(), ""));
-            Verb.check(verb, (int) CFunction.callAt(get, address, number.address()), toString(), "");
+                    .orElseThrow(() -> VerbFailures.failure(verb, Errno.EOPNOTSUPP, toString(), ""));
+            VerbFailures.check(verb, (int) CFunction.callAt(get, address, number.address()), toString(), "");
             return number.get(ValueLayout.JAVA_INT, 0);
         } finally {
             release();
@@ -277,7 +278,7 @@ public final class SharedReceiveQueue extends VerbsObject {
         hold();
         try (Arena scratch = Arena.ofConfined()) {
             MemorySegment found = scratch.allocate(ibv_srq_attr.layout());
-            Verb.check(Ibv.QUERY_SRQ, Ibv.QUERY_SRQ.call(address, found.address()), toString());
+            VerbFailures.check(Ibv.QUERY_SRQ, Ibv.QUERY_SRQ.call(address, found.address()), toString());
             granted = SharedReceiveQueueAttributes.read(found);
             return granted;
         } finally {
@@ -318,7 +319,7 @@ public final class SharedReceiveQueue extends VerbsObject {
             MemorySegment attributes = scratch.allocate(ibv_srq_attr.layout());
             wanted.write(attributes);
             int result = (int) Ibv.MODIFY_SRQ.call(address, attributes.address(), mask);
-            Verb.check(Ibv.MODIFY_SRQ.name(), result, this + ", " + what, result == Errno.EINVAL
+            VerbFailures.check(Ibv.MODIFY_SRQ.name(), result, this + ", " + what, result == Errno.EINVAL
                     ? "Neither can the limit be more than the depth, nor the depth less than what is posted" : "");
         } finally {
             release();
@@ -364,11 +365,11 @@ public final class SharedReceiveQueue extends VerbsObject {
     }
 
     private int callPost(long requests, long firstRefused) {
-        Provider provider = context.provider();
+        DriverFunctions provider = context.provider();
         int way = enter();
         try {
             POST_RECEIVE.one();
-            return FastCalls.post(provider.criticalPost(), provider.postSharedReceive(), address, requests,
+            return DataPathCalls.post(provider.criticalPost(), provider.postSharedReceive(), address, requests,
                     firstRefused);
         } finally {
             exit(way);
@@ -395,9 +396,9 @@ public final class SharedReceiveQueue extends VerbsObject {
         try {
             String verb = ContextVerb.POST_SRQ_OPS.verb();
             MemorySegment post = ContextVerb.POST_SRQ_OPS.in(context.address())
-                    .orElseThrow(() -> Verb.failure(verb, Errno.EOPNOTSUPP, toString(), ""));
+                    .orElseThrow(() -> VerbFailures.failure(verb, Errno.EOPNOTSUPP, toString(), ""));
             int result = (int) CFunction.callAt(post, address, request.address(), firstRefused.address());
-            Verb.check(verb, result, this + ", " + what,
+            VerbFailures.check(verb, result, this + ", " + what,
                     result == Errno.ENOMEM ? "No room for more tags or operations" : "");
         } finally {
             release();

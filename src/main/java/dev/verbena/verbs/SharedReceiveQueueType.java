@@ -1,5 +1,7 @@
 package dev.verbena.verbs;
 
+import dev.verbena.NativeValue;
+
 /** The kind of a shared receive queue ({@code enum ibv_srq_type}). */
 public enum SharedReceiveQueueType implements NativeValue {
     /** Receives for the queue pairs that name it ({@code IBV_SRQT_BASIC}). */

@@ -25,7 +25,7 @@ public final class ThreadDomain extends VerbsObject {
     static ThreadDomain allocate(Context context, VerbsArena arena) {
         return create(arena, () -> {
             try (Arena scratch = Arena.ofConfined()) {
-                return new ThreadDomain(arena, context, Verb.pointer(ContextVerb.ALLOC_TD, context, context.name(),
+                return new ThreadDomain(arena, context, VerbFailures.pointer(ContextVerb.ALLOC_TD, context, context.name(),
                         context.address(), scratch.allocate(ibv_td_init_attr.layout()).address()));
             }
         }, context);
@@ -34,7 +34,7 @@ public final class ThreadDomain extends VerbsObject {
     @Override
     @CName("ibv_dealloc_td")
     protected void destroy() {
-        Verb.check(ContextVerb.DEALLOC_TD, context, toString(), address);
+        VerbFailures.check(ContextVerb.DEALLOC_TD, context, toString(), address);
     }
 
     long address() {

@@ -17,7 +17,7 @@ import org.jspecify.annotations.Nullable;
  *
  * @param <B> the kind of batch
  */
-abstract sealed class WorkBatch<B extends WorkBatch<B>> extends OfOneThread permits SendBatch, ReceiveBatch {
+abstract sealed class WorkBatch<B extends WorkBatch<B>> extends ThreadBound permits SendBatch, ReceiveBatch {
     static final long ID = ibv_recv_wr.wr_id$offset();
     private static final long NEXT = ibv_recv_wr.next$offset();
     private static final long SG_LIST = ibv_recv_wr.sg_list$offset();
@@ -41,31 +41,31 @@ abstract sealed class WorkBatch<B extends WorkBatch<B>> extends OfOneThread perm
     private final long address;
     private final long requestSize;
     private final int capacity;
-    private final int mostPieces;
+    private final int maxPieces;
     private final long pieces;
     private final long refused;
-    private final WorkLog log;
+    private final PostedOperations log;
 
     private int count;
     /** The index of the request at {@link #base}. */
     private int current;
     /** The request that no other follows in C's list: all others are linked to the next for good. */
     private int last;
-    /** The operation of all requests, or {@link WorkLog#SEVERAL}. */
+    /** The operation of all requests, or {@link PostedOperations#SEVERAL}. */
     private int kind;
 
     /** The queue is what requests are posted to: for messages. */
-    WorkBatch(VerbsObject queue, @Nullable ProtectionDomain domain, int capacity, long requestSize, int mostPieces,
-            long extraSize, WorkLog log) {
+    WorkBatch(VerbsObject queue, @Nullable ProtectionDomain domain, int capacity, long requestSize, int maxPieces,
+            long extraSize, PostedOperations log) {
         super(queue);
         this.queue = queue;
         this.domain = domain;
         this.capacity = capacity;
         this.requestSize = requestSize;
-        this.mostPieces = Math.max(1, mostPieces);
+        this.maxPieces = Math.max(1, maxPieces);
         this.log = log;
         long piecesAt = capacity * requestSize;
-        this.extra = piecesAt + (long) capacity * this.mostPieces * SGE_SIZE;
+        this.extra = piecesAt + (long) capacity * this.maxPieces * SGE_SIZE;
         long refusedAt = extra + (extraSize + 7 & -8);
         this.memory = Arena.ofAuto().allocate(refusedAt + Long.BYTES, 64);
         this.address = memory.address();
@@ -204,7 +204,7 @@ abstract sealed class WorkBatch<B extends WorkBatch<B>> extends OfOneThread perm
     /** What the request at {@link #base} does, from now on. */
     final void is(Operation operation) {
         int code = operation.code();
-        kind = count == 1 || kind == code ? code : WorkLog.SEVERAL;
+        kind = count == 1 || kind == code ? code : PostedOperations.SEVERAL;
     }
 
     final void checkBegun() {
@@ -216,8 +216,8 @@ abstract sealed class WorkBatch<B extends WorkBatch<B>> extends OfOneThread perm
 
     final void checkAnotherPiece() {
         checkBegun();
-        if (Memory.getInt(base + NUM_SGE) == mostPieces) {
-            throw new IllegalStateException("A request of " + queue + " names at most " + mostPieces
+        if (Memory.getInt(base + NUM_SGE) == maxPieces) {
+            throw new IllegalStateException("A request of " + queue + " names at most " + maxPieces
                     + " pieces of memory: ask for more when you make it");
         }
     }
@@ -253,7 +253,7 @@ abstract sealed class WorkBatch<B extends WorkBatch<B>> extends OfOneThread perm
 
     /** Where the first piece of a request is. */
     private long pieceOf(int request) {
-        return pieces + (long) request * mostPieces * SGE_SIZE;
+        return pieces + (long) request * maxPieces * SGE_SIZE;
     }
 
     /** The length of the piece of a request that has one. */

@@ -1,5 +1,7 @@
 package dev.verbena.verbs;
 
+import dev.verbena.NativeFlag;
+import dev.verbena.verbs.address.Grh;
 import java.util.Set;
 import org.jspecify.annotations.Nullable;
 

@@ -1,5 +1,7 @@
 package dev.verbena.verbs;
 
+import dev.verbena.NativeValue;
+
 /** What completed ({@code enum ibv_wc_opcode}). It means nothing when the completion failed. */
 public enum WorkOpcode implements NativeValue {
     /** A send ({@code IBV_WC_SEND}). */

@@ -1,11 +1,12 @@
 package dev.verbena.verbs;
 
 import dev.verbena.CName;
+import dev.verbena.NativeFlag;
 import dev.verbena.VerbsArena;
 import dev.verbena.VerbsObject;
 import dev.verbena.internal.Calls;
 import dev.verbena.internal.ContextVerb;
-import dev.verbena.internal.FastCalls;
+import dev.verbena.internal.DataPathCalls;
 import dev.verbena.internal.raw.ibv_recv_wr;
 import dev.verbena.internal.raw.ibv_sge;
 import dev.verbena.internal.raw.ibv_wq;
@@ -77,7 +78,7 @@ public final class WorkQueue extends VerbsObject {
                     ibv_wq_init_attr.comp_mask(init, rdma_h.IBV_WQ_INIT_ATTR_FLAGS());
                     ibv_wq_init_attr.create_flags(init, NativeFlag.bits(options.flags()));
                 }
-                return new WorkQueue(arena, domain, options, Verb.pointer(ContextVerb.CREATE_WQ, context,
+                return new WorkQueue(arena, domain, options, VerbFailures.pointer(ContextVerb.CREATE_WQ, context,
                         domain + ", " + options, context.address(), init.address()));
             }
         }, domain, options.queue());
@@ -86,7 +87,7 @@ public final class WorkQueue extends VerbsObject {
     @Override
     @CName("ibv_destroy_wq")
     protected void destroy() {
-        Verb.check(ContextVerb.DESTROY_WQ, context, toString(), address);
+        VerbFailures.check(ContextVerb.DESTROY_WQ, context, toString(), address);
         context.eventsEvenIfClosed().remove(address, this);
     }
 
@@ -133,7 +134,7 @@ public final class WorkQueue extends VerbsObject {
             MemorySegment change = scratch.allocate(ibv_wq_attr.layout());
             ibv_wq_attr.attr_mask(change, rdma_h.IBV_WQ_ATTR_STATE());
             ibv_wq_attr.wq_state(change, to.code());
-            Verb.check(ContextVerb.MODIFY_WQ, context, this + " to " + to, address, change.address());
+            VerbFailures.check(ContextVerb.MODIFY_WQ, context, this + " to " + to, address, change.address());
             state = to;
         } finally {
             release();
@@ -154,7 +155,7 @@ public final class WorkQueue extends VerbsObject {
             ibv_wq_attr.attr_mask(change, rdma_h.IBV_WQ_ATTR_FLAGS());
             ibv_wq_attr.flags(change, NativeFlag.bits(set));
             ibv_wq_attr.flags_mask(change, NativeFlag.bits(set) | NativeFlag.bits(cleared));
-            Verb.check(ContextVerb.MODIFY_WQ, context, this + ", set " + set + ", clear " + cleared,
+            VerbFailures.check(ContextVerb.MODIFY_WQ, context, this + ", set " + set + ", clear " + cleared,
                     address, change.address());
         } finally {
             release();
@@ -188,7 +189,7 @@ public final class WorkQueue extends VerbsObject {
             ibv_recv_wr.wr_id(request, id);
             ibv_recv_wr.num_sge(request, local.length);
             int result = callPost();
-            Verb.check("ibv_post_wq_recv", result, toString(), "");
+            VerbFailures.check("ibv_post_wq_recv", result, toString(), "");
         } finally {
             posting.unlock();
         }
@@ -200,7 +201,7 @@ public final class WorkQueue extends VerbsObject {
         int way = enter();
         try {
             POST.one();
-            return FastCalls.post(critical, post, address, request.address(), refused);
+            return DataPathCalls.post(critical, post, address, request.address(), refused);
         } finally {
             exit(way);
         }

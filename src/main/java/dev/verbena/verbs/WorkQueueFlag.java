@@ -1,5 +1,7 @@
 package dev.verbena.verbs;
 
+import dev.verbena.NativeFlag;
+
 /** What a work queue does with packets ({@code enum ibv_wq_flags}). */
 public enum WorkQueueFlag implements NativeFlag {
     /** Takes the VLAN tag off ({@code IBV_WQ_FLAGS_CVLAN_STRIPPING}). */

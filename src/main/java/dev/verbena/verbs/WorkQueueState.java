@@ -1,5 +1,7 @@
 package dev.verbena.verbs;
 
+import dev.verbena.NativeValue;
+
 /** The state of a work queue ({@code enum ibv_wq_state}). */
 public enum WorkQueueState implements NativeValue {
     /** Made, and not used yet; nothing can be posted ({@code IBV_WQS_RESET}). */

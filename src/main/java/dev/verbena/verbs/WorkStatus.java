@@ -1,6 +1,7 @@
 package dev.verbena.verbs;
 
 import dev.verbena.CName;
+import dev.verbena.NativeValue;
 
 /** How a work request ended ({@code enum ibv_wc_status}). */
 public enum WorkStatus implements NativeValue {

@@ -38,7 +38,7 @@ public final class XrcDomain extends VerbsObject {
             }
             try (OpenFile opened = OpenFile.of(file)) {
                 if (opened.descriptor() < 0) {
-                    throw Verb.failure("open", CFunction.errno(), file.toString(), "");
+                    throw VerbFailures.failure("open", CFunction.errno(), file.toString(), "");
                 }
                 return new XrcDomain(arena, context, callOpen(context, opened.descriptor(), file.toString()));
             }
@@ -63,7 +63,7 @@ public final class XrcDomain extends VerbsObject {
     }
 
     private static VerbsException failed(Context context, String file, int errno) {
-        return Verb.failure(ContextVerb.OPEN_XRCD.verb(), errno, context.name() + ", " + file,
+        return VerbFailures.failure(ContextVerb.OPEN_XRCD.verb(), errno, context.name() + ", " + file,
                 errno == Errno.EOPNOTSUPP ? "This device or its driver has no extended reliable connections" : "");
     }
 
@@ -72,8 +72,8 @@ public final class XrcDomain extends VerbsObject {
     protected void destroy() {
         String verb = ContextVerb.CLOSE_XRCD.verb();
         MemorySegment close = ContextVerb.CLOSE_XRCD.in(context.address())
-                .orElseThrow(() -> Verb.failure(verb, Errno.EOPNOTSUPP, toString(), ""));
-        Verb.check(verb, (int) CFunction.callAt(close, address), toString(), "");
+                .orElseThrow(() -> VerbFailures.failure(verb, Errno.EOPNOTSUPP, toString(), ""));
+        VerbFailures.check(verb, (int) CFunction.callAt(close, address), toString(), "");
     }
 
     /** The {@code struct ibv_xrcd}. Hold this object while C uses it. */

@@ -21,7 +21,7 @@ import dev.verbena.verbs.AsyncEventType;
 import dev.verbena.verbs.CompletionQueue;
 import dev.verbena.verbs.Context;
 import dev.verbena.verbs.Ece;
-import dev.verbena.verbs.Grh;
+import dev.verbena.verbs.address.Grh;
 import dev.verbena.verbs.MemoryRegion;
 import dev.verbena.verbs.ProtectionDomain;
 import dev.verbena.verbs.QueueCapabilities;

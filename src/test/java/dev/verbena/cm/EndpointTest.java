@@ -15,7 +15,7 @@ import dev.verbena.support.TestDevice;
 import dev.verbena.support.Twin;
 import dev.verbena.verbs.MemoryRegion;
 import dev.verbena.verbs.QueueCapabilities;
-import dev.verbena.verbs.QueuePairType;
+import dev.verbena.verbs.device.QueuePairType;
 import java.net.InetSocketAddress;
 import java.time.Duration;
 import java.util.List;

@@ -20,7 +20,7 @@ import org.jspecify.annotations.Nullable;
 /** The page that a test run leaves: each function of the headers, where it is in Java, and what came of calling it. */
 final class Ledger {
     private static final List<String> GROUPS = List.of("core", "common", "advanced", "rare");
-    private static final int MOST_TESTS = 4;
+    private static final int MAX_TESTS = 4;
     private static final int LONGEST_REASON = 240;
 
     private final Findings findings;
@@ -156,8 +156,8 @@ final class Ledger {
     }
 
     private static String tests(Set<String> tests) {
-        String first = tests.stream().limit(MOST_TESTS).collect(Collectors.joining(", "));
-        return tests.size() <= MOST_TESTS ? first : first + " and " + (tests.size() - MOST_TESTS) + " more";
+        String first = tests.stream().limit(MAX_TESTS).collect(Collectors.joining(", "));
+        return tests.size() <= MAX_TESTS ? first : first + " and " + (tests.size() - MAX_TESTS) + " more";
     }
 
     private void twins(StringBuilder page) {

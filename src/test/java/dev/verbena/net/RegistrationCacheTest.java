@@ -19,7 +19,7 @@ import org.junit.jupiter.api.Test;
 /** Registrations that are kept for memory that comes from elsewhere. */
 @DeviceTest
 class RegistrationCacheTest {
-    private static final int MOST = 3;
+    private static final int MAX = 3;
 
     private Loopback loopback;
     private RegistrationCache cache;
@@ -27,7 +27,7 @@ class RegistrationCacheTest {
     @BeforeEach
     void open() {
         loopback = Loopback.connected(VerbsArena.ofShared(), ConnectOptions.defaults());
-        cache = RegistrationCache.of(loopback.domain, MOST, AccessFlag.LOCAL_WRITE);
+        cache = RegistrationCache.of(loopback.domain, MAX, AccessFlag.LOCAL_WRITE);
     }
 
     @AfterEach
@@ -102,12 +102,12 @@ class RegistrationCacheTest {
         usedOnce(memory());
         assertThat(second.region().isOpen()).isFalse();
         assertThat(first.region().isOpen()).isTrue();
-        assertThat(cache.size()).isEqualTo(MOST);
+        assertThat(cache.size()).isEqualTo(MAX);
     }
 
     @Test
     void whatIsInUseIsKeptAndMoreIsRefused() {
-        for (int i = 0; i < MOST; i++) {
+        for (int i = 0; i < MAX; i++) {
             cache.use(memory());
         }
         assertThatThrownBy(() -> cache.use(memory())).isInstanceOf(NoSuchElementException.class)

@@ -2,7 +2,7 @@ package dev.verbena.support;
 
 import dev.verbena.VerbsArena;
 import dev.verbena.verbs.Context;
-import dev.verbena.verbs.GidEntry;
+import dev.verbena.verbs.address.GidEntry;
 import java.net.Inet6Address;
 import java.net.InetAddress;
 import java.net.InetSocketAddress;

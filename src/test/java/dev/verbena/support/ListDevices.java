@@ -4,8 +4,8 @@ import dev.verbena.Rdma;
 import dev.verbena.RdmaUnavailableException;
 import dev.verbena.VerbsArena;
 import dev.verbena.verbs.Device;
-import dev.verbena.verbs.Endpoint;
-import dev.verbena.verbs.Gid;
+import dev.verbena.verbs.address.Endpoint;
+import dev.verbena.verbs.address.Gid;
 import dev.verbena.verbs.QueuePairState;
 
 /** A program for {@link ChildJvm}: uses what needs no library, then lists the devices, or says why it can't. */

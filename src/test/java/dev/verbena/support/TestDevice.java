@@ -1,7 +1,7 @@
 package dev.verbena.support;
 
 import dev.verbena.verbs.Device;
-import dev.verbena.verbs.TransportType;
+import dev.verbena.verbs.device.TransportType;
 
 /** The device that tests run on: VERBENA_DEVICE if it is set, the first one otherwise. */
 public final class TestDevice {

@@ -5,7 +5,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import dev.verbena.VerbsArena;
 import dev.verbena.support.DeviceTest;
 import dev.verbena.support.TestDevice;
-import dev.verbena.verbs.GidEntry;
+import dev.verbena.verbs.address.GidEntry;
 import java.io.IOException;
 import java.nio.charset.StandardCharsets;
 import java.util.ArrayList;

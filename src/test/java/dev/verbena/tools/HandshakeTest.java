@@ -4,7 +4,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
 
 import dev.verbena.support.Loopback;
-import dev.verbena.verbs.Endpoint;
+import dev.verbena.verbs.address.Endpoint;
 import java.io.IOException;
 import java.net.InetAddress;
 import java.net.ServerSocket;

@@ -4,9 +4,9 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
 
 import dev.verbena.support.Loopback;
-import dev.verbena.verbs.Endpoint;
-import dev.verbena.verbs.Mtu;
-import dev.verbena.verbs.QueuePairType;
+import dev.verbena.verbs.address.Endpoint;
+import dev.verbena.verbs.device.Mtu;
+import dev.verbena.verbs.device.QueuePairType;
 import java.io.IOException;
 import java.io.OutputStream;
 import java.net.InetAddress;

@@ -12,6 +12,8 @@ import dev.verbena.support.Await;
 import dev.verbena.support.DeviceTest;
 import dev.verbena.support.Fault;
 import dev.verbena.support.TestDevice;
+import dev.verbena.verbs.address.GidEntry;
+import dev.verbena.verbs.device.PortState;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;

@@ -17,6 +17,7 @@ import dev.verbena.support.DeviceTest;
 import dev.verbena.support.OneCarrier;
 import dev.verbena.support.TestDevice;
 import dev.verbena.support.Twin;
+import dev.verbena.verbs.address.Endpoint;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.HashSet;

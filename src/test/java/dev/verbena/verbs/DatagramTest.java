@@ -4,12 +4,14 @@ import static java.lang.foreign.ValueLayout.JAVA_BYTE;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
+import dev.verbena.NativeFlag;
 import dev.verbena.VerbsArena;
 import dev.verbena.support.Covers;
 import dev.verbena.support.DatagramPair;
 import dev.verbena.support.DeviceTest;
 import dev.verbena.support.Loopback;
 import dev.verbena.support.Twin;
+import dev.verbena.verbs.address.Grh;
 import java.lang.foreign.MemorySegment;
 import java.nio.charset.StandardCharsets;
 import org.junit.jupiter.api.AfterEach;

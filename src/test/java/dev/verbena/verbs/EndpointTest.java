@@ -3,6 +3,8 @@ package dev.verbena.verbs;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatIllegalArgumentException;
 
+import dev.verbena.verbs.address.Endpoint;
+import dev.verbena.verbs.address.Gid;
 import java.util.Arrays;
 import java.util.HexFormat;
 import org.junit.jupiter.api.Test;

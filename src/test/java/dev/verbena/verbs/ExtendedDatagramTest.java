@@ -9,6 +9,8 @@ import dev.verbena.support.DeviceTest;
 import dev.verbena.support.Loopback;
 import dev.verbena.support.TestDevice;
 import dev.verbena.support.Twin;
+import dev.verbena.verbs.address.Grh;
+import dev.verbena.verbs.device.QueuePairType;
 import java.util.Objects;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;

@@ -21,6 +21,7 @@ import dev.verbena.VerbsException;
 import dev.verbena.support.DeviceTest;
 import dev.verbena.support.Loopback;
 import dev.verbena.support.Twin;
+import dev.verbena.verbs.device.QueuePairType;
 import java.lang.foreign.MemorySegment;
 import java.nio.charset.StandardCharsets;
 import java.util.EnumSet;

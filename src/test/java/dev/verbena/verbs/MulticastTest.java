@@ -7,6 +7,7 @@ import dev.verbena.VerbsArena;
 import dev.verbena.VerbsException;
 import dev.verbena.support.DatagramPair;
 import dev.verbena.support.DeviceTest;
+import dev.verbena.verbs.address.Gid;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;

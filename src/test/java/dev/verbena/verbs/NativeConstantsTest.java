@@ -2,6 +2,8 @@ package dev.verbena.verbs;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import dev.verbena.NativeFlag;
+import dev.verbena.NativeValue;
 import dev.verbena.internal.raw.rdma_h;
 import dev.verbena.support.ChildJvm;
 import java.io.IOException;

@@ -3,6 +3,10 @@ package dev.verbena.verbs;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatIllegalArgumentException;
 
+import dev.verbena.verbs.address.AddressVector;
+import dev.verbena.verbs.address.Gid;
+import dev.verbena.verbs.address.GlobalRoute;
+import dev.verbena.verbs.device.Mtu;
 import java.util.EnumSet;
 import java.util.Set;
 import java.util.function.BiFunction;

@@ -17,6 +17,7 @@ import dev.verbena.support.DatagramPair;
 import dev.verbena.support.DeviceTest;
 import dev.verbena.support.Loopback;
 import dev.verbena.support.Twin;
+import dev.verbena.verbs.address.Grh;
 import java.util.ArrayList;
 import java.util.List;
 import org.junit.jupiter.api.Test;

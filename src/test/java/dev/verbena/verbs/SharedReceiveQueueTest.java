@@ -11,6 +11,7 @@ import dev.verbena.support.DeviceTest;
 import dev.verbena.support.Fault;
 import dev.verbena.support.Loopback;
 import dev.verbena.support.TestDevice;
+import dev.verbena.verbs.address.Grh;
 import java.lang.foreign.MemorySegment;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Path;

@@ -2,9 +2,10 @@ package dev.verbena.verbs;
 
 import static dev.verbena.verbs.Attribute.*;
 import static dev.verbena.verbs.QueuePairState.*;
-import static dev.verbena.verbs.QueuePairType.*;
+import static dev.verbena.verbs.device.QueuePairType.*;
 import static org.assertj.core.api.Assertions.assertThat;
 
+import dev.verbena.verbs.device.QueuePairType;
 import java.util.ArrayList;
 import java.util.EnumSet;
 import java.util.List;

@@ -7,11 +7,11 @@ import dev.verbena.verbs.AddressHandle;
 import dev.verbena.verbs.CompletionQueue;
 import dev.verbena.verbs.CompletionQueueOptions;
 import dev.verbena.verbs.Context;
-import dev.verbena.verbs.Grh;
+import dev.verbena.verbs.address.Grh;
 import dev.verbena.verbs.MemoryRegion;
 import dev.verbena.verbs.ProtectionDomain;
 import dev.verbena.verbs.QueuePair;
-import dev.verbena.verbs.QueuePairType;
+import dev.verbena.verbs.device.QueuePairType;
 import dev.verbena.verbs.WorkCompletion;
 import org.jspecify.annotations.Nullable;
 

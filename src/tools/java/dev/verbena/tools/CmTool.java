@@ -8,8 +8,8 @@ import dev.verbena.cm.EventChannel;
 import dev.verbena.cm.IbAddress;
 import dev.verbena.cm.PortSpace;
 import dev.verbena.verbs.CompletionQueue;
-import dev.verbena.verbs.Gid;
-import dev.verbena.verbs.Grh;
+import dev.verbena.verbs.address.Gid;
+import dev.verbena.verbs.address.Grh;
 import dev.verbena.verbs.QueuePairOptions;
 import java.io.PrintStream;
 import java.net.Inet4Address;
@@ -33,7 +33,7 @@ abstract class CmTool {
     /** How long a server waits for its clients: until somebody ends it. */
     static final Duration FOR_EVER = Duration.ofSeconds(Long.MAX_VALUE);
 
-    private static final int MOST = 1 << 15;
+    private static final int MAX = 1 << 15;
 
     /** How long a look-up of an address or a route may take. */
     static final Duration RESOLVING = Duration.ofSeconds(2);
@@ -52,8 +52,8 @@ abstract class CmTool {
         this.name = name;
         this.options = options;
         this.out = out;
-        connections = options.number("-c", 1, 1, MOST);
-        messages = options.number("-C", 10, 0, MOST);
+        connections = options.number("-c", 1, 1, MAX);
+        messages = options.number("-C", 10, 0, MAX);
         size = options.number("-S", 100, 1, Integer.MAX_VALUE - Grh.BYTES);
     }
 

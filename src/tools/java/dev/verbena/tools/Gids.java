@@ -3,9 +3,9 @@ package dev.verbena.tools;
 import dev.verbena.VerbsArena;
 import dev.verbena.verbs.Context;
 import dev.verbena.verbs.Device;
-import dev.verbena.verbs.GidEntry;
-import dev.verbena.verbs.GidType;
-import dev.verbena.verbs.Port;
+import dev.verbena.verbs.address.GidEntry;
+import dev.verbena.verbs.address.GidType;
+import dev.verbena.verbs.device.Port;
 import java.io.PrintStream;
 import java.net.InetAddress;
 import java.util.List;
@@ -84,7 +84,7 @@ final class Gids {
     }
 
     /** A GID as the C tools write it: the longest run of zeros is left out. */
-    static String text(dev.verbena.verbs.Gid gid) {
+    static String text(dev.verbena.verbs.address.Gid gid) {
         if (gid.isIpv4Mapped()) {
             return gid.toString();
         }

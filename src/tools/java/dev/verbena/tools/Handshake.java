@@ -1,6 +1,6 @@
 package dev.verbena.tools;
 
-import dev.verbena.verbs.Endpoint;
+import dev.verbena.verbs.address.Endpoint;
 import java.io.IOException;
 import java.nio.charset.StandardCharsets;
 import java.util.ArrayList;

@@ -2,15 +2,15 @@ package dev.verbena.tools;
 
 import dev.verbena.tools.PerfPlan.Operation;
 import dev.verbena.verbs.AddressHandle;
-import dev.verbena.verbs.AddressVector;
+import dev.verbena.verbs.address.AddressVector;
 import dev.verbena.verbs.CompletionQueue;
 import dev.verbena.verbs.Completions;
-import dev.verbena.verbs.Grh;
+import dev.verbena.verbs.address.Grh;
 import dev.verbena.verbs.LocalMemory;
 import dev.verbena.verbs.MemoryRegion;
 import dev.verbena.verbs.ProtectionDomain;
 import dev.verbena.verbs.QueuePair;
-import dev.verbena.verbs.QueuePairType;
+import dev.verbena.verbs.device.QueuePairType;
 import dev.verbena.verbs.RemoteMemory;
 import java.lang.foreign.MemorySegment;
 import java.lang.foreign.ValueLayout;

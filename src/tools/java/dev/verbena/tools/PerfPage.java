@@ -17,9 +17,9 @@ final class PerfPage {
     private static final int TOP = 34;
     private static final int RIGHT = 32;
     /** How many sizes have room below a chart. */
-    private static final int MOST_SIZES = 5;
+    private static final int MAX_SIZES = 5;
     /** How many curves can be told apart. */
-    private static final int MOST_CURVES = 6;
+    private static final int MAX_CURVES = 6;
     private static final double[] PERCENTILES = {0, 10, 20, 30, 40, 50, 60, 70, 75, 80, 85, 90, 92.5, 95, 97, 98, 99,
         99.5, 99.9, 99.95, 99.99};
 
@@ -114,12 +114,12 @@ final class PerfPage {
 
     /** Not more than can be told apart: the first, the last, and some between. */
     private static List<Result> some(List<Result> all) {
-        if (all.size() <= MOST_CURVES) {
+        if (all.size() <= MAX_CURVES) {
             return all;
         }
         List<Result> chosen = new ArrayList<>();
-        for (int i = 0; i < MOST_CURVES; i++) {
-            chosen.add(all.get(i * (all.size() - 1) / (MOST_CURVES - 1)));
+        for (int i = 0; i < MAX_CURVES; i++) {
+            chosen.add(all.get(i * (all.size() - 1) / (MAX_CURVES - 1)));
         }
         return chosen;
     }
@@ -155,7 +155,7 @@ final class PerfPage {
     private static String bySize(List<Result> bandwidths) {
         List<Point> points = new ArrayList<>();
         List<Tick> across = new ArrayList<>();
-        int step = Math.ceilDiv(bandwidths.size(), MOST_SIZES);
+        int step = Math.ceilDiv(bandwidths.size(), MAX_SIZES);
         for (int i = 0; i < bandwidths.size(); i++) {
             Result result = bandwidths.get(i);
             double x = Math.log(result.size()) / Math.log(2);

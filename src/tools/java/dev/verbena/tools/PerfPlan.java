@@ -1,6 +1,6 @@
 package dev.verbena.tools;
 
-import dev.verbena.verbs.QueuePairType;
+import dev.verbena.verbs.device.QueuePairType;
 import java.io.IOException;
 import java.util.ArrayList;
 import java.util.List;

@@ -3,7 +3,7 @@ package dev.verbena.tools;
 import dev.verbena.tools.PerfPlan.Mode;
 import dev.verbena.tools.PerfPlan.Operation;
 import dev.verbena.verbs.Completions;
-import dev.verbena.verbs.QueuePairType;
+import dev.verbena.verbs.device.QueuePairType;
 import java.io.IOException;
 import java.time.Duration;
 import org.HdrHistogram.Histogram;

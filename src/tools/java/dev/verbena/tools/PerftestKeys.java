@@ -1,7 +1,7 @@
 package dev.verbena.tools;
 
-import dev.verbena.verbs.Endpoint;
-import dev.verbena.verbs.Gid;
+import dev.verbena.verbs.address.Endpoint;
+import dev.verbena.verbs.address.Gid;
 import dev.verbena.verbs.RemoteMemory;
 import java.io.IOException;
 import java.nio.charset.StandardCharsets;

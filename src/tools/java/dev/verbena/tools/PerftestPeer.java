@@ -2,7 +2,7 @@ package dev.verbena.tools;
 
 import dev.verbena.tools.PerfPlan.Mode;
 import dev.verbena.tools.PerfPlan.Operation;
-import dev.verbena.verbs.Mtu;
+import dev.verbena.verbs.device.Mtu;
 import java.io.IOException;
 import java.nio.ByteBuffer;
 import java.nio.charset.StandardCharsets;

@@ -2,8 +2,8 @@ package dev.verbena.tools;
 
 import dev.verbena.VerbsArena;
 import dev.verbena.verbs.Device;
-import dev.verbena.verbs.Endpoint;
-import dev.verbena.verbs.Mtu;
+import dev.verbena.verbs.address.Endpoint;
+import dev.verbena.verbs.device.Mtu;
 import java.io.IOException;
 import java.io.PrintStream;
 import java.time.Duration;
@@ -18,7 +18,7 @@ import java.util.Locale;
  */
 final class PingPong {
     /** How many queue pairs the message of {@code ibv_srq_pingpong} has room for. */
-    private static final int MOST_PAIRS = 256;
+    private static final int MAX_PAIRS = 256;
 
     private static final Duration HANDSHAKE = Duration.ofSeconds(10);
     private static final int PORT = 18_515;
@@ -104,7 +104,7 @@ final class PingPong {
                     options.number("-s", kind == Kind.UD ? 1024 : 4096, 1, Integer.MAX_VALUE - 4096),
                     options.number("-n", 1000, 1, Integer.MAX_VALUE), options.number("-r", 500, 1, 1 << 20),
                     options.number("-l", 0, 0, 15), mtu(options), options.number("-q", kind == Kind.SRQ ? 16 : 1, 1,
-                    MOST_PAIRS), options.has("-e"), options.has("-c"), options.has("-o"), options.has("-t"),
+                    MAX_PAIRS), options.has("-e"), options.has("-c"), options.has("-o"), options.has("-t"),
                     options.has("-j"), options.has("-N"));
             if (kind == Kind.SRQ && depth < pairs) {
                 throw options.usage("-r must be at least the number of queue pairs, " + pairs);
@@ -125,7 +125,7 @@ final class PingPong {
 
         /** How many endpoints one message of the handshake has. */
         int records() {
-            return kind == Kind.SRQ ? MOST_PAIRS : 1;
+            return kind == Kind.SRQ ? MAX_PAIRS : 1;
         }
     }
 

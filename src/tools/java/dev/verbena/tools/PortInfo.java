@@ -1,12 +1,12 @@
 package dev.verbena.tools;
 
 import dev.verbena.verbs.Context;
-import dev.verbena.verbs.GidEntry;
-import dev.verbena.verbs.GidType;
-import dev.verbena.verbs.LinkLayer;
-import dev.verbena.verbs.Mtu;
-import dev.verbena.verbs.Port;
-import dev.verbena.verbs.PortState;
+import dev.verbena.verbs.address.GidEntry;
+import dev.verbena.verbs.address.GidType;
+import dev.verbena.verbs.device.LinkLayer;
+import dev.verbena.verbs.device.Mtu;
+import dev.verbena.verbs.device.Port;
+import dev.verbena.verbs.device.PortState;
 import java.io.PrintStream;
 import java.util.HexFormat;
 import java.util.stream.Collectors;

@@ -3,7 +3,7 @@ package dev.verbena.tools;
 import dev.verbena.VerbsArena;
 import dev.verbena.verbs.Context;
 import dev.verbena.verbs.Device;
-import dev.verbena.verbs.GidEntry;
+import dev.verbena.verbs.address.GidEntry;
 import java.util.List;
 
 /** What {@code scripts/jshell} has at hand from the start: a few short words, and one arena for the whole session. */

@@ -1,0 +1,70 @@
+package dev.verbena.cm;
+
+import dev.verbena.UnsupportedVerbException;
+import dev.verbena.VerbsArena;
+import dev.verbena.VerbsException;
+import dev.verbena.internal.CFunction;
+import dev.verbena.internal.Errno;
+import dev.verbena.internal.SystemCallException;
+
+/** How the functions of {@code librdmacm} say that they failed, made one: an exception. */
+final class CmFailures {
+    private CmFailures() {}
+
+    /** For functions that answer 0, or -1 and {@code errno}. */
+    static void check(CFunction function, long result, String arguments) {
+        check(function, result, arguments, "");
+    }
+
+    static void check(CFunction function, long result, String arguments, String hint) {
+        if ((int) result != 0) {
+            throw failure(function, CFunction.errno(), arguments, hint);
+        }
+    }
+
+    static String tooLong(int errno, PrivateData data) {
+        return errno != Errno.EINVAL || data.size() == 0 ? ""
+                : "Are " + data.size() + " bytes of private data too many? PrivateData tells how many go with what";
+    }
+
+    /** Before anything is done that needs an arena in the end only. */
+    static void checkOpen(VerbsArena arena) {
+        if (!arena.scope().isAlive()) {
+            throw new IllegalStateException(arena + " is closed");
+        }
+    }
+
+    /** A newer function may be missing. */
+    static void require(CFunction function, String arguments) {
+        if (!function.isPresent()) {
+            throw new UnsupportedVerbException(function.name(), arguments, 0, "The installed librdmacm lacks it");
+        }
+    }
+
+    /** Some set a number that is none: what is wrong is then an argument. */
+    static VerbsException failure(CFunction function, int errno, String arguments, String hint) {
+        int number = errno > 0 ? errno : Errno.EINVAL;
+        if (Errno.meansUnsupported(number)) {
+            return new UnsupportedVerbException(function.name(), arguments, number, hint);
+        }
+        return new VerbsException(function.name(), arguments, number, hint.isEmpty() ? hintFor(number) : hint);
+    }
+
+    private static String hintFor(int errno) {
+        return switch (errno) {
+            case Errno.ENODEV -> "No RDMA device has this address: 127.0.0.1 has none, unless a device is bound to lo; "
+                    + "'rdma link' lists the devices and their network interfaces";
+            case 99 -> "This machine does not have this address: 'ip addr' lists those it has";
+            case 98 -> "Another id listens there";
+            default -> "";
+        };
+    }
+
+    static VerbsException cannotWait(String what, Throwable cause) {
+        VerbsException failure = cause instanceof SystemCallException e
+                ? new VerbsException(e.call(), what, e.errno(), "")
+                : new VerbsException("epoll_wait", what, 0, "The thread that waits for events ended: " + cause);
+        failure.initCause(cause);
+        return failure;
+    }
+}

@@ -1,0 +1,106 @@
+package dev.verbena.internal;
+
+import static java.lang.foreign.ValueLayout.JAVA_INT;
+import static java.lang.foreign.ValueLayout.JAVA_LONG;
+
+import java.lang.foreign.FunctionDescriptor;
+import java.lang.foreign.Linker;
+import java.lang.foreign.MemorySegment;
+import java.lang.invoke.MethodHandle;
+import java.lang.invoke.MethodHandles;
+import java.lang.invoke.MethodType;
+
+/**
+ * The calls of the data path: {@code static inline} functions in C, reached through a provider's function pointers.
+ *
+ * <p>One constant handle a shape serves all providers; the function's address and all pointers travel as
+ * {@code long}, which costs no liveness check. The caller makes sure that what they point to is alive.
+ *
+ * <p>A <em>critical</em> call leaves out the change of thread state, and so holds up every safepoint while it runs:
+ * right for a poll, and for posting where the provider rings its doorbell from user space.
+ */
+public final class DataPathCalls {
+    private static final FunctionDescriptor POLL_SHAPE = FunctionDescriptor.of(JAVA_INT, JAVA_LONG, JAVA_INT, JAVA_LONG);
+    private static final FunctionDescriptor POST_SHAPE = FunctionDescriptor.of(JAVA_INT, JAVA_LONG, JAVA_LONG, JAVA_LONG);
+    private static final FunctionDescriptor ASK_SHAPE = FunctionDescriptor.of(JAVA_INT, JAVA_LONG, JAVA_INT);
+
+    private static final MethodHandle ASK = link(ASK_SHAPE);
+    private static final MethodHandle POLL = link(POLL_SHAPE);
+    private static final MethodHandle POLL_CRITICAL = link(POLL_SHAPE, Linker.Option.critical(false));
+    private static final MethodHandle POST = link(POST_SHAPE);
+    private static final MethodHandle POST_CRITICAL = link(POST_SHAPE, Linker.Option.critical(false));
+
+    /** The C name of polling. */
+    public static final String POLL_NAME = "ibv_poll_cq";
+
+    /** The C name of asking for an event. */
+    public static final String ASK_NAME = "ibv_req_notify_cq";
+
+    private static final Calls POLLS = Calls.of(POLL_NAME);
+    private static final Calls ASKS = Calls.of(ASK_NAME);
+
+    private DataPathCalls() {}
+
+    /** {@code int poll_cq(struct ibv_cq *, int, struct ibv_wc *)}. */
+    public static int poll(boolean critical, long function, long cq, int entries, long completions) {
+        try {
+            POLLS.one();
+            return critical
+                    ? (int) POLL_CRITICAL.invokeExact(function, cq, entries, completions)
+                    : (int) POLL.invokeExact(function, cq, entries, completions);
+        } catch (Throwable t) {
+            throw CFunction.unexpected(t);
+        }
+    }
+
+    /** As {@link #poll}, critical. */
+    public static int pollCritical(long function, long cq, int entries, long completions) {
+        try {
+            POLLS.one();
+            return (int) POLL_CRITICAL.invokeExact(function, cq, entries, completions);
+        } catch (Throwable t) {
+            throw CFunction.unexpected(t);
+        }
+    }
+
+    /** {@code int req_notify_cq(struct ibv_cq *, int)}: a system call with some providers. */
+    public static int requestNotification(long function, long cq, int solicitedOnly) {
+        try {
+            ASKS.one();
+            return (int) ASK.invokeExact(function, cq, solicitedOnly);
+        } catch (Throwable t) {
+            throw CFunction.unexpected(t);
+        }
+    }
+
+    /** {@code int post_send(struct ibv_qp *, struct ibv_send_wr *, struct ibv_send_wr **)}, and those alike. */
+    public static int post(boolean critical, long function, long queue, long requests, long firstRefused) {
+        try {
+            return critical
+                    ? (int) POST_CRITICAL.invokeExact(function, queue, requests, firstRefused)
+                    : (int) POST.invokeExact(function, queue, requests, firstRefused);
+        } catch (Throwable t) {
+            throw CFunction.unexpected(t);
+        }
+    }
+
+    /** As {@link #post}, critical. */
+    public static int postCritical(long function, long queue, long requests, long firstRefused) {
+        try {
+            return (int) POST_CRITICAL.invokeExact(function, queue, requests, firstRefused);
+        } catch (Throwable t) {
+            throw CFunction.unexpected(t);
+        }
+    }
+
+    private static MethodHandle link(FunctionDescriptor shape, Linker.Option... options) {
+        try {
+            MethodHandle ofAddress = MethodHandles.lookup().findStatic(MemorySegment.class, "ofAddress",
+                    MethodType.methodType(MemorySegment.class, long.class));
+            return MethodHandles.filterArguments(
+                    Linker.nativeLinker().downcallHandle(shape, options), 0, ofAddress);
+        } catch (ReflectiveOperationException e) {
+            throw new ExceptionInInitializerError(e);
+        }
+    }
+}

@@ -1,0 +1,104 @@
+package dev.verbena.internal;
+
+import static java.lang.foreign.ValueLayout.JAVA_LONG;
+
+import java.lang.foreign.FunctionDescriptor;
+import java.lang.foreign.Linker;
+import java.lang.foreign.MemorySegment;
+import java.lang.foreign.ValueLayout;
+import java.lang.invoke.MethodHandle;
+import java.lang.invoke.MethodHandles;
+import java.lang.invoke.MethodType;
+
+/**
+ * The calls of the extended data path: {@code ibv_wr_*}, {@code ibv_start_poll} and {@code ibv_wc_read_*}, which C
+ * reaches through function pointers in the queue itself.
+ *
+ * <p>All integers and pointers travel as {@code long}, as in {@link CFunction}; a result that is narrower than that has
+ * undefined high bits, and is to be cut. Nothing is allocated and {@code errno} is not kept: these functions answer it.
+ *
+ * <p>{@code ibv_start_poll} and {@code ibv_wr_start} take a lock that is then held in Java. A second thread that spins
+ * on it in a <em>critical</em> call would keep the machine from its safepoint, while the holder may be waiting at that
+ * very safepoint: so those two are critical only where there can be no second thread.
+ */
+public final class ExtendedCalls {
+    private static final MethodHandle ONE = link(1);
+    private static final MethodHandle ONE_CRITICAL = link(1, Linker.Option.critical(false));
+    private static final MethodHandle TWO = link(2);
+    private static final MethodHandle TWO_CRITICAL = link(2, Linker.Option.critical(false));
+    private static final MethodHandle FIVE = link(5);
+    private static final MethodHandle FIVE_CRITICAL = link(5, Linker.Option.critical(false));
+
+    private ExtendedCalls() {}
+
+    /** Calls a function of the object alone. */
+    public static long call(boolean critical, long function, long object) {
+        try {
+            return critical
+                    ? (long) ONE_CRITICAL.invokeExact(function, object)
+                    : (long) ONE.invokeExact(function, object);
+        } catch (Throwable t) {
+            throw CFunction.unexpected(t);
+        }
+    }
+
+    /** Calls a function of the object and one argument. */
+    public static long call(boolean critical, long function, long object, long argument) {
+        try {
+            return critical
+                    ? (long) TWO_CRITICAL.invokeExact(function, object, argument)
+                    : (long) TWO.invokeExact(function, object, argument);
+        } catch (Throwable t) {
+            throw CFunction.unexpected(t);
+        }
+    }
+
+    /** Calls a function of the object and up to four arguments: what it does not take stays in its register unread. */
+    public static long call(boolean critical, long function, long object, long a, long b, long c, long d) {
+        try {
+            return critical
+                    ? (long) FIVE_CRITICAL.invokeExact(function, object, a, b, c, d)
+                    : (long) FIVE.invokeExact(function, object, a, b, c, d);
+        } catch (Throwable t) {
+            throw CFunction.unexpected(t);
+        }
+    }
+
+    /** {@code wr_flush}, the only one that takes more. */
+    public static void flush(boolean critical, long function, long queue, long key, long address, long length, long type,
+            long level) {
+        Flush.call(critical, function, queue, key, address, length, type, level);
+    }
+
+    /** Linked when first used, since few ever do. */
+    private static final class Flush {
+        private static final MethodHandle SIX = link(6);
+        private static final MethodHandle SIX_CRITICAL = link(6, Linker.Option.critical(false));
+
+        private Flush() {}
+
+        static void call(boolean critical, long function, long queue, long key, long address, long length, long type,
+                long level) {
+            try {
+                long ignored = critical
+                        ? (long) SIX_CRITICAL.invokeExact(function, queue, key, address, length, type, level)
+                        : (long) SIX.invokeExact(function, queue, key, address, length, type, level);
+            } catch (Throwable t) {
+                throw CFunction.unexpected(t);
+            }
+        }
+    }
+
+    private static MethodHandle link(int arity, Linker.Option... options) {
+        ValueLayout.OfLong[] arguments = new ValueLayout.OfLong[arity];
+        java.util.Arrays.fill(arguments, JAVA_LONG);
+        try {
+            MethodHandle ofAddress = MethodHandles.lookup().findStatic(MemorySegment.class, "ofAddress",
+                    MethodType.methodType(MemorySegment.class, long.class));
+            return MethodHandles.filterArguments(Linker.nativeLinker()
+                    .downcallHandle(FunctionDescriptor.of(JAVA_LONG, arguments), options), 0, ofAddress);
+        } catch (ReflectiveOperationException e) {
+            throw new ExceptionInInitializerError(e);
+        }
+    }
+}

@@ -1,0 +1,74 @@
+package dev.verbena.verbs.device;
+
+import dev.verbena.NativeValue;
+
+/** The largest payload of one packet ({@code enum ibv_mtu}). */
+public enum Mtu implements NativeValue {
+    /** 256 bytes ({@code IBV_MTU_256}). */
+    BYTES_256(1, "IBV_MTU_256"),
+    /** 512 bytes ({@code IBV_MTU_512}). */
+    BYTES_512(2, "IBV_MTU_512"),
+    /** 1,024 bytes ({@code IBV_MTU_1024}). */
+    BYTES_1024(3, "IBV_MTU_1024"),
+    /** 2,048 bytes ({@code IBV_MTU_2048}). */
+    BYTES_2048(4, "IBV_MTU_2048"),
+    /** 4,096 bytes ({@code IBV_MTU_4096}). */
+    BYTES_4096(5, "IBV_MTU_4096"),
+    /** A number that this release does not know. */
+    UNKNOWN(0, "");
+
+    private static final Mtu[] VALUES = values();
+
+    private final int code;
+    private final String cName;
+
+    Mtu(int code, String cName) {
+        this.code = code;
+        this.cName = cName;
+    }
+
+    @Override
+    public int code() {
+        return code;
+    }
+
+    @Override
+    public String cName() {
+        return cName;
+    }
+
+    /**
+     * The constant for a number.
+     *
+     * @param code the number in C
+     * @return the constant, or {@link #UNKNOWN} for a number that this release does not know
+     */
+    public static Mtu of(int code) {
+        return NativeValue.find(VALUES, code, UNKNOWN);
+    }
+
+    /**
+     * The size in bytes.
+     *
+     * @return for example 1024, or 0 when it is unknown
+     */
+    public int bytes() {
+        return this == UNKNOWN ? 0 : 128 << code;
+    }
+
+    /**
+     * The constant for a size.
+     *
+     * @param bytes 256, 512, 1024, 2048 or 4096
+     * @return the constant
+     * @throws IllegalArgumentException for any other size
+     */
+    public static Mtu ofBytes(int bytes) {
+        for (Mtu mtu : VALUES) {
+            if (mtu != UNKNOWN && mtu.bytes() == bytes) {
+                return mtu;
+            }
+        }
+        throw new IllegalArgumentException("An MTU is 256, 512, 1024, 2048 or 4096 bytes, not " + bytes);
+    }
+}

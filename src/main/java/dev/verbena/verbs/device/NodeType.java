@@ -1,0 +1,66 @@
+package dev.verbena.verbs.device;
+
+import dev.verbena.CName;
+import dev.verbena.NativeValue;
+
+/** What kind of node a device is ({@code enum ibv_node_type}). */
+public enum NodeType implements NativeValue {
+    /** A channel adapter: InfiniBand or RoCE ({@code IBV_NODE_CA}). */
+    CA(1, "IBV_NODE_CA", "InfiniBand channel adapter"),
+    /** A switch ({@code IBV_NODE_SWITCH}). */
+    SWITCH(2, "IBV_NODE_SWITCH", "InfiniBand switch"),
+    /** A router ({@code IBV_NODE_ROUTER}). */
+    ROUTER(3, "IBV_NODE_ROUTER", "InfiniBand router"),
+    /** An iWARP adapter ({@code IBV_NODE_RNIC}). */
+    RNIC(4, "IBV_NODE_RNIC", "iWARP NIC"),
+    /** A Cisco usNIC ({@code IBV_NODE_USNIC}). */
+    USNIC(5, "IBV_NODE_USNIC", "usNIC"),
+    /** A Cisco usNIC over UDP ({@code IBV_NODE_USNIC_UDP}). */
+    USNIC_UDP(6, "IBV_NODE_USNIC_UDP", "usNIC UDP"),
+    /** Of no specified kind ({@code IBV_NODE_UNSPECIFIED}). */
+    UNSPECIFIED(7, "IBV_NODE_UNSPECIFIED", "unspecified"),
+    /** A number that this release does not know. */
+    UNKNOWN(-1, "", "unknown");
+
+    private static final NodeType[] VALUES = values();
+
+    private final int code;
+    private final String cName;
+    private final String meaning;
+
+    NodeType(int code, String cName, String meaning) {
+        this.code = code;
+        this.cName = cName;
+        this.meaning = meaning;
+    }
+
+    @Override
+    public int code() {
+        return code;
+    }
+
+    @Override
+    public String cName() {
+        return cName;
+    }
+
+    /**
+     * What it means, in the words of C's tools.
+     *
+     * @return for example {@code InfiniBand channel adapter}
+     */
+    @CName("ibv_node_type_str")
+    public String meaning() {
+        return meaning;
+    }
+
+    /**
+     * The constant for a number.
+     *
+     * @param code the number in C
+     * @return the constant, or {@link #UNKNOWN} for a number that this release does not know
+     */
+    public static NodeType of(int code) {
+        return NativeValue.find(VALUES, code, UNKNOWN);
+    }
+}

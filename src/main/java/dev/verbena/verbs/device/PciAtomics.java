@@ -1,0 +1,22 @@
+package dev.verbena.verbs.device;
+
+import dev.verbena.NativeFlag;
+import dev.verbena.internal.raw.ibv_pci_atomic_caps;
+import java.lang.foreign.MemorySegment;
+import java.util.Set;
+
+/**
+ * Which atomics the device and the bus can do together with the processor ({@code struct ibv_pci_atomic_caps}).
+ *
+ * @param fetchAndAdd the sizes of fetch-and-add
+ * @param swap the sizes of swaps
+ * @param compareAndSwap the sizes of compare-and-swap
+ */
+public record PciAtomics(Set<AtomicSize> fetchAndAdd, Set<AtomicSize> swap, Set<AtomicSize> compareAndSwap) {
+    static PciAtomics read(MemorySegment caps) {
+        return new PciAtomics(
+                NativeFlag.of(AtomicSize.class, ibv_pci_atomic_caps.fetch_add(caps)),
+                NativeFlag.of(AtomicSize.class, ibv_pci_atomic_caps.swap(caps)),
+                NativeFlag.of(AtomicSize.class, ibv_pci_atomic_caps.compare_swap(caps)));
+    }
+}

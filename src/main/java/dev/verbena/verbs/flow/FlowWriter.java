@@ -1,0 +1,66 @@
+package dev.verbena.verbs.flow;
+
+import dev.verbena.NativeFlag;
+import dev.verbena.internal.raw.ibv_flow_attr;
+import dev.verbena.internal.raw.ibv_flow_spec_action_drop;
+import dev.verbena.internal.raw.ibv_flow_spec_action_tag;
+import dev.verbena.internal.raw.ibv_flow_spec_counter_action;
+import dev.verbena.internal.raw.rdma_h;
+import java.lang.foreign.Arena;
+import java.lang.foreign.MemorySegment;
+import java.util.function.ToLongFunction;
+
+/** Writes flow rules as C reads them. */
+final class FlowWriter {
+    private FlowWriter() {}
+
+    /** Writes a {@code struct ibv_flow_attr}, followed by the specifications. */
+    static MemorySegment write(FlowRule rule, Arena arena, ToLongFunction<FlowCounters> addresses) {
+        long size = ibv_flow_attr.sizeof() + rule.specs().stream().mapToLong(FlowWriter::sizeOf).sum();
+        MemorySegment attributes = arena.allocate(size, ibv_flow_attr.layout().byteAlignment());
+        ibv_flow_attr.type(attributes, rule.kind().code());
+        ibv_flow_attr.size(attributes, (short) size);
+        ibv_flow_attr.priority(attributes, (short) rule.priority());
+        ibv_flow_attr.num_of_specs(attributes, (byte) rule.specs().size());
+        ibv_flow_attr.port(attributes, (byte) rule.port());
+        ibv_flow_attr.flags(attributes, NativeFlag.bits(rule.flags()));
+        long at = ibv_flow_attr.sizeof();
+        for (FlowSpec spec : rule.specs()) {
+            long length = sizeOf(spec);
+            write(spec, attributes.asSlice(at, length), (short) length, addresses);
+            at += length;
+        }
+        return attributes;
+    }
+
+    private static long sizeOf(FlowSpec spec) {
+        return switch (spec) {
+            case FlowMatch match -> match.size();
+            case FlowAction.Tag tag -> ibv_flow_spec_action_tag.sizeof();
+            case FlowAction.Drop drop -> ibv_flow_spec_action_drop.sizeof();
+            case FlowAction.Count count -> ibv_flow_spec_counter_action.sizeof();
+        };
+    }
+
+    private static void write(
+            FlowSpec spec, MemorySegment target, short size, ToLongFunction<FlowCounters> addresses) {
+        switch (spec) {
+            case FlowMatch match -> match.write(target);
+            case FlowAction.Tag tag -> {
+                ibv_flow_spec_action_tag.type(target, rdma_h.IBV_FLOW_SPEC_ACTION_TAG());
+                ibv_flow_spec_action_tag.size(target, size);
+                ibv_flow_spec_action_tag.tag_id(target, tag.id());
+            }
+            case FlowAction.Drop drop -> {
+                ibv_flow_spec_action_drop.type(target, rdma_h.IBV_FLOW_SPEC_ACTION_DROP());
+                ibv_flow_spec_action_drop.size(target, size);
+            }
+            case FlowAction.Count count -> {
+                ibv_flow_spec_counter_action.type(target, rdma_h.IBV_FLOW_SPEC_ACTION_COUNT());
+                ibv_flow_spec_counter_action.size(target, size);
+                ibv_flow_spec_counter_action.counters(
+                        target, MemorySegment.ofAddress(addresses.applyAsLong(count.counters())));
+            }
+        }
+    }
+}

@@ -1,0 +1,46 @@
+package dev.verbena.verbs.flow.access;
+
+import dev.verbena.verbs.flow.FlowCounters;
+import dev.verbena.verbs.flow.FlowRule;
+import java.lang.foreign.Arena;
+import java.lang.foreign.MemorySegment;
+import java.lang.invoke.MethodHandles;
+import java.util.Objects;
+import java.util.function.ToLongFunction;
+import org.jspecify.annotations.Nullable;
+
+/** Writes flow rules as C reads them, which users need not do. */
+public interface FlowAccess {
+    /**
+     * Writes a {@code struct ibv_flow_attr}, followed by the specifications.
+     *
+     * @param rule the rule
+     * @param arena allocates the memory
+     * @param addresses returns the {@code struct ibv_counters} of counters
+     */
+    MemorySegment write(FlowRule rule, Arena arena, ToLongFunction<FlowCounters> addresses);
+
+    /** Installs the instance that {@link #get} returns. Only {@link FlowRule} calls this. */
+    static void install(FlowAccess access) {
+        Installed.access = access;
+    }
+
+    /** Returns the installed instance. */
+    static FlowAccess get() {
+        if (Installed.access == null) {
+            try {
+                MethodHandles.lookup().ensureInitialized(FlowRule.class); // installs it
+            } catch (IllegalAccessException e) {
+                throw new AssertionError(e);
+            }
+        }
+        return Objects.requireNonNull(Installed.access);
+    }
+
+    /** Holds the instance. */
+    final class Installed {
+        private static volatile @Nullable FlowAccess access;
+
+        private Installed() {}
+    }
+}

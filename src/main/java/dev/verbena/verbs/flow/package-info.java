@@ -1,0 +1,2 @@
+/** Flow rules: which packets a queue pair receives, and what happens to them. */
+package dev.verbena.verbs.flow;

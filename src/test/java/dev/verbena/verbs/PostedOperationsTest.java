@@ -1,0 +1,132 @@
+package dev.verbena.verbs;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import java.lang.foreign.Arena;
+import java.lang.foreign.MemorySegment;
+import java.lang.foreign.ValueLayout;
+import org.junit.jupiter.api.Test;
+
+/** What is remembered of work requests that were posted. */
+class PostedOperationsTest {
+    private static final int SEND = Operation.SEND.code();
+    private static final int WRITE = Operation.RDMA_WRITE.code();
+    private static final int DEPTH = 4;
+
+    private final PostedOperations log = new PostedOperations(DEPTH, false);
+
+    /** Requests of 16 bytes: the id, then the operation. */
+    private static int addBatch(PostedOperations log, int kind, long firstId, int... operations) {
+        try (Arena arena = Arena.ofConfined()) {
+            MemorySegment requests = arena.allocate(16L * operations.length, 8);
+            for (int i = 0; i < operations.length; i++) {
+                requests.set(ValueLayout.JAVA_LONG, 16L * i, firstId + i);
+                requests.set(ValueLayout.JAVA_INT, 16L * i + 8, operations[i]);
+            }
+            return log.add(requests.address(), 8, 16, operations.length, kind);
+        }
+    }
+
+    @Test
+    void ofAnEmptyLogNothingIsKnown() {
+        assertThat(log.isEmpty()).isTrue();
+        assertThat(log.find(1)).isNull();
+        assertThat(log.covers(SEND)).isFalse();
+    }
+
+    @Test
+    void whileAllAreOfOneKindNoneIsRememberedByItself() {
+        assertThat(log.add(1, SEND)).isZero();
+        assertThat(log.isEmpty()).isFalse();
+        assertThat(log.covers(SEND)).isTrue();
+        assertThat(addBatch(log, SEND, 2, SEND, SEND)).isZero();
+        assertThat(log.find(99)).isEqualTo(Operation.SEND);
+    }
+
+    @Test
+    void receivesAreAKindToo() {
+        int receive = Operation.RECEIVE.code();
+        assertThat(log.add(1, receive)).isZero();
+        assertThat(log.find(1)).isEqualTo(Operation.RECEIVE);
+        PostedOperations each = new PostedOperations(DEPTH, true);
+        each.add(1, receive);
+        assertThat(each.find(1)).isEqualTo(Operation.RECEIVE);
+        assertThat(each.find(2)).isNull();
+    }
+
+    @Test
+    void withAnotherKindEachIsRemembered() {
+        log.add(1, SEND);
+        assertThat(log.add(2, WRITE)).isOne();
+        assertThat(log.covers(SEND)).isFalse();
+        assertThat(log.covers(WRITE)).isFalse();
+        log.add(3, SEND);
+        assertThat(log.find(2)).isEqualTo(Operation.RDMA_WRITE);
+        assertThat(log.find(3)).isEqualTo(Operation.SEND);
+        assertThat(log.find(1)).as("from before").isEqualTo(Operation.SEND);
+    }
+
+    @Test
+    void aBatchOfSeveralKindsIsRememberedRequestByRequest() {
+        assertThat(addBatch(log, PostedOperations.SEVERAL, 5, SEND, WRITE, SEND)).isEqualTo(3);
+        assertThat(log.covers(PostedOperations.SEVERAL)).isFalse();
+        assertThat(log.find(5)).isEqualTo(Operation.SEND);
+        assertThat(log.find(6)).isEqualTo(Operation.RDMA_WRITE);
+        assertThat(log.find(8)).isNull();
+    }
+
+    @Test
+    void whatCameBeforeIsForgottenOnceTheLogIsFull() {
+        log.add(1, SEND);
+        for (int i = 0; i < 2 * DEPTH - 1; i++) {
+            log.add(100 + i, WRITE);
+        }
+        assertThat(log.find(1)).as("room is left").isEqualTo(Operation.SEND);
+        log.add(200, WRITE);
+        assertThat(log.find(1)).isNull();
+        assertThat(log.find(100)).isEqualTo(Operation.RDMA_WRITE);
+    }
+
+    @Test
+    void theOldestGoWhenMoreCome() {
+        addBatch(log, PostedOperations.SEVERAL, 0, SEND, WRITE, WRITE, WRITE, WRITE, WRITE);
+        addBatch(log, PostedOperations.SEVERAL, 10, WRITE, WRITE, WRITE, SEND);
+        assertThat(log.find(0)).isNull();
+        assertThat(log.find(1)).isNull();
+        assertThat(log.find(2)).isEqualTo(Operation.RDMA_WRITE);
+        assertThat(log.find(13)).isEqualTo(Operation.SEND);
+    }
+
+    @Test
+    void ofABatchThatNoQueueHoldsThoseAreRememberedThatFit() {
+        assertThat(addBatch(log, PostedOperations.SEVERAL, 0, SEND, WRITE, SEND, SEND, SEND, SEND, SEND, SEND, SEND, SEND))
+                .isEqualTo(2 * DEPTH);
+    }
+
+    @Test
+    void theLatestOfAnIdCounts() {
+        addBatch(log, PostedOperations.SEVERAL, 1, SEND, WRITE);
+        log.add(1, WRITE);
+        assertThat(log.find(1)).isEqualTo(Operation.RDMA_WRITE);
+        log.takeBack(1);
+        assertThat(log.find(1)).as("it was not posted after all").isEqualTo(Operation.SEND);
+    }
+
+    @Test
+    void whereIdsTellSendsFromReceivesEachIsRemembered() {
+        PostedOperations sends = new PostedOperations(DEPTH, true);
+        assertThat(sends.covers(SEND)).isFalse();
+        assertThat(sends.add(1, SEND)).isOne();
+        assertThat(sends.covers(SEND)).isFalse();
+        assertThat(sends.find(1)).isEqualTo(Operation.SEND);
+        assertThat(sends.find(2)).isNull();
+    }
+
+    @Test
+    void whatIsClearedIsForgotten() {
+        addBatch(log, PostedOperations.SEVERAL, 1, SEND, WRITE);
+        log.clear();
+        assertThat(log.isEmpty()).isTrue();
+        assertThat(log.find(1)).isNull();
+    }
+}

@@ -54,8 +54,9 @@ public final class Rdma {
         RuntimeException problem = library.problem();
         return switch (problem) {
             case null -> null;
-            case IllegalCallerException denied -> new RdmaUnavailableException(
-                    "Native access is not enabled: start java with --enable-native-access=" + callerName(), denied);
+            case IllegalCallerException denied ->
+                new RdmaUnavailableException(
+                        "Native access is not enabled: start java with --enable-native-access=" + callerName(), denied);
             default -> new RdmaUnavailableException(missing(library), problem);
         };
     }
@@ -67,12 +68,14 @@ public final class Rdma {
 
     private static String missing(NativeLibraries library) {
         String packages = switch (library) {
-            case VERBS -> "'apt install libibverbs1 ibverbs-providers' on Debian and Ubuntu, "
-                    + "'dnf install libibverbs' on Fedora and RHEL, "
-                    + "'zypper install libibverbs1 rdma-core' on SUSE";
-            case CM -> "'apt install librdmacm1' on Debian and Ubuntu, "
-                    + "'dnf install librdmacm' on Fedora and RHEL, "
-                    + "'zypper install librdmacm1' on SUSE";
+            case VERBS ->
+                "'apt install libibverbs1 ibverbs-providers' on Debian and Ubuntu, "
+                        + "'dnf install libibverbs' on Fedora and RHEL, "
+                        + "'zypper install libibverbs1 rdma-core' on SUSE";
+            case CM ->
+                "'apt install librdmacm1' on Debian and Ubuntu, "
+                        + "'dnf install librdmacm' on Fedora and RHEL, "
+                        + "'zypper install librdmacm1' on SUSE";
         };
         return library.file() + " could not be opened. It is part of rdma-core: " + packages
                 + ". A copy elsewhere is named by -D" + library.property() + "=FILE";

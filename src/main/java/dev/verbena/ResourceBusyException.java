@@ -15,8 +15,11 @@ public class ResourceBusyException extends VerbsException {
      * @param what the object that was to be closed
      * @param dependents what depends on it
      */
-    ResourceBusyException(Object what, List<?> dependents) {
-        super("close", what.toString(), Errno.EBUSY,
+    public ResourceBusyException(Object what, List<?> dependents) {
+        super(
+                "close",
+                what.toString(),
+                Errno.EBUSY,
                 "Still in use by " + inWords(dependents) + ": close " + (dependents.size() == 1 ? "it" : "them")
                         + " first, or close the arena that owns all of them");
         this.dependents = List.copyOf(dependents);
@@ -24,7 +27,9 @@ public class ResourceBusyException extends VerbsException {
 
     private static String inWords(List<?> dependents) {
         int shown = Math.min(dependents.size(), 5);
-        String names = String.join(", ", dependents.subList(0, shown).stream().map(Object::toString).toList());
+        String names = String.join(
+                ", ",
+                dependents.subList(0, shown).stream().map(Object::toString).toList());
         return dependents.size() == shown ? names : names + " and " + (dependents.size() - shown) + " more";
     }
 

@@ -1,13 +1,8 @@
 package dev.verbena;
 
+import dev.verbena.access.ArenaLifetime;
 import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
-import java.util.ArrayList;
-import java.util.LinkedHashSet;
-import java.util.List;
-import java.util.Optional;
-import java.util.concurrent.ConcurrentHashMap;
-import java.util.concurrent.locks.ReentrantLock;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -36,21 +31,17 @@ import org.jspecify.annotations.Nullable;
  *   <tr><td>{@link #ofShared()}</td><td>all threads</td><td>any thread, at any time</td></tr>
  * </table>
  */
-public final class VerbsArena extends Guarded implements Arena {
-    /**
-     * The open arenas by their scope. It tells whose memory a segment is; and it keeps an arena that nobody refers to
-     * reachable, because memory that it owns or keeps reachable may be registered with an adapter.
-     */
-    private static final ConcurrentHashMap<MemorySegment.Scope, VerbsArena> OPEN = new ConcurrentHashMap<>();
+public final class VerbsArena implements Arena {
+    static {
+        ArenaLifetime.install(arena -> arena.lifetime);
+    }
 
     private final Arena memory;
-    private final LinkedHashSet<VerbsObject> objects = new LinkedHashSet<>();
-    private final ReentrantLock closing = new ReentrantLock();
+    private final ArenaLifetime lifetime;
 
     private VerbsArena(Arena memory, @Nullable Thread owner) {
-        super(owner);
         this.memory = memory;
-        OPEN.put(memory.scope(), this);
+        this.lifetime = new ArenaLifetime(this, memory, owner);
     }
 
     /**
@@ -69,11 +60,6 @@ public final class VerbsArena extends Guarded implements Arena {
      */
     public static VerbsArena ofShared() {
         return new VerbsArena(Arena.ofShared(), null);
-    }
-
-    /** The open verbs arena whose memory a segment is, if there is one. */
-    static Optional<VerbsArena> owning(MemorySegment segment) {
-        return Optional.ofNullable(OPEN.get(segment.scope()));
     }
 
     /**
@@ -105,91 +91,13 @@ public final class VerbsArena extends Guarded implements Arena {
      */
     @Override
     public void close() {
-        checkThread();
-        closing.lock();
-        try {
-            if (isClosed()) {
-                throw closedAlready();
-            }
-            checkNothingForeignDepends();
-            shut();
-            try {
-                // One more look: an object may have been made before the door was shut.
-                checkNothingForeignDepends();
-                objectsYoungestFirst().forEach(this::destroyInOrder);
-                memory.close();
-            } catch (Throwable failure) {
-                reopen();
-                throw failure;
-            }
-            OPEN.remove(memory.scope());
-        } finally {
-            closing.unlock();
-        }
-    }
-
-    /** Destroys one object before its time. */
-    void destroy(VerbsObject object) {
-        closing.lock();
-        try {
-            destroyAndForget(object);
-        } finally {
-            closing.unlock();
-        }
-    }
-
-    private void destroyInOrder(VerbsObject object) {
-        object.closedBefore().stream().filter(other -> other.arena() == this).forEach(this::destroyAndForget);
-        // What depends on it is younger and gone, unless it came to depend on it later: an id that changed its channel.
-        for (Object dependent : object.dependents().reversed()) {
-            if (dependent instanceof VerbsObject ours && ours.arena() == this) {
-                destroyInOrder(ours);
-            }
-        }
-        destroyAndForget(object);
-    }
-
-    private void destroyAndForget(VerbsObject object) {
-        object.destroyOnce();
-        synchronized (objects) {
-            objects.remove(object);
-        }
-    }
-
-    void add(VerbsObject object) {
-        synchronized (objects) {
-            objects.add(object);
-        }
-    }
-
-    List<VerbsObject> objectsYoungestFirst() {
-        synchronized (objects) {
-            return new ArrayList<>(objects.reversed());
-        }
-    }
-
-    /** Either all is destroyed or nothing: so look, before the first, whether one will have to stay. */
-    private void checkNothingForeignDepends() {
-        checkOnlyOwn(this);
-        objectsYoungestFirst().forEach(this::checkOnlyOwn);
-    }
-
-    private void checkOnlyOwn(Guarded guarded) {
-        List<Object> foreign = guarded.dependents().stream()
-                .filter(dependent -> !(dependent instanceof VerbsObject object && object.arena() == this))
-                .toList();
-        if (!foreign.isEmpty()) {
-            throw new ResourceBusyException(guarded, foreign);
-        }
+        lifetime.close();
     }
 
     @Override
     public String toString() {
-        int count;
-        synchronized (objects) {
-            count = objects.size();
-        }
-        return (owner() == null ? "shared" : "confined") + " VerbsArena (" + count
-                + (count == 1 ? " object" : " objects") + (isClosed() ? ", closed)" : ")");
+        int count = lifetime.objects().size();
+        return (lifetime.isConfined() ? "confined" : "shared") + " VerbsArena (" + count
+                + (count == 1 ? " object" : " objects") + (lifetime.isClosed() ? ", closed)" : ")");
     }
 }

@@ -35,7 +35,8 @@ public class VerbsException extends RuntimeException {
     }
 
     private static String message(String verb, String arguments, String answer, String hint) {
-        StringBuilder text = new StringBuilder(verb).append('(').append(arguments).append(')');
+        StringBuilder text =
+                new StringBuilder(verb).append('(').append(arguments).append(')');
         if (!answer.isEmpty()) {
             text.append(": ").append(answer);
         }

@@ -16,7 +16,10 @@ public class VerbsTimeoutException extends VerbsException {
      * @param hint what to try; may be empty
      */
     public VerbsTimeoutException(String verb, String arguments, Duration waited, String hint) {
-        super(verb, arguments, Errno.ETIMEDOUT,
+        super(
+                verb,
+                arguments,
+                Errno.ETIMEDOUT,
                 "Waited " + waited.toMillis() + " ms" + (hint.isEmpty() ? "" : ". " + hint));
     }
 }

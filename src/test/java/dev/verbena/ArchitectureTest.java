@@ -22,20 +22,35 @@ import org.junit.jupiter.api.Test;
 class ArchitectureTest {
     private static final Path SOURCES = Path.of("src/main/java");
     private static final Path TOOLS = Path.of("src/tools/java");
-    private static final int LONGEST_FILE = 750;
+    private static final int LONGEST_FILE = 1_000;
 
     private static final String GENERATED = "dev.verbena.internal.raw";
 
-    /** A new package has to be given its floor here. */
-    private static final Map<String, Integer> FLOORS = Map.of(
-            GENERATED, -1,
-            "dev.verbena.internal.jfr", -1,
-            "dev.verbena.internal", 0,
-            "dev.verbena", 1,
-            "dev.verbena.verbs", 2,
-            "dev.verbena.cm", 3,
-            "dev.verbena.net", 4,
-            "dev.verbena.tools", 5);
+    /** A package that is not exported and opens the secrets of the package above it in the name to other floors. */
+    private static final String DOOR = ".access";
+
+    /** The floor of each package, in tens: the tens digit is the floor of the design. A new package needs an entry. */
+    private static final Map<String, Integer> FLOORS = Map.ofEntries(
+            Map.entry(GENERATED, -10),
+            Map.entry("dev.verbena.internal.jfr", -10),
+            Map.entry("dev.verbena.internal", 0),
+            Map.entry("dev.verbena", 10),
+            Map.entry("dev.verbena.verbs.address", 20),
+            Map.entry("dev.verbena.verbs.device", 20),
+            Map.entry("dev.verbena.verbs.flow", 20),
+            Map.entry("dev.verbena.verbs", 25),
+            Map.entry("dev.verbena.cm", 30),
+            Map.entry("dev.verbena.net", 40),
+            Map.entry("dev.verbena.tools", 50));
+
+    /** Returns the floor of a package, on which its door is too; null if the package has none. */
+    private static Integer floorOf(String name) {
+        return FLOORS.get(ownerOf(name));
+    }
+
+    private static String ownerOf(String name) {
+        return name.endsWith(DOOR) ? name.substring(0, name.length() - DOOR.length()) : name;
+    }
 
     private static final Pattern COMMENT_OR_STRING =
             Pattern.compile("/\\*.*?\\*/|//[^\\n]*|\"\"\".*?\"\"\"|\"(?:\\\\.|[^\"\\\\\\n])*\"", Pattern.DOTALL);
@@ -47,7 +62,9 @@ class ArchitectureTest {
             return List.of();
         }
         try (Stream<Path> files = Files.walk(root)) {
-            return files.filter(file -> file.toString().endsWith(".java")).sorted().toList();
+            return files.filter(file -> file.toString().endsWith(".java"))
+                    .sorted()
+                    .toList();
         }
     }
 
@@ -70,15 +87,15 @@ class ArchitectureTest {
                     continue;
                 }
                 String own = packageOf(root, file);
-                if (!FLOORS.containsKey(own)) {
+                if (floorOf(own) == null) {
                     offences.add(file + " is in " + own + ", which has no floor");
                     continue;
                 }
                 for (String used : packagesUsed(file)) {
                     uses++;
-                    if (!FLOORS.containsKey(used)) {
+                    if (floorOf(used) == null) {
                         offences.add(file + " uses " + used + ", which has no floor");
-                    } else if (!used.equals(own) && FLOORS.get(used) >= FLOORS.get(own)) {
+                    } else if (!ownerOf(used).equals(ownerOf(own)) && floorOf(used) >= floorOf(own)) {
                         offences.add(file + " uses " + used + ", which is not below " + own);
                     }
                 }
@@ -121,7 +138,7 @@ class ArchitectureTest {
         Set<String> api = new TreeSet<>();
         for (Path file : javaFiles(SOURCES)) {
             String own = packageOf(SOURCES, file);
-            if (!own.isEmpty() && !own.startsWith("dev.verbena.internal")) {
+            if (!own.isEmpty() && !own.startsWith("dev.verbena.internal") && !own.endsWith(DOOR)) {
                 api.add(own);
             }
         }

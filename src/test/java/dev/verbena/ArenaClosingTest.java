@@ -6,6 +6,7 @@ import static org.assertj.core.api.Assertions.assertThatIllegalStateException;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import static org.assertj.core.api.Assertions.catchThrowableOfType;
 
+import dev.verbena.access.ArenaLifetime;
 import dev.verbena.support.ArenaKind;
 import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
@@ -127,7 +128,8 @@ class ArenaClosingTest {
     void aClosedArenaTakesNoObjects(ArenaKind kind) {
         VerbsArena arena = kind.make();
         arena.close();
-        assertThatIllegalStateException().isThrownBy(() -> FakeObject.in(arena, "late", destroyed))
+        assertThatIllegalStateException()
+                .isThrownBy(() -> FakeObject.in(arena, "late", destroyed))
                 .withMessageContaining("closed");
     }
 
@@ -170,7 +172,7 @@ class ArenaClosingTest {
         RuntimeException why = new RuntimeException("no");
         assertThatThrownBy(() -> FakeObject.failing(arena, why, parent)).isSameAs(why);
 
-        assertThat(arena.objectsYoungestFirst()).containsExactly(parent);
+        assertThat(ArenaLifetime.of(arena).objects()).containsExactly(parent);
         parent.close(); // nothing depends on it, and nobody holds it
         arena.close();
         assertThat(destroyed).containsExactly("parent");
@@ -182,15 +184,20 @@ class ArenaClosingTest {
         try (VerbsArena arena = kind.make()) {
             boolean[] alive = new boolean[1];
             MemorySegment[] scratch = new MemorySegment[1];
-            FakeObject object = FakeObject.in(arena, "object", it -> alive[0] = scratch[0].scope().isAlive());
+            FakeObject object = FakeObject.in(
+                    arena, "object", it -> alive[0] = scratch[0].scope().isAlive());
             scratch[0] = object.allocateScratch(64);
             object.refuse(true);
             assertThatThrownBy(object::close).isInstanceOf(VerbsException.class);
-            assertThat(scratch[0].scope().isAlive()).as("after a failed destroy").isTrue();
+            assertThat(scratch[0].scope().isAlive())
+                    .as("after a failed destroy")
+                    .isTrue();
             object.refuse(false);
             object.close();
             assertThat(alive[0]).as("while it is destroyed").isTrue();
-            assertThat(scratch[0].scope().isAlive()).as("after it was destroyed").isFalse();
+            assertThat(scratch[0].scope().isAlive())
+                    .as("after it was destroyed")
+                    .isFalse();
             assertThat(arena.scope().isAlive()).isTrue();
         }
     }

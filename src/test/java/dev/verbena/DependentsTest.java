@@ -6,6 +6,7 @@ import static org.assertj.core.api.Assertions.assertThatIllegalStateException;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import static org.assertj.core.api.Assertions.catchThrowableOfType;
 
+import dev.verbena.access.ArenaLifetime;
 import dev.verbena.support.ArenaKind;
 import java.io.ByteArrayInputStream;
 import java.io.ByteArrayOutputStream;
@@ -37,7 +38,8 @@ class DependentsTest {
             assertThat(parent.isOpen()).isTrue();
 
             first.close();
-            assertThatThrownBy(parent::close).hasMessageContaining("second child")
+            assertThatThrownBy(parent::close)
+                    .hasMessageContaining("second child")
                     .hasMessageNotContaining("first child");
             second.close();
             parent.close();
@@ -100,11 +102,14 @@ class DependentsTest {
         FakeObject child = FakeObject.in(others, "child", destroyed, parent);
         FakeObject.in(arena, "grandchild", destroyed, child);
 
-        assertThatThrownBy(arena::close).isInstanceOf(ResourceBusyException.class).hasMessageContaining("child");
-        assertThatThrownBy(others::close).isInstanceOf(ResourceBusyException.class)
+        assertThatThrownBy(arena::close)
+                .isInstanceOf(ResourceBusyException.class)
+                .hasMessageContaining("child");
+        assertThatThrownBy(others::close)
+                .isInstanceOf(ResourceBusyException.class)
                 .hasMessageContaining("grandchild");
         assertThat(destroyed).isEmpty();
-        arena.objectsYoungestFirst().getFirst().close();
+        ArenaLifetime.of(arena).objects().getFirst().close();
         others.close();
         arena.close();
         assertThat(destroyed).containsExactly("grandchild", "child", "parent");
@@ -131,9 +136,10 @@ class DependentsTest {
         try (VerbsArena arena = kind.make()) {
             FakeObject parent = FakeObject.in(arena, "parent");
             parent.close();
-            assertThatIllegalStateException().isThrownBy(() -> FakeObject.in(arena, "child", destroyed, parent))
+            assertThatIllegalStateException()
+                    .isThrownBy(() -> FakeObject.in(arena, "child", destroyed, parent))
                     .withMessageContaining("parent is closed");
-            assertThat(arena.objectsYoungestFirst()).isEmpty();
+            assertThat(ArenaLifetime.of(arena).objects()).isEmpty();
         }
     }
 

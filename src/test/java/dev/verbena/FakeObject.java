@@ -1,5 +1,6 @@
 package dev.verbena;
 
+import dev.verbena.access.ObjectLifetime;
 import java.lang.foreign.MemorySegment;
 import java.util.List;
 import java.util.function.Consumer;
@@ -8,13 +9,16 @@ import java.util.function.Consumer;
 class FakeObject extends VerbsObject {
     private static final Consumer<FakeObject> NOTHING = object -> {};
 
+    private final ObjectLifetime lifetime;
     private final String name;
     private final Consumer<FakeObject> whenDestroyed;
     private boolean refusing;
     private int timesDestroyed;
 
-    FakeObject(VerbsArena arena, String name, Consumer<FakeObject> whenDestroyed) {
-        super(arena);
+    FakeObject(ObjectLifetime lifetime, String name, Consumer<FakeObject> whenDestroyed) {
+        super(lifetime);
+        this.lifetime = lifetime;
+        lifetime.destroyedBy(this::destroy);
         this.name = name;
         this.whenDestroyed = whenDestroyed;
     }
@@ -23,9 +27,8 @@ class FakeObject extends VerbsObject {
         return in(arena, name, NOTHING, parents);
     }
 
-    static FakeObject in(
-            VerbsArena arena, String name, Consumer<FakeObject> whenDestroyed, VerbsObject... parents) {
-        return create(arena, () -> new FakeObject(arena, name, whenDestroyed), parents);
+    static FakeObject in(VerbsArena arena, String name, Consumer<FakeObject> whenDestroyed, VerbsObject... parents) {
+        return ObjectLifetime.create(arena, lifetime -> new FakeObject(lifetime, name, whenDestroyed), parents);
     }
 
     /** One that adds its name to a list when it is destroyed. */
@@ -35,18 +38,22 @@ class FakeObject extends VerbsObject {
 
     /** One that lets an adapter, if there were one, use memory. */
     static FakeObject over(VerbsArena arena, MemorySegment memory, String name, VerbsObject... parents) {
-        return createOver(arena, memory, () -> new FakeObject(arena, name, NOTHING), parents);
+        return ObjectLifetime.createOver(arena, memory, lifetime -> new FakeObject(lifetime, name, NOTHING), parents);
     }
 
     static FakeObject overForeign(VerbsArena arena, MemorySegment memory, String name, VerbsObject... parents) {
-        return createOverForeign(arena, memory, () -> new FakeObject(arena, name, NOTHING), parents);
+        return ObjectLifetime.createOverForeign(
+                arena, memory, lifetime -> new FakeObject(lifetime, name, NOTHING), parents);
     }
 
     /** One that can't be made. */
     static FakeObject failing(VerbsArena arena, RuntimeException why, VerbsObject... parents) {
-        return create(arena, () -> {
-            throw why;
-        }, parents);
+        return ObjectLifetime.create(
+                arena,
+                lifetime -> {
+                    throw why;
+                },
+                parents);
     }
 
     /** From now on it can't be destroyed, or can again. */
@@ -60,31 +67,34 @@ class FakeObject extends VerbsObject {
     }
 
     MemorySegment allocateScratch(long size) {
-        return scratch().allocate(size);
+        return lifetime.scratch().allocate(size);
+    }
+
+    ObjectLifetime lifetime() {
+        return lifetime;
     }
 
     /** Does something while no thread can close this. */
     void use(Runnable work) {
-        hold();
+        lifetime.hold();
         try {
             work.run();
         } finally {
-            release();
+            lifetime.release();
         }
     }
 
     /** As {@link #use}, in the manner of the data path. */
     void useFast(Runnable work) {
-        int way = enter();
+        int way = lifetime.enter();
         try {
             work.run();
         } finally {
-            exit(way);
+            lifetime.exit(way);
         }
     }
 
-    @Override
-    protected void destroy() {
+    private void destroy() {
         if (refusing) {
             throw new VerbsException("fake_destroy", name, 16, "It was told to refuse");
         }

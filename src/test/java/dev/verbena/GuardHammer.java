@@ -1,5 +1,6 @@
 package dev.verbena;
 
+import dev.verbena.access.ObjectLifetime;
 import dev.verbena.internal.Barrier;
 import java.util.ArrayList;
 import java.util.List;
@@ -29,31 +30,30 @@ final class GuardHammer {
         private volatile boolean used;
         private volatile boolean destroyed;
 
-        private Target(VerbsArena arena) {
-            super(arena);
+        private final ObjectLifetime lifetime;
+
+        private Target(ObjectLifetime lifetime) {
+            super(lifetime);
+            this.lifetime = lifetime;
+            lifetime.destroyedBy(() -> destroyed = true);
         }
 
         static Target in(VerbsArena arena) {
-            return create(arena, () -> new Target(arena));
+            return ObjectLifetime.create(arena, Target::new);
         }
 
         /** Whether the object was destroyed during the call. */
         boolean call() {
-            int way = enter();
+            int way = lifetime.enter();
             boolean seen = false;
             for (int i = 0; i < READS_A_CALL; i++) {
                 seen |= destroyed;
             }
-            exit(way);
+            lifetime.exit(way);
             if (!used) {
                 used = true;
             }
             return seen;
-        }
-
-        @Override
-        protected void destroy() {
-            destroyed = true;
         }
     }
 
@@ -125,7 +125,7 @@ final class GuardHammer {
     public static void main(String[] arguments) throws InterruptedException {
         int rounds = Integer.parseInt(arguments[0]);
         new GuardHammer(rounds).run(Integer.parseInt(arguments[1]));
-        System.out.println("survived " + rounds + " rounds, membarrier "
-                + (Barrier.AVAILABLE ? "in use" : "not in use"));
+        System.out.println(
+                "survived " + rounds + " rounds, membarrier " + (Barrier.AVAILABLE ? "in use" : "not in use"));
     }
 }

@@ -5,6 +5,7 @@ import static org.assertj.core.api.Assertions.assertThatIllegalArgumentException
 import static org.assertj.core.api.Assertions.assertThatIllegalStateException;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
+import dev.verbena.access.ArenaLifetime;
 import java.io.IOException;
 import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
@@ -32,9 +33,10 @@ class MemoryOwnershipTest {
     }
 
     private void assertRefused(MemorySegment memory, String... words) {
-        assertThatIllegalArgumentException().isThrownBy(() -> FakeObject.over(arena, memory, "region"))
+        assertThatIllegalArgumentException()
+                .isThrownBy(() -> FakeObject.over(arena, memory, "region"))
                 .satisfies(e -> assertThat(e.getMessage()).contains(words));
-        assertThat(arena.objectsYoungestFirst()).isEmpty();
+        assertThat(ArenaLifetime.of(arena).objects()).isEmpty();
     }
 
     @Test
@@ -47,7 +49,7 @@ class MemoryOwnershipTest {
     void anotherVerbsArenasMemoryIsTaken() {
         VerbsArena other = VerbsArena.ofShared();
         assertTaken(other.allocate(64));
-        arena.objectsYoungestFirst().getFirst().close();
+        ArenaLifetime.of(arena).objects().getFirst().close();
         other.close();
     }
 
@@ -65,7 +67,8 @@ class MemoryOwnershipTest {
     @Test
     void directBuffersAreTaken() {
         assertTaken(MemorySegment.ofBuffer(ByteBuffer.allocateDirect(64)));
-        assertTaken(MemorySegment.ofBuffer(ByteBuffer.allocateDirect(64).position(8).slice().asLongBuffer()));
+        assertTaken(MemorySegment.ofBuffer(
+                ByteBuffer.allocateDirect(64).position(8).slice().asLongBuffer()));
     }
 
     @Test
@@ -80,7 +83,7 @@ class MemoryOwnershipTest {
     @Test
     void aBufferOverAnArenasMemoryIsTheArenasMemory() {
         assertTaken(MemorySegment.ofBuffer(arena.allocate(64).asByteBuffer()));
-        arena.objectsYoungestFirst().getFirst().close();
+        ArenaLifetime.of(arena).objects().getFirst().close();
         try (Arena foreign = Arena.ofConfined()) {
             assertRefused(MemorySegment.ofBuffer(foreign.allocate(64).asByteBuffer()), "VerbsArena.allocate()");
         }
@@ -95,7 +98,8 @@ class MemoryOwnershipTest {
     @Test
     void memoryOfAForeignArenaThatCanBeClosedIsRefusedAndTheMessageSaysWhatToDo() {
         String[] ways = {"can be closed", "VerbsArena.allocate()", "channel.map(", "Arena.ofAuto()", "Arena.global()"};
-        try (Arena confined = Arena.ofConfined(); Arena shared = Arena.ofShared()) {
+        try (Arena confined = Arena.ofConfined();
+                Arena shared = Arena.ofShared()) {
             assertRefused(confined.allocate(64), ways);
             assertRefused(shared.allocate(64), ways);
             assertRefused(arena.allocate(64).reinterpret(confined, null), ways);
@@ -108,7 +112,8 @@ class MemoryOwnershipTest {
         try (VerbsArena other = VerbsArena.ofShared()) {
             freed = other.allocate(64);
         }
-        assertThatIllegalStateException().isThrownBy(() -> FakeObject.over(arena, freed, "region"))
+        assertThatIllegalStateException()
+                .isThrownBy(() -> FakeObject.over(arena, freed, "region"))
                 .withMessageContaining("freed");
     }
 
@@ -129,7 +134,8 @@ class MemoryOwnershipTest {
         try (Arena foreign = Arena.ofConfined()) {
             freed = foreign.allocate(64);
         }
-        assertThatIllegalStateException().isThrownBy(() -> FakeObject.overForeign(arena, freed, "region"))
+        assertThatIllegalStateException()
+                .isThrownBy(() -> FakeObject.overForeign(arena, freed, "region"))
                 .withMessageContaining("freed");
     }
 
@@ -137,7 +143,9 @@ class MemoryOwnershipTest {
     void aVerbsArenasMemoryIsLookedAfterWhateverTheCallerSays() {
         VerbsArena other = VerbsArena.ofShared();
         FakeObject region = FakeObject.overForeign(arena, other.allocate(64), "region");
-        assertThatThrownBy(other::close).isInstanceOf(ResourceBusyException.class).hasMessageContaining("region");
+        assertThatThrownBy(other::close)
+                .isInstanceOf(ResourceBusyException.class)
+                .hasMessageContaining("region");
         region.close();
         other.close();
     }

@@ -13,14 +13,16 @@ class RdmaUnavailableTest {
     private static final String MISSING = "-Ddev.verbena.libibverbs=/nonexistent.so";
 
     private static String line(String output, String key) {
-        List<String> lines = output.lines().filter(line -> line.startsWith(key + ": ")).toList();
+        List<String> lines =
+                output.lines().filter(line -> line.startsWith(key + ": ")).toList();
         assertThat(lines).as(output).hasSize(1);
         return lines.getFirst().substring(key.length() + 2);
     }
 
     private static String withoutLibrary() {
         return ChildJvm.with(MISSING, "--enable-native-access=ALL-UNNAMED")
-                .runOnClassPath(ListDevices.class).successfulOutput();
+                .runOnClassPath(ListDevices.class)
+                .successfulOutput();
     }
 
     @Test
@@ -41,9 +43,15 @@ class RdmaUnavailableTest {
     @Test
     void aMissingConnectionManagerIsNamedWithItsPackages() {
         String output = ChildJvm.with("-Ddev.verbena.librdmacm=/nonexistent.so", "--enable-native-access=ALL-UNNAMED")
-                .runOnClassPath(ListDevices.class).successfulOutput();
-        assertThat(line(output, "unavailability")).contains("/nonexistent.so", "apt install librdmacm1",
-                "dnf install librdmacm", "zypper install librdmacm1", "-Ddev.verbena.librdmacm=");
+                .runOnClassPath(ListDevices.class)
+                .successfulOutput();
+        assertThat(line(output, "unavailability"))
+                .contains(
+                        "/nonexistent.so",
+                        "apt install librdmacm1",
+                        "dnf install librdmacm",
+                        "zypper install librdmacm1",
+                        "-Ddev.verbena.librdmacm=");
         assertThat(output).as("devices need only libibverbs").doesNotContain("refused: ");
     }
 
@@ -57,15 +65,17 @@ class RdmaUnavailableTest {
 
     @Test
     void generatedLayoutsAndConstantsNeedNoLibrary() {
-        String output = ChildJvm.with(MISSING, "-Ddev.verbena.librdmacm=/nonexistent.so",
-                        "--enable-native-access=ALL-UNNAMED")
-                .runOnClassPath(LayoutsOnly.class).successfulOutput();
+        String output = ChildJvm.with(
+                        MISSING, "-Ddev.verbena.librdmacm=/nonexistent.so", "--enable-native-access=ALL-UNNAMED")
+                .runOnClassPath(LayoutsOnly.class)
+                .successfulOutput();
         assertThat(output).contains("IBV_QPS_RTS = 3", "sizeof(struct ibv_wc) = 48");
     }
 
     @Test
     void deniedNativeAccessNamesTheFlagOnTheClassPath() {
-        String output = ChildJvm.with(ChildJvm.DENY).runOnClassPath(ListDevices.class).successfulOutput();
+        String output =
+                ChildJvm.with(ChildJvm.DENY).runOnClassPath(ListDevices.class).successfulOutput();
         assertThat(line(output, "refused")).contains("--enable-native-access=ALL-UNNAMED");
         assertThat(line(output, "unavailability")).isEqualTo(line(output, "refused"));
         assertThat(line(output, "memory")).as("memory needs no native access").isEqualTo("64");
@@ -73,7 +83,8 @@ class RdmaUnavailableTest {
 
     @Test
     void deniedNativeAccessNamesTheFlagOnTheModulePath() {
-        String output = ChildJvm.with(ChildJvm.DENY).runOnModulePath(ListDevices.class).successfulOutput();
+        String output =
+                ChildJvm.with(ChildJvm.DENY).runOnModulePath(ListDevices.class).successfulOutput();
         assertThat(line(output, "module")).isEqualTo("module dev.verbena");
         assertThat(line(output, "refused")).contains("--enable-native-access=dev.verbena");
     }
@@ -82,7 +93,8 @@ class RdmaUnavailableTest {
     void nothingElseIsNeededOnTheModulePath() {
         String output = ChildJvm.with("--enable-native-access=dev.verbena")
                 .option(Runtime.version().feature() >= 24 ? new String[] {ChildJvm.DENY} : new String[0])
-                .runOnModulePath(ListDevices.class).successfulOutput();
+                .runOnModulePath(ListDevices.class)
+                .successfulOutput();
         assertThat(line(output, "module")).isEqualTo("module dev.verbena");
         assertThat(line(output, "unavailability")).isEqualTo("none");
         assertThat(line(output, "devices")).startsWith("[");

@@ -4,6 +4,9 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatIllegalStateException;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
+import dev.verbena.access.ArenaLifetime;
+import dev.verbena.access.CloseGuard;
+import dev.verbena.access.ObjectLifetime;
 import dev.verbena.support.OtherThread;
 import java.lang.foreign.MemorySegment;
 import java.util.ArrayList;
@@ -20,9 +23,11 @@ class ThreadsTest {
 
     private static void assertWrongThread(ThrowingCallable work) {
         assertThatThrownBy(() -> OtherThread.call(() -> {
-            work.call();
-            return null;
-        })).isInstanceOf(WrongThreadException.class).hasMessageContaining("thread");
+                    work.call();
+                    return null;
+                }))
+                .isInstanceOf(WrongThreadException.class)
+                .hasMessageContaining("thread");
     }
 
     @Test
@@ -35,7 +40,7 @@ class ThreadsTest {
             assertWrongThread(object::close);
             assertWrongThread(() -> object.use(() -> {}));
             assertWrongThread(() -> object.useFast(() -> {}));
-            assertThat(arena.objectsYoungestFirst()).containsExactly(object);
+            assertThat(ArenaLifetime.of(arena).objects()).containsExactly(object);
             assertThat(destroyed).isEmpty();
         }
         assertThat(destroyed).containsExactly("object");
@@ -43,16 +48,18 @@ class ThreadsTest {
 
     @Test
     void aConfinedParentHasChildrenOfItsThreadOnly() {
-        try (VerbsArena shared = VerbsArena.ofShared(); VerbsArena confined = VerbsArena.ofConfined()) {
+        try (VerbsArena shared = VerbsArena.ofShared();
+                VerbsArena confined = VerbsArena.ofConfined()) {
             FakeObject parent = FakeObject.in(confined, "parent");
             assertWrongThread(() -> FakeObject.in(shared, "child", destroyed, parent));
-            assertThat(shared.objectsYoungestFirst()).isEmpty();
+            assertThat(ArenaLifetime.of(shared).objects()).isEmpty();
         }
     }
 
     @Test
     void memoryOfAConfinedArenaIsForItsThreadsObjectsOnly() {
-        try (VerbsArena shared = VerbsArena.ofShared(); VerbsArena confined = VerbsArena.ofConfined()) {
+        try (VerbsArena shared = VerbsArena.ofShared();
+                VerbsArena confined = VerbsArena.ofConfined()) {
             MemorySegment memory = confined.allocate(8);
             assertWrongThread(() -> FakeObject.over(shared, memory, "region"));
         }
@@ -151,13 +158,15 @@ class ThreadsTest {
         OtherThread<FakeObject> maker = OtherThread.start(() -> SlowlyMade.in(arena, making, goOn));
         making.await();
         OtherThread<Void> closer = OtherThread.start(arena::close);
-        awaitClosing(arena);
+        awaitClosing(ArenaLifetime.of(arena));
         assertThatIllegalStateException().isThrownBy(() -> FakeObject.in(arena, "late", destroyed));
         assertThat(closer.isDone()).isFalse();
         goOn.countDown();
         FakeObject made = maker.join();
         closer.join();
-        assertThat(made.timesDestroyed()).as("it came in time, and was closed with the rest").isEqualTo(1);
+        assertThat(made.timesDestroyed())
+                .as("it came in time, and was closed with the rest")
+                .isEqualTo(1);
         assertThat(destroyed).isEmpty();
     }
 
@@ -180,7 +189,7 @@ class ThreadsTest {
         });
         inCall.await();
         OtherThread<Void> closer = OtherThread.start(close);
-        awaitClosing(object);
+        awaitClosing(object.lifetime());
         assertThatIllegalStateException().isThrownBy(() -> object.use(() -> {}));
         assertThatIllegalStateException().isThrownBy(() -> object.useFast(() -> {}));
         assertThat(closer.isDone()).isFalse();
@@ -191,7 +200,7 @@ class ThreadsTest {
         assertThatIllegalStateException().isThrownBy(() -> object.useFast(() -> {}));
     }
 
-    private static void awaitClosing(Guarded guarded) {
+    private static void awaitClosing(CloseGuard guarded) {
         while (!guarded.isClosed()) {
             Thread.onSpinWait();
         }
@@ -207,15 +216,15 @@ class ThreadsTest {
 
     /** An object whose making another thread can watch. */
     private static final class SlowlyMade extends FakeObject {
-        private SlowlyMade(VerbsArena arena) {
-            super(arena, "slowly made", object -> {});
+        private SlowlyMade(ObjectLifetime lifetime) {
+            super(lifetime, "slowly made", object -> {});
         }
 
         static FakeObject in(VerbsArena arena, CountDownLatch making, CountDownLatch goOn) {
-            return create(arena, () -> {
+            return ObjectLifetime.create(arena, lifetime -> {
                 making.countDown();
                 await(goOn);
-                return new SlowlyMade(arena);
+                return new SlowlyMade(lifetime);
             });
         }
     }

@@ -24,10 +24,14 @@ final class Upcall {
         Linker linker = Linker.nativeLinker();
         FunctionDescriptor comparison = FunctionDescriptor.of(JAVA_INT, ADDRESS, ADDRESS);
         try {
-            MethodHandle search = linker.downcallHandle(linker.defaultLookup().find("bsearch").orElseThrow(),
+            MethodHandle search = linker.downcallHandle(
+                    linker.defaultLookup().find("bsearch").orElseThrow(),
                     FunctionDescriptor.of(ADDRESS, ADDRESS, ADDRESS, JAVA_LONG, JAVA_LONG, ADDRESS));
-            MethodHandle compare = MethodHandles.lookup().findVirtual(Upcall.class, "compare",
-                    MethodType.methodType(int.class, MemorySegment.class, MemorySegment.class));
+            MethodHandle compare = MethodHandles.lookup()
+                    .findVirtual(
+                            Upcall.class,
+                            "compare",
+                            MethodType.methodType(int.class, MemorySegment.class, MemorySegment.class));
             MemorySegment stub = linker.upcallStub(compare.bindTo(new Upcall(work)), comparison, stubs);
             MemorySegment found = (MemorySegment) search.invokeExact(segment, segment, 1L, 1L, stub);
             assert found.address() == segment.address();

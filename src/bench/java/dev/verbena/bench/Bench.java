@@ -39,8 +39,10 @@ final class Bench {
         Child child = new Child(Path.of(args[0]), Integer.parseInt(args[3]));
         List<String> rows = List.of(args).subList(4, args.length);
         Bench bench = brief ? new Bench(child, 250, 60) : new Bench(child, 600, 200);
-        List<Case> cases = (brief ? shortPlan() : fullPlan()).stream()
-                .filter(one -> rows.isEmpty() || rows.contains(one.row().key())).toList();
+        List<Case> cases = (brief ? shortPlan() : fullPlan())
+                .stream()
+                        .filter(one -> rows.isEmpty() || rows.contains(one.row().key()))
+                        .toList();
         List<Result> best = brief ? bench.runUntilGood(cases) : bench.run(cases, 2);
         Report report = new Report(best);
         System.out.print(report.table());
@@ -64,7 +66,11 @@ final class Bench {
                 plan.add(new Case(profile, row, ArenaKind.SHARED, Calls.CRITICAL, Target.NONE));
             }
             boolean lean = profile == Profile.LEAN;
-            plan.add(new Case(profile, Row.POST_POLL, ArenaKind.CONFINED, Calls.PLAIN,
+            plan.add(new Case(
+                    profile,
+                    Row.POST_POLL,
+                    ArenaKind.CONFINED,
+                    Calls.PLAIN,
                     lean ? Target.over(17) : Target.ratio(1.75)));
             plan.add(new Case(profile, Row.BATCH_16, ArenaKind.CONFINED, Calls.PLAIN, Target.NONE));
             plan.add(new Case(profile, Row.EMPTY_POLL, ArenaKind.CONFINED, Calls.PLAIN, Target.NONE));
@@ -112,7 +118,9 @@ final class Bench {
         List<Result> best = new ArrayList<>();
         for (Case one : cases) {
             List<Result> candidates = trusted(one).isEmpty() ? found.get(one) : trusted(one);
-            best.add(candidates.stream().min(Comparator.comparingDouble(Result::ratio)).orElseThrow());
+            best.add(candidates.stream()
+                    .min(Comparator.comparingDouble(Result::ratio))
+                    .orElseThrow());
         }
         return best;
     }
@@ -123,9 +131,11 @@ final class Bench {
         for (Case one : cases) {
             do {
                 measure(one);
-            } while (found.get(one).stream().allMatch(Result::isFarOff) && found.get(one).size() < MAX_RUNS);
+            } while (found.get(one).stream().allMatch(Result::isFarOff)
+                    && found.get(one).size() < MAX_RUNS);
             best.add(found.get(one).stream()
-                    .min(Comparator.comparing(Result::isFarOff).thenComparing(Result::ratio)).orElseThrow());
+                    .min(Comparator.comparing(Result::isFarOff).thenComparing(Result::ratio))
+                    .orElseThrow());
         }
         return best;
     }
@@ -135,10 +145,15 @@ final class Bench {
     }
 
     private List<Result> trusted(Case one) {
-        double usual = found.values().stream().flatMap(List::stream)
+        double usual = found.values().stream()
+                .flatMap(List::stream)
                 .filter(result -> result.of().profile() == one.profile()
                         && result.of().row().function().equals(one.row().function()))
-                .mapToDouble(Result::c).min().orElseThrow();
-        return found.get(one).stream().filter(result -> result.c() <= usual * C_IS_OFF).toList();
+                .mapToDouble(Result::c)
+                .min()
+                .orElseThrow();
+        return found.get(one).stream()
+                .filter(result -> result.c() <= usual * C_IS_OFF)
+                .toList();
     }
 }

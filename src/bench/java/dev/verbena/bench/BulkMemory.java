@@ -31,8 +31,12 @@ final class BulkMemory {
     private final byte[] heap;
 
     private BulkMemory(SymbolLookup twin, MemoryRegion region, MemorySegment own) {
-        FunctionDescriptor shape = FunctionDescriptor.of(ValueLayout.JAVA_LONG, ValueLayout.ADDRESS, ValueLayout.ADDRESS,
-                ValueLayout.JAVA_LONG, ValueLayout.JAVA_LONG);
+        FunctionDescriptor shape = FunctionDescriptor.of(
+                ValueLayout.JAVA_LONG,
+                ValueLayout.ADDRESS,
+                ValueLayout.ADDRESS,
+                ValueLayout.JAVA_LONG,
+                ValueLayout.JAVA_LONG);
         this.copy = Linker.nativeLinker().downcallHandle(twin.find("twin_copy").orElseThrow(), shape);
         this.fill = Linker.nativeLinker().downcallHandle(twin.find("twin_fill").orElseThrow(), shape);
         this.region = region;
@@ -54,10 +58,13 @@ final class BulkMemory {
         for (int size : new int[] {64, 4096, 1 << 20}) {
             try (VerbsArena arena = VerbsArena.ofConfined()) {
                 Context context = Device.named("stub0").open(arena);
-                MemoryRegion region = context.allocateProtectionDomain()
-                        .register(arena.allocate(size, 4096), LOCAL_WRITE);
-                new BulkMemory(SymbolLookup.libraryLookup(Path.of(args[0]), Arena.global()), region,
-                        arena.allocate(size, 4096)).measureAll(size);
+                MemoryRegion region =
+                        context.allocateProtectionDomain().register(arena.allocate(size, 4096), LOCAL_WRITE);
+                new BulkMemory(
+                                SymbolLookup.libraryLookup(Path.of(args[0]), Arena.global()),
+                                region,
+                                arena.allocate(size, 4096))
+                        .measureAll(size);
             }
         }
     }
@@ -111,7 +118,7 @@ final class BulkMemory {
                 leastJava = Math.min(leastJava, (double) (end - middle) / n);
             }
         }
-        System.out.println(String.format(Locale.ROOT, "%-32s %12.2f %12.2f %6.2fx", name, leastC, leastJava,
-                leastJava / leastC));
+        System.out.println(
+                String.format(Locale.ROOT, "%-32s %12.2f %12.2f %6.2fx", name, leastC, leastJava, leastJava / leastC));
     }
 }

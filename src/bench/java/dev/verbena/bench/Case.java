@@ -12,7 +12,8 @@ package dev.verbena.bench;
 record Case(Profile profile, Row row, ArenaKind arena, Calls calls, Target target) {
     /** The provider that is imitated. */
     enum Profile {
-        LEAN, MLX5;
+        LEAN,
+        MLX5;
 
         String key() {
             return name().toLowerCase(java.util.Locale.ROOT);
@@ -21,7 +22,8 @@ record Case(Profile profile, Row row, ArenaKind arena, Calls calls, Target targe
 
     /** Who may use the objects. */
     enum ArenaKind {
-        CONFINED, SHARED;
+        CONFINED,
+        SHARED;
 
         String key() {
             return name().toLowerCase(java.util.Locale.ROOT);
@@ -30,7 +32,8 @@ record Case(Profile profile, Row row, ArenaKind arena, Calls calls, Target targe
 
     /** Whether a call into C changes the thread's state. */
     enum Calls {
-        CRITICAL("post"), PLAIN("none");
+        CRITICAL("post"),
+        PLAIN("none");
 
         private final String setting;
 

@@ -16,8 +16,10 @@ final class Chart {
     private final List<Result> results;
 
     Chart(List<Result> all) {
-        this.results = all.stream().filter(result -> result.of().arena() == ArenaKind.CONFINED
-                && result.of().calls() == Calls.CRITICAL).toList();
+        this.results = all.stream()
+                .filter(result ->
+                        result.of().arena() == ArenaKind.CONFINED && result.of().calls() == Calls.CRITICAL)
+                .toList();
     }
 
     String svg() {
@@ -32,21 +34,41 @@ final class Chart {
         for (Result result : results) {
             if (result.of().profile() != last) {
                 last = result.of().profile();
-                svg.append(String.format(Locale.ROOT,
+                svg.append(String.format(
+                        Locale.ROOT,
                         "<text x=\"10\" y=\"%d\" font-weight=\"bold\">provider like %s: ns per operation, C and Java</text>%n",
-                        y + 20, last.key()));
+                        y + 20,
+                        last.key()));
                 y += HEIGHT;
             }
             double scale = (WIDTH - LEFT - 120) / most;
-            svg.append(String.format(Locale.ROOT, """
+            svg.append(String.format(
+                    Locale.ROOT,
+                    """
                     <text x="%d" y="%d" text-anchor="end">%s</text>
                     <rect x="%d" y="%d" width="%.1f" height="%d" fill="#9aa5b1"/>
                     <text x="%.1f" y="%d">%.1f</text>
                     <rect x="%d" y="%d" width="%.1f" height="%d" fill="#7b2d8b"/>
                     <text x="%.1f" y="%d">%.1f (%.2fx)</text>
-                    """, LEFT - 8, y + 17, result.of().row().label(), LEFT, y, result.c() * scale, BAR,
-                    LEFT + result.c() * scale + 5, y + 10, result.c(), LEFT, y + BAR + 1, result.java() * scale, BAR,
-                    LEFT + result.java() * scale + 5, y + BAR + 11, result.java(), result.ratio()));
+                    """,
+                    LEFT - 8,
+                    y + 17,
+                    result.of().row().label(),
+                    LEFT,
+                    y,
+                    result.c() * scale,
+                    BAR,
+                    LEFT + result.c() * scale + 5,
+                    y + 10,
+                    result.c(),
+                    LEFT,
+                    y + BAR + 1,
+                    result.java() * scale,
+                    BAR,
+                    LEFT + result.java() * scale + 5,
+                    y + BAR + 11,
+                    result.java(),
+                    result.ratio()));
             y += HEIGHT;
         }
         return svg.append("</svg>\n").toString();

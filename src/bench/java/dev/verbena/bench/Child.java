@@ -22,14 +22,27 @@ final class Child {
 
     /** Measures one row. */
     Result measure(Case one, int warm, int rounds) throws IOException, InterruptedException {
-        List<String> output = run(one.profile(), List.of("-Xms256m", "-Ddev.verbena.critical=" + one.calls().setting()),
-                Measurement.class.getName(), one.row().key(), one.arena().key(),
-                folder(one.profile()).resolve("twin.so").toString(), Integer.toString(warm), Integer.toString(rounds), OPERATIONS, GID_INDEX);
+        List<String> output = run(
+                one.profile(),
+                List.of("-Xms256m", "-Ddev.verbena.critical=" + one.calls().setting()),
+                Measurement.class.getName(),
+                one.row().key(),
+                one.arena().key(),
+                folder(one.profile()).resolve("twin.so").toString(),
+                Integer.toString(warm),
+                Integer.toString(rounds),
+                OPERATIONS,
+                GID_INDEX);
         for (String line : output) {
             String[] words = line.split(" ");
             if (words.length == 6 && words[0].equals("measured")) {
-                return new Result(one, Double.parseDouble(words[1]), Double.parseDouble(words[2]),
-                        Double.parseDouble(words[3]), Double.parseDouble(words[4]), Double.parseDouble(words[5]));
+                return new Result(
+                        one,
+                        Double.parseDouble(words[1]),
+                        Double.parseDouble(words[2]),
+                        Double.parseDouble(words[3]),
+                        Double.parseDouble(words[4]),
+                        Double.parseDouble(words[5]));
             }
         }
         throw new IOException(one + " measured nothing:\n" + String.join("\n", output));
@@ -38,11 +51,16 @@ final class Child {
     /** Runs a program on a stub provider; answers what it printed. */
     List<String> run(Case.Profile profile, List<String> options, String program, String... arguments)
             throws IOException, InterruptedException {
-        List<String> command = new ArrayList<>(List.of("taskset", "-c", Integer.toString(core),
-                Path.of(System.getProperty("java.home"), "bin", "java").toString(), "-XX:+UseSerialGC",
+        List<String> command = new ArrayList<>(List.of(
+                "taskset",
+                "-c",
+                Integer.toString(core),
+                Path.of(System.getProperty("java.home"), "bin", "java").toString(),
+                "-XX:+UseSerialGC",
                 "--enable-native-access=ALL-UNNAMED",
                 "-Ddev.verbena.libibverbs=" + folder(profile).resolve("libibverbs.so.1"),
-                "-cp", System.getProperty("java.class.path")));
+                "-cp",
+                System.getProperty("java.class.path")));
         command.addAll(options);
         command.add(program);
         command.addAll(List.of(arguments));

@@ -49,7 +49,9 @@ final class Loops {
         ProtectionDomain domain = context.allocateProtectionDomain();
         CompletionQueue sent = context.createCompletionQueue(row.of(CompletionQueueOptions.of(DEPTH)));
         CompletionQueue receiving = context.createCompletionQueue(DEPTH);
-        pair = domain.createQueuePair(row.of(QueuePair.rc(sent, receiving).sendDepth(DEPTH).receiveDepth(DEPTH)
+        pair = domain.createQueuePair(row.of(QueuePair.rc(sent, receiving)
+                .sendDepth(DEPTH)
+                .receiveDepth(DEPTH)
                 .gidIndex(gidIndex)));
         pair.connect(pair.endpoint());
         MemoryRegion region = domain.register(arena.allocate(8192, 4096), LOCAL_WRITE, REMOTE_WRITE, REMOTE_READ);
@@ -62,8 +64,11 @@ final class Loops {
         done = sent.isExtended() ? sent.extendedCompletions(1) : sent.completions(1);
         many = sent.completions(MAX);
         received = receiving.completions(1);
-        callbacks = new Consumer[] {(Consumer<Completions>) this::first, (Consumer<Completions>) this::second,
-                (Consumer<Completions>) this::third};
+        callbacks = new Consumer[] {
+            (Consumer<Completions>) this::first,
+            (Consumer<Completions>) this::second,
+            (Consumer<Completions>) this::third
+        };
     }
 
     private SendBatch filled(int size) {

@@ -8,11 +8,11 @@ import dev.verbena.verbs.Completions;
 import dev.verbena.verbs.ConnectOptions;
 import dev.verbena.verbs.Context;
 import dev.verbena.verbs.Device;
-import dev.verbena.verbs.address.Endpoint;
 import dev.verbena.verbs.MemoryRegion;
-import dev.verbena.verbs.device.Mtu;
 import dev.verbena.verbs.ProtectionDomain;
 import dev.verbena.verbs.QueuePair;
+import dev.verbena.verbs.address.Endpoint;
+import dev.verbena.verbs.device.Mtu;
 import java.io.DataInputStream;
 import java.io.EOFException;
 import java.io.IOException;
@@ -78,13 +78,14 @@ final class PingPong {
             }
             long start = end.run(warm, warm + rounds, client);
             double micros = (System.nanoTime() - start) / 1000.0;
-            System.out.printf(Locale.ROOT, "%d iters in %.2f seconds = %.2f usec/iter%n", rounds, micros / 1e6,
-                    micros / rounds);
+            System.out.printf(
+                    Locale.ROOT, "%d iters in %.2f seconds = %.2f usec/iter%n", rounds, micros / 1e6, micros / rounds);
         }
     }
 
     private void accept(int port) throws IOException {
-        try (ServerSocket server = new ServerSocket(port); Socket socket = server.accept()) {
+        try (ServerSocket server = new ServerSocket(port);
+                Socket socket = server.accept()) {
             Endpoint peer = read(socket);
             pair.connect(peer, options());
             write(socket);

@@ -14,6 +14,7 @@ import java.util.Optional;
 final class Report {
     /** How many nanoseconds more an operation may take of a shared arena. */
     private static final double SHARED_OVER_CONFINED = 3;
+
     private static final String LINE = "%-40s %-18s %6s %6s  %6s %6s  %6s %6s %5s  %-18s %s%n";
 
     private final List<Result> results;
@@ -23,26 +24,51 @@ final class Report {
     }
 
     String table() {
-        StringBuilder text = new StringBuilder(machine() + "\nns per operation: minimum and median of C and Java, their "
-                + "difference and ratio (of the minima), bytes allocated\n");
+        StringBuilder text =
+                new StringBuilder(machine() + "\nns per operation: minimum and median of C and Java, their "
+                        + "difference and ratio (of the minima), bytes allocated\n");
         Case.Profile last = null;
         for (Result result : results) {
             Case of = result.of();
             if (of.profile() != last) {
                 last = of.profile();
-                text.append(String.format(Locale.ROOT, "%n" + LINE, "provider like " + last.key(), "", "C min", "med",
-                        "Java", "med", "over", "ratio", "B/op", "target", ""));
+                text.append(String.format(
+                        Locale.ROOT,
+                        "%n" + LINE,
+                        "provider like " + last.key(),
+                        "",
+                        "C min",
+                        "med",
+                        "Java",
+                        "med",
+                        "over",
+                        "ratio",
+                        "B/op",
+                        "target",
+                        ""));
             }
-            text.append(String.format(Locale.ROOT, LINE, of.row().label(), of.settings(), number(result.c()),
-                    number(result.cMedian()), number(result.java()), number(result.javaMedian()), number(result.over()),
-                    String.format(Locale.ROOT, "%.2fx", result.ratio()), number(result.bytes()), target(result),
+            text.append(String.format(
+                    Locale.ROOT,
+                    LINE,
+                    of.row().label(),
+                    of.settings(),
+                    number(result.c()),
+                    number(result.cMedian()),
+                    number(result.java()),
+                    number(result.javaMedian()),
+                    number(result.over()),
+                    String.format(Locale.ROOT, "%.2fx", result.ratio()),
+                    number(result.bytes()),
+                    target(result),
                     problem(result).orElse("")));
         }
         return text.toString();
     }
 
     private String target(Result result) {
-        return result.of().arena() == ArenaKind.SHARED ? "<= +3 to confined" : result.of().target().toString();
+        return result.of().arena() == ArenaKind.SHARED
+                ? "<= +3 to confined"
+                : result.of().target().toString();
     }
 
     /** What no machine excuses, in words: bytes that are allocated, ratios beyond twice their targets. */
@@ -50,8 +76,9 @@ final class Report {
         List<String> found = new ArrayList<>();
         for (Result result : results) {
             if (result.isFarOff()) {
-                found.add(result.of().profile().key() + ", " + result.of().row().label() + ", " + result.of().settings()
-                        + ": " + number(result.ratio()) + "x, " + number(result.bytes()) + " bytes");
+                found.add(result.of().profile().key() + ", " + result.of().row().label() + ", "
+                        + result.of().settings() + ": " + number(result.ratio()) + "x, " + number(result.bytes())
+                        + " bytes");
             }
         }
         return found;
@@ -63,19 +90,26 @@ final class Report {
         }
         boolean shared = result.of().arena() == ArenaKind.SHARED;
         return shared && overConfined(result) > SHARED_OVER_CONFINED
-                || !result.of().target().isMet(result.ratio(), result.over()) ? Optional.of("missed") : Optional.empty();
+                        || !result.of().target().isMet(result.ratio(), result.over())
+                ? Optional.of("missed")
+                : Optional.empty();
     }
 
     private double overConfined(Result shared) {
         Case of = shared.of();
         return results.stream()
-                .filter(other -> other.of().profile() == of.profile() && other.of().row() == of.row()
-                        && other.of().arena() == ArenaKind.CONFINED && other.of().calls() == Calls.CRITICAL)
-                .mapToDouble(other -> shared.over() - other.over()).findFirst().orElse(0);
+                .filter(other -> other.of().profile() == of.profile()
+                        && other.of().row() == of.row()
+                        && other.of().arena() == ArenaKind.CONFINED
+                        && other.of().calls() == Calls.CRITICAL)
+                .mapToDouble(other -> shared.over() - other.over())
+                .findFirst()
+                .orElse(0);
     }
 
     String json() {
-        StringBuilder text = new StringBuilder("{\"machine\": \"" + machine().replace('"', '\'') + "\",\n\"results\": [\n");
+        StringBuilder text =
+                new StringBuilder("{\"machine\": \"" + machine().replace('"', '\'') + "\",\n\"results\": [\n");
         for (int i = 0; i < results.size(); i++) {
             text.append("  ").append(results.get(i).json()).append(i + 1 < results.size() ? ",\n" : "\n");
         }
@@ -86,8 +120,11 @@ final class Report {
     static String machine() {
         String processor = System.getProperty("os.arch");
         try {
-            processor = Files.readAllLines(Path.of("/proc/cpuinfo")).stream().filter(line -> line.startsWith("model name"))
-                    .map(line -> line.substring(line.indexOf(':') + 2)).findFirst().orElse(processor);
+            processor = Files.readAllLines(Path.of("/proc/cpuinfo")).stream()
+                    .filter(line -> line.startsWith("model name"))
+                    .map(line -> line.substring(line.indexOf(':') + 2))
+                    .findFirst()
+                    .orElse(processor);
         } catch (IOException unknown) {
             // the architecture will do
         }

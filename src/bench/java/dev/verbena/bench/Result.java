@@ -32,9 +32,22 @@ record Result(Case of, double c, double cMedian, double java, double javaMedian,
     }
 
     String json() {
-        return String.format(Locale.ROOT, "{\"profile\": \"%s\", \"row\": \"%s\", \"arena\": \"%s\", \"calls\": \"%s\", "
-                + "\"c\": %.2f, \"cMedian\": %.2f, \"java\": %.2f, \"javaMedian\": %.2f, \"over\": %.2f, \"ratio\": %.3f, "
-                + "\"bytes\": %.2f, \"target\": \"%s\"}", of.profile().key(), of.row().key(), of.arena().key(),
-                of.calls().key(), c, cMedian, java, javaMedian, over(), ratio(), bytes, of.target());
+        return String.format(
+                Locale.ROOT,
+                "{\"profile\": \"%s\", \"row\": \"%s\", \"arena\": \"%s\", \"calls\": \"%s\", "
+                        + "\"c\": %.2f, \"cMedian\": %.2f, \"java\": %.2f, \"javaMedian\": %.2f, \"over\": %.2f, \"ratio\": %.3f, "
+                        + "\"bytes\": %.2f, \"target\": \"%s\"}",
+                of.profile().key(),
+                of.row().key(),
+                of.arena().key(),
+                of.calls().key(),
+                c,
+                cMedian,
+                java,
+                javaMedian,
+                over(),
+                ratio(),
+                bytes,
+                of.target());
     }
 }

@@ -23,8 +23,8 @@ final class StartUp {
     /** Where the stub providers are, where to put the cache, the core. */
     public static void main(String[] args) throws IOException, InterruptedException {
         StartUp startUp = new StartUp(new Child(Path.of(args[0]), Integer.parseInt(args[2])));
-        System.out.println(Report.machine() + "\nfrom the start of the virtual machine to the first completion, median and "
-                + "least of " + RUNS);
+        System.out.println(Report.machine()
+                + "\nfrom the start of the virtual machine to the first completion, median and " + "least of " + RUNS);
         List<String> plain = List.of();
         if (Runtime.version().feature() < FIRST_WITH_CACHE) {
             startUp.compare(plain, plain);
@@ -64,13 +64,17 @@ final class StartUp {
         Arrays.sort(millis);
         List<String> logging = new ArrayList<>(options);
         logging.add("-Xlog:class+load");
-        long classes = run(logging).stream().filter(line -> line.contains(" source: ")).count();
-        System.out.printf("%-18s %6.0f ms (least %.0f), %d classes loaded%n", name, millis[RUNS / 2], millis[0], classes);
+        long classes =
+                run(logging).stream().filter(line -> line.contains(" source: ")).count();
+        System.out.printf(
+                "%-18s %6.0f ms (least %.0f), %d classes loaded%n", name, millis[RUNS / 2], millis[0], classes);
     }
 
     private static long completed(List<String> output) throws IOException {
-        return output.stream().filter(line -> line.startsWith("completed "))
-                .mapToLong(line -> Long.parseLong(line.substring("completed ".length()))).findFirst()
+        return output.stream()
+                .filter(line -> line.startsWith("completed "))
+                .mapToLong(line -> Long.parseLong(line.substring("completed ".length())))
+                .findFirst()
                 .orElseThrow(() -> new IOException(String.join("\n", output)));
     }
 }

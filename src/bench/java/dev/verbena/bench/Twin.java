@@ -20,7 +20,8 @@ final class Twin {
     Twin(Path library, String function, int extended, int gidIndex) throws Throwable {
         SymbolLookup lookup = SymbolLookup.libraryLookup(library, Arena.global());
         this.loop = LINKER.downcallHandle(lookup.find(function).orElseThrow(), LOOP);
-        MethodHandle open = LINKER.downcallHandle(lookup.find("twin_open").orElseThrow(),
+        MethodHandle open = LINKER.downcallHandle(
+                lookup.find("twin_open").orElseThrow(),
                 FunctionDescriptor.of(ValueLayout.JAVA_LONG, ValueLayout.JAVA_INT, ValueLayout.JAVA_INT));
         this.twin = (long) open.invokeExact(extended, gidIndex);
         if (twin == 0) {

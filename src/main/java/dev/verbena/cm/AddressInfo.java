@@ -1,13 +1,13 @@
 package dev.verbena.cm;
 
 import dev.verbena.CName;
+import dev.verbena.NativeFlag;
 import dev.verbena.Rdma;
 import dev.verbena.VerbsException;
 import dev.verbena.VerbsTimeoutException;
 import dev.verbena.internal.CFunction;
 import dev.verbena.internal.RdmaCm;
 import dev.verbena.internal.raw.rdma_addrinfo;
-import dev.verbena.NativeFlag;
 import dev.verbena.verbs.device.QueuePairType;
 import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
@@ -31,8 +31,17 @@ import org.jspecify.annotations.Nullable;
  * }</pre>
  */
 public final class AddressInfo {
-    private static final AddressInfo HINTS = new AddressInfo(Set.of(), AddressFamily.ANY, QueuePairType.UNKNOWN,
-            PortSpace.UNKNOWN, null, null, "", "", new byte[0], new byte[0]);
+    private static final AddressInfo HINTS = new AddressInfo(
+            Set.of(),
+            AddressFamily.ANY,
+            QueuePairType.UNKNOWN,
+            PortSpace.UNKNOWN,
+            null,
+            null,
+            "",
+            "",
+            new byte[0],
+            new byte[0]);
     private static final long LONGEST = 1 << 16;
 
     private final Set<AddressFlag> flags;
@@ -46,9 +55,17 @@ public final class AddressInfo {
     private final byte[] route;
     private final byte[] connect;
 
-    private AddressInfo(Set<AddressFlag> flags, AddressFamily family, QueuePairType type, PortSpace space,
-            @Nullable SocketAddress source, @Nullable SocketAddress destination, String sourceName, String destinationName,
-            byte[] route, byte[] connect) {
+    private AddressInfo(
+            Set<AddressFlag> flags,
+            AddressFamily family,
+            QueuePairType type,
+            PortSpace space,
+            @Nullable SocketAddress source,
+            @Nullable SocketAddress destination,
+            String sourceName,
+            String destinationName,
+            byte[] route,
+            byte[] connect) {
         this.flags = flags;
         this.family = family;
         this.type = type;
@@ -77,8 +94,8 @@ public final class AddressInfo {
      * @return a changed copy
      */
     public AddressInfo flags(AddressFlag... how) {
-        return new AddressInfo(Set.of(how), family, type, space, source, destination, sourceName, destinationName, route,
-                connect);
+        return new AddressInfo(
+                Set.of(how), family, type, space, source, destination, sourceName, destinationName, route, connect);
     }
 
     /**
@@ -88,8 +105,8 @@ public final class AddressInfo {
      * @return a changed copy
      */
     public AddressInfo family(AddressFamily wanted) {
-        return new AddressInfo(flags, wanted, type, space, source, destination, sourceName, destinationName, route,
-                connect);
+        return new AddressInfo(
+                flags, wanted, type, space, source, destination, sourceName, destinationName, route, connect);
     }
 
     /**
@@ -99,8 +116,8 @@ public final class AddressInfo {
      * @return a changed copy
      */
     public AddressInfo type(QueuePairType wanted) {
-        return new AddressInfo(flags, family, wanted, space, source, destination, sourceName, destinationName, route,
-                connect);
+        return new AddressInfo(
+                flags, family, wanted, space, source, destination, sourceName, destinationName, route, connect);
     }
 
     /**
@@ -110,8 +127,8 @@ public final class AddressInfo {
      * @return a changed copy
      */
     public AddressInfo space(PortSpace wanted) {
-        return new AddressInfo(flags, family, type, wanted, source, destination, sourceName, destinationName, route,
-                connect);
+        return new AddressInfo(
+                flags, family, type, wanted, source, destination, sourceName, destinationName, route, connect);
     }
 
     /**
@@ -121,7 +138,8 @@ public final class AddressInfo {
      * @return a changed copy
      */
     public AddressInfo from(SocketAddress own) {
-        return new AddressInfo(flags, family, type, space, own, destination, sourceName, destinationName, route, connect);
+        return new AddressInfo(
+                flags, family, type, space, own, destination, sourceName, destinationName, route, connect);
     }
 
     /**
@@ -150,11 +168,12 @@ public final class AddressInfo {
      * @throws InterruptedException if the thread was interrupted
      */
     @CName({"rdma_getaddrinfo", "rdma_freeaddrinfo"})
-    public static List<AddressInfo> find(@Nullable String node, @Nullable String service, AddressInfo hints,
-            Duration timeout) throws InterruptedException {
+    public static List<AddressInfo> find(
+            @Nullable String node, @Nullable String service, AddressInfo hints, Duration timeout)
+            throws InterruptedException {
         Rdma.requireConnectionManager();
         String what = (node == null ? "any node" : node) + (service == null ? "" : ", service " + service);
-        return new BlockingCall<>(RdmaCm.GETADDRINFO.name(), what, () -> find(node, service, hints, what), found -> { })
+        return new BlockingCall<>(RdmaCm.GETADDRINFO.name(), what, () -> find(node, service, hints, what), found -> {})
                 .await(timeout);
     }
 
@@ -162,11 +181,15 @@ public final class AddressInfo {
             @Nullable String node, @Nullable String service, AddressInfo hints, String what) {
         try (Arena scratch = Arena.ofConfined()) {
             MemorySegment found = scratch.allocate(ValueLayout.JAVA_LONG);
-            int result = (int) RdmaCm.GETADDRINFO.call(text(node, scratch), text(service, scratch),
-                    hints.write(scratch).address(), found.address());
+            int result = (int) RdmaCm.GETADDRINFO.call(
+                    text(node, scratch),
+                    text(service, scratch),
+                    hints.write(scratch).address(),
+                    found.address());
             if (result != 0) {
                 int errno = CFunction.errno();
-                throw result == -1 ? CmFailures.failure(RdmaCm.GETADDRINFO, errno, what, "")
+                throw result == -1
+                        ? CmFailures.failure(RdmaCm.GETADDRINFO, errno, what, "")
                         : new VerbsException(RdmaCm.GETADDRINFO.name(), what, 0, reason(result));
             }
             long first = found.get(ValueLayout.JAVA_LONG, 0);
@@ -199,7 +222,7 @@ public final class AddressInfo {
     /** Copies a list of C's. */
     static List<AddressInfo> list(long first) {
         List<AddressInfo> all = new ArrayList<>();
-        for (long next = first; next != 0;) {
+        for (long next = first; next != 0; ) {
             MemorySegment info = MemorySegment.ofAddress(next).reinterpret(rdma_addrinfo.sizeof());
             all.add(read(info));
             next = rdma_addrinfo.ai_next(info).address();
@@ -208,18 +231,22 @@ public final class AddressInfo {
     }
 
     private static AddressInfo read(MemorySegment from) {
-        return new AddressInfo(NativeFlag.of(AddressFlag.class, rdma_addrinfo.ai_flags(from)),
-                AddressFamily.of(rdma_addrinfo.ai_family(from)), QueuePairType.of(rdma_addrinfo.ai_qp_type(from)),
+        return new AddressInfo(
+                NativeFlag.of(AddressFlag.class, rdma_addrinfo.ai_flags(from)),
+                AddressFamily.of(rdma_addrinfo.ai_family(from)),
+                QueuePairType.of(rdma_addrinfo.ai_qp_type(from)),
                 PortSpace.of(rdma_addrinfo.ai_port_space(from)),
                 address(rdma_addrinfo.ai_src_addr(from), rdma_addrinfo.ai_src_len(from)),
                 address(rdma_addrinfo.ai_dst_addr(from), rdma_addrinfo.ai_dst_len(from)),
-                name(rdma_addrinfo.ai_src_canonname(from)), name(rdma_addrinfo.ai_dst_canonname(from)),
+                name(rdma_addrinfo.ai_src_canonname(from)),
+                name(rdma_addrinfo.ai_dst_canonname(from)),
                 bytes(rdma_addrinfo.ai_route(from), rdma_addrinfo.ai_route_len(from)),
                 bytes(rdma_addrinfo.ai_connect(from), rdma_addrinfo.ai_connect_len(from)));
     }
 
     private static @Nullable SocketAddress address(MemorySegment pointer, int length) {
-        return pointer.address() == 0 || length == 0 ? null
+        return pointer.address() == 0 || length == 0
+                ? null
                 : SocketAddresses.readAny(pointer.reinterpret(length)).orElse(null);
     }
 
@@ -228,7 +255,8 @@ public final class AddressInfo {
     }
 
     private static byte[] bytes(MemorySegment pointer, long length) {
-        return pointer.address() == 0 || length <= 0 ? new byte[0]
+        return pointer.address() == 0 || length <= 0
+                ? new byte[0]
                 : pointer.reinterpret(Math.min(length, LONGEST)).toArray(ValueLayout.JAVA_BYTE);
     }
 

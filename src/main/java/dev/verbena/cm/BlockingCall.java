@@ -29,7 +29,10 @@ final class BlockingCall<T> {
     BlockingCall(String verb, String arguments, Supplier<T> work, Consumer<T> undo) {
         this.verb = verb;
         this.arguments = arguments;
-        Thread.ofPlatform().daemon().name("verbena-" + verb).inheritInheritableThreadLocals(false)
+        Thread.ofPlatform()
+                .daemon()
+                .name("verbena-" + verb)
+                .inheritInheritableThreadLocals(false)
                 .start(() -> run(work, undo));
     }
 

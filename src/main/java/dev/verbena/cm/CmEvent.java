@@ -109,8 +109,9 @@ public sealed interface CmEvent {
      * @param target where to send
      * @param privateData what the peer sent along, padded
      */
-    record DatagramReady(ConnectionId id, CmEventType type, int typeCode, int status, DatagramTarget target,
-            PrivateData privateData) implements CmEvent {}
+    record DatagramReady(
+            ConnectionId id, CmEventType type, int typeCode, int status, DatagramTarget target, PrivateData privateData)
+            implements CmEvent {}
 
     /**
      * A peer wants to connect.

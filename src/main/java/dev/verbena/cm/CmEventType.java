@@ -92,7 +92,13 @@ public enum CmEventType implements NativeValue {
     /** Whether it says that what was being done, has failed or was ended. */
     boolean isEnd() {
         return switch (this) {
-            case ADDRESS_ERROR, ROUTE_ERROR, CONNECT_ERROR, UNREACHABLE, REJECTED, DISCONNECTED, DEVICE_REMOVAL,
+            case ADDRESS_ERROR,
+                    ROUTE_ERROR,
+                    CONNECT_ERROR,
+                    UNREACHABLE,
+                    REJECTED,
+                    DISCONNECTED,
+                    DEVICE_REMOVAL,
                     ADDRESS_INFO_ERROR -> true;
             default -> false;
         };

@@ -23,7 +23,8 @@ final class CmFailures {
     }
 
     static String tooLong(int errno, PrivateData data) {
-        return errno != Errno.EINVAL || data.size() == 0 ? ""
+        return errno != Errno.EINVAL || data.size() == 0
+                ? ""
                 : "Are " + data.size() + " bytes of private data too many? PrivateData tells how many go with what";
     }
 
@@ -52,8 +53,9 @@ final class CmFailures {
 
     private static String hintFor(int errno) {
         return switch (errno) {
-            case Errno.ENODEV -> "No RDMA device has this address: 127.0.0.1 has none, unless a device is bound to lo; "
-                    + "'rdma link' lists the devices and their network interfaces";
+            case Errno.ENODEV ->
+                "No RDMA device has this address: 127.0.0.1 has none, unless a device is bound to lo; "
+                        + "'rdma link' lists the devices and their network interfaces";
             case 99 -> "This machine does not have this address: 'ip addr' lists those it has";
             case 98 -> "Another id listens there";
             default -> "";

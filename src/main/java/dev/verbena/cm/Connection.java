@@ -52,10 +52,18 @@ public final class Connection implements AutoCloseable {
         domain = context.allocateProtectionDomain(arena);
         waiting = context.createCompletionChannel(arena);
         completions = context.createCompletionQueue(
-                CompletionQueueOptions.of(Math.max(1, sizes.sendDepth() + sizes.receiveDepth())).channel(waiting), arena);
-        queuePair = id.createQueuePair(domain, QueuePair.rc(completions).sendDepth(sizes.sendDepth())
-                .receiveDepth(sizes.receiveDepth()).sendSge(sizes.sendSge()).receiveSge(sizes.receiveSge())
-                .inlineSize(sizes.inlineSize()), arena);
+                CompletionQueueOptions.of(Math.max(1, sizes.sendDepth() + sizes.receiveDepth()))
+                        .channel(waiting),
+                arena);
+        queuePair = id.createQueuePair(
+                domain,
+                QueuePair.rc(completions)
+                        .sendDepth(sizes.sendDepth())
+                        .receiveDepth(sizes.receiveDepth())
+                        .sendSge(sizes.sendSge())
+                        .receiveSge(sizes.receiveSge())
+                        .inlineSize(sizes.inlineSize()),
+                arena);
     }
 
     static Connection of(@Nullable EventChannel own, ConnectionId id, PrivateData request, QueueCapabilities sizes) {
@@ -156,7 +164,9 @@ public final class Connection implements AutoCloseable {
      */
     public PrivateData connect(ConnectionParameters parameters, Duration timeout) throws InterruptedException {
         answered = true;
-        return ((CmEvent.Connected) id.connect(parameters, timeout)).parameters().privateData();
+        return ((CmEvent.Connected) id.connect(parameters, timeout))
+                .parameters()
+                .privateData();
     }
 
     /**

@@ -1,9 +1,9 @@
 package dev.verbena.cm;
 
 import dev.verbena.CName;
-import dev.verbena.VerbsArena;
 import dev.verbena.VerbsObject;
 import dev.verbena.VerbsTimeoutException;
+import dev.verbena.access.ObjectLifetime;
 import dev.verbena.internal.CFunction;
 import dev.verbena.internal.RdmaCm;
 import dev.verbena.internal.raw.rdma_addr;
@@ -25,6 +25,7 @@ import org.jspecify.annotations.Nullable;
 
 /** What an id is and what is reported to it: its channel, its device, its addresses, its options, its events. */
 abstract class ConnectionEnd extends VerbsObject {
+    final ObjectLifetime lifetime;
     final long address;
     final PortSpace space;
     final IdEvents inbox;
@@ -34,16 +35,22 @@ abstract class ConnectionEnd extends VerbsObject {
     final ReentrantLock inC = new ReentrantLock();
 
     /** Who may ask C for what this says of itself; null for all. */
-    private final @Nullable Thread confinedTo = isConfined() ? Thread.currentThread() : null;
+    private final @Nullable Thread confinedTo;
 
     private volatile @Nullable Context found;
 
-    ConnectionEnd(VerbsArena arena, PortSpace space, long address, IdEvents inbox) {
-        super(arena);
+    ConnectionEnd(ObjectLifetime lifetime, PortSpace space, long address, IdEvents inbox) {
+        super(lifetime);
+        this.lifetime = lifetime;
+        this.confinedTo = lifetime.owner();
+        lifetime.destroyedBy(this::destroy);
         this.space = space;
         this.address = address;
         this.inbox = inbox;
     }
+
+    /** Calls C to destroy the object. */
+    abstract void destroy();
 
     abstract ConnectionId self();
 
@@ -73,7 +80,7 @@ abstract class ConnectionEnd extends VerbsObject {
 
     /** A call that takes private data, of which there may be too much: how much fits depends on the transport. */
     final void call(CFunction function, Object arguments, PrivateData data, Call call) {
-        hold();
+        lifetime.hold();
         inC.lock();
         try (Arena scratch = Arena.ofConfined()) {
             if ((int) call.of(scratch) != 0) {
@@ -82,7 +89,7 @@ abstract class ConnectionEnd extends VerbsObject {
             }
         } finally {
             inC.unlock();
-            release();
+            lifetime.release();
         }
     }
 
@@ -94,7 +101,7 @@ abstract class ConnectionEnd extends VerbsObject {
      * @return the channel
      */
     public EventChannel channel() {
-        checkOpen();
+        lifetime.checkOpen();
         return inbox.channel;
     }
 
@@ -104,7 +111,7 @@ abstract class ConnectionEnd extends VerbsObject {
      * @return the port space it was made in
      */
     public PortSpace portSpace() {
-        checkOpen();
+        lifetime.checkOpen();
         return space;
     }
 
@@ -118,7 +125,7 @@ abstract class ConnectionEnd extends VerbsObject {
      * @throws IllegalStateException if it has no device yet: the address must be resolved, or bound to a device's
      */
     public Context context() {
-        hold();
+        lifetime.hold();
         try {
             Context known = found;
             if (known != null && known.isOpen()) {
@@ -126,13 +133,13 @@ abstract class ConnectionEnd extends VerbsObject {
             }
             long verbs = rdma_cm_id.verbs(struct()).address();
             if (verbs == 0) {
-                throw new IllegalStateException(this + " has no device yet: resolve an address, or bind it to one that is "
-                        + "a device's");
+                throw new IllegalStateException(
+                        this + " has no device yet: resolve an address, or bind it to one that is " + "a device's");
             }
             found = known = inbox.channel.context(verbs);
             return known;
         } finally {
-            release();
+            lifetime.release();
         }
     }
 
@@ -142,11 +149,11 @@ abstract class ConnectionEnd extends VerbsObject {
      * @return true once an address was resolved, or bound to a device's
      */
     public boolean hasDevice() {
-        hold();
+        lifetime.hold();
         try {
             return rdma_cm_id.verbs(struct()).address() != 0;
         } finally {
-            release();
+            lifetime.release();
         }
     }
 
@@ -156,21 +163,21 @@ abstract class ConnectionEnd extends VerbsObject {
      * @return the number, from 1; 0 if it has no device yet
      */
     public int devicePort() {
-        hold();
+        lifetime.hold();
         try {
             return Byte.toUnsignedInt(rdma_cm_id.port_num(struct()));
         } finally {
-            release();
+            lifetime.release();
         }
     }
 
     /** Whether what is connected are queue pairs for datagrams. */
     final boolean hasDatagrams() {
-        hold();
+        lifetime.hold();
         try {
             return rdma_cm_id.qp_type(struct()) == QueuePairType.UD.code();
         } finally {
-            release();
+            lifetime.release();
         }
     }
 
@@ -215,17 +222,17 @@ abstract class ConnectionEnd extends VerbsObject {
     }
 
     private Optional<IbAddress> readIb(boolean local) {
-        hold();
+        lifetime.hold();
         try {
             MemorySegment route = rdma_route.addr(rdma_cm_id.route(struct()));
             return SocketAddresses.readIb(local ? rdma_addr.src_storage(route) : rdma_addr.dst_storage(route));
         } finally {
-            release();
+            lifetime.release();
         }
     }
 
     private Optional<InetSocketAddress> read(boolean local) {
-        hold();
+        lifetime.hold();
         try {
             MemorySegment route = rdma_route.addr(rdma_cm_id.route(struct()));
             CFunction port = local ? RdmaCm.GET_SRC_PORT : RdmaCm.GET_DST_PORT;
@@ -233,7 +240,7 @@ abstract class ConnectionEnd extends VerbsObject {
             return SocketAddresses.read(local ? rdma_addr.src_storage(route) : rdma_addr.dst_storage(route))
                     .map(found -> new InetSocketAddress(found.getAddress(), number));
         } finally {
-            release();
+            lifetime.release();
         }
     }
 
@@ -307,7 +314,7 @@ abstract class ConnectionEnd extends VerbsObject {
      * @return the event, acknowledged already
      */
     public Optional<CmEvent> pollEvent() {
-        checkOpen();
+        lifetime.checkOpen();
         return Optional.ofNullable(take(type -> true));
     }
 
@@ -326,7 +333,10 @@ abstract class ConnectionEnd extends VerbsObject {
 
     final CmEvent step(CFunction function, Duration timeout, CmEventType... success) throws InterruptedException {
         List<CmEventType> wanted = List.of(success);
-        CmEvent event = waitFor(function.name(), timeout, "The peer may be slow, or nobody there accepts",
+        CmEvent event = waitFor(
+                function.name(),
+                timeout,
+                "The peer may be slow, or nobody there accepts",
                 type -> wanted.contains(type) || type.isEnd() || type == CmEventType.MULTICAST_ERROR);
         if (!wanted.contains(event.type()) || event.status() != 0) {
             throw new ConnectionException(function.name(), event, peerAddress().orElse(null), "");
@@ -336,10 +346,13 @@ abstract class ConnectionEnd extends VerbsObject {
 
     final CmEvent waitFor(String verb, Duration timeout, String hint, Predicate<CmEventType> wanted)
             throws InterruptedException {
-        CmEvent event = inbox.waiters.await(() -> {
-            checkOpen();
-            return take(wanted);
-        }, () -> inbox.channel.watch(), timeout);
+        CmEvent event = inbox.waiters.await(
+                () -> {
+                    lifetime.checkOpen();
+                    return take(wanted);
+                },
+                () -> inbox.channel.watch(),
+                timeout);
         if (event == null) {
             throw new VerbsTimeoutException(verb, toString(), timeout, hint);
         }
@@ -383,8 +396,10 @@ abstract class ConnectionEnd extends VerbsObject {
         try {
             Optional<InetSocketAddress> local = localAddress();
             Optional<InetSocketAddress> peer = peerAddress().filter(found -> found.getPort() != 0);
-            return space + " id" + local.map(found -> " " + ConnectionException.text(found)).orElse("")
-                    + peer.map(found -> " to " + ConnectionException.text(found)).orElse("")
+            return space + " id"
+                    + local.map(found -> " " + ConnectionException.text(found)).orElse("")
+                    + peer.map(found -> " to " + ConnectionException.text(found))
+                            .orElse("")
                     + (backlog > 0 ? " (listening)" : "");
         } catch (IllegalStateException closedMeanwhile) {
             return space + " id (closed)";

@@ -17,7 +17,10 @@ public class ConnectionException extends VerbsException {
     private final transient PrivateData privateData;
 
     ConnectionException(String verb, CmEvent event, @Nullable InetSocketAddress peer, String hint) {
-        super(verb, peer == null ? event.id().toString() : "to " + text(peer), event.status() < -1 ? -event.status() : 0,
+        super(
+                verb,
+                peer == null ? event.id().toString() : "to " + text(peer),
+                event.status() < -1 ? -event.status() : 0,
                 words(event, hint));
         this.event = event.type();
         this.status = event.status();
@@ -27,9 +30,12 @@ public class ConnectionException extends VerbsException {
     }
 
     private static String words(CmEvent event, String hint) {
-        String reason = event.status() == 0 || event.status() < -1 ? "" : ": " + RejectReason.of(event.type(), event.status());
-        return (event.type() == CmEventType.UNKNOWN ? "event " + event.typeCode() : event.type().cName()) + " (status "
-                + event.status() + "), " + event.type().meaning() + reason + (hint.isEmpty() ? "" : ". " + hint);
+        String reason =
+                event.status() == 0 || event.status() < -1 ? "" : ": " + RejectReason.of(event.type(), event.status());
+        return (event.type() == CmEventType.UNKNOWN
+                        ? "event " + event.typeCode()
+                        : event.type().cName()) + " (status " + event.status() + "), "
+                + event.type().meaning() + reason + (hint.isEmpty() ? "" : ". " + hint);
     }
 
     static String text(InetSocketAddress address) {

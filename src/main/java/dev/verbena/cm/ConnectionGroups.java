@@ -3,6 +3,7 @@ package dev.verbena.cm;
 import dev.verbena.CName;
 import dev.verbena.VerbsArena;
 import dev.verbena.VerbsTimeoutException;
+import dev.verbena.access.ObjectLifetime;
 import dev.verbena.internal.CFunction;
 import dev.verbena.internal.RdmaCm;
 import dev.verbena.internal.raw.rdma_cm_join_mc_attr_ex;
@@ -14,8 +15,8 @@ import java.time.Duration;
 
 /** The multicast groups of an id. */
 abstract class ConnectionGroups extends ConnectionQueues {
-    ConnectionGroups(VerbsArena arena, PortSpace space, long address, IdEvents inbox) {
-        super(arena, space, address, inbox);
+    ConnectionGroups(ObjectLifetime lifetime, PortSpace space, long address, IdEvents inbox) {
+        super(lifetime, space, address, inbox);
     }
 
     /**
@@ -31,8 +32,13 @@ abstract class ConnectionGroups extends ConnectionQueues {
      */
     @CName({"rdma_join_multicast", "rdma_leave_multicast"})
     public MulticastMembership join(SocketAddress group, Duration timeout) throws InterruptedException {
-        return join(group, timeout, arena(), RdmaCm.JOIN_MULTICAST, scratch -> RdmaCm.JOIN_MULTICAST.call(
-                address, SocketAddresses.write(group, scratch).address(), 0));
+        return join(
+                group,
+                timeout,
+                arena(),
+                RdmaCm.JOIN_MULTICAST,
+                scratch -> RdmaCm.JOIN_MULTICAST.call(
+                        address, SocketAddresses.write(group, scratch).address(), 0));
     }
 
     /**
@@ -69,15 +75,16 @@ abstract class ConnectionGroups extends ConnectionQueues {
             throws InterruptedException {
         return join(group, timeout, arena, RdmaCm.JOIN_MULTICAST_EX, scratch -> {
             MemorySegment join = scratch.allocate(rdma_cm_join_mc_attr_ex.layout());
-            rdma_cm_join_mc_attr_ex.comp_mask(join,
-                    rdma_h.RDMA_CM_JOIN_MC_ATTR_ADDRESS() | rdma_h.RDMA_CM_JOIN_MC_ATTR_JOIN_FLAGS());
+            rdma_cm_join_mc_attr_ex.comp_mask(
+                    join, rdma_h.RDMA_CM_JOIN_MC_ATTR_ADDRESS() | rdma_h.RDMA_CM_JOIN_MC_ATTR_JOIN_FLAGS());
             rdma_cm_join_mc_attr_ex.join_flags(join, how.code());
             rdma_cm_join_mc_attr_ex.addr(join, SocketAddresses.write(group, scratch));
             return RdmaCm.JOIN_MULTICAST_EX.call(address, join.address(), 0);
         });
     }
 
-    private MulticastMembership join(SocketAddress group, Duration timeout, VerbsArena arena, CFunction function, Call join)
+    private MulticastMembership join(
+            SocketAddress group, Duration timeout, VerbsArena arena, CFunction function, Call join)
             throws InterruptedException {
         CmFailures.checkOpen(arena);
         call(function, group.toString(), join);
@@ -92,11 +99,12 @@ abstract class ConnectionGroups extends ConnectionQueues {
 
     private void leave(SocketAddress group) {
         if (isOpen()) {
-            hold();
+            lifetime.hold();
             try (Arena scratch = Arena.ofConfined()) {
-                RdmaCm.LEAVE_MULTICAST.call(address, SocketAddresses.write(group, scratch).address());
+                RdmaCm.LEAVE_MULTICAST.call(
+                        address, SocketAddresses.write(group, scratch).address());
             } finally {
-                release();
+                lifetime.release();
             }
         }
     }

@@ -4,6 +4,7 @@ import dev.verbena.CName;
 import dev.verbena.VerbsArena;
 import dev.verbena.VerbsException;
 import dev.verbena.VerbsTimeoutException;
+import dev.verbena.access.ObjectLifetime;
 import dev.verbena.internal.RdmaCm;
 import dev.verbena.internal.raw.ibv_ece;
 import dev.verbena.internal.raw.ibv_qp_attr;
@@ -49,8 +50,8 @@ public final class ConnectionId extends ConnectionGroups {
     /** Whether {@code rdma_create_ep} has made it. */
     private final boolean isEndpoint;
 
-    private ConnectionId(VerbsArena arena, PortSpace space, long address, IdEvents inbox, boolean isEndpoint) {
-        super(arena, space, address, inbox);
+    private ConnectionId(ObjectLifetime lifetime, PortSpace space, long address, IdEvents inbox, boolean isEndpoint) {
+        super(lifetime, space, address, inbox);
         this.isEndpoint = isEndpoint;
     }
 
@@ -63,15 +64,21 @@ public final class ConnectionId extends ConnectionGroups {
         if (space == PortSpace.UNKNOWN) {
             throw new IllegalArgumentException("An id needs one of C's port spaces");
         }
-        return create(arena, () -> {
-            try (Arena scratch = Arena.ofConfined()) {
-                MemorySegment made = scratch.allocate(ValueLayout.JAVA_LONG);
-                CmFailures.check(RdmaCm.CREATE_ID, RdmaCm.CREATE_ID.call(
-                        channel.address(), made.address(), 0, space.code()), space.toString());
-                long address = made.get(ValueLayout.JAVA_LONG, 0);
-                return announced(new ConnectionId(arena, space, address, new IdEvents(space, channel), false));
-            }
-        }, channel);
+        return ObjectLifetime.create(
+                arena,
+                lifetime -> {
+                    try (Arena scratch = Arena.ofConfined()) {
+                        MemorySegment made = scratch.allocate(ValueLayout.JAVA_LONG);
+                        CmFailures.check(
+                                RdmaCm.CREATE_ID,
+                                RdmaCm.CREATE_ID.call(channel.address(), made.address(), 0, space.code()),
+                                space.toString());
+                        long address = made.get(ValueLayout.JAVA_LONG, 0);
+                        return announced(
+                                new ConnectionId(lifetime, space, address, new IdEvents(space, channel), false));
+                    }
+                },
+                channel);
     }
 
     private static ConnectionId announced(ConnectionId id) {
@@ -82,30 +89,43 @@ public final class ConnectionId extends ConnectionGroups {
 
     /** Has C make a synchronous id. */
     static BlockingCall<Long> lookUp(AddressInfo info) {
-        return new BlockingCall<>(RdmaCm.CREATE_EP.name(), info.toString(), () -> {
-            try (Arena scratch = Arena.ofConfined()) {
-                MemorySegment made = scratch.allocate(ValueLayout.JAVA_LONG);
-                CmFailures.check(RdmaCm.CREATE_EP, RdmaCm.CREATE_EP.call(made.address(), info.write(scratch).address(), 0, 0),
-                        info.toString());
-                return made.get(ValueLayout.JAVA_LONG, 0);
-            }
-        }, RdmaCm.DESTROY_EP::call);
+        return new BlockingCall<>(
+                RdmaCm.CREATE_EP.name(),
+                info.toString(),
+                () -> {
+                    try (Arena scratch = Arena.ofConfined()) {
+                        MemorySegment made = scratch.allocate(ValueLayout.JAVA_LONG);
+                        CmFailures.check(
+                                RdmaCm.CREATE_EP,
+                                RdmaCm.CREATE_EP.call(
+                                        made.address(), info.write(scratch).address(), 0, 0),
+                                info.toString());
+                        return made.get(ValueLayout.JAVA_LONG, 0);
+                    }
+                },
+                RdmaCm.DESTROY_EP::call);
     }
 
     /** Makes a synchronous id one of a channel; if that can't be, there is none. */
     static ConnectionId endpoint(EventChannel channel, AddressInfo info, long address, VerbsArena arena) {
         try {
-            return create(arena, () -> {
-                ConnectionId id = announced(
-                        new ConnectionId(arena, info.space(), address, new IdEvents(info.space(), channel), true));
-                try {
-                    CmFailures.check(RdmaCm.MIGRATE_ID, RdmaCm.MIGRATE_ID.call(address, channel.address()), info.toString());
-                } catch (Throwable t) {
-                    channel.remove(address, id.inbox);
-                    throw t;
-                }
-                return id;
-            }, channel);
+            return ObjectLifetime.create(
+                    arena,
+                    lifetime -> {
+                        ConnectionId id = announced(new ConnectionId(
+                                lifetime, info.space(), address, new IdEvents(info.space(), channel), true));
+                        try {
+                            CmFailures.check(
+                                    RdmaCm.MIGRATE_ID,
+                                    RdmaCm.MIGRATE_ID.call(address, channel.address()),
+                                    info.toString());
+                        } catch (Throwable t) {
+                            channel.remove(address, id.inbox);
+                            throw t;
+                        }
+                        return id;
+                    },
+                    channel);
         } catch (Throwable t) {
             RdmaCm.DESTROY_EP.call(address);
             throw t;
@@ -114,12 +134,13 @@ public final class ConnectionId extends ConnectionGroups {
 
     /** The id that came with a request. */
     static ConnectionId claim(EventChannel channel, RawEvent event, IdEvents inbox, VerbsArena arena) {
-        return create(arena, () -> new ConnectionId(arena, inbox.space, event.id(), inbox, false), channel);
+        return ObjectLifetime.create(
+                arena, lifetime -> new ConnectionId(lifetime, inbox.space, event.id(), inbox, false), channel);
     }
 
     @CName({"rdma_destroy_id", "rdma_destroy_ep"})
     @Override
-    protected void destroy() {
+    void destroy() {
         inbox.waiters.wakeAll();
         closeOwnQueues();
         EventChannel channel = inbox.channel;
@@ -146,13 +167,13 @@ public final class ConnectionId extends ConnectionGroups {
     public void migrate(EventChannel to) {
         moving.lock();
         try {
-            hold();
+            lifetime.hold();
             try {
                 if (to != inbox.channel) {
                     to.take(this, address, inbox);
                 }
             } finally {
-                release();
+                lifetime.release();
             }
         } finally {
             moving.unlock();
@@ -161,12 +182,12 @@ public final class ConnectionId extends ConnectionGroups {
 
     /** Its requests are for those who may use it. */
     void checkUsable() {
-        checkOpen();
+        lifetime.checkOpen();
     }
 
     /** It depends on its channel. */
     void changeChannel(EventChannel from, EventChannel to) {
-        changeParent(from, to);
+        lifetime.changeParent(from, to);
     }
 
     /** C has made the queue pair ready. */
@@ -187,8 +208,11 @@ public final class ConnectionId extends ConnectionGroups {
      */
     @CName("rdma_bind_addr")
     public void bind(SocketAddress own) {
-        call(RdmaCm.BIND_ADDR, own, scratch ->
-                RdmaCm.BIND_ADDR.call(address, SocketAddresses.write(own, scratch).address()));
+        call(
+                RdmaCm.BIND_ADDR,
+                own,
+                scratch -> RdmaCm.BIND_ADDR.call(
+                        address, SocketAddresses.write(own, scratch).address()));
     }
 
     /**
@@ -199,7 +223,7 @@ public final class ConnectionId extends ConnectionGroups {
     @CName("rdma_listen")
     public void listen(int most) {
         check("backlog", most, 1, Integer.MAX_VALUE);
-        checkOpen();
+        lifetime.checkOpen();
         String what = this + ", backlog " + most;
         int before = backlog;
         backlog = most; // a request may come at once
@@ -222,12 +246,11 @@ public final class ConnectionId extends ConnectionGroups {
      */
     @CName("rdma_get_request")
     public ConnectRequest nextRequest(Duration timeout) throws InterruptedException {
-        checkOpen();
+        lifetime.checkOpen();
         if (backlog == 0) {
             throw new IllegalStateException(this + " does not listen");
         }
-        CmEvent event = waitFor("rdma_get_request", timeout, "",
-                type -> type == CmEventType.CONNECT_REQUEST);
+        CmEvent event = waitFor("rdma_get_request", timeout, "", type -> type == CmEventType.CONNECT_REQUEST);
         return ((CmEvent.Request) event).request();
     }
 
@@ -240,7 +263,7 @@ public final class ConnectionId extends ConnectionGroups {
      */
     @CName("rdma_accept")
     public void beginAccept(ConnectionParameters parameters) {
-        checkOpen();
+        lifetime.checkOpen();
         QueuePair pair = queuePair;
         ConnectionParameters told = parameters;
         if (pair == null && parameters.queuePairNumber() == 0) {
@@ -249,8 +272,11 @@ public final class ConnectionId extends ConnectionGroups {
             told = parameters.queuePair(pair.number(), parameters.sharedReceives());
         }
         ConnectionParameters all = told;
-        call(RdmaCm.ACCEPT, this, all.privateData(), scratch ->
-                RdmaCm.ACCEPT.call(address, all.write(scratch).address()));
+        call(
+                RdmaCm.ACCEPT,
+                this,
+                all.privateData(),
+                scratch -> RdmaCm.ACCEPT.call(address, all.write(scratch).address()));
         established();
     }
 
@@ -284,7 +310,7 @@ public final class ConnectionId extends ConnectionGroups {
      */
     @CName({"rdma_accept", "rdma_init_qp_attr"})
     public void accept(QueuePair own, ConnectionParameters parameters, Duration timeout) throws InterruptedException {
-        checkOpen();
+        lifetime.checkOpen();
         prepare(own);
         if (own.type() != QueuePairType.UD) {
             bring(own, QueuePairState.RTR);
@@ -300,8 +326,12 @@ public final class ConnectionId extends ConnectionGroups {
      */
     @CName("rdma_reject")
     public void reject(PrivateData why) {
-        call(RdmaCm.REJECT, this, why, scratch -> RdmaCm.REJECT.call(
-                address, ConnectionParameters.write(why, scratch).address(), why.size()));
+        call(
+                RdmaCm.REJECT,
+                this,
+                why,
+                scratch -> RdmaCm.REJECT.call(
+                        address, ConnectionParameters.write(why, scratch).address(), why.size()));
     }
 
     /**
@@ -312,8 +342,12 @@ public final class ConnectionId extends ConnectionGroups {
     @CName("rdma_reject_ece")
     public void rejectEce(PrivateData why) {
         CmFailures.require(RdmaCm.REJECT_ECE, toString());
-        call(RdmaCm.REJECT_ECE, this, why, scratch -> RdmaCm.REJECT_ECE.call(
-                address, ConnectionParameters.write(why, scratch).address(), why.size()));
+        call(
+                RdmaCm.REJECT_ECE,
+                this,
+                why,
+                scratch -> RdmaCm.REJECT_ECE.call(
+                        address, ConnectionParameters.write(why, scratch).address(), why.size()));
     }
 
     // The client's side
@@ -328,9 +362,16 @@ public final class ConnectionId extends ConnectionGroups {
      */
     @CName("rdma_resolve_addr")
     public void beginResolveAddress(@Nullable SocketAddress source, SocketAddress destination, Duration timeout) {
-        call(RdmaCm.RESOLVE_ADDR, destination, scratch -> RdmaCm.RESOLVE_ADDR.call(address,
-                source == null ? 0 : SocketAddresses.write(source, scratch).address(),
-                SocketAddresses.write(destination, scratch).address(), milliseconds(timeout)));
+        call(
+                RdmaCm.RESOLVE_ADDR,
+                destination,
+                scratch -> RdmaCm.RESOLVE_ADDR.call(
+                        address,
+                        source == null
+                                ? 0
+                                : SocketAddresses.write(source, scratch).address(),
+                        SocketAddresses.write(destination, scratch).address(),
+                        milliseconds(timeout)));
     }
 
     /**
@@ -389,8 +430,10 @@ public final class ConnectionId extends ConnectionGroups {
     }
 
     private static int milliseconds(Duration timeout) {
-        return (int) Math.clamp(timeout.compareTo(Duration.ofDays(20)) > 0 ? Integer.MAX_VALUE : timeout.toMillis(),
-                1L, Integer.MAX_VALUE);
+        return (int) Math.clamp(
+                timeout.compareTo(Duration.ofDays(20)) > 0 ? Integer.MAX_VALUE : timeout.toMillis(),
+                1L,
+                Integer.MAX_VALUE);
     }
 
     /**
@@ -402,10 +445,14 @@ public final class ConnectionId extends ConnectionGroups {
      */
     @CName("rdma_connect")
     public void beginConnect(ConnectionParameters parameters) {
-        checkOpen();
+        lifetime.checkOpen();
         inbox.disconnected = false;
-        call(RdmaCm.CONNECT, new Peer(this), parameters.privateData(), scratch ->
-                RdmaCm.CONNECT.call(address, parameters.write(scratch).address()));
+        call(
+                RdmaCm.CONNECT,
+                new Peer(this),
+                parameters.privateData(),
+                scratch ->
+                        RdmaCm.CONNECT.call(address, parameters.write(scratch).address()));
     }
 
     /**
@@ -421,7 +468,7 @@ public final class ConnectionId extends ConnectionGroups {
      */
     @CName("rdma_connect")
     public CmEvent connect(ConnectionParameters parameters, Duration timeout) throws InterruptedException {
-        checkOpen();
+        lifetime.checkOpen();
         if (queuePair == null && !hasDatagrams()) {
             throw new IllegalStateException(this + " has no queue pair to connect: createQueuePair makes one");
         }
@@ -443,7 +490,7 @@ public final class ConnectionId extends ConnectionGroups {
     @CName({"rdma_connect", "rdma_establish", "rdma_init_qp_attr"})
     public CmEvent connect(QueuePair own, ConnectionParameters parameters, Duration timeout)
             throws InterruptedException {
-        checkOpen();
+        lifetime.checkOpen();
         prepare(own);
         beginConnect(parameters.queuePair(own.number(), parameters.sharedReceives()));
         if (hasDatagrams()) {
@@ -481,7 +528,7 @@ public final class ConnectionId extends ConnectionGroups {
      */
     @CName("rdma_init_qp_attr")
     public void bring(QueuePair own, QueuePairState to) {
-        checkOpen();
+        lifetime.checkOpen();
         own.state(); // it must be open
         QueuePairAttributes attributes = attributesFor(to);
         own.modify(attributes);
@@ -499,16 +546,17 @@ public final class ConnectionId extends ConnectionGroups {
     @CName("rdma_init_qp_attr")
     public QueuePairAttributes attributesFor(QueuePairState to) {
         CmFailures.require(RdmaCm.INIT_QP_ATTR, toString());
-        hold();
+        lifetime.hold();
         try (Arena scratch = Arena.ofConfined()) {
             MemorySegment attributes = scratch.allocate(ibv_qp_attr.layout());
             MemorySegment mask = scratch.allocate(ValueLayout.JAVA_INT);
             ibv_qp_attr.qp_state(attributes, to.code());
             String what = this + " to " + to; // before, since it calls C too, which changes errno
-            CmFailures.check(RdmaCm.INIT_QP_ATTR, RdmaCm.INIT_QP_ATTR.call(address, attributes.address(), mask.address()), what);
+            CmFailures.check(
+                    RdmaCm.INIT_QP_ATTR, RdmaCm.INIT_QP_ATTR.call(address, attributes.address(), mask.address()), what);
             return VerbsFloor.attributes(attributes, mask.get(ValueLayout.JAVA_INT, 0));
         } finally {
-            release();
+            lifetime.release();
         }
     }
 
@@ -575,7 +623,7 @@ public final class ConnectionId extends ConnectionGroups {
     }
 
     private void pollNothing() {
-        checkOpen();
+        lifetime.checkOpen();
         take(type -> false);
     }
 
@@ -605,14 +653,14 @@ public final class ConnectionId extends ConnectionGroups {
     @CName("rdma_get_remote_ece")
     public Ece peerEce() {
         CmFailures.require(RdmaCm.GET_REMOTE_ECE, toString());
-        hold();
+        lifetime.hold();
         try (Arena scratch = Arena.ofConfined()) {
             MemorySegment memory = scratch.allocate(ibv_ece.layout());
             String what = toString(); // before, since it calls C too, which changes errno
             CmFailures.check(RdmaCm.GET_REMOTE_ECE, RdmaCm.GET_REMOTE_ECE.call(address, memory.address()), what);
             return new Ece(ibv_ece.vendor_id(memory), ibv_ece.options(memory));
         } finally {
-            release();
+            lifetime.release();
         }
     }
 
@@ -634,17 +682,24 @@ public final class ConnectionId extends ConnectionGroups {
      * @throws InterruptedException if the thread was interrupted
      */
     @CName({"rdma_resolve_addrinfo", "rdma_query_addrinfo"})
-    public List<AddressInfo> resolveAddressInfo(@Nullable String node, @Nullable String service, AddressInfo hints,
-            Duration timeout) throws InterruptedException {
-        checkOpen();
+    public List<AddressInfo> resolveAddressInfo(
+            @Nullable String node, @Nullable String service, AddressInfo hints, Duration timeout)
+            throws InterruptedException {
+        lifetime.checkOpen();
         CmFailures.require(RdmaCm.RESOLVE_ADDRINFO, toString());
         if (node != null) {
             InetAddress.ofLiteral(node);
         }
-        call(RdmaCm.RESOLVE_ADDRINFO, this + ", " + hints, scratch -> RdmaCm.RESOLVE_ADDRINFO.call(address,
-                AddressInfo.text(node, scratch), AddressInfo.text(service, scratch), hints.write(scratch).address()));
+        call(
+                RdmaCm.RESOLVE_ADDRINFO,
+                this + ", " + hints,
+                scratch -> RdmaCm.RESOLVE_ADDRINFO.call(
+                        address,
+                        AddressInfo.text(node, scratch),
+                        AddressInfo.text(service, scratch),
+                        hints.write(scratch).address()));
         step(RdmaCm.RESOLVE_ADDRINFO, timeout, CmEventType.ADDRESS_INFO_RESOLVED);
-        hold();
+        lifetime.hold();
         try (Arena scratch = Arena.ofConfined()) {
             MemorySegment found = scratch.allocate(ValueLayout.JAVA_LONG);
             String what = toString(); // before, since it calls C too, which changes errno
@@ -656,7 +711,7 @@ public final class ConnectionId extends ConnectionGroups {
                 RdmaCm.FREEADDRINFO.call(first);
             }
         } finally {
-            release();
+            lifetime.release();
         }
     }
 
@@ -671,9 +726,11 @@ public final class ConnectionId extends ConnectionGroups {
      */
     @CName("rdma_write_cm_event")
     public void post(int status, long argument) {
-        checkOpen();
+        lifetime.checkOpen();
         CmFailures.require(RdmaCm.WRITE_CM_EVENT, toString());
-        call(RdmaCm.WRITE_CM_EVENT, this, scratch ->
-                RdmaCm.WRITE_CM_EVENT.call(address, CmEventType.USER.code(), status, argument));
+        call(
+                RdmaCm.WRITE_CM_EVENT,
+                this,
+                scratch -> RdmaCm.WRITE_CM_EVENT.call(address, CmEventType.USER.code(), status, argument));
     }
 }

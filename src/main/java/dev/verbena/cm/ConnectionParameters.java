@@ -19,8 +19,15 @@ import java.lang.foreign.ValueLayout;
  * @param sharedReceives whether receives come from a shared queue; C ignores this where the queue pair is the id's
  * @param queuePairNumber the number of one's own queue pair; C ignores this where the queue pair is the id's
  */
-public record ConnectionParameters(PrivateData privateData, int responderResources, int initiatorDepth,
-        boolean flowControl, int retryCount, int rnrRetryCount, boolean sharedReceives, int queuePairNumber) {
+public record ConnectionParameters(
+        PrivateData privateData,
+        int responderResources,
+        int initiatorDepth,
+        boolean flowControl,
+        int retryCount,
+        int rnrRetryCount,
+        boolean sharedReceives,
+        int queuePairNumber) {
     /** As many reads and atomics as the device can ({@code RDMA_MAX_RESP_RES}, {@code RDMA_MAX_INIT_DEPTH}). */
     public static final int MAX = 255;
 
@@ -60,8 +67,15 @@ public record ConnectionParameters(PrivateData privateData, int responderResourc
      * @return a changed copy
      */
     public ConnectionParameters privateData(PrivateData data) {
-        return new ConnectionParameters(data, responderResources, initiatorDepth, flowControl, retryCount, rnrRetryCount,
-                sharedReceives, queuePairNumber);
+        return new ConnectionParameters(
+                data,
+                responderResources,
+                initiatorDepth,
+                flowControl,
+                retryCount,
+                rnrRetryCount,
+                sharedReceives,
+                queuePairNumber);
     }
 
     /**
@@ -72,8 +86,15 @@ public record ConnectionParameters(PrivateData privateData, int responderResourc
      * @return a changed copy
      */
     public ConnectionParameters reads(int responder, int initiator) {
-        return new ConnectionParameters(privateData, responder, initiator, flowControl, retryCount, rnrRetryCount,
-                sharedReceives, queuePairNumber);
+        return new ConnectionParameters(
+                privateData,
+                responder,
+                initiator,
+                flowControl,
+                retryCount,
+                rnrRetryCount,
+                sharedReceives,
+                queuePairNumber);
     }
 
     /**
@@ -84,13 +105,27 @@ public record ConnectionParameters(PrivateData privateData, int responderResourc
      * @return a changed copy
      */
     public ConnectionParameters retries(int withoutAnswer, int withoutReceive) {
-        return new ConnectionParameters(privateData, responderResources, initiatorDepth, flowControl, withoutAnswer,
-                withoutReceive, sharedReceives, queuePairNumber);
+        return new ConnectionParameters(
+                privateData,
+                responderResources,
+                initiatorDepth,
+                flowControl,
+                withoutAnswer,
+                withoutReceive,
+                sharedReceives,
+                queuePairNumber);
     }
 
     ConnectionParameters queuePair(int number, boolean shared) {
-        return new ConnectionParameters(privateData, responderResources, initiatorDepth, flowControl, retryCount,
-                rnrRetryCount, shared, number);
+        return new ConnectionParameters(
+                privateData,
+                responderResources,
+                initiatorDepth,
+                flowControl,
+                retryCount,
+                rnrRetryCount,
+                shared,
+                number);
     }
 
     MemorySegment write(Arena scratch) {
@@ -124,7 +159,8 @@ public record ConnectionParameters(PrivateData privateData, int responderResourc
     }
 
     static PrivateData data(MemorySegment pointer, int length) {
-        return pointer.address() == 0 || length == 0 ? PrivateData.NONE
+        return pointer.address() == 0 || length == 0
+                ? PrivateData.NONE
                 : PrivateData.of(pointer.reinterpret(length).toArray(ValueLayout.JAVA_BYTE));
     }
 }

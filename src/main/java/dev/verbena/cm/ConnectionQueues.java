@@ -4,6 +4,7 @@ import dev.verbena.CName;
 import dev.verbena.ResourceBusyException;
 import dev.verbena.VerbsArena;
 import dev.verbena.VerbsObject;
+import dev.verbena.access.ObjectLifetime;
 import dev.verbena.internal.CFunction;
 import dev.verbena.internal.Errno;
 import dev.verbena.internal.RdmaCm;
@@ -21,10 +22,10 @@ import dev.verbena.verbs.QueueCapabilities;
 import dev.verbena.verbs.QueuePair;
 import dev.verbena.verbs.QueuePairOptions;
 import dev.verbena.verbs.QueuePairState;
-import dev.verbena.verbs.device.QueuePairType;
 import dev.verbena.verbs.SharedReceiveQueue;
 import dev.verbena.verbs.SharedReceiveQueueOptions;
 import dev.verbena.verbs.SharedReceiveQueueType;
+import dev.verbena.verbs.device.QueuePairType;
 import java.lang.foreign.MemorySegment;
 import java.util.ArrayList;
 import java.util.List;
@@ -43,8 +44,8 @@ abstract class ConnectionQueues extends ConnectionEnd {
     /** The completion queues that were made with the queue pair, and what they report to: the youngest first. */
     private record OwnQueues(CompletionQueue sends, CompletionQueue receives, List<VerbsObject> all) {}
 
-    ConnectionQueues(VerbsArena arena, PortSpace space, long address, IdEvents inbox) {
-        super(arena, space, address, inbox);
+    ConnectionQueues(ObjectLifetime lifetime, PortSpace space, long address, IdEvents inbox) {
+        super(lifetime, space, address, inbox);
     }
 
     /**
@@ -74,12 +75,12 @@ abstract class ConnectionQueues extends ConnectionEnd {
      * @throws IllegalStateException if it has no device yet
      */
     public ProtectionDomain protectionDomain() {
-        hold();
+        lifetime.hold();
         try {
             Context context = context();
             return inbox.channel.domain(context, rdma_cm_id.pd(struct()).address());
         } finally {
-            release();
+            lifetime.release();
         }
     }
 
@@ -103,7 +104,7 @@ abstract class ConnectionQueues extends ConnectionEnd {
      * @return the queue pair of {@link #createQueuePair}
      */
     public Optional<QueuePair> queuePair() {
-        checkOpen();
+        lifetime.checkOpen();
         return Optional.ofNullable(queuePair);
     }
 
@@ -114,7 +115,7 @@ abstract class ConnectionQueues extends ConnectionEnd {
      */
     @CName("rdma_get_send_comp")
     public Optional<CompletionQueue> sendCompletions() {
-        checkOpen();
+        lifetime.checkOpen();
         return Optional.ofNullable(own).map(OwnQueues::sends);
     }
 
@@ -125,7 +126,7 @@ abstract class ConnectionQueues extends ConnectionEnd {
      */
     @CName("rdma_get_recv_comp")
     public Optional<CompletionQueue> receiveCompletions() {
-        checkOpen();
+        lifetime.checkOpen();
         return Optional.ofNullable(own).map(OwnQueues::receives);
     }
 
@@ -169,10 +170,16 @@ abstract class ConnectionQueues extends ConnectionEnd {
             try {
                 CompletionQueue sends = makeQueue(sizes.sendDepth(), arena, made);
                 CompletionQueue receives = makeQueue(sizes.receiveDepth(), arena, made);
-                QueuePairOptions options = hasDatagrams() ? QueuePair.ud(sends, receives) : QueuePair.rc(sends, receives);
-                QueuePair pair = createQueuePair(domain, options.sendDepth(sizes.sendDepth())
-                        .receiveDepth(sizes.receiveDepth()).sendSge(sizes.sendSge()).receiveSge(sizes.receiveSge())
-                        .inlineSize(sizes.inlineSize()), arena);
+                QueuePairOptions options =
+                        hasDatagrams() ? QueuePair.ud(sends, receives) : QueuePair.rc(sends, receives);
+                QueuePair pair = createQueuePair(
+                        domain,
+                        options.sendDepth(sizes.sendDepth())
+                                .receiveDepth(sizes.receiveDepth())
+                                .sendSge(sizes.sendSge())
+                                .receiveSge(sizes.receiveSge())
+                                .inlineSize(sizes.inlineSize()),
+                        arena);
                 own = new OwnQueues(sends, receives, made);
                 return pair;
             } catch (Throwable t) {
@@ -187,8 +194,9 @@ abstract class ConnectionQueues extends ConnectionEnd {
     private CompletionQueue makeQueue(int depth, VerbsArena arena, List<VerbsObject> made) {
         CompletionChannel channel = context().createCompletionChannel(arena);
         made.addFirst(channel);
-        CompletionQueue queue = context().createCompletionQueue(
-                CompletionQueueOptions.of(Math.max(1, depth)).channel(channel), arena);
+        CompletionQueue queue = context()
+                .createCompletionQueue(
+                        CompletionQueueOptions.of(Math.max(1, depth)).channel(channel), arena);
         made.addFirst(queue);
         return queue;
     }
@@ -225,10 +233,16 @@ abstract class ConnectionQueues extends ConnectionEnd {
             checkSameContext(domain);
             SharedReceiveQueue shared = sharedReceives;
             QueuePairOptions all = shared == null || VerbsFloor.hasSharedReceiveQueue(options)
-                    ? options : options.sharedReceiveQueue(shared);
-            QueuePair made = VerbsFloor.queuePair(domain, all.port(devicePort()), arena,
-                    attributes -> callCreate(domain, attributes), this::callDestroy,
-                    options.type() == QueuePairType.UD ? QueuePairState.RTS : QueuePairState.INIT, this);
+                    ? options
+                    : options.sharedReceiveQueue(shared);
+            QueuePair made = VerbsFloor.queuePair(
+                    domain,
+                    all.port(devicePort()),
+                    arena,
+                    attributes -> callCreate(domain, attributes),
+                    this::callDestroy,
+                    options.type() == QueuePairType.UD ? QueuePairState.RTS : QueuePairState.INIT,
+                    this);
             queuePair = made;
             return made;
         } finally {
@@ -237,7 +251,7 @@ abstract class ConnectionQueues extends ConnectionEnd {
     }
 
     private void checkNoQueuePair() {
-        checkOpen();
+        lifetime.checkOpen();
         if (queuePair != null) {
             throw new IllegalStateException(this + " has a queue pair already: " + queuePair);
         }
@@ -260,13 +274,18 @@ abstract class ConnectionQueues extends ConnectionEnd {
     }
 
     private long callCreateAlone(ProtectionDomain domain, long attributes) {
-        boolean plain = ibv_qp_init_attr_ex.comp_mask(MemorySegment.ofAddress(attributes)
-                .reinterpret(ibv_qp_init_attr_ex.sizeof())) == rdma_h.IBV_QP_INIT_ATTR_PD();
-        long result = plain ? RdmaCm.CREATE_QP.call(address, VerbsFloor.address(domain), attributes)
+        boolean plain = ibv_qp_init_attr_ex.comp_mask(
+                        MemorySegment.ofAddress(attributes).reinterpret(ibv_qp_init_attr_ex.sizeof()))
+                == rdma_h.IBV_QP_INIT_ATTR_PD();
+        long result = plain
+                ? RdmaCm.CREATE_QP.call(address, VerbsFloor.address(domain), attributes)
                 : RdmaCm.CREATE_QP_EX.call(address, attributes);
         if ((int) result != 0) {
             int errno = CFunction.errno(); // first, since toString() calls C too
-            throw CmFailures.failure(plain ? RdmaCm.CREATE_QP : RdmaCm.CREATE_QP_EX, errno, toString(),
+            throw CmFailures.failure(
+                    plain ? RdmaCm.CREATE_QP : RdmaCm.CREATE_QP_EX,
+                    errno,
+                    toString(),
                     errno == Errno.EINVAL ? "Does the device have queues of this size?" : "");
         }
         return rdma_cm_id.qp(struct()).address();
@@ -294,7 +313,7 @@ abstract class ConnectionQueues extends ConnectionEnd {
      * @return the queue of {@link #createSharedReceiveQueue}
      */
     public Optional<SharedReceiveQueue> sharedReceiveQueue() {
-        checkOpen();
+        lifetime.checkOpen();
         return Optional.ofNullable(sharedReceives);
     }
 
@@ -326,22 +345,32 @@ abstract class ConnectionQueues extends ConnectionEnd {
             ProtectionDomain domain, SharedReceiveQueueOptions options, VerbsArena arena) {
         making.lock();
         try {
-            checkOpen();
+            lifetime.checkOpen();
             if (sharedReceives != null) {
                 throw new IllegalStateException(this + " has a shared receive queue already: " + sharedReceives);
             }
             checkSameContext(domain);
             boolean plain = options.type() == SharedReceiveQueueType.BASIC;
-            SharedReceiveQueue made = VerbsFloor.sharedReceiveQueue(domain, options, arena, attributes -> {
-                String what = this + ", " + options; // before, since it calls C too, which changes errno
-                CFunction create = plain ? RdmaCm.CREATE_SRQ : RdmaCm.CREATE_SRQ_EX;
-                CmFailures.check(create, plain ? create.call(address, VerbsFloor.address(domain), attributes)
-                        : create.call(address, attributes), what);
-                return rdma_cm_id.srq(struct()).address();
-            }, queue -> {
-                RdmaCm.DESTROY_SRQ.call(address);
-                sharedReceives = null;
-            }, this);
+            SharedReceiveQueue made = VerbsFloor.sharedReceiveQueue(
+                    domain,
+                    options,
+                    arena,
+                    attributes -> {
+                        String what = this + ", " + options; // before, since it calls C too, which changes errno
+                        CFunction create = plain ? RdmaCm.CREATE_SRQ : RdmaCm.CREATE_SRQ_EX;
+                        CmFailures.check(
+                                create,
+                                plain
+                                        ? create.call(address, VerbsFloor.address(domain), attributes)
+                                        : create.call(address, attributes),
+                                what);
+                        return rdma_cm_id.srq(struct()).address();
+                    },
+                    queue -> {
+                        RdmaCm.DESTROY_SRQ.call(address);
+                        sharedReceives = null;
+                    },
+                    this);
             sharedReceives = made;
             return made;
         } finally {

@@ -7,6 +7,7 @@ import dev.verbena.VerbsArena;
 import dev.verbena.VerbsException;
 import dev.verbena.VerbsObject;
 import dev.verbena.VerbsTimeoutException;
+import dev.verbena.access.ObjectLifetime;
 import dev.verbena.internal.CFunction;
 import dev.verbena.internal.Descriptor;
 import dev.verbena.internal.Errno;
@@ -42,6 +43,7 @@ import org.jspecify.annotations.Nullable;
  * way or the other for an id, not both at once. Events are acknowledged by themselves, at once.
  */
 public final class EventChannel extends VerbsObject {
+    private final ObjectLifetime lifetime;
     private final long address;
     private final int descriptor;
     private final Waiters waiters = new Waiters();
@@ -65,11 +67,14 @@ public final class EventChannel extends VerbsObject {
     private final Set<ConnectRequest> unclaimed = new LinkedHashSet<>();
     /** Not of the arena: also that of a confined one is written and read by the event thread. */
     private final MemorySegment taken = Arena.ofAuto().allocate(ValueLayout.JAVA_LONG);
+
     private boolean destroying;
     private volatile EventThread.@Nullable Watch watched;
 
-    private EventChannel(VerbsArena arena, long address, int descriptor) {
-        super(arena);
+    private EventChannel(ObjectLifetime lifetime, long address, int descriptor) {
+        super(lifetime);
+        this.lifetime = lifetime;
+        lifetime.destroyedBy(this::destroy);
         this.address = address;
         this.descriptor = descriptor;
     }
@@ -85,27 +90,29 @@ public final class EventChannel extends VerbsObject {
     @CName("rdma_create_event_channel")
     public static EventChannel create(VerbsArena arena) {
         Rdma.requireConnectionManager();
-        return create(arena, () -> {
+        return ObjectLifetime.create(arena, lifetime -> {
             long channel = RdmaCm.CREATE_EVENT_CHANNEL.call();
             if (channel == 0) {
-                throw CmFailures.failure(RdmaCm.CREATE_EVENT_CHANNEL, CFunction.errno(), "",
+                throw CmFailures.failure(
+                        RdmaCm.CREATE_EVENT_CHANNEL,
+                        CFunction.errno(),
+                        "",
                         "The connection manager needs an RDMA device, the module rdma_ucm and /dev/infiniband/rdma_cm");
             }
-            int descriptor = rdma_event_channel.fd(
-                    MemorySegment.ofAddress(channel).reinterpret(rdma_event_channel.sizeof()));
+            int descriptor =
+                    rdma_event_channel.fd(MemorySegment.ofAddress(channel).reinterpret(rdma_event_channel.sizeof()));
             try {
                 Descriptor.makeNonBlocking(descriptor);
             } catch (SystemCallException e) {
                 RdmaCm.DESTROY_EVENT_CHANNEL.call(channel);
                 throw CmFailures.cannotWait("event channel", e);
             }
-            return new EventChannel(arena, channel, descriptor);
+            return new EventChannel(lifetime, channel, descriptor);
         });
     }
 
     @CName("rdma_destroy_event_channel")
-    @Override
-    protected void destroy() {
+    private void destroy() {
         lock.lock();
         try {
             destroying = true;
@@ -199,14 +206,15 @@ public final class EventChannel extends VerbsObject {
      * @throws IllegalStateException if the channel is closed, also while waiting
      */
     @CName("rdma_create_ep")
-    public ConnectionId createEndpoint(AddressInfo info, Duration timeout, VerbsArena arena) throws InterruptedException {
-        checkOpen();
+    public ConnectionId createEndpoint(AddressInfo info, Duration timeout, VerbsArena arena)
+            throws InterruptedException {
+        lifetime.checkOpen();
         CmFailures.checkOpen(arena);
         BlockingCall<Long> lookup = ConnectionId.lookUp(info);
         lookups.add(lookup);
         long made;
         try {
-            checkOpen(); // or closing did not see it
+            lifetime.checkOpen(); // or closing did not see it
             made = lookup.await(timeout);
         } finally {
             lookups.remove(lookup);
@@ -222,9 +230,9 @@ public final class EventChannel extends VerbsObject {
     /** Moves an id here from another channel, with what it was told and nobody has taken. */
     void take(ConnectionId id, long pointer, IdEvents inbox) {
         EventChannel from = inbox.channel;
-        hold();
+        lifetime.hold();
         try {
-            from.hold();
+            from.lifetime.hold();
             try {
                 // Two locks, always in the same order.
                 ReentrantLock first = address < from.address ? lock : from.lock;
@@ -239,11 +247,11 @@ public final class EventChannel extends VerbsObject {
                     first.unlock();
                 }
             } finally {
-                from.release();
+                from.lifetime.release();
             }
             takeAll(); // the kernel has moved what it had for the id, and wakes nobody
         } finally {
-            release();
+            lifetime.release();
         }
         inbox.waiters.wakeAll();
         waiters.wakeAll();
@@ -325,7 +333,9 @@ public final class EventChannel extends VerbsObject {
     List<ConnectRequest> unclaimedOf(@Nullable IdEvents listener) {
         lock.lock();
         try {
-            return unclaimed.stream().filter(request -> listener == null || request.listener() == listener).toList();
+            return unclaimed.stream()
+                    .filter(request -> listener == null || request.listener() == listener)
+                    .toList();
         } finally {
             lock.unlock();
         }
@@ -346,7 +356,7 @@ public final class EventChannel extends VerbsObject {
      */
     @CName({"rdma_get_devices", "rdma_free_devices"})
     public List<Context> contexts() {
-        hold();
+        lifetime.hold();
         try {
             long list = devices();
             List<Long> addresses = new ArrayList<>();
@@ -357,7 +367,7 @@ public final class EventChannel extends VerbsObject {
             RdmaCm.FREE_DEVICES.call(list);
             return addresses.stream().map(this::context).toList();
         } finally {
-            release();
+            lifetime.release();
         }
     }
 
@@ -444,7 +454,7 @@ public final class EventChannel extends VerbsObject {
     }
 
     private @Nullable CmEvent next() {
-        hold();
+        lifetime.hold();
         try {
             takeAll();
             lock.lock();
@@ -460,13 +470,14 @@ public final class EventChannel extends VerbsObject {
                 lock.unlock();
             }
         } finally {
-            release();
+            lifetime.release();
         }
     }
 
     /** Takes the first event of an id that somebody wants, if there is one. */
-    @Nullable CmEvent next(ConnectionId id, IdEvents inbox, Predicate<CmEventType> wanted) {
-        hold();
+    @Nullable
+    CmEvent next(ConnectionId id, IdEvents inbox, Predicate<CmEventType> wanted) {
+        lifetime.hold();
         try {
             takeAll();
             lock.lock();
@@ -486,7 +497,7 @@ public final class EventChannel extends VerbsObject {
                 lock.unlock();
             }
         } finally {
-            release();
+            lifetime.release();
         }
     }
 
@@ -571,7 +582,10 @@ public final class EventChannel extends VerbsObject {
     /** Whether it has as many requests that nobody takes as the kernel would let wait. */
     private boolean hasEnough(IdEvents listener, int backlog) {
         return unclaimed.size() >= backlog
-                && listener.entries.stream().filter(entry -> entry.type == CmEventType.CONNECT_REQUEST).count() >= backlog;
+                && listener.entries.stream()
+                                .filter(entry -> entry.type == CmEventType.CONNECT_REQUEST)
+                                .count()
+                        >= backlog;
     }
 
     /** Has the event thread take what is reported from now on. */

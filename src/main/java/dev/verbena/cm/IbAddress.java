@@ -118,8 +118,13 @@ public final class IbAddress extends SocketAddress {
 
     @Override
     public boolean equals(Object other) {
-        return other instanceof IbAddress that && Arrays.equals(gid, that.gid) && pkey == that.pkey && flow == that.flow
-                && service == that.service && serviceMask == that.serviceMask && scope == that.scope;
+        return other instanceof IbAddress that
+                && Arrays.equals(gid, that.gid)
+                && pkey == that.pkey
+                && flow == that.flow
+                && service == that.service
+                && serviceMask == that.serviceMask
+                && scope == that.scope;
     }
 
     @Override

@@ -3,6 +3,7 @@ package dev.verbena.cm;
 import dev.verbena.CName;
 import dev.verbena.VerbsArena;
 import dev.verbena.VerbsObject;
+import dev.verbena.access.ObjectLifetime;
 import dev.verbena.internal.RdmaCm;
 import dev.verbena.verbs.QueuePair;
 import java.lang.foreign.Arena;
@@ -16,29 +17,34 @@ import org.jspecify.annotations.Nullable;
  * <p>Before closing, take the completions of what was sent: leaving may drop datagrams that are on their way out.
  */
 public final class MulticastMembership extends VerbsObject {
+    private final ObjectLifetime lifetime;
     private final ConnectionId id;
     private final SocketAddress group;
     private final DatagramTarget target;
 
-    private MulticastMembership(VerbsArena arena, ConnectionId id, SocketAddress group, DatagramTarget target) {
-        super(arena);
+    private MulticastMembership(ObjectLifetime lifetime, ConnectionId id, SocketAddress group, DatagramTarget target) {
+        super(lifetime);
+        this.lifetime = lifetime;
+        lifetime.destroyedBy(this::destroy);
         this.id = id;
         this.group = group;
         this.target = target;
     }
 
-    static MulticastMembership of(ConnectionId id, @Nullable QueuePair pair, SocketAddress group,
-            DatagramTarget target, VerbsArena arena) {
+    static MulticastMembership of(
+            ConnectionId id, @Nullable QueuePair pair, SocketAddress group, DatagramTarget target, VerbsArena arena) {
         VerbsObject[] parents = pair == null ? new VerbsObject[] {id} : new VerbsObject[] {id, pair};
-        return create(arena, () -> new MulticastMembership(arena, id, group, target), parents);
+        return ObjectLifetime.create(arena, lifetime -> new MulticastMembership(lifetime, id, group, target), parents);
     }
 
     @CName("rdma_leave_multicast")
-    @Override
-    protected void destroy() {
+    private void destroy() {
         try (Arena scratch = Arena.ofConfined()) {
-            CmFailures.check(RdmaCm.LEAVE_MULTICAST, RdmaCm.LEAVE_MULTICAST.call(
-                    id.address(), SocketAddresses.write(group, scratch).address()), toString());
+            CmFailures.check(
+                    RdmaCm.LEAVE_MULTICAST,
+                    RdmaCm.LEAVE_MULTICAST.call(
+                            id.address(), SocketAddresses.write(group, scratch).address()),
+                    toString());
         }
     }
 
@@ -48,7 +54,7 @@ public final class MulticastMembership extends VerbsObject {
      * @return the address that was joined
      */
     public SocketAddress group() {
-        checkOpen();
+        lifetime.checkOpen();
         return group;
     }
 
@@ -58,7 +64,7 @@ public final class MulticastMembership extends VerbsObject {
      * @return the path, the number that stands for all, and the key
      */
     public DatagramTarget target() {
-        checkOpen();
+        lifetime.checkOpen();
         return target;
     }
 

@@ -110,6 +110,8 @@ public final class PrivateData {
     /** For example {@code 4 bytes 50494e47}. */
     @Override
     public String toString() {
-        return bytes.length == 0 ? "no bytes" : bytes.length + " bytes " + HexFormat.of().formatHex(bytes);
+        return bytes.length == 0
+                ? "no bytes"
+                : bytes.length + " bytes " + HexFormat.of().formatHex(bytes);
     }
 }

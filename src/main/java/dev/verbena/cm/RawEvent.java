@@ -17,8 +17,16 @@ import org.jspecify.annotations.Nullable;
  * @param target for datagrams
  * @param argument of what a program has posted itself
  */
-record RawEvent(long id, long listener, CmEventType type, int code, int status, @Nullable ConnectionParameters parameters,
-        @Nullable DatagramTarget target, PrivateData privateData, long argument) {
+record RawEvent(
+        long id,
+        long listener,
+        CmEventType type,
+        int code,
+        int status,
+        @Nullable ConnectionParameters parameters,
+        @Nullable DatagramTarget target,
+        PrivateData privateData,
+        long argument) {
     static RawEvent read(long pointer) {
         MemorySegment event = MemorySegment.ofAddress(pointer).reinterpret(rdma_cm_event.sizeof());
         int code = rdma_cm_event.event(event);
@@ -36,8 +44,17 @@ record RawEvent(long id, long listener, CmEventType type, int code, int status, 
                 yield new RawEvent(id, listener, type, code, status, parameters, null, parameters.privateData(), 0);
             }
             case MULTICAST_JOIN -> datagram(id, listener, type, code, status, rdma_cm_event.param.ud(param));
-            case USER -> new RawEvent(id, listener, type, code, status, null, null, PrivateData.NONE,
-                    param.get(ValueLayout.JAVA_LONG_UNALIGNED, 0));
+            case USER ->
+                new RawEvent(
+                        id,
+                        listener,
+                        type,
+                        code,
+                        status,
+                        null,
+                        null,
+                        PrivateData.NONE,
+                        param.get(ValueLayout.JAVA_LONG_UNALIGNED, 0));
             default -> new RawEvent(id, listener, type, code, status, null, null, PrivateData.NONE, 0);
         };
     }
@@ -47,15 +64,26 @@ record RawEvent(long id, long listener, CmEventType type, int code, int status, 
         return rdma_cm_id.qp_type(struct) == QueuePairType.UD.code();
     }
 
-    private static RawEvent datagram(long id, long listener, CmEventType type, int code, int status,
-            MemorySegment parameters) {
-        DatagramTarget target = status != 0 || type == CmEventType.CONNECT_REQUEST ? null : new DatagramTarget(
-                VerbsFloor.path(rdma_ud_param.ah_attr(parameters)),
-                rdma_ud_param.qp_num(parameters) & 0xffffff,
-                rdma_ud_param.qkey(parameters));
-        return new RawEvent(id, listener, type, code, status, null, target, ConnectionParameters.data(
-                rdma_ud_param.private_data(parameters),
-                Byte.toUnsignedInt(rdma_ud_param.private_data_len(parameters))), 0);
+    private static RawEvent datagram(
+            long id, long listener, CmEventType type, int code, int status, MemorySegment parameters) {
+        DatagramTarget target = status != 0 || type == CmEventType.CONNECT_REQUEST
+                ? null
+                : new DatagramTarget(
+                        VerbsFloor.path(rdma_ud_param.ah_attr(parameters)),
+                        rdma_ud_param.qp_num(parameters) & 0xffffff,
+                        rdma_ud_param.qkey(parameters));
+        return new RawEvent(
+                id,
+                listener,
+                type,
+                code,
+                status,
+                null,
+                target,
+                ConnectionParameters.data(
+                        rdma_ud_param.private_data(parameters),
+                        Byte.toUnsignedInt(rdma_ud_param.private_data_len(parameters))),
+                0);
     }
 
     boolean isRequest() {
@@ -73,9 +101,19 @@ record RawEvent(long id, long listener, CmEventType type, int code, int status, 
         }
         return switch (type) {
             case REJECTED -> new CmEvent.Rejected(owner, type, code, status, privateData);
-            case ESTABLISHED, CONNECT_RESPONSE -> new CmEvent.Connected(owner, type, code, status,
-                    parameters == null ? ConnectionParameters.defaults().privateData(privateData) : parameters);
-            case ADDRESS_ERROR, ROUTE_ERROR, CONNECT_ERROR, UNREACHABLE, DEVICE_REMOVAL, MULTICAST_ERROR,
+            case ESTABLISHED, CONNECT_RESPONSE ->
+                new CmEvent.Connected(
+                        owner,
+                        type,
+                        code,
+                        status,
+                        parameters == null ? ConnectionParameters.defaults().privateData(privateData) : parameters);
+            case ADDRESS_ERROR,
+                    ROUTE_ERROR,
+                    CONNECT_ERROR,
+                    UNREACHABLE,
+                    DEVICE_REMOVAL,
+                    MULTICAST_ERROR,
                     ADDRESS_INFO_ERROR -> new CmEvent.Failure(owner, type, code, status);
             case USER -> new CmEvent.User(owner, type, code, status, argument);
             default -> new CmEvent.Notice(owner, type, code, status);

@@ -13,14 +13,15 @@ final class RejectReason {
         }
         return switch (type) {
             case REJECTED -> ofRejection(status);
-            case UNREACHABLE -> switch (status) {
-                case 1 -> "nobody listens for datagrams there";
-                case 2 -> "the peer's program has refused";
-                case 3 -> "the peer has no queue pair for it";
-                case 4 -> "the peer points elsewhere";
-                case 5 -> "the peer speaks another version";
-                default -> "status " + status;
-            };
+            case UNREACHABLE ->
+                switch (status) {
+                    case 1 -> "nobody listens for datagrams there";
+                    case 2 -> "the peer's program has refused";
+                    case 3 -> "the peer has no queue pair for it";
+                    case 4 -> "the peer points elsewhere";
+                    case 5 -> "the peer speaks another version";
+                    default -> "status " + status;
+                };
             default -> status == 0 ? "no reason was given" : "status " + status;
         };
     }

@@ -23,6 +23,7 @@ final class SocketAddresses {
 
     /** {@code struct sockaddr_ib}, which is in a header that is no part of the bindings. */
     private static final long IB_SIZE = 48;
+
     private static final long IB_PKEY = 2;
     private static final long IB_FLOW = 4;
     private static final long IB_GID = 8;
@@ -45,18 +46,21 @@ final class SocketAddresses {
         return switch (address) {
             case InetSocketAddress ip -> write(ip, scratch);
             case IbAddress ib -> write(ib, scratch);
-            default -> throw new IllegalArgumentException("The connection manager knows addresses of IP and of InfiniBand, "
-                    + "InetSocketAddress and IbAddress, but no " + address.getClass().getName());
+            default ->
+                throw new IllegalArgumentException("The connection manager knows addresses of IP and of InfiniBand, "
+                        + "InetSocketAddress and IbAddress, but no "
+                        + address.getClass().getName());
         };
     }
 
     /** How much of it C must be told to look at. */
     static int length(SocketAddress address) {
-        return (int) switch (address) {
-            case InetSocketAddress ip when ip.getAddress() instanceof Inet6Address -> sockaddr_in6.sizeof();
-            case InetSocketAddress ip -> sockaddr_in.sizeof();
-            default -> IB_SIZE;
-        };
+        return (int)
+                switch (address) {
+                    case InetSocketAddress ip when ip.getAddress() instanceof Inet6Address -> sockaddr_in6.sizeof();
+                    case InetSocketAddress ip -> sockaddr_in.sizeof();
+                    default -> IB_SIZE;
+                };
     }
 
     private static MemorySegment write(IbAddress address, Arena scratch) {
@@ -77,9 +81,12 @@ final class SocketAddresses {
         if (sockaddr_storage.ss_family(from) != IB) {
             return Optional.empty();
         }
-        return Optional.of(new IbAddress(Gid.of(from.asSlice(IB_GID, 16).toArray(ValueLayout.JAVA_BYTE)),
-                Short.toUnsignedInt(from.get(BIG_ENDIAN_SHORT, IB_PKEY)), from.get(BIG_ENDIAN_INT, IB_FLOW),
-                from.get(BIG_ENDIAN_LONG, IB_SERVICE), from.get(BIG_ENDIAN_LONG, IB_MASK),
+        return Optional.of(new IbAddress(
+                Gid.of(from.asSlice(IB_GID, 16).toArray(ValueLayout.JAVA_BYTE)),
+                Short.toUnsignedInt(from.get(BIG_ENDIAN_SHORT, IB_PKEY)),
+                from.get(BIG_ENDIAN_INT, IB_FLOW),
+                from.get(BIG_ENDIAN_LONG, IB_SERVICE),
+                from.get(BIG_ENDIAN_LONG, IB_MASK),
                 from.get(ValueLayout.JAVA_LONG_UNALIGNED, IB_SCOPE)));
     }
 
@@ -117,12 +124,14 @@ final class SocketAddresses {
             return Optional.empty();
         }
         boolean four = family == INET;
-        byte[] bytes = from.asSlice(four ? sockaddr_in.sin_addr$offset() : sockaddr_in6.sin6_addr$offset(), four ? 4 : 16)
+        byte[] bytes = from.asSlice(
+                        four ? sockaddr_in.sin_addr$offset() : sockaddr_in6.sin6_addr$offset(), four ? 4 : 16)
                 .toArray(ValueLayout.JAVA_BYTE);
         int port = Short.toUnsignedInt(
                 from.get(BIG_ENDIAN_SHORT, four ? sockaddr_in.sin_port$offset() : sockaddr_in6.sin6_port$offset()));
         try {
-            InetAddress address = four ? InetAddress.getByAddress(bytes)
+            InetAddress address = four
+                    ? InetAddress.getByAddress(bytes)
                     : Inet6Address.getByAddress(null, bytes, sockaddr_in6.sin6_scope_id(from));
             return Optional.of(new InetSocketAddress(address, port));
         } catch (UnknownHostException impossible) {

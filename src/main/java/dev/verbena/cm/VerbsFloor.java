@@ -2,7 +2,6 @@ package dev.verbena.cm;
 
 import dev.verbena.VerbsArena;
 import dev.verbena.VerbsObject;
-import dev.verbena.verbs.address.AddressVector;
 import dev.verbena.verbs.Context;
 import dev.verbena.verbs.ProtectionDomain;
 import dev.verbena.verbs.QueuePair;
@@ -11,6 +10,7 @@ import dev.verbena.verbs.QueuePairOptions;
 import dev.verbena.verbs.QueuePairState;
 import dev.verbena.verbs.SharedReceiveQueue;
 import dev.verbena.verbs.SharedReceiveQueueOptions;
+import dev.verbena.verbs.address.AddressVector;
 import java.lang.foreign.MemorySegment;
 import java.lang.invoke.MethodHandle;
 import java.lang.invoke.MethodHandles;
@@ -24,17 +24,30 @@ import java.util.function.LongUnaryOperator;
  */
 final class VerbsFloor {
     private static final MethodHandles.Lookup DOOR = open();
-    private static final MethodHandle CONTEXT = find("context",
-            Context.class, long.class, VerbsArena.class, Runnable.class);
-    private static final MethodHandle DOMAIN = find("domain",
-            ProtectionDomain.class, Context.class, long.class, VerbsArena.class);
+    private static final MethodHandle CONTEXT =
+            find("context", Context.class, long.class, VerbsArena.class, Runnable.class);
+    private static final MethodHandle DOMAIN =
+            find("domain", ProtectionDomain.class, Context.class, long.class, VerbsArena.class);
     private static final MethodHandle ADDRESS = find("address", long.class, VerbsObject.class);
-    private static final MethodHandle QUEUE_PAIR = find("queuePair", QueuePair.class, ProtectionDomain.class,
-            QueuePairOptions.class, VerbsArena.class, LongUnaryOperator.class, LongConsumer.class, QueuePairState.class,
+    private static final MethodHandle QUEUE_PAIR = find(
+            "queuePair",
+            QueuePair.class,
+            ProtectionDomain.class,
+            QueuePairOptions.class,
+            VerbsArena.class,
+            LongUnaryOperator.class,
+            LongConsumer.class,
+            QueuePairState.class,
             VerbsObject.class);
-    private static final MethodHandle SHARED_QUEUE = find("sharedReceiveQueue", SharedReceiveQueue.class,
-            ProtectionDomain.class, SharedReceiveQueueOptions.class, VerbsArena.class, LongUnaryOperator.class,
-            LongConsumer.class, VerbsObject.class);
+    private static final MethodHandle SHARED_QUEUE = find(
+            "sharedReceiveQueue",
+            SharedReceiveQueue.class,
+            ProtectionDomain.class,
+            SharedReceiveQueueOptions.class,
+            VerbsArena.class,
+            LongUnaryOperator.class,
+            LongConsumer.class,
+            VerbsObject.class);
     private static final MethodHandle HAS_SHARED_QUEUE =
             find("hasSharedReceiveQueue", boolean.class, QueuePairOptions.class);
     private static final MethodHandle CHANGED = find("changed", void.class, QueuePair.class, QueuePairState.class);
@@ -60,8 +73,13 @@ final class VerbsFloor {
         }
     }
 
-    static SharedReceiveQueue sharedReceiveQueue(ProtectionDomain domain, SharedReceiveQueueOptions options,
-            VerbsArena arena, LongUnaryOperator maker, LongConsumer destroyer, VerbsObject owner) {
+    static SharedReceiveQueue sharedReceiveQueue(
+            ProtectionDomain domain,
+            SharedReceiveQueueOptions options,
+            VerbsArena arena,
+            LongUnaryOperator maker,
+            LongConsumer destroyer,
+            VerbsObject owner) {
         try {
             return (SharedReceiveQueue) SHARED_QUEUE.invokeExact(domain, options, arena, maker, destroyer, owner);
         } catch (Throwable t) {
@@ -85,8 +103,14 @@ final class VerbsFloor {
         }
     }
 
-    static QueuePair queuePair(ProtectionDomain domain, QueuePairOptions options, VerbsArena arena,
-            LongUnaryOperator maker, LongConsumer destroyer, QueuePairState begins, VerbsObject owner) {
+    static QueuePair queuePair(
+            ProtectionDomain domain,
+            QueuePairOptions options,
+            VerbsArena arena,
+            LongUnaryOperator maker,
+            LongConsumer destroyer,
+            QueuePairState begins,
+            VerbsObject owner) {
         try {
             return (QueuePair) QUEUE_PAIR.invokeExact(domain, options, arena, maker, destroyer, begins, owner);
         } catch (Throwable t) {
@@ -138,8 +162,8 @@ final class VerbsFloor {
 
     private static MethodHandle find(String name, Class<?> result, Class<?>... arguments) {
         try {
-            return DOOR.findStatic(DOOR.findClass("dev.verbena.verbs.FloorAbove"), name,
-                    MethodType.methodType(result, arguments));
+            return DOOR.findStatic(
+                    DOOR.findClass("dev.verbena.verbs.FloorAbove"), name, MethodType.methodType(result, arguments));
         } catch (ReflectiveOperationException e) {
             throw new ExceptionInInitializerError(e);
         }

@@ -26,7 +26,8 @@ public final class Barrier {
 
     /** Whether the kernel offers it here; where it doesn't, users must fence for themselves. */
     public static final boolean AVAILABLE = Boolean.parseBoolean(System.getProperty(WANTED, "true"))
-            && MEMBARRIER > 0 && membarrier(REGISTER_PRIVATE_EXPEDITED) == 0;
+            && MEMBARRIER > 0
+            && membarrier(REGISTER_PRIVATE_EXPEDITED) == 0;
 
     private Barrier() {}
 
@@ -50,11 +51,15 @@ public final class Barrier {
 
     private static @Nullable MethodHandle link() {
         Linker linker = Linker.nativeLinker();
-        FunctionDescriptor shape = FunctionDescriptor.of(ValueLayout.JAVA_LONG, ValueLayout.JAVA_LONG,
-                ValueLayout.JAVA_LONG, ValueLayout.JAVA_LONG, ValueLayout.JAVA_LONG);
+        FunctionDescriptor shape = FunctionDescriptor.of(
+                ValueLayout.JAVA_LONG,
+                ValueLayout.JAVA_LONG,
+                ValueLayout.JAVA_LONG,
+                ValueLayout.JAVA_LONG,
+                ValueLayout.JAVA_LONG);
         try {
-            return linker.downcallHandle(linker.defaultLookup().find("syscall").orElseThrow(), shape,
-                    Linker.Option.firstVariadicArg(1));
+            return linker.downcallHandle(
+                    linker.defaultLookup().find("syscall").orElseThrow(), shape, Linker.Option.firstVariadicArg(1));
         } catch (IllegalCallerException nativeAccessDenied) {
             return null; // nothing can be shared with C then, and a plain fence will do
         }

@@ -91,8 +91,9 @@ public final class CFunction {
     private MemorySegment address() {
         MemorySegment known = address;
         if (known == null) {
-            address = known = library.symbol(name).orElseThrow(() -> new NoSuchElementException(
-                    library.file() + " has no " + name + ": rdma-core 44 or newer is needed"));
+            address = known = library.symbol(name)
+                    .orElseThrow(() -> new NoSuchElementException(
+                            library.file() + " has no " + name + ": rdma-core 44 or newer is needed"));
         }
         return known;
     }
@@ -110,7 +111,8 @@ public final class CFunction {
         ValueLayout.OfLong[] arguments = new ValueLayout.OfLong[arity];
         Arrays.fill(arguments, ValueLayout.JAVA_LONG);
         return Linker.nativeLinker()
-                .downcallHandle(FunctionDescriptor.of(ValueLayout.JAVA_LONG, arguments),
+                .downcallHandle(
+                        FunctionDescriptor.of(ValueLayout.JAVA_LONG, arguments),
                         Linker.Option.captureCallState("errno"))
                 .asSpreader(2, long[].class, arity);
     }

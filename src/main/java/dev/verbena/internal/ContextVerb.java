@@ -73,7 +73,8 @@ public enum ContextVerb {
         }
         long reach = CONTEXT - offset;
         MemorySegment front = MemorySegment.ofAddress(context - reach).reinterpret(reach);
-        long size = MemorySegment.ofAddress(context - (CONTEXT - SIZE)).reinterpret(Long.BYTES)
+        long size = MemorySegment.ofAddress(context - (CONTEXT - SIZE))
+                .reinterpret(Long.BYTES)
                 .get(ValueLayout.JAVA_LONG, 0);
         if (size < verbs_context.sizeof() - offset) {
             return Optional.empty();

@@ -20,8 +20,10 @@ import java.lang.invoke.MethodType;
  * right for a poll, and for posting where the provider rings its doorbell from user space.
  */
 public final class DataPathCalls {
-    private static final FunctionDescriptor POLL_SHAPE = FunctionDescriptor.of(JAVA_INT, JAVA_LONG, JAVA_INT, JAVA_LONG);
-    private static final FunctionDescriptor POST_SHAPE = FunctionDescriptor.of(JAVA_INT, JAVA_LONG, JAVA_LONG, JAVA_LONG);
+    private static final FunctionDescriptor POLL_SHAPE =
+            FunctionDescriptor.of(JAVA_INT, JAVA_LONG, JAVA_INT, JAVA_LONG);
+    private static final FunctionDescriptor POST_SHAPE =
+            FunctionDescriptor.of(JAVA_INT, JAVA_LONG, JAVA_LONG, JAVA_LONG);
     private static final FunctionDescriptor ASK_SHAPE = FunctionDescriptor.of(JAVA_INT, JAVA_LONG, JAVA_INT);
 
     private static final MethodHandle ASK = link(ASK_SHAPE);
@@ -95,10 +97,10 @@ public final class DataPathCalls {
 
     private static MethodHandle link(FunctionDescriptor shape, Linker.Option... options) {
         try {
-            MethodHandle ofAddress = MethodHandles.lookup().findStatic(MemorySegment.class, "ofAddress",
-                    MethodType.methodType(MemorySegment.class, long.class));
-            return MethodHandles.filterArguments(
-                    Linker.nativeLinker().downcallHandle(shape, options), 0, ofAddress);
+            MethodHandle ofAddress = MethodHandles.lookup()
+                    .findStatic(
+                            MemorySegment.class, "ofAddress", MethodType.methodType(MemorySegment.class, long.class));
+            return MethodHandles.filterArguments(Linker.nativeLinker().downcallHandle(shape, options), 0, ofAddress);
         } catch (ReflectiveOperationException e) {
             throw new ExceptionInInitializerError(e);
         }

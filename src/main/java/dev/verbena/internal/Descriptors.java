@@ -16,8 +16,8 @@ public final class Descriptors {
     public static int duplicate(int descriptor) {
         int copy = (int) CFunction.callAt(DUP, descriptor);
         if (copy < 0) {
-            throw new UncheckedIOException(new IOException(
-                    "dup(" + descriptor + "): " + Errno.describe(CFunction.errno())));
+            throw new UncheckedIOException(
+                    new IOException("dup(" + descriptor + "): " + Errno.describe(CFunction.errno())));
         }
         return copy;
     }

@@ -29,6 +29,7 @@ public final class EventThread {
 
     /** {@code struct epoll_event}, which only x86-64 packs: 32 bits of events, 64 of our own. */
     private static final boolean PACKED = List.of("amd64", "x86_64").contains(System.getProperty("os.arch"));
+
     private static final long SIZE = PACKED ? 12 : 16;
     private static final long KEY = PACKED ? 4 : 8;
     private static final int MAX = 64;
@@ -106,7 +107,10 @@ public final class EventThread {
         EventThread events = new EventThread();
         try {
             events.control(ADD, events.wakeUp, READABLE, WAKE_UP);
-            Thread.ofPlatform().daemon().name("verbena-events").inheritInheritableThreadLocals(false)
+            Thread.ofPlatform()
+                    .daemon()
+                    .name("verbena-events")
+                    .inheritInheritableThreadLocals(false)
                     .start(events::run);
         } catch (Throwable t) {
             events.closeDescriptors();

@@ -65,8 +65,8 @@ public final class ExtendedCalls {
     }
 
     /** {@code wr_flush}, the only one that takes more. */
-    public static void flush(boolean critical, long function, long queue, long key, long address, long length, long type,
-            long level) {
+    public static void flush(
+            boolean critical, long function, long queue, long key, long address, long length, long type, long level) {
         Flush.call(critical, function, queue, key, address, length, type, level);
     }
 
@@ -77,7 +77,14 @@ public final class ExtendedCalls {
 
         private Flush() {}
 
-        static void call(boolean critical, long function, long queue, long key, long address, long length, long type,
+        static void call(
+                boolean critical,
+                long function,
+                long queue,
+                long key,
+                long address,
+                long length,
+                long type,
                 long level) {
             try {
                 long ignored = critical
@@ -93,10 +100,13 @@ public final class ExtendedCalls {
         ValueLayout.OfLong[] arguments = new ValueLayout.OfLong[arity];
         java.util.Arrays.fill(arguments, JAVA_LONG);
         try {
-            MethodHandle ofAddress = MethodHandles.lookup().findStatic(MemorySegment.class, "ofAddress",
-                    MethodType.methodType(MemorySegment.class, long.class));
-            return MethodHandles.filterArguments(Linker.nativeLinker()
-                    .downcallHandle(FunctionDescriptor.of(JAVA_LONG, arguments), options), 0, ofAddress);
+            MethodHandle ofAddress = MethodHandles.lookup()
+                    .findStatic(
+                            MemorySegment.class, "ofAddress", MethodType.methodType(MemorySegment.class, long.class));
+            return MethodHandles.filterArguments(
+                    Linker.nativeLinker().downcallHandle(FunctionDescriptor.of(JAVA_LONG, arguments), options),
+                    0,
+                    ofAddress);
         } catch (ReflectiveOperationException e) {
             throw new ExceptionInInitializerError(e);
         }

@@ -14,10 +14,10 @@ public final class LockedMemory {
 
     /** What to do about a registration that failed for want of memory. */
     public static String hint() {
-        return limit()
-                .map(bytes -> "Locked memory is limited to " + inWords(bytes) + " for this process: raise it with "
-                        + "'ulimit -l unlimited', in /etc/security/limits.conf (memlock), or by LimitMEMLOCK= of a "
-                        + "systemd unit")
+        return limit().map(
+                        bytes -> "Locked memory is limited to " + inWords(bytes) + " for this process: raise it with "
+                                + "'ulimit -l unlimited', in /etc/security/limits.conf (memlock), or by LimitMEMLOCK= of a "
+                                + "systemd unit")
                 .orElse("Locked memory is not limited for this process: the machine or the device has run out");
     }
 
@@ -33,7 +33,8 @@ public final class LockedMemory {
     static Optional<Long> limit(List<String> limits) {
         return limits.stream()
                 .filter(line -> line.startsWith("Max locked memory"))
-                .map(line -> line.substring("Max locked memory".length()).strip().split("\\s+")[0])
+                .map(line ->
+                        line.substring("Max locked memory".length()).strip().split("\\s+")[0])
                 .filter(soft -> !soft.equals("unlimited"))
                 .map(Long::parseLong)
                 .findFirst();

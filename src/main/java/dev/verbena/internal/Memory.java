@@ -65,18 +65,23 @@ public final class Memory {
 
     /** Linked when something is filled, and not by each program that reads memory. */
     private static final class Fill {
-        private static final MethodHandle MEMSET = Linker.nativeLinker().downcallHandle(
-                Linker.nativeLinker().defaultLookup().find("memset").orElseThrow(),
-                FunctionDescriptor.of(ValueLayout.JAVA_LONG, ValueLayout.JAVA_LONG, ValueLayout.JAVA_INT,
-                        ValueLayout.JAVA_LONG), Linker.Option.critical(false));
+        private static final MethodHandle MEMSET = Linker.nativeLinker()
+                .downcallHandle(
+                        Linker.nativeLinker().defaultLookup().find("memset").orElseThrow(),
+                        FunctionDescriptor.of(
+                                ValueLayout.JAVA_LONG,
+                                ValueLayout.JAVA_LONG,
+                                ValueLayout.JAVA_INT,
+                                ValueLayout.JAVA_LONG),
+                        Linker.Option.critical(false));
         /** A critical call holds up the JVM while it runs: this takes some 20 microseconds. */
         private static final long MAX_AT_ONCE = 1 << 20;
 
         static void fill(long address, long size, byte value) {
             try {
                 for (long done = 0; done < size; done += MAX_AT_ONCE) {
-                    long ignored = (long) MEMSET.invokeExact(
-                            address + done, (int) value, Math.min(MAX_AT_ONCE, size - done));
+                    long ignored =
+                            (long) MEMSET.invokeExact(address + done, (int) value, Math.min(MAX_AT_ONCE, size - done));
                 }
             } catch (Throwable t) {
                 throw CFunction.unexpected(t);

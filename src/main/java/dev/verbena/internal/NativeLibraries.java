@@ -28,7 +28,8 @@ public enum NativeLibraries {
     }
 
     /** What opening came to: exactly one of the two is set. */
-    private record Opened(@Nullable SymbolLookup lookup, @Nullable RuntimeException problem) {}
+    private record Opened(
+            @Nullable SymbolLookup lookup, @Nullable RuntimeException problem) {}
 
     public String soname() {
         return soname;

@@ -14,10 +14,17 @@ import java.lang.foreign.StructLayout;
 public final class NewerStructs {
     /** {@code struct ibv_mr_init_attr} of 59; the pointer to a buffer of 64 is never named in {@code comp_mask}. */
     private static final StructLayout REGISTRATION = MemoryLayout.structLayout(
-            JAVA_LONG.withName("length"), JAVA_INT.withName("access"), MemoryLayout.paddingLayout(4),
-            JAVA_LONG.withName("comp_mask"), JAVA_LONG.withName("iova"), JAVA_LONG.withName("addr"),
-            JAVA_INT.withName("fd"), MemoryLayout.paddingLayout(4), JAVA_LONG.withName("fd_offset"),
-            JAVA_LONG.withName("dmah"), JAVA_LONG.withName("buf"));
+            JAVA_LONG.withName("length"),
+            JAVA_INT.withName("access"),
+            MemoryLayout.paddingLayout(4),
+            JAVA_LONG.withName("comp_mask"),
+            JAVA_LONG.withName("iova"),
+            JAVA_LONG.withName("addr"),
+            JAVA_INT.withName("fd"),
+            MemoryLayout.paddingLayout(4),
+            JAVA_LONG.withName("fd_offset"),
+            JAVA_LONG.withName("dmah"),
+            JAVA_LONG.withName("buf"));
 
     private static final long MASK_IOVA = 1;
     private static final long MASK_ADDRESS = 1 << 1;
@@ -25,8 +32,11 @@ public final class NewerStructs {
 
     /** {@code struct ibv_dmah_init_attr} of 59. */
     private static final StructLayout DMA_HINTS = MemoryLayout.structLayout(
-            JAVA_INT.withName("comp_mask"), JAVA_INT.withName("cpu_id"),
-            JAVA_BYTE.withName("ph"), JAVA_BYTE.withName("tph_mem_type"), MemoryLayout.paddingLayout(2));
+            JAVA_INT.withName("comp_mask"),
+            JAVA_INT.withName("cpu_id"),
+            JAVA_BYTE.withName("ph"),
+            JAVA_BYTE.withName("tph_mem_type"),
+            MemoryLayout.paddingLayout(2));
 
     private NewerStructs() {}
 

@@ -29,7 +29,8 @@ public enum OpsVerb {
 
     /** The function for a context, if its provider has it. Who asks for it calls it. */
     public Optional<MemorySegment> in(long context) {
-        MemorySegment function = MemorySegment.ofAddress(context).reinterpret(ibv_context.sizeof())
+        MemorySegment function = MemorySegment.ofAddress(context)
+                .reinterpret(ibv_context.sizeof())
                 .get(ValueLayout.ADDRESS, offset);
         if (function.address() == 0) {
             return Optional.empty();

@@ -57,8 +57,11 @@ enum SystemCall {
 
     /** {@code fcntl}, whose third argument is variadic. */
     private static final class Control {
-        private static final MethodHandle FCNTL = Linker.nativeLinker().downcallHandle(find("fcntl"),
-                FunctionDescriptor.of(JAVA_INT, JAVA_INT, JAVA_INT, JAVA_INT), Linker.Option.firstVariadicArg(2));
+        private static final MethodHandle FCNTL = Linker.nativeLinker()
+                .downcallHandle(
+                        find("fcntl"),
+                        FunctionDescriptor.of(JAVA_INT, JAVA_INT, JAVA_INT, JAVA_INT),
+                        Linker.Option.firstVariadicArg(2));
 
         private static int call(int descriptor, int command, int argument) {
             int result;

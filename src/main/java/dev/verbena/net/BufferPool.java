@@ -35,6 +35,7 @@ public final class BufferPool {
     private final ReentrantLock lock = new ReentrantLock();
     /** Those that nobody has, the one given back last on top: its memory is the most likely to be in the cache. */
     private final Buffer[] free;
+
     private int available;
 
     private BufferPool(MemoryRegion region, int count, long size, long distance) {
@@ -97,8 +98,8 @@ public final class BufferPool {
         lock.lock();
         try {
             if (available == 0) {
-                throw new NoSuchElementException("All " + all.length + " buffers are taken: give some back first, or ask "
-                        + "for more when you make the pool");
+                throw new NoSuchElementException("All " + all.length
+                        + " buffers are taken: give some back first, or ask " + "for more when you make the pool");
             }
             Buffer buffer = free[--available];
             buffer.taken = true;

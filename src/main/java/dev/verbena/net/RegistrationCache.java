@@ -38,6 +38,7 @@ public final class RegistrationCache {
     private final ReentrantLock lock = new ReentrantLock();
     /** In the order of their addresses. */
     private Use[] uses = new Use[16];
+
     private int count;
     private long clock;
 
@@ -198,8 +199,8 @@ public final class RegistrationCache {
             }
         }
         if (oldest < 0) {
-            throw new NoSuchElementException("All " + count + " registrations that may be kept are in use: end some, or "
-                    + "let the cache keep more");
+            throw new NoSuchElementException("All " + count
+                    + " registrations that may be kept are in use: end some, or " + "let the cache keep more");
         }
         return oldest;
     }
@@ -237,6 +238,7 @@ public final class RegistrationCache {
         private final long end;
         /** Guarded by the cache's lock, as is the next. */
         private int users;
+
         private long last;
 
         private Use(RegistrationCache cache, MemoryRegion region) {

@@ -3,6 +3,7 @@ package dev.verbena.verbs;
 import dev.verbena.CName;
 import dev.verbena.VerbsArena;
 import dev.verbena.VerbsException;
+import dev.verbena.access.ObjectLifetime;
 import dev.verbena.internal.CFunction;
 import dev.verbena.internal.Checks;
 import dev.verbena.internal.Errno;
@@ -26,32 +27,36 @@ public final class AddressHandle extends RequestPart {
     private final AddressVector path;
     private final long address;
 
-    private AddressHandle(VerbsArena arena, ProtectionDomain domain, AddressVector path, long address) {
-        super(arena);
+    private AddressHandle(ObjectLifetime lifetime, ProtectionDomain domain, AddressVector path, long address) {
+        super(lifetime);
         this.domain = domain;
         this.path = path;
         this.address = address;
     }
 
     static AddressHandle make(ProtectionDomain domain, AddressVector path, VerbsArena arena) {
-        return create(arena, () -> {
-            try (Arena scratch = Arena.ofConfined()) {
-                MemorySegment attributes = scratch.allocate(ibv_ah_attr.layout());
-                AddressCodec.writePath(path, attributes);
-                long ah = Ibv.CREATE_AH.call(domain.address(), attributes.address());
-                if (ah == 0) {
-                    throw failed(domain.contextEvenIfClosed(), path, CFunction.errno());
-                }
-                return new AddressHandle(arena, domain, path, ah);
-            }
-        }, domain);
+        return ObjectLifetime.create(
+                arena,
+                lifetime -> {
+                    try (Arena scratch = Arena.ofConfined()) {
+                        MemorySegment attributes = scratch.allocate(ibv_ah_attr.layout());
+                        AddressCodec.writePath(path, attributes);
+                        long ah = Ibv.CREATE_AH.call(domain.address(), attributes.address());
+                        if (ah == 0) {
+                            throw failed(domain.contextEvenIfClosed(), path, CFunction.errno());
+                        }
+                        return new AddressHandle(lifetime, domain, path, ah);
+                    }
+                },
+                domain);
     }
 
     private static VerbsException failed(Context context, AddressVector path, int errno) {
         String hint = switch (errno) {
-            case Errno.EINVAL -> path.globalRoute() == null
-                    ? "RoCE needs a global route"
-                    : "Do the port, the GID index and the kinds of the two GIDs (IPv4 or IPv6) fit together?";
+            case Errno.EINVAL ->
+                path.globalRoute() == null
+                        ? "RoCE needs a global route"
+                        : "Do the port, the GID index and the kinds of the two GIDs (IPv4 or IPv6) fit together?";
             case Errno.ENODATA -> "There is no GID at this index: see Context.gids()";
             case Errno.ETIMEDOUT, Errno.EHOSTUNREACH ->
                 "The peer's address can't be resolved: is it on the network of this GID?";
@@ -77,10 +82,13 @@ public final class AddressHandle extends RequestPart {
                 MemorySegment.copy(header, 0, routing, 0, Grh.BYTES);
             }
             MemorySegment attributes = scratch.allocate(ibv_ah_attr.layout());
-            int result = (int) Ibv.INIT_AH_FROM_WC.call(context.address(), port, completion.address(),
-                    routing.address(), attributes.address());
+            int result = (int) Ibv.INIT_AH_FROM_WC.call(
+                    context.address(), port, completion.address(), routing.address(), attributes.address());
             if (result != 0) {
-                throw VerbFailures.failure(Ibv.INIT_AH_FROM_WC.name(), VerbFailures.errnoOf(result), context.name() + ", port " + port,
+                throw VerbFailures.failure(
+                        Ibv.INIT_AH_FROM_WC.name(),
+                        VerbFailures.errnoOf(result),
+                        context.name() + ", port " + port,
                         "Are the 40 bytes the beginning of what was received, and its destination a GID of this port?");
             }
             return AddressCodec.readPath(attributes);
@@ -89,13 +97,13 @@ public final class AddressHandle extends RequestPart {
 
     @CName("ibv_destroy_ah")
     @Override
-    protected void destroy() {
+    void destroy() {
         VerbFailures.check(Ibv.DESTROY_AH, Ibv.DESTROY_AH.call(address), toString());
     }
 
     /** Refuses a handle that is closed, or of another protection domain. */
     void checkUsableIn(@Nullable ProtectionDomain wanted) {
-        checkOpen();
+        lifetime.checkOpen();
         if (wanted == null || domain.root() != wanted.root()) {
             throw new IllegalArgumentException(this + " belongs to another protection domain than the queue pair");
         }
@@ -112,7 +120,7 @@ public final class AddressHandle extends RequestPart {
      * @return the protection domain
      */
     public ProtectionDomain domain() {
-        checkOpen();
+        lifetime.checkOpen();
         return domain;
     }
 
@@ -122,7 +130,7 @@ public final class AddressHandle extends RequestPart {
      * @return the path
      */
     public AddressVector path() {
-        checkOpen();
+        lifetime.checkOpen();
         return path;
     }
 

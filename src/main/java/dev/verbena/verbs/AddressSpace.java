@@ -3,6 +3,7 @@ package dev.verbena.verbs;
 import dev.verbena.CName;
 import dev.verbena.VerbsArena;
 import dev.verbena.VerbsObject;
+import dev.verbena.access.ObjectLifetime;
 import dev.verbena.internal.Ibv;
 import java.lang.foreign.MemorySegment;
 import java.util.Collection;
@@ -19,15 +20,23 @@ import java.util.Set;
  * all regions holds here: memory is not freed before its region is closed.
  */
 public final class AddressSpace extends VerbsObject {
-    private static final Set<AccessFlag> FOR_PEERS = EnumSet.of(AccessFlag.REMOTE_READ, AccessFlag.REMOTE_WRITE,
-            AccessFlag.REMOTE_ATOMIC, AccessFlag.FLUSH_GLOBAL, AccessFlag.FLUSH_PERSISTENT, AccessFlag.MW_BIND);
+    private final ObjectLifetime lifetime;
+    private static final Set<AccessFlag> FOR_PEERS = EnumSet.of(
+            AccessFlag.REMOTE_READ,
+            AccessFlag.REMOTE_WRITE,
+            AccessFlag.REMOTE_ATOMIC,
+            AccessFlag.FLUSH_GLOBAL,
+            AccessFlag.FLUSH_PERSISTENT,
+            AccessFlag.MW_BIND);
 
     private final ProtectionDomain domain;
     private final Set<AccessFlag> access;
     private final long structure;
 
-    private AddressSpace(VerbsArena arena, ProtectionDomain domain, Set<AccessFlag> access, long structure) {
-        super(arena);
+    private AddressSpace(ObjectLifetime lifetime, ProtectionDomain domain, Set<AccessFlag> access, long structure) {
+        super(lifetime);
+        this.lifetime = lifetime;
+        lifetime.destroyedBy(this::destroy);
         this.domain = domain;
         this.access = access;
         this.structure = structure;
@@ -40,13 +49,15 @@ public final class AddressSpace extends VerbsObject {
         }
         EnumSet<AccessFlag> flags = EnumSet.of(AccessFlag.ON_DEMAND);
         flags.addAll(Registration.check(access));
-        return create(arena, () -> new AddressSpace(
-                arena, domain, Set.copyOf(flags), Registration.addressSpace(domain, flags)), domain);
+        return ObjectLifetime.create(
+                arena,
+                lifetime ->
+                        new AddressSpace(lifetime, domain, Set.copyOf(flags), Registration.addressSpace(domain, flags)),
+                domain);
     }
 
-    @Override
     @CName("ibv_dereg_mr")
-    protected void destroy() {
+    private void destroy() {
         VerbFailures.check(Ibv.DEREG_MR, Ibv.DEREG_MR.call(structure), toString());
     }
 
@@ -64,7 +75,7 @@ public final class AddressSpace extends VerbsObject {
      * @return the protection domain
      */
     public ProtectionDomain domain() {
-        checkOpen();
+        lifetime.checkOpen();
         return domain;
     }
 

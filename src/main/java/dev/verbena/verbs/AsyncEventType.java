@@ -20,8 +20,7 @@ public enum AsyncEventType implements NativeValue {
     /** The connection moved to its alternate path ({@code IBV_EVENT_PATH_MIG}). */
     PATH_MIG(6, "IBV_EVENT_PATH_MIG", Source.QUEUE_PAIR, "the connection moved to the alternate path"),
     /** The connection could not move to its alternate path ({@code IBV_EVENT_PATH_MIG_ERR}). */
-    PATH_MIG_ERR(7, "IBV_EVENT_PATH_MIG_ERR", Source.QUEUE_PAIR,
-            "the connection could not move to the alternate path"),
+    PATH_MIG_ERR(7, "IBV_EVENT_PATH_MIG_ERR", Source.QUEUE_PAIR, "the connection could not move to the alternate path"),
     /** The device failed or is being removed: nothing works any more ({@code IBV_EVENT_DEVICE_FATAL}). */
     DEVICE_FATAL(8, "IBV_EVENT_DEVICE_FATAL", Source.DEVICE, "the device failed or is being removed"),
     /** A port works ({@code IBV_EVENT_PORT_ACTIVE}). */
@@ -37,14 +36,20 @@ public enum AsyncEventType implements NativeValue {
     /** A shared receive queue is broken ({@code IBV_EVENT_SRQ_ERR}). */
     SRQ_ERR(14, "IBV_EVENT_SRQ_ERR", Source.SHARED_RECEIVE_QUEUE, "the shared receive queue is in error"),
     /** A shared receive queue has fewer receives than its limit ({@code IBV_EVENT_SRQ_LIMIT_REACHED}). */
-    SRQ_LIMIT_REACHED(15, "IBV_EVENT_SRQ_LIMIT_REACHED", Source.SHARED_RECEIVE_QUEUE,
+    SRQ_LIMIT_REACHED(
+            15,
+            "IBV_EVENT_SRQ_LIMIT_REACHED",
+            Source.SHARED_RECEIVE_QUEUE,
             "the shared receive queue has fewer receives than its limit"),
     /** A queue pair in error took its last receive from the shared queue ({@code IBV_EVENT_QP_LAST_WQE_REACHED}). */
-    QP_LAST_WQE_REACHED(16, "IBV_EVENT_QP_LAST_WQE_REACHED", Source.QUEUE_PAIR,
+    QP_LAST_WQE_REACHED(
+            16,
+            "IBV_EVENT_QP_LAST_WQE_REACHED",
+            Source.QUEUE_PAIR,
             "the queue pair will take no more from the shared receive queue"),
     /** A port's subnet manager wants clients to register anew ({@code IBV_EVENT_CLIENT_REREGISTER}). */
-    CLIENT_REREGISTER(17, "IBV_EVENT_CLIENT_REREGISTER", Source.PORT,
-            "the subnet manager wants clients to register anew"),
+    CLIENT_REREGISTER(
+            17, "IBV_EVENT_CLIENT_REREGISTER", Source.PORT, "the subnet manager wants clients to register anew"),
     /** A port's GID table changed ({@code IBV_EVENT_GID_CHANGE}). */
     GID_CHANGE(18, "IBV_EVENT_GID_CHANGE", Source.PORT, "the port's GID table changed"),
     /** A work queue failed ({@code IBV_EVENT_WQ_FATAL}). */

@@ -57,7 +57,8 @@ public final class AsyncEvents {
     }
 
     /** What of this context is at an address in C. */
-    @Nullable VerbsObject find(long address) {
+    @Nullable
+    VerbsObject find(long address) {
         return sources.get(address);
     }
 
@@ -143,8 +144,11 @@ public final class AsyncEvents {
             checkNotClosed();
             listeners.add(own);
             if (listening == null) {
-                listening = Thread.ofPlatform().daemon().name("verbena-async-events-" + context.name())
-                        .inheritInheritableThreadLocals(false).start(() -> listen(events));
+                listening = Thread.ofPlatform()
+                        .daemon()
+                        .name("verbena-async-events-" + context.name())
+                        .inheritInheritableThreadLocals(false)
+                        .start(() -> listen(events));
             }
         } finally {
             lock.unlock();
@@ -190,7 +194,8 @@ public final class AsyncEvents {
             source.takeAll();
             AsyncEvent next = taken.poll();
             return next instanceof AsyncEvent.OfCompletionQueue of && of.type() == AsyncEventType.CQ_ERR
-                    ? counted(of) : next;
+                    ? counted(of)
+                    : next;
         } finally {
             lock.unlock();
         }
@@ -204,8 +209,8 @@ public final class AsyncEvents {
 
     private AsyncEvent counted(AsyncEvent.OfCompletionQueue event) {
         Integer count = brokenQueues.remove(event.queue());
-        return new AsyncEvent.OfCompletionQueue(event.context(), event.type(), event.typeCode(), event.queue(),
-                count == null ? 1 : count);
+        return new AsyncEvent.OfCompletionQueue(
+                event.context(), event.type(), event.typeCode(), event.queue(), count == null ? 1 : count);
     }
 
     /** Takes down an event that was read for this context. The lock is held. */
@@ -222,7 +227,7 @@ public final class AsyncEvents {
                         }
                     }
                     case SharedReceiveQueue queue ->
-                            taken.add(new AsyncEvent.OfSharedReceiveQueue(context, type, code, queue));
+                        taken.add(new AsyncEvent.OfSharedReceiveQueue(context, type, code, queue));
                     case WorkQueue queue -> taken.add(new AsyncEvent.OfWorkQueue(context, type, code, queue));
                     case null, default -> taken.add(new AsyncEvent.OfSomethingElse(context, type, code, element));
                 }

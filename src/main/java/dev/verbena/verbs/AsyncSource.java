@@ -128,8 +128,8 @@ final class AsyncSource {
             descriptor().wakeAll();
         }
         if (errno != Errno.EAGAIN && errno != Errno.EINTR) {
-            throw VerbFailures.failure(Ibv.GET_ASYNC_EVENT.name(), errno, device,
-                    errno == Errno.EIO ? "The device was removed" : "");
+            throw VerbFailures.failure(
+                    Ibv.GET_ASYNC_EVENT.name(), errno, device, errno == Errno.EIO ? "The device was removed" : "");
         }
     }
 

@@ -5,6 +5,7 @@ import dev.verbena.VerbsArena;
 import dev.verbena.VerbsException;
 import dev.verbena.VerbsObject;
 import dev.verbena.VerbsTimeoutException;
+import dev.verbena.access.ObjectLifetime;
 import dev.verbena.internal.CFunction;
 import dev.verbena.internal.Descriptor;
 import dev.verbena.internal.Errno;
@@ -41,6 +42,7 @@ import org.jspecify.annotations.Nullable;
  * <p>Both ways can be mixed, and any number of threads can wait. Events are acknowledged by themselves.
  */
 public final class CompletionChannel extends VerbsObject {
+    private final ObjectLifetime lifetime;
     private final Context context;
     private final long address;
     private final int descriptor;
@@ -55,35 +57,40 @@ public final class CompletionChannel extends VerbsObject {
     private final LinkedHashSet<CompletionQueue> ready = new LinkedHashSet<>();
     /** Not of the arena: also that of a confined one is written and read by the event thread. */
     private final MemorySegment event = Arena.ofAuto().allocate(ValueLayout.JAVA_LONG, 2);
+
     private boolean destroying;
     private volatile EventThread.@Nullable Watch watched;
 
-    private CompletionChannel(VerbsArena arena, Context context, long address, int descriptor) {
-        super(arena);
+    private CompletionChannel(ObjectLifetime lifetime, Context context, long address, int descriptor) {
+        super(lifetime);
+        this.lifetime = lifetime;
+        lifetime.destroyedBy(this::destroy);
         this.context = context;
         this.address = address;
         this.descriptor = descriptor;
     }
 
     static CompletionChannel make(Context context, VerbsArena arena) {
-        return create(arena, () -> {
-            long channel = VerbFailures.pointer(Ibv.CREATE_COMP_CHANNEL, Ibv.CREATE_COMP_CHANNEL.call(context.address()),
-                    context.name());
-            int descriptor = ibv_comp_channel.fd(
-                    MemorySegment.ofAddress(channel).reinterpret(ibv_comp_channel.sizeof()));
-            try {
-                Descriptor.makeNonBlocking(descriptor);
-            } catch (SystemCallException e) {
-                Ibv.DESTROY_COMP_CHANNEL.call(channel);
-                throw VerbFailures.cannotWait(context.name(), e);
-            }
-            return new CompletionChannel(arena, context, channel, descriptor);
-        }, context);
+        return ObjectLifetime.create(
+                arena,
+                lifetime -> {
+                    long channel = VerbFailures.pointer(
+                            Ibv.CREATE_COMP_CHANNEL, Ibv.CREATE_COMP_CHANNEL.call(context.address()), context.name());
+                    int descriptor = ibv_comp_channel.fd(
+                            MemorySegment.ofAddress(channel).reinterpret(ibv_comp_channel.sizeof()));
+                    try {
+                        Descriptor.makeNonBlocking(descriptor);
+                    } catch (SystemCallException e) {
+                        Ibv.DESTROY_COMP_CHANNEL.call(channel);
+                        throw VerbFailures.cannotWait(context.name(), e);
+                    }
+                    return new CompletionChannel(lifetime, context, channel, descriptor);
+                },
+                context);
     }
 
     @CName("ibv_destroy_comp_channel")
-    @Override
-    protected void destroy() {
+    private void destroy() {
         setDestroying(true);
         waiters.wakeAll();
         try {
@@ -113,7 +120,7 @@ public final class CompletionChannel extends VerbsObject {
      * @return the context
      */
     public Context context() {
-        checkOpen();
+        lifetime.checkOpen();
         return context;
     }
 
@@ -167,14 +174,17 @@ public final class CompletionChannel extends VerbsObject {
     public CompletionQueue await(Duration timeout) throws InterruptedException {
         CompletionQueue queue = waiters.await(this::next, this::watch, timeout);
         if (queue == null) {
-            throw new VerbsTimeoutException(Ibv.GET_CQ_EVENT.name(), toString(), timeout,
+            throw new VerbsTimeoutException(
+                    Ibv.GET_CQ_EVENT.name(),
+                    toString(),
+                    timeout,
                     "Was requestNotification called, before the work completed?");
         }
         return queue;
     }
 
     private @Nullable CompletionQueue next() {
-        hold();
+        lifetime.hold();
         try {
             takeAll();
             taking.lock();
@@ -184,7 +194,7 @@ public final class CompletionChannel extends VerbsObject {
                 taking.unlock();
             }
         } finally {
-            release();
+            lifetime.release();
         }
     }
 
@@ -207,8 +217,8 @@ public final class CompletionChannel extends VerbsObject {
                 return false;
             }
             if (errno != Errno.EINTR) {
-                throw VerbFailures.failure(Ibv.GET_CQ_EVENT.name(), errno, toString(),
-                        errno == Errno.EIO ? "The device was removed" : "");
+                throw VerbFailures.failure(
+                        Ibv.GET_CQ_EVENT.name(), errno, toString(), errno == Errno.EIO ? "The device was removed" : "");
             }
         }
         long cq = event.get(ValueLayout.JAVA_LONG, 0);

@@ -53,7 +53,7 @@ final class CompletionEvents {
      * thread that waits in C for the acknowledgement: so nothing here may block.
      */
     void taken() {
-        for (;;) {
+        for (; ; ) {
             int before = owed.get();
             if (before == DESTROYING) {
                 acknowledge(1);

@@ -7,6 +7,8 @@ import dev.verbena.VerbsArena;
 import dev.verbena.VerbsException;
 import dev.verbena.VerbsObject;
 import dev.verbena.VerbsTimeoutException;
+import dev.verbena.access.ArenaLifetime;
+import dev.verbena.access.ObjectLifetime;
 import dev.verbena.internal.CFunction;
 import dev.verbena.internal.ContextVerb;
 import dev.verbena.internal.DataPathCalls;
@@ -40,6 +42,7 @@ import org.jspecify.annotations.Nullable;
  * {@link #await} hand out one completion as a value.
  */
 public final class CompletionQueue extends VerbsObject {
+    private final ObjectLifetime lifetime;
     private static final int SPINS = 200;
     private static final long PAUSE_NANOS = 20_000;
 
@@ -53,11 +56,14 @@ public final class CompletionQueue extends VerbsObject {
     private final long pollFunction;
     /** They are told when the queue is closed, and their memory is kept as long as C may fill it. */
     private final Queue<Completions> cursors = new ConcurrentLinkedQueue<>();
+
     private final ReentrantLock oneAtATime = new ReentrantLock();
     private volatile int capacity;
 
-    private CompletionQueue(VerbsArena arena, Context context, CompletionQueueOptions options, long address) {
-        super(arena);
+    private CompletionQueue(ObjectLifetime lifetime, Context context, CompletionQueueOptions options, long address) {
+        super(lifetime);
+        this.lifetime = lifetime;
+        lifetime.destroyedBy(this::destroy);
         this.context = context;
         this.options = options;
         this.address = address;
@@ -65,9 +71,9 @@ public final class CompletionQueue extends VerbsObject {
         this.events = options.channel() == null ? null : new CompletionEvents(this, options.channel());
         this.pollFunction = context.provider().pollCq();
         boolean critical = context.provider().criticalPoll();
-        this.readers = options.extended() ? new CompletionReaders(address, critical, isConfined()) : null;
+        this.readers = options.extended() ? new CompletionReaders(address, critical, lifetime.isConfined()) : null;
         // Another thread may hold the lock of an extended queue while it runs Java: see ExtendedCalls.
-        this.criticalPoll = critical && (readers == null || isConfined());
+        this.criticalPoll = critical && (readers == null || lifetime.isConfined());
         this.one = keep(new Completions(this, 1));
         expectEvents();
     }
@@ -85,9 +91,11 @@ public final class CompletionQueue extends VerbsObject {
     }
 
     static CompletionQueue make(Context context, CompletionQueueOptions options, VerbsArena arena) {
-        if (options.flags().contains(CompletionQueueFlag.SINGLE_THREADED) && !arena.isConfined()) {
-            throw new IllegalArgumentException("The driver does not lock a single-threaded queue: it needs an arena for "
-                    + "one thread, VerbsArena.ofConfined()");
+        if (options.flags().contains(CompletionQueueFlag.SINGLE_THREADED)
+                && !ArenaLifetime.of(arena).isConfined()) {
+            throw new IllegalArgumentException(
+                    "The driver does not lock a single-threaded queue: it needs an arena for "
+                            + "one thread, VerbsArena.ofConfined()");
         }
         CompletionChannel channel = options.channel();
         if (channel != null && channel.contextEvenIfClosed() != context) {
@@ -97,25 +105,27 @@ public final class CompletionQueue extends VerbsObject {
         if (domain != null && domain.context() != context) {
             throw new IllegalArgumentException("The " + domain + " belongs to another context");
         }
-        VerbsObject[] parents = Stream.of(context, channel, domain).filter(Objects::nonNull).toArray(VerbsObject[]::new);
-        return create(arena, () -> make(context, options, channel == null ? 0 : channel.address(), arena), parents);
+        VerbsObject[] parents =
+                Stream.of(context, channel, domain).filter(Objects::nonNull).toArray(VerbsObject[]::new);
+        return ObjectLifetime.create(
+                arena, lifetime -> make(context, options, channel == null ? 0 : channel.address(), lifetime), parents);
     }
 
     private static CompletionQueue make(
-            Context context, CompletionQueueOptions options, long channel, VerbsArena arena) {
+            Context context, CompletionQueueOptions options, long channel, ObjectLifetime lifetime) {
         if (options.extended()) {
-            return makeExtended(context, options, channel, arena);
+            return makeExtended(context, options, channel, lifetime);
         }
         int vector = options.completionVector();
         long cq = Ibv.CREATE_CQ.call(context.address(), options.capacity(), 0, channel, vector);
         if (cq == 0) {
             throw failedToMake(context, options, Ibv.CREATE_CQ.name(), CFunction.errno());
         }
-        return new CompletionQueue(arena, context, options, cq);
+        return new CompletionQueue(lifetime, context, options, cq);
     }
 
     private static CompletionQueue makeExtended(
-            Context context, CompletionQueueOptions options, long channel, VerbsArena arena) {
+            Context context, CompletionQueueOptions options, long channel, ObjectLifetime lifetime) {
         MemorySegment create = VerbFailures.function(ContextVerb.CREATE_CQ_EX, context.address(), context.name());
         long cq;
         try (Arena scratch = Arena.ofConfined()) {
@@ -131,7 +141,8 @@ public final class CompletionQueue extends VerbsObject {
             }
             if (options.domain() != null) {
                 mask |= rdma_h.IBV_CQ_INIT_ATTR_MASK_PD();
-                ibv_cq_init_attr_ex.parent_domain(init, MemorySegment.ofAddress(options.domain().address()));
+                ibv_cq_init_attr_ex.parent_domain(
+                        init, MemorySegment.ofAddress(options.domain().address()));
             }
             ibv_cq_init_attr_ex.comp_mask(init, mask);
             cq = CFunction.callAt(create, context.address(), init.address());
@@ -139,11 +150,14 @@ public final class CompletionQueue extends VerbsObject {
         if (cq == 0) {
             throw failedToMake(context, options, ContextVerb.CREATE_CQ_EX.verb(), CFunction.errno());
         }
-        CompletionQueue made = new CompletionQueue(arena, context, options, cq);
+        CompletionQueue made = new CompletionQueue(lifetime, context, options, cq);
         Set<CompletionField> missing = made.requireExtended().missing(options.fields());
         if (!missing.isEmpty()) {
             made.destroy();
-            throw new UnsupportedVerbException(ContextVerb.CREATE_CQ_EX.verb(), context.name(), 0,
+            throw new UnsupportedVerbException(
+                    ContextVerb.CREATE_CQ_EX.verb(),
+                    context.name(),
+                    0,
                     "The driver took the fields " + missing + " and has no function to read them");
         }
         return made;
@@ -160,14 +174,17 @@ public final class CompletionQueue extends VerbsObject {
         } else {
             hint = VerbFailures.crowded(context);
         }
-        return VerbFailures.failure(verb, errno, context.name() + ", " + options.capacity() + " completions, vector "
-                + options.completionVector() + (options.extended()
-                        ? ", fields " + options.fields() + ", flags " + options.flags() : ""), hint);
+        return VerbFailures.failure(
+                verb,
+                errno,
+                context.name() + ", " + options.capacity() + " completions, vector "
+                        + options.completionVector()
+                        + (options.extended() ? ", fields " + options.fields() + ", flags " + options.flags() : ""),
+                hint);
     }
 
     @CName("ibv_destroy_cq")
-    @Override
-    protected void destroy() {
+    private void destroy() {
         if (events != null) {
             events.destroying();
         }
@@ -192,7 +209,7 @@ public final class CompletionQueue extends VerbsObject {
      * @return the context
      */
     public Context context() {
-        checkOpen();
+        lifetime.checkOpen();
         return context;
     }
 
@@ -211,7 +228,7 @@ public final class CompletionQueue extends VerbsObject {
      * @return at least what was asked for
      */
     public int capacity() {
-        checkOpen();
+        lifetime.checkOpen();
         return capacity;
     }
 
@@ -221,7 +238,7 @@ public final class CompletionQueue extends VerbsObject {
      * @return the channel; empty for a queue that is only polled
      */
     public Optional<CompletionChannel> channel() {
-        checkOpen();
+        lifetime.checkOpen();
         return Optional.ofNullable(options.channel());
     }
 
@@ -233,7 +250,7 @@ public final class CompletionQueue extends VerbsObject {
      */
     @CName("ibv_cq_ex_to_cq")
     public boolean isExtended() {
-        checkOpen();
+        lifetime.checkOpen();
         return readers != null;
     }
 
@@ -253,18 +270,23 @@ public final class CompletionQueue extends VerbsObject {
         if (capacity < 1) {
             throw new IllegalArgumentException("A completion queue holds at least one completion, not " + capacity);
         }
-        hold();
+        lifetime.hold();
         try {
             int result = (int) Ibv.RESIZE_CQ.call(address, capacity);
             if (result != 0) {
                 int errno = VerbFailures.errnoOf(result);
-                throw VerbFailures.failure(Ibv.RESIZE_CQ.name(), errno, this + " to " + capacity, errno == Errno.EINVAL
-                        ? "This device holds at most " + context.attributes().maxCompletions()
-                                + ", and a queue at least what is in it" : "");
+                throw VerbFailures.failure(
+                        Ibv.RESIZE_CQ.name(),
+                        errno,
+                        this + " to " + capacity,
+                        errno == Errno.EINVAL
+                                ? "This device holds at most "
+                                        + context.attributes().maxCompletions() + ", and a queue at least what is in it"
+                                : "");
             }
             this.capacity = currentCapacity();
         } finally {
-            release();
+            lifetime.release();
         }
     }
 
@@ -281,7 +303,7 @@ public final class CompletionQueue extends VerbsObject {
         if (completions < 0 || completions > 0xffff || microseconds < 0 || microseconds > 0xffff) {
             throw new IllegalArgumentException("Both limits are from 0 to 65535: " + completions + ", " + microseconds);
         }
-        hold();
+        lifetime.hold();
         try (Arena scratch = Arena.ofConfined()) {
             MemorySegment modify = VerbFailures.function(ContextVerb.MODIFY_CQ, context.address(), toString());
             MemorySegment attributes = scratch.allocate(ibv_modify_cq_attr.layout());
@@ -289,10 +311,13 @@ public final class CompletionQueue extends VerbsObject {
             MemorySegment moderate = ibv_modify_cq_attr.moderate(attributes);
             ibv_moderate_cq.cq_count(moderate, (short) completions);
             ibv_moderate_cq.cq_period(moderate, (short) microseconds);
-            VerbFailures.check(ContextVerb.MODIFY_CQ.verb(), (int) CFunction.callAt(modify, address, attributes.address()),
-                    this + ", " + completions + " completions or " + microseconds + " us", "");
+            VerbFailures.check(
+                    ContextVerb.MODIFY_CQ.verb(),
+                    (int) CFunction.callAt(modify, address, attributes.address()),
+                    this + ", " + completions + " completions or " + microseconds + " us",
+                    "");
         } finally {
-            release();
+            lifetime.release();
         }
     }
 
@@ -306,7 +331,7 @@ public final class CompletionQueue extends VerbsObject {
         if (most < 1) {
             throw new IllegalArgumentException("A cursor holds at least one completion, not " + most);
         }
-        checkOpen();
+        lifetime.checkOpen();
         return keep(new Completions(this, most));
     }
 
@@ -321,9 +346,9 @@ public final class CompletionQueue extends VerbsObject {
         if (most < 1) {
             throw new IllegalArgumentException("A cursor holds at least one completion, not " + most);
         }
-        checkOpen();
+        lifetime.checkOpen();
         return keep(new ExtendedCompletions(
-                this, requireExtended(), options.fields(), context.provider().software(), most, scratch()));
+                this, requireExtended(), options.fields(), context.provider().software(), most, lifetime.scratch()));
     }
 
     private <T extends Completions> T keep(T cursor) {
@@ -340,14 +365,15 @@ public final class CompletionQueue extends VerbsObject {
     }
 
     /** The only thread that may use it, or null. */
-    @Nullable Thread onlyThread() {
-        return owner();
+    @Nullable
+    Thread onlyThread() {
+        return lifetime.owner();
     }
 
     private CompletionReaders requireExtended() {
         if (readers == null) {
-            throw new IllegalStateException(this + " is not extended: name what it is to tell with "
-                    + "CompletionQueueOptions.fields()");
+            throw new IllegalStateException(
+                    this + " is not extended: name what it is to tell with " + "CompletionQueueOptions.fields()");
         }
         return readers;
     }
@@ -359,7 +385,7 @@ public final class CompletionQueue extends VerbsObject {
      */
     @CName("ibv_poll_cq")
     public Optional<WorkCompletion> poll() {
-        checkOpen();
+        lifetime.checkOpen();
         oneAtATime.lock();
         try {
             return one.pollAny() == 0 ? Optional.empty() : Optional.of(one.first());
@@ -379,18 +405,18 @@ public final class CompletionQueue extends VerbsObject {
      */
     @CName("ibv_req_notify_cq")
     public void requestNotification(boolean solicitedOnly) {
-        checkOpen();
+        lifetime.checkOpen();
         if (events == null) {
             throw new IllegalStateException(
                     "There is nowhere to notify: " + this + " was made without CompletionQueueOptions.channel");
         }
         int result;
-        int way = enter();
+        int way = lifetime.enter();
         try {
             result = DataPathCalls.requestNotification(
                     context.provider().requestNotification(), address, solicitedOnly ? 1 : 0);
         } finally {
-            exit(way);
+            lifetime.exit(way);
         }
         VerbFailures.check(DataPathCalls.ASK_NAME, result, toString(), "");
     }
@@ -434,7 +460,10 @@ public final class CompletionQueue extends VerbsObject {
 
     private WorkCompletion inTime(@Nullable WorkCompletion found, Duration timeout) {
         if (found == null) {
-            throw new VerbsTimeoutException(DataPathCalls.POLL_NAME, toString(), timeout,
+            throw new VerbsTimeoutException(
+                    DataPathCalls.POLL_NAME,
+                    toString(),
+                    timeout,
                     "Was the work posted, signaled and, for a receive, has the peer sent?");
         }
         return found;
@@ -464,26 +493,27 @@ public final class CompletionQueue extends VerbsObject {
         return found;
     }
 
-    @Nullable CompletionEvents events() {
+    @Nullable
+    CompletionEvents events() {
         return events;
     }
 
     /** For what belongs to this queue. */
     void checkUsable() {
-        checkOpen();
+        lifetime.checkOpen();
     }
 
     /** One call of the data path: fills an array of {@code struct ibv_wc}. */
     int fill(int most, long completions) {
         int found;
-        if (isConfined()) { // the caller has made sure that this is open, and its thread
+        if (lifetime.isConfined()) { // the caller has made sure that this is open, and its thread
             found = DataPathCalls.poll(criticalPoll, pollFunction, address, most, completions);
         } else {
-            int way = enter();
+            int way = lifetime.enter();
             try {
                 found = DataPathCalls.poll(criticalPoll, pollFunction, address, most, completions);
             } finally {
-                exit(way);
+                lifetime.exit(way);
             }
         }
         return found < 0 ? broken(found) : found;
@@ -491,20 +521,24 @@ public final class CompletionQueue extends VerbsObject {
 
     /** What a poll comes to that answered less than 0: an exception. */
     int broken(int answer) {
-        throw new VerbsException(DataPathCalls.POLL_NAME, toString(), 0, "It answered " + answer
-                + ": the completion queue is broken, most often because more completions came than it holds");
+        throw new VerbsException(
+                DataPathCalls.POLL_NAME,
+                toString(),
+                0,
+                "It answered " + answer
+                        + ": the completion queue is broken, most often because more completions came than it holds");
     }
 
     /** As {@link #fill}, through the functions of an extended queue. */
     int fillExtended(ExtendedCompletions cursor) {
-        if (isConfined()) {
+        if (lifetime.isConfined()) {
             return cursor.take();
         }
-        int way = enter();
+        int way = lifetime.enter();
         try {
             return cursor.take();
         } finally {
-            exit(way);
+            lifetime.exit(way);
         }
     }
 

@@ -19,8 +19,13 @@ import org.jspecify.annotations.Nullable;
  * @param flags what is special about an extended queue
  * @param domain whose allocators and thread domain an extended queue uses, or null ({@code parent_domain})
  */
-public record CompletionQueueOptions(int capacity, @Nullable CompletionChannel channel, int completionVector,
-        boolean extended, Set<CompletionField> fields, Set<CompletionQueueFlag> flags,
+public record CompletionQueueOptions(
+        int capacity,
+        @Nullable CompletionChannel channel,
+        int completionVector,
+        boolean extended,
+        Set<CompletionField> fields,
+        Set<CompletionQueueFlag> flags,
         @Nullable ParentDomain domain) {
     /**
      * Checks what C would refuse with a bare number, and copies the sets.
@@ -82,8 +87,8 @@ public record CompletionQueueOptions(int capacity, @Nullable CompletionChannel c
      * @return a changed copy
      */
     public CompletionQueueOptions fields(Collection<CompletionField> fields) {
-        return new CompletionQueueOptions(capacity, channel, completionVector, true,
-                copy(CompletionField.class, fields), flags, domain);
+        return new CompletionQueueOptions(
+                capacity, channel, completionVector, true, copy(CompletionField.class, fields), flags, domain);
     }
 
     /**

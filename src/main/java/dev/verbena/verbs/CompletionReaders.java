@@ -1,8 +1,8 @@
 package dev.verbena.verbs;
 
 import dev.verbena.internal.Calls;
-import dev.verbena.internal.Memory;
 import dev.verbena.internal.ExtendedCalls;
+import dev.verbena.internal.Memory;
 import dev.verbena.internal.raw.ibv_cq_ex;
 import java.lang.foreign.MemorySegment;
 import java.util.EnumSet;
@@ -84,8 +84,11 @@ final class CompletionReaders {
                 case VLAN -> new Reader(this, ibv_cq_ex.read_cvlan(struct), "ibv_wc_read_cvlan");
                 case FLOW_TAG -> new Reader(this, ibv_cq_ex.read_flow_tag(struct), "ibv_wc_read_flow_tag");
                 case TAG_MATCHING -> new Reader(this, ibv_cq_ex.read_tm_info(struct), "ibv_wc_read_tm_info");
-                case WALL_CLOCK -> new Reader(this, ibv_cq_ex.read_completion_wallclock_ns(struct),
-                        "ibv_wc_read_completion_wallclock_ns");
+                case WALL_CLOCK ->
+                    new Reader(
+                            this,
+                            ibv_cq_ex.read_completion_wallclock_ns(struct),
+                            "ibv_wc_read_completion_wallclock_ns");
             };
         }
     }

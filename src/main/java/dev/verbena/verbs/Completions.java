@@ -50,6 +50,7 @@ public sealed class Completions extends ThreadBound permits ExtendedCompletions 
     private final @Nullable Thread owner;
     /** How the queue is polled without asking it, where one thread only may. */
     private final long function;
+
     private final long cq;
     private final boolean direct;
     private final Supplier<@Nullable Completions> attempt = this::pollOrNull;
@@ -171,7 +172,8 @@ public sealed class Completions extends ThreadBound permits ExtendedCompletions 
         }
     }
 
-    @Nullable QueuePair queuePair() {
+    @Nullable
+    QueuePair queuePair() {
         return queue.contextEvenIfClosed().queuePair(queuePairNumber());
     }
 
@@ -412,9 +414,23 @@ public sealed class Completions extends ThreadBound permits ExtendedCompletions 
     public WorkCompletion completion() {
         WorkStatus status = status();
         QueuePair queuePair = status == WorkStatus.SUCCESS ? null : queuePair();
-        return new WorkCompletion(id(), status, statusCode(), opcode(), word(OPCODE), vendorError(), byteLength(),
-                immediate(), invalidatedKey(), queuePairNumber(), sourceQueuePair(), flagBits(),
-                pkeyIndex(), sourceLid(), serviceLevel(), pathBits(),
+        return new WorkCompletion(
+                id(),
+                status,
+                statusCode(),
+                opcode(),
+                word(OPCODE),
+                vendorError(),
+                byteLength(),
+                immediate(),
+                invalidatedKey(),
+                queuePairNumber(),
+                sourceQueuePair(),
+                flagBits(),
+                pkeyIndex(),
+                sourceLid(),
+                serviceLevel(),
+                pathBits(),
                 queuePair == null ? null : queuePair.operationOf(id(), status, queue),
                 queuePair == null || status != WorkStatus.WORK_REQUEST_FLUSHED ? null : queuePair.firstFailure());
     }

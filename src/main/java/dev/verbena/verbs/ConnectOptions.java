@@ -20,8 +20,8 @@ public final class ConnectOptions {
     private static final int AS_DEVICE_ALLOWS = -1;
     private static final int READS_BY_DEFAULT = 16;
 
-    private Set<AccessFlag> access = EnumSet.of(
-            AccessFlag.REMOTE_READ, AccessFlag.REMOTE_WRITE, AccessFlag.REMOTE_ATOMIC);
+    private Set<AccessFlag> access =
+            EnumSet.of(AccessFlag.REMOTE_READ, AccessFlag.REMOTE_WRITE, AccessFlag.REMOTE_ATOMIC);
     private int pkeyIndex;
     private @Nullable Mtu pathMtu;
     private int minRnrTimer = 12;
@@ -229,7 +229,8 @@ public final class ConnectOptions {
     }
 
     QueuePairAttributes toInit(QueuePairType type, int port) {
-        QueuePairAttributes attributes = QueuePairAttributes.to(QueuePairState.INIT).pkeyIndex(pkeyIndex).port(port);
+        QueuePairAttributes attributes =
+                QueuePairAttributes.to(QueuePairState.INIT).pkeyIndex(pkeyIndex).port(port);
         return attributes.access(allowed(type));
     }
 
@@ -243,31 +244,38 @@ public final class ConnectOptions {
         return flags;
     }
 
-    QueuePairAttributes toReadyToReceive(QueuePairType type, Endpoint peer, Port port, int gidIndex,
-            DeviceAttributes device) {
+    QueuePairAttributes toReadyToReceive(
+            QueuePairType type, Endpoint peer, Port port, int gidIndex, DeviceAttributes device) {
         GlobalRoute route = global || port.needsGlobalRouting()
                 ? new GlobalRoute(peer.gid(), gidIndex, flowLabel, hopLimit, trafficClass)
                 : null;
         QueuePairAttributes attributes = QueuePairAttributes.to(QueuePairState.RTR)
-                .addressVector(new AddressVector(
-                        port.number(), peer.lid(), serviceLevel, sourcePathBits, staticRate, route))
+                .addressVector(
+                        new AddressVector(port.number(), peer.lid(), serviceLevel, sourcePathBits, staticRate, route))
                 .pathMtu(pathMtu == null ? port.activeMtu() : pathMtu)
                 .destinationQueuePair(peer.queuePairNumber())
                 .receivePsn(peer.packetSequenceNumber());
         return switch (type) {
             case UC, XRC_SEND -> attributes;
-            default -> attributes.minRnrTimer(minRnrTimer).maxDestinationReadAtomic(
-                    orDefault(maxDestinationReadAtomic, device.maxReadAtomic()));
+            default ->
+                attributes
+                        .minRnrTimer(minRnrTimer)
+                        .maxDestinationReadAtomic(orDefault(maxDestinationReadAtomic, device.maxReadAtomic()));
         };
     }
 
     QueuePairAttributes toReadyToSend(QueuePairType type, int packetSequenceNumber, DeviceAttributes device) {
-        QueuePairAttributes attributes = QueuePairAttributes.to(QueuePairState.RTS).sendPsn(packetSequenceNumber);
+        QueuePairAttributes attributes =
+                QueuePairAttributes.to(QueuePairState.RTS).sendPsn(packetSequenceNumber);
         return switch (type) {
             case UC -> attributes;
             case XRC_RECV -> attributes.timeout(timeout);
-            default -> attributes.timeout(timeout).retryCount(retryCount).rnrRetry(rnrRetry).maxReadAtomic(
-                    orDefault(maxReadAtomic, device.maxInitiatedReadAtomic()));
+            default ->
+                attributes
+                        .timeout(timeout)
+                        .retryCount(retryCount)
+                        .rnrRetry(rnrRetry)
+                        .maxReadAtomic(orDefault(maxReadAtomic, device.maxInitiatedReadAtomic()));
         };
     }
 

@@ -6,6 +6,7 @@ import dev.verbena.UnsupportedVerbException;
 import dev.verbena.VerbsArena;
 import dev.verbena.VerbsException;
 import dev.verbena.VerbsObject;
+import dev.verbena.access.ObjectLifetime;
 import dev.verbena.internal.CFunction;
 import dev.verbena.internal.Checks;
 import dev.verbena.internal.ContextVerb;
@@ -45,6 +46,7 @@ import org.jspecify.annotations.Nullable;
  * completion queues are made.
  */
 public final class Context extends VerbsObject {
+    private final ObjectLifetime lifetime;
     private final Device device;
     private final long address;
     private final DriverFunctions provider;
@@ -52,34 +54,44 @@ public final class Context extends VerbsObject {
     private @Nullable Runnable letGo;
     private final ConcurrentHashMap<Integer, QueuePair> queuePairs = new ConcurrentHashMap<>();
 
-    private Context(VerbsArena arena, Device device, long address, boolean shared) {
-        super(arena);
+    private Context(ObjectLifetime lifetime, Device device, long address, boolean shared) {
+        super(lifetime);
+        this.lifetime = lifetime;
+        lifetime.destroyedBy(this::destroy);
         this.device = device;
         this.address = address;
         this.provider = DriverFunctions.of(device, address);
-        this.events = new AsyncEvents(this, ibv_context.async_fd(
-                MemorySegment.ofAddress(address).reinterpret(ibv_context.sizeof())), shared);
+        this.events = new AsyncEvents(
+                this, ibv_context.async_fd(MemorySegment.ofAddress(address).reinterpret(ibv_context.sizeof())), shared);
     }
 
     static Context open(Device device, long pointer, VerbsArena arena) {
-        return create(arena, () -> new Context(arena, device, VerbFailures.pointer(
-                Ibv.OPEN_DEVICE, Ibv.OPEN_DEVICE.call(pointer), device.name(),
-                "The character device is /dev/infiniband/uverbs*: it must exist and be open to this user"), false));
+        return ObjectLifetime.create(
+                arena,
+                lifetime -> new Context(
+                        lifetime,
+                        device,
+                        VerbFailures.pointer(
+                                Ibv.OPEN_DEVICE,
+                                Ibv.OPEN_DEVICE.call(pointer),
+                                device.name(),
+                                "The character device is /dev/infiniband/uverbs*: it must exist and be open to this user"),
+                        false));
     }
 
     /** One that another library has opened, and closes some time after it was let go. */
     static Context adopt(long address, VerbsArena arena, Runnable letGo) {
-        MemorySegment device = ibv_context.device(MemorySegment.ofAddress(address).reinterpret(ibv_context.sizeof()));
-        return create(arena, () -> {
-            Context context = new Context(arena, Device.read(device.address()), address, true);
+        MemorySegment device =
+                ibv_context.device(MemorySegment.ofAddress(address).reinterpret(ibv_context.sizeof()));
+        return ObjectLifetime.create(arena, lifetime -> {
+            Context context = new Context(lifetime, Device.read(device.address()), address, true);
             context.letGo = letGo;
             return context;
         });
     }
 
     @CName("ibv_close_device")
-    @Override
-    protected void destroy() {
+    private void destroy() {
         events.closing();
         if (letGo != null) {
             letGo.run();
@@ -99,7 +111,7 @@ public final class Context extends VerbsObject {
      * @return the device
      */
     public Device device() {
-        checkOpen();
+        lifetime.checkOpen();
         return device;
     }
 
@@ -123,7 +135,7 @@ public final class Context extends VerbsObject {
      * @return the events, to poll, to wait for or to listen to
      */
     public AsyncEvents events() {
-        checkOpen();
+        lifetime.checkOpen();
         return events;
     }
 
@@ -139,12 +151,13 @@ public final class Context extends VerbsObject {
      */
     @CName({"ibv_query_device", "ibv_query_device_ex"})
     public DeviceAttributes attributes() {
-        hold();
+        lifetime.hold();
         try {
             MemorySegment attributes = Arena.ofAuto().allocate(ibv_device_attr_ex.layout());
             Optional<MemorySegment> whole = ContextVerb.QUERY_DEVICE_EX.in(address);
-            int result = whole.isEmpty() ? Errno.EOPNOTSUPP : (int) CFunction.callAt(
-                    whole.get(), address, 0, attributes.address(), attributes.byteSize());
+            int result = whole.isEmpty()
+                    ? Errno.EOPNOTSUPP
+                    : (int) CFunction.callAt(whole.get(), address, 0, attributes.address(), attributes.byteSize());
             if (result == Errno.EOPNOTSUPP || result == Errno.ENOSYS) {
                 attributes.fill((byte) 0);
                 VerbFailures.check(Ibv.QUERY_DEVICE, Ibv.QUERY_DEVICE.call(address, attributes.address()), name());
@@ -153,7 +166,7 @@ public final class Context extends VerbsObject {
             }
             return DeviceAccess.get().attributes(attributes);
         } finally {
-            release();
+            lifetime.release();
         }
     }
 
@@ -166,7 +179,7 @@ public final class Context extends VerbsObject {
      */
     @CName("ibv_query_rt_values_ex")
     public long rawClock() {
-        hold();
+        lifetime.hold();
         try (Arena scratch = Arena.ofConfined()) {
             MemorySegment query = VerbFailures.function(ContextVerb.QUERY_RT_VALUES, address, name());
             MemorySegment values = scratch.allocate(ibv_values_ex.layout());
@@ -180,7 +193,7 @@ public final class Context extends VerbsObject {
             return clock.getAtIndex(ValueLayout.JAVA_LONG, 0) * 1_000_000_000L
                     + clock.getAtIndex(ValueLayout.JAVA_LONG, 1);
         } finally {
-            release();
+            lifetime.release();
         }
     }
 
@@ -190,11 +203,11 @@ public final class Context extends VerbsObject {
      * @return the count
      */
     public int completionVectors() {
-        hold();
+        lifetime.hold();
         try {
             return ibv_context.num_comp_vectors(MemorySegment.ofAddress(address).reinterpret(ibv_context.sizeof()));
         } finally {
-            release();
+            lifetime.release();
         }
     }
 
@@ -207,7 +220,7 @@ public final class Context extends VerbsObject {
      */
     @CName("ibv_query_port")
     public Port port(int number) {
-        hold();
+        lifetime.hold();
         try {
             // The exported function fills an older, shorter struct: what it leaves must be zero.
             MemorySegment attributes = Arena.ofAuto().allocate(ibv_port_attr.layout());
@@ -216,11 +229,16 @@ public final class Context extends VerbsObject {
             long result = whole.isPresent()
                     ? CFunction.callAt(whole.get(), address, number, attributes.address(), attributes.byteSize())
                     : Ibv.QUERY_PORT.call(address, number, attributes.address());
-            VerbFailures.check(Ibv.QUERY_PORT.name(), (int) result, name() + ", port " + number,
-                    (int) result == Errno.EINVAL ? "Ports are numbered from 1 to " + attributes().ports() : "");
+            VerbFailures.check(
+                    Ibv.QUERY_PORT.name(),
+                    (int) result,
+                    name() + ", port " + number,
+                    (int) result == Errno.EINVAL
+                            ? "Ports are numbered from 1 to " + attributes().ports()
+                            : "");
             return DeviceAccess.get().port(name(), number, attributes);
         } finally {
-            release();
+            lifetime.release();
         }
     }
 
@@ -248,7 +266,7 @@ public final class Context extends VerbsObject {
      */
     @CName("ibv_query_gid")
     public Gid gid(int port, int index) {
-        hold();
+        lifetime.hold();
         try (Arena scratch = Arena.ofConfined()) {
             checkByte("port", port);
             MemorySegment gid = scratch.allocate(Gid.BYTES, Long.BYTES);
@@ -258,7 +276,7 @@ public final class Context extends VerbsObject {
             }
             return AddressCodec.readGid(gid, 0);
         } finally {
-            release();
+            lifetime.release();
         }
     }
 
@@ -272,7 +290,7 @@ public final class Context extends VerbsObject {
      */
     @CName("ibv_query_gid_ex")
     public Optional<GidEntry> gidEntry(int port, int index) {
-        hold();
+        lifetime.hold();
         try (Arena scratch = Arena.ofConfined()) {
             checkByte("port", port);
             MemorySegment entry = scratch.allocate(ibv_gid_entry.layout());
@@ -283,7 +301,7 @@ public final class Context extends VerbsObject {
             VerbFailures.check("ibv_query_gid_ex", result, name() + ", port " + port + ", index " + index, "");
             return Optional.of(AddressCodec.readGidEntry(entry));
         } finally {
-            release();
+            lifetime.release();
         }
     }
 
@@ -296,16 +314,19 @@ public final class Context extends VerbsObject {
     public List<GidEntry> gids() {
         int capacity = ports().stream().mapToInt(Port::gidTableLength).sum();
         long size = ibv_gid_entry.sizeof();
-        hold();
+        lifetime.hold();
         try (Arena scratch = Arena.ofConfined()) {
             MemorySegment table = scratch.allocate(size * Math.max(1, capacity), Long.BYTES);
             long count = Ibv.QUERY_GID_TABLE.call(address, table.address(), capacity, 0, size);
             if (count < 0) {
                 throw VerbFailures.failure("ibv_query_gid_table", VerbFailures.errnoOf((int) count), name(), "");
             }
-            return table.asSlice(0, count * size).elements(ibv_gid_entry.layout()).map(AddressCodec::readGidEntry).toList();
+            return table.asSlice(0, count * size)
+                    .elements(ibv_gid_entry.layout())
+                    .map(AddressCodec::readGidEntry)
+                    .toList();
         } finally {
-            release();
+            lifetime.release();
         }
     }
 
@@ -318,7 +339,8 @@ public final class Context extends VerbsObject {
      * @throws NoSuchElementException if the port's GID table is empty, as when its network device has no address
      */
     public GidEntry bestGid(int port) {
-        return gids().stream().filter(entry -> entry.port() == port && !entry.gid().isZero())
+        return gids().stream()
+                .filter(entry -> entry.port() == port && !entry.gid().isZero())
                 .min(Comparator.comparingInt(Context::rank).thenComparingInt(GidEntry::index))
                 .orElseThrow(() -> new NoSuchElementException("Port " + port + " of " + name()
                         + " has no GID: its network device needs an IP address ('ip addr add ADDRESS/24 dev DEVICE')"));
@@ -334,7 +356,7 @@ public final class Context extends VerbsObject {
      */
     @CName("ibv_query_pkey")
     public int pkey(int port, int index) {
-        hold();
+        lifetime.hold();
         try (Arena scratch = Arena.ofConfined()) {
             checkByte("port", port);
             MemorySegment key = scratch.allocate(ValueLayout.JAVA_SHORT);
@@ -344,7 +366,7 @@ public final class Context extends VerbsObject {
             }
             return Short.toUnsignedInt(Short.reverseBytes(key.get(ValueLayout.JAVA_SHORT, 0)));
         } finally {
-            release();
+            lifetime.release();
         }
     }
 
@@ -363,7 +385,10 @@ public final class Context extends VerbsObject {
         int errno = VerbFailures.errnoOf(result);
         Port asked = port(port);
         int length = verb == Ibv.QUERY_GID ? asked.gidTableLength() : asked.pkeyTableLength();
-        return VerbFailures.failure(verb.name(), errno, name() + ", port " + port + ", index " + index,
+        return VerbFailures.failure(
+                verb.name(),
+                errno,
+                name() + ", port " + port + ", index " + index,
                 "This table has " + length + (length == 1 ? " entry" : " entries") + ", from index 0");
     }
 
@@ -377,13 +402,13 @@ public final class Context extends VerbsObject {
     @CName("ibv_get_pkey_index")
     public OptionalInt pkeyIndex(int port, int key) {
         Checks.checkRange("partition key", key, 0xffff);
-        hold();
+        lifetime.hold();
         try {
             checkByte("port", port);
             int index = (int) Ibv.GET_PKEY_INDEX.call(address, port, Short.reverseBytes((short) key) & 0xffffL);
             return index < 0 ? OptionalInt.empty() : OptionalInt.of(index);
         } finally {
-            release();
+            lifetime.release();
         }
     }
 
@@ -397,19 +422,20 @@ public final class Context extends VerbsObject {
      */
     @CName("ibv_query_port_speed")
     public long portSpeed(int port) {
-        checkOpen();
+        lifetime.checkOpen();
         String arguments = name() + ", port " + port;
         if (!Ibv.QUERY_PORT_SPEED.isPresent()) {
-            throw new UnsupportedVerbException(Ibv.QUERY_PORT_SPEED.name(), arguments, 0,
-                    "rdma-core 62 or newer is needed");
+            throw new UnsupportedVerbException(
+                    Ibv.QUERY_PORT_SPEED.name(), arguments, 0, "rdma-core 62 or newer is needed");
         }
-        hold();
+        lifetime.hold();
         try (Arena scratch = Arena.ofConfined()) {
             MemorySegment speed = scratch.allocate(ValueLayout.JAVA_LONG);
-            VerbFailures.check(Ibv.QUERY_PORT_SPEED, Ibv.QUERY_PORT_SPEED.call(address, port, speed.address()), arguments);
+            VerbFailures.check(
+                    Ibv.QUERY_PORT_SPEED, Ibv.QUERY_PORT_SPEED.call(address, port, speed.address()), arguments);
             return speed.get(ValueLayout.JAVA_LONG, 0) * 100;
         } finally {
-            release();
+            lifetime.release();
         }
     }
 
@@ -546,11 +572,11 @@ public final class Context extends VerbsObject {
     @CName("ibv_init_ah_from_wc")
     public AddressVector pathBack(WorkCompletion received, MemorySegment header) {
         QueuePair receiver = queuePair(received.queuePairNumber());
-        hold();
+        lifetime.hold();
         try {
             return AddressHandle.pathBack(this, received, header, receiver == null ? 1 : receiver.port());
         } finally {
-            release();
+            lifetime.release();
         }
     }
 
@@ -568,7 +594,7 @@ public final class Context extends VerbsObject {
         if (descriptor < 0) {
             throw new IllegalArgumentException("A file descriptor can't be negative: " + descriptor);
         }
-        return create(arena, () -> {
+        return ObjectLifetime.create(arena, lifetime -> {
             int own = Descriptors.duplicate(descriptor);
             long context = Ibv.IMPORT_DEVICE.call(own);
             if (context == 0) {
@@ -576,12 +602,17 @@ public final class Context extends VerbsObject {
                 if (errno == Errno.EINVAL || errno == Errno.EOPNOTSUPP || errno == Errno.ENODEV) {
                     Descriptors.close(own); // what else fails may have closed it already
                 }
-                throw VerbFailures.failure(Ibv.IMPORT_DEVICE.name(), errno, "file descriptor " + descriptor,
-                        errno == Errno.EINVAL || errno == Errno.ENODEV ? "It is not an RDMA device's command descriptor" : "");
+                throw VerbFailures.failure(
+                        Ibv.IMPORT_DEVICE.name(),
+                        errno,
+                        "file descriptor " + descriptor,
+                        errno == Errno.EINVAL || errno == Errno.ENODEV
+                                ? "It is not an RDMA device's command descriptor"
+                                : "");
             }
-            MemorySegment device = ibv_context.device(MemorySegment.ofAddress(context)
-                    .reinterpret(ibv_context.sizeof()));
-            return new Context(arena, Device.read(device.address()), context, false);
+            MemorySegment device =
+                    ibv_context.device(MemorySegment.ofAddress(context).reinterpret(ibv_context.sizeof()));
+            return new Context(lifetime, Device.read(device.address()), context, false);
         });
     }
 
@@ -591,11 +622,11 @@ public final class Context extends VerbsObject {
      * @return the descriptor; it stays this context's
      */
     public int commandDescriptor() {
-        hold();
+        lifetime.hold();
         try {
             return ibv_context.cmd_fd(MemorySegment.ofAddress(address).reinterpret(ibv_context.sizeof()));
         } finally {
-            release();
+            lifetime.release();
         }
     }
 
@@ -710,23 +741,26 @@ public final class Context extends VerbsObject {
         if (path.globalRoute() == null) {
             throw new IllegalArgumentException("A path without a global route has no GID to resolve: " + path);
         }
-        hold();
+        lifetime.hold();
         try (Arena scratch = Arena.ofConfined()) {
             MemorySegment attributes = scratch.allocate(ibv_ah_attr.layout());
             AddressCodec.writePath(path, attributes);
             MemorySegment mac = scratch.allocate(Long.BYTES, Long.BYTES);
             MemorySegment vlan = scratch.allocate(ValueLayout.JAVA_SHORT);
-            int result = (int) Ibv.RESOLVE_ETH_L2_FROM_GID.call(
-                    address, attributes.address(), mac.address(), vlan.address());
+            int result = (int)
+                    Ibv.RESOLVE_ETH_L2_FROM_GID.call(address, attributes.address(), mac.address(), vlan.address());
             if (result != 0) {
-                throw VerbFailures.failure(Ibv.RESOLVE_ETH_L2_FROM_GID.name(), VerbFailures.errnoOf(result), name() + ", " + path,
+                throw VerbFailures.failure(
+                        Ibv.RESOLVE_ETH_L2_FROM_GID.name(),
+                        VerbFailures.errnoOf(result),
+                        name() + ", " + path,
                         "Is the peer on the network of this GID?");
             }
             return new EthernetAddress(
                     Long.reverseBytes(mac.get(ValueLayout.JAVA_LONG, 0)) >>> Long.SIZE - 8 * EthernetAddress.BYTES,
                     Short.toUnsignedInt(vlan.get(ValueLayout.JAVA_SHORT, 0)));
         } finally {
-            release();
+            lifetime.release();
         }
     }
 
@@ -739,7 +773,8 @@ public final class Context extends VerbsObject {
     }
 
     /** The queue pair with a number, if it is one of this context's and open. */
-    @Nullable QueuePair queuePair(int number) {
+    @Nullable
+    QueuePair queuePair(int number) {
         return queuePairs.get(number);
     }
 

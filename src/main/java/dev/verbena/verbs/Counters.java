@@ -3,6 +3,7 @@ package dev.verbena.verbs;
 import dev.verbena.CName;
 import dev.verbena.VerbsArena;
 import dev.verbena.VerbsObject;
+import dev.verbena.access.ObjectLifetime;
 import dev.verbena.internal.ContextVerb;
 import dev.verbena.internal.raw.ibv_counter_attach_attr;
 import dev.verbena.internal.raw.ibv_counters_init_attr;
@@ -15,29 +16,42 @@ import java.lang.foreign.ValueLayout;
 
 /** Counters that the adapter keeps of what flow rules match ({@code struct ibv_counters}). */
 public final class Counters extends VerbsObject implements FlowCounters {
+    private final ObjectLifetime lifetime;
     private static final int MAX = 1 << 16;
 
     private final Context context;
     private final long address;
 
-    private Counters(VerbsArena arena, Context context, long address) {
-        super(arena);
+    private Counters(ObjectLifetime lifetime, Context context, long address) {
+        super(lifetime);
+        this.lifetime = lifetime;
+        lifetime.destroyedBy(this::destroy);
         this.context = context;
         this.address = address;
     }
 
     static Counters create(Context context, VerbsArena arena) {
-        return create(arena, () -> {
-            try (Arena scratch = Arena.ofConfined()) {
-                return new Counters(arena, context, VerbFailures.pointer(ContextVerb.CREATE_COUNTERS, context, context.name(),
-                        context.address(), scratch.allocate(ibv_counters_init_attr.layout()).address()));
-            }
-        }, context);
+        return ObjectLifetime.create(
+                arena,
+                lifetime -> {
+                    try (Arena scratch = Arena.ofConfined()) {
+                        return new Counters(
+                                lifetime,
+                                context,
+                                VerbFailures.pointer(
+                                        ContextVerb.CREATE_COUNTERS,
+                                        context,
+                                        context.name(),
+                                        context.address(),
+                                        scratch.allocate(ibv_counters_init_attr.layout())
+                                                .address()));
+                    }
+                },
+                context);
     }
 
-    @Override
     @CName("ibv_destroy_counters")
-    protected void destroy() {
+    private void destroy() {
         VerbFailures.check(ContextVerb.DESTROY_COUNTERS, context, toString(), address);
     }
 
@@ -54,11 +68,11 @@ public final class Counters extends VerbsObject implements FlowCounters {
      */
     @CName("ibv_attach_counters_point_flow")
     public void attach(CounterKind kind, int index) {
-        hold();
+        lifetime.hold();
         try {
             attach(kind, index, 0, "");
         } finally {
-            release();
+            lifetime.release();
         }
     }
 
@@ -71,11 +85,11 @@ public final class Counters extends VerbsObject implements FlowCounters {
      */
     @CName("ibv_attach_counters_point_flow")
     public void attach(CounterKind kind, int index, Flow flow) {
-        hold();
+        lifetime.hold();
         try {
             flow.use(pointer -> attach(kind, index, pointer, ", " + flow));
         } finally {
-            release();
+            lifetime.release();
         }
     }
 
@@ -85,8 +99,13 @@ public final class Counters extends VerbsObject implements FlowCounters {
             MemorySegment how = scratch.allocate(ibv_counter_attach_attr.layout());
             ibv_counter_attach_attr.counter_desc(how, kind.code());
             ibv_counter_attach_attr.index(how, index);
-            VerbFailures.check(ContextVerb.ATTACH_COUNTERS_POINT_FLOW, context, kind + " as " + index + what,
-                    address, how.address(), flow);
+            VerbFailures.check(
+                    ContextVerb.ATTACH_COUNTERS_POINT_FLOW,
+                    context,
+                    kind + " as " + index + what,
+                    address,
+                    how.address(),
+                    flow);
         }
     }
 
@@ -106,14 +125,20 @@ public final class Counters extends VerbsObject implements FlowCounters {
     @CName("ibv_read_counters")
     public long[] read(int count, boolean cached) {
         checkIndex(count - 1);
-        hold();
+        lifetime.hold();
         try (Arena scratch = Arena.ofConfined()) {
             MemorySegment values = scratch.allocate(ValueLayout.JAVA_LONG, count);
-            VerbFailures.check(ContextVerb.READ_COUNTERS, context, toString(), address, values.address(), count,
+            VerbFailures.check(
+                    ContextVerb.READ_COUNTERS,
+                    context,
+                    toString(),
+                    address,
+                    values.address(),
+                    count,
                     cached ? rdma_h.IBV_READ_COUNTERS_ATTR_PREFER_CACHED() : 0);
             return values.toArray(ValueLayout.JAVA_LONG);
         } finally {
-            release();
+            lifetime.release();
         }
     }
 

@@ -37,8 +37,8 @@ public final class Device {
     private final int index;
     private final String characterDevice;
 
-    private Device(String name, Guid guid, NodeType nodeType, TransportType transport, int index,
-            String characterDevice) {
+    private Device(
+            String name, Guid guid, NodeType nodeType, TransportType transport, int index, String characterDevice) {
         this.name = name;
         this.guid = guid;
         this.nodeType = nodeType;
@@ -75,7 +75,9 @@ public final class Device {
     public static Device named(String name) {
         Objects.requireNonNull(name, "name");
         List<Device> devices = list();
-        return devices.stream().filter(device -> device.name.equals(name)).findFirst()
+        return devices.stream()
+                .filter(device -> device.name.equals(name))
+                .findFirst()
                 .orElseThrow(() -> new NoSuchElementException(noneNamed(name, devices)));
     }
 
@@ -227,7 +229,8 @@ public final class Device {
     public String driver() {
         try {
             return Files.readSymbolicLink(Path.of("/sys/class/infiniband", name, "device", "driver"))
-                    .getFileName().toString();
+                    .getFileName()
+                    .toString();
         } catch (IOException softwareDevice) {
             return "";
         }

@@ -3,6 +3,7 @@ package dev.verbena.verbs;
 import dev.verbena.CName;
 import dev.verbena.VerbsArena;
 import dev.verbena.VerbsObject;
+import dev.verbena.access.ObjectLifetime;
 import dev.verbena.internal.CFunction;
 import dev.verbena.internal.Calls;
 import dev.verbena.internal.ContextVerb;
@@ -21,6 +22,7 @@ import java.util.Objects;
  * here.
  */
 public final class DeviceMemory extends VerbsObject {
+    private final ObjectLifetime lifetime;
     private static final Calls COPY_TO = Calls.of("ibv_memcpy_to_dm");
     private static final Calls COPY_FROM = Calls.of("ibv_memcpy_from_dm");
 
@@ -29,8 +31,10 @@ public final class DeviceMemory extends VerbsObject {
     private final long length;
     private final boolean isImported;
 
-    private DeviceMemory(VerbsArena arena, Context context, long address, long length, boolean isImported) {
-        super(arena);
+    private DeviceMemory(ObjectLifetime lifetime, Context context, long address, long length, boolean isImported) {
+        super(lifetime);
+        this.lifetime = lifetime;
+        lifetime.destroyedBy(this::destroy);
         this.context = context;
         this.address = address;
         this.length = length;
@@ -42,23 +46,43 @@ public final class DeviceMemory extends VerbsObject {
         if (Long.bitCount(alignment) != 1 || alignment < 0) {
             throw new IllegalArgumentException("An alignment is a power of two, not " + alignment);
         }
-        return create(arena, () -> {
-            try (Arena scratch = Arena.ofConfined()) {
-                MemorySegment wanted = scratch.allocate(ibv_alloc_dm_attr.layout());
-                ibv_alloc_dm_attr.length(wanted, length);
-                ibv_alloc_dm_attr.log_align_req(wanted, Long.numberOfTrailingZeros(alignment));
-                return new DeviceMemory(arena, context, VerbFailures.pointer(ContextVerb.ALLOC_DM, context,
-                        context.name() + ", " + LockedMemory.inWords(length), context.address(), wanted.address()),
-                        length, false);
-            }
-        }, context);
+        return ObjectLifetime.create(
+                arena,
+                lifetime -> {
+                    try (Arena scratch = Arena.ofConfined()) {
+                        MemorySegment wanted = scratch.allocate(ibv_alloc_dm_attr.layout());
+                        ibv_alloc_dm_attr.length(wanted, length);
+                        ibv_alloc_dm_attr.log_align_req(wanted, Long.numberOfTrailingZeros(alignment));
+                        return new DeviceMemory(
+                                lifetime,
+                                context,
+                                VerbFailures.pointer(
+                                        ContextVerb.ALLOC_DM,
+                                        context,
+                                        context.name() + ", " + LockedMemory.inWords(length),
+                                        context.address(),
+                                        wanted.address()),
+                                length,
+                                false);
+                    }
+                },
+                context);
     }
 
     static DeviceMemory imported(Context context, int handle, long length, VerbsArena arena) {
         checkLength(length);
-        return create(arena, () -> new DeviceMemory(arena, context, VerbFailures.pointer(Ibv.IMPORT_DM,
-                Ibv.IMPORT_DM.call(context.address(), handle), context.name() + ", handle " + handle),
-                length, true), context);
+        return ObjectLifetime.create(
+                arena,
+                lifetime -> new DeviceMemory(
+                        lifetime,
+                        context,
+                        VerbFailures.pointer(
+                                Ibv.IMPORT_DM,
+                                Ibv.IMPORT_DM.call(context.address(), handle),
+                                context.name() + ", handle " + handle),
+                        length,
+                        true),
+                context);
     }
 
     private static void checkLength(long length) {
@@ -67,9 +91,8 @@ public final class DeviceMemory extends VerbsObject {
         }
     }
 
-    @Override
     @CName({"ibv_free_dm", "ibv_unimport_dm"})
-    protected void destroy() {
+    private void destroy() {
         if (isImported) {
             Ibv.UNIMPORT_DM.call(address);
         } else {
@@ -92,7 +115,7 @@ public final class DeviceMemory extends VerbsObject {
      * @return bytes
      */
     public long length() {
-        checkOpen();
+        lifetime.checkOpen();
         return length;
     }
 
@@ -103,11 +126,11 @@ public final class DeviceMemory extends VerbsObject {
      * @return the handle
      */
     public int handle() {
-        hold();
+        lifetime.hold();
         try {
             return ibv_dm.handle(struct());
         } finally {
-            release();
+            lifetime.release();
         }
     }
 
@@ -122,15 +145,16 @@ public final class DeviceMemory extends VerbsObject {
     public void write(long offset, MemorySegment source) {
         checkRange(offset, source.byteSize());
         try (Arena scratch = Arena.ofConfined()) {
-            MemorySegment copy = scratch.allocate(Math.max(1, source.byteSize())).copyFrom(source);
-            hold();
+            MemorySegment copy =
+                    scratch.allocate(Math.max(1, source.byteSize())).copyFrom(source);
+            lifetime.hold();
             try {
                 COPY_TO.one();
                 long result = CFunction.callAt(
                         ibv_dm.memcpy_to_dm(struct()), address, offset, copy.address(), source.byteSize());
                 VerbFailures.check("ibv_memcpy_to_dm", (int) result, this + ", offset " + offset, "");
             } finally {
-                release();
+                lifetime.release();
             }
         }
     }
@@ -150,14 +174,14 @@ public final class DeviceMemory extends VerbsObject {
         }
         try (Arena scratch = Arena.ofConfined()) {
             MemorySegment copy = scratch.allocate(Math.max(1, target.byteSize()));
-            hold();
+            lifetime.hold();
             try {
                 COPY_FROM.one();
                 long result = CFunction.callAt(
                         ibv_dm.memcpy_from_dm(struct()), copy.address(), address, offset, target.byteSize());
                 VerbFailures.check("ibv_memcpy_from_dm", (int) result, this + ", offset " + offset, "");
             } finally {
-                release();
+                lifetime.release();
             }
             target.copyFrom(copy.asSlice(0, target.byteSize()));
         }
@@ -172,16 +196,17 @@ public final class DeviceMemory extends VerbsObject {
     @CName("ibv_dm_export_dmabuf_fd")
     public int exportDmaBuf() {
         VerbFailures.require(Ibv.DM_EXPORT_DMABUF_FD, 62, toString());
-        hold();
+        lifetime.hold();
         try {
             int descriptor = (int) Ibv.DM_EXPORT_DMABUF_FD.call(address);
             if (descriptor < 0) {
                 int errno = CFunction.errno();
-                throw VerbFailures.failure(Ibv.DM_EXPORT_DMABUF_FD.name(), errno > 0 ? errno : Errno.EOPNOTSUPP, toString(), "");
+                throw VerbFailures.failure(
+                        Ibv.DM_EXPORT_DMABUF_FD.name(), errno > 0 ? errno : Errno.EOPNOTSUPP, toString(), "");
             }
             return descriptor;
         } finally {
-            release();
+            lifetime.release();
         }
     }
 

@@ -3,6 +3,7 @@ package dev.verbena.verbs;
 import dev.verbena.CName;
 import dev.verbena.VerbsArena;
 import dev.verbena.VerbsObject;
+import dev.verbena.access.ObjectLifetime;
 import dev.verbena.internal.Ibv;
 import dev.verbena.internal.NewerStructs;
 import java.lang.foreign.Arena;
@@ -13,12 +14,15 @@ import java.lang.foreign.Arena;
  * java.util.Collection, DmaHandle, VerbsArena)}.
  */
 public final class DmaHandle extends VerbsObject {
+    private final ObjectLifetime lifetime;
     private final Context context;
     private final DmaHints hints;
     private final long address;
 
-    private DmaHandle(VerbsArena arena, Context context, DmaHints hints, long address) {
-        super(arena);
+    private DmaHandle(ObjectLifetime lifetime, Context context, DmaHints hints, long address) {
+        super(lifetime);
+        this.lifetime = lifetime;
+        lifetime.destroyedBy(this::destroy);
         this.context = context;
         this.hints = hints;
         this.address = address;
@@ -26,19 +30,33 @@ public final class DmaHandle extends VerbsObject {
 
     static DmaHandle allocate(Context context, DmaHints hints, VerbsArena arena) {
         String arguments = context.name() + ", " + hints;
-        return create(arena, () -> {
-            VerbFailures.require(Ibv.ALLOC_DMAH, 59, arguments);
-            try (Arena scratch = Arena.ofConfined()) {
-                return new DmaHandle(arena, context, hints, VerbFailures.pointer(Ibv.ALLOC_DMAH, Ibv.ALLOC_DMAH.call(
-                        context.address(), NewerStructs.dmaHints(scratch, hints.cpu(), hints.processingHint(),
-                                hints.memoryType()).address()), arguments));
-            }
-        }, context);
+        return ObjectLifetime.create(
+                arena,
+                lifetime -> {
+                    VerbFailures.require(Ibv.ALLOC_DMAH, 59, arguments);
+                    try (Arena scratch = Arena.ofConfined()) {
+                        return new DmaHandle(
+                                lifetime,
+                                context,
+                                hints,
+                                VerbFailures.pointer(
+                                        Ibv.ALLOC_DMAH,
+                                        Ibv.ALLOC_DMAH.call(
+                                                context.address(),
+                                                NewerStructs.dmaHints(
+                                                                scratch,
+                                                                hints.cpu(),
+                                                                hints.processingHint(),
+                                                                hints.memoryType())
+                                                        .address()),
+                                        arguments));
+                    }
+                },
+                context);
     }
 
-    @Override
     @CName("ibv_dealloc_dmah")
-    protected void destroy() {
+    private void destroy() {
         VerbFailures.check(Ibv.DEALLOC_DMAH, Ibv.DEALLOC_DMAH.call(address), toString());
     }
 
@@ -52,7 +70,7 @@ public final class DmaHandle extends VerbsObject {
      * @return the hints
      */
     public DmaHints hints() {
-        checkOpen();
+        lifetime.checkOpen();
         return hints;
     }
 

@@ -22,8 +22,14 @@ import org.jspecify.annotations.Nullable;
  * {@link #poll}, which copies what was asked for in between: none of the caller's code runs while the lock is held, and
  * the cursor can be read at leisure.
  */
-@CName({"ibv_start_poll", "ibv_next_poll", "ibv_end_poll", "ibv_wc_read_opcode", "ibv_wc_read_vendor_err",
-        "ibv_wc_read_wc_flags"})
+@CName({
+    "ibv_start_poll",
+    "ibv_next_poll",
+    "ibv_end_poll",
+    "ibv_wc_read_opcode",
+    "ibv_wc_read_vendor_err",
+    "ibv_wc_read_wc_flags"
+})
 public final class ExtendedCompletions extends Completions {
     private static final long ID = ibv_wc.wr_id$offset();
     private static final long STATUS = ibv_wc.status$offset();
@@ -57,8 +63,13 @@ public final class ExtendedCompletions extends Completions {
     /** While the completion is copied as a value: what was not asked for is 0 then. */
     private boolean copying;
 
-    ExtendedCompletions(CompletionQueue queue, CompletionReaders readers, Set<CompletionField> fields, boolean oneByOne,
-            int most, Arena arena) {
+    ExtendedCompletions(
+            CompletionQueue queue,
+            CompletionReaders readers,
+            Set<CompletionField> fields,
+            boolean oneByOne,
+            int most,
+            Arena arena) {
         super(queue, most);
         this.readers = readers;
         this.oneByOne = oneByOne;
@@ -99,8 +110,12 @@ public final class ExtendedCompletions extends Completions {
             int errno = readers.start(attributes);
             if (errno != 0) {
                 if (errno != Errno.ENOENT && taken == 0) {
-                    throw VerbFailures.failure("ibv_start_poll", errno, queue.toString(), "The completion queue is broken, most "
-                            + "often because more completions came than it holds");
+                    throw VerbFailures.failure(
+                            "ibv_start_poll",
+                            errno,
+                            queue.toString(),
+                            "The completion queue is broken, most "
+                                    + "often because more completions came than it holds");
                 }
                 return taken;
             }
@@ -151,11 +166,12 @@ public final class ExtendedCompletions extends Completions {
             sourceLids[index] = (int) readers.of(CompletionField.SOURCE_LID).read();
         }
         if (has(CompletionField.SERVICE_LEVEL)) {
-            Memory.set(at + SERVICE_LEVEL,
-                    (byte) readers.of(CompletionField.SERVICE_LEVEL).read());
+            Memory.set(at + SERVICE_LEVEL, (byte)
+                    readers.of(CompletionField.SERVICE_LEVEL).read());
         }
         if (has(CompletionField.PATH_BITS)) {
-            Memory.set(at + PATH_BITS, (byte) readers.of(CompletionField.PATH_BITS).read());
+            Memory.set(
+                    at + PATH_BITS, (byte) readers.of(CompletionField.PATH_BITS).read());
         }
         if (has(CompletionField.TIMESTAMP)) {
             timestamps[index] = readers.of(CompletionField.TIMESTAMP).read();
@@ -182,8 +198,11 @@ public final class ExtendedCompletions extends Completions {
 
     private void require(CompletionField field) {
         if (!has(field) && !copying) {
-            throw new UnsupportedVerbException(field.cName(), queue.toString(), 0, "The queue was not made to tell "
-                    + "this: name " + field + " in CompletionQueueOptions.fields()");
+            throw new UnsupportedVerbException(
+                    field.cName(),
+                    queue.toString(),
+                    0,
+                    "The queue was not made to tell " + "this: name " + field + " in CompletionQueueOptions.fields()");
         }
     }
 
@@ -237,7 +256,8 @@ public final class ExtendedCompletions extends Completions {
 
     /** Without its number the queue pair is not found: its failures are not noted then. */
     @Override
-    @Nullable QueuePair queuePair() {
+    @Nullable
+    QueuePair queuePair() {
         return has(CompletionField.QUEUE_PAIR_NUMBER) ? super.queuePair() : null;
     }
 
@@ -297,7 +317,10 @@ public final class ExtendedCompletions extends Completions {
     @Override
     public int pkeyIndex() {
         if (!copying) {
-            throw new UnsupportedVerbException("ibv_start_poll", queue.toString(), 0,
+            throw new UnsupportedVerbException(
+                    "ibv_start_poll",
+                    queue.toString(),
+                    0,
                     "Extended completions don't have the index of the partition key: completions() has");
         }
         return 0;

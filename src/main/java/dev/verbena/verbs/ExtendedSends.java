@@ -78,7 +78,11 @@ final class ExtendedSends {
 
     private final QueuePair queuePair;
 
-    ExtendedSends(long queue, Set<SendOperation> operations, QueuePairType type, DriverFunctions provider,
+    ExtendedSends(
+            long queue,
+            Set<SendOperation> operations,
+            QueuePairType type,
+            DriverFunctions provider,
             QueuePair queuePair) {
         MemorySegment struct = MemorySegment.ofAddress(queue).reinterpret(ibv_qp_ex.sizeof());
         this.queue = queue;
@@ -96,7 +100,7 @@ final class ExtendedSends {
         this.setPiece = ibv_qp_ex.wr_set_sge(struct).address();
         this.setPieces = ibv_qp_ex.wr_set_sge_list(struct).address();
         this.critical = provider.criticalPoll();
-        this.criticalStart = critical && queuePair.isConfined(); // it takes a lock: see ExtendedCalls
+        this.criticalStart = critical && queuePair.lifetime.isConfined(); // it takes a lock: see ExtendedCalls
         this.criticalComplete = provider.criticalPost();
         this.datagrams = type == QueuePairType.UD;
         this.namesSharedReceiveQueue = type == QueuePairType.XRC_SEND;
@@ -177,7 +181,10 @@ final class ExtendedSends {
             throw queuePair.lacks(Operation.of(opcode));
         }
         if (setInline == 0 && (MEMORY.get(JAVA_INT, request + SendBatch.FLAGS) & INLINE) != 0) {
-            throw new UnsupportedVerbException("ibv_wr_set_inline_data", queuePair.toString(), 0,
+            throw new UnsupportedVerbException(
+                    "ibv_wr_set_inline_data",
+                    queuePair.toString(),
+                    0,
                     "This device's driver has no inline data on extended queue pairs");
         }
     }
@@ -239,33 +246,70 @@ final class ExtendedSends {
             BUILD[opcode].one();
         }
         switch (opcode) {
-            case 0, 4 -> call(function, word(request + SendBatch.REMOTE_KEY), // a write, a read
-                    MEMORY.get(JAVA_LONG, request + SendBatch.REMOTE_ADDRESS), 0, 0);
-            case 1 -> call(function, word(request + SendBatch.REMOTE_KEY), // a write with immediate data
-                    MEMORY.get(JAVA_LONG, request + SendBatch.REMOTE_ADDRESS), word(request + SendBatch.IMMEDIATE), 0);
+            case 0, 4 ->
+                call(
+                        function,
+                        word(request + SendBatch.REMOTE_KEY), // a write, a read
+                        MEMORY.get(JAVA_LONG, request + SendBatch.REMOTE_ADDRESS),
+                        0,
+                        0);
+            case 1 ->
+                call(
+                        function,
+                        word(request + SendBatch.REMOTE_KEY), // a write with immediate data
+                        MEMORY.get(JAVA_LONG, request + SendBatch.REMOTE_ADDRESS),
+                        word(request + SendBatch.IMMEDIATE),
+                        0);
             case 2 -> ExtendedCalls.call(critical, function, queue); // a send
             case 3, 7, 9 -> // with immediate data; invalidating here; invalidating there: they share the field
-                    ExtendedCalls.call(critical, function, queue, word(request + SendBatch.IMMEDIATE));
-            case 5, 6 -> call(function, word(request + SendBatch.ATOMIC_KEY), // atomics; an addition takes no swap
-                    MEMORY.get(JAVA_LONG, request + SendBatch.REMOTE_ADDRESS),
-                    MEMORY.get(JAVA_LONG, request + SendBatch.COMPARE_ADD),
-                    MEMORY.get(JAVA_LONG, request + SendBatch.SWAP));
-            case 8 -> call(function, MEMORY.get(JAVA_LONG, request + SendBatch.WINDOW),
-                    word(request + SendBatch.WINDOW_KEY), request + SendBatch.BIND_INFO, 0);
-            case 10 -> call(function, MEMORY.get(JAVA_LONG, request + SendBatch.TSO_HEADER),
-                    Short.toUnsignedLong(MEMORY.get(JAVA_SHORT, request + SendBatch.TSO_HEADER_SIZE)),
-                    Short.toUnsignedLong(MEMORY.get(JAVA_SHORT, request + SendBatch.TSO_MSS)), 0);
-            case 14 -> ExtendedCalls.flush(critical, function, queue, word(request + SendBatch.ATOMIC_KEY),
-                    MEMORY.get(JAVA_LONG, request + SendBatch.REMOTE_ADDRESS),
-                    MEMORY.get(JAVA_LONG, request + SendBatch.COMPARE_ADD), word(request + SendBatch.SWAP),
-                    word(request + SendBatch.SWAP + Integer.BYTES));
-            default -> call(function, word(request + SendBatch.ATOMIC_KEY), // 15, an atomic write
-                    MEMORY.get(JAVA_LONG, request + SendBatch.REMOTE_ADDRESS), request + SendBatch.COMPARE_ADD, 0);
+                ExtendedCalls.call(critical, function, queue, word(request + SendBatch.IMMEDIATE));
+            case 5, 6 ->
+                call(
+                        function,
+                        word(request + SendBatch.ATOMIC_KEY), // atomics; an addition takes no swap
+                        MEMORY.get(JAVA_LONG, request + SendBatch.REMOTE_ADDRESS),
+                        MEMORY.get(JAVA_LONG, request + SendBatch.COMPARE_ADD),
+                        MEMORY.get(JAVA_LONG, request + SendBatch.SWAP));
+            case 8 ->
+                call(
+                        function,
+                        MEMORY.get(JAVA_LONG, request + SendBatch.WINDOW),
+                        word(request + SendBatch.WINDOW_KEY),
+                        request + SendBatch.BIND_INFO,
+                        0);
+            case 10 ->
+                call(
+                        function,
+                        MEMORY.get(JAVA_LONG, request + SendBatch.TSO_HEADER),
+                        Short.toUnsignedLong(MEMORY.get(JAVA_SHORT, request + SendBatch.TSO_HEADER_SIZE)),
+                        Short.toUnsignedLong(MEMORY.get(JAVA_SHORT, request + SendBatch.TSO_MSS)),
+                        0);
+            case 14 ->
+                ExtendedCalls.flush(
+                        critical,
+                        function,
+                        queue,
+                        word(request + SendBatch.ATOMIC_KEY),
+                        MEMORY.get(JAVA_LONG, request + SendBatch.REMOTE_ADDRESS),
+                        MEMORY.get(JAVA_LONG, request + SendBatch.COMPARE_ADD),
+                        word(request + SendBatch.SWAP),
+                        word(request + SendBatch.SWAP + Integer.BYTES));
+            default ->
+                call(
+                        function,
+                        word(request + SendBatch.ATOMIC_KEY), // 15, an atomic write
+                        MEMORY.get(JAVA_LONG, request + SendBatch.REMOTE_ADDRESS),
+                        request + SendBatch.COMPARE_ADD,
+                        0);
         }
         if (datagrams) {
             SET_UD_ADDR.one();
-            call(setAddress, MEMORY.get(JAVA_LONG, request + SendBatch.HANDLE),
-                    word(request + SendBatch.REMOTE_QP), word(request + SendBatch.REMOTE_QKEY), 0);
+            call(
+                    setAddress,
+                    MEMORY.get(JAVA_LONG, request + SendBatch.HANDLE),
+                    word(request + SendBatch.REMOTE_QP),
+                    word(request + SendBatch.REMOTE_QKEY),
+                    0);
         } else if (namesSharedReceiveQueue) {
             SET_XRC_SRQN.one();
             ExtendedCalls.call(critical, setSharedReceiveQueue, queue, word(request + SendBatch.REMOTE_SRQ));
@@ -286,8 +330,12 @@ final class ExtendedSends {
             call(setPieces, count, pieces, 0, 0);
         } else if (count == 1) {
             SET_SGE.one();
-            call(setPiece, word(pieces + PIECE_KEY), MEMORY.get(JAVA_LONG, pieces + PIECE_ADDRESS),
-                    word(pieces + PIECE_LENGTH), 0);
+            call(
+                    setPiece,
+                    word(pieces + PIECE_KEY),
+                    MEMORY.get(JAVA_LONG, pieces + PIECE_ADDRESS),
+                    word(pieces + PIECE_LENGTH),
+                    0);
         } else { // some providers finish a request in its setter
             SET_SGE.one();
             call(setPiece, 0, 0, 0, 0);

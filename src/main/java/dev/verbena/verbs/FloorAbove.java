@@ -44,8 +44,14 @@ final class FloorAbove {
      * @param begins the state that it is made in
      * @param owner what it is made on
      */
-    static QueuePair queuePair(ProtectionDomain domain, QueuePairOptions options, VerbsArena arena,
-            LongUnaryOperator maker, LongConsumer destroyer, QueuePairState begins, VerbsObject owner) {
+    static QueuePair queuePair(
+            ProtectionDomain domain,
+            QueuePairOptions options,
+            VerbsArena arena,
+            LongUnaryOperator maker,
+            LongConsumer destroyer,
+            QueuePairState begins,
+            VerbsObject owner) {
         return QueuePair.adopt(domain, options, arena, maker, destroyer, begins, owner);
     }
 
@@ -56,8 +62,13 @@ final class FloorAbove {
      * @param destroyer gets the {@code struct ibv_srq}
      * @param owner what it is made on
      */
-    static SharedReceiveQueue sharedReceiveQueue(ProtectionDomain domain, SharedReceiveQueueOptions options,
-            VerbsArena arena, LongUnaryOperator maker, LongConsumer destroyer, VerbsObject owner) {
+    static SharedReceiveQueue sharedReceiveQueue(
+            ProtectionDomain domain,
+            SharedReceiveQueueOptions options,
+            VerbsArena arena,
+            LongUnaryOperator maker,
+            LongConsumer destroyer,
+            VerbsObject owner) {
         return SharedReceiveQueue.adopt(domain, options, arena, maker, destroyer, owner);
     }
 

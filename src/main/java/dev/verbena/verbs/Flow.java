@@ -3,6 +3,7 @@ package dev.verbena.verbs;
 import dev.verbena.CName;
 import dev.verbena.VerbsArena;
 import dev.verbena.VerbsObject;
+import dev.verbena.access.ObjectLifetime;
 import dev.verbena.internal.ContextVerb;
 import dev.verbena.verbs.flow.FlowAction;
 import dev.verbena.verbs.flow.FlowRule;
@@ -14,13 +15,16 @@ import java.util.function.LongConsumer;
 
 /** A flow rule at work ({@code struct ibv_flow}): it steers packets to a queue pair until it is closed. */
 public final class Flow extends VerbsObject {
+    private final ObjectLifetime lifetime;
     private final QueuePair target;
     private final Context context;
     private final FlowRule rule;
     private final long address;
 
-    private Flow(VerbsArena arena, QueuePair target, Context context, FlowRule rule, long address) {
-        super(arena);
+    private Flow(ObjectLifetime lifetime, QueuePair target, Context context, FlowRule rule, long address) {
+        super(lifetime);
+        this.lifetime = lifetime;
+        lifetime.destroyedBy(this::destroy);
         this.target = target;
         this.context = context;
         this.rule = rule;
@@ -34,29 +38,40 @@ public final class Flow extends VerbsObject {
                 parents.add((Counters) count.counters());
             }
         });
-        return create(arena, () -> {
-            try (Arena scratch = Arena.ofConfined()) {
-                return new Flow(arena, target, context, rule, VerbFailures.pointer(ContextVerb.CREATE_FLOW, context,
-                        target + ", " + rule, queuePair, FlowAccess.get()
-                        .write(rule, scratch, counters -> ((Counters) counters).address())
-                        .address()));
-            }
-        }, parents.toArray(VerbsObject[]::new));
+        return ObjectLifetime.create(
+                arena,
+                lifetime -> {
+                    try (Arena scratch = Arena.ofConfined()) {
+                        return new Flow(
+                                lifetime,
+                                target,
+                                context,
+                                rule,
+                                VerbFailures.pointer(
+                                        ContextVerb.CREATE_FLOW,
+                                        context,
+                                        target + ", " + rule,
+                                        queuePair,
+                                        FlowAccess.get()
+                                                .write(rule, scratch, counters -> ((Counters) counters).address())
+                                                .address()));
+                    }
+                },
+                parents.toArray(VerbsObject[]::new));
     }
 
-    @Override
     @CName("ibv_destroy_flow")
-    protected void destroy() {
+    private void destroy() {
         VerbFailures.check(ContextVerb.DESTROY_FLOW, context, toString(), address);
     }
 
     /** Lends the {@code struct ibv_flow}. */
     void use(LongConsumer user) {
-        hold();
+        lifetime.hold();
         try {
             user.accept(address);
         } finally {
-            release();
+            lifetime.release();
         }
     }
 
@@ -66,7 +81,7 @@ public final class Flow extends VerbsObject {
      * @return the queue pair
      */
     public QueuePair target() {
-        checkOpen();
+        lifetime.checkOpen();
         return target;
     }
 
@@ -76,7 +91,7 @@ public final class Flow extends VerbsObject {
      * @return what it was made with
      */
     public FlowRule rule() {
-        checkOpen();
+        lifetime.checkOpen();
         return rule;
     }
 

@@ -75,6 +75,10 @@ public enum ForkStatus implements NativeValue {
     @CName("ibv_fork_init")
     public static void initialize() {
         Rdma.requireVerbs();
-        VerbFailures.check(Ibv.FORK_INIT.name(), (int) Ibv.FORK_INIT.call(), "", "It must be called before the first registration");
+        VerbFailures.check(
+                Ibv.FORK_INIT.name(),
+                (int) Ibv.FORK_INIT.call(),
+                "",
+                "It must be called before the first registration");
     }
 }

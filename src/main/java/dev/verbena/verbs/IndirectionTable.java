@@ -3,6 +3,7 @@ package dev.verbena.verbs;
 import dev.verbena.CName;
 import dev.verbena.VerbsArena;
 import dev.verbena.VerbsObject;
+import dev.verbena.access.ObjectLifetime;
 import dev.verbena.internal.ContextVerb;
 import dev.verbena.internal.raw.ibv_rwq_ind_table_init_attr;
 import java.lang.foreign.Arena;
@@ -13,12 +14,15 @@ import java.util.List;
 
 /** The work queues that a queue pair spreads packets over ({@code struct ibv_rwq_ind_table}). */
 public final class IndirectionTable extends VerbsObject {
+    private final ObjectLifetime lifetime;
     private final Context context;
     private final List<WorkQueue> queues;
     private final long address;
 
-    private IndirectionTable(VerbsArena arena, Context context, List<WorkQueue> queues, long address) {
-        super(arena);
+    private IndirectionTable(ObjectLifetime lifetime, Context context, List<WorkQueue> queues, long address) {
+        super(lifetime);
+        this.lifetime = lifetime;
+        lifetime.destroyedBy(this::destroy);
         this.context = context;
         this.queues = queues;
         this.address = address;
@@ -35,24 +39,36 @@ public final class IndirectionTable extends VerbsObject {
         }
         LinkedHashSet<VerbsObject> parents = new LinkedHashSet<>(entries);
         parents.add(context);
-        return create(arena, () -> {
-            try (Arena scratch = Arena.ofConfined()) {
-                MemorySegment table = scratch.allocate(ValueLayout.JAVA_LONG, entries.size());
-                for (int i = 0; i < entries.size(); i++) {
-                    table.setAtIndex(ValueLayout.JAVA_LONG, i, entries.get(i).address());
-                }
-                MemorySegment init = scratch.allocate(ibv_rwq_ind_table_init_attr.layout());
-                ibv_rwq_ind_table_init_attr.log_ind_tbl_size(init, Integer.numberOfTrailingZeros(entries.size()));
-                ibv_rwq_ind_table_init_attr.ind_tbl(init, table);
-                return new IndirectionTable(arena, context, entries, VerbFailures.pointer(ContextVerb.CREATE_RWQ_IND_TABLE,
-                        context, context.name() + ", " + entries.size() + " entries", context.address(), init.address()));
-            }
-        }, parents.toArray(VerbsObject[]::new));
+        return ObjectLifetime.create(
+                arena,
+                lifetime -> {
+                    try (Arena scratch = Arena.ofConfined()) {
+                        MemorySegment table = scratch.allocate(ValueLayout.JAVA_LONG, entries.size());
+                        for (int i = 0; i < entries.size(); i++) {
+                            table.setAtIndex(
+                                    ValueLayout.JAVA_LONG, i, entries.get(i).address());
+                        }
+                        MemorySegment init = scratch.allocate(ibv_rwq_ind_table_init_attr.layout());
+                        ibv_rwq_ind_table_init_attr.log_ind_tbl_size(
+                                init, Integer.numberOfTrailingZeros(entries.size()));
+                        ibv_rwq_ind_table_init_attr.ind_tbl(init, table);
+                        return new IndirectionTable(
+                                lifetime,
+                                context,
+                                entries,
+                                VerbFailures.pointer(
+                                        ContextVerb.CREATE_RWQ_IND_TABLE,
+                                        context,
+                                        context.name() + ", " + entries.size() + " entries",
+                                        context.address(),
+                                        init.address()));
+                    }
+                },
+                parents.toArray(VerbsObject[]::new));
     }
 
-    @Override
     @CName("ibv_destroy_rwq_ind_table")
-    protected void destroy() {
+    private void destroy() {
         VerbFailures.check(ContextVerb.DESTROY_RWQ_IND_TABLE, context, toString(), address);
     }
 
@@ -66,7 +82,7 @@ public final class IndirectionTable extends VerbsObject {
      * @return the entries, in order
      */
     public List<WorkQueue> queues() {
-        checkOpen();
+        lifetime.checkOpen();
         return queues;
     }
 

@@ -3,6 +3,7 @@ package dev.verbena.verbs;
 import dev.verbena.CName;
 import dev.verbena.VerbsArena;
 import dev.verbena.VerbsObject;
+import dev.verbena.access.ObjectLifetime;
 import dev.verbena.internal.Ibv;
 import dev.verbena.internal.Memory;
 import dev.verbena.internal.jfr.RegistrationEvent;
@@ -12,8 +13,8 @@ import java.util.List;
 import java.util.Objects;
 import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
+import java.util.function.Function;
 import java.util.function.LongSupplier;
-import java.util.function.Supplier;
 import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 
@@ -24,7 +25,9 @@ import org.jspecify.annotations.Nullable;
 public final class MemoryRegion extends RequestPart implements LocalMemory {
     /** What ends a region in C. */
     private enum End {
-        DEREGISTER, UNIMPORT, NOTHING
+        DEREGISTER,
+        UNIMPORT,
+        NOTHING
     }
 
     private final ProtectionDomain domain;
@@ -38,11 +41,17 @@ public final class MemoryRegion extends RequestPart implements LocalMemory {
     private final int remoteKey;
     /** Those that were bound to it, and may still be. */
     private final Set<MemoryWindow> windows = ConcurrentHashMap.newKeySet();
+
     private volatile @Nullable Reregistration change;
 
-    private MemoryRegion(VerbsArena arena, ProtectionDomain domain, RegionBacking backing, Set<AccessFlag> access,
-            long structure, End end) {
-        super(arena);
+    private MemoryRegion(
+            ObjectLifetime lifetime,
+            ProtectionDomain domain,
+            RegionBacking backing,
+            Set<AccessFlag> access,
+            long structure,
+            End end) {
+        super(lifetime);
         this.domain = domain;
         this.backing = backing;
         this.start = backing.address();
@@ -53,6 +62,7 @@ public final class MemoryRegion extends RequestPart implements LocalMemory {
         MemorySegment mr = struct(structure);
         this.localKey = ibv_mr.lkey(mr);
         this.remoteKey = ibv_mr.rkey(mr);
+        lifetime.closesAfter(() -> List.copyOf(windows)); // a bound window keeps its region from being deregistered
     }
 
     private static MemorySegment struct(long address) {
@@ -60,12 +70,17 @@ public final class MemoryRegion extends RequestPart implements LocalMemory {
     }
 
     /** A region that a call into C makes, over memory that is sure to outlive it if it is memory of this process. */
-    static MemoryRegion over(VerbsArena arena, RegionBacking backing, Set<AccessFlag> access, ProtectionDomain domain,
-            LongSupplier call, VerbsObject... others) {
-        Supplier<MemoryRegion> maker = () -> {
+    static MemoryRegion over(
+            VerbsArena arena,
+            RegionBacking backing,
+            Set<AccessFlag> access,
+            ProtectionDomain domain,
+            LongSupplier call,
+            VerbsObject... others) {
+        Function<ObjectLifetime, MemoryRegion> maker = lifetime -> {
             RegistrationEvent event = new RegistrationEvent();
             event.begin();
-            MemoryRegion made = new MemoryRegion(arena, domain, backing, access, call.getAsLong(), End.DEREGISTER);
+            MemoryRegion made = new MemoryRegion(lifetime, domain, backing, access, call.getAsLong(), End.DEREGISTER);
             event.end();
             if (event.shouldCommit()) {
                 event.device = domain.context().name();
@@ -75,52 +90,63 @@ public final class MemoryRegion extends RequestPart implements LocalMemory {
             }
             return made;
         };
-        VerbsObject[] parents = Stream.concat(Stream.of(domain), Stream.of(others)).toArray(VerbsObject[]::new);
+        VerbsObject[] parents =
+                Stream.concat(Stream.of(domain), Stream.of(others)).toArray(VerbsObject[]::new);
         if (backing.memory() == null) {
-            return create(arena, maker, parents);
+            return ObjectLifetime.create(arena, maker, parents);
         }
         return backing.foreign()
-                ? createOverForeign(arena, backing.memory(), maker, parents)
-                : createOver(arena, backing.memory(), maker, parents);
+                ? ObjectLifetime.createOverForeign(arena, backing.memory(), maker, parents)
+                : ObjectLifetime.createOver(arena, backing.memory(), maker, parents);
     }
 
     /** A part of a region that covers the whole address space: it has that one's keys, and nothing to undo. */
     static MemoryRegion within(AddressSpace space, long structure, MemorySegment memory, VerbsArena arena) {
         RegionBacking backing = RegionBacking.of(memory, false, memory.address());
-        return createOver(arena, memory, () -> new MemoryRegion(
-                arena, space.domainEvenIfClosed(), backing, space.accessEvenIfClosed(), structure, End.NOTHING), space);
+        return ObjectLifetime.createOver(
+                arena,
+                memory,
+                lifetime -> new MemoryRegion(
+                        lifetime,
+                        space.domainEvenIfClosed(),
+                        backing,
+                        space.accessEvenIfClosed(),
+                        structure,
+                        End.NOTHING),
+                space);
     }
 
     /** A region of another process, which will deregister it. */
     static MemoryRegion imported(VerbsArena arena, ProtectionDomain domain, long address, LongSupplier call) {
-        return create(arena, () -> {
-            long structure = call.getAsLong();
-            RegionBacking backing = RegionBacking.elsewhere(
-                    "another process", address, ibv_mr.length(struct(structure)));
-            return new MemoryRegion(arena, domain, backing, Set.of(), structure, End.UNIMPORT);
-        }, domain);
+        return ObjectLifetime.create(
+                arena,
+                lifetime -> {
+                    long structure = call.getAsLong();
+                    RegionBacking backing =
+                            RegionBacking.elsewhere("another process", address, ibv_mr.length(struct(structure)));
+                    return new MemoryRegion(lifetime, domain, backing, Set.of(), structure, End.UNIMPORT);
+                },
+                domain);
     }
 
     @Override
     @CName({"ibv_dereg_mr", "ibv_unimport_mr", "rdma_dereg_mr"})
-    protected void destroy() {
+    void destroy() {
         Reregistration under = change;
         if (under != null && under.isMine()) {
             under.call(structure);
             return;
         }
         switch (end) {
-            case DEREGISTER -> VerbFailures.check(Ibv.DEREG_MR.name(), (int) Ibv.DEREG_MR.call(structure), toString(),
-                    windows.isEmpty() ? "" : "Unbind, invalidate or close what was bound to it first: " + windows);
+            case DEREGISTER ->
+                VerbFailures.check(
+                        Ibv.DEREG_MR.name(),
+                        (int) Ibv.DEREG_MR.call(structure),
+                        toString(),
+                        windows.isEmpty() ? "" : "Unbind, invalidate or close what was bound to it first: " + windows);
             case UNIMPORT -> Ibv.UNIMPORT_MR.call(structure);
-            case NOTHING -> { }
+            case NOTHING -> {}
         }
-    }
-
-    /** A bound window keeps its region from being deregistered. */
-    @Override
-    protected List<MemoryWindow> closedBefore() {
-        return List.copyOf(windows);
     }
 
     void remember(MemoryWindow window) {
@@ -149,9 +175,10 @@ public final class MemoryRegion extends RequestPart implements LocalMemory {
      */
     @CName("ibv_rereg_mr")
     public MemoryRegion reregister(RegionChange wanted) {
-        checkOpen();
+        lifetime.checkOpen();
         if (end != End.DEREGISTER || backing.memory() == null) {
-            throw new IllegalStateException("Only a registration of memory of this process can be changed, not " + this);
+            throw new IllegalStateException(
+                    "Only a registration of memory of this process can be changed, not " + this);
         }
         if (!windows.isEmpty()) {
             throw new IllegalStateException("Unbind, invalidate or close what is bound to it first: " + windows);
@@ -174,7 +201,7 @@ public final class MemoryRegion extends RequestPart implements LocalMemory {
 
     /** Refuses a region that is closed, or that the queue pair's protection domain can't use. */
     void checkUsableIn(@Nullable ProtectionDomain wanted) {
-        checkOpen();
+        lifetime.checkOpen();
         if (domain != wanted && (wanted == null || domain.root() != wanted.root())) {
             throw new IllegalArgumentException(this + " belongs to another protection domain than the queue");
         }
@@ -201,7 +228,7 @@ public final class MemoryRegion extends RequestPart implements LocalMemory {
      * @return the protection domain
      */
     public ProtectionDomain domain() {
-        checkOpen();
+        lifetime.checkOpen();
         return domain;
     }
 
@@ -212,19 +239,19 @@ public final class MemoryRegion extends RequestPart implements LocalMemory {
 
     @Override
     public long address() {
-        checkOpen();
+        lifetime.checkOpen();
         return backing.address();
     }
 
     @Override
     public long length() {
-        checkOpen();
+        lifetime.checkOpen();
         return backing.length();
     }
 
     @Override
     public MemorySegment segment() {
-        checkOpen();
+        lifetime.checkOpen();
         return backing.segment();
     }
 
@@ -234,7 +261,7 @@ public final class MemoryRegion extends RequestPart implements LocalMemory {
     }
 
     void fill(long offset, long size, byte value) {
-        int entered = enter();
+        int entered = lifetime.enter();
         try {
             MemorySegment memory = backing.segment();
             if (memory.isReadOnly()) {
@@ -249,7 +276,7 @@ public final class MemoryRegion extends RequestPart implements LocalMemory {
                 Memory.fill(memory.address() + offset, size, value);
             }
         } finally {
-            exit(entered);
+            lifetime.exit(entered);
         }
     }
 
@@ -259,7 +286,7 @@ public final class MemoryRegion extends RequestPart implements LocalMemory {
      * @return the flags it was registered with
      */
     public Set<AccessFlag> access() {
-        checkOpen();
+        lifetime.checkOpen();
         return access;
     }
 
@@ -269,7 +296,7 @@ public final class MemoryRegion extends RequestPart implements LocalMemory {
      * @return the local key
      */
     public int localKey() {
-        checkOpen();
+        lifetime.checkOpen();
         return localKey;
     }
 
@@ -279,20 +306,20 @@ public final class MemoryRegion extends RequestPart implements LocalMemory {
      * @return the remote key
      */
     public int remoteKey() {
-        checkOpen();
+        lifetime.checkOpen();
         return remoteKey;
     }
 
     @Override
     public MemorySlice slice(long offset, long size) {
-        checkOpen();
+        lifetime.checkOpen();
         Objects.checkFromIndexSize(offset, size, backing.length());
         return new MemorySlice(this, offset, size);
     }
 
     @Override
     public RemoteMemory remote() {
-        checkOpen();
+        lifetime.checkOpen();
         if (backing == RegionBacking.NOTHING || end == End.NOTHING) {
             throw new UnsupportedOperationException("Peers can't use " + this);
         }
@@ -306,11 +333,11 @@ public final class MemoryRegion extends RequestPart implements LocalMemory {
      * @return the handle
      */
     public int handle() {
-        hold();
+        lifetime.hold();
         try {
             return ibv_mr.handle(struct(structure));
         } finally {
-            release();
+            lifetime.release();
         }
     }
 

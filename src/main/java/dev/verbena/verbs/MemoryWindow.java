@@ -2,6 +2,7 @@ package dev.verbena.verbs;
 
 import dev.verbena.CName;
 import dev.verbena.VerbsArena;
+import dev.verbena.access.ObjectLifetime;
 import dev.verbena.internal.CFunction;
 import dev.verbena.internal.Errno;
 import dev.verbena.internal.OpsVerb;
@@ -34,8 +35,8 @@ public final class MemoryWindow extends RequestPart {
     private final AtomicBoolean beingBound = new AtomicBoolean();
     private volatile @Nullable Binding binding;
 
-    private MemoryWindow(VerbsArena arena, ProtectionDomain domain, MemoryWindowType type, long address) {
-        super(arena);
+    private MemoryWindow(ObjectLifetime lifetime, ProtectionDomain domain, MemoryWindowType type, long address) {
+        super(lifetime);
         this.domain = domain;
         this.type = type;
         this.address = address;
@@ -46,26 +47,35 @@ public final class MemoryWindow extends RequestPart {
         if (type == MemoryWindowType.UNKNOWN) {
             throw new IllegalArgumentException("Memory windows are of TYPE_1 or TYPE_2");
         }
-        return create(arena, () -> {
-            Context context = domain.contextEvenIfClosed();
-            String arguments = context.name() + ", " + type;
-            String hint = "This device or its driver has no memory windows of this type";
-            MemorySegment allocate = OpsVerb.ALLOC_MW.in(context.address())
-                    .orElseThrow(() -> VerbFailures.failure(OpsVerb.ALLOC_MW.verb(), Errno.EOPNOTSUPP, arguments, hint));
-            long mw = CFunction.callAt(allocate, domain.address(), type.code());
-            if (mw == 0) {
-                int errno = CFunction.errno();
-                throw VerbFailures.failure(OpsVerb.ALLOC_MW.verb(), errno, arguments,
-                        errno == Errno.EOPNOTSUPP || errno == Errno.EINVAL ? hint : "");
-            }
-            return new MemoryWindow(arena, domain, type, mw);
-        }, domain);
+        return ObjectLifetime.create(
+                arena,
+                lifetime -> {
+                    Context context = domain.contextEvenIfClosed();
+                    String arguments = context.name() + ", " + type;
+                    String hint = "This device or its driver has no memory windows of this type";
+                    MemorySegment allocate = OpsVerb.ALLOC_MW
+                            .in(context.address())
+                            .orElseThrow(() ->
+                                    VerbFailures.failure(OpsVerb.ALLOC_MW.verb(), Errno.EOPNOTSUPP, arguments, hint));
+                    long mw = CFunction.callAt(allocate, domain.address(), type.code());
+                    if (mw == 0) {
+                        int errno = CFunction.errno();
+                        throw VerbFailures.failure(
+                                OpsVerb.ALLOC_MW.verb(),
+                                errno,
+                                arguments,
+                                errno == Errno.EOPNOTSUPP || errno == Errno.EINVAL ? hint : "");
+                    }
+                    return new MemoryWindow(lifetime, domain, type, mw);
+                },
+                domain);
     }
 
     @CName("ibv_dealloc_mw")
     @Override
-    protected void destroy() {
-        MemorySegment free = OpsVerb.DEALLOC_MW.in(domain.contextEvenIfClosed().address())
+    void destroy() {
+        MemorySegment free = OpsVerb.DEALLOC_MW
+                .in(domain.contextEvenIfClosed().address())
                 .orElseThrow(() -> VerbFailures.failure(OpsVerb.DEALLOC_MW.verb(), Errno.EOPNOTSUPP, toString(), ""));
         VerbFailures.check(OpsVerb.DEALLOC_MW.verb(), (int) CFunction.callAt(free, address), toString(), "");
         regions.forEach(region -> region.forget(this));
@@ -73,7 +83,7 @@ public final class MemoryWindow extends RequestPart {
 
     /** Refuses a window that is closed, or that the queue pair's protection domain can't use. */
     void checkUsableIn(@Nullable ProtectionDomain wanted) {
-        checkOpen();
+        lifetime.checkOpen();
         if (wanted == null || domain.root() != wanted.root()) {
             throw new IllegalArgumentException(this + " belongs to another protection domain than the queue pair");
         }
@@ -152,7 +162,7 @@ public final class MemoryWindow extends RequestPart {
      * @return the protection domain
      */
     public ProtectionDomain domain() {
-        checkOpen();
+        lifetime.checkOpen();
         return domain;
     }
 
@@ -162,7 +172,7 @@ public final class MemoryWindow extends RequestPart {
      * @return the type
      */
     public MemoryWindowType type() {
-        checkOpen();
+        lifetime.checkOpen();
         return type;
     }
 
@@ -172,11 +182,11 @@ public final class MemoryWindow extends RequestPart {
      * @return the remote key
      */
     public int remoteKey() {
-        hold();
+        lifetime.hold();
         try {
             return key();
         } finally {
-            release();
+            lifetime.release();
         }
     }
 

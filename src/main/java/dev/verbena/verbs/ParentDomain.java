@@ -1,6 +1,8 @@
 package dev.verbena.verbs;
 
 import dev.verbena.VerbsArena;
+import dev.verbena.access.ArenaLifetime;
+import dev.verbena.access.ObjectLifetime;
 import dev.verbena.internal.ContextVerb;
 import dev.verbena.internal.raw.ibv_parent_domain_init_attr;
 import java.lang.foreign.Arena;
@@ -20,8 +22,8 @@ public final class ParentDomain extends ProtectionDomain {
     private final @Nullable ThreadDomain threadDomain;
 
     private ParentDomain(
-            VerbsArena arena, ProtectionDomain root, @Nullable ThreadDomain threadDomain, long address) {
-        super(arena, root.contextEvenIfClosed(), address, Origin.ALLOCATED);
+            ObjectLifetime lifetime, ProtectionDomain root, @Nullable ThreadDomain threadDomain, long address) {
+        super(lifetime, root.contextEvenIfClosed(), address, Origin.ALLOCATED);
         this.root = root;
         this.threadDomain = threadDomain;
     }
@@ -33,11 +35,12 @@ public final class ParentDomain extends ProtectionDomain {
             throw new IllegalArgumentException(threadDomain + " belongs to another context than " + from);
         }
         return threadDomain == null
-                ? create(arena, () -> make(root, null, arena), root)
-                : create(arena, () -> make(root, threadDomain, arena), root, threadDomain);
+                ? ObjectLifetime.create(arena, lifetime -> make(root, null, lifetime), root)
+                : ObjectLifetime.create(arena, lifetime -> make(root, threadDomain, lifetime), root, threadDomain);
     }
 
-    private static ParentDomain make(ProtectionDomain root, @Nullable ThreadDomain threadDomain, VerbsArena arena) {
+    private static ParentDomain make(
+            ProtectionDomain root, @Nullable ThreadDomain threadDomain, ObjectLifetime lifetime) {
         Context context = root.contextEvenIfClosed();
         try (Arena scratch = Arena.ofConfined()) {
             MemorySegment init = scratch.allocate(ibv_parent_domain_init_attr.layout());
@@ -45,8 +48,16 @@ public final class ParentDomain extends ProtectionDomain {
             if (threadDomain != null) {
                 ibv_parent_domain_init_attr.td(init, MemorySegment.ofAddress(threadDomain.address()));
             }
-            return new ParentDomain(arena, root, threadDomain, VerbFailures.pointer(ContextVerb.ALLOC_PARENT_DOMAIN, context,
-                    root + (threadDomain == null ? "" : ", " + threadDomain), context.address(), init.address()));
+            return new ParentDomain(
+                    lifetime,
+                    root,
+                    threadDomain,
+                    VerbFailures.pointer(
+                            ContextVerb.ALLOC_PARENT_DOMAIN,
+                            context,
+                            root + (threadDomain == null ? "" : ", " + threadDomain),
+                            context.address(),
+                            init.address()));
         }
     }
 
@@ -57,9 +68,10 @@ public final class ParentDomain extends ProtectionDomain {
 
     @Override
     void checkMakesIn(VerbsArena arena) {
-        if (threadDomain != null && !arena.isConfined()) {
-            throw new IllegalArgumentException("What is made in a parent domain with a thread domain has no locks: it must be "
-                    + "of a VerbsArena.ofConfined()");
+        if (threadDomain != null && !ArenaLifetime.of(arena).isConfined()) {
+            throw new IllegalArgumentException(
+                    "What is made in a parent domain with a thread domain has no locks: it must be "
+                            + "of a VerbsArena.ofConfined()");
         }
     }
 
@@ -69,7 +81,7 @@ public final class ParentDomain extends ProtectionDomain {
      * @return the protection domain, not itself a parent domain
      */
     public ProtectionDomain protectionDomain() {
-        checkOpen();
+        lifetime.checkOpen();
         return root;
     }
 
@@ -79,7 +91,7 @@ public final class ParentDomain extends ProtectionDomain {
      * @return the thread domain
      */
     public Optional<ThreadDomain> threadDomain() {
-        checkOpen();
+        lifetime.checkOpen();
         return Optional.ofNullable(threadDomain);
     }
 

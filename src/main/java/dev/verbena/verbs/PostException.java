@@ -17,8 +17,9 @@ public class PostException extends VerbsException {
     static PostException of(String verb, Object queue, int errno, int posted, int count, String fullHint) {
         String hint = switch (errno) {
             case Errno.ENOMEM, Errno.ENOSPC -> fullHint;
-            case Errno.EINVAL -> "The state does not allow it, or an address, a size or an operation is not one the "
-                    + "device can do; atomics need addresses that are multiples of 8";
+            case Errno.EINVAL ->
+                "The state does not allow it, or an address, a size or an operation is not one the "
+                        + "device can do; atomics need addresses that are multiples of 8";
             default -> "";
         };
         return new PostException(verb, queue.toString(), errno, hint, posted, count);

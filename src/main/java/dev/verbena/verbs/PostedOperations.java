@@ -17,6 +17,7 @@ final class PostedOperations {
     static final int SEVERAL = -101; // no operation's number
     /** Instead of the only kind: nothing was posted yet, or each request is remembered. */
     private static final int NOTHING = -102;
+
     private static final int EACH = -103;
 
     private final long[] ids;
@@ -25,6 +26,7 @@ final class PostedOperations {
     private int only = NOTHING;
     /** The kind of what was posted before each request was remembered, or {@link #NOTHING}. */
     private int before = NOTHING;
+
     private int next;
 
     /** Whether ids are all that tells failed sends from failed receives: where both are reported to one queue. */
@@ -123,7 +125,8 @@ final class PostedOperations {
     }
 
     /** The latest request with this id. */
-    @Nullable Operation find(long id) {
+    @Nullable
+    Operation find(long id) {
         int otherwise = only;
         if (only == EACH) {
             otherwise = before;

@@ -3,6 +3,7 @@ package dev.verbena.verbs;
 import dev.verbena.CName;
 import dev.verbena.VerbsArena;
 import dev.verbena.VerbsObject;
+import dev.verbena.access.ObjectLifetime;
 import dev.verbena.internal.ContextVerb;
 import dev.verbena.internal.Ibv;
 import dev.verbena.internal.raw.ibv_pd;
@@ -20,42 +21,64 @@ import java.util.Objects;
  * A protection domain ({@code struct ibv_pd}): memory and queue pairs of one domain can work with each other.
  */
 public sealed class ProtectionDomain extends VerbsObject permits ParentDomain {
+    final ObjectLifetime lifetime;
     private final Context context;
     private final long address;
     private final Origin origin;
 
     /** Who has made it in C, and so how it is let go. */
-    enum Origin { ALLOCATED, IMPORTED, LENT }
+    enum Origin {
+        ALLOCATED,
+        IMPORTED,
+        LENT
+    }
 
-    ProtectionDomain(VerbsArena arena, Context context, long address, Origin origin) {
-        super(arena);
+    ProtectionDomain(ObjectLifetime lifetime, Context context, long address, Origin origin) {
+        super(lifetime);
+        this.lifetime = lifetime;
+        lifetime.destroyedBy(this::destroy);
         this.context = context;
         this.address = address;
         this.origin = origin;
     }
 
     static ProtectionDomain allocate(Context context, VerbsArena arena) {
-        return create(arena, () -> new ProtectionDomain(arena, context,
-                VerbFailures.pointer(Ibv.ALLOC_PD, Ibv.ALLOC_PD.call(context.address()), context.name()), Origin.ALLOCATED), context);
+        return ObjectLifetime.create(
+                arena,
+                lifetime -> new ProtectionDomain(
+                        lifetime,
+                        context,
+                        VerbFailures.pointer(Ibv.ALLOC_PD, Ibv.ALLOC_PD.call(context.address()), context.name()),
+                        Origin.ALLOCATED),
+                context);
     }
 
     static ProtectionDomain imported(Context context, int handle, VerbsArena arena) {
-        return create(arena, () -> new ProtectionDomain(arena, context, VerbFailures.pointer(Ibv.IMPORT_PD,
-                Ibv.IMPORT_PD.call(context.address(), handle), context.name() + ", handle " + handle), Origin.IMPORTED), context);
+        return ObjectLifetime.create(
+                arena,
+                lifetime -> new ProtectionDomain(
+                        lifetime,
+                        context,
+                        VerbFailures.pointer(
+                                Ibv.IMPORT_PD,
+                                Ibv.IMPORT_PD.call(context.address(), handle),
+                                context.name() + ", handle " + handle),
+                        Origin.IMPORTED),
+                context);
     }
 
     /** One that another library has made, and keeps as long as its context is open. */
     static ProtectionDomain lent(Context context, long address, VerbsArena arena) {
-        return create(arena, () -> new ProtectionDomain(arena, context, address, Origin.LENT), context);
+        return ObjectLifetime.create(
+                arena, lifetime -> new ProtectionDomain(lifetime, context, address, Origin.LENT), context);
     }
 
     @CName({"ibv_dealloc_pd", "ibv_unimport_pd"})
-    @Override
-    protected final void destroy() {
+    private void destroy() {
         switch (origin) {
             case ALLOCATED -> VerbFailures.check(Ibv.DEALLOC_PD, Ibv.DEALLOC_PD.call(address), toString());
             case IMPORTED -> Ibv.UNIMPORT_PD.call(address);
-            case LENT -> { } // its owner does
+            case LENT -> {} // its owner does
         }
     }
 
@@ -76,11 +99,11 @@ public sealed class ProtectionDomain extends VerbsObject permits ParentDomain {
      * @return the handle
      */
     public final int handle() {
-        hold();
+        lifetime.hold();
         try {
             return ibv_pd.handle(MemorySegment.ofAddress(address).reinterpret(ibv_pd.sizeof()));
         } finally {
-            release();
+            lifetime.release();
         }
     }
 
@@ -90,7 +113,7 @@ public sealed class ProtectionDomain extends VerbsObject permits ParentDomain {
      * @return the context
      */
     public final Context context() {
-        checkOpen();
+        lifetime.checkOpen();
         return context;
     }
 
@@ -227,8 +250,8 @@ public sealed class ProtectionDomain extends VerbsObject permits ParentDomain {
      * @return the memory region, which has no {@link MemoryRegion#segment}
      */
     @CName("ibv_reg_dmabuf_mr")
-    public MemoryRegion registerDmaBuf(int descriptor, long offset, long length, long address,
-            Collection<AccessFlag> access, VerbsArena arena) {
+    public MemoryRegion registerDmaBuf(
+            int descriptor, long offset, long length, long address, Collection<AccessFlag> access, VerbsArena arena) {
         return Registration.dmaBuf(this, descriptor, offset, length, address, access, arena);
     }
 
@@ -304,7 +327,7 @@ public sealed class ProtectionDomain extends VerbsObject permits ParentDomain {
         if (ranges.length == 0) {
             throw new IllegalArgumentException("There is no memory to advise on");
         }
-        hold();
+        lifetime.hold();
         try (Arena scratch = Arena.ofConfined()) {
             MemorySegment list = ibv_sge.allocateArray(ranges.length, scratch);
             for (int i = 0; i < ranges.length; i++) {
@@ -317,11 +340,17 @@ public sealed class ProtectionDomain extends VerbsObject permits ParentDomain {
                 ibv_sge.length(one, (int) ranges[i].length());
                 ibv_sge.lkey(one, ranges[i].region().keyWhenOpen());
             }
-            VerbFailures.check(ContextVerb.ADVISE_MR, context, advice + ", " + List.of(ranges),
-                    address, advice.code(), wait ? rdma_h.IB_UVERBS_ADVISE_MR_FLAG_FLUSH() : 0, list.address(),
+            VerbFailures.check(
+                    ContextVerb.ADVISE_MR,
+                    context,
+                    advice + ", " + List.of(ranges),
+                    address,
+                    advice.code(),
+                    wait ? rdma_h.IB_UVERBS_ADVISE_MR_FLAG_FLUSH() : 0,
+                    list.address(),
                     ranges.length);
         } finally {
-            release();
+            lifetime.release();
         }
     }
 
@@ -466,7 +495,7 @@ public sealed class ProtectionDomain extends VerbsObject permits ParentDomain {
      */
     @CName({"ibv_create_ah_from_wc", "ibv_init_ah_from_wc", "ibv_create_ah"})
     public AddressHandle createAddressHandle(WorkCompletion received, MemorySegment header, VerbsArena arena) {
-        checkOpen();
+        lifetime.checkOpen();
         return createAddressHandle(context.pathBack(received, header), arena);
     }
 

@@ -15,8 +15,12 @@ import java.lang.foreign.MemorySegment;
  */
 public record QueueCapabilities(int sendDepth, int receiveDepth, int sendSge, int receiveSge, int inlineSize) {
     static QueueCapabilities read(MemorySegment cap) {
-        return new QueueCapabilities(ibv_qp_cap.max_send_wr(cap), ibv_qp_cap.max_recv_wr(cap),
-                ibv_qp_cap.max_send_sge(cap), ibv_qp_cap.max_recv_sge(cap), ibv_qp_cap.max_inline_data(cap));
+        return new QueueCapabilities(
+                ibv_qp_cap.max_send_wr(cap),
+                ibv_qp_cap.max_recv_wr(cap),
+                ibv_qp_cap.max_send_sge(cap),
+                ibv_qp_cap.max_recv_sge(cap),
+                ibv_qp_cap.max_inline_data(cap));
     }
 
     void write(MemorySegment cap) {
@@ -29,7 +33,7 @@ public record QueueCapabilities(int sendDepth, int receiveDepth, int sendSge, in
 
     @Override
     public String toString() {
-        return "send " + sendDepth + "x" + sendSge + ", receive " + receiveDepth + "x" + receiveSge
-                + ", inline " + inlineSize;
+        return "send " + sendDepth + "x" + sendSge + ", receive " + receiveDepth + "x" + receiveSge + ", inline "
+                + inlineSize;
     }
 }

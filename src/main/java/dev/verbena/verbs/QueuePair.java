@@ -6,13 +6,13 @@ import dev.verbena.UnsupportedVerbException;
 import dev.verbena.VerbsArena;
 import dev.verbena.VerbsException;
 import dev.verbena.VerbsObject;
+import dev.verbena.access.ObjectLifetime;
 import dev.verbena.internal.CFunction;
 import dev.verbena.internal.Checks;
 import dev.verbena.internal.ContextVerb;
 import dev.verbena.internal.Errno;
 import dev.verbena.internal.Ibv;
 import dev.verbena.internal.raw.ibv_ece;
-import dev.verbena.internal.raw.ibv_qp;
 import dev.verbena.internal.raw.ibv_qp_init_attr_ex;
 import dev.verbena.internal.raw.ibv_qp_open_attr;
 import dev.verbena.internal.raw.ibv_qp_rate_limit_attr;
@@ -46,15 +46,22 @@ import org.jspecify.annotations.Nullable;
 public final class QueuePair extends QueuePairWork {
     /** The number that stands for all queue pairs of a multicast group. */
     public static final int MULTICAST = 0xffffff;
+
     private final Set<Group> groups = new HashSet<>();
     private @Nullable LongConsumer destroyer;
 
     /** A multicast group, as it was joined. */
     private record Group(Gid gid, int lid) {}
 
-    private QueuePair(VerbsArena arena, @Nullable ProtectionDomain domain, QueuePairOptions options,
-            QueueCapabilities granted, Context context, Port port, long address) {
-        super(arena, domain, options, granted, context, port, address);
+    private QueuePair(
+            ObjectLifetime lifetime,
+            @Nullable ProtectionDomain domain,
+            QueuePairOptions options,
+            QueueCapabilities granted,
+            Context context,
+            Port port,
+            long address) {
+        super(lifetime, domain, options, granted, context, port, address);
         context.add(this);
         context.eventsEvenIfClosed().add(address, this);
     }
@@ -151,7 +158,9 @@ public final class QueuePair extends QueuePairWork {
      * @return options for {@link ProtectionDomain#createQueuePair}
      */
     public static QueuePairOptions xrcSend(CompletionQueue sends) {
-        return QueuePairOptions.of(QueuePairType.XRC_SEND, sends, null).receiveDepth(0).receiveSge(0);
+        return QueuePairOptions.of(QueuePairType.XRC_SEND, sends, null)
+                .receiveDepth(0)
+                .receiveSge(0);
     }
 
     /**
@@ -179,41 +188,66 @@ public final class QueuePair extends QueuePairWork {
         QueuePairCreation.checkThreads(options.sendQueue(), arena);
         QueuePairCreation.checkThreads(options.receiveQueue(), arena);
         QueuePairCreation.checkRelease(options);
-        return create(arena, () -> {
-            Context context = domain.contextEvenIfClosed();
-            Port port = context.port(options.port());
-            try (Arena scratch = Arena.ofConfined()) {
-                MemorySegment init = scratch.allocate(ibv_qp_init_attr_ex.layout()); // begins as the shorter one does
-                long qp = QueuePairCreation.callCreate(domain, options, init);
-                QueuePairCreation.checkExtended(context, options, qp);
-                QueuePair made = new QueuePair(arena, domain, options,
-                        QueueCapabilities.read(ibv_qp_init_attr_ex.cap(init)), context, port, qp);
-                made.checkComplete();
-                return made;
-            }
-        }, QueuePairCreation.parents(domain, options));
+        return ObjectLifetime.create(
+                arena,
+                lifetime -> {
+                    Context context = domain.contextEvenIfClosed();
+                    Port port = context.port(options.port());
+                    try (Arena scratch = Arena.ofConfined()) {
+                        MemorySegment init =
+                                scratch.allocate(ibv_qp_init_attr_ex.layout()); // begins as the shorter one does
+                        long qp = QueuePairCreation.callCreate(domain, options, init);
+                        QueuePairCreation.checkExtended(context, options, qp);
+                        QueuePair made = new QueuePair(
+                                lifetime,
+                                domain,
+                                options,
+                                QueueCapabilities.read(ibv_qp_init_attr_ex.cap(init)),
+                                context,
+                                port,
+                                qp);
+                        made.checkComplete();
+                        return made;
+                    }
+                },
+                QueuePairCreation.parents(domain, options));
     }
 
     /** One that is made and destroyed by other functions than this class's own. */
-    static QueuePair adopt(ProtectionDomain domain, QueuePairOptions options, VerbsArena arena, LongUnaryOperator maker,
-            LongConsumer destroyer, QueuePairState begins, VerbsObject owner) {
+    static QueuePair adopt(
+            ProtectionDomain domain,
+            QueuePairOptions options,
+            VerbsArena arena,
+            LongUnaryOperator maker,
+            LongConsumer destroyer,
+            QueuePairState begins,
+            VerbsObject owner) {
         List<VerbsObject> parents = new ArrayList<>(List.of(QueuePairCreation.parents(domain, options)));
         parents.add(owner);
-        return create(arena, () -> {
-            Context context = domain.contextEvenIfClosed();
-            Port port = context.port(options.port());
-            try (Arena scratch = Arena.ofConfined()) {
-                MemorySegment init = scratch.allocate(ibv_qp_init_attr_ex.layout());
-                QueuePairCreation.initial(domain, options, init);
-                long qp = maker.applyAsLong(init.address());
-                QueuePair made = new QueuePair(arena, domain, options,
-                        QueueCapabilities.read(ibv_qp_init_attr_ex.cap(init)), context, port, qp);
-                made.destroyer = destroyer;
-                made.known(begins);
-                made.checkComplete();
-                return made;
-            }
-        }, parents.toArray(VerbsObject[]::new));
+        return ObjectLifetime.create(
+                arena,
+                lifetime -> {
+                    Context context = domain.contextEvenIfClosed();
+                    Port port = context.port(options.port());
+                    try (Arena scratch = Arena.ofConfined()) {
+                        MemorySegment init = scratch.allocate(ibv_qp_init_attr_ex.layout());
+                        QueuePairCreation.initial(domain, options, init);
+                        long qp = maker.applyAsLong(init.address());
+                        QueuePair made = new QueuePair(
+                                lifetime,
+                                domain,
+                                options,
+                                QueueCapabilities.read(ibv_qp_init_attr_ex.cap(init)),
+                                context,
+                                port,
+                                qp);
+                        made.destroyer = destroyer;
+                        made.known(begins);
+                        made.checkComplete();
+                        return made;
+                    }
+                },
+                parents.toArray(VerbsObject[]::new));
     }
 
     private void checkComplete() {
@@ -221,7 +255,10 @@ public final class QueuePair extends QueuePairWork {
         if (!missing.isEmpty()) {
             String arguments = context.name() + ", " + options;
             destroy();
-            throw new UnsupportedVerbException(ContextVerb.CREATE_QP_EX.verb(), arguments, 0,
+            throw new UnsupportedVerbException(
+                    ContextVerb.CREATE_QP_EX.verb(),
+                    arguments,
+                    0,
                     "The driver took the operations " + missing + " and has no function to post them");
         }
     }
@@ -229,27 +266,34 @@ public final class QueuePair extends QueuePairWork {
     static QueuePair open(XrcDomain xrcDomain, int number, VerbsArena arena) {
         Checks.checkRange("queue pair number", number, MULTICAST);
         Context context = xrcDomain.contextEvenIfClosed();
-        return create(arena, () -> {
-            Port port = context.port(1);
-            try (Arena scratch = Arena.ofConfined()) {
-                MemorySegment attributes = scratch.allocate(ibv_qp_open_attr.layout());
-                ibv_qp_open_attr.comp_mask(attributes, rdma_h.IBV_QP_OPEN_ATTR_NUM()
-                        | rdma_h.IBV_QP_OPEN_ATTR_XRCD() | rdma_h.IBV_QP_OPEN_ATTR_TYPE());
-                ibv_qp_open_attr.qp_num(attributes, number);
-                ibv_qp_open_attr.xrcd(attributes, MemorySegment.ofAddress(xrcDomain.address()));
-                ibv_qp_open_attr.qp_type(attributes, QueuePairType.XRC_RECV.code());
-                long qp = QueuePairCreation.callOpen(context, attributes, number);
-                QueuePairOptions options = QueuePairOptions.xrcReceive(xrcDomain);
-                QueuePair opened = new QueuePair(arena, null, options, options.capabilities(), context, port, qp);
-                opened.stateIsKnown = false;
-                return opened;
-            }
-        }, xrcDomain);
+        return ObjectLifetime.create(
+                arena,
+                lifetime -> {
+                    Port port = context.port(1);
+                    try (Arena scratch = Arena.ofConfined()) {
+                        MemorySegment attributes = scratch.allocate(ibv_qp_open_attr.layout());
+                        ibv_qp_open_attr.comp_mask(
+                                attributes,
+                                rdma_h.IBV_QP_OPEN_ATTR_NUM()
+                                        | rdma_h.IBV_QP_OPEN_ATTR_XRCD()
+                                        | rdma_h.IBV_QP_OPEN_ATTR_TYPE());
+                        ibv_qp_open_attr.qp_num(attributes, number);
+                        ibv_qp_open_attr.xrcd(attributes, MemorySegment.ofAddress(xrcDomain.address()));
+                        ibv_qp_open_attr.qp_type(attributes, QueuePairType.XRC_RECV.code());
+                        long qp = QueuePairCreation.callOpen(context, attributes, number);
+                        QueuePairOptions options = QueuePairOptions.xrcReceive(xrcDomain);
+                        QueuePair opened =
+                                new QueuePair(lifetime, null, options, options.capabilities(), context, port, qp);
+                        opened.stateIsKnown = false;
+                        return opened;
+                    }
+                },
+                xrcDomain);
     }
 
     @CName("ibv_destroy_qp")
     @Override
-    protected void destroy() {
+    void destroy() {
         synchronized (groups) { // the kernel keeps a queue pair that is still in a group
             for (Group group : List.copyOf(groups)) {
                 callMulticast(Ibv.DETACH_MCAST, group);
@@ -330,7 +374,7 @@ public final class QueuePair extends QueuePairWork {
             throw new IllegalStateException("Only queue pairs for datagrams join multicast groups: " + this);
         }
         Checks.checkRange("local identifier", group.lid(), 0xffff);
-        hold();
+        lifetime.hold();
         try {
             synchronized (groups) {
                 callMulticast(verb, group);
@@ -341,7 +385,7 @@ public final class QueuePair extends QueuePairWork {
                 }
             }
         } finally {
-            release();
+            lifetime.release();
         }
     }
 
@@ -350,8 +394,11 @@ public final class QueuePair extends QueuePairWork {
             MemorySegment gid = scratch.allocate(Gid.BYTES, Long.BYTES);
             AddressCodec.writeGid(group.gid(), gid, 0);
             int result = (int) verb.call(address, gid.address(), group.lid());
-            VerbFailures.check(verb.name(), result, this + ", " + group.gid(), verb == Ibv.DETACH_MCAST
-                    ? "Is it in the group?" : "Is this the GID of a multicast group?");
+            VerbFailures.check(
+                    verb.name(),
+                    result,
+                    this + ", " + group.gid(),
+                    verb == Ibv.DETACH_MCAST ? "Is it in the group?" : "Is this the GID of a multicast group?");
         }
     }
 
@@ -363,16 +410,18 @@ public final class QueuePair extends QueuePairWork {
      */
     @CName("ibv_modify_qp_rate_limit")
     public void limitRate(RateLimit limit) {
-        hold();
+        lifetime.hold();
         try (Arena scratch = Arena.ofConfined()) {
             MemorySegment attributes = scratch.allocate(ibv_qp_rate_limit_attr.layout());
             limit.write(attributes);
             String verb = ContextVerb.MODIFY_QP_RATE_LIMIT.verb();
-            MemorySegment modify = ContextVerb.MODIFY_QP_RATE_LIMIT.in(context.address())
+            MemorySegment modify = ContextVerb.MODIFY_QP_RATE_LIMIT
+                    .in(context.address())
                     .orElseThrow(() -> VerbFailures.failure(verb, Errno.EOPNOTSUPP, this + ", " + limit, ""));
-            VerbFailures.check(verb, (int) CFunction.callAt(modify, address, attributes.address()), this + ", " + limit, "");
+            VerbFailures.check(
+                    verb, (int) CFunction.callAt(modify, address, attributes.address()), this + ", " + limit, "");
         } finally {
-            release();
+            lifetime.release();
         }
     }
 
@@ -384,13 +433,13 @@ public final class QueuePair extends QueuePairWork {
      */
     @CName("ibv_query_ece")
     public Ece queryEce() {
-        hold();
+        lifetime.hold();
         try (Arena scratch = Arena.ofConfined()) {
             MemorySegment ece = scratch.allocate(ibv_ece.layout());
             VerbFailures.check(Ibv.QUERY_ECE, Ibv.QUERY_ECE.call(address, ece.address()), toString());
             return Ece.read(ece);
         } finally {
-            release();
+            lifetime.release();
         }
     }
 
@@ -403,13 +452,13 @@ public final class QueuePair extends QueuePairWork {
      */
     @CName("ibv_set_ece")
     public void setEce(Ece ece) {
-        hold();
+        lifetime.hold();
         try (Arena scratch = Arena.ofConfined()) {
             MemorySegment wanted = scratch.allocate(ibv_ece.layout());
             ece.write(wanted);
             VerbFailures.check(Ibv.SET_ECE, Ibv.SET_ECE.call(address, wanted.address()), this + ", " + ece);
         } finally {
-            release();
+            lifetime.release();
         }
     }
 
@@ -424,16 +473,17 @@ public final class QueuePair extends QueuePairWork {
         if (operation.cName().isEmpty()) {
             throw new IllegalArgumentException(operation + " has no number in C");
         }
-        hold();
+        lifetime.hold();
         try {
             int bits = (int) Ibv.QUERY_QP_DATA_IN_ORDER.call(address, operation.code(), DataOrder.RETURN_CAPS);
             if (bits <= 0) { // older libraries tell of whole messages only
                 bits = (int) Ibv.QUERY_QP_DATA_IN_ORDER.call(address, operation.code(), 0) > 0
-                        ? DataOrder.WHOLE_MESSAGE.bit() : 0;
+                        ? DataOrder.WHOLE_MESSAGE.bit()
+                        : 0;
             }
             return NativeFlag.of(DataOrder.class, bits);
         } finally {
-            release();
+            lifetime.release();
         }
     }
 

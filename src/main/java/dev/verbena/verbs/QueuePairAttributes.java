@@ -544,7 +544,10 @@ public final class QueuePairAttributes {
     public String toString() {
         StringBuilder text = new StringBuilder();
         for (Attribute attribute : set) {
-            text.append(text.isEmpty() ? "" : ", ").append(attribute).append(' ').append(value(attribute));
+            text.append(text.isEmpty() ? "" : ", ")
+                    .append(attribute)
+                    .append(' ')
+                    .append(value(attribute));
         }
         return text.toString();
     }

@@ -5,6 +5,7 @@ import dev.verbena.UnsupportedVerbException;
 import dev.verbena.VerbsArena;
 import dev.verbena.VerbsException;
 import dev.verbena.VerbsObject;
+import dev.verbena.access.ArenaLifetime;
 import dev.verbena.internal.CFunction;
 import dev.verbena.internal.ContextVerb;
 import dev.verbena.internal.Errno;
@@ -26,7 +27,9 @@ final class QueuePairCreation {
     private QueuePairCreation() {}
 
     static void checkThreads(@Nullable CompletionQueue queue, VerbsArena arena) {
-        if (queue != null && queue.isSingleThreaded() && !arena.isConfined()) {
+        if (queue != null
+                && queue.isSingleThreaded()
+                && !ArenaLifetime.of(arena).isConfined()) {
             throw new IllegalArgumentException("What reports to the single-threaded " + queue
                     + " needs an arena for one thread, VerbsArena.ofConfined()");
         }
@@ -35,15 +38,18 @@ final class QueuePairCreation {
     /** The pointer to {@code wr_flush} lies behind the end of older structs, where anything may be. */
     static void checkRelease(QueuePairOptions options) {
         if (options.operations().contains(SendOperation.FLUSH) && !RdmaCoreVersion.V49.isInstalled()) {
-            throw new UnsupportedVerbException("ibv_wr_flush", options.toString(), 0,
-                    "The installed rdma-core is older than 49");
+            throw new UnsupportedVerbException(
+                    "ibv_wr_flush", options.toString(), 0, "The installed rdma-core is older than 49");
         }
     }
 
     static void checkExtended(Context context, QueuePairOptions options, long qp) {
         if (!options.operations().isEmpty() && Ibv.QP_TO_QP_EX.call(qp) == 0) {
             Ibv.DESTROY_QP.call(qp);
-            throw new UnsupportedVerbException(Ibv.QP_TO_QP_EX.name(), context.name() + ", " + options, 0,
+            throw new UnsupportedVerbException(
+                    Ibv.QP_TO_QP_EX.name(),
+                    context.name() + ", " + options,
+                    0,
                     "This device's driver has no extended queue pairs");
         }
     }
@@ -77,8 +83,10 @@ final class QueuePairCreation {
             qp = Ibv.CREATE_QP.call(domain.address(), init.address());
         } else {
             verb = ContextVerb.CREATE_QP_EX.verb();
-            MemorySegment create = ContextVerb.CREATE_QP_EX.in(context.address()).orElseThrow(
-                    () -> failedToMake(ContextVerb.CREATE_QP_EX.verb(), context, options, Errno.EOPNOTSUPP));
+            MemorySegment create = ContextVerb.CREATE_QP_EX
+                    .in(context.address())
+                    .orElseThrow(
+                            () -> failedToMake(ContextVerb.CREATE_QP_EX.verb(), context, options, Errno.EOPNOTSUPP));
             qp = CFunction.callAt(create, context.address(), init.address());
         }
         if (qp == 0) {
@@ -90,22 +98,26 @@ final class QueuePairCreation {
     /** Fills the struct, and answers which of its later parts are meant. */
     static int initial(ProtectionDomain domain, QueuePairOptions options, MemorySegment init) {
         if (options.sendQueue() != null) {
-            ibv_qp_init_attr_ex.send_cq(init, MemorySegment.ofAddress(options.sendQueue().address()));
+            ibv_qp_init_attr_ex.send_cq(
+                    init, MemorySegment.ofAddress(options.sendQueue().address()));
         }
         if (options.receiveQueue() != null) {
-            ibv_qp_init_attr_ex.recv_cq(init, MemorySegment.ofAddress(options.receiveQueue().address()));
+            ibv_qp_init_attr_ex.recv_cq(
+                    init, MemorySegment.ofAddress(options.receiveQueue().address()));
         }
         options.capabilities().write(ibv_qp_init_attr_ex.cap(init));
         ibv_qp_init_attr_ex.qp_type(init, options.type().code());
         if (options.sharedReceiveQueue() != null) {
-            ibv_qp_init_attr_ex.srq(init, MemorySegment.ofAddress(options.sharedReceiveQueue().address()));
+            ibv_qp_init_attr_ex.srq(
+                    init, MemorySegment.ofAddress(options.sharedReceiveQueue().address()));
         }
         int mask = 0;
         if (options.xrcDomain() == null) {
             ibv_qp_init_attr_ex.pd(init, MemorySegment.ofAddress(domain.address()));
             mask |= rdma_h.IBV_QP_INIT_ATTR_PD();
         } else {
-            ibv_qp_init_attr_ex.xrcd(init, MemorySegment.ofAddress(options.xrcDomain().address()));
+            ibv_qp_init_attr_ex.xrcd(
+                    init, MemorySegment.ofAddress(options.xrcDomain().address()));
             mask |= rdma_h.IBV_QP_INIT_ATTR_XRCD();
         }
         if (options.tsoHeader() > 0) {
@@ -131,7 +143,8 @@ final class QueuePairCreation {
     }
 
     private static void fill(ReceiveHash hash, MemorySegment init) {
-        ibv_qp_init_attr_ex.rwq_ind_tbl(init, MemorySegment.ofAddress(hash.table().address()));
+        ibv_qp_init_attr_ex.rwq_ind_tbl(
+                init, MemorySegment.ofAddress(hash.table().address()));
         MemorySegment how = ibv_qp_init_attr_ex.rx_hash_conf(init);
         ibv_rx_hash_conf.rx_hash_function(how, (byte) rdma_h.IBV_RX_HASH_FUNC_TOEPLITZ());
         ibv_rx_hash_conf.rx_hash_key_len(how, (byte) hash.key().byteSize());
@@ -143,7 +156,8 @@ final class QueuePairCreation {
         String verb = ContextVerb.OPEN_QP.verb();
         String arguments = context.name() + ", queue pair " + number;
         String hint = "This device or its driver has no queue pairs to share";
-        MemorySegment open = ContextVerb.OPEN_QP.in(context.address())
+        MemorySegment open = ContextVerb.OPEN_QP
+                .in(context.address())
                 .orElseThrow(() -> VerbFailures.failure(verb, Errno.EOPNOTSUPP, arguments, hint));
         long qp = CFunction.callAt(open, context.address(), attributes.address());
         if (qp == 0) {
@@ -169,15 +183,29 @@ final class QueuePairCreation {
 
     static int allowed(QueuePairOptions options) {
         Set<Operation> operations = switch (options.type()) {
-            case UC -> EnumSet.of(Operation.SEND, Operation.SEND_WITH_IMMEDIATE, Operation.SEND_WITH_INVALIDATE,
-                    Operation.RDMA_WRITE, Operation.RDMA_WRITE_WITH_IMMEDIATE, Operation.BIND_MW,
-                    Operation.LOCAL_INVALIDATE);
+            case UC ->
+                EnumSet.of(
+                        Operation.SEND,
+                        Operation.SEND_WITH_IMMEDIATE,
+                        Operation.SEND_WITH_INVALIDATE,
+                        Operation.RDMA_WRITE,
+                        Operation.RDMA_WRITE_WITH_IMMEDIATE,
+                        Operation.BIND_MW,
+                        Operation.LOCAL_INVALIDATE);
             case UD, RAW_PACKET -> EnumSet.of(Operation.SEND, Operation.SEND_WITH_IMMEDIATE);
             case XRC_RECV -> EnumSet.noneOf(Operation.class);
-            default -> EnumSet.of(Operation.SEND, Operation.SEND_WITH_IMMEDIATE, Operation.SEND_WITH_INVALIDATE,
-                    Operation.RDMA_WRITE, Operation.RDMA_WRITE_WITH_IMMEDIATE, Operation.RDMA_READ,
-                    Operation.COMPARE_AND_SWAP, Operation.FETCH_AND_ADD, Operation.BIND_MW,
-                    Operation.LOCAL_INVALIDATE);
+            default ->
+                EnumSet.of(
+                        Operation.SEND,
+                        Operation.SEND_WITH_IMMEDIATE,
+                        Operation.SEND_WITH_INVALIDATE,
+                        Operation.RDMA_WRITE,
+                        Operation.RDMA_WRITE_WITH_IMMEDIATE,
+                        Operation.RDMA_READ,
+                        Operation.COMPARE_AND_SWAP,
+                        Operation.FETCH_AND_ADD,
+                        Operation.BIND_MW,
+                        Operation.LOCAL_INVALIDATE);
         };
         if (!options.operations().isEmpty()) {
             operations = asked(options.operations());

@@ -70,7 +70,10 @@ final class QueuePairDrainer {
                     throw new InterruptedException("while draining " + queuePair);
                 }
                 if (System.nanoTime() - start >= timeout.toNanos()) {
-                    throw new VerbsTimeoutException("drain", queuePair.toString(), timeout,
+                    throw new VerbsTimeoutException(
+                            "drain",
+                            queuePair.toString(),
+                            timeout,
                             "Does another thread poll its completion queues? Then what this waits for went there");
                 }
                 empty = found ? 0 : empty + 1;

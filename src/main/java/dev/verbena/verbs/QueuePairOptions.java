@@ -32,8 +32,8 @@ public final class QueuePairOptions {
     private @Nullable XrcDomain xrcDomain;
     private @Nullable ReceiveHash receiveHash;
 
-    private QueuePairOptions(QueuePairType type, @Nullable CompletionQueue sendQueue,
-            @Nullable CompletionQueue receiveQueue) {
+    private QueuePairOptions(
+            QueuePairType type, @Nullable CompletionQueue sendQueue, @Nullable CompletionQueue receiveQueue) {
         this.type = type;
         this.sendQueue = sendQueue;
         this.receiveQueue = receiveQueue;
@@ -53,8 +53,8 @@ public final class QueuePairOptions {
         receiveHash = from.receiveHash;
     }
 
-    static QueuePairOptions of(QueuePairType type, @Nullable CompletionQueue sends,
-            @Nullable CompletionQueue receives) {
+    static QueuePairOptions of(
+            QueuePairType type, @Nullable CompletionQueue sends, @Nullable CompletionQueue receives) {
         return new QueuePairOptions(type, sends, receives);
     }
 
@@ -80,12 +80,14 @@ public final class QueuePairOptions {
     }
 
     /** Where the ends of sends are reported; null where nothing is sent. */
-    @Nullable CompletionQueue sendQueue() {
+    @Nullable
+    CompletionQueue sendQueue() {
         return sendQueue;
     }
 
     /** Where the ends of receives are reported; null where nothing is received. */
-    @Nullable CompletionQueue receiveQueue() {
+    @Nullable
+    CompletionQueue receiveQueue() {
         return receiveQueue;
     }
 
@@ -168,7 +170,11 @@ public final class QueuePairOptions {
      * @return a changed copy
      */
     public QueuePairOptions sendDepth(int depth) {
-        return sized(depth, capabilities.receiveDepth(), capabilities.sendSge(), capabilities.receiveSge(),
+        return sized(
+                depth,
+                capabilities.receiveDepth(),
+                capabilities.sendSge(),
+                capabilities.receiveSge(),
                 capabilities.inlineSize());
     }
 
@@ -179,7 +185,11 @@ public final class QueuePairOptions {
      * @return a changed copy
      */
     public QueuePairOptions receiveDepth(int depth) {
-        return sized(capabilities.sendDepth(), depth, capabilities.sendSge(), capabilities.receiveSge(),
+        return sized(
+                capabilities.sendDepth(),
+                depth,
+                capabilities.sendSge(),
+                capabilities.receiveSge(),
                 capabilities.inlineSize());
     }
 
@@ -190,7 +200,11 @@ public final class QueuePairOptions {
      * @return a changed copy
      */
     public QueuePairOptions sendSge(int pieces) {
-        return sized(capabilities.sendDepth(), capabilities.receiveDepth(), pieces, capabilities.receiveSge(),
+        return sized(
+                capabilities.sendDepth(),
+                capabilities.receiveDepth(),
+                pieces,
+                capabilities.receiveSge(),
                 capabilities.inlineSize());
     }
 
@@ -201,7 +215,11 @@ public final class QueuePairOptions {
      * @return a changed copy
      */
     public QueuePairOptions receiveSge(int pieces) {
-        return sized(capabilities.sendDepth(), capabilities.receiveDepth(), capabilities.sendSge(), pieces,
+        return sized(
+                capabilities.sendDepth(),
+                capabilities.receiveDepth(),
+                capabilities.sendSge(),
+                pieces,
                 capabilities.inlineSize());
     }
 
@@ -212,8 +230,12 @@ public final class QueuePairOptions {
      * @return a changed copy
      */
     public QueuePairOptions inlineSize(int bytes) {
-        return sized(capabilities.sendDepth(), capabilities.receiveDepth(), capabilities.sendSge(),
-                capabilities.receiveSge(), bytes);
+        return sized(
+                capabilities.sendDepth(),
+                capabilities.receiveDepth(),
+                capabilities.sendSge(),
+                capabilities.receiveSge(),
+                bytes);
     }
 
     /**
@@ -323,21 +345,24 @@ public final class QueuePairOptions {
      * @return a changed copy
      */
     public QueuePairOptions sharedReceiveQueue(SharedReceiveQueue queue) {
-        QueuePairOptions changed = sized(capabilities.sendDepth(), 0, capabilities.sendSge(), 0,
-                capabilities.inlineSize());
+        QueuePairOptions changed =
+                sized(capabilities.sendDepth(), 0, capabilities.sendSge(), 0, capabilities.inlineSize());
         changed.sharedReceiveQueue = queue;
         return changed;
     }
 
-    @Nullable SharedReceiveQueue sharedReceiveQueue() {
+    @Nullable
+    SharedReceiveQueue sharedReceiveQueue() {
         return sharedReceiveQueue;
     }
 
-    @Nullable ReceiveHash receiveHash() {
+    @Nullable
+    ReceiveHash receiveHash() {
         return receiveHash;
     }
 
-    @Nullable XrcDomain xrcDomain() {
+    @Nullable
+    XrcDomain xrcDomain() {
         return xrcDomain;
     }
 
@@ -345,7 +370,8 @@ public final class QueuePairOptions {
     @Override
     public String toString() {
         return type + ", " + capabilities + (tsoHeader == 0 ? "" : ", TSO header " + tsoHeader)
-                + (operations.isEmpty() ? "" : ", operations " + operations) + (flags.isEmpty() ? "" : ", flags " + flags)
+                + (operations.isEmpty() ? "" : ", operations " + operations)
+                + (flags.isEmpty() ? "" : ", flags " + flags)
                 + (receiveHash == null ? "" : ", " + receiveHash);
     }
 }

@@ -2,9 +2,9 @@ package dev.verbena.verbs;
 
 import dev.verbena.CName;
 import dev.verbena.NativeFlag;
-import dev.verbena.VerbsArena;
 import dev.verbena.VerbsException;
 import dev.verbena.VerbsObject;
+import dev.verbena.access.ObjectLifetime;
 import dev.verbena.internal.Errno;
 import dev.verbena.internal.Ibv;
 import dev.verbena.internal.jfr.WorkFailureEvent;
@@ -30,6 +30,7 @@ import org.jspecify.annotations.Nullable;
 
 /** What a queue pair is, the states that it goes through, and what it remembers of its failures. */
 abstract sealed class QueuePairStates extends VerbsObject permits QueuePairWork {
+    final ObjectLifetime lifetime;
     private static final int MAX_PSN = 0xffffff;
 
     final @Nullable ProtectionDomain domain;
@@ -42,6 +43,7 @@ abstract sealed class QueuePairStates extends VerbsObject permits QueuePairWork 
     final boolean ownReceives;
     /** Whether sends and receives are reported to the same queue. */
     private final boolean oneQueue;
+
     final PostedOperations sends;
     final PostedOperations receives;
     private long maxBytes;
@@ -49,12 +51,21 @@ abstract sealed class QueuePairStates extends VerbsObject permits QueuePairWork 
     volatile boolean stateIsKnown = true;
     /** Whether it is in a state to send from, or to post receives in: for the data path, which so looks once. */
     boolean canSend;
+
     boolean canReceive;
     private volatile @Nullable WorkCompletion firstFailure;
 
-    QueuePairStates(VerbsArena arena, @Nullable ProtectionDomain domain, QueuePairOptions options,
-            QueueCapabilities granted, Context context, Port port, long address) {
-        super(arena);
+    QueuePairStates(
+            ObjectLifetime lifetime,
+            @Nullable ProtectionDomain domain,
+            QueuePairOptions options,
+            QueueCapabilities granted,
+            Context context,
+            Port port,
+            long address) {
+        super(lifetime);
+        this.lifetime = lifetime;
+        lifetime.destroyedBy(this::destroy);
         this.domain = domain;
         this.context = context;
         this.options = options;
@@ -68,6 +79,9 @@ abstract sealed class QueuePairStates extends VerbsObject permits QueuePairWork 
         this.receives = shared == null ? new PostedOperations(granted.receiveDepth(), oneQueue) : shared.log();
         this.ownReceives = shared == null && options.receiveQueue() != null;
     }
+
+    /** Calls C to destroy the object. */
+    abstract void destroy();
 
     private static long longestMessage(QueuePairType type, Port port) {
         return type == QueuePairType.UD ? port.activeMtu().bytes() : port.maxMessageSize();
@@ -99,7 +113,7 @@ abstract sealed class QueuePairStates extends VerbsObject permits QueuePairWork 
      * @return the protection domain
      */
     public ProtectionDomain domain() {
-        checkOpen();
+        lifetime.checkOpen();
         if (domain == null) {
             throw new IllegalStateException(this + " was made elsewhere, and belongs to an XRC domain");
         }
@@ -112,7 +126,7 @@ abstract sealed class QueuePairStates extends VerbsObject permits QueuePairWork 
      * @return for example {@link QueuePairType#RC}
      */
     public QueuePairType type() {
-        checkOpen();
+        lifetime.checkOpen();
         return options.type();
     }
 
@@ -122,7 +136,7 @@ abstract sealed class QueuePairStates extends VerbsObject permits QueuePairWork 
      * @return 24 bits
      */
     public int number() {
-        checkOpen();
+        lifetime.checkOpen();
         return number;
     }
 
@@ -136,7 +150,7 @@ abstract sealed class QueuePairStates extends VerbsObject permits QueuePairWork 
      * @return at least what was asked for
      */
     public QueueCapabilities capabilities() {
-        checkOpen();
+        lifetime.checkOpen();
         return granted;
     }
 
@@ -146,7 +160,7 @@ abstract sealed class QueuePairStates extends VerbsObject permits QueuePairWork 
      * @return the completion queue
      */
     public CompletionQueue sendQueue() {
-        checkOpen();
+        lifetime.checkOpen();
         return there(options.sendQueue(), "sends");
     }
 
@@ -156,7 +170,7 @@ abstract sealed class QueuePairStates extends VerbsObject permits QueuePairWork 
      * @return the completion queue
      */
     public CompletionQueue receiveQueue() {
-        checkOpen();
+        lifetime.checkOpen();
         return there(options.receiveQueue(), "receives");
     }
 
@@ -173,7 +187,7 @@ abstract sealed class QueuePairStates extends VerbsObject permits QueuePairWork 
      * @return number, packet sequence number and address
      */
     public Endpoint endpoint() {
-        checkOpen();
+        lifetime.checkOpen();
         Port port = context.port(options.port());
         return new Endpoint(number, packetSequenceNumber, port.lid(), context.gid(options.port(), gidIndex()));
     }
@@ -199,10 +213,9 @@ abstract sealed class QueuePairStates extends VerbsObject permits QueuePairWork 
     }
 
     private AddressVector pathTo(Gid destination, int lid) {
-        checkOpen();
+        lifetime.checkOpen();
         boolean global = lid == 0 || context.port(options.port()).needsGlobalRouting();
-        return new AddressVector(options.port(), lid, 0, 0, 0,
-                global ? GlobalRoute.to(destination, gidIndex()) : null);
+        return new AddressVector(options.port(), lid, 0, 0, 0, global ? GlobalRoute.to(destination, gidIndex()) : null);
     }
 
     int port() {
@@ -211,7 +224,8 @@ abstract sealed class QueuePairStates extends VerbsObject permits QueuePairWork 
 
     private int gidIndex() {
         return options.gidIndex() == QueuePairOptions.BEST_GID
-                ? context.bestGid(options.port()).index() : options.gidIndex();
+                ? context.bestGid(options.port()).index()
+                : options.gidIndex();
     }
 
     /**
@@ -221,7 +235,7 @@ abstract sealed class QueuePairStates extends VerbsObject permits QueuePairWork 
      * @return the state after the last {@link #modify}, {@link #query} or failed completion
      */
     public QueuePairState state() {
-        checkOpen();
+        lifetime.checkOpen();
         if (!stateIsKnown) {
             query();
         }
@@ -237,13 +251,15 @@ abstract sealed class QueuePairStates extends VerbsObject permits QueuePairWork 
     public QueuePairAttributes query() {
         Set<Attribute> all = EnumSet.complementOf(EnumSet.of(Attribute.RATE_LIMIT)); // which can only be set
         QueuePairAttributes found = new QueuePairAttributes();
-        hold();
+        lifetime.hold();
         try (Arena scratch = Arena.ofConfined()) {
             MemorySegment init = scratch.allocate(ibv_qp_init_attr.layout());
-            VerbFailures.check(Ibv.QUERY_QP, Ibv.QUERY_QP.call(
-                    address, found.memory().address(), NativeFlag.bits(all), init.address()), toString());
+            VerbFailures.check(
+                    Ibv.QUERY_QP,
+                    Ibv.QUERY_QP.call(address, found.memory().address(), NativeFlag.bits(all), init.address()),
+                    toString());
         } finally {
-            release();
+            lifetime.release();
         }
         found.filled(all);
         if (found.state() != QueuePairState.RESET || context.device().transport() == TransportType.IB) {
@@ -266,14 +282,14 @@ abstract sealed class QueuePairStates extends VerbsObject permits QueuePairWork 
         QueuePairState to = attributes.has(Attribute.STATE) ? attributes.state() : from;
         Set<Attribute> mask = attributes.mask();
         complain(from, to, mask);
-        hold();
+        lifetime.hold();
         try {
             int result = (int) Ibv.MODIFY_QP.call(address, attributes.memory().address(), NativeFlag.bits(mask));
             if (result != 0) {
                 throw refused(VerbFailures.errnoOf(result), from, to, attributes);
             }
         } finally {
-            release();
+            lifetime.release();
         }
         if (to == QueuePairState.RESET) {
             firstFailure = null;
@@ -312,9 +328,11 @@ abstract sealed class QueuePairStates extends VerbsObject permits QueuePairWork 
         String hint = actual != from
                 ? "The queue pair is in " + actual + ", not in " + from + " any more"
                 : switch (errno) {
-                    case Errno.EINVAL -> "The device refuses one of these values. For RTR on RoCE, look at the GID index, "
-                            + "the peer's GID and the path MTU";
-                    case Errno.ETIMEDOUT, 113 -> "The peer's address can't be resolved: is it on the network of this GID?";
+                    case Errno.EINVAL ->
+                        "The device refuses one of these values. For RTR on RoCE, look at the GID index, "
+                                + "the peer's GID and the path MTU";
+                    case Errno.ETIMEDOUT, 113 ->
+                        "The peer's address can't be resolved: is it on the network of this GID?";
                     case Errno.ENODATA -> "There is no GID at this index: see Context.gids()";
                     default -> "";
                 };
@@ -350,7 +368,7 @@ abstract sealed class QueuePairStates extends VerbsObject permits QueuePairWork 
      */
     public void connect(Endpoint peer, ConnectOptions how) {
         switch (options.type()) {
-            case RC, UC, XRC_SEND, XRC_RECV -> { }
+            case RC, UC, XRC_SEND, XRC_RECV -> {}
             default -> throw new IllegalStateException(options.type() + " has no connections: " + this);
         }
         if (state() == QueuePairState.RESET) {
@@ -384,7 +402,10 @@ abstract sealed class QueuePairStates extends VerbsObject permits QueuePairWork 
             throw new IllegalStateException("Only queue pairs for datagrams are made ready by a key: " + this);
         }
         if (state() == QueuePairState.RESET) {
-            modify(QueuePairAttributes.to(QueuePairState.INIT).pkeyIndex(pkeyIndex).port(options.port()).qkey(qkey));
+            modify(QueuePairAttributes.to(QueuePairState.INIT)
+                    .pkeyIndex(pkeyIndex)
+                    .port(options.port())
+                    .qkey(qkey));
         }
         checkInitialised();
         modify(QueuePairAttributes.to(QueuePairState.RTR).pkeyIndex(pkeyIndex).qkey(qkey));
@@ -452,11 +473,12 @@ abstract sealed class QueuePairStates extends VerbsObject permits QueuePairWork 
      * @return the completion, once a cursor has come to it, or polled again after fetching it
      */
     public Optional<WorkCompletion> firstError() {
-        checkOpen();
+        lifetime.checkOpen();
         return Optional.ofNullable(firstFailure);
     }
 
-    @Nullable WorkCompletion firstFailure() {
+    @Nullable
+    WorkCompletion firstFailure() {
         return firstFailure;
     }
 
@@ -489,7 +511,8 @@ abstract sealed class QueuePairStates extends VerbsObject permits QueuePairWork 
     }
 
     /** What a failed request was; null when both a send and a receive had its id and the status does not tell. */
-    @Nullable Operation operationOf(long id, WorkStatus status, CompletionQueue reportedTo) {
+    @Nullable
+    Operation operationOf(long id, WorkStatus status, CompletionQueue reportedTo) {
         if (!oneQueue) {
             return reportedTo == options.receiveQueue() ? Operation.RECEIVE : sends.find(id);
         }
@@ -502,8 +525,14 @@ abstract sealed class QueuePairStates extends VerbsObject permits QueuePairWork 
             return send == null ? receive : send;
         }
         return switch (status) {
-            case RETRY_EXCEEDED, RNR_RETRY_EXCEEDED, REMOTE_ACCESS_ERROR, REMOTE_INVALID_REQUEST_ERROR,
-                    REMOTE_OPERATION_ERROR, BAD_RESPONSE_ERROR, RESPONSE_TIMEOUT, MW_BIND_ERROR -> send;
+            case RETRY_EXCEEDED,
+                    RNR_RETRY_EXCEEDED,
+                    REMOTE_ACCESS_ERROR,
+                    REMOTE_INVALID_REQUEST_ERROR,
+                    REMOTE_OPERATION_ERROR,
+                    BAD_RESPONSE_ERROR,
+                    RESPONSE_TIMEOUT,
+                    MW_BIND_ERROR -> send;
             default -> null;
         };
     }

@@ -2,7 +2,7 @@ package dev.verbena.verbs;
 
 import dev.verbena.CName;
 import dev.verbena.NativeFlag;
-import dev.verbena.VerbsArena;
+import dev.verbena.access.ObjectLifetime;
 import dev.verbena.internal.CFunction;
 import dev.verbena.internal.Calls;
 import dev.verbena.internal.DataPathCalls;
@@ -33,24 +33,33 @@ abstract sealed class QueuePairWork extends QueuePairStates permits QueuePair {
     private final long postReceive;
     /** They are told when this is closed, and their memory is kept as long as C may read it. */
     private final Queue<WorkBatch<?>> batches = new ConcurrentLinkedQueue<>();
+
     private final SingleRequestBatches<SendBatch> singleSends;
     private final SingleRequestBatches<ReceiveBatch> singleReceives;
     private final ReentrantLock binding = new ReentrantLock();
 
-    QueuePairWork(VerbsArena arena, @Nullable ProtectionDomain domain, QueuePairOptions options,
-            QueueCapabilities granted, Context context, Port port, long address) {
-        super(arena, domain, options, granted, context, port, address);
+    QueuePairWork(
+            ObjectLifetime lifetime,
+            @Nullable ProtectionDomain domain,
+            QueuePairOptions options,
+            QueueCapabilities granted,
+            Context context,
+            Port port,
+            long address) {
+        super(lifetime, domain, options, granted, context, port, address);
         this.allowedOperations = QueuePairCreation.allowed(options);
         DriverFunctions provider = context.provider();
-        this.extended = options.operations().isEmpty() ? null : new ExtendedSends(Ibv.QP_TO_QP_EX.call(address),
-                options.operations(), options.type(), provider, self());
+        this.extended = options.operations().isEmpty()
+                ? null
+                : new ExtendedSends(
+                        Ibv.QP_TO_QP_EX.call(address), options.operations(), options.type(), provider, self());
         // Another thread may hold the lock of an extended queue pair while it runs Java: see ExtendedCalls.
         this.criticalReceive = provider.criticalPost();
-        this.criticalPost = criticalReceive && (extended == null || isConfined());
+        this.criticalPost = criticalReceive && (extended == null || lifetime.isConfined());
         this.postSend = provider.postSend();
         this.postReceive = provider.postReceive();
-        this.singleSends = new SingleRequestBatches<>(isConfined(), () -> sends(1));
-        this.singleReceives = new SingleRequestBatches<>(isConfined(), () -> receives(1));
+        this.singleSends = new SingleRequestBatches<>(lifetime.isConfined(), () -> sends(1));
+        this.singleReceives = new SingleRequestBatches<>(lifetime.isConfined(), () -> receives(1));
     }
 
     private QueuePair self() {
@@ -65,7 +74,7 @@ abstract sealed class QueuePairWork extends QueuePairStates permits QueuePair {
      */
     public SendBatch sendBatch(int capacity) {
         checkCapacity(capacity);
-        checkOpen();
+        lifetime.checkOpen();
         return sends(capacity);
     }
 
@@ -91,7 +100,7 @@ abstract sealed class QueuePairWork extends QueuePairStates permits QueuePair {
      */
     public ReceiveBatch receiveBatch(int capacity) {
         checkCapacity(capacity);
-        checkOpen();
+        lifetime.checkOpen();
         return receives(capacity);
     }
 
@@ -100,8 +109,16 @@ abstract sealed class QueuePairWork extends QueuePairStates permits QueuePair {
     }
 
     private ReceiveBatch receives(int capacity) {
-        return keep(new ReceiveBatch(self(), domain, capacity, granted.receiveSge(), receives, "ibv_post_recv",
-                this::callPostReceive, isConfined() && criticalReceive && ownReceives ? postReceive : 0, address));
+        return keep(new ReceiveBatch(
+                self(),
+                domain,
+                capacity,
+                granted.receiveSge(),
+                receives,
+                "ibv_post_recv",
+                this::callPostReceive,
+                lifetime.isConfined() && criticalReceive && ownReceives ? postReceive : 0,
+                address));
     }
 
     private static void checkCapacity(int capacity) {
@@ -189,11 +206,14 @@ abstract sealed class QueuePairWork extends QueuePairStates permits QueuePair {
      * @param qkey that queue pair's key
      */
     @CName("ibv_post_send")
-    public void postSendImmediate(long id, LocalMemory local, int immediate, AddressHandle path, int queuePairNumber,
-            int qkey) {
+    public void postSendImmediate(
+            long id, LocalMemory local, int immediate, AddressHandle path, int queuePairNumber, int qkey) {
         SendBatch one = claimSend();
         try {
-            one.send(id, local).immediate(immediate).to(path, queuePairNumber, qkey).postAll();
+            one.send(id, local)
+                    .immediate(immediate)
+                    .to(path, queuePairNumber, qkey)
+                    .postAll();
         } finally {
             singleSends.release(one);
         }
@@ -364,7 +384,7 @@ abstract sealed class QueuePairWork extends QueuePairStates permits QueuePair {
      */
     @CName("ibv_bind_mw")
     public void postUnbind(long id, MemoryWindow window) {
-        checkOpen();
+        lifetime.checkOpen();
         if (window.type() != MemoryWindowType.TYPE_1) {
             throw new IllegalArgumentException("A window of TYPE_2 is invalidated by its key: " + window);
         }
@@ -399,7 +419,7 @@ abstract sealed class QueuePairWork extends QueuePairStates permits QueuePair {
 
     private void callBind(long id, MemoryWindow window, MemoryRegion region, long start, long length, int access) {
         checkSends();
-        hold();
+        lifetime.hold();
         try (Arena scratch = Arena.ofConfined()) {
             MemorySegment bind = scratch.allocate(ibv_mw_bind.layout());
             ibv_mw_bind.wr_id(bind, id);
@@ -409,16 +429,18 @@ abstract sealed class QueuePairWork extends QueuePairStates permits QueuePair {
             ibv_mw_bind_info.addr(info, start);
             ibv_mw_bind_info.length(info, length);
             ibv_mw_bind_info.mw_access_flags(info, access);
-            MemorySegment function = OpsVerb.BIND_MW.in(context.address())
+            MemorySegment function = OpsVerb.BIND_MW
+                    .in(context.address())
                     .orElseThrow(() -> VerbFailures.failure(OpsVerb.BIND_MW.verb(), Errno.EOPNOTSUPP, toString(), ""));
             int logged = sends.add(id, Operation.BIND_MW.code()); // before it can complete
             int result = (int) CFunction.callAt(function, address, window.address(), bind.address());
             if (result != 0) {
                 sends.takeBack(logged);
-                throw PostException.of(OpsVerb.BIND_MW.verb(), self(), VerbFailures.errnoOf(result), 0, 1, SendBatch.WHEN_FULL);
+                throw PostException.of(
+                        OpsVerb.BIND_MW.verb(), self(), VerbFailures.errnoOf(result), 0, 1, SendBatch.WHEN_FULL);
             }
         } finally {
-            release();
+            lifetime.release();
         }
     }
 
@@ -500,7 +522,7 @@ abstract sealed class QueuePairWork extends QueuePairStates permits QueuePair {
      */
     @CName("ibv_qp_to_qp_ex")
     public boolean isExtended() {
-        checkOpen();
+        lifetime.checkOpen();
         return isExtendedEvenIfClosed();
     }
 
@@ -511,19 +533,19 @@ abstract sealed class QueuePairWork extends QueuePairStates permits QueuePair {
     /** One call into C, for a caller that has made sure, if this is confined, that it is open and this its thread. */
     int callPostSend(long requests, long firstRefused) {
         checkSends();
-        if (isConfined()) {
+        if (lifetime.isConfined()) {
             return postUnguarded(requests, firstRefused);
         }
-        int way = enter();
+        int way = lifetime.enter();
         try {
             return postUnguarded(requests, firstRefused);
         } finally {
-            exit(way);
+            lifetime.exit(way);
         }
     }
 
     boolean postsDirectly() {
-        return isConfined() && extended == null && criticalPost;
+        return lifetime.isConfined() && extended == null && criticalPost;
     }
 
     long postSendFunction() {
@@ -560,14 +582,14 @@ abstract sealed class QueuePairWork extends QueuePairStates permits QueuePair {
         if (!ownReceives) {
             throw noReceivesOfItsOwn();
         }
-        if (isConfined()) {
+        if (lifetime.isConfined()) {
             return callPostReceiveUnguarded(requests, firstRefused);
         }
-        int way = enter();
+        int way = lifetime.enter();
         try {
             return callPostReceiveUnguarded(requests, firstRefused);
         } finally {
-            exit(way);
+            lifetime.exit(way);
         }
     }
 
@@ -577,7 +599,7 @@ abstract sealed class QueuePairWork extends QueuePairStates permits QueuePair {
     }
 
     private IllegalStateException notYet(String what, QueuePairState now) {
-        checkOpen();
+        lifetime.checkOpen();
         return new IllegalStateException(what + " is not possible in " + now + ": connect " + this + " first");
     }
 
@@ -588,13 +610,15 @@ abstract sealed class QueuePairWork extends QueuePairStates permits QueuePair {
     }
 
     IllegalStateException lacks(Operation operation) {
-        return new IllegalStateException(isExtendedEvenIfClosed()
-                ? this + " was made without " + operation + ": name it in QueuePairOptions.operations()"
-                : options.type() + " has no " + operation + ": " + this);
+        return new IllegalStateException(
+                isExtendedEvenIfClosed()
+                        ? this + " was made without " + operation + ": name it in QueuePairOptions.operations()"
+                        : options.type() + " has no " + operation + ": " + this);
     }
 
     /** For a last datagram, which needs an address as all do; null where none is needed. */
-    @Nullable AddressHandle pathToItself() {
+    @Nullable
+    AddressHandle pathToItself() {
         return sendsDatagrams() ? domain().createAddressHandle(pathTo(endpoint()), arena()) : null;
     }
 

@@ -21,8 +21,8 @@ public record RateLimit(long kilobitsPerSecond, long maxBurst, int typicalPacket
      */
     public RateLimit {
         if (kilobitsPerSecond < 0 || kilobitsPerSecond > MAX || maxBurst < 0 || maxBurst > MAX) {
-            throw new IllegalArgumentException("Rate and burst are from 0 to " + MAX + ": "
-                    + kilobitsPerSecond + ", " + maxBurst);
+            throw new IllegalArgumentException(
+                    "Rate and burst are from 0 to " + MAX + ": " + kilobitsPerSecond + ", " + maxBurst);
         }
         Checks.checkRange("typical packet size", typicalPacket, 0xffff);
     }

@@ -27,8 +27,16 @@ public final class ReceiveBatch extends WorkBatch<ReceiveBatch> {
     private final long target;
 
     /** The function is what one thread may call directly, in a critical call; 0 where it must go the guarded way. */
-    ReceiveBatch(VerbsObject queue, @Nullable ProtectionDomain domain, int capacity, int maxPieces, PostedOperations log,
-            String verb, Call call, long function, long target) {
+    ReceiveBatch(
+            VerbsObject queue,
+            @Nullable ProtectionDomain domain,
+            int capacity,
+            int maxPieces,
+            PostedOperations log,
+            String verb,
+            Call call,
+            long function,
+            long target) {
         super(queue, domain, capacity, ibv_recv_wr.sizeof(), maxPieces, 0, log);
         this.verb = verb;
         this.call = call;

@@ -35,7 +35,7 @@ record RegionBacking(@Nullable MemorySegment memory, boolean foreign, String wha
 
     @Override
     public String toString() {
-        return LockedMemory.inWords(length) + (what.isEmpty() ? "" : " of " + what)
-                + " at 0x" + Long.toHexString(address);
+        return LockedMemory.inWords(length) + (what.isEmpty() ? "" : " of " + what) + " at 0x"
+                + Long.toHexString(address);
     }
 }

@@ -16,8 +16,8 @@ public final class RegionChange {
     private final @Nullable Set<AccessFlag> access;
     private final @Nullable ProtectionDomain domain;
 
-    private RegionChange(@Nullable MemorySegment memory, @Nullable Set<AccessFlag> access,
-            @Nullable ProtectionDomain domain) {
+    private RegionChange(
+            @Nullable MemorySegment memory, @Nullable Set<AccessFlag> access, @Nullable ProtectionDomain domain) {
         this.memory = memory;
         this.access = access;
         this.domain = domain;
@@ -83,15 +83,18 @@ public final class RegionChange {
         return new RegionChange(memory, access, Objects.requireNonNull(other, "domain"));
     }
 
-    @Nullable MemorySegment memory() {
+    @Nullable
+    MemorySegment memory() {
         return memory;
     }
 
-    @Nullable Set<AccessFlag> access() {
+    @Nullable
+    Set<AccessFlag> access() {
         return access;
     }
 
-    @Nullable ProtectionDomain domain() {
+    @Nullable
+    ProtectionDomain domain() {
         return domain;
     }
 }

@@ -27,8 +27,12 @@ final class Registration {
         return at(domain, memory, memory.address(), access, arena);
     }
 
-    static MemoryRegion at(ProtectionDomain domain, MemorySegment memory, long address,
-            Collection<AccessFlag> access, VerbsArena arena) {
+    static MemoryRegion at(
+            ProtectionDomain domain,
+            MemorySegment memory,
+            long address,
+            Collection<AccessFlag> access,
+            VerbsArena arena) {
         Set<AccessFlag> flags = check(memory, access);
         RegionBacking backing = RegionBacking.of(memory, false, address);
         return MemoryRegion.over(arena, backing, flags, domain, () -> register(domain, memory, address, flags));
@@ -38,23 +42,34 @@ final class Registration {
             ProtectionDomain domain, MemorySegment memory, Collection<AccessFlag> access, VerbsArena arena) {
         Set<AccessFlag> flags = check(memory, access);
         RegionBacking backing = RegionBacking.of(memory, true, memory.address());
-        return MemoryRegion.over(arena, backing, flags, domain,
-                () -> register(domain, memory, memory.address(), flags));
+        return MemoryRegion.over(
+                arena, backing, flags, domain, () -> register(domain, memory, memory.address(), flags));
     }
 
-    static MemoryRegion hinted(ProtectionDomain domain, MemorySegment memory, Collection<AccessFlag> access,
-            DmaHandle handle, VerbsArena arena) {
+    static MemoryRegion hinted(
+            ProtectionDomain domain,
+            MemorySegment memory,
+            Collection<AccessFlag> access,
+            DmaHandle handle,
+            VerbsArena arena) {
         Set<AccessFlag> flags = check(memory, access);
         RegionBacking backing = RegionBacking.of(memory, false, memory.address());
         String arguments = backing + ", " + flags + ", " + handle;
-        return MemoryRegion.over(arena, backing, flags, domain, () -> {
-            VerbFailures.require(Ibv.REG_MR_EX, 59, arguments);
-            try (Arena scratch = Arena.ofConfined()) {
-                MemorySegment init = NewerStructs.registration(scratch, memory.address(), memory.byteSize(),
-                        NativeFlag.bits(flags), handle.address());
-                return VerbFailures.pointer(Ibv.REG_MR_EX, Ibv.REG_MR_EX.call(domain.address(), init.address()), arguments);
-            }
-        }, handle);
+        return MemoryRegion.over(
+                arena,
+                backing,
+                flags,
+                domain,
+                () -> {
+                    VerbFailures.require(Ibv.REG_MR_EX, 59, arguments);
+                    try (Arena scratch = Arena.ofConfined()) {
+                        MemorySegment init = NewerStructs.registration(
+                                scratch, memory.address(), memory.byteSize(), NativeFlag.bits(flags), handle.address());
+                        return VerbFailures.pointer(
+                                Ibv.REG_MR_EX, Ibv.REG_MR_EX.call(domain.address(), init.address()), arguments);
+                    }
+                },
+                handle);
     }
 
     /** The memory region structure of the whole address space. */
@@ -62,8 +77,14 @@ final class Registration {
         return register(domain, 0, WHOLE_ADDRESS_SPACE, 0, flags, "the whole address space, " + flags);
     }
 
-    static MemoryRegion dmaBuf(ProtectionDomain domain, int descriptor, long offset, long length, long address,
-            Collection<AccessFlag> access, VerbsArena arena) {
+    static MemoryRegion dmaBuf(
+            ProtectionDomain domain,
+            int descriptor,
+            long offset,
+            long length,
+            long address,
+            Collection<AccessFlag> access,
+            VerbsArena arena) {
         Set<AccessFlag> flags = check(access);
         checkLength(length);
         if (descriptor < 0 || offset < 0) {
@@ -74,31 +95,60 @@ final class Registration {
         return MemoryRegion.over(arena, backing, flags, domain, () -> {
             long region = Ibv.REG_DMABUF_MR.call(
                     domain.address(), offset, length, address, descriptor, NativeFlag.bits(flags));
-            return VerbFailures.pointer(Ibv.REG_DMABUF_MR, region, backing + ", offset " + offset + ", " + flags,
+            return VerbFailures.pointer(
+                    Ibv.REG_DMABUF_MR,
+                    region,
+                    backing + ", offset " + offset + ", " + flags,
                     CFunction.errno() == Errno.EBADF ? "The file descriptor is not open" : "");
         });
     }
 
     static MemoryRegion nothing(ProtectionDomain domain, VerbsArena arena) {
-        return MemoryRegion.over(arena, RegionBacking.NOTHING, Set.of(AccessFlag.LOCAL_WRITE), domain, () -> VerbFailures.pointer(
-                ContextVerb.ALLOC_NULL_MR, domain.contextEvenIfClosed(), domain.toString(), domain.address()));
+        return MemoryRegion.over(
+                arena,
+                RegionBacking.NOTHING,
+                Set.of(AccessFlag.LOCAL_WRITE),
+                domain,
+                () -> VerbFailures.pointer(
+                        ContextVerb.ALLOC_NULL_MR, domain.contextEvenIfClosed(), domain.toString(), domain.address()));
     }
 
-    static MemoryRegion device(ProtectionDomain domain, DeviceMemory memory, long offset, long length,
-            Collection<AccessFlag> access, VerbsArena arena) {
+    static MemoryRegion device(
+            ProtectionDomain domain,
+            DeviceMemory memory,
+            long offset,
+            long length,
+            Collection<AccessFlag> access,
+            VerbsArena arena) {
         Set<AccessFlag> flags = check(access);
         checkLength(length);
         memory.checkRange(offset, length);
         RegionBacking backing = RegionBacking.elsewhere("device memory", 0, length);
         int bits = NativeFlag.bits(flags) | AccessFlag.ZERO_BASED.bit(); // it knows no other way, and asks to be told
-        return MemoryRegion.over(arena, backing, flags, domain, () -> VerbFailures.pointer(ContextVerb.REG_DM_MR,
-                domain.contextEvenIfClosed(), memory + ", offset " + offset + ", " + length + " bytes, " + flags,
-                domain.address(), memory.address(), offset, length, bits), memory);
+        return MemoryRegion.over(
+                arena,
+                backing,
+                flags,
+                domain,
+                () -> VerbFailures.pointer(
+                        ContextVerb.REG_DM_MR,
+                        domain.contextEvenIfClosed(),
+                        memory + ", offset " + offset + ", " + length + " bytes, " + flags,
+                        domain.address(),
+                        memory.address(),
+                        offset,
+                        length,
+                        bits),
+                memory);
     }
 
     static MemoryRegion imported(ProtectionDomain domain, int handle, long address, VerbsArena arena) {
-        return MemoryRegion.imported(arena, domain, address, () -> VerbFailures.pointer(Ibv.IMPORT_MR,
-                Ibv.IMPORT_MR.call(domain.address(), handle), domain + ", handle " + handle));
+        return MemoryRegion.imported(
+                arena,
+                domain,
+                address,
+                () -> VerbFailures.pointer(
+                        Ibv.IMPORT_MR, Ibv.IMPORT_MR.call(domain.address(), handle), domain + ", handle " + handle));
     }
 
     private static long register(ProtectionDomain domain, MemorySegment memory, long address, Set<AccessFlag> flags) {
@@ -107,8 +157,8 @@ final class Registration {
         return register(domain, memory.address(), memory.byteSize(), address, flags, arguments);
     }
 
-    private static long register(ProtectionDomain domain, long start, long length, long address,
-            Set<AccessFlag> flags, String arguments) {
+    private static long register(
+            ProtectionDomain domain, long start, long length, long address, Set<AccessFlag> flags, String arguments) {
         long region = Ibv.REG_MR_IOVA2.call(domain.address(), start, length, address, NativeFlag.bits(flags));
         if (region == 0) {
             throw refused(CFunction.errno(), start, address, flags, arguments);
@@ -119,17 +169,22 @@ final class Registration {
     private static VerbsException refused(
             int errno, long start, long address, Set<AccessFlag> flags, String arguments) {
         if (flags.contains(AccessFlag.ON_DEMAND) && (errno == Errno.EINVAL || Errno.meansUnsupported(errno))) {
-            return VerbFailures.failure("ibv_reg_mr", errno, arguments,
+            return VerbFailures.failure(
+                    "ibv_reg_mr",
+                    errno,
+                    arguments,
                     "This device or kernel may have no on-demand paging, or not for the whole address space");
         }
         String hint = switch (errno) {
             case Errno.ENOMEM, Errno.EAGAIN -> LockedMemory.hint();
-            case Errno.EFAULT -> "The memory is not mapped, or mapped read-only and to be written to. Linux before 6.2 "
-                    + "refuses all files that are mapped READ_ONLY: map them PRIVATE";
-            case Errno.EINVAL -> start != address
-                    ? "Both addresses must have the same offset within their pages: align the memory to 4096 "
-                            + "(or what the page size is) to register it at 0"
-                    : "This device or kernel does not take one of these access flags";
+            case Errno.EFAULT ->
+                "The memory is not mapped, or mapped read-only and to be written to. Linux before 6.2 "
+                        + "refuses all files that are mapped READ_ONLY: map them PRIVATE";
+            case Errno.EINVAL ->
+                start != address
+                        ? "Both addresses must have the same offset within their pages: align the memory to 4096 "
+                                + "(or what the page size is) to register it at 0"
+                        : "This device or kernel does not take one of these access flags";
             default -> "";
         };
         return VerbFailures.failure("ibv_reg_mr", errno, arguments, hint);
@@ -155,8 +210,9 @@ final class Registration {
             throw new IllegalArgumentException("REMOTE_WRITE and REMOTE_ATOMIC need LOCAL_WRITE as well: " + flags);
         }
         if (flags.contains(AccessFlag.ZERO_BASED)) {
-            throw new IllegalArgumentException("ZERO_BASED is for memory windows: some drivers take it for a region and "
-                    + "ignore it. registerAt(memory, 0, ...) registers memory that begins at zero with all of them");
+            throw new IllegalArgumentException(
+                    "ZERO_BASED is for memory windows: some drivers take it for a region and "
+                            + "ignore it. registerAt(memory, 0, ...) registers memory that begins at zero with all of them");
         }
         return Collections.unmodifiableSet(flags);
     }

@@ -27,11 +27,13 @@ final class RequestParts {
         Arrays.fill(parts, EACH * request, EACH * (request + 1), null);
     }
 
-    @Nullable RequestPart first(int request) {
+    @Nullable
+    RequestPart first(int request) {
         return parts[EACH * request];
     }
 
-    @Nullable RequestPart second(int request) {
+    @Nullable
+    RequestPart second(int request) {
         return parts[EACH * request + 1];
     }
 

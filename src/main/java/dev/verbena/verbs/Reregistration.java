@@ -4,6 +4,7 @@ import dev.verbena.NativeFlag;
 import dev.verbena.VerbsArena;
 import dev.verbena.VerbsException;
 import dev.verbena.VerbsObject;
+import dev.verbena.access.ObjectLifetime;
 import dev.verbena.internal.CFunction;
 import dev.verbena.internal.Errno;
 import dev.verbena.internal.Ibv;
@@ -27,9 +28,14 @@ final class Reregistration {
     private @Nullable Reservation reservation;
     /** The structure once C has changed it; 0 before, and when it is no more. */
     private long structure;
+
     private @Nullable VerbsException failure;
 
-    private Reregistration(MemoryRegion old, RegionBacking backing, Set<AccessFlag> access, ProtectionDomain domain,
+    private Reregistration(
+            MemoryRegion old,
+            RegionBacking backing,
+            Set<AccessFlag> access,
+            ProtectionDomain domain,
             RegionChange wanted) {
         this.old = old;
         this.backing = backing;
@@ -38,16 +44,23 @@ final class Reregistration {
         this.wanted = wanted;
     }
 
-    static Reregistration of(MemoryRegion old, ProtectionDomain domain, RegionBacking backing, Set<AccessFlag> access,
+    static Reregistration of(
+            MemoryRegion old,
+            ProtectionDomain domain,
+            RegionBacking backing,
+            Set<AccessFlag> access,
             RegionChange wanted) {
         MemorySegment memory = wanted.memory();
         Set<AccessFlag> flags = wanted.access() == null ? access : wanted.access();
         if (memory != null || wanted.access() != null) {
             Registration.check(memory == null ? backing.segment() : memory, flags);
         }
-        return new Reregistration(old,
-                memory == null ? backing : RegionBacking.of(memory, false, memory.address()), flags,
-                wanted.domain() == null ? domain : wanted.domain(), wanted);
+        return new Reregistration(
+                old,
+                memory == null ? backing : RegionBacking.of(memory, false, memory.address()),
+                flags,
+                wanted.domain() == null ? domain : wanted.domain(),
+                wanted);
     }
 
     VerbsArena arena() {
@@ -98,7 +111,10 @@ final class Reregistration {
         }
         held.begin();
         try {
-            int result = (int) Ibv.REREG_MR.call(region, flags(), wanted.domain() == null ? 0 : domain.address(),
+            int result = (int) Ibv.REREG_MR.call(
+                    region,
+                    flags(),
+                    wanted.domain() == null ? 0 : domain.address(),
                     wanted.memory() == null ? 0 : backing.segment().address(),
                     wanted.memory() == null ? 0 : backing.length(),
                     wanted.access() == null ? 0 : NativeFlag.bits(access));
@@ -115,7 +131,8 @@ final class Reregistration {
 
     private void failed(int result, long region, int errno) {
         RegionChangeError error = RegionChangeError.of(result);
-        boolean untouched = error == RegionChangeError.INPUT || error == RegionChangeError.DONT_FORK_NEW
+        boolean untouched = error == RegionChangeError.INPUT
+                || error == RegionChangeError.DONT_FORK_NEW
                 || Errno.meansUnsupported(errno); // said before anything is done
         String said = (error == RegionChangeError.UNKNOWN ? "It answered " + result : error.cName()) + ". ";
         int number = errno > 0 ? errno : Errno.EINVAL;
@@ -123,7 +140,10 @@ final class Reregistration {
             throw VerbFailures.failure(Ibv.REREG_MR.name(), number, old.toString(), said + "The region is as it was");
         }
         VerbFailures.check(Ibv.DEREG_MR, Ibv.DEREG_MR.call(region), old.toString());
-        failure = VerbFailures.failure(Ibv.REREG_MR.name(), number, old.toString(),
+        failure = VerbFailures.failure(
+                Ibv.REREG_MR.name(),
+                number,
+                old.toString(),
                 said + "The region could not be used any more, and is closed: register anew");
     }
 
@@ -135,29 +155,29 @@ final class Reregistration {
 
     /** Keeps memory and protection domain of the new region until that one does. */
     private static final class Reservation extends VerbsObject {
-        private Reservation(VerbsArena arena) {
-            super(arena);
+        private final ObjectLifetime lifetime;
+
+        private Reservation(ObjectLifetime lifetime) {
+            super(lifetime);
+            this.lifetime = lifetime;
+            lifetime.destroyedBy(() -> {}); // nothing was made in C
         }
 
         static Reservation make(Reregistration change) {
             VerbsArena arena = change.arena();
             MemorySegment memory = change.backing.segment();
             return change.backing.foreign()
-                    ? createOverForeign(arena, memory, () -> new Reservation(arena), change.domain)
-                    : createOver(arena, memory, () -> new Reservation(arena), change.domain);
+                    ? ObjectLifetime.createOverForeign(
+                            arena, memory, lifetime -> new Reservation(lifetime), change.domain)
+                    : ObjectLifetime.createOver(arena, memory, lifetime -> new Reservation(lifetime), change.domain);
         }
 
         void begin() {
-            hold();
+            lifetime.hold();
         }
 
         void end() {
-            release();
-        }
-
-        @Override
-        protected void destroy() {
-            // Nothing was made in C.
+            lifetime.release();
         }
 
         @Override

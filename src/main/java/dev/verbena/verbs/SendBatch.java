@@ -46,7 +46,8 @@ public final class SendBatch extends WorkBatch<SendBatch> {
     static final long REMOTE_QKEY = WR + ibv_send_wr.wr.ud.remote_qkey$offset();
 
     static final long REMOTE_SRQ = ibv_send_wr.qp_type$offset()
-            + ibv_send_wr.qp_type.xrc$offset() + ibv_send_wr.qp_type.xrc.remote_srqn$offset();
+            + ibv_send_wr.qp_type.xrc$offset()
+            + ibv_send_wr.qp_type.xrc.remote_srqn$offset();
     private static final long INVALIDATE_KEY = ibv_send_wr.invalidate_rkey$offset();
     private static final long BIND = ibv_send_wr.bind_mw$offset();
     static final long WINDOW = BIND + ibv_send_wr.bind_mw.mw$offset();
@@ -73,18 +74,30 @@ public final class SendBatch extends WorkBatch<SendBatch> {
     private final boolean datagrams;
     /** Whether one thread only posts, by {@code ibv_post_send} in a critical call; and what is called then. */
     private final boolean direct;
+
     private final long function;
     private final long qp;
     /** What the requests name by pointers, for each request: null where nothing is. Made when first needed. */
     private @Nullable RequestParts parts;
+
     private boolean binds;
     /** How many bytes the request added last may still name. */
     private long room;
 
-    SendBatch(QueuePair queuePair, @Nullable ProtectionDomain domain, int capacity, QueueCapabilities granted,
+    SendBatch(
+            QueuePair queuePair,
+            @Nullable ProtectionDomain domain,
+            int capacity,
+            QueueCapabilities granted,
             PostedOperations log) {
-        super(queuePair, domain, capacity, ibv_send_wr.sizeof(), granted.sendSge(),
-                (long) capacity * Math.max(granted.inlineSize(), queuePair.longestHeader()), log);
+        super(
+                queuePair,
+                domain,
+                capacity,
+                ibv_send_wr.sizeof(),
+                granted.sendSge(),
+                (long) capacity * Math.max(granted.inlineSize(), queuePair.longestHeader()),
+                log);
         this.queuePair = queuePair;
         this.maxInline = granted.inlineSize();
         this.maxHeader = queuePair.longestHeader();
@@ -112,8 +125,7 @@ public final class SendBatch extends WorkBatch<SendBatch> {
         }
         int entered = named.enter(size(), datagrams);
         try {
-            return binds ? bindAndPost(named, requests, firstRefused)
-                    : queuePair.callPostSend(requests, firstRefused);
+            return binds ? bindAndPost(named, requests, firstRefused) : queuePair.callPostSend(requests, firstRefused);
         } finally {
             named.exit(entered);
         }
@@ -151,8 +163,11 @@ public final class SendBatch extends WorkBatch<SendBatch> {
         long at = addressOf(request);
         window.key(Memory.getInt(at + WINDOW_KEY));
         if (named.second(request) instanceof MemoryRegion region) {
-            window.nowBound(region, Memory.getLong(at + BIND_ADDRESS),
-                    Memory.getLong(at + BIND_LENGTH), Memory.getInt(at + BIND_ACCESS));
+            window.nowBound(
+                    region,
+                    Memory.getLong(at + BIND_ADDRESS),
+                    Memory.getLong(at + BIND_LENGTH),
+                    Memory.getInt(at + BIND_ACCESS));
         }
     }
 
@@ -435,8 +450,8 @@ public final class SendBatch extends WorkBatch<SendBatch> {
         }
     }
 
-    private SendBatch atomic(long id, Operation operation, LocalMemory local, RemoteMemory remote, long compareAdd,
-            long swap) {
+    private SendBatch atomic(
+            long id, Operation operation, LocalMemory local, RemoteMemory remote, long compareAdd, long swap) {
         checkAligned(remote);
         Objects.checkFromIndexSize(0, ATOMIC_SIZE, local.length());
         Objects.checkFromIndexSize(0, ATOMIC_SIZE, remote.length());
@@ -502,7 +517,8 @@ public final class SendBatch extends WorkBatch<SendBatch> {
 
     private void checkIsLast() {
         if (index() != size() - 1) {
-            throw new IllegalStateException("Only the request added last takes more memory: not one gone back to by at()");
+            throw new IllegalStateException(
+                    "Only the request added last takes more memory: not one gone back to by at()");
         }
     }
 
@@ -525,7 +541,8 @@ public final class SendBatch extends WorkBatch<SendBatch> {
         int opcode = Memory.getInt(base + OPCODE);
         if (opcode == Operation.SEND.code() || opcode == Operation.RDMA_WRITE.code()) {
             Operation more = opcode == Operation.SEND.code()
-                    ? Operation.SEND_WITH_IMMEDIATE : Operation.RDMA_WRITE_WITH_IMMEDIATE;
+                    ? Operation.SEND_WITH_IMMEDIATE
+                    : Operation.RDMA_WRITE_WITH_IMMEDIATE;
             checkAllows(more);
             become(more);
         } else if (opcode != Operation.SEND_WITH_IMMEDIATE.code()

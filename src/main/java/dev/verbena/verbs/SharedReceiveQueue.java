@@ -5,6 +5,7 @@ import dev.verbena.UnsupportedVerbException;
 import dev.verbena.VerbsArena;
 import dev.verbena.VerbsException;
 import dev.verbena.VerbsObject;
+import dev.verbena.access.ObjectLifetime;
 import dev.verbena.internal.CFunction;
 import dev.verbena.internal.Calls;
 import dev.verbena.internal.ContextVerb;
@@ -36,6 +37,7 @@ import org.jspecify.annotations.Nullable;
  * <p>When a queue pair fails or is reset, the receives here stay: they belong to all.
  */
 public final class SharedReceiveQueue extends VerbsObject {
+    private final ObjectLifetime lifetime;
     private static final String POST = "ibv_post_srq_recv";
     private static final Calls POST_RECEIVE = Calls.of(POST);
 
@@ -50,16 +52,22 @@ public final class SharedReceiveQueue extends VerbsObject {
     private volatile SharedReceiveQueueAttributes granted;
     private @Nullable LongConsumer destroyer;
 
-    private SharedReceiveQueue(VerbsArena arena, ProtectionDomain domain, SharedReceiveQueueOptions options,
-            SharedReceiveQueueAttributes granted, long address) {
-        super(arena);
+    private SharedReceiveQueue(
+            ObjectLifetime lifetime,
+            ProtectionDomain domain,
+            SharedReceiveQueueOptions options,
+            SharedReceiveQueueAttributes granted,
+            long address) {
+        super(lifetime);
+        this.lifetime = lifetime;
+        lifetime.destroyedBy(this::destroy);
         this.domain = domain;
         this.context = domain.contextEvenIfClosed();
         this.options = options;
         this.granted = granted;
         this.address = address;
         this.log = new PostedOperations(granted.depth(), true);
-        this.singleReceives = new SingleRequestBatches<>(isConfined(), () -> receives(1));
+        this.singleReceives = new SingleRequestBatches<>(lifetime.isConfined(), () -> receives(1));
         context.eventsEvenIfClosed().add(address, this);
     }
 
@@ -96,24 +104,39 @@ public final class SharedReceiveQueue extends VerbsObject {
     }
 
     static SharedReceiveQueue make(ProtectionDomain domain, SharedReceiveQueueOptions options, VerbsArena arena) {
-        return create(arena, () -> make(domain, options, arena, init -> options.type() == SharedReceiveQueueType.BASIC
-                ? callCreate(domain, options, init) : callCreateExtended(domain, options, init)),
+        return ObjectLifetime.create(
+                arena,
+                lifetime -> make(
+                        domain,
+                        options,
+                        lifetime,
+                        init -> options.type() == SharedReceiveQueueType.BASIC
+                                ? callCreate(domain, options, init)
+                                : callCreateExtended(domain, options, init)),
                 parents(domain, options).toArray(VerbsObject[]::new));
     }
 
     /** One that another function makes, of the same struct, and destroys. */
-    static SharedReceiveQueue adopt(ProtectionDomain domain, SharedReceiveQueueOptions options, VerbsArena arena,
-            LongUnaryOperator maker, LongConsumer destroyer, VerbsObject owner) {
+    static SharedReceiveQueue adopt(
+            ProtectionDomain domain,
+            SharedReceiveQueueOptions options,
+            VerbsArena arena,
+            LongUnaryOperator maker,
+            LongConsumer destroyer,
+            VerbsObject owner) {
         List<VerbsObject> parents = parents(domain, options);
         parents.add(owner);
-        return create(arena, () -> {
-            SharedReceiveQueue made = make(domain, options, arena, init -> {
-                fillExtended(domain, options, init);
-                return maker.applyAsLong(init.address());
-            });
-            made.destroyer = destroyer;
-            return made;
-        }, parents.toArray(VerbsObject[]::new));
+        return ObjectLifetime.create(
+                arena,
+                lifetime -> {
+                    SharedReceiveQueue made = make(domain, options, lifetime, init -> {
+                        fillExtended(domain, options, init);
+                        return maker.applyAsLong(init.address());
+                    });
+                    made.destroyer = destroyer;
+                    return made;
+                },
+                parents.toArray(VerbsObject[]::new));
     }
 
     private static List<VerbsObject> parents(ProtectionDomain domain, SharedReceiveQueueOptions options) {
@@ -127,14 +150,17 @@ public final class SharedReceiveQueue extends VerbsObject {
         return parents;
     }
 
-    private static SharedReceiveQueue make(ProtectionDomain domain, SharedReceiveQueueOptions options, VerbsArena arena,
+    private static SharedReceiveQueue make(
+            ProtectionDomain domain,
+            SharedReceiveQueueOptions options,
+            ObjectLifetime lifetime,
             ToLongFunction<MemorySegment> maker) {
         try (Arena scratch = Arena.ofConfined()) {
             MemorySegment init = scratch.allocate(ibv_srq_init_attr_ex.layout()); // begins as the shorter one does
             options.attributes().write(ibv_srq_init_attr_ex.attr(init));
             long srq = maker.applyAsLong(init);
-            return new SharedReceiveQueue(arena, domain, options,
-                    SharedReceiveQueueAttributes.read(ibv_srq_init_attr_ex.attr(init)), srq);
+            return new SharedReceiveQueue(
+                    lifetime, domain, options, SharedReceiveQueueAttributes.read(ibv_srq_init_attr_ex.attr(init)), srq);
         }
     }
 
@@ -147,18 +173,19 @@ public final class SharedReceiveQueue extends VerbsObject {
         return srq;
     }
 
-    private static void fillExtended(
-            ProtectionDomain domain, SharedReceiveQueueOptions options, MemorySegment init) {
+    private static void fillExtended(ProtectionDomain domain, SharedReceiveQueueOptions options, MemorySegment init) {
         int mask = rdma_h.IBV_SRQ_INIT_ATTR_TYPE() | rdma_h.IBV_SRQ_INIT_ATTR_PD();
         ibv_srq_init_attr_ex.srq_type(init, options.type().code());
         ibv_srq_init_attr_ex.pd(init, MemorySegment.ofAddress(domain.address()));
         if (options.xrcDomain() != null) {
             mask |= rdma_h.IBV_SRQ_INIT_ATTR_XRCD();
-            ibv_srq_init_attr_ex.xrcd(init, MemorySegment.ofAddress(options.xrcDomain().address()));
+            ibv_srq_init_attr_ex.xrcd(
+                    init, MemorySegment.ofAddress(options.xrcDomain().address()));
         }
         if (options.queue() != null) {
             mask |= rdma_h.IBV_SRQ_INIT_ATTR_CQ();
-            ibv_srq_init_attr_ex.cq(init, MemorySegment.ofAddress(options.queue().address()));
+            ibv_srq_init_attr_ex.cq(
+                    init, MemorySegment.ofAddress(options.queue().address()));
         }
         if (options.type() == SharedReceiveQueueType.TAG_MATCHING) {
             mask |= rdma_h.IBV_SRQ_INIT_ATTR_TM();
@@ -174,7 +201,8 @@ public final class SharedReceiveQueue extends VerbsObject {
         fillExtended(domain, options, init);
         Context context = domain.contextEvenIfClosed();
         String verb = ContextVerb.CREATE_SRQ_EX.verb();
-        MemorySegment create = ContextVerb.CREATE_SRQ_EX.in(context.address())
+        MemorySegment create = ContextVerb.CREATE_SRQ_EX
+                .in(context.address())
                 .orElseThrow(() -> failedToMake(verb, context, options, Errno.EOPNOTSUPP));
         long srq = CFunction.callAt(create, context.address(), init.address());
         if (srq == 0) {
@@ -187,8 +215,9 @@ public final class SharedReceiveQueue extends VerbsObject {
             String verb, Context context, SharedReceiveQueueOptions options, int errno) {
         DeviceAttributes device = context.attributes();
         String hint = switch (errno) {
-            case Errno.EINVAL -> "This device has at most " + device.maxSharedReceives() + " receives a queue, "
-                    + device.maxSharedReceiveSge() + " pieces of memory a receive";
+            case Errno.EINVAL ->
+                "This device has at most " + device.maxSharedReceives() + " receives a queue, "
+                        + device.maxSharedReceiveSge() + " pieces of memory a receive";
             case Errno.EOPNOTSUPP -> "This device or its driver has no shared receive queue of this kind";
             default -> "";
         };
@@ -196,8 +225,7 @@ public final class SharedReceiveQueue extends VerbsObject {
     }
 
     @CName("ibv_destroy_srq")
-    @Override
-    protected void destroy() {
+    private void destroy() {
         if (destroyer == null) {
             VerbFailures.check(Ibv.DESTROY_SRQ, Ibv.DESTROY_SRQ.call(address), toString());
         } else {
@@ -223,7 +251,7 @@ public final class SharedReceiveQueue extends VerbsObject {
      * @return the protection domain
      */
     public ProtectionDomain domain() {
-        checkOpen();
+        lifetime.checkOpen();
         return domain;
     }
 
@@ -233,7 +261,7 @@ public final class SharedReceiveQueue extends VerbsObject {
      * @return for example {@link SharedReceiveQueueType#BASIC}
      */
     public SharedReceiveQueueType type() {
-        checkOpen();
+        lifetime.checkOpen();
         return options.type();
     }
 
@@ -243,7 +271,7 @@ public final class SharedReceiveQueue extends VerbsObject {
      * @return at least what was asked for
      */
     public SharedReceiveQueueAttributes capabilities() {
-        checkOpen();
+        lifetime.checkOpen();
         return granted;
     }
 
@@ -255,16 +283,17 @@ public final class SharedReceiveQueue extends VerbsObject {
      */
     @CName("ibv_get_srq_num")
     public int number() {
-        hold();
+        lifetime.hold();
         try (Arena scratch = Arena.ofConfined()) {
             MemorySegment number = scratch.allocate(ValueLayout.JAVA_INT);
             String verb = ContextVerb.GET_SRQ_NUM.verb();
-            MemorySegment get = ContextVerb.GET_SRQ_NUM.in(context.address())
+            MemorySegment get = ContextVerb.GET_SRQ_NUM
+                    .in(context.address())
                     .orElseThrow(() -> VerbFailures.failure(verb, Errno.EOPNOTSUPP, toString(), ""));
             VerbFailures.check(verb, (int) CFunction.callAt(get, address, number.address()), toString(), "");
             return number.get(ValueLayout.JAVA_INT, 0);
         } finally {
-            release();
+            lifetime.release();
         }
     }
 
@@ -275,14 +304,14 @@ public final class SharedReceiveQueue extends VerbsObject {
      */
     @CName("ibv_query_srq")
     public SharedReceiveQueueAttributes query() {
-        hold();
+        lifetime.hold();
         try (Arena scratch = Arena.ofConfined()) {
             MemorySegment found = scratch.allocate(ibv_srq_attr.layout());
             VerbFailures.check(Ibv.QUERY_SRQ, Ibv.QUERY_SRQ.call(address, found.address()), toString());
             granted = SharedReceiveQueueAttributes.read(found);
             return granted;
         } finally {
-            release();
+            lifetime.release();
         }
     }
 
@@ -314,15 +343,20 @@ public final class SharedReceiveQueue extends VerbsObject {
     }
 
     private void modify(SharedReceiveQueueAttributes wanted, int mask, String what) {
-        hold();
+        lifetime.hold();
         try (Arena scratch = Arena.ofConfined()) {
             MemorySegment attributes = scratch.allocate(ibv_srq_attr.layout());
             wanted.write(attributes);
             int result = (int) Ibv.MODIFY_SRQ.call(address, attributes.address(), mask);
-            VerbFailures.check(Ibv.MODIFY_SRQ.name(), result, this + ", " + what, result == Errno.EINVAL
-                    ? "Neither can the limit be more than the depth, nor the depth less than what is posted" : "");
+            VerbFailures.check(
+                    Ibv.MODIFY_SRQ.name(),
+                    result,
+                    this + ", " + what,
+                    result == Errno.EINVAL
+                            ? "Neither can the limit be more than the depth, nor the depth less than what is posted"
+                            : "");
         } finally {
-            release();
+            lifetime.release();
         }
     }
 
@@ -337,13 +371,23 @@ public final class SharedReceiveQueue extends VerbsObject {
         if (capacity < 1) {
             throw new IllegalArgumentException("A batch holds at least one request, not " + capacity);
         }
-        checkOpen();
+        lifetime.checkOpen();
         return receives(capacity);
     }
 
     private ReceiveBatch receives(int capacity) {
-        ReceiveBatch batch = new ReceiveBatch(this, domain, capacity, granted.sge(), log, POST, this::callPost,
-                isConfined() && context.provider().criticalPost() ? context.provider().postSharedReceive() : 0, address);
+        ReceiveBatch batch = new ReceiveBatch(
+                this,
+                domain,
+                capacity,
+                granted.sge(),
+                log,
+                POST,
+                this::callPost,
+                lifetime.isConfined() && context.provider().criticalPost()
+                        ? context.provider().postSharedReceive()
+                        : 0,
+                address);
         batches.add(batch);
         return batch;
     }
@@ -366,13 +410,13 @@ public final class SharedReceiveQueue extends VerbsObject {
 
     private int callPost(long requests, long firstRefused) {
         DriverFunctions provider = context.provider();
-        int way = enter();
+        int way = lifetime.enter();
         try {
             POST_RECEIVE.one();
-            return DataPathCalls.post(provider.criticalPost(), provider.postSharedReceive(), address, requests,
-                    firstRefused);
+            return DataPathCalls.post(
+                    provider.criticalPost(), provider.postSharedReceive(), address, requests, firstRefused);
         } finally {
-            exit(way);
+            lifetime.exit(way);
         }
     }
 
@@ -383,7 +427,7 @@ public final class SharedReceiveQueue extends VerbsObject {
      * @throws IllegalStateException if it is of another kind
      */
     public TagMatching tags() {
-        checkOpen();
+        lifetime.checkOpen();
         if (options.type() != SharedReceiveQueueType.TAG_MATCHING) {
             throw new IllegalStateException("Tags are for queues made by tagMatching(): " + this);
         }
@@ -392,16 +436,20 @@ public final class SharedReceiveQueue extends VerbsObject {
 
     /** One operation on tags. */
     void callTagOperation(MemorySegment request, MemorySegment firstRefused, String what) {
-        hold();
+        lifetime.hold();
         try {
             String verb = ContextVerb.POST_SRQ_OPS.verb();
-            MemorySegment post = ContextVerb.POST_SRQ_OPS.in(context.address())
+            MemorySegment post = ContextVerb.POST_SRQ_OPS
+                    .in(context.address())
                     .orElseThrow(() -> VerbFailures.failure(verb, Errno.EOPNOTSUPP, toString(), ""));
             int result = (int) CFunction.callAt(post, address, request.address(), firstRefused.address());
-            VerbFailures.check(verb, result, this + ", " + what,
+            VerbFailures.check(
+                    verb,
+                    result,
+                    this + ", " + what,
                     result == Errno.ENOMEM ? "No room for more tags or operations" : "");
         } finally {
-            release();
+            lifetime.release();
         }
     }
 

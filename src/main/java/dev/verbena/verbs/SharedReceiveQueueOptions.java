@@ -15,8 +15,13 @@ public final class SharedReceiveQueueOptions {
     private final int tagOperations;
     private final SharedReceiveQueueAttributes attributes;
 
-    private SharedReceiveQueueOptions(SharedReceiveQueueType type, @Nullable XrcDomain xrcDomain,
-            @Nullable CompletionQueue queue, int tags, int tagOperations, SharedReceiveQueueAttributes attributes) {
+    private SharedReceiveQueueOptions(
+            SharedReceiveQueueType type,
+            @Nullable XrcDomain xrcDomain,
+            @Nullable CompletionQueue queue,
+            int tags,
+            int tagOperations,
+            SharedReceiveQueueAttributes attributes) {
         this.type = type;
         this.xrcDomain = xrcDomain;
         this.queue = queue;
@@ -25,18 +30,22 @@ public final class SharedReceiveQueueOptions {
         this.attributes = attributes;
     }
 
-    static SharedReceiveQueueOptions of(SharedReceiveQueueType type, @Nullable XrcDomain xrcDomain,
-            @Nullable CompletionQueue queue, int tags, int tagOperations) {
+    static SharedReceiveQueueOptions of(
+            SharedReceiveQueueType type,
+            @Nullable XrcDomain xrcDomain,
+            @Nullable CompletionQueue queue,
+            int tags,
+            int tagOperations) {
         if (tags < 0 || tagOperations < 0) {
             throw new IllegalArgumentException("Negative: " + tags + " tags, " + tagOperations + " operations");
         }
-        return new SharedReceiveQueueOptions(type, xrcDomain, queue, tags, tagOperations,
-                new SharedReceiveQueueAttributes(64, 1, 0));
+        return new SharedReceiveQueueOptions(
+                type, xrcDomain, queue, tags, tagOperations, new SharedReceiveQueueAttributes(64, 1, 0));
     }
 
     private SharedReceiveQueueOptions with(int depth, int sge, int limit) {
-        return new SharedReceiveQueueOptions(type, xrcDomain, queue, tags, tagOperations,
-                new SharedReceiveQueueAttributes(depth, sge, limit));
+        return new SharedReceiveQueueOptions(
+                type, xrcDomain, queue, tags, tagOperations, new SharedReceiveQueueAttributes(depth, sge, limit));
     }
 
     /**
@@ -77,11 +86,13 @@ public final class SharedReceiveQueueOptions {
         return attributes;
     }
 
-    @Nullable XrcDomain xrcDomain() {
+    @Nullable
+    XrcDomain xrcDomain() {
         return xrcDomain;
     }
 
-    @Nullable CompletionQueue queue() {
+    @Nullable
+    CompletionQueue queue() {
         return queue;
     }
 

@@ -63,15 +63,15 @@ final class StateTable {
      * What is wrong with a change, in words; nothing when it is right. Transports that the table does not know are
      * left to the driver.
      */
-    static Optional<String> complaint(
-            QueuePairType type, QueuePairState from, QueuePairState to, Set<Attribute> mask) {
+    static Optional<String> complaint(QueuePairType type, QueuePairState from, QueuePairState to, Set<Attribute> mask) {
         if (!KNOWN.contains(type) || from == QueuePairState.UNKNOWN) {
             return Optional.empty();
         }
         Rule rule = RULES.get(new Step(type, from, to));
         String change = from == to ? type + " in " + from : type + " from " + from + " to " + to;
         if (rule == null) {
-            return Optional.of("There is no way for " + change + ": from " + from + " it goes to " + reachable(type, from));
+            return Optional.of(
+                    "There is no way for " + change + ": from " + from + " it goes to " + reachable(type, from));
         }
         Set<Attribute> missing = EnumSet.noneOf(Attribute.class);
         missing.addAll(rule.required());
@@ -152,13 +152,18 @@ final class StateTable {
             Set<Attribute> responder = responds ? Set.of(MIN_RNR_TIMER) : Set.of();
             put(rules, type, RESET, INIT, first, Set.of());
             put(rules, type, INIT, INIT, Set.of(), first);
-            put(rules, type, INIT, RTR,
+            put(
+                    rules,
+                    type,
+                    INIT,
+                    RTR,
                     responds ? union(path, Set.of(MAX_DEST_READ_ATOMIC, MIN_RNR_TIMER)) : path,
                     Set.of(ALTERNATE_PATH, ACCESS_FLAGS, PKEY_INDEX));
             put(rules, type, RTR, RTS, toSend(type), union(running, responder));
             put(rules, type, RTS, RTS, Set.of(), union(running, responder));
             put(rules, type, SQD, RTS, Set.of(), union(running, responder));
-            Set<Attribute> changeable = type == UC ? union(drained, Set.of(ADDRESS_VECTOR))
+            Set<Attribute> changeable = type == UC
+                    ? union(drained, Set.of(ADDRESS_VECTOR))
                     : union(drained, Set.of(PORT, ADDRESS_VECTOR, TIMEOUT));
             if (retries) {
                 changeable = union(changeable, Set.of(RETRY_COUNT, RNR_RETRY, MAX_READ_ATOMIC));
@@ -186,8 +191,13 @@ final class StateTable {
         return Collections.unmodifiableSet(all);
     }
 
-    private static void put(Map<Step, Rule> rules, QueuePairType type, QueuePairState from, QueuePairState to,
-            Set<Attribute> required, Set<Attribute> optional) {
+    private static void put(
+            Map<Step, Rule> rules,
+            QueuePairType type,
+            QueuePairState from,
+            QueuePairState to,
+            Set<Attribute> required,
+            Set<Attribute> optional) {
         rules.put(new Step(type, from, to), new Rule(required, optional));
     }
 }

@@ -1,6 +1,7 @@
 package dev.verbena.verbs;
 
 import dev.verbena.VerbsObject;
+import dev.verbena.access.ObjectLifetime;
 import java.lang.invoke.MethodHandles;
 import java.lang.invoke.VarHandle;
 import org.jspecify.annotations.Nullable;
@@ -32,7 +33,7 @@ abstract sealed class ThreadBound permits WorkBatch, Completions {
 
     private void begin() {
         Thread current = Thread.currentThread();
-        if (!owner.isAccessibleBy(current)) {
+        if (!ObjectLifetime.of(owner).isAccessibleBy(current)) {
             throw new WrongThreadException(this + " is confined to another thread than '" + current.getName() + "'");
         }
         if (ended) {

@@ -3,6 +3,7 @@ package dev.verbena.verbs;
 import dev.verbena.CName;
 import dev.verbena.VerbsArena;
 import dev.verbena.VerbsObject;
+import dev.verbena.access.ObjectLifetime;
 import dev.verbena.internal.ContextVerb;
 import dev.verbena.internal.raw.ibv_td_init_attr;
 import java.lang.foreign.Arena;
@@ -13,27 +14,40 @@ import java.lang.foreign.Arena;
  * such a parent domain must be of a confined arena, which keeps the promise.
  */
 public final class ThreadDomain extends VerbsObject {
+    private final ObjectLifetime lifetime;
     private final Context context;
     private final long address;
 
-    private ThreadDomain(VerbsArena arena, Context context, long address) {
-        super(arena);
+    private ThreadDomain(ObjectLifetime lifetime, Context context, long address) {
+        super(lifetime);
+        this.lifetime = lifetime;
+        lifetime.destroyedBy(this::destroy);
         this.context = context;
         this.address = address;
     }
 
     static ThreadDomain allocate(Context context, VerbsArena arena) {
-        return create(arena, () -> {
-            try (Arena scratch = Arena.ofConfined()) {
-                return new ThreadDomain(arena, context, VerbFailures.pointer(ContextVerb.ALLOC_TD, context, context.name(),
-                        context.address(), scratch.allocate(ibv_td_init_attr.layout()).address()));
-            }
-        }, context);
+        return ObjectLifetime.create(
+                arena,
+                lifetime -> {
+                    try (Arena scratch = Arena.ofConfined()) {
+                        return new ThreadDomain(
+                                lifetime,
+                                context,
+                                VerbFailures.pointer(
+                                        ContextVerb.ALLOC_TD,
+                                        context,
+                                        context.name(),
+                                        context.address(),
+                                        scratch.allocate(ibv_td_init_attr.layout())
+                                                .address()));
+                    }
+                },
+                context);
     }
 
-    @Override
     @CName("ibv_dealloc_td")
-    protected void destroy() {
+    private void destroy() {
         VerbFailures.check(ContextVerb.DEALLOC_TD, context, toString(), address);
     }
 
@@ -47,7 +61,7 @@ public final class ThreadDomain extends VerbsObject {
      * @return the context
      */
     public Context context() {
-        checkOpen();
+        lifetime.checkOpen();
         return context;
     }
 

@@ -38,8 +38,12 @@ final class VerbFailures {
 
     /** A function of a context; not all libraries and providers have all of them. */
     static MemorySegment function(ContextVerb verb, long context, String arguments) {
-        return verb.in(context).orElseThrow(() -> failure(verb.verb(), Errno.EOPNOTSUPP, arguments,
-                "The installed rdma-core has no such function for this device"));
+        return verb.in(context)
+                .orElseThrow(() -> failure(
+                        verb.verb(),
+                        Errno.EOPNOTSUPP,
+                        arguments,
+                        "The installed rdma-core has no such function for this device"));
     }
 
     /** As {@link #pointer(CFunction, long, String)}, for a verb that C reaches through the context. */
@@ -59,8 +63,8 @@ final class VerbFailures {
     /** Makes sure that the library has a function that is newer than what this one is made for. */
     static void require(CFunction function, int since, String arguments) {
         if (!function.isPresent()) {
-            throw new UnsupportedVerbException(function.name(), arguments, 0,
-                    "This rdma-core lacks it: " + since + " or newer is needed");
+            throw new UnsupportedVerbException(
+                    function.name(), arguments, 0, "This rdma-core lacks it: " + since + " or newer is needed");
         }
     }
 
@@ -91,12 +95,16 @@ final class VerbFailures {
     static String crowded(Context context) {
         return context.provider().software() && context.device().transport() == TransportType.IWARP
                 ? "The library of iWARP in software makes no queue that would begin with the 145th page of all queues of a "
-                        + "process: make fewer, or smaller ones" : "";
+                        + "process: make fewer, or smaller ones"
+                : "";
     }
 
     static VerbsException failure(String verb, int errno, String arguments, String hint) {
         return Errno.meansUnsupported(errno)
-                ? new UnsupportedVerbException(verb, arguments, errno,
+                ? new UnsupportedVerbException(
+                        verb,
+                        arguments,
+                        errno,
                         hint.isEmpty() ? "This device, its driver or this kernel can't do it" : hint)
                 : new VerbsException(verb, arguments, errno, hint);
     }

@@ -55,8 +55,14 @@ abstract sealed class WorkBatch<B extends WorkBatch<B>> extends ThreadBound perm
     private int kind;
 
     /** The queue is what requests are posted to: for messages. */
-    WorkBatch(VerbsObject queue, @Nullable ProtectionDomain domain, int capacity, long requestSize, int maxPieces,
-            long extraSize, PostedOperations log) {
+    WorkBatch(
+            VerbsObject queue,
+            @Nullable ProtectionDomain domain,
+            int capacity,
+            long requestSize,
+            int maxPieces,
+            long extraSize,
+            PostedOperations log) {
         super(queue);
         this.queue = queue;
         this.domain = domain;
@@ -181,12 +187,16 @@ abstract sealed class WorkBatch<B extends WorkBatch<B>> extends ThreadBound perm
 
     /** Where memory begins, for a caller that has just checked its key. */
     static long startOf(LocalMemory local) {
-        return local instanceof MemorySlice slice ? slice.startWhenOpen() : local.region().startWhenOpen();
+        return local instanceof MemorySlice slice
+                ? slice.startWhenOpen()
+                : local.region().startWhenOpen();
     }
 
     /** How long memory is, for a caller that has just checked its key. */
     static long lengthOf(LocalMemory local) {
-        return local instanceof MemorySlice slice ? slice.length() : local.region().lengthWhenOpen();
+        return local instanceof MemorySlice slice
+                ? slice.length()
+                : local.region().lengthWhenOpen();
     }
 
     /** Begins a request: from here on nothing may fail. */

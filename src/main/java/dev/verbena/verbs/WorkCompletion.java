@@ -33,10 +33,24 @@ import org.jspecify.annotations.Nullable;
  *     when nothing has failed
  */
 public record WorkCompletion(
-        long id, WorkStatus status, int statusCode, WorkOpcode opcode, int opcodeNumber, int vendorError,
-        int byteLength, int immediate, int invalidatedKey, int queuePairNumber, int sourceQueuePair, int flagBits,
-        int pkeyIndex, int sourceLid, int serviceLevel, int pathBits,
-        @Nullable Operation operation, @Nullable WorkCompletion firstFailure) {
+        long id,
+        WorkStatus status,
+        int statusCode,
+        WorkOpcode opcode,
+        int opcodeNumber,
+        int vendorError,
+        int byteLength,
+        int immediate,
+        int invalidatedKey,
+        int queuePairNumber,
+        int sourceQueuePair,
+        int flagBits,
+        int pkeyIndex,
+        int sourceLid,
+        int serviceLevel,
+        int pathBits,
+        @Nullable Operation operation,
+        @Nullable WorkCompletion firstFailure) {
 
     /**
      * Whether the work was done.
@@ -116,10 +130,14 @@ public record WorkCompletion(
         }
         StringBuilder text = new StringBuilder(on)
                 .append(operation == null ? "work request" : operation.toString())
-                .append(" on QP ").append(queuePairNumber).append(" failed: ");
+                .append(" on QP ")
+                .append(queuePairNumber)
+                .append(" failed: ");
         text.append(status == WorkStatus.UNKNOWN ? "status " + statusCode : status + ", " + status.meaning());
         if (vendorError != 0) {
-            text.append(" (vendor error 0x").append(Integer.toHexString(vendorError)).append(')');
+            text.append(" (vendor error 0x")
+                    .append(Integer.toHexString(vendorError))
+                    .append(')');
         }
         if (firstFailure != null) {
             text.append(". The queue pair's first failure was ").append(firstFailure);

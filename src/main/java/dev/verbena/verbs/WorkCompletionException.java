@@ -14,8 +14,11 @@ public class WorkCompletionException extends VerbsException {
      * @param completion how the request ended
      */
     public WorkCompletionException(WorkCompletion completion) {
-        super(completion.operation() == null ? "work request" : verb(completion.operation()),
-                "#" + completion.id(), 0, completion.toString());
+        super(
+                completion.operation() == null ? "work request" : verb(completion.operation()),
+                "#" + completion.id(),
+                0,
+                completion.toString());
         this.completion = completion;
     }
 

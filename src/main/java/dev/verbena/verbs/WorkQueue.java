@@ -4,6 +4,7 @@ import dev.verbena.CName;
 import dev.verbena.NativeFlag;
 import dev.verbena.VerbsArena;
 import dev.verbena.VerbsObject;
+import dev.verbena.access.ObjectLifetime;
 import dev.verbena.internal.Calls;
 import dev.verbena.internal.ContextVerb;
 import dev.verbena.internal.DataPathCalls;
@@ -23,6 +24,7 @@ import java.util.concurrent.locks.ReentrantLock;
  * a queue pair spreads packets over them (RSS).
  */
 public final class WorkQueue extends VerbsObject {
+    private final ObjectLifetime lifetime;
     private static final Calls POST = Calls.of("ibv_post_wq_recv");
 
     private final ProtectionDomain domain;
@@ -37,8 +39,10 @@ public final class WorkQueue extends VerbsObject {
 
     private volatile WorkQueueState state;
 
-    private WorkQueue(VerbsArena arena, ProtectionDomain domain, WorkQueueOptions options, long address) {
-        super(arena);
+    private WorkQueue(ObjectLifetime lifetime, ProtectionDomain domain, WorkQueueOptions options, long address) {
+        super(lifetime);
+        this.lifetime = lifetime;
+        lifetime.destroyedBy(this::destroy);
         this.domain = domain;
         this.context = domain.contextEvenIfClosed();
         this.options = options;
@@ -48,8 +52,8 @@ public final class WorkQueue extends VerbsObject {
         this.number = ibv_wq.wq_num(wq);
         this.state = WorkQueueState.of(ibv_wq.state(wq));
         this.post = ibv_wq.post_recv(wq).address();
-        this.request = scratch().allocate(ibv_recv_wr.sizeof() + Long.BYTES, 64);
-        this.pieces = ibv_sge.allocateArray(options.pieces(), scratch());
+        this.request = lifetime.scratch().allocate(ibv_recv_wr.sizeof() + Long.BYTES, 64);
+        this.pieces = ibv_sge.allocateArray(options.pieces(), lifetime.scratch());
         ibv_recv_wr.sg_list(request, pieces);
         context.eventsEvenIfClosed().add(address, this);
     }
@@ -66,27 +70,39 @@ public final class WorkQueue extends VerbsObject {
     static WorkQueue create(ProtectionDomain domain, WorkQueueOptions options, VerbsArena arena) {
         Context context = domain.contextEvenIfClosed();
         QueuePairCreation.checkThreads(options.queue(), arena);
-        return create(arena, () -> {
-            try (Arena scratch = Arena.ofConfined()) {
-                MemorySegment init = scratch.allocate(ibv_wq_init_attr.layout());
-                ibv_wq_init_attr.wq_type(init, rdma_h.IBV_WQT_RQ());
-                ibv_wq_init_attr.max_wr(init, options.depth());
-                ibv_wq_init_attr.max_sge(init, options.pieces());
-                ibv_wq_init_attr.pd(init, MemorySegment.ofAddress(domain.address()));
-                ibv_wq_init_attr.cq(init, MemorySegment.ofAddress(options.queue().address()));
-                if (!options.flags().isEmpty()) {
-                    ibv_wq_init_attr.comp_mask(init, rdma_h.IBV_WQ_INIT_ATTR_FLAGS());
-                    ibv_wq_init_attr.create_flags(init, NativeFlag.bits(options.flags()));
-                }
-                return new WorkQueue(arena, domain, options, VerbFailures.pointer(ContextVerb.CREATE_WQ, context,
-                        domain + ", " + options, context.address(), init.address()));
-            }
-        }, domain, options.queue());
+        return ObjectLifetime.create(
+                arena,
+                lifetime -> {
+                    try (Arena scratch = Arena.ofConfined()) {
+                        MemorySegment init = scratch.allocate(ibv_wq_init_attr.layout());
+                        ibv_wq_init_attr.wq_type(init, rdma_h.IBV_WQT_RQ());
+                        ibv_wq_init_attr.max_wr(init, options.depth());
+                        ibv_wq_init_attr.max_sge(init, options.pieces());
+                        ibv_wq_init_attr.pd(init, MemorySegment.ofAddress(domain.address()));
+                        ibv_wq_init_attr.cq(
+                                init, MemorySegment.ofAddress(options.queue().address()));
+                        if (!options.flags().isEmpty()) {
+                            ibv_wq_init_attr.comp_mask(init, rdma_h.IBV_WQ_INIT_ATTR_FLAGS());
+                            ibv_wq_init_attr.create_flags(init, NativeFlag.bits(options.flags()));
+                        }
+                        return new WorkQueue(
+                                lifetime,
+                                domain,
+                                options,
+                                VerbFailures.pointer(
+                                        ContextVerb.CREATE_WQ,
+                                        context,
+                                        domain + ", " + options,
+                                        context.address(),
+                                        init.address()));
+                    }
+                },
+                domain,
+                options.queue());
     }
 
-    @Override
     @CName("ibv_destroy_wq")
-    protected void destroy() {
+    private void destroy() {
         VerbFailures.check(ContextVerb.DESTROY_WQ, context, toString(), address);
         context.eventsEvenIfClosed().remove(address, this);
     }
@@ -105,7 +121,7 @@ public final class WorkQueue extends VerbsObject {
      * @return the number
      */
     public int number() {
-        checkOpen();
+        lifetime.checkOpen();
         return number;
     }
 
@@ -115,7 +131,7 @@ public final class WorkQueue extends VerbsObject {
      * @return the state
      */
     public WorkQueueState state() {
-        checkOpen();
+        lifetime.checkOpen();
         return state;
     }
 
@@ -129,7 +145,7 @@ public final class WorkQueue extends VerbsObject {
         if (to == WorkQueueState.UNKNOWN) {
             throw new IllegalArgumentException("A work queue can't be moved to UNKNOWN");
         }
-        hold();
+        lifetime.hold();
         try (Arena scratch = Arena.ofConfined()) {
             MemorySegment change = scratch.allocate(ibv_wq_attr.layout());
             ibv_wq_attr.attr_mask(change, rdma_h.IBV_WQ_ATTR_STATE());
@@ -137,7 +153,7 @@ public final class WorkQueue extends VerbsObject {
             VerbFailures.check(ContextVerb.MODIFY_WQ, context, this + " to " + to, address, change.address());
             state = to;
         } finally {
-            release();
+            lifetime.release();
         }
     }
 
@@ -149,16 +165,20 @@ public final class WorkQueue extends VerbsObject {
      */
     @CName("ibv_modify_wq")
     public void modify(Set<WorkQueueFlag> set, Set<WorkQueueFlag> cleared) {
-        hold();
+        lifetime.hold();
         try (Arena scratch = Arena.ofConfined()) {
             MemorySegment change = scratch.allocate(ibv_wq_attr.layout());
             ibv_wq_attr.attr_mask(change, rdma_h.IBV_WQ_ATTR_FLAGS());
             ibv_wq_attr.flags(change, NativeFlag.bits(set));
             ibv_wq_attr.flags_mask(change, NativeFlag.bits(set) | NativeFlag.bits(cleared));
-            VerbFailures.check(ContextVerb.MODIFY_WQ, context, this + ", set " + set + ", clear " + cleared,
-                    address, change.address());
+            VerbFailures.check(
+                    ContextVerb.MODIFY_WQ,
+                    context,
+                    this + ", set " + set + ", clear " + cleared,
+                    address,
+                    change.address());
         } finally {
-            release();
+            lifetime.release();
         }
     }
 
@@ -198,12 +218,12 @@ public final class WorkQueue extends VerbsObject {
     private int callPost() {
         boolean critical = context.provider().criticalPost();
         long refused = request.address() + ibv_recv_wr.sizeof();
-        int way = enter();
+        int way = lifetime.enter();
         try {
             POST.one();
             return DataPathCalls.post(critical, post, address, request.address(), refused);
         } finally {
-            exit(way);
+            lifetime.exit(way);
         }
     }
 

@@ -18,8 +18,8 @@ public record WorkQueueOptions(CompletionQueue queue, int depth, int pieces, Set
      */
     public WorkQueueOptions {
         if (depth < 1 || pieces < 1) {
-            throw new IllegalArgumentException("A work queue holds at least one receive of one piece: " + depth + ", "
-                    + pieces);
+            throw new IllegalArgumentException(
+                    "A work queue holds at least one receive of one piece: " + depth + ", " + pieces);
         }
         flags = Set.copyOf(flags);
     }

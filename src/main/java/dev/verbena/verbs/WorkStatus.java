@@ -6,77 +6,94 @@ import dev.verbena.NativeValue;
 /** How a work request ended ({@code enum ibv_wc_status}). */
 public enum WorkStatus implements NativeValue {
     /** Done ({@code IBV_WC_SUCCESS}). */
-    SUCCESS(0, "IBV_WC_SUCCESS", "done",
-            ""),
+    SUCCESS(0, "IBV_WC_SUCCESS", "done", ""),
     /** A local length was wrong ({@code IBV_WC_LOC_LEN_ERR}). */
-    LOCAL_LENGTH_ERROR(1, "IBV_WC_LOC_LEN_ERR", "a local length was wrong",
+    LOCAL_LENGTH_ERROR(
+            1,
+            "IBV_WC_LOC_LEN_ERR",
+            "a local length was wrong",
             "the message is longer than the posted receive, or than the path allows"),
     /** The queue pair could not carry it out ({@code IBV_WC_LOC_QP_OP_ERR}). */
-    LOCAL_QP_OPERATION_ERROR(2, "IBV_WC_LOC_QP_OP_ERR", "the queue pair could not carry it out",
+    LOCAL_QP_OPERATION_ERROR(
+            2,
+            "IBV_WC_LOC_QP_OP_ERR",
+            "the queue pair could not carry it out",
             "check the local key and range, the receive's size and the operations this device has; soft-RoCE reports most local errors so"),
     /** An end-to-end context could not carry it out ({@code IBV_WC_LOC_EEC_OP_ERR}). */
-    LOCAL_EEC_OPERATION_ERROR(3, "IBV_WC_LOC_EEC_OP_ERR", "an end-to-end context could not carry it out",
-            ""),
+    LOCAL_EEC_OPERATION_ERROR(3, "IBV_WC_LOC_EEC_OP_ERR", "an end-to-end context could not carry it out", ""),
     /** The local key does not allow it ({@code IBV_WC_LOC_PROT_ERR}). */
-    LOCAL_PROTECTION_ERROR(4, "IBV_WC_LOC_PROT_ERR", "the local key does not allow it",
+    LOCAL_PROTECTION_ERROR(
+            4,
+            "IBV_WC_LOC_PROT_ERR",
+            "the local key does not allow it",
             "the local memory must be registered in the queue pair's protection domain, with LOCAL_WRITE where the adapter writes"),
     /** Not carried out: the queue pair had failed before ({@code IBV_WC_WR_FLUSH_ERR}). */
-    WORK_REQUEST_FLUSHED(5, "IBV_WC_WR_FLUSH_ERR", "not carried out: the queue pair had failed before",
+    WORK_REQUEST_FLUSHED(
+            5,
+            "IBV_WC_WR_FLUSH_ERR",
+            "not carried out: the queue pair had failed before",
             "look for the first error of this queue pair"),
     /** A memory window could not be bound ({@code IBV_WC_MW_BIND_ERR}). */
-    MW_BIND_ERROR(6, "IBV_WC_MW_BIND_ERR", "a memory window could not be bound",
+    MW_BIND_ERROR(
+            6,
+            "IBV_WC_MW_BIND_ERR",
+            "a memory window could not be bound",
             "the region needs MW_BIND, and the window no rights that the region lacks"),
     /** The peer answered something unexpected ({@code IBV_WC_BAD_RESP_ERR}). */
-    BAD_RESPONSE_ERROR(7, "IBV_WC_BAD_RESP_ERR", "the peer answered something unexpected",
-            ""),
+    BAD_RESPONSE_ERROR(7, "IBV_WC_BAD_RESP_ERR", "the peer answered something unexpected", ""),
     /** Incoming data could not be written ({@code IBV_WC_LOC_ACCESS_ERR}). */
-    LOCAL_ACCESS_ERROR(8, "IBV_WC_LOC_ACCESS_ERR", "incoming data could not be written",
-            "the local memory needs LOCAL_WRITE"),
+    LOCAL_ACCESS_ERROR(
+            8, "IBV_WC_LOC_ACCESS_ERR", "incoming data could not be written", "the local memory needs LOCAL_WRITE"),
     /** The peer found the request invalid ({@code IBV_WC_REM_INV_REQ_ERR}). */
-    REMOTE_INVALID_REQUEST_ERROR(9, "IBV_WC_REM_INV_REQ_ERR", "the peer found the request invalid",
+    REMOTE_INVALID_REQUEST_ERROR(
+            9,
+            "IBV_WC_REM_INV_REQ_ERR",
+            "the peer found the request invalid",
             "the peer's queue pair must allow it: give it REMOTE_READ, REMOTE_WRITE or REMOTE_ATOMIC, and a receive that is large enough"),
     /** The peer's memory may not be used so ({@code IBV_WC_REM_ACCESS_ERR}). */
-    REMOTE_ACCESS_ERROR(10, "IBV_WC_REM_ACCESS_ERR", "the peer's memory may not be used so",
+    REMOTE_ACCESS_ERROR(
+            10,
+            "IBV_WC_REM_ACCESS_ERR",
+            "the peer's memory may not be used so",
             "check the remote key, address and length, and that the peer's region is still registered and allows this"),
     /** The peer could not carry it out ({@code IBV_WC_REM_OP_ERR}). */
-    REMOTE_OPERATION_ERROR(11, "IBV_WC_REM_OP_ERR", "the peer could not carry it out",
+    REMOTE_OPERATION_ERROR(
+            11,
+            "IBV_WC_REM_OP_ERR",
+            "the peer could not carry it out",
             "the peer's receive was too short, or its queue pair failed: look at its completions"),
     /** The peer did not answer, retries included ({@code IBV_WC_RETRY_EXC_ERR}). */
-    RETRY_EXCEEDED(12, "IBV_WC_RETRY_EXC_ERR", "the peer did not answer, retries included",
+    RETRY_EXCEEDED(
+            12,
+            "IBV_WC_RETRY_EXC_ERR",
+            "the peer did not answer, retries included",
             "the peer's queue pair is gone, in error or not ready to receive, or the path is wrong: check its GID index, address, queue pair number and that the network lets UDP port 4791 pass"),
     /** The peer had no receive posted, retries included ({@code IBV_WC_RNR_RETRY_EXC_ERR}). */
-    RNR_RETRY_EXCEEDED(13, "IBV_WC_RNR_RETRY_EXC_ERR", "the peer had no receive posted, retries included",
+    RNR_RETRY_EXCEEDED(
+            13,
+            "IBV_WC_RNR_RETRY_EXC_ERR",
+            "the peer had no receive posted, retries included",
             "post receives before the peer sends, or raise rnrRetry (7 means for ever)"),
     /** A reliable datagram domain was violated ({@code IBV_WC_LOC_RDD_VIOL_ERR}). */
-    LOCAL_RDD_VIOLATION(14, "IBV_WC_LOC_RDD_VIOL_ERR", "a reliable datagram domain was violated",
-            ""),
+    LOCAL_RDD_VIOLATION(14, "IBV_WC_LOC_RDD_VIOL_ERR", "a reliable datagram domain was violated", ""),
     /** The peer found the reliable datagram invalid ({@code IBV_WC_REM_INV_RD_REQ_ERR}). */
-    REMOTE_INVALID_RD_REQUEST(15, "IBV_WC_REM_INV_RD_REQ_ERR", "the peer found the reliable datagram invalid",
-            ""),
+    REMOTE_INVALID_RD_REQUEST(15, "IBV_WC_REM_INV_RD_REQ_ERR", "the peer found the reliable datagram invalid", ""),
     /** The peer aborted it ({@code IBV_WC_REM_ABORT_ERR}). */
-    REMOTE_ABORTED(16, "IBV_WC_REM_ABORT_ERR", "the peer aborted it",
-            ""),
+    REMOTE_ABORTED(16, "IBV_WC_REM_ABORT_ERR", "the peer aborted it", ""),
     /** An end-to-end context number was invalid ({@code IBV_WC_INV_EECN_ERR}). */
-    INVALID_EEC_NUMBER(17, "IBV_WC_INV_EECN_ERR", "an end-to-end context number was invalid",
-            ""),
+    INVALID_EEC_NUMBER(17, "IBV_WC_INV_EECN_ERR", "an end-to-end context number was invalid", ""),
     /** An end-to-end context was in the wrong state ({@code IBV_WC_INV_EEC_STATE_ERR}). */
-    INVALID_EEC_STATE(18, "IBV_WC_INV_EEC_STATE_ERR", "an end-to-end context was in the wrong state",
-            ""),
+    INVALID_EEC_STATE(18, "IBV_WC_INV_EEC_STATE_ERR", "an end-to-end context was in the wrong state", ""),
     /** The adapter failed ({@code IBV_WC_FATAL_ERR}). */
-    FATAL_ERROR(19, "IBV_WC_FATAL_ERR", "the adapter failed",
-            "the device may have to be reset"),
+    FATAL_ERROR(19, "IBV_WC_FATAL_ERR", "the adapter failed", "the device may have to be reset"),
     /** No response came in time ({@code IBV_WC_RESP_TIMEOUT_ERR}). */
-    RESPONSE_TIMEOUT(20, "IBV_WC_RESP_TIMEOUT_ERR", "no response came in time",
-            ""),
+    RESPONSE_TIMEOUT(20, "IBV_WC_RESP_TIMEOUT_ERR", "no response came in time", ""),
     /** Something else went wrong ({@code IBV_WC_GENERAL_ERR}). */
-    GENERAL_ERROR(21, "IBV_WC_GENERAL_ERR", "something else went wrong",
-            "the vendor error may say what"),
+    GENERAL_ERROR(21, "IBV_WC_GENERAL_ERR", "something else went wrong", "the vendor error may say what"),
     /** Tag matching failed ({@code IBV_WC_TM_ERR}). */
-    TM_ERROR(22, "IBV_WC_TM_ERR", "tag matching failed",
-            ""),
+    TM_ERROR(22, "IBV_WC_TM_ERR", "tag matching failed", ""),
     /** A rendezvous is to be completed by software ({@code IBV_WC_TM_RNDV_INCOMPLETE}). */
-    TM_RENDEZVOUS_INCOMPLETE(23, "IBV_WC_TM_RNDV_INCOMPLETE", "a rendezvous is to be completed by software",
-            ""),
+    TM_RENDEZVOUS_INCOMPLETE(23, "IBV_WC_TM_RNDV_INCOMPLETE", "a rendezvous is to be completed by software", ""),
     /** A number that this release does not know. */
     UNKNOWN(-1, "", "a status that this release does not know", "");
 

@@ -4,6 +4,7 @@ import dev.verbena.CName;
 import dev.verbena.VerbsArena;
 import dev.verbena.VerbsException;
 import dev.verbena.VerbsObject;
+import dev.verbena.access.ObjectLifetime;
 import dev.verbena.internal.CFunction;
 import dev.verbena.internal.ContextVerb;
 import dev.verbena.internal.Errno;
@@ -20,39 +21,47 @@ import org.jspecify.annotations.Nullable;
  * queues serve all processes of a machine that open it by the same file.
  */
 public final class XrcDomain extends VerbsObject {
+    private final ObjectLifetime lifetime;
     private static final int NO_FILE = -1;
 
     private final Context context;
     private final long address;
 
-    private XrcDomain(VerbsArena arena, Context context, long address) {
-        super(arena);
+    private XrcDomain(ObjectLifetime lifetime, Context context, long address) {
+        super(lifetime);
+        this.lifetime = lifetime;
+        lifetime.destroyedBy(this::destroy);
         this.context = context;
         this.address = address;
     }
 
     static XrcDomain open(Context context, @Nullable Path file, VerbsArena arena) {
-        return create(arena, () -> {
-            if (file == null) {
-                return new XrcDomain(arena, context, callOpen(context, NO_FILE, "no file"));
-            }
-            try (OpenFile opened = OpenFile.of(file)) {
-                if (opened.descriptor() < 0) {
-                    throw VerbFailures.failure("open", CFunction.errno(), file.toString(), "");
-                }
-                return new XrcDomain(arena, context, callOpen(context, opened.descriptor(), file.toString()));
-            }
-        }, context);
+        return ObjectLifetime.create(
+                arena,
+                lifetime -> {
+                    if (file == null) {
+                        return new XrcDomain(lifetime, context, callOpen(context, NO_FILE, "no file"));
+                    }
+                    try (OpenFile opened = OpenFile.of(file)) {
+                        if (opened.descriptor() < 0) {
+                            throw VerbFailures.failure("open", CFunction.errno(), file.toString(), "");
+                        }
+                        return new XrcDomain(
+                                lifetime, context, callOpen(context, opened.descriptor(), file.toString()));
+                    }
+                },
+                context);
     }
 
     private static long callOpen(Context context, int descriptor, String file) {
         try (Arena scratch = Arena.ofConfined()) {
             MemorySegment attributes = scratch.allocate(ibv_xrcd_init_attr.layout());
-            ibv_xrcd_init_attr.comp_mask(attributes,
-                    rdma_h.IBV_XRCD_INIT_ATTR_FD() | rdma_h.IBV_XRCD_INIT_ATTR_OFLAGS());
+            ibv_xrcd_init_attr.comp_mask(
+                    attributes, rdma_h.IBV_XRCD_INIT_ATTR_FD() | rdma_h.IBV_XRCD_INIT_ATTR_OFLAGS());
             ibv_xrcd_init_attr.fd(attributes, descriptor);
             ibv_xrcd_init_attr.oflags(attributes, OpenFile.CREATE);
-            long xrcd = ContextVerb.OPEN_XRCD.in(context.address())
+            long xrcd = ContextVerb.OPEN_XRCD
+                    .in(context.address())
                     .map(open -> CFunction.callAt(open, context.address(), attributes.address()))
                     .orElseThrow(() -> failed(context, file, Errno.EOPNOTSUPP));
             if (xrcd == 0) {
@@ -63,15 +72,18 @@ public final class XrcDomain extends VerbsObject {
     }
 
     private static VerbsException failed(Context context, String file, int errno) {
-        return VerbFailures.failure(ContextVerb.OPEN_XRCD.verb(), errno, context.name() + ", " + file,
+        return VerbFailures.failure(
+                ContextVerb.OPEN_XRCD.verb(),
+                errno,
+                context.name() + ", " + file,
                 errno == Errno.EOPNOTSUPP ? "This device or its driver has no extended reliable connections" : "");
     }
 
     @CName("ibv_close_xrcd")
-    @Override
-    protected void destroy() {
+    private void destroy() {
         String verb = ContextVerb.CLOSE_XRCD.verb();
-        MemorySegment close = ContextVerb.CLOSE_XRCD.in(context.address())
+        MemorySegment close = ContextVerb.CLOSE_XRCD
+                .in(context.address())
                 .orElseThrow(() -> VerbFailures.failure(verb, Errno.EOPNOTSUPP, toString(), ""));
         VerbFailures.check(verb, (int) CFunction.callAt(close, address), toString(), "");
     }
@@ -87,7 +99,7 @@ public final class XrcDomain extends VerbsObject {
      * @return the context
      */
     public Context context() {
-        checkOpen();
+        lifetime.checkOpen();
         return context;
     }
 

@@ -21,13 +21,13 @@ import dev.verbena.verbs.AsyncEventType;
 import dev.verbena.verbs.CompletionQueue;
 import dev.verbena.verbs.Context;
 import dev.verbena.verbs.Ece;
-import dev.verbena.verbs.address.Grh;
 import dev.verbena.verbs.MemoryRegion;
 import dev.verbena.verbs.ProtectionDomain;
 import dev.verbena.verbs.QueueCapabilities;
 import dev.verbena.verbs.QueuePair;
 import dev.verbena.verbs.QueuePairState;
 import dev.verbena.verbs.SharedReceiveQueue;
+import dev.verbena.verbs.address.Grh;
 import java.lang.foreign.MemorySegment;
 import java.net.InetSocketAddress;
 import java.util.List;
@@ -134,7 +134,12 @@ class ConnectionIdTest {
         assertThat(found.privateData().text()).isEqualTo("here");
         assertThat(found.target().queuePairNumber()).isEqualTo(receiver.number());
         AddressHandle path = domain.createAddressHandle(found.target().path());
-        sender.postSendImmediate(2, buffer.slice(0, 64), 77, path, found.target().queuePairNumber(),
+        sender.postSendImmediate(
+                2,
+                buffer.slice(0, 64),
+                77,
+                path,
+                found.target().queuePairNumber(),
                 found.target().qkey());
         queue.await(DEADLINE).orThrow();
         queue.await(DEADLINE).orThrow();
@@ -142,8 +147,10 @@ class ConnectionIdTest {
     }
 
     @Test
-    @Twin({"test_rdmacm.CMTestCase.test_rdmacm_async_ex_multicast_traffic",
-        "test_rdmacm.CMTestCase.test_rdmacm_async_ex_leave_multicast_traffic"})
+    @Twin({
+        "test_rdmacm.CMTestCase.test_rdmacm_async_ex_multicast_traffic",
+        "test_rdmacm.CMTestCase.test_rdmacm_async_ex_leave_multicast_traffic"
+    })
     @NotOnIwarp("there are no datagrams")
     void aMulticastGroupIsJoinedAndLeft() throws Exception {
         exchangesDatagrams((id, group) -> id.join(group, JoinFlag.FULL_MEMBER, DEADLINE));
@@ -173,7 +180,12 @@ class ConnectionIdTest {
         assertThat(membership.target().queuePairNumber()).isEqualTo(QueuePair.MULTICAST);
         assertThatThrownBy(pair::close).isInstanceOf(ResourceBusyException.class);
         AddressHandle path = domain.createAddressHandle(membership.target().path());
-        pair.postSend(2, buffer.slice(0, 64), path, QueuePair.MULTICAST, membership.target().qkey());
+        pair.postSend(
+                2,
+                buffer.slice(0, 64),
+                path,
+                QueuePair.MULTICAST,
+                membership.target().qkey());
         queue.await(DEADLINE).orThrow();
         queue.await(DEADLINE).orThrow();
         membership.close();
@@ -190,8 +202,10 @@ class ConnectionIdTest {
         refused.createQueuePair(domain, QueuePair.rc(queue));
         refused.beginConnect(ConnectionParameters.defaults());
         listener.nextRequest(DEADLINE).reject(PrivateData.of("busy"));
-        assertThat(refused.nextEvent(DEADLINE)).isInstanceOfSatisfying(CmEvent.Rejected.class,
-                event -> assertThat(event.privateData().text()).isEqualTo("busy"));
+        assertThat(refused.nextEvent(DEADLINE))
+                .isInstanceOfSatisfying(
+                        CmEvent.Rejected.class,
+                        event -> assertThat(event.privateData().text()).isEqualTo("busy"));
         ConnectionId second = resolved(PortSpace.TCP, listener);
         second.createQueuePair(domain, QueuePair.rc(queue));
         second.beginConnect(ConnectionParameters.defaults());
@@ -205,7 +219,8 @@ class ConnectionIdTest {
     void aRequestThatNobodyClaimsIsRefusedWhenItsListenerCloses() throws Exception {
         ConnectionId listener = listening(PortSpace.TCP);
         ConnectionId client = resolved(PortSpace.TCP, listener);
-        client.createQueuePair(client.context().allocateProtectionDomain(),
+        client.createQueuePair(
+                client.context().allocateProtectionDomain(),
                 QueuePair.rc(client.context().createCompletionQueue(4)));
         client.beginConnect(ConnectionParameters.defaults());
         ConnectRequest request = listener.nextRequest(DEADLINE);
@@ -229,7 +244,8 @@ class ConnectionIdTest {
     @Test
     void anIdWithoutADeviceSaysSo() {
         assertThatThrownBy(() -> channel.createId(PortSpace.TCP).context())
-                .isInstanceOf(IllegalStateException.class).hasMessageContaining("no device yet");
+                .isInstanceOf(IllegalStateException.class)
+                .hasMessageContaining("no device yet");
     }
 
     @Test
@@ -247,10 +263,12 @@ class ConnectionIdTest {
         client.beginConnect(ConnectionParameters.defaults());
         ConnectionId server = listener.nextRequest(DEADLINE).claim();
         ProtectionDomain domain = server.protectionDomain();
-        SharedReceiveQueue shared = server.createSharedReceiveQueue(domain, SharedReceiveQueue.basic().depth(4));
+        SharedReceiveQueue shared = server.createSharedReceiveQueue(
+                domain, SharedReceiveQueue.basic().depth(4));
         assertThat(server.sharedReceiveQueue()).contains(shared);
         assertThatThrownBy(() -> server.createSharedReceiveQueue(domain, SharedReceiveQueue.basic()))
-                .isInstanceOf(IllegalStateException.class).hasMessageContaining("already");
+                .isInstanceOf(IllegalStateException.class)
+                .hasMessageContaining("already");
         MemoryRegion buffer = server.register(arena.allocate(64), LOCAL_WRITE);
         shared.postReceive(9, buffer.slice(0, 32));
         QueuePair pair = server.createQueuePair(SIZES);
@@ -258,7 +276,12 @@ class ConnectionIdTest {
         server.beginAccept(ConnectionParameters.defaults());
         assertThat(client.nextEvent(DEADLINE).type()).isEqualTo(CmEventType.ESTABLISHED);
         client.queuePair().orElseThrow().postSend(1, buffer.slice(32, 32));
-        assertThat(server.receiveCompletions().orElseThrow().await(DEADLINE).orThrow().id()).isEqualTo(9);
+        assertThat(server.receiveCompletions()
+                        .orElseThrow()
+                        .await(DEADLINE)
+                        .orThrow()
+                        .id())
+                .isEqualTo(9);
         pair.close();
         shared.close();
         assertThat(server.sharedReceiveQueue()).isEmpty();
@@ -269,7 +292,8 @@ class ConnectionIdTest {
         ConnectionId id = resolved(PortSpace.TCP, listening(PortSpace.TCP));
         CompletionQueue queue = id.context().createCompletionQueue(4);
         try {
-            id.createSharedReceiveQueue(id.protectionDomain(), SharedReceiveQueue.tagMatching(queue, 4, 4)).close();
+            id.createSharedReceiveQueue(id.protectionDomain(), SharedReceiveQueue.tagMatching(queue, 4, 4))
+                    .close();
         } catch (VerbsException refused) {
             assertThat(refused).hasMessageContaining("rdma_create_srq_ex");
         }
@@ -281,15 +305,18 @@ class ConnectionIdTest {
         ConnectionId listener = listening(PortSpace.TCP);
         ConnectionId client = resolved(PortSpace.TCP, listener);
         client.offerEce(new Ece(7, 3));
-        QueuePair own = client.context().allocateProtectionDomain()
+        QueuePair own = client.context()
+                .allocateProtectionDomain()
                 .createQueuePair(QueuePair.rc(client.context().createCompletionQueue(4)));
         client.bring(own, QueuePairState.INIT);
         client.beginConnect(ConnectionParameters.defaults().queuePair(own.number(), false));
         ConnectionId server = listener.nextRequest(DEADLINE).claim();
         assertThat(server.peerEce()).isEqualTo(new Ece(7, 3));
         server.rejectEce(PrivateData.NONE);
-        assertThat(client.nextEvent(DEADLINE)).isInstanceOfSatisfying(CmEvent.Rejected.class,
-                event -> assertThat(event.reason()).isEqualTo("the peer does not support the vendor's option"));
+        assertThat(client.nextEvent(DEADLINE))
+                .isInstanceOfSatisfying(
+                        CmEvent.Rejected.class,
+                        event -> assertThat(event.reason()).isEqualTo("the peer does not support the vendor's option"));
     }
 
     @Test
@@ -313,7 +340,9 @@ class ConnectionIdTest {
     @Covers({"rdma_get_local_addr", "rdma_get_peer_addr", "rdma_event_str"})
     void eventsAreNamedAsInC() {
         for (CmEventType type : CmEventType.values()) {
-            String name = MemorySegment.ofAddress(RdmaCm.EVENT_STR.call(type.code())).reinterpret(256).getString(0);
+            String name = MemorySegment.ofAddress(RdmaCm.EVENT_STR.call(type.code()))
+                    .reinterpret(256)
+                    .getString(0);
             assertThat(name).isIn(type.cName(), "UNKNOWN EVENT"); // those newer than the installed library
         }
         ConnectionId id = channel.createId(PortSpace.TCP);

@@ -110,8 +110,9 @@ class ConnectionTest {
         Future<Connection> accepted = threads.submit(() -> listener.accept(DEADLINE));
         Connection client = Connection.open(listener.address(), DEADLINE, arena);
         Connection server = accepted.get(DEADLINE.toSeconds(), SECONDS);
-        MemoryRegion[] buffers = {client.register(arena.allocate(64), LOCAL_WRITE),
-            server.register(arena.allocate(64), LOCAL_WRITE, allowed)};
+        MemoryRegion[] buffers = {
+            client.register(arena.allocate(64), LOCAL_WRITE), server.register(arena.allocate(64), LOCAL_WRITE, allowed)
+        };
         buffers[from].segment().setString(0, "across");
         how.of(client, buffers[0], buffers[1].remote());
         client.completions().await(DEADLINE).orThrow();
@@ -140,7 +141,11 @@ class ConnectionTest {
         Listener listener = Listener.open(new InetSocketAddress(0), arena);
         Future<Connection> accepted = threads.submit(() -> listener.accept(DEADLINE));
         Connection.open(CmAddress.four(listener.address().getPort()), DEADLINE, arena);
-        assertThat(accepted.get(DEADLINE.toSeconds(), SECONDS).id().localAddress().orElseThrow().getAddress())
+        assertThat(accepted.get(DEADLINE.toSeconds(), SECONDS)
+                        .id()
+                        .localAddress()
+                        .orElseThrow()
+                        .getAddress())
                 .isEqualTo(any.getAddress());
     }
 
@@ -163,8 +168,9 @@ class ConnectionTest {
         Listener listener = Listener.open(any, arena);
         Connection client = Connection.to(listener.address(), DEADLINE, arena);
         assertThatThrownBy(() -> client.connect(
-                ConnectionParameters.defaults().privateData(PrivateData.of(new byte[57])), DEADLINE))
-                .isInstanceOf(VerbsException.class).hasMessageContaining("EINVAL");
+                        ConnectionParameters.defaults().privateData(PrivateData.of(new byte[57])), DEADLINE))
+                .isInstanceOf(VerbsException.class)
+                .hasMessageContaining("EINVAL");
         assertThatThrownBy(() -> PrivateData.of(new byte[256])).isInstanceOf(IllegalArgumentException.class);
     }
 
@@ -174,8 +180,8 @@ class ConnectionTest {
         Listener listener = Listener.open(any, arena);
         Connection client = Connection.to(listener.address(), DEADLINE, arena);
         Future<PrivateData> answer = threads.submit(() -> client.connect(ConnectionParameters.defaults(), DEADLINE));
-        listener.next(DEADLINE).accept(
-                ConnectionParameters.defaults().privateData(PrivateData.of("y".repeat(size))), DEADLINE);
+        listener.next(DEADLINE)
+                .accept(ConnectionParameters.defaults().privateData(PrivateData.of("y".repeat(size))), DEADLINE);
         assertThat(answer.get(DEADLINE.toSeconds(), SECONDS).text()).isEqualTo("y".repeat(size));
     }
 
@@ -188,8 +194,8 @@ class ConnectionTest {
         Connection client = Connection.to(listener.address(), DEADLINE, arena);
         Future<PrivateData> answer = threads.submit(() -> client.connect(ConnectionParameters.defaults(), DEADLINE));
         listener.next(DEADLINE).reject(PrivateData.of("z".repeat(size)));
-        ExecutionException thrown = catchThrowableOfType(ExecutionException.class,
-                () -> answer.get(DEADLINE.toSeconds(), SECONDS));
+        ExecutionException thrown =
+                catchThrowableOfType(ExecutionException.class, () -> answer.get(DEADLINE.toSeconds(), SECONDS));
         assertThat(thrown.getCause()).isInstanceOfSatisfying(ConnectionException.class, refused -> {
             assertThat(refused.event()).isEqualTo(CmEventType.REJECTED);
             assertThat(refused.status()).isEqualTo(28);
@@ -207,8 +213,8 @@ class ConnectionTest {
         Listener listener = Listener.open(any, arena);
         InetSocketAddress address = listener.address();
         listener.close();
-        ConnectionException refused = catchThrowableOfType(ConnectionException.class,
-                () -> Connection.open(address, DEADLINE, arena));
+        ConnectionException refused =
+                catchThrowableOfType(ConnectionException.class, () -> Connection.open(address, DEADLINE, arena));
         assertThat(refused.event()).isEqualTo(CmEventType.REJECTED);
         assertThat(refused.reason()).isEqualTo("nobody listens on this port");
         assertThat(refused).hasMessageContaining("rdma_connect").hasMessageContaining("nobody listens on this port");
@@ -222,7 +228,8 @@ class ConnectionTest {
         absent[3] = (byte) 177;
         InetSocketAddress nobody = new InetSocketAddress(InetAddress.getByAddress(absent), 7471);
         assertThatThrownBy(() -> Connection.open(nobody, Duration.ofMillis(500), arena))
-                .isInstanceOfSatisfying(VerbsException.class, e -> assertThat(e.errnoName()).isEqualTo("ETIMEDOUT"))
+                .isInstanceOfSatisfying(
+                        VerbsException.class, e -> assertThat(e.errnoName()).isEqualTo("ETIMEDOUT"))
                 .hasMessageContaining(nobody.getAddress().getHostAddress());
     }
 
@@ -237,7 +244,8 @@ class ConnectionTest {
     void aListenerThatNeverAcceptsMeetsTheDeadline() throws Exception {
         Listener listener = Listener.open(any, arena);
         assertThatThrownBy(() -> Connection.open(listener.address(), SHORT, arena))
-                .isInstanceOf(VerbsTimeoutException.class).hasMessageContaining("rdma_connect");
+                .isInstanceOf(VerbsTimeoutException.class)
+                .hasMessageContaining("rdma_connect");
         assertThat(listener.id().isOpen()).isTrue();
     }
 
@@ -354,9 +362,15 @@ class ConnectionTest {
     /** In a process of its own, whose virtual threads have one carrier. */
     @Test
     void waitingForPeersKeepsNoCarrier() {
-        assertThat(ChildJvm.with(ChildJvm.DENY, "--enable-native-access=ALL-UNNAMED", "-XX:TieredStopAtLevel=1",
-                "-Djdk.virtualThreadScheduler.parallelism=1", "-Djdk.virtualThreadScheduler.maxPoolSize=1")
-                .runOnClassPath(ConnectOnOneCarrier.class).successfulOutput()).contains("served ");
+        assertThat(ChildJvm.with(
+                                ChildJvm.DENY,
+                                "--enable-native-access=ALL-UNNAMED",
+                                "-XX:TieredStopAtLevel=1",
+                                "-Djdk.virtualThreadScheduler.parallelism=1",
+                                "-Djdk.virtualThreadScheduler.maxPoolSize=1")
+                        .runOnClassPath(ConnectOnOneCarrier.class)
+                        .successfulOutput())
+                .contains("served ");
     }
 
     @Test
@@ -379,7 +393,8 @@ class ConnectionTest {
         try (CmPeer client = CmPeer.start("client", listener.address())) {
             Connection peer = listener.next(DEADLINE);
             client.kill();
-            assertThatThrownBy(() -> peer.accept(DEADLINE)).isInstanceOf(VerbsException.class)
+            assertThatThrownBy(() -> peer.accept(DEADLINE))
+                    .isInstanceOf(VerbsException.class)
                     .isNotInstanceOf(VerbsTimeoutException.class);
             peer.close();
         }

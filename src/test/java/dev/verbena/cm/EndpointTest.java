@@ -46,8 +46,12 @@ class EndpointTest {
     }
 
     private ConnectionId listening() throws InterruptedException {
-        AddressInfo here = AddressInfo.find(node, null, AddressInfo.hints().flags(AddressFlag.PASSIVE)
-                .space(PortSpace.TCP), DEADLINE).getFirst();
+        AddressInfo here = AddressInfo.find(
+                        node,
+                        null,
+                        AddressInfo.hints().flags(AddressFlag.PASSIVE).space(PortSpace.TCP),
+                        DEADLINE)
+                .getFirst();
         ConnectionId listener = channel.createEndpoint(here, DEADLINE);
         listener.listen(4);
         return listener;
@@ -55,14 +59,16 @@ class EndpointTest {
 
     private ConnectionId resolved(ConnectionId listener) throws InterruptedException {
         String port = Integer.toString(listener.localAddress().orElseThrow().getPort());
-        return channel.createEndpoint(AddressInfo.find(
-                node, port, AddressInfo.hints().space(PortSpace.TCP), DEADLINE).getFirst(), DEADLINE);
+        return channel.createEndpoint(
+                AddressInfo.find(node, port, AddressInfo.hints().space(PortSpace.TCP), DEADLINE)
+                        .getFirst(),
+                DEADLINE);
     }
 
     @Test
     void anAddressIsLookedUp() throws Exception {
-        List<AddressInfo> found = AddressInfo.find(node, "7471",
-                AddressInfo.hints().space(PortSpace.TCP).flags(AddressFlag.NUMERIC_HOST), DEADLINE);
+        List<AddressInfo> found = AddressInfo.find(
+                node, "7471", AddressInfo.hints().space(PortSpace.TCP).flags(AddressFlag.NUMERIC_HOST), DEADLINE);
         assertThat(found).first().satisfies(info -> {
             assertThat(info.destination()).contains(new InetSocketAddress(node, 7471));
             assertThat(info.source()).isEmpty();
@@ -75,8 +81,16 @@ class EndpointTest {
 
     @Test
     void anAddressToListenOnIsLookedUp() throws Exception {
-        assertThat(AddressInfo.find(null, "7471", AddressInfo.hints().flags(AddressFlag.PASSIVE, AddressFlag.FAMILY)
-                .family(AddressFamily.IPV6).type(QueuePairType.UD).space(PortSpace.UDP), DEADLINE)).first()
+        assertThat(AddressInfo.find(
+                        null,
+                        "7471",
+                        AddressInfo.hints()
+                                .flags(AddressFlag.PASSIVE, AddressFlag.FAMILY)
+                                .family(AddressFamily.IPV6)
+                                .type(QueuePairType.UD)
+                                .space(PortSpace.UDP),
+                        DEADLINE))
+                .first()
                 .satisfies(info -> {
                     assertThat(info.source()).contains(new InetSocketAddress("::", 7471));
                     assertThat(info.flags()).contains(AddressFlag.PASSIVE);
@@ -88,17 +102,26 @@ class EndpointTest {
     void anAddressThatIsKnownNeedsNoName() throws Exception {
         InetSocketAddress peer = new InetSocketAddress(node, 7471);
         InetSocketAddress own = new InetSocketAddress(node, 0);
-        AddressInfo info = AddressInfo.find(null, null,
-                AddressInfo.hints().space(PortSpace.TCP).type(QueuePairType.RC).from(own).to(peer), DEADLINE).getFirst();
+        AddressInfo info = AddressInfo.find(
+                        null,
+                        null,
+                        AddressInfo.hints()
+                                .space(PortSpace.TCP)
+                                .type(QueuePairType.RC)
+                                .from(own)
+                                .to(peer),
+                        DEADLINE)
+                .getFirst();
         assertThat(info.destination()).contains(peer);
         assertThat(info.source()).contains(own);
     }
 
     @Test
     void aNameThatNobodyKnowsIsRefused() {
-        assertThatThrownBy(() -> AddressInfo.find("nobody.invalid", "7471",
-                AddressInfo.hints().flags(AddressFlag.NUMERIC_HOST), DEADLINE))
-                .isInstanceOf(VerbsException.class).hasMessageContaining("rdma_getaddrinfo")
+        assertThatThrownBy(() -> AddressInfo.find(
+                        "nobody.invalid", "7471", AddressInfo.hints().flags(AddressFlag.NUMERIC_HOST), DEADLINE))
+                .isInstanceOf(VerbsException.class)
+                .hasMessageContaining("rdma_getaddrinfo")
                 .hasMessageContaining("EAI_NONAME");
     }
 
@@ -148,17 +171,22 @@ class EndpointTest {
 
     @Test
     void anEndpointForAnAddressWithoutADeviceSaysSo() throws Exception {
-        AddressInfo info = AddressInfo.find("127.0.0.1", "7471", AddressInfo.hints().space(PortSpace.TCP), DEADLINE)
+        AddressInfo info = AddressInfo.find(
+                        "127.0.0.1", "7471", AddressInfo.hints().space(PortSpace.TCP), DEADLINE)
                 .getFirst();
-        assertThatThrownBy(() -> channel.createEndpoint(info, DEADLINE)).isInstanceOf(VerbsException.class)
-                .hasMessageContaining("rdma_create_ep").hasMessageContaining(TestDevice.isIwarp() ? "EINVAL" : "ENODEV");
+        assertThatThrownBy(() -> channel.createEndpoint(info, DEADLINE))
+                .isInstanceOf(VerbsException.class)
+                .hasMessageContaining("rdma_create_ep")
+                .hasMessageContaining(TestDevice.isIwarp() ? "EINVAL" : "ENODEV");
     }
 
     @Test
     void whatTheInstalledLibraryLacksSaysSo() {
         ConnectionId id = channel.createId(PortSpace.TCP);
         // Where librdmacm has them, the kernel may not.
-        assertThatThrownBy(() -> id.resolveAddressInfo(node, "1", AddressInfo.hints().flags(AddressFlag.NAME), DEADLINE))
-                .isInstanceOf(VerbsException.class).hasMessageContaining("rdma_resolve_addrinfo");
+        assertThatThrownBy(() ->
+                        id.resolveAddressInfo(node, "1", AddressInfo.hints().flags(AddressFlag.NAME), DEADLINE))
+                .isInstanceOf(VerbsException.class)
+                .hasMessageContaining("rdma_resolve_addrinfo");
     }
 }

@@ -39,8 +39,21 @@ class HandshakeTest {
 
     /** What a handshake has come to. */
     enum Phase {
-        CREATED, ADDRESS_BEGUN, ADDRESS_RESOLVED, ROUTE_BEGUN, ROUTE_RESOLVED, QUEUE_PAIR, CONNECT_BEGUN, REQUESTED, CLAIMED,
-        SERVER_QUEUE_PAIR, ACCEPT_BEGUN, CLIENT_ESTABLISHED, ESTABLISHED, DISCONNECT_BEGUN, DISCONNECTED
+        CREATED,
+        ADDRESS_BEGUN,
+        ADDRESS_RESOLVED,
+        ROUTE_BEGUN,
+        ROUTE_RESOLVED,
+        QUEUE_PAIR,
+        CONNECT_BEGUN,
+        REQUESTED,
+        CLAIMED,
+        SERVER_QUEUE_PAIR,
+        ACCEPT_BEGUN,
+        CLIENT_ESTABLISHED,
+        ESTABLISHED,
+        DISCONNECT_BEGUN,
+        DISCONNECTED
     }
 
     @BeforeEach
@@ -138,15 +151,20 @@ class HandshakeTest {
     }
 
     @ParameterizedTest
-    @EnumSource(mode = EnumSource.Mode.MATCH_NONE, names = {"CREATED", ".*ADDRESS.*", "ROUTE.*", "QUEUE_PAIR",
-        "CONNECT_BEGUN", "REQUESTED"})
+    @EnumSource(
+            mode = EnumSource.Mode.MATCH_NONE,
+            names = {"CREATED", ".*ADDRESS.*", "ROUTE.*", "QUEUE_PAIR", "CONNECT_BEGUN", "REQUESTED"})
     void theServerGoes(Phase phase) throws Exception {
         goTo(phase);
         serving.close();
         if (phase.compareTo(Phase.CLIENT_ESTABLISHED) < 0) {
             // By what has reached the client already.
-            assertThat(client.nextEvent(DEADLINE).type()).isIn(
-                    CmEventType.REJECTED, CmEventType.CONNECT_ERROR, CmEventType.ESTABLISHED, CmEventType.UNREACHABLE);
+            assertThat(client.nextEvent(DEADLINE).type())
+                    .isIn(
+                            CmEventType.REJECTED,
+                            CmEventType.CONNECT_ERROR,
+                            CmEventType.ESTABLISHED,
+                            CmEventType.UNREACHABLE);
         }
         nextOneIsServed();
     }

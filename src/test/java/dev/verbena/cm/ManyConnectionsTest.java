@@ -42,7 +42,8 @@ class ManyConnectionsTest {
             // Not one for each connection; the event thread has two, when it is there.
             assertThat(descriptors()).isBetween(descriptors - 10, descriptors + 10);
             long growth = residentBytes() - early;
-            assertThat(growth).as("growth of %d KiB on top of %d KiB", growth >> 10, early >> 10)
+            assertThat(growth)
+                    .as("growth of %d KiB on top of %d KiB", growth >> 10, early >> 10)
                     .isLessThan((CYCLES - WARM_UP) * PAGE);
         }
         assertThat(Resources.ofThisProcess()).isEmpty();
@@ -89,7 +90,10 @@ class ManyConnectionsTest {
     /** With a heap that holds only what is used, as far as it can be had. */
     private static long residentBytes() throws IOException {
         System.gc();
-        return Files.readAllLines(Path.of("/proc/self/status")).stream().filter(line -> line.startsWith("VmRSS:"))
-                .mapToLong(line -> Long.parseLong(line.replaceAll("\\D", "")) << 10).findFirst().orElseThrow();
+        return Files.readAllLines(Path.of("/proc/self/status")).stream()
+                .filter(line -> line.startsWith("VmRSS:"))
+                .mapToLong(line -> Long.parseLong(line.replaceAll("\\D", "")) << 10)
+                .findFirst()
+                .orElseThrow();
     }
 }

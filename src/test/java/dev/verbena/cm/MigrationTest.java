@@ -44,7 +44,8 @@ class MigrationTest {
         ConnectionId client = old.createId(PortSpace.TCP);
         client.resolveAddress(listener.localAddress().orElseThrow(), DEADLINE);
         client.resolveRoute(DEADLINE);
-        client.createQueuePair(client.context().allocateProtectionDomain(),
+        client.createQueuePair(
+                client.context().allocateProtectionDomain(),
                 QueuePair.rc(client.context().createCompletionQueue(4)));
         return client;
     }
@@ -52,7 +53,8 @@ class MigrationTest {
     private ConnectionId served(ConnectionId client) throws InterruptedException {
         client.beginConnect(ConnectionParameters.defaults());
         ConnectionId server = listener.nextRequest(DEADLINE).claim();
-        server.createQueuePair(client.queuePair().orElseThrow().domain(),
+        server.createQueuePair(
+                client.queuePair().orElseThrow().domain(),
                 QueuePair.rc(server.context().createCompletionQueue(4)));
         return server;
     }
@@ -121,7 +123,8 @@ class MigrationTest {
         first.beginConnect(ConnectionParameters.defaults());
         ConnectRequest request = listener.nextRequest(DEADLINE);
         other = EventChannel.create(arena);
-        assertThatThrownBy(() -> listener.migrate(other)).isInstanceOf(IllegalStateException.class)
+        assertThatThrownBy(() -> listener.migrate(other))
+                .isInstanceOf(IllegalStateException.class)
                 .hasMessageContaining("nobody has claimed");
         request.reject();
         listener.migrate(other);
@@ -138,7 +141,8 @@ class MigrationTest {
             client.migrate(other);
             ConnectionId server = listener.nextRequest(DEADLINE).claim();
             server.migrate(other);
-            server.createQueuePair(client.queuePair().orElseThrow().domain(),
+            server.createQueuePair(
+                    client.queuePair().orElseThrow().domain(),
                     QueuePair.rc(server.context().createCompletionQueue(4)));
             FutureTask<Void> moving = new FutureTask<>(() -> {
                 client.migrate(old);

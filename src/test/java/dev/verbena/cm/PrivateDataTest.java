@@ -100,7 +100,12 @@ class PrivateDataTest {
             ConnectionId server = listener.nextRequest(DEADLINE).claim();
             server.createQueuePair(SIZES);
             server.beginAccept(with(size));
-            assertArrived(((CmEvent.Connected) client.nextEvent(DEADLINE)).parameters().privateData(), size, 196);
+            assertArrived(
+                    ((CmEvent.Connected) client.nextEvent(DEADLINE))
+                            .parameters()
+                            .privateData(),
+                    size,
+                    196);
             close(server);
             close(client);
         }
@@ -132,14 +137,17 @@ class PrivateDataTest {
         ConnectionId listener = listening(PortSpace.TCP);
         ConnectionId client = resolved(PortSpace.TCP, listener);
         client.createQueuePair(SIZES);
-        assertThatThrownBy(() -> client.beginConnect(with(57))).isInstanceOf(VerbsException.class)
+        assertThatThrownBy(() -> client.beginConnect(with(57)))
+                .isInstanceOf(VerbsException.class)
                 .hasMessageContaining("57 bytes of private data");
         client.beginConnect(ConnectionParameters.defaults());
         ConnectionId server = listener.nextRequest(DEADLINE).claim();
         server.createQueuePair(SIZES);
-        assertThatThrownBy(() -> server.beginAccept(with(197))).isInstanceOf(VerbsException.class)
+        assertThatThrownBy(() -> server.beginAccept(with(197)))
+                .isInstanceOf(VerbsException.class)
                 .hasMessageContaining("197 bytes of private data");
-        assertThatThrownBy(() -> server.reject(data(149))).isInstanceOf(VerbsException.class)
+        assertThatThrownBy(() -> server.reject(data(149)))
+                .isInstanceOf(VerbsException.class)
                 .hasMessageContaining("149 bytes of private data");
     }
 }

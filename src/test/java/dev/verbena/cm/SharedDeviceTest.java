@@ -76,8 +76,8 @@ class SharedDeviceTest {
     }
 
     private static void assertTells(Future<AsyncEvent> waiting, CompletionQueue queue) throws Exception {
-        assertThat(waiting.get(DEADLINE.toSeconds(), SECONDS)).isInstanceOfSatisfying(
-                AsyncEvent.OfCompletionQueue.class, event -> {
+        assertThat(waiting.get(DEADLINE.toSeconds(), SECONDS))
+                .isInstanceOfSatisfying(AsyncEvent.OfCompletionQueue.class, event -> {
                     assertThat(event.type()).isEqualTo(AsyncEventType.CQ_ERR);
                     assertThat(event.queue()).isSameAs(queue);
                     assertThat(event.context()).isSameAs(queue.context());

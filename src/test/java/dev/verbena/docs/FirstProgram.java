@@ -19,8 +19,8 @@ final class FirstProgram {
     private FirstProgram() {}
 
     static String source() throws IOException {
-        Matcher program = Pattern.compile("```java\n(.*?)```", Pattern.DOTALL)
-                .matcher(Files.readString(Path.of("README.md")));
+        Matcher program =
+                Pattern.compile("```java\n(.*?)```", Pattern.DOTALL).matcher(Files.readString(Path.of("README.md")));
         if (!program.find()) {
             throw new AssertionError("The README has no Java program");
         }
@@ -30,18 +30,25 @@ final class FirstProgram {
     /** Compiles it; answers what the compiler complained of, warnings too. */
     static String compile(Path classes) throws IOException {
         String source = source();
-        JavaFileObject file = new SimpleJavaFileObject(
-                URI.create("string:///" + NAME + ".java"), JavaFileObject.Kind.SOURCE) {
-            @Override
-            public CharSequence getCharContent(boolean ignoreEncodingErrors) {
-                return source;
-            }
-        };
+        JavaFileObject file =
+                new SimpleJavaFileObject(URI.create("string:///" + NAME + ".java"), JavaFileObject.Kind.SOURCE) {
+                    @Override
+                    public CharSequence getCharContent(boolean ignoreEncodingErrors) {
+                        return source;
+                    }
+                };
         StringWriter said = new StringWriter();
-        List<String> options = List.of("-d", classes.toString(), "-cp", System.getProperty("java.class.path"),
-                "-proc:none", "-Xlint:all,-path,-classfile", "-Werror");
+        List<String> options = List.of(
+                "-d",
+                classes.toString(),
+                "-cp",
+                System.getProperty("java.class.path"),
+                "-proc:none",
+                "-Xlint:all,-path,-classfile",
+                "-Werror");
         boolean compiled = ToolProvider.getSystemJavaCompiler()
-                .getTask(said, null, null, options, null, List.of(file)).call();
+                .getTask(said, null, null, options, null, List.of(file))
+                .call();
         return compiled ? "" : "not compiled: " + said;
     }
 }

@@ -20,9 +20,12 @@ class FirstProgramTest {
         assertThat(FirstProgram.compile(classes)).isEmpty();
         PrintStream console = System.out;
         ByteArrayOutputStream printed = new ByteArrayOutputStream();
-        try (URLClassLoader loader = new URLClassLoader(new URL[] {classes.toUri().toURL()})) {
+        try (URLClassLoader loader =
+                new URLClassLoader(new URL[] {classes.toUri().toURL()})) {
             System.setOut(new PrintStream(printed, true, StandardCharsets.UTF_8));
-            loader.loadClass(FirstProgram.NAME).getMethod("main", String[].class).invoke(null, (Object) new String[0]);
+            loader.loadClass(FirstProgram.NAME)
+                    .getMethod("main", String[].class)
+                    .invoke(null, (Object) new String[0]);
         } finally {
             System.setOut(console);
         }

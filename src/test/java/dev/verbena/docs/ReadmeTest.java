@@ -18,7 +18,10 @@ class ReadmeTest {
 
     @Test
     void firstProgramHasAtMostTwentyLines() throws Exception {
-        assertThat(FirstProgram.source().lines().filter(line -> !line.isBlank() && !line.startsWith("import")).count())
+        assertThat(FirstProgram.source()
+                        .lines()
+                        .filter(line -> !line.isBlank() && !line.startsWith("import"))
+                        .count())
                 .isLessThanOrEqualTo(20);
     }
 

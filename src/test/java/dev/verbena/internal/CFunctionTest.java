@@ -28,7 +28,9 @@ class CFunctionTest {
         try (Arena arena = Arena.ofConfined()) {
             MemorySegment text = arena.allocateFrom("verbena");
             assertThat(CFunction.callAt(libc("strchr"), text.address(), 'n')).isEqualTo(text.address() + 5);
-            assertThat(CFunction.callAt(libc("strchr"), text.address(), 'x')).as("NULL").isZero();
+            assertThat(CFunction.callAt(libc("strchr"), text.address(), 'x'))
+                    .as("NULL")
+                    .isZero();
         }
     }
 
@@ -42,12 +44,16 @@ class CFunctionTest {
     void errnoIsEachThreadsOwn() throws InterruptedException {
         CFunction.callAt(libc("close"), -1);
         AtomicInteger seen = new AtomicInteger(-1);
-        Thread.ofPlatform().start(() -> {
-            try (Arena arena = Arena.ofConfined()) {
-                CFunction.callAt(libc("rmdir"), arena.allocateFrom("/no/such/folder").address());
-            }
-            seen.set(CFunction.errno());
-        }).join();
+        Thread.ofPlatform()
+                .start(() -> {
+                    try (Arena arena = Arena.ofConfined()) {
+                        CFunction.callAt(
+                                libc("rmdir"),
+                                arena.allocateFrom("/no/such/folder").address());
+                    }
+                    seen.set(CFunction.errno());
+                })
+                .join();
         assertThat(seen).hasValue(Errno.ENOENT);
         assertThat(CFunction.errno()).isEqualTo(EBADF);
     }
@@ -56,6 +62,8 @@ class CFunctionTest {
     void aFunctionThatTheLibraryLacksIsNamed() {
         CFunction missing = new CFunction(NativeLibraries.VERBS, "ibv_no_such_verb");
         assertThat(missing.isPresent()).isFalse();
-        assertThatThrownBy(missing::call).hasMessageContaining("ibv_no_such_verb").hasMessageContaining("libibverbs");
+        assertThatThrownBy(missing::call)
+                .hasMessageContaining("ibv_no_such_verb")
+                .hasMessageContaining("libibverbs");
     }
 }

@@ -28,6 +28,7 @@ import org.junit.jupiter.api.Test;
 class DescriptorTest {
     /** Longer than a result is waited for: who is not woken finds what is there when its time is over, too late. */
     private static final Duration LONG = Duration.ofSeconds(180);
+
     private static final int SEMAPHORE = 1;
 
     private final AtomicBoolean closed = new AtomicBoolean();
@@ -59,7 +60,10 @@ class DescriptorTest {
         }
         try (Arena arena = Arena.ofConfined()) {
             MemorySegment value = arena.allocate(ValueLayout.JAVA_LONG);
-            MemorySegment read = java.lang.foreign.Linker.nativeLinker().defaultLookup().find("read").orElseThrow();
+            MemorySegment read = java.lang.foreign.Linker.nativeLinker()
+                    .defaultLookup()
+                    .find("read")
+                    .orElseThrow();
             long count = CFunction.callAt(read, number, value.address(), Long.BYTES);
             if (count < 0) {
                 assertThat(CFunction.errno()).isEqualTo(Errno.EAGAIN);
@@ -111,7 +115,8 @@ class DescriptorTest {
 
     @Test
     void aTimeoutThatIsOverLooksOnce() throws Exception {
-        assertThat(descriptor.await(this::tryToRead, Duration.ofSeconds(Long.MIN_VALUE))).isNull();
+        assertThat(descriptor.await(this::tryToRead, Duration.ofSeconds(Long.MIN_VALUE)))
+                .isNull();
         write(1);
         assertThat(descriptor.await(this::tryToRead, Duration.ZERO)).isEqualTo(1);
     }
@@ -119,8 +124,8 @@ class DescriptorTest {
     @Test
     void aTimeoutMayBeLongerThanNanosecondsCanSay() throws Exception {
         try (ExecutorService threads = Executors.newSingleThreadExecutor()) {
-            Future<Long> reader = threads.submit(
-                    () -> descriptor.await(this::tryToRead, Duration.ofSeconds(Long.MAX_VALUE)));
+            Future<Long> reader =
+                    threads.submit(() -> descriptor.await(this::tryToRead, Duration.ofSeconds(Long.MAX_VALUE)));
             write(1);
             assertThat(reader.get(60, SECONDS)).isEqualTo(1);
         }
@@ -162,7 +167,8 @@ class DescriptorTest {
             closed.set(true);
             descriptor.close();
             for (Future<Long> reader : readers) {
-                assertThatThrownBy(() -> reader.get(60, SECONDS)).isInstanceOf(ExecutionException.class)
+                assertThatThrownBy(() -> reader.get(60, SECONDS))
+                        .isInstanceOf(ExecutionException.class)
                         .hasRootCauseMessage("closed");
             }
         }
@@ -186,9 +192,11 @@ class DescriptorTest {
             List<Future<Long>> readers = List.of(waiting(threads), waiting(threads));
             breakEventThread();
             for (Future<Long> reader : readers) {
-                assertThatThrownBy(() -> reader.get(60, SECONDS)).cause().hasMessage("can't wait")
-                        .hasRootCauseInstanceOf(SystemCallException.class).hasRootCauseMessage("epoll_wait: "
-                                + Errno.describe(Errno.EINVAL));
+                assertThatThrownBy(() -> reader.get(60, SECONDS))
+                        .cause()
+                        .hasMessage("can't wait")
+                        .hasRootCauseInstanceOf(SystemCallException.class)
+                        .hasRootCauseMessage("epoll_wait: " + Errno.describe(Errno.EINVAL));
             }
         }
     }
@@ -224,7 +232,10 @@ class DescriptorTest {
                 SystemCall.close(ready);
             }
         });
-        MemorySegment dup2 = java.lang.foreign.Linker.nativeLinker().defaultLookup().find("dup2").orElseThrow();
+        MemorySegment dup2 = java.lang.foreign.Linker.nativeLinker()
+                .defaultLookup()
+                .find("dup2")
+                .orElseThrow();
         assertThat((int) CFunction.callAt(dup2, ready, poll)).isEqualTo(poll);
     }
 
@@ -256,7 +267,8 @@ class DescriptorTest {
     void theEventThreadIsADaemonAndEndsWithTheLastWatch() throws Exception {
         assertThat(descriptor.await(this::tryToRead, Duration.ofMillis(1))).isNull();
         List<Thread> threads = Thread.getAllStackTraces().keySet().stream()
-                .filter(thread -> thread.getName().equals("verbena-events")).toList();
+                .filter(thread -> thread.getName().equals("verbena-events"))
+                .toList();
         assertThat(threads).isNotEmpty().allMatch(Thread::isDaemon);
         descriptor.close();
         for (Thread thread : threads) {
@@ -271,7 +283,8 @@ class DescriptorTest {
         int gone = SystemCall.EVENTFD.call(0, 0);
         Descriptor broken = new Descriptor(gone, cause -> new IllegalStateException(cause.getMessage(), cause));
         SystemCall.close(gone);
-        assertThatThrownBy(() -> broken.await(() -> null, LONG)).isInstanceOf(IllegalStateException.class)
+        assertThatThrownBy(() -> broken.await(() -> null, LONG))
+                .isInstanceOf(IllegalStateException.class)
                 .hasMessageStartingWith("epoll_ctl: EBADF");
         broken.close();
     }

@@ -32,7 +32,8 @@ class LockedMemoryTest {
 
     @Test
     void aFileWithoutTheLineIsNoLimit() {
-        assertThat(LockedMemory.limit(List.of("Max processes  1  1  processes"))).isEmpty();
+        assertThat(LockedMemory.limit(List.of("Max processes  1  1  processes")))
+                .isEmpty();
     }
 
     @Test
@@ -49,7 +50,8 @@ class LockedMemoryTest {
     @Test
     void theHintSaysHowToRaiseTheLimitIfThereIsOne() {
         if (LockedMemory.limit().isPresent()) {
-            assertThat(LockedMemory.hint()).contains("ulimit -l unlimited", "limits.conf", "LimitMEMLOCK=")
+            assertThat(LockedMemory.hint())
+                    .contains("ulimit -l unlimited", "limits.conf", "LimitMEMLOCK=")
                     .contains(LockedMemory.inWords(LockedMemory.limit().get()));
         } else {
             assertThat(LockedMemory.hint()).contains("not limited").doesNotContain("ulimit");

@@ -82,8 +82,10 @@ final class CFunctions {
             if (in == null) {
                 throw new IllegalStateException("There is no " + resource);
             }
-            return new BufferedReader(new InputStreamReader(in, StandardCharsets.UTF_8)).lines()
-                    .filter(line -> !line.isBlank() && !line.startsWith("#")).toList();
+            return new BufferedReader(new InputStreamReader(in, StandardCharsets.UTF_8))
+                    .lines()
+                    .filter(line -> !line.isBlank() && !line.startsWith("#"))
+                    .toList();
         } catch (IOException e) {
             throw new UncheckedIOException(e);
         }

@@ -23,11 +23,13 @@ class ClaimsTest {
             throws IOException {
         Path classes = ChildJvm.place(ClaimsTest.class);
         try (Stream<Path> files = Files.walk(classes.resolve("dev/verbena"))) {
-            List<Class<?>> types = files.map(file -> classes.relativize(file).toString().replace('/', '.'))
+            List<Class<?>> types = files.map(
+                            file -> classes.relativize(file).toString().replace('/', '.'))
                     .filter(name -> name.endsWith("Test.class"))
                     .<Class<?>>map(name -> load(name.substring(0, name.length() - ".class".length())))
                     .toList();
-            return types.stream().flatMap(type -> Stream.of(type.getDeclaredMethods()))
+            return types.stream()
+                    .flatMap(type -> Stream.of(type.getDeclaredMethods()))
                     .filter(method -> method.isAnnotationPresent(kind))
                     .flatMap(method -> Stream.of(names.apply(method.getAnnotation(kind))))
                     .collect(Collectors.toSet());
@@ -54,8 +56,10 @@ class ClaimsTest {
 
     @Test
     void eachFaultHasATestOrAReasonWhyNot() throws IOException {
-        Set<String> provoked = Faults.all().entrySet().stream().filter(fault -> fault.getValue().whyLeftOut().isEmpty())
-                .map(Map.Entry::getKey).collect(Collectors.toSet());
+        Set<String> provoked = Faults.all().entrySet().stream()
+                .filter(fault -> fault.getValue().whyLeftOut().isEmpty())
+                .map(Map.Entry::getKey)
+                .collect(Collectors.toSet());
         assertThat(named(Fault.class, Fault::value)).isEqualTo(provoked);
     }
 }

@@ -14,7 +14,9 @@ final class Findings {
         final Set<String> tests = new TreeSet<>();
         boolean ran;
         boolean computed;
-        @Nullable Refusal refusal;
+
+        @Nullable
+        Refusal refusal;
     }
 
     /**

@@ -36,14 +36,18 @@ final class JavaPlaces {
             add(places, type, type.getSimpleName(), Modifier.isPublic(type.getModifiers()));
             for (Method method : type.getDeclaredMethods()) {
                 boolean destroys = method.getName().equals("destroy");
-                add(places, method, type.getSimpleName() + "." + (destroys ? "close" : method.getName()),
+                add(
+                        places,
+                        method,
+                        type.getSimpleName() + "." + (destroys ? "close" : method.getName()),
                         isPublic(method) || destroys);
             }
             Stream.of(type.getDeclaredConstructors())
                     .forEach(made -> add(places, made, "new " + type.getSimpleName(), isPublic(made)));
         }
-        CFunctions.related("within").forEach((function, place) -> places.add(new Place(
-                place.replaceFirst("^.*\\.(?=[^.]+\\.[^.]+$)", ""), hasMethod(place), Set.of(function))));
+        CFunctions.related("within")
+                .forEach((function, place) -> places.add(new Place(
+                        place.replaceFirst("^.*\\.(?=[^.]+\\.[^.]+$)", ""), hasMethod(place), Set.of(function))));
         return places;
     }
 
@@ -67,7 +71,11 @@ final class JavaPlaces {
     /** The classes of all packages but the internal ones. */
     private static List<Class<?>> classes() {
         try {
-            Path home = Path.of(CName.class.getProtectionDomain().getCodeSource().getLocation().toURI());
+            Path home = Path.of(CName.class
+                    .getProtectionDomain()
+                    .getCodeSource()
+                    .getLocation()
+                    .toURI());
             if (Files.isDirectory(home)) {
                 return classesBelow(home);
             }
@@ -81,8 +89,11 @@ final class JavaPlaces {
 
     private static List<Class<?>> classesBelow(Path root) throws IOException {
         try (Stream<Path> files = Files.walk(root.resolve("dev/verbena"))) {
-            return files.map(file -> root.relativize(file).toString().replace(root.getFileSystem().getSeparator(), "."))
-                    .filter(name -> name.endsWith(".class") && !name.startsWith("dev.verbena.internal.")
+            return files.map(file -> root.relativize(file)
+                            .toString()
+                            .replace(root.getFileSystem().getSeparator(), "."))
+                    .filter(name -> name.endsWith(".class")
+                            && !name.startsWith("dev.verbena.internal.")
                             && !name.endsWith("package-info.class"))
                     .sorted()
                     .<Class<?>>map(name -> load(name.substring(0, name.length() - ".class".length())))

@@ -31,7 +31,11 @@ final class Ledger {
 
     /** How a function's row ends. */
     private enum Kind {
-        RAN("ran"), UNSUPPORTED("unsupported here"), REFUSED("refused"), UNTESTED("untested"), RAW("raw only"),
+        RAN("ran"),
+        UNSUPPORTED("unsupported here"),
+        REFUSED("refused"),
+        UNTESTED("untested"),
+        RAW("raw only"),
         MISSING("not in Java yet");
 
         private final String words;
@@ -56,12 +60,16 @@ final class Ledger {
                 .filter(function -> !function.name().startsWith("_"))
                 .collect(Collectors.groupingBy(CFunction::header, LinkedHashMap::new, Collectors.toList()));
         StringBuilder page = new StringBuilder("# Ledger\n\nWritten by a test run ")
-                .append(where()).append(".\n\n").append(findings.outcomes.entrySet().stream()
+                .append(where())
+                .append(".\n\n")
+                .append(findings.outcomes.entrySet().stream()
                         .map(entry -> entry.getValue() + " tests " + entry.getKey())
-                        .collect(Collectors.joining(", "))).append(".\n\n")
+                        .collect(Collectors.joining(", ")))
+                .append(".\n\n")
                 .append(inShort(headers));
         headers.forEach((header, functions) -> {
-            if (functions.stream().anyMatch(function -> !placesOf(function.name()).isEmpty())) {
+            if (functions.stream()
+                    .anyMatch(function -> !placesOf(function.name()).isEmpty())) {
                 section(page, header, functions);
             }
         });
@@ -72,22 +80,33 @@ final class Ledger {
     }
 
     private static String where() {
-        String devices = NativeLibraries.VERBS.problem() != null ? ""
+        String devices = NativeLibraries.VERBS.problem() != null
+                ? ""
                 : Device.list().stream().map(Device::name).collect(Collectors.joining(" and "));
-        return "on Linux " + System.getProperty("os.version") + ", JDK " + Runtime.version().feature()
-                + (devices.isEmpty() ? ", without a device" : ", with " + devices);
+        return "on Linux " + System.getProperty("os.version") + ", JDK "
+                + Runtime.version().feature() + (devices.isEmpty() ? ", without a device" : ", with " + devices);
     }
 
     private void section(StringBuilder page, String header, List<CFunction> functions) {
-        page.append("\n## ").append(header).append("\n\n")
+        page.append("\n## ")
+                .append(header)
+                .append("\n\n")
                 .append("Inline wrappers of the same name count as one with what they wrap.\n\n");
         summary(page, functions);
         page.append("\n| function | group | Java | tests | result |\n|---|---|---|---|---|\n");
         for (CFunction function : functions) {
             Known known = findings.functions.getOrDefault(function.name(), new Known());
-            row(page, '`' + function.name() + '`', function.group(),
-                    String.join(", ", placesOf(function.name()).stream().map(name -> '`' + name + '`').toList()),
-                    tests(known.tests), result(function).text());
+            row(
+                    page,
+                    '`' + function.name() + '`',
+                    function.group(),
+                    String.join(
+                            ", ",
+                            placesOf(function.name()).stream()
+                                    .map(name -> '`' + name + '`')
+                                    .toList()),
+                    tests(known.tests),
+                    result(function).text());
         }
     }
 
@@ -97,7 +116,10 @@ final class Ledger {
             page.append(' ').append(kind.words).append(" |");
         }
         page.append("\n|---|---|").append("---|".repeat(Kind.values().length)).append('\n');
-        GROUPS.forEach(group -> count(page, group, functions.stream().filter(f -> f.group().equals(group)).toList()));
+        GROUPS.forEach(group -> count(
+                page,
+                group,
+                functions.stream().filter(f -> f.group().equals(group)).toList()));
         count(page, "all", functions);
     }
 
@@ -106,7 +128,8 @@ final class Ledger {
             return;
         }
         Map<Kind, Long> kinds = functions.stream()
-                .collect(Collectors.groupingBy(function -> result(function).kind(), TreeMap::new, Collectors.counting()));
+                .collect(Collectors.groupingBy(
+                        function -> result(function).kind(), TreeMap::new, Collectors.counting()));
         page.append("| ").append(name).append(" | ").append(functions.size()).append(" |");
         for (Kind kind : Kind.values()) {
             page.append(' ').append(kinds.getOrDefault(kind, 0L)).append(" |");
@@ -118,7 +141,8 @@ final class Ledger {
         String name = function.name();
         if (placesOf(name).isEmpty()) {
             String reason = rawOnly.get(name);
-            return reason == null ? new Result(Kind.MISSING, Kind.MISSING.words)
+            return reason == null
+                    ? new Result(Kind.MISSING, Kind.MISSING.words)
                     : new Result(Kind.RAW, "raw only: " + reason);
         }
         Known known = findings.functions.getOrDefault(name, new Known());
@@ -151,8 +175,10 @@ final class Ledger {
     }
 
     private Set<String> placesOf(String function) {
-        return places.stream().filter(place -> place.functions().contains(function))
-                .map(Place::name).collect(Collectors.toCollection(LinkedHashSet::new));
+        return places.stream()
+                .filter(place -> place.functions().contains(function))
+                .map(Place::name)
+                .collect(Collectors.toCollection(LinkedHashSet::new));
     }
 
     private static String tests(Set<String> tests) {
@@ -161,8 +187,9 @@ final class Ledger {
     }
 
     private void twins(StringBuilder page) {
-        page.append("\n## rdma-core's Python tests\n\nThose that pass on soft-RoCE with rdma-core 44, on an older or a newer "
-                + "kernel, and their twins in Java.\n\n| Python | Java | result |\n|---|---|---|\n");
+        page.append(
+                "\n## rdma-core's Python tests\n\nThose that pass on soft-RoCE with rdma-core 44, on an older or a newer "
+                        + "kernel, and their twins in Java.\n\n| Python | Java | result |\n|---|---|---|\n");
         Set<String> tests = new TreeSet<>(PythonTests.passing());
         tests.addAll(findings.twins.keySet());
         for (String python : tests) {
@@ -174,7 +201,10 @@ final class Ledger {
         page.append("\n## Faults\n\nWhat was provoked on this machine.\n\n| fault | Java | result |\n|---|---|---|\n");
         Faults.all().forEach((name, fault) -> {
             if (fault.whyLeftOut().isEmpty()) {
-                outcomes(page, fault.words(), findings.faults.getOrDefault(name, Map.of()).values());
+                outcomes(
+                        page,
+                        fault.words(),
+                        findings.faults.getOrDefault(name, Map.of()).values());
             } else {
                 row(page, fault.words(), "", fault.whyLeftOut());
             }
@@ -182,27 +212,43 @@ final class Ledger {
     }
 
     private static void outcomes(StringBuilder page, String what, Collection<Outcome> tests) {
-        row(page, what, tests.stream().map(Outcome::test).collect(Collectors.joining(", ")),
-                tests.isEmpty() ? "not run here" : tests.stream().map(test -> test.why().isEmpty()
-                        ? test.outcome() : test.outcome() + ": " + shortened(test.why()))
-                        .distinct().collect(Collectors.joining("; ")));
+        row(
+                page,
+                what,
+                tests.stream().map(Outcome::test).collect(Collectors.joining(", ")),
+                tests.isEmpty()
+                        ? "not run here"
+                        : tests.stream()
+                                .map(test -> test.why().isEmpty()
+                                        ? test.outcome()
+                                        : test.outcome() + ": " + shortened(test.why()))
+                                .distinct()
+                                .collect(Collectors.joining("; ")));
     }
 
     /** What a page about the library can say of this run in two sentences. */
     private String inShort(Map<String, List<CFunction>> headers) {
         List<String> tests = PythonTests.passing();
-        long passed = tests.stream().filter(python -> findings.twins.getOrDefault(python, Map.of()).values().stream()
-                .anyMatch(twin -> twin.outcome().equals("passed"))).count();
-        return CFunctions.HEADERS.stream().map(header -> inShort(header, headers.getOrDefault(header, List.of())))
-                .collect(Collectors.joining()) + "Of the " + tests.size() + " tests of rdma-core's Python suite that pass on soft-RoCE " + passed
+        long passed = tests.stream()
+                .filter(python -> findings.twins.getOrDefault(python, Map.of()).values().stream()
+                        .anyMatch(twin -> twin.outcome().equals("passed")))
+                .count();
+        return CFunctions.HEADERS.stream()
+                        .map(header -> inShort(header, headers.getOrDefault(header, List.of())))
+                        .collect(Collectors.joining())
+                + "Of the " + tests.size() + " tests of rdma-core's Python suite that pass on soft-RoCE " + passed
                 + " have a twin that passed here.\n";
     }
 
     private String inShort(String header, Collection<CFunction> functions) {
         Map<Kind, Long> kinds = functions.stream()
-                .collect(Collectors.groupingBy(function -> result(function).kind(), TreeMap::new, Collectors.counting()));
-        return "Of the " + functions.size() + " functions of " + header + " " + kinds.entrySet().stream()
-                .map(entry -> entry.getValue() + " " + entry.getKey().words).collect(Collectors.joining(", ")) + ". ";
+                .collect(Collectors.groupingBy(
+                        function -> result(function).kind(), TreeMap::new, Collectors.counting()));
+        return "Of the " + functions.size() + " functions of " + header + " "
+                + kinds.entrySet().stream()
+                        .map(entry -> entry.getValue() + " " + entry.getKey().words)
+                        .collect(Collectors.joining(", "))
+                + ". ";
     }
 
     private void leftOut(StringBuilder page) {
@@ -215,7 +261,10 @@ final class Ledger {
     }
 
     private static String shortened(@Nullable String reason) {
-        String line = String.valueOf(reason).replaceAll("\\s+", " ").replace("|", "\\|").strip();
+        String line = String.valueOf(reason)
+                .replaceAll("\\s+", " ")
+                .replace("|", "\\|")
+                .strip();
         return line.length() <= LONGEST_REASON ? line : line.substring(0, LONGEST_REASON) + "...";
     }
 }

@@ -102,7 +102,8 @@ public final class LedgerListener implements TestExecutionListener {
 
     /** The class and the method; repetitions and parameters are one. */
     private static String nameOf(TestIdentifier test) {
-        return source(test).map(method -> method.getJavaClass().getSimpleName() + "." + method.getMethodName())
+        return source(test)
+                .map(method -> method.getJavaClass().getSimpleName() + "." + method.getMethodName())
                 .orElse(test.getDisplayName());
     }
 }

@@ -16,26 +16,30 @@ import org.junit.jupiter.api.Test;
 class LedgerTest {
     private final Map<String, CFunction> functions = CFunctions.all();
     private final Set<String> placed = JavaPlaces.all().stream()
-            .flatMap(place -> place.functions().stream()).collect(Collectors.toSet());
+            .flatMap(place -> place.functions().stream())
+            .collect(Collectors.toSet());
 
     @Test
     void everyNeededFunctionHasAPlaceInJava() {
         assertThat(functions.values().stream()
-                .filter(function -> CFunctions.HEADERS.contains(function.header()) && function.isNeeded())
-                .map(CFunction::name)
-                .filter(name -> !placed.contains(CFunctions.written(name)) && !placed.contains(name)))
-                .as("functions that nothing in Java is annotated with").isEmpty();
+                        .filter(function -> CFunctions.HEADERS.contains(function.header()) && function.isNeeded())
+                        .map(CFunction::name)
+                        .filter(name -> !placed.contains(CFunctions.written(name)) && !placed.contains(name)))
+                .as("functions that nothing in Java is annotated with")
+                .isEmpty();
     }
 
     @Test
     void everyRareFunctionHasAPlaceOrAReason() {
         Set<String> excused = CFunctions.rawOnly().keySet();
         assertThat(functions.values().stream()
-                .filter(function -> CFunctions.HEADERS.contains(function.header()) && !function.isNeeded())
-                .map(CFunction::name)
-                .filter(name -> !placed.contains(CFunctions.written(name)) && !placed.contains(name)
-                        && !excused.contains(CFunctions.written(name))))
-                .as("functions with neither a place in Java nor a line in verbs-raw-only.tsv").isEmpty();
+                        .filter(function -> CFunctions.HEADERS.contains(function.header()) && !function.isNeeded())
+                        .map(CFunction::name)
+                        .filter(name -> !placed.contains(CFunctions.written(name))
+                                && !placed.contains(name)
+                                && !excused.contains(CFunctions.written(name))))
+                .as("functions with neither a place in Java nor a line in verbs-raw-only.tsv")
+                .isEmpty();
     }
 
     @Test
@@ -46,14 +50,17 @@ class LedgerTest {
     @Test
     void whatIsAnnotatedCanBeReached() {
         assertThat(JavaPlaces.all().stream().filter(place -> !place.isReachable()))
-                .as("annotated, but neither public nor behind close()").isEmpty();
+                .as("annotated, but neither public nor behind close()")
+                .isEmpty();
     }
 
     @Test
     void relationsAreBetweenFunctionsThatExist() {
         for (String relation : List.of("as", "needs")) {
-            assertThat(CFunctions.related(relation)).as(relation).isNotEmpty().allSatisfy(
-                    (name, other) -> assertThat(functions).containsKeys(name, other));
+            assertThat(CFunctions.related(relation))
+                    .as(relation)
+                    .isNotEmpty()
+                    .allSatisfy((name, other) -> assertThat(functions).containsKeys(name, other));
         }
     }
 
@@ -71,7 +78,9 @@ class LedgerTest {
     private long count(String header, boolean needed) {
         return functions.values().stream()
                 .filter(function -> function.header().equals(header) && function.isNeeded() == needed)
-                .map(function -> CFunctions.written(function.name())).distinct().count();
+                .map(function -> CFunctions.written(function.name()))
+                .distinct()
+                .count();
     }
 
     @Test
@@ -79,10 +88,12 @@ class LedgerTest {
         String readme = Files.readString(Path.of("README.md")).replaceAll("\\s+", " ");
         long needed = count("verbs.h", true);
         long rare = count("verbs.h", false);
-        assertThat(List.of("Of its " + (needed + rare) + " functions, " + needed + " are of the groups core",
-                "of " + rare + " rare ones, " + CFunctions.rawOnly().size() + " are left to the generated bindings",
-                "`rdma_cma.h` (" + (count("rdma_cma.h", true) + count("rdma_cma.h", false)) + " functions)",
-                "`rdma_verbs.h` (" + (count("rdma_verbs.h", true) + count("rdma_verbs.h", false)) + ")"))
+        assertThat(List.of(
+                        "Of its " + (needed + rare) + " functions, " + needed + " are of the groups core",
+                        "of " + rare + " rare ones, " + CFunctions.rawOnly().size()
+                                + " are left to the generated bindings",
+                        "`rdma_cma.h` (" + (count("rdma_cma.h", true) + count("rdma_cma.h", false)) + " functions)",
+                        "`rdma_verbs.h` (" + (count("rdma_verbs.h", true) + count("rdma_verbs.h", false)) + ")"))
                 .allMatch(readme::contains);
     }
 }

@@ -20,6 +20,9 @@ final class PythonTests {
 
     /** Those that must have a twin in Java. */
     static List<String> passing() {
-        return all().entrySet().stream().filter(Map.Entry::getValue).map(Map.Entry::getKey).toList();
+        return all().entrySet().stream()
+                .filter(Map.Entry::getValue)
+                .map(Map.Entry::getKey)
+                .toList();
     }
 }

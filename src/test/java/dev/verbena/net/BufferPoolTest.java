@@ -76,7 +76,9 @@ class BufferPoolTest {
         }
         assertThat(taken).hasSize(COUNT);
         assertThat(pool.available()).isZero();
-        assertThatThrownBy(pool::take).isInstanceOf(NoSuchElementException.class).hasMessageContaining("All 8 buffers");
+        assertThatThrownBy(pool::take)
+                .isInstanceOf(NoSuchElementException.class)
+                .hasMessageContaining("All 8 buffers");
         pool.buffer(3).giveBack();
         assertThat(pool.take().index()).isEqualTo(3);
     }
@@ -85,7 +87,9 @@ class BufferPoolTest {
     void givingBackTwiceIsRefused() {
         BufferPool.Buffer buffer = pool.take();
         buffer.giveBack();
-        assertThatThrownBy(buffer::giveBack).isInstanceOf(IllegalStateException.class).hasMessageContaining("twice");
+        assertThatThrownBy(buffer::giveBack)
+                .isInstanceOf(IllegalStateException.class)
+                .hasMessageContaining("twice");
         assertThat(pool.available()).isEqualTo(COUNT);
     }
 
@@ -109,7 +113,8 @@ class BufferPoolTest {
                 }));
             }
             for (Future<Integer> one : wrong) {
-                assertThat(one.get(Loopback.DEADLINE.toSeconds(), TimeUnit.SECONDS)).isZero();
+                assertThat(one.get(Loopback.DEADLINE.toSeconds(), TimeUnit.SECONDS))
+                        .isZero();
             }
         }
         assertThat(pool.available()).isEqualTo(COUNT);

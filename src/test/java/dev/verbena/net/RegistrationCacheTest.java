@@ -110,7 +110,8 @@ class RegistrationCacheTest {
         for (int i = 0; i < MAX; i++) {
             cache.use(memory());
         }
-        assertThatThrownBy(() -> cache.use(memory())).isInstanceOf(NoSuchElementException.class)
+        assertThatThrownBy(() -> cache.use(memory()))
+                .isInstanceOf(NoSuchElementException.class)
                 .hasMessageContaining("All 3 registrations");
     }
 
@@ -119,7 +120,8 @@ class RegistrationCacheTest {
         try (VerbsArena other = VerbsArena.ofShared()) {
             MemorySegment segment = other.allocate(256, 64);
             RegistrationCache.Use use = cache.use(segment);
-            assertThatThrownBy(() -> cache.forget(segment)).isInstanceOf(IllegalStateException.class)
+            assertThatThrownBy(() -> cache.forget(segment))
+                    .isInstanceOf(IllegalStateException.class)
                     .hasMessageContaining("in use");
             use.end();
             assertThatThrownBy(other::close).hasMessageContaining("memory region");

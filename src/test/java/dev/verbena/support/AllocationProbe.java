@@ -115,9 +115,16 @@ public final class AllocationProbe {
             left -= found;
             while (done.next()) {
                 done.orThrow();
-                checksum += done.id() + done.status().code() + done.opcode().code() + done.byteLength()
-                        + done.queuePairNumber() + done.flagBits() + (done.hasImmediate() ? done.immediate() : 0)
-                        + (done.isReceive() ? 1 : 0) + done.vendorError() + done.statusCode();
+                checksum += done.id()
+                        + done.status().code()
+                        + done.opcode().code()
+                        + done.byteLength()
+                        + done.queuePairNumber()
+                        + done.flagBits()
+                        + (done.hasImmediate() ? done.immediate() : 0)
+                        + (done.isReceive() ? 1 : 0)
+                        + done.vendorError()
+                        + done.statusCode();
             }
         }
     }

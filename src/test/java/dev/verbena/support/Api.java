@@ -40,9 +40,11 @@ public final class Api {
     private static List<Class<?>> classesIn(Path root) {
         try (Stream<Path> files = Files.walk(root.resolve("dev/verbena"))) {
             return files.map(file -> root.relativize(file).toString())
-                    .filter(name -> name.endsWith(".class") && !name.startsWith("dev/verbena/internal/")
+                    .filter(name -> name.endsWith(".class")
+                            && !name.startsWith("dev/verbena/internal/")
                             && !name.endsWith("package-info.class"))
-                    .<Class<?>>map(name -> load(name.substring(0, name.length() - ".class".length()).replace('/', '.')))
+                    .<Class<?>>map(name -> load(
+                            name.substring(0, name.length() - ".class".length()).replace('/', '.')))
                     .filter(type -> Modifier.isPublic(type.getModifiers()))
                     .sorted((a, b) -> a.getName().compareTo(b.getName()))
                     .toList();
@@ -71,14 +73,16 @@ public final class Api {
         return classes().stream()
                 .filter(type -> !VerbsObject.class.isAssignableFrom(type) && !Throwable.class.isAssignableFrom(type))
                 .filter(type -> !Modifier.isAbstract(type.getModifiers()))
-                .filter(type -> fields(type).stream().anyMatch(field -> VerbsObject.class.isAssignableFrom(field.getType())))
+                .filter(type ->
+                        fields(type).stream().anyMatch(field -> VerbsObject.class.isAssignableFrom(field.getType())))
                 .toList();
     }
 
     private static List<Field> fields(Class<?> type) {
         List<Field> fields = new ArrayList<>();
         for (Class<?> each = type; each != null; each = each.getSuperclass()) {
-            Stream.of(each.getDeclaredFields()).filter(field -> !Modifier.isStatic(field.getModifiers()))
+            Stream.of(each.getDeclaredFields())
+                    .filter(field -> !Modifier.isStatic(field.getModifiers()))
                     .forEach(fields::add);
         }
         return fields;
@@ -89,7 +93,8 @@ public final class Api {
         Map<String, Method> bySignature = new TreeMap<>();
         for (Method method : type.getMethods()) {
             if (!Modifier.isStatic(method.getModifiers()) && !isOfObject(method)) {
-                bySignature.merge(signature(method), original(type, method), (one, other) -> one.isBridge() ? other : one);
+                bySignature.merge(
+                        signature(method), original(type, method), (one, other) -> one.isBridge() ? other : one);
             }
         }
         return List.copyOf(bySignature.values());
@@ -108,13 +113,15 @@ public final class Api {
     }
 
     private static boolean isOfObject(Method method) {
-        return Arrays.stream(Object.class.getMethods()).anyMatch(inherited -> inherited.getName().equals(method.getName())
-                && Arrays.equals(inherited.getParameterTypes(), method.getParameterTypes()));
+        return Arrays.stream(Object.class.getMethods())
+                .anyMatch(inherited -> inherited.getName().equals(method.getName())
+                        && Arrays.equals(inherited.getParameterTypes(), method.getParameterTypes()));
     }
 
     /** For example {@code postSend(long, LocalMemory)}. */
     public static String signature(Method method) {
-        return Arrays.stream(method.getParameterTypes()).map(Class::getSimpleName)
+        return Arrays.stream(method.getParameterTypes())
+                .map(Class::getSimpleName)
                 .collect(Collectors.joining(", ", method.getName() + "(", ")"));
     }
 

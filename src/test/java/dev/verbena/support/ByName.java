@@ -9,7 +9,8 @@ import org.junit.jupiter.api.ClassOrdererContext;
 public final class ByName implements ClassOrderer {
     @Override
     public void orderClasses(ClassOrdererContext context) {
-        context.getClassDescriptors().sort(Comparator.<ClassDescriptor, Boolean>comparing(type -> type.isAnnotated(Last.class))
-                .thenComparing(type -> type.getTestClass().getName()));
+        context.getClassDescriptors()
+                .sort(Comparator.<ClassDescriptor, Boolean>comparing(type -> type.isAnnotated(Last.class))
+                        .thenComparing(type -> type.getTestClass().getName()));
     }
 }

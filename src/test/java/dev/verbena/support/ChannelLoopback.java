@@ -38,7 +38,8 @@ public final class ChannelLoopback implements AutoCloseable {
         private Side(ChannelLoopback all) {
             queue = all.context.createCompletionQueue(
                     CompletionQueueOptions.of(4 * DEPTH).channel(all.channel));
-            pair = all.domain.createQueuePair(QueuePair.rc(queue).sendDepth(DEPTH).receiveDepth(DEPTH));
+            pair = all.domain.createQueuePair(
+                    QueuePair.rc(queue).sendDepth(DEPTH).receiveDepth(DEPTH));
             buffer = all.domain.register(all.arena.allocate(64, 64), LOCAL_WRITE, REMOTE_WRITE);
         }
     }

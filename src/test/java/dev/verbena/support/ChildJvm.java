@@ -69,14 +69,16 @@ public final class ChildJvm {
 
     /** Starts it, with library and tests on the class path; it writes into what is read here. */
     public Process startOnClassPath(Class<?> main, String... arguments) throws IOException {
-        option("-XX:+UseSerialGC", "-cp", System.getProperty("java.class.path"), main.getName()).option(arguments);
+        option("-XX:+UseSerialGC", "-cp", System.getProperty("java.class.path"), main.getName())
+                .option(arguments);
         return new ProcessBuilder(command).redirectErrorStream(true).start();
     }
 
     /** The folder or archive that a class was loaded from. */
     public static Path place(Class<?> type) {
         try {
-            return Path.of(type.getProtectionDomain().getCodeSource().getLocation().toURI());
+            return Path.of(
+                    type.getProtectionDomain().getCodeSource().getLocation().toURI());
         } catch (URISyntaxException e) {
             throw new AssertionError(e);
         }
@@ -88,7 +90,9 @@ public final class ChildJvm {
             Path output = Files.createTempFile("verbena", ".out");
             try {
                 Process process = new ProcessBuilder(command)
-                        .redirectErrorStream(true).redirectOutput(output.toFile()).start();
+                        .redirectErrorStream(true)
+                        .redirectOutput(output.toFile())
+                        .start();
                 boolean ended = process.waitFor(deadline.toSeconds(), TimeUnit.SECONDS);
                 if (!ended) {
                     process.destroyForcibly().waitFor();

@@ -21,7 +21,8 @@ public final class CmAddress {
             return new InetSocketAddress(given, port);
         }
         try (VerbsArena arena = VerbsArena.ofConfined()) {
-            return new InetSocketAddress(find(TestDevice.get().open(arena), true).gid().toInetAddress(), port);
+            return new InetSocketAddress(
+                    find(TestDevice.get().open(arena), true).gid().toInetAddress(), port);
         }
     }
 
@@ -32,8 +33,8 @@ public final class CmAddress {
         }
         try (VerbsArena arena = VerbsArena.ofConfined()) {
             GidEntry entry = find(TestDevice.get().open(arena), false);
-            InetAddress address = Inet6Address.getByAddress(null, entry.gid().toBytes(),
-                    NetworkInterface.getByName(entry.networkDevice()));
+            InetAddress address = Inet6Address.getByAddress(
+                    null, entry.gid().toBytes(), NetworkInterface.getByName(entry.networkDevice()));
             return new InetSocketAddress(address, port);
         } catch (UnknownHostException | SocketException e) {
             throw new AssertionError(e);
@@ -42,16 +43,20 @@ public final class CmAddress {
 
     private static InetAddress linkLocalBeside(InetAddress address) {
         try {
-            return NetworkInterface.getByInetAddress(address).inetAddresses()
+            return NetworkInterface.getByInetAddress(address)
+                    .inetAddresses()
                     .filter(each -> each instanceof Inet6Address six && six.isLinkLocalAddress())
-                    .findFirst().orElseThrow();
+                    .findFirst()
+                    .orElseThrow();
         } catch (SocketException e) {
             throw new AssertionError(e);
         }
     }
 
     private static GidEntry find(Context context, boolean four) {
-        return context.gids().stream().filter(entry -> four ? entry.gid().isIpv4Mapped() : entry.gid().isLinkLocal())
-                .findFirst().orElseThrow();
+        return context.gids().stream()
+                .filter(entry -> four ? entry.gid().isIpv4Mapped() : entry.gid().isLinkLocal())
+                .findFirst()
+                .orElseThrow();
     }
 }

@@ -21,7 +21,10 @@ public final class CmPeer implements AutoCloseable {
     /** Starts a {@code server} at an address, or a {@code client} of one. */
     public static CmPeer start(String role, InetSocketAddress address) throws IOException {
         return new CmPeer(ChildJvm.with(ChildJvm.DENY, "--enable-native-access=ALL-UNNAMED", "-XX:TieredStopAtLevel=1")
-                .startOnClassPath(CmPeer.class, role, address.getAddress().getHostAddress(),
+                .startOnClassPath(
+                        CmPeer.class,
+                        role,
+                        address.getAddress().getHostAddress(),
                         Integer.toString(address.getPort())));
     }
 

@@ -68,7 +68,8 @@ public final class DatagramPair implements AutoCloseable {
     /** Ready, with room for inline data and two pieces of memory. */
     public static DatagramPair ready(VerbsArena arena) {
         try {
-            return new DatagramPair(arena, options -> options.inlineSize(64).sendSge(2).receiveSge(2));
+            return new DatagramPair(
+                    arena, options -> options.inlineSize(64).sendSge(2).receiveSge(2));
         } catch (Throwable t) {
             arena.close();
             throw t;

@@ -14,7 +14,8 @@ final class DeviceCondition implements ExecutionCondition {
             return ConditionEvaluationResult.enabled("on " + TestDevice.get());
         }
         if ("1".equals(System.getenv("VERBENA_REQUIRE_DEVICE"))) {
-            throw new IllegalStateException("VERBENA_REQUIRE_DEVICE=1, and there is no RDMA device",
+            throw new IllegalStateException(
+                    "VERBENA_REQUIRE_DEVICE=1, and there is no RDMA device",
                     Rdma.unavailability().orElse(null));
         }
         return ConditionEvaluationResult.disabled(

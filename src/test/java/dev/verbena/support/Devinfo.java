@@ -23,13 +23,18 @@ public final class Devinfo {
     }
 
     public static Devinfo of(String device) throws IOException {
-        Process process = new ProcessBuilder("ibv_devinfo", "-v", "-d", device).redirectErrorStream(true).start();
+        Process process = new ProcessBuilder("ibv_devinfo", "-v", "-d", device)
+                .redirectErrorStream(true)
+                .start();
         return new Devinfo(new String(process.getInputStream().readAllBytes(), StandardCharsets.UTF_8));
     }
 
     /** What stands behind a name, where it stands first. */
     public String text(String name) {
-        return lines.stream().filter(line -> line[0].equals(name)).map(line -> line[1]).findFirst()
+        return lines.stream()
+                .filter(line -> line[0].equals(name))
+                .map(line -> line[1])
+                .findFirst()
                 .orElseThrow(() -> new AssertionError("ibv_devinfo says nothing about " + name));
     }
 
@@ -45,7 +50,9 @@ public final class Devinfo {
 
     /** The GIDs, as {@code index address, type}. */
     public List<String> gids() {
-        return lines.stream().filter(line -> line[0].startsWith("GID["))
-                .map(line -> line[0].substring(4, line[0].length() - 1) + " " + line[1]).toList();
+        return lines.stream()
+                .filter(line -> line[0].startsWith("GID["))
+                .map(line -> line[0].substring(4, line[0].length() - 1) + " " + line[1])
+                .toList();
     }
 }

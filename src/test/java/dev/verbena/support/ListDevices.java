@@ -4,9 +4,9 @@ import dev.verbena.Rdma;
 import dev.verbena.RdmaUnavailableException;
 import dev.verbena.VerbsArena;
 import dev.verbena.verbs.Device;
+import dev.verbena.verbs.QueuePairState;
 import dev.verbena.verbs.address.Endpoint;
 import dev.verbena.verbs.address.Gid;
-import dev.verbena.verbs.QueuePairState;
 
 /** A program for {@link ChildJvm}: uses what needs no library, then lists the devices, or says why it can't. */
 public final class ListDevices {
@@ -19,7 +19,8 @@ public final class ListDevices {
         try (VerbsArena arena = VerbsArena.ofShared()) {
             System.out.println("memory: " + arena.allocate(64, 64).byteSize());
         }
-        System.out.println("unavailability: " + Rdma.unavailability().map(Throwable::getMessage).orElse("none"));
+        System.out.println("unavailability: "
+                + Rdma.unavailability().map(Throwable::getMessage).orElse("none"));
         try {
             System.out.println("devices: " + Device.list());
         } catch (RdmaUnavailableException e) {

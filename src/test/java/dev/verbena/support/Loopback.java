@@ -43,8 +43,8 @@ public final class Loopback implements AutoCloseable {
         private Side(Context context, ProtectionDomain domain, UnaryOperator<QueuePairOptions> options) {
             queue = context.createCompletionQueue(256);
             pair = domain.createQueuePair(options.apply(QueuePair.rc(queue)));
-            buffer = domain.register(domain.arena().allocate(SIZE, 4096),
-                    LOCAL_WRITE, REMOTE_READ, REMOTE_WRITE, REMOTE_ATOMIC);
+            buffer = domain.register(
+                    domain.arena().allocate(SIZE, 4096), LOCAL_WRITE, REMOTE_READ, REMOTE_WRITE, REMOTE_ATOMIC);
         }
 
         /** The next completion, whatever its status. */
@@ -72,11 +72,11 @@ public final class Loopback implements AutoCloseable {
     }
 
     public static Loopback connected(VerbsArena arena, ConnectOptions how) {
-        return connected(arena, how, options -> options.inlineSize(64).sendSge(3).receiveSge(3));
+        return connected(
+                arena, how, options -> options.inlineSize(64).sendSge(3).receiveSge(3));
     }
 
-    public static Loopback connected(
-            VerbsArena arena, ConnectOptions how, UnaryOperator<QueuePairOptions> options) {
+    public static Loopback connected(VerbsArena arena, ConnectOptions how, UnaryOperator<QueuePairOptions> options) {
         Loopback pair = unconnected(arena, options);
         pair.left.pair.connect(pair.right.pair.endpoint(), how);
         pair.right.pair.connect(pair.left.pair.endpoint(), how);

@@ -46,12 +46,18 @@ public final class MakeAndClose {
         Context context = TestDevice.get().open(arena);
         ProtectionDomain domain = context.allocateProtectionDomain();
         CompletionChannel channel = context.createCompletionChannel();
-        CompletionQueue queue = context.createCompletionQueue(CompletionQueueOptions.of(16).channel(channel));
-        CompletionQueue extended = context.createCompletionQueue(
-                CompletionQueueOptions.of(16).fields(CompletionField.standard()));
-        MemoryRegion region = domain.register(arena.allocate(4096, 4096), AccessFlag.LOCAL_WRITE,
-                AccessFlag.REMOTE_WRITE, AccessFlag.REMOTE_READ, AccessFlag.MW_BIND);
-        SharedReceiveQueue shared = domain.createSharedReceiveQueue(SharedReceiveQueue.basic().depth(4));
+        CompletionQueue queue =
+                context.createCompletionQueue(CompletionQueueOptions.of(16).channel(channel));
+        CompletionQueue extended =
+                context.createCompletionQueue(CompletionQueueOptions.of(16).fields(CompletionField.standard()));
+        MemoryRegion region = domain.register(
+                arena.allocate(4096, 4096),
+                AccessFlag.LOCAL_WRITE,
+                AccessFlag.REMOTE_WRITE,
+                AccessFlag.REMOTE_READ,
+                AccessFlag.MW_BIND);
+        SharedReceiveQueue shared =
+                domain.createSharedReceiveQueue(SharedReceiveQueue.basic().depth(4));
         domain.allocateMemoryWindow(MemoryWindowType.TYPE_1);
         domain.allocateMemoryWindow(MemoryWindowType.TYPE_2).close();
 
@@ -62,8 +68,8 @@ public final class MakeAndClose {
         queue.await(Loopback.DEADLINE).orThrow();
         queue.await(Loopback.DEADLINE).orThrow();
 
-        QueuePair both = domain.createQueuePair(QueuePair.rc(extended).sharedReceiveQueue(shared)
-                .operations(SendOperation.RDMA_WRITE));
+        QueuePair both = domain.createQueuePair(
+                QueuePair.rc(extended).sharedReceiveQueue(shared).operations(SendOperation.RDMA_WRITE));
         both.connect(both.endpoint());
         both.postWrite(3, region.slice(0, 8), region.slice(8, 8).remote());
         extended.await(Loopback.DEADLINE).orThrow();
@@ -78,7 +84,10 @@ public final class MakeAndClose {
     private static long resident() throws IOException {
         System.gc();
         List<String> lines = Files.readAllLines(Path.of("/proc/self/status"));
-        String line = lines.stream().filter(each -> each.startsWith("VmRSS:")).findFirst().orElseThrow();
+        String line = lines.stream()
+                .filter(each -> each.startsWith("VmRSS:"))
+                .findFirst()
+                .orElseThrow();
         return Long.parseLong(line.replaceAll("\\D", ""));
     }
 }

@@ -25,7 +25,8 @@ public @interface NotOnIwarp {
             if (!TestDevice.isIwarp()) {
                 return ConditionEvaluationResult.enabled("no iWARP");
             }
-            NotOnIwarp why = AnnotationSupport.findAnnotation(context.getElement(), NotOnIwarp.class).orElseThrow();
+            NotOnIwarp why = AnnotationSupport.findAnnotation(context.getElement(), NotOnIwarp.class)
+                    .orElseThrow();
             return ConditionEvaluationResult.disabled("iWARP: " + why.value());
         }
     }

@@ -19,20 +19,28 @@ public final class OneCarrier {
     public static void main(String[] arguments) throws Exception {
         try (ChannelLoopback loopback = new ChannelLoopback(VerbsArena.ofShared(), 4);
                 ExecutorService threads = Executors.newVirtualThreadPerTaskExecutor()) {
-            Future<AsyncEvent> event = threads.submit(() -> loopback.context.events().await(Loopback.DEADLINE));
+            Future<AsyncEvent> event =
+                    threads.submit(() -> loopback.context.events().await(Loopback.DEADLINE));
             threads.submit(() -> loopback.channel.await(Loopback.DEADLINE));
             List<Future<Long>> received = new ArrayList<>();
             for (Connection connection : loopback.connections()) {
                 for (int i = 0; i < 50; i++) {
-                    received.add(threads.submit(
-                            () -> connection.right().queue.await(Loopback.DEADLINE).orThrow().id()));
+                    received.add(threads.submit(() -> connection
+                            .right()
+                            .queue
+                            .await(Loopback.DEADLINE)
+                            .orThrow()
+                            .id()));
                 }
             }
             Future<?> work = threads.submit(() -> {
                 for (int i = 0; i < 50; i++) {
                     for (Connection connection : loopback.connections()) {
                         connection.right().pair.postReceive(i, connection.right().buffer);
-                        connection.left().pair.postSend(i, connection.left().buffer.slice(0, 8));
+                        connection
+                                .left()
+                                .pair
+                                .postSend(i, connection.left().buffer.slice(0, 8));
                         connection.left().queue.await(Loopback.DEADLINE).orThrow();
                     }
                 }

@@ -36,14 +36,15 @@ public final class OtherThread<T> {
     /** Calls it, and hands over what it answers or throws. */
     public static <T> T call(Call<T> work) throws Throwable {
         return start(() -> {
-            try {
-                return work.call();
-            } catch (Exception | Error e) {
-                throw e;
-            } catch (Throwable t) {
-                throw new AssertionError(t);
-            }
-        }).join();
+                    try {
+                        return work.call();
+                    } catch (Exception | Error e) {
+                        throw e;
+                    } catch (Throwable t) {
+                        throw new AssertionError(t);
+                    }
+                })
+                .join();
     }
 
     /** Runs it to its end, and throws here what it threw there. */

@@ -71,8 +71,13 @@ public final class Progress implements TestExecutionListener {
             }
         }
         if (isClass(test)) {
-            out.printf("%s: %d passed, %d failed, %d skipped (%d s)%n", test.getDisplayName(), sum.passed, sum.failed,
-                    sum.skipped, Duration.ofNanos(System.nanoTime() - sum.since).toSeconds());
+            out.printf(
+                    "%s: %d passed, %d failed, %d skipped (%d s)%n",
+                    test.getDisplayName(),
+                    sum.passed,
+                    sum.failed,
+                    sum.skipped,
+                    Duration.ofNanos(System.nanoTime() - sum.since).toSeconds());
         }
     }
 
@@ -81,17 +86,22 @@ public final class Progress implements TestExecutionListener {
     }
 
     private static String classOf(TestIdentifier test) {
-        return test.getSource().map(source -> switch (source) {
-            case ClassSource type -> type.getClassName();
-            case MethodSource method -> method.getClassName();
-            default -> "";
-        }).orElse("");
+        return test.getSource()
+                .map(source -> switch (source) {
+                    case ClassSource type -> type.getClassName();
+                    case MethodSource method -> method.getClassName();
+                    default -> "";
+                })
+                .orElse("");
     }
 
     /** With the method, as a parameter's name alone says little. */
     private static String name(TestIdentifier test) {
-        String method = test.getSource().filter(MethodSource.class::isInstance).map(MethodSource.class::cast)
-                .map(source -> source.getClassName() + "." + source.getMethodName()).orElse("");
+        String method = test.getSource()
+                .filter(MethodSource.class::isInstance)
+                .map(MethodSource.class::cast)
+                .map(source -> source.getClassName() + "." + source.getMethodName())
+                .orElse("");
         return method + " " + test.getDisplayName();
     }
 }

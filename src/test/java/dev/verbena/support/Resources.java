@@ -31,8 +31,8 @@ public final class Resources {
     public static List<String> ofThisProcess() throws IOException {
         List<String> ours = of(KINDS);
         Set<String> kept = new HashSet<>();
-        ours.removeIf(entry -> entry.startsWith("ctx ")
-                && kept.add(entry.replaceFirst(".*\"ifname\":\"([^\"]*)\".*", "$1")));
+        ours.removeIf(
+                entry -> entry.startsWith("ctx ") && kept.add(entry.replaceFirst(".*\"ifname\":\"([^\"]*)\".*", "$1")));
         return ours;
     }
 
@@ -57,7 +57,8 @@ public final class Resources {
         Pattern listener = Pattern.compile("\"state\":\"LISTEN\".*\"src-addr\":\"[^\"]*:" + port + "\"");
         Await.until("a listener on port " + port, () -> {
             try {
-                return show("cm_id").stream().anyMatch(entry -> listener.matcher(entry).find());
+                return show("cm_id").stream()
+                        .anyMatch(entry -> listener.matcher(entry).find());
             } catch (IOException e) {
                 throw new UncheckedIOException(e);
             }
@@ -68,15 +69,20 @@ public final class Resources {
     public static long readyQueuePairs() {
         try {
             return of(List.of("qp")).stream()
-                    .filter(pair -> pair.contains("\"state\":\"RTS\"")).count();
+                    .filter(pair -> pair.contains("\"state\":\"RTS\""))
+                    .count();
         } catch (IOException e) {
             throw new UncheckedIOException(e);
         }
     }
 
     private static List<String> show(String kind) throws IOException {
-        Process process = new ProcessBuilder("rdma", "-j", "resource", "show", kind).redirectErrorStream(true).start();
-        return ENTRY.matcher(new String(process.getInputStream().readAllBytes(), StandardCharsets.UTF_8)).results()
-                .map(MatchResult::group).toList();
+        Process process = new ProcessBuilder("rdma", "-j", "resource", "show", kind)
+                .redirectErrorStream(true)
+                .start();
+        return ENTRY.matcher(new String(process.getInputStream().readAllBytes(), StandardCharsets.UTF_8))
+                .results()
+                .map(MatchResult::group)
+                .toList();
     }
 }

@@ -26,7 +26,8 @@ public final class SecondDevice implements AutoCloseable {
 
     /** Makes it; elsewhere than in the test guest nobody's network is changed, and the test is left out. */
     public static SecondDevice make() throws IOException {
-        Assumptions.assumeTrue(Files.isDirectory(OURS) && TestDevice.get().name().equals("rxe0"),
+        Assumptions.assumeTrue(
+                Files.isDirectory(OURS) && TestDevice.get().name().equals("rxe0"),
                 "devices are made and removed in the test guest only");
         SecondDevice device = new SecondDevice();
         run("ip", "link", "add", NETWORK, "type", "dummy");
@@ -34,7 +35,11 @@ public final class SecondDevice implements AutoCloseable {
             run("ip", "addr", "add", ADDRESS + "/24", "dev", NETWORK);
             run("ip", "link", "set", NETWORK, "up");
             run("rdma", "link", "add", NAME, "type", "rxe", "netdev", NETWORK);
-            Await.until(NAME, () -> isThere() && Device.list().stream().anyMatch(each -> each.name().equals(NAME)));
+            Await.until(
+                    NAME,
+                    () -> isThere()
+                            && Device.list().stream()
+                                    .anyMatch(each -> each.name().equals(NAME)));
         } catch (Throwable t) {
             device.close();
             throw t;
@@ -48,7 +53,9 @@ public final class SecondDevice implements AutoCloseable {
 
     /** Starts to remove it, and comes back when the kernel has begun: it ends when the device is not in use any more. */
     public Process remove() throws IOException {
-        Process removal = new ProcessBuilder("rdma", "link", "del", NAME).redirectErrorStream(true).start();
+        Process removal = new ProcessBuilder("rdma", "link", "del", NAME)
+                .redirectErrorStream(true)
+                .start();
         Await.until("the removal of " + NAME, () -> !isThere());
         return removal;
     }
@@ -59,7 +66,8 @@ public final class SecondDevice implements AutoCloseable {
             List<Path> all = devices.filter(each -> Files.isDirectory(each)).toList();
             for (Path each : all) {
                 if (name(each).equals(NAME)) {
-                    return Files.exists(Path.of("/dev/infiniband", each.getFileName().toString()));
+                    return Files.exists(
+                            Path.of("/dev/infiniband", each.getFileName().toString()));
                 }
             }
             return false;
@@ -87,7 +95,11 @@ public final class SecondDevice implements AutoCloseable {
     private static void run(String... command) throws IOException {
         Process process = new ProcessBuilder(command).redirectErrorStream(true).start();
         String output = new String(process.getInputStream().readAllBytes(), StandardCharsets.UTF_8);
-        assertThat(process.onExit().orTimeout(Loopback.DEADLINE.toSeconds(), TimeUnit.SECONDS).join().exitValue())
-                .as(String.join(" ", command) + ": " + output).isZero();
+        assertThat(process.onExit()
+                        .orTimeout(Loopback.DEADLINE.toSeconds(), TimeUnit.SECONDS)
+                        .join()
+                        .exitValue())
+                .as(String.join(" ", command) + ": " + output)
+                .isZero();
     }
 }

@@ -22,12 +22,10 @@ import dev.verbena.cm.Listener;
 import dev.verbena.cm.MulticastMembership;
 import dev.verbena.cm.PortSpace;
 import dev.verbena.cm.PrivateData;
-import dev.verbena.verbs.AccessFlag;
 import dev.verbena.net.BufferPool;
 import dev.verbena.net.RegistrationCache;
 import dev.verbena.verbs.AddressHandle;
 import dev.verbena.verbs.AddressSpace;
-import dev.verbena.verbs.address.AddressVector;
 import dev.verbena.verbs.AsyncEvents;
 import dev.verbena.verbs.CompletionChannel;
 import dev.verbena.verbs.CompletionField;
@@ -41,12 +39,8 @@ import dev.verbena.verbs.DeviceMemory;
 import dev.verbena.verbs.DmaHandle;
 import dev.verbena.verbs.DmaHints;
 import dev.verbena.verbs.Ece;
-import dev.verbena.verbs.address.Endpoint;
 import dev.verbena.verbs.ExtendedCompletions;
 import dev.verbena.verbs.Flow;
-import dev.verbena.verbs.flow.FlowMatch;
-import dev.verbena.verbs.flow.FlowRule;
-import dev.verbena.verbs.address.Gid;
 import dev.verbena.verbs.IndirectionTable;
 import dev.verbena.verbs.LocalMemory;
 import dev.verbena.verbs.MemoryRegion;
@@ -60,7 +54,6 @@ import dev.verbena.verbs.QueuePair;
 import dev.verbena.verbs.QueuePairAttributes;
 import dev.verbena.verbs.QueuePairOptions;
 import dev.verbena.verbs.QueuePairState;
-import dev.verbena.verbs.device.QueuePairType;
 import dev.verbena.verbs.RateLimit;
 import dev.verbena.verbs.ReceiveBatch;
 import dev.verbena.verbs.RegionChange;
@@ -75,6 +68,12 @@ import dev.verbena.verbs.WorkCompletion;
 import dev.verbena.verbs.WorkQueue;
 import dev.verbena.verbs.WorkQueueOptions;
 import dev.verbena.verbs.XrcDomain;
+import dev.verbena.verbs.address.AddressVector;
+import dev.verbena.verbs.address.Endpoint;
+import dev.verbena.verbs.address.Gid;
+import dev.verbena.verbs.device.QueuePairType;
+import dev.verbena.verbs.flow.FlowMatch;
+import dev.verbena.verbs.flow.FlowRule;
 import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
 import java.lang.reflect.Array;
@@ -133,58 +132,92 @@ public final class Specimens implements AutoCloseable {
 
     // The verbs objects
 
-    private static final Recipe<Context> CONTEXT = object("Context", Context.class,
-            it -> TestDevice.get().open(it.arenaOfThis()));
-    private static final Recipe<ProtectionDomain> DOMAIN = object("ProtectionDomain", ProtectionDomain.class,
+    private static final Recipe<Context> CONTEXT =
+            object("Context", Context.class, it -> TestDevice.get().open(it.arenaOfThis()));
+    private static final Recipe<ProtectionDomain> DOMAIN = object(
+            "ProtectionDomain",
+            ProtectionDomain.class,
             it -> it.the(CONTEXT).allocateProtectionDomain(it.arenaOfThis()));
-    private static final Recipe<CompletionQueue> QUEUE = object("CompletionQueue", CompletionQueue.class,
+    private static final Recipe<CompletionQueue> QUEUE = object(
+            "CompletionQueue",
+            CompletionQueue.class,
             it -> it.the(CONTEXT).createCompletionQueue(16, it.arenaOfThis()));
-    private static final Recipe<CompletionQueue> EXTENDED_QUEUE = object("CompletionQueue, extended", CompletionQueue.class,
-            it -> it.the(CONTEXT).createCompletionQueue(
-                    CompletionQueueOptions.of(16).fields(CompletionField.standard()), it.arenaOfThis()));
-    private static final Recipe<CompletionChannel> CHANNEL = object("CompletionChannel", CompletionChannel.class,
+    private static final Recipe<CompletionQueue> EXTENDED_QUEUE = object(
+            "CompletionQueue, extended",
+            CompletionQueue.class,
+            it -> it.the(CONTEXT)
+                    .createCompletionQueue(
+                            CompletionQueueOptions.of(16).fields(CompletionField.standard()), it.arenaOfThis()));
+    private static final Recipe<CompletionChannel> CHANNEL = object(
+            "CompletionChannel",
+            CompletionChannel.class,
             it -> it.the(CONTEXT).createCompletionChannel(it.arenaOfThis()));
-    private static final Recipe<MemoryRegion> REGION = object("MemoryRegion", MemoryRegion.class,
-            it -> it.the(DOMAIN).register(MEMORY,
-                    List.of(LOCAL_WRITE, REMOTE_READ, REMOTE_WRITE, REMOTE_ATOMIC, MW_BIND), it.arenaOfThis()));
-    private static final Recipe<MemoryWindow> WINDOW = object("MemoryWindow", MemoryWindow.class,
+    private static final Recipe<MemoryRegion> REGION = object(
+            "MemoryRegion",
+            MemoryRegion.class,
+            it -> it.the(DOMAIN)
+                    .register(
+                            MEMORY,
+                            List.of(LOCAL_WRITE, REMOTE_READ, REMOTE_WRITE, REMOTE_ATOMIC, MW_BIND),
+                            it.arenaOfThis()));
+    private static final Recipe<MemoryWindow> WINDOW = object(
+            "MemoryWindow",
+            MemoryWindow.class,
             it -> it.the(DOMAIN).allocateMemoryWindow(MemoryWindowType.TYPE_2, it.arenaOfThis()));
-    private static final Recipe<QueuePair> PAIR = object("QueuePair, connected with itself", QueuePair.class,
+    private static final Recipe<QueuePair> PAIR = object(
+            "QueuePair, connected with itself",
+            QueuePair.class,
             it -> it.connected(QueuePair.rc(it.the(QUEUE)), it.arenaOfThis()));
-    private static final Recipe<QueuePair> NEW_PAIR = object("QueuePair, new", QueuePair.class,
+    private static final Recipe<QueuePair> NEW_PAIR = object(
+            "QueuePair, new",
+            QueuePair.class,
             it -> it.the(DOMAIN).createQueuePair(QueuePair.rc(it.the(QUEUE)).inlineSize(64), it.arenaOfThis()));
-    private static final Recipe<QueuePair> DATAGRAM_PAIR = object("QueuePair, for datagrams", QueuePair.class,
-            it -> it.datagramPair(it.the(QUEUE), it.arenaOfThis()));
-    private static final Recipe<SharedReceiveQueue> SHARED = object("SharedReceiveQueue", SharedReceiveQueue.class,
-            it -> it.the(DOMAIN).createSharedReceiveQueue(SharedReceiveQueue.basic().depth(4), it.arenaOfThis()));
-    private static final Recipe<AddressHandle> PATH = object("AddressHandle", AddressHandle.class,
+    private static final Recipe<QueuePair> DATAGRAM_PAIR =
+            object("QueuePair, for datagrams", QueuePair.class, it -> it.datagramPair(it.the(QUEUE), it.arenaOfThis()));
+    private static final Recipe<SharedReceiveQueue> SHARED = object(
+            "SharedReceiveQueue",
+            SharedReceiveQueue.class,
+            it -> it.the(DOMAIN)
+                    .createSharedReceiveQueue(SharedReceiveQueue.basic().depth(4), it.arenaOfThis()));
+    private static final Recipe<AddressHandle> PATH = object(
+            "AddressHandle",
+            AddressHandle.class,
             it -> it.the(DOMAIN).createAddressHandle(it.sample(AddressVector.class), it.arenaOfThis()));
 
     // Those of the connection manager, which has contexts of its own
 
-    private static final Recipe<EventChannel> CM_CHANNEL = object("EventChannel", EventChannel.class,
-            it -> EventChannel.create(it.arenaOfThis()));
-    private static final Recipe<ConnectionId> CM_ID = object("ConnectionId", ConnectionId.class,
-            it -> it.boundId(PortSpace.TCP, it.arenaOfThis()));
-    private static final Recipe<ConnectionId> CM_LISTENER = object("ConnectionId, listening", ConnectionId.class, it -> {
-        ConnectionId id = it.boundId(PortSpace.TCP, it.arenaOfThis());
-        id.listen(4);
-        return id;
-    });
-    private static final Recipe<ConnectionId> CM_CONNECTION = object("ConnectionId, of a connection", ConnectionId.class,
+    private static final Recipe<EventChannel> CM_CHANNEL =
+            object("EventChannel", EventChannel.class, it -> EventChannel.create(it.arenaOfThis()));
+    private static final Recipe<ConnectionId> CM_ID =
+            object("ConnectionId", ConnectionId.class, it -> it.boundId(PortSpace.TCP, it.arenaOfThis()));
+    private static final Recipe<ConnectionId> CM_LISTENER =
+            object("ConnectionId, listening", ConnectionId.class, it -> {
+                ConnectionId id = it.boundId(PortSpace.TCP, it.arenaOfThis());
+                id.listen(4);
+                return id;
+            });
+    private static final Recipe<ConnectionId> CM_CONNECTION = object(
+            "ConnectionId, of a connection",
+            ConnectionId.class,
             it -> it.connection(it.arenaOfThis()).id());
-    private static final Recipe<ConnectionId> CM_SERVER = object("ConnectionId, of a listener", ConnectionId.class,
+    private static final Recipe<ConnectionId> CM_SERVER = object(
+            "ConnectionId, of a listener",
+            ConnectionId.class,
             it -> it.listener(it.arenaOfThis()).id());
     private static final Recipe<ProtectionDomain> CM_DOMAIN = argumentOnly(
-            "ProtectionDomain, of the connection manager", ProtectionDomain.class,
+            "ProtectionDomain, of the connection manager",
+            ProtectionDomain.class,
             it -> it.the(CM_ID).context().allocateProtectionDomain(it.arenaOfThis()));
     private static final Recipe<CompletionQueue> CM_QUEUE = argumentOnly(
-            "CompletionQueue, of the connection manager", CompletionQueue.class,
+            "CompletionQueue, of the connection manager",
+            CompletionQueue.class,
             it -> it.the(CM_ID).context().createCompletionQueue(4, it.arenaOfThis()));
-    private static final Recipe<QueuePair> CM_PAIR = argumentOnly("QueuePair, for an id", QueuePair.class,
+    private static final Recipe<QueuePair> CM_PAIR = argumentOnly(
+            "QueuePair, for an id",
+            QueuePair.class,
             it -> it.the(CM_DOMAIN).createQueuePair(QueuePair.rc(it.the(CM_QUEUE)), it.arenaOfThis()));
-    private static final Recipe<MulticastMembership> MEMBERSHIP = object("MulticastMembership", MulticastMembership.class,
-            it -> it.membership(it.arenaOfThis()));
+    private static final Recipe<MulticastMembership> MEMBERSHIP =
+            object("MulticastMembership", MulticastMembership.class, it -> it.membership(it.arenaOfThis()));
 
     static {
         view("Connection", Connection.class, CM_CONNECTION, it -> it.connection(it.the(CM_CONNECTION)));
@@ -194,70 +227,114 @@ public final class Specimens implements AutoCloseable {
 
     // Memory that is registered once
 
-    private static final Recipe<MemoryRegion> POOLED = argumentOnly("MemoryRegion, of a pool", MemoryRegion.class, it -> {
-        BufferPool pool = BufferPool.of(it.the(DOMAIN), 2, 8, it.arenaOfThis());
-        it.byRegion.put(pool.region(), pool);
-        return pool.region();
-    });
-    private static final Recipe<MemoryRegion> CACHED = argumentOnly("MemoryRegion, of a cache", MemoryRegion.class, it -> {
-        RegistrationCache.Use use = RegistrationCache.of(it.the(DOMAIN), 2, it.arenaOfThis()).use(MEMORY);
-        it.byRegion.put(use.region(), use);
-        return use.region();
-    });
+    private static final Recipe<MemoryRegion> POOLED =
+            argumentOnly("MemoryRegion, of a pool", MemoryRegion.class, it -> {
+                BufferPool pool = BufferPool.of(it.the(DOMAIN), 2, 8, it.arenaOfThis());
+                it.byRegion.put(pool.region(), pool);
+                return pool.region();
+            });
+    private static final Recipe<MemoryRegion> CACHED =
+            argumentOnly("MemoryRegion, of a cache", MemoryRegion.class, it -> {
+                RegistrationCache.Use use = RegistrationCache.of(it.the(DOMAIN), 2, it.arenaOfThis())
+                        .use(MEMORY);
+                it.byRegion.put(use.region(), use);
+                return use.region();
+            });
 
     // Those that few devices have
 
-    private static final Recipe<QueuePair> EXTENDED_PAIR = rare("QueuePair, extended", QueuePair.class,
-            it -> it.connected(QueuePair.rc(it.the(QUEUE)).operations(
-                    SendOperation.RDMA_WRITE, SendOperation.ATOMIC_WRITE), it.arenaOfThis()));
-    private static final Recipe<QueuePair> RAW_PAIR = rare("QueuePair, for frames", QueuePair.class,
+    private static final Recipe<QueuePair> EXTENDED_PAIR = rare(
+            "QueuePair, extended",
+            QueuePair.class,
+            it -> it.connected(
+                    QueuePair.rc(it.the(QUEUE)).operations(SendOperation.RDMA_WRITE, SendOperation.ATOMIC_WRITE),
+                    it.arenaOfThis()));
+    private static final Recipe<QueuePair> RAW_PAIR = rare(
+            "QueuePair, for frames",
+            QueuePair.class,
             it -> it.the(DOMAIN).createQueuePair(QueuePair.rawPacket(it.the(QUEUE)), it.arenaOfThis()));
-    private static final Recipe<XrcDomain> XRC = rare("XrcDomain", XrcDomain.class,
-            it -> it.the(CONTEXT).openXrcDomain(Path.of("/"), it.arenaOfThis()));
-    private static final Recipe<SharedReceiveQueue> TAGGED = rare("SharedReceiveQueue, by tag", SharedReceiveQueue.class,
-            it -> it.the(DOMAIN).createSharedReceiveQueue(
-                    SharedReceiveQueue.tagMatching(it.the(QUEUE), 4, 4), it.arenaOfThis()));
-    private static final Recipe<AddressSpace> SPACE = rare("AddressSpace", AddressSpace.class,
+    private static final Recipe<XrcDomain> XRC =
+            rare("XrcDomain", XrcDomain.class, it -> it.the(CONTEXT).openXrcDomain(Path.of("/"), it.arenaOfThis()));
+    private static final Recipe<SharedReceiveQueue> TAGGED = rare(
+            "SharedReceiveQueue, by tag",
+            SharedReceiveQueue.class,
+            it -> it.the(DOMAIN)
+                    .createSharedReceiveQueue(SharedReceiveQueue.tagMatching(it.the(QUEUE), 4, 4), it.arenaOfThis()));
+    private static final Recipe<AddressSpace> SPACE = rare(
+            "AddressSpace",
+            AddressSpace.class,
             it -> it.the(DOMAIN).registerAddressSpace(List.of(LOCAL_WRITE), it.arenaOfThis()));
-    private static final Recipe<Counters> COUNTERS = rare("Counters", Counters.class,
-            it -> it.the(CONTEXT).createCounters(it.arenaOfThis()));
-    private static final Recipe<DeviceMemory> DEVICE_MEMORY = rare("DeviceMemory", DeviceMemory.class,
-            it -> it.the(CONTEXT).allocateDeviceMemory(4096, 64, it.arenaOfThis()));
-    private static final Recipe<DmaHandle> DMA_HANDLE = rare("DmaHandle", DmaHandle.class,
+    private static final Recipe<Counters> COUNTERS =
+            rare("Counters", Counters.class, it -> it.the(CONTEXT).createCounters(it.arenaOfThis()));
+    private static final Recipe<DeviceMemory> DEVICE_MEMORY = rare(
+            "DeviceMemory", DeviceMemory.class, it -> it.the(CONTEXT).allocateDeviceMemory(4096, 64, it.arenaOfThis()));
+    private static final Recipe<DmaHandle> DMA_HANDLE = rare(
+            "DmaHandle",
+            DmaHandle.class,
             it -> it.the(CONTEXT).allocateDmaHandle(DmaHints.forProcessor(0), it.arenaOfThis()));
-    private static final Recipe<Flow> FLOW = rare("Flow", Flow.class, it -> it.the(RAW_PAIR).createFlow(
-            FlowRule.of(FlowMatch.ethernet()), it.arenaOfThis()));
-    private static final Recipe<ThreadDomain> THREADS = rare("ThreadDomain", ThreadDomain.class,
-            it -> it.the(CONTEXT).allocateThreadDomain(it.arenaOfThis()));
-    private static final Recipe<ParentDomain> PARENT = rare("ParentDomain", ParentDomain.class,
+    private static final Recipe<Flow> FLOW = rare(
+            "Flow", Flow.class, it -> it.the(RAW_PAIR).createFlow(FlowRule.of(FlowMatch.ethernet()), it.arenaOfThis()));
+    private static final Recipe<ThreadDomain> THREADS =
+            rare("ThreadDomain", ThreadDomain.class, it -> it.the(CONTEXT).allocateThreadDomain(it.arenaOfThis()));
+    private static final Recipe<ParentDomain> PARENT = rare(
+            "ParentDomain",
+            ParentDomain.class,
             it -> it.the(DOMAIN).allocateParentDomain(it.the(THREADS), it.arenaOfThis()));
-    private static final Recipe<WorkQueue> WORK_QUEUE = rare("WorkQueue", WorkQueue.class,
+    private static final Recipe<WorkQueue> WORK_QUEUE = rare(
+            "WorkQueue",
+            WorkQueue.class,
             it -> it.the(DOMAIN).createWorkQueue(WorkQueueOptions.of(it.the(QUEUE), 4), it.arenaOfThis()));
-    private static final Recipe<IndirectionTable> TABLE = rare("IndirectionTable", IndirectionTable.class,
+    private static final Recipe<IndirectionTable> TABLE = rare(
+            "IndirectionTable",
+            IndirectionTable.class,
             it -> it.the(CONTEXT).createIndirectionTable(List.of(it.the(WORK_QUEUE)), it.arenaOfThis()));
 
     // What belongs to a verbs object: with a request, or a completion, in it
 
     static {
-        view("SendBatch", SendBatch.class, PAIR,
-                it -> it.the(PAIR).sendBatch(8).send(1, it.the(REGION)));
-        view("SendBatch, of datagrams", SendBatch.class, DATAGRAM_PAIR,
+        view("SendBatch", SendBatch.class, PAIR, it -> it.the(PAIR).sendBatch(8).send(1, it.the(REGION)));
+        view(
+                "SendBatch, of datagrams",
+                SendBatch.class,
+                DATAGRAM_PAIR,
                 it -> it.the(DATAGRAM_PAIR).sendBatch(8).send(1, it.the(REGION)).to(it.the(PATH), 1, UD_KEY));
-        view("SendBatch, extended", SendBatch.class, EXTENDED_PAIR,
-                it -> it.the(EXTENDED_PAIR).sendBatch(8).write(1, it.the(REGION), it.the(REGION).remote()));
-        view("ReceiveBatch", ReceiveBatch.class, PAIR,
+        view(
+                "SendBatch, extended",
+                SendBatch.class,
+                EXTENDED_PAIR,
+                it -> it.the(EXTENDED_PAIR)
+                        .sendBatch(8)
+                        .write(1, it.the(REGION), it.the(REGION).remote()));
+        view(
+                "ReceiveBatch",
+                ReceiveBatch.class,
+                PAIR,
                 it -> it.the(PAIR).receiveBatch(8).receive(1, it.the(REGION)));
-        view("ReceiveBatch, shared", ReceiveBatch.class, SHARED,
+        view(
+                "ReceiveBatch, shared",
+                ReceiveBatch.class,
+                SHARED,
                 it -> it.the(SHARED).receiveBatch(8).receive(1, it.the(REGION)));
-        view("Completions", Completions.class, QUEUE, it -> it.polled(it.the(QUEUE), it.the(QUEUE).completions(2)));
-        view("ExtendedCompletions", ExtendedCompletions.class, EXTENDED_QUEUE,
+        view(
+                "Completions",
+                Completions.class,
+                QUEUE,
+                it -> it.polled(it.the(QUEUE), it.the(QUEUE).completions(2)));
+        view(
+                "ExtendedCompletions",
+                ExtendedCompletions.class,
+                EXTENDED_QUEUE,
                 it -> it.polled(it.the(EXTENDED_QUEUE), it.the(EXTENDED_QUEUE).extendedCompletions(2)));
         view("AsyncEvents", AsyncEvents.class, CONTEXT, it -> it.the(CONTEXT).events());
         view("MemorySlice", MemorySlice.class, REGION, it -> it.the(REGION).slice(8, 16));
         view("BufferPool", BufferPool.class, POOLED, it -> (BufferPool) it.byRegion.get(it.the(POOLED)));
-        view("RegistrationCache", RegistrationCache.class, DOMAIN, it -> RegistrationCache.of(it.the(DOMAIN), 2, it.others));
-        view("RegistrationCache.Use", RegistrationCache.Use.class, CACHED,
-                it -> (RegistrationCache.Use) it.byRegion.get(it.the(CACHED)));
+        view(
+                "RegistrationCache",
+                RegistrationCache.class,
+                DOMAIN,
+                it -> RegistrationCache.of(it.the(DOMAIN), 2, it.others));
+        view("RegistrationCache.Use", RegistrationCache.Use.class, CACHED, it ->
+                (RegistrationCache.Use) it.byRegion.get(it.the(CACHED)));
         view("TagMatching", TagMatching.class, TAGGED, it -> it.the(TAGGED).tags());
     }
 
@@ -271,7 +348,9 @@ public final class Specimens implements AutoCloseable {
         argument(Duration.class, it -> Duration.ofMillis(1));
         argument(Path.class, it -> Path.of("/"));
         argument(MemorySegment.class, it -> MEMORY);
-        argument(AddressVector.class, it -> it.the(NEW_PAIR).pathTo(it.the(NEW_PAIR).endpoint()));
+        argument(
+                AddressVector.class,
+                it -> it.the(NEW_PAIR).pathTo(it.the(NEW_PAIR).endpoint()));
         argument(CompletionQueueOptions.class, it -> CompletionQueueOptions.of(1));
         argument(ConnectOptions.class, it -> ConnectOptions.defaults());
         argument(Endpoint.class, it -> it.the(NEW_PAIR).endpoint());
@@ -292,8 +371,13 @@ public final class Specimens implements AutoCloseable {
         argument(WorkCompletion.class, Specimens::receivedDatagram);
         argument(String.class, it -> "1");
         argument(SocketAddress.class, it -> CmAddress.four(0));
-        argument(AddressInfo.class, it -> AddressInfo.hints().flags(AddressFlag.PASSIVE).space(PortSpace.TCP)
-                .type(QueuePairType.RC).from(CmAddress.four(0)));
+        argument(
+                AddressInfo.class,
+                it -> AddressInfo.hints()
+                        .flags(AddressFlag.PASSIVE)
+                        .space(PortSpace.TCP)
+                        .type(QueuePairType.RC)
+                        .from(CmAddress.four(0)));
         argument(ConnectionParameters.class, it -> ConnectionParameters.defaults());
         argument(PrivateData.class, it -> PrivateData.NONE);
         argument(QueueCapabilities.class, it -> new QueueCapabilities(1, 1, 1, 1, 0));
@@ -308,8 +392,10 @@ public final class Specimens implements AutoCloseable {
     static {
         CLOSED_ARGUMENTS.put(LocalMemory.class, it -> it.closed(REGION));
         CLOSED_ARGUMENTS.put(QueuePairOptions.class, it -> QueuePair.rc(it.closed(QUEUE)));
-        CLOSED_ARGUMENTS.put(CompletionQueueOptions.class, it -> CompletionQueueOptions.of(1).channel(it.closed(CHANNEL)));
-        CLOSED_ARGUMENTS.put(SharedReceiveQueueOptions.class, it -> SharedReceiveQueue.tagMatching(it.closed(QUEUE), 1, 1));
+        CLOSED_ARGUMENTS.put(
+                CompletionQueueOptions.class, it -> CompletionQueueOptions.of(1).channel(it.closed(CHANNEL)));
+        CLOSED_ARGUMENTS.put(
+                SharedReceiveQueueOptions.class, it -> SharedReceiveQueue.tagMatching(it.closed(QUEUE), 1, 1));
         CLOSED_ARGUMENTS.put(RegionChange.class, it -> RegionChange.of(it.closed(DOMAIN)));
         CLOSED_ARGUMENTS.put(WorkQueueOptions.class, it -> WorkQueueOptions.of(it.closed(QUEUE), 4));
         CLOSED_ARGUMENTS.put(VerbsArena.class, it -> {
@@ -367,7 +453,8 @@ public final class Specimens implements AutoCloseable {
 
     /** The recipes for a class; there must be one. */
     public static List<Recipe<?>> recipes(Class<?> type) {
-        List<Recipe<?>> found = RECIPES.stream().filter(recipe -> recipe.type() == type).toList();
+        List<Recipe<?>> found =
+                RECIPES.stream().filter(recipe -> recipe.type() == type).toList();
         if (found.isEmpty()) {
             throw new AssertionError("No specimen of " + type + ": add a line to " + Specimens.class.getName());
         }
@@ -421,7 +508,8 @@ public final class Specimens implements AutoCloseable {
     }
 
     private QueuePair connected(QueuePairOptions options, VerbsArena arena) {
-        QueuePair pair = the(DOMAIN).createQueuePair(options.inlineSize(64).sendSge(2).receiveSge(2), arena);
+        QueuePair pair =
+                the(DOMAIN).createQueuePair(options.inlineSize(64).sendSge(2).receiveSge(2), arena);
         pair.connect(pair.endpoint());
         return pair;
     }
@@ -455,7 +543,8 @@ public final class Specimens implements AutoCloseable {
     }
 
     private QueuePair datagramPair(CompletionQueue queue, VerbsArena arena) {
-        QueuePair pair = the(DOMAIN).createQueuePair(QueuePair.ud(queue).inlineSize(64).sendSge(2), arena);
+        QueuePair pair =
+                the(DOMAIN).createQueuePair(QueuePair.ud(queue).inlineSize(64).sendSge(2), arena);
         pair.toReady(UD_KEY);
         return pair;
     }
@@ -528,8 +617,10 @@ public final class Specimens implements AutoCloseable {
     public Optional<Object[]> arguments(Method method, Specimens elsewhere) {
         List<Object> arguments = new ArrayList<>();
         for (Type type : method.getGenericParameterTypes()) {
-            Function<Specimens, ?> ofIds = method.getDeclaringClass().getPackageName().equals("dev.verbena.cm")
-                    ? ARGUMENTS_OF_IDS.get(type.getTypeName()) : null;
+            Function<Specimens, ?> ofIds =
+                    method.getDeclaringClass().getPackageName().equals("dev.verbena.cm")
+                            ? ARGUMENTS_OF_IDS.get(type.getTypeName())
+                            : null;
             if (ofIds == null && missing(type) && elsewhere.missing(type)) {
                 return Optional.empty();
             }
@@ -549,7 +640,8 @@ public final class Specimens implements AutoCloseable {
             return missing(some.getActualTypeArguments()[0]);
         }
         try {
-            return type instanceof Class<?> object && VerbsObject.class.isAssignableFrom(object)
+            return type instanceof Class<?> object
+                    && VerbsObject.class.isAssignableFrom(object)
                     && missing(recipes(object).getFirst()).isPresent();
         } catch (IllegalStateException closed) {
             return true;
@@ -575,8 +667,8 @@ public final class Specimens implements AutoCloseable {
         Type raw = type instanceof ParameterizedType some ? some.getRawType() : type;
         Function<Specimens, ?> maker = ARGUMENTS.get(raw.getTypeName());
         if (maker == null) {
-            throw new AssertionError("No argument of type " + type.getTypeName() + ": add a line to "
-                    + Specimens.class.getName());
+            throw new AssertionError(
+                    "No argument of type " + type.getTypeName() + ": add a line to " + Specimens.class.getName());
         }
         return maker.apply(this);
     }

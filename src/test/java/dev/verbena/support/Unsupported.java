@@ -26,13 +26,16 @@ public final class Unsupported {
 
     public static boolean orSaysSo(String verb, Runnable feature) {
         return orSaysSo(verb, () -> {
-            feature.run();
-            return true;
-        }).isPresent();
+                    feature.run();
+                    return true;
+                })
+                .isPresent();
     }
 
     private static void assertSaysSo(String verb, UnsupportedVerbException e) {
         assertThat(e.verb()).isEqualTo(verb);
-        assertThat(e.getMessage()).startsWith(verb + "(").containsAnyOf("can't do it", "or newer is needed", "as it was");
+        assertThat(e.getMessage())
+                .startsWith(verb + "(")
+                .containsAnyOf("can't do it", "or newer is needed", "as it was");
     }
 }

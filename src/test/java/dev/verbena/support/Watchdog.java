@@ -24,6 +24,7 @@ import org.junit.platform.launcher.TestPlan;
 public final class Watchdog implements TestExecutionListener {
     /** Far beyond what the slowest test takes on a slow emulator. */
     private static final Duration LIMIT = Duration.ofSeconds(540);
+
     private static final int HUNG = 70;
     private static final int FRAMES = 30;
 
@@ -33,7 +34,8 @@ public final class Watchdog implements TestExecutionListener {
 
     @Override
     public void testPlanExecutionStarted(TestPlan plan) {
-        Executors.newSingleThreadScheduledExecutor(Thread.ofPlatform().name("watchdog").daemon().factory())
+        Executors.newSingleThreadScheduledExecutor(
+                        Thread.ofPlatform().name("watchdog").daemon().factory())
                 .scheduleWithFixedDelay(this::watch, 1, 1, TimeUnit.SECONDS);
     }
 
@@ -59,15 +61,22 @@ public final class Watchdog implements TestExecutionListener {
 
     private static void bite(Running test) {
         StringBuilder report = new StringBuilder();
-        report.append("This test hangs, so the run ends here after ").append(LIMIT.toSeconds()).append(" s: ")
-                .append(test.name).append('\n');
+        report.append("This test hangs, so the run ends here after ")
+                .append(LIMIT.toSeconds())
+                .append(" s: ")
+                .append(test.name)
+                .append('\n');
         for (ThreadInfo thread : ManagementFactory.getThreadMXBean().dumpAllThreads(true, true)) {
             report.append('"').append(thread.getThreadName()).append("\" ").append(thread.getThreadState());
             if (thread.getLockName() != null) {
-                report.append(" on ").append(thread.getLockName()).append(", owned by ").append(thread.getLockOwnerName());
+                report.append(" on ")
+                        .append(thread.getLockName())
+                        .append(", owned by ")
+                        .append(thread.getLockOwnerName());
             }
             report.append('\n');
-            Stream.of(thread.getStackTrace()).limit(FRAMES)
+            Stream.of(thread.getStackTrace())
+                    .limit(FRAMES)
                     .forEach(frame -> report.append("    at ").append(frame).append('\n'));
         }
         report.append(inTheKernel());
@@ -81,8 +90,10 @@ public final class Watchdog implements TestExecutionListener {
         StringBuilder text = new StringBuilder();
         try (Stream<Path> tasks = Files.list(Path.of("/proc/self/task"))) {
             for (Path task : tasks.toList()) {
-                text.append(read(task.resolve("comm")).strip()).append(": ")
-                        .append(read(task.resolve("wchan")).strip()).append('\n')
+                text.append(read(task.resolve("comm")).strip())
+                        .append(": ")
+                        .append(read(task.resolve("wchan")).strip())
+                        .append('\n')
                         .append(read(task.resolve("stack")).indent(4));
             }
         } catch (IOException | UncheckedIOException e) {

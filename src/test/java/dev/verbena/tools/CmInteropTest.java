@@ -128,7 +128,8 @@ class CmInteropTest {
         String place = "-a " + four() + " -p " + port;
         try (Peer server = rping("-s -P -v " + place)) {
             Resources.awaitListener(port);
-            try (Peer one = Peer.c("rping -c -C 20 -V " + place); Peer two = rping("-c -C 20 -V " + place)) {
+            try (Peer one = Peer.c("rping -c -C 20 -V " + place);
+                    Peer two = rping("-c -C 20 -V " + place)) {
                 one.assertSucceeds();
                 two.assertSucceeds();
             }
@@ -147,7 +148,8 @@ class CmInteropTest {
                 assertThat(client.assertSucceeds().output()).contains("return status 0");
             }
             assertThat(server.assertSucceeds().output())
-                    .startsWith("cmatose: starting server\n").contains("disconnected\ntest complete\nreturn status 0");
+                    .startsWith("cmatose: starting server\n")
+                    .contains("disconnected\ntest complete\nreturn status 0");
         }
     }
 
@@ -158,7 +160,8 @@ class CmInteropTest {
             Resources.awaitListener(port);
             try (Peer client = ucmatose("-s " + four() + " -p " + port + options)) {
                 assertThat(client.assertSucceeds().output())
-                        .startsWith("cmatose: starting client\ncmatose: connecting\n").endsWith("test complete\nreturn status 0\n");
+                        .startsWith("cmatose: starting client\ncmatose: connecting\n")
+                        .endsWith("test complete\nreturn status 0\n");
             }
             assertThat(server.assertSucceeds().output()).contains("return status 0");
         }
@@ -169,8 +172,10 @@ class CmInteropTest {
     void ucmatoseTellsThatNobodyListens() throws Exception {
         try (Peer client = ucmatose("-s " + four() + " -p " + port)) {
             assertThat(client.status()).isEqualTo(Main.FAILED);
-            assertThat(client.output()).contains("return status 8",
-                    "cmatose: event: RDMA_CM_EVENT_REJECTED, error: 8 (nobody listens on this port)");
+            assertThat(client.output())
+                    .contains(
+                            "return status 8",
+                            "cmatose: event: RDMA_CM_EVENT_REJECTED, error: 8 (nobody listens on this port)");
         }
     }
 
@@ -185,7 +190,8 @@ class CmInteropTest {
             try (Peer client = Peer.c("udaddy -s " + four() + options)) {
                 assertThat(client.assertSucceeds().output()).contains("return status 0");
             }
-            assertThat(server.assertSucceeds().output()).startsWith("udaddy: starting server\n")
+            assertThat(server.assertSucceeds().output())
+                    .startsWith("udaddy: starting server\n")
                     .contains("sending replies\ndata transfers complete\ntest complete\nreturn status 0");
         }
     }
@@ -244,7 +250,9 @@ class CmInteropTest {
         try (Peer server = cmtime("-b " + four() + " -p " + port)) {
             Resources.awaitListener(port);
             try (Peer client = Peer.c("cmtime -s " + four() + " -c 10 -p " + port)) {
-                assertThat(client.assertSucceeds().output()).contains("destroy      :").doesNotContain("event:");
+                assertThat(client.assertSucceeds().output())
+                        .contains("destroy      :")
+                        .doesNotContain("event:");
             }
             assertThat(server.output()).isEmpty();
         }
@@ -268,8 +276,8 @@ class CmInteropTest {
     @NotOnIwarp("there are no datagrams")
     void mckeyOfJavaReceivesWhatThatOfCSends() throws Exception {
         // C's sender leaves the group without waiting for the end of its sends, which newer kernels then drop.
-        assumeTrue(System.getProperty("os.version").matches("(5|6\\.[0-3])\\..*"),
-                "this kernel sends in another thread");
+        assumeTrue(
+                System.getProperty("os.version").matches("(5|6\\.[0-3])\\..*"), "this kernel sends in another thread");
         try (Peer receiver = mckey("-m 239.1.1.1 -b " + four())) {
             receiver.awaitOutput("receiving data transfers");
             try (Peer sender = Peer.c("mckey -m 239.1.1.1 -s -b " + four())) {

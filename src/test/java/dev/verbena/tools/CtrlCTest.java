@@ -35,7 +35,10 @@ class CtrlCTest {
 
     /** A tool, with the port and the address of this test at the place of PORT and HOST. */
     private Peer start(String line, int port) {
-        String[] words = line.replace(OWN_PROCESS, "").replace("PORT", "" + port).replace("HOST", host).split(" ");
+        String[] words = line.replace(OWN_PROCESS, "")
+                .replace("PORT", "" + port)
+                .replace("HOST", host)
+                .split(" ");
         return line.startsWith(OWN_PROCESS) ? Peer.childJvm(words) : Peer.java(words);
     }
 
@@ -43,7 +46,9 @@ class CtrlCTest {
         String before = tool.output();
         tool.interrupt();
         assertThat(tool.status()).as(tool + " printed:\n" + tool.output()).isEqualTo(Main.INTERRUPTED);
-        assertThat(tool.output()).doesNotContain("verbena ", "rping: ", "Exception", "\tat ").startsWith(before);
+        assertThat(tool.output())
+                .doesNotContain("verbena ", "rping: ", "Exception", "\tat ")
+                .startsWith(before);
     }
 
     @BeforeEach
@@ -93,7 +98,8 @@ class CtrlCTest {
     @ValueSource(strings = {"rping -s -a HOST -p PORT", "$ ucmatose -c 2 -p PORT", "rdma_server -p PORT"})
     void aServerTellsItsClient(String line) throws Exception {
         int port = freePort();
-        try (VerbsArena arena = VerbsArena.ofConfined(); Peer tool = start(line, port)) {
+        try (VerbsArena arena = VerbsArena.ofConfined();
+                Peer tool = start(line, port)) {
             Resources.awaitListener(port);
             Connection client = Connection.open(CmAddress.four(port), DEADLINE, arena);
             assertEndsQuietly(tool);
@@ -102,8 +108,13 @@ class CtrlCTest {
     }
 
     @ParameterizedTest
-    @ValueSource(strings = {"$ rping -c -a HOST -p PORT", "ucmatose -s HOST -p PORT",
-        "cmtime -s HOST -c 2 -p PORT", "rdma_client -s HOST -p PORT"})
+    @ValueSource(
+            strings = {
+                "$ rping -c -a HOST -p PORT",
+                "ucmatose -s HOST -p PORT",
+                "cmtime -s HOST -c 2 -p PORT",
+                "rdma_client -s HOST -p PORT"
+            })
     void aClientTellsItsServer(String line) throws Exception {
         try (VerbsArena arena = VerbsArena.ofConfined()) {
             Listener listener = Listener.open(CmAddress.four(0), arena);
@@ -125,7 +136,8 @@ class CtrlCTest {
         try (Peer tool = start(line + " -v", port)) {
             Resources.awaitListener(port);
             String client = "rping -c -v -a " + host + " -p " + port;
-            try (Peer one = Peer.c(client); Peer two = Peer.java(client.split(" "))) {
+            try (Peer one = Peer.c(client);
+                    Peer two = Peer.java(client.split(" "))) {
                 one.awaitOutput("rdma-ping-3");
                 two.awaitOutput("rdma-ping-3");
                 assertEndsQuietly(tool);
@@ -181,7 +193,8 @@ class CtrlCTest {
         try (Peer server = start(serving, port)) {
             Listening.await(port, () -> true);
             try (Peer client = start(measuring, port)) {
-                Await.until("a queue pair of each that is ready",
+                Await.until(
+                        "a queue pair of each that is ready",
                         () -> !client.output().isEmpty() || Resources.readyQueuePairs() >= 2);
                 assertThat(client.output()).isEmpty();
                 assertEndsQuietly(endsServer ? server : client);
@@ -197,8 +210,8 @@ class CtrlCTest {
         int port = Listening.freePort();
         try (Peer server = Peer.java("perf", "server", "-p", "" + port)) {
             Listening.await(port, () -> true);
-            try (Peer.Process client = Peer.childJvmOnTerminal("perf", "lat", "-n", "1000000000", "-t", "4",
-                    "-p", "" + port, host)) {
+            try (Peer.Process client =
+                    Peer.childJvmOnTerminal("perf", "lat", "-n", "1000000000", "-t", "4", "-p", "" + port, host)) {
                 client.awaitOutput("RC send, latency: 64 bytes ... ");
                 client.type((char) 3);
                 assertThat(client.status()).as(client.output()).isEqualTo(Main.INTERRUPTED);

@@ -41,7 +41,8 @@ class DeviceInfoTest {
 
     @Test
     void devinfoVerboseHasEachFieldOfTheCToolAndNoOther() throws IOException {
-        List<String> theirs = fields(c("ibv_devinfo", "-v", "-d", TestDevice.get().name()));
+        List<String> theirs =
+                fields(c("ibv_devinfo", "-v", "-d", TestDevice.get().name()));
         assertThat(theirs).hasSizeGreaterThan(80);
         assertThat(fields(java("devinfo", "-v", "-d", TestDevice.get().name()))).isEqualTo(theirs);
     }
@@ -65,15 +66,19 @@ class DeviceInfoTest {
         for (String field : fields(c("ibv_devinfo", "-v", "-d", device))) {
             if (field.startsWith("GID[")) {
                 String index = field.substring(4, field.indexOf(']')).strip();
-                String gid = field.substring(field.indexOf("]:") + 2, field.indexOf(',')).strip();
-                assertThat(listed).anyMatch(line -> line.matches("(\\* )?" + index + " .*")
-                        && line.endsWith(" " + gid));
+                String gid = field.substring(field.indexOf("]:") + 2, field.indexOf(','))
+                        .strip();
+                assertThat(listed)
+                        .anyMatch(line -> line.matches("(\\* )?" + index + " .*") && line.endsWith(" " + gid));
             }
         }
         try (VerbsArena arena = VerbsArena.ofConfined()) {
             GidEntry best = TestDevice.get().open(arena).bestGid(1);
             assertThat(listed.getLast()).startsWith("use -d " + device + " -g " + best.index());
-            assertThat(listed).filteredOn(line -> line.startsWith("*")).singleElement().asString()
+            assertThat(listed)
+                    .filteredOn(line -> line.startsWith("*"))
+                    .singleElement()
+                    .asString()
                     .startsWith("* " + best.index() + " RoCE v2 " + best.networkDevice());
         }
     }
@@ -81,8 +86,17 @@ class DeviceInfoTest {
     @Test
     void doctorFindsThatAllIsWell() {
         ToolRun run = ToolRun.of("doctor");
-        assertThat(run.out()).endsWith("All is well.\n").contains("self-test", "libibverbs.so", "librdmacm.so",
-                "ib_uverbs", "locked memory", "native access", "/dev/infiniband/uverbs", TestDevice.get().name());
+        assertThat(run.out())
+                .endsWith("All is well.\n")
+                .contains(
+                        "self-test",
+                        "libibverbs.so",
+                        "librdmacm.so",
+                        "ib_uverbs",
+                        "locked memory",
+                        "native access",
+                        "/dev/infiniband/uverbs",
+                        TestDevice.get().name());
         assertThat(run.status()).isZero();
     }
 }

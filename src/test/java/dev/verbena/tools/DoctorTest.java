@@ -19,22 +19,23 @@ class DoctorTest {
     void aMachineWithoutADeviceIsToldWhatToDo() {
         ToolRun run = ToolRun.of("doctor");
         assertThat(run.status()).isEqualTo(Main.FAILED);
-        assertThat(run.out()).contains("BAD   devices", "-> load the driver",
-                "rdma link add rxe0 type rxe netdev eth0");
+        assertThat(run.out())
+                .contains("BAD   devices", "-> load the driver", "rdma link add rxe0 type rxe netdev eth0");
     }
 
     @Test
     void nativeAccessThatIsNotEnabledIsToldWithTheFlag() {
         ChildJvm.Result result = ChildJvm.with(ChildJvm.DENY).runOnClassPath(Main.class, "doctor");
         assertThat(result.status()).isEqualTo(Main.FAILED);
-        assertThat(result.output()).contains("BAD   native access",
-                "-> start java with --enable-native-access=ALL-UNNAMED");
+        assertThat(result.output())
+                .contains("BAD   native access", "-> start java with --enable-native-access=ALL-UNNAMED");
     }
 
     @Test
     void librariesThatAreMissingAreToldWithThePackages() {
-        ChildJvm.Result result = ChildJvm.with("--enable-native-access=ALL-UNNAMED",
-                "-Ddev.verbena.libibverbs=/nosuch/libibverbs.so.1").runOnClassPath(Main.class, "doctor");
+        ChildJvm.Result result = ChildJvm.with(
+                        "--enable-native-access=ALL-UNNAMED", "-Ddev.verbena.libibverbs=/nosuch/libibverbs.so.1")
+                .runOnClassPath(Main.class, "doctor");
         assertThat(result.status()).isEqualTo(Main.FAILED);
         assertThat(result.output()).contains("BAD   libraries", "/nosuch/libibverbs.so.1", "apt install libibverbs1");
     }

@@ -46,7 +46,7 @@ class HandshakeTest {
         int port = Listening.freePort();
         FutureTask<List<Endpoint>> server = new FutureTask<>(() -> {
             try (Tcp tcp = Tcp.accept(port, patience)) {
-                return Handshake.asServer(tcp, List.of(MINE), records, peers -> { });
+                return Handshake.asServer(tcp, List.of(MINE), records, peers -> {});
             }
         });
         Thread.ofPlatform().daemon().start(server);
@@ -65,7 +65,7 @@ class HandshakeTest {
         try (ServerSocket listening = new ServerSocket(0)) {
             FutureTask<List<Endpoint>> client = new FutureTask<>(() -> {
                 try (Tcp tcp = Tcp.connect("localhost", listening.getLocalPort(), patience)) {
-                    return Handshake.asClient(tcp, List.of(MINE), 1, peers -> { });
+                    return Handshake.asClient(tcp, List.of(MINE), 1, peers -> {});
                 }
             });
             Thread.ofPlatform().daemon().start(client);
@@ -81,55 +81,66 @@ class HandshakeTest {
     }
 
     private static void serverFails(String message, Peer client) {
-        assertThatExceptionOfType(IOException.class).isThrownBy(() -> serve(1, Loopback.DEADLINE, client))
+        assertThatExceptionOfType(IOException.class)
+                .isThrownBy(() -> serve(1, Loopback.DEADLINE, client))
                 .withMessageContaining(message);
     }
 
     private static void clientFails(String message, Peer server) {
-        assertThatExceptionOfType(IOException.class).isThrownBy(() -> call(Loopback.DEADLINE, server))
+        assertThatExceptionOfType(IOException.class)
+                .isThrownBy(() -> call(Loopback.DEADLINE, server))
                 .withMessageContaining(message);
     }
 
     @Test
     void bothPartsAreThoseOfTheCTools() throws Exception {
         assertThat(serve(1, Loopback.DEADLINE, client -> {
-            client.getOutputStream().write(ascii(TEXT + "\0"));
-            assertThat(client.getInputStream().readNBytes(Handshake.RECORD)).isEqualTo(ascii(MINE + "\0"));
-            client.getOutputStream().write(ascii("done\0"));
-        })).containsExactly(Endpoint.parse(TEXT));
+                    client.getOutputStream().write(ascii(TEXT + "\0"));
+                    assertThat(client.getInputStream().readNBytes(Handshake.RECORD))
+                            .isEqualTo(ascii(MINE + "\0"));
+                    client.getOutputStream().write(ascii("done\0"));
+                }))
+                .containsExactly(Endpoint.parse(TEXT));
         List<byte[]> end = new ArrayList<>();
         assertThat(call(Loopback.DEADLINE, server -> {
-            server.getOutputStream().write(ascii(TEXT + "\0"));
-            end.add(server.getInputStream().readAllBytes());
-        })).containsExactly(Endpoint.parse(TEXT));
+                    server.getOutputStream().write(ascii(TEXT + "\0"));
+                    end.add(server.getInputStream().readAllBytes());
+                }))
+                .containsExactly(Endpoint.parse(TEXT));
         assertThat(end).containsExactly(ascii("done\0"));
     }
 
     @Test
     void aMessageOfManyEndpointsMayComeInPiecesAndIsAlwaysWhole() throws Exception {
         assertThat(serve(256, Loopback.DEADLINE, client -> {
-            byte[] message = ascii((TEXT + "\0").repeat(256));
-            client.setTcpNoDelay(true);
-            for (int i = 0; i < message.length; i += 1000) {
-                client.getOutputStream().write(message, i, Math.min(1000, message.length - i));
-            }
-            byte[] answer = client.getInputStream().readNBytes(256 * Handshake.RECORD);
-            assertThat(new String(answer, StandardCharsets.US_ASCII))
-                    .startsWith(MINE + "\0").endsWith("0000:000000:000000:" + "0".repeat(32) + "\0");
-            client.getOutputStream().write(ascii("done\0"));
-        })).containsExactly(Endpoint.parse(TEXT));
+                    byte[] message = ascii((TEXT + "\0").repeat(256));
+                    client.setTcpNoDelay(true);
+                    for (int i = 0; i < message.length; i += 1000) {
+                        client.getOutputStream().write(message, i, Math.min(1000, message.length - i));
+                    }
+                    byte[] answer = client.getInputStream().readNBytes(256 * Handshake.RECORD);
+                    assertThat(new String(answer, StandardCharsets.US_ASCII))
+                            .startsWith(MINE + "\0")
+                            .endsWith("0000:000000:000000:" + "0".repeat(32) + "\0");
+                    client.getOutputStream().write(ascii("done\0"));
+                }))
+                .containsExactly(Endpoint.parse(TEXT));
     }
 
     @Test
     void anEndpointThatIsTooShortIsToldAsSuch() {
-        serverFails("after 20 of the 52 bytes of its endpoint", client -> client.getOutputStream().write(new byte[20]));
-        clientFails("after 20 of the 52 bytes of its endpoint", server -> server.getOutputStream().write(new byte[20]));
+        serverFails(
+                "after 20 of the 52 bytes of its endpoint",
+                client -> client.getOutputStream().write(new byte[20]));
+        clientFails(
+                "after 20 of the 52 bytes of its endpoint",
+                server -> server.getOutputStream().write(new byte[20]));
     }
 
     @Test
     void aConnectionClosedEarlyIsToldAsSuch() {
-        serverFails("after 0 of the 52 bytes", client -> { });
-        clientFails("after 0 of the 52 bytes", server -> { });
+        serverFails("after 0 of the 52 bytes", client -> {});
+        clientFails("after 0 of the 52 bytes", server -> {});
         serverFails("the word that all is done", client -> {
             client.getOutputStream().write(ascii(TEXT + "\0"));
             client.getInputStream().readNBytes(Handshake.RECORD);
@@ -145,7 +156,8 @@ class HandshakeTest {
     @Test
     void whatIsNoEndpointIsShown() {
         byte[] garbage = ascii("GET / HTTP/1.1\r\nHost: localhost:18515\r\nAccept: */*\r\n\r\n");
-        serverFails("'GET / HTTP/1.1..Host: ", client -> client.getOutputStream().write(garbage));
+        serverFails(
+                "'GET / HTTP/1.1..Host: ", client -> client.getOutputStream().write(garbage));
         clientFails("which is no endpoint", server -> server.getOutputStream().write(garbage, 0, Handshake.RECORD));
         // of ibv_xsrq_pingpong: two queue pairs and a shared receive queue
         byte[] other = ascii("0000:000011:000012:a3b2c1:000013:00000000000000000000ffff0a090901\0");
@@ -163,9 +175,11 @@ class HandshakeTest {
 
     @Test
     void aPeerThatSaysNothingIsGivenUp() {
-        assertThatExceptionOfType(IOException.class).isThrownBy(() -> serve(1, SOON, client -> { }))
+        assertThatExceptionOfType(IOException.class)
+                .isThrownBy(() -> serve(1, SOON, client -> {}))
                 .withMessageContaining("sent 0 of the 52 bytes of its endpoint and no more within");
-        assertThatExceptionOfType(IOException.class).isThrownBy(() -> call(SOON, server -> { }))
+        assertThatExceptionOfType(IOException.class)
+                .isThrownBy(() -> call(SOON, server -> {}))
                 .withMessageContaining("sent 0 of the 52 bytes of its endpoint and no more within");
     }
 
@@ -173,10 +187,13 @@ class HandshakeTest {
     void aServerThatIsNotThereIsToldAsSuch() throws Exception {
         int port = Listening.freePort();
         assertThatExceptionOfType(IOException.class)
-                .isThrownBy(() -> Tcp.connect("localhost", port, Loopback.DEADLINE).close())
-                .withMessageContaining("Couldn't connect to localhost:" + port).withMessageContaining("refused");
+                .isThrownBy(
+                        () -> Tcp.connect("localhost", port, Loopback.DEADLINE).close())
+                .withMessageContaining("Couldn't connect to localhost:" + port)
+                .withMessageContaining("refused");
         assertThatExceptionOfType(IOException.class)
-                .isThrownBy(() -> Tcp.connect("no-such-host.invalid", port, Loopback.DEADLINE).close())
+                .isThrownBy(() -> Tcp.connect("no-such-host.invalid", port, Loopback.DEADLINE)
+                        .close())
                 .withMessageContaining("There is no host 'no-such-host.invalid'");
     }
 
@@ -184,7 +201,8 @@ class HandshakeTest {
     void aPortInUseIsToldAsSuch() throws Exception {
         try (ServerSocket taken = new ServerSocket(0)) {
             assertThatExceptionOfType(IOException.class)
-                    .isThrownBy(() -> Tcp.accept(taken.getLocalPort(), Loopback.DEADLINE).close())
+                    .isThrownBy(() ->
+                            Tcp.accept(taken.getLocalPort(), Loopback.DEADLINE).close())
                     .withMessageContaining("Couldn't listen to port " + taken.getLocalPort());
         }
     }

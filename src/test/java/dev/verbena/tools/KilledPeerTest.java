@@ -26,7 +26,8 @@ class KilledPeerTest {
     private void seesTheEndOf(Client client) throws Exception {
         try (VerbsArena arena = VerbsArena.ofConfined()) {
             Listener listener = Listener.open(CmAddress.four(0), arena);
-            try (Peer.Process peer = client.start("-c", "-a", host, "-p", "" + listener.address().getPort())) {
+            try (Peer.Process peer =
+                    client.start("-c", "-a", host, "-p", "" + listener.address().getPort())) {
                 Connection connection = listener.next(DEADLINE);
                 MemoryRegion buffer = connection.register(arena.allocate(64), AccessFlag.LOCAL_WRITE);
                 connection.queuePair().postReceive(1, buffer.slice(0, 16));

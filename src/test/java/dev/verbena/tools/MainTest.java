@@ -31,8 +31,9 @@ class MainTest {
     void helpListsAllTools() {
         ToolRun run = ToolRun.of("--help");
         assertThat(run.status()).isZero();
-        assertThat(Main.TOOLS).allSatisfy(tool -> assertThat(run.out()).contains("  " + tool.name() + " ")
-                .contains(tool.summary()));
+        assertThat(Main.TOOLS)
+                .allSatisfy(tool ->
+                        assertThat(run.out()).contains("  " + tool.name() + " ").contains(tool.summary()));
         assertThat(ToolRun.of("help")).isEqualTo(run);
     }
 
@@ -52,7 +53,10 @@ class MainTest {
     void anOptionThatDoesNotExistIsOneLineAndStatusTwo(Tool tool) {
         ToolRun run = ToolRun.of(tool.name(), "--no-such-option");
         assertThat(run.status()).isEqualTo(Main.WRONG_USAGE);
-        assertThat(run.err()).startsWith("verbena " + tool.name() + ": ").contains("--no-such-option").hasLineCount(1);
+        assertThat(run.err())
+                .startsWith("verbena " + tool.name() + ": ")
+                .contains("--no-such-option")
+                .hasLineCount(1);
     }
 
     @Test
@@ -66,7 +70,10 @@ class MainTest {
     void aFailureIsOneLineAndStatusOneAndDebugShowsTheStack() {
         ToolRun run = ToolRun.of("devinfo", "-d", "nosuch0");
         assertThat(run.status()).isEqualTo(Main.FAILED);
-        assertThat(run.err()).startsWith("verbena devinfo: ").contains("nosuch0").hasLineCount(1);
+        assertThat(run.err())
+                .startsWith("verbena devinfo: ")
+                .contains("nosuch0")
+                .hasLineCount(1);
         ToolRun debug = ToolRun.of("devinfo", "-d", "nosuch0", "--debug");
         assertThat(debug.status()).isEqualTo(Main.FAILED);
         assertThat(debug.err()).startsWith(run.err()).contains("\tat dev.verbena.tools.DeviceInfo");
@@ -74,23 +81,33 @@ class MainTest {
 
     @Test
     void versionTellsThatOfJava() {
-        assertThat(ToolRun.of("--version").out()).startsWith("verbena ").contains(Runtime.version().toString());
+        assertThat(ToolRun.of("--version").out())
+                .startsWith("verbena ")
+                .contains(Runtime.version().toString());
     }
 
     @Test
     void theProgramEndsWithTheStatus() {
-        assertThat(ChildJvm.with("--enable-native-access=ALL-UNNAMED").runOnClassPath(Main.class, "rpong").status())
+        assertThat(ChildJvm.with("--enable-native-access=ALL-UNNAMED")
+                        .runOnClassPath(Main.class, "rpong")
+                        .status())
                 .isEqualTo(Main.WRONG_USAGE);
-        assertThat(ChildJvm.with("--enable-native-access=ALL-UNNAMED").runOnClassPath(Main.class, "--version").status())
+        assertThat(ChildJvm.with("--enable-native-access=ALL-UNNAMED")
+                        .runOnClassPath(Main.class, "--version")
+                        .status())
                 .isZero();
     }
 
     private static String complete(Path folder, String... words) throws IOException, InterruptedException {
         Path script = folder.resolve("complete");
-        Files.writeString(script, ToolRun.of("completion").out()
-                + "COMP_WORDS=(verbena " + String.join(" ", words) + ")\nCOMP_CWORD=" + words.length
-                + "\n_verbena\necho ${COMPREPLY[*]}\n");
-        Process bash = new ProcessBuilder("bash", script.toString()).redirectErrorStream(true).start();
+        Files.writeString(
+                script,
+                ToolRun.of("completion").out()
+                        + "COMP_WORDS=(verbena " + String.join(" ", words) + ")\nCOMP_CWORD=" + words.length
+                        + "\n_verbena\necho ${COMPREPLY[*]}\n");
+        Process bash = new ProcessBuilder("bash", script.toString())
+                .redirectErrorStream(true)
+                .start();
         String output = new String(bash.getInputStream().readAllBytes(), StandardCharsets.UTF_8).strip();
         assertThat(bash.waitFor(1, TimeUnit.MINUTES)).isTrue();
         return output;

@@ -14,7 +14,8 @@ class OptionsTest {
     @Test
     void shortAndLongNamesAreOne() {
         for (Options options : new Options[] {
-                parse("-n", "5"), parse("-n5"), parse("--iters", "5"), parse("--iters=5"), parse("-n", "0x5")}) {
+            parse("-n", "5"), parse("-n5"), parse("--iters", "5"), parse("--iters=5"), parse("-n", "0x5")
+        }) {
             assertThat(options.number("-n", 0)).isEqualTo(5);
             assertThat(options.has("-e")).isFalse();
         }
@@ -38,7 +39,8 @@ class OptionsTest {
 
     private static void refused(String message, String... args) {
         assertThatExceptionOfType(Options.UsageException.class)
-                .isThrownBy(() -> parse(args).number("-n", 1, 1, 100)).withMessageContaining(message);
+                .isThrownBy(() -> parse(args).number("-n", 1, 1, 100))
+                .withMessageContaining(message);
     }
 
     @Test
@@ -55,7 +57,9 @@ class OptionsTest {
     @Test
     void helpIsAskedForByEitherName() {
         for (String name : new String[] {"-h", "--help"}) {
-            assertThatExceptionOfType(Options.Help.class).isThrownBy(() -> parse("-e", name)).withMessage("the usage");
+            assertThatExceptionOfType(Options.Help.class)
+                    .isThrownBy(() -> parse("-e", name))
+                    .withMessage("the usage");
         }
     }
 }

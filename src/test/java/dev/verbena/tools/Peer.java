@@ -58,9 +58,14 @@ abstract class Peer implements AutoCloseable {
     }
 
     private static List<String> jvm() {
-        return List.of(Path.of(System.getProperty("java.home"), "bin", "java").toString(), "-XX:+UseSerialGC",
-                "-XX:TieredStopAtLevel=1", "--enable-native-access=ALL-UNNAMED",
-                "-cp", System.getProperty("java.class.path"), Main.class.getName());
+        return List.of(
+                Path.of(System.getProperty("java.home"), "bin", "java").toString(),
+                "-XX:+UseSerialGC",
+                "-XX:TieredStopAtLevel=1",
+                "--enable-native-access=ALL-UNNAMED",
+                "-cp",
+                System.getProperty("java.class.path"),
+                Main.class.getName());
     }
 
     /** A tool in this one. */
@@ -82,7 +87,10 @@ abstract class Peer implements AutoCloseable {
             this.command = command;
             try {
                 file = Files.createTempFile("verbena", ".out");
-                process = new ProcessBuilder(command).redirectErrorStream(true).redirectOutput(file.toFile()).start();
+                process = new ProcessBuilder(command)
+                        .redirectErrorStream(true)
+                        .redirectOutput(file.toFile())
+                        .start();
             } catch (IOException e) {
                 throw new UncheckedIOException(e);
             }
@@ -108,7 +116,9 @@ abstract class Peer implements AutoCloseable {
         @Override
         void interrupt() {
             try {
-                new ProcessBuilder("kill", "-INT", String.valueOf(process.pid())).inheritIO().start();
+                new ProcessBuilder("kill", "-INT", String.valueOf(process.pid()))
+                        .inheritIO()
+                        .start();
             } catch (IOException e) {
                 throw new UncheckedIOException(e);
             }

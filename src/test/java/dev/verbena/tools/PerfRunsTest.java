@@ -33,13 +33,31 @@ class PerfRunsTest {
     }
 
     @ParameterizedTest
-    @ValueSource(strings = {
-        "lat --op send", "lat --op write", "lat --op read", "lat --op atomic", "lat --op send -c UC",
-        "lat --op write -c UC", "lat --op send -c UD", "lat --op send -e", "lat --op read -e -I 32 -s 16",
-        "lat --op send -R", "lat --op read -R", "lat --op write -R -t 1", "lat --op send -c UD -R",
-        "bw --op send -c UD -R -e", "bw --op send", "bw --op write", "bw --op read", "bw --op atomic",
-        "bw --op write -c UC",
-        "bw --op send -e", "bw --op write -I 64", "bw --op write -R"})
+    @ValueSource(
+            strings = {
+                "lat --op send",
+                "lat --op write",
+                "lat --op read",
+                "lat --op atomic",
+                "lat --op send -c UC",
+                "lat --op write -c UC",
+                "lat --op send -c UD",
+                "lat --op send -e",
+                "lat --op read -e -I 32 -s 16",
+                "lat --op send -R",
+                "lat --op read -R",
+                "lat --op write -R -t 1",
+                "lat --op send -c UD -R",
+                "bw --op send -c UD -R -e",
+                "bw --op send",
+                "bw --op write",
+                "bw --op read",
+                "bw --op atomic",
+                "bw --op write -c UC",
+                "bw --op send -e",
+                "bw --op write -I 64",
+                "bw --op write -R"
+            })
     void eachOperationIsMeasuredOverEachTransportThatHasIt(String line) throws IOException {
         List<String> options = new ArrayList<>(List.of(line.split(" ")));
         options.addAll(List.of("-n", "10", "-t", "4"));
@@ -51,24 +69,29 @@ class PerfRunsTest {
     @Test
     void manySizesMakeAPageThatNeedsNothingElse(@TempDir Path folder) throws Exception {
         Path page = folder.resolve("page.html");
-        ToolRun run = self("both", "--op", "write", "-s", "64,1024,65536", "-n", "20", "-t", "4", "--html",
-                page.toString());
+        ToolRun run =
+                self("both", "--op", "write", "-s", "64,1024,65536", "-n", "20", "-t", "4", "--html", page.toString());
         assertThat(run.out()).contains("RC write latency", "RC write bandwidth", "wrote " + page);
         String html = Files.readString(page);
-        assertThat(html).contains("name=\"viewport\"", "prefers-color-scheme: dark", "<svg viewBox", "64 KiB")
+        assertThat(html)
+                .contains("name=\"viewport\"", "prefers-color-scheme: dark", "<svg viewBox", "64 KiB")
                 .doesNotContain("http:", "https:", "src=", "NaN", "Infinity");
-        assertThat(html.split("<polyline", -1)).as("three distributions and a curve").hasSize(1 + 3 + 1);
+        assertThat(html.split("<polyline", -1))
+                .as("three distributions and a curve")
+                .hasSize(1 + 3 + 1);
         String svg = html.substring(html.indexOf("<svg"), html.indexOf("</svg>") + 6);
-        DocumentBuilderFactory.newInstance().newDocumentBuilder()
-                .parse(new InputSource(new java.io.StringReader(svg)));
+        DocumentBuilderFactory.newInstance().newDocumentBuilder().parse(new InputSource(new java.io.StringReader(svg)));
     }
 
     @Test
     void jsonHasEachNumber() throws IOException {
-        String json = self("lat", "--op", "read", "-s", "64,128", "-n", "10", "--json").out();
-        assertThat(json).startsWith("{\"operation\": \"read\", \"transport\": \"RC\"")
+        String json = self("lat", "--op", "read", "-s", "64,128", "-n", "10", "--json")
+                .out();
+        assertThat(json)
+                .startsWith("{\"operation\": \"read\", \"transport\": \"RC\"")
                 .contains("\"bytes\": 64", "\"bytes\": 128", "\"p50\": ", "\"p99.9\": ", "\"iterations\": 10");
-        assertThat(json.chars().filter(c -> c == '{').count()).isEqualTo(json.chars().filter(c -> c == '}').count());
+        assertThat(json.chars().filter(c -> c == '{').count())
+                .isEqualTo(json.chars().filter(c -> c == '}').count());
     }
 
     @Test
@@ -77,20 +100,32 @@ class PerfRunsTest {
         FutureTask<ToolRun> server = new FutureTask<>(() -> ToolRun.of("perf", "server", "-p", String.valueOf(port)));
         Thread.ofPlatform().daemon().start(server);
         Listening.await(port, () -> !server.isDone());
-        ToolRun client = ToolRun.of("perf", "bw", "-R", "-n", "20", "-t", "8", "-p", String.valueOf(port),
+        ToolRun client = ToolRun.of(
+                "perf",
+                "bw",
+                "-R",
+                "-n",
+                "20",
+                "-t",
+                "8",
+                "-p",
+                String.valueOf(port),
                 CmAddress.four(0).getAddress().getHostAddress());
         assertThat(client.status()).as(client.toString()).isZero();
-        assertThat(server.get(Loopback.DEADLINE.toSeconds(), TimeUnit.SECONDS).status()).isZero();
+        assertThat(server.get(Loopback.DEADLINE.toSeconds(), TimeUnit.SECONDS).status())
+                .isZero();
     }
 
     @Test
     void whatMakesNoSenseIsRefused() throws IOException {
-        assertThat(ToolRun.of("perf", "lat", "-c", "UD", "--op", "read", "x").err()).contains("UD has no read");
+        assertThat(ToolRun.of("perf", "lat", "-c", "UD", "--op", "read", "x").err())
+                .contains("UD has no read");
         assertThat(ToolRun.of("perf", "both", "-e", "--op", "write", "x").err()).contains("no event tells of a write");
         assertThat(ToolRun.of("perf", "lat", "-c", "UC", "-R", "x").err()).contains("-R connects RC and UD only");
         assertThat(ToolRun.of("perf", "speed").err()).contains("'server', 'lat', 'bw' or 'both'");
         assertThat(ToolRun.of("perf", "lat").err()).contains("either the server's HOST or --self");
-        assertThatExceptionOfType(IOException.class).isThrownBy(() -> PerfPlan.fromLine("GET / HTTP/1.1"))
+        assertThatExceptionOfType(IOException.class)
+                .isThrownBy(() -> PerfPlan.fromLine("GET / HTTP/1.1"))
                 .withMessageContaining("verbena-perf-2");
     }
 }

@@ -23,15 +23,23 @@ class PerftestInteropTest {
     private static Peer.Process c(String test, int port, String host) {
         try (VerbsArena arena = VerbsArena.ofConfined()) {
             Context context = TestDevice.get().open(arena);
-            return Peer.c("ib_" + test + " -d " + TestDevice.get().name() + " -x " + context.bestGid(1).index()
-                    + " -F -p " + port + " " + SAME + host);
+            return Peer.c("ib_" + test + " -d " + TestDevice.get().name() + " -x "
+                    + context.bestGid(1).index() + " -F -p " + port + " " + SAME + host);
         }
     }
 
     private static Peer java(String test, int port, String... host) {
         String[] words = test.split("_");
-        List<String> args = new ArrayList<>(List.of("perf", words[1], "--peer-perftest", "--op", words[0], "-d",
-                TestDevice.get().name(), "-p", String.valueOf(port)));
+        List<String> args = new ArrayList<>(List.of(
+                "perf",
+                words[1],
+                "--peer-perftest",
+                "--op",
+                words[0],
+                "-d",
+                TestDevice.get().name(),
+                "-p",
+                String.valueOf(port)));
         args.addAll(List.of(SAME.split(" ")));
         args.addAll(List.of(host));
         return Peer.java(args.toArray(String[]::new));
@@ -39,7 +47,9 @@ class PerftestInteropTest {
 
     @BeforeEach
     void theProgramsAreOfTheVersionThatIsSpoken() throws Exception {
-        Process version = new ProcessBuilder("ib_send_lat", "--version").redirectErrorStream(true).start();
+        Process version = new ProcessBuilder("ib_send_lat", "--version")
+                .redirectErrorStream(true)
+                .start();
         String text = new String(version.getInputStream().readAllBytes(), StandardCharsets.UTF_8);
         Assumptions.assumeTrue(text.contains(PerftestPeer.VERSION), "perftest here is another: " + text.strip());
     }

@@ -64,15 +64,19 @@ class PerftestPeerTest {
     }
 
     private static void assertRefused(String sent, boolean client, String message) {
-        assertThatExceptionOfType(IOException.class).isThrownBy(() -> against(sent, client, false, peer -> {
-            peer.agree(Mtu.ofBytes(4096));
-            return peer.exchange(MINE);
-        })).withMessageContaining(message);
+        assertThatExceptionOfType(IOException.class)
+                .isThrownBy(() -> against(sent, client, false, peer -> {
+                    peer.agree(Mtu.ofBytes(4096));
+                    return peer.exchange(MINE);
+                }))
+                .withMessageContaining(message);
     }
 
     @Test
     void keysAreTheTextThatTheCProgramsSend() throws IOException {
-        assertThat(new String(MINE.toBytes(), StandardCharsets.US_ASCII)).isEqualTo(KEYS).hasSize(PerftestKeys.BYTES);
+        assertThat(new String(MINE.toBytes(), StandardCharsets.US_ASCII))
+                .isEqualTo(KEYS)
+                .hasSize(PerftestKeys.BYTES);
         assertThat(PerftestKeys.from(KEYS.getBytes(StandardCharsets.US_ASCII))).isEqualTo(MINE);
     }
 
@@ -117,32 +121,45 @@ class PerftestPeerTest {
     @Test
     void aPeerThatSaysTooLittleIsNotWaitedForForEver() {
         for (boolean client : new boolean[] {true, false}) {
-            assertThatExceptionOfType(IOException.class).isThrownBy(
-                    () -> against("6.0", client, true, peer -> peer.agree(Mtu.ofBytes(4096))))
+            assertThatExceptionOfType(IOException.class)
+                    .isThrownBy(() -> against("6.0", client, true, peer -> peer.agree(Mtu.ofBytes(4096))))
                     .withMessageContaining("sent 3 of the 16 bytes of its version and no more");
         }
     }
 
     @Test
     void aPeerThatSaysOtherKeysAtTheNextStepIsOutOfStep() {
-        PerfPlan plan = new PerfPlan(List.of(PerfPlan.Mode.LAT), PerfPlan.Operation.SEND, QueuePairType.RC, false,
-                List.of(64), 100, 1, 0, false);
+        PerfPlan plan = new PerfPlan(
+                List.of(PerfPlan.Mode.LAT),
+                PerfPlan.Operation.SEND,
+                QueuePairType.RC,
+                false,
+                List.of(64),
+                100,
+                1,
+                0,
+                false);
         String other = KEYS.replace('5', '6');
-        assertThatExceptionOfType(IOException.class).isThrownBy(() -> against(KEYS + other, true, false, peer -> {
-            peer.exchange(MINE);
-            peer.repeat(PerftestPeer.Point.BEFORE_IT_MEASURES, plan);
-            return 0;
-        })).withMessageContaining("out of step");
+        assertThatExceptionOfType(IOException.class)
+                .isThrownBy(() -> against(KEYS + other, true, false, peer -> {
+                    peer.exchange(MINE);
+                    peer.repeat(PerftestPeer.Point.BEFORE_IT_MEASURES, plan);
+                    return 0;
+                }))
+                .withMessageContaining("out of step");
     }
 
     @ParameterizedTest
-    @CsvSource(delimiter = '|', value = {
-        "both --peer-perftest x | says 'lat' or 'bw'", "server --peer-perftest | says 'lat' or 'bw'",
-        "lat --peer-perftest --self | no --self", "lat --peer-perftest -R x | without -R",
-        "bw --peer-perftest -c UC x | RC only", "lat --peer-perftest --op atomic x | send, write and read only",
-        "lat --peer-perftest -e x | polls", "lat --peer-perftest -a x | one size at a time",
-        "lat --peer-perftest -s 2,4 x | one size at a time", "lat --peer-perftest -n 4 x | 5 at least",
-        "lat --peer-perftest --json | the client has them"})
+    @CsvSource(
+            delimiter = '|',
+            value = {
+                "both --peer-perftest x | says 'lat' or 'bw'", "server --peer-perftest | says 'lat' or 'bw'",
+                "lat --peer-perftest --self | no --self", "lat --peer-perftest -R x | without -R",
+                "bw --peer-perftest -c UC x | RC only", "lat --peer-perftest --op atomic x | send, write and read only",
+                "lat --peer-perftest -e x | polls", "lat --peer-perftest -a x | one size at a time",
+                "lat --peer-perftest -s 2,4 x | one size at a time", "lat --peer-perftest -n 4 x | 5 at least",
+                "lat --peer-perftest --json | the client has them"
+            })
     void whatTheCProgramsCannotDoIsRefusedWithTheReason(String words, String reason) {
         ToolRun run = ToolRun.of(("perf " + words).split(" "));
         assertThat(run.status()).isEqualTo(Main.WRONG_USAGE);

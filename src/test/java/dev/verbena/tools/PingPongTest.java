@@ -37,7 +37,6 @@ class PingPongTest {
         }
     }
 
-
     /** A program that runs: one of ours in this JVM, or one of C's. */
     private record Running(FutureTask<ToolRun> end) {
         static Running java(List<String> args) {
@@ -47,8 +46,10 @@ class PingPongTest {
         }
 
         static Running c(List<String> command, Path output) throws IOException {
-            Process process = new ProcessBuilder(command).redirectErrorStream(true)
-                    .redirectOutput(output.toFile()).start();
+            Process process = new ProcessBuilder(command)
+                    .redirectErrorStream(true)
+                    .redirectOutput(output.toFile())
+                    .start();
             FutureTask<ToolRun> task = new FutureTask<>(() -> {
                 if (process.waitFor(Loopback.DEADLINE.toSeconds(), TimeUnit.SECONDS)) {
                     return new ToolRun(process.exitValue(), Files.readString(output), "");
@@ -71,8 +72,14 @@ class PingPongTest {
     }
 
     private Running start(boolean java, String kind, int port, List<String> more) throws IOException {
-        List<String> command = new ArrayList<>(List.of(java ? kind + "-pingpong" : "ibv_" + kind + "_pingpong",
-                "-d", TestDevice.get().name(), "-g", gidIndex, "-p", String.valueOf(port)));
+        List<String> command = new ArrayList<>(List.of(
+                java ? kind + "-pingpong" : "ibv_" + kind + "_pingpong",
+                "-d",
+                TestDevice.get().name(),
+                "-g",
+                gidIndex,
+                "-p",
+                String.valueOf(port)));
         command.addAll(more);
         return java ? Running.java(command) : Running.c(command, folder.resolve(kind + port + more.size()));
     }
@@ -96,8 +103,13 @@ class PingPongTest {
     }
 
     private static List<String> lines(ToolRun run, String start) {
-        return run.out().lines().filter(line -> line.startsWith(start)).map(line -> line.replaceFirst(".*address:", "")
-                .replaceFirst("(PSN 0x[0-9a-f]{6})[:,]", "$1").strip()).toList();
+        return run.out()
+                .lines()
+                .filter(line -> line.startsWith(start))
+                .map(line -> line.replaceFirst(".*address:", "")
+                        .replaceFirst("(PSN 0x[0-9a-f]{6})[:,]", "$1")
+                        .strip())
+                .toList();
     }
 
     /** The output without its numbers. */
@@ -107,12 +119,28 @@ class PingPongTest {
 
     static Stream<String> games() {
         return Stream.of(
-                "rc -n 10 -c -s 1", "rc -n 10 -c -s 64", "rc -n 10 -c -s 4096", "rc -n 5 -c -s 65536",
-                "rc -n 3 -c -s 1048576", "rc -n 10 -s 64 -e", "rc -n 10 -s 64 -N", "rc -n 5 -s 4096 -m 256 -r 3 -c",
-                "uc -n 10 -c -s 1", "uc -n 10 -c -s 64", "uc -n 10 -c -s 4096", "uc -n 5 -c -s 65536",
-                "uc -n 10 -s 64 -e", "ud -n 10 -c -s 1", "ud -n 10 -c -s 64", "ud -n 10 -c -s 1024",
-                "ud -n 10 -s 64 -e", "srq -n 10 -c -s 1 -q 4", "srq -n 10 -c -s 64", "srq -n 10 -c -s 4096 -q 1",
-                "srq -n 10 -c -s 65536 -q 2", "srq -n 10 -s 64 -q 3 -e");
+                "rc -n 10 -c -s 1",
+                "rc -n 10 -c -s 64",
+                "rc -n 10 -c -s 4096",
+                "rc -n 5 -c -s 65536",
+                "rc -n 3 -c -s 1048576",
+                "rc -n 10 -s 64 -e",
+                "rc -n 10 -s 64 -N",
+                "rc -n 5 -s 4096 -m 256 -r 3 -c",
+                "uc -n 10 -c -s 1",
+                "uc -n 10 -c -s 64",
+                "uc -n 10 -c -s 4096",
+                "uc -n 5 -c -s 65536",
+                "uc -n 10 -s 64 -e",
+                "ud -n 10 -c -s 1",
+                "ud -n 10 -c -s 64",
+                "ud -n 10 -c -s 1024",
+                "ud -n 10 -s 64 -e",
+                "srq -n 10 -c -s 1 -q 4",
+                "srq -n 10 -c -s 64",
+                "srq -n 10 -c -s 4096 -q 1",
+                "srq -n 10 -c -s 65536 -q 2",
+                "srq -n 10 -s 64 -q 3 -e");
     }
 
     @ParameterizedTest
@@ -142,7 +170,10 @@ class PingPongTest {
         int port = Listening.freePort();
         Running server = start(true, "rc", port, List.of("-n", "3", "-c"));
         Listening.await(port, server::isAlive);
-        assertThat(start(false, "rc", port, List.of("-n", "3", "127.0.0.1")).result().status()).isZero();
+        assertThat(start(false, "rc", port, List.of("-n", "3", "127.0.0.1"))
+                        .result()
+                        .status())
+                .isZero();
         assertThat(server.result().status()).isEqualTo(Main.FAILED);
         assertThat(server.result().err()).contains("invalid data in page 0").hasLineCount(1);
     }
@@ -161,8 +192,10 @@ class PingPongTest {
         Listening.await(port, server::isAlive);
         start(false, "srq", port, List.of("-n", "3", "127.0.0.1")).result();
         assertThat(server.result().status()).isEqualTo(Main.FAILED);
-        assertThat(server.result().err()).startsWith("verbena rc-pingpong: The peer ")
-                .contains("is it another tool?").hasLineCount(1);
+        assertThat(server.result().err())
+                .startsWith("verbena rc-pingpong: The peer ")
+                .contains("is it another tool?")
+                .hasLineCount(1);
     }
 
     @Test

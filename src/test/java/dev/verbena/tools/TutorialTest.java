@@ -18,15 +18,36 @@ class TutorialTest {
     @Test
     void eachStepOfTheTutorialWorks() throws IOException {
         ByteArrayOutputStream bytes = new ByteArrayOutputStream();
-        int failures = Tutorial.run(FOLDER.resolve("startup.jsh"), FOLDER.resolve("tutorial.jsh"),
-                new PrintStream(bytes, true, StandardCharsets.UTF_8), false);
+        int failures = Tutorial.run(
+                FOLDER.resolve("startup.jsh"),
+                FOLDER.resolve("tutorial.jsh"),
+                new PrintStream(bytes, true, StandardCharsets.UTF_8),
+                false);
         String text = bytes.toString(StandardCharsets.UTF_8);
         assertThat(failures).as(text).isZero();
         assertThat(text).doesNotContain("!!");
-        assertThat(text).containsSubsequence("jshell> var devices = Device.list()", "devices ==> [",
-                "domain ==> ", "secret ==> ", "queue ==> ", "==> RESET", "==> INIT", "==> RTR", "==> RTS",
-                "#7 RDMA_READ", "success", "==> \"remote memory\"", "#8 RDMA_READ", "==> ERR",
-                "client ==> ", "==> RTS", "#9 RDMA_READ", "success", "==> \"read through the connection manager\"",
-                "RDMA read of 64 bytes, 1000 times: 50%", "That is all.");
+        assertThat(text)
+                .containsSubsequence(
+                        "jshell> var devices = Device.list()",
+                        "devices ==> [",
+                        "domain ==> ",
+                        "secret ==> ",
+                        "queue ==> ",
+                        "==> RESET",
+                        "==> INIT",
+                        "==> RTR",
+                        "==> RTS",
+                        "#7 RDMA_READ",
+                        "success",
+                        "==> \"remote memory\"",
+                        "#8 RDMA_READ",
+                        "==> ERR",
+                        "client ==> ",
+                        "==> RTS",
+                        "#9 RDMA_READ",
+                        "success",
+                        "==> \"read through the connection manager\"",
+                        "RDMA read of 64 bytes, 1000 times: 50%",
+                        "That is all.");
     }
 }

@@ -25,15 +25,17 @@ import org.junit.jupiter.api.io.TempDir;
 
 /** What goes over the wire when two ping-pongs play: packets of RoCE v2, looked at as tcpdump has captured them. */
 @DeviceTest
-@EnabledIfEnvironmentVariable(named = "VERBENA_GUEST", matches = "1",
+@EnabledIfEnvironmentVariable(
+        named = "VERBENA_GUEST",
+        matches = "1",
         disabledReason = "it rewires the network, which only a guest of scripts/soft-roce may have done to it")
 class WireTest {
     private static final int SIZE = 128;
     private static final int ROCE_V2 = 4791;
     private static final int RC_SEND_ONLY = 0x04;
     private static final int RC_ACKNOWLEDGE = 0x11;
-    private static final Pattern ADDRESS = Pattern.compile(
-            "local address:.*QPN 0x([0-9a-f]{6}), PSN 0x([0-9a-f]{6}), GID ::ffff:(\\S+)");
+    private static final Pattern ADDRESS =
+            Pattern.compile("local address:.*QPN 0x([0-9a-f]{6}), PSN 0x([0-9a-f]{6}), GID ::ffff:(\\S+)");
 
     private static void wire(String... what) throws Exception {
         List<String> command = new ArrayList<>(List.of("src/test/resources/wire.sh"));
@@ -58,13 +60,20 @@ class WireTest {
         static Player of(ToolRun run) {
             Matcher matcher = ADDRESS.matcher(run.out());
             assertThat(matcher.find()).as(run.toString()).isTrue();
-            return new Player(Integer.parseInt(matcher.group(1), 16), Integer.parseInt(matcher.group(2), 16),
-                    matcher.group(3));
+            return new Player(
+                    Integer.parseInt(matcher.group(1), 16), Integer.parseInt(matcher.group(2), 16), matcher.group(3));
         }
     }
 
     /** What matters of a packet: the addresses, the base transport header, and what is between it and the checksum. */
-    private record Packet(String from, String to, int opcode, int partition, int pair, boolean acknowledge, int psn,
+    private record Packet(
+            String from,
+            String to,
+            int opcode,
+            int partition,
+            int pair,
+            boolean acknowledge,
+            int psn,
             List<Byte> payload) {
         static Packet read(ByteBuffer frame) throws IOException {
             assertThat(frame.getShort(12)).as("IPv4").isEqualTo((short) 0x0800);
@@ -73,15 +82,23 @@ class WireTest {
             assertThat(frame.get(ip + 9)).as("UDP").isEqualTo((byte) 17);
             assertThat(frame.getShort(udp + 2) & 0xffff).isEqualTo(ROCE_V2);
             int length = frame.getShort(udp + 4) & 0xffff;
-            assertThat(udp + length).as("the frame holds what the UDP header says").isLessThanOrEqualTo(frame.limit());
+            assertThat(udp + length)
+                    .as("the frame holds what the UDP header says")
+                    .isLessThanOrEqualTo(frame.limit());
             int base = udp + 8;
             List<Byte> payload = new ArrayList<>();
             for (int i = base + 12; i < udp + length - 4; i++) {
                 payload.add(frame.get(i));
             }
-            return new Packet(address(frame, ip + 12), address(frame, ip + 16), frame.get(base) & 0xff,
-                    frame.getShort(base + 2) & 0xffff, frame.getInt(base + 4) & 0xffffff, frame.get(base + 8) < 0,
-                    frame.getInt(base + 8) & 0xffffff, payload);
+            return new Packet(
+                    address(frame, ip + 12),
+                    address(frame, ip + 16),
+                    frame.get(base) & 0xff,
+                    frame.getShort(base + 2) & 0xffff,
+                    frame.getInt(base + 4) & 0xffffff,
+                    frame.get(base + 8) < 0,
+                    frame.getInt(base + 8) & 0xffffff,
+                    payload);
         }
 
         private static String address(ByteBuffer frame, int at) throws IOException {
@@ -99,7 +116,7 @@ class WireTest {
             return packets;
         }
         bytes.order(bytes.getInt(0) == 0xa1b2c3d4 ? ByteOrder.BIG_ENDIAN : ByteOrder.LITTLE_ENDIAN);
-        for (int at = 24; at + 16 <= bytes.limit();) {
+        for (int at = 24; at + 16 <= bytes.limit(); ) {
             int length = bytes.getInt(at + 8);
             if (at + 16 + length > bytes.limit()) {
                 break; // tcpdump is about to write the rest
@@ -117,9 +134,22 @@ class WireTest {
     void aMessageEachWayIsASendOnlyAndItsAcknowledgementWithTheRightNumbers(@TempDir Path folder) throws Exception {
         Path capture = folder.resolve("wire.pcap");
         Path said = folder.resolve("said");
-        Process tcpdump = new ProcessBuilder("tcpdump", "-i", "w1", "-w", capture.toString(), "-U", "--immediate-mode",
-                "-Z", "root", "udp", "port", String.valueOf(ROCE_V2)).redirectErrorStream(true)
-                .redirectOutput(said.toFile()).start();
+        Process tcpdump = new ProcessBuilder(
+                        "tcpdump",
+                        "-i",
+                        "w1",
+                        "-w",
+                        capture.toString(),
+                        "-U",
+                        "--immediate-mode",
+                        "-Z",
+                        "root",
+                        "udp",
+                        "port",
+                        String.valueOf(ROCE_V2))
+                .redirectErrorStream(true)
+                .redirectOutput(said.toFile())
+                .start();
         try {
             until(() -> Files.readString(said).contains("listening on"), said);
             int port = Listening.freePort();
@@ -159,29 +189,43 @@ class WireTest {
     private static void check(List<Packet> packets, Player client, Player server) {
         assertThat(client.address()).isEqualTo("10.8.0.1");
         assertThat(server.address()).isEqualTo("10.8.0.2");
-        assertThat(packets).hasSize(4).allSatisfy(packet -> assertThat(packet.partition()).isEqualTo(0xffff));
+        assertThat(packets)
+                .hasSize(4)
+                .allSatisfy(packet -> assertThat(packet.partition()).isEqualTo(0xffff));
         assertMessage(packets, client, server);
         assertMessage(packets, server, client);
     }
 
     private static void assertMessage(List<Packet> packets, Player from, Player to) {
-        assertThat(packets).filteredOn(packet -> packet.opcode() == RC_SEND_ONLY && packet.from().equals(from.address()))
-                .singleElement().satisfies(send -> {
+        assertThat(packets)
+                .filteredOn(packet ->
+                        packet.opcode() == RC_SEND_ONLY && packet.from().equals(from.address()))
+                .singleElement()
+                .satisfies(send -> {
                     assertThat(send.pair()).isEqualTo(to.number());
                     assertThat(send.to()).isEqualTo(to.address());
                     assertThat(send.psn()).isEqualTo(from.psn());
-                    assertThat(send.acknowledge()).as("asks for an acknowledgement").isTrue();
+                    assertThat(send.acknowledge())
+                            .as("asks for an acknowledgement")
+                            .isTrue();
                     assertThat(send.payload()).hasSize(SIZE).containsOnly((byte) 0x7b);
                 });
-        assertThat(packets).filteredOn(packet -> packet.opcode() == RC_ACKNOWLEDGE
-                && packet.from().equals(to.address()))
-                .singleElement().satisfies(acknowledgement -> {
+        assertThat(packets)
+                .filteredOn(packet ->
+                        packet.opcode() == RC_ACKNOWLEDGE && packet.from().equals(to.address()))
+                .singleElement()
+                .satisfies(acknowledgement -> {
                     assertThat(acknowledgement.pair()).isEqualTo(from.number());
                     assertThat(acknowledgement.to()).isEqualTo(from.address());
                     assertThat(acknowledgement.psn()).as("of the message").isEqualTo(from.psn());
-                    assertThat(acknowledgement.payload()).as("a syndrome and a count of messages").hasSize(4);
-                    assertThat(acknowledgement.payload().getFirst() & 0xe0).as("a positive one").isZero();
-                    assertThat(acknowledgement.payload().subList(1, 4)).as("the first message")
+                    assertThat(acknowledgement.payload())
+                            .as("a syndrome and a count of messages")
+                            .hasSize(4);
+                    assertThat(acknowledgement.payload().getFirst() & 0xe0)
+                            .as("a positive one")
+                            .isZero();
+                    assertThat(acknowledgement.payload().subList(1, 4))
+                            .as("the first message")
                             .containsExactly((byte) 0, (byte) 0, (byte) 1);
                 });
     }

@@ -51,8 +51,10 @@ class AddressHandleTest {
     void roceNeedsAGlobalRoute() {
         AddressVector local = new AddressVector(1, 0, 0, 0, 0, null);
 
-        assertThatThrownBy(() -> domain.createAddressHandle(local)).isInstanceOf(VerbsException.class)
-                .hasMessageContaining("ibv_create_ah").hasMessageContaining("RoCE needs a global route");
+        assertThatThrownBy(() -> domain.createAddressHandle(local))
+                .isInstanceOf(VerbsException.class)
+                .hasMessageContaining("ibv_create_ah")
+                .hasMessageContaining("RoCE needs a global route");
     }
 
     @Test
@@ -69,7 +71,8 @@ class AddressHandleTest {
     @Test
     void itsProtectionDomainOutlivesIt() {
         AddressHandle handle = domain.createAddressHandle(path);
-        assertThatThrownBy(domain::close).isInstanceOf(ResourceBusyException.class)
+        assertThatThrownBy(domain::close)
+                .isInstanceOf(ResourceBusyException.class)
                 .hasMessageContaining("address handle");
 
         handle.close();
@@ -82,6 +85,7 @@ class AddressHandleTest {
         GlobalRoute route = GlobalRoute.to(path.globalRoute().destination(), 200);
 
         assertThatThrownBy(() -> domain.createAddressHandle(new AddressVector(1, 0, 0, 0, 0, route)))
-                .isInstanceOf(VerbsException.class).hasMessageContaining("GID");
+                .isInstanceOf(VerbsException.class)
+                .hasMessageContaining("GID");
     }
 }

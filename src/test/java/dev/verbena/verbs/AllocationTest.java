@@ -26,11 +26,14 @@ class AllocationTest {
         StringBuilder all = new StringBuilder();
         for (int i = 0; i < ATTEMPTS && clean.size() < ROWS; i++) {
             String output = ChildJvm.with("--enable-native-access=ALL-UNNAMED")
-                    .runOnClassPath(AllocationProbe.class, arena).successfulOutput();
+                    .runOnClassPath(AllocationProbe.class, arena)
+                    .successfulOutput();
             all.append(output);
-            List<String> measured = output.lines().filter(line -> line.contains(" bytes in ")).toList();
+            List<String> measured =
+                    output.lines().filter(line -> line.contains(" bytes in ")).toList();
             assertThat(measured).hasSize(ROWS);
-            measured.stream().filter(line -> line.contains(": 0 bytes in "))
+            measured.stream()
+                    .filter(line -> line.contains(": 0 bytes in "))
                     .forEach(line -> clean.add(line.substring(0, line.indexOf(':'))));
         }
         assertThat(clean).as("what allocates nothing, of %s", all).hasSize(ROWS);

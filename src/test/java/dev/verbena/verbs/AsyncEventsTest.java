@@ -84,7 +84,7 @@ class AsyncEventsTest {
         Await.until("the last write's acknowledgement", () -> buffer.segment().get(JAVA_LONG, 16) == 7);
         int found = 0;
         Completions done = small.completions(64);
-        for (int count; (count = done.poll()) > 0;) {
+        for (int count; (count = done.poll()) > 0; ) {
             found += count;
         }
         return new Overrun(small, sender, WRITES + 1 - found);
@@ -92,7 +92,7 @@ class AsyncEventsTest {
 
     private List<AsyncEvent> take(int times) throws Exception {
         List<AsyncEvent> events = new ArrayList<>();
-        for (int told = 0; told < times;) {
+        for (int told = 0; told < times; ) {
             AsyncEvent event = context.events().await(DEADLINE);
             events.add(event);
             told += event instanceof AsyncEvent.OfCompletionQueue of ? of.count() : 1;
@@ -106,7 +106,9 @@ class AsyncEventsTest {
         Overrun overrun = overrun();
         assertThat(overrun.lost()).isPositive();
         List<AsyncEvent> events = take(overrun.lost());
-        assertThat(events).as("not one for each of the " + overrun.lost()).hasSizeLessThan(overrun.lost())
+        assertThat(events)
+                .as("not one for each of the " + overrun.lost())
+                .hasSizeLessThan(overrun.lost())
                 .allSatisfy(event -> {
                     assertThat(event.type()).isEqualTo(AsyncEventType.CQ_ERR);
                     assertThat(event.context()).isSameAs(context);
@@ -120,8 +122,10 @@ class AsyncEventsTest {
         Overrun first = overrun();
         Overrun second = overrun();
         List<AsyncEvent> events = take(first.lost() + second.lost());
-        assertThat(events).extracting(event -> ((AsyncEvent.OfCompletionQueue) event).queue())
-                .contains(first.queue(), second.queue()).hasSizeLessThan(first.lost());
+        assertThat(events)
+                .extracting(event -> ((AsyncEvent.OfCompletionQueue) event).queue())
+                .contains(first.queue(), second.queue())
+                .hasSizeLessThan(first.lost());
     }
 
     @Test
@@ -129,19 +133,23 @@ class AsyncEventsTest {
         Overrun overrun = overrun();
         overrun.pair().close();
         overrun.queue().close();
-        assertThat(context.events().poll()).as("an event of a queue that is gone").isEmpty();
+        assertThat(context.events().poll())
+                .as("an event of a queue that is gone")
+                .isEmpty();
     }
 
     @Test
     void eventsThatWereTakenFromCAndNotHandedOutDoNotKeepAQueueFromClosing() throws Exception {
         Overrun first = overrun();
         Overrun second = overrun();
-        assertThat(context.events().await(DEADLINE)).as("and takes the others from C too")
-                .isInstanceOfSatisfying(AsyncEvent.OfCompletionQueue.class,
+        assertThat(context.events().await(DEADLINE))
+                .as("and takes the others from C too")
+                .isInstanceOfSatisfying(
+                        AsyncEvent.OfCompletionQueue.class,
                         event -> assertThat(event.queue()).isSameAs(first.queue()));
         second.pair().close();
         second.queue().close();
-        for (Optional<AsyncEvent> left; (left = context.events().poll()).isPresent();) {
+        for (Optional<AsyncEvent> left; (left = context.events().poll()).isPresent(); ) {
             assertThat(((AsyncEvent.OfCompletionQueue) left.get()).queue()).isSameAs(first.queue());
         }
     }
@@ -149,7 +157,8 @@ class AsyncEventsTest {
     @Test
     @Fault("shared-limit")
     void aSharedReceiveQueueAtItsLimitIsNamed() throws Exception {
-        SharedReceiveQueue shared = domain.createSharedReceiveQueue(SharedReceiveQueue.basic().depth(16));
+        SharedReceiveQueue shared =
+                domain.createSharedReceiveQueue(SharedReceiveQueue.basic().depth(16));
         CompletionQueue queue = context.createCompletionQueue(16);
         QueuePair sender = domain.createQueuePair(QueuePair.rc(queue));
         QueuePair receiver = domain.createQueuePair(QueuePair.rc(queue).sharedReceiveQueue(shared));
@@ -161,8 +170,9 @@ class AsyncEventsTest {
         shared.limit(3);
         sender.postSend(9, buffer.slice(8, 8));
         sender.postSend(10, buffer.slice(8, 8));
-        assertThat(context.events().await(DEADLINE)).isEqualTo(new AsyncEvent.OfSharedReceiveQueue(
-                context, AsyncEventType.SRQ_LIMIT_REACHED, AsyncEventType.SRQ_LIMIT_REACHED.code(), shared));
+        assertThat(context.events().await(DEADLINE))
+                .isEqualTo(new AsyncEvent.OfSharedReceiveQueue(
+                        context, AsyncEventType.SRQ_LIMIT_REACHED, AsyncEventType.SRQ_LIMIT_REACHED.code(), shared));
     }
 
     /** Kernels 6.1 and 6.12 tell nothing, 7.2 tells the responder. */
@@ -177,9 +187,10 @@ class AsyncEventsTest {
         RemoteMemory right = buffer.remote();
         sender.postWrite(1, buffer.slice(0, 8), new RemoteMemory(right.address(), right.key() ^ 0x5500, 8));
         assertThat(queue.await(DEADLINE).status()).isEqualTo(WorkStatus.REMOTE_ACCESS_ERROR);
-        for (Optional<AsyncEvent> told; (told = context.events().poll()).isPresent();) {
-            assertThat(told.get()).isEqualTo(new AsyncEvent.OfQueuePair(
-                    context, AsyncEventType.QP_ACCESS_ERR, AsyncEventType.QP_ACCESS_ERR.code(), receiver));
+        for (Optional<AsyncEvent> told; (told = context.events().poll()).isPresent(); ) {
+            assertThat(told.get())
+                    .isEqualTo(new AsyncEvent.OfQueuePair(
+                            context, AsyncEventType.QP_ACCESS_ERR, AsyncEventType.QP_ACCESS_ERR.code(), receiver));
         }
     }
 
@@ -192,8 +203,10 @@ class AsyncEventsTest {
             assertThat(context.port(1).state()).isNotEqualTo(PortState.ACTIVE);
         });
         assertThat(portEvent(AsyncEventType.PORT_ACTIVE).port()).isEqualTo(1);
-        Await.until("the port as it was",
-                () -> context.port(1).state() == PortState.ACTIVE && context.gids().contains(before));
+        Await.until(
+                "the port as it was",
+                () -> context.port(1).state() == PortState.ACTIVE
+                        && context.gids().contains(before));
     }
 
     @Test
@@ -208,12 +221,17 @@ class AsyncEventsTest {
             pair.postWrite(1, buffer.slice(0, 8), buffer.slice(8, 8).remote());
             WorkCompletion failed = queue.await(DEADLINE);
             assertThat(failed.id()).isEqualTo(1);
-            assertThat(failed.status()).isIn(WorkStatus.LOCAL_QP_OPERATION_ERROR, WorkStatus.WORK_REQUEST_FLUSHED,
-                    WorkStatus.RETRY_EXCEEDED);
+            assertThat(failed.status())
+                    .isIn(
+                            WorkStatus.LOCAL_QP_OPERATION_ERROR,
+                            WorkStatus.WORK_REQUEST_FLUSHED,
+                            WorkStatus.RETRY_EXCEEDED);
             assertThat(pair.state()).isEqualTo(QueuePairState.ERR);
         });
-        Await.until("the port as it was",
-                () -> context.port(1).state() == PortState.ACTIVE && context.gids().contains(before));
+        Await.until(
+                "the port as it was",
+                () -> context.port(1).state() == PortState.ACTIVE
+                        && context.gids().contains(before));
     }
 
     private interface Work {
@@ -222,7 +240,8 @@ class AsyncEventsTest {
 
     private void whileTheLinkIsDown(Work work) throws Exception {
         String network = context.bestGid(1).networkDevice();
-        Assumptions.assumeTrue(network.equals("e0") && Files.isDirectory(Path.of("/sys/devices/virtual/net/e0")),
+        Assumptions.assumeTrue(
+                network.equals("e0") && Files.isDirectory(Path.of("/sys/devices/virtual/net/e0")),
                 "only the test guest's own network device is taken down, not " + network);
         try {
             run("ip", "link", "set", network, "down");
@@ -234,7 +253,7 @@ class AsyncEventsTest {
 
     /** The next event of a type: the GID table may tell of changes as well. */
     private AsyncEvent.OfPort portEvent(AsyncEventType type) throws Exception {
-        for (;;) {
+        for (; ; ) {
             AsyncEvent event = context.events().await(DEADLINE);
             assertThat(event).isInstanceOf(AsyncEvent.OfPort.class);
             if (event.type() == type) {
@@ -271,7 +290,8 @@ class AsyncEventsTest {
                     ended.set(t);
                 }
             });
-            Await.until("a thread that waits",
+            Await.until(
+                    "a thread that waits",
                     () -> thread.getState() == Thread.State.TIMED_WAITING || ended.get() != null);
         }
 
@@ -287,8 +307,8 @@ class AsyncEventsTest {
         Waiter second = new Waiter(Thread.ofVirtual());
         overrun();
         overrun();
-        assertThat(List.of(first.result(), second.result())).allSatisfy(
-                event -> assertThat(event).isInstanceOf(AsyncEvent.OfCompletionQueue.class));
+        assertThat(List.of(first.result(), second.result()))
+                .allSatisfy(event -> assertThat(event).isInstanceOf(AsyncEvent.OfCompletionQueue.class));
     }
 
     @Test
@@ -296,8 +316,10 @@ class AsyncEventsTest {
         Waiter platform = new Waiter(Thread.ofPlatform());
         Waiter virtual = new Waiter(Thread.ofVirtual());
         arena.close();
-        assertThat(List.of(platform.result(), virtual.result())).allSatisfy(ended -> assertThat((Throwable) ended)
-                .isInstanceOf(IllegalStateException.class).hasMessageContaining("closed"));
+        assertThat(List.of(platform.result(), virtual.result()))
+                .allSatisfy(ended -> assertThat((Throwable) ended)
+                        .isInstanceOf(IllegalStateException.class)
+                        .hasMessageContaining("closed"));
     }
 
     @Test
@@ -334,7 +356,8 @@ class AsyncEventsTest {
         BlockingQueue<AsyncEvent> told = new LinkedBlockingQueue<>();
         context.events().subscribe(told::add);
         Overrun overrun = overrun();
-        assertThat(((AsyncEvent.OfCompletionQueue) told.poll(60, SECONDS)).queue()).isSameAs(overrun.queue());
+        assertThat(((AsyncEvent.OfCompletionQueue) told.poll(60, SECONDS)).queue())
+                .isSameAs(overrun.queue());
     }
 
     @Test
@@ -356,9 +379,11 @@ class AsyncEventsTest {
         Waiter before = new Waiter(Thread.ofPlatform());
         try (AsyncEvents.Subscription listening = context.events().subscribe(event -> {})) {
             assertThat(listening).isNotNull();
-            assertThatThrownBy(context.events()::poll).isInstanceOf(IllegalStateException.class)
+            assertThatThrownBy(context.events()::poll)
+                    .isInstanceOf(IllegalStateException.class)
                     .hasMessageContaining("listener");
-            assertThat((Throwable) before.result()).isInstanceOf(IllegalStateException.class)
+            assertThat((Throwable) before.result())
+                    .isInstanceOf(IllegalStateException.class)
                     .hasMessageContaining("listener");
         }
         assertThat(context.events().poll()).isEmpty();
@@ -389,6 +414,7 @@ class AsyncEventsTest {
 
     private static List<Thread> listening() {
         return Thread.getAllStackTraces().keySet().stream()
-                .filter(thread -> thread.getName().startsWith("verbena-async-events")).toList();
+                .filter(thread -> thread.getName().startsWith("verbena-async-events"))
+                .toList();
     }
 }

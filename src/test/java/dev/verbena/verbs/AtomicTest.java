@@ -50,7 +50,9 @@ class AtomicTest {
         }
         left.pair.postCompareAndSwap(99, left.buffer, right.buffer.remote(), 0, 77);
         left.done();
-        assertThat(right.buffer.segment().get(JAVA_LONG, 0)).as("another value was expected").isEqualTo(ROUNDS);
+        assertThat(right.buffer.segment().get(JAVA_LONG, 0))
+                .as("another value was expected")
+                .isEqualTo(ROUNDS);
     }
 
     @Twin("test_atomic.AtomicTest.test_atomic_fetch_and_add")
@@ -102,8 +104,11 @@ class AtomicTest {
         connect();
         // A wrong key can't be named; a right one of memory that the adapter may not write is what is left.
         MemoryRegion readOnly = loopback.domain.register(loopback.arena.allocate(64, 64));
-        assertThat(statusOfAnAtomic(readOnly, right.buffer.remote())).isIn(
-                WorkStatus.LOCAL_PROTECTION_ERROR, WorkStatus.LOCAL_ACCESS_ERROR, WorkStatus.LOCAL_QP_OPERATION_ERROR);
+        assertThat(statusOfAnAtomic(readOnly, right.buffer.remote()))
+                .isIn(
+                        WorkStatus.LOCAL_PROTECTION_ERROR,
+                        WorkStatus.LOCAL_ACCESS_ERROR,
+                        WorkStatus.LOCAL_QP_OPERATION_ERROR);
         assertThat(readOnly.segment().get(JAVA_LONG, 0)).isZero();
     }
 
@@ -112,7 +117,8 @@ class AtomicTest {
     void anAddressThatIsNoMultipleOfEightIsRefused() {
         connect();
         assertThatIllegalArgumentException()
-                .isThrownBy(() -> left.pair.postFetchAndAdd(1, left.buffer, right.buffer.slice(1, 8).remote(), 1))
+                .isThrownBy(() -> left.pair.postFetchAndAdd(
+                        1, left.buffer, right.buffer.slice(1, 8).remote(), 1))
                 .withMessageContaining("multiple of 8");
         assertThat(right.buffer.access()).contains(REMOTE_ATOMIC);
     }

@@ -43,10 +43,12 @@ class ClosedArgumentTest {
     }
 
     private DynamicNode tests(Class<?> type) {
-        return dynamicContainer(type.getSimpleName(), Api.methods(type).stream().flatMap(method ->
-                IntStream.range(0, method.getParameterCount())
-                        .filter(index -> Specimens.canBeClosed(method.getParameterTypes()[index]))
-                        .mapToObj(index -> test(type, method, index))));
+        return dynamicContainer(
+                type.getSimpleName(),
+                Api.methods(type).stream()
+                        .flatMap(method -> IntStream.range(0, method.getParameterCount())
+                                .filter(index -> Specimens.canBeClosed(method.getParameterTypes()[index]))
+                                .mapToObj(index -> test(type, method, index))));
     }
 
     private DynamicNode test(Class<?> type, Method method, int index) {
@@ -55,8 +57,8 @@ class ClosedArgumentTest {
             for (Recipe<?> recipe : Specimens.recipes(type)) {
                 Specimens world = new Specimens(recipe.object(), ArenaKind.SHARED);
                 worlds.add(world);
-                Optional<Object[]> arguments = world.missing(recipe).isPresent()
-                        ? Optional.empty() : world.arguments(method, world);
+                Optional<Object[]> arguments =
+                        world.missing(recipe).isPresent() ? Optional.empty() : world.arguments(method, world);
                 if (arguments.isPresent()) {
                     arguments.get()[index] = world.closedArgument(method.getParameterTypes()[index]);
                     Throwable thrown = catchThrowable(() -> Api.call(method, world.the(recipe), arguments.get()));
@@ -65,8 +67,9 @@ class ClosedArgumentTest {
                 }
             }
             if (!messages.isEmpty() && UseAfterCloseTest.isOnEveryDevice(type, method)) {
-                assertThat(messages).as("not all for another reason").anySatisfy(message ->
-                        assertThat(message).contains("closed"));
+                assertThat(messages)
+                        .as("not all for another reason")
+                        .anySatisfy(message -> assertThat(message).contains("closed"));
             }
         });
     }

@@ -9,9 +9,9 @@ import dev.verbena.ResourceBusyException;
 import dev.verbena.VerbsArena;
 import dev.verbena.VerbsTimeoutException;
 import dev.verbena.support.Await;
+import dev.verbena.support.ChannelLoopback;
 import dev.verbena.support.ChannelLoopback.Connection;
 import dev.verbena.support.ChannelLoopback.Side;
-import dev.verbena.support.ChannelLoopback;
 import dev.verbena.support.ChildJvm;
 import dev.verbena.support.DeviceTest;
 import dev.verbena.support.OneCarrier;
@@ -81,7 +81,7 @@ class CompletionEventsTest {
             }
             return waits.call();
         });
-        for (;;) {
+        for (; ; ) {
             synchronized (thread) {
                 if (thread[0] != null && thread[0].getState() == Thread.State.TIMED_WAITING) {
                     return result;
@@ -172,7 +172,8 @@ class CompletionEventsTest {
 
             batch.send(1, left.buffer.slice(0, 8)).postAll();
             left.queue.await(DEADLINE).orThrow();
-            assertThat(right.queue.channel().orElseThrow().poll()).as("events of the receiving queue")
+            assertThat(right.queue.channel().orElseThrow().poll())
+                    .as("events of the receiving queue")
                     .isNotEqualTo(Optional.of(right.queue));
             assertThat(found.isDone()).isFalse();
 
@@ -190,7 +191,9 @@ class CompletionEventsTest {
             send(loopback.get(0), 1);
             right.pair.postReceive(2, right.buffer);
             left.pair.sendBatch(1).send(2, left.buffer.slice(0, 8)).solicited().post(); // wakes either
-            assertThat(List.of(result(any).orThrow().id(), result(solicited).orThrow().id()))
+            assertThat(List.of(
+                            result(any).orThrow().id(),
+                            result(solicited).orThrow().id()))
                     .containsExactlyInAnyOrder(1L, 2L);
         }
     }
@@ -205,7 +208,7 @@ class CompletionEventsTest {
             for (Connection connection : loopback.connections()) {
                 received.add(asleep(threads, () -> connection.right().queue.await(LONG)));
             }
-            for (int i = received.size(); --i >= 0;) {
+            for (int i = received.size(); --i >= 0; ) {
                 send(loopback.get(i), i);
             }
             for (int i = 0; i < received.size(); i++) {
@@ -244,7 +247,7 @@ class CompletionEventsTest {
         try (ExecutorService threads = threads(virtual)) {
             Future<Void> receiver = threads.submit(() -> {
                 Completions done = right.queue.completions(16);
-                for (int got = 0; got < messages;) {
+                for (int got = 0; got < messages; ) {
                     int found = done.await(LONG);
                     assertThat(found).as("found after %s", got).isPositive();
                     while (done.next()) {
@@ -290,9 +293,13 @@ class CompletionEventsTest {
 
     @Test
     void aVirtualThreadThatWaitsLeavesItsCarrierToOthers() {
-        assertThat(ChildJvm.with("-Djdk.virtualThreadScheduler.parallelism=1",
-                "-Djdk.virtualThreadScheduler.maxPoolSize=1", "--enable-native-access=ALL-UNNAMED")
-                .runOnClassPath(OneCarrier.class).successfulOutput()).contains("served 200");
+        assertThat(ChildJvm.with(
+                                "-Djdk.virtualThreadScheduler.parallelism=1",
+                                "-Djdk.virtualThreadScheduler.maxPoolSize=1",
+                                "--enable-native-access=ALL-UNNAMED")
+                        .runOnClassPath(OneCarrier.class)
+                        .successfulOutput())
+                .contains("served 200");
     }
 
     // The channel
@@ -369,37 +376,46 @@ class CompletionEventsTest {
 
     @Test
     void aChannelSaysThatTheTimeIsOver() {
-        assertThatThrownBy(() -> loopback.channel.await(SHORT)).isInstanceOf(VerbsTimeoutException.class)
+        assertThatThrownBy(() -> loopback.channel.await(SHORT))
+                .isInstanceOf(VerbsTimeoutException.class)
                 .hasMessageContaining("requestNotification");
     }
 
     @Test
     void aQueueWithoutAChannelCantBeAskedForEvents() {
         CompletionQueue plain = loopback.context.createCompletionQueue(4);
-        assertThatThrownBy(() -> plain.requestNotification(false)).isInstanceOf(IllegalStateException.class)
+        assertThatThrownBy(() -> plain.requestNotification(false))
+                .isInstanceOf(IllegalStateException.class)
                 .hasMessageContaining("CompletionQueueOptions.channel");
     }
 
     @Test
     void aChannelOfAnotherContextIsRefused() {
         CompletionChannel foreign = TestDevice.get().open(loopback.arena).createCompletionChannel();
-        assertThatThrownBy(() -> loopback.context.createCompletionQueue(CompletionQueueOptions.of(4).channel(foreign)))
-                .isInstanceOf(IllegalArgumentException.class).hasMessageContaining("another context");
+        assertThatThrownBy(() -> loopback.context.createCompletionQueue(
+                        CompletionQueueOptions.of(4).channel(foreign)))
+                .isInstanceOf(IllegalArgumentException.class)
+                .hasMessageContaining("another context");
     }
 
     @Test
     void aCompletionVectorThatTheDeviceLacksIsRefusedWithTheirNumber() {
         int vectors = loopback.context.completionVectors();
-        assertThat(loopback.context.createCompletionQueue(CompletionQueueOptions.of(4).channel(loopback.channel)
-                .completionVector(vectors - 1)).isOpen()).isTrue();
-        assertThatThrownBy(() -> loopback.context.createCompletionQueue(CompletionQueueOptions.of(4)
-                .channel(loopback.channel).completionVector(vectors)))
+        assertThat(loopback.context
+                        .createCompletionQueue(CompletionQueueOptions.of(4)
+                                .channel(loopback.channel)
+                                .completionVector(vectors - 1))
+                        .isOpen())
+                .isTrue();
+        assertThatThrownBy(() -> loopback.context.createCompletionQueue(
+                        CompletionQueueOptions.of(4).channel(loopback.channel).completionVector(vectors)))
                 .hasMessageContaining("has " + vectors + " completion vectors");
     }
 
     @Test
     void aChannelWithQueuesCantBeClosed() {
-        assertThatThrownBy(loopback.channel::close).isInstanceOf(ResourceBusyException.class)
+        assertThatThrownBy(loopback.channel::close)
+                .isInstanceOf(ResourceBusyException.class)
                 .hasMessageContaining("completion queue");
     }
 
@@ -432,8 +448,11 @@ class CompletionEventsTest {
     }
 
     private static void assertClosed(Future<?> wait) {
-        assertThatThrownBy(() -> result(wait)).isInstanceOf(ExecutionException.class)
-                .cause().isInstanceOf(IllegalStateException.class).hasMessageEndingWith("is closed");
+        assertThatThrownBy(() -> result(wait))
+                .isInstanceOf(ExecutionException.class)
+                .cause()
+                .isInstanceOf(IllegalStateException.class)
+                .hasMessageEndingWith("is closed");
     }
 
     @ParameterizedTest
@@ -520,7 +539,8 @@ class CompletionEventsTest {
                     Context context = TestDevice.get().open(confined);
                     ProtectionDomain domain = context.allocateProtectionDomain();
                     CompletionChannel channel = context.createCompletionChannel();
-                    CompletionQueue queue = context.createCompletionQueue(CompletionQueueOptions.of(4).channel(channel));
+                    CompletionQueue queue = context.createCompletionQueue(
+                            CompletionQueueOptions.of(4).channel(channel));
                     QueuePair pair = domain.createQueuePair(QueuePair.rc(queue));
                     pair.connect(sender.endpoint());
                     pair.postReceive(1, domain.register(confined.allocate(8), AccessFlag.LOCAL_WRITE));

@@ -52,10 +52,12 @@ class CompletionQueueSizeTest {
     void tooManyCompletionsAndUnknownVectorsAreRefused() {
         int tooMany = context.attributes().maxCompletions() + 1;
         assertThatThrownBy(() -> context.createCompletionQueue(tooMany))
-                .isInstanceOfSatisfying(VerbsException.class, e -> assertThat(e.errno()).isEqualTo(EINVAL));
+                .isInstanceOfSatisfying(
+                        VerbsException.class, e -> assertThat(e.errno()).isEqualTo(EINVAL));
         CompletionQueueOptions wrong = CompletionQueueOptions.of(100).completionVector(context.completionVectors() + 1);
         assertThatThrownBy(() -> context.createCompletionQueue(wrong))
-                .isInstanceOfSatisfying(VerbsException.class, e -> assertThat(e.errno()).isEqualTo(EINVAL));
+                .isInstanceOfSatisfying(
+                        VerbsException.class, e -> assertThat(e.errno()).isEqualTo(EINVAL));
     }
 
     @Twin("test_cq.CQAPITest.test_create_cq_with_comp_channel")
@@ -89,12 +91,15 @@ class CompletionQueueSizeTest {
                 loopback.left.done(); // acknowledged, so that the receive is in the queue
             }
             assertThatThrownBy(() -> queue.resize(1))
-                    .isInstanceOfSatisfying(VerbsException.class, e -> assertThat(e.errno()).isEqualTo(EINVAL))
+                    .isInstanceOfSatisfying(
+                            VerbsException.class, e -> assertThat(e.errno()).isEqualTo(EINVAL))
                     .hasMessageContaining("ibv_resize_cq");
             assertThat(queue.capacity()).isEqualTo(capacity);
             queue.resize(100);
             for (int i = 0; i < capacity - 1; i++) {
-                assertThat(loopback.right.done().id()).as("what was in it stays").isEqualTo(i);
+                assertThat(loopback.right.done().id())
+                        .as("what was in it stays")
+                        .isEqualTo(i);
             }
         }
     }

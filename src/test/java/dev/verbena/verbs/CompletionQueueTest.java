@@ -46,22 +46,24 @@ class CompletionQueueTest {
     void aQueueHoldsAtLeastWhatWasAskedFor(int asked) {
         CompletionQueue queue = context.createCompletionQueue(asked);
         assertThat(queue.capacity()).isGreaterThanOrEqualTo(asked);
-        assertThat(queue).hasToString(
-                "completion queue of " + context.device().name() + " for " + queue.capacity());
+        assertThat(queue).hasToString("completion queue of " + context.device().name() + " for " + queue.capacity());
     }
 
     @ParameterizedTest
     @ValueSource(ints = {0, -1, Integer.MIN_VALUE})
     void aQueueForNothingIsRefused(int asked) {
-        assertThatIllegalArgumentException().isThrownBy(() -> context.createCompletionQueue(asked))
+        assertThatIllegalArgumentException()
+                .isThrownBy(() -> context.createCompletionQueue(asked))
                 .withMessageContaining(String.valueOf(asked));
     }
 
     @Test
     @Fault("queue-size")
     void aQueueThatIsTooLargeNamesTheLimit() {
-        assertThatExceptionOfType(VerbsException.class).isThrownBy(() -> context.createCompletionQueue(1 << 30))
-                .withMessageContaining("ibv_create_cq").withMessageContaining("1073741824")
+        assertThatExceptionOfType(VerbsException.class)
+                .isThrownBy(() -> context.createCompletionQueue(1 << 30))
+                .withMessageContaining("ibv_create_cq")
+                .withMessageContaining("1073741824")
                 .withMessageContaining("at most " + context.attributes().maxCompletions());
     }
 
@@ -96,7 +98,8 @@ class CompletionQueueTest {
         CompletionQueue queue = context.createCompletionQueue(4);
         assertThatExceptionOfType(VerbsTimeoutException.class)
                 .isThrownBy(() -> queue.await(Duration.ofMillis(milliseconds)))
-                .withMessageContaining("ibv_poll_cq").withMessageContaining("Waited " + milliseconds + " ms")
+                .withMessageContaining("ibv_poll_cq")
+                .withMessageContaining("Waited " + milliseconds + " ms")
                 .withMessageContaining("signaled");
     }
 
@@ -158,7 +161,8 @@ class CompletionQueueTest {
     void aCursorBelongsToTheFirstThreadThatUsesIt() throws Exception {
         Completions cursor = context.createCompletionQueue(4).completions(4);
         CompletableFuture.runAsync(cursor::poll).get(Loopback.DEADLINE.toSeconds(), TimeUnit.SECONDS);
-        assertThatExceptionOfType(WrongThreadException.class).isThrownBy(cursor::poll)
+        assertThatExceptionOfType(WrongThreadException.class)
+                .isThrownBy(cursor::poll)
                 .withMessageContaining("one per thread");
     }
 
@@ -173,7 +177,9 @@ class CompletionQueueTest {
             for (int round = 0; round < 20; round++) {
                 batch.clear();
                 for (int i = 0; i < batch.capacity(); i++) {
-                    batch.write(posted++, left.buffer.slice(i * 8L, 8),
+                    batch.write(
+                            posted++,
+                            left.buffer.slice(i * 8L, 8),
                             loopback.right.buffer.slice(i * 8L, 8).remote());
                 }
                 batch.post();

@@ -44,7 +44,9 @@ class DatagramTest {
     }
 
     private static String message(MemoryRegion region, WorkCompletion received) {
-        byte[] bytes = region.segment().asSlice(Grh.BYTES, received.byteLength() - Grh.BYTES).toArray(JAVA_BYTE);
+        byte[] bytes = region.segment()
+                .asSlice(Grh.BYTES, received.byteLength() - Grh.BYTES)
+                .toArray(JAVA_BYTE);
         return new String(bytes, StandardCharsets.UTF_8);
     }
 
@@ -95,7 +97,8 @@ class DatagramTest {
         assertThat(done.sourceLid()).isEqualTo(value.sourceLid());
         assertThat(done.serviceLevel()).isEqualTo(value.serviceLevel());
         assertThat(done.pathBits()).isEqualTo(value.pathBits());
-        assertThat(NativeFlag.of(CompletionFlag.class, done.flagBits())).isEqualTo(value.flags())
+        assertThat(NativeFlag.of(CompletionFlag.class, done.flagBits()))
+                .isEqualTo(value.flags())
                 .contains(CompletionFlag.GRH, CompletionFlag.WITH_IMMEDIATE);
     }
 
@@ -103,8 +106,10 @@ class DatagramTest {
     @Twin("test_cq_events.CqEventsTestCase.test_cq_events_ud")
     void bothSidesCanSleepUntilTheirWorkIsDone() throws Exception {
         CompletionChannel channel = peers.context.createCompletionChannel();
-        CompletionQueue sent = peers.context.createCompletionQueue(CompletionQueueOptions.of(16).channel(channel));
-        CompletionQueue received = peers.context.createCompletionQueue(CompletionQueueOptions.of(16).channel(channel));
+        CompletionQueue sent = peers.context.createCompletionQueue(
+                CompletionQueueOptions.of(16).channel(channel));
+        CompletionQueue received = peers.context.createCompletionQueue(
+                CompletionQueueOptions.of(16).channel(channel));
         QueuePair sender = peers.domain.createQueuePair(QueuePair.ud(sent).inlineSize(16));
         QueuePair receiver = peers.domain.createQueuePair(QueuePair.ud(received));
         sender.toReady(1);
@@ -120,8 +125,8 @@ class DatagramTest {
     @Test
     void immediateDataArrivesAsTheIntThatWasSent() throws Exception {
         right.pair.postReceive(1, right.buffer);
-        left.pair.postSendImmediate(2, write("number"), 0x81020304, toRight, right.pair.number(),
-                DatagramPair.RIGHT_KEY);
+        left.pair.postSendImmediate(
+                2, write("number"), 0x81020304, toRight, right.pair.number(), DatagramPair.RIGHT_KEY);
         left.done();
 
         WorkCompletion received = right.done();
@@ -133,7 +138,10 @@ class DatagramTest {
     void aMessageOfNoBytesIsAllHeader() throws Exception {
         right.pair.postReceive(1, right.buffer);
         SendBatch batch = left.pair.sendBatch(1);
-        batch.send(2).immediate(5).to(toRight, right.pair.number(), DatagramPair.RIGHT_KEY).post();
+        batch.send(2)
+                .immediate(5)
+                .to(toRight, right.pair.number(), DatagramPair.RIGHT_KEY)
+                .post();
         left.done();
 
         WorkCompletion received = right.done();
@@ -170,13 +178,14 @@ class DatagramTest {
     void anAnswerFindsItsWayBack() throws Exception {
         right.pair.postReceive(1, right.buffer);
         left.pair.postReceive(3, left.buffer.slice(4096, 4096));
-        left.pair.postSendImmediate(2, write("ask"), DatagramPair.LEFT_KEY, toRight, right.pair.number(),
-                DatagramPair.RIGHT_KEY);
+        left.pair.postSendImmediate(
+                2, write("ask"), DatagramPair.LEFT_KEY, toRight, right.pair.number(), DatagramPair.RIGHT_KEY);
         assertThat(left.done().id()).isEqualTo(2);
         WorkCompletion question = right.done();
 
         AddressHandle back = peers.domain.createAddressHandle(question, right.buffer.segment());
-        assertThat(back.path().globalRoute().destination()).isEqualTo(left.pair.endpoint().gid());
+        assertThat(back.path().globalRoute().destination())
+                .isEqualTo(left.pair.endpoint().gid());
         right.pair.postSendInline(4, text("answer"), back, question.sourceQueuePair(), question.immediate());
         right.done();
 
@@ -227,15 +236,18 @@ class DatagramTest {
     @Test
     void aDatagramWithoutAnAddressIsRefused() {
         LocalMemory local = write("lost");
-        assertThatThrownBy(() -> left.pair.postSend(1, local)).isInstanceOf(IllegalStateException.class)
+        assertThatThrownBy(() -> left.pair.postSend(1, local))
+                .isInstanceOf(IllegalStateException.class)
                 .hasMessageContaining("without an address");
 
         SendBatch batch = left.pair.sendBatch(2);
         batch.send(1, local).to(toRight, right.pair.number(), DatagramPair.RIGHT_KEY);
         batch.clear();
         batch.send(2, local);
-        assertThatThrownBy(batch::post).as("not the address of an earlier request")
-                .isInstanceOf(IllegalStateException.class).hasMessageContaining("Request 0");
+        assertThatThrownBy(batch::post)
+                .as("not the address of an earlier request")
+                .isInstanceOf(IllegalStateException.class)
+                .hasMessageContaining("Request 0");
     }
 
     @Test
@@ -244,8 +256,10 @@ class DatagramTest {
         batch.send(1, write("closed")).to(toRight, right.pair.number(), DatagramPair.RIGHT_KEY);
         toRight.close();
 
-        assertThatThrownBy(batch::post).isInstanceOf(IllegalStateException.class)
-                .hasMessageContaining("address handle").hasMessageContaining("is closed");
+        assertThatThrownBy(batch::post)
+                .isInstanceOf(IllegalStateException.class)
+                .hasMessageContaining("address handle")
+                .hasMessageContaining("is closed");
         assertThatThrownBy(() -> left.pair.postSendInline(2, text("x"), toRight, right.pair.number(), 0))
                 .isInstanceOf(IllegalStateException.class);
     }
@@ -255,7 +269,8 @@ class DatagramTest {
         AddressHandle foreign = peers.context.allocateProtectionDomain().createAddressHandle(toRight.path());
 
         assertThatThrownBy(() -> left.pair.postSendInline(1, text("x"), foreign, right.pair.number(), 0))
-                .isInstanceOf(IllegalArgumentException.class).hasMessageContaining("another protection domain");
+                .isInstanceOf(IllegalArgumentException.class)
+                .hasMessageContaining("another protection domain");
     }
 
     @Test
@@ -263,8 +278,9 @@ class DatagramTest {
         int most = peers.context.port(1).activeMtu().bytes();
         left.pair.postSend(1, left.buffer.slice(0, most), toRight, right.pair.number(), DatagramPair.RIGHT_KEY);
 
-        assertThatThrownBy(() -> left.pair.postSend(2, left.buffer.slice(0, most + 1), toRight, right.pair.number(),
-                DatagramPair.RIGHT_KEY)).isInstanceOf(IndexOutOfBoundsException.class);
+        assertThatThrownBy(() -> left.pair.postSend(
+                        2, left.buffer.slice(0, most + 1), toRight, right.pair.number(), DatagramPair.RIGHT_KEY))
+                .isInstanceOf(IndexOutOfBoundsException.class);
     }
 
     @Test
@@ -272,9 +288,11 @@ class DatagramTest {
         RemoteMemory remote = right.buffer.remote();
 
         assertThatThrownBy(() -> left.pair.postWrite(1, left.buffer.slice(0, 8), remote))
-                .isInstanceOf(IllegalStateException.class).hasMessageContaining("UD has no RDMA_WRITE");
+                .isInstanceOf(IllegalStateException.class)
+                .hasMessageContaining("UD has no RDMA_WRITE");
         assertThatThrownBy(() -> left.pair.postRead(1, left.buffer.slice(0, 8), remote))
-                .isInstanceOf(IllegalStateException.class).hasMessageContaining("UD has no RDMA_READ");
+                .isInstanceOf(IllegalStateException.class)
+                .hasMessageContaining("UD has no RDMA_READ");
     }
 
     @Test
@@ -282,6 +300,7 @@ class DatagramTest {
         QueuePair connected = peers.domain.createQueuePair(QueuePair.rc(left.queue));
 
         assertThatThrownBy(() -> connected.sendBatch(1).send(1).to(toRight, 1, 1))
-                .isInstanceOf(IllegalStateException.class).hasMessageContaining("Only datagrams");
+                .isInstanceOf(IllegalStateException.class)
+                .hasMessageContaining("Only datagrams");
     }
 }

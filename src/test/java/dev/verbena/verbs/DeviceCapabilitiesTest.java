@@ -24,8 +24,8 @@ import dev.verbena.verbs.device.DeviceCapability;
 import dev.verbena.verbs.device.NodeType;
 import dev.verbena.verbs.device.PacketPacing;
 import dev.verbena.verbs.device.Port;
-import dev.verbena.verbs.device.PortCapability2;
 import dev.verbena.verbs.device.PortCapability;
+import dev.verbena.verbs.device.PortCapability2;
 import dev.verbena.verbs.device.PortState;
 import dev.verbena.verbs.device.QueuePairType;
 import dev.verbena.verbs.device.RawPacketCapability;
@@ -78,7 +78,9 @@ class DeviceCapabilitiesTest {
     @Test
     void aDeviceHasANumberAndACharacterDevice() {
         Device device = TestDevice.get();
-        assertThat(device.index()).isEqualTo(Device.named(device.name()).index()).isPresent();
+        assertThat(device.index())
+                .isEqualTo(Device.named(device.name()).index())
+                .isPresent();
         assertThat(device.characterDevice()).startsWith("uverbs");
     }
 
@@ -91,38 +93,55 @@ class DeviceCapabilitiesTest {
         assertThat(attributes.maxMemoryRegionSize()).matches(size -> Long.compareUnsigned(size, 4096) > 0);
         assertThat(attributes.pageSizes()).matches(sizes -> Long.compareUnsigned(sizes, 4096) >= 0);
         assertThat(attributes.vendorId()).isNotZero();
-        assertThat(List.of(attributes.maxQueuePairs(), attributes.maxWorkRequests(), attributes.maxSge(),
-                attributes.maxCompletionQueues(), attributes.maxCompletions(), attributes.maxMemoryRegions(),
-                attributes.maxProtectionDomains())).allMatch(limit -> limit > 0);
+        assertThat(List.of(
+                        attributes.maxQueuePairs(),
+                        attributes.maxWorkRequests(),
+                        attributes.maxSge(),
+                        attributes.maxCompletionQueues(),
+                        attributes.maxCompletions(),
+                        attributes.maxMemoryRegions(),
+                        attributes.maxProtectionDomains()))
+                .allMatch(limit -> limit > 0);
     }
 
     @Twin("test_device.DeviceTest.test_query_device_ex")
     @Test
     void itsGroupsOfCapabilitiesAgreeWithEachOther() {
         DeviceAttributes attributes = context.attributes();
-        assertThat(attributes.capabilityBits() & 0xffff_ffffL).as("the low half is what ibv_query_device tells")
+        assertThat(attributes.capabilityBits() & 0xffff_ffffL)
+                .as("the low half is what ibv_query_device tells")
                 .isEqualTo(Integer.toUnsignedLong(attributes.capabilityFlags()));
         assertThat(attributes.capabilities()).isEqualTo(DeviceCapability.of(attributes.capabilityBits()));
-        assertThat(attributes.segmentation().types().isEmpty()).isEqualTo(attributes.segmentation().maxBytes() == 0);
+        assertThat(attributes.segmentation().types().isEmpty())
+                .isEqualTo(attributes.segmentation().maxBytes() == 0);
         assertThat(attributes.receiveSideScaling().fields().isEmpty())
                 .isEqualTo(attributes.receiveSideScaling().maxTables() == 0);
-        assertThat(attributes.packetPacing().minKilobits()).isLessThanOrEqualTo(attributes.packetPacing().maxKilobits());
+        assertThat(attributes.packetPacing().minKilobits())
+                .isLessThanOrEqualTo(attributes.packetPacing().maxKilobits());
         assertThat(attributes.tagMatching().maxTags()).isNotNegative();
         assertThat(attributes.completionModeration().maxCompletions()).isNotNegative();
         assertThat(attributes.pciAtomics().swap()).isSubsetOf(AtomicSize.values());
         assertThat(attributes.rawPackets()).isSubsetOf(RawPacketCapability.values());
         assertThat(attributes.maxDeviceMemory()).isNotNegative();
         assertThat(attributes.maxWorkQueues()).isNotNegative();
-        assertThat(attributes.onDemandPaging().isSupported() || attributes.onDemandPaging().rc().isEmpty()).isTrue();
-        assertThat(attributes.timestampMask() == 0 || attributes.coreClockKilohertz() > 0).isTrue();
+        assertThat(attributes.onDemandPaging().isSupported()
+                        || attributes.onDemandPaging().rc().isEmpty())
+                .isTrue();
+        assertThat(attributes.timestampMask() == 0 || attributes.coreClockKilohertz() > 0)
+                .isTrue();
     }
 
     @Test
     void softRoceHasWhatItIsKnownToHave() {
         assumeTrue(context.device().driver().isEmpty(), "the test device is another one");
         DeviceAttributes attributes = context.attributes();
-        assertThat(attributes.capabilities()).contains(DeviceCapability.MEMORY_WINDOW_2B, DeviceCapability.SHARED_RECEIVE_RESIZE,
-                DeviceCapability.PORT_ACTIVE_EVENT, DeviceCapability.RNR_NAK, DeviceCapability.MEMORY_MANAGEMENT)
+        assertThat(attributes.capabilities())
+                .contains(
+                        DeviceCapability.MEMORY_WINDOW_2B,
+                        DeviceCapability.SHARED_RECEIVE_RESIZE,
+                        DeviceCapability.PORT_ACTIVE_EVENT,
+                        DeviceCapability.RNR_NAK,
+                        DeviceCapability.MEMORY_MANAGEMENT)
                 .doesNotContain(DeviceCapability.XRC, DeviceCapability.FLOW_STEERING);
         assertThat(attributes.segmentation()).isEqualTo(new TcpSegmentation(0, Set.of()));
         assertThat(attributes.packetPacing()).isEqualTo(new PacketPacing(0, 0, Set.of()));
@@ -133,7 +152,9 @@ class DeviceCapabilitiesTest {
     @Twin("test_device.DeviceTest.test_phys_port_cnt_ex")
     @Test
     void itsPortsAreCountedAlikeInBothWays() {
-        assertThat(context.attributes().ports()).isEqualTo(context.ports().size()).isPositive();
+        assertThat(context.attributes().ports())
+                .isEqualTo(context.ports().size())
+                .isPositive();
     }
 
     @Twin("test_device.DeviceTest.test_query_port")
@@ -152,7 +173,8 @@ class DeviceCapabilitiesTest {
     void aPortThatIsNotThereIsRefused() {
         int none = context.attributes().ports() + 1;
         assertThatThrownBy(() -> context.port(none))
-                .isInstanceOfSatisfying(VerbsException.class, e -> assertThat(e.errno()).isEqualTo(EINVAL))
+                .isInstanceOfSatisfying(
+                        VerbsException.class, e -> assertThat(e.errno()).isEqualTo(EINVAL))
                 .hasMessageContaining("Ports are numbered from 1");
     }
 
@@ -162,7 +184,8 @@ class DeviceCapabilitiesTest {
         int key = context.pkey(1, 0);
         assertThat(context.pkeyIndex(1, key)).hasValue(0);
         assertThat(context.pkeyIndex(1, key ^ 0x4321)).isEmpty();
-        assertThatThrownBy(() -> context.pkey(1, context.port(1).pkeyTableLength())).isInstanceOf(VerbsException.class);
+        assertThatThrownBy(() -> context.pkey(1, context.port(1).pkeyTableLength()))
+                .isInstanceOf(VerbsException.class);
     }
 
     @Twin({"test_device.DeviceTest.test_query_gid", "test_device.DeviceTest.test_query_gid_ex"})
@@ -203,7 +226,8 @@ class DeviceCapabilitiesTest {
                 break;
             }
         }
-        assertThatThrownBy(() -> context.gidEntry(1, length)).isInstanceOf(VerbsException.class)
+        assertThatThrownBy(() -> context.gidEntry(1, length))
+                .isInstanceOf(VerbsException.class)
                 .hasMessageContaining("ibv_query_gid_ex");
     }
 
@@ -235,8 +259,10 @@ class DeviceCapabilitiesTest {
         if (megabits > 0 || rate == Rate.MAX) { // an older library does not know the newest
             assertThat(rate.megabitsPerSecond()).isEqualTo(megabits);
             assertThat(rate.multiplier()).isEqualTo(multiplier);
-            assertThat(Rate.ofMegabitsPerSecond(megabits).code()).isEqualTo((int) c("mbps_to_ibv_rate").call(megabits));
-            assertThat(Rate.ofMultiplier(multiplier).code()).isEqualTo((int) c("mult_to_ibv_rate").call(multiplier));
+            assertThat(Rate.ofMegabitsPerSecond(megabits).code())
+                    .isEqualTo((int) c("mbps_to_ibv_rate").call(megabits));
+            assertThat(Rate.ofMultiplier(multiplier).code())
+                    .isEqualTo((int) c("mult_to_ibv_rate").call(multiplier));
         }
         assertThat(Rate.of(rate.code())).isEqualTo(rate);
     }
@@ -278,7 +304,8 @@ class DeviceCapabilitiesTest {
             try {
                 ForkStatus.initialize();
             } catch (VerbsException afterTheFirstRegistrationOfThisProcess) {
-                assertThat(afterTheFirstRegistrationOfThisProcess).hasMessageContaining("before the first registration");
+                assertThat(afterTheFirstRegistrationOfThisProcess)
+                        .hasMessageContaining("before the first registration");
             }
             assertThat(ForkStatus.current()).isEqualTo(ForkStatus.UNNEEDED);
         } else {
@@ -298,6 +325,8 @@ class DeviceCapabilitiesTest {
     }
 
     private static String text(String function, int code) {
-        return MemorySegment.ofAddress(c(function).call(code)).reinterpret(Long.MAX_VALUE).getString(0);
+        return MemorySegment.ofAddress(c(function).call(code))
+                .reinterpret(Long.MAX_VALUE)
+                .getString(0);
     }
 }

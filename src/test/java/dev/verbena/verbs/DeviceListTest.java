@@ -13,17 +13,21 @@ class DeviceListTest {
 
     @Test
     void aNameThatDoesNotExistListsThoseThatDo() {
-        assertThatThrownBy(() -> Device.named("nosuch0")).isInstanceOf(NoSuchElementException.class)
+        assertThatThrownBy(() -> Device.named("nosuch0"))
+                .isInstanceOf(NoSuchElementException.class)
                 .hasMessageContaining("'nosuch0'")
-                .satisfies(e -> assertThat(e.getMessage()).contains(devices.isEmpty()
-                        ? List.of("This machine has no RDMA device", "rdma link add")
-                        : devices.stream().map(Device::name).toList()));
+                .satisfies(e -> assertThat(e.getMessage())
+                        .contains(
+                                devices.isEmpty()
+                                        ? List.of("This machine has no RDMA device", "rdma link add")
+                                        : devices.stream().map(Device::name).toList()));
     }
 
     @Test
     void theFirstIsTheFirstOfTheListIfThereIsOne() {
         if (devices.isEmpty()) {
-            assertThatThrownBy(Device::first).isInstanceOf(NoSuchElementException.class)
+            assertThatThrownBy(Device::first)
+                    .isInstanceOf(NoSuchElementException.class)
                     .hasMessageContaining("rdma link add");
         } else {
             assertThat(Device.first()).isEqualTo(devices.getFirst());

@@ -53,7 +53,9 @@ class DeviceQueryTest {
     }
 
     private String sysfs(String name) throws IOException {
-        return Files.readString(Path.of("/sys/class/infiniband", context.device().name(), name)).strip();
+        return Files.readString(
+                        Path.of("/sys/class/infiniband", context.device().name(), name))
+                .strip();
     }
 
     private static Arguments attribute(String name, ToLongFunction<DeviceAttributes> getter) {
@@ -136,12 +138,13 @@ class DeviceQueryTest {
     @Test
     void aPortsTextAgreesWithDevinfo() {
         Port port = context.port(1);
-        assertThat(devinfo.text("link_layer")).isEqualToIgnoringCase(port.linkLayer().toString());
+        assertThat(devinfo.text("link_layer"))
+                .isEqualToIgnoringCase(port.linkLayer().toString());
         assertThat(devinfo.text("active_width")).startsWith(port.lanes() + "X");
         assertThat(port.toString())
                 .startsWith("port 1 of " + context.device().name() + ": " + port.state())
-                .contains("MTU " + devinfo.text("active_mtu").split(" ")[0]
-                        + " (of " + devinfo.text("max_mtu").split(" ")[0]);
+                .contains("MTU " + devinfo.text("active_mtu").split(" ")[0] + " (of "
+                        + devinfo.text("max_mtu").split(" ")[0]);
     }
 
     @Test
@@ -158,21 +161,29 @@ class DeviceQueryTest {
     @Test
     void theDevicesTextSaysWhatItIs() {
         Device device = context.device();
-        assertThat(device.toString()).startsWith(device.name() + ": ").contains(devinfo.text("transport").split(" ")[0])
+        assertThat(device.toString())
+                .startsWith(device.name() + ": ")
+                .contains(devinfo.text("transport").split(" ")[0])
                 .endsWith("GUID " + devinfo.text("node_guid"));
         assertThat(context.toString()).isEqualTo(device + " (open)");
-        assertThat(context.attributes().toString()).contains("node " + devinfo.text("node_guid"),
-                devinfo.text("max_qp_wr") + " requests", devinfo.text("max_cqe"));
+        assertThat(context.attributes().toString())
+                .contains(
+                        "node " + devinfo.text("node_guid"),
+                        devinfo.text("max_qp_wr") + " requests",
+                        devinfo.text("max_cqe"));
     }
 
     @Test
     void theGidTableIsThatOfDevinfo() {
         List<String> ours = context.gids().stream()
-                .map(entry -> entry.index() + " " + entry.gid().toHex() + " " + word(entry.type())).toList();
-        List<String> theirs = devinfo.gids().stream().map(line -> {
-            String[] parts = line.split("[ ,]+", 3);
-            return parts[0] + " " + Gid.parse(parts[1]).toHex() + " " + parts[2];
-        }).toList();
+                .map(entry -> entry.index() + " " + entry.gid().toHex() + " " + word(entry.type()))
+                .toList();
+        List<String> theirs = devinfo.gids().stream()
+                .map(line -> {
+                    String[] parts = line.split("[ ,]+", 3);
+                    return parts[0] + " " + Gid.parse(parts[1]).toHex() + " " + parts[2];
+                })
+                .toList();
         assertThat(ours).isEqualTo(theirs).isNotEmpty();
     }
 
@@ -189,15 +200,18 @@ class DeviceQueryTest {
     void aGidSaysItsAddressItsKindAndItsNetworkDevice() throws IOException {
         GidEntry entry = context.bestGid(1);
         assertThat(entry.networkDevice()).isEqualTo(sysfs("ports/1/gid_attrs/ndevs/" + entry.index()));
-        assertThat(entry).hasToString("GID " + entry.index() + " of port 1: " + entry.gid() + ", "
-                + sysfs("ports/1/gid_attrs/types/" + entry.index()) + ", on " + entry.networkDevice());
-        assertThat(sysfs("ports/1/gids/" + entry.index()).replace(":", "")).isEqualTo(entry.gid().toHex());
+        assertThat(entry)
+                .hasToString("GID " + entry.index() + " of port 1: " + entry.gid() + ", "
+                        + sysfs("ports/1/gid_attrs/types/" + entry.index()) + ", on " + entry.networkDevice());
+        assertThat(sysfs("ports/1/gids/" + entry.index()).replace(":", ""))
+                .isEqualTo(entry.gid().toHex());
     }
 
     @Test
     void theBestGidIsTheIpv4MappedOneOfRoceVersion2IfThereIsOne() {
         List<GidEntry> mapped = context.gids().stream()
-                .filter(entry -> entry.type() == GidType.ROCE_V2 && entry.gid().isIpv4Mapped()).toList();
+                .filter(entry -> entry.type() == GidType.ROCE_V2 && entry.gid().isIpv4Mapped())
+                .toList();
         GidEntry best = context.bestGid(1);
         if (mapped.isEmpty()) {
             assertThat(context.gids()).contains(best);
@@ -227,16 +241,21 @@ class DeviceQueryTest {
 
     @Test
     void portsAreAsManyAsTheDeviceSays() {
-        assertThat(context.ports()).hasSize(context.attributes().ports())
-                .allSatisfy(port -> assertThat(port.toString()).isEqualTo(context.port(port.number()).toString()));
+        assertThat(context.ports())
+                .hasSize(context.attributes().ports())
+                .allSatisfy(port -> assertThat(port.toString())
+                        .isEqualTo(context.port(port.number()).toString()));
     }
 
     @Test
     void aPortThatDoesNotExistSaysHowManyThereAre() {
         int ports = context.attributes().ports();
-        assertThatExceptionOfType(VerbsException.class).isThrownBy(() -> context.port(ports + 1))
-                .withMessageContaining("ibv_query_port").withMessageContaining("port " + (ports + 1))
-                .withMessageContaining("EINVAL").withMessageContaining("from 1 to " + ports);
+        assertThatExceptionOfType(VerbsException.class)
+                .isThrownBy(() -> context.port(ports + 1))
+                .withMessageContaining("ibv_query_port")
+                .withMessageContaining("port " + (ports + 1))
+                .withMessageContaining("EINVAL")
+                .withMessageContaining("from 1 to " + ports);
         assertThatIllegalArgumentException().isThrownBy(() -> context.port(-1));
         assertThatIllegalArgumentException().isThrownBy(() -> context.port(256)).withMessageContaining("256");
         assertThatIllegalArgumentException().isThrownBy(() -> context.gid(257, 0));
@@ -247,8 +266,10 @@ class DeviceQueryTest {
     void aGidIndexOutOfRangeSaysHowLongTheTableIs() {
         int length = context.port(1).gidTableLength();
         for (int index : new int[] {-1, length, Integer.MAX_VALUE}) {
-            assertThatExceptionOfType(VerbsException.class).isThrownBy(() -> context.gid(1, index))
-                    .withMessageContaining("ibv_query_gid").withMessageContaining("index " + index)
+            assertThatExceptionOfType(VerbsException.class)
+                    .isThrownBy(() -> context.gid(1, index))
+                    .withMessageContaining("ibv_query_gid")
+                    .withMessageContaining("index " + index)
                     .withMessageContaining(length + " entries");
         }
     }
@@ -257,8 +278,10 @@ class DeviceQueryTest {
     void aPartitionKeyIndexOutOfRangeSaysHowLongTheTableIs() {
         int length = context.port(1).pkeyTableLength();
         for (int index : new int[] {-1, length, Integer.MAX_VALUE}) {
-            assertThatExceptionOfType(VerbsException.class).isThrownBy(() -> context.pkey(1, index))
-                    .withMessageContaining("ibv_query_pkey").withMessageContaining("index " + index)
+            assertThatExceptionOfType(VerbsException.class)
+                    .isThrownBy(() -> context.pkey(1, index))
+                    .withMessageContaining("ibv_query_pkey")
+                    .withMessageContaining("index " + index)
                     .withMessageContaining(length + (length == 1 ? " entry" : " entries"));
         }
     }

@@ -35,7 +35,9 @@ class DeviceRemovalTest {
                 removal = second.remove();
                 assertThat(use(pair, queue, buffer)).as("no call hangs").isTrue();
             }
-            assertThat(removal.waitFor(Loopback.DEADLINE.toSeconds(), TimeUnit.SECONDS)).as("it is not in use").isTrue();
+            assertThat(removal.waitFor(Loopback.DEADLINE.toSeconds(), TimeUnit.SECONDS))
+                    .as("it is not in use")
+                    .isTrue();
             assertThat(removal.exitValue()).isZero();
             assertThat(Device.list()).noneMatch(device -> device.name().equals("rxe9"));
         }

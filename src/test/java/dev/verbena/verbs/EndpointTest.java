@@ -43,19 +43,27 @@ class EndpointTest {
     }
 
     @ParameterizedTest
-    @ValueSource(strings = {
-        "", "0000:000011:a3b2c1", "0000:000011:a3b2c1:00", "0000:000011:xxxxxx:00000000000000000000ffff0a090901",
-        "0000:1000000:a3b2c1:00000000000000000000ffff0a090901", "10000:000011:a3b2c1:00000000000000000000ffff0a090901",
-        "0000:-00011:a3b2c1:00000000000000000000ffff0a090901",
-        "0000:000011:a3b2c1:00000000000000000000ffff0a090901:00"})
+    @ValueSource(
+            strings = {
+                "",
+                "0000:000011:a3b2c1",
+                "0000:000011:a3b2c1:00",
+                "0000:000011:xxxxxx:00000000000000000000ffff0a090901",
+                "0000:1000000:a3b2c1:00000000000000000000ffff0a090901",
+                "10000:000011:a3b2c1:00000000000000000000ffff0a090901",
+                "0000:-00011:a3b2c1:00000000000000000000ffff0a090901",
+                "0000:000011:a3b2c1:00000000000000000000ffff0a090901:00"
+            })
     void otherTextIsRefusedAndQuoted(String text) {
-        assertThatIllegalArgumentException().isThrownBy(() -> Endpoint.parse(text))
+        assertThatIllegalArgumentException()
+                .isThrownBy(() -> Endpoint.parse(text))
                 .withMessageContaining("'" + text + "'");
     }
 
     @Test
     void tooFewBytesAreRefused() {
-        assertThatIllegalArgumentException().isThrownBy(() -> Endpoint.from(Arrays.copyOf(ENDPOINT.toBytes(), 25)))
+        assertThatIllegalArgumentException()
+                .isThrownBy(() -> Endpoint.from(Arrays.copyOf(ENDPOINT.toBytes(), 25)))
                 .withMessageContaining("25");
     }
 
@@ -63,7 +71,9 @@ class EndpointTest {
     void bytesThatAreNoEndpointAreRefused() {
         byte[] bytes = ENDPOINT.toBytes();
         bytes[2] = 1; // a queue pair number of 25 bits
-        assertThatIllegalArgumentException().isThrownBy(() -> Endpoint.from(bytes)).withMessageContaining("24 bits");
+        assertThatIllegalArgumentException()
+                .isThrownBy(() -> Endpoint.from(bytes))
+                .withMessageContaining("24 bits");
     }
 
     @Test

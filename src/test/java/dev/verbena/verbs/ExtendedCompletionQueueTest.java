@@ -96,7 +96,8 @@ class ExtendedCompletionQueueTest {
     @EnumSource
     void anyOneFlagIsGrantedOrRefusedAsUnsupported(CompletionQueueFlag flag) {
         CompletionQueueOptions options = flag == CompletionQueueFlag.SINGLE_THREADED
-                ? CompletionQueueOptions.of(10).singleThreaded() : CompletionQueueOptions.of(10).ignoreOverrun();
+                ? CompletionQueueOptions.of(10).singleThreaded()
+                : CompletionQueueOptions.of(10).ignoreOverrun();
         try (CompletionQueue queue = context.createCompletionQueue(options)) {
             assertThat(queue.isExtended()).isTrue();
         } catch (UnsupportedVerbException refused) {
@@ -108,13 +109,16 @@ class ExtendedCompletionQueueTest {
     @Test
     void moreThanTheDeviceHoldsIsRefused() {
         int tooMany = context.attributes().maxCompletions() + 1;
-        assertThatThrownBy(() -> context.createCompletionQueue(CompletionQueueOptions.of(tooMany).fields(Set.of())))
-                .isInstanceOfSatisfying(VerbsException.class, e -> assertThat(e.errno()).isEqualTo(EINVAL))
+        assertThatThrownBy(() -> context.createCompletionQueue(
+                        CompletionQueueOptions.of(tooMany).fields(Set.of())))
+                .isInstanceOfSatisfying(
+                        VerbsException.class, e -> assertThat(e.errno()).isEqualTo(EINVAL))
                 .hasMessageContaining("holds at most " + (tooMany - 1));
         CompletionQueueOptions wrongVector =
                 CompletionQueueOptions.of(10).fields(Set.of()).completionVector(context.completionVectors() + 1);
         assertThatThrownBy(() -> context.createCompletionQueue(wrongVector))
-                .isInstanceOfSatisfying(VerbsException.class, e -> assertThat(e.errno()).isEqualTo(EINVAL));
+                .isInstanceOfSatisfying(
+                        VerbsException.class, e -> assertThat(e.errno()).isEqualTo(EINVAL));
     }
 
     @Twin("test_cqex.CqExTestCase.test_rc_traffic_cq_ex")
@@ -163,9 +167,22 @@ class ExtendedCompletionQueueTest {
         } while (!done.isReceive());
 
         assertThat(done.byteLength()).isEqualTo(5);
-        for (Runnable field : new Runnable[] {done::immediate, done::invalidatedKey, done::queuePairNumber,
-                done::sourceQueuePair, done::sourceLid, done::serviceLevel, done::pathBits, done::timestamp,
-                done::wallClockNanos, done::vlan, done::flowTag, done::tag, done::tagData, done::pkeyIndex}) {
+        for (Runnable field : new Runnable[] {
+            done::immediate,
+            done::invalidatedKey,
+            done::queuePairNumber,
+            done::sourceQueuePair,
+            done::sourceLid,
+            done::serviceLevel,
+            done::pathBits,
+            done::timestamp,
+            done::wallClockNanos,
+            done::vlan,
+            done::flowTag,
+            done::tag,
+            done::tagData,
+            done::pkeyIndex
+        }) {
             assertThatThrownBy(field::run).isInstanceOf(UnsupportedVerbException.class);
         }
         assertThat(done.completion().queuePairNumber()).as("not known").isZero();
@@ -186,7 +203,8 @@ class ExtendedCompletionQueueTest {
 
         assertThat(done.status()).isEqualTo(WorkStatus.REMOTE_ACCESS_ERROR);
         assertThat(done.completion().operation()).isEqualTo(Operation.RDMA_WRITE);
-        assertThat(pair.firstError()).hasValueSatisfying(first -> assertThat(first.id()).isEqualTo(1));
+        assertThat(pair.firstError())
+                .hasValueSatisfying(first -> assertThat(first.id()).isEqualTo(1));
     }
 
     @Test
@@ -300,7 +318,8 @@ class ExtendedCompletionQueueTest {
     void aSingleThreadedQueueNeedsAConfinedArena() {
         CompletionQueueOptions options = CompletionQueueOptions.of(4).singleThreaded();
         try (VerbsArena shared = VerbsArena.ofShared()) {
-            assertThatIllegalArgumentException().isThrownBy(() -> context.createCompletionQueue(options, shared))
+            assertThatIllegalArgumentException()
+                    .isThrownBy(() -> context.createCompletionQueue(options, shared))
                     .withMessageContaining("ofConfined");
         }
     }
@@ -308,13 +327,15 @@ class ExtendedCompletionQueueTest {
     @Test
     void aPlainQueueHasNoExtendedCursor() {
         CompletionQueue queue = context.createCompletionQueue(4);
-        assertThatIllegalStateException().isThrownBy(() -> queue.extendedCompletions(1))
+        assertThatIllegalStateException()
+                .isThrownBy(() -> queue.extendedCompletions(1))
                 .withMessageContaining("CompletionQueueOptions.fields()");
     }
 
     @Test
     void theFieldsCanBeNone() {
-        CompletionQueue queue = context.createCompletionQueue(CompletionQueueOptions.of(4).fields(Set.of()));
+        CompletionQueue queue =
+                context.createCompletionQueue(CompletionQueueOptions.of(4).fields(Set.of()));
         assertThat(queue.isExtended()).isTrue();
         assertThat(Set.copyOf(CompletionField.standard()))
                 .isEqualTo(EnumSet.range(CompletionField.BYTE_LENGTH, CompletionField.PATH_BITS));

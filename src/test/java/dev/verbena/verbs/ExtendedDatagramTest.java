@@ -35,7 +35,8 @@ class ExtendedDatagramTest {
         ProtectionDomain domain = context.allocateProtectionDomain();
         queue = context.createCompletionQueue(CompletionQueueOptions.of(256).fields(CompletionField.standard()));
         pair = domain.createQueuePair(QueuePair.ud(queue)
-                .operations(SendOperation.usual(QueuePairType.UD)).inlineSize(32));
+                .operations(SendOperation.usual(QueuePairType.UD))
+                .inlineSize(32));
         pair.toReady(KEY);
         path = domain.createAddressHandle(pair.pathTo(pair.endpoint()));
         buffer = domain.register(arena.allocate(8192, 4096), AccessFlag.LOCAL_WRITE);
@@ -83,7 +84,11 @@ class ExtendedDatagramTest {
         SendBatch batch = pair.sendBatch(1);
         for (int i = 0; i < ROUNDS; i++) {
             pair.postReceive(i, buffer.slice(0, 4096));
-            batch.clear().send(i, buffer.slice(4096, 8)).immediate(i).to(path, pair.number(), KEY).post();
+            batch.clear()
+                    .send(i, buffer.slice(4096, 8))
+                    .immediate(i)
+                    .to(path, pair.number(), KEY)
+                    .post();
             WorkCompletion received = received(done);
             assertThat(received.hasImmediate()).isTrue();
             assertThat(received.immediate()).isEqualTo(i);
@@ -106,7 +111,9 @@ class ExtendedDatagramTest {
     @Test
     void receivesAreRefusedInReset() {
         pair.reset();
-        assertThatIllegalStateException().isThrownBy(() -> pair.postReceive(1, buffer)).withMessageContaining("RESET");
+        assertThatIllegalStateException()
+                .isThrownBy(() -> pair.postReceive(1, buffer))
+                .withMessageContaining("RESET");
     }
 
     @Twin("test_qpex.QpExTestCase.test_post_send_qp_state_bad_flow")
@@ -122,10 +129,12 @@ class ExtendedDatagramTest {
     @Test
     void aFullReceiveQueueRefusesMore() {
         assertThatThrownBy(() -> {
-            for (int i = 0; i <= 2 * pair.capabilities().receiveDepth(); i++) {
-                pair.postReceive(i, buffer);
-            }
-        }).isInstanceOfSatisfying(PostException.class, e -> assertThat(e.errnoName()).isEqualTo("ENOMEM"));
+                    for (int i = 0; i <= 2 * pair.capabilities().receiveDepth(); i++) {
+                        pair.postReceive(i, buffer);
+                    }
+                })
+                .isInstanceOfSatisfying(
+                        PostException.class, e -> assertThat(e.errnoName()).isEqualTo("ENOMEM"));
     }
 
     @Twin("test_qpex.QpExTestCase.test_rq_with_larger_sgl_bad_flow")

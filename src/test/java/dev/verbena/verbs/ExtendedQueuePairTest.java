@@ -45,8 +45,11 @@ class ExtendedQueuePairTest {
     }
 
     private void connect(VerbsArena arena, Set<SendOperation> operations) {
-        loopback = Loopback.connected(arena, ConnectOptions.defaults(),
-                options -> options.operations(operations).inlineSize(64).sendSge(3).receiveSge(3));
+        loopback = Loopback.connected(
+                arena,
+                ConnectOptions.defaults(),
+                options ->
+                        options.operations(operations).inlineSize(64).sendSge(3).receiveSge(3));
         left = loopback.left;
         right = loopback.right;
         assertThat(left.pair.isExtended()).isTrue();
@@ -95,7 +98,8 @@ class ExtendedQueuePairTest {
             assertThat(received.immediate()).isEqualTo(0x01020300 + i);
             assertThat(received.byteLength()).isEqualTo(5);
         }
-        assertThatIllegalStateException().isThrownBy(() -> left.pair.postSend(1, left.buffer.slice(0, 5)))
+        assertThatIllegalStateException()
+                .isThrownBy(() -> left.pair.postSend(1, left.buffer.slice(0, 5)))
                 .withMessageContaining("was made without SEND");
     }
 
@@ -105,7 +109,8 @@ class ExtendedQueuePairTest {
         connect(RDMA_WRITE);
         for (int i = 0; i < ROUNDS; i++) {
             left.buffer.segment().set(JAVA_LONG, 0, i);
-            left.pair.postWrite(i, left.buffer.slice(0, 8), right.buffer.slice(64, 8).remote());
+            left.pair.postWrite(
+                    i, left.buffer.slice(0, 8), right.buffer.slice(64, 8).remote());
             assertThat(left.done().opcode()).isEqualTo(WorkOpcode.RDMA_WRITE);
             assertThat(right.buffer.segment().get(JAVA_LONG, 64)).isEqualTo(i);
         }
@@ -118,7 +123,8 @@ class ExtendedQueuePairTest {
         for (int i = 0; i < ROUNDS; i++) {
             right.pair.postReceive(i, right.buffer.slice(0, 8));
             left.buffer.segment().set(JAVA_LONG, 0, i);
-            left.pair.postWriteImmediate(i, left.buffer.slice(0, 8), right.buffer.slice(64, 8).remote(), -i);
+            left.pair.postWriteImmediate(
+                    i, left.buffer.slice(0, 8), right.buffer.slice(64, 8).remote(), -i);
             left.done();
             WorkCompletion received = right.done();
             assertThat(received.opcode()).isEqualTo(WorkOpcode.RECEIVE_RDMA_WITH_IMMEDIATE);
@@ -190,7 +196,8 @@ class ExtendedQueuePairTest {
     @Test
     void atomicWritesArriveOrTheKernelThatLacksThemSaysSo() throws Exception {
         connect(ATOMIC_WRITE);
-        left.pair.postAtomicWrite(1, 0x1122334455667788L, right.buffer.slice(8, 8).remote());
+        left.pair.postAtomicWrite(
+                1, 0x1122334455667788L, right.buffer.slice(8, 8).remote());
         WorkCompletion written = left.next();
         if (written.isSuccess()) {
             assertThat(written.opcode()).isEqualTo(WorkOpcode.ATOMIC_WRITE);
@@ -211,8 +218,10 @@ class ExtendedQueuePairTest {
     void atomicWritesNeedAnAlignedAddress() {
         connect(ATOMIC_WRITE);
         assertThatIllegalArgumentException()
-                .isThrownBy(() -> left.pair.postAtomicWrite(1, 5, right.buffer.slice(4, 8).remote()));
-        assertThatThrownBy(() -> left.pair.postAtomicWrite(1, 5, right.buffer.slice(0, 4).remote()))
+                .isThrownBy(() ->
+                        left.pair.postAtomicWrite(1, 5, right.buffer.slice(4, 8).remote()));
+        assertThatThrownBy(() ->
+                        left.pair.postAtomicWrite(1, 5, right.buffer.slice(0, 4).remote()))
                 .isInstanceOf(IndexOutOfBoundsException.class);
     }
 
@@ -224,8 +233,11 @@ class ExtendedQueuePairTest {
             assertThat(refused).hasMessageMatching(".*(ibv_wr_flush|ibv_create_qp_ex).*FLUSH.*");
             return;
         }
-        MemoryRegion flushable = loopback.domain.register(loopback.arena.allocate(4096, 4096),
-                AccessFlag.LOCAL_WRITE, AccessFlag.REMOTE_WRITE, AccessFlag.FLUSH_GLOBAL);
+        MemoryRegion flushable = loopback.domain.register(
+                loopback.arena.allocate(4096, 4096),
+                AccessFlag.LOCAL_WRITE,
+                AccessFlag.REMOTE_WRITE,
+                AccessFlag.FLUSH_GLOBAL);
         SendBatch batch = left.pair.sendBatch(2);
         batch.write(1, left.buffer.slice(0, 8), flushable.remote()).unsignaled();
         batch.flush(2, flushable.slice(0, 8).remote(), SelectivityLevel.RANGE, Set.of(PlacementType.GLOBAL));
@@ -234,8 +246,11 @@ class ExtendedQueuePairTest {
     }
 
     private MemoryRegion bindable() {
-        return loopback.domain.register(loopback.arena.allocate(4096, 4096), AccessFlag.LOCAL_WRITE,
-                AccessFlag.REMOTE_WRITE, AccessFlag.MW_BIND);
+        return loopback.domain.register(
+                loopback.arena.allocate(4096, 4096),
+                AccessFlag.LOCAL_WRITE,
+                AccessFlag.REMOTE_WRITE,
+                AccessFlag.MW_BIND);
     }
 
     @Twin("test_qpex.QpExTestCase.test_qp_ex_rc_bind_mw")
@@ -285,13 +300,17 @@ class ExtendedQueuePairTest {
         assertThat(read(right.buffer, 13)).isEqualTo("from the heap");
 
         SendBatch batch = left.pair.sendBatch(2);
-        batch.writeInline(3, text("on"), right.buffer.remote()).andInline(text("e, ")).andInline(text("two"));
+        batch.writeInline(3, text("on"), right.buffer.remote())
+                .andInline(text("e, "))
+                .andInline(text("two"));
         batch.writeInline(4, text("th"), right.buffer.slice(8, 100).remote()).andInline(text("ree"));
         batch.post();
         left.done();
         left.done();
         assertThat(read(right.buffer, 8)).isEqualTo("one, two");
-        assertThat(right.buffer.segment().asSlice(8, 5).toArray(JAVA_BYTE)).asString().isEqualTo("three");
+        assertThat(right.buffer.segment().asSlice(8, 5).toArray(JAVA_BYTE))
+                .asString()
+                .isEqualTo("three");
     }
 
     @Test
@@ -300,7 +319,8 @@ class ExtendedQueuePairTest {
         int most = left.pair.capabilities().inlineSize();
         SendBatch batch = left.pair.sendBatch(1);
         batch.writeInline(1, MemorySegment.ofArray(new byte[most]), right.buffer.remote());
-        assertThatThrownBy(() -> batch.andInline(text("x"))).isInstanceOf(IndexOutOfBoundsException.class)
+        assertThatThrownBy(() -> batch.andInline(text("x")))
+                .isInstanceOf(IndexOutOfBoundsException.class)
                 .hasMessageContaining("inlineSize()");
         SendBatch plain = left.pair.sendBatch(1).write(1, left.buffer.slice(0, 8), right.buffer.remote());
         assertThatIllegalStateException().isThrownBy(() -> plain.andInline(text("x")));
@@ -312,20 +332,30 @@ class ExtendedQueuePairTest {
         left.buffer.segment().copyFrom(text("aBBcccDDDDe"));
         right.pair.postReceive(1, right.buffer.slice(0, 1000));
         SendBatch batch = left.pair.sendBatch(4);
-        batch.write(1, left.buffer.slice(0, 2), right.buffer.slice(2000, 4).remote()).and(left.buffer.slice(2, 2));
+        batch.write(1, left.buffer.slice(0, 2), right.buffer.slice(2000, 4).remote())
+                .and(left.buffer.slice(2, 2));
         batch.send(2, left.buffer.slice(0, 1)).and(left.buffer.slice(3, 3)).and(left.buffer.slice(6, 5));
         batch.write(3, left.buffer.slice(0, 1), right.buffer.slice(3000, 1).remote());
-        batch.write(4, left.buffer.slice(0, 4), right.buffer.slice(4000, 6).remote()).and(left.buffer.slice(4, 2));
+        batch.write(4, left.buffer.slice(0, 4), right.buffer.slice(4000, 6).remote())
+                .and(left.buffer.slice(4, 2));
         assertThat(batch.post()).isEqualTo(4);
         for (int i = 1; i <= 4; i++) {
             assertThat(left.done().id()).isEqualTo(i);
         }
         assertThat(right.done().byteLength()).isEqualTo(9);
         assertThat(read(right.buffer, 9)).isEqualTo("acccDDDDe");
-        assertThat(right.buffer.segment().asSlice(2000, 4).toArray(JAVA_BYTE)).asString().isEqualTo("aBBc");
-        assertThat(right.buffer.segment().asSlice(3000, 1).toArray(JAVA_BYTE)).asString().isEqualTo("a");
-        assertThat(right.buffer.segment().asSlice(4000, 6).toArray(JAVA_BYTE)).asString().isEqualTo("aBBccc");
-        assertThat(batch.post()).as("the same once more, but that one has no receive").isEqualTo(4);
+        assertThat(right.buffer.segment().asSlice(2000, 4).toArray(JAVA_BYTE))
+                .asString()
+                .isEqualTo("aBBc");
+        assertThat(right.buffer.segment().asSlice(3000, 1).toArray(JAVA_BYTE))
+                .asString()
+                .isEqualTo("a");
+        assertThat(right.buffer.segment().asSlice(4000, 6).toArray(JAVA_BYTE))
+                .asString()
+                .isEqualTo("aBBccc");
+        assertThat(batch.post())
+                .as("the same once more, but that one has no receive")
+                .isEqualTo(4);
     }
 
     @Test
@@ -337,7 +367,9 @@ class ExtendedQueuePairTest {
         batch.write(2, left.buffer.slice(0, 8), right.buffer.remote()).fence();
         batch.send(3).solicited();
         batch.post();
-        assertThat(left.done().id()).as("the unsignaled one makes no completion").isEqualTo(2);
+        assertThat(left.done().id())
+                .as("the unsignaled one makes no completion")
+                .isEqualTo(2);
         assertThat(left.done().id()).isEqualTo(3);
         assertThat(right.done().byteLength()).isZero();
     }
@@ -355,10 +387,14 @@ class ExtendedQueuePairTest {
         tryTo(only, COMPARE_AND_SWAP, () -> batch.compareAndSwap(1, local, remote, 0, 1));
         tryTo(only, FETCH_AND_ADD, () -> batch.fetchAndAdd(1, local, remote, 1));
         tryTo(only, ATOMIC_WRITE, () -> batch.atomicWrite(1, 1, remote));
-        tryTo(only, SendOperation.FLUSH,
+        tryTo(
+                only,
+                SendOperation.FLUSH,
                 () -> batch.flush(1, remote, SelectivityLevel.MEMORY_REGION, Set.of(PlacementType.GLOBAL)));
         if (only == SEND || only == RDMA_WRITE) {
-            assertThatIllegalStateException().isThrownBy(() -> batch.immediate(1)).withMessageContaining("IMMEDIATE");
+            assertThatIllegalStateException()
+                    .isThrownBy(() -> batch.immediate(1))
+                    .withMessageContaining("IMMEDIATE");
         }
         assertThat(batch.size()).isEqualTo(1);
     }
@@ -367,8 +403,10 @@ class ExtendedQueuePairTest {
         if (what == only) {
             add.run();
         } else {
-            assertThatIllegalStateException().isThrownBy(add::run)
-                    .withMessageContaining(what.toString()).withMessageContaining("QueuePairOptions.operations()");
+            assertThatIllegalStateException()
+                    .isThrownBy(add::run)
+                    .withMessageContaining(what.toString())
+                    .withMessageContaining("QueuePairOptions.operations()");
         }
     }
 
@@ -376,11 +414,12 @@ class ExtendedQueuePairTest {
     void atomicWritesAndFlushesAreForExtendedQueuePairs() {
         loopback = Loopback.connected();
         assertThat(loopback.left.pair.isExtended()).isFalse();
-        assertThatIllegalStateException().isThrownBy(
-                () -> loopback.left.pair.postAtomicWrite(1, 5, loopback.right.buffer.remote()));
+        assertThatIllegalStateException()
+                .isThrownBy(() -> loopback.left.pair.postAtomicWrite(1, 5, loopback.right.buffer.remote()));
         SendBatch batch = loopback.left.pair.sendBatch(1);
-        assertThatIllegalStateException().isThrownBy(() -> batch.flush(1, loopback.right.buffer.remote(),
-                SelectivityLevel.RANGE, EnumSet.allOf(PlacementType.class)));
+        assertThatIllegalStateException()
+                .isThrownBy(() -> batch.flush(
+                        1, loopback.right.buffer.remote(), SelectivityLevel.RANGE, EnumSet.allOf(PlacementType.class)));
     }
 
     @Test
@@ -392,18 +431,22 @@ class ExtendedQueuePairTest {
             batch.write(i, left.buffer.slice(0, 8), right.buffer.remote());
         }
         assertThatThrownBy(batch::post)
-                .isInstanceOfSatisfying(PostException.class, e -> assertThat(e.posted()).isZero())
-                .hasMessageContaining("ibv_wr_complete").hasMessageContaining("poll completions before posting more");
+                .isInstanceOfSatisfying(
+                        PostException.class, e -> assertThat(e.posted()).isZero())
+                .hasMessageContaining("ibv_wr_complete")
+                .hasMessageContaining("poll completions before posting more");
         batch.clear();
         batch.write(7, left.buffer.slice(0, 8), right.buffer.remote()).post();
-        assertThat(left.done().id()).as("nothing of the refused batch was posted").isEqualTo(7);
+        assertThat(left.done().id())
+                .as("nothing of the refused batch was posted")
+                .isEqualTo(7);
     }
 
     @Test
     void aRequestThatFailsIsRemembered() throws Exception {
         connect(RDMA_WRITE);
-        left.pair.postWrite(9, left.buffer.slice(0, 8),
-                new RemoteMemory(right.buffer.address(), ~right.buffer.remoteKey(), 8));
+        left.pair.postWrite(
+                9, left.buffer.slice(0, 8), new RemoteMemory(right.buffer.address(), ~right.buffer.remoteKey(), 8));
         WorkCompletion failed = left.next();
         assertThat(failed.status()).isEqualTo(WorkStatus.REMOTE_ACCESS_ERROR);
         assertThat(failed.operation()).isEqualTo(Operation.RDMA_WRITE);
@@ -450,7 +493,8 @@ class ExtendedQueuePairTest {
     @Test
     void sendingIsNotPossibleBeforeItIsConnected() {
         loopback = Loopback.unconnected(VerbsArena.ofConfined(), options -> options.operations(SEND));
-        assertThatIllegalStateException().isThrownBy(() -> loopback.left.pair.postSend(1, loopback.left.buffer))
+        assertThatIllegalStateException()
+                .isThrownBy(() -> loopback.left.pair.postSend(1, loopback.left.buffer))
                 .withMessageContaining("RESET");
     }
 
@@ -459,18 +503,22 @@ class ExtendedQueuePairTest {
     void aFlagIsGrantedOrRefusedAsUnsupported(QueuePairCreateFlag flag) {
         loopback = Loopback.connected();
         CompletionQueue queue = loopback.context.createCompletionQueue(16);
-        try (QueuePair pair = loopback.domain.createQueuePair(QueuePair.ud(queue).flags(flag))) {
+        try (QueuePair pair =
+                loopback.domain.createQueuePair(QueuePair.ud(queue).flags(flag))) {
             assertThat(pair.type()).isEqualTo(QueuePairType.UD);
         } catch (VerbsException refused) {
-            assertThat(refused).isInstanceOf(UnsupportedVerbException.class)
-                    .hasMessageContaining("ibv_create_qp_ex").hasMessageContaining(flag.name());
+            assertThat(refused)
+                    .isInstanceOf(UnsupportedVerbException.class)
+                    .hasMessageContaining("ibv_create_qp_ex")
+                    .hasMessageContaining(flag.name());
         }
     }
 
     @Test
     void whatReportsToASingleThreadedQueueIsConfinedToo() {
         loopback = Loopback.connected();
-        CompletionQueue queue = loopback.context.createCompletionQueue(CompletionQueueOptions.of(16).singleThreaded());
+        CompletionQueue queue = loopback.context.createCompletionQueue(
+                CompletionQueueOptions.of(16).singleThreaded());
         try (VerbsArena shared = VerbsArena.ofShared()) {
             assertThatIllegalArgumentException()
                     .isThrownBy(() -> loopback.domain.createQueuePair(QueuePair.rc(queue), shared))

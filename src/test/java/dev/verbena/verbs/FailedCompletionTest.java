@@ -68,7 +68,10 @@ class FailedCompletionTest {
     @Test
     void aFailureThatNobodyLookedAtIsKnownAfterTheNextPoll() throws Exception {
         connect();
-        left.pair.postWrite(1, left.buffer.slice(0, 8), new RemoteMemory(right.buffer.remote().address(), 0, 8));
+        left.pair.postWrite(
+                1,
+                left.buffer.slice(0, 8),
+                new RemoteMemory(right.buffer.remote().address(), 0, 8));
         Completions done = left.queue.completions(4);
         assertThat(done.await(Loopback.DEADLINE)).isOne();
         assertThat(left.pair.firstError()).isEmpty();
@@ -82,7 +85,8 @@ class FailedCompletionTest {
         connect();
         CompletionQueue sends = loopback.context.createCompletionQueue(8);
         CompletionQueue receives = oneQueue ? sends : loopback.context.createCompletionQueue(8);
-        QueuePair pair = loopback.domain.createQueuePair(QueuePair.rc(sends, receives).sendDepth(4).receiveDepth(4));
+        QueuePair pair = loopback.domain.createQueuePair(
+                QueuePair.rc(sends, receives).sendDepth(4).receiveDepth(4));
         pair.connect(pair.endpoint());
         pair.postReceive(1, left.buffer);
         pair.postReceive(2, left.buffer);
@@ -91,7 +95,10 @@ class FailedCompletionTest {
         assertThat(receives.await(Loopback.DEADLINE).operation()).isEqualTo(Operation.RECEIVE);
         assertThat(receives.await(Loopback.DEADLINE).operation()).isEqualTo(Operation.RECEIVE);
         assertThat(sends.await(Loopback.DEADLINE).operation()).isEqualTo(Operation.SEND);
-        pair.sendBatch(2).write(4, left.buffer, right.buffer.remote()).send(5, left.buffer).post();
+        pair.sendBatch(2)
+                .write(4, left.buffer, right.buffer.remote())
+                .send(5, left.buffer)
+                .post();
         assertThat(sends.await(Loopback.DEADLINE).operation()).isEqualTo(Operation.RDMA_WRITE);
         assertThat(sends.await(Loopback.DEADLINE).operation()).isEqualTo(Operation.SEND);
     }
@@ -120,7 +127,10 @@ class FailedCompletionTest {
     @Fault("no-remote-write")
     void aRegionWithoutRemoteWriteIsNotWrittenTo() throws Exception {
         connect();
-        left.pair.postWrite(3, left.buffer.slice(0, 8), peersMemory(LOCAL_WRITE, REMOTE_READ).remote());
+        left.pair.postWrite(
+                3,
+                left.buffer.slice(0, 8),
+                peersMemory(LOCAL_WRITE, REMOTE_READ).remote());
         failure(3, Operation.RDMA_WRITE, REMOTE_ACCESS_ERROR);
     }
 
@@ -128,14 +138,21 @@ class FailedCompletionTest {
     @Fault("no-remote-read")
     void aRegionWithoutRemoteReadIsNotRead() throws Exception {
         connect();
-        left.pair.postRead(4, left.buffer.slice(0, 8), peersMemory(LOCAL_WRITE, REMOTE_WRITE).remote());
+        left.pair.postRead(
+                4,
+                left.buffer.slice(0, 8),
+                peersMemory(LOCAL_WRITE, REMOTE_WRITE).remote());
         failure(4, Operation.RDMA_READ, REMOTE_ACCESS_ERROR);
     }
 
     @Test
     void aRegionWithoutRemoteAtomicHasNoAtomics() throws Exception {
         connect();
-        left.pair.postFetchAndAdd(5, left.buffer, peersMemory(LOCAL_WRITE, REMOTE_WRITE, REMOTE_READ).remote(), 1);
+        left.pair.postFetchAndAdd(
+                5,
+                left.buffer,
+                peersMemory(LOCAL_WRITE, REMOTE_WRITE, REMOTE_READ).remote(),
+                1);
         failure(5, Operation.FETCH_AND_ADD, REMOTE_ACCESS_ERROR, REMOTE_INVALID_REQUEST_ERROR);
     }
 
@@ -188,11 +205,13 @@ class FailedCompletionTest {
         connect(ConnectOptions.defaults().rnrRetry(7));
         left.pair.postSend(10, left.buffer.slice(0, 4));
         left.pair.postSend(11, left.buffer.slice(0, 8));
-        assertThatExceptionOfType(VerbsTimeoutException.class).isThrownBy(() -> left.queue.await(Duration.ofMillis(200)));
+        assertThatExceptionOfType(VerbsTimeoutException.class)
+                .isThrownBy(() -> left.queue.await(Duration.ofMillis(200)));
 
         right.pair.postReceive(1, right.buffer.slice(0, 8));
         right.pair.postReceive(2, right.buffer.slice(8, 8));
-        assertThat(List.of(right.done().byteLength(), right.done().byteLength())).containsExactly(4, 8);
+        assertThat(List.of(right.done().byteLength(), right.done().byteLength()))
+                .containsExactly(4, 8);
         assertThat(List.of(left.done().id(), left.done().id())).containsExactly(10L, 11L);
     }
 
@@ -207,7 +226,8 @@ class FailedCompletionTest {
         assertThat(flushed.status()).isEqualTo(WORK_REQUEST_FLUSHED);
 
         left.pair.postReceive(14, left.buffer.slice(0, 4)); // soft-RoCE of older kernels says nothing of it
-        assertThat(left.queue.poll()).matches(none -> none.isEmpty() || none.get().id() == 14);
+        assertThat(left.queue.poll())
+                .matches(none -> none.isEmpty() || none.get().id() == 14);
     }
 
     @Test
@@ -258,8 +278,12 @@ class FailedCompletionTest {
     private void postThreeOfWhichTheFirstFails() {
         RemoteMemory memory = right.buffer.remote();
         RemoteMemory wrong = new RemoteMemory(memory.address(), memory.key() ^ 0x00ffff00, memory.length());
-        left.pair.sendBatch(3).write(21, left.buffer.slice(0, 8), wrong)
-                .read(22, left.buffer.slice(0, 8), memory).send(23, left.buffer.slice(0, 8)).post();
+        left.pair
+                .sendBatch(3)
+                .write(21, left.buffer.slice(0, 8), wrong)
+                .read(22, left.buffer.slice(0, 8), memory)
+                .send(23, left.buffer.slice(0, 8))
+                .post();
     }
 
     @Test
@@ -275,8 +299,8 @@ class FailedCompletionTest {
             assertThat(flushed.status()).isEqualTo(WORK_REQUEST_FLUSHED);
             assertThat(flushed.operation()).isEqualTo(operation);
             assertThat(flushed.firstFailure()).isEqualTo(first);
-            assertThat(flushed.toString()).contains("first failure was #21 RDMA_WRITE", "REMOTE_ACCESS_ERROR",
-                    "check the remote key");
+            assertThat(flushed.toString())
+                    .contains("first failure was #21 RDMA_WRITE", "REMOTE_ACCESS_ERROR", "check the remote key");
         }
         assertThat(left.pair.firstError()).contains(first);
     }
@@ -306,9 +330,12 @@ class FailedCompletionTest {
         connect();
         postThreeOfWhichTheFirstFails();
         WorkCompletion failed = left.next();
-        assertThatExceptionOfType(WorkCompletionException.class).isThrownBy(failed::orThrow)
-                .withMessageContaining("ibv_post_send").withMessageContaining("#21 RDMA_WRITE")
-                .withMessageContaining("REMOTE_ACCESS_ERROR").withMessageContaining("check the remote key")
+        assertThatExceptionOfType(WorkCompletionException.class)
+                .isThrownBy(failed::orThrow)
+                .withMessageContaining("ibv_post_send")
+                .withMessageContaining("#21 RDMA_WRITE")
+                .withMessageContaining("REMOTE_ACCESS_ERROR")
+                .withMessageContaining("check the remote key")
                 .satisfies(e -> assertThat(e.completion()).isSameAs(failed));
     }
 

@@ -15,13 +15,20 @@ import org.junit.jupiter.api.Test;
 class FlatMemoryTest {
     @Test
     void twoThousandCyclesOfMakingAndClosingLeaveMemoryFlat() {
-        String output = ChildJvm.with("--enable-native-access=ALL-UNNAMED", "-XX:TieredStopAtLevel=1",
-                        "-Xms48m", "-Xmx48m", "-XX:+AlwaysPreTouch")
+        String output = ChildJvm.with(
+                        "--enable-native-access=ALL-UNNAMED",
+                        "-XX:TieredStopAtLevel=1",
+                        "-Xms48m",
+                        "-Xmx48m",
+                        "-XX:+AlwaysPreTouch")
                 .deadline(Duration.ofMinutes(8)) // it takes one or two where nothing else runs
-                .runOnClassPath(MakeAndClose.class, "500", "1500").successfulOutput();
+                .runOnClassPath(MakeAndClose.class, "500", "1500")
+                .successfulOutput();
         Matcher grown = Pattern.compile("grown (-?\\d+)").matcher(output);
         assertThat(grown.find()).as(output).isTrue();
-        assertThat(Long.parseLong(grown.group(1))).as("KiB of 1,500 cycles with 12 objects each").isLessThan(2000);
+        assertThat(Long.parseLong(grown.group(1)))
+                .as("KiB of 1,500 cycles with 12 objects each")
+                .isLessThan(2000);
         assertThat(output).contains("left []");
     }
 }

@@ -35,16 +35,24 @@ class FlightRecordingTest {
         }
         List<RecordedEvent> events = RecordingFile.readAllEvents(file);
 
-        assertThat(events).filteredOn(event -> named(event, "Registration")).hasSize(2).allSatisfy(event -> {
-            assertThat(event.getLong("size")).isEqualTo(Loopback.SIZE);
-            assertThat(event.getString("access")).contains("REMOTE_READ");
-        });
-        assertThat(events).filteredOn(event -> named(event, "WorkFailure")).singleElement().satisfies(event -> {
-            assertThat(event.getLong("id")).isEqualTo(7);
-            assertThat(event.getString("operation")).isEqualTo("RDMA_READ");
-            assertThat(event.getString("status")).isEqualTo("REMOTE_ACCESS_ERROR");
-        });
-        assertThat(events).filteredOn(event -> named(event, "ConnectionEvent")).singleElement()
+        assertThat(events)
+                .filteredOn(event -> named(event, "Registration"))
+                .hasSize(2)
+                .allSatisfy(event -> {
+                    assertThat(event.getLong("size")).isEqualTo(Loopback.SIZE);
+                    assertThat(event.getString("access")).contains("REMOTE_READ");
+                });
+        assertThat(events)
+                .filteredOn(event -> named(event, "WorkFailure"))
+                .singleElement()
+                .satisfies(event -> {
+                    assertThat(event.getLong("id")).isEqualTo(7);
+                    assertThat(event.getString("operation")).isEqualTo("RDMA_READ");
+                    assertThat(event.getString("status")).isEqualTo("REMOTE_ACCESS_ERROR");
+                });
+        assertThat(events)
+                .filteredOn(event -> named(event, "ConnectionEvent"))
+                .singleElement()
                 .satisfies(event -> assertThat(event.getString("type")).isEqualTo("ADDRESS_RESOLVED"));
     }
 
@@ -61,8 +69,7 @@ class FlightRecordingTest {
 
     private static void resolvedAddress() throws InterruptedException {
         try (VerbsArena arena = VerbsArena.ofConfined()) {
-            EventChannel.create(arena).createId(PortSpace.TCP)
-                    .resolveAddress(CmAddress.four(1), DEADLINE);
+            EventChannel.create(arena).createId(PortSpace.TCP).resolveAddress(CmAddress.four(1), DEADLINE);
         }
     }
 }

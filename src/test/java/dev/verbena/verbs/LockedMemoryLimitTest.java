@@ -15,11 +15,19 @@ class LockedMemoryLimitTest {
     @Fault("locked-memory")
     void theRefusalNamesTheLimitItsSizeAndHowToRaiseIt() {
         // Whoever has CAP_IPC_LOCK is exempt from the limit: root has to give it up.
-        String output = ChildJvm.startedBy("setpriv", "--bounding-set=-ipc_lock", "--inh-caps=-ipc_lock",
-                        "prlimit", "--memlock=65536:65536")
+        String output = ChildJvm.startedBy(
+                        "setpriv",
+                        "--bounding-set=-ipc_lock",
+                        "--inh-caps=-ipc_lock",
+                        "prlimit",
+                        "--memlock=65536:65536")
                 .option("--enable-native-access=ALL-UNNAMED")
-                .runOnClassPath(RegisterUntilRefused.class).successfulOutput();
-        assertThat(output).startsWith("refused: ibv_reg_mr(64 KiB at 0x").contains("ENOMEM")
-                .contains("limited to 64 KiB").contains("ulimit -l unlimited", "limits.conf", "LimitMEMLOCK=");
+                .runOnClassPath(RegisterUntilRefused.class)
+                .successfulOutput();
+        assertThat(output)
+                .startsWith("refused: ibv_reg_mr(64 KiB at 0x")
+                .contains("ENOMEM")
+                .contains("limited to 64 KiB")
+                .contains("ulimit -l unlimited", "limits.conf", "LimitMEMLOCK=");
     }
 }

@@ -89,28 +89,31 @@ class MemoryKindsTest {
     void bothAddressesMustHaveTheSamePlaceInTheirPages() {
         assertThatExceptionOfType(VerbsException.class)
                 .isThrownBy(() -> domain.registerAt(page(), 1, LOCAL_WRITE))
-                .withMessageContaining("EINVAL").withMessageContaining("same offset within their pages");
+                .withMessageContaining("EINVAL")
+                .withMessageContaining("same offset within their pages");
     }
 
     @Test
     @Twin("test_mr.MRTest.test_reg_mr_bad_flags")
     void peersCantBeAllowedMoreThanTheAdapterItself() {
         for (AccessFlag flag : List.of(REMOTE_WRITE, REMOTE_ATOMIC)) {
-            assertThatIllegalArgumentException().isThrownBy(() -> domain.register(page(), flag, REMOTE_READ))
+            assertThatIllegalArgumentException()
+                    .isThrownBy(() -> domain.register(page(), flag, REMOTE_READ))
                     .withMessageContaining("LOCAL_WRITE");
         }
     }
 
     @Test
     void zeroBasedIsSaidWithAnAddressInstead() {
-        assertThatIllegalArgumentException().isThrownBy(() -> domain.register(page(), LOCAL_WRITE, ZERO_BASED))
+        assertThatIllegalArgumentException()
+                .isThrownBy(() -> domain.register(page(), LOCAL_WRITE, ZERO_BASED))
                 .withMessageContaining("registerAt(memory, 0");
     }
 
     @Test
     void aDmaBufferNeedsADescriptorThatIsOne() {
-        assertThatIllegalArgumentException().isThrownBy(
-                () -> domain.registerDmaBuf(-1, 0, PAGE, 0, List.of(LOCAL_WRITE), loopback.arena));
+        assertThatIllegalArgumentException()
+                .isThrownBy(() -> domain.registerDmaBuf(-1, 0, PAGE, 0, List.of(LOCAL_WRITE), loopback.arena));
         assertThatExceptionOfType(VerbsException.class)
                 .isThrownBy(() -> domain.registerDmaBuf(1_000_000, 0, PAGE, 0, List.of(LOCAL_WRITE), loopback.arena))
                 .matches(e -> e.verb().equals("ibv_reg_dmabuf_mr"));
@@ -120,8 +123,10 @@ class MemoryKindsTest {
     void aNullRegionSwallowsWhatIsWrittenToIt() throws Exception {
         Optional<MemoryRegion> nothing = Unsupported.orSaysSo("ibv_alloc_null_mr", () -> domain.allocateNullRegion());
         if (nothing.isPresent()) {
-            assertThatExceptionOfType(UnsupportedOperationException.class).isThrownBy(() -> nothing.get().segment());
-            assertThatExceptionOfType(UnsupportedOperationException.class).isThrownBy(() -> nothing.get().remote());
+            assertThatExceptionOfType(UnsupportedOperationException.class)
+                    .isThrownBy(() -> nothing.get().segment());
+            assertThatExceptionOfType(UnsupportedOperationException.class)
+                    .isThrownBy(() -> nothing.get().remote());
             right.pair.postReceive(1, nothing.get().slice(0, 64));
             left.pair.postSend(2, left.buffer.slice(0, 64));
             left.done();
@@ -159,7 +164,8 @@ class MemoryKindsTest {
         Optional<MemoryRegion> paged = onDemand();
         if (paged.isPresent()) {
             fill(left.buffer.segment(), 5);
-            left.pair.postWrite(1, left.buffer.slice(0, 64), paged.get().remote().slice(0, 64));
+            left.pair.postWrite(
+                    1, left.buffer.slice(0, 64), paged.get().remote().slice(0, 64));
             left.done();
             assertThat(paged.get().segment().get(JAVA_BYTE, 63)).isEqualTo((byte) 5);
         }
@@ -194,7 +200,8 @@ class MemoryKindsTest {
 
     @Test
     void theWholeAddressSpaceIsNotForPeers() {
-        assertThatIllegalArgumentException().isThrownBy(() -> domain.registerAddressSpace(LOCAL_WRITE, REMOTE_READ))
+        assertThatIllegalArgumentException()
+                .isThrownBy(() -> domain.registerAddressSpace(LOCAL_WRITE, REMOTE_READ))
                 .withMessageContaining("can't be opened to peers");
     }
 
@@ -221,8 +228,8 @@ class MemoryKindsTest {
     void aRegistrationThatCantBeChangedStaysAsItWas() throws Exception {
         MemoryRegion region = domain.register(page(), LOCAL_WRITE, REMOTE_WRITE);
         fill(left.buffer.segment(), 4);
-        Optional<MemoryRegion> changed = Unsupported.orSaysSo("ibv_rereg_mr",
-                () -> region.reregister(RegionChange.of(LOCAL_WRITE, REMOTE_WRITE, REMOTE_READ)));
+        Optional<MemoryRegion> changed = Unsupported.orSaysSo(
+                "ibv_rereg_mr", () -> region.reregister(RegionChange.of(LOCAL_WRITE, REMOTE_WRITE, REMOTE_READ)));
 
         assertThat(region.isOpen()).isEqualTo(changed.isEmpty());
         MemoryRegion now = changed.orElse(region);
@@ -240,7 +247,8 @@ class MemoryKindsTest {
         Optional<MemoryRegion> changed =
                 Unsupported.orSaysSo("ibv_rereg_mr", () -> region.reregister(RegionChange.of(other)));
         if (changed.isPresent()) {
-            left.pair.postRead(1, left.buffer.slice(0, 8), changed.get().remote().slice(0, 8));
+            left.pair.postRead(
+                    1, left.buffer.slice(0, 8), changed.get().remote().slice(0, 8));
             left.done();
             assertThat(left.buffer.segment().get(JAVA_BYTE, 7)).isEqualTo((byte) 6);
         }
@@ -264,10 +272,10 @@ class MemoryKindsTest {
 
     @Test
     void hintsForTheBusNeedANewerLibraryOrADeviceThatTakesThem() {
-        Optional<DmaHandle> handle = Unsupported.orSaysSo("ibv_alloc_dmah",
-                () -> loopback.context.allocateDmaHandle(DmaHints.forProcessor(0), loopback.arena));
-        handle.ifPresent(hints -> Unsupported.orSaysSo("ibv_reg_mr_ex",
-                () -> domain.register(page(), List.of(LOCAL_WRITE), hints, loopback.arena)));
+        Optional<DmaHandle> handle = Unsupported.orSaysSo(
+                "ibv_alloc_dmah", () -> loopback.context.allocateDmaHandle(DmaHints.forProcessor(0), loopback.arena));
+        handle.ifPresent(hints -> Unsupported.orSaysSo(
+                "ibv_reg_mr_ex", () -> domain.register(page(), List.of(LOCAL_WRITE), hints, loopback.arena)));
         assertThatIllegalArgumentException().isThrownBy(() -> new DmaHints(0, 4, 0));
     }
 

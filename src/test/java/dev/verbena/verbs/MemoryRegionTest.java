@@ -77,8 +77,14 @@ class MemoryRegionTest {
     }
 
     static Stream<Set<AccessFlag>> taken() {
-        return Stream.of(Set.of(), Set.of(REMOTE_READ), Set.of(LOCAL_WRITE), Set.of(LOCAL_WRITE, REMOTE_WRITE),
-                Set.of(LOCAL_WRITE, REMOTE_READ), Set.of(LOCAL_WRITE, REMOTE_ATOMIC), Set.of(LOCAL_WRITE, MW_BIND),
+        return Stream.of(
+                Set.of(),
+                Set.of(REMOTE_READ),
+                Set.of(LOCAL_WRITE),
+                Set.of(LOCAL_WRITE, REMOTE_WRITE),
+                Set.of(LOCAL_WRITE, REMOTE_READ),
+                Set.of(LOCAL_WRITE, REMOTE_ATOMIC),
+                Set.of(LOCAL_WRITE, MW_BIND),
                 Set.of(LOCAL_WRITE, RELAXED_ORDERING),
                 Set.of(LOCAL_WRITE, REMOTE_READ, REMOTE_WRITE, REMOTE_ATOMIC, MW_BIND));
     }
@@ -106,7 +112,8 @@ class MemoryRegionTest {
     void aRightThatNotEveryDeviceHasIsTakenOrNamedInTheRefusal(AccessFlag flag) {
         Set<AccessFlag> access = Set.of(LOCAL_WRITE, flag);
         try {
-            assertThat(domain.register(memory(), access, loopback.arena).access()).isEqualTo(access);
+            assertThat(domain.register(memory(), access, loopback.arena).access())
+                    .isEqualTo(access);
         } catch (VerbsException refused) {
             assertThat(refused.errno()).isIn(Errno.EINVAL, Errno.EOPNOTSUPP);
             assertThat(refused).hasMessageContaining("ibv_reg_mr").hasMessageContaining(flag.toString());
@@ -114,38 +121,48 @@ class MemoryRegionTest {
     }
 
     @ParameterizedTest
-    @EnumSource(value = AccessFlag.class, names = {"REMOTE_WRITE", "REMOTE_ATOMIC"})
+    @EnumSource(
+            value = AccessFlag.class,
+            names = {"REMOTE_WRITE", "REMOTE_ATOMIC"})
     @Fault("remote-without-local")
     void whatPeersMayWriteTheAdapterMustWriteToo(AccessFlag flag) {
-        assertThatIllegalArgumentException().isThrownBy(() -> domain.register(memory(), flag))
-                .withMessageContaining("LOCAL_WRITE").withMessageContaining(flag.toString());
+        assertThatIllegalArgumentException()
+                .isThrownBy(() -> domain.register(memory(), flag))
+                .withMessageContaining("LOCAL_WRITE")
+                .withMessageContaining(flag.toString());
     }
 
     @Test
     void aRegionThatBeginsAtZeroIsMadeAnotherWay() {
-        assertThatIllegalArgumentException().isThrownBy(() -> domain.register(memory(), LOCAL_WRITE, ZERO_BASED))
+        assertThatIllegalArgumentException()
+                .isThrownBy(() -> domain.register(memory(), LOCAL_WRITE, ZERO_BASED))
                 .withMessageContaining("registerAt");
     }
 
     @Test
     void aHeapSegmentIsRefused() {
-        assertThatIllegalArgumentException().isThrownBy(() -> domain.register(MemorySegment.ofArray(new byte[64])))
-                .withMessageContaining("heap").withMessageContaining("VerbsArena.allocate()");
+        assertThatIllegalArgumentException()
+                .isThrownBy(() -> domain.register(MemorySegment.ofArray(new byte[64])))
+                .withMessageContaining("heap")
+                .withMessageContaining("VerbsArena.allocate()");
     }
 
     @Test
     @Fault("empty-region")
     void anEmptySegmentIsRefused() {
-        assertThatIllegalArgumentException().isThrownBy(() -> domain.register(loopback.arena.allocate(0)))
+        assertThatIllegalArgumentException()
+                .isThrownBy(() -> domain.register(loopback.arena.allocate(0)))
                 .withMessageContaining("empty");
     }
 
     @Test
     void aReadOnlySegmentIsNotRegisteredForWriting() throws IOException {
         MemorySegment memory = mapped("read only");
-        assertThatIllegalArgumentException().isThrownBy(() -> domain.register(memory, LOCAL_WRITE))
+        assertThatIllegalArgumentException()
+                .isThrownBy(() -> domain.register(memory, LOCAL_WRITE))
                 .withMessageContaining("read-only");
-        assertThatIllegalArgumentException().isThrownBy(() -> domain.register(memory().asReadOnly(), LOCAL_WRITE))
+        assertThatIllegalArgumentException()
+                .isThrownBy(() -> domain.register(memory().asReadOnly(), LOCAL_WRITE))
                 .withMessageContaining("read-only");
     }
 
@@ -161,8 +178,7 @@ class MemoryRegionTest {
         String text = "straight out of the page cache";
         Path file = Files.writeString(folder.resolve("data"), text);
         try (FileChannel channel = FileChannel.open(file, StandardOpenOption.READ, StandardOpenOption.WRITE)) {
-            MemorySegment memory =
-                    channel.map(FileChannel.MapMode.PRIVATE, 0, text.length(), loopback.arena);
+            MemorySegment memory = channel.map(FileChannel.MapMode.PRIVATE, 0, text.length(), loopback.arena);
             assertAPeerReads(domain.register(memory, REMOTE_READ), text);
         }
     }
@@ -188,7 +204,8 @@ class MemoryRegionTest {
         MemorySegment disguised = MemorySegment.ofAddress(mapped.address()).reinterpret(mapped.byteSize());
         assertThatExceptionOfType(VerbsException.class)
                 .isThrownBy(() -> domain.register(disguised, LOCAL_WRITE))
-                .withMessageContaining("EFAULT").withMessageContaining("read-only")
+                .withMessageContaining("EFAULT")
+                .withMessageContaining("read-only")
                 .satisfies(e -> assertThat(e.errno()).isEqualTo(Errno.EFAULT));
     }
 
@@ -198,7 +215,8 @@ class MemoryRegionTest {
         MemorySegment nowhere = MemorySegment.ofAddress(0x1000).reinterpret(4096);
         assertThatExceptionOfType(VerbsException.class)
                 .isThrownBy(() -> domain.register(nowhere, LOCAL_WRITE))
-                .withMessageContaining("4 KiB at 0x1000").withMessageContaining("EFAULT")
+                .withMessageContaining("4 KiB at 0x1000")
+                .withMessageContaining("EFAULT")
                 .withMessageContaining("not mapped");
     }
 
@@ -246,14 +264,16 @@ class MemoryRegionTest {
         Arena foreign = Arena.ofConfined();
         MemoryRegion region = domain.registerForeign(foreign.allocate(64), List.of(LOCAL_WRITE), loopback.arena);
         foreign.close();
-        assertThatThrownBy(() -> region.fill((byte) 1)).isInstanceOf(IllegalStateException.class)
+        assertThatThrownBy(() -> region.fill((byte) 1))
+                .isInstanceOf(IllegalStateException.class)
                 .hasMessageContaining("was freed before");
     }
 
     @Test
     void aReadOnlyRegionIsNotFilled() {
         MemoryRegion region = domain.register(loopback.arena.allocate(8).asReadOnly());
-        assertThatThrownBy(() -> region.fill((byte) 1)).isInstanceOf(UnsupportedOperationException.class)
+        assertThatThrownBy(() -> region.fill((byte) 1))
+                .isInstanceOf(UnsupportedOperationException.class)
                 .hasMessageContaining("read-only");
     }
 
@@ -272,16 +292,20 @@ class MemoryRegionTest {
     }
 
     static Stream<long[]> outside() {
-        return Stream.of(new long[] {-1, 1}, new long[] {0, SIZE + 1}, new long[] {SIZE, 1}, new long[] {0, -1},
-                new long[] {1, Long.MAX_VALUE}, new long[] {Long.MAX_VALUE, Long.MAX_VALUE});
+        return Stream.of(
+                new long[] {-1, 1},
+                new long[] {0, SIZE + 1},
+                new long[] {SIZE, 1},
+                new long[] {0, -1},
+                new long[] {1, Long.MAX_VALUE},
+                new long[] {Long.MAX_VALUE, Long.MAX_VALUE});
     }
 
     @ParameterizedTest
     @MethodSource("outside")
     void aSliceOutsideItsRegionIsRefused(long[] range) {
         MemoryRegion region = domain.register(memory(), LOCAL_WRITE);
-        assertThatExceptionOfType(IndexOutOfBoundsException.class)
-                .isThrownBy(() -> region.slice(range[0], range[1]));
+        assertThatExceptionOfType(IndexOutOfBoundsException.class).isThrownBy(() -> region.slice(range[0], range[1]));
         assertThatExceptionOfType(IndexOutOfBoundsException.class)
                 .isThrownBy(() -> region.slice(0, SIZE).slice(range[0], range[1]));
         assertThatExceptionOfType(IndexOutOfBoundsException.class)

@@ -81,7 +81,9 @@ class MemoryWindowTest {
 
         right.pair.postUnbind(2, window);
         right.done();
-        assertThatThrownBy(window::remote).isInstanceOf(IllegalStateException.class).hasMessageContaining("not bound");
+        assertThatThrownBy(window::remote)
+                .isInstanceOf(IllegalStateException.class)
+                .hasMessageContaining("not bound");
         writeIsRefused(remote);
     }
 
@@ -118,9 +120,12 @@ class MemoryWindowTest {
 
         right.pair.postReceive(3, right.buffer);
         left.pair.postSendInvalidate(4, left.buffer.slice(0, 8), remote.key());
-        assertThat(left.done().hasInvalidated()).as("of the receiver's end only").isFalse();
+        assertThat(left.done().hasInvalidated())
+                .as("of the receiver's end only")
+                .isFalse();
         WorkCompletion received = right.done();
-        assertThat(received.flags()).as("soft-RoCE hands on the kernel's bit, which is another flag's in C")
+        assertThat(received.flags())
+                .as("soft-RoCE hands on the kernel's bit, which is another flag's in C")
                 .containsAnyOf(CompletionFlag.WITH_INVALIDATE, CompletionFlag.IP_CSUM_OK);
         assertThat(received.hasImmediate()).isFalse();
         assertThat(received.invalidatedKey()).isEqualTo(remote.key());
@@ -152,7 +157,8 @@ class MemoryWindowTest {
         RemoteMemory first = window.remote();
         SendBatch batch = right.pair.sendBatch(2);
         batch.localInvalidate(1, first.key());
-        batch.bind(2, window, target.slice(8, 16), Set.of(REMOTE_WRITE, REMOTE_READ)).fence();
+        batch.bind(2, window, target.slice(8, 16), Set.of(REMOTE_WRITE, REMOTE_READ))
+                .fence();
         assertThat(batch.post()).isEqualTo(2);
         assertThat(right.done().opcode()).isEqualTo(WorkOpcode.LOCAL_INVALIDATE);
         assertThat(right.done().opcode()).isEqualTo(WorkOpcode.BIND_MW);
@@ -179,7 +185,9 @@ class MemoryWindowTest {
         SendBatch batch = right.pair.sendBatch(2);
         batch.bind(1, window, target, Set.of(REMOTE_WRITE)).bind(2, window, target, Set.of(REMOTE_WRITE));
 
-        assertThatThrownBy(batch::post).isInstanceOf(IllegalStateException.class).hasMessageContaining("same batch");
+        assertThatThrownBy(batch::post)
+                .isInstanceOf(IllegalStateException.class)
+                .hasMessageContaining("same batch");
         assertThat(window.remoteKey()).isEqualTo(key);
         batch.clear().bind(3, window, target, Set.of(REMOTE_WRITE));
         assertThat(batch.post()).as("the refusal left it free").isEqualTo(1);
@@ -192,11 +200,14 @@ class MemoryWindowTest {
         SendBatch batch = right.pair.sendBatch(1);
 
         assertThatThrownBy(() -> batch.bind(1, window, right.buffer, Set.of(REMOTE_WRITE)))
-                .isInstanceOf(IllegalArgumentException.class).hasMessageContaining("MW_BIND");
+                .isInstanceOf(IllegalArgumentException.class)
+                .hasMessageContaining("MW_BIND");
         assertThatThrownBy(() -> batch.bind(1, window, readOnly, Set.of(REMOTE_WRITE)))
-                .isInstanceOf(IllegalArgumentException.class).hasMessageContaining("LOCAL_WRITE");
+                .isInstanceOf(IllegalArgumentException.class)
+                .hasMessageContaining("LOCAL_WRITE");
         assertThatThrownBy(() -> batch.bind(1, window, target.slice(0, 0), Set.of(REMOTE_WRITE)))
-                .isInstanceOf(IllegalArgumentException.class).hasMessageContaining("no bytes");
+                .isInstanceOf(IllegalArgumentException.class)
+                .hasMessageContaining("no bytes");
         assertThat(batch.size()).isZero();
     }
 
@@ -207,11 +218,15 @@ class MemoryWindowTest {
         SendBatch batch = right.pair.sendBatch(1);
         batch.bind(1, window, region, Set.of(REMOTE_WRITE));
         region.close();
-        assertThatThrownBy(batch::post).isInstanceOf(IllegalStateException.class).hasMessageContaining("is closed");
+        assertThatThrownBy(batch::post)
+                .isInstanceOf(IllegalStateException.class)
+                .hasMessageContaining("is closed");
 
         batch.clear().bind(2, window, target, Set.of(REMOTE_WRITE));
         window.close();
-        assertThatThrownBy(batch::post).isInstanceOf(IllegalStateException.class).hasMessageContaining("is closed");
+        assertThatThrownBy(batch::post)
+                .isInstanceOf(IllegalStateException.class)
+                .hasMessageContaining("is closed");
     }
 
     @Test
@@ -219,8 +234,10 @@ class MemoryWindowTest {
         MemoryWindow window = loopback.domain.allocateMemoryWindow(MemoryWindowType.TYPE_1);
 
         assertThatThrownBy(() -> right.pair.sendBatch(1).bind(1, window, target, Set.of(REMOTE_WRITE)))
-                .isInstanceOf(IllegalArgumentException.class).hasMessageContaining("TYPE_2");
-        assertThatThrownBy(() -> right.pair.postUnbind(1, window)).isInstanceOf(IllegalStateException.class)
+                .isInstanceOf(IllegalArgumentException.class)
+                .hasMessageContaining("TYPE_2");
+        assertThatThrownBy(() -> right.pair.postUnbind(1, window))
+                .isInstanceOf(IllegalStateException.class)
                 .hasMessageContaining("not bound");
     }
 
@@ -268,6 +285,7 @@ class MemoryWindowTest {
         assertThatThrownBy(() -> batch.send(1).invalidate(1).immediate(1)).isInstanceOf(IllegalStateException.class);
         batch.clear();
         assertThatThrownBy(() -> batch.localInvalidate(1, 1).and(left.buffer))
-                .isInstanceOf(IllegalStateException.class).hasMessageContaining("no data");
+                .isInstanceOf(IllegalStateException.class)
+                .hasMessageContaining("no data");
     }
 }

@@ -32,8 +32,10 @@ class MulticastTest {
     }
 
     private void notInTheGroup() {
-        assertThatThrownBy(() -> pair.detachMulticast(GROUP)).isInstanceOf(VerbsException.class)
-                .hasMessageContaining("ibv_detach_mcast").hasMessageContaining("EINVAL")
+        assertThatThrownBy(() -> pair.detachMulticast(GROUP))
+                .isInstanceOf(VerbsException.class)
+                .hasMessageContaining("ibv_detach_mcast")
+                .hasMessageContaining("EINVAL")
                 .hasMessageContaining("::ffff:239.1.1.1");
     }
 
@@ -71,7 +73,8 @@ class MulticastTest {
     @Test
     void onlyDatagramsAreMulticast() {
         QueuePair connected = peers.domain.createQueuePair(QueuePair.rc(peers.left.queue));
-        assertThatThrownBy(() -> connected.attachMulticast(GROUP)).isInstanceOf(IllegalStateException.class)
+        assertThatThrownBy(() -> connected.attachMulticast(GROUP))
+                .isInstanceOf(IllegalStateException.class)
                 .hasMessageContaining("datagrams");
     }
 }

@@ -58,7 +58,10 @@ class NativeConstantsTest {
         Path raw = classes.resolve("dev/verbena/internal/raw");
         try (Stream<Path> files = Files.walk(classes.resolve("dev/verbena"))) {
             return files.filter(file -> !file.startsWith(raw) && file.toString().endsWith(".class"))
-                    .map(file -> classes.relativize(file).toString().replace(".class", "").replace('/', '.'))
+                    .map(file -> classes.relativize(file)
+                            .toString()
+                            .replace(".class", "")
+                            .replace('/', '.'))
                     .filter(name -> !name.endsWith("-info"))
                     .sorted()
                     .<Class<?>>map(NativeConstantsTest::load)
@@ -82,7 +85,8 @@ class NativeConstantsTest {
     /** Those that C answers too: only they can have unknown numbers. */
     static List<Class<?>> answers() throws IOException {
         return values().stream()
-                .filter(type -> Stream.of(type.getMethods()).anyMatch(method -> method.getName().equals("of")))
+                .filter(type -> Stream.of(type.getMethods())
+                        .anyMatch(method -> method.getName().equals("of")))
                 .toList();
     }
 
@@ -114,7 +118,8 @@ class NativeConstantsTest {
         for (Object constant : type.getEnumConstants()) {
             NativeValue value = (NativeValue) constant;
             if (!value.cName().isEmpty()) {
-                assertThat((long) value.code()).as(value + " is " + value.cName())
+                assertThat((long) value.code())
+                        .as(value + " is " + value.cName())
                         .isEqualTo((int) constant(value.cName()));
             }
         }
@@ -163,7 +168,8 @@ class NativeConstantsTest {
     void manyConstantsWereCompared() throws IOException {
         List<Class<?>> all = new ArrayList<>(values());
         all.addAll(flags());
-        int constants = all.stream().mapToInt(type -> type.getEnumConstants().length).sum();
+        int constants =
+                all.stream().mapToInt(type -> type.getEnumConstants().length).sum();
         System.out.println("compared " + constants + " constants of " + all.size() + " enums with the bindings");
         assertThat(all).contains(QueuePairState.class, WorkStatus.class, AccessFlag.class);
         assertThat(constants).isGreaterThanOrEqualTo(140);

@@ -68,7 +68,8 @@ class PostedOperationsTest {
 
     @Test
     void aBatchOfSeveralKindsIsRememberedRequestByRequest() {
-        assertThat(addBatch(log, PostedOperations.SEVERAL, 5, SEND, WRITE, SEND)).isEqualTo(3);
+        assertThat(addBatch(log, PostedOperations.SEVERAL, 5, SEND, WRITE, SEND))
+                .isEqualTo(3);
         assertThat(log.covers(PostedOperations.SEVERAL)).isFalse();
         assertThat(log.find(5)).isEqualTo(Operation.SEND);
         assertThat(log.find(6)).isEqualTo(Operation.RDMA_WRITE);
@@ -99,7 +100,8 @@ class PostedOperationsTest {
 
     @Test
     void ofABatchThatNoQueueHoldsThoseAreRememberedThatFit() {
-        assertThat(addBatch(log, PostedOperations.SEVERAL, 0, SEND, WRITE, SEND, SEND, SEND, SEND, SEND, SEND, SEND, SEND))
+        assertThat(addBatch(
+                        log, PostedOperations.SEVERAL, 0, SEND, WRITE, SEND, SEND, SEND, SEND, SEND, SEND, SEND, SEND))
                 .isEqualTo(2 * DEPTH);
     }
 

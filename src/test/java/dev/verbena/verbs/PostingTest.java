@@ -53,12 +53,14 @@ class PostingTest {
 
     @Test
     void aWriteMustFitIntoTheRemoteMemory() throws Exception {
-        assertOutOfBounds(() -> left.pair.postWrite(1, left.buffer.slice(0, 9), right.buffer.slice(0, 8).remote()));
+        assertOutOfBounds(() -> left.pair.postWrite(
+                1, left.buffer.slice(0, 9), right.buffer.slice(0, 8).remote()));
     }
 
     @Test
     void aReadMustFitIntoTheRemoteMemory() throws Exception {
-        assertOutOfBounds(() -> left.pair.postRead(1, left.buffer.slice(0, 9), right.buffer.slice(0, 8).remote()));
+        assertOutOfBounds(() -> left.pair.postRead(
+                1, left.buffer.slice(0, 9), right.buffer.slice(0, 8).remote()));
     }
 
     @Test
@@ -71,17 +73,20 @@ class PostingTest {
     @Test
     void anAtomicNeedsEightBytesOnBothSides() throws Exception {
         assertOutOfBounds(() -> left.pair.postFetchAndAdd(1, left.buffer.slice(0, 7), right.buffer.remote(), 1));
-        assertOutOfBounds(() -> left.pair.postCompareAndSwap(1, left.buffer, right.buffer.slice(8, 7).remote(), 1, 2));
+        assertOutOfBounds(() -> left.pair.postCompareAndSwap(
+                1, left.buffer, right.buffer.slice(8, 7).remote(), 1, 2));
     }
 
     @Test
     @Fault("misaligned-atomic")
     void anAtomicNeedsAnAlignedAddress() throws Exception {
         assertThatIllegalArgumentException()
-                .isThrownBy(() -> left.pair.postFetchAndAdd(1, left.buffer, right.buffer.slice(4, 8).remote(), 1))
+                .isThrownBy(() -> left.pair.postFetchAndAdd(
+                        1, left.buffer, right.buffer.slice(4, 8).remote(), 1))
                 .withMessageContaining("multiple of 8");
         assertThatIllegalArgumentException()
-                .isThrownBy(() -> left.pair.postCompareAndSwap(1, left.buffer, right.buffer.slice(1, 8).remote(), 1, 2))
+                .isThrownBy(() -> left.pair.postCompareAndSwap(
+                        1, left.buffer, right.buffer.slice(1, 8).remote(), 1, 2))
                 .withMessageContaining("multiple of 8");
         assertNothingWasPosted();
     }
@@ -91,24 +96,30 @@ class PostingTest {
     void inlineDataMustFitIntoTheRequest() throws Exception {
         int most = left.pair.capabilities().inlineSize();
         MemorySegment data = MemorySegment.ofArray(new byte[most + 1]);
-        assertThatExceptionOfType(IndexOutOfBoundsException.class).isThrownBy(() -> left.pair.postSendInline(1, data))
-                .withMessageContaining((most + 1) + " bytes").withMessageContaining("inlineSize()");
+        assertThatExceptionOfType(IndexOutOfBoundsException.class)
+                .isThrownBy(() -> left.pair.postSendInline(1, data))
+                .withMessageContaining((most + 1) + " bytes")
+                .withMessageContaining("inlineSize()");
         assertOutOfBounds(() -> left.pair.postWriteInline(1, data, right.buffer.remote()));
-        assertOutOfBounds(() -> left.pair.postWriteInline(1, data.asSlice(0, 8), right.buffer.slice(0, 7).remote()));
+        assertOutOfBounds(() -> left.pair.postWriteInline(
+                1, data.asSlice(0, 8), right.buffer.slice(0, 7).remote()));
     }
 
     @Test
     void aMessageMustNotBeLongerThanThePortAllows() throws Exception {
         long most = loopback.context.port(1).maxMessageSize();
-        QueuePair wide = loopback.domain.createQueuePair(QueuePair.rc(left.queue).sendSge(32));
+        QueuePair wide =
+                loopback.domain.createQueuePair(QueuePair.rc(left.queue).sendSge(32));
         long piece = most / 32 + 4096;
         MemoryRegion large = loopback.domain.register(loopback.arena.allocate(piece, 4096));
         SendBatch batch = wide.sendBatch(1).send(1, large);
-        assertThatExceptionOfType(IndexOutOfBoundsException.class).isThrownBy(() -> {
-            for (int i = 1; i < 32; i++) {
-                batch.and(large);
-            }
-        }).withMessageContaining("message");
+        assertThatExceptionOfType(IndexOutOfBoundsException.class)
+                .isThrownBy(() -> {
+                    for (int i = 1; i < 32; i++) {
+                        batch.and(large);
+                    }
+                })
+                .withMessageContaining("message");
     }
 
     @Test
@@ -116,9 +127,11 @@ class PostingTest {
     void memoryOfAnotherDomainIsRefused() throws Exception {
         ProtectionDomain other = loopback.context.allocateProtectionDomain();
         MemoryRegion foreign = other.register(loopback.arena.allocate(64, 64), LOCAL_WRITE);
-        assertThatIllegalArgumentException().isThrownBy(() -> left.pair.postSend(1, foreign))
+        assertThatIllegalArgumentException()
+                .isThrownBy(() -> left.pair.postSend(1, foreign))
                 .withMessageContaining("another protection domain");
-        assertThatIllegalArgumentException().isThrownBy(() -> left.pair.postReceive(1, foreign.slice(0, 8)))
+        assertThatIllegalArgumentException()
+                .isThrownBy(() -> left.pair.postReceive(1, foreign.slice(0, 8)))
                 .withMessageContaining("another protection domain");
         SendBatch batch = left.pair.sendBatch(1).send(1, left.buffer.slice(0, 8));
         assertThatIllegalArgumentException().isThrownBy(() -> batch.and(foreign));
@@ -131,13 +144,15 @@ class PostingTest {
         for (int i = 1; i < left.pair.capabilities().sendSge(); i++) {
             sends.and(left.buffer.slice(i, 1));
         }
-        assertThatIllegalStateException().isThrownBy(() -> sends.and(left.buffer.slice(9, 1)))
+        assertThatIllegalStateException()
+                .isThrownBy(() -> sends.and(left.buffer.slice(9, 1)))
                 .withMessageContaining("at most " + left.pair.capabilities().sendSge() + " pieces");
         ReceiveBatch receives = left.pair.receiveBatch(1).receive(1, left.buffer.slice(0, 1));
         for (int i = 1; i < left.pair.capabilities().receiveSge(); i++) {
             receives.and(left.buffer.slice(i, 1));
         }
-        assertThatIllegalStateException().isThrownBy(() -> receives.and(left.buffer.slice(9, 1)))
+        assertThatIllegalStateException()
+                .isThrownBy(() -> receives.and(left.buffer.slice(9, 1)))
                 .withMessageContaining("at most " + left.pair.capabilities().receiveSge() + " pieces");
         assertNothingWasPosted();
     }
@@ -145,7 +160,9 @@ class PostingTest {
     @Test
     void aFullBatchTakesNoMore() throws Exception {
         SendBatch batch = left.pair.sendBatch(2).send(1).send(2);
-        assertThatIllegalStateException().isThrownBy(() -> batch.send(3)).withMessageContaining("full")
+        assertThatIllegalStateException()
+                .isThrownBy(() -> batch.send(3))
+                .withMessageContaining("full")
                 .withMessageContaining("2");
         assertThatIllegalStateException()
                 .isThrownBy(() -> batch.sendInline(3, MemorySegment.ofArray(new byte[8])))
@@ -177,7 +194,8 @@ class PostingTest {
     void aRequestGoneBackToTakesNoMoreMemoryAndTheNextIsAddedAtTheEnd() throws Exception {
         SendBatch batch = left.pair.sendBatch(2).write(1, left.buffer.slice(0, 8), right.buffer.remote());
         batch.at(0).write(2, left.buffer.slice(0, 8), right.buffer.remote());
-        assertThatIllegalStateException().isThrownBy(() -> batch.at(0).and(left.buffer.slice(8, 8)))
+        assertThatIllegalStateException()
+                .isThrownBy(() -> batch.at(0).and(left.buffer.slice(8, 8)))
                 .withMessageContaining("added last");
         assertThatExceptionOfType(IndexOutOfBoundsException.class).isThrownBy(() -> batch.at(2));
         assertThat(batch.size()).isEqualTo(2);
@@ -222,7 +240,9 @@ class PostingTest {
     @Test
     void anInlineRequestTakesNoFurtherMemory() throws Exception {
         SendBatch batch = left.pair.sendBatch(1).sendInline(1, MemorySegment.ofArray(new byte[8]));
-        assertThatIllegalStateException().isThrownBy(() -> batch.and(left.buffer)).withMessageContaining("inline");
+        assertThatIllegalStateException()
+                .isThrownBy(() -> batch.and(left.buffer))
+                .withMessageContaining("inline");
         assertNothingWasPosted();
     }
 
@@ -266,8 +286,11 @@ class PostingTest {
             }
         }
         assertThat(posted).isBetween(4, 999);
-        assertThat(full).hasMessageContaining("ibv_post_send").hasMessageContaining("ENOMEM")
-                .hasMessageContaining("0 of 1 posted").hasMessageContaining("send queue is full")
+        assertThat(full)
+                .hasMessageContaining("ibv_post_send")
+                .hasMessageContaining("ENOMEM")
+                .hasMessageContaining("0 of 1 posted")
+                .hasMessageContaining("send queue is full")
                 .hasMessageContaining("sendDepth()");
         assertThat(full.posted()).isZero();
         assertThat(full.errno()).isEqualTo(Errno.ENOMEM);
@@ -296,7 +319,9 @@ class PostingTest {
             assertThat(completion.operation()).isEqualTo(Operation.SEND);
             flushed.add(completion.id());
         }
-        assertThat(flushed).as("those before the refused one were posted").hasSize(partly.posted())
+        assertThat(flushed)
+                .as("those before the refused one were posted")
+                .hasSize(partly.posted())
                 .contains(0L, partly.posted() - 1L);
         assertThat(left.queue.poll()).isEmpty();
     }
@@ -304,14 +329,17 @@ class PostingTest {
     @Test
     @Fault("full-queue")
     void aFullReceiveQueueSaysSo() {
-        QueuePair pair = loopback.domain.createQueuePair(QueuePair.rc(left.queue).receiveDepth(4));
+        QueuePair pair =
+                loopback.domain.createQueuePair(QueuePair.rc(left.queue).receiveDepth(4));
         pair.toInit(ConnectOptions.defaults());
         ReceiveBatch batch = pair.receiveBatch(100);
         for (int i = 0; i < batch.capacity(); i++) {
             batch.receive(i, left.buffer.slice(0, 1));
         }
-        assertThatExceptionOfType(PostException.class).isThrownBy(batch::post)
-                .withMessageContaining("ibv_post_recv").withMessageContaining("receive queue is full")
+        assertThatExceptionOfType(PostException.class)
+                .isThrownBy(batch::post)
+                .withMessageContaining("ibv_post_recv")
+                .withMessageContaining("receive queue is full")
                 .withMessageContaining("deeper")
                 .satisfies(e -> assertThat(e.posted()).isBetween(4, 99));
     }
@@ -328,7 +356,8 @@ class PostingTest {
                     for (int i = 0; i < each; i++) {
                         long place = (me * each + i) * 8L;
                         try {
-                            shared.left.pair.postWriteInline(place,
+                            shared.left.pair.postWriteInline(
+                                    place,
                                     MemorySegment.ofArray(new long[] {place + 1}),
                                     shared.right.buffer.slice(place, 8).remote());
                         } catch (PostException full) {

@@ -75,7 +75,8 @@ class ProtectionDomainTest {
     void aDomainInUseIsNotClosed() {
         ProtectionDomain domain = context.allocateProtectionDomain();
         MemoryRegion region = domain.register(arena.allocate(64), LOCAL_WRITE);
-        assertThatExceptionOfType(ResourceBusyException.class).isThrownBy(domain::close)
+        assertThatExceptionOfType(ResourceBusyException.class)
+                .isThrownBy(domain::close)
                 .satisfies(e -> assertThat(e.dependents()).containsExactly(region));
         region.close();
         domain.close();
@@ -84,12 +85,14 @@ class ProtectionDomainTest {
     @Test
     void aParentDomainWorksWithWhatItWasMadeFrom() throws Exception {
         ProtectionDomain domain = context.allocateProtectionDomain();
-        Optional<ParentDomain> made = Unsupported.orSaysSo("ibv_alloc_parent_domain", () -> domain.allocateParentDomain());
+        Optional<ParentDomain> made =
+                Unsupported.orSaysSo("ibv_alloc_parent_domain", () -> domain.allocateParentDomain());
         if (made.isPresent()) {
             ParentDomain parent = made.get();
             assertThat(parent.protectionDomain()).isSameAs(domain);
-            CompletionQueue queue = context.createCompletionQueue(
-                    CompletionQueueOptions.of(16).fields(CompletionField.standard()).domain(parent));
+            CompletionQueue queue = context.createCompletionQueue(CompletionQueueOptions.of(16)
+                    .fields(CompletionField.standard())
+                    .domain(parent));
             QueuePair left = parent.createQueuePair(QueuePair.rc(queue));
             QueuePair right = domain.createQueuePair(QueuePair.rc(queue));
             left.connect(right.endpoint());
@@ -113,7 +116,8 @@ class ProtectionDomainTest {
             QueuePairOptions options = QueuePair.rc(context.createCompletionQueue(16));
             parent.createQueuePair(options, arena);
             try (VerbsArena shared = VerbsArena.ofShared()) {
-                assertThatIllegalArgumentException().isThrownBy(() -> parent.createQueuePair(options, shared))
+                assertThatIllegalArgumentException()
+                        .isThrownBy(() -> parent.createQueuePair(options, shared))
                         .withMessageContaining("ofConfined");
             }
         }
@@ -160,7 +164,9 @@ class ProtectionDomainTest {
     @Test
     void whatIsNoDeviceIsNotImported() {
         assertThatIllegalArgumentException().isThrownBy(() -> Context.importDevice(-1, arena));
-        assertThatExceptionOfType(VerbsException.class).isThrownBy(() -> Context.importDevice(0, arena))
-                .withMessageContaining("ibv_import_device").withMessageContaining("not an RDMA device");
+        assertThatExceptionOfType(VerbsException.class)
+                .isThrownBy(() -> Context.importDevice(0, arena))
+                .withMessageContaining("ibv_import_device")
+                .withMessageContaining("not an RDMA device");
     }
 }

@@ -23,8 +23,11 @@ class QueuePairAttributesTest {
     private static final AddressVector PATH = new AddressVector(
             1, 0xfffe, 15, 127, 255, new GlobalRoute(Gid.parse("::ffff:10.9.9.1"), 255, 0xfffff, 255, 254));
 
-    private static <T> Arguments attribute(Attribute attribute, T value,
-            BiFunction<QueuePairAttributes, T, QueuePairAttributes> setter, Function<QueuePairAttributes, T> getter) {
+    private static <T> Arguments attribute(
+            Attribute attribute,
+            T value,
+            BiFunction<QueuePairAttributes, T, QueuePairAttributes> setter,
+            Function<QueuePairAttributes, T> getter) {
         return Arguments.of(attribute, value, setter, getter);
     }
 
@@ -34,45 +37,79 @@ class QueuePairAttributesTest {
 
     static Stream<Arguments> settable() {
         return Stream.of(
-                attribute(Attribute.CURRENT_STATE, QueuePairState.SQD,
-                        QueuePairAttributes::currentState, QueuePairAttributes::currentState),
-                attribute(Attribute.EN_SQD_ASYNC_NOTIFY, true,
-                        QueuePairAttributes::sqdNotification, QueuePairAttributes::sqdNotification),
-                attribute(Attribute.ACCESS_FLAGS, setOfTwo(),
-                        QueuePairAttributes::access, QueuePairAttributes::access),
+                attribute(
+                        Attribute.CURRENT_STATE,
+                        QueuePairState.SQD,
+                        QueuePairAttributes::currentState,
+                        QueuePairAttributes::currentState),
+                attribute(
+                        Attribute.EN_SQD_ASYNC_NOTIFY,
+                        true,
+                        QueuePairAttributes::sqdNotification,
+                        QueuePairAttributes::sqdNotification),
+                attribute(Attribute.ACCESS_FLAGS, setOfTwo(), QueuePairAttributes::access, QueuePairAttributes::access),
                 attribute(Attribute.PKEY_INDEX, 0xffff, QueuePairAttributes::pkeyIndex, QueuePairAttributes::pkeyIndex),
                 attribute(Attribute.PORT, 255, QueuePairAttributes::port, QueuePairAttributes::port),
                 attribute(Attribute.QKEY, 0x80010000, QueuePairAttributes::qkey, QueuePairAttributes::qkey),
-                attribute(Attribute.ADDRESS_VECTOR, PATH,
-                        QueuePairAttributes::addressVector, QueuePairAttributes::addressVector),
-                attribute(Attribute.PATH_MTU, Mtu.BYTES_4096,
-                        QueuePairAttributes::pathMtu, QueuePairAttributes::pathMtu),
+                attribute(
+                        Attribute.ADDRESS_VECTOR,
+                        PATH,
+                        QueuePairAttributes::addressVector,
+                        QueuePairAttributes::addressVector),
+                attribute(
+                        Attribute.PATH_MTU, Mtu.BYTES_4096, QueuePairAttributes::pathMtu, QueuePairAttributes::pathMtu),
                 attribute(Attribute.TIMEOUT, 31, QueuePairAttributes::timeout, QueuePairAttributes::timeout),
                 attribute(Attribute.RETRY_COUNT, 7, QueuePairAttributes::retryCount, QueuePairAttributes::retryCount),
                 attribute(Attribute.RNR_RETRY, 7, QueuePairAttributes::rnrRetry, QueuePairAttributes::rnrRetry),
                 attribute(Attribute.RQ_PSN, 0xffffff, QueuePairAttributes::receivePsn, QueuePairAttributes::receivePsn),
                 attribute(Attribute.SQ_PSN, 0xffffff, QueuePairAttributes::sendPsn, QueuePairAttributes::sendPsn),
-                attribute(Attribute.MAX_READ_ATOMIC, 255,
-                        QueuePairAttributes::maxReadAtomic, QueuePairAttributes::maxReadAtomic),
-                attribute(Attribute.MAX_DEST_READ_ATOMIC, 255,
-                        QueuePairAttributes::maxDestinationReadAtomic, QueuePairAttributes::maxDestinationReadAtomic),
-                attribute(Attribute.MIN_RNR_TIMER, 31,
-                        QueuePairAttributes::minRnrTimer, QueuePairAttributes::minRnrTimer),
-                attribute(Attribute.PATH_MIGRATION_STATE, MigrationState.ARMED,
-                        QueuePairAttributes::pathMigrationState, QueuePairAttributes::pathMigrationState),
-                attribute(Attribute.DESTINATION_QP, 0xffffff,
-                        QueuePairAttributes::destinationQueuePair, QueuePairAttributes::destinationQueuePair),
-                attribute(Attribute.CAPABILITIES, new QueueCapabilities(1, 2, 3, 4, 5),
-                        QueuePairAttributes::capabilities, QueuePairAttributes::capabilities),
-                attribute(Attribute.RATE_LIMIT, 40_000_000,
-                        QueuePairAttributes::rateLimit, QueuePairAttributes::rateLimit),
-                attribute(Attribute.ALTERNATE_PATH, PATH, (attributes, path) -> attributes.alternatePath(path, 3, 14),
+                attribute(
+                        Attribute.MAX_READ_ATOMIC,
+                        255,
+                        QueuePairAttributes::maxReadAtomic,
+                        QueuePairAttributes::maxReadAtomic),
+                attribute(
+                        Attribute.MAX_DEST_READ_ATOMIC,
+                        255,
+                        QueuePairAttributes::maxDestinationReadAtomic,
+                        QueuePairAttributes::maxDestinationReadAtomic),
+                attribute(
+                        Attribute.MIN_RNR_TIMER,
+                        31,
+                        QueuePairAttributes::minRnrTimer,
+                        QueuePairAttributes::minRnrTimer),
+                attribute(
+                        Attribute.PATH_MIGRATION_STATE,
+                        MigrationState.ARMED,
+                        QueuePairAttributes::pathMigrationState,
+                        QueuePairAttributes::pathMigrationState),
+                attribute(
+                        Attribute.DESTINATION_QP,
+                        0xffffff,
+                        QueuePairAttributes::destinationQueuePair,
+                        QueuePairAttributes::destinationQueuePair),
+                attribute(
+                        Attribute.CAPABILITIES,
+                        new QueueCapabilities(1, 2, 3, 4, 5),
+                        QueuePairAttributes::capabilities,
+                        QueuePairAttributes::capabilities),
+                attribute(
+                        Attribute.RATE_LIMIT,
+                        40_000_000,
+                        QueuePairAttributes::rateLimit,
+                        QueuePairAttributes::rateLimit),
+                attribute(
+                        Attribute.ALTERNATE_PATH,
+                        PATH,
+                        (attributes, path) -> attributes.alternatePath(path, 3, 14),
                         QueuePairAttributes::alternatePath));
     }
 
     @ParameterizedTest
     @MethodSource("settable")
-    void aSetterStoresAndNamesItsAttribute(Attribute attribute, Object value,
+    void aSetterStoresAndNamesItsAttribute(
+            Attribute attribute,
+            Object value,
             BiFunction<QueuePairAttributes, Object, QueuePairAttributes> setter,
             Function<QueuePairAttributes, Object> getter) {
         QueuePairAttributes attributes = setter.apply(QueuePairAttributes.unchangedState(), value);
@@ -97,26 +134,35 @@ class QueuePairAttributesTest {
 
     @Test
     void theMaskFollowsTheSettersInAnyNumber() {
-        QueuePairAttributes attributes = QueuePairAttributes.to(QueuePairState.INIT).port(1).pkeyIndex(0).port(2);
-        assertThat(attributes.mask())
-                .containsExactlyInAnyOrder(Attribute.STATE, Attribute.PORT, Attribute.PKEY_INDEX);
+        QueuePairAttributes attributes =
+                QueuePairAttributes.to(QueuePairState.INIT).port(1).pkeyIndex(0).port(2);
+        assertThat(attributes.mask()).containsExactlyInAnyOrder(Attribute.STATE, Attribute.PORT, Attribute.PKEY_INDEX);
         assertThat(attributes.port()).isEqualTo(2);
         assertThat(QueuePairAttributes.unchangedState().mask()).isEmpty();
     }
 
     static Stream<Function<QueuePairAttributes, QueuePairAttributes>> outOfRange() {
         return Stream.of(
-                attributes -> attributes.pkeyIndex(-1), attributes -> attributes.pkeyIndex(0x10000),
-                attributes -> attributes.port(-1), attributes -> attributes.port(256),
-                attributes -> attributes.timeout(-1), attributes -> attributes.timeout(32),
-                attributes -> attributes.retryCount(-1), attributes -> attributes.retryCount(8),
-                attributes -> attributes.rnrRetry(-1), attributes -> attributes.rnrRetry(8),
-                attributes -> attributes.receivePsn(-1), attributes -> attributes.receivePsn(1 << 24),
-                attributes -> attributes.sendPsn(-1), attributes -> attributes.sendPsn(1 << 24),
-                attributes -> attributes.maxReadAtomic(-1), attributes -> attributes.maxReadAtomic(256),
+                attributes -> attributes.pkeyIndex(-1),
+                attributes -> attributes.pkeyIndex(0x10000),
+                attributes -> attributes.port(-1),
+                attributes -> attributes.port(256),
+                attributes -> attributes.timeout(-1),
+                attributes -> attributes.timeout(32),
+                attributes -> attributes.retryCount(-1),
+                attributes -> attributes.retryCount(8),
+                attributes -> attributes.rnrRetry(-1),
+                attributes -> attributes.rnrRetry(8),
+                attributes -> attributes.receivePsn(-1),
+                attributes -> attributes.receivePsn(1 << 24),
+                attributes -> attributes.sendPsn(-1),
+                attributes -> attributes.sendPsn(1 << 24),
+                attributes -> attributes.maxReadAtomic(-1),
+                attributes -> attributes.maxReadAtomic(256),
                 attributes -> attributes.maxDestinationReadAtomic(-1),
                 attributes -> attributes.maxDestinationReadAtomic(256),
-                attributes -> attributes.minRnrTimer(-1), attributes -> attributes.minRnrTimer(32),
+                attributes -> attributes.minRnrTimer(-1),
+                attributes -> attributes.minRnrTimer(32),
                 attributes -> attributes.destinationQueuePair(-1),
                 attributes -> attributes.destinationQueuePair(1 << 24),
                 attributes -> attributes.alternatePath(PATH, -1, 0),
@@ -156,6 +202,7 @@ class QueuePairAttributesTest {
     @Test
     void aPathWithoutAGlobalPartStaysSo() {
         AddressVector local = new AddressVector(1, 7, 0, 0, 0, null);
-        assertThat(QueuePairAttributes.unchangedState().addressVector(local).addressVector()).isEqualTo(local);
+        assertThat(QueuePairAttributes.unchangedState().addressVector(local).addressVector())
+                .isEqualTo(local);
     }
 }

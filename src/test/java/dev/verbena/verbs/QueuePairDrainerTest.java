@@ -148,7 +148,8 @@ class QueuePairDrainerTest {
     @Test
     void receivesThatAreSharedStay() throws Exception {
         SharedReceiveQueue shared = loopback.domain.createSharedReceiveQueue(SharedReceiveQueue.basic());
-        QueuePair pair = loopback.domain.createQueuePair(QueuePair.rc(left.queue).sharedReceiveQueue(shared));
+        QueuePair pair =
+                loopback.domain.createQueuePair(QueuePair.rc(left.queue).sharedReceiveQueue(shared));
         pair.connect(pair.endpoint());
         shared.postReceive(1, left.buffer.slice(0, 8));
 
@@ -160,14 +161,21 @@ class QueuePairDrainerTest {
     void aReceiveTooShortForADatagramNeverSucceeds() throws Exception {
         try (DatagramPair peers = DatagramPair.ready(VerbsArena.ofConfined())) {
             peers.right.pair.postReceive(1, peers.right.buffer.slice(0, 16));
-            peers.left.pair.postSend(2, peers.left.buffer.slice(0, 8), peers.right.path(), peers.right.pair.number(),
+            peers.left.pair.postSend(
+                    2,
+                    peers.left.buffer.slice(0, 8),
+                    peers.right.path(),
+                    peers.right.pair.number(),
                     DatagramPair.RIGHT_KEY);
             assertThat(peers.left.done().id()).as("the sender never knows").isEqualTo(2);
 
             drain(peers.right.pair);
             assertThat(ids()).containsExactly(1L);
-            assertThat(taken.getFirst().status()).isIn(WorkStatus.LOCAL_QP_OPERATION_ERROR,
-                    WorkStatus.LOCAL_LENGTH_ERROR, WorkStatus.WORK_REQUEST_FLUSHED);
+            assertThat(taken.getFirst().status())
+                    .isIn(
+                            WorkStatus.LOCAL_QP_OPERATION_ERROR,
+                            WorkStatus.LOCAL_LENGTH_ERROR,
+                            WorkStatus.WORK_REQUEST_FLUSHED);
         }
     }
 

@@ -37,8 +37,13 @@ class QueuePairOptionsTest {
 
     @Test
     void changesAddUp() {
-        QueuePairOptions all =
-                DEFAULT.sendDepth(1).receiveDepth(2).sendSge(3).receiveSge(4).inlineSize(5).port(6).gidIndex(7);
+        QueuePairOptions all = DEFAULT.sendDepth(1)
+                .receiveDepth(2)
+                .sendSge(3)
+                .receiveSge(4)
+                .inlineSize(5)
+                .port(6)
+                .gidIndex(7);
         assertThat(all.capabilities()).isEqualTo(new QueueCapabilities(1, 2, 3, 4, 5));
         assertThat(all.port()).isEqualTo(6);
         assertThat(all.gidIndex()).isEqualTo(7);
@@ -46,9 +51,15 @@ class QueuePairOptionsTest {
 
     static Stream<UnaryOperator<QueuePairOptions>> impossible() {
         return Stream.of(
-                options -> options.sendDepth(-1), options -> options.receiveDepth(-1), options -> options.sendSge(-1),
-                options -> options.receiveSge(-1), options -> options.inlineSize(-1), options -> options.port(0),
-                options -> options.port(256), options -> options.gidIndex(-2), options -> options.gidIndex(256));
+                options -> options.sendDepth(-1),
+                options -> options.receiveDepth(-1),
+                options -> options.sendSge(-1),
+                options -> options.receiveSge(-1),
+                options -> options.inlineSize(-1),
+                options -> options.port(0),
+                options -> options.port(256),
+                options -> options.gidIndex(-2),
+                options -> options.gidIndex(256));
     }
 
     @ParameterizedTest

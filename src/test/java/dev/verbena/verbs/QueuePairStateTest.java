@@ -56,8 +56,9 @@ class QueuePairStateTest {
         assertThat(left.state()).isEqualTo(QueuePairState.RESET);
         assertThat(left.query().state()).isEqualTo(QueuePairState.RESET);
         assertThat(left.firstError()).isEmpty();
-        assertThat(left).hasToString(
-                "RC queue pair " + left.number() + " of " + loopback.context.device().name() + " (RESET)");
+        assertThat(left)
+                .hasToString("RC queue pair " + left.number() + " of "
+                        + loopback.context.device().name() + " (RESET)");
     }
 
     @Test
@@ -89,9 +90,18 @@ class QueuePairStateTest {
 
     @Test
     void everyAttributeOfTheWayCanBeSet() {
-        ConnectOptions how = ConnectOptions.defaults().access(Set.of(REMOTE_WRITE)).pathMtu(Mtu.BYTES_512)
-                .minRnrTimer(3).timeout(9).retryCount(2).rnrRetry(1).maxReadAtomic(4).maxDestinationReadAtomic(8)
-                .hopLimit(5).trafficClass(0x48).flowLabel(0x12345);
+        ConnectOptions how = ConnectOptions.defaults()
+                .access(Set.of(REMOTE_WRITE))
+                .pathMtu(Mtu.BYTES_512)
+                .minRnrTimer(3)
+                .timeout(9)
+                .retryCount(2)
+                .rnrRetry(1)
+                .maxReadAtomic(4)
+                .maxDestinationReadAtomic(8)
+                .hopLimit(5)
+                .trafficClass(0x48)
+                .flowLabel(0x12345);
         connect(how);
 
         QueuePairAttributes found = left.query();
@@ -118,7 +128,8 @@ class QueuePairStateTest {
                 QueuePair.rc(loopback.left.queue).gidIndex(other.index()));
         assertThat(chosen.endpoint().gid()).isEqualTo(other.gid());
         chosen.connect(chosen.endpoint());
-        assertThat(chosen.query().addressVector().globalRoute().sourceGidIndex()).isEqualTo(other.index());
+        assertThat(chosen.query().addressVector().globalRoute().sourceGidIndex())
+                .isEqualTo(other.index());
     }
 
     @Test
@@ -141,8 +152,10 @@ class QueuePairStateTest {
     @Fault("skipped-state")
     void aStepThatDoesNotExistIsRefusedBeforeTheDeviceIsAsked() {
         left.toInit(ConnectOptions.defaults());
-        assertThatIllegalArgumentException().isThrownBy(() -> left.modify(QueuePairAttributes.to(QueuePairState.RTS)))
-                .withMessageContaining("ibv_modify_qp").withMessageContaining("no way for RC from INIT to RTS")
+        assertThatIllegalArgumentException()
+                .isThrownBy(() -> left.modify(QueuePairAttributes.to(QueuePairState.RTS)))
+                .withMessageContaining("ibv_modify_qp")
+                .withMessageContaining("no way for RC from INIT to RTS")
                 .withMessageContaining("RTR");
         assertThat(left.query().state()).isEqualTo(QueuePairState.INIT);
     }
@@ -150,24 +163,33 @@ class QueuePairStateTest {
     @Test
     void missingAttributesAreNamedBeforeTheDeviceIsAsked() {
         assertThatIllegalArgumentException()
-                .isThrownBy(() -> left.modify(QueuePairAttributes.to(QueuePairState.INIT).port(1)))
+                .isThrownBy(() ->
+                        left.modify(QueuePairAttributes.to(QueuePairState.INIT).port(1)))
                 .withMessageContaining("missing [ACCESS_FLAGS, PKEY_INDEX]");
         assertThat(left.query().state()).isEqualTo(QueuePairState.RESET);
     }
 
     @Test
     void attributesThatAreNotAllowedAreNamedBeforeTheDeviceIsAsked() {
-        assertThatIllegalArgumentException().isThrownBy(() -> left.modify(
-                        QueuePairAttributes.to(QueuePairState.INIT).port(1).pkeyIndex(0).access(Set.of()).qkey(7)))
+        assertThatIllegalArgumentException()
+                .isThrownBy(() -> left.modify(QueuePairAttributes.to(QueuePairState.INIT)
+                        .port(1)
+                        .pkeyIndex(0)
+                        .access(Set.of())
+                        .qkey(7)))
                 .withMessageContaining("not allowed [QKEY]");
         assertThat(left.query().state()).isEqualTo(QueuePairState.RESET);
     }
 
     @Test
     void whatTheDeviceRefusesIsExplained() {
-        QueuePair lost = loopback.domain.createQueuePair(QueuePair.rc(loopback.left.queue).gidIndex(200));
-        assertThatExceptionOfType(VerbsException.class).isThrownBy(() -> lost.connect(right.endpoint()))
-                .withMessageContaining("ibv_modify_qp").withMessageContaining("to RTR").withMessageContaining("GID")
+        QueuePair lost = loopback.domain.createQueuePair(
+                QueuePair.rc(loopback.left.queue).gidIndex(200));
+        assertThatExceptionOfType(VerbsException.class)
+                .isThrownBy(() -> lost.connect(right.endpoint()))
+                .withMessageContaining("ibv_modify_qp")
+                .withMessageContaining("to RTR")
+                .withMessageContaining("GID")
                 .satisfies(e -> assertThat(e.errno()).isPositive());
         assertThat(lost.state()).as("it stays where it was").isEqualTo(QueuePairState.INIT);
         assertThat(lost.query().state()).isEqualTo(QueuePairState.INIT);
@@ -178,7 +200,9 @@ class QueuePairStateTest {
         connect(ConnectOptions.defaults());
         QueuePairAttributes failed = QueuePairAttributes.to(QueuePairState.ERR);
         int mask = NativeFlag.bits(Set.of(Attribute.STATE));
-        assertThat((int) Ibv.MODIFY_QP.call(left.address, failed.memory().address(), mask)).as("behind its back").isZero();
+        assertThat((int) Ibv.MODIFY_QP.call(left.address, failed.memory().address(), mask))
+                .as("behind its back")
+                .isZero();
 
         assertThatExceptionOfType(VerbsException.class)
                 .isThrownBy(() -> left.modify(QueuePairAttributes.to(QueuePairState.SQD)))
@@ -198,17 +222,21 @@ class QueuePairStateTest {
     @Fault("post-too-early")
     void sendingBeforeTheConnectionIsRefused() throws Exception {
         MemoryRegion buffer = loopback.left.buffer;
-        assertThatIllegalStateException().isThrownBy(() -> left.postSend(1, buffer))
-                .withMessageContaining("RESET").withMessageContaining("connect");
+        assertThatIllegalStateException()
+                .isThrownBy(() -> left.postSend(1, buffer))
+                .withMessageContaining("RESET")
+                .withMessageContaining("connect");
         left.toInit(ConnectOptions.defaults());
-        assertThatIllegalStateException().isThrownBy(() -> left.postWrite(1, buffer, loopback.right.buffer.remote()))
+        assertThatIllegalStateException()
+                .isThrownBy(() -> left.postWrite(1, buffer, loopback.right.buffer.remote()))
                 .withMessageContaining("INIT");
         assertThat(loopback.left.queue.poll()).isEmpty();
     }
 
     @Test
     void receivesCanBePostedFromInitOn() throws Exception {
-        assertThatIllegalStateException().isThrownBy(() -> right.postReceive(1, loopback.right.buffer))
+        assertThatIllegalStateException()
+                .isThrownBy(() -> right.postReceive(1, loopback.right.buffer))
                 .withMessageContaining("RESET");
         right.toInit(ConnectOptions.defaults());
         right.postReceive(2, loopback.right.buffer);
@@ -222,8 +250,10 @@ class QueuePairStateTest {
     @Test
     void connectingTwiceIsRefused() {
         connect(ConnectOptions.defaults());
-        assertThatIllegalStateException().isThrownBy(() -> left.connect(right.endpoint()))
-                .withMessageContaining("RTS").withMessageContaining("reset()");
+        assertThatIllegalStateException()
+                .isThrownBy(() -> left.connect(right.endpoint()))
+                .withMessageContaining("RTS")
+                .withMessageContaining("reset()");
         assertThat(left.query().state()).isEqualTo(QueuePairState.RTS);
     }
 
@@ -257,8 +287,11 @@ class QueuePairStateTest {
     @Test
     void queuesAreAtLeastAsLargeAsAskedFor() {
         QueueCapabilities asked = new QueueCapabilities(5, 100, 3, 2, 48);
-        QueuePair pair = loopback.domain.createQueuePair(QueuePair.rc(loopback.left.queue).sendDepth(asked.sendDepth())
-                .receiveDepth(asked.receiveDepth()).sendSge(asked.sendSge()).receiveSge(asked.receiveSge())
+        QueuePair pair = loopback.domain.createQueuePair(QueuePair.rc(loopback.left.queue)
+                .sendDepth(asked.sendDepth())
+                .receiveDepth(asked.receiveDepth())
+                .sendSge(asked.sendSge())
+                .receiveSge(asked.receiveSge())
                 .inlineSize(asked.inlineSize()));
         QueueCapabilities granted = pair.capabilities();
         assertThat(granted.sendDepth()).isGreaterThanOrEqualTo(asked.sendDepth());
@@ -274,11 +307,12 @@ class QueuePairStateTest {
         DeviceAttributes device = loopback.context.attributes();
         QueuePairOptions options = QueuePair.rc(loopback.left.queue);
         for (QueuePairOptions tooLarge : new QueuePairOptions[] {
-            options.sendDepth(1 << 30), options.receiveDepth(1 << 30), options.sendSge(1000),
-            options.receiveSge(1000)}) {
+            options.sendDepth(1 << 30), options.receiveDepth(1 << 30), options.sendSge(1000), options.receiveSge(1000)
+        }) {
             assertThatExceptionOfType(VerbsException.class)
                     .isThrownBy(() -> loopback.domain.createQueuePair(tooLarge))
-                    .withMessageContaining("ibv_create_qp").withMessageContaining(tooLarge.capabilities().toString())
+                    .withMessageContaining("ibv_create_qp")
+                    .withMessageContaining(tooLarge.capabilities().toString())
                     .withMessageContaining(device.maxWorkRequests() + " work requests")
                     .withMessageContaining(device.maxSge() + " pieces");
         }
@@ -287,7 +321,8 @@ class QueuePairStateTest {
     @Test
     void aPortThatDoesNotExistIsRefused() {
         assertThatExceptionOfType(VerbsException.class)
-                .isThrownBy(() -> loopback.domain.createQueuePair(QueuePair.rc(loopback.left.queue).port(7)))
+                .isThrownBy(() -> loopback.domain.createQueuePair(
+                        QueuePair.rc(loopback.left.queue).port(7)))
                 .withMessageContaining("port 7");
     }
 }

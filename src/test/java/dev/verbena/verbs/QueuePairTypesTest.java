@@ -75,8 +75,11 @@ class QueuePairTypesTest {
     }
 
     @Test
-    @Twin({"test_qp.QPTest.test_create_rc_qp_ex_no_attr", "test_qp.QPTest.test_create_uc_qp_ex_no_attr",
-        "test_qp.QPTest.test_create_ud_qp_ex_no_attr"})
+    @Twin({
+        "test_qp.QPTest.test_create_rc_qp_ex_no_attr",
+        "test_qp.QPTest.test_create_uc_qp_ex_no_attr",
+        "test_qp.QPTest.test_create_ud_qp_ex_no_attr"
+    })
     void extendedOnesBeginInResetToo() {
         assertThat(makeExtended(QueuePair.rc(queue)).query().state()).isEqualTo(RESET);
         assertThat(makeExtended(QueuePair.uc(queue)).query().state()).isEqualTo(RESET);
@@ -84,8 +87,11 @@ class QueuePairTypesTest {
     }
 
     @Test
-    @Twin({"test_qp.QPTest.test_create_rc_qp_ex_with_attr", "test_qp.QPTest.test_create_uc_qp_ex_with_attr",
-        "test_qp.QPTest.test_create_ud_qp_ex_with_attr"})
+    @Twin({
+        "test_qp.QPTest.test_create_rc_qp_ex_with_attr",
+        "test_qp.QPTest.test_create_uc_qp_ex_with_attr",
+        "test_qp.QPTest.test_create_ud_qp_ex_with_attr"
+    })
     void extendedOnesAreInitialisedToo() {
         QueuePair reliable = makeExtended(QueuePair.rc(queue));
         reliable.toInit(ConnectOptions.defaults());
@@ -120,7 +126,8 @@ class QueuePairTypesTest {
         QueuePair pair = make(QueuePair.ud(queue));
         pair.toReady(KEY);
         assertThat(pair.query().state()).isEqualTo(RTS);
-        assertThatThrownBy(() -> pair.toReady(KEY)).isInstanceOf(IllegalStateException.class)
+        assertThatThrownBy(() -> pair.toReady(KEY))
+                .isInstanceOf(IllegalStateException.class)
                 .hasMessageContaining("RTS");
     }
 
@@ -155,11 +162,13 @@ class QueuePairTypesTest {
         QueuePair plain = make(QueuePair.ud(queue));
         MemoryRegion data = domain.register(arena.allocate(64));
         assertThatThrownBy(() -> plain.sendBatch(1).segmented(1, arena.allocate(8), 8, data))
-                .isInstanceOf(IllegalStateException.class).hasMessageContaining("TSO");
+                .isInstanceOf(IllegalStateException.class)
+                .hasMessageContaining("TSO");
     }
 
     private void tooMuch(QueuePairOptions options) {
-        assertThatThrownBy(() -> domain.createQueuePair(options)).isInstanceOf(VerbsException.class)
+        assertThatThrownBy(() -> domain.createQueuePair(options))
+                .isInstanceOf(VerbsException.class)
                 .hasMessageContaining("ibv_create_qp");
     }
 
@@ -208,19 +217,34 @@ class QueuePairTypesTest {
     @Test
     @Twin("test_qp.QPTest.test_query_rc_qp")
     void aReliableConnectionTellsItsAttributes() {
-        queryTells(QueuePair.rc(queue).sendDepth(10).receiveDepth(20).sendSge(2).receiveSge(3).inlineSize(16));
+        queryTells(QueuePair.rc(queue)
+                .sendDepth(10)
+                .receiveDepth(20)
+                .sendSge(2)
+                .receiveSge(3)
+                .inlineSize(16));
     }
 
     @Test
     @Twin("test_qp.QPTest.test_query_uc_qp")
     void anUnreliableConnectionTellsItsAttributes() {
-        queryTells(QueuePair.uc(queue).sendDepth(10).receiveDepth(20).sendSge(2).receiveSge(3).inlineSize(16));
+        queryTells(QueuePair.uc(queue)
+                .sendDepth(10)
+                .receiveDepth(20)
+                .sendSge(2)
+                .receiveSge(3)
+                .inlineSize(16));
     }
 
     @Test
     @Twin("test_qp.QPTest.test_query_ud_qp")
     void aQueuePairForDatagramsTellsItsAttributes() {
-        queryTells(QueuePair.ud(queue).sendDepth(10).receiveDepth(20).sendSge(2).receiveSge(3).inlineSize(16));
+        queryTells(QueuePair.ud(queue)
+                .sendDepth(10)
+                .receiveDepth(20)
+                .sendSge(2)
+                .receiveSge(3)
+                .inlineSize(16));
     }
 
     @Test
@@ -257,9 +281,11 @@ class QueuePairTypesTest {
     @Test
     void datagramsHaveNoConnections() {
         QueuePair pair = make(QueuePair.ud(queue));
-        assertThatThrownBy(() -> pair.connect(pair.endpoint())).isInstanceOf(IllegalStateException.class)
+        assertThatThrownBy(() -> pair.connect(pair.endpoint()))
+                .isInstanceOf(IllegalStateException.class)
                 .hasMessageContaining("UD has no connections");
-        assertThatThrownBy(() -> make(QueuePair.rc(queue)).toReady(KEY)).isInstanceOf(IllegalStateException.class)
+        assertThatThrownBy(() -> make(QueuePair.rc(queue)).toReady(KEY))
+                .isInstanceOf(IllegalStateException.class)
                 .hasMessageContaining("datagrams");
     }
 
@@ -283,8 +309,10 @@ class QueuePairTypesTest {
             pair.setEce(ece);
         } catch (UnsupportedVerbException e) {
             assertThat(e).hasMessageContaining("ibv_query_ece");
-            assertThatThrownBy(() -> pair.setEce(new Ece(0x15b3, 1))).isInstanceOf(UnsupportedVerbException.class)
-                    .hasMessageContaining("ibv_set_ece").hasMessageContaining("vendor 0x15b3");
+            assertThatThrownBy(() -> pair.setEce(new Ece(0x15b3, 1)))
+                    .isInstanceOf(UnsupportedVerbException.class)
+                    .hasMessageContaining("ibv_set_ece")
+                    .hasMessageContaining("vendor 0x15b3");
         }
     }
 

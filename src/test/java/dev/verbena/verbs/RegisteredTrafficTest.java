@@ -31,8 +31,7 @@ class RegisteredTrafficTest {
 
     /** Fresh memory with a flag; where the device has no such memory the test is left out, and says why. */
     private static MemoryRegion region(ProtectionDomain domain, AccessFlag flag) {
-        List<AccessFlag> access = new ArrayList<>(
-                List.of(LOCAL_WRITE, REMOTE_READ, REMOTE_WRITE, REMOTE_ATOMIC, flag));
+        List<AccessFlag> access = new ArrayList<>(List.of(LOCAL_WRITE, REMOTE_READ, REMOTE_WRITE, REMOTE_ATOMIC, flag));
         try {
             return domain.register(domain.arena().allocate(PAGE, PAGE), access, domain.arena());
         } catch (VerbsException e) {
@@ -68,7 +67,8 @@ class RegisteredTrafficTest {
                 pair.left.pair.postSend(2, from.slice(0, 512), path, pair.right.pair.number(), DatagramPair.RIGHT_KEY);
                 pair.left.done();
                 pair.right.done();
-                assertThat(to.segment().asSlice(Grh.BYTES, 512).toArray(JAVA_BYTE)).containsOnly(round);
+                assertThat(to.segment().asSlice(Grh.BYTES, 512).toArray(JAVA_BYTE))
+                        .containsOnly(round);
             }
         }
     }
@@ -103,7 +103,8 @@ class RegisteredTrafficTest {
         try (Loopback loopback = Loopback.connected()) {
             MemoryRegion from = region(loopback.domain, ON_DEMAND);
             MemoryRegion to = region(loopback.domain, ON_DEMAND);
-            SharedReceiveQueue shared = loopback.domain.createSharedReceiveQueue(SharedReceiveQueue.basic().depth(4));
+            SharedReceiveQueue shared = loopback.domain.createSharedReceiveQueue(
+                    SharedReceiveQueue.basic().depth(4));
             CompletionQueue queue = loopback.context.createCompletionQueue(16);
             QueuePair receiver =
                     loopback.domain.createQueuePair(QueuePair.rc(queue).sharedReceiveQueue(shared));

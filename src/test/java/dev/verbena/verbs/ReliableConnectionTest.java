@@ -70,10 +70,13 @@ class ReliableConnectionTest {
     @Test
     void writeStoresInThePeersMemory() throws Exception {
         left.buffer.segment().copyFrom(text("written"));
-        left.pair.postWrite(3, left.buffer.slice(0, 7), right.buffer.slice(100, 7).remote());
+        left.pair.postWrite(
+                3, left.buffer.slice(0, 7), right.buffer.slice(100, 7).remote());
 
         assertThat(left.done().opcode()).isEqualTo(WorkOpcode.RDMA_WRITE);
-        assertThat(right.buffer.segment().asSlice(100, 7).toArray(JAVA_BYTE)).asString().isEqualTo("written");
+        assertThat(right.buffer.segment().asSlice(100, 7).toArray(JAVA_BYTE))
+                .asString()
+                .isEqualTo("written");
         assertThat(right.queue.poll()).as("the peer is told nothing").isEmpty();
     }
 
@@ -81,13 +84,16 @@ class ReliableConnectionTest {
     void writeWithImmediateUsesUpAReceive() throws Exception {
         right.pair.postReceive(4, right.buffer.slice(0, 1));
         left.buffer.segment().copyFrom(text("with"));
-        left.pair.postWriteImmediate(5, left.buffer.slice(0, 4), right.buffer.slice(8, 4).remote(), -2);
+        left.pair.postWriteImmediate(
+                5, left.buffer.slice(0, 4), right.buffer.slice(8, 4).remote(), -2);
 
         left.done();
         WorkCompletion received = right.done();
         assertThat(received.opcode()).isEqualTo(WorkOpcode.RECEIVE_RDMA_WITH_IMMEDIATE);
         assertThat(received.immediate()).isEqualTo(-2);
-        assertThat(right.buffer.segment().asSlice(8, 4).toArray(JAVA_BYTE)).asString().isEqualTo("with");
+        assertThat(right.buffer.segment().asSlice(8, 4).toArray(JAVA_BYTE))
+                .asString()
+                .isEqualTo("with");
     }
 
     @Test
@@ -115,7 +121,9 @@ class ReliableConnectionTest {
         right.buffer.segment().set(JAVA_LONG, 0, 5);
         left.pair.postCompareAndSwap(8, left.buffer, right.buffer.remote(), 4, 9);
         assertThat(left.done().opcode()).isEqualTo(WorkOpcode.COMPARE_AND_SWAP);
-        assertThat(right.buffer.segment().get(JAVA_LONG, 0)).as("another value was expected").isEqualTo(5);
+        assertThat(right.buffer.segment().get(JAVA_LONG, 0))
+                .as("another value was expected")
+                .isEqualTo(5);
 
         left.pair.postCompareAndSwap(9, left.buffer, right.buffer.remote(), 5, 9);
         left.done();
@@ -140,7 +148,9 @@ class ReliableConnectionTest {
     @Test
     void batchIsPostedWithOneCallAndCompletesInOrder() throws Exception {
         ReceiveBatch receives = right.pair.receiveBatch(3);
-        receives.receive(10, right.buffer.slice(0, 8)).receive(11, right.buffer.slice(8, 8)).receive(12);
+        receives.receive(10, right.buffer.slice(0, 8))
+                .receive(11, right.buffer.slice(8, 8))
+                .receive(12);
         assertThat(receives.post()).isEqualTo(3);
 
         left.buffer.segment().copyFrom(text("onetwo"));
@@ -151,7 +161,9 @@ class ReliableConnectionTest {
         sends.read(4, left.buffer.slice(64, 8), right.buffer.slice(0, 8).remote());
         assertThat(sends.post()).isEqualTo(4);
 
-        assertThat(left.done().id()).as("the unsignaled one makes no completion").isEqualTo(2);
+        assertThat(left.done().id())
+                .as("the unsignaled one makes no completion")
+                .isEqualTo(2);
         assertThat(left.done().id()).isEqualTo(3);
         assertThat(left.done().id()).isEqualTo(4);
         assertThat(right.done().id()).isEqualTo(10);
@@ -160,7 +172,9 @@ class ReliableConnectionTest {
         assertThat(last.id()).isEqualTo(12);
         assertThat(last.immediate()).isEqualTo(33);
         assertThat(read(right.buffer, 3)).isEqualTo("one");
-        assertThat(right.buffer.segment().asSlice(8, 3).toArray(JAVA_BYTE)).asString().isEqualTo("two");
+        assertThat(right.buffer.segment().asSlice(8, 3).toArray(JAVA_BYTE))
+                .asString()
+                .isEqualTo("two");
     }
 
     @Test

@@ -69,7 +69,9 @@ class RemoteMemoryTest {
 
     @Test
     void aNegativeLengthIsRefused() {
-        assertThatIllegalArgumentException().isThrownBy(() -> new RemoteMemory(0, 0, -1)).withMessageContaining("-1");
+        assertThatIllegalArgumentException()
+                .isThrownBy(() -> new RemoteMemory(0, 0, -1))
+                .withMessageContaining("-1");
     }
 
     @Test

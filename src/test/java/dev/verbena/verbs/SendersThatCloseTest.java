@@ -3,8 +3,8 @@ package dev.verbena.verbs;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.verbena.VerbsArena;
-import dev.verbena.support.DatagramPair;
 import dev.verbena.support.Await;
+import dev.verbena.support.DatagramPair;
 import dev.verbena.support.DeviceTest;
 import java.lang.foreign.MemorySegment;
 import java.util.Set;
@@ -52,8 +52,10 @@ class SendersThatCloseTest {
                 AddressHandle own = peers.left.path();
                 batch.clear();
                 batch.sendInline(1, data).to(own, pair.number(), 0);
-                race(() -> pair.postSendInline(2, data, path, peers.right.pair.number(), 0),
-                        () -> peers.left.queue.poll(), path::close);
+                race(
+                        () -> pair.postSendInline(2, data, path, peers.right.pair.number(), 0),
+                        () -> peers.left.queue.poll(),
+                        path::close);
                 own.close();
                 assertThat(refused(batch)).isTrue();
             }
@@ -72,15 +74,17 @@ class SendersThatCloseTest {
     @Test
     void aWindowMayBeClosedWhileItIsBound() throws Exception {
         try (DatagramPair peers = DatagramPair.ready(VerbsArena.ofShared())) {
-            MemoryRegion region = peers.domain.register(
-                    peers.arena.allocate(64), AccessFlag.LOCAL_WRITE, AccessFlag.MW_BIND);
+            MemoryRegion region =
+                    peers.domain.register(peers.arena.allocate(64), AccessFlag.LOCAL_WRITE, AccessFlag.MW_BIND);
             CompletionQueue queue = peers.context.createCompletionQueue(256);
             QueuePair pair = peers.domain.createQueuePair(QueuePair.rc(queue));
             pair.connect(pair.endpoint());
             for (int i = 0; i < TIMES; i++) {
                 MemoryWindow window = peers.domain.allocateMemoryWindow(
                         i % 2 == 0 ? MemoryWindowType.TYPE_1 : MemoryWindowType.TYPE_2);
-                race(() -> pair.postBind(1, window, region, Set.of(AccessFlag.REMOTE_WRITE)), queue::poll,
+                race(
+                        () -> pair.postBind(1, window, region, Set.of(AccessFlag.REMOTE_WRITE)),
+                        queue::poll,
                         window::close);
             }
         }

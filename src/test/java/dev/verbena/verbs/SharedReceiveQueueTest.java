@@ -41,7 +41,8 @@ class SharedReceiveQueueTest {
         sent = context.createCompletionQueue(128);
         received = context.createCompletionQueue(128);
         buffer = domain.register(arena.allocate(64L * PLACE, 4096), AccessFlag.LOCAL_WRITE);
-        shared = domain.createSharedReceiveQueue(SharedReceiveQueue.basic().depth(16).sge(2));
+        shared = domain.createSharedReceiveQueue(
+                SharedReceiveQueue.basic().depth(16).sge(2));
     }
 
     @AfterEach
@@ -137,8 +138,10 @@ class SharedReceiveQueueTest {
         shared.limit(3);
         assertThat(shared.query().limit()).isEqualTo(3);
 
-        assertThatThrownBy(() -> shared.limit(1 << 20)).isInstanceOf(VerbsException.class)
-                .hasMessageContaining("ibv_modify_srq").hasMessageContaining("EINVAL");
+        assertThatThrownBy(() -> shared.limit(1 << 20))
+                .isInstanceOf(VerbsException.class)
+                .hasMessageContaining("ibv_modify_srq")
+                .hasMessageContaining("EINVAL");
         assertThatThrownBy(() -> shared.limit(-1)).isInstanceOf(IllegalArgumentException.class);
     }
 
@@ -161,7 +164,8 @@ class SharedReceiveQueueTest {
     void aQueuePairThatSharesHasNoReceivesOfItsOwn() {
         QueuePair[] pair = connected();
 
-        assertThatThrownBy(() -> pair[1].postReceive(1, place(1))).isInstanceOf(IllegalStateException.class)
+        assertThatThrownBy(() -> pair[1].postReceive(1, place(1)))
+                .isInstanceOf(IllegalStateException.class)
                 .hasMessageContaining("shared receive queue");
     }
 
@@ -223,10 +227,10 @@ class SharedReceiveQueueTest {
     @Test
     @Fault("shared-foreign-key")
     void memoryOfAnotherProtectionDomainIsRefused() {
-        MemoryRegion foreign = context.allocateProtectionDomain()
-                .register(arena.allocate(64), AccessFlag.LOCAL_WRITE);
+        MemoryRegion foreign = context.allocateProtectionDomain().register(arena.allocate(64), AccessFlag.LOCAL_WRITE);
 
-        assertThatThrownBy(() -> shared.postReceive(1, foreign)).isInstanceOf(IllegalArgumentException.class)
+        assertThatThrownBy(() -> shared.postReceive(1, foreign))
+                .isInstanceOf(IllegalArgumentException.class)
                 .hasMessageContaining("another protection domain");
     }
 
@@ -245,8 +249,10 @@ class SharedReceiveQueueTest {
     void sizesBeyondTheDeviceAreRefusedWithItsLimits() {
         int most = context.attributes().maxSharedReceives();
 
-        assertThatThrownBy(() -> domain.createSharedReceiveQueue(SharedReceiveQueue.basic().depth(most + 1)))
-                .isInstanceOf(VerbsException.class).hasMessageContaining("ibv_create_srq")
+        assertThatThrownBy(() -> domain.createSharedReceiveQueue(
+                        SharedReceiveQueue.basic().depth(most + 1)))
+                .isInstanceOf(VerbsException.class)
+                .hasMessageContaining("ibv_create_srq")
                 .hasMessageContaining("at most " + most + " receives");
         assertThatThrownBy(() -> SharedReceiveQueue.basic().depth(-1)).isInstanceOf(IllegalArgumentException.class);
     }
@@ -275,12 +281,15 @@ class SharedReceiveQueueTest {
 
     @Test
     void operationsOnTagsSayThatTheyCantBeDone() {
-        Assumptions.assumeTrue(context.device().driver().contains("rxe") || context.name().startsWith("rxe"),
+        Assumptions.assumeTrue(
+                context.device().driver().contains("rxe") || context.name().startsWith("rxe"),
                 "a driver without tag matching");
         TagMatching tags = new TagMatching(shared);
 
-        assertThatThrownBy(() -> tags.add(1, 2, place(1), 42, -1, 0)).isInstanceOf(UnsupportedVerbException.class)
-                .hasMessageContaining("ibv_post_srq_ops").hasMessageContaining("adding tag 0x2a");
+        assertThatThrownBy(() -> tags.add(1, 2, place(1), 42, -1, 0))
+                .isInstanceOf(UnsupportedVerbException.class)
+                .hasMessageContaining("ibv_post_srq_ops")
+                .hasMessageContaining("adding tag 0x2a");
         assertThatThrownBy(() -> tags.remove(1, 0, 0)).isInstanceOf(UnsupportedVerbException.class);
         assertThatThrownBy(() -> tags.synchronize(1, 0)).isInstanceOf(UnsupportedVerbException.class);
     }
@@ -293,9 +302,11 @@ class SharedReceiveQueueTest {
         } catch (UnsupportedVerbException e) {
             assertThat(e).hasMessageContaining("ibv_open_xrcd").hasMessageContaining("no extended reliable");
             assertThatThrownBy(() -> context.openXrcDomain(Path.of("/etc/hostname"), arena))
-                    .isInstanceOf(UnsupportedVerbException.class).hasMessageContaining("/etc/hostname");
+                    .isInstanceOf(UnsupportedVerbException.class)
+                    .hasMessageContaining("/etc/hostname");
             assertThatThrownBy(() -> domain.createQueuePair(QueuePair.xrcSend(sent)))
-                    .isInstanceOf(UnsupportedVerbException.class).hasMessageContaining("XRC_SEND");
+                    .isInstanceOf(UnsupportedVerbException.class)
+                    .hasMessageContaining("XRC_SEND");
             return;
         }
         SharedReceiveQueue queue = domain.createSharedReceiveQueue(SharedReceiveQueue.xrc(xrc, received));
@@ -304,14 +315,19 @@ class SharedReceiveQueueTest {
         sender.connect(receiver.endpoint());
         receiver.connect(sender.endpoint());
         queue.postReceive(1, place(1));
-        assertThat(sender.sendBatch(1).send(1, place(0)).toShared(queue.number()).post()).isEqualTo(1);
+        assertThat(sender.sendBatch(1)
+                        .send(1, place(0))
+                        .toShared(queue.number())
+                        .post())
+                .isEqualTo(1);
         assertThat(xrc.openQueuePair(receiver.number()).number()).isEqualTo(receiver.number());
     }
 
     @Test
     void aFileThatIsNotThereIsNamed() {
         assertThatThrownBy(() -> context.openXrcDomain(Path.of("/no/such/file"), arena))
-                .isInstanceOf(VerbsException.class).hasMessageContaining("/no/such/file")
+                .isInstanceOf(VerbsException.class)
+                .hasMessageContaining("/no/such/file")
                 .hasMessageContaining("ENOENT");
     }
 }

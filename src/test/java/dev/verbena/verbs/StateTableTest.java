@@ -23,7 +23,11 @@ class StateTableTest {
     private static final Set<QueuePairType> TRANSPORTS = EnumSet.of(RC, UC, UD, RAW_PACKET, XRC_SEND, XRC_RECV);
 
     /** One row: the least that must be set, and what may be. */
-    record Row(QueuePairType type, QueuePairState from, QueuePairState to, Set<Attribute> required,
+    record Row(
+            QueuePairType type,
+            QueuePairState from,
+            QueuePairState to,
+            Set<Attribute> required,
             Set<Attribute> optional) {
         @Override
         public String toString() {
@@ -72,14 +76,61 @@ class StateTableTest {
             rows.add(new Row(UD, from, RTS, NONE, set(CURRENT_STATE, QKEY)));
             rows.add(new Row(RAW_PACKET, from, RTS, NONE, set(RATE_LIMIT)));
         }
-        rows.add(new Row(RC, SQD, SQD, NONE, set(PORT, ADDRESS_VECTOR, TIMEOUT, RETRY_COUNT, RNR_RETRY, MAX_READ_ATOMIC,
-                MAX_DEST_READ_ATOMIC, ALTERNATE_PATH, ACCESS_FLAGS, PKEY_INDEX, MIN_RNR_TIMER, PATH_MIGRATION_STATE)));
-        rows.add(new Row(XRC_SEND, SQD, SQD, NONE, set(PORT, ADDRESS_VECTOR, TIMEOUT, RETRY_COUNT, RNR_RETRY,
-                MAX_READ_ATOMIC, ALTERNATE_PATH, ACCESS_FLAGS, PKEY_INDEX, PATH_MIGRATION_STATE)));
-        rows.add(new Row(XRC_RECV, SQD, SQD, NONE, set(PORT, ADDRESS_VECTOR, TIMEOUT, MAX_DEST_READ_ATOMIC,
-                ALTERNATE_PATH, ACCESS_FLAGS, PKEY_INDEX, MIN_RNR_TIMER, PATH_MIGRATION_STATE)));
-        rows.add(new Row(UC, SQD, SQD, NONE, set(ADDRESS_VECTOR, ALTERNATE_PATH, ACCESS_FLAGS, PKEY_INDEX,
-                PATH_MIGRATION_STATE)));
+        rows.add(new Row(
+                RC,
+                SQD,
+                SQD,
+                NONE,
+                set(
+                        PORT,
+                        ADDRESS_VECTOR,
+                        TIMEOUT,
+                        RETRY_COUNT,
+                        RNR_RETRY,
+                        MAX_READ_ATOMIC,
+                        MAX_DEST_READ_ATOMIC,
+                        ALTERNATE_PATH,
+                        ACCESS_FLAGS,
+                        PKEY_INDEX,
+                        MIN_RNR_TIMER,
+                        PATH_MIGRATION_STATE)));
+        rows.add(new Row(
+                XRC_SEND,
+                SQD,
+                SQD,
+                NONE,
+                set(
+                        PORT,
+                        ADDRESS_VECTOR,
+                        TIMEOUT,
+                        RETRY_COUNT,
+                        RNR_RETRY,
+                        MAX_READ_ATOMIC,
+                        ALTERNATE_PATH,
+                        ACCESS_FLAGS,
+                        PKEY_INDEX,
+                        PATH_MIGRATION_STATE)));
+        rows.add(new Row(
+                XRC_RECV,
+                SQD,
+                SQD,
+                NONE,
+                set(
+                        PORT,
+                        ADDRESS_VECTOR,
+                        TIMEOUT,
+                        MAX_DEST_READ_ATOMIC,
+                        ALTERNATE_PATH,
+                        ACCESS_FLAGS,
+                        PKEY_INDEX,
+                        MIN_RNR_TIMER,
+                        PATH_MIGRATION_STATE)));
+        rows.add(new Row(
+                UC,
+                SQD,
+                SQD,
+                NONE,
+                set(ADDRESS_VECTOR, ALTERNATE_PATH, ACCESS_FLAGS, PKEY_INDEX, PATH_MIGRATION_STATE)));
         rows.add(new Row(UC, SQE, RTS, NONE, set(CURRENT_STATE, ACCESS_FLAGS)));
 
         rows.add(new Row(UD, RESET, INIT, set(PKEY_INDEX, PORT, QKEY), NONE));
@@ -102,9 +153,12 @@ class StateTableTest {
     @MethodSource("rows")
     void theLeastAndTheMostAreAccepted(Row row) {
         assertThat(complaint(row, both(row.required(), set(STATE)))).isEmpty();
-        assertThat(complaint(row, both(both(row.required(), row.optional()), set(STATE)))).isEmpty();
+        assertThat(complaint(row, both(both(row.required(), row.optional()), set(STATE))))
+                .isEmpty();
         for (Attribute attribute : row.optional()) {
-            assertThat(complaint(row, both(row.required(), set(attribute)))).as("with " + attribute).isEmpty();
+            assertThat(complaint(row, both(row.required(), set(attribute))))
+                    .as("with " + attribute)
+                    .isEmpty();
         }
     }
 
@@ -114,7 +168,9 @@ class StateTableTest {
         for (Attribute attribute : row.required()) {
             Set<Attribute> mask = both(row.required(), set(STATE));
             mask.remove(attribute);
-            assertThat(complaint(row, mask)).contains("missing [" + attribute + "]").doesNotContain("not allowed");
+            assertThat(complaint(row, mask))
+                    .contains("missing [" + attribute + "]")
+                    .doesNotContain("not allowed");
         }
         if (!row.required().isEmpty()) {
             assertThat(complaint(row, set(STATE))).contains("missing " + row.required());
@@ -133,7 +189,8 @@ class StateTableTest {
         }
         for (Attribute attribute : foreign) {
             assertThat(complaint(row, both(row.required(), set(STATE, attribute))))
-                    .contains("not allowed [" + attribute + "]").doesNotContain("missing");
+                    .contains("not allowed [" + attribute + "]")
+                    .doesNotContain("missing");
         }
     }
 
@@ -141,7 +198,8 @@ class StateTableTest {
     @MethodSource("rows")
     void aComplaintNamesTheTransportAndTheChange(Row row) {
         Set<Attribute> wrong = row.type() == UD || row.type() == RAW_PACKET ? set(DESTINATION_QP) : set(QKEY);
-        assertThat(complaint(row, wrong)).contains(row.type().toString(), row.from().toString(), row.to().toString());
+        assertThat(complaint(row, wrong))
+                .contains(row.type().toString(), row.from().toString(), row.to().toString());
     }
 
     private static String complaint(Row row, Set<Attribute> mask) {
@@ -154,7 +212,9 @@ class StateTableTest {
         for (QueuePairState from : STATES) {
             Set<QueuePairState> reachable = reachable(type, from);
             for (QueuePairState to : STATES) {
-                boolean impossible = StateTable.complaint(type, from, to, set(STATE)).orElse("").contains("no way");
+                boolean impossible = StateTable.complaint(type, from, to, set(STATE))
+                        .orElse("")
+                        .contains("no way");
                 assertThat(impossible).as(type + " " + from + " -> " + to).isEqualTo(!reachable.contains(to));
                 if (impossible) {
                     assertThat(StateTable.complaint(type, from, to, set(STATE)).orElseThrow())
@@ -190,6 +250,7 @@ class StateTableTest {
 
     @Test
     void anUnknownStateIsLeftToTheDriver() {
-        assertThat(StateTable.complaint(RC, QueuePairState.UNKNOWN, RTS, set(STATE))).isEmpty();
+        assertThat(StateTable.complaint(RC, QueuePairState.UNKNOWN, RTS, set(STATE)))
+                .isEmpty();
     }
 }

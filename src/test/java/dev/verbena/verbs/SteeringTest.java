@@ -82,7 +82,8 @@ class SteeringTest {
 
     @Test
     void aTableHasAPowerOfTwoOfEntries() {
-        assertThatIllegalArgumentException().isThrownBy(() -> context.createIndirectionTable(List.of(), arena))
+        assertThatIllegalArgumentException()
+                .isThrownBy(() -> context.createIndirectionTable(List.of(), arena))
                 .withMessageContaining("power of two");
     }
 }

@@ -97,8 +97,10 @@ class UnreliableConnectionTest {
     @Test
     void thereAreNeitherReadsNorAtomics() {
         assertThatThrownBy(() -> left.postRead(1, target.slice(0, 8), target.remote()))
-                .isInstanceOf(IllegalStateException.class).hasMessageContaining("UC has no RDMA_READ");
+                .isInstanceOf(IllegalStateException.class)
+                .hasMessageContaining("UC has no RDMA_READ");
         assertThatThrownBy(() -> left.postFetchAndAdd(1, target.slice(0, 8), target.remote(), 1))
-                .isInstanceOf(IllegalStateException.class).hasMessageContaining("UC has no FETCH_AND_ADD");
+                .isInstanceOf(IllegalStateException.class)
+                .hasMessageContaining("UC has no FETCH_AND_ADD");
     }
 }

@@ -11,8 +11,25 @@ import org.junit.jupiter.params.provider.ValueSource;
 /** What statuses and completions say in words. */
 class WorkStatusTest {
     private static WorkCompletion failed(int status, Operation operation, WorkCompletion first) {
-        return new WorkCompletion(7, WorkStatus.of(status), status, WorkOpcode.SEND, 0, 0, 0, 0, 0, 17, 0, 0, 0, 0, 0,
-                0, operation, first);
+        return new WorkCompletion(
+                7,
+                WorkStatus.of(status),
+                status,
+                WorkOpcode.SEND,
+                0,
+                0,
+                0,
+                0,
+                0,
+                17,
+                0,
+                0,
+                0,
+                0,
+                0,
+                0,
+                operation,
+                first);
     }
 
     @ParameterizedTest
@@ -24,10 +41,17 @@ class WorkStatusTest {
 
     @Test
     void thoseThatPeopleMeetSayWhatToTry() {
-        assertThat(List.of(WorkStatus.LOCAL_LENGTH_ERROR, WorkStatus.LOCAL_QP_OPERATION_ERROR,
-                WorkStatus.LOCAL_PROTECTION_ERROR, WorkStatus.WORK_REQUEST_FLUSHED,
-                WorkStatus.REMOTE_INVALID_REQUEST_ERROR, WorkStatus.REMOTE_ACCESS_ERROR, WorkStatus.REMOTE_OPERATION_ERROR, WorkStatus.RETRY_EXCEEDED,
-                WorkStatus.RNR_RETRY_EXCEEDED)).allMatch(status -> !status.hint().isEmpty());
+        assertThat(List.of(
+                        WorkStatus.LOCAL_LENGTH_ERROR,
+                        WorkStatus.LOCAL_QP_OPERATION_ERROR,
+                        WorkStatus.LOCAL_PROTECTION_ERROR,
+                        WorkStatus.WORK_REQUEST_FLUSHED,
+                        WorkStatus.REMOTE_INVALID_REQUEST_ERROR,
+                        WorkStatus.REMOTE_ACCESS_ERROR,
+                        WorkStatus.REMOTE_OPERATION_ERROR,
+                        WorkStatus.RETRY_EXCEEDED,
+                        WorkStatus.RNR_RETRY_EXCEEDED))
+                .allMatch(status -> !status.hint().isEmpty());
     }
 
     @ParameterizedTest
@@ -61,6 +85,7 @@ class WorkStatusTest {
         assertThat(exception.completion()).isEqualTo(failed);
         assertThat(exception.verb()).isEqualTo("ibv_post_send");
         assertThat(exception).hasMessageContaining(failed.toString());
-        assertThat(new WorkCompletionException(failed(2, Operation.RECEIVE, null)).verb()).isEqualTo("ibv_post_recv");
+        assertThat(new WorkCompletionException(failed(2, Operation.RECEIVE, null)).verb())
+                .isEqualTo("ibv_post_recv");
     }
 }

@@ -67,15 +67,19 @@ class WrongThreadTest {
             }
         }
         if (specimens.isEmpty()) {
-            return dynamicTest("not on this device: " + type.getSimpleName(),
+            return dynamicTest(
+                    "not on this device: " + type.getSimpleName(),
                     () -> assertThat(Specimens.recipes(type)).allMatch(Recipe::rare));
         }
         List<Method> methods = new ArrayList<>(UseAfterCloseTest.guarded(type));
         if (VerbsObject.class.isAssignableFrom(type)) {
             methods.add(close());
         }
-        return dynamicContainer(type.getSimpleName(), methods.stream().map(method ->
-                dynamicTest(Api.signature(method), () -> assertRefuses(type, method, specimens))));
+        return dynamicContainer(
+                type.getSimpleName(),
+                methods.stream()
+                        .map(method ->
+                                dynamicTest(Api.signature(method), () -> assertRefuses(type, method, specimens))));
     }
 
     private static void assertRefuses(Class<?> type, Method method, List<Specimen> specimens) {
@@ -86,8 +90,8 @@ class WrongThreadTest {
                 return; // this device does not have what it takes
             }
             String before = specimen.object().toString();
-            Throwable thrown = catchThrowable(() ->
-                    OtherThread.call(() -> Api.call(method, specimen.object(), arguments.get())));
+            Throwable thrown =
+                    catchThrowable(() -> OtherThread.call(() -> Api.call(method, specimen.object(), arguments.get())));
             assertThat(thrown).isInstanceOfAny(WrongThreadException.class, IllegalStateException.class);
             assertThat(specimen.object()).hasToString(before);
             all.add(thrown);

@@ -7,12 +7,12 @@ import dev.verbena.verbs.AddressHandle;
 import dev.verbena.verbs.CompletionQueue;
 import dev.verbena.verbs.CompletionQueueOptions;
 import dev.verbena.verbs.Context;
-import dev.verbena.verbs.address.Grh;
 import dev.verbena.verbs.MemoryRegion;
 import dev.verbena.verbs.ProtectionDomain;
 import dev.verbena.verbs.QueuePair;
-import dev.verbena.verbs.device.QueuePairType;
 import dev.verbena.verbs.WorkCompletion;
+import dev.verbena.verbs.address.Grh;
+import dev.verbena.verbs.device.QueuePairType;
 import org.jspecify.annotations.Nullable;
 
 /** One connection of a tool, or one that sends and receives datagrams: a queue pair with its queues and its buffers. */
@@ -41,7 +41,8 @@ final class CmNode {
         domain = context.allocateProtectionDomain();
         sends = queue(context, depth);
         receives = queue(context, depth);
-        pair = id.createQueuePair(domain, tool.queuePair(sends, receives).sendDepth(depth).receiveDepth(depth));
+        pair = id.createQueuePair(
+                domain, tool.queuePair(sends, receives).sendDepth(depth).receiveDepth(depth));
         // What came along with a datagram stands before its bytes.
         int header = pair.type() == QueuePairType.UD ? Grh.BYTES : 0;
         outgoing = domain.register(domain.arena().allocate(tool.size), AccessFlag.LOCAL_WRITE);

@@ -37,7 +37,8 @@ final class Cmtime {
     private static final int BACKLOG = 1024;
     private static final double MICRO = 1e3;
     private static final double MILLI = 1e6;
-    private static final ConnectionParameters PARAMETERS = ConnectionParameters.defaults().reads(1, 1);
+    private static final ConnectionParameters PARAMETERS =
+            ConnectionParameters.defaults().reads(1, 1);
 
     private final Options options;
     private final PrintStream out;
@@ -96,7 +97,8 @@ final class Cmtime {
             } else if (event.type() != CmEventType.ESTABLISHED && event.type() != CmEventType.TIMEWAIT_EXIT) {
                 QueuePair pair = pairs.remove(event.id());
                 if (pair == null) {
-                    throw new IllegalStateException("the listener can't go on: " + event.type().cName());
+                    throw new IllegalStateException(
+                            "the listener can't go on: " + event.type().cName());
                 }
                 if (event.type() == CmEventType.DISCONNECTED) {
                     event.id().beginDisconnect();
@@ -141,9 +143,17 @@ final class Cmtime {
             if (options.has("-b")) {
                 step("binding source address", "bind addr", null, 0, i -> ids[i].bind(own(0)));
             }
-            step("resolving address", "resolve addr", CmEventType.ADDRESS_RESOLVED, retries,
+            step(
+                    "resolving address",
+                    "resolve addr",
+                    CmEventType.ADDRESS_RESOLVED,
+                    retries,
                     i -> ids[i].beginResolveAddress(own(0), server, timeout));
-            step("resolving route", "resolve route", CmEventType.ROUTE_RESOLVED, retries,
+            step(
+                    "resolving route",
+                    "resolve route",
+                    CmEventType.ROUTE_RESOLVED,
+                    retries,
                     i -> ids[i].beginResolveRoute(timeout));
             Shared shared = Shared.of(ids[0].context());
             step("creating qp", "create qp", null, 0, i -> pairs[i] = shared.queuePair(ids[i]));

@@ -26,7 +26,11 @@ final class Completion {
         for (Tool tool : Main.TOOLS) {
             names.append(tool.name()).append(' ');
             String words = tool.name().equals("completion") ? "bash --help" : String.join(" ", tool.options());
-            cases.append("        ").append(tool.name()).append(") words='").append(words).append("' ;;\n");
+            cases.append("        ")
+                    .append(tool.name())
+                    .append(") words='")
+                    .append(words)
+                    .append("' ;;\n");
         }
         return """
                 # bash completion for verbena: source <(verbena completion)

@@ -1,13 +1,13 @@
 package dev.verbena.tools;
 
-import dev.verbena.VerbsArena;
-import dev.verbena.verbs.device.CompletionModeration;
-import dev.verbena.verbs.Context;
-import dev.verbena.verbs.Device;
-import dev.verbena.verbs.device.DeviceAttributes;
-import dev.verbena.verbs.device.DeviceCapability;
 import dev.verbena.NativeFlag;
 import dev.verbena.NativeValue;
+import dev.verbena.VerbsArena;
+import dev.verbena.verbs.Context;
+import dev.verbena.verbs.Device;
+import dev.verbena.verbs.device.CompletionModeration;
+import dev.verbena.verbs.device.DeviceAttributes;
+import dev.verbena.verbs.device.DeviceCapability;
 import dev.verbena.verbs.device.OnDemandPaging;
 import dev.verbena.verbs.device.PacketPacing;
 import dev.verbena.verbs.device.PagedOperation;
@@ -119,7 +119,9 @@ final class DeviceInfo {
 
     private String board() {
         try {
-            return Files.readString(Path.of("/sys/class/infiniband", context.device().name(), "board_id")).strip();
+            return Files.readString(
+                            Path.of("/sys/class/infiniband", context.device().name(), "board_id"))
+                    .strip();
         } catch (IOException unknown) {
             return "";
         }
@@ -143,7 +145,9 @@ final class DeviceInfo {
         line("\tmax_res_rd_atom:\t\t%d", device.maxReadAtomicOfDevice());
         line("\tmax_qp_init_rd_atom:\t\t%d", device.maxInitiatedReadAtomic());
         line("\tmax_ee_init_rd_atom:\t\t%d", device.maxInitiatedReadAtomicOfEndToEndContext());
-        line("\tatomic_cap:\t\t\t%s (%d)", device.atomicCapability().cName().replaceFirst("IBV_", ""),
+        line(
+                "\tatomic_cap:\t\t\t%s (%d)",
+                device.atomicCapability().cName().replaceFirst("IBV_", ""),
                 device.atomicCapability().code());
         line("\tmax_ee:\t\t\t\t%d", device.maxEndToEndContexts());
         line("\tmax_rdd:\t\t\t%d", device.maxReliableDatagramDomains());

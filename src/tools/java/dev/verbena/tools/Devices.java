@@ -17,7 +17,8 @@ final class Devices {
         out.println("    device          \t   node GUID");
         out.println("    ------          \t----------------");
         for (Device device : Device.list()) {
-            out.printf("    %-16s\t%s%n", device.name(), device.guid().toString().replace(":", ""));
+            out.printf(
+                    "    %-16s\t%s%n", device.name(), device.guid().toString().replace(":", ""));
         }
         return Main.OK;
     }

@@ -50,8 +50,10 @@ final class Doctor {
         Options options = Options.parse(args, USAGE, "-d,--ib-dev:");
         Doctor doctor = new Doctor(out);
         doctor.examine(options.has("-d") ? Optional.of(options.text("-d", "")) : Optional.empty());
-        out.println(doctor.findings == 0 ? "All is well."
-                : doctor.findings == 1 ? "One thing to do." : doctor.findings + " things to do.");
+        out.println(
+                doctor.findings == 0
+                        ? "All is well."
+                        : doctor.findings == 1 ? "One thing to do." : doctor.findings + " things to do.");
         return doctor.findings == 0 ? Main.OK : Main.FAILED;
     }
 
@@ -71,8 +73,11 @@ final class Doctor {
         modules();
         List<String> names = names(DEVICES);
         if (names.isEmpty()) {
-            bad("devices", "the kernel has none", "load the driver of the adapter; or, for a software device, as root: "
-                    + "modprobe rdma_rxe && rdma link add rxe0 type rxe netdev eth0");
+            bad(
+                    "devices",
+                    "the kernel has none",
+                    "load the driver of the adapter; or, for a software device, as root: "
+                            + "modprobe rdma_rxe && rdma link add rxe0 type rxe netdev eth0");
         }
         lockedMemory();
         if (!callable) {
@@ -81,7 +86,9 @@ final class Doctor {
         List<Device> devices = Device.list();
         for (String name : names) {
             if (devices.stream().noneMatch(device -> device.name().equals(name))) {
-                bad("device", "the kernel has " + name + ", and rdma-core can't use it",
+                bad(
+                        "device",
+                        "the kernel has " + name + ", and rdma-core can't use it",
                         "install its user-space driver: 'apt install ibverbs-providers' on Debian and Ubuntu, "
                                 + "'dnf install libibverbs' on Fedora and RHEL; and as root: modprobe ib_uverbs");
             }
@@ -113,23 +120,29 @@ final class Doctor {
     /** Where a library was loaded from, with its version, which its file's name tells. */
     private static String loaded(String library) throws IOException {
         try (Stream<String> maps = Files.lines(Path.of("/proc/self/maps"))) {
-            return maps.filter(line -> line.contains("/" + library + ".so")).findFirst()
-                    .map(line -> line.substring(line.indexOf('/'))).orElse("loaded");
+            return maps.filter(line -> line.contains("/" + library + ".so"))
+                    .findFirst()
+                    .map(line -> line.substring(line.indexOf('/')))
+                    .orElse("loaded");
         }
     }
 
     private void modules() throws IOException {
         for (String module : List.of("ib_core", "ib_uverbs", "rdma_ucm")) {
-            boolean there = Files.exists(Path.of("/sys/module", module)) || switch (module) {
-                case "ib_uverbs" -> Files.exists(Path.of("/sys/class/infiniband_verbs"));
-                case "rdma_ucm" -> Files.exists(Path.of("/sys/class/misc/rdma_cm"));
-                default -> Files.exists(DEVICES);
-            };
+            boolean there = Files.exists(Path.of("/sys/module", module))
+                    || switch (module) {
+                        case "ib_uverbs" -> Files.exists(Path.of("/sys/class/infiniband_verbs"));
+                        case "rdma_ucm" -> Files.exists(Path.of("/sys/class/misc/rdma_cm"));
+                        default -> Files.exists(DEVICES);
+                    };
             if (there) {
                 well("kernel module", module);
             } else {
-                bad("kernel module", module + " is not loaded", "as root: modprobe " + module
-                        + (module.equals("rdma_ucm") ? " (the connection manager needs it)" : ""));
+                bad(
+                        "kernel module",
+                        module + " is not loaded",
+                        "as root: modprobe " + module
+                                + (module.equals("rdma_ucm") ? " (the connection manager needs it)" : ""));
             }
         }
         Path manager = NODES.resolve("rdma_cm");
@@ -149,21 +162,31 @@ final class Doctor {
 
     private void rights(Path node) {
         if (!Files.exists(node)) {
-            bad("rights", node + " is missing", "as root: modprobe ib_uverbs; in a container, pass it in: "
-                    + "--device=" + node);
+            bad(
+                    "rights",
+                    node + " is missing",
+                    "as root: modprobe ib_uverbs; in a container, pass it in: " + "--device=" + node);
         } else if (Files.isReadable(node) && Files.isWritable(node)) {
             well("rights", node + " can be read and written");
         } else {
-            bad("rights", node + " can't be read and written by " + System.getProperty("user.name"),
+            bad(
+                    "rights",
+                    node + " can't be read and written by " + System.getProperty("user.name"),
                     "install rdma-core, whose udev rules open it for all; or, as root: chmod 666 " + node);
         }
     }
 
     private void lockedMemory() throws IOException {
         String limit = Files.readAllLines(Path.of("/proc/self/limits")).stream()
-                .filter(line -> line.startsWith("Max locked memory")).findFirst().orElseThrow().split("\\s+")[3];
+                .filter(line -> line.startsWith("Max locked memory"))
+                .findFirst()
+                .orElseThrow()
+                .split("\\s+")[3];
         String capabilities = Files.readAllLines(Path.of("/proc/self/status")).stream()
-                .filter(line -> line.startsWith("CapEff:")).findFirst().orElseThrow().split("\\s+")[1];
+                .filter(line -> line.startsWith("CapEff:"))
+                .findFirst()
+                .orElseThrow()
+                .split("\\s+")[1];
         if (limit.equals("unlimited")) {
             well("locked memory", "unlimited");
         } else if ((Long.parseUnsignedLong(capabilities, 16) & CAP_IPC_LOCK) != 0) {
@@ -175,8 +198,11 @@ final class Doctor {
             if (kibibytes >> 10 >= ENOUGH_MEBIBYTES) {
                 well("locked memory", have);
             } else {
-                bad("locked memory", have, "'ulimit -l unlimited', or 'memlock' in /etc/security/limits.conf, or "
-                        + "LimitMEMLOCK=infinity of a service");
+                bad(
+                        "locked memory",
+                        have,
+                        "'ulimit -l unlimited', or 'memlock' in /etc/security/limits.conf, or "
+                                + "LimitMEMLOCK=infinity of a service");
             }
         }
     }
@@ -196,33 +222,45 @@ final class Doctor {
                 selfTest(context);
             }
         } catch (VerbsException refused) {
-            bad("open", refused.getMessage(), "see the rights above; is the process in a container that may not use "
-                    + NODES + "?");
+            bad(
+                    "open",
+                    refused.getMessage(),
+                    "see the rights above; is the process in a container that may not use " + NODES + "?");
         }
     }
 
     private void port(Context context, Port port) {
         if (port.state() != PortState.ACTIVE) {
-            bad("port", port, port.linkLayer() == LinkLayer.ETHERNET
-                    ? "bring its network device up ('ip link set DEVICE up') and look at the cable"
-                    : "look at the cable and at the subnet manager: a port in INIT waits for one");
+            bad(
+                    "port",
+                    port,
+                    port.linkLayer() == LinkLayer.ETHERNET
+                            ? "bring its network device up ('ip link set DEVICE up') and look at the cable"
+                            : "look at the cable and at the subnet manager: a port in INIT waits for one");
             return;
         }
         well("port", port);
         try {
             GidEntry best = context.bestGid(port.number());
             if (best.type() == GidType.ROCE_V1) {
-                bad("GID", best,
+                bad(
+                        "GID",
+                        best,
                         "RoCE v1 can't be routed, and v2 has no GID here: give the network device an IP address");
             } else if (best.type() == GidType.ROCE_V2 && best.gid().isLinkLocal()) {
-                bad("GID", best, "only neighbours reach a link-local address: ip addr add ADDRESS/24 dev "
-                        + (best.networkDevice().isEmpty() ? "DEVICE" : best.networkDevice()));
+                bad(
+                        "GID",
+                        best,
+                        "only neighbours reach a link-local address: ip addr add ADDRESS/24 dev "
+                                + (best.networkDevice().isEmpty() ? "DEVICE" : best.networkDevice()));
             } else {
                 well("GID", best);
             }
         } catch (NoSuchElementException none) {
-            bad("GID", "port " + port.number() + " has none", "give its network device an IP address: "
-                    + "ip addr add ADDRESS/24 dev DEVICE");
+            bad(
+                    "GID",
+                    "port " + port.number() + " has none",
+                    "give its network device an IP address: " + "ip addr add ADDRESS/24 dev DEVICE");
         }
     }
 
@@ -251,10 +289,16 @@ final class Doctor {
             left.pair().postRead(4, left.buffer().slice(0, 5), right.buffer().remote());
             left.queue().await(STEP).orThrow();
             require(left.buffer().segment().getString(0).equals("read"));
-            well("self-test", String.format(Locale.ROOT, "a send, an RDMA write and an RDMA read arrived, %.0f ms",
-                    (System.nanoTime() - start) / 1e6));
+            well(
+                    "self-test",
+                    String.format(
+                            Locale.ROOT,
+                            "a send, an RDMA write and an RDMA read arrived, %.0f ms",
+                            (System.nanoTime() - start) / 1e6));
         } catch (RuntimeException failure) {
-            bad("self-test", step + " failed: " + failure.getMessage(),
+            bad(
+                    "self-test",
+                    step + " failed: " + failure.getMessage(),
                     "a firewall must let UDP port 4791 pass (RoCE); the kernel's log may say more: dmesg | tail");
         }
     }

@@ -55,8 +55,12 @@ final class Gids {
         out.printf("    %5s  %-10s %-10s %s%n", "index", "type", "netdev", "GID");
         for (GidEntry entry : context.gids()) {
             if (entry.port() == port) {
-                out.printf("  %s %5d  %-10s %-10s %s%n", entry.equals(best) ? '*' : ' ', entry.index(),
-                        type(entry.type()), entry.networkDevice().isEmpty() ? "-" : entry.networkDevice(),
+                out.printf(
+                        "  %s %5d  %-10s %-10s %s%n",
+                        entry.equals(best) ? '*' : ' ',
+                        entry.index(),
+                        type(entry.type()),
+                        entry.networkDevice().isEmpty() ? "-" : entry.networkDevice(),
                         text(entry));
             }
         }

@@ -46,8 +46,8 @@ final class Handshake {
         peer.write(message(mine, records), "this side's endpoint");
         byte[] end = peer.read(DONE.length, "the word that all is done");
         if (!Arrays.equals(end, 0, 4, DONE, 0, 4)) {
-            throw new IOException("The peer ended the handshake with " + shown(end)
-                    + ", not with 'done': is it another tool?");
+            throw new IOException(
+                    "The peer ended the handshake with " + shown(end) + ", not with 'done': is it another tool?");
         }
         return theirs;
     }
@@ -56,8 +56,8 @@ final class Handshake {
         byte[] nobody = "0000:000000:000000:00000000000000000000000000000000\0".getBytes(StandardCharsets.US_ASCII);
         byte[] message = new byte[records * RECORD];
         for (int i = 0; i < records; i++) {
-            byte[] record = i < endpoints.size()
-                    ? (endpoints.get(i) + "\0").getBytes(StandardCharsets.US_ASCII) : nobody;
+            byte[] record =
+                    i < endpoints.size() ? (endpoints.get(i) + "\0").getBytes(StandardCharsets.US_ASCII) : nobody;
             System.arraycopy(record, 0, message, i * RECORD, RECORD);
         }
         return message;
@@ -71,8 +71,8 @@ final class Handshake {
             try {
                 endpoints.add(Endpoint.parse(new String(record, StandardCharsets.US_ASCII)));
             } catch (IllegalArgumentException garbage) {
-                throw new IOException("The peer sent " + shown(record) + ", which is no endpoint: is it another tool?",
-                        garbage);
+                throw new IOException(
+                        "The peer sent " + shown(record) + ", which is no endpoint: is it another tool?", garbage);
             }
         }
         peer.expectNoMore(records * RECORD + " bytes of endpoints");

@@ -71,9 +71,15 @@ public final class Latency {
     /** The percentiles that are asked for most, and a bar for each power of two. */
     @Override
     public String toString() {
-        StringBuilder text = new StringBuilder(String.format(Locale.ROOT,
-                "%s, %d times: 50%% %.1f us, 90%% %.1f us, 99%% %.1f us, max %.1f us", what, sorted.length,
-                percentile(50), percentile(90), percentile(99), percentile(100)));
+        StringBuilder text = new StringBuilder(String.format(
+                Locale.ROOT,
+                "%s, %d times: 50%% %.1f us, 90%% %.1f us, 99%% %.1f us, max %.1f us",
+                what,
+                sorted.length,
+                percentile(50),
+                percentile(90),
+                percentile(99),
+                percentile(100)));
         int[] counts = new int[Long.SIZE];
         for (long nanos : sorted) {
             counts[Long.SIZE - 1 - Long.numberOfLeadingZeros(Math.max(1, nanos))]++;
@@ -83,7 +89,11 @@ public final class Latency {
         for (int i = 0; i < counts.length && lines < LINES; i++) {
             if (counts[i] > 0) {
                 lines++;
-                text.append(String.format(Locale.ROOT, "%n  from %10.1f us %7d %s", (1L << i) / 1e3, counts[i],
+                text.append(String.format(
+                        Locale.ROOT,
+                        "%n  from %10.1f us %7d %s",
+                        (1L << i) / 1e3,
+                        counts[i],
                         "#".repeat(Math.max(1, counts[i] * BAR / most))));
             }
         }

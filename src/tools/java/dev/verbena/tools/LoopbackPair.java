@@ -34,8 +34,8 @@ public record LoopbackPair(End left, End right) {
             CompletionQueue queue = context.createCompletionQueue(256);
             QueuePair pair = domain.createQueuePair(
                     QueuePair.rc(queue).sendDepth(64).receiveDepth(64).inlineSize(64));
-            MemoryRegion buffer = domain.register(domain.arena().allocate(BUFFER_SIZE, 4096),
-                    LOCAL_WRITE, REMOTE_READ, REMOTE_WRITE, REMOTE_ATOMIC);
+            MemoryRegion buffer = domain.register(
+                    domain.arena().allocate(BUFFER_SIZE, 4096), LOCAL_WRITE, REMOTE_READ, REMOTE_WRITE, REMOTE_ATOMIC);
             return new End(queue, pair, buffer);
         }
     }

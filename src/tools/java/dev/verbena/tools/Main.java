@@ -50,14 +50,16 @@ public final class Main {
      */
     public static void main(String[] args) {
         Thread worker = Thread.currentThread();
-        Thread cleanUp = new Thread(() -> {
-            worker.interrupt();
-            try {
-                worker.join(CLEAN_UP_MILLIS);
-            } catch (InterruptedException again) {
-                return;
-            }
-        }, "clean up");
+        Thread cleanUp = new Thread(
+                () -> {
+                    worker.interrupt();
+                    try {
+                        worker.join(CLEAN_UP_MILLIS);
+                    } catch (InterruptedException again) {
+                        return;
+                    }
+                },
+                "clean up");
         Runtime.getRuntime().addShutdownHook(cleanUp);
         int status = run(args, System.out, System.err);
         try {
@@ -87,13 +89,17 @@ public final class Main {
                 return OK;
             }
             case "--version" -> {
-                out.println("verbena " + Optional.ofNullable(Main.class.getPackage().getImplementationVersion())
-                        .orElse("(not packaged)") + ", Java " + Runtime.version());
+                out.println("verbena "
+                        + Optional.ofNullable(Main.class.getPackage().getImplementationVersion())
+                                .orElse("(not packaged)")
+                        + ", Java " + Runtime.version());
                 return OK;
             }
             default -> {
                 String wanted = name.equals("cmatose") ? "ucmatose" : name; // it calls itself so
-                Optional<Tool> tool = TOOLS.stream().filter(known -> known.name().equals(wanted)).findFirst();
+                Optional<Tool> tool = TOOLS.stream()
+                        .filter(known -> known.name().equals(wanted))
+                        .findFirst();
                 if (tool.isEmpty()) {
                     err.println("verbena: there is no tool '" + name + "'. 'verbena --help' lists them.");
                     return WRONG_USAGE;
@@ -110,8 +116,8 @@ public final class Main {
             out.println(help.getMessage());
             return OK;
         } catch (Options.UsageException wrong) {
-            err.println("verbena " + tool.name() + ": " + wrong.getMessage()
-                    + ". 'verbena " + tool.name() + " --help' tells the options.");
+            err.println("verbena " + tool.name() + ": " + wrong.getMessage() + ". 'verbena " + tool.name()
+                    + " --help' tells the options.");
             return WRONG_USAGE;
         } catch (InterruptedException stopped) {
             return INTERRUPTED;
@@ -142,10 +148,13 @@ public final class Main {
     }
 
     private static String inOneLine(Throwable failure) {
-        String message = failure.getMessage() == null ? ""
-                : failure.getMessage().strip().replaceAll("\\s*\\R\\s*", " ");
-        boolean bare = message.isEmpty() || failure instanceof FileSystemException || failure instanceof LinkageError
-                || failure instanceof NullPointerException || failure instanceof IndexOutOfBoundsException;
+        String message =
+                failure.getMessage() == null ? "" : failure.getMessage().strip().replaceAll("\\s*\\R\\s*", " ");
+        boolean bare = message.isEmpty()
+                || failure instanceof FileSystemException
+                || failure instanceof LinkageError
+                || failure instanceof NullPointerException
+                || failure instanceof IndexOutOfBoundsException;
         return bare ? failure.getClass().getSimpleName() + (message.isEmpty() ? "" : ": " + message) : message;
     }
 

@@ -5,13 +5,13 @@ import dev.verbena.cm.IbAddress;
 import dev.verbena.cm.JoinFlag;
 import dev.verbena.cm.MulticastMembership;
 import dev.verbena.cm.PortSpace;
-import dev.verbena.verbs.address.AddressVector;
 import dev.verbena.verbs.CompletionQueue;
-import dev.verbena.verbs.address.Gid;
-import dev.verbena.verbs.address.GlobalRoute;
 import dev.verbena.verbs.QueuePair;
 import dev.verbena.verbs.QueuePairCreateFlag;
 import dev.verbena.verbs.QueuePairOptions;
+import dev.verbena.verbs.address.AddressVector;
+import dev.verbena.verbs.address.Gid;
+import dev.verbena.verbs.address.GlobalRoute;
 import java.io.PrintStream;
 import java.net.SocketAddress;
 import java.util.ArrayList;
@@ -40,7 +40,9 @@ final class Mckey extends CmTool {
     private static final long LEARNING_SECONDS = 3;
 
     private Mckey(String[] args, PrintStream out) {
-        super("mckey", Options.parse(args, USAGE, "-m:", "-M:", "-s", "-b:", "-c:", "-C:", "-S:", "-p:", "-o", "-l"),
+        super(
+                "mckey",
+                Options.parse(args, USAGE, "-m:", "-M:", "-s", "-b:", "-c:", "-C:", "-S:", "-p:", "-o", "-l"),
                 out);
         if (options.has("-m") == options.has("-M")) {
             throw options.usage("either -m GROUP or -M GID must be said");
@@ -71,7 +73,8 @@ final class Mckey extends CmTool {
         say("starting " + (sender ? "client" : "server"));
         say("joining");
         SocketAddress group = options.has("-M")
-                ? IbAddress.of(Gid.parse(options.text("-M", "")), space(), 0) : address(options.text("-m", ""), 0);
+                ? IbAddress.of(Gid.parse(options.text("-M", "")), space(), 0)
+                : address(options.text("-m", ""), 0);
         List<MulticastMembership> memberships = new ArrayList<>();
         for (int i = 0; i < connections; i++) {
             ConnectionId id = newId();

@@ -70,11 +70,28 @@ final class Perf {
     }
 
     static int run(String[] args, PrintStream out) throws Exception {
-        Options options = Options.parse(args, USAGE, "--op:", "-c,--connection:", "-R,--rdma_cm", "-s,--size:",
-                "-a,--all", "-n,--iters:", "-t,--tx-depth:", "-I,--inline_size:", "-e,--events", "-p,--port:",
+        Options options = Options.parse(
+                args,
+                USAGE,
+                "--op:",
+                "-c,--connection:",
+                "-R,--rdma_cm",
+                "-s,--size:",
+                "-a,--all",
+                "-n,--iters:",
+                "-t,--tx-depth:",
+                "-I,--inline_size:",
+                "-e,--events",
+                "-p,--port:",
                 "-d,--ib-dev:",
-                "-i,--ib-port:", "-g,--gid-idx:", "--json", "--html:", "--self", "--peer-perftest",
-                "MODE", "HOST");
+                "-i,--ib-port:",
+                "-g,--gid-idx:",
+                "--json",
+                "--html:",
+                "--self",
+                "--peer-perftest",
+                "MODE",
+                "HOST");
         Perf perf = new Perf(options, out);
         String host = options.operand(1, "");
         String mode = options.operand("");
@@ -114,15 +131,28 @@ final class Perf {
     private void checkPerftest(String mode, String host) {
         String reason = !mode.equals("lat") && !mode.equals("bw")
                 ? "says 'lat' or 'bw', with the server's HOST or as the server: a C program measures one of them"
-                : options.has("--self") ? "needs a C program, so there is no --self"
-                : options.has("-R") ? "is for ends that find each other by TCP, without -R"
-                : !options.text("-c", "RC").equalsIgnoreCase("RC") ? "connects RC only"
-                : options.text("--op", "send").equalsIgnoreCase("atomic") ? "does send, write and read only"
-                : options.has("-e") ? "polls: -e is for two ends of this tool"
-                : options.has("-a") || options.text("-s", "").contains(",") ? "measures one size at a time"
-                : options.number("-n", 1000) < 5 ? "needs an -n of 5 at least, as the C programs do"
-                : host.isEmpty() && (options.has("--json") || options.has("--html"))
-                ? "prints no numbers as the server: the client has them" : "";
+                : options.has("--self")
+                        ? "needs a C program, so there is no --self"
+                        : options.has("-R")
+                                ? "is for ends that find each other by TCP, without -R"
+                                : !options.text("-c", "RC").equalsIgnoreCase("RC")
+                                        ? "connects RC only"
+                                        : options.text("--op", "send").equalsIgnoreCase("atomic")
+                                                ? "does send, write and read only"
+                                                : options.has("-e")
+                                                        ? "polls: -e is for two ends of this tool"
+                                                        : options.has("-a")
+                                                                        || options.text("-s", "")
+                                                                                .contains(",")
+                                                                ? "measures one size at a time"
+                                                                : options.number("-n", 1000) < 5
+                                                                        ? "needs an -n of 5 at least, as the C programs do"
+                                                                        : host.isEmpty()
+                                                                                        && (options.has("--json")
+                                                                                                || options.has(
+                                                                                                        "--html"))
+                                                                                ? "prints no numbers as the server: the client has them"
+                                                                                : "";
         if (!reason.isEmpty()) {
             throw options.usage("--peer-perftest " + reason);
         }
@@ -143,9 +173,15 @@ final class Perf {
                 return true;
             }
             Optional<PerftestPeer.Report> report = run.serve();
-            out.println("served " + PerftestRun.program(plan) + " of perftest " + PerftestPeer.VERSION + report
-                    .map(it -> String.format(Locale.ROOT, ": %d messages of %d bytes, %.2f MiB/s, %.0f messages/s",
-                            it.iterations(), it.size(), it.mebibytes(), it.millions() * 1e6)).orElse(""));
+            out.println("served " + PerftestRun.program(plan) + " of perftest " + PerftestPeer.VERSION
+                    + report.map(it -> String.format(
+                                    Locale.ROOT,
+                                    ": %d messages of %d bytes, %.2f MiB/s, %.0f messages/s",
+                                    it.iterations(),
+                                    it.size(),
+                                    it.mebibytes(),
+                                    it.millions() * 1e6))
+                            .orElse(""));
             return false;
         }
     }
@@ -198,9 +234,16 @@ final class Perf {
                 }
             }
         }
-        return new PerfPlan(modes, operation, type, options.has("-R"), sizes,
-                options.number("-n", 1000, 1, 1_000_000_000), options.number("-t", 128, 1, 1 << 14),
-                options.number("-I", 0, 0, 1 << 16), options.has("-e"));
+        return new PerfPlan(
+                modes,
+                operation,
+                type,
+                options.has("-R"),
+                sizes,
+                options.number("-n", 1000, 1, 1_000_000_000),
+                options.number("-t", 128, 1, 1 << 14),
+                options.number("-I", 0, 0, 1 << 16),
+                options.has("-e"));
     }
 
     private Device device() {
@@ -216,7 +259,8 @@ final class Perf {
     }
 
     private int serve(int tcpPort) throws IOException, InterruptedException {
-        try (VerbsArena arena = VerbsArena.ofShared(); Tcp tcp = Tcp.accept(tcpPort, HANDSHAKE)) {
+        try (VerbsArena arena = VerbsArena.ofShared();
+                Tcp tcp = Tcp.accept(tcpPort, HANDSHAKE)) {
             PerfPlan plan = PerfPlan.fromLine(tcp.readLine(1000, "what to measure"));
             PerfSetup setup = new PerfSetup(plan, arena, tcp);
             PerfLink link = plan.manager() ? setup.accept(address(arena, tcpPort)) : overTcp(setup, arena);
@@ -235,11 +279,14 @@ final class Perf {
 
     private void measure(PerfPlan plan, String host, List<PerfRun.Result> results)
             throws IOException, InterruptedException {
-        try (VerbsArena arena = VerbsArena.ofShared(); Tcp tcp = connect(host)) {
+        try (VerbsArena arena = VerbsArena.ofShared();
+                Tcp tcp = connect(host)) {
             tcp.write(plan.toLine().getBytes(StandardCharsets.US_ASCII), "what to measure");
             PerfSetup setup = new PerfSetup(plan, arena, tcp);
-            PerfLink link = !plan.manager() ? overTcp(setup, arena) : setup.connect(
-                    options.has("--self") ? address(arena, tcpPort()) : new InetSocketAddress(host, tcpPort()));
+            PerfLink link = !plan.manager()
+                    ? overTcp(setup, arena)
+                    : setup.connect(
+                            options.has("--self") ? address(arena, tcpPort()) : new InetSocketAddress(host, tcpPort()));
             PerfRun run = new PerfRun(plan, link, tcp);
             try (PerfProgress progress = PerfProgress.onTerminal(plan, run)) {
                 for (Mode mode : plan.modes()) {
@@ -273,7 +320,7 @@ final class Perf {
     /** With --self, the server may not listen yet. */
     private Tcp connect(String host) throws IOException, InterruptedException {
         long limit = System.nanoTime() + HANDSHAKE.toNanos();
-        for (;;) {
+        for (; ; ) {
             try {
                 return Tcp.connect(host, tcpPort(), HANDSHAKE);
             } catch (IOException e) {

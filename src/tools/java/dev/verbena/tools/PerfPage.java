@@ -1,7 +1,7 @@
 package dev.verbena.tools;
 
-import dev.verbena.tools.PerfRun.Result;
 import dev.verbena.tools.PerfPlan.Mode;
+import dev.verbena.tools.PerfRun.Result;
 import java.util.ArrayList;
 import java.util.DoubleSummaryStatistics;
 import java.util.List;
@@ -20,8 +20,10 @@ final class PerfPage {
     private static final int MAX_SIZES = 5;
     /** How many curves can be told apart. */
     private static final int MAX_CURVES = 6;
-    private static final double[] PERCENTILES = {0, 10, 20, 30, 40, 50, 60, 70, 75, 80, 85, 90, 92.5, 95, 97, 98, 99,
-        99.5, 99.9, 99.95, 99.99};
+
+    private static final double[] PERCENTILES = {
+        0, 10, 20, 30, 40, 50, 60, 70, 75, 80, 85, 90, 92.5, 95, 97, 98, 99, 99.5, 99.9, 99.95, 99.99
+    };
 
     private final PerfPlan plan;
     private final List<Result> results;
@@ -108,8 +110,9 @@ final class PerfPage {
                 + ", connected " + (plan.manager() ? "by the connection manager" : "over TCP")
                 + (plan.inline() > 0 ? ", inline up to " + plan.inline() + " bytes" : "")
                 + (of(Mode.BW).isEmpty() ? "" : ", " + plan.depth() + " under way for the bandwidth")
-                + (of(Mode.LAT).isEmpty() ? "." : ". The latency is measured " + (plan.answers() ? "as " : "")
-                + plan.meaningOfLatency() + ".");
+                + (of(Mode.LAT).isEmpty()
+                        ? "."
+                        : ". The latency is measured " + (plan.answers() ? "as " : "") + plan.meaningOfLatency() + ".");
     }
 
     /** Not more than can be told apart: the first, the last, and some between. */
@@ -131,8 +134,10 @@ final class PerfPage {
             for (double percentile : PERCENTILES) {
                 if (percentile < 100 * (1 - 0.5 / result.iterations())) { // beyond, there is no measurement
                     double micros = Math.max(0.001, result.micros(percentile));
-                    points.add(new Point(nines(percentile), Math.log10(micros), bytes(result.size()) + ", "
-                            + percent(percentile) + ": " + number(micros) + " µs"));
+                    points.add(new Point(
+                            nines(percentile),
+                            Math.log10(micros),
+                            bytes(result.size()) + ", " + percent(percentile) + ": " + number(micros) + " µs"));
                 }
             }
             curves.add(new Curve(bytes(result.size()), points));
@@ -173,34 +178,39 @@ final class PerfPage {
     }
 
     private static String chart(List<Curve> curves, List<Tick> across, String unit, String caption) {
-        double[] x = range(curves.stream().flatMap(curve -> curve.points().stream()).mapToDouble(Point::x));
+        double[] x =
+                range(curves.stream().flatMap(curve -> curve.points().stream()).mapToDouble(Point::x));
         x[0] = Math.min(x[0], across.getFirst().at());
         x[1] = Math.max(x[0] + 1, x[1]);
         List<Tick> steps = steps(
                 range(curves.stream().flatMap(curve -> curve.points().stream()).mapToDouble(Point::y)));
         double[] y = {steps.getFirst().at(), steps.getLast().at()};
-        StringBuilder svg = new StringBuilder(format("<svg viewBox=\"0 0 %d %d\" role=\"img\" aria-label=\"%s: %s\">%n",
-                WIDTH, HEIGHT, unit, caption));
+        StringBuilder svg = new StringBuilder(format(
+                "<svg viewBox=\"0 0 %d %d\" role=\"img\" aria-label=\"%s: %s\">%n", WIDTH, HEIGHT, unit, caption));
         svg.append(format("<text x=\"8\" y=\"18\">%s</text>%n", unit));
         for (Tick step : steps) {
             double at = up(step.at(), y);
-            svg.append(format("<line class=\"grid\" x1=\"%d\" x2=\"%d\" y1=\"%.1f\" y2=\"%.1f\"/>"
-                    + "<text x=\"%d\" y=\"%.1f\" text-anchor=\"end\">%s</text>%n", LEFT, WIDTH - RIGHT, at, at,
-                    LEFT - 8, at + 5, step.label()));
+            svg.append(format(
+                    "<line class=\"grid\" x1=\"%d\" x2=\"%d\" y1=\"%.1f\" y2=\"%.1f\"/>"
+                            + "<text x=\"%d\" y=\"%.1f\" text-anchor=\"end\">%s</text>%n",
+                    LEFT, WIDTH - RIGHT, at, at, LEFT - 8, at + 5, step.label()));
         }
         for (Tick tick : across) {
             if (tick.at() <= x[1]) {
-                svg.append(format("<line class=\"grid\" x1=\"%1$.1f\" x2=\"%1$.1f\" y1=\"%2$d\" y2=\"%3$d\"/>"
-                        + "<text x=\"%1$.1f\" y=\"%4$d\" text-anchor=\"middle\">%5$s</text>%n", right(tick.at(), x),
-                        TOP, HEIGHT - BOTTOM, HEIGHT - BOTTOM + 23, tick.label()));
+                svg.append(format(
+                        "<line class=\"grid\" x1=\"%1$.1f\" x2=\"%1$.1f\" y1=\"%2$d\" y2=\"%3$d\"/>"
+                                + "<text x=\"%1$.1f\" y=\"%4$d\" text-anchor=\"middle\">%5$s</text>%n",
+                        right(tick.at(), x), TOP, HEIGHT - BOTTOM, HEIGHT - BOTTOM + 23, tick.label()));
             }
         }
-        svg.append(format("<text x=\"%d\" y=\"%d\" text-anchor=\"middle\">%s</text>%n", (LEFT + WIDTH - RIGHT) / 2,
-                HEIGHT - 8, caption));
+        svg.append(format(
+                "<text x=\"%d\" y=\"%d\" text-anchor=\"middle\">%s</text>%n",
+                (LEFT + WIDTH - RIGHT) / 2, HEIGHT - 8, caption));
         StringBuilder legend = new StringBuilder("<ul>");
         for (int i = 0; i < curves.size(); i++) {
             draw(svg, curves.get(i), i, x, y);
-            legend.append(format("<li style=\"--c: var(--c%d)\">%s</li>", i, curves.get(i).name()));
+            legend.append(format(
+                    "<li style=\"--c: var(--c%d)\">%s</li>", i, curves.get(i).name()));
         }
         return svg + "</svg>\n" + (curves.size() > 1 ? legend + "</ul>\n" : "");
     }
@@ -212,8 +222,10 @@ final class PerfPage {
         }
         svg.append("\"/>\n");
         for (Point point : curve.points()) {
-            svg.append(format("<circle style=\"fill: var(--c%d)\" cx=\"%.1f\" cy=\"%.1f\" r=\"3\">"
-                    + "<title>%s</title></circle>", color, right(point.x(), x), up(point.y(), y), point.text()));
+            svg.append(format(
+                    "<circle style=\"fill: var(--c%d)\" cx=\"%.1f\" cy=\"%.1f\" r=\"3\">"
+                            + "<title>%s</title></circle>",
+                    color, right(point.x(), x), up(point.y(), y), point.text()));
         }
     }
 
@@ -226,7 +238,7 @@ final class PerfPage {
     private static List<Tick> steps(double[] range) {
         int[] digits = range[1] - range[0] > 2 ? new int[] {1} : new int[] {1, 2, 5};
         List<Tick> steps = new ArrayList<>();
-        for (int decade = (int) Math.floor(range[0]);; decade++) {
+        for (int decade = (int) Math.floor(range[0]); ; decade++) {
             for (int digit : digits) {
                 Tick step = new Tick(decade + Math.log10(digit), decimal(digit, decade));
                 if (step.at() <= range[0]) {
@@ -256,17 +268,29 @@ final class PerfPage {
     private String tables() {
         StringBuilder text = new StringBuilder();
         for (Mode mode : plan.modes()) {
-            text.append("<div class=\"scroll\"><table>\n").append(mode == Mode.LAT
-                    ? "<caption>Latency in microseconds</caption>\n"
-                            + row("th", "size", "min", "50%", "90%", "99%", "99.9%", "max")
-                    : "<caption>Bandwidth</caption>\n" + row("th", "size", "MB/s", "messages/s"));
+            text.append("<div class=\"scroll\"><table>\n")
+                    .append(
+                            mode == Mode.LAT
+                                    ? "<caption>Latency in microseconds</caption>\n"
+                                            + row("th", "size", "min", "50%", "90%", "99%", "99.9%", "max")
+                                    : "<caption>Bandwidth</caption>\n" + row("th", "size", "MB/s", "messages/s"));
             for (Result result : of(mode)) {
-                text.append(mode == Mode.LAT
-                        ? row("td", bytes(result.size()), number(result.nanos().getMinValue() / 1e3),
-                                number(result.micros(50)), number(result.micros(90)), number(result.micros(99)),
-                                number(result.micros(99.9)), number(result.nanos().getMaxValue() / 1e3))
-                        : row("td", bytes(result.size()), number(result.megabytesPerSecond()),
-                                format("%,.0f", result.messagesPerSecond())));
+                text.append(
+                        mode == Mode.LAT
+                                ? row(
+                                        "td",
+                                        bytes(result.size()),
+                                        number(result.nanos().getMinValue() / 1e3),
+                                        number(result.micros(50)),
+                                        number(result.micros(90)),
+                                        number(result.micros(99)),
+                                        number(result.micros(99.9)),
+                                        number(result.nanos().getMaxValue() / 1e3))
+                                : row(
+                                        "td",
+                                        bytes(result.size()),
+                                        number(result.megabytesPerSecond()),
+                                        format("%,.0f", result.messagesPerSecond())));
             }
             text.append("</table></div>\n");
         }
@@ -281,7 +305,13 @@ final class PerfPage {
     private static String row(String tag, String... cells) {
         StringBuilder row = new StringBuilder("<tr>");
         for (String cell : cells) {
-            row.append('<').append(tag).append('>').append(cell).append("</").append(tag).append('>');
+            row.append('<')
+                    .append(tag)
+                    .append('>')
+                    .append(cell)
+                    .append("</")
+                    .append(tag)
+                    .append('>');
         }
         return row.append("</tr>\n").toString();
     }

@@ -20,8 +20,16 @@ import java.util.stream.Collectors;
  * @param inline up to which size a message is sent inline
  * @param events whether to sleep until something completes
  */
-record PerfPlan(List<Mode> modes, Operation operation, QueuePairType type, boolean manager, List<Integer> sizes,
-        int iterations, int depth, int inline, boolean events) {
+record PerfPlan(
+        List<Mode> modes,
+        Operation operation,
+        QueuePairType type,
+        boolean manager,
+        List<Integer> sizes,
+        int iterations,
+        int depth,
+        int inline,
+        boolean events) {
     /** The version of the line, which both sides must have. */
     private static final String VERSION = "verbena-perf-2";
 
@@ -91,9 +99,19 @@ record PerfPlan(List<Mode> modes, Operation operation, QueuePairType type, boole
     }
 
     String toLine() {
-        return String.join(" ", VERSION, join(modes), operation.name(), type.name(), manager ? "cm" : "tcp",
-                join(sizes), String.valueOf(iterations), String.valueOf(depth), String.valueOf(inline),
-                events ? "events" : "polling") + "\n";
+        return String.join(
+                        " ",
+                        VERSION,
+                        join(modes),
+                        operation.name(),
+                        type.name(),
+                        manager ? "cm" : "tcp",
+                        join(sizes),
+                        String.valueOf(iterations),
+                        String.valueOf(depth),
+                        String.valueOf(inline),
+                        events ? "events" : "polling")
+                + "\n";
     }
 
     private static String join(List<?> values) {
@@ -115,9 +133,16 @@ record PerfPlan(List<Mode> modes, Operation operation, QueuePairType type, boole
             for (String size : words[5].split(",")) {
                 sizes.add(Integer.valueOf(size));
             }
-            return new PerfPlan(modes, Operation.valueOf(words[2]), QueuePairType.valueOf(words[3]),
-                    words[4].equals("cm"), sizes, Integer.parseInt(words[6]), Integer.parseInt(words[7]),
-                    Integer.parseInt(words[8]), words[9].equals("events"));
+            return new PerfPlan(
+                    modes,
+                    Operation.valueOf(words[2]),
+                    QueuePairType.valueOf(words[3]),
+                    words[4].equals("cm"),
+                    sizes,
+                    Integer.parseInt(words[6]),
+                    Integer.parseInt(words[7]),
+                    Integer.parseInt(words[8]),
+                    words[9].equals("events"));
         } catch (IllegalArgumentException e) {
             throw new IOException("The client asks for what this server does not know: '" + line.strip() + "'", e);
         }

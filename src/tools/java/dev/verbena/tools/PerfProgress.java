@@ -25,7 +25,8 @@ final class PerfProgress implements AutoCloseable {
 
     /** Tells nothing where there is no terminal. */
     static PerfProgress onTerminal(PerfPlan plan, PerfRun run) {
-        return new PerfProgress(plan, run, System.console() != null && System.console().isTerminal());
+        return new PerfProgress(
+                plan, run, System.console() != null && System.console().isTerminal());
     }
 
     /** Another size begins. */

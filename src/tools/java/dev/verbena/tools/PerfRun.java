@@ -129,7 +129,8 @@ final class PerfRun {
         tcp.write(GO, "the word to begin");
         tcp.read(1, "the word that it is ready");
         Histogram nanos = histogram();
-        double seconds = mode == Mode.BW ? bandwidth(size, nanos)
+        double seconds = mode == Mode.BW
+                ? bandwidth(size, nanos)
                 : isWritePong(mode) ? writeLatency(size, nanos) : latency(size, nanos);
         tcp.write(DONE, "the word that all is measured");
         return new Result(mode, size, plan.iterations(), nanos, seconds);
@@ -149,7 +150,7 @@ final class PerfRun {
                 begin = start;
             }
             link.post(size);
-            for (int due = pong ? 2 : 1; due > 0;) {
+            for (int due = pong ? 2 : 1; due > 0; ) {
                 Completions done = await();
                 while (done.next()) {
                     done.orThrow();

@@ -20,16 +20,16 @@ import dev.verbena.verbs.CompletionQueue;
 import dev.verbena.verbs.CompletionQueueOptions;
 import dev.verbena.verbs.ConnectOptions;
 import dev.verbena.verbs.Context;
-import dev.verbena.verbs.address.Endpoint;
 import dev.verbena.verbs.MemoryRegion;
-import dev.verbena.verbs.device.Mtu;
-import dev.verbena.verbs.device.Port;
 import dev.verbena.verbs.ProtectionDomain;
 import dev.verbena.verbs.QueueCapabilities;
 import dev.verbena.verbs.QueuePair;
 import dev.verbena.verbs.QueuePairOptions;
-import dev.verbena.verbs.device.QueuePairType;
 import dev.verbena.verbs.RemoteMemory;
+import dev.verbena.verbs.address.Endpoint;
+import dev.verbena.verbs.device.Mtu;
+import dev.verbena.verbs.device.Port;
+import dev.verbena.verbs.device.QueuePairType;
 import java.io.IOException;
 import java.net.InetSocketAddress;
 import java.nio.ByteBuffer;
@@ -40,7 +40,8 @@ final class PerfSetup {
     private static final Duration STEP = Duration.ofSeconds(10);
     private static final int QKEY = 0x1111_1111;
     private static final int READS = 16;
-    private static final ConnectionParameters OFFER = ConnectionParameters.defaults().reads(16, 16).retries(7, 7);
+    private static final ConnectionParameters OFFER =
+            ConnectionParameters.defaults().reads(16, 16).retries(7, 7);
 
     private final PerfPlan plan;
     private final VerbsArena arena;
@@ -76,7 +77,8 @@ final class PerfSetup {
         byte[] theirs = tcp.read(mine.capacity(), "its endpoint");
         Endpoint peer = Endpoint.from(theirs);
         link.reach(RemoteMemory.from(ByteBuffer.allocate(RemoteMemory.BYTES)
-                .put(theirs, Endpoint.BYTES, RemoteMemory.BYTES).array()));
+                .put(theirs, Endpoint.BYTES, RemoteMemory.BYTES)
+                .array()));
         if (hasDatagrams()) {
             pair.toReady(QKEY);
             link.sendTo(pair.pathTo(peer), peer.queuePairNumber(), QKEY);
@@ -118,17 +120,25 @@ final class PerfSetup {
     PerfLink withPerftest(Context context, int port, int gidIndex, PerftestPeer peer)
             throws IOException, InterruptedException {
         Mtu mtu = peer.agree(context.port(port).activeMtu());
-        int reads = plan.operation() == Operation.READ ? Math.min(READS, context.attributes().maxReadAtomic()) : 1;
+        int reads = plan.operation() == Operation.READ
+                ? Math.min(READS, context.attributes().maxReadAtomic())
+                : 1;
         ProtectionDomain domain = context.allocateProtectionDomain();
         CompletionQueue queue = queue(context);
-        QueuePair pair = domain.createQueuePair(sized(QueuePair.rc(queue)).port(port).gidIndex(gidIndex));
+        QueuePair pair =
+                domain.createQueuePair(sized(QueuePair.rc(queue)).port(port).gidIndex(gidIndex));
         PerfLink link = new PerfLink(plan, domain, pair, queue, memory(domain, peer.span()));
-        PerftestKeys theirs = peer.exchange(new PerftestKeys(pair.endpoint(), reads, link.open().address(),
-                link.open().key()));
+        PerftestKeys theirs = peer.exchange(new PerftestKeys(
+                pair.endpoint(), reads, link.open().address(), link.open().key()));
         peer.repeat(PerftestPeer.Point.BEFORE_IT_CONNECTS, plan);
         link.reach(theirs.memory(Math.max(plan.largest(), peer.span())));
-        pair.connect(theirs.endpoint(), ConnectOptions.defaults().pathMtu(mtu).maxDestinationReadAtomic(reads)
-                .maxReadAtomic(Math.min(theirs.reads(), context.attributes().maxInitiatedReadAtomic())));
+        pair.connect(
+                theirs.endpoint(),
+                ConnectOptions.defaults()
+                        .pathMtu(mtu)
+                        .maxDestinationReadAtomic(reads)
+                        .maxReadAtomic(
+                                Math.min(theirs.reads(), context.attributes().maxInitiatedReadAtomic())));
         return link;
     }
 
@@ -169,7 +179,11 @@ final class PerfSetup {
     }
 
     private PerfLink of(Connection connection) {
-        return new PerfLink(plan, connection.domain(), connection.queuePair(), connection.completions(),
+        return new PerfLink(
+                plan,
+                connection.domain(),
+                connection.queuePair(),
+                connection.completions(),
                 memory(connection.domain()));
     }
 

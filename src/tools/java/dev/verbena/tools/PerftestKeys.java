@@ -1,8 +1,8 @@
 package dev.verbena.tools;
 
+import dev.verbena.verbs.RemoteMemory;
 import dev.verbena.verbs.address.Endpoint;
 import dev.verbena.verbs.address.Gid;
-import dev.verbena.verbs.RemoteMemory;
 import java.io.IOException;
 import java.nio.charset.StandardCharsets;
 import java.util.HexFormat;
@@ -29,9 +29,18 @@ record PerftestKeys(Endpoint endpoint, int reads, long address, int key) {
 
     /** The last number is that of a shared receive queue, which there is none of. */
     byte[] toBytes() {
-        return String.format(Locale.ROOT, "%04x:%04x:%06x:%06x:%08x:%016x:%s:%08x:\0", endpoint.lid(), reads,
-                endpoint.queuePairNumber(), endpoint.packetSequenceNumber(), key, address,
-                HEX.formatHex(endpoint.gid().toBytes()), 0).getBytes(StandardCharsets.US_ASCII);
+        return String.format(
+                        Locale.ROOT,
+                        "%04x:%04x:%06x:%06x:%08x:%016x:%s:%08x:\0",
+                        endpoint.lid(),
+                        reads,
+                        endpoint.queuePairNumber(),
+                        endpoint.packetSequenceNumber(),
+                        key,
+                        address,
+                        HEX.formatHex(endpoint.gid().toBytes()),
+                        0)
+                .getBytes(StandardCharsets.US_ASCII);
     }
 
     static PerftestKeys from(byte[] bytes) throws IOException {
@@ -40,9 +49,15 @@ record PerftestKeys(Endpoint endpoint, int reads, long address, int key) {
             throw new IOException("The peer sent what is no key of perftest: is it another program?");
         }
         String gid = text.group(7);
-        return new PerftestKeys(new Endpoint(number(text.group(3)), number(text.group(4)), number(text.group(1)),
-                Gid.of(HEX.parseHex(gid.substring(0, gid.length() - 1)))), number(text.group(2)),
-                Long.parseUnsignedLong(text.group(6), 16), number(text.group(5)));
+        return new PerftestKeys(
+                new Endpoint(
+                        number(text.group(3)),
+                        number(text.group(4)),
+                        number(text.group(1)),
+                        Gid.of(HEX.parseHex(gid.substring(0, gid.length() - 1)))),
+                number(text.group(2)),
+                Long.parseUnsignedLong(text.group(6), 16),
+                number(text.group(5)));
     }
 
     private static int number(String hex) {

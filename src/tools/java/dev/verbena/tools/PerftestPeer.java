@@ -103,14 +103,17 @@ final class PerftestPeer {
         String version = new String(bytes, StandardCharsets.ISO_8859_1);
         version = version.substring(0, Math.max(0, version.indexOf('\0')));
         if (!version.equals(VERSION)) {
-            throw new IOException(version.matches("[0-9]+\\.[0-9]+")
-                    ? "The peer is perftest " + version + ", and this tool talks with perftest " + VERSION + " only"
-                    : "The peer is no program of perftest: it sent no version");
+            throw new IOException(
+                    version.matches("[0-9]+\\.[0-9]+")
+                            ? "The peer is perftest " + version + ", and this tool talks with perftest " + VERSION
+                                    + " only"
+                            : "The peer is no program of perftest: it sent no version");
         }
     }
 
     private int number(String what, int mine, int most) throws IOException, InterruptedException {
-        int value = ByteBuffer.wrap(swap(ByteBuffer.allocate(4).putInt(mine).array(), what)).getInt();
+        int value = ByteBuffer.wrap(swap(ByteBuffer.allocate(4).putInt(mine).array(), what))
+                .getInt();
         if (value < 1 || value > most) {
             throw new IOException("The peer says that " + what + " is " + value + ": is it another program?");
         }
@@ -151,7 +154,8 @@ final class PerftestPeer {
     }
 
     private long swap(long mine) throws IOException, InterruptedException {
-        return ByteBuffer.wrap(swap(ByteBuffer.allocate(8).putLong(mine).array(), "the result")).getLong();
+        return ByteBuffer.wrap(swap(ByteBuffer.allocate(8).putLong(mine).array(), "the result"))
+                .getLong();
     }
 
     /** Says that all is done. The C programs say so too, and do not stay to hear it. */

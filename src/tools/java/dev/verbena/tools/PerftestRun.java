@@ -48,12 +48,16 @@ final class PerftestRun {
     Result measure() throws IOException, InterruptedException {
         begin();
         Histogram nanos = PerfRun.histogram();
-        double seconds = mode == Mode.BW ? run.bandwidth(size, nanos)
+        double seconds = mode == Mode.BW
+                ? run.bandwidth(size, nanos)
                 : plan.operation() == Operation.WRITE ? writeLatency(nanos) : run.latency(size, nanos);
         Result result = new Result(mode, size, plan.iterations(), nanos, seconds);
         peer.repeat(Point.AFTER_IT_HAS_MEASURED, plan);
         if (reports()) {
-            peer.exchange(new Report(size, plan.iterations(), size * result.messagesPerSecond() / MEBI,
+            peer.exchange(new Report(
+                    size,
+                    plan.iterations(),
+                    size * result.messagesPerSecond() / MEBI,
                     result.messagesPerSecond() / 1e6));
         }
         end();
@@ -152,8 +156,8 @@ final class PerftestRun {
                 throw new InterruptedException();
             }
             if (System.nanoTime() > limit) {
-                throw new IllegalStateException("The last write has not completed within "
-                        + PerfRun.PATIENCE.toSeconds() + " s");
+                throw new IllegalStateException(
+                        "The last write has not completed within " + PerfRun.PATIENCE.toSeconds() + " s");
             }
             Thread.yield();
         }

@@ -34,8 +34,18 @@ final class PingPong {
         /** Over several reliable connections with one queue of receives. */
         SRQ("srq-pingpong", "-m,--mtu:", "-q,--num-qp:", "-o,--odp");
 
-        private static final List<String> COMMON = List.of("-p,--port:", "-d,--ib-dev:", "-i,--ib-port:", "-s,--size:",
-                "-r,--rx-depth:", "-n,--iters:", "-l,--sl:", "-e,--events", "-g,--gid-idx:", "-c,--chk", "HOST");
+        private static final List<String> COMMON = List.of(
+                "-p,--port:",
+                "-d,--ib-dev:",
+                "-i,--ib-port:",
+                "-s,--size:",
+                "-r,--rx-depth:",
+                "-n,--iters:",
+                "-l,--sl:",
+                "-e,--events",
+                "-g,--gid-idx:",
+                "-c,--chk",
+                "HOST");
 
         final String tool;
         private final List<String> own;
@@ -68,14 +78,16 @@ final class PingPong {
                       -c, --chk             the client marks its messages, the server checks them
                     """.formatted(tool, this == UD ? "1024" : "4096"));
             for (String option : own) {
-                text.append(switch (option.substring(1, 2)) {
-                    case "m" -> "  -m, --mtu=BYTES       of a packet; 1024 if not said\n";
-                    case "q" -> "  -q, --num-qp=COUNT    how many queue pairs, as on the other side; 16 if not said\n";
-                    case "o" -> "  -o, --odp             memory that is paged in on demand\n";
-                    case "t" -> "  -t, --ts              timestamps of the completions\n";
-                    case "j" -> "  -j, --dm              memory of the device\n";
-                    default -> "  -N, --new_send        post by ibv_wr_* instead of ibv_post_send\n";
-                });
+                text.append(
+                        switch (option.substring(1, 2)) {
+                            case "m" -> "  -m, --mtu=BYTES       of a packet; 1024 if not said\n";
+                            case "q" ->
+                                "  -q, --num-qp=COUNT    how many queue pairs, as on the other side; 16 if not said\n";
+                            case "o" -> "  -o, --odp             memory that is paged in on demand\n";
+                            case "t" -> "  -t, --ts              timestamps of the completions\n";
+                            case "j" -> "  -j, --dm              memory of the device\n";
+                            default -> "  -N, --new_send        post by ibv_wr_* instead of ibv_post_send\n";
+                        });
             }
             return text.toString().stripTrailing();
         }
@@ -95,17 +107,43 @@ final class PingPong {
      *
      * @param pairs how many queue pairs
      */
-    record Setting(Kind kind, String host, int tcpPort, int port, int gidIndex, int size, int iterations, int depth,
-            int serviceLevel, Mtu mtu, int pairs, boolean events, boolean check, boolean onDemand, boolean timestamps,
-            boolean deviceMemory, boolean extendedSends) {
+    record Setting(
+            Kind kind,
+            String host,
+            int tcpPort,
+            int port,
+            int gidIndex,
+            int size,
+            int iterations,
+            int depth,
+            int serviceLevel,
+            Mtu mtu,
+            int pairs,
+            boolean events,
+            boolean check,
+            boolean onDemand,
+            boolean timestamps,
+            boolean deviceMemory,
+            boolean extendedSends) {
         Setting(Kind kind, Options options) {
-            this(kind, options.operand(""), options.number("-p", PORT, 1, 65_535), options.number("-i", 1, 1, 255),
+            this(
+                    kind,
+                    options.operand(""),
+                    options.number("-p", PORT, 1, 65_535),
+                    options.number("-i", 1, 1, 255),
                     options.number("-g", -1, -1, 255),
                     options.number("-s", kind == Kind.UD ? 1024 : 4096, 1, Integer.MAX_VALUE - 4096),
-                    options.number("-n", 1000, 1, Integer.MAX_VALUE), options.number("-r", 500, 1, 1 << 20),
-                    options.number("-l", 0, 0, 15), mtu(options), options.number("-q", kind == Kind.SRQ ? 16 : 1, 1,
-                    MAX_PAIRS), options.has("-e"), options.has("-c"), options.has("-o"), options.has("-t"),
-                    options.has("-j"), options.has("-N"));
+                    options.number("-n", 1000, 1, Integer.MAX_VALUE),
+                    options.number("-r", 500, 1, 1 << 20),
+                    options.number("-l", 0, 0, 15),
+                    mtu(options),
+                    options.number("-q", kind == Kind.SRQ ? 16 : 1, 1, MAX_PAIRS),
+                    options.has("-e"),
+                    options.has("-c"),
+                    options.has("-o"),
+                    options.has("-t"),
+                    options.has("-j"),
+                    options.has("-N"));
             if (kind == Kind.SRQ && depth < pairs) {
                 throw options.usage("-r must be at least the number of queue pairs, " + pairs);
             }
@@ -143,9 +181,11 @@ final class PingPong {
         List<Endpoint> mine = end.endpoints();
         mine.forEach(endpoint -> show("local address: ", endpoint));
         List<Endpoint> theirs;
-        try (Tcp peer = setting.isServer() ? Tcp.accept(setting.tcpPort(), HANDSHAKE)
+        try (Tcp peer = setting.isServer()
+                ? Tcp.accept(setting.tcpPort(), HANDSHAKE)
                 : Tcp.connect(setting.host(), setting.tcpPort(), HANDSHAKE)) {
-            theirs = setting.isServer() ? Handshake.asServer(peer, mine, setting.records(), end::connect)
+            theirs = setting.isServer()
+                    ? Handshake.asServer(peer, mine, setting.records(), end::connect)
                     : Handshake.asClient(peer, mine, setting.records(), end::connect);
         }
         theirs.forEach(endpoint -> show("remote address:", endpoint));
@@ -153,9 +193,13 @@ final class PingPong {
         end.play();
         double seconds = (System.nanoTime() - start) / 1e9;
         long bytes = (long) setting.size() * setting.iterations() * 2;
-        out.printf(Locale.ROOT, "%d bytes in %.2f seconds = %.2f Mbit/sec%n", bytes, seconds,
-                bytes * 8 / seconds / 1e6);
-        out.printf(Locale.ROOT, "%d iters in %.2f seconds = %.2f usec/iter%n", setting.iterations(), seconds,
+        out.printf(
+                Locale.ROOT, "%d bytes in %.2f seconds = %.2f Mbit/sec%n", bytes, seconds, bytes * 8 / seconds / 1e6);
+        out.printf(
+                Locale.ROOT,
+                "%d iters in %.2f seconds = %.2f usec/iter%n",
+                setting.iterations(),
+                seconds,
                 seconds * 1e6 / setting.iterations());
         if (setting.timestamps()) {
             out.print(end.clockCycles());
@@ -168,8 +212,14 @@ final class PingPong {
 
     private void show(String which, Endpoint endpoint) {
         boolean colon = setting.kind() == Kind.UD && which.startsWith("local"); // as the C tool has it
-        out.printf(Locale.ROOT, "  %s LID 0x%04x, QPN 0x%06x, PSN 0x%06x%s GID %s%n", which, endpoint.lid(),
-                endpoint.queuePairNumber(), endpoint.packetSequenceNumber(), colon ? ":" : ",",
+        out.printf(
+                Locale.ROOT,
+                "  %s LID 0x%04x, QPN 0x%06x, PSN 0x%06x%s GID %s%n",
+                which,
+                endpoint.lid(),
+                endpoint.queuePairNumber(),
+                endpoint.packetSequenceNumber(),
+                colon ? ":" : ",",
                 Gids.text(endpoint.gid()));
         out.flush();
     }

@@ -7,7 +7,6 @@ import dev.verbena.tools.PingPong.Kind;
 import dev.verbena.tools.PingPong.Setting;
 import dev.verbena.verbs.AccessFlag;
 import dev.verbena.verbs.AddressHandle;
-import dev.verbena.verbs.address.AddressVector;
 import dev.verbena.verbs.CompletionField;
 import dev.verbena.verbs.CompletionQueue;
 import dev.verbena.verbs.CompletionQueueOptions;
@@ -15,19 +14,20 @@ import dev.verbena.verbs.Completions;
 import dev.verbena.verbs.ConnectOptions;
 import dev.verbena.verbs.Context;
 import dev.verbena.verbs.DeviceMemory;
-import dev.verbena.verbs.address.Endpoint;
 import dev.verbena.verbs.ExtendedCompletions;
-import dev.verbena.verbs.address.Gid;
-import dev.verbena.verbs.address.Grh;
 import dev.verbena.verbs.LocalMemory;
 import dev.verbena.verbs.MemoryRegion;
-import dev.verbena.verbs.device.Port;
 import dev.verbena.verbs.ProtectionDomain;
 import dev.verbena.verbs.QueuePair;
 import dev.verbena.verbs.QueuePairOptions;
 import dev.verbena.verbs.ReceiveBatch;
 import dev.verbena.verbs.SendOperation;
 import dev.verbena.verbs.SharedReceiveQueue;
+import dev.verbena.verbs.address.AddressVector;
+import dev.verbena.verbs.address.Endpoint;
+import dev.verbena.verbs.address.Gid;
+import dev.verbena.verbs.address.Grh;
+import dev.verbena.verbs.device.Port;
 import java.lang.foreign.MemorySegment;
 import java.lang.foreign.ValueLayout;
 import java.time.Duration;
@@ -76,7 +76,10 @@ final class PingPongEnd {
     /** A queue pair, and what it still has under way. */
     private static final class Link {
         final QueuePair pair;
-        @Nullable AddressHandle path;
+
+        @Nullable
+        AddressHandle path;
+
         int peer;
         boolean sending;
         boolean receiving;
@@ -130,14 +133,17 @@ final class PingPongEnd {
             options = options.fields(fields);
         }
         queue = context.createCompletionQueue(options);
-        done = setting.timestamps() ? queue.extendedCompletions(2 * setting.pairs())
+        done = setting.timestamps()
+                ? queue.extendedCompletions(2 * setting.pairs())
                 : queue.completions(2 * setting.pairs());
         shared = setting.kind() == Kind.SRQ
-                ? domain.createSharedReceiveQueue(SharedReceiveQueue.basic().depth(setting.depth())) : null;
+                ? domain.createSharedReceiveQueue(SharedReceiveQueue.basic().depth(setting.depth()))
+                : null;
         for (int i = 0; i < setting.pairs(); i++) {
             links.add(new Link(domain.createQueuePair(pairOptions())));
         }
-        receives = shared == null ? links.getFirst().pair.receiveBatch(setting.depth())
+        receives = shared == null
+                ? links.getFirst().pair.receiveBatch(setting.depth())
                 : shared.receiveBatch(setting.depth());
         for (Link link : links) {
             if (setting.kind() == Kind.UD) {
@@ -155,7 +161,10 @@ final class PingPongEnd {
             case UC -> QueuePair.uc(queue);
             case UD -> QueuePair.ud(queue);
         };
-        options = options.port(setting.port()).gidIndex(setting.gidIndex()).sendDepth(1).receiveDepth(setting.depth());
+        options = options.port(setting.port())
+                .gidIndex(setting.gidIndex())
+                .sendDepth(1)
+                .receiveDepth(setting.depth());
         if (setting.extendedSends()) {
             options = options.operations(SendOperation.SEND);
         }
@@ -163,16 +172,28 @@ final class PingPongEnd {
     }
 
     private ConnectOptions connectOptions() {
-        return ConnectOptions.defaults().access(Set.of()).pathMtu(setting.mtu()).serviceLevel(setting.serviceLevel())
-                .minRnrTimer(12).timeout(14).retryCount(7).rnrRetry(7).maxReadAtomic(1).maxDestinationReadAtomic(1)
+        return ConnectOptions.defaults()
+                .access(Set.of())
+                .pathMtu(setting.mtu())
+                .serviceLevel(setting.serviceLevel())
+                .minRnrTimer(12)
+                .timeout(14)
+                .retryCount(7)
+                .rnrRetry(7)
+                .maxReadAtomic(1)
+                .maxDestinationReadAtomic(1)
                 .global(setting.gidIndex() >= 0);
     }
 
     /** What to tell the peer. Where a GID is neither needed nor wanted, it has none, as in C. */
     List<Endpoint> endpoints() {
         boolean global = setting.gidIndex() >= 0 || port.needsGlobalRouting();
-        return links.stream().map(link -> link.pair.endpoint()).map(mine -> global ? mine
-                : new Endpoint(mine.queuePairNumber(), mine.packetSequenceNumber(), mine.lid(), Gid.ZERO)).toList();
+        return links.stream()
+                .map(link -> link.pair.endpoint())
+                .map(mine -> global
+                        ? mine
+                        : new Endpoint(mine.queuePairNumber(), mine.packetSequenceNumber(), mine.lid(), Gid.ZERO))
+                .toList();
     }
 
     void connect(List<Endpoint> peers) {
@@ -180,15 +201,16 @@ final class PingPongEnd {
             Link link = links.get(i);
             Endpoint peer = peers.get(i);
             if (port.needsGlobalRouting() && peer.gid().isZero()) {
-                throw new IllegalStateException("The peer has told " + (peer.queuePairNumber() == 0
-                        ? "fewer queue pairs: both sides need the same -q"
-                        : "no GID, which this network needs: start it with -g"));
+                throw new IllegalStateException("The peer has told "
+                        + (peer.queuePairNumber() == 0
+                                ? "fewer queue pairs: both sides need the same -q"
+                                : "no GID, which this network needs: start it with -g"));
             }
             link.peer = peer.queuePairNumber();
             if (setting.kind() == Kind.UD) {
                 AddressVector path = link.pair.pathTo(peer);
-                link.path = domain.createAddressHandle(new AddressVector(path.port(), path.destinationLid(),
-                        setting.serviceLevel(), 0, 0, path.globalRoute()));
+                link.path = domain.createAddressHandle(new AddressVector(
+                        path.port(), path.destinationLid(), setting.serviceLevel(), 0, 0, path.globalRoute()));
             } else {
                 link.pair.connect(peer, connectOptions());
             }
@@ -312,9 +334,13 @@ final class PingPongEnd {
 
     /** What {@code -t} tells. */
     String clockCycles() {
-        return String.format(Locale.ROOT, "Max receive completion clock cycles : %d%n"
-                + "Min receive completion clock cycles : %d%nAverage receive completion clock cycles : %f%n",
-                clockMost, clockLeast, (double) clockSum / Math.max(1, clocks));
+        return String.format(
+                Locale.ROOT,
+                "Max receive completion clock cycles : %d%n"
+                        + "Min receive completion clock cycles : %d%nAverage receive completion clock cycles : %f%n",
+                clockMost,
+                clockLeast,
+                (double) clockSum / Math.max(1, clocks));
     }
 
     /** Whether the client's marks have arrived: a zero at the beginning of each page, and one filling between. */

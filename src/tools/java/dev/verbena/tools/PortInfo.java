@@ -64,7 +64,9 @@ final class PortInfo {
     }
 
     private String state() {
-        return port.state() == PortState.UNKNOWN ? "invalid state" : port.state().cName().replaceFirst("IBV_", "");
+        return port.state() == PortState.UNKNOWN
+                ? "invalid state"
+                : port.state().cName().replaceFirst("IBV_", "");
     }
 
     private static String mtu(Mtu mtu) {
@@ -123,9 +125,12 @@ final class PortInfo {
             return Gids.text(entry.gid()) + ", RoCE v2";
         }
         byte[] bytes = entry.gid().toBytes();
-        String groups = IntStream.range(0, 8).mapToObj(i -> HexFormat.of().formatHex(bytes, 2 * i, 2 * i + 2))
+        String groups = IntStream.range(0, 8)
+                .mapToObj(i -> HexFormat.of().formatHex(bytes, 2 * i, 2 * i + 2))
                 .collect(Collectors.joining(":"));
-        return groups + (entry.type() == GidType.IB && port.linkLayer() == LinkLayer.ETHERNET ? ", IB/RoCE v1"
-                : entry.type() == GidType.ROCE_V1 ? ", RoCE v1" : "");
+        return groups
+                + (entry.type() == GidType.IB && port.linkLayer() == LinkLayer.ETHERNET
+                        ? ", IB/RoCE v1"
+                        : entry.type() == GidType.ROCE_V1 ? ", RoCE v1" : "");
     }
 }

@@ -39,8 +39,11 @@ final class RdmaServer {
         out.println("rdma_server: start");
         int port = options.number("-p", PORT);
         try (VerbsArena arena = VerbsArena.ofConfined()) {
-            Listener listener = Listener.open(options.has("-s") ? new InetSocketAddress(options.text("-s", ""), port)
-                    : new InetSocketAddress(port), arena);
+            Listener listener = Listener.open(
+                    options.has("-s")
+                            ? new InetSocketAddress(options.text("-s", ""), port)
+                            : new InetSocketAddress(port),
+                    arena);
             Connection client = listener.next(CmTool.FOR_EVER, SIZES, arena);
             MemoryRegion message = client.register(arena.allocate(SIZE), AccessFlag.LOCAL_WRITE);
             client.queuePair().postReceive(1, message);

@@ -42,6 +42,7 @@ final class Rping {
 
     /** The character that follows {@code z} in a ping is {@code A}, and pings begin with one of those between. */
     private static final int FIRST = 'A';
+
     private static final int LAST = 'z';
 
     private final Options options;
@@ -49,8 +50,8 @@ final class Rping {
     private final int size;
 
     private Rping(String[] args, PrintStream out) {
-        options = Options.parse(args, USAGE, "-s", "-c", "-v", "-V", "-P", "-d", "-q", "-a:", "-I:", "-p:", "-S:",
-                "-C:");
+        options =
+                Options.parse(args, USAGE, "-s", "-c", "-v", "-V", "-P", "-d", "-q", "-a:", "-I:", "-p:", "-S:", "-C:");
         this.out = out;
         size = options.number("-S", 64, SMALLEST, LARGEST);
         if (options.has("-s") == options.has("-c")) {
@@ -94,7 +95,9 @@ final class Rping {
             EventChannel channel = EventChannel.create(arena);
             ConnectionId id = channel.createId(PortSpace.TCP);
             debug("created cm_id " + id);
-            id.resolveAddress(options.has("-I") ? new InetSocketAddress(options.text("-I", ""), 0) : null, address(),
+            id.resolveAddress(
+                    options.has("-I") ? new InetSocketAddress(options.text("-I", ""), 0) : null,
+                    address(),
                     CmTool.RESOLVING);
             id.resolveRoute(CmTool.RESOLVING);
             debug("rdma_resolve_addr - rdma_resolve_route successful");

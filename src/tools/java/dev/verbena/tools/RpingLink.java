@@ -30,7 +30,8 @@ import org.jspecify.annotations.Nullable;
  * that say where the other's memory is.
  */
 final class RpingLink {
-    private static final ConnectionParameters PARAMETERS = ConnectionParameters.defaults().reads(1, 1).retries(7, 7);
+    private static final ConnectionParameters PARAMETERS =
+            ConnectionParameters.defaults().reads(1, 1).retries(7, 7);
 
     /** How often who waits looks whether the connection has ended. */
     private static final Duration LOOKING = Duration.ofSeconds(1);
@@ -118,7 +119,8 @@ final class RpingLink {
     }
 
     /** What the peer says, or null when it has gone. */
-    @Nullable RemoteMemory hear() throws InterruptedException {
+    @Nullable
+    RemoteMemory hear() throws InterruptedException {
         if (!finishReceive()) {
             return null;
         }

@@ -56,13 +56,16 @@ final class Tcp implements AutoCloseable {
                 failure = e;
             }
         }
-        throw new IOException("Couldn't connect to " + host + ":" + port + ": " + failure.getMessage()
-                + ". Has the server been started?", failure);
+        throw new IOException(
+                "Couldn't connect to " + host + ":" + port + ": " + failure.getMessage()
+                        + ". Has the server been started?",
+                failure);
     }
 
     /** Waits for one client, for as long as it takes. */
     static Tcp accept(int port, Duration patience) throws IOException, InterruptedException {
-        try (ServerSocketChannel server = ServerSocketChannel.open(); Selector arrival = Selector.open()) {
+        try (ServerSocketChannel server = ServerSocketChannel.open();
+                Selector arrival = Selector.open()) {
             server.setOption(StandardSocketOptions.SO_REUSEADDR, true);
             try {
                 server.bind(new InetSocketAddress(port), 1);
@@ -71,7 +74,7 @@ final class Tcp implements AutoCloseable {
             }
             server.configureBlocking(false);
             server.register(arrival, SelectionKey.OP_ACCEPT);
-            for (;;) {
+            for (; ; ) {
                 arrival.select();
                 if (Thread.interrupted()) {
                     throw new InterruptedException();
@@ -135,8 +138,10 @@ final class Tcp implements AutoCloseable {
                         + " bytes of " + what + ". Has it failed?");
             }
             if (got == 0) {
-                await(SelectionKey.OP_READ, "The peer sent " + bytes.position() + " of the " + count + " bytes of "
-                        + what + " and no more");
+                await(
+                        SelectionKey.OP_READ,
+                        "The peer sent " + bytes.position() + " of the " + count + " bytes of " + what
+                                + " and no more");
             }
         }
         return bytes.array();

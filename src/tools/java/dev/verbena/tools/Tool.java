@@ -37,7 +37,8 @@ record Tool(String name, String summary, Body body) {
 
     /** Its options, as its help names them. */
     Set<String> options() {
-        List<String> found = OPTION.matcher(usage()).results().map(result -> result.group()).toList();
+        List<String> found =
+                OPTION.matcher(usage()).results().map(result -> result.group()).toList();
         Set<String> options = new LinkedHashSet<>(found);
         options.add("--help");
         options.add("--debug");

@@ -88,15 +88,16 @@ public final class Tour {
                     + counter.get(ValueLayout.JAVA_LONG, 0);
         });
         step("What an error looks like", () -> {
-            RemoteMemory wrong = new RemoteMemory(right.buffer().address(), ~right.buffer().remoteKey(), 8);
+            RemoteMemory wrong =
+                    new RemoteMemory(right.buffer().address(), ~right.buffer().remoteKey(), 8);
             left.pair().postRead(6, left.buffer().slice(0, 8), wrong);
             return left.queue().await(DEADLINE);
         });
         recover(left, right);
         pingPong(left, right, WARM_UP);
         double micros = pingPong(left, right, ROUNDS);
-        System.out.printf(Locale.ROOT, "%nJava, %d bytes there and back, %d times:  %.2f usec/iter%n",
-                MESSAGE, ROUNDS, micros);
+        System.out.printf(
+                Locale.ROOT, "%nJava, %d bytes there and back, %d times:  %.2f usec/iter%n", MESSAGE, ROUNDS, micros);
     }
 
     /** A failed pair is reset and connected anew: its memory and its queues are still there. */

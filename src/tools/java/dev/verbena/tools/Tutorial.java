@@ -38,8 +38,10 @@ public final class Tutorial {
 
     /** Answers how many snippets have failed. */
     static int run(Path startup, Path tutorial, PrintStream out, boolean pauses) throws IOException {
-        try (JShell shell = JShell.builder().executionEngine(new LocalExecutionControlProvider(), null)
-                .out(out).build()) {
+        try (JShell shell = JShell.builder()
+                .executionEngine(new LocalExecutionControlProvider(), null)
+                .out(out)
+                .build()) {
             Tutorial walk = new Tutorial(out, pauses);
             for (String line : Files.readAllLines(startup)) {
                 for (SnippetEvent event : shell.eval(completed(shell, line))) {
@@ -86,7 +88,8 @@ public final class Tutorial {
                     failures++;
                 } else if (event.value() != null && !event.value().isEmpty()) {
                     String name = event.snippet() instanceof VarSnippet variable ? variable.name() : "";
-                    out.println(("  " + name + " ==> " + event.value()).indent(2).stripTrailing());
+                    out.println(
+                            ("  " + name + " ==> " + event.value()).indent(2).stripTrailing());
                 }
             }
         }
@@ -112,7 +115,8 @@ public final class Tutorial {
             return true;
         }
         if (event.status() == Snippet.Status.REJECTED) {
-            shell.diagnostics(event.snippet()).map((Diag diag) -> diag.getMessage(null))
+            shell.diagnostics(event.snippet())
+                    .map((Diag diag) -> diag.getMessage(null))
                     .forEach(message -> out.println("    !! " + message));
             return true;
         }

@@ -32,12 +32,16 @@ final class Ucmatose extends CmTool {
               -a TIMEOUT  of acknowledgements: 4.096 us times 2 to the power of this""";
 
     private static final int PORT = 7471;
-    private static final ConnectionParameters OFFER = ConnectionParameters.defaults().reads(1, 1).retries(5, 0);
-    private static final ConnectionParameters ANSWER = ConnectionParameters.defaults().reads(1, 1);
+    private static final ConnectionParameters OFFER =
+            ConnectionParameters.defaults().reads(1, 1).retries(5, 0);
+    private static final ConnectionParameters ANSWER =
+            ConnectionParameters.defaults().reads(1, 1);
 
     private Ucmatose(String[] args, PrintStream out) {
-        super("cmatose", Options.parse(args, USAGE,
-                "-s:", "-b:", "-f:", "-P:", "-c:", "-C:", "-S:", "-t:", "-p:", "-m", "-a:"), out);
+        super(
+                "cmatose",
+                Options.parse(args, USAGE, "-s:", "-b:", "-f:", "-P:", "-c:", "-C:", "-S:", "-t:", "-p:", "-m", "-a:"),
+                out);
     }
 
     static int run(String[] args, PrintStream out) throws Exception {

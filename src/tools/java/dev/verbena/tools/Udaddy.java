@@ -55,11 +55,12 @@ final class Udaddy extends CmTool {
 
     @Override
     PortSpace space() {
-        return datagramSpace(switch (options.text("-P", "udp")) {
-            case "udp" -> PortSpace.UDP.code();
-            case "ipoib" -> PortSpace.IPOIB.code();
-            default -> throw options.usage("-P is udp or ipoib");
-        });
+        return datagramSpace(
+                switch (options.text("-P", "udp")) {
+                    case "udp" -> PortSpace.UDP.code();
+                    case "ipoib" -> PortSpace.IPOIB.code();
+                    default -> throw options.usage("-P is udp or ipoib");
+                });
     }
 
     private void makeReadyIfItFits(ConnectionId id) {

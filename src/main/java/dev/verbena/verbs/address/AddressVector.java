@@ -13,7 +13,12 @@ import org.jspecify.annotations.Nullable;
  * @param staticRate how fast to send at most ({@code enum ibv_rate}); 0 for as fast as the port
  * @param globalRoute the global part; null within an InfiniBand subnet, never on RoCE
  */
-public record AddressVector(int port, int destinationLid, int serviceLevel, int sourcePathBits, int staticRate,
+public record AddressVector(
+        int port,
+        int destinationLid,
+        int serviceLevel,
+        int sourcePathBits,
+        int staticRate,
         @Nullable GlobalRoute globalRoute) {
     /**
      * Makes a path.

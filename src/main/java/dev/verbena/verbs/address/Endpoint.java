@@ -27,8 +27,8 @@ public record Endpoint(int queuePairNumber, int packetSequenceNumber, int lid, G
      */
     public Endpoint {
         if ((queuePairNumber & ~MAX_24_BITS) != 0 || (packetSequenceNumber & ~MAX_24_BITS) != 0) {
-            throw new IllegalArgumentException("Queue pair and packet sequence numbers have 24 bits: "
-                    + queuePairNumber + ", " + packetSequenceNumber);
+            throw new IllegalArgumentException("Queue pair and packet sequence numbers have 24 bits: " + queuePairNumber
+                    + ", " + packetSequenceNumber);
         }
         if ((lid & ~0xffff) != 0) {
             throw new IllegalArgumentException("A local identifier has 16 bits: " + lid);
@@ -59,8 +59,13 @@ public record Endpoint(int queuePairNumber, int packetSequenceNumber, int lid, G
      * @return 26 bytes
      */
     public byte[] toBytes() {
-        return ByteBuffer.allocate(BYTES).putShort((short) lid).putInt(queuePairNumber).putInt(packetSequenceNumber)
-                .putLong(gid.subnetPrefix()).putLong(gid.interfaceId()).array();
+        return ByteBuffer.allocate(BYTES)
+                .putShort((short) lid)
+                .putInt(queuePairNumber)
+                .putInt(packetSequenceNumber)
+                .putLong(gid.subnetPrefix())
+                .putLong(gid.interfaceId())
+                .array();
     }
 
     /**
@@ -77,8 +82,11 @@ public record Endpoint(int queuePairNumber, int packetSequenceNumber, int lid, G
             throw new IllegalArgumentException("Not an endpoint (LID:QPN:PSN:GID): '" + text + "'");
         }
         try {
-            return new Endpoint(Integer.parseInt(parts[1], 16), Integer.parseInt(parts[2], 16),
-                    Integer.parseInt(parts[0], 16), Gid.parse(parts[3]));
+            return new Endpoint(
+                    Integer.parseInt(parts[1], 16),
+                    Integer.parseInt(parts[2], 16),
+                    Integer.parseInt(parts[0], 16),
+                    Gid.parse(parts[3]));
         } catch (IllegalArgumentException e) {
             throw new IllegalArgumentException("Not an endpoint (LID:QPN:PSN:GID): '" + text + "'", e);
         }

@@ -49,7 +49,10 @@ public record Gid(long subnetPrefix, long interfaceId) {
         byte[] bytes = address.getAddress();
         return bytes.length == BYTES
                 ? of(bytes)
-                : new Gid(0, IPV4_MAPPED | Integer.toUnsignedLong(ByteBuffer.wrap(bytes).getInt()));
+                : new Gid(
+                        0,
+                        IPV4_MAPPED
+                                | Integer.toUnsignedLong(ByteBuffer.wrap(bytes).getInt()));
     }
 
     /**
@@ -134,7 +137,8 @@ public record Gid(long subnetPrefix, long interfaceId) {
     public InetAddress toInetAddress() {
         try {
             return isIpv4Mapped()
-                    ? InetAddress.getByAddress(ByteBuffer.allocate(4).putInt((int) interfaceId).array())
+                    ? InetAddress.getByAddress(
+                            ByteBuffer.allocate(4).putInt((int) interfaceId).array())
                     : Inet6Address.getByAddress(null, toBytes(), -1);
         } catch (UnknownHostException e) {
             throw new AssertionError("4 and 16 bytes always make an address", e);

@@ -1,7 +1,5 @@
 package dev.verbena.verbs.address;
 
-import dev.verbena.verbs.Context;
-
 /**
  * One entry of a port's GID table ({@code struct ibv_gid_entry}).
  *

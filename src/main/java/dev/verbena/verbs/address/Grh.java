@@ -1,6 +1,5 @@
 package dev.verbena.verbs.address;
 
-import dev.verbena.verbs.WorkCompletion;
 import java.lang.foreign.MemorySegment;
 import java.lang.foreign.ValueLayout;
 import java.nio.ByteOrder;
@@ -20,8 +19,15 @@ import java.nio.ByteOrder;
  * @param source the sender's GID; an IPv4 address is mapped
  * @param destination the GID that it was sent to, perhaps a multicast group's
  */
-public record Grh(int version, int trafficClass, int flowLabel, int payloadLength, int nextHeader, int hopLimit,
-        Gid source, Gid destination) {
+public record Grh(
+        int version,
+        int trafficClass,
+        int flowLabel,
+        int payloadLength,
+        int nextHeader,
+        int hopLimit,
+        Gid source,
+        Gid destination) {
     /** How many bytes a receive for datagrams needs before the message. */
     public static final int BYTES = 40;
 
@@ -33,7 +39,7 @@ public record Grh(int version, int trafficClass, int flowLabel, int payloadLengt
     private static final ValueLayout.OfShort SHORT = ValueLayout.JAVA_SHORT_UNALIGNED.withOrder(ByteOrder.BIG_ENDIAN);
 
     /**
-     * Reads the header of a datagram. See {@link WorkCompletion#hasRoutingHeader} for whether there is one.
+     * Reads the header of a datagram. See {@link dev.verbena.verbs.WorkCompletion#hasRoutingHeader} for whether there is one.
      *
      * @param received what was received, at least 40 bytes
      * @return the header
@@ -51,17 +57,28 @@ public record Grh(int version, int trafficClass, int flowLabel, int payloadLengt
         if (!version6) {
             throw new IllegalArgumentException("Neither an IPv4 header nor one of version 6 in the first 40 bytes");
         }
-        return new Grh(6, first >>> 20 & 0xff, first & 0xfffff,
-                Short.toUnsignedInt(received.get(SHORT, 4)), unsignedByte(received, 6), unsignedByte(received, 7),
-                Gid.read(received, 8), Gid.read(received, 8 + Gid.BYTES));
+        return new Grh(
+                6,
+                first >>> 20 & 0xff,
+                first & 0xfffff,
+                Short.toUnsignedInt(received.get(SHORT, 4)),
+                unsignedByte(received, 6),
+                unsignedByte(received, 7),
+                Gid.read(received, 8),
+                Gid.read(received, 8 + Gid.BYTES));
     }
 
     private static Grh readIpv4(MemorySegment received) {
         int headerLength = (unsignedByte(received, IPV4) & 15) * Integer.BYTES;
-        return new Grh(4, unsignedByte(received, IPV4 + 1), 0,
+        return new Grh(
+                4,
+                unsignedByte(received, IPV4 + 1),
+                0,
                 Short.toUnsignedInt(received.get(SHORT, IPV4 + 2)) - headerLength,
-                unsignedByte(received, IPV4 + 9), unsignedByte(received, IPV4 + 8),
-                mapped(received.get(INT, IPV4 + 12)), mapped(received.get(INT, IPV4 + 16)));
+                unsignedByte(received, IPV4 + 9),
+                unsignedByte(received, IPV4 + 8),
+                mapped(received.get(INT, IPV4 + 12)),
+                mapped(received.get(INT, IPV4 + 16)));
     }
 
     private static Gid mapped(int address) {

@@ -3,8 +3,6 @@ package dev.verbena.verbs.device;
 import dev.verbena.NativeFlag;
 import dev.verbena.internal.raw.ibv_device_attr;
 import dev.verbena.internal.raw.ibv_device_attr_ex;
-import dev.verbena.verbs.DeviceMemory;
-import dev.verbena.verbs.ExtendedCompletions;
 import dev.verbena.verbs.device.access.DeviceAccess;
 import java.lang.foreign.MemorySegment;
 import java.util.Set;
@@ -423,7 +421,7 @@ public final class DeviceAttributes {
     }
 
     /**
-     * Which bits of a {@linkplain ExtendedCompletions#timestamp time stamp} count ({@code completion_timestamp_mask}).
+     * Which bits of a {@linkplain dev.verbena.verbs.ExtendedCompletions#timestamp time stamp} count ({@code completion_timestamp_mask}).
      *
      * @return the mask; 0 where completions have no time stamps
      */
@@ -504,7 +502,7 @@ public final class DeviceAttributes {
     }
 
     /**
-     * The largest piece of {@linkplain DeviceMemory memory of the device} ({@code max_dm_size}).
+     * The largest piece of {@linkplain dev.verbena.verbs.DeviceMemory memory of the device} ({@code max_dm_size}).
      *
      * @return bytes; 0 where it has none
      */

@@ -9,7 +9,7 @@ public record Guid(long value) {
     /** As the C tools print it: {@code 5054:00ff:fe12:3456}. */
     @Override
     public String toString() {
-        return String.format("%04x:%04x:%04x:%04x",
-                value >>> 48, value >>> 32 & 0xffff, value >>> 16 & 0xffff, value & 0xffff);
+        return String.format(
+                "%04x:%04x:%04x:%04x", value >>> 48, value >>> 32 & 0xffff, value >>> 16 & 0xffff, value & 0xffff);
     }
 }

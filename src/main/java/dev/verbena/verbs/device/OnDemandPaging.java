@@ -3,7 +3,6 @@ package dev.verbena.verbs.device;
 import dev.verbena.NativeFlag;
 import dev.verbena.internal.raw.ibv_device_attr_ex;
 import dev.verbena.internal.raw.ibv_odp_caps;
-import dev.verbena.verbs.AccessFlag;
 import java.lang.foreign.MemorySegment;
 import java.util.Set;
 
@@ -16,8 +15,12 @@ import java.util.Set;
  * @param ud what datagrams can do with it
  * @param xrc what extended reliable connections can do with it ({@code xrc_odp_caps})
  */
-public record OnDemandPaging(Set<PagingCapability> general, Set<PagedOperation> rc, Set<PagedOperation> uc,
-        Set<PagedOperation> ud, Set<PagedOperation> xrc) {
+public record OnDemandPaging(
+        Set<PagingCapability> general,
+        Set<PagedOperation> rc,
+        Set<PagedOperation> uc,
+        Set<PagedOperation> ud,
+        Set<PagedOperation> xrc) {
     static OnDemandPaging read(MemorySegment attributes) {
         MemorySegment caps = ibv_device_attr_ex.odp_caps(attributes);
         MemorySegment transports = ibv_odp_caps.per_transport_caps(caps);
@@ -36,7 +39,7 @@ public record OnDemandPaging(Set<PagingCapability> general, Set<PagedOperation> 
     /**
      * Whether there is such memory.
      *
-     * @return true if {@link AccessFlag#ON_DEMAND} can be asked for
+     * @return true if {@link dev.verbena.verbs.AccessFlag#ON_DEMAND} can be asked for
      */
     public boolean isSupported() {
         return general.contains(PagingCapability.ON_DEMAND);

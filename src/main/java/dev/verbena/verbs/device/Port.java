@@ -305,10 +305,14 @@ public final class Port {
             case INFINIBAND, UNSPECIFIED -> "InfiniBand, LID " + lid();
             case UNKNOWN -> "unknown link layer";
         };
-        String speed = gigabitsPerSecond() == 0 ? speedName()
-                : String.format(java.util.Locale.ROOT, "%s Gbit/s (%dx %s)",
+        String speed = gigabitsPerSecond() == 0
+                ? speedName()
+                : String.format(
+                        java.util.Locale.ROOT,
+                        "%s Gbit/s (%dx %s)",
                         gigabitsPerSecond() % 1 == 0 ? String.valueOf((long) gigabitsPerSecond()) : gigabitsPerSecond(),
-                        lanes(), speedName());
+                        lanes(),
+                        speedName());
         return "port " + number + " of " + device + ": " + state() + ", " + layer + ", MTU "
                 + activeMtu().bytes() + " (of " + maxMtu().bytes() + "), " + speed;
     }

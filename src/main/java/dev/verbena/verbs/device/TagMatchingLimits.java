@@ -14,11 +14,14 @@ import java.util.Set;
  * @param maxOperations how many changes of a list can be under way
  * @param maxSge how many pieces of memory a receive can name
  */
-public record TagMatchingLimits(int maxRendezvousHeader, int maxTags, Set<TagMatchingCapability> capabilities,
-        int maxOperations, int maxSge) {
+public record TagMatchingLimits(
+        int maxRendezvousHeader, int maxTags, Set<TagMatchingCapability> capabilities, int maxOperations, int maxSge) {
     static TagMatchingLimits read(MemorySegment caps) {
-        return new TagMatchingLimits(ibv_tm_caps.max_rndv_hdr_size(caps), ibv_tm_caps.max_num_tags(caps),
-                NativeFlag.of(TagMatchingCapability.class, ibv_tm_caps.flags(caps)), ibv_tm_caps.max_ops(caps),
+        return new TagMatchingLimits(
+                ibv_tm_caps.max_rndv_hdr_size(caps),
+                ibv_tm_caps.max_num_tags(caps),
+                NativeFlag.of(TagMatchingCapability.class, ibv_tm_caps.flags(caps)),
+                ibv_tm_caps.max_ops(caps),
                 ibv_tm_caps.max_sge(caps));
     }
 }

@@ -36,24 +36,51 @@ public final class FlowMatch implements FlowSpec {
 
     /** A header's place in C: the struct has the wanted bits, then which of them count. */
     private enum Header {
-        ETHERNET(rdma_h.IBV_FLOW_SPEC_ETH(), ibv_flow_spec_eth.sizeof(),
-                ibv_flow_spec_eth.val$offset(), ibv_flow_spec_eth.mask$offset()),
-        IPV4(rdma_h.IBV_FLOW_SPEC_IPV4_EXT(), ibv_flow_spec_ipv4_ext.sizeof(),
-                ibv_flow_spec_ipv4_ext.val$offset(), ibv_flow_spec_ipv4_ext.mask$offset()),
-        IPV6(rdma_h.IBV_FLOW_SPEC_IPV6(), ibv_flow_spec_ipv6.sizeof(),
-                ibv_flow_spec_ipv6.val$offset(), ibv_flow_spec_ipv6.mask$offset()),
-        TCP(rdma_h.IBV_FLOW_SPEC_TCP(), ibv_flow_spec_tcp_udp.sizeof(),
-                ibv_flow_spec_tcp_udp.val$offset(), ibv_flow_spec_tcp_udp.mask$offset()),
-        UDP(rdma_h.IBV_FLOW_SPEC_UDP(), ibv_flow_spec_tcp_udp.sizeof(),
-                ibv_flow_spec_tcp_udp.val$offset(), ibv_flow_spec_tcp_udp.mask$offset()),
-        ESP(rdma_h.IBV_FLOW_SPEC_ESP(), ibv_flow_spec_esp.sizeof(),
-                ibv_flow_spec_esp.val$offset(), ibv_flow_spec_esp.mask$offset()),
-        VXLAN(rdma_h.IBV_FLOW_SPEC_VXLAN_TUNNEL(), ibv_flow_spec_tunnel.sizeof(),
-                ibv_flow_spec_tunnel.val$offset(), ibv_flow_spec_tunnel.mask$offset()),
-        GRE(rdma_h.IBV_FLOW_SPEC_GRE(), ibv_flow_spec_gre.sizeof(),
-                ibv_flow_spec_gre.val$offset(), ibv_flow_spec_gre.mask$offset()),
-        MPLS(rdma_h.IBV_FLOW_SPEC_MPLS(), ibv_flow_spec_mpls.sizeof(),
-                ibv_flow_spec_mpls.val$offset(), ibv_flow_spec_mpls.mask$offset());
+        ETHERNET(
+                rdma_h.IBV_FLOW_SPEC_ETH(),
+                ibv_flow_spec_eth.sizeof(),
+                ibv_flow_spec_eth.val$offset(),
+                ibv_flow_spec_eth.mask$offset()),
+        IPV4(
+                rdma_h.IBV_FLOW_SPEC_IPV4_EXT(),
+                ibv_flow_spec_ipv4_ext.sizeof(),
+                ibv_flow_spec_ipv4_ext.val$offset(),
+                ibv_flow_spec_ipv4_ext.mask$offset()),
+        IPV6(
+                rdma_h.IBV_FLOW_SPEC_IPV6(),
+                ibv_flow_spec_ipv6.sizeof(),
+                ibv_flow_spec_ipv6.val$offset(),
+                ibv_flow_spec_ipv6.mask$offset()),
+        TCP(
+                rdma_h.IBV_FLOW_SPEC_TCP(),
+                ibv_flow_spec_tcp_udp.sizeof(),
+                ibv_flow_spec_tcp_udp.val$offset(),
+                ibv_flow_spec_tcp_udp.mask$offset()),
+        UDP(
+                rdma_h.IBV_FLOW_SPEC_UDP(),
+                ibv_flow_spec_tcp_udp.sizeof(),
+                ibv_flow_spec_tcp_udp.val$offset(),
+                ibv_flow_spec_tcp_udp.mask$offset()),
+        ESP(
+                rdma_h.IBV_FLOW_SPEC_ESP(),
+                ibv_flow_spec_esp.sizeof(),
+                ibv_flow_spec_esp.val$offset(),
+                ibv_flow_spec_esp.mask$offset()),
+        VXLAN(
+                rdma_h.IBV_FLOW_SPEC_VXLAN_TUNNEL(),
+                ibv_flow_spec_tunnel.sizeof(),
+                ibv_flow_spec_tunnel.val$offset(),
+                ibv_flow_spec_tunnel.mask$offset()),
+        GRE(
+                rdma_h.IBV_FLOW_SPEC_GRE(),
+                ibv_flow_spec_gre.sizeof(),
+                ibv_flow_spec_gre.val$offset(),
+                ibv_flow_spec_gre.mask$offset()),
+        MPLS(
+                rdma_h.IBV_FLOW_SPEC_MPLS(),
+                ibv_flow_spec_mpls.sizeof(),
+                ibv_flow_spec_mpls.val$offset(),
+                ibv_flow_spec_mpls.mask$offset());
 
         private final int type;
         private final int size;
@@ -168,8 +195,8 @@ public final class FlowMatch implements FlowSpec {
         if (label < 0 || label > FLOW_LABEL) {
             throw new IllegalArgumentException("An MPLS label has 20 bits: " + label);
         }
-        return of(Header.MPLS).with("MPLS label", ibv_flow_mpls_filter.label$offset(), 4, label << shift,
-                FLOW_LABEL << shift);
+        return of(Header.MPLS)
+                .with("MPLS label", ibv_flow_mpls_filter.label$offset(), 4, label << shift, FLOW_LABEL << shift);
     }
 
     /**
@@ -270,8 +297,8 @@ public final class FlowMatch implements FlowSpec {
     private FlowMatch address(InetAddress address, int prefix, long offset4, long offset6) {
         byte[] bytes = address.getAddress();
         if (prefix < 0 || prefix > bytes.length * Byte.SIZE) {
-            throw new IllegalArgumentException("A prefix of " + address + " has at most "
-                    + bytes.length * Byte.SIZE + " bits, not " + prefix);
+            throw new IllegalArgumentException(
+                    "A prefix of " + address + " has at most " + bytes.length * Byte.SIZE + " bits, not " + prefix);
         }
         return switch (address) {
             case Inet4Address four -> {
@@ -294,8 +321,14 @@ public final class FlowMatch implements FlowSpec {
      */
     public FlowMatch protocol(int number) {
         require("A protocol", true, Header.IPV4, Header.IPV6);
-        return with("protocol", header == Header.IPV4
-                ? ibv_flow_ipv4_ext_filter.proto$offset() : ibv_flow_ipv6_filter.next_hdr$offset(), 1, number, BYTE);
+        return with(
+                "protocol",
+                header == Header.IPV4
+                        ? ibv_flow_ipv4_ext_filter.proto$offset()
+                        : ibv_flow_ipv6_filter.next_hdr$offset(),
+                1,
+                number,
+                BYTE);
     }
 
     /**
@@ -306,8 +339,14 @@ public final class FlowMatch implements FlowSpec {
      */
     public FlowMatch trafficClass(int value) {
         require("A traffic class", true, Header.IPV4, Header.IPV6);
-        return with("traffic class", header == Header.IPV4
-                ? ibv_flow_ipv4_ext_filter.tos$offset() : ibv_flow_ipv6_filter.traffic_class$offset(), 1, value, BYTE);
+        return with(
+                "traffic class",
+                header == Header.IPV4
+                        ? ibv_flow_ipv4_ext_filter.tos$offset()
+                        : ibv_flow_ipv6_filter.traffic_class$offset(),
+                1,
+                value,
+                BYTE);
     }
 
     /**
@@ -318,8 +357,12 @@ public final class FlowMatch implements FlowSpec {
      */
     public FlowMatch hopLimit(int value) {
         require("A hop limit", true, Header.IPV4, Header.IPV6);
-        return with("hop limit", header == Header.IPV4
-                ? ibv_flow_ipv4_ext_filter.ttl$offset() : ibv_flow_ipv6_filter.hop_limit$offset(), 1, value, BYTE);
+        return with(
+                "hop limit",
+                header == Header.IPV4 ? ibv_flow_ipv4_ext_filter.ttl$offset() : ibv_flow_ipv6_filter.hop_limit$offset(),
+                1,
+                value,
+                BYTE);
     }
 
     /**

@@ -16,7 +16,8 @@ final class FlowWriter {
 
     /** Writes a {@code struct ibv_flow_attr}, followed by the specifications. */
     static MemorySegment write(FlowRule rule, Arena arena, ToLongFunction<FlowCounters> addresses) {
-        long size = ibv_flow_attr.sizeof() + rule.specs().stream().mapToLong(FlowWriter::sizeOf).sum();
+        long size = ibv_flow_attr.sizeof()
+                + rule.specs().stream().mapToLong(FlowWriter::sizeOf).sum();
         MemorySegment attributes = arena.allocate(size, ibv_flow_attr.layout().byteAlignment());
         ibv_flow_attr.type(attributes, rule.kind().code());
         ibv_flow_attr.size(attributes, (short) size);
@@ -42,8 +43,7 @@ final class FlowWriter {
         };
     }
 
-    private static void write(
-            FlowSpec spec, MemorySegment target, short size, ToLongFunction<FlowCounters> addresses) {
+    private static void write(FlowSpec spec, MemorySegment target, short size, ToLongFunction<FlowCounters> addresses) {
         switch (spec) {
             case FlowMatch match -> match.write(target);
             case FlowAction.Tag tag -> {

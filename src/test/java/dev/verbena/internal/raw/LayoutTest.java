@@ -98,7 +98,8 @@ class LayoutTest {
         members = types.stream().flatMap(type -> members(type).stream()).toList();
         constants = constants();
         c = values(compiler.run(directory, program()));
-        System.out.printf("LayoutTest compares %d structs and unions, %d members and %d constants with C (%s)%n",
+        System.out.printf(
+                "LayoutTest compares %d structs and unions, %d members and %d constants with C (%s)%n",
                 types.size(), members.size(), constants.size(), compiler.name());
     }
 
@@ -171,7 +172,9 @@ class LayoutTest {
 
     private static List<String> classNames() throws IOException {
         try (Stream<Path> files = Files.list(SOURCES)) {
-            return files.map(file -> file.getFileName().toString().replaceFirst("\\.java$", "")).sorted().toList();
+            return files.map(file -> file.getFileName().toString().replaceFirst("\\.java$", ""))
+                    .sorted()
+                    .toList();
         }
     }
 
@@ -188,7 +191,8 @@ class LayoutTest {
     }
 
     private static boolean hasLayout(Class<?> generated) {
-        return Stream.of(generated.getMethods()).anyMatch(method -> method.getName().equals("layout"));
+        return Stream.of(generated.getMethods())
+                .anyMatch(method -> method.getName().equals("layout"));
     }
 
     /** A typedef of an unnamed type has a layout of another name than the class. */
@@ -233,8 +237,8 @@ class LayoutTest {
     private static void collectInside(Type type, String path, long offset, MemoryLayout layout, List<Member> found) {
         switch (layout) {
             case GroupLayout group when !isOpaque(group) -> collect(type, path + ".", offset, group, found);
-            case SequenceLayout array when array.elementCount() > 0 ->
-                    collectInside(type, path + "[0]", offset, array.elementLayout(), found);
+            case SequenceLayout array
+            when array.elementCount() > 0 -> collectInside(type, path + "[0]", offset, array.elementLayout(), found);
             default -> {}
         }
     }
@@ -246,7 +250,8 @@ class LayoutTest {
 
     /** A constant is a method without parameters and without the companions, as {@code x$descriptor}, of a function. */
     private static List<Constant> constants() throws Exception {
-        Set<String> names = Arrays.stream(rdma_h.class.getDeclaredMethods()).map(Method::getName)
+        Set<String> names = Arrays.stream(rdma_h.class.getDeclaredMethods())
+                .map(Method::getName)
                 .collect(Collectors.toSet());
         List<Constant> found = new ArrayList<>();
         for (Method method : rdma_h.class.getDeclaredMethods()) {
@@ -269,7 +274,9 @@ class LayoutTest {
                 #define PRINT(expression) printf("%s = %lld\\n", #expression, (long long) (expression))
                 int main(void) {
                 """);
-        expressions().forEach(expression -> program.append("    PRINT(").append(expression).append(");\n"));
+        expressions()
+                .forEach(expression ->
+                        program.append("    PRINT(").append(expression).append(");\n"));
         return program.append("}\n").toString();
     }
 
@@ -319,8 +326,8 @@ class LayoutTest {
             Path source = Files.writeString(directory.resolve("headers.c"), "#include \"rdma.h\"\n");
             Result result = compile(source, directory.resolve("headers.o"), "-c");
             if (!result.succeeded()) {
-                unavailable("rdma-core's headers are missing (Debian: libibverbs-dev, librdmacm-dev):\n"
-                        + result.output());
+                unavailable(
+                        "rdma-core's headers are missing (Debian: libibverbs-dev, librdmacm-dev):\n" + result.output());
             }
         }
 

@@ -74,8 +74,12 @@ class GidTest {
 
     @Test
     void otherLengthsAreRefused() {
-        assertThatIllegalArgumentException().isThrownBy(() -> Gid.of(new byte[15])).withMessageContaining("15");
-        assertThatIllegalArgumentException().isThrownBy(() -> Gid.of(new byte[17])).withMessageContaining("17");
+        assertThatIllegalArgumentException()
+                .isThrownBy(() -> Gid.of(new byte[15]))
+                .withMessageContaining("15");
+        assertThatIllegalArgumentException()
+                .isThrownBy(() -> Gid.of(new byte[17]))
+                .withMessageContaining("17");
     }
 
     @Test

@@ -27,8 +27,16 @@ class PortTest {
     }
 
     @ParameterizedTest
-    @CsvSource({"1, SDR, 2.5", "2, DDR, 5", "4, QDR, 10", "8, FDR10, 10", "16, FDR, 14", "32, EDR, 25", "64, HDR, 50",
-        "128, NDR, 100"})
+    @CsvSource({
+        "1, SDR, 2.5",
+        "2, DDR, 5",
+        "4, QDR, 10",
+        "8, FDR10, 10",
+        "16, FDR, 14",
+        "32, EDR, 25",
+        "64, HDR, 50",
+        "128, NDR, 100"
+    })
     void aSpeedHasItsGenerationsName(int code, String name, double gigabits) {
         link(1, code);
         assertThat(port.speedName()).isEqualTo(name);
@@ -60,8 +68,9 @@ class PortTest {
         ibv_port_attr.active_mtu(attributes, 5);
         ibv_port_attr.lid(attributes, (short) 0xfffe);
         ibv_port_attr.link_layer(attributes, (byte) 1);
-        assertThat(port).hasToString(
-                "port 2 of mlx5_0: ACTIVE, InfiniBand, LID 65534, MTU 4096 (of 4096), 200 Gbit/s (4x HDR)");
+        assertThat(port)
+                .hasToString(
+                        "port 2 of mlx5_0: ACTIVE, InfiniBand, LID 65534, MTU 4096 (of 4096), 200 Gbit/s (4x HDR)");
     }
 
     @Test

@@ -45,7 +45,11 @@ class FlowRuleTest {
 
     @Test
     void theSpecificationsFollowTheAttributes() {
-        FlowRule rule = new FlowRule(FlowKind.NORMAL, 2, 7, Set.of(FlowFlag.EGRESS),
+        FlowRule rule = new FlowRule(
+                FlowKind.NORMAL,
+                2,
+                7,
+                Set.of(FlowFlag.EGRESS),
                 List.of(FlowMatch.ethernet(), FlowMatch.udp().destinationPort(4791), FlowAction.tag(0x1234)));
         MemorySegment written = write(rule);
 
@@ -58,8 +62,7 @@ class FlowRuleTest {
         MemorySegment second = written.asSlice(udp, ibv_flow_spec_tcp_udp.sizeof());
         assertThat(ibv_flow_spec_tcp_udp.type(second)).isEqualTo(rdma_h.IBV_FLOW_SPEC_UDP());
         assertThat((long) ibv_flow_spec_tcp_udp.size(second)).isEqualTo(ibv_flow_spec_tcp_udp.sizeof());
-        MemorySegment third = written.asSlice(
-                udp + ibv_flow_spec_tcp_udp.sizeof(), ibv_flow_spec_action_tag.sizeof());
+        MemorySegment third = written.asSlice(udp + ibv_flow_spec_tcp_udp.sizeof(), ibv_flow_spec_action_tag.sizeof());
         assertThat(ibv_flow_spec_action_tag.tag_id(third)).isEqualTo(0x1234);
     }
 
@@ -68,21 +71,27 @@ class FlowRuleTest {
         MemorySegment udp = spec(FlowMatch.udp().destinationPort(4791).sourcePort(1));
         long value = ibv_flow_spec_tcp_udp.val$offset();
         long mask = ibv_flow_spec_tcp_udp.mask$offset();
-        assertThat(bytes(udp, value + ibv_flow_tcp_udp_filter.dst_port$offset(), 2)).containsExactly(0x12, 0xb7);
-        assertThat(bytes(udp, value + ibv_flow_tcp_udp_filter.src_port$offset(), 2)).containsExactly(0, 1);
+        assertThat(bytes(udp, value + ibv_flow_tcp_udp_filter.dst_port$offset(), 2))
+                .containsExactly(0x12, 0xb7);
+        assertThat(bytes(udp, value + ibv_flow_tcp_udp_filter.src_port$offset(), 2))
+                .containsExactly(0, 1);
         assertThat(bytes(udp, mask, 4)).containsOnly(0xff);
     }
 
     @Test
     void ofANetworkOnlyThePrefixCounts() throws UnknownHostException {
-        MemorySegment ip = spec(FlowMatch.ipv4().source(InetAddress.getByName("10.9.9.1"), 20).protocol(17));
+        MemorySegment ip = spec(
+                FlowMatch.ipv4().source(InetAddress.getByName("10.9.9.1"), 20).protocol(17));
         long value = ibv_flow_spec_ipv4_ext.val$offset();
         long mask = ibv_flow_spec_ipv4_ext.mask$offset();
         long source = ibv_flow_ipv4_ext_filter.src_ip$offset();
         assertThat(bytes(ip, value + source, 4)).containsExactly(10, 9, 0, 0);
         assertThat(bytes(ip, mask + source, 4)).containsExactly(0xff, 0xff, 0xf0, 0);
-        assertThat(bytes(ip, mask + ibv_flow_ipv4_ext_filter.dst_ip$offset(), 4)).as("any destination").containsOnly(0);
-        assertThat(bytes(ip, value + ibv_flow_ipv4_ext_filter.proto$offset(), 1)).containsExactly(17);
+        assertThat(bytes(ip, mask + ibv_flow_ipv4_ext_filter.dst_ip$offset(), 4))
+                .as("any destination")
+                .containsOnly(0);
+        assertThat(bytes(ip, value + ibv_flow_ipv4_ext_filter.proto$offset(), 1))
+                .containsExactly(17);
     }
 
     @Test
@@ -100,7 +109,8 @@ class FlowRuleTest {
     @Test
     void fieldsBelongToTheirHeaders() {
         assertThatIllegalArgumentException().isThrownBy(() -> FlowMatch.udp().etherType(0x0800));
-        assertThatIllegalArgumentException().isThrownBy(() -> FlowMatch.ethernet().destination(new byte[5]));
+        assertThatIllegalArgumentException()
+                .isThrownBy(() -> FlowMatch.ethernet().destination(new byte[5]));
         assertThatIllegalArgumentException()
                 .isThrownBy(() -> FlowMatch.ipv4().source(InetAddress.getByName("fe80::1")));
     }
@@ -108,7 +118,8 @@ class FlowRuleTest {
     @Test
     void numbersThatDoNotFitAreRefused() {
         assertThatIllegalArgumentException().isThrownBy(() -> FlowMatch.udp().sourcePort(65536));
-        assertThatIllegalArgumentException().isThrownBy(() -> FlowMatch.ethernet().vlan(4096));
+        assertThatIllegalArgumentException()
+                .isThrownBy(() -> FlowMatch.ethernet().vlan(4096));
         assertThatIllegalArgumentException().isThrownBy(() -> FlowMatch.vxlan(1 << 24));
         assertThatIllegalArgumentException()
                 .isThrownBy(() -> FlowMatch.ipv4().source(InetAddress.getByName("10.0.0.1"), 33));
@@ -116,7 +127,7 @@ class FlowRuleTest {
 
     @Test
     void onlyANormalRuleMatchesHeaders() {
-        assertThatIllegalArgumentException().isThrownBy(
-                () -> new FlowRule(FlowKind.SNIFFER, 1, 0, Set.of(), List.of(FlowMatch.udp())));
+        assertThatIllegalArgumentException()
+                .isThrownBy(() -> new FlowRule(FlowKind.SNIFFER, 1, 0, Set.of(), List.of(FlowMatch.udp())));
     }
 }

@@ -1,4 +1,4 @@
-package dev.verbena;
+package dev.verbena.access;
 
 import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
@@ -8,14 +8,16 @@ import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 
 /** Decides whose memory a segment is, and whether it can be trusted to outlive what is made over it. */
-final class MemoryOwner {
+final class SegmentOwnership {
     /** Of the global arena, of automatic arenas, and of direct and mapped buffers, which go like heap memory. */
     private static final Set<Class<?>> UNCLOSABLE = Stream.of(
-                    Arena.global().scope(), Arena.ofAuto().scope(), MemorySegment.ofArray(new byte[0]).scope())
+                    Arena.global().scope(),
+                    Arena.ofAuto().scope(),
+                    MemorySegment.ofArray(new byte[0]).scope())
             .map(Object::getClass)
             .collect(Collectors.toUnmodifiableSet());
 
-    private MemoryOwner() {}
+    private SegmentOwnership() {}
 
     /**
      * The verbs arena that owns the memory, or null when it is global or automatic and so lives as long as it is
@@ -23,8 +25,8 @@ final class MemoryOwner {
      *
      * @throws IllegalArgumentException if it is neither
      */
-    static @Nullable VerbsArena require(MemorySegment memory) {
-        VerbsArena owner = find(memory);
+    static @Nullable ArenaLifetime require(MemorySegment memory) {
+        ArenaLifetime owner = find(memory);
         if (owner == null && !livesWhileReachable(memory.scope())) {
             throw new IllegalArgumentException(
                     "This segment's arena can be closed while an adapter still writes to the memory. Allocate it with "
@@ -35,7 +37,7 @@ final class MemoryOwner {
     }
 
     /** The verbs arena that owns the memory, or null when no verbs arena does. */
-    static @Nullable VerbsArena find(MemorySegment memory) {
+    static @Nullable ArenaLifetime find(MemorySegment memory) {
         if (!memory.isNative()) {
             throw new IllegalArgumentException(
                     "A heap segment can't be used by an adapter, since the garbage collector moves it. "
@@ -44,7 +46,7 @@ final class MemoryOwner {
         if (!memory.scope().isAlive()) {
             throw new IllegalStateException("The segment's memory was freed: its arena is closed");
         }
-        return VerbsArena.owning(memory).orElse(null);
+        return ArenaLifetime.owning(memory);
     }
 
     /** The JDK has no question for this, but the scopes of memory that nobody can free have classes of their own. */

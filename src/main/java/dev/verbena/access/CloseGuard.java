@@ -1,5 +1,7 @@
-package dev.verbena;
+package dev.verbena.access;
 
+import dev.verbena.ResourceBusyException;
+import dev.verbena.VerbsArena;
 import dev.verbena.internal.Barrier;
 import java.lang.invoke.MethodHandles;
 import java.lang.invoke.VarHandle;
@@ -10,20 +12,19 @@ import java.util.concurrent.locks.LockSupport;
 import org.jspecify.annotations.Nullable;
 
 /**
- * What an arena and a verbs object have in common: they can be closed while others use them, and others may depend on
- * them.
+ * Guards an arena or a verbs object against being closed while it is in use.
  *
- * <p>C gets addresses, not segments, so the virtual machine does not know that a call is using an object. Every call
- * into C is therefore bracketed, so that closing waits for the calls that are under way and later ones are refused.
- * A confined object has one thread and needs no bracket. For a shared one there are two:
+ * <p>C gets addresses, not segments, so the virtual machine does not know that a call is using an object. A guard
+ * brackets every call into C: closing waits for calls that are under way, and later calls throw. A confined object has
+ * one thread and needs no bracket. A shared object has two kinds:
  *
  * <ul>
  *   <li>{@link #hold()} and {@link #release()}: an atomic count, for everything but the data path;
- *   <li>{@link #enter()} and {@link #exit(int)}: for the data path. The first thread that comes has a flag of its own
+ *   <li>{@link #enter()} and {@link #exit(int)}: for the data path. The first thread that enters has a flag of its own
  *       and pays two plain stores; all others count.
  * </ul>
  */
-abstract class Guarded {
+public abstract sealed class CloseGuard permits ArenaLifetime, ObjectLifetime {
     /** What {@link #enter()} answers: how the thread came in, and so how it must go out. */
     static final int UNGUARDED = 0;
 
@@ -41,23 +42,26 @@ abstract class Guarded {
 
     private final @Nullable Thread owner;
 
-    private final Set<Object> dependents = new LinkedHashSet<>();
+    private final Set<ObjectLifetime> dependents = new LinkedHashSet<>();
 
     private boolean closed;
     private boolean busy;
     private int users;
     private @Nullable Thread first;
 
-    Guarded(@Nullable Thread owner) {
+    CloseGuard(@Nullable Thread owner) {
         this.owner = owner;
     }
+
+    /** Returns the arena or the object that this guards: for messages. */
+    abstract Object subject();
 
     /**
      * The thread that this is confined to.
      *
      * @return the only thread that may use this, or null when all may
      */
-    protected final @Nullable Thread owner() {
+    public final @Nullable Thread owner() {
         return owner;
     }
 
@@ -80,7 +84,8 @@ abstract class Guarded {
         return owner == null || owner == thread;
     }
 
-    final boolean isClosed() {
+    /** Returns true once closing has begun and has not failed. */
+    public final boolean isClosed() {
         return (boolean) CLOSED.getOpaque(this);
     }
 
@@ -90,7 +95,7 @@ abstract class Guarded {
      * @throws IllegalStateException if it is closed
      * @throws WrongThreadException if it is confined to another thread
      */
-    protected final void checkOpen() {
+    public final void checkOpen() {
         checkThread();
         if (isClosed()) {
             throw closedAlready();
@@ -99,7 +104,7 @@ abstract class Guarded {
 
     final void checkThread() {
         if (owner != null && owner != Thread.currentThread()) {
-            throw new WrongThreadException(this + " is confined to thread '" + owner.getName() + "', and this is '"
+            throw new WrongThreadException(subject() + " is confined to thread '" + owner.getName() + "', and this is '"
                     + Thread.currentThread().getName() + "'. VerbsArena.ofShared() makes objects for all threads");
         }
     }
@@ -110,7 +115,7 @@ abstract class Guarded {
      * @throws IllegalStateException if it is closed
      * @throws WrongThreadException if it is confined to another thread
      */
-    protected final void hold() {
+    public final void hold() {
         checkOpen(); // first, so that those who keep trying don't hold up the closer
         if (owner == null) {
             USERS.getAndAdd(this, 1);
@@ -122,7 +127,7 @@ abstract class Guarded {
     }
 
     /** Ends what {@link #hold()} began. */
-    protected final void release() {
+    public final void release() {
         if (owner == null) {
             USERS.getAndAdd(this, -1);
         }
@@ -135,7 +140,7 @@ abstract class Guarded {
      * @throws IllegalStateException if it is closed
      * @throws WrongThreadException if it is confined to another thread
      */
-    protected final int enter() {
+    public final int enter() {
         if (owner != null) {
             checkOpen();
             return UNGUARDED;
@@ -164,7 +169,7 @@ abstract class Guarded {
      *
      * @param way what {@code enter()} answered
      */
-    protected final void exit(int way) {
+    public final void exit(int way) {
         if (way == FLAGGED) {
             BUSY.setRelease(this, false);
         } else if (way == COUNTED) {
@@ -182,7 +187,7 @@ abstract class Guarded {
     }
 
     final IllegalStateException closedAlready() {
-        return new IllegalStateException(this + " is closed");
+        return new IllegalStateException(subject() + " is closed");
     }
 
     /** Refuses further calls and waits for those under way, each of which is finite. */
@@ -213,35 +218,41 @@ abstract class Guarded {
         CLOSED.setVolatile(this, false);
     }
 
-    final void addDependent(Object dependent) {
+    final void addDependent(ObjectLifetime dependent) {
         synchronized (dependents) {
             dependents.add(dependent);
         }
     }
 
-    final void removeDependent(Object dependent) {
+    final void removeDependent(ObjectLifetime dependent) {
         synchronized (dependents) {
             dependents.remove(dependent);
         }
     }
 
     /** What depends on this, oldest first. */
-    final List<Object> dependents() {
+    final List<ObjectLifetime> dependents() {
         synchronized (dependents) {
             return List.copyOf(dependents);
         }
     }
 
     final void checkNoDependents() {
-        List<Object> left = dependents();
+        List<ObjectLifetime> left = dependents();
         if (!left.isEmpty()) {
-            throw new ResourceBusyException(this, left);
+            throw busy(left);
         }
+    }
+
+    /** Returns the exception for a subject that cannot be closed because others depend on it. */
+    final ResourceBusyException busy(List<ObjectLifetime> dependents) {
+        return new ResourceBusyException(
+                subject(), dependents.stream().map(ObjectLifetime::subject).toList());
     }
 
     private static VarHandle field(String name, Class<?> type) {
         try {
-            return MethodHandles.lookup().findVarHandle(Guarded.class, name, type);
+            return MethodHandles.lookup().findVarHandle(CloseGuard.class, name, type);
         } catch (ReflectiveOperationException e) {
             throw new ExceptionInInitializerError(e);
         }

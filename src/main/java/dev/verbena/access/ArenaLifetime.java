@@ -1,0 +1,149 @@
+package dev.verbena.access;
+
+import dev.verbena.VerbsArena;
+import dev.verbena.VerbsObject;
+import java.lang.foreign.Arena;
+import java.lang.foreign.MemorySegment;
+import java.util.ArrayList;
+import java.util.LinkedHashSet;
+import java.util.List;
+import java.util.Objects;
+import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.locks.ReentrantLock;
+import java.util.function.Function;
+import org.jspecify.annotations.Nullable;
+
+/** The lifetime of an arena: the objects and the memory that it owns, and the order in which they go. */
+public final class ArenaLifetime extends CloseGuard {
+    /**
+     * The open arenas by their scope. The map tells which arena owns a segment. It also keeps an arena that nobody refers
+     * to reachable, because memory that the arena owns may be registered with an adapter.
+     */
+    private static final ConcurrentHashMap<MemorySegment.Scope, ArenaLifetime> OPEN = new ConcurrentHashMap<>();
+
+    private static volatile @Nullable Function<VerbsArena, ArenaLifetime> accessor;
+
+    private final VerbsArena arena;
+    private final Arena memory;
+    private final LinkedHashSet<ObjectLifetime> objects = new LinkedHashSet<>();
+    private final ReentrantLock closing = new ReentrantLock();
+
+    /**
+     * Begins the lifetime of an arena.
+     *
+     * @param arena the arena
+     * @param memory allocates its memory
+     * @param owner the only thread that may use the arena, or null for all threads
+     */
+    public ArenaLifetime(VerbsArena arena, Arena memory, @Nullable Thread owner) {
+        super(owner);
+        this.arena = arena;
+        this.memory = memory;
+        OPEN.put(memory.scope(), this);
+    }
+
+    /** Installs the function that finds the lifetime of an arena. Only {@link VerbsArena} calls this. */
+    public static void install(Function<VerbsArena, ArenaLifetime> function) {
+        accessor = function;
+    }
+
+    /** Returns the lifetime of an arena. */
+    public static ArenaLifetime of(VerbsArena arena) {
+        return Objects.requireNonNull(accessor).apply(arena);
+    }
+
+    /** Returns the lifetime of the open arena that owns a segment's memory, or null if there is none. */
+    static @Nullable ArenaLifetime owning(MemorySegment segment) {
+        return OPEN.get(segment.scope());
+    }
+
+    @Override
+    VerbsArena subject() {
+        return arena;
+    }
+
+    /** Destroys the objects, the youngest first, then frees the memory: see {@link VerbsArena#close}. */
+    public void close() {
+        checkThread();
+        closing.lock();
+        try {
+            if (isClosed()) {
+                throw closedAlready();
+            }
+            checkNothingForeignDepends();
+            shut();
+            try {
+                // Check again: an object may have been made before this lifetime was shut.
+                checkNothingForeignDepends();
+                objectsYoungestFirst().forEach(this::destroyInOrder);
+                memory.close();
+            } catch (Throwable failure) {
+                reopen();
+                throw failure;
+            }
+            OPEN.remove(memory.scope());
+        } finally {
+            closing.unlock();
+        }
+    }
+
+    /** Destroys one object before its arena is closed. */
+    void destroy(ObjectLifetime object) {
+        closing.lock();
+        try {
+            destroyAndForget(object);
+        } finally {
+            closing.unlock();
+        }
+    }
+
+    private void destroyInOrder(ObjectLifetime object) {
+        object.closedBefore().stream().filter(other -> other.arena() == this).forEach(this::destroyAndForget);
+        // Dependents are younger and gone, except those that came later: an id that moved to another channel.
+        for (ObjectLifetime dependent : object.dependents().reversed()) {
+            if (dependent.arena() == this) {
+                destroyInOrder(dependent);
+            }
+        }
+        destroyAndForget(object);
+    }
+
+    private void destroyAndForget(ObjectLifetime object) {
+        object.destroyOnce();
+        synchronized (objects) {
+            objects.remove(object);
+        }
+    }
+
+    void add(ObjectLifetime object) {
+        synchronized (objects) {
+            objects.add(object);
+        }
+    }
+
+    /** Returns the objects that the arena owns, the youngest first. */
+    public List<VerbsObject> objects() {
+        return objectsYoungestFirst().stream().map(ObjectLifetime::subject).toList();
+    }
+
+    private List<ObjectLifetime> objectsYoungestFirst() {
+        synchronized (objects) {
+            return new ArrayList<>(objects.reversed());
+        }
+    }
+
+    /** Checks before the first object is destroyed that none has to stay: either all go or none. */
+    private void checkNothingForeignDepends() {
+        checkOnlyOwn(this);
+        objectsYoungestFirst().forEach(this::checkOnlyOwn);
+    }
+
+    private void checkOnlyOwn(CloseGuard guard) {
+        List<ObjectLifetime> foreign = guard.dependents().stream()
+                .filter(dependent -> dependent.arena() != this)
+                .toList();
+        if (!foreign.isEmpty()) {
+            throw guard.busy(foreign);
+        }
+    }
+}

@@ -1,0 +1,236 @@
+package dev.verbena.access;
+
+import dev.verbena.VerbsArena;
+import dev.verbena.VerbsObject;
+import java.lang.foreign.Arena;
+import java.lang.foreign.MemorySegment;
+import java.util.ArrayList;
+import java.util.Collection;
+import java.util.List;
+import java.util.Objects;
+import java.util.function.Function;
+import java.util.function.Supplier;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * The lifetime of a verbs object: its arena, the objects that it depends on, and the function that destroys it.
+ *
+ * <p>Factories call {@link #create}, which hands a new lifetime to the object's constructor. The object keeps the
+ * lifetime, and brackets its calls into C with it.
+ */
+public final class ObjectLifetime extends CloseGuard {
+    private static volatile @Nullable Function<VerbsObject, ObjectLifetime> accessor;
+
+    private final ArenaLifetime arena;
+    private @Nullable VerbsObject object;
+    private @Nullable Runnable destroyer;
+    private Supplier<? extends Collection<? extends VerbsObject>> closedBefore = List::of;
+    private volatile List<CloseGuard> parents = List.of();
+    private @Nullable Arena scratch;
+
+    private ObjectLifetime(ArenaLifetime arena) {
+        super(arena.owner());
+        this.arena = arena;
+    }
+
+    /** Installs the function that finds the lifetime of an object. Only {@link VerbsObject} calls this. */
+    public static void install(Function<VerbsObject, ObjectLifetime> function) {
+        accessor = function;
+    }
+
+    /** Returns the lifetime of an object. */
+    public static ObjectLifetime of(VerbsObject object) {
+        return Objects.requireNonNull(accessor).apply(object);
+    }
+
+    /**
+     * Makes an object and hands it to its arena. Neither the arena nor a parent is closed meanwhile.
+     *
+     * @param <T> the object's type
+     * @param arena the arena that will destroy the object
+     * @param maker calls C and wraps the result; when it throws, there must be nothing to destroy
+     * @param parents the objects that the new one depends on
+     * @return the object
+     * @throws IllegalStateException if the arena or a parent is closed
+     * @throws WrongThreadException if the arena or a parent is confined to another thread
+     */
+    public static <T extends VerbsObject> T create(
+            VerbsArena arena, Function<ObjectLifetime, T> maker, VerbsObject... parents) {
+        return createUnder(ArenaLifetime.of(arena), maker, guards(parents));
+    }
+
+    /**
+     * Makes an object that lets an adapter use memory. Makes sure that the memory outlives the object.
+     *
+     * @param <T> the object's type
+     * @param arena the arena that will destroy the object
+     * @param memory the memory that an adapter will read and write
+     * @param maker calls C and wraps the result; when it throws, there must be nothing to destroy
+     * @param parents the objects that the new one depends on
+     * @return the object
+     * @throws IllegalArgumentException if the memory is on the heap, or might be freed before the object is destroyed
+     * @throws IllegalStateException if the memory was freed, or the arena or a parent is closed
+     * @throws WrongThreadException if the arena or a parent is confined to another thread
+     */
+    public static <T extends VerbsObject> T createOver(
+            VerbsArena arena, MemorySegment memory, Function<ObjectLifetime, T> maker, VerbsObject... parents) {
+        return createOwned(arena, SegmentOwnership.require(memory), maker, parents);
+    }
+
+    /**
+     * Makes an object that lets an adapter use memory of an arena that is not known here: the caller makes sure that the
+     * memory is freed after the object is destroyed. Memory of a verbs arena is looked after all the same.
+     *
+     * @param <T> the object's type
+     * @param arena the arena that will destroy the object
+     * @param memory the memory that an adapter will read and write
+     * @param maker calls C and wraps the result; when it throws, there must be nothing to destroy
+     * @param parents the objects that the new one depends on
+     * @return the object
+     * @throws IllegalArgumentException if the memory is on the heap
+     * @throws IllegalStateException if the memory was freed, or the arena or a parent is closed
+     * @throws WrongThreadException if the arena or a parent is confined to another thread
+     */
+    public static <T extends VerbsObject> T createOverForeign(
+            VerbsArena arena, MemorySegment memory, Function<ObjectLifetime, T> maker, VerbsObject... parents) {
+        return createOwned(arena, SegmentOwnership.find(memory), maker, parents);
+    }
+
+    private static <T extends VerbsObject> T createOwned(
+            VerbsArena arena,
+            @Nullable ArenaLifetime owner,
+            Function<ObjectLifetime, T> maker,
+            VerbsObject... parents) {
+        List<CloseGuard> guards = new ArrayList<>(guards(parents));
+        ArenaLifetime own = ArenaLifetime.of(arena);
+        if (owner != null && owner != own) {
+            guards.add(owner); // that arena does not free the memory while the object lives
+        }
+        return createUnder(own, maker, List.copyOf(guards));
+    }
+
+    private static List<CloseGuard> guards(VerbsObject... objects) {
+        List<CloseGuard> guards = new ArrayList<>();
+        for (VerbsObject object : objects) {
+            guards.add(of(object));
+        }
+        return List.copyOf(guards);
+    }
+
+    private static <T extends VerbsObject> T createUnder(
+            ArenaLifetime arena, Function<ObjectLifetime, T> maker, List<CloseGuard> parents) {
+        List<CloseGuard> held = new ArrayList<>();
+        try {
+            hold(arena, held);
+            parents.forEach(parent -> hold(parent, held));
+            ObjectLifetime lifetime = new ObjectLifetime(arena);
+            T object = maker.apply(lifetime);
+            lifetime.parents = parents;
+            parents.forEach(parent -> parent.addDependent(lifetime));
+            arena.add(lifetime);
+            return object;
+        } finally {
+            held.forEach(CloseGuard::release);
+        }
+    }
+
+    private static void hold(CloseGuard guard, List<CloseGuard> held) {
+        guard.hold();
+        held.add(guard);
+    }
+
+    /** Begins the lifetime of an object. Only {@link VerbsObject} calls this. */
+    public void begin(VerbsObject begun) {
+        if (object != null) {
+            throw new IllegalStateException("This lifetime belongs to " + object);
+        }
+        object = begun;
+    }
+
+    /**
+     * Sets the function that calls C to destroy the object. When it is called, no other call uses the object, and nothing
+     * depends on the object. The function throws if C refused; the object is then as it was.
+     */
+    public void destroyedBy(Runnable function) {
+        destroyer = function;
+    }
+
+    /**
+     * Sets the function that names objects which must go before this one when the arena of both closes, although they do
+     * not depend on this one.
+     */
+    public void closesAfter(Supplier<? extends Collection<? extends VerbsObject>> objects) {
+        closedBefore = objects;
+    }
+
+    Collection<ObjectLifetime> closedBefore() {
+        return closedBefore.get().stream().map(ObjectLifetime::of).toList();
+    }
+
+    ArenaLifetime arena() {
+        return arena;
+    }
+
+    /** Returns the arena that destroys the object. */
+    public VerbsArena arenaOfObject() {
+        return arena.subject();
+    }
+
+    @Override
+    VerbsObject subject() {
+        return Objects.requireNonNull(object);
+    }
+
+    /** Destroys the object without waiting for its arena: see {@link VerbsObject#close}. */
+    public void close() {
+        checkThread();
+        arena.destroy(this);
+    }
+
+    /** Destroys the object if it is open. The arena calls this for one object at a time. */
+    void destroyOnce() {
+        if (isClosed()) {
+            return;
+        }
+        checkNoDependents();
+        shut();
+        try {
+            checkNoDependents(); // one may have been made before this lifetime was shut
+            Objects.requireNonNull(destroyer).run();
+        } catch (Throwable failure) {
+            reopen();
+            throw failure;
+        }
+        parents.forEach(parent -> parent.removeDependent(this));
+        if (scratch != null) {
+            scratch.close();
+        }
+    }
+
+    /**
+     * Makes the object depend on another parent than before. The caller holds all three, and no two threads do this at
+     * once.
+     *
+     * @param before the parent until now
+     * @param after the parent from now on
+     */
+    public void changeParent(VerbsObject before, VerbsObject after) {
+        List<CloseGuard> changed = new ArrayList<>(parents);
+        changed.remove(of(before));
+        changed.add(of(after));
+        of(after).addDependent(this);
+        parents = List.copyOf(changed);
+        of(before).removeDependent(this);
+    }
+
+    /**
+     * Returns the arena of memory for the object's own use, such as the work requests that C reads. The memory is freed
+     * once the object is destroyed. Call this while the object is being made.
+     */
+    public Arena scratch() {
+        if (scratch == null) {
+            scratch = owner() == null ? Arena.ofShared() : Arena.ofConfined();
+        }
+        return scratch;
+    }
+}

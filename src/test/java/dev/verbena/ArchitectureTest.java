@@ -13,6 +13,8 @@ import java.util.List;
 import java.util.Map;
 import java.util.Set;
 import java.util.TreeSet;
+import java.util.regex.MatchResult;
+import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 import java.util.stream.Collectors;
 import java.util.stream.Stream;
@@ -56,6 +58,48 @@ class ArchitectureTest {
             Pattern.compile("/\\*.*?\\*/|//[^\\n]*|\"\"\".*?\"\"\"|\"(?:\\\\.|[^\"\\\\\\n])*\"", Pattern.DOTALL);
     private static final Pattern OUR_PACKAGE =
             Pattern.compile("\\bdev\\.verbena(?:\\.[a-z][a-z0-9]*)*(?![a-zA-Z0-9_(])");
+
+    private static final Pattern COMMENT =
+            Pattern.compile("/\\*.*?\\*/|//[^\\n]*|(\"\"\".*?\"\"\"|\"(?:\\\\.|[^\"\\\\\\n])*\")", Pattern.DOTALL);
+
+    /** A call that finds a class or another class's members by name, whatever the arguments are. */
+    private static final Pattern LOOKUP_OF_CLASS =
+            Pattern.compile("\\b(?:privateLookupIn|findClass|accessClass|loadClass"
+                    + "|Class\\s*\\.\\s*forName|getDeclared(?:Method|Field|Constructor|Class)(?:es|s)?)\\s*\\(");
+
+    /** A call that finds a member by name; the group is the class that the member is looked up in. */
+    private static final Pattern LOOKUP_OF_MEMBER =
+            Pattern.compile("\\bfind(?:Static|Virtual|Constructor|Special|VarHandle|StaticVarHandle|Getter|Setter"
+                    + "|StaticGetter|StaticSetter)\\s*\\(\\s*(?:([A-Za-z0-9_.]+)\\s*\\.\\s*class\\b)?");
+
+    private static final Pattern DECLARED =
+            Pattern.compile("\\b(?:class|interface|enum|record)\\s+([A-Z][A-Za-z0-9_]*)");
+
+    private static Set<String> declaredIn(String code) {
+        return DECLARED.matcher(code).results().map(found -> found.group(1)).collect(Collectors.toSet());
+    }
+
+    /**
+     * Finds lookups by name between our own classes. A class may look up its own members, and those of foreign classes.
+     *
+     * @param source the text of a file
+     * @param ours the simple names of all our classes
+     */
+    private static List<String> lookupsByName(String source, Set<String> ours) {
+        String code = COMMENT.matcher(source)
+                .replaceAll(found -> found.group(1) == null ? "" : Matcher.quoteReplacement(found.group(1)));
+        List<String> offences = new ArrayList<>(
+                LOOKUP_OF_CLASS.matcher(code).results().map(MatchResult::group).toList());
+        Set<String> own = declaredIn(code);
+        LOOKUP_OF_MEMBER.matcher(code).results().forEach(found -> {
+            String target = found.group(1);
+            String name = target == null ? "" : target.substring(target.lastIndexOf('.') + 1);
+            if (name.isEmpty() || ours.contains(name) && !own.contains(name)) {
+                offences.add(found.group());
+            }
+        });
+        return offences;
+    }
 
     private static List<Path> javaFiles(Path root) throws IOException {
         if (!Files.isDirectory(root)) {
@@ -151,5 +195,52 @@ class ArchitectureTest {
                 .containsExactlyInAnyOrderElementsOf(api);
         assertThat(module.opens()).isEmpty();
         assertThat(module.isAutomatic()).isFalse();
+    }
+
+    @Test
+    void noLookupByNameBetweenOurPackages() throws IOException {
+        Set<String> ours = new TreeSet<>();
+        for (Path root : List.of(SOURCES, TOOLS)) {
+            for (Path file : javaFiles(root)) {
+                ours.addAll(declaredIn(Files.readString(file)));
+            }
+        }
+        List<String> offences = new ArrayList<>();
+        for (Path root : List.of(SOURCES, TOOLS)) {
+            for (Path file : javaFiles(root)) {
+                lookupsByName(Files.readString(file), ours).forEach(call -> offences.add(file + ": " + call));
+            }
+        }
+        assertThat(offences).isEmpty();
+        assertThat(ours).as("classes were found at all").contains("QueuePair", "Context", "ConnectionId");
+    }
+
+    @Test
+    void lookupByNameIsSeenInABreachOfTheRule() {
+        String breach = """
+                final class Floor {
+                    private static final Lookup DOOR = MethodHandles.privateLookupIn(Context.class, MethodHandles.lookup());
+                    MethodHandle make = DOOR.findStatic(
+                            DOOR.findClass("dev.verbena.verbs.FloorAbove"), "queuePair", type);
+                    VarHandle state = MethodHandles.lookup().findVarHandle(dev.verbena.verbs.QueuePair.class, "x", int.class);
+                    Class<?> context = Class.forName("dev.verbena.verbs.Context");
+                    // Class.forName("in a comment");
+                }
+                """;
+        String allowed = """
+                final class Floor {
+                    VarHandle own = MethodHandles.lookup().findVarHandle(Floor.class, "own", int.class);
+                    MethodHandle foreign = MethodHandles.lookup().findStatic(MemorySegment.class, "ofAddress", type);
+                }
+                """;
+        Set<String> ours = Set.of("Context", "QueuePair", "Floor");
+        assertThat(lookupsByName(breach, ours))
+                .hasSize(5)
+                .anyMatch(call -> call.startsWith("privateLookupIn"))
+                .anyMatch(call -> call.startsWith("findStatic"))
+                .anyMatch(call -> call.startsWith("findClass"))
+                .anyMatch(call -> call.startsWith("findVarHandle"))
+                .anyMatch(call -> call.startsWith("Class.forName"));
+        assertThat(lookupsByName(allowed, ours)).isEmpty();
     }
 }

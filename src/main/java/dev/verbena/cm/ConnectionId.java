@@ -14,6 +14,7 @@ import dev.verbena.verbs.Ece;
 import dev.verbena.verbs.QueuePair;
 import dev.verbena.verbs.QueuePairAttributes;
 import dev.verbena.verbs.QueuePairState;
+import dev.verbena.verbs.access.VerbsAccess;
 import dev.verbena.verbs.device.QueuePairType;
 import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
@@ -194,7 +195,7 @@ public final class ConnectionId extends ConnectionGroups {
     void established() {
         QueuePair pair = queuePair;
         if (pair != null) {
-            VerbsFloor.changed(pair, QueuePairState.RTS);
+            VerbsAccess.get().noteState(pair, QueuePairState.RTS);
         }
     }
 
@@ -498,7 +499,7 @@ public final class ConnectionId extends ConnectionGroups {
         }
         CmEvent response = step(RdmaCm.CONNECT, timeout, CmEventType.CONNECT_RESPONSE, CmEventType.ESTABLISHED);
         if (response.type() == CmEventType.ESTABLISHED) {
-            VerbsFloor.changed(own, QueuePairState.RTS); // over iWARP, where the kernel has made it ready
+            VerbsAccess.get().noteState(own, QueuePairState.RTS); // over iWARP, where the kernel has made it ready
             return response;
         }
         prepare(own); // again: only now is known whether the peer may read
@@ -533,7 +534,7 @@ public final class ConnectionId extends ConnectionGroups {
         QueuePairAttributes attributes = attributesFor(to);
         own.modify(attributes);
         if (!attributes.mask().contains(Attribute.STATE)) {
-            VerbsFloor.changed(own, to);
+            VerbsAccess.get().noteState(own, to);
         }
     }
 
@@ -554,7 +555,7 @@ public final class ConnectionId extends ConnectionGroups {
             String what = this + " to " + to; // before, since it calls C too, which changes errno
             CmFailures.check(
                     RdmaCm.INIT_QP_ATTR, RdmaCm.INIT_QP_ATTR.call(address, attributes.address(), mask.address()), what);
-            return VerbsFloor.attributes(attributes, mask.get(ValueLayout.JAVA_INT, 0));
+            return VerbsAccess.get().readAttributes(attributes, mask.get(ValueLayout.JAVA_INT, 0));
         } finally {
             lifetime.release();
         }
@@ -592,7 +593,7 @@ public final class ConnectionId extends ConnectionGroups {
         call(RdmaCm.DISCONNECT, new Peer(this), scratch -> RdmaCm.DISCONNECT.call(address));
         QueuePair pair = queuePair;
         if (pair != null && pair.isOpen()) {
-            VerbsFloor.changed(pair, QueuePairState.ERR);
+            VerbsAccess.get().noteState(pair, QueuePairState.ERR);
         }
     }
 

@@ -25,6 +25,7 @@ import dev.verbena.verbs.QueuePairState;
 import dev.verbena.verbs.SharedReceiveQueue;
 import dev.verbena.verbs.SharedReceiveQueueOptions;
 import dev.verbena.verbs.SharedReceiveQueueType;
+import dev.verbena.verbs.access.VerbsAccess;
 import dev.verbena.verbs.device.QueuePairType;
 import java.lang.foreign.MemorySegment;
 import java.util.ArrayList;
@@ -232,17 +233,18 @@ abstract class ConnectionQueues extends ConnectionEnd {
             checkNoQueuePair();
             checkSameContext(domain);
             SharedReceiveQueue shared = sharedReceives;
-            QueuePairOptions all = shared == null || VerbsFloor.hasSharedReceiveQueue(options)
+            QueuePairOptions all = shared == null || VerbsAccess.get().hasSharedReceiveQueue(options)
                     ? options
                     : options.sharedReceiveQueue(shared);
-            QueuePair made = VerbsFloor.queuePair(
-                    domain,
-                    all.port(devicePort()),
-                    arena,
-                    attributes -> callCreate(domain, attributes),
-                    this::callDestroy,
-                    options.type() == QueuePairType.UD ? QueuePairState.RTS : QueuePairState.INIT,
-                    this);
+            QueuePair made = VerbsAccess.get()
+                    .adoptQueuePair(
+                            domain,
+                            all.port(devicePort()),
+                            arena,
+                            attributes -> callCreate(domain, attributes),
+                            this::callDestroy,
+                            options.type() == QueuePairType.UD ? QueuePairState.RTS : QueuePairState.INIT,
+                            this);
             queuePair = made;
             return made;
         } finally {
@@ -258,7 +260,7 @@ abstract class ConnectionQueues extends ConnectionEnd {
     }
 
     private void checkSameContext(ProtectionDomain domain) {
-        if (VerbsFloor.address(context()) != VerbsFloor.address(domain.context())) {
+        if (VerbsAccess.get().address(context()) != VerbsAccess.get().address(domain.context())) {
             throw new IllegalArgumentException("The " + domain + " was made in another context than this id's: the "
                     + "connection manager opens devices itself, see context()");
         }
@@ -278,7 +280,7 @@ abstract class ConnectionQueues extends ConnectionEnd {
                         MemorySegment.ofAddress(attributes).reinterpret(ibv_qp_init_attr_ex.sizeof()))
                 == rdma_h.IBV_QP_INIT_ATTR_PD();
         long result = plain
-                ? RdmaCm.CREATE_QP.call(address, VerbsFloor.address(domain), attributes)
+                ? RdmaCm.CREATE_QP.call(address, VerbsAccess.get().address(domain), attributes)
                 : RdmaCm.CREATE_QP_EX.call(address, attributes);
         if ((int) result != 0) {
             int errno = CFunction.errno(); // first, since toString() calls C too
@@ -351,26 +353,31 @@ abstract class ConnectionQueues extends ConnectionEnd {
             }
             checkSameContext(domain);
             boolean plain = options.type() == SharedReceiveQueueType.BASIC;
-            SharedReceiveQueue made = VerbsFloor.sharedReceiveQueue(
-                    domain,
-                    options,
-                    arena,
-                    attributes -> {
-                        String what = this + ", " + options; // before, since it calls C too, which changes errno
-                        CFunction create = plain ? RdmaCm.CREATE_SRQ : RdmaCm.CREATE_SRQ_EX;
-                        CmFailures.check(
-                                create,
-                                plain
-                                        ? create.call(address, VerbsFloor.address(domain), attributes)
-                                        : create.call(address, attributes),
-                                what);
-                        return rdma_cm_id.srq(struct()).address();
-                    },
-                    queue -> {
-                        RdmaCm.DESTROY_SRQ.call(address);
-                        sharedReceives = null;
-                    },
-                    this);
+            SharedReceiveQueue made = VerbsAccess.get()
+                    .adoptSharedReceiveQueue(
+                            domain,
+                            options,
+                            arena,
+                            attributes -> {
+                                String what =
+                                        this + ", " + options; // before, since it calls C too, which changes errno
+                                CFunction create = plain ? RdmaCm.CREATE_SRQ : RdmaCm.CREATE_SRQ_EX;
+                                CmFailures.check(
+                                        create,
+                                        plain
+                                                ? create.call(
+                                                        address,
+                                                        VerbsAccess.get().address(domain),
+                                                        attributes)
+                                                : create.call(address, attributes),
+                                        what);
+                                return rdma_cm_id.srq(struct()).address();
+                            },
+                            queue -> {
+                                RdmaCm.DESTROY_SRQ.call(address);
+                                sharedReceives = null;
+                            },
+                            this);
             sharedReceives = made;
             return made;
         } finally {

@@ -19,6 +19,7 @@ import dev.verbena.internal.jfr.ConnectionEvent;
 import dev.verbena.internal.raw.rdma_event_channel;
 import dev.verbena.verbs.Context;
 import dev.verbena.verbs.ProtectionDomain;
+import dev.verbena.verbs.access.VerbsAccess;
 import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
 import java.lang.foreign.ValueLayout;
@@ -404,7 +405,7 @@ public final class EventChannel extends VerbsObject {
         try {
             ProtectionDomain known = domains.get(pointer);
             if (known == null || !known.isOpen() || known.context() != context) {
-                known = VerbsFloor.domain(context, pointer, context.arena());
+                known = VerbsAccess.get().adoptDomain(context, pointer, context.arena());
                 domains.put(pointer, known);
             }
             return known;
@@ -416,7 +417,7 @@ public final class EventChannel extends VerbsObject {
     private Context makeContext(long pointer) {
         long list = devices();
         try {
-            return VerbsFloor.context(pointer, arena(), () -> RdmaCm.FREE_DEVICES.call(list));
+            return VerbsAccess.get().adoptContext(pointer, arena(), () -> RdmaCm.FREE_DEVICES.call(list));
         } catch (Throwable t) {
             RdmaCm.FREE_DEVICES.call(list);
             throw t;

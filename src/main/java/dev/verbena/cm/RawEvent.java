@@ -3,6 +3,7 @@ package dev.verbena.cm;
 import dev.verbena.internal.raw.rdma_cm_event;
 import dev.verbena.internal.raw.rdma_cm_id;
 import dev.verbena.internal.raw.rdma_ud_param;
+import dev.verbena.verbs.access.VerbsAccess;
 import dev.verbena.verbs.device.QueuePairType;
 import java.lang.foreign.MemorySegment;
 import java.lang.foreign.ValueLayout;
@@ -69,7 +70,7 @@ record RawEvent(
         DatagramTarget target = status != 0 || type == CmEventType.CONNECT_REQUEST
                 ? null
                 : new DatagramTarget(
-                        VerbsFloor.path(rdma_ud_param.ah_attr(parameters)),
+                        VerbsAccess.get().readPath(rdma_ud_param.ah_attr(parameters)),
                         rdma_ud_param.qp_num(parameters) & 0xffffff,
                         rdma_ud_param.qkey(parameters));
         return new RawEvent(

@@ -20,6 +20,7 @@ import dev.verbena.internal.raw.ibv_gid_entry;
 import dev.verbena.internal.raw.ibv_port_attr;
 import dev.verbena.internal.raw.ibv_values_ex;
 import dev.verbena.internal.raw.rdma_h;
+import dev.verbena.verbs.access.VerbsAccess;
 import dev.verbena.verbs.address.AddressVector;
 import dev.verbena.verbs.address.EthernetAddress;
 import dev.verbena.verbs.address.Gid;
@@ -46,6 +47,10 @@ import org.jspecify.annotations.Nullable;
  * completion queues are made.
  */
 public final class Context extends VerbsObject {
+    static {
+        VerbsAccess.install(new VerbsSecrets());
+    }
+
     private final ObjectLifetime lifetime;
     private final Device device;
     private final long address;

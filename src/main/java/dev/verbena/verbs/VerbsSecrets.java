@@ -1,0 +1,80 @@
+package dev.verbena.verbs;
+
+import dev.verbena.NativeFlag;
+import dev.verbena.VerbsArena;
+import dev.verbena.VerbsObject;
+import dev.verbena.internal.raw.ibv_qp_attr;
+import dev.verbena.verbs.access.VerbsAccess;
+import dev.verbena.verbs.address.AddressVector;
+import java.lang.foreign.MemorySegment;
+import java.util.function.LongConsumer;
+import java.util.function.LongUnaryOperator;
+
+/** Opens this package's secrets to the floors above. {@link Context} installs the one instance. */
+final class VerbsSecrets implements VerbsAccess {
+    @Override
+    public Context adoptContext(long address, VerbsArena arena, Runnable letGo) {
+        return Context.adopt(address, arena, letGo);
+    }
+
+    @Override
+    public ProtectionDomain adoptDomain(Context context, long address, VerbsArena arena) {
+        return ProtectionDomain.lent(context, address, arena);
+    }
+
+    @Override
+    public QueuePair adoptQueuePair(
+            ProtectionDomain domain,
+            QueuePairOptions options,
+            VerbsArena arena,
+            LongUnaryOperator maker,
+            LongConsumer destroyer,
+            QueuePairState state,
+            VerbsObject owner) {
+        return QueuePair.adopt(domain, options, arena, maker, destroyer, state, owner);
+    }
+
+    @Override
+    public SharedReceiveQueue adoptSharedReceiveQueue(
+            ProtectionDomain domain,
+            SharedReceiveQueueOptions options,
+            VerbsArena arena,
+            LongUnaryOperator maker,
+            LongConsumer destroyer,
+            VerbsObject owner) {
+        return SharedReceiveQueue.adopt(domain, options, arena, maker, destroyer, owner);
+    }
+
+    @Override
+    public long address(Context context) {
+        return context.address();
+    }
+
+    @Override
+    public long address(ProtectionDomain domain) {
+        return domain.address();
+    }
+
+    @Override
+    public boolean hasSharedReceiveQueue(QueuePairOptions options) {
+        return options.sharedReceiveQueue() != null;
+    }
+
+    @Override
+    public void noteState(QueuePair pair, QueuePairState state) {
+        pair.known(state);
+    }
+
+    @Override
+    public AddressVector readPath(MemorySegment struct) {
+        return AddressCodec.readPath(struct);
+    }
+
+    @Override
+    public QueuePairAttributes readAttributes(MemorySegment struct, int mask) {
+        QueuePairAttributes attributes = new QueuePairAttributes();
+        attributes.memory().copyFrom(struct.asSlice(0, ibv_qp_attr.sizeof()));
+        attributes.filled(NativeFlag.of(Attribute.class, mask));
+        return attributes;
+    }
+}

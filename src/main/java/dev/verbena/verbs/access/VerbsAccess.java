@@ -1,0 +1,127 @@
+package dev.verbena.verbs.access;
+
+import dev.verbena.VerbsArena;
+import dev.verbena.VerbsObject;
+import dev.verbena.verbs.Context;
+import dev.verbena.verbs.ProtectionDomain;
+import dev.verbena.verbs.QueuePair;
+import dev.verbena.verbs.QueuePairAttributes;
+import dev.verbena.verbs.QueuePairOptions;
+import dev.verbena.verbs.QueuePairState;
+import dev.verbena.verbs.SharedReceiveQueue;
+import dev.verbena.verbs.SharedReceiveQueueOptions;
+import dev.verbena.verbs.address.AddressVector;
+import java.lang.foreign.MemorySegment;
+import java.lang.invoke.MethodHandles;
+import java.util.Objects;
+import java.util.function.LongConsumer;
+import java.util.function.LongUnaryOperator;
+import org.jspecify.annotations.Nullable;
+
+/** Wraps objects of C that another library made, and gives out the addresses of ours, which users cannot do. */
+public interface VerbsAccess {
+    /**
+     * Wraps a context that another library opened and closes.
+     *
+     * @param address the {@code struct ibv_context}
+     * @param arena the arena that closes the Java object
+     * @param letGo called when the Java object is closed: the other library may close the context from then on
+     */
+    Context adoptContext(long address, VerbsArena arena, Runnable letGo);
+
+    /**
+     * Wraps a protection domain that another library made, and keeps as long as the context is open.
+     *
+     * @param context the context of the domain
+     * @param address the {@code struct ibv_pd}
+     * @param arena the arena that closes the Java object
+     */
+    ProtectionDomain adoptDomain(Context context, long address, VerbsArena arena);
+
+    /**
+     * Makes a queue pair with another library's functions.
+     *
+     * @param domain the domain of the queue pair
+     * @param options the options of the queue pair
+     * @param arena the arena that destroys the queue pair
+     * @param maker gets the {@code struct ibv_qp_init_attr_ex} and returns the {@code struct ibv_qp}, or throws
+     * @param destroyer gets the {@code struct ibv_qp}
+     * @param state the state in which the maker leaves the queue pair
+     * @param owner an object that stays open as long as the queue pair
+     */
+    QueuePair adoptQueuePair(
+            ProtectionDomain domain,
+            QueuePairOptions options,
+            VerbsArena arena,
+            LongUnaryOperator maker,
+            LongConsumer destroyer,
+            QueuePairState state,
+            VerbsObject owner);
+
+    /**
+     * Makes a shared receive queue with another library's functions.
+     *
+     * @param domain the domain of the queue
+     * @param options the options of the queue
+     * @param arena the arena that destroys the queue
+     * @param maker gets the {@code struct ibv_srq_init_attr_ex} and returns the {@code struct ibv_srq}, or throws
+     * @param destroyer gets the {@code struct ibv_srq}
+     * @param owner an object that stays open as long as the queue
+     */
+    SharedReceiveQueue adoptSharedReceiveQueue(
+            ProtectionDomain domain,
+            SharedReceiveQueueOptions options,
+            VerbsArena arena,
+            LongUnaryOperator maker,
+            LongConsumer destroyer,
+            VerbsObject owner);
+
+    /** Returns the {@code struct ibv_context} of a context. */
+    long address(Context context);
+
+    /** Returns the {@code struct ibv_pd} of a protection domain. */
+    long address(ProtectionDomain domain);
+
+    /** Returns true if the options name a shared receive queue. */
+    boolean hasSharedReceiveQueue(QueuePairOptions options);
+
+    /** Notes the state of a queue pair that another library, or the kernel, changed. */
+    void noteState(QueuePair pair, QueuePairState state);
+
+    /** Reads a {@code struct ibv_ah_attr}. */
+    AddressVector readPath(MemorySegment struct);
+
+    /**
+     * Copies a {@code struct ibv_qp_attr} that another library filled.
+     *
+     * @param struct the struct
+     * @param mask the bits of {@code enum ibv_qp_attr_mask} that name the filled attributes
+     */
+    QueuePairAttributes readAttributes(MemorySegment struct, int mask);
+
+    /** Installs the instance that {@link #get} returns. Only {@link Context} calls this. */
+    static void install(VerbsAccess access) {
+        Installed.access = access;
+    }
+
+    /** Returns the installed instance. */
+    static VerbsAccess get() {
+        VerbsAccess access = Installed.access;
+        if (access == null) {
+            try {
+                MethodHandles.lookup().ensureInitialized(Context.class); // installs it
+            } catch (IllegalAccessException e) {
+                throw new AssertionError(e);
+            }
+            access = Objects.requireNonNull(Installed.access);
+        }
+        return access;
+    }
+
+    /** Holds the instance. */
+    final class Installed {
+        private static volatile @Nullable VerbsAccess access;
+
+        private Installed() {}
+    }
+}

@@ -2,7 +2,14 @@ package dev.verbena;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import com.sun.source.tree.ClassTree;
+import com.sun.source.tree.CompilationUnitTree;
+import com.sun.source.tree.NewClassTree;
+import com.sun.source.tree.ParameterizedTypeTree;
+import com.sun.source.tree.Tree;
+import com.sun.source.util.TreeScanner;
 import dev.verbena.support.ChildJvm;
+import dev.verbena.support.SourceTree;
 import java.io.IOException;
 import java.io.InputStream;
 import java.lang.module.ModuleDescriptor;
@@ -12,15 +19,18 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
 import java.util.Set;
+import java.util.TreeMap;
 import java.util.TreeSet;
 import java.util.regex.MatchResult;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 import java.util.stream.Collectors;
-import java.util.stream.Stream;
 import org.junit.jupiter.api.Test;
 
-/** How the house is built: each floor knows only those below it, and only the API can be seen from outside. */
+/**
+ * The structure of the sources: floors, length of files, no chains of superclasses, exports. Each rule is a function
+ * over a {@link SourceTree}, so that a test can show on a small sample that the rule reports a breach.
+ */
 class ArchitectureTest {
     private static final Path SOURCES = Path.of("src/main/java");
     private static final Path TOOLS = Path.of("src/tools/java");
@@ -45,6 +55,25 @@ class ArchitectureTest {
             Map.entry("dev.verbena.net", 40),
             Map.entry("dev.verbena.tools", 50));
 
+    /** Superclasses with one subclass that users are invited to extend. */
+    private static final Set<String> FOR_USERS_TO_EXTEND = Set.of();
+
+    /** Superclasses with one subclass that are about to go. An entry that no longer offends fails the test. */
+    private static final Set<String> STILL_TO_GO = Set.of(
+            "dev.verbena.cm.ConnectionEnd",
+            "dev.verbena.cm.ConnectionGroups",
+            "dev.verbena.cm.ConnectionQueues",
+            "dev.verbena.verbs.Completions",
+            "dev.verbena.verbs.ProtectionDomain",
+            "dev.verbena.verbs.QueuePairStates",
+            "dev.verbena.verbs.QueuePairWork");
+
+    private static final Pattern COMMENT_OR_STRING =
+            Pattern.compile("/\\*.*?\\*/|//[^\\n]*|\"\"\".*?\"\"\"|\"(?:\\\\.|[^\"\\\\\\n])*\"", Pattern.DOTALL);
+    private static final Pattern PACKAGE = Pattern.compile("^package ([a-z.0-9]+);", Pattern.MULTILINE);
+    private static final Pattern OUR_PACKAGE =
+            Pattern.compile("\\bdev\\.verbena(?:\\.[a-z][a-z0-9]*)*(?![a-zA-Z0-9_(])");
+
     /** Returns the floor of a package, on which its door is too; null if the package has none. */
     private static Integer floorOf(String name) {
         return FLOORS.get(ownerOf(name));
@@ -53,11 +82,6 @@ class ArchitectureTest {
     private static String ownerOf(String name) {
         return name.endsWith(DOOR) ? name.substring(0, name.length() - DOOR.length()) : name;
     }
-
-    private static final Pattern COMMENT_OR_STRING =
-            Pattern.compile("/\\*.*?\\*/|//[^\\n]*|\"\"\".*?\"\"\"|\"(?:\\\\.|[^\"\\\\\\n])*\"", Pattern.DOTALL);
-    private static final Pattern OUR_PACKAGE =
-            Pattern.compile("\\bdev\\.verbena(?:\\.[a-z][a-z0-9]*)*(?![a-zA-Z0-9_(])");
 
     private static final Pattern COMMENT =
             Pattern.compile("/\\*.*?\\*/|//[^\\n]*|(\"\"\".*?\"\"\"|\"(?:\\\\.|[^\"\\\\\\n])*\")", Pattern.DOTALL);
@@ -101,87 +125,239 @@ class ArchitectureTest {
         return offences;
     }
 
-    private static List<Path> javaFiles(Path root) throws IOException {
-        if (!Files.isDirectory(root)) {
-            return List.of();
-        }
-        try (Stream<Path> files = Files.walk(root)) {
-            return files.filter(file -> file.toString().endsWith(".java"))
-                    .sorted()
-                    .toList();
-        }
+    private static String packageOf(String text) {
+        Matcher declaration = PACKAGE.matcher(text);
+        return declaration.find() ? declaration.group(1) : "";
     }
 
-    private static String packageOf(Path root, Path file) {
-        return root.relativize(file.getParent()).toString().replace('/', '.');
-    }
-
-    private static Set<String> packagesUsed(Path file) throws IOException {
-        String code = COMMENT_OR_STRING.matcher(Files.readString(file)).replaceAll("");
+    private static Set<String> packagesUsed(String text) {
+        String code = COMMENT_OR_STRING.matcher(text).replaceAll("");
         return OUR_PACKAGE.matcher(code).results().map(result -> result.group()).collect(Collectors.toSet());
     }
 
-    @Test
-    void eachFloorKnowsOnlyThoseBelow() throws IOException {
+    /** Reports packages without a floor, and uses of a package that is not below the user's own. */
+    private static List<String> crossingsOfFloors(SourceTree sources) {
         List<String> offences = new ArrayList<>();
-        int uses = 0;
-        for (Path root : List.of(SOURCES, TOOLS)) {
-            for (Path file : javaFiles(root)) {
-                if (file.endsWith("module-info.java")) {
-                    continue;
-                }
-                String own = packageOf(root, file);
-                if (floorOf(own) == null) {
-                    offences.add(file + " is in " + own + ", which has no floor");
-                    continue;
-                }
-                for (String used : packagesUsed(file)) {
-                    uses++;
-                    if (floorOf(used) == null) {
-                        offences.add(file + " uses " + used + ", which has no floor");
-                    } else if (!ownerOf(used).equals(ownerOf(own)) && floorOf(used) >= floorOf(own)) {
-                        offences.add(file + " uses " + used + ", which is not below " + own);
-                    }
+        sources.texts().forEach((path, text) -> {
+            String own = packageOf(text);
+            if (own.isEmpty()) {
+                return; // module-info names every package
+            }
+            if (floorOf(own) == null) {
+                offences.add(path + " is in " + own + ", which has no floor");
+                return;
+            }
+            for (String used : packagesUsed(text)) {
+                if (floorOf(used) == null) {
+                    offences.add(path + " uses " + used + ", which has no floor");
+                } else if (!ownerOf(used).equals(ownerOf(own)) && floorOf(used) >= floorOf(own)) {
+                    offences.add(path + " uses " + used + ", which is not below " + own);
                 }
             }
-        }
-        assertThat(offences).isEmpty();
-        assertThat(uses).as("imports were found at all").isGreaterThan(50);
+        });
+        return offences;
     }
 
-    @Test
-    void toolsAndHigherFloorsUseOnlyTheApi() throws IOException {
+    /** Reports uses of packages that are not exported. */
+    private static List<String> usesOfInternals(SourceTree sources) {
         List<String> offences = new ArrayList<>();
-        for (Path file : javaFiles(TOOLS)) {
-            for (String used : packagesUsed(file)) {
-                if (used.startsWith("dev.verbena.internal")) {
-                    offences.add(file + " uses " + used);
+        sources.texts().forEach((path, text) -> {
+            for (String used : packagesUsed(text)) {
+                if (used.startsWith("dev.verbena.internal") || used.endsWith(DOOR)) {
+                    offences.add(path + " uses " + used);
                 }
             }
-        }
-        assertThat(offences).isEmpty();
+        });
+        return offences;
     }
 
-    @Test
-    void noSourceFileIsTooLongToRead() throws IOException {
+    /** Reports files of more than {@value #LONGEST_FILE} lines. */
+    private static List<String> longFiles(SourceTree sources) {
         List<String> offences = new ArrayList<>();
-        for (Path file : javaFiles(SOURCES)) {
-            long lines;
-            try (Stream<String> text = Files.lines(file)) {
-                lines = text.count();
-            }
+        sources.texts().forEach((path, text) -> {
+            long lines = text.lines().count();
             if (lines > LONGEST_FILE) {
-                offences.add(file + " has " + lines + " lines");
+                offences.add(path + " has " + lines + " lines");
+            }
+        });
+        return offences;
+    }
+
+    /** Returns the classes that have exactly one subclass, anonymous ones included. Interfaces do not count. */
+    private static Set<String> superclassesOfOne(SourceTree sources) {
+        Set<String> classes = new TreeSet<>();
+        List<Extension> extensions = new ArrayList<>();
+        sources.parse((trees, unit) -> new Inheritance(unit, classes, extensions).scan(unit, null));
+        Map<String, Integer> subclasses = new TreeMap<>();
+        for (Extension extension : extensions) {
+            String superclass = extension.resolve(classes);
+            if (superclass != null) {
+                subclasses.merge(superclass, 1, Integer::sum);
             }
         }
-        assertThat(offences).as("files of more than " + LONGEST_FILE + " lines").isEmpty();
+        subclasses.values().removeIf(count -> count != 1);
+        return subclasses.keySet();
+    }
+
+    /** The use of a class as a superclass, at a place in the sources, by the name that stands there. */
+    private record Extension(String place, String name, Set<String> imports) {
+        /** Returns the superclass's full name, found through enclosing classes, package or imports; null if not ours. */
+        String resolve(Set<String> classes) {
+            for (String scope = place; !scope.isEmpty(); scope = enclosing(scope)) {
+                if (classes.contains(scope + "." + name)) {
+                    return scope + "." + name;
+                }
+            }
+            String outermost = name.split("\\.")[0];
+            for (String imported : imports) {
+                String candidate = enclosing(imported) + "." + name;
+                if (imported.endsWith("." + outermost) && classes.contains(candidate)) {
+                    return candidate;
+                }
+            }
+            return classes.contains(name) ? name : null;
+        }
+
+        private static String enclosing(String scope) {
+            int dot = scope.lastIndexOf('.');
+            return dot < 0 ? "" : scope.substring(0, dot);
+        }
+    }
+
+    /** Collects the classes of a source and their uses as superclasses. */
+    private static final class Inheritance extends TreeScanner<Void, Void> {
+        private final Set<String> classes;
+        private final List<Extension> extensions;
+        private final Set<String> imports;
+        private String place;
+
+        Inheritance(CompilationUnitTree unit, Set<String> classes, List<Extension> extensions) {
+            this.classes = classes;
+            this.extensions = extensions;
+            place = unit.getPackageName() == null ? "" : unit.getPackageName().toString();
+            imports = unit.getImports().stream()
+                    .map(tree -> tree.getQualifiedIdentifier().toString())
+                    .collect(Collectors.toSet());
+        }
+
+        @Override
+        public Void visitClass(ClassTree tree, Void nothing) {
+            String outer = place;
+            if (tree.getKind() == Tree.Kind.CLASS && tree.getExtendsClause() != null) {
+                extended(tree.getExtendsClause());
+            }
+            if (!tree.getSimpleName().isEmpty()) {
+                place = outer + "." + tree.getSimpleName();
+                if (tree.getKind() == Tree.Kind.CLASS) {
+                    classes.add(place);
+                }
+            }
+            super.visitClass(tree, null);
+            place = outer;
+            return null;
+        }
+
+        @Override
+        public Void visitNewClass(NewClassTree tree, Void nothing) {
+            if (tree.getClassBody() != null) {
+                extended(tree.getIdentifier());
+            }
+            return super.visitNewClass(tree, null);
+        }
+
+        private void extended(Tree type) {
+            Tree erased = type instanceof ParameterizedTypeTree parameterized ? parameterized.getType() : type;
+            extensions.add(new Extension(place, erased.toString(), imports));
+        }
+    }
+
+    @Test
+    void eachFloorKnowsOnlyThoseBelow() {
+        SourceTree sources = SourceTree.below(SOURCES, TOOLS);
+        assertThat(crossingsOfFloors(sources)).isEmpty();
+        assertThat(sources.texts().values().stream()
+                        .mapToInt(text -> packagesUsed(text).size())
+                        .sum())
+                .as("uses of packages, which shows that they are found at all")
+                .isGreaterThan(50);
+    }
+
+    @Test
+    void eachFloorReportsUsesOfHigherFloorsAndPackagesWithoutFloor() {
+        assertThat(crossingsOfFloors(
+                        SourceTree.of("A.java", "package dev.verbena.verbs;\nimport dev.verbena.cm.CmEvent;\n")
+                                .and("B.java", "package dev.verbena.cm;\nimport dev.verbena.verbs.Context;\n")
+                                .and("C.java", "package dev.verbena.loft;\n")
+                                .and("D.java", "package dev.verbena.cm;\nimport dev.verbena.loft.Box;\n")))
+                .containsExactly(
+                        "A.java uses dev.verbena.cm, which is not below dev.verbena.verbs",
+                        "C.java is in dev.verbena.loft, which has no floor",
+                        "D.java uses dev.verbena.loft, which has no floor");
+    }
+
+    @Test
+    void eachFloorKnowsItsOwnDoorOnly() {
+        assertThat(crossingsOfFloors(SourceTree.of(
+                                "A.java", "package dev.verbena.verbs;\nimport dev.verbena.verbs.access.VerbsAccess;\n")
+                        .and("B.java", "package dev.verbena.verbs;\nimport dev.verbena.cm.access.CmAccess;\n")))
+                .containsExactly("B.java uses dev.verbena.cm.access, which is not below dev.verbena.verbs");
+    }
+
+    @Test
+    void toolsUseOnlyTheApi() {
+        assertThat(usesOfInternals(SourceTree.below(TOOLS))).isEmpty();
+    }
+
+    @Test
+    void toolsThatUseInternalsAreReported() {
+        assertThat(usesOfInternals(SourceTree.of("A.java", "import dev.verbena.internal.Errno;\n")
+                        .and("B.java", "import dev.verbena.access.ObjectLifetime;\n")
+                        .and("C.java", "import dev.verbena.verbs.Context;\n")))
+                .containsExactly("A.java uses dev.verbena.internal", "B.java uses dev.verbena.access");
+    }
+
+    @Test
+    void noSourceFileIsTooLongToRead() {
+        assertThat(longFiles(SourceTree.below(SOURCES, TOOLS))).isEmpty();
+    }
+
+    @Test
+    void sourceFilesThatAreTooLongAreReported() {
+        assertThat(longFiles(SourceTree.of("Long.java", "\n".repeat(LONGEST_FILE + 1))
+                        .and("Full.java", "\n".repeat(LONGEST_FILE))))
+                .containsExactly("Long.java has 1001 lines");
+    }
+
+    @Test
+    void noSuperclassHasOneSubclassOnly() {
+        Set<String> accepted = new TreeSet<>(FOR_USERS_TO_EXTEND);
+        accepted.addAll(STILL_TO_GO);
+        assertThat(superclassesOfOne(SourceTree.below(SOURCES)))
+                .as("superclasses with one subclass: make a part of them, not a slice")
+                .containsExactlyInAnyOrderElementsOf(accepted);
+    }
+
+    @Test
+    void superclassesWithOneSubclassAreReported() {
+        SourceTree sample = SourceTree.of("a/Base.java", "package a; class Base { static class Part<T> { } }")
+                .and("a/Shape.java", "package a; class Shape { interface Face { } }")
+                .and("a/Only.java", "package a; class Only extends Base { }")
+                .and(
+                        "b/Nested.java",
+                        "package b; import a.Base; class Nested { class Inner extends Base.Part<Nested> { } }")
+                .and("b/Hidden.java", "package b; class Hidden { Object o = new Nested() { }; }")
+                .and(
+                        "b/Two.java",
+                        "package b; import a.Shape; class Two extends Shape { class Three extends Shape { } }")
+                .and("b/Free.java", "package b; class Free extends Exception implements a.Shape.Face { }");
+        assertThat(superclassesOfOne(sample)).containsExactly("a.Base", "a.Base.Part", "b.Nested");
     }
 
     @Test
     void theModuleExportsTheApiAndNothingElse() throws IOException {
         Set<String> api = new TreeSet<>();
-        for (Path file : javaFiles(SOURCES)) {
-            String own = packageOf(SOURCES, file);
+        for (String text : SourceTree.below(SOURCES).texts().values()) {
+            String own = packageOf(text);
             if (!own.isEmpty() && !own.startsWith("dev.verbena.internal") && !own.endsWith(DOOR)) {
                 api.add(own);
             }
@@ -198,19 +374,13 @@ class ArchitectureTest {
     }
 
     @Test
-    void noLookupByNameBetweenOurPackages() throws IOException {
+    void noLookupByNameBetweenOurPackages() {
+        SourceTree sources = SourceTree.below(SOURCES, TOOLS);
         Set<String> ours = new TreeSet<>();
-        for (Path root : List.of(SOURCES, TOOLS)) {
-            for (Path file : javaFiles(root)) {
-                ours.addAll(declaredIn(Files.readString(file)));
-            }
-        }
+        sources.texts().values().forEach(text -> ours.addAll(declaredIn(text)));
         List<String> offences = new ArrayList<>();
-        for (Path root : List.of(SOURCES, TOOLS)) {
-            for (Path file : javaFiles(root)) {
-                lookupsByName(Files.readString(file), ours).forEach(call -> offences.add(file + ": " + call));
-            }
-        }
+        sources.texts()
+                .forEach((path, text) -> lookupsByName(text, ours).forEach(call -> offences.add(path + ": " + call)));
         assertThat(offences).isEmpty();
         assertThat(ours).as("classes were found at all").contains("QueuePair", "Context", "ConnectionId");
     }

@@ -7,35 +7,35 @@ import java.lang.invoke.MethodHandles;
 import java.util.Objects;
 import org.jspecify.annotations.Nullable;
 
-/** Makes the values of {@code dev.verbena.verbs.device} from C's structs, which users cannot do. */
-public abstract class DeviceAccess {
-    private static volatile @Nullable DeviceAccess installed;
+/** The door that makes values of {@code dev.verbena.verbs.device} from C's structs, which users cannot do. */
+public interface DeviceAccess {
+    /** Wraps a {@code struct ibv_device_attr_ex}. */
+    DeviceAttributes attributes(MemorySegment struct);
 
-    /** Makes an instance, to be installed. */
-    protected DeviceAccess() {}
+    /** Wraps a {@code struct ibv_port_attr} of a port of a device. */
+    Port port(String device, int number, MemorySegment struct);
 
     /** Installs the instance that {@link #get} returns. Only {@link DeviceAttributes} calls this. */
-    public static void install(DeviceAccess access) {
-        installed = access;
+    static void install(DeviceAccess access) {
+        Installed.access = access;
     }
 
     /** Returns the installed instance. */
-    public static DeviceAccess get() {
-        DeviceAccess access = installed;
-        if (access == null) {
+    static DeviceAccess get() {
+        if (Installed.access == null) {
             try {
                 MethodHandles.lookup().ensureInitialized(DeviceAttributes.class); // installs it
             } catch (IllegalAccessException e) {
                 throw new AssertionError(e);
             }
-            access = Objects.requireNonNull(installed);
         }
-        return access;
+        return Objects.requireNonNull(Installed.access);
     }
 
-    /** Wraps a {@code struct ibv_device_attr_ex}. */
-    public abstract DeviceAttributes attributes(MemorySegment struct);
+    /** Holds the instance. */
+    final class Installed {
+        private static volatile @Nullable DeviceAccess access;
 
-    /** Wraps a {@code struct ibv_port_attr} of a port of a device. */
-    public abstract Port port(String device, int number, MemorySegment struct);
+        private Installed() {}
+    }
 }

@@ -42,6 +42,7 @@ public final class Api {
             return files.map(file -> root.relativize(file).toString())
                     .filter(name -> name.endsWith(".class")
                             && !name.startsWith("dev/verbena/internal/")
+                            && !name.contains("/access/")
                             && !name.endsWith("package-info.class"))
                     .<Class<?>>map(name -> load(
                             name.substring(0, name.length() - ".class".length()).replace('/', '.')))

@@ -143,7 +143,7 @@ class CtrlCTest {
                 assertEndsQuietly(tool);
                 one.status();
                 two.status();
-                assertThat(two.output()).contains("verbena rping: the server has ended the connection");
+                assertThat(two.output()).contains("verbena rping: the server has closed the connection");
             }
         }
     }

@@ -141,7 +141,7 @@ class HandshakeTest {
     void aConnectionClosedEarlyIsToldAsSuch() {
         serverFails("after 0 of the 52 bytes", client -> {});
         clientFails("after 0 of the 52 bytes", server -> {});
-        serverFails("the word that all is done", client -> {
+        serverFails("its final 'done'", client -> {
             client.getOutputStream().write(ascii(TEXT + "\0"));
             client.getInputStream().readNBytes(Handshake.RECORD);
         });
@@ -158,7 +158,8 @@ class HandshakeTest {
         byte[] garbage = ascii("GET / HTTP/1.1\r\nHost: localhost:18515\r\nAccept: */*\r\n\r\n");
         serverFails(
                 "'GET / HTTP/1.1..Host: ", client -> client.getOutputStream().write(garbage));
-        clientFails("which is no endpoint", server -> server.getOutputStream().write(garbage, 0, Handshake.RECORD));
+        clientFails(
+                "which is not an endpoint", server -> server.getOutputStream().write(garbage, 0, Handshake.RECORD));
         // of ibv_xsrq_pingpong: two queue pairs and a shared receive queue
         byte[] other = ascii("0000:000011:000012:a3b2c1:000013:00000000000000000000ffff0a090901\0");
         serverFails("is it another tool?", client -> client.getOutputStream().write(other));
@@ -166,7 +167,7 @@ class HandshakeTest {
 
     @Test
     void anotherWordThanDoneIsShown() {
-        serverFails("'DONE.', not with 'done'", client -> {
+        serverFails("'DONE.' instead of 'done'", client -> {
             client.getOutputStream().write(ascii(TEXT + "\0"));
             client.getInputStream().readNBytes(Handshake.RECORD);
             client.getOutputStream().write(ascii("DONE\0"));
@@ -177,10 +178,10 @@ class HandshakeTest {
     void aPeerThatSaysNothingIsGivenUp() {
         assertThatExceptionOfType(IOException.class)
                 .isThrownBy(() -> serve(1, SOON, client -> {}))
-                .withMessageContaining("sent 0 of the 52 bytes of its endpoint and no more within");
+                .withMessageContaining("sent 0 of the 52 bytes of its endpoint and then nothing within");
         assertThatExceptionOfType(IOException.class)
                 .isThrownBy(() -> call(SOON, server -> {}))
-                .withMessageContaining("sent 0 of the 52 bytes of its endpoint and no more within");
+                .withMessageContaining("sent 0 of the 52 bytes of its endpoint and then nothing within");
     }
 
     @Test
@@ -189,12 +190,12 @@ class HandshakeTest {
         assertThatExceptionOfType(IOException.class)
                 .isThrownBy(
                         () -> Tcp.connect("localhost", port, Loopback.DEADLINE).close())
-                .withMessageContaining("Couldn't connect to localhost:" + port)
+                .withMessageContaining("can't connect to localhost:" + port)
                 .withMessageContaining("refused");
         assertThatExceptionOfType(IOException.class)
                 .isThrownBy(() -> Tcp.connect("no-such-host.invalid", port, Loopback.DEADLINE)
                         .close())
-                .withMessageContaining("There is no host 'no-such-host.invalid'");
+                .withMessageContaining("host 'no-such-host.invalid' not found");
     }
 
     @Test
@@ -203,7 +204,7 @@ class HandshakeTest {
             assertThatExceptionOfType(IOException.class)
                     .isThrownBy(() ->
                             Tcp.accept(taken.getLocalPort(), Loopback.DEADLINE).close())
-                    .withMessageContaining("Couldn't listen to port " + taken.getLocalPort());
+                    .withMessageContaining("can't listen on port " + taken.getLocalPort());
         }
     }
 

@@ -63,7 +63,7 @@ class MainTest {
     void aToolThatDoesNotExistIsOneLineAndStatusTwo() {
         ToolRun run = ToolRun.of("rpong");
         assertThat(run.status()).isEqualTo(Main.WRONG_USAGE);
-        assertThat(run.err()).contains("no tool 'rpong'").hasLineCount(1);
+        assertThat(run.err()).contains("unknown tool 'rpong'").hasLineCount(1);
     }
 
     @Test

@@ -45,13 +45,13 @@ class OptionsTest {
 
     @Test
     void whatMakesNoSenseIsRefusedWithTheReason() {
-        refused("no option -x", "-x");
-        refused("no option --iter", "--iter", "5");
+        refused("unknown option -x", "-x");
+        refused("unknown option --iter", "--iter", "5");
         refused("-n needs a value", "-n");
-        refused("-n needs a number, not 'many'", "-n", "many");
-        refused("from 1 to 100, not 101", "-n", "101");
+        refused("-n needs a number, got 'many'", "-n", "many");
+        refused("from 1 to 100, got 101", "-n", "101");
         refused("--events takes no value", "--events=no");
-        refused("'b' is one word too many", "a", "b");
+        refused("'b' is an unexpected word", "a", "b");
     }
 
     @Test

@@ -96,17 +96,17 @@ class PerftestPeerTest {
     @Test
     void anotherVersionIsRefused() {
         for (boolean client : new boolean[] {true, false}) {
-            assertRefused("5.96" + "\0".repeat(12), client, "The peer is perftest 5.96, and this tool talks with");
-            assertRefused("GET / HTTP/1.1\r\n", client, "The peer is no program of perftest");
+            assertRefused("5.96" + "\0".repeat(12), client, "the peer is perftest 5.96, but this tool supports");
+            assertRefused("GET / HTTP/1.1\r\n", client, "the peer is not a program of perftest");
         }
     }
 
     @Test
     void whatIsNotTrueIsRefused() {
-        assertRefused("6.06" + "\0".repeat(12) + "\u00ff".repeat(4), true, "buffer that it goes through is -1");
-        assertRefused(HELLO + "9\0" + KEYS, true, "no size of packets");
-        assertRefused(HELLO + "3\0" + KEYS.replace(':', ' '), false, "no key of perftest");
-        assertRefused(HELLO + "3\0" + KEYS.replace('f', '\u00ff'), true, "no key of perftest");
+        assertRefused("6.06" + "\0".repeat(12) + "\u00ff".repeat(4), true, "sent -1 as the buffer size");
+        assertRefused(HELLO + "9\0" + KEYS, true, "invalid MTU");
+        assertRefused(HELLO + "3\0" + KEYS.replace(':', ' '), false, "keys that are not perftest's");
+        assertRefused(HELLO + "3\0" + KEYS.replace('f', '\u00ff'), true, "keys that are not perftest's");
     }
 
     @Test
@@ -123,7 +123,7 @@ class PerftestPeerTest {
         for (boolean client : new boolean[] {true, false}) {
             assertThatExceptionOfType(IOException.class)
                     .isThrownBy(() -> against("6.0", client, true, peer -> peer.agree(Mtu.ofBytes(4096))))
-                    .withMessageContaining("sent 3 of the 16 bytes of its version and no more");
+                    .withMessageContaining("sent 3 of the 16 bytes of its version and then nothing");
         }
     }
 
@@ -146,18 +146,18 @@ class PerftestPeerTest {
                     peer.repeat(PerftestPeer.Point.BEFORE_IT_MEASURES, plan);
                     return 0;
                 }))
-                .withMessageContaining("out of step");
+                .withMessageContaining("at another step");
     }
 
     @ParameterizedTest
     @CsvSource(
             delimiter = '|',
             value = {
-                "both --peer-perftest x | says 'lat' or 'bw'", "server --peer-perftest | says 'lat' or 'bw'",
-                "lat --peer-perftest --self | no --self", "lat --peer-perftest -R x | without -R",
+                "both --peer-perftest x | needs 'lat' or 'bw'", "server --peer-perftest | needs 'lat' or 'bw'",
+                "lat --peer-perftest --self | with --self", "lat --peer-perftest -R x | with -R",
                 "bw --peer-perftest -c UC x | RC only", "lat --peer-perftest --op atomic x | send, write and read only",
-                "lat --peer-perftest -e x | polls", "lat --peer-perftest -a x | one size at a time",
-                "lat --peer-perftest -s 2,4 x | one size at a time", "lat --peer-perftest -n 4 x | 5 at least",
+                "lat --peer-perftest -e x | with -e", "lat --peer-perftest -a x | one size at a time",
+                "lat --peer-perftest -s 2,4 x | one size at a time", "lat --peer-perftest -n 4 x | at least 5",
                 "lat --peer-perftest --json | the client has them"
             })
     void whatTheCProgramsCannotDoIsRefusedWithTheReason(String words, String reason) {

@@ -193,7 +193,7 @@ class PingPongTest {
         start(false, "srq", port, List.of("-n", "3", "127.0.0.1")).result();
         assertThat(server.result().status()).isEqualTo(Main.FAILED);
         assertThat(server.result().err())
-                .startsWith("verbena rc-pingpong: The peer ")
+                .startsWith("verbena rc-pingpong: the peer ")
                 .contains("is it another tool?")
                 .hasLineCount(1);
     }

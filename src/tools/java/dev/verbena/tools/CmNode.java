@@ -15,9 +15,9 @@ import dev.verbena.verbs.address.Grh;
 import dev.verbena.verbs.device.QueuePairType;
 import org.jspecify.annotations.Nullable;
 
-/** One connection of a tool, or one that sends and receives datagrams: a queue pair with its queues and its buffers. */
+/** One connection or datagram endpoint of a tool: a queue pair with its completion queues and buffers. */
 final class CmNode {
-    /** The key of queue pairs for datagrams that the connection manager has made ({@code RDMA_UDP_QKEY}). */
+    /** The queue key of datagram queue pairs made by the connection manager ({@code RDMA_UDP_QKEY}). */
     private static final int UDP_KEY = 0x01234567;
 
     final ConnectionId id;
@@ -43,7 +43,7 @@ final class CmNode {
         receives = queue(context, depth);
         pair = id.createQueuePair(
                 domain, tool.queuePair(sends, receives).sendDepth(depth).receiveDepth(depth));
-        // What came along with a datagram stands before its bytes.
+        // The device writes the global routing header in front of a datagram's bytes.
         int header = pair.type() == QueuePairType.UD ? Grh.BYTES : 0;
         outgoing = domain.register(domain.arena().allocate(tool.size), AccessFlag.LOCAL_WRITE);
         incoming = domain.register(domain.arena().allocate(tool.size + header), AccessFlag.LOCAL_WRITE);
@@ -54,39 +54,39 @@ final class CmNode {
                 CompletionQueueOptions.of(depth).channel(context.createCompletionChannel()));
     }
 
-    /** All into one buffer, since nobody reads what arrives. */
+    /** Posts all receives into one buffer: the tool does not read the messages. */
     void postReceives() {
         for (int i = 0; i < tool.messages; i++) {
             pair.postReceive(i, incoming);
         }
     }
 
-    /** Sends all messages, to the peer of a connection. */
+    /** Posts all sends of a connection. */
     void postSends() {
         for (int i = 0; i < tool.messages; i++) {
             pair.postSend(i, outgoing);
         }
     }
 
-    /** Sends all messages as datagrams; each says where an answer must go. */
+    /** Posts all sends as datagrams, whose immediate data is the number of this queue pair, for the answer. */
     void postDatagrams() {
         AddressHandle way = path;
         if (way == null) {
-            throw new IllegalStateException("nobody to send to is known");
+            throw new IllegalStateException("no destination: no datagram has arrived yet");
         }
         for (int i = 0; i < tool.messages; i++) {
             pair.postSendImmediate(i, outgoing, pair.number(), way, peer, key);
         }
     }
 
-    /** Where datagrams go, as the connection manager has found out. */
+    /** Directs datagrams to the target that the connection manager found. */
     void sendTo(DatagramTarget target) {
         path = domain.createAddressHandle(target.path());
         peer = target.queuePairNumber();
         key = target.qkey();
     }
 
-    /** Datagrams go to where one came from. */
+    /** Directs datagrams to the sender of a received datagram. */
     private void answer(WorkCompletion received) {
         path = domain.createAddressHandle(received, incoming.segment());
         peer = received.immediate();

@@ -25,17 +25,17 @@ import java.util.List;
 import java.util.Map;
 import org.jspecify.annotations.Nullable;
 
-/** What {@code ucmatose}, {@code udaddy} and {@code mckey} share: some connections, some messages over each. */
+/** Base of {@code ucmatose}, {@code udaddy} and {@code mckey}: makes connections and moves messages over each. */
 abstract class CmTool {
-    /** How long a peer that has begun may take for its next step. */
+    /** Time limit for each step of a peer once it has begun. */
     static final Duration PATIENCE = Duration.ofSeconds(60);
 
-    /** How long a server waits for its clients: until somebody ends it. */
+    /** Time limit of a server that waits for clients: none. */
     static final Duration FOR_EVER = Duration.ofSeconds(Long.MAX_VALUE);
 
     private static final int MAX = 1 << 15;
 
-    /** How long a look-up of an address or a route may take. */
+    /** Time limit for resolving an address or a route. */
     static final Duration RESOLVING = Duration.ofSeconds(2);
 
     final Options options;
@@ -57,7 +57,7 @@ abstract class CmTool {
         size = options.number("-S", 100, 1, Integer.MAX_VALUE - Grh.BYTES);
     }
 
-    /** The end of what was being done, by an event that has been told already. */
+    /** Signals an event that ends the tool and has been reported already. */
     private static final class Ended extends Exception {
         private static final long serialVersionUID = 1L;
         private final int status;
@@ -68,7 +68,7 @@ abstract class CmTool {
         }
     }
 
-    /** Does it all, and answers the exit status. */
+    /** Runs the tool and returns the exit status. */
     final int run() throws Exception {
         int status = 0;
         try (VerbsArena arena = VerbsArena.ofConfined()) {
@@ -101,10 +101,10 @@ abstract class CmTool {
 
     // Addresses
 
-    /** What the connections are for. */
+    /** Returns the port space of the connections. */
     abstract PortSpace space();
 
-    /** A host in the format of {@code -f}. */
+    /** Returns the address of a host that is given in the format of {@code -f}. */
     final SocketAddress address(String host, int port) {
         try {
             return switch (options.text("-f", "name")) {
@@ -112,37 +112,37 @@ abstract class CmTool {
                 case "ip" -> new InetSocketAddress(literal(host, Inet4Address.class), port);
                 case "ipv6" -> new InetSocketAddress(literal(host, Inet6Address.class), port);
                 case "gid" -> IbAddress.of(Gid.parse(host), space(), port);
-                default -> throw options.usage("-f is name, ip, ipv6 or gid");
+                default -> throw options.usage("-f must be name, ip, ipv6 or gid");
             };
         } catch (UnknownHostException e) {
-            throw new IllegalArgumentException("nobody knows the address of '" + host + "'", e);
+            throw new IllegalArgumentException("host '" + host + "' not found", e);
         }
     }
 
-    /** Names are not looked up: an address starts with a digit, or has a colon. */
+    /** Parses a numeric address without a look-up: an address starts with a hexadecimal digit or has a colon. */
     private static InetAddress literal(String host, Class<? extends InetAddress> kind) throws UnknownHostException {
         if (host.isEmpty() || Character.digit(host.charAt(0), 16) < 0 && host.indexOf(':') < 0) {
-            throw new IllegalArgumentException("'" + host + "' is no address: say -f name");
+            throw new IllegalArgumentException("'" + host + "' is not an address: give -f name to look up a host name");
         }
         InetAddress found = InetAddress.getByName(host);
         if (!kind.isInstance(found)) {
-            throw new IllegalArgumentException("'" + host + "' is an address of another format than -f says");
+            throw new IllegalArgumentException("address '" + host + "' does not have the format given by -f");
         }
         return found;
     }
 
-    /** The own address of {@code -b}, if it was given. */
+    /** Returns the local address of {@code -b}, or null if there is none. */
     final @Nullable SocketAddress own(int port) {
         return options.has("-b") ? address(options.text("-b", ""), port) : null;
     }
 
-    /** Where a server listens: everywhere, if not told otherwise. */
+    /** Returns the address on which a server listens: the one of {@code -b}, or else any. */
     final SocketAddress place(int port) {
         SocketAddress own = own(port);
         return own == null ? new InetSocketAddress(port) : own;
     }
 
-    /** The port space of {@code -p}, a number as C reads it, or else another. */
+    /** Returns the port space whose number {@code -p} gives, or else the one with the number {@code otherwise}. */
     final PortSpace datagramSpace(int otherwise) {
         int code = options.number("-p", otherwise);
         for (PortSpace space : List.of(PortSpace.UDP, PortSpace.IPOIB)) {
@@ -150,7 +150,7 @@ abstract class CmTool {
                 return space;
             }
         }
-        throw options.usage("-p is 0x111 or 0x2");
+        throw options.usage("-p must be 0x111 or 0x2");
     }
 
     // Events
@@ -170,19 +170,19 @@ abstract class CmTool {
         return channel;
     }
 
-    /** Has the events of all connections reported elsewhere from now on. */
+    /** Migrates all connections to a new event channel. */
     final void moveToNewChannel() {
         EventChannel to = EventChannel.create(channel().arena());
         nodes().forEach(node -> node.id.migrate(to));
         channel = to;
     }
 
-    /** The next event of any connection. */
+    /** Waits for the next event of any connection. */
     final CmEvent next(Duration timeout) throws InterruptedException {
         return channel().await(timeout);
     }
 
-    /** Ends the tool with an event that is none of those it waits for. */
+    /** Reports an unexpected event and returns the exception that ends the tool. */
     final Exception ended(CmEvent event) {
         String reason = switch (event) {
             case CmEvent.Rejected rejected -> " (" + rejected.reason() + ")";
@@ -198,7 +198,7 @@ abstract class CmTool {
     final CmNode node(ConnectionId id) {
         CmNode node = nodes.get(id);
         if (node == null) {
-            throw new IllegalStateException(id + " was not made ready");
+            throw new IllegalStateException("no queues were made for " + id);
         }
         return node;
     }
@@ -207,10 +207,10 @@ abstract class CmTool {
         return nodes.values();
     }
 
-    /** What queue pair a connection has. */
+    /** Returns the options of a connection's queue pair. */
     abstract QueuePairOptions queuePair(CompletionQueue sends, CompletionQueue receives);
 
-    /** Makes what a connection needs, once its id has a device, and posts all its receives. */
+    /** Makes the queues and buffers of an id that is bound to a device, and posts all receives. */
     final CmNode makeReady(ConnectionId id) {
         CmNode node = new CmNode(this, id);
         nodes.put(id, node);

@@ -20,18 +20,18 @@ import java.util.Map;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Times the steps of making many connections at once, as {@code cmtime} of rdma-core does, with which it talks: the
- * client does each step for all connections before it begins the next step.
+ * Times the steps of making many connections at once; interoperates with {@code cmtime} of rdma-core. The client does
+ * each step for all connections before it begins the next step.
  */
 final class Cmtime {
     private static final String USAGE = """
             usage: verbena cmtime [-s SERVER] [-b ADDRESS] [-c COUNT] [-p PORT] [-r COUNT] [-t MILLISECONDS]
-              -s SERVER        be a client of this server; without it, serve, until ended by Ctrl-C
-              -b ADDRESS       the own address; a server's is any if not said
-              -c COUNT         connections, for the client; 100 if not said
-              -p PORT          7471 if not said
-              -r COUNT         how often the look-up of an address or a route is tried again; 2 if not said
-              -t MILLISECONDS  how long such a look-up may take; 2000 if not said""";
+              -s SERVER        connect to this server; without -s, serve until Ctrl-C
+              -b ADDRESS       local address (server's default: any)
+              -c COUNT         number of connections, client only (default: 100)
+              -p PORT          port (default: 7471)
+              -r COUNT         retries for resolving an address or a route (default: 2)
+              -t MILLISECONDS  time limit for resolving an address or a route (default: 2000)""";
 
     private static final int PORT = 7471;
     private static final int BACKLOG = 1024;
@@ -68,7 +68,7 @@ final class Cmtime {
         return options.has("-b") ? new InetSocketAddress(options.text("-b", ""), port) : null;
     }
 
-    /** What all queue pairs of a device share: nothing is sent, so one small queue is enough. */
+    /** The domain and completion queue of all queue pairs of a device. Nothing is sent, so the queue is small. */
     private record Shared(ProtectionDomain domain, CompletionQueue queue) {
         static Shared of(Context context) {
             return new Shared(context.allocateProtectionDomain(), context.createCompletionQueue(1));
@@ -98,12 +98,12 @@ final class Cmtime {
                 QueuePair pair = pairs.remove(event.id());
                 if (pair == null) {
                     throw new IllegalStateException(
-                            "the listener can't go on: " + event.type().cName());
+                            "the listener failed: " + event.type().cName());
                 }
                 if (event.type() == CmEventType.DISCONNECTED) {
                     event.id().beginDisconnect();
                 }
-                pair.close(); // it has ended, or could not be made
+                pair.close(); // the connection has ended or failed
                 event.id().close();
             }
         }
@@ -111,7 +111,7 @@ final class Cmtime {
 
     // Client
 
-    /** A step of a connection. */
+    /** One step of making a connection. */
     private interface Step {
         void begin(int number);
     }
@@ -166,7 +166,7 @@ final class Cmtime {
             out.print(table);
         }
 
-        /** Begins a step for all connections, and waits for the event that ends it for each. */
+        /** Begins a step for all connections, and waits for each connection's event that ends the step. */
         private void step(String doing, String title, @Nullable CmEventType end, int retries, Step step)
                 throws InterruptedException {
             out.println(doing);
@@ -189,7 +189,7 @@ final class Cmtime {
                 CmEvent event = channel.await(CmTool.PATIENCE);
                 int i = numbers.get(event.id());
                 if (event.type() == CmEventType.TIMEWAIT_EXIT) {
-                    continue; // of one that has ended a while ago
+                    continue; // belongs to a connection that ended earlier
                 }
                 if (event.type() == end) {
                     long took = System.nanoTime() - begun[i];

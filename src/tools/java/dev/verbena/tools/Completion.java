@@ -2,19 +2,19 @@ package dev.verbena.tools;
 
 import java.io.PrintStream;
 
-/** Prints a script that completes {@code verbena} in bash. */
+/** Prints the bash completion script of {@code verbena}. */
 final class Completion {
     private static final String USAGE = """
             usage: verbena completion [bash]
 
-            Prints a script that completes the command in bash. For this shell:  source <(verbena completion)""";
+            Prints the bash completion script. To load it in this shell:  source <(verbena completion)""";
 
     private Completion() {}
 
     static int run(String[] args, PrintStream out) {
         Options options = Options.parse(args, USAGE, "SHELL");
         if (!options.operand("bash").equals("bash")) {
-            throw options.usage("there is a script for bash only");
+            throw options.usage("unknown shell '" + options.operand("") + "': only bash is supported");
         }
         out.print(script());
         return Main.OK;

@@ -24,16 +24,16 @@ import java.nio.file.Path;
 import java.util.List;
 import java.util.Set;
 
-/** Prints what devices and their ports are and can do, field by field as {@code ibv_devinfo} does. */
+/** Prints the attributes of devices and their ports in the format of {@code ibv_devinfo}. */
 final class DeviceInfo {
     private static final String USAGE = """
             usage: verbena devinfo [-d DEVICE] [-i PORT] [-l] [-v]
 
-            Prints what devices and their ports are, as ibv_devinfo does.
-              -d, --ib-dev=DEVICE   this device; all if not said
-              -i, --ib-port=PORT    this port; all if not said
+            Prints the attributes of devices and their ports in the format of ibv_devinfo.
+              -d, --ib-dev=DEVICE   only this device (default: all)
+              -i, --ib-port=PORT    only this port (default: all)
               -l, --list            only the names of the devices
-              -v, --verbose         all that is known""";
+              -v, --verbose         all attributes""";
 
     private static final String FLAG = "\t\t\t\t\t";
 
@@ -57,7 +57,7 @@ final class DeviceInfo {
             return Main.OK;
         }
         if (devices.isEmpty()) {
-            Device.first(); // says what to do
+            Device.first(); // throws, with advice on how to get a device
         }
         int only = options.number("-i", 0, 1, 255);
         for (Device device : devices) {

@@ -23,15 +23,15 @@ import java.util.Optional;
 import java.util.stream.Collectors;
 import java.util.stream.Stream;
 
-/** Looks whether RDMA works on this machine, and says what to do where it does not. */
+/** Checks whether RDMA works on this machine, and prints a remedy for each problem. */
 final class Doctor {
     private static final String USAGE = """
             usage: verbena doctor [-d DEVICE]
 
-            Looks at libraries, kernel modules, devices, rights, ports, addresses and the limit of locked memory, and
-            moves some bytes by RDMA from this machine to itself. What is not well is told with what to do.
-            Exit status: 0 only if all is well.
-              -d, --ib-dev=DEVICE   this device; all if not said""";
+            Checks libraries, kernel modules, devices, permissions, ports, addresses and the limit of locked memory, and
+            moves some bytes by RDMA from this machine to itself. Prints a remedy for each problem.
+            Exit status: 0 if there is no problem, else 1.
+              -d, --ib-dev=DEVICE   only this device (default: all)""";
 
     private static final Duration STEP = Duration.ofSeconds(3);
     private static final Path DEVICES = Path.of("/sys/class/infiniband");
@@ -52,8 +52,8 @@ final class Doctor {
         doctor.examine(options.has("-d") ? Optional.of(options.text("-d", "")) : Optional.empty());
         out.println(
                 doctor.findings == 0
-                        ? "All is well."
-                        : doctor.findings == 1 ? "One thing to do." : doctor.findings + " things to do.");
+                        ? "No problems found."
+                        : doctor.findings == 1 ? "1 problem found." : doctor.findings + " problems found.");
         return doctor.findings == 0 ? Main.OK : Main.FAILED;
     }
 
@@ -75,7 +75,7 @@ final class Doctor {
         if (names.isEmpty()) {
             bad(
                     "devices",
-                    "the kernel has none",
+                    "none found",
                     "load the driver of the adapter; or, for a software device, as root: "
                             + "modprobe rdma_rxe && rdma link add rxe0 type rxe netdev eth0");
         }
@@ -88,7 +88,7 @@ final class Doctor {
             if (devices.stream().noneMatch(device -> device.name().equals(name))) {
                 bad(
                         "device",
-                        "the kernel has " + name + ", and rdma-core can't use it",
+                        name + " is known to the kernel, but not to rdma-core",
                         "install its user-space driver: 'apt install ibverbs-providers' on Debian and Ubuntu, "
                                 + "'dnf install libibverbs' on Fedora and RHEL; and as root: modprobe ib_uverbs");
             }
@@ -117,7 +117,7 @@ final class Doctor {
         return true;
     }
 
-    /** Where a library was loaded from, with its version, which its file's name tells. */
+    /** Returns the file from which a library was loaded. The file name contains the version. */
     private static String loaded(String library) throws IOException {
         try (Stream<String> maps = Files.lines(Path.of("/proc/self/maps"))) {
             return maps.filter(line -> line.contains("/" + library + ".so"))
@@ -162,17 +162,14 @@ final class Doctor {
 
     private void rights(Path node) {
         if (!Files.exists(node)) {
-            bad(
-                    "rights",
-                    node + " is missing",
-                    "as root: modprobe ib_uverbs; in a container, pass it in: " + "--device=" + node);
+            bad("rights", node + " is missing", "as root: modprobe ib_uverbs; for a container, pass --device=" + node);
         } else if (Files.isReadable(node) && Files.isWritable(node)) {
-            well("rights", node + " can be read and written");
+            well("rights", node + " is readable and writable");
         } else {
             bad(
                     "rights",
-                    node + " can't be read and written by " + System.getProperty("user.name"),
-                    "install rdma-core, whose udev rules open it for all; or, as root: chmod 666 " + node);
+                    node + " is not readable and writable for user " + System.getProperty("user.name"),
+                    "install rdma-core, whose udev rules grant access; or, as root: chmod 666 " + node);
         }
     }
 
@@ -190,11 +187,11 @@ final class Doctor {
         if (limit.equals("unlimited")) {
             well("locked memory", "unlimited");
         } else if ((Long.parseUnsignedLong(capabilities, 16) & CAP_IPC_LOCK) != 0) {
-            well("locked memory", "no limit for this user, who has CAP_IPC_LOCK");
+            well("locked memory", "no limit: this process has CAP_IPC_LOCK");
         } else {
             long kibibytes = Long.parseLong(limit) >> 10;
             String have = (kibibytes < 10_240 ? kibibytes + " KiB" : (kibibytes >> 10) + " MiB")
-                    + " at most can be registered by this process";
+                    + " is the limit for this process";
             if (kibibytes >> 10 >= ENOUGH_MEBIBYTES) {
                 well("locked memory", have);
             } else {
@@ -202,7 +199,7 @@ final class Doctor {
                         "locked memory",
                         have,
                         "'ulimit -l unlimited', or 'memlock' in /etc/security/limits.conf, or "
-                                + "LimitMEMLOCK=infinity of a service");
+                                + "LimitMEMLOCK=infinity in a systemd service");
             }
         }
     }
@@ -222,10 +219,7 @@ final class Doctor {
                 selfTest(context);
             }
         } catch (VerbsException refused) {
-            bad(
-                    "open",
-                    refused.getMessage(),
-                    "see the rights above; is the process in a container that may not use " + NODES + "?");
+            bad("open", refused.getMessage(), "check the rights above; a container needs access to " + NODES);
         }
     }
 
@@ -235,23 +229,20 @@ final class Doctor {
                     "port",
                     port,
                     port.linkLayer() == LinkLayer.ETHERNET
-                            ? "bring its network device up ('ip link set DEVICE up') and look at the cable"
-                            : "look at the cable and at the subnet manager: a port in INIT waits for one");
+                            ? "bring its network device up ('ip link set DEVICE up') and check the cable"
+                            : "check the cable and the subnet manager: a port stays in INIT without one");
             return;
         }
         well("port", port);
         try {
             GidEntry best = context.bestGid(port.number());
             if (best.type() == GidType.ROCE_V1) {
-                bad(
-                        "GID",
-                        best,
-                        "RoCE v1 can't be routed, and v2 has no GID here: give the network device an IP address");
+                bad("GID", best, "RoCE v1 can't be routed: give the network device an IP address to get a RoCE v2 GID");
             } else if (best.type() == GidType.ROCE_V2 && best.gid().isLinkLocal()) {
                 bad(
                         "GID",
                         best,
-                        "only neighbours reach a link-local address: ip addr add ADDRESS/24 dev "
+                        "a link-local address can't be routed: ip addr add ADDRESS/24 dev "
                                 + (best.networkDevice().isEmpty() ? "DEVICE" : best.networkDevice()));
             } else {
                 well("GID", best);
@@ -260,31 +251,31 @@ final class Doctor {
             bad(
                     "GID",
                     "port " + port.number() + " has none",
-                    "give its network device an IP address: " + "ip addr add ADDRESS/24 dev DEVICE");
+                    "give its network device an IP address: ip addr add ADDRESS/24 dev DEVICE");
         }
     }
 
-    /** Moves bytes from this machine to itself, in each way that a reliable connection has. */
+    /** Moves bytes from this machine to itself by a send, an RDMA write and an RDMA read. */
     private void selfTest(Context context) throws InterruptedException {
         long start = System.nanoTime();
-        String step = "connecting";
+        String step = "connect";
         try {
             LoopbackPair both = LoopbackPair.connect(context);
             LoopbackPair.End left = both.left();
             LoopbackPair.End right = both.right();
-            step = "a send";
+            step = "send";
             right.pair().postReceive(1, right.buffer());
             left.buffer().segment().setString(0, "sent");
             left.pair().postSend(2, left.buffer().slice(0, 5));
             left.queue().await(STEP).orThrow();
             right.queue().await(STEP).orThrow();
             require(right.buffer().segment().getString(0).equals("sent"));
-            step = "an RDMA write";
+            step = "RDMA write";
             left.buffer().segment().setString(0, "written");
             left.pair().postWrite(3, left.buffer().slice(0, 8), right.buffer().remote());
             left.queue().await(STEP).orThrow();
             require(right.buffer().segment().getString(0).equals("written"));
-            step = "an RDMA read";
+            step = "RDMA read";
             right.buffer().segment().setString(0, "read");
             left.pair().postRead(4, left.buffer().slice(0, 5), right.buffer().remote());
             left.queue().await(STEP).orThrow();
@@ -293,19 +284,19 @@ final class Doctor {
                     "self-test",
                     String.format(
                             Locale.ROOT,
-                            "a send, an RDMA write and an RDMA read arrived, %.0f ms",
+                            "send, RDMA write and RDMA read succeeded in %.0f ms",
                             (System.nanoTime() - start) / 1e6));
         } catch (RuntimeException failure) {
             bad(
                     "self-test",
                     step + " failed: " + failure.getMessage(),
-                    "a firewall must let UDP port 4791 pass (RoCE); the kernel's log may say more: dmesg | tail");
+                    "open UDP port 4791 in the firewall (RoCE); see also the kernel's log: dmesg | tail");
         }
     }
 
     private static void require(boolean arrived) {
         if (!arrived) {
-            throw new IllegalStateException("it completed, and the bytes are others");
+            throw new IllegalStateException("the operation completed, but the data is wrong");
         }
     }
 }

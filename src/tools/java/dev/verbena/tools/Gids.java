@@ -11,15 +11,15 @@ import java.net.InetAddress;
 import java.util.List;
 import java.util.NoSuchElementException;
 
-/** Lists the GIDs of a device: which index is which network device, address and RoCE version, and which one to use. */
+/** Lists the GIDs of a device with index, type, network device and address, and marks the one to use. */
 final class Gids {
     private static final String USAGE = """
             usage: verbena gids [-d DEVICE] [-i PORT]
 
-            Lists GIDs: index, how packets travel, network device, GID. The star marks the one to use, which is what
-            Verbena takes unless told otherwise; C's tools have to be told, by -g.
-              -d, --ib-dev=DEVICE   this device; all if not said
-              -i, --ib-port=PORT    this port; all if not said""";
+            Lists GIDs: index, type, network device, GID. A star marks the one to use. Verbena uses that GID by default;
+            the C tools need its index as -g INDEX.
+              -d, --ib-dev=DEVICE   only this device (default: all)
+              -i, --ib-port=PORT    only this port (default: all)""";
 
     private Gids() {}
 
@@ -28,7 +28,7 @@ final class Gids {
         int only = options.number("-i", 0, 1, 255);
         List<Device> devices = options.has("-d") ? List.of(Device.named(options.text("-d", ""))) : Device.list();
         if (devices.isEmpty()) {
-            Device.first(); // says what to do
+            Device.first(); // throws, with advice on how to get a device
         }
         for (Device device : devices) {
             try (VerbsArena arena = VerbsArena.ofConfined()) {
@@ -66,7 +66,7 @@ final class Gids {
         }
         out.println("  use -d " + name + (port == 1 ? "" : " -i " + port) + " -g " + best.index()
                 + (best.gid().isLinkLocal() && best.type() != GidType.IB
-                        ? "; it is link-local: to be reached from elsewhere, give " + netdev(best) + " an IP address"
+                        ? " (link-local: for other networks, give " + netdev(best) + " an IP address)"
                         : ""));
     }
 
@@ -87,7 +87,7 @@ final class Gids {
         return entry.type() == GidType.ROCE_V2 ? text(entry.gid()) : entry.gid().toString();
     }
 
-    /** A GID as the C tools write it: the longest run of zeros is left out. */
+    /** Formats a GID as the C tools do: {@code ::} stands for the longest run of zeros. */
     static String text(dev.verbena.verbs.address.Gid gid) {
         if (gid.isIpv4Mapped()) {
             return gid.toString();

@@ -9,11 +9,11 @@ import java.util.List;
 import java.util.function.Consumer;
 
 /**
- * How the ping-pongs of rdma-core tell each other their queue pairs: each side sends a text of 52 bytes for each, the
- * client first, and the client ends with {@code done}.
+ * The handshake of rdma-core's ping-pong programs. Each side sends a text of 52 bytes for each of its queue pairs, the
+ * client first. The client ends the handshake with {@code done}.
  */
 final class Handshake {
-    /** How many bytes an endpoint has: its text and a NUL. */
+    /** Length of an endpoint in bytes: its text and a NUL. */
     static final int RECORD = 52;
 
     private static final byte[] DONE = "done\0".getBytes(StandardCharsets.US_ASCII);
@@ -21,33 +21,33 @@ final class Handshake {
     private Handshake() {}
 
     /**
-     * The client's part.
+     * Does the client's part of the handshake.
      *
      * @param peer the server
-     * @param mine the own queue pairs
-     * @param records how many endpoints a message has, whether used or not
-     * @param connect connects the queue pairs to those of the peer
-     * @return the peer's
+     * @param mine this side's endpoints
+     * @param records number of endpoints in a message, used or not
+     * @param connect connects the queue pairs to the peer's endpoints
+     * @return the peer's endpoints
      */
     static List<Endpoint> asClient(Tcp peer, List<Endpoint> mine, int records, Consumer<List<Endpoint>> connect)
             throws IOException, InterruptedException {
         peer.write(message(mine, records), "this side's endpoint");
         List<Endpoint> theirs = receive(peer, mine.size(), records);
         connect.accept(theirs);
-        peer.write(DONE, "the word that all is done");
+        peer.write(DONE, "the final 'done'");
         return theirs;
     }
 
-    /** The server's part: its queue pairs are connected before the client is told about them. */
+    /** Does the server's part: connects its queue pairs before it sends their endpoints to the client. */
     static List<Endpoint> asServer(Tcp peer, List<Endpoint> mine, int records, Consumer<List<Endpoint>> connect)
             throws IOException, InterruptedException {
         List<Endpoint> theirs = receive(peer, mine.size(), records);
         connect.accept(theirs);
         peer.write(message(mine, records), "this side's endpoint");
-        byte[] end = peer.read(DONE.length, "the word that all is done");
+        byte[] end = peer.read(DONE.length, "its final 'done'");
         if (!Arrays.equals(end, 0, 4, DONE, 0, 4)) {
             throw new IOException(
-                    "The peer ended the handshake with " + shown(end) + ", not with 'done': is it another tool?");
+                    "the peer ended the handshake with " + shown(end) + " instead of 'done': is it another tool?");
         }
         return theirs;
     }
@@ -72,14 +72,14 @@ final class Handshake {
                 endpoints.add(Endpoint.parse(new String(record, StandardCharsets.US_ASCII)));
             } catch (IllegalArgumentException garbage) {
                 throw new IOException(
-                        "The peer sent " + shown(record) + ", which is no endpoint: is it another tool?", garbage);
+                        "the peer sent " + shown(record) + ", which is not an endpoint: is it another tool?", garbage);
             }
         }
         peer.expectNoMore(records * RECORD + " bytes of endpoints");
         return endpoints;
     }
 
-    /** Bytes as text in quotes, with dots for what can't be shown. */
+    /** Formats bytes as quoted text, with dots for unprintable characters. */
     private static String shown(byte[] bytes) {
         StringBuilder text = new StringBuilder("'");
         for (byte b : bytes) {

@@ -7,7 +7,7 @@ import java.time.Duration;
 import java.util.Arrays;
 import java.util.Locale;
 
-/** How long each of many operations took: prints as a small histogram. */
+/** The latencies of a series of operations, which prints as a small histogram. */
 public final class Latency {
     private static final int BAR = 40;
     private static final int LINES = 10;
@@ -27,9 +27,9 @@ public final class Latency {
      * Measures RDMA reads of the right end's memory by the left end.
      *
      * @param pair both ends
-     * @param bytes how many to read
-     * @param count how many reads
-     * @return how long each took
+     * @param bytes length of each read
+     * @param count number of reads
+     * @return the latencies
      * @throws InterruptedException if the thread was interrupted
      */
     static Latency ofReads(LoopbackPair pair, int bytes, int count) throws InterruptedException {
@@ -42,7 +42,7 @@ public final class Latency {
             long start = System.nanoTime();
             left.pair().postRead(1, local, remote);
             if (done.await(PATIENCE) == 0) {
-                throw new IllegalStateException("A read has not completed for " + PATIENCE.toSeconds() + " s");
+                throw new IllegalStateException("a read did not complete within " + PATIENCE.toSeconds() + " s");
             }
             while (done.next()) {
                 done.orThrow();
@@ -55,20 +55,20 @@ public final class Latency {
     }
 
     /**
-     * What so many of a hundred took at most.
+     * Returns a percentile of the latencies.
      *
      * @param percent for example 99
      * @return microseconds
      */
     public double percentile(double percent) {
         if (percent < 0 || percent > 100) {
-            throw new IllegalArgumentException("A percentile is from 0 to 100, not " + percent);
+            throw new IllegalArgumentException("percentile must be from 0 to 100, got " + percent);
         }
         int rank = (int) Math.ceil(percent / 100 * sorted.length);
         return sorted[Math.max(0, rank - 1)] / 1e3;
     }
 
-    /** The percentiles that are asked for most, and a bar for each power of two. */
+    /** Returns the usual percentiles and a bar for each power of two. */
     @Override
     public String toString() {
         StringBuilder text = new StringBuilder(String.format(

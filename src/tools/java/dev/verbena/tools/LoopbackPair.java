@@ -12,22 +12,22 @@ import dev.verbena.verbs.ProtectionDomain;
 import dev.verbena.verbs.QueuePair;
 
 /**
- * Two reliable queue pairs of one device, connected to each other: both ends of a connection in one program, to try
- * things with.
+ * Two reliable queue pairs of one device, connected to each other: both ends of a connection in one program, for
+ * experiments.
  *
  * @param left one end
  * @param right the other
  */
 public record LoopbackPair(End left, End right) {
-    /** How long each end's buffer is. */
+    /** Length of each end's buffer in bytes. */
     public static final int BUFFER_SIZE = 1 << 16;
 
     /**
      * One end of the connection.
      *
-     * @param queue where all its completions come
+     * @param queue its completion queue
      * @param pair its queue pair
-     * @param buffer its memory, which the other end may read, write and do atomics on
+     * @param buffer its memory, open to reads, writes and atomics of the other end
      */
     public record End(CompletionQueue queue, QueuePair pair, MemoryRegion buffer) {
         private static End make(Context context, ProtectionDomain domain) {

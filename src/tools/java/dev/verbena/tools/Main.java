@@ -9,44 +9,43 @@ import java.util.Optional;
 
 /** Verbena's command-line tools: {@code verbena TOOL [OPTION]...}. */
 public final class Main {
-    /** All is well. */
+    /** Exit status: success. */
     static final int OK = 0;
-    /** The tool has failed, or has found what is not well. */
+    /** Exit status: the tool failed or found a problem. */
     static final int FAILED = 1;
-    /** The options make no sense. */
+    /** Exit status: invalid options. */
     static final int WRONG_USAGE = 2;
-    /** Ended by Ctrl-C. */
+    /** Exit status: ended by Ctrl-C. */
     static final int INTERRUPTED = 130;
 
-    /** How long a tool has, after Ctrl-C, to give back what it holds. */
+    /** Time limit for a tool to release its resources after Ctrl-C. */
     private static final long CLEAN_UP_MILLIS = 5_000;
 
     static final List<Tool> TOOLS = List.of(
-            new Tool("devices", "the RDMA devices of this machine", Devices::run),
-            new Tool("devinfo", "what a device is and can do", DeviceInfo::run),
-            new Tool("gids", "the addresses of a device, and which one to use", Gids::run),
-            new Tool("doctor", "whether RDMA works on this machine, and what to do if not", Doctor::run),
-            new Tool(Kind.RC.tool, "messages to and fro over a reliable connection", Kind.RC::run),
-            new Tool(Kind.UC.tool, "messages to and fro over an unreliable connection", Kind.UC::run),
-            new Tool(Kind.UD.tool, "datagrams to and fro", Kind.UD::run),
-            new Tool(Kind.SRQ.tool, "messages to and fro over connections that share receives", Kind.SRQ::run),
+            new Tool("devices", "lists the RDMA devices of this machine", Devices::run),
+            new Tool("devinfo", "shows the attributes of devices and ports", DeviceInfo::run),
+            new Tool("gids", "lists the addresses of a device, and which one to use", Gids::run),
+            new Tool("doctor", "checks whether RDMA works on this machine, and tells what to do if not", Doctor::run),
+            new Tool(Kind.RC.tool, "ping-pong over a reliable connection", Kind.RC::run),
+            new Tool(Kind.UC.tool, "ping-pong over an unreliable connection", Kind.UC::run),
+            new Tool(Kind.UD.tool, "ping-pong of datagrams", Kind.UD::run),
+            new Tool(Kind.SRQ.tool, "ping-pong over connections with a shared receive queue", Kind.SRQ::run),
             new Tool("perf", "measures latency and bandwidth", Perf::run),
-            new Tool("rping", "ping-pong by RDMA read and write, connected by address", Rping::run),
-            new Tool("ucmatose", "connections by address, with messages both ways (also: cmatose)", Ucmatose::run),
-            new Tool("udaddy", "datagrams to a service that is found by address", Udaddy::run),
-            new Tool("mckey", "multicast", Mckey::run),
-            new Tool("cmtime", "how long the steps of connecting take", Cmtime::run),
-            new Tool("rdma_server", "one message and its answer: the server", RdmaServer::run),
-            new Tool("rdma_client", "one message and its answer: the client", RdmaClient::run),
-            new Tool("completion", "prints a script that completes this command in bash", Completion::run));
+            new Tool("rping", "ping-pong by RDMA read and write, over the connection manager", Rping::run),
+            new Tool("ucmatose", "connects and sends messages both ways (also: cmatose)", Ucmatose::run),
+            new Tool("udaddy", "sends datagrams to a service and receives the answers", Udaddy::run),
+            new Tool("mckey", "sends and receives multicast datagrams", Mckey::run),
+            new Tool("cmtime", "times the steps of connecting", Cmtime::run),
+            new Tool("rdma_server", "receives one message and answers it", RdmaServer::run),
+            new Tool("rdma_client", "sends one message and receives the answer", RdmaClient::run),
+            new Tool("completion", "prints the bash completion script", Completion::run));
 
     private Main() {}
 
     /**
-     * Runs a tool, and ends the program with its exit status: 0 if all is well, 1 if it failed, 2 for options that make
-     * no sense, 130 after Ctrl-C.
+     * Runs a tool, and exits with its status: 0 for success, 1 for failure, 2 for invalid options, 130 after Ctrl-C.
      *
-     * @param args the name of the tool, and its options
+     * @param args the name of the tool and its options
      */
     public static void main(String[] args) {
         Thread worker = Thread.currentThread();
@@ -65,12 +64,12 @@ public final class Main {
         try {
             Runtime.getRuntime().removeShutdownHook(cleanUp);
         } catch (IllegalStateException endingAlready) {
-            return; // by Ctrl-C, which decides on the status
+            return; // after Ctrl-C, the signal decides on the exit status
         }
         System.exit(status);
     }
 
-    /** Runs a tool and answers its exit status. */
+    /** Runs a tool and returns its exit status. */
     static int run(String[] args, PrintStream out, PrintStream err) {
         List<String> words = new ArrayList<>(List.of(args));
         boolean debug = words.removeIf("--debug"::equals);
@@ -96,12 +95,12 @@ public final class Main {
                 return OK;
             }
             default -> {
-                String wanted = name.equals("cmatose") ? "ucmatose" : name; // it calls itself so
+                String wanted = name.equals("cmatose") ? "ucmatose" : name; // the C tool prints this name
                 Optional<Tool> tool = TOOLS.stream()
                         .filter(known -> known.name().equals(wanted))
                         .findFirst();
                 if (tool.isEmpty()) {
-                    err.println("verbena: there is no tool '" + name + "'. 'verbena --help' lists them.");
+                    err.println("verbena: unknown tool '" + name + "'. 'verbena --help' lists the tools.");
                     return WRONG_USAGE;
                 }
                 return run(tool.get(), words.toArray(String[]::new), debug, out, err);
@@ -117,12 +116,12 @@ public final class Main {
             return OK;
         } catch (Options.UsageException wrong) {
             err.println("verbena " + tool.name() + ": " + wrong.getMessage() + ". 'verbena " + tool.name()
-                    + " --help' tells the options.");
+                    + " --help' lists the options.");
             return WRONG_USAGE;
         } catch (InterruptedException stopped) {
             return INTERRUPTED;
         } catch (Exception | LinkageError failure) {
-            if (isEnding()) { // by Ctrl-C: what fails after that is no news
+            if (isEnding()) { // by Ctrl-C: later failures are not reported
                 return INTERRUPTED;
             }
             err.println("verbena " + tool.name() + ": " + inOneLine(failure));
@@ -135,7 +134,7 @@ public final class Main {
         }
     }
 
-    /** Whether the program is ending already: then it takes no more to do at its end. */
+    /** Tells whether the JVM is shutting down: it then refuses new shutdown hooks. */
     private static boolean isEnding() {
         Thread nothing = new Thread(() -> {});
         try {
@@ -162,15 +161,15 @@ public final class Main {
         StringBuilder text = new StringBuilder("""
                 usage: verbena TOOL [OPTION]...
 
-                Tools; where rdma-core has a tool of that name, it has the same options and talks to this one:
+                A tool named like one of rdma-core has the same options and interoperates with it. Tools:
                 """);
         for (Tool tool : TOOLS) {
             text.append(String.format("  %-14s %s%n", tool.name(), tool.summary()));
         }
         return text.append("""
 
-                'verbena TOOL --help' tells a tool's options. All know --debug, which shows where an error came from.
-                Exit status: 0 if all is well, 1 if something failed, 2 for senseless options, 130 after Ctrl-C.
+                'verbena TOOL --help' lists the options of a tool. --debug prints the stack trace of an error.
+                Exit status: 0 for success, 1 for failure, 2 for invalid options, 130 after Ctrl-C.
                 """).toString();
     }
 }

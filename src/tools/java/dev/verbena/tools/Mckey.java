@@ -19,24 +19,23 @@ import java.util.List;
 import java.util.concurrent.TimeUnit;
 
 /**
- * Joins a multicast group, and sends to it or receives what is sent, as {@code mckey} of rdma-core does, with which it
- * talks.
+ * Joins a multicast group and sends datagrams to it or receives them. Interoperates with {@code mckey} of rdma-core.
  */
 final class Mckey extends CmTool {
     private static final String USAGE = """
             usage: verbena mckey -m GROUP|-M GID [-s] [-b ADDRESS] [-c COUNT] [-C COUNT] [-S SIZE] [-p SPACE] [-o] [-l]
               -m GROUP    the address of the multicast group
-              -M GID      the GID of a group of InfiniBand's that stands for no address, instead of -m; wants -b
-              -s          send; without it, receive
-              -b ADDRESS  the own address
-              -c COUNT    memberships; 1 if not said
-              -C COUNT    messages; 10 if not said
-              -S SIZE     bytes of a message; 100 if not said
-              -p SPACE    0x111 for UDP, which is so if not said; 0x2 for IPoIB
-              -o          join as one that sends only
-              -l          do not hear what one sends oneself, where the device can""";
+              -M GID      instead of -m: the GID of an InfiniBand group without an IP address; needs -b
+              -s          send; without -s, receive
+              -b ADDRESS  local address
+              -c COUNT    number of memberships (default: 1)
+              -C COUNT    number of messages (default: 10)
+              -S SIZE     bytes of a message (default: 100)
+              -p SPACE    port space: 0x111 for UDP (default), 0x2 for IPoIB
+              -o          join as a send-only member
+              -l          do not receive one's own messages, if the device supports it""";
 
-    /** Until switches have learnt of a new member. */
+    /** Time for switches to learn of a new member. */
     private static final long LEARNING_SECONDS = 3;
 
     private Mckey(String[] args, PrintStream out) {
@@ -45,10 +44,10 @@ final class Mckey extends CmTool {
                 Options.parse(args, USAGE, "-m:", "-M:", "-s", "-b:", "-c:", "-C:", "-S:", "-p:", "-o", "-l"),
                 out);
         if (options.has("-m") == options.has("-M")) {
-            throw options.usage("either -m GROUP or -M GID must be said");
+            throw options.usage("either -m GROUP or -M GID is required");
         }
         if (options.has("-M") && !options.has("-b")) {
-            throw options.usage("-M wants -b ADDRESS: only that tells the device");
+            throw options.usage("-M needs -b ADDRESS, which determines the device");
         }
     }
 
@@ -106,7 +105,7 @@ final class Mckey extends CmTool {
             print("initiating data transfers");
             nodes().forEach(CmNode::postDatagrams);
             for (CmNode node : nodes()) {
-                node.awaitSends(); // leaving would drop those that are on their way out
+                node.awaitSends(); // leaving the group would drop pending sends
             }
         } else {
             print("receiving data transfers");

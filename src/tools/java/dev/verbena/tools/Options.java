@@ -5,14 +5,14 @@ import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 
-/** A tool's options, as C's {@code getopt_long} reads them. */
+/** The options of a tool, parsed as C's {@code getopt_long} does. */
 final class Options {
     private final Map<String, String> given = new HashMap<>();
     private final List<String> operands = new ArrayList<>();
 
     private Options() {}
 
-    /** The user asked for the help: it is the message. */
+    /** Signals {@code --help}. The message is the help text. */
     static final class Help extends RuntimeException {
         private static final long serialVersionUID = 1;
 
@@ -21,7 +21,7 @@ final class Options {
         }
     }
 
-    /** The user has said something that can't be meant. */
+    /** Signals invalid options. */
     static final class UsageException extends IllegalArgumentException {
         private static final long serialVersionUID = 1;
 
@@ -31,14 +31,14 @@ final class Options {
     }
 
     /**
-     * Reads them.
+     * Parses the options of a tool.
      *
      * @param args as given to the tool
-     * @param usage what {@code --help} shows
-     * @param known {@code -v} is a switch, {@code -a:} an option with a value; {@code -d,--ib-dev:} has a long name,
-     *     too, and is asked for by the first. What begins with no hyphen, as {@code HOST}, allows one operand
-     * @throws Help if {@code -h} or {@code --help} is among them
-     * @throws UsageException if one is not known, or lacks its value
+     * @param usage the text for {@code --help}
+     * @param known {@code -v} is a switch, {@code -a:} an option with a value. {@code -d,--ib-dev:} has two names; the
+     *     first is its key. A word without a hyphen, such as {@code HOST}, allows one operand
+     * @throws Help if the options contain {@code -h} or {@code --help}
+     * @throws UsageException if an option is unknown or lacks its value
      */
     static Options parse(String[] args, String usage, String... known) {
         Map<String, String> names = new HashMap<>();
@@ -57,7 +57,7 @@ final class Options {
         Options options = new Options();
         options.read(new ArrayList<>(List.of(args)), names, usage);
         if (options.operands.size() > most) {
-            throw new UsageException("'" + options.operands.get(most) + "' is one word too many");
+            throw new UsageException("'" + options.operands.get(most) + "' is an unexpected word");
         }
         return options;
     }
@@ -89,7 +89,7 @@ final class Options {
                 }
             }
             if (meant == null) {
-                throw new UsageException("there is no option " + name);
+                throw new UsageException("unknown option " + name);
             }
             if (!meant.endsWith(":")) {
                 if (equals >= 0) {
@@ -105,12 +105,12 @@ final class Options {
         }
     }
 
-    /** What to throw when they make no sense together. */
+    /** Returns the exception for options that contradict each other. */
     UsageException usage() {
-        return usage("these options make no sense together");
+        return usage("these options contradict each other");
     }
 
-    /** What to throw when they make no sense, with the reason. */
+    /** Returns the exception for invalid options, with a reason. */
     UsageException usage(String reason) {
         return new UsageException(reason);
     }
@@ -123,12 +123,12 @@ final class Options {
         return given.getOrDefault(name, otherwise);
     }
 
-    /** The operand, or {@code otherwise} if there is none. */
+    /** Returns the first operand, or {@code otherwise} if there is none. */
     String operand(String otherwise) {
         return operands.isEmpty() ? otherwise : operands.getFirst();
     }
 
-    /** The operand at a place, from 0. */
+    /** Returns the operand at an index, or {@code otherwise} if there are not that many. */
     String operand(int place, String otherwise) {
         return place < operands.size() ? operands.get(place) : otherwise;
     }
@@ -137,7 +137,7 @@ final class Options {
         return number(name, otherwise, Integer.MIN_VALUE, Integer.MAX_VALUE);
     }
 
-    /** A number within bounds; as in C, {@code 0x10} is 16. */
+    /** Returns a number within bounds, or {@code otherwise} if the option is missing. As in C, {@code 0x10} is 16. */
     int number(String name, int otherwise, int least, int most) {
         String text = given.get(name);
         if (text == null) {
@@ -149,8 +149,8 @@ final class Options {
                 return number;
             }
         } catch (NumberFormatException noNumber) {
-            throw new UsageException(name + " needs a number, not '" + text + "'");
+            throw new UsageException(name + " needs a number, got '" + text + "'");
         }
-        throw new UsageException(name + " needs a number from " + least + " to " + most + ", not " + text);
+        throw new UsageException(name + " needs a number from " + least + " to " + most + ", got " + text);
     }
 }

@@ -22,38 +22,38 @@ import java.util.concurrent.Callable;
 import java.util.concurrent.Future;
 import java.util.concurrent.FutureTask;
 
-/** Measures latency and bandwidth between two machines, or from one machine to itself. */
+/** Measures latency and bandwidth between two machines, or from a machine to itself. */
 final class Perf {
     private static final String USAGE = """
-            usage: verbena perf server [OPTION]...            serves one client, which says what is measured
+            usage: verbena perf server [OPTION]...            serves one client, which decides what to measure
                    verbena perf lat|bw|both [OPTION]... HOST  measures latency, bandwidth, or both
                    verbena perf lat|bw|both --self            the same with both ends in this process
                    verbena perf lat|bw --peer-perftest [OPTION]... [HOST]
-                                                              the other end is a C program of perftest: its server,
+                                                              the peer is a C program of perftest: its server,
                                                               or, without HOST, its client
 
-              --op=OPERATION        send, write, read or atomic; send if not said
-              -c, --connection=TYPE RC, UC or UD; RC if not said. UC has no read, UD neither read nor write
-              -R, --rdma_cm         connect by the connection manager (RC, UD), instead of an exchange over TCP
-              -s, --size=BYTES,...  sizes of the messages; 64 if not said
-              -a, --all             sizes from 2 bytes to 8 MiB, or one packet for UD
-              -n, --iters=COUNT     how many messages of each size; 1000 if not said
-              -t, --tx-depth=COUNT  how many may be under way, for the bandwidth; 128 if not said
-              -I, --inline_size=BYTES   up to which size messages are sent inline; 0 if not said
-              -e, --events          sleep until something completes, instead of polling
-              -p, --port=PORT       TCP port by which both ends find each other; 18515 if not said
-              -d, --ib-dev=DEVICE   device; the first if not said
-              -i, --ib-port=PORT    its port; 1 if not said
-              -g, --gid-idx=INDEX   which of its GIDs; the best if not said
-              --json                prints JSON instead of a table
-              --html=FILE           writes a page with the distribution of the latency and the curve of the bandwidth
+              --op=OPERATION        send, write, read or atomic (default: send)
+              -c, --connection=TYPE RC, UC or UD (default: RC). UC has no read, UD neither read nor write
+              -R, --rdma_cm         connect by the connection manager (RC, UD) instead of an exchange over TCP
+              -s, --size=BYTES,...  message sizes (default: 64)
+              -a, --all             sizes from 2 bytes to 8 MiB; for UD, to one packet
+              -n, --iters=COUNT     number of messages of each size (default: 1000)
+              -t, --tx-depth=COUNT  number of outstanding operations, for the bandwidth (default: 128)
+              -I, --inline_size=BYTES   largest message to send inline (default: 0)
+              -e, --events          sleep until a completion arrives instead of polling
+              -p, --port=PORT       TCP port of the exchange (default: 18515)
+              -d, --ib-dev=DEVICE   device (default: the first)
+              -i, --ib-port=PORT    port of the device (default: 1)
+              -g, --gid-idx=INDEX   GID index (default: the best GID)
+              --json                print JSON instead of a table
+              --html=FILE           write a page with the latency distribution and the bandwidth by size
 
-            Latency of a send or a write is half of the way there and back: the server answers each. That of a write is
-            seen in memory, by polling. Latency of a read or an atomic is the time until it has completed.
+            The server answers each send and write; their latency is half of the round trip. For writes, both ends poll
+            the memory. The latency of a read or an atomic is the time until its completion.
 
-            --peer-perftest talks with ib_send_lat, ib_write_lat, ib_read_lat, ib_send_bw, ib_write_bw or ib_read_bw:
-            --op says which. RC only, found by TCP (without -R). Both ends must be given the same -s and -n, 5 at least:
-            they do not tell each other. Tested with perftest 6.06 (Debian's 4.5+0.17), others are refused. For example
+            --peer-perftest talks with ib_send_lat, ib_write_lat, ib_read_lat, ib_send_bw, ib_write_bw or ib_read_bw,
+            as --op tells, over RC, without -R. The ends do not exchange -s and -n: give both the same, with -n at least
+            5. The version of perftest must be 6.06 (Debian's 4.5+0.17). For example
               ib_write_lat -d rxe0 -x 1 -F -s 64 -n 100      and
               verbena perf lat --peer-perftest --op write -s 64 -n 100 HOST""";
 
@@ -107,10 +107,10 @@ final class Perf {
             case "lat" -> List.of(Mode.LAT);
             case "bw" -> List.of(Mode.BW);
             case "both" -> List.of(Mode.LAT, Mode.BW);
-            default -> throw options.usage("say 'server', 'lat', 'bw' or 'both'");
+            default -> throw options.usage("the first word must be server, lat, bw or both");
         };
         if (!perftest && host.isEmpty() != options.has("--self")) {
-            throw options.usage("a client needs either the server's HOST or --self");
+            throw options.usage("either the server's HOST or --self is required");
         }
         List<PerfRun.Result> results = new ArrayList<>();
         PerfPlan plan = perf.plan(modes);
@@ -127,38 +127,28 @@ final class Perf {
         return Main.OK;
     }
 
-    /** What the C programs can't do, or this tool can't do with them. */
+    /** Checks that a C program of perftest, and this tool with it, can do what the options ask for. */
     private void checkPerftest(String mode, String host) {
-        String reason = !mode.equals("lat") && !mode.equals("bw")
-                ? "says 'lat' or 'bw', with the server's HOST or as the server: a C program measures one of them"
-                : options.has("--self")
-                        ? "needs a C program, so there is no --self"
-                        : options.has("-R")
-                                ? "is for ends that find each other by TCP, without -R"
-                                : !options.text("-c", "RC").equalsIgnoreCase("RC")
-                                        ? "connects RC only"
-                                        : options.text("--op", "send").equalsIgnoreCase("atomic")
-                                                ? "does send, write and read only"
-                                                : options.has("-e")
-                                                        ? "polls: -e is for two ends of this tool"
-                                                        : options.has("-a")
-                                                                        || options.text("-s", "")
-                                                                                .contains(",")
-                                                                ? "measures one size at a time"
-                                                                : options.number("-n", 1000) < 5
-                                                                        ? "needs an -n of 5 at least, as the C programs do"
-                                                                        : host.isEmpty()
-                                                                                        && (options.has("--json")
-                                                                                                || options.has(
-                                                                                                        "--html"))
-                                                                                ? "prints no numbers as the server: the client has them"
-                                                                                : "";
-        if (!reason.isEmpty()) {
+        allowPerftest(mode.equals("lat") || mode.equals("bw"), "needs 'lat' or 'bw', as a client or as the server");
+        allowPerftest(!options.has("--self"), "can't be combined with --self");
+        allowPerftest(!options.has("-R"), "can't be combined with -R");
+        allowPerftest(options.text("-c", "RC").equalsIgnoreCase("RC"), "supports RC only");
+        allowPerftest(!options.text("--op", "send").equalsIgnoreCase("atomic"), "supports send, write and read only");
+        allowPerftest(!options.has("-e"), "can't be combined with -e");
+        allowPerftest(!options.has("-a") && !options.text("-s", "").contains(","), "measures one size at a time");
+        allowPerftest(options.number("-n", 1000) >= 5, "needs an -n of at least 5, as the C programs do");
+        allowPerftest(
+                !host.isEmpty() || !options.has("--json") && !options.has("--html"),
+                "has no results for --json or --html on the server: the client has them");
+    }
+
+    private void allowPerftest(boolean allowed, String reason) {
+        if (!allowed) {
             throw options.usage("--peer-perftest " + reason);
         }
     }
 
-    /** Measures with a C program that serves, or serves one; false if there is nothing to report. */
+    /** Measures with a C program as the peer. Returns false for the server, which has no results to report. */
     private boolean withPerftest(PerfPlan plan, String host, List<PerfRun.Result> results)
             throws IOException, InterruptedException {
         boolean client = !host.isEmpty();
@@ -201,10 +191,10 @@ final class Perf {
             operation = Operation.valueOf(options.text("--op", "send").toUpperCase(Locale.ROOT));
             type = QueuePairType.valueOf(options.text("-c", "RC").toUpperCase(Locale.ROOT));
         } catch (IllegalArgumentException e) {
-            throw options.usage("--op is send, write, read or atomic, and -c is RC, UC or UD");
+            throw options.usage("--op must be send, write, read or atomic, and -c must be RC, UC or UD");
         }
         if (type != QueuePairType.RC && type != QueuePairType.UC && type != QueuePairType.UD) {
-            throw options.usage("-c is RC, UC or UD");
+            throw options.usage("-c must be RC, UC or UD");
         }
         if (!operation.worksOver(type)) {
             throw options.usage(type + " has no " + operation.text());
@@ -213,7 +203,7 @@ final class Perf {
             throw options.usage("-R connects RC and UD only");
         }
         if (options.has("-e") && operation == Operation.WRITE && modes.contains(Mode.LAT)) {
-            throw options.usage("no event tells of a write: its latency is measured without -e");
+            throw options.usage("the write latency can't be measured with -e: the arrival of a write causes no event");
         }
         List<Integer> sizes = new ArrayList<>();
         if (operation == Operation.ATOMIC) {
@@ -227,10 +217,10 @@ final class Perf {
                 try {
                     sizes.add(Integer.decode(size));
                 } catch (NumberFormatException e) {
-                    throw options.usage("-s needs numbers with commas between, not '" + size + "'");
+                    throw options.usage("-s needs numbers separated by commas, got '" + size + "'");
                 }
                 if (sizes.getLast() < 1 || sizes.getLast() > 1 << 30) {
-                    throw options.usage("a message has 1 byte to 1 GiB, not " + size);
+                    throw options.usage("message size must be from 1 byte to 1 GiB, got " + size);
                 }
             }
         }
@@ -261,16 +251,16 @@ final class Perf {
     private int serve(int tcpPort) throws IOException, InterruptedException {
         try (VerbsArena arena = VerbsArena.ofShared();
                 Tcp tcp = Tcp.accept(tcpPort, HANDSHAKE)) {
-            PerfPlan plan = PerfPlan.fromLine(tcp.readLine(1000, "what to measure"));
+            PerfPlan plan = PerfPlan.fromLine(tcp.readLine(1000, "the plan of the measurement"));
             PerfSetup setup = new PerfSetup(plan, arena, tcp);
             PerfLink link = plan.manager() ? setup.accept(address(arena, tcpPort)) : overTcp(setup, arena);
-            tcp.patience(Duration.ofHours(1)); // the client may measure for long
+            tcp.patience(Duration.ofHours(1)); // a measurement can take long
             new PerfRun(plan, link, tcp).serve();
             return Main.OK;
         }
     }
 
-    /** Where the connection manager listens: the IP address of the device, which 127.0.0.1 is not. */
+    /** Returns the address on which the connection manager listens: the IP address of the device, not 127.0.0.1. */
     private InetSocketAddress address(VerbsArena arena, int tcpPort) {
         Context context = device().open(arena);
         GidEntry best = context.bestGid(port());
@@ -281,7 +271,7 @@ final class Perf {
             throws IOException, InterruptedException {
         try (VerbsArena arena = VerbsArena.ofShared();
                 Tcp tcp = connect(host)) {
-            tcp.write(plan.toLine().getBytes(StandardCharsets.US_ASCII), "what to measure");
+            tcp.write(plan.toLine().getBytes(StandardCharsets.US_ASCII), "the plan of the measurement");
             PerfSetup setup = new PerfSetup(plan, arena, tcp);
             PerfLink link = !plan.manager()
                     ? overTcp(setup, arena)
@@ -299,7 +289,7 @@ final class Perf {
         }
     }
 
-    /** The server is a thread; if it fails, the client's failure is only what follows. */
+    /** Measures with the server in a thread. If the server fails, reports its failure instead of the client's. */
     private void measureSelf(PerfPlan plan, List<PerfRun.Result> results) throws Exception {
         FutureTask<Integer> served = new FutureTask<>((Callable<Integer>) () -> serve(tcpPort()));
         Thread server = Thread.ofPlatform().daemon().name("server").start(served);
@@ -317,7 +307,7 @@ final class Perf {
         }
     }
 
-    /** With --self, the server may not listen yet. */
+    /** Connects to the server, with retries for {@code --self}: its server may not listen yet. */
     private Tcp connect(String host) throws IOException, InterruptedException {
         long limit = System.nanoTime() + HANDSHAKE.toNanos();
         for (; ; ) {

@@ -20,14 +20,14 @@ import java.util.function.BooleanSupplier;
 import org.jspecify.annotations.Nullable;
 
 /**
- * One end of a measurement: a queue pair that is connected, its completions, and its memory, of which one part is sent
- * and one is for the peer to write to.
+ * One end of a measurement: a connected queue pair, its completions, and its memory. One part of the memory is sent,
+ * the other is for the peer's writes.
  */
 final class PerfLink {
     static final long RECEIVE = 1;
     static final long SEND = 2;
 
-    /** The key of queue pairs for datagrams that the connection manager has made ({@code RDMA_UDP_QKEY}). */
+    /** The queue key of datagram queue pairs made by the connection manager ({@code RDMA_UDP_QKEY}). */
     private static final int UDP_KEY = 0x01234567;
 
     private static final VarHandle BYTE = ValueLayout.JAVA_BYTE.varHandle();
@@ -61,12 +61,12 @@ final class PerfLink {
         this.remote = memory.remote();
     }
 
-    /** How much memory an end needs of which the peer may use so many bytes at least. */
+    /** Returns the size of an end's memory, of which at least {@code least} bytes are open to the peer. */
     static long memorySize(PerfPlan plan, long least) {
         return parts(plan) * ((Math.max(Math.max(8, least), plan.largest()) + Grh.BYTES + 63) & -64L);
     }
 
-    /** Where both ends write, what comes must not meet what goes. */
+    /** Returns the number of parts of the memory. When both ends write, incoming and outgoing data are apart. */
     private static int parts(PerfPlan plan) {
         return plan.operation() == Operation.WRITE ? 2 : 1;
     }
@@ -75,24 +75,24 @@ final class PerfLink {
         return plan.operation() == Operation.WRITE ? part : 0;
     }
 
-    /** The memory that the peer may use. */
+    /** Returns the memory that is open to the peer. */
     RemoteMemory open() {
         return memory.remote().slice(incoming(), part);
     }
 
-    /** The memory of the peer. */
+    /** Sets the memory of the peer. */
     void reach(RemoteMemory theirs) {
         remote = theirs;
     }
 
-    /** Where datagrams go. */
+    /** Sets the destination of datagrams. */
     void sendTo(AddressVector way, int number, int secret) {
         path = domain.createAddressHandle(way);
         peer = number;
         key = secret;
     }
 
-    /** How many receives should be posted: enough for all that can be under way. */
+    /** Returns the number of receives to keep posted: enough for all outstanding operations. */
     private int most() {
         return 2 * plan.depth();
     }
@@ -104,7 +104,7 @@ final class PerfLink {
         }
     }
 
-    /** Counts a receive that has completed, and posts another. The first datagram tells where the answers go. */
+    /** Replaces a completed receive by a new one. The first datagram determines the destination of the answers. */
     void received() {
         if (path == null && plan.type() == QueuePairType.UD) {
             path = domain.createAddressHandle(done.completion(), bytes);
@@ -145,28 +145,28 @@ final class PerfLink {
         }
     }
 
-    // Writes that are answered by writes
+    // Ping-pong of writes
 
-    /** Forgets what the peer has written before. */
+    /** Clears the mark of the peer's last write. */
     void clearMark(int size) {
         BYTE.setRelease(bytes, incoming() + size - 1, (byte) 0);
     }
 
-    /** Writes so many bytes into the peer's memory, the last of which is a mark. */
+    /** Writes {@code size} bytes into the peer's memory, the last of which is a mark. */
     void writeMark(int size, byte mark) {
         bytes.set(ValueLayout.JAVA_BYTE, size - 1, mark);
         post(size);
         sends++;
     }
 
-    /** Waits so long at most for the peer to write so many bytes, the last of which is a mark. False if it has not. */
+    /** Waits for the peer to write a mark as the last of {@code size} bytes. Returns false if the time is over. */
     boolean awaitMark(int size, byte mark, Duration time) throws InterruptedException {
         checkInterrupt();
         long last = incoming() + size - 1;
         return spin(() -> (byte) BYTE.getAcquire(bytes, last) == mark, time);
     }
 
-    /** Counts the writes that have completed, and answers how many have not. */
+    /** Polls completions of writes and returns the number of writes still outstanding. */
     int unfinishedWrites() {
         done.poll();
         while (done.next()) {
@@ -178,13 +178,13 @@ final class PerfLink {
 
     // Waits
 
-    /** Waits so long at most until something has completed; what has is in the cursor. False if nothing has. */
+    /** Waits for completions, which are then in the cursor. Returns false if the time is over. */
     boolean await(Duration time) throws InterruptedException {
         checkInterrupt();
         return plan.events() ? done.await(time) > 0 : spin(() -> done.poll() > 0, time);
     }
 
-    /** Also where nothing ever has to be waited for. */
+    /** Throws if the thread was interrupted, also when completions are always there at once. */
     private static void checkInterrupt() throws InterruptedException {
         if (Thread.interrupted()) {
             throw new InterruptedException();

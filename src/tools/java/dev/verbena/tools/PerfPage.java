@@ -8,7 +8,7 @@ import java.util.List;
 import java.util.Locale;
 import java.util.stream.DoubleStream;
 
-/** What was measured, as a page that needs nothing else: curves and tables, for a phone and a wall, day and night. */
+/** The results of a measurement as one self-contained HTML page with curves and tables. */
 final class PerfPage {
     private static final int WIDTH = 480;
     private static final int HEIGHT = 320;
@@ -16,9 +16,9 @@ final class PerfPage {
     private static final int BOTTOM = 56;
     private static final int TOP = 34;
     private static final int RIGHT = 32;
-    /** How many sizes have room below a chart. */
+    /** Number of sizes that fit below a chart. */
     private static final int MAX_SIZES = 5;
-    /** How many curves can be told apart. */
+    /** Number of curves that a reader can tell apart. */
     private static final int MAX_CURVES = 6;
 
     private static final double[] PERCENTILES = {
@@ -33,10 +33,10 @@ final class PerfPage {
         this.results = results;
     }
 
-    /** A curve. */
+    /** A curve of a chart. */
     private record Curve(String name, List<Point> points) {}
 
-    /** A point in the units of the axes, and what it says. */
+    /** A point in the units of the axes, with its text. */
     private record Point(double x, double y, String text) {}
 
     /** A mark on an axis. */
@@ -109,13 +109,13 @@ final class PerfPage {
                 + (plan.events() ? "woken by events" : "polling")
                 + ", connected " + (plan.manager() ? "by the connection manager" : "over TCP")
                 + (plan.inline() > 0 ? ", inline up to " + plan.inline() + " bytes" : "")
-                + (of(Mode.BW).isEmpty() ? "" : ", " + plan.depth() + " under way for the bandwidth")
+                + (of(Mode.BW).isEmpty() ? "" : ", " + plan.depth() + " outstanding for the bandwidth")
                 + (of(Mode.LAT).isEmpty()
                         ? "."
                         : ". The latency is measured " + (plan.answers() ? "as " : "") + plan.meaningOfLatency() + ".");
     }
 
-    /** Not more than can be told apart: the first, the last, and some between. */
+    /** Returns at most as many results as a reader can tell apart, among them the first and the last. */
     private static List<Result> some(List<Result> all) {
         if (all.size() <= MAX_CURVES) {
             return all;
@@ -132,7 +132,7 @@ final class PerfPage {
         for (Result result : some(latencies)) {
             List<Point> points = new ArrayList<>();
             for (double percentile : PERCENTILES) {
-                if (percentile < 100 * (1 - 0.5 / result.iterations())) { // beyond, there is no measurement
+                if (percentile < 100 * (1 - 0.5 / result.iterations())) { // there are no measurements beyond
                     double micros = Math.max(0.001, result.micros(percentile));
                     points.add(new Point(
                             nines(percentile),
@@ -234,7 +234,7 @@ final class PerfPage {
         return new double[] {all.getMin(), all.getMax()};
     }
 
-    /** Marks on an axis of logarithms around all that is shown: powers of ten, and steps between if these are few. */
+    /** Returns the marks of a logarithmic axis: powers of ten, and two steps between if these are few. */
     private static List<Tick> steps(double[] range) {
         int[] digits = range[1] - range[0] > 2 ? new int[] {1} : new int[] {1, 2, 5};
         List<Tick> steps = new ArrayList<>();
@@ -297,7 +297,7 @@ final class PerfPage {
         return text.toString();
     }
 
-    /** With no more digits than say something. */
+    /** Formats a number with three or four significant digits. */
     private static String number(double value) {
         return format(value < 100 ? "%.2f" : value < 1000 ? "%.1f" : "%,.0f", value);
     }

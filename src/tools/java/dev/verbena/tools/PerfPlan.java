@@ -8,17 +8,17 @@ import java.util.Locale;
 import java.util.stream.Collectors;
 
 /**
- * What is to be measured: the client says it, in one line, to the server.
+ * A plan of measurements. The client sends its plan to the server as one line.
  *
  * @param modes latency, bandwidth, or both
- * @param operation what is done
+ * @param operation the operation to measure
  * @param type the transport
- * @param manager whether the connection manager connects, or the endpoints are exchanged over TCP
- * @param sizes of the messages, in bytes
- * @param iterations how many messages of each size
- * @param depth how many may be under way when the bandwidth is measured
- * @param inline up to which size a message is sent inline
- * @param events whether to sleep until something completes
+ * @param manager true if the connection manager connects, false if the endpoints are exchanged over TCP
+ * @param sizes message sizes in bytes
+ * @param iterations number of messages of each size
+ * @param depth number of outstanding operations when the bandwidth is measured
+ * @param inline largest message to send inline
+ * @param events true to sleep until a completion arrives, false to poll
  */
 record PerfPlan(
         List<Mode> modes,
@@ -30,14 +30,14 @@ record PerfPlan(
         int depth,
         int inline,
         boolean events) {
-    /** The version of the line, which both sides must have. */
+    /** The version of the line, which must be the same on both sides. */
     private static final String VERSION = "verbena-perf-2";
 
-    /** What is measured. */
+    /** A quantity to measure. */
     enum Mode {
-        /** How long one message takes. */
+        /** Latency of one message. */
         LAT,
-        /** How much goes through. */
+        /** Bandwidth. */
         BW;
 
         String text() {
@@ -45,15 +45,15 @@ record PerfPlan(
         }
     }
 
-    /** What is done. */
+    /** An operation to measure. */
     enum Operation {
-        /** Messages, which the server receives. */
+        /** Sends, which the server receives. */
         SEND,
         /** RDMA writes. */
         WRITE,
         /** RDMA reads. */
         READ,
-        /** Atomic fetch-and-add, of 8 bytes. */
+        /** Atomic fetch-and-add of 8 bytes. */
         ATOMIC;
 
         boolean worksOver(QueuePairType type) {
@@ -69,22 +69,22 @@ record PerfPlan(
         }
     }
 
-    /** Whether the server answers in kind, so that half of the way there and back is measured. */
+    /** Tells whether the server answers each message, so that the latency is half of the round trip. */
     boolean answers() {
         return operation == Operation.SEND || operation == Operation.WRITE;
     }
 
-    /** How the latency is measured, for one who reads the numbers. */
+    /** Returns the definition of the latency, for the report. */
     String meaningOfLatency() {
-        return answers() ? "half of the way there and back" : "until it has completed";
+        return answers() ? "half of the round trip" : "until completion";
     }
 
-    /** How often to do it before the latency is measured. */
+    /** Returns the number of operations before the measurement of the latency. */
     int warmUp() {
         return Math.max(1, iterations / 10);
     }
 
-    /** Whether the server has to receive. */
+    /** Tells whether the server posts receives. */
     boolean receives() {
         return operation == Operation.SEND;
     }
@@ -93,7 +93,7 @@ record PerfPlan(
         return sizes.stream().mapToInt(Integer::intValue).max().orElseThrow();
     }
 
-    /** For example {@code RC send}. */
+    /** Returns a title, for example {@code RC send}. */
     String title() {
         return type + " " + operation.text();
     }
@@ -121,8 +121,8 @@ record PerfPlan(
     static PerfPlan fromLine(String line) throws IOException {
         String[] words = line.strip().split(" ");
         if (words.length != 10 || !words[0].equals(VERSION)) {
-            throw new IOException("The client asks for '" + line.strip() + "', and this server knows " + VERSION
-                    + ": are both of the same release?");
+            throw new IOException("the client sent '" + line.strip() + "', but this server expects version " + VERSION
+                    + ": do both ends have the same release?");
         }
         try {
             List<Mode> modes = new ArrayList<>();
@@ -144,7 +144,7 @@ record PerfPlan(
                     Integer.parseInt(words[8]),
                     words[9].equals("events"));
         } catch (IllegalArgumentException e) {
-            throw new IOException("The client asks for what this server does not know: '" + line.strip() + "'", e);
+            throw new IOException("the client sent an unknown plan: '" + line.strip() + "'", e);
         }
     }
 }

@@ -5,7 +5,7 @@ import java.io.PrintStream;
 import java.time.Duration;
 import org.jspecify.annotations.Nullable;
 
-/** Tells on a terminal how far a measurement has come, in a line that is gone at the end. */
+/** A line on the terminal that shows the progress of a measurement and disappears at the end. */
 final class PerfProgress implements AutoCloseable {
     private static final Duration PAUSE = Duration.ofMillis(200);
     private static final String CLEAR = "\r" + " ".repeat(70) + "\r";
@@ -23,13 +23,13 @@ final class PerfProgress implements AutoCloseable {
         teller = tells ? Thread.ofPlatform().daemon().name("progress").start(this::tell) : null;
     }
 
-    /** Tells nothing where there is no terminal. */
+    /** Starts the display, or returns one that shows nothing if there is no terminal. */
     static PerfProgress onTerminal(PerfPlan plan, PerfRun run) {
         return new PerfProgress(
                 plan, run, System.console() != null && System.console().isTerminal());
     }
 
-    /** Another size begins. */
+    /** Shows another size from now on. */
     void begin(Mode mode, int size) {
         what = plan.title() + (mode == Mode.LAT ? ", latency: " : ", bandwidth: ") + size + " bytes";
     }
@@ -44,7 +44,7 @@ final class PerfProgress implements AutoCloseable {
         }
     }
 
-    /** False once it has ended. */
+    /** Prints a text and returns true, or returns false if the display is closed. */
     private synchronized boolean print(String text) {
         if (!ended) {
             err.print(text);

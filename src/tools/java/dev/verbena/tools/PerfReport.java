@@ -6,7 +6,7 @@ import java.util.List;
 import java.util.Locale;
 import java.util.stream.Collectors;
 
-/** What was measured, as a table or as JSON. */
+/** The results of a measurement as a table or as JSON. */
 final class PerfReport {
     private final PerfPlan plan;
     private final List<Result> results;
@@ -27,7 +27,7 @@ final class PerfReport {
                     .append(
                             mode == Mode.LAT
                                     ? " latency, microseconds, " + plan.meaningOfLatency()
-                                    : " bandwidth, " + plan.depth() + " under way")
+                                    : " bandwidth, " + plan.depth() + " outstanding")
                     .append(plan.events() ? ", events\n" : ", polling\n");
             text.append(
                     mode == Mode.LAT

@@ -8,17 +8,17 @@ import java.io.IOException;
 import java.time.Duration;
 import org.HdrHistogram.Histogram;
 
-/** Measures, as the client; or does the server's part. */
+/** One run of a plan: measures as the client, or does the server's part. */
 final class PerfRun {
     private static final byte[] GO = {'g'};
     private static final byte[] READY = {'r'};
     private static final byte[] DONE = {'d'};
     private static final long LONGEST_NANOS = 60_000_000_000L;
 
-    /** How long nothing may happen before it is given up. */
+    /** Time without progress after which a measurement fails. */
     static final Duration PATIENCE = Duration.ofSeconds(30);
 
-    /** How long nothing may happen before a look whether the peer is still there. */
+    /** Time without progress after which the connection to the peer is checked. */
     private static final Duration LOOK_UP = Duration.ofMillis(20);
 
     private final PerfPlan plan;
@@ -31,7 +31,7 @@ final class PerfRun {
         this(plan, link, tcp, plan.warmUp());
     }
 
-    /** With so many messages before the latency is measured. */
+    /** Makes a run with {@code warmUp} messages before the latency is measured. */
     PerfRun(PerfPlan plan, PerfLink link, Tcp tcp, int warmUp) {
         this.plan = plan;
         this.link = link;
@@ -40,11 +40,10 @@ final class PerfRun {
     }
 
     /**
-     * What was measured with messages of one size.
+     * The result for messages of one size.
      *
-     * @param nanos how long each took: there and back, halved, for what the server answers; until it completed, for all
-     *     else
-     * @param seconds how long all took together
+     * @param nanos the time of each message: half of the round trip if the server answers, else until completion
+     * @param seconds the time of all messages together
      */
     record Result(Mode mode, int size, int iterations, Histogram nanos, double seconds) {
         double micros(double percentile) {
@@ -60,26 +59,26 @@ final class PerfRun {
         }
     }
 
-    /** How many operations of the present size have been measured. Any thread may ask. */
+    /** Returns the number of operations of the current size measured so far. Any thread may call this method. */
     int soFar() {
         return soFar;
     }
 
     // Server
 
-    /** Serves until the client has measured all. */
+    /** Serves until the client has finished. */
     void serve() throws IOException, InterruptedException {
         for (Mode mode : plan.modes()) {
             for (int size : plan.sizes()) {
-                tcp.read(1, "the word to begin");
+                tcp.read(1, "its signal to begin");
                 prepare(size);
-                tcp.write(READY, "the word that this side is ready");
+                tcp.write(READY, "the signal that this side is ready");
                 if (plan.receives()) {
                     receive(mode, size);
                 } else if (isWritePong(mode)) {
                     writeBack(size);
                 }
-                tcp.read(1, "the word that it has measured");
+                tcp.read(1, "its signal that the measurement is over");
             }
         }
     }
@@ -126,13 +125,13 @@ final class PerfRun {
     Result measure(Mode mode, int size) throws IOException, InterruptedException {
         soFar = 0;
         prepare(size);
-        tcp.write(GO, "the word to begin");
-        tcp.read(1, "the word that it is ready");
+        tcp.write(GO, "the signal to begin");
+        tcp.read(1, "its signal that it is ready");
         Histogram nanos = histogram();
         double seconds = mode == Mode.BW
                 ? bandwidth(size, nanos)
                 : isWritePong(mode) ? writeLatency(size, nanos) : latency(size, nanos);
-        tcp.write(DONE, "the word that all is measured");
+        tcp.write(DONE, "the signal that the measurement is over");
         return new Result(mode, size, plan.iterations(), nanos, seconds);
     }
 
@@ -140,7 +139,7 @@ final class PerfRun {
         return new Histogram(1, LONGEST_NANOS, 3);
     }
 
-    /** Operations one after the other, each of which the server may answer; in seconds. */
+    /** Measures operations one after the other, each of which the server may answer. Returns the time in seconds. */
     double latency(int size, Histogram nanos) throws IOException, InterruptedException {
         boolean pong = plan.receives();
         long begin = 0;
@@ -167,7 +166,7 @@ final class PerfRun {
         return (System.nanoTime() - begin) / 1e9;
     }
 
-    /** Nobody tells of a write: each side looks at its memory until the last byte has come, and writes back. */
+    /** Measures a ping-pong of writes: each side polls its memory for the last byte, then writes back. */
     private double writeLatency(int size, Histogram nanos) throws IOException, InterruptedException {
         long begin = 0;
         for (int n = -warmUp; n < plan.iterations(); n++) {
@@ -186,7 +185,7 @@ final class PerfRun {
         return seconds;
     }
 
-    /** Operations as many at a time as may be; in seconds. */
+    /** Measures with as many outstanding operations as the plan allows. Returns the time in seconds. */
     double bandwidth(int size, Histogram nanos) throws IOException, InterruptedException {
         long[] posted = new long[plan.depth()];
         int posts = 0;
@@ -200,7 +199,7 @@ final class PerfRun {
             }
             Completions done = await();
             long now = System.nanoTime();
-            if (now - look > LOOK_UP.toNanos()) { // what is not reliable completes also if nobody receives it
+            if (now - look > LOOK_UP.toNanos()) { // unreliable sends complete even if the peer has gone
                 tcp.checkPeer();
                 look = now;
             }
@@ -217,9 +216,9 @@ final class PerfRun {
         soFar++; // written by this thread only
     }
 
-    // Writes that are answered by writes
+    // Ping-pong of writes
 
-    /** Differs from the one before, and is never what was there at first. */
+    /** Returns the mark of a write, which differs from the previous mark and from zero. */
     private static byte mark(int n) {
         return (byte) (Math.floorMod(n, 100) + 1);
     }
@@ -232,11 +231,11 @@ final class PerfRun {
     void awaitMark(int size, byte mark) throws IOException, InterruptedException {
         long limit = System.nanoTime() + PATIENCE.toNanos();
         while (!link.awaitMark(size, mark, LOOK_UP)) {
-            link.unfinishedWrites(); // or why they have failed
+            link.unfinishedWrites(); // throws if a write failed
             try {
                 checkTime(limit);
             } catch (IOException gone) {
-                if (link.awaitMark(size, mark, Duration.ZERO)) { // the last it did
+                if (link.awaitMark(size, mark, Duration.ZERO)) { // the peer's last write has arrived
                     return;
                 }
                 throw gone;
@@ -244,7 +243,7 @@ final class PerfRun {
         }
     }
 
-    /** Waits until so many writes at most have not completed. */
+    /** Waits until at most {@code most} writes are outstanding. */
     private void finishWrites(int most) throws IOException, InterruptedException {
         if (link.unfinishedWrites() <= most) {
             return;
@@ -261,7 +260,7 @@ final class PerfRun {
 
     // Waits
 
-    /** Waits until something has completed. */
+    /** Waits for completions. */
     Completions await() throws IOException, InterruptedException {
         if (!link.await(LOOK_UP)) {
             long limit = System.nanoTime() + PATIENCE.toNanos();
@@ -275,7 +274,7 @@ final class PerfRun {
     private void checkTime(long limit) throws IOException, InterruptedException {
         tcp.checkPeer();
         if (System.nanoTime() > limit) {
-            throw new IllegalStateException("Nothing has happened for " + PATIENCE.toSeconds() + " s"
+            throw new IllegalStateException("no completion within " + PATIENCE.toSeconds() + " s"
                     + (plan.type() == QueuePairType.RC ? "" : ": was a message lost?"));
         }
     }

@@ -35,7 +35,7 @@ import java.net.InetSocketAddress;
 import java.nio.ByteBuffer;
 import java.time.Duration;
 
-/** Makes both ends of a measurement, and connects them: over TCP, or by the connection manager. */
+/** Makes one end of a measurement and connects it to the peer, over TCP or by the connection manager. */
 final class PerfSetup {
     private static final Duration STEP = Duration.ofSeconds(10);
     private static final int QKEY = 0x1111_1111;
@@ -59,7 +59,7 @@ final class PerfSetup {
 
     // Over TCP
 
-    /** Connected through endpoints that both sides tell each other over TCP. */
+    /** Connects by an exchange of endpoints over TCP. */
     PerfLink overTcp(Context context, int port, int gidIndex) throws IOException, InterruptedException {
         checkFits(context.port(port));
         ProtectionDomain domain = context.allocateProtectionDomain();
@@ -91,7 +91,9 @@ final class PerfSetup {
     private void checkFits(Port port) {
         int packet = port.activeMtu().bytes();
         if (hasDatagrams() && plan.largest() > packet) {
-            throw new IllegalArgumentException("A datagram is one packet, and the port's has " + packet + " bytes");
+            throw new IllegalArgumentException("message size " + plan.largest() + " exceeds the port's MTU of "
+                    + packet
+                    + " bytes, the limit of a datagram");
         }
     }
 
@@ -116,7 +118,7 @@ final class PerfSetup {
         return domain.register(arena.allocate(PerfLink.memorySize(plan, least), 4096), access);
     }
 
-    /** Connected as the C programs of perftest do it. */
+    /** Connects to a C program of perftest. */
     PerfLink withPerftest(Context context, int port, int gidIndex, PerftestPeer peer)
             throws IOException, InterruptedException {
         Mtu mtu = peer.agree(context.port(port).activeMtu());
@@ -144,15 +146,15 @@ final class PerfSetup {
 
     // By the connection manager
 
-    /** The client's end. */
+    /** Connects the client's end. */
     PerfLink connect(InetSocketAddress server) throws IOException, InterruptedException {
-        tcp.read(1, "the word that it listens");
+        tcp.read(1, "its signal that it listens");
         PerfLink link = hasDatagrams() ? findService(server) : connectTo(server);
         exchangeMemory(link);
         return link;
     }
 
-    /** The server's end. */
+    /** Accepts and connects the server's end. */
     PerfLink accept(InetSocketAddress here) throws IOException, InterruptedException {
         PerfLink link = hasDatagrams() ? beFound(here) : acceptAt(here);
         exchangeMemory(link);
@@ -187,7 +189,7 @@ final class PerfSetup {
                 memory(connection.domain()));
     }
 
-    /** The client looks up where datagrams go. */
+    /** Looks up the server's datagram service, as the client. */
     private PerfLink findService(InetSocketAddress server) throws InterruptedException {
         ConnectionId id = EventChannel.create(arena).createId(PortSpace.UDP);
         id.resolveAddress(server, STEP);
@@ -198,7 +200,7 @@ final class PerfSetup {
         return link;
     }
 
-    /** The server learns from the first datagram where the answers go. */
+    /** Accepts a client, as the server. The first datagram determines the destination of the answers. */
     private PerfLink beFound(InetSocketAddress here) throws IOException, InterruptedException {
         ConnectionId listener = EventChannel.create(arena).createId(PortSpace.UDP);
         listener.bind(here);
@@ -220,11 +222,11 @@ final class PerfSetup {
     }
 
     private void tellThatItListens() throws IOException, InterruptedException {
-        tcp.write(new byte[1], "the word that this side listens");
+        tcp.write(new byte[1], "the signal that this side listens");
     }
 
     private void exchangeMemory(PerfLink link) throws IOException, InterruptedException {
-        tcp.write(link.open().toBytes(), "where this side's memory is");
-        link.reach(RemoteMemory.from(tcp.read(RemoteMemory.BYTES, "where its memory is")));
+        tcp.write(link.open().toBytes(), "this side's memory description");
+        link.reach(RemoteMemory.from(tcp.read(RemoteMemory.BYTES, "its memory description")));
     }
 }

@@ -11,23 +11,22 @@ import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 
 /**
- * What the C programs of perftest tell each other about a queue pair, with a GID, and the memory that is open
- * to the peer.
+ * The keys that the C programs of perftest exchange: a queue pair with its GID, and the memory open to the peer.
  *
  * @param endpoint the queue pair
- * @param reads how many reads may be under way to it
- * @param address of the memory
- * @param key of the memory
+ * @param reads number of outstanding reads that the queue pair serves
+ * @param address address of the memory
+ * @param key remote key of the memory
  */
 record PerftestKeys(Endpoint endpoint, int reads, long address, int key) {
-    /** As text, with a NUL at its end. */
+    /** Length of the text in bytes, with its final NUL. */
     static final int BYTES = 108;
 
     private static final Pattern TEXT = Pattern.compile("([0-9a-f]{4}):([0-9a-f]{4}):([0-9a-f]{6}):([0-9a-f]{6}):"
             + "([0-9a-f]{8}):([0-9a-f]{16}):((?:[0-9a-f]{2}:){16})[0-9a-f]{8}:\0");
     private static final HexFormat HEX = HexFormat.ofDelimiter(":");
 
-    /** The last number is that of a shared receive queue, which there is none of. */
+    /** Formats the keys. The last number is that of a shared receive queue, which this tool does not use. */
     byte[] toBytes() {
         return String.format(
                         Locale.ROOT,
@@ -46,7 +45,7 @@ record PerftestKeys(Endpoint endpoint, int reads, long address, int key) {
     static PerftestKeys from(byte[] bytes) throws IOException {
         Matcher text = TEXT.matcher(new String(bytes, StandardCharsets.ISO_8859_1));
         if (!text.matches()) {
-            throw new IOException("The peer sent what is no key of perftest: is it another program?");
+            throw new IOException("the peer sent keys that are not perftest's: is it another program?");
         }
         String gid = text.group(7);
         return new PerftestKeys(

@@ -12,11 +12,11 @@ import java.util.Locale;
 import org.jspecify.annotations.Nullable;
 
 /**
- * A C program of perftest at the other end of a TCP connection. Both say the same at each step, the client first, and
- * wait for each other by saying again who they are.
+ * A C program of perftest at the other end of a TCP connection. At each step both ends send the same kind of message,
+ * the client first. They wait for each other by sending their keys again.
  */
 final class PerftestPeer {
-    /** What the programs of the Debian package 4.5+0.17 say that they are. */
+    /** The version that the programs of the Debian package 4.5+0.17 send. */
     static final String VERSION = "6.06";
 
     private static final int VERSION_BYTES = 16;
@@ -37,7 +37,7 @@ final class PerftestPeer {
         this.client = client;
     }
 
-    /** Where the ends wait for each other, how often depends on what is measured. */
+    /** A point at which the ends wait for each other. The number of waits depends on the test. */
     enum Point {
         /** Both have a queue pair. */
         BEFORE_IT_CONNECTS,
@@ -45,7 +45,7 @@ final class PerftestPeer {
         BEFORE_IT_MEASURES,
         /** The client has measured. */
         AFTER_IT_HAS_MEASURED,
-        /** Nothing is under way any more. */
+        /** No operation is outstanding. */
         BEFORE_IT_CLOSES;
 
         private int times(PerfPlan plan) {
@@ -61,12 +61,12 @@ final class PerftestPeer {
     }
 
     /**
-     * What the client has measured.
+     * The client's results.
      *
-     * @param size of each message
-     * @param iterations how many
-     * @param mebibytes per second
-     * @param millions of messages per second
+     * @param size message size in bytes
+     * @param iterations number of messages
+     * @param mebibytes mebibytes per second
+     * @param millions millions of messages per second
      */
     record Report(long size, long iterations, double mebibytes, double millions) {}
 
@@ -80,7 +80,7 @@ final class PerftestPeer {
         return got;
     }
 
-    /** Both versions must be the same; of the sizes of packets, the smaller counts. */
+    /** Checks that both versions are the same, and returns the smaller of both path MTUs. */
     Mtu agree(Mtu mine) throws IOException, InterruptedException {
         byte[] hello = Arrays.copyOf(VERSION.getBytes(StandardCharsets.US_ASCII), VERSION_BYTES);
         if (client) {
@@ -90,11 +90,11 @@ final class PerftestPeer {
         if (!client) {
             tcp.write(hello, "the version");
         }
-        span = Math.max(CYCLE, number("the size of the buffer that it goes through", CYCLE, LONGEST_CYCLE));
-        number("the size of a cache line", CACHE_LINE, CYCLE);
-        byte[] packet = swap(new byte[] {(byte) ('0' + mine.code()), 0}, "the size of packets");
+        span = Math.max(CYCLE, number("the buffer size", CYCLE, LONGEST_CYCLE));
+        number("the cache line size", CACHE_LINE, CYCLE);
+        byte[] packet = swap(new byte[] {(byte) ('0' + mine.code()), 0}, "the MTU");
         if (packet[0] < '1' || packet[0] > '5' || packet[1] != 0) {
-            throw new IOException("The peer sent no size of packets that there is: is it another program?");
+            throw new IOException("the peer sent an invalid MTU: is it another program?");
         }
         return Mtu.of(Math.min(mine.code(), packet[0] - '0'));
     }
@@ -105,9 +105,9 @@ final class PerftestPeer {
         if (!version.equals(VERSION)) {
             throw new IOException(
                     version.matches("[0-9]+\\.[0-9]+")
-                            ? "The peer is perftest " + version + ", and this tool talks with perftest " + VERSION
+                            ? "the peer is perftest " + version + ", but this tool supports perftest " + VERSION
                                     + " only"
-                            : "The peer is no program of perftest: it sent no version");
+                            : "the peer is not a program of perftest: it sent no version");
         }
     }
 
@@ -115,39 +115,39 @@ final class PerftestPeer {
         int value = ByteBuffer.wrap(swap(ByteBuffer.allocate(4).putInt(mine).array(), what))
                 .getInt();
         if (value < 1 || value > most) {
-            throw new IOException("The peer says that " + what + " is " + value + ": is it another program?");
+            throw new IOException("the peer sent " + value + " as " + what + ": is it another program?");
         }
         return value;
     }
 
-    /** How much of each other's memory the ends go through when they write or read many times. */
+    /** Returns the size of the memory that a series of writes or reads cycles through. */
     int span() {
         return span;
     }
 
-    /** Tells who this end is, and answers who the other is. */
+    /** Exchanges keys, and returns those of the peer. */
     PerftestKeys exchange(PerftestKeys mine) throws IOException, InterruptedException {
         keys = mine.toBytes();
         theirs = PerftestKeys.from(swap(keys, "its keys, with a GID (start it with -x INDEX)"));
         return theirs;
     }
 
-    /** Waits for the peer, as often as it does at this point. */
+    /** Waits for the peer, as often as perftest does at this point. */
     void repeat(Point point, PerfPlan plan) throws IOException, InterruptedException {
         for (int i = 0; i < point.times(plan); i++) {
-            String what = "the word " + point.name().toLowerCase(Locale.ROOT).replace('_', ' ')
-                    + " (has it the same test, size and count?)";
+            String what = "its keys " + point.name().toLowerCase(Locale.ROOT).replace('_', ' ')
+                    + " (does it have the same test, size and count?)";
             if (!PerftestKeys.from(swap(keys, what)).equals(theirs)) {
-                throw new IOException("The peer is out of step: has it the same test, size and count?");
+                throw new IOException("the peer is at another step: does it have the same test, size and count?");
             }
         }
     }
 
-    /** Tells what was measured; what the server tells is of no account. */
+    /** Exchanges results. The server's results have no meaning. */
     Report exchange(Report mine) throws IOException, InterruptedException {
         long size = swap(mine.size());
         long iterations = swap(mine.iterations());
-        swap(0); // the peak
+        swap(0); // the peak bandwidth
         double mebibytes = Double.longBitsToDouble(swap(Double.doubleToRawLongBits(mine.mebibytes())));
         double millions = Double.longBitsToDouble(swap(Double.doubleToRawLongBits(mine.millions())));
         return new Report(size, iterations, mebibytes, millions);
@@ -158,17 +158,17 @@ final class PerftestPeer {
                 .getLong();
     }
 
-    /** Says that all is done. The C programs say so too, and do not stay to hear it. */
+    /** Sends the last message. The C programs send it too, but do not wait for the other's. */
     void end() throws IOException, InterruptedException {
-        tcp.write(DONE, "the last word");
+        tcp.write(DONE, "the last message");
         awaitItsEnd();
     }
 
-    /** Stays until the peer has gone, for a while: it may have yet to learn that its last message has come. */
+    /** Waits a while for the peer to end: it may still wait for the acknowledgement of its last message. */
     void awaitItsEnd() throws InterruptedException {
         tcp.patience(FAREWELL);
         try {
-            tcp.read(DONE.length, "the last word");
+            tcp.read(DONE.length, "the last message");
         } catch (IOException gone) {
             return;
         }

@@ -12,8 +12,8 @@ import java.util.Optional;
 import org.HdrHistogram.Histogram;
 
 /**
- * Measures with a C program of perftest at the other end, or does the server's part. Size and count are not exchanged:
- * each end goes by its own, so there is no message to warm up.
+ * One run with a C program of perftest as the peer: measures as the client, or does the server's part. The ends do not
+ * exchange size and count, so there are no messages to warm up.
  */
 final class PerftestRun {
     private static final Duration LONG = Duration.ofHours(1);
@@ -39,12 +39,12 @@ final class PerftestRun {
         this.run = new PerfRun(plan, link, tcp, 0);
     }
 
-    /** The name of the C program at the other end. */
+    /** Returns the name of the C program at the other end. */
     static String program(PerfPlan plan) {
         return "ib_" + plan.operation().text() + "_" + plan.modes().getFirst().text();
     }
 
-    /** Answers what the client has measured. */
+    /** Measures as the client. */
     Result measure() throws IOException, InterruptedException {
         begin();
         Histogram nanos = PerfRun.histogram();
@@ -64,7 +64,7 @@ final class PerftestRun {
         return result;
     }
 
-    /** Does the server's part; answers what the client says that it has measured, if it does. */
+    /** Does the server's part. Returns the client's results, if the test sends them. */
     Optional<Report> serve() throws IOException, InterruptedException {
         begin();
         if (plan.operation() == Operation.SEND) {
@@ -72,7 +72,7 @@ final class PerftestRun {
         } else if (isWritePong()) {
             writeLatency(PerfRun.histogram());
         } else {
-            tcp.patience(LONG); // nothing tells here how far the client is
+            tcp.patience(LONG); // the server can't see the client's progress
         }
         peer.repeat(Point.AFTER_IT_HAS_MEASURED, plan);
         Optional<Report> report = reports() ? Optional.of(peer.exchange(new Report(0, 0, 0, 0))) : Optional.empty();
@@ -104,7 +104,7 @@ final class PerftestRun {
         }
     }
 
-    /** As many messages as are due, each of which is answered if the latency is measured. */
+    /** Receives all messages, and answers each if the latency is measured. */
     private void receive() throws IOException, InterruptedException {
         int due = plan.iterations() * (mode == Mode.LAT ? 2 : 1);
         while (due > 0) {
@@ -122,14 +122,14 @@ final class PerftestRun {
         }
     }
 
-    /** The server writes first; the last byte of each write is its number. */
+    /** Does a ping-pong of writes. The server writes first; the last byte of each write is its number. */
     private double writeLatency(Histogram nanos) throws IOException, InterruptedException {
         long begin = System.nanoTime();
         long posted = begin;
         for (int n = 1; n <= plan.iterations(); n++) {
             if (client) {
                 run.awaitMark(size, (byte) n);
-                posted = n == 1 ? System.nanoTime() : record(nanos, posted); // the first answers nothing
+                posted = n == 1 ? System.nanoTime() : record(nanos, posted); // the first write is no answer
             }
             run.write(size, (byte) n);
             if (!client) {
@@ -148,7 +148,7 @@ final class PerftestRun {
         return now;
     }
 
-    /** Also when the peer has gone: it goes as soon as the last write has come. */
+    /** Waits for all writes, without the TCP connection: the peer closes it when the last write has arrived. */
     private void finishWrites() throws InterruptedException {
         long limit = System.nanoTime() + PerfRun.PATIENCE.toNanos();
         while (link.unfinishedWrites() > 0) {
@@ -157,7 +157,7 @@ final class PerftestRun {
             }
             if (System.nanoTime() > limit) {
                 throw new IllegalStateException(
-                        "The last write has not completed within " + PerfRun.PATIENCE.toSeconds() + " s");
+                        "the last write did not complete within " + PerfRun.PATIENCE.toSeconds() + " s");
             }
             Thread.yield();
         }

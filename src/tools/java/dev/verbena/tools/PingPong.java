@@ -12,26 +12,25 @@ import java.util.List;
 import java.util.Locale;
 
 /**
- * Messages to and fro between two queue pairs that tell each other about themselves over TCP, as
- * {@code ibv_rc_pingpong}, {@code ibv_uc_pingpong}, {@code ibv_ud_pingpong} and {@code ibv_srq_pingpong} do, with which
- * these talk.
+ * A ping-pong of messages between two queue pairs that exchange their endpoints over TCP. Interoperates with
+ * {@code ibv_rc_pingpong}, {@code ibv_uc_pingpong}, {@code ibv_ud_pingpong} and {@code ibv_srq_pingpong}.
  */
 final class PingPong {
-    /** How many queue pairs the message of {@code ibv_srq_pingpong} has room for. */
+    /** Number of queue pairs in a message of {@code ibv_srq_pingpong}. */
     private static final int MAX_PAIRS = 256;
 
     private static final Duration HANDSHAKE = Duration.ofSeconds(10);
     private static final int PORT = 18_515;
 
-    /** The four tools. */
+    /** One of the four tools. */
     enum Kind {
         /** Over a reliable connection. */
         RC("rc-pingpong", "-m,--mtu:", "-o,--odp", "-t,--ts", "-j,--dm", "-N,--new_send"),
         /** Over an unreliable connection. */
         UC("uc-pingpong", "-m,--mtu:"),
-        /** By datagrams. */
+        /** With datagrams. */
         UD("ud-pingpong"),
-        /** Over several reliable connections with one queue of receives. */
+        /** Over several reliable connections with one shared receive queue. */
         SRQ("srq-pingpong", "-m,--mtu:", "-q,--num-qp:", "-o,--odp");
 
         private static final List<String> COMMON = List.of(
@@ -63,29 +62,29 @@ final class PingPong {
 
         private String usage() {
             StringBuilder text = new StringBuilder("""
-                    usage: verbena %1$s [OPTION]...        a server, which waits for one client
-                           verbena %1$s [OPTION]... HOST   a client
+                    usage: verbena %1$s [OPTION]...        serves one client
+                           verbena %1$s [OPTION]... HOST   connects to a server
 
-                      -p, --port=PORT       TCP port by which both ends find each other; 18515 if not said
-                      -d, --ib-dev=DEVICE   device; the first if not said
-                      -i, --ib-port=PORT    its port; 1 if not said
-                      -g, --gid-idx=INDEX   which of its GIDs; the best if not said ('verbena gids' lists them)
-                      -s, --size=BYTES      of a message, the same on both sides; %2$s if not said
-                      -n, --iters=COUNT     how many messages each way, the same on both sides; 1000 if not said
-                      -r, --rx-depth=COUNT  how many receives to post at a time; 500 if not said
+                      -p, --port=PORT       TCP port of the exchange (default: 18515)
+                      -d, --ib-dev=DEVICE   device (default: the first)
+                      -i, --ib-port=PORT    port of the device (default: 1)
+                      -g, --gid-idx=INDEX   GID index (default: the best GID; 'verbena gids' lists them)
+                      -s, --size=BYTES      message size, the same on both sides (default: %2$s)
+                      -n, --iters=COUNT     number of messages each way, the same on both sides (default: 1000)
+                      -r, --rx-depth=COUNT  number of receives to post at a time (default: 500)
                       -l, --sl=LEVEL        service level
-                      -e, --events          sleep until something completes, instead of polling
-                      -c, --chk             the client marks its messages, the server checks them
+                      -e, --events          sleep until a completion arrives instead of polling
+                      -c, --chk             mark the messages (client), check the marks (server)
                     """.formatted(tool, this == UD ? "1024" : "4096"));
             for (String option : own) {
                 text.append(
                         switch (option.substring(1, 2)) {
-                            case "m" -> "  -m, --mtu=BYTES       of a packet; 1024 if not said\n";
+                            case "m" -> "  -m, --mtu=BYTES       path MTU (default: 1024)\n";
                             case "q" ->
-                                "  -q, --num-qp=COUNT    how many queue pairs, as on the other side; 16 if not said\n";
-                            case "o" -> "  -o, --odp             memory that is paged in on demand\n";
-                            case "t" -> "  -t, --ts              timestamps of the completions\n";
-                            case "j" -> "  -j, --dm              memory of the device\n";
+                                "  -q, --num-qp=COUNT    number of queue pairs, the same on both sides (default: 16)\n";
+                            case "o" -> "  -o, --odp             use on-demand paging\n";
+                            case "t" -> "  -t, --ts              request completion timestamps\n";
+                            case "j" -> "  -j, --dm              use device memory\n";
                             default -> "  -N, --new_send        post by ibv_wr_* instead of ibv_post_send\n";
                         });
             }
@@ -103,9 +102,9 @@ final class PingPong {
     }
 
     /**
-     * What was asked for.
+     * The settings of a ping-pong.
      *
-     * @param pairs how many queue pairs
+     * @param pairs number of queue pairs
      */
     record Setting(
             Kind kind,
@@ -161,7 +160,7 @@ final class PingPong {
             return host.isEmpty();
         }
 
-        /** How many endpoints one message of the handshake has. */
+        /** Returns the number of endpoints in a message of the handshake. */
         int records() {
             return kind == Kind.SRQ ? MAX_PAIRS : 1;
         }
@@ -211,7 +210,7 @@ final class PingPong {
     }
 
     private void show(String which, Endpoint endpoint) {
-        boolean colon = setting.kind() == Kind.UD && which.startsWith("local"); // as the C tool has it
+        boolean colon = setting.kind() == Kind.UD && which.startsWith("local"); // as the C tool prints it
         out.printf(
                 Locale.ROOT,
                 "  %s LID 0x%04x, QPN 0x%06x, PSN 0x%06x%s GID %s%n",

@@ -38,7 +38,7 @@ import java.util.Locale;
 import java.util.Set;
 import org.jspecify.annotations.Nullable;
 
-/** One end of a ping-pong: its queue pairs, its memory, and the exchange. */
+/** One end of a ping-pong: its queue pairs, its memory, and the exchange of messages. */
 final class PingPongEnd {
     private static final long RECEIVE = 1;
     private static final long SEND = 2;
@@ -46,10 +46,10 @@ final class PingPongEnd {
     private static final int PAGE = 4096;
     private static final byte FILLING = 0x7b;
 
-    /** How long nothing may come before it is given up: a datagram that is lost is not sent again. */
+    /** Time without a completion after which the ping-pong fails: a lost datagram is not sent again. */
     private static final Duration PATIENCE = Duration.ofSeconds(30);
 
-    /** How often to look for a completion before the peer, who may be on this processor, may have it. */
+    /** Number of empty polls before yielding: the peer may need this processor. */
     private static final int SPINS = 1_000;
 
     private final Setting setting;
@@ -73,7 +73,7 @@ final class PingPongEnd {
     private long clockLeast = Long.MAX_VALUE;
     private long clockMost;
 
-    /** A queue pair, and what it still has under way. */
+    /** A queue pair and the state of its exchange. */
     private static final class Link {
         final QueuePair pair;
 
@@ -94,7 +94,7 @@ final class PingPongEnd {
         this.context = context;
         port = context.port(setting.port());
         if (setting.kind() == Kind.UD && setting.size() > port.activeMtu().bytes()) {
-            throw new IllegalArgumentException("A datagram is one packet, and the port's has "
+            throw new IllegalArgumentException("a datagram is one packet, limited by the port's MTU of "
                     + port.activeMtu().bytes() + " bytes: -s " + setting.size() + " is too large");
         }
         domain = context.allocateProtectionDomain();
@@ -185,7 +185,7 @@ final class PingPongEnd {
                 .global(setting.gidIndex() >= 0);
     }
 
-    /** What to tell the peer. Where a GID is neither needed nor wanted, it has none, as in C. */
+    /** Returns the endpoints to send to the peer. As in C, they have no GID if none is needed or asked for. */
     List<Endpoint> endpoints() {
         boolean global = setting.gidIndex() >= 0 || port.needsGlobalRouting();
         return links.stream()
@@ -201,7 +201,7 @@ final class PingPongEnd {
             Link link = links.get(i);
             Endpoint peer = peers.get(i);
             if (port.needsGlobalRouting() && peer.gid().isZero()) {
-                throw new IllegalStateException("The peer has told "
+                throw new IllegalStateException("the peer has sent "
                         + (peer.queuePairNumber() == 0
                                 ? "fewer queue pairs: both sides need the same -q"
                                 : "no GID, which this network needs: start it with -g"));
@@ -226,7 +226,7 @@ final class PingPongEnd {
         receives.post();
     }
 
-    /** Sends and receives until both have been done as often as asked for. The client begins. */
+    /** Sends and receives all messages. The client begins. */
     void play() throws InterruptedException {
         for (Link link : links) {
             link.receiving = true;
@@ -263,7 +263,7 @@ final class PingPongEnd {
     }
 
     private void await(int sends, int receipts) throws InterruptedException {
-        if (Thread.interrupted()) { // also where nothing ever has to be waited for
+        if (Thread.interrupted()) { // also if completions are always there at once
             throw new InterruptedException();
         }
         if (setting.events()) {
@@ -292,8 +292,8 @@ final class PingPongEnd {
     }
 
     private IllegalStateException nothingCame(int sends, int receipts) {
-        return new IllegalStateException("Nothing has come for " + PATIENCE.toSeconds() + " s, after " + sends
-                + " sends and " + receipts + " receives. Has the peer the same -n and -s?"
+        return new IllegalStateException("no completion within " + PATIENCE.toSeconds() + " s, after " + sends
+                + " sends and " + receipts + " receives: does the peer have the same -n and -s?"
                 + (setting.kind() == Kind.UC || setting.kind() == Kind.UD ? " Or was a message lost?" : ""));
     }
 
@@ -303,7 +303,7 @@ final class PingPongEnd {
                 return link;
             }
         }
-        throw new IllegalStateException("A completion of a queue pair that is not there: " + number);
+        throw new IllegalStateException("completion of an unknown queue pair: " + number);
     }
 
     private void send(Link link) {
@@ -332,7 +332,7 @@ final class PingPongEnd {
         clockBefore = now;
     }
 
-    /** What {@code -t} tells. */
+    /** Returns the timestamp statistics of {@code -t}. */
     String clockCycles() {
         return String.format(
                 Locale.ROOT,
@@ -343,7 +343,7 @@ final class PingPongEnd {
                 (double) clockSum / Math.max(1, clocks));
     }
 
-    /** Whether the client's marks have arrived: a zero at the beginning of each page, and one filling between. */
+    /** Checks the client's marks: a zero at the beginning of each page, and one filler byte between. */
     void check() {
         long header = data.byteSize() - setting.size();
         if (deviceMemory != null) {
@@ -355,7 +355,7 @@ final class PingPongEnd {
             byte found = data.get(ValueLayout.JAVA_BYTE, header + i);
             if (found != expected) {
                 throw new IllegalStateException("invalid data in page " + i / PAGE + ": byte " + i + " is " + found
-                        + ", not " + expected + (i == 0 ? ". Was the client started with -c?" : ""));
+                        + ", expected " + expected + (i == 0 ? ": was the client started with -c?" : ""));
             }
         }
     }

@@ -12,7 +12,7 @@ import java.util.HexFormat;
 import java.util.stream.Collectors;
 import java.util.stream.IntStream;
 
-/** Prints what a port is, as {@code ibv_devinfo} does. */
+/** Prints the attributes of a port in the format of {@code ibv_devinfo}. */
 final class PortInfo {
     private final Context context;
     private final Port port;
@@ -106,7 +106,7 @@ final class PortInfo {
         };
     }
 
-    /** The misspelt word is the C tool's own. */
+    /** Returns the name of a physical state. The C tool spells one of them wrong, too. */
     private String physicalState() {
         return switch (port.physicalState()) {
             case 1 -> "SLEEP";

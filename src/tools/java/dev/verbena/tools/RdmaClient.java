@@ -7,12 +7,12 @@ import dev.verbena.verbs.MemoryRegion;
 import java.io.PrintStream;
 import java.net.InetSocketAddress;
 
-/** Sends one message and receives the answer, as {@code rdma_client} of rdma-core does: the shortest client. */
+/** Sends one message and receives the answer: the shortest client. Interoperates with {@code rdma_server}. */
 final class RdmaClient {
     private static final String USAGE = """
             usage: verbena rdma_client [-s SERVER] [-p PORT]
-              -s SERVER  127.0.0.1 if not said, which few devices have
-              -p PORT    7471 if not said""";
+              -s SERVER  server's address (default: 127.0.0.1, which few RDMA devices have)
+              -p PORT    port (default: 7471)""";
 
     private final Options options;
     private final PrintStream out;

@@ -9,19 +9,19 @@ import dev.verbena.verbs.QueueCapabilities;
 import java.io.PrintStream;
 import java.net.InetSocketAddress;
 
-/** Receives one message and answers it, as {@code rdma_server} of rdma-core does: the shortest server. */
+/** Receives one message and answers it: the shortest server. Interoperates with {@code rdma_client}. */
 final class RdmaServer {
     static final int PORT = 7471;
 
-    /** How long the message is. */
+    /** Length of the message in bytes. */
     static final int SIZE = 16;
 
     static final QueueCapabilities SIZES = new QueueCapabilities(1, 1, 1, 1, SIZE);
 
     private static final String USAGE = """
             usage: verbena rdma_server [-s ADDRESS] [-p PORT]
-              -s ADDRESS  to listen on; any if not said
-              -p PORT     7471 if not said""";
+              -s ADDRESS  address to listen on (default: any)
+              -p PORT     port (default: 7471)""";
 
     private final Options options;
     private final PrintStream out;

@@ -16,31 +16,32 @@ import java.nio.charset.StandardCharsets;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Ping-pong by RDMA read and write, as {@code rping} of rdma-core does it, with which it talks: the client names its
- * memory, the server reads the ping and writes it back.
+ * Ping-pong by RDMA read and write. The client sends the description of its memory; the server reads the ping and
+ * writes it back. Interoperates with {@code rping} of rdma-core.
  */
 final class Rping {
     private static final String USAGE = """
             usage: verbena rping -s [-a ADDRESS] [-p PORT] [-S SIZE] [-v] [-V] [-d] [-P] [-q]
                    verbena rping -c -a ADDRESS [-I ADDRESS] [-p PORT] [-S SIZE] [-C COUNT] [-v] [-V] [-d] [-q]
-              -s -c       serve, or be a client
-              -a ADDRESS  to listen on (any if not said; ::0 for IPv6 too), or to connect to
-              -I ADDRESS  the client's own
-              -p PORT     7174 if not said
-              -S SIZE     bytes of a ping, 26 to 65535; 64 if not said. The server's is at least the client's
-              -C COUNT    how many pings, for the client; no end if not said
+              -s          be the server
+              -c          be a client
+              -a ADDRESS  address to listen on (default: any; ::0 for IPv6, too), or to connect to
+              -I ADDRESS  local address, client only
+              -p PORT     port (default: 7174)
+              -S SIZE     bytes of a ping, 26 to 65535 (default: 64); the server's must be at least the client's
+              -C COUNT    number of pings, client only (default: without end)
               -v          print the pings
-              -V          compare what came back with what was sent, in the client
+              -V          verify the data, client only
               -d          print each step
-              -P          keep serving, also many clients at once
-              -q          make the queue pair oneself, without the connection manager""";
+              -P          serve any number of clients, also at once
+              -q          create the queue pair without the connection manager""";
 
     private static final int PORT = 7174;
     private static final int SMALLEST = 26;
     private static final int LARGEST = 65_535;
     private static final int BACKLOG = 3;
 
-    /** The character that follows {@code z} in a ping is {@code A}, and pings begin with one of those between. */
+    /** First character of the pings' filling, which cycles from {@code A} to {@code z}. */
     private static final int FIRST = 'A';
 
     private static final int LAST = 'z';
@@ -55,10 +56,10 @@ final class Rping {
         this.out = out;
         size = options.number("-S", 64, SMALLEST, LARGEST);
         if (options.has("-s") == options.has("-c")) {
-            throw options.usage("it is either -s or -c");
+            throw options.usage("either -s or -c is required");
         }
         if (options.has("-c") && !options.has("-a")) {
-            throw options.usage("-a ADDRESS is missing");
+            throw options.usage("-c needs -a ADDRESS");
         }
     }
 
@@ -80,7 +81,7 @@ final class Rping {
         return options.has("-a") ? new InetSocketAddress(options.text("-a", ""), port) : new InetSocketAddress(port);
     }
 
-    /** For {@code -d}. */
+    /** Prints a step if {@code -d} is given. */
     private void debug(String what) {
         if (options.has("-d")) {
             out.println(what);
@@ -90,7 +91,7 @@ final class Rping {
     // Client
 
     private void ping() throws Exception {
-        // Shared, as a watcher of its own ends it.
+        // Shared, because a watcher thread ends the connection.
         try (VerbsArena arena = VerbsArena.ofShared()) {
             EventChannel channel = EventChannel.create(arena);
             ConnectionId id = channel.createId(PortSpace.TCP);
@@ -136,7 +137,7 @@ final class Rping {
 
     private static void require(@Nullable RemoteMemory heard) {
         if (heard == null) {
-            throw new IllegalStateException("the server has ended the connection");
+            throw new IllegalStateException("the server has closed the connection");
         }
     }
 
@@ -169,7 +170,7 @@ final class Rping {
         }
     }
 
-    /** Each client has a thread; all end when this one is interrupted. */
+    /** Serves each client in a thread. Interrupts all of them when this thread is interrupted. */
     private void serveAll(ConnectionId listener) throws InterruptedException {
         ThreadGroup all = new ThreadGroup("rping");
         try {
@@ -186,7 +187,7 @@ final class Rping {
         }
     }
 
-    /** What befalls one client must not end the others. */
+    /** Serves a client and reports its failure, which must not end the other clients' threads. */
     private void serveToTheEnd(ConnectRequest request) {
         try {
             serve(request);
@@ -217,11 +218,11 @@ final class Rping {
         System.err.println("server DISCONNECT EVENT...");
     }
 
-    /** Answers false when the client has gone. */
+    /** Answers a ping. Returns false if the client has gone. */
     private boolean answer(RpingLink link, RemoteMemory source) throws InterruptedException {
         MemoryRegion data = link.source();
         if (source.length() > size) {
-            throw new IllegalArgumentException("a ping of " + source.length() + " bytes came, and there is room for "
+            throw new IllegalArgumentException("received a ping of " + source.length() + " bytes, but the buffer has "
                     + size + ": serve with -S " + source.length());
         }
         if (!link.read(data.slice(0, source.length()), source)) {

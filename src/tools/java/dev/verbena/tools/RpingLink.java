@@ -26,14 +26,14 @@ import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
 
 /**
- * One side of a connection of {@code rping}: its buffers, and how both sides talk about them, in messages of 16 bytes
- * that say where the other's memory is.
+ * One side of a connection of {@code rping}: its queue pair, its buffers, and the messages of 16 bytes in which both
+ * sides describe their memory to each other.
  */
 final class RpingLink {
     private static final ConnectionParameters PARAMETERS =
             ConnectionParameters.defaults().reads(1, 1).retries(7, 7);
 
-    /** How often who waits looks whether the connection has ended. */
+    /** Interval at which a waiting thread checks whether the connection has ended. */
     private static final Duration LOOKING = Duration.ofSeconds(1);
 
     private final ConnectionId id;
@@ -51,7 +51,7 @@ final class RpingLink {
     private boolean received;
     private boolean told;
 
-    /** Makes what is needed on an id that has a device, with the arena of the id, and posts a receive. */
+    /** Makes queues and buffers for an id that is bound to a device, in the id's arena, and posts a receive. */
     RpingLink(ConnectionId id, int size, boolean own, Consumer<String> debug) {
         this.id = id;
         this.own = own;
@@ -81,12 +81,12 @@ final class RpingLink {
         return domain.register(memory, AccessFlag.LOCAL_WRITE, AccessFlag.REMOTE_READ, AccessFlag.REMOTE_WRITE);
     }
 
-    /** What is read by the server. */
+    /** Returns the buffer that the server reads. */
     MemoryRegion source() {
         return source;
     }
 
-    /** What the server writes to. */
+    /** Returns the buffer to which the server writes. */
     MemoryRegion sink() {
         return sink;
     }
@@ -111,14 +111,14 @@ final class RpingLink {
 
     // Messages
 
-    /** Tells the peer where to read or to write; what is told to a client does not matter. */
+    /** Sends a description of memory to read or to write. A client ignores the contents. */
     void say(RemoteMemory memory) throws InterruptedException {
         said.segment().copyFrom(MemorySegment.ofArray(memory.toBytes()));
         pair.postSend(0, said);
         finishSend();
     }
 
-    /** What the peer says, or null when it has gone. */
+    /** Receives a description of the peer's memory, or null if the peer has gone. */
     @Nullable
     RemoteMemory hear() throws InterruptedException {
         if (!finishReceive()) {
@@ -131,7 +131,7 @@ final class RpingLink {
         return memory;
     }
 
-    /** False when the peer has gone, as below. */
+    /** Reads the peer's memory. Returns false if the peer has gone. */
     boolean read(LocalMemory to, RemoteMemory from) throws InterruptedException {
         pair.postRead(1, to, from);
         debug.accept("server posted rdma read req");
@@ -164,7 +164,7 @@ final class RpingLink {
         return true;
     }
 
-    /** The end of a send or of a receive, whichever comes first. */
+    /** Waits for a send or a receive to complete. Returns false if the connection has ended. */
     private boolean finishOne() throws InterruptedException {
         WorkCompletion done = awaitOne();
         if (done == null || done.status() == WorkStatus.WORK_REQUEST_FLUSHED) {
@@ -178,7 +178,7 @@ final class RpingLink {
         return true;
     }
 
-    /** Null when the connection has ended: some devices complete nothing that is posted from then on. */
+    /** Waits for a completion, or returns null if the connection has ended: some devices then complete no request. */
     private @Nullable WorkCompletion awaitOne() throws InterruptedException {
         while (true) {
             try {
@@ -197,7 +197,7 @@ final class RpingLink {
         watcher = Thread.ofVirtual().name("watches " + id).start(this::flushWhenItEnds);
     }
 
-    /** The peer's end leaves our queue pair as it is: only our own flushes what is posted, and so ends all waits. */
+    /** Disconnects when the peer does: this flushes the posted requests, and so ends all waits. */
     private void flushWhenItEnds() {
         try {
             while (id.nextEvent(CmTool.FOR_EVER).type() != CmEventType.DISCONNECTED) {
@@ -218,7 +218,7 @@ final class RpingLink {
         }
     }
 
-    /** Ends the connection, and waits until the peer knows. */
+    /** Disconnects and waits for the peer's answer. */
     void disconnect() throws InterruptedException {
         endWatching();
         if (!id.isDisconnected()) {
@@ -232,7 +232,7 @@ final class RpingLink {
         }
     }
 
-    /** Ends what stands, whoever began to. It tells the peer, and does not wait for an answer. */
+    /** Disconnects without waiting for the peer's answer, unless the connection has ended already. */
     void giveUp() throws InterruptedException {
         endWatching();
         if (!told && !id.isDisconnected()) {

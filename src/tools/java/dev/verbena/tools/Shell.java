@@ -6,26 +6,26 @@ import dev.verbena.verbs.Device;
 import dev.verbena.verbs.address.GidEntry;
 import java.util.List;
 
-/** What {@code scripts/jshell} has at hand from the start: a few short words, and one arena for the whole session. */
+/** Short methods for {@code scripts/jshell}, which imports them, and one arena for the whole session. */
 public final class Shell {
-    /** The arena of the session. Shared, since a shell promises nothing about its threads. */
+    /** The arena of the session. Shared, because a shell may change threads. */
     private static final VerbsArena SESSION = VerbsArena.ofShared();
 
     private Shell() {}
 
     /**
-     * The devices of this machine.
+     * Returns the devices of this machine.
      *
-     * @return all of them
+     * @return all devices
      */
     public static List<Device> devices() {
         return Device.list();
     }
 
     /**
-     * The arena that owns what the session makes.
+     * Returns the arena of this session, which owns all objects made by these methods.
      *
-     * @return the same each time
+     * @return always the same arena
      */
     public static VerbsArena arena() {
         return SESSION;
@@ -51,7 +51,7 @@ public final class Shell {
     }
 
     /**
-     * Both ends of a connection on the first device, ready to send.
+     * Connects two queue pairs of the first device.
      *
      * @return the connected pair
      */
@@ -60,7 +60,7 @@ public final class Shell {
     }
 
     /**
-     * The addresses of the first device.
+     * Returns the addresses of the first device.
      *
      * @return its GIDs
      */
@@ -69,10 +69,10 @@ public final class Shell {
     }
 
     /**
-     * How long RDMA reads of 64 bytes take between both ends.
+     * Measures the latency of RDMA reads of 64 bytes between both ends.
      *
      * @param pair a connected pair
-     * @return a thousand measurements
+     * @return the latencies of 1000 reads
      * @throws InterruptedException if the thread was interrupted
      */
     public static Latency latency(LoopbackPair pair) throws InterruptedException {
@@ -80,7 +80,7 @@ public final class Shell {
     }
 
     /**
-     * What the shell says first.
+     * Returns the greeting of the shell.
      *
      * @return a few lines
      */

@@ -13,7 +13,7 @@ import java.nio.channels.ServerSocketChannel;
 import java.nio.channels.SocketChannel;
 import java.time.Duration;
 
-/** A TCP connection over which two tools tell each other who they are. Each wait has an end, or Ctrl-C. */
+/** A TCP connection over which two tools exchange their endpoints. Waits have a time limit and can be interrupted. */
 final class Tcp implements AutoCloseable {
     private final SocketChannel channel;
     private final Selector selector;
@@ -31,13 +31,13 @@ final class Tcp implements AutoCloseable {
         key = channel.register(selector, 0);
     }
 
-    /** Connects to a server, at the first of its addresses that answers. */
+    /** Connects to the first address of a server that answers. */
     static Tcp connect(String host, int port, Duration patience) throws IOException, InterruptedException {
         InetAddress[] addresses;
         try {
             addresses = InetAddress.getAllByName(host);
         } catch (UnknownHostException e) {
-            throw new IOException("There is no host '" + host + "'", e);
+            throw new IOException("host '" + host + "' not found", e);
         }
         IOException failure = null;
         for (InetAddress address : addresses) {
@@ -57,12 +57,11 @@ final class Tcp implements AutoCloseable {
             }
         }
         throw new IOException(
-                "Couldn't connect to " + host + ":" + port + ": " + failure.getMessage()
-                        + ". Has the server been started?",
+                "can't connect to " + host + ":" + port + ": " + failure.getMessage() + ". Is the server running?",
                 failure);
     }
 
-    /** Waits for one client, for as long as it takes. */
+    /** Waits for one client without a time limit. */
     static Tcp accept(int port, Duration patience) throws IOException, InterruptedException {
         try (ServerSocketChannel server = ServerSocketChannel.open();
                 Selector arrival = Selector.open()) {
@@ -70,7 +69,7 @@ final class Tcp implements AutoCloseable {
             try {
                 server.bind(new InetSocketAddress(port), 1);
             } catch (IOException e) {
-                throw new IOException("Couldn't listen to port " + port + ": " + e.getMessage(), e);
+                throw new IOException("can't listen on port " + port + ": " + e.getMessage(), e);
             }
             server.configureBlocking(false);
             server.register(arrival, SelectionKey.OP_ACCEPT);
@@ -101,23 +100,23 @@ final class Tcp implements AutoCloseable {
         }
     }
 
-    /** Sends bytes; as many as fit go with one packet, which the C tools rely on. */
+    /** Sends bytes, as many as possible in one packet: the C tools rely on it. */
     void write(byte[] bytes, String what) throws IOException, InterruptedException {
         ByteBuffer rest = ByteBuffer.wrap(bytes);
         try {
             while (rest.hasRemaining()) {
                 if (channel.write(rest) == 0) {
-                    await(SelectionKey.OP_WRITE, "the peer takes nothing");
+                    await(SelectionKey.OP_WRITE, "the peer accepted no data");
                 }
             }
         } catch (ClosedByInterruptException e) {
             throw interrupted(e);
         } catch (IOException e) {
-            throw new IOException("Couldn't send " + what + " to the peer: " + e.getMessage(), e);
+            throw new IOException("can't send " + what + " to the peer: " + e.getMessage(), e);
         }
     }
 
-    /** Receives so many bytes. */
+    /** Receives {@code count} bytes. */
     byte[] read(int count, String what) throws IOException, InterruptedException {
         ByteBuffer bytes = ByteBuffer.allocate(count);
         if (hasByte && count > 0) {
@@ -131,23 +130,23 @@ final class Tcp implements AutoCloseable {
             } catch (ClosedByInterruptException e) {
                 throw interrupted(e);
             } catch (IOException e) {
-                throw new IOException("The peer broke off before it sent " + what + ": " + e.getMessage(), e);
+                throw new IOException("the connection broke before the peer sent " + what + ": " + e.getMessage(), e);
             }
             if (got < 0) {
-                throw new IOException("The peer closed the connection after " + bytes.position() + " of the " + count
-                        + " bytes of " + what + ". Has it failed?");
+                throw new IOException("the peer closed the connection after " + bytes.position() + " of the " + count
+                        + " bytes of " + what + ". Did it fail?");
             }
             if (got == 0) {
                 await(
                         SelectionKey.OP_READ,
-                        "The peer sent " + bytes.position() + " of the " + count + " bytes of " + what
-                                + " and no more");
+                        "the peer sent " + bytes.position() + " of the " + count + " bytes of " + what
+                                + " and then nothing");
             }
         }
         return bytes.array();
     }
 
-    /** Receives a line of at most so many bytes, whose end it leaves out. */
+    /** Receives a line of at most {@code most} bytes, and returns the line without its end. */
     String readLine(int most, String what) throws IOException, InterruptedException {
         StringBuilder line = new StringBuilder();
         for (int i = 0; i < most; i++) {
@@ -157,10 +156,10 @@ final class Tcp implements AutoCloseable {
             }
             line.append(next);
         }
-        throw new IOException("The peer sent " + most + " bytes and no end of the line: is it another tool?");
+        throw new IOException("the peer sent " + most + " bytes without the end of a line: is it another tool?");
     }
 
-    /** What the channel makes of an interrupt that comes while it is used. */
+    /** Converts the exception of an interrupted channel, and clears the interrupt status. */
     private static InterruptedException interrupted(ClosedByInterruptException e) {
         Thread.interrupted();
         InterruptedException interrupted = new InterruptedException();
@@ -168,7 +167,7 @@ final class Tcp implements AutoCloseable {
         return interrupted;
     }
 
-    /** Whether the peer has sent something, or has gone. */
+    /** Tells whether the peer has sent data or has closed the connection. */
     boolean hasMore() throws IOException {
         if (hasByte) {
             return true;
@@ -178,13 +177,13 @@ final class Tcp implements AutoCloseable {
         return selector.selectNow() > 0;
     }
 
-    /** Makes sure that the peer is still there. What it has sent is still to be read. */
+    /** Throws if the peer has closed the connection. Data that it has sent can still be read. */
     void checkPeer() throws IOException, InterruptedException {
         if (!hasByte && hasMore()) {
             ByteBuffer one = ByteBuffer.allocate(1);
             try {
                 if (channel.read(one) < 0) {
-                    throw new IOException("The peer has closed the connection. Has it failed, or was it ended?");
+                    throw new IOException("the peer has closed the connection. Did it fail, or was it stopped?");
                 }
             } catch (ClosedByInterruptException e) {
                 throw interrupted(e);
@@ -194,15 +193,15 @@ final class Tcp implements AutoCloseable {
         }
     }
 
-    /** How long to wait for the peer from now on. */
+    /** Sets the time limit for each wait from now on. */
     void patience(Duration time) {
         patience = time;
     }
 
-    /** Makes sure that no more has come than was due. */
+    /** Throws if the peer has sent more data than expected. */
     void expectNoMore(String what) throws IOException {
         if (channel.read(ByteBuffer.allocate(1)) > 0) {
-            throw new IOException("The peer sent more than " + what + ": is it another tool?");
+            throw new IOException("the peer sent more than " + what + ": is it another tool?");
         }
     }
 

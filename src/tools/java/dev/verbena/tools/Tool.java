@@ -9,21 +9,21 @@ import java.util.regex.Pattern;
 /**
  * A command-line tool.
  *
- * @param name what it is started by
- * @param summary what it does, in a line
- * @param body what runs it
+ * @param name its name on the command line
+ * @param summary its summary in one line
+ * @param body its program
  */
 record Tool(String name, String summary, Body body) {
     private static final Pattern OPTION = Pattern.compile("(?<![\\w-])--?[a-zA-Z][\\w-]*");
 
-    /** What runs a tool. */
+    /** The program of a tool. */
     @FunctionalInterface
     interface Body {
-        /** Runs it and answers the exit status; what it throws ends it with an error. */
+        /** Runs the tool and returns its exit status. An exception becomes an error message. */
         int run(String[] args, PrintStream out) throws Exception;
     }
 
-    /** Its help. */
+    /** Returns the help text. */
     String usage() {
         try {
             body.run(new String[] {"--help"}, System.out);
@@ -35,7 +35,7 @@ record Tool(String name, String summary, Body body) {
         throw new IllegalStateException(name + " has no help");
     }
 
-    /** Its options, as its help names them. */
+    /** Returns the options in the help text. */
     Set<String> options() {
         List<String> found =
                 OPTION.matcher(usage()).results().map(result -> result.group()).toList();

@@ -14,8 +14,7 @@ import java.time.Duration;
 import java.util.Locale;
 
 /**
- * A guided tour: two queue pairs of one device move bytes in every way that a reliable connection has. It is what
- * {@code scripts/demo} runs.
+ * A guided tour, run by {@code scripts/demo}: two queue pairs of one device move bytes by send, write, read and atomic.
  */
 public final class Tour {
     private static final Duration DEADLINE = Duration.ofSeconds(30);
@@ -26,7 +25,7 @@ public final class Tour {
 
     private Tour() {}
 
-    /** One thing that the tour shows: answers what there is to see. */
+    /** One step of the tour, which returns the object to show. */
     private interface Step {
         Object show() throws Exception;
     }
@@ -34,7 +33,7 @@ public final class Tour {
     /**
      * Runs the tour.
      *
-     * @param args the name of a device; the first one if there is none
+     * @param args the name of a device, or nothing for the first one
      * @throws Exception if anything fails
      */
     public static void main(String[] args) throws Exception {
@@ -48,17 +47,17 @@ public final class Tour {
         LoopbackPair[] connected = new LoopbackPair[1];
 
         step("Device", () -> device);
-        step("Open it", () -> opened[0] = device.open(arena));
+        step("Open the device", () -> opened[0] = device.open(arena));
         Context context = opened[0];
-        step("Its port", () -> context.port(1));
-        step("The address to be reached by", () -> context.bestGid(1));
+        step("Port 1 of the device", () -> context.port(1));
+        step("Its address (GID)", () -> context.bestGid(1));
         step("Register memory, connect two queue pairs", () -> connected[0] = LoopbackPair.connect(context));
         LoopbackPair.End left = connected[0].left();
         LoopbackPair.End right = connected[0].right();
         say(left.buffer());
         say(left.pair().endpoint() + "  <->  " + right.pair().endpoint());
 
-        step("Send, received with its number", () -> {
+        step("Send with immediate data", () -> {
             right.pair().postReceive(1, right.buffer());
             left.buffer().segment().setString(0, "Hello, RDMA");
             left.pair().postSendImmediate(2, left.buffer().slice(0, 12), 2026);
@@ -67,7 +66,7 @@ public final class Tour {
             return '"' + right.buffer().segment().getString(0) + "\", " + received.byteLength() + " bytes, immediate "
                     + received.immediate();
         });
-        step("RDMA write: the peer's program does nothing", () -> {
+        step("RDMA write: the peer's CPU takes no part", () -> {
             left.buffer().segment().setString(0, "written by the other side");
             left.pair().postWrite(3, left.buffer().slice(0, 26), right.buffer().remote());
             left.queue().await(DEADLINE).orThrow();
@@ -87,7 +86,7 @@ public final class Tour {
             return left.buffer().segment().get(ValueLayout.JAVA_LONG, 0) + " became "
                     + counter.get(ValueLayout.JAVA_LONG, 0);
         });
-        step("What an error looks like", () -> {
+        step("A failed request: the wrong key", () -> {
             RemoteMemory wrong =
                     new RemoteMemory(right.buffer().address(), ~right.buffer().remoteKey(), 8);
             left.pair().postRead(6, left.buffer().slice(0, 8), wrong);
@@ -97,10 +96,10 @@ public final class Tour {
         pingPong(left, right, WARM_UP);
         double micros = pingPong(left, right, ROUNDS);
         System.out.printf(
-                Locale.ROOT, "%nJava, %d bytes there and back, %d times:  %.2f usec/iter%n", MESSAGE, ROUNDS, micros);
+                Locale.ROOT, "%nJava, round trips of %d bytes, %d times:  %.2f usec/iter%n", MESSAGE, ROUNDS, micros);
     }
 
-    /** A failed pair is reset and connected anew: its memory and its queues are still there. */
+    /** Resets a failed pair and connects it anew, with the same memory and queues. */
     private static void recover(LoopbackPair.End left, LoopbackPair.End right) {
         for (LoopbackPair.End end : new LoopbackPair.End[] {left, right}) {
             if (end.pair().query().state() != QueuePairState.RESET) {
@@ -111,7 +110,7 @@ public final class Tour {
         right.pair().connect(left.pair().endpoint());
     }
 
-    /** As {@code ibv_rc_pingpong} does it: each end has a thread that polls. Answers microseconds for a round. */
+    /** Runs a ping-pong with a polling thread for each end. Returns the microseconds of a round. */
     private static double pingPong(LoopbackPair.End left, LoopbackPair.End right, int rounds) throws Exception {
         left.pair().postReceive(1, left.buffer().slice(MESSAGE, MESSAGE));
         right.pair().postReceive(1, right.buffer().slice(MESSAGE, MESSAGE));

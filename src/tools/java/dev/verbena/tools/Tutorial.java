@@ -14,7 +14,7 @@ import jdk.jshell.SourceCodeAnalysis;
 import jdk.jshell.VarSnippet;
 import jdk.jshell.execution.LocalExecutionControlProvider;
 
-/** Walks through a file of snippets: shows what is said about each, the snippet, and what JShell answers. */
+/** A walk through a file of snippets: shows each comment, each snippet and JShell's answer. */
 public final class Tutorial {
     private final PrintStream out;
     private final boolean pauses;
@@ -26,9 +26,9 @@ public final class Tutorial {
     }
 
     /**
-     * Runs it; on a terminal it waits for the Enter key before each step.
+     * Runs a tutorial. On a terminal, waits for the Enter key before each step.
      *
-     * @param args the file of what is done before, which is not shown, and the file of the tutorial
+     * @param args the file of start-up snippets, which are not shown, and the file of the tutorial
      * @throws IOException if a file can't be read
      */
     public static void main(String[] args) throws IOException {
@@ -36,7 +36,7 @@ public final class Tutorial {
         System.exit(run(Path.of(args[0]), Path.of(args[1]), System.out, terminal) == 0 ? Main.OK : Main.FAILED);
     }
 
-    /** Answers how many snippets have failed. */
+    /** Runs a tutorial and returns the number of failed snippets. */
     static int run(Path startup, Path tutorial, PrintStream out, boolean pauses) throws IOException {
         try (JShell shell = JShell.builder()
                 .executionEngine(new LocalExecutionControlProvider(), null)
@@ -55,7 +55,7 @@ public final class Tutorial {
         }
     }
 
-    /** Steps are parted by empty lines. */
+    /** Splits a tutorial into steps at empty lines. */
     private static List<List<String>> steps(List<String> lines) {
         List<List<String>> steps = new ArrayList<>();
         List<String> step = new ArrayList<>();
@@ -103,7 +103,7 @@ public final class Tutorial {
         }
     }
 
-    /** JShell wants the semicolon that its own prompt adds. */
+    /** Adds the semicolon, which only JShell's own prompt adds by itself. */
     private static String completed(JShell shell, String line) {
         SourceCodeAnalysis.CompletionInfo info = shell.sourceCodeAnalysis().analyzeCompletion(line);
         return info.source() == null ? line : info.source();

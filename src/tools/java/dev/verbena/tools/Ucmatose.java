@@ -12,24 +12,24 @@ import java.io.PrintStream;
 import java.net.SocketAddress;
 
 /**
- * Makes some reliable connections at once and sends messages both ways over each, as {@code ucmatose} of rdma-core
- * does, with which it talks: the server sends first, and ends the connections.
+ * Makes several reliable connections at once and sends messages both ways over each. The server sends first and ends
+ * the connections. Interoperates with {@code ucmatose} of rdma-core.
  */
 final class Ucmatose extends CmTool {
     private static final String USAGE = """
             usage: verbena ucmatose [-s SERVER] [-b ADDRESS] [-f FORMAT] [-P SPACE] [-c COUNT] [-C COUNT] [-S SIZE]
                      [-t TOS] [-p PORT] [-m] [-a TIMEOUT]
-              -s SERVER   be a client of this server; without it, serve
-              -b ADDRESS  the own address; a server's is any if not said (::0 for IPv6 too)
-              -f FORMAT   of the addresses: name (also takes the next two), ip, ipv6 or gid
-              -P SPACE    tcp, or ib
-              -c COUNT    connections; 1 if not said
-              -C COUNT    messages each way over each; 10 if not said
-              -S SIZE     bytes of a message; 100 if not said
+              -s SERVER   connect to this server; without -s, serve
+              -b ADDRESS  local address (server's default: any; ::0 for IPv6, too)
+              -f FORMAT   format of the addresses: name, ip, ipv6 or gid (default: name, which also takes ip and ipv6)
+              -P SPACE    port space: tcp or ib (default: tcp)
+              -c COUNT    number of connections (default: 1)
+              -C COUNT    number of messages each way over each connection (default: 10)
+              -S SIZE     bytes of a message (default: 100)
               -t TOS      type of service
-              -p PORT     7471 if not said
-              -m          move to another event channel before the end
-              -a TIMEOUT  of acknowledgements: 4.096 us times 2 to the power of this""";
+              -p PORT     port (default: 7471)
+              -m          migrate to another event channel before the end
+              -a TIMEOUT  code of the acknowledgement timeout: 4.096 us * 2^TIMEOUT""";
 
     private static final int PORT = 7471;
     private static final ConnectionParameters OFFER =
@@ -67,7 +67,7 @@ final class Ucmatose extends CmTool {
         return switch (options.text("-P", "tcp")) {
             case "tcp" -> PortSpace.TCP;
             case "ib" -> PortSpace.IB;
-            default -> throw options.usage("-P is tcp or ib");
+            default -> throw options.usage("-P must be tcp or ib");
         };
     }
 
@@ -167,7 +167,7 @@ final class Ucmatose extends CmTool {
         }
     }
 
-    /** Both sides end a connection: who did not begin it, answers. */
+    /** Waits until both sides have disconnected. The side that did not begin answers. */
     private void awaitEnds(boolean answer) throws Exception {
         for (int left = connections; left > 0; ) {
             CmEvent event = next(PATIENCE);

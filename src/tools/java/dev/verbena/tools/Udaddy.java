@@ -11,22 +11,22 @@ import java.io.PrintStream;
 import java.net.SocketAddress;
 
 /**
- * Looks up a service for datagrams by address and sends datagrams both ways, as {@code udaddy} of rdma-core does, with
- * which it talks: the client sends first, and each datagram says where an answer must go.
+ * Looks up a datagram service by address and sends datagrams both ways. The client sends first; each datagram contains
+ * the number of the queue pair for the answer. Interoperates with {@code udaddy} of rdma-core.
  */
 final class Udaddy extends CmTool {
     private static final String USAGE = """
             usage: verbena udaddy [-s SERVER] [-b ADDRESS] [-f FORMAT] [-P SPACE] [-c COUNT] [-C COUNT] [-S SIZE]
                      [-t TOS] [-p SPACE]
-              -s SERVER   be a client of this server; without it, serve
-              -b ADDRESS  the own address; a server's is any if not said
-              -f FORMAT   of the addresses: name (also takes the next two), ip, ipv6 or gid
-              -P SPACE    udp, or ipoib
-              -c COUNT    connections; 1 if not said
-              -C COUNT    messages each way over each; 10 if not said
-              -S SIZE     bytes of a message; 100 if not said
+              -s SERVER   send to this server; without -s, serve
+              -b ADDRESS  local address (server's default: any)
+              -f FORMAT   format of the addresses: name, ip, ipv6 or gid (default: name, which also takes ip and ipv6)
+              -P SPACE    port space: udp or ipoib (default: udp)
+              -c COUNT    number of queue pairs (default: 1)
+              -C COUNT    number of messages each way for each queue pair (default: 10)
+              -S SIZE     bytes of a message (default: 100)
               -t TOS      type of service
-              -p SPACE    as -P, by number: 0x111 for udp, 0x2 for ipoib""";
+              -p SPACE    port space by number: 0x111 for udp, 0x2 for ipoib""";
 
     private static final int PORT = 7174;
     private static final ConnectionParameters PARAMETERS = ConnectionParameters.defaults();
@@ -59,7 +59,7 @@ final class Udaddy extends CmTool {
                 switch (options.text("-P", "udp")) {
                     case "udp" -> PortSpace.UDP.code();
                     case "ipoib" -> PortSpace.IPOIB.code();
-                    default -> throw options.usage("-P is udp or ipoib");
+                    default -> throw options.usage("-P must be udp or ipoib");
                 });
     }
 
@@ -67,7 +67,7 @@ final class Udaddy extends CmTool {
         int most = id.context().port(id.devicePort()).activeMtu().bytes();
         if (size > most) {
             throw new IllegalArgumentException(
-                    "a message of " + size + " bytes does not fit into a datagram: the port's MTU is " + most);
+                    "message size " + size + " exceeds the port's MTU of " + most + " bytes, the limit of a datagram");
         }
         makeReady(id);
     }
@@ -98,7 +98,7 @@ final class Udaddy extends CmTool {
         }
     }
 
-    /** Until they have left: closing would drop those that are on their way out. */
+    /** Waits for all sends: closing would drop pending ones. */
     private void sendAll() throws InterruptedException {
         nodes().forEach(CmNode::postDatagrams);
         for (CmNode node : nodes()) {

@@ -1,3 +1,3 @@
-/** Command-line tools over the public API. They are also the best examples of it. */
+/** Command-line tools over the public API, which are also examples of how to use it. */
 @org.jspecify.annotations.NullMarked
 package dev.verbena.tools;

@@ -1,8 +1,8 @@
 # Decides between KVM and emulation. Needs cache.sh. Source this file.
 # shellcheck shell=bash
 
-# guest_accel KERNEL INITRAMFS: prints kvm or tcg. KVM is used only where the very kernel was seen to boot with it:
-# some machines offer a /dev/kvm under which a distribution's kernel hangs.
+# guest_accel KERNEL INITRAMFS: prints kvm or tcg. Prints kvm only if a probe has booted this kernel with KVM: on some
+# machines with /dev/kvm, the kernel of a distribution hangs.
 guest_accel() {
     local answer
     case ${VERBENA_ACCEL:-} in
@@ -11,7 +11,7 @@ guest_accel() {
             return
             ;;
     esac
-    # Paravirtual page tables: a tiny guest works there, a stock kernel does not.
+    # With paravirtual page tables (kvm_pvm), a tiny guest works but a stock kernel does not.
     if [[ ! -r /dev/kvm || ! -w /dev/kvm || -e /sys/module/kvm_pvm ]]; then
         printf tcg
         return
@@ -21,10 +21,10 @@ guest_accel() {
     cat "$answer"
 }
 
-# Where the answer for this kernel is kept until this machine is booted again.
+# Prints the file with the probe's result for this kernel. It is valid until this machine boots again.
 accel_answer() { printf '%s' "$CACHE/accel/$(< /proc/sys/kernel/random/boot_id)-$KERNEL_VERSION"; }
 
-# For when the probe said yes and a guest hung all the same.
+# Records that a guest hung with KVM although the probe succeeded.
 kvm_failed() {
     mkdir -p "$CACHE/accel"
     printf 'tcg\n' > "$(accel_answer)"

@@ -1,7 +1,7 @@
 # Compiles the project. Source this file after jdk.sh and packages.sh.
 # shellcheck shell=bash
 
-# Maven's own libraries do what newer JDKs warn of; the warnings would only hide ours.
+# Runs Maven without the warnings that newer JDKs print about Maven's own libraries.
 quiet_maven() {
     local options=${MAVEN_OPTS:-}
     if (($(jdk_feature_release "$JAVA_HOME") >= 24)); then
@@ -10,8 +10,8 @@ quiet_maven() {
     MAVEN_OPTS=$options mvn --batch-mode --quiet -Dstyle.color=never "$@"
 }
 
-# build [main|tools|tests]: compiles what is out of date. 'tools' makes the tools' jar, too; 'tests' writes the class
-# path of the tests to target/test-classpath.
+# build [main|tools|tests]: compiles the project if it is out of date. 'tools' also makes the tools' jar; 'tests' also
+# writes the class path of the tests to target/test-classpath.
 build() {
     local what=${1:-main} stamp
     stamp=$PROJECT/target/built-$what
@@ -31,12 +31,12 @@ build() {
     touch "$stamp"
 }
 
-# Prints the path of the jar that holds the tools, the library, and all they need.
+# Prints the path of the jar with the tools, the library and all dependencies.
 tools_jar() {
     printf '%s\n' "$PROJECT"/target/verbena-*-tools.jar
 }
 
-# The options every Java program of this project is started with: native access, and no other.
+# Prints the options for every Java program of this project: native access for Verbena, and a class path.
 java_options() {
     local classes=$1
     printf '%s\n' --enable-native-access=ALL-UNNAMED
@@ -44,8 +44,8 @@ java_options() {
     printf '%s\n' -cp "$classes"
 }
 
-# start_options NAME COMMAND...: prints the options with which the JVM of COMMAND starts fast. Where the JDK can (25 and
-# newer), classes come loaded and linked out of a cache in target, which is made by running COMMAND once, without input.
+# start_options NAME COMMAND...: prints options for a fast start of COMMAND. With JDK 25 and newer they use an AOT cache
+# of loaded and linked classes in target. To make the cache, COMMAND runs once.
 start_options() {
     local name=$1 cache
     shift

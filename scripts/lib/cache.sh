@@ -1,5 +1,5 @@
-# The folder for what is slow to make: kernels, initial file systems, answers of probes.
-# Everything in it may be deleted at any time. Source this file.
+# The cache folder: kernels, initial file systems, results of probes.
+# All of its contents may be deleted at any time. Source this file.
 # shellcheck shell=bash
 
 CACHE=${VERBENA_CACHE:-${XDG_CACHE_HOME:-${HOME:?}/.cache}/verbena}
@@ -7,8 +7,8 @@ if [[ $CACHE != /* ]]; then CACHE=$PWD/$CACHE; fi
 
 say() { printf 'soft-roce: %s\n' "$*" >&2; }
 
-# with_lock NAME COMMAND...: one process at a time, so that two runs never make the same thing twice.
-# The commands themselves write to a temporary name and rename, so a killed one leaves nothing half done.
+# with_lock NAME COMMAND...: runs COMMAND in one process at a time, so that no two runs do the same work.
+# The commands write to a temporary name and rename, so that a killed one leaves no incomplete file.
 with_lock() {
     local name=$1
     shift

@@ -7,21 +7,21 @@ GUEST_FOLDER=
 INPUT_PID=
 WATCH_PID=
 RELAYS=()
-START_LIMIT=180 # seconds until the command must run; a few are usual
+START_LIMIT=180 # seconds until the command must have started; usually a few
 
 # Quotes $1 for any POSIX shell.
 quote() { printf "'%s'" "${1//\'/\'\\\'\'}"; }
 
-# A comma ends a value in an option of QEMU, two are one.
+# Escapes $1 as a value in an option of QEMU: a comma is doubled.
 qemu_value() { printf '%s' "${1//,/,,}"; }
 
 qemu_program() {
     case $(uname -m) in aarch64) echo qemu-system-aarch64 ;; *) echo qemu-system-x86_64 ;; esac
 }
 
-# Looks at what stdin, stdout and stderr are; must not run with any of them redirected.
-#   INPUT   terminal: a person; piped: there is something to read; none
-#   MERGED  yes if stdout and stderr end up in one place; then the guest keeps what goes there in order
+# Examines stdin, stdout and stderr, and so must run without redirections.
+#   INPUT   terminal, piped or none
+#   MERGED  yes if stdout and stderr are the same file; the guest then keeps the order of their output
 look_at_streams() { # INTERACTIVE
     INPUT=piped
     MERGED=no
@@ -33,7 +33,7 @@ look_at_streams() { # INTERACTIVE
     if [[ /dev/fd/1 -ef /dev/fd/2 ]]; then MERGED=yes; fi
 }
 
-# Prints the script the guest runs: the environment, the folder, the command.
+# Prints the script that the guest runs: environment, folder and command.
 guest_command() {
     local name word
     for name in PATH HOME LANG LC_ALL TZ JAVA_HOME TERM $(compgen -e | grep '^VERBENA_' || true); do
@@ -52,7 +52,7 @@ guest_settings() {
         "$(quote "$PROJECT")" "$(quote "$KERNEL_ROOT")" "$DEVICE" "$INPUT" "$MERGED" "${size% *}" "${size#* }"
 }
 
-# Kills what is still there and removes the folder of this run. Also called on signals.
+# Kills remaining processes and removes the folder of this run. Also called on signals.
 guest_cleanup() {
     trap '' INT TERM HUP PIPE
     if [[ -n $GUEST_PID ]]; then
@@ -65,30 +65,30 @@ guest_cleanup() {
     if [[ -n ${TERMINAL_STATE:-} ]]; then stty "$TERMINAL_STATE" 2> /dev/null || true; fi
 }
 
-# Waits until all that QEMU wrote before it ended has been passed on.
+# Waits until all output of QEMU has been copied.
 end_relays() {
     local stream
-    if [[ -n $INPUT_PID ]]; then # it may be waiting for input that never comes
+    if [[ -n $INPUT_PID ]]; then # it may be waiting for more input
         kill "$INPUT_PID" 2> /dev/null || true
         wait "$INPUT_PID" 2> /dev/null || true
         INPUT_PID=
     fi
     if ((${#RELAYS[@]})); then
-        # A QEMU that did not start has not opened them; this lets the readers through to the end of file.
+        # If QEMU did not start, it has not opened the pipes. Opening them here lets the readers see the end of file.
         for stream in out err; do : <> "$GUEST_FOLDER/$stream"; done
         wait "${RELAYS[@]}" 2> /dev/null || true
         RELAYS=()
     fi
 }
 
-# Sets QEMU to the command line without what depends on the input.
+# Sets QEMU to the command line, without the part that depends on the input.
 qemu_command() { # ACCEL KERNEL INITRAMFS
     local machine=q35 console=ttyS0 cpu=max accel=tcg,thread=multi extra='no_timer_check tsc=reliable'
     if [[ $(uname -m) == aarch64 ]]; then
         machine=virt console=ttyAMA0 extra=''
     fi
     if [[ $1 == kvm ]]; then cpu=host accel=kvm extra=''; fi
-    # shellcheck disable=SC2054  # the commas are QEMU's
+    # shellcheck disable=SC2054  # commas are part of QEMU's options
     QEMU=("$(qemu_program)" -nodefaults -no-user-config -machine "$machine" -accel "$accel" -cpu "$cpu"
         -smp "$CPUS" -m "$MEMORY" -kernel "$2" -initrd "$3"
         -append "console=$console panic=-1 mitigations=off quiet loglevel=3 cryptomgr.notests $extra"
@@ -115,7 +115,7 @@ run_in_guest() {
     trap 'exit 141' PIPE
     trap 'exit 143' TERM
     boot "$@" || status=$?
-    # Before the command ran nothing was done, so it can be tried again; but what stdin had to say may be gone.
+    # If the command has not started, try again, unless input may have been consumed.
     if [[ -e $GUEST_FOLDER/late && $INPUT == none ]]; then
         say "the guest hung while it booted ($accel); trying once more"
         rm -rf "$GUEST_FOLDER"
@@ -129,7 +129,7 @@ run_in_guest() {
     guest_result "$status"
 }
 
-# Starts a guest and waits for its end; the result is QEMU's exit status.
+# Starts a guest and waits for its end. Returns QEMU's exit status.
 boot() {
     local stream status=0
     GUEST_FOLDER=$(mktemp -d "${TMPDIR:-/tmp}/soft-roce.XXXXXX")
@@ -141,7 +141,7 @@ boot() {
 
     if [[ $INPUT == terminal ]]; then
         TERMINAL_STATE=$(stty -g 2> /dev/null || true)
-        # Keys go to the guest, Ctrl-C too; Ctrl-] takes the place of QEMU's usual Ctrl-A.
+        # All keys go to the guest, including Ctrl-C. Ctrl-] replaces QEMU's usual escape key Ctrl-A.
         QEMU+=(-chardev 'stdio,id=terminal,mux=on,signal=off' -echr 0x1d -device 'virtconsole,chardev=terminal')
         say "starting a guest with kernel $KERNEL_VERSION (Ctrl-] x ends it)"
         start_qemu <&0
@@ -157,7 +157,7 @@ boot() {
         RELAYS+=($!)
         if [[ $INPUT == piped ]]; then
             QEMU+=(-chardev 'stdio,id=in,signal=off' -device 'virtserialport,chardev=in,name=verbena.in')
-            # Through cat, as QEMU would make the open file itself non-blocking, and others may share it.
+            # Through cat, because QEMU would make the open file non-blocking for all processes that share it.
             mkfifo "$GUEST_FOLDER/in"
             cat <&0 > "$GUEST_FOLDER/in" &
             INPUT_PID=$!
@@ -175,7 +175,7 @@ boot() {
     return "$status"
 }
 
-# Ends a guest whose command does not run in time, and leaves a note of it.
+# Ends a guest whose command does not start in time, and creates the file 'late'.
 watch_start() {
     local tries
     for ((tries = 0; tries < START_LIMIT * 4; tries++)); do
@@ -194,17 +194,17 @@ end_watch() {
     fi
 }
 
-# Passes on what the guest writes. When nobody reads it any more there is no point in going on.
+# Copies the guest's output. Ends the run if the reader has closed the output.
 relay() { cat "$1" || kill -PIPE $$; }
 
-# The chain of guards keeps QEMU from outliving a killed script, even one killed with -9.
+# The two calls of setpriv end QEMU when this script is killed, even with -9.
 start_qemu() {
     setpriv --pdeathsig TERM timeout --foreground -k 5 "$TIMEOUT" setpriv --pdeathsig KILL "${QEMU[@]}" \
         2> "$GUEST_FOLDER/qemu" <&0 &
     GUEST_PID=$!
 }
 
-# Turns what is left of the guest into an exit status.
+# Converts the files left by the guest to an exit status.
 guest_result() {
     local status=$1 reason file
     if [[ -s $GUEST_FOLDER/share/status ]]; then return "$(< "$GUEST_FOLDER/share/status")"; fi
@@ -222,7 +222,7 @@ guest_result() {
         reason="the guest ended before the command did (QEMU: $status)"
     fi
     say "$reason"
-    if ((status == 124)); then : > "$GUEST_FOLDER/qemu"; fi # only says that it was ended
+    if ((status == 124)); then : > "$GUEST_FOLDER/qemu"; fi # it contains only the notice of termination
     for file in qemu console; do
         if [[ -s $GUEST_FOLDER/$file ]]; then
             say "the last lines of its $file output:"

@@ -1,10 +1,10 @@
-# RDMA devices of this very machine. Source this file.
+# RDMA devices of this machine. Source this file.
 # shellcheck shell=bash
 
 HERE_NETDEV=
 HERE_COMMAND=
 
-# True if there is an RDMA device this user can open.
+# True if there is an RDMA device that this user can open.
 device_here() {
     compgen -G '/sys/class/infiniband/*' > /dev/null || return 1
     local file
@@ -14,7 +14,7 @@ device_here() {
     return 1
 }
 
-# True if the kernel has the soft-RoCE driver. With -n it is not loaded.
+# True if the kernel has the soft-RoCE driver. With -n, does not load the driver.
 driver_here() { [[ -d /sys/module/rdma_rxe ]] || modprobe -q "$@" rdma_rxe 2> /dev/null; }
 
 # True if a soft-RoCE device can be added to this machine.
@@ -26,14 +26,14 @@ remove_device_here() {
     trap '' INT TERM HUP
     if [[ -n $HERE_COMMAND ]]; then
         kill "$HERE_COMMAND" 2> /dev/null || true
-        wait "$HERE_COMMAND" 2> /dev/null || true # a device goes only when nobody has it open
+        wait "$HERE_COMMAND" 2> /dev/null || true # an open device cannot be removed
     fi
     [[ -n $HERE_NETDEV ]] || return 0
     rdma link delete "rxe_$HERE_NETDEV" 2> /dev/null || true
     ip link delete "$HERE_NETDEV" 2> /dev/null || true
 }
 
-# An IPv4 network nobody uses yet on this machine, so that two runs do not share an address.
+# Prints an address of an unused IPv4 network, so that two runs do not share an address.
 free_address_here() {
     local n used
     used=$(ip -o -4 addr)
@@ -61,13 +61,13 @@ run_with_added_device() {
     rdma link add "rxe_$HERE_NETDEV" type rxe netdev "$HERE_NETDEV"
     until grep -q ACTIVE "/sys/class/infiniband/rxe_$HERE_NETDEV/ports/1/state"; do
         if ((++tries > 200)); then
-            say 'the soft-RoCE device that was added does not become active'
+            say 'the added soft-RoCE device does not become active'
             return 125
         fi
         sleep 0.05
     done
     export VERBENA_DEVICE=rxe_$HERE_NETDEV VERBENA_ADDRESS=$address
-    # Not in the foreground, as a signal to this script would wait for its end; but with Ctrl-C as it would be there.
+    # In the background, because bash handles signals only after a foreground command; with the default action for Ctrl-C.
     env --default-signal=INT,QUIT -- "$@" <&0 &
     HERE_COMMAND=$!
     wait "$HERE_COMMAND" || status=$?

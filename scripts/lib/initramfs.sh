@@ -1,16 +1,16 @@
 # Builds the guest's initial file system: busybox, the kernel modules and guest-init. Needs cache.sh. Source this file.
 # shellcheck shell=bash
 
-# In the order they are wanted; what a kernel has built in, or does not have, is passed over.
-# crc32_generic: older rxe asks for it by an alias when the device is made.
+# Modules in loading order. Built-in and missing modules are skipped.
+# crc32_generic: older versions of rxe request it by an alias when a device is added.
 GUEST_MODULES=(virtio_pci 9pnet_virtio 9p overlay virtio_console virtio_rng ipv6
     crc32_generic rdma_rxe rdma_ucm ib_uverbs ib_umad dummy veth sch_netem)
 
-# What guest-init calls of busybox.
+# Applets of busybox that guest-init calls.
 GUEST_APPLETS=(cat cp dmesg env grep hostname insmod ip ln mkdir mkfifo mount setsid sh sleep stty switch_root sync
     tail uname usleep)
 
-# initramfs_for VERSION ROOT: prints the file, made now if there is none for this kernel and this builder.
+# initramfs_for VERSION ROOT: prints the file for this kernel and this version of the scripts. Makes it if necessary.
 initramfs_for() {
     local version=$1 root=$2 busybox hash file
     busybox=$(static_busybox) || return 1
@@ -22,7 +22,7 @@ initramfs_for() {
     printf '%s' "$file"
 }
 
-# The guest runs it before there is any library.
+# Prints the path of a statically linked busybox: the initial file system has no libraries.
 static_busybox() {
     local file
     for file in /bin/busybox /usr/bin/busybox /usr/sbin/busybox /sbin/busybox /usr/bin/busybox.static; do
@@ -47,13 +47,13 @@ build_initramfs() {
     cp "$LIB/guest-init" "$work/init"
     chmod 755 "$work/init" "$work/bin/busybox"
     copy_modules "$version" "$root" "$work/modules" || return 1
-    # Not compressed: unpacking costs an emulated processor more than reading costs anyone.
+    # Not compressed: on an emulated processor, unpacking is slower than reading.
     (cd "$work" && find . | LC_ALL=C sort | cpio --quiet -o -H newc -R 0:0) > "$file.$$" || return 1
     mv "$file.$$" "$file"
 }
 
-# Cuts off the signature of module $1: to verify those of all modules takes an emulated processor half a second.
-# At the end of the file are the signature, twelve bytes ending in its length, and a line.
+# Cuts off the signature of module $1: verifying all signatures takes an emulated processor half a second.
+# The file ends with the signature, twelve bytes whose last four are its length, and a marker line.
 drop_signature() {
     local length
     [[ $(tail -c 28 "$1" | tr -d '\0') == '~Module signature appended~' ]] || return 0
@@ -61,7 +61,7 @@ drop_signature() {
     truncate -s "-$((length + 12 + 28))" "$1"
 }
 
-# Copies the modules into folder $3, numbered in the order they must be loaded.
+# Copies the modules into folder $3, numbered in loading order.
 copy_modules() {
     local version=$1 root=$2 folder=$3 name line module target number=100
     local -A seen=()

@@ -3,11 +3,11 @@
 
 JDK_OLDEST=22 # the release that made java.lang.foreign final
 
-# Prints the feature release (such as 25) of the JDK in folder $1, or nothing if there is no whole JDK.
+# Prints the feature release (such as 25) of the JDK in folder $1, or nothing if there is no complete JDK.
 jdk_feature_release() {
     local home=$1 version=
     [[ -x $home/bin/java && -x $home/bin/javac ]] || return 0
-    if [[ -r $home/release ]]; then # starting a JVM takes much longer than reading a line
+    if [[ -r $home/release ]]; then # reading the file is much faster than starting a JVM
         version=$(sed -n 's/^JAVA_VERSION="\([^"]*\)".*/\1/p' "$home/release")
     fi
     if [[ -z $version ]]; then
@@ -18,7 +18,7 @@ jdk_feature_release() {
     printf '%s' "$version"
 }
 
-# Prints the folders a JDK may be in, one a line.
+# Prints the usual folders of JDKs, one on each line.
 jdk_candidates() {
     local tool path home
     for tool in javac java; do
@@ -33,17 +33,17 @@ jdk_candidates() {
 
 jdk_missing() {
     cat >&2 <<MISSING
-No JDK $JDK_OLDEST or newer was found (java and javac are both needed). Install one and, if it is in an unusual
-folder, set JAVA_HOME to it:
+No JDK $JDK_OLDEST or newer found (java and javac are both needed). Install one. If it is in an unusual folder, set
+JAVA_HOME to that folder:
   Debian 13, Ubuntu    apt-get install openjdk-25-jdk-headless   (openjdk-21 is too old)
   Fedora               dnf install java-latest-openjdk-devel
   openSUSE             zypper install java-25-openjdk-devel
-  everywhere           Eclipse Temurin, https://adoptium.net
+  any system           Eclipse Temurin, https://adoptium.net
 MISSING
 }
 
-# Exports JAVA_HOME and puts its bin folder first on PATH. JAVA_HOME wins when it is new enough;
-# otherwise the newest JDK that can be found.
+# Exports JAVA_HOME and puts its bin folder first on PATH. Uses the JDK in JAVA_HOME if it is new enough, else the
+# newest JDK found.
 find_jdk() {
     local home release best='' best_release=0
     if [[ -n ${JAVA_HOME:-} ]]; then

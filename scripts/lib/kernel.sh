@@ -1,5 +1,5 @@
-# Finds the kernel a guest boots: an installed one, or one out of a package that is unpacked into the
-# cache folder and never installed. Needs cache.sh and packages.sh. Source this file.
+# Finds the kernel for a guest: an installed one, or one from a package that is unpacked into the cache folder and
+# never installed. Needs cache.sh and packages.sh. Source this file.
 # shellcheck shell=bash
 #
 # The result of choose_kernel:
@@ -11,7 +11,7 @@ KERNEL_VERSION=
 KERNEL_IMAGE=
 KERNEL_ROOT=
 
-# What these packages hold that no guest needs, and what makes up most of them.
+# Large parts of kernel packages that no guest needs.
 KERNEL_LEFT_OUT=(--exclude='*/kernel/sound' --exclude='*/drivers/gpu' --exclude='*/drivers/media'
     --exclude='*/drivers/net/wireless' --exclude='*/drivers/staging' --exclude='*/usr/share/doc')
 
@@ -22,11 +22,11 @@ kernel_flavour() { # the last part of the distribution's package name
     esac
 }
 
-# True if version $1 is what the user asked for with $2: "6.1" means 6.1.0-56-amd64, not 6.12.
+# True if version $1 matches the user's $2: "6.1" matches 6.1.0-56-amd64, not 6.12.
 kernel_matches() { [[ -z $2 || $1 == "$2" || $1 == "$2"[-.+~]* ]]; }
 
-# Prints the image of version $1 below folder $2, if it can be read and its modules are there: kernels made for
-# clouds leave out rdma_rxe.
+# Prints the image of version $1 below folder $2, if it is readable and its modules include rdma_rxe. Cloud kernels
+# lack that module.
 kernel_image_in() {
     local version=$1 root=${2%/} image
     grep -qs '/rdma_rxe\.ko' "$root/lib/modules/$version/modules.dep" || return 0
@@ -38,7 +38,7 @@ kernel_image_in() {
     done
 }
 
-# Print "VERSION ROOT" of every kernel that could be booted, the newest last: of the installed ones, of the cache's.
+# Print "VERSION ROOT" of every bootable kernel, installed or in the cache, the newest last.
 kernels_installed() {
     local folder
     for folder in /lib/modules/*/; do
@@ -68,19 +68,19 @@ kernel_pick() {
         if kernel_matches "$version" "$1"; then picked="$version $root"; fi
     done
     [[ -n $picked ]] || return 1
-    # shellcheck disable=SC2086  # two words, neither with a space of its own
+    # shellcheck disable=SC2086  # two words without spaces
     kernel_use ${picked%% *} "${picked#* }"
 }
 
 # --- packages ---------------------------------------------------------------------------------------------------
 
-# Prints "ORIGIN|CODENAME|RELEASE|URI" of the package lists this machine has fetched.
+# Prints "ORIGIN|CODENAME|RELEASE|URI" of the package lists that this machine has fetched.
 own_package_lists() {
-    # shellcheck disable=SC2016  # the $ is apt's
+    # shellcheck disable=SC2016  # apt expands the variables
     apt-get indextargets --format '$(ORIGIN)|$(CODENAME)|$(RELEASE)|$(REPO_URI)' 'Created-By: Packages' | sort -u
 }
 
-# Prints one-line apt sources for tier $1, from the mirror and with the keys this machine uses itself.
+# Prints one-line apt sources for tier $1, with the mirror and the keys of this machine.
 kernel_apt_sources() {
     local tier=$1 id codename base='' key='' origin uri suite name
     id=$(. /etc/os-release && printf '%s' "$ID")
@@ -89,7 +89,7 @@ kernel_apt_sources() {
         key="[signed-by=/usr/share/keyrings/$id-archive-keyring.gpg] "
     fi
     while IFS='|' read -r origin name suite uri; do
-        [[ ${origin,,} == "$id" ]] || continue # a third party's
+        [[ ${origin,,} == "$id" ]] || continue # not the distribution's
         case $name in
             "$codename") base=$uri ;;
             "$codename-updates" | "$codename-security") ;;
@@ -98,7 +98,7 @@ kernel_apt_sources() {
         if [[ $tier == own ]]; then printf 'deb %s%s %s main\n' "$key" "$uri" "$suite"; fi
     done < <(own_package_lists)
     if [[ -z $base ]]; then
-        say 'apt knows no package list of the distribution; type: apt-get update'
+        say 'apt has no package list of the distribution; run: apt-get update'
         return 1
     fi
     case $tier in
@@ -107,7 +107,7 @@ kernel_apt_sources() {
     esac
 }
 
-# apt with a state of its own: nothing of the system's package lists or installed packages is read or written.
+# Runs apt with a separate state: it does not use the system's package lists and installed packages.
 kernel_apt() { # FOLDER TOOL ARGUMENT...
     local folder=$1 tool=$2
     shift 2
@@ -142,11 +142,11 @@ kernel_unpack() {
     if [[ ! -d $root/lib/modules && -d $root/usr/lib/modules ]]; then ln -s usr/lib "$root/lib"; fi
     version=$(ls "$root/lib/modules")
     chmod -R u+rwX "$root"
-    # It warns of lists that only matter for what the kernel has built in.
+    # Hides warnings about missing lists of built-in modules.
     { depmod -b "$root" "$version" 2>&1 || true; } | { grep -v 'could not open modules' >&2 || true; }
     if [[ -z $(kernel_image_in "$version" "$root") ]]; then
         rm -rf "$root"
-        say "there is no kernel with rdma_rxe in $(cd "$debs" && echo *.deb)"
+        say "no kernel with rdma_rxe in $(cd "$debs" && echo *.deb)"
         return 1
     fi
     rm -rf "${CACHE:?}/kernels/$version"
@@ -158,10 +158,10 @@ kernel_unpack() {
 kernel_fetch() {
     local want=$1 tier folder name='' debs version
     command -v apt-get > /dev/null || {
-        say "no kernel ${want:-image} is installed, and only on Debian and its descendants can one be fetched"
+        say "no kernel ${want:-image} is installed, and one can be fetched only on Debian and its derivatives"
         return 1
     }
-    rm -rf "$CACHE"/kernels/.new.* "$CACHE"/kernels/.debs.* # of a run that was ended; this one holds the lock
+    rm -rf "$CACHE"/kernels/.new.* "$CACHE"/kernels/.debs.* # of an aborted run; this run holds the lock
     mkdir -p "$CACHE/kernels"
     if ((EUID == 0)) && [[ -z $(own_package_lists) ]]; then apt-get update -qq >&2 || true; fi
     for tier in own backports unstable; do
@@ -174,12 +174,12 @@ kernel_fetch() {
         [[ -z $name ]] || break
     done
     if [[ -z $name ]]; then
-        say "no package of kernel ${want:-linux-image} was found"
+        say "no package of kernel ${want:-linux-image} found"
         return 1
     fi
     say "fetching $name into $CACHE (it is not installed)"
     debs=$(mktemp -d "$CACHE/kernels/.debs.XXXXXX")
-    # Some distributions split image and modules; what belongs to the image is among what it depends on.
+    # Some distributions split image and modules; the modules are among the image's dependencies.
     kernel_apt "$folder" apt-cache depends "$name" | sed -n 's/^ *|\?Depends: *//p' |
         grep -E '^linux-(modules|binary)' > "$debs/names" || true
     kernel_apt "$folder" apt-cache pkgnames "linux-modules-extra-${name#linux-image-}" >> "$debs/names"
@@ -194,7 +194,7 @@ kernel_fetch() {
 
 # --- the choice -------------------------------------------------------------------------------------------------
 
-# Unpacks the package in file $1 unless that was done before, and prints the version.
+# Unpacks the package in file $1, if not done before, and prints the version.
 kernel_of_package() {
     local version debs
     version=$(dpkg-deb --fsys-tarfile "$1" | tar -t | sed -n 's|^\./boot/vmlinuz-||p')
@@ -223,9 +223,9 @@ kernel_from_file() {
             if [[ $version == vmlinuz ]]; then version=$(basename "$(dirname "$file")"); fi
             KERNEL_VERSION=$version
             KERNEL_ROOT=/
-            # shellcheck disable=SC2034  # for who sources this
+            # shellcheck disable=SC2034  # used by scripts that source this file
             KERNEL_IMAGE=$file
-            # The modules of a kernel unpacked somewhere lie next to its boot folder.
+            # An unpacked kernel has its modules next to its boot folder.
             if [[ -d $(dirname "$file")/../lib/modules/$version ]]; then
                 KERNEL_ROOT=$(readlink -f "$(dirname "$file")/..")
             fi
@@ -237,8 +237,8 @@ kernel_from_file() {
     esac
 }
 
-# Prints the version of the kernel for those who name none: the newest installed one, or else the one that was
-# fetched from the distribution without a version.
+# Prints the version of the default kernel: the newest installed one, or else the one that was fetched from the
+# distribution without a version.
 default_kernel() {
     local newest
     newest=$(kernels_installed | tail -n 1)
@@ -254,7 +254,7 @@ choose_kernel() {
     local want=${1:-} version
     if [[ $want == */* || $want == *.deb ]]; then
         if [[ ! -r $want ]]; then
-            say "cannot read the kernel $want"
+            say "cannot read kernel $want"
             return 1
         fi
         kernel_from_file "$want"
@@ -268,7 +268,7 @@ choose_kernel() {
     kernel_use "$version" "$CACHE/kernels/$version"
 }
 
-# Under the lock: another run may have fetched it in the meantime.
+# Runs under the lock. Another run may have fetched the kernel in the meantime.
 kernel_fetch_once() {
     local want=$1
     if [[ -z $want && -r $CACHE/kernels/default ]]; then

@@ -1,10 +1,10 @@
-# Installs, or names, the packages a script needs. Source this file, then call need_packages.
+# Installs the packages that a script needs, or prints their names. Source this file, then call need_packages.
 # shellcheck shell=bash
 
 # True on a Debian or one of its descendants.
 has_apt() { command -v apt-get > /dev/null && command -v dpkg-query > /dev/null; }
 
-# True if package $1 is installed, or if what it is wanted for is there by other means.
+# True if package $1 is installed, or if its program is present in another way.
 package_present() {
     if [[ $1 == maven ]] && command -v mvn > /dev/null; then return 0; fi
     has_apt || return 1
@@ -33,13 +33,13 @@ need_packages() {
     fi
     if ((EUID)); then
         printf 'Needed for %s and not installed: %s\n' "$purpose" "${missing[*]}" >&2
-        printf 'Type: sudo apt-get update && sudo apt-get install --no-install-recommends %s\n' "${missing[*]}" >&2
+        printf 'Run: sudo apt-get update && sudo apt-get install --no-install-recommends %s\n' "${missing[*]}" >&2
         return 1
     fi
 
     printf 'Installing for %s: %s\n' "$purpose" "${missing[*]}" >&2
     log=$(mktemp)
-    # The first attempt fails when the package lists are absent or stale; only then are they fetched.
+    # The first attempt fails if the package lists are absent or stale; only then are they fetched.
     if apt_install "${missing[@]}" > "$log" 2>&1 ||
         { apt-get update -qq > "$log" 2>&1 && apt_install "${missing[@]}" > "$log" 2>&1; }; then
         rm -f "$log"
@@ -47,6 +47,6 @@ need_packages() {
     fi
     tail -n 20 "$log" >&2
     rm -f "$log"
-    printf 'Could not install what %s needs: %s\n' "$purpose" "${missing[*]}" >&2
+    printf 'Could not install the packages for %s: %s\n' "$purpose" "${missing[*]}" >&2
     return 1
 }

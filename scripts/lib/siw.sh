@@ -1,25 +1,25 @@
-# Gets siw, the kernel's iWARP in software, for the kernel a guest boots: distributions that leave it out of their
-# kernels still have its source in the source package of that kernel. Needs cache.sh, packages.sh and kernel.sh,
-# and choose_kernel before. Source this file.
+# Provides siw, the kernel's software iWARP, for the guest's kernel. A distribution without siw in its kernel package
+# still has the source of siw in its kernel source package. Needs cache.sh, packages.sh and kernel.sh, and a call of
+# choose_kernel before. Source this file.
 # shellcheck shell=bash
 
-# Sets SIW_MODULE to the module's file, or to nothing where the kernel has its own.
+# Sets SIW_MODULE to the module's file, or to nothing if the kernel package has the module.
 find_siw() {
     SIW_MODULE=
     if modprobe -D -S "$KERNEL_VERSION" -d "$KERNEL_ROOT" siw > /dev/null 2>&1; then return 0; fi
     SIW_MODULE=$CACHE/siw/$KERNEL_VERSION.ko
     if [[ -s $SIW_MODULE ]]; then return 0; fi
     if with_lock siw build_siw "$SIW_MODULE" >&2 && [[ -s $SIW_MODULE ]]; then return 0; fi
-    say "there is no siw for kernel $KERNEL_VERSION"
+    say "no siw driver for kernel $KERNEL_VERSION"
     return 1
 }
 
-# build_siw FILE: nothing is installed but a compiler, if there is none; all else is unpacked, used and thrown away.
+# build_siw FILE: builds the module. Installs at most a compiler; all other files are temporary.
 build_siw() {
     local file=$1 work
     [[ ! -s $file ]] || return 0 # another run was faster
     if ! has_apt; then
-        say "kernel $KERNEL_VERSION has no siw, and only on Debian and its descendants can it be built"
+        say "kernel $KERNEL_VERSION has no siw driver, and it can be built only on Debian and its derivatives"
         return 1
     fi
     mkdir -p "$CACHE/siw"
@@ -28,11 +28,11 @@ build_siw() {
     # shellcheck disable=SC2064  # the value of now; this runs in with_lock's own shell
     trap "rm -rf '$work'" EXIT
     fetch_siw_source "$work" && compile_siw "$work" || return 1
-    strip --strip-debug "$work/siw/siw.ko" # it is ten times as large otherwise
+    strip --strip-debug "$work/siw/siw.ko" # makes it ten times smaller
     mv "$work/siw/siw.ko" "$file"
 }
 
-# Fetches the headers of exactly this kernel and the source they were made of, and unpacks what is wanted.
+# Fetches the headers of exactly this kernel and the matching source, and unpacks the needed parts.
 fetch_siw_source() {
     local work=$1 headers=linux-headers-$KERNEL_VERSION source folder tier version built names package
     source=linux-source-$(sed 's/^\([0-9]*\.[0-9]*\).*/\1/' <<< "$KERNEL_VERSION")
@@ -46,18 +46,18 @@ fetch_siw_source() {
         [[ -z $version ]] || break
     done
     if [[ -z $version ]]; then
-        say "the distribution has no package $headers (any more): try a newer kernel, with --kernel"
+        say "the distribution has no package $headers: try a newer kernel with --kernel"
         return 1
     fi
-    # The same name can stand for several versions; the image says which one it is.
+    # Several versions can have the same package name; the image contains its version.
     built=$(grep -aom 1 'Debian [0-9][0-9A-Za-z.+~-]*' "$KERNEL_IMAGE" | head -n 1 | cut -d ' ' -f 2 || true)
     if [[ -n $built && $built != "$version" ]]; then
-        say "kernel $KERNEL_VERSION is version $built here, and the headers to be had are $version"
+        say "kernel $KERNEL_VERSION is version $built, but only headers of version $version are available"
         return 1
     fi
     names=$(kernel_apt "$folder" apt-cache depends "$headers" |
         sed -n 's/^ *|\?Depends: *\(linux-\(headers\|kbuild\)-.*\)/\1/p' | sort -u)
-    say "fetching $source $version and what is needed to build siw of it (140 MB, not installed)"
+    say "fetching $source $version and its build dependencies, to build siw (140 MB, not installed)"
     # shellcheck disable=SC2086  # package names have no spaces
     if ! (cd "$work" && kernel_apt "$folder" apt-get download -qq "$source=$version" "$headers=$version" $names); then
         say "cannot fetch $source and $headers of version $version"
@@ -74,7 +74,7 @@ fetch_siw_source() {
 
 compile_siw() {
     local work=$1 headers=$1/usr/src/linux-headers-$KERNEL_VERSION compiler
-    # The packages expect to be installed.
+    # The makefile has the path of an installed package.
     sed -i "s|/usr/src/|$work/usr/src/|" "$headers/Makefile"
     compiler=$(sed -n 's/^CC = .*\(gcc-[0-9]*\)$/\1/p' "$headers/.kernelvariables")
     command -v make > /dev/null || need_packages 'building siw' make || return 1

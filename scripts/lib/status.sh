@@ -1,4 +1,4 @@
-# What this machine offers. Needs the other files here. Source this file.
+# Prints the resources of this machine. Needs the other files of this folder. Source this file.
 # shellcheck shell=bash
 
 status() {
@@ -6,7 +6,7 @@ status() {
     if device_here; then
         would='the command on this machine'
     elif can_add_device_here -n; then
-        would='the command on this machine, with a soft-RoCE device added and removed again'
+        would='the command on this machine, with a temporary soft-RoCE device'
     else
         would="the command in a guest$(status_missing)"
     fi
@@ -38,11 +38,11 @@ status_driver() {
     if ! driver_here -n; then
         echo "kernel $(uname -r) has no rdma_rxe"
     elif ((EUID)); then
-        echo 'the kernel has it, but only root can add a device'
+        echo 'available, but only root can add a device'
     elif can_add_device_here -n; then
         echo 'a device can be added'
     else
-        echo 'the kernel has it, but the tools to add a device are missing (package iproute2)'
+        echo 'available, but the tools to add a device are missing (package iproute2)'
     fi
 }
 
@@ -77,7 +77,7 @@ status_kernels() {
 status_accel() {
     local answers
     if [[ -n ${VERBENA_ACCEL:-} ]]; then
-        echo "$VERBENA_ACCEL, as VERBENA_ACCEL says"
+        echo "$VERBENA_ACCEL (from VERBENA_ACCEL)"
     elif [[ ! -e /dev/kvm ]]; then
         echo 'none (no /dev/kvm), emulation'
     elif [[ ! -r /dev/kvm || ! -w /dev/kvm ]]; then
@@ -86,6 +86,6 @@ status_accel() {
         echo 'none (stock kernels hang under the KVM of this machine), emulation'
     else
         answers=$(cat "$CACHE/accel/$(< /proc/sys/kernel/random/boot_id)"-* 2> /dev/null | sort -u)
-        echo "${answers:-KVM, if the trial that the first run makes succeeds}"
+        echo "${answers:-KVM, if the probe in the first run succeeds}"
     fi
 }

@@ -1,8 +1,8 @@
-# Unpacks a kernel image on this machine, so that the guest need not: emulated, that alone takes ten seconds.
+# Unpacks a kernel image on this machine: in an emulated guest, unpacking takes ten seconds.
 # Needs cache.sh. Source this file.
 # shellcheck shell=bash
 
-# bootable_kernel VERSION IMAGE: prints the file to give to QEMU, the image itself if it cannot be unpacked.
+# bootable_kernel VERSION IMAGE: prints the file for QEMU, which is the image itself if it cannot be unpacked.
 bootable_kernel() {
     local version=$1 image=$2 file
     file=$CACHE/vmlinux/$version-$(stat -L -c %s-%Y "$image")
@@ -17,13 +17,13 @@ bootable_kernel() {
 # Prints the little-endian number of $3 bytes at offset $2 of file $1.
 number_at() { od -An -v -t "u$3" --endian=little -j "$2" -N "$3" "$1" | tr -d ' '; }
 
-# Writes file $2: the kernel of the bzImage $1, or nothing if it cannot be booted that way.
+# Writes the kernel of the bzImage $1 to file $2, or an empty file if QEMU cannot boot that kernel.
 unpack_kernel() {
     local image=$1 file=$2 offset length unpack
     [[ ! -e $file ]] || return 0
     mkdir -p "${file%/*}"
-    # Where the compressed kernel is: the kernel's Documentation/arch/x86/boot.rst. The last four bytes are its
-    # size when unpacked, which gzip has itself and the other formats do not expect.
+    # Position of the compressed kernel: see the kernel's Documentation/arch/x86/boot.rst. The last four bytes are its
+    # unpacked size, which is part of the gzip format but not of the others.
     offset=$((($(number_at "$image" 497 1) + 1) * 512 + $(number_at "$image" 584 4)))
     length=$(number_at "$image" 588 4)
     case $(od -An -v -t x1 -j "$offset" -N 4 "$image" | tr -d ' ') in
@@ -34,7 +34,7 @@ unpack_kernel() {
         *) unpack=(false) ;;
     esac
     tail -c "+$((offset + 1))" "$image" | head -c "$((length - 4))" | "${unpack[@]}" > "$file.$$" 2> /dev/null || true
-    # QEMU boots it only with the note that says where a PVH guest starts.
+    # QEMU boots the kernel only if it has the ELF note with the entry point of a PVH guest.
     if ! LC_ALL=C grep -aqP '\x04\x00{3}[\x04\x08]\x00{3}\x12\x00{3}Xen\x00' "$file.$$"; then : > "$file.$$"; fi
     mv "$file.$$" "$file"
 }

@@ -1,11 +1,11 @@
 /*
- * A provider without a device, for measuring what a binding adds to C: as a user-space driver does, posting writes a
- * 64-byte entry into a ring and rings a doorbell, and polling looks at the owner bit of an entry of the completion
- * ring, finds the queue by its number and fills a struct ibv_wc. The device is a few stores at the doorbell: what was
- * posted is complete at once. It is built under the name of libibverbs.so.1, so that Verbena runs on it unchanged.
+ * A provider without a device, to measure the overhead of a binding over C. It does the work of a user-space driver:
+ * posting writes a 64-byte entry into a ring and rings a doorbell; polling checks the owner bit of an entry of the
+ * completion ring, finds the queue by its number and fills a struct ibv_wc. The device is a few stores at the doorbell,
+ * which complete each request at once. The library is built as libibverbs.so.1, so that Verbena runs on it unchanged.
  *
- * Plain, it has neither locks nor fences: cheaper than any real driver, and so the harshest measure. With
- * -DLIKE_MLX5 it has what rdma-core's mlx5 provider has: a lock around posting and polling, store fences around the
+ * By default it has neither locks nor fences: it is cheaper than any real driver, and so the overhead shows most. With
+ * -DLIKE_MLX5 it has those of rdma-core's mlx5 provider: a lock around posting and polling, store fences around the
  * doorbell, and the copy of a single entry to the doorbell page.
  */
 #include <errno.h>
@@ -56,7 +56,7 @@ static inline void give(lock_t *lock) { (void)lock; }
 static inline void fence_stores(void) {}
 #endif
 
-/* What an entry of a ring holds: 16 bytes of control, 16 of the peer's memory, two pieces of 16. */
+/* An entry of a work ring: 16 bytes of control, 16 for the peer's memory, two pieces of 16. */
 struct piece {
 	uint32_t length, key;
 	uint64_t address;
@@ -73,7 +73,7 @@ struct entry {
 	struct piece pieces[2];
 };
 
-/* What the device writes when an entry is done. It owns an entry whose bit is not that of the present turn. */
+/* An entry of the completion ring. The device owns entries whose bit differs from that of the current turn. */
 struct done {
 	uint64_t header[5];
 	uint32_t reserved;
@@ -108,7 +108,7 @@ struct stub_cq {
 	uint32_t mask;
 	struct done *entries;
 	struct done *current;
-	struct stub_qp *last; /* the queue pair of the last completion: most often that of the next */
+	struct stub_qp *last; /* the queue pair of the last completion, usually also of the next */
 	volatile uint32_t *record;
 	uint32_t produced; /* the device's side */
 };
@@ -157,7 +157,7 @@ static void free_ring(struct ring *ring)
 
 /* --- the data path --- */
 
-/* The device: reports what was posted and asks for it. */
+/* The device: completes the posted requests that ask for a completion. */
 static inline void work(struct ring *ring, uint32_t from, uint32_t to)
 {
 	static const uint8_t opcodes[] = {
@@ -299,7 +299,7 @@ static int post_recv(struct ibv_qp *ibqp, struct ibv_recv_wr *wr, struct ibv_rec
 	return error;
 }
 
-/* The next completion, or null: and its queue, freed as far as it. */
+/* Returns the next completion or NULL, and frees the entries of its queue up to it. */
 static inline struct done *completed(struct stub_cq *cq, struct ring **ring)
 {
 	struct done *done = &cq->entries[cq->consumed & cq->mask];
@@ -749,7 +749,7 @@ API struct ibv_context *ibv_open_device(struct ibv_device *which)
 	context->async_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
 	context->num_comp_vectors = 1;
 	pthread_mutex_init(&context->mutex, NULL);
-	context->abi_compat = (void *)-1; /* there is a struct verbs_context around it */
+	context->abi_compat = (void *)-1; /* part of a struct verbs_context */
 	return context;
 }
 

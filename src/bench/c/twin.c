@@ -1,6 +1,6 @@
 /*
- * The loops of the Java rows, in C: the same requests, the same checks of what completes. Each answers how many
- * completions were not as they should be.
+ * The loops of the Java rows in C, with the same requests and the same checks of completions. Each returns the number
+ * of wrong completions.
  */
 #include <stdint.h>
 #include <stdlib.h>
@@ -49,7 +49,7 @@ static void link_all(struct twin *t, int count)
 		t->wr[i].next = i + 1 < count ? &t->wr[i + 1] : NULL;
 }
 
-/* Answers 0, or which step failed. */
+/* Returns 0, or the number of the failed step. */
 static int connect_to_itself(struct twin *t, struct ibv_context *context, int gid_index)
 {
 	struct ibv_port_attr port;
@@ -77,7 +77,7 @@ static int connect_to_itself(struct twin *t, struct ibv_context *context, int gi
 	return 0;
 }
 
-/* extended: 1 for the completion queue, 2 for the queue pair. NULL where the device can't be used. */
+/* extended: 1 for the completion queue, 2 for the queue pair. Returns NULL if the device can't be used. */
 API struct twin *twin_open(int extended, int gid_index)
 {
 	struct twin *t = aligned_alloc(64, (sizeof(*t) + 63) & ~(size_t)63);
@@ -221,7 +221,7 @@ API long twin_empty(struct twin *t, long n)
 	return wrong;
 }
 
-/* Posted by ibv_post_send, polled by the extended functions: all that Java's cursor can be asked for is read. */
+/* Posted by ibv_post_send, polled by the extended functions. Reads all fields that Java's cursor offers. */
 API long twin_extended_poll(struct twin *t, long n)
 {
 	struct ibv_poll_cq_attr how = { 0 };
@@ -258,7 +258,7 @@ API long twin_extended_post(struct twin *t, long n)
 	return wrong;
 }
 
-/* The compiler must believe that the memory is read. */
+/* Makes the compiler assume that the memory is read. */
 static inline void used(void *memory)
 {
 	__asm__ volatile("" : : "r"(memory) : "memory");

@@ -14,8 +14,8 @@ import java.util.List;
 import java.util.Map;
 
 /**
- * Measures what Verbena adds to C on a provider without a device, and compares it with the targets. Each row is measured
- * in several virtual machines; those in which C itself was slower than it can be say nothing, and are measured again.
+ * Measures the overhead of Verbena over C on a provider without a device, and compares it with the targets. Measures
+ * each row in several JVMs. Discards and repeats a measurement in which C itself was slower than it can be.
  */
 final class Bench {
     private static final double C_IS_OFF = 1.10;
@@ -32,7 +32,7 @@ final class Bench {
         this.rounds = rounds;
     }
 
-    /** Where the stub providers are; where results go; short or full; the core; rows, or none for all. */
+    /** Arguments: folder of the stub providers, folder for results, short or full, the core, rows (default: all). */
     public static void main(String[] args) throws IOException, InterruptedException {
         boolean brief = args[2].equals("short");
         Path results = Path.of(args[1]);
@@ -103,7 +103,7 @@ final class Bench {
         return new Case(profile, row, ArenaKind.CONFINED, Calls.CRITICAL, target);
     }
 
-    /** The best result of each case among those with a figure of C's that can be trusted. */
+    /** Returns the best result of each case among those with a plausible figure of C. */
     private List<Result> run(List<Case> cases, int passes) throws IOException, InterruptedException {
         for (int pass = 0; pass < passes; pass++) {
             for (Case one : cases) {
@@ -125,7 +125,7 @@ final class Bench {
         return best;
     }
 
-    /** One virtual machine a case; more for those that are far off, as a busy machine or one bad compilation is no news. */
+    /** Measures each case in one JVM, and those far off in more, to exclude a busy machine or one bad compilation. */
     private List<Result> runUntilGood(List<Case> cases) throws IOException, InterruptedException {
         List<Result> best = new ArrayList<>();
         for (Case one : cases) {

@@ -16,7 +16,7 @@ import java.lang.invoke.MethodHandle;
 import java.nio.file.Path;
 import java.util.Locale;
 
-/** Copying into registered memory and out of it, and filling it, beside {@code memcpy} and {@code memset}. */
+/** Compares copying and filling registered memory with {@code memcpy} and {@code memset}. */
 final class BulkMemory {
     private static final int WARM = 40;
     private static final int ROUNDS = 60;
@@ -45,13 +45,13 @@ final class BulkMemory {
         this.heap = new byte[(int) registered.byteSize()];
     }
 
-    /** One round of so many operations. */
+    /** One round of operations. */
     @FunctionalInterface
     private interface Round {
         void run(int operations) throws Throwable;
     }
 
-    /** The library of the loops in C. */
+    /** Argument: the library of the loops in C. */
     public static void main(String[] args) throws Throwable {
         System.out.println(Report.machine());
         System.out.printf("%-32s %12s %12s %7s%n", "", "C ns", "Java ns", "ratio");

@@ -1,16 +1,16 @@
 package dev.verbena.bench;
 
 /**
- * One row in one setting: which provider, which arena, and how C is called.
+ * One row in one setting: a provider, an arena, and a way to call C.
  *
  * @param profile the stub provider
- * @param row the loops
- * @param arena for one thread or for all
- * @param calls critical ones, or plain
- * @param target what the library is to reach
+ * @param row the row
+ * @param arena confined or shared
+ * @param calls critical or plain
+ * @param target the target of the library
  */
 record Case(Profile profile, Row row, ArenaKind arena, Calls calls, Target target) {
-    /** The provider that is imitated. */
+    /** A variant of the stub provider. */
     enum Profile {
         LEAN,
         MLX5;
@@ -20,7 +20,7 @@ record Case(Profile profile, Row row, ArenaKind arena, Calls calls, Target targe
         }
     }
 
-    /** Who may use the objects. */
+    /** A kind of arena. */
     enum ArenaKind {
         CONFINED,
         SHARED;
@@ -30,7 +30,7 @@ record Case(Profile profile, Row row, ArenaKind arena, Calls calls, Target targe
         }
     }
 
-    /** Whether a call into C changes the thread's state. */
+    /** A kind of downcall: critical calls do not change the thread's state. */
     enum Calls {
         CRITICAL("post"),
         PLAIN("none");
@@ -41,7 +41,7 @@ record Case(Profile profile, Row row, ArenaKind arena, Calls calls, Target targe
             this.setting = setting;
         }
 
-        /** The value of the library's system property. */
+        /** Returns the value of the library's system property. */
         String setting() {
             return setting;
         }
@@ -52,10 +52,10 @@ record Case(Profile profile, Row row, ArenaKind arena, Calls calls, Target targe
     }
 
     /**
-     * The most that Java may take.
+     * An upper bound for Java's time.
      *
-     * @param ratio of the minimum in C; not a number where there is no such target
-     * @param over nanoseconds more than C, or than the confined arena; not a number where there is no such target
+     * @param ratio ratio to the minimum in C, or NaN
+     * @param over nanoseconds above C, or above the confined arena, or NaN
      */
     record Target(double ratio, double over) {
         private static final double FEW_NANOS = 5;
@@ -69,14 +69,14 @@ record Case(Profile profile, Row row, ArenaKind arena, Calls calls, Target targe
             return new Target(Double.NaN, most);
         }
 
-        /** Whether figures meet it. */
+        /** Tells whether figures meet the target. */
         boolean isMet(double ratioFound, double overFound) {
             return !(ratioFound > ratio) && !(overFound > over);
         }
 
         /**
-         * Whether a ratio is beyond twice the target, and more than the few nanoseconds that any call costs. This is for
-         * machines that are slow or busy, and so looks at no other figure.
+         * Tells whether a ratio exceeds twice the target, by more than the few nanoseconds of any call. Ignores other
+         * figures, because this test is for slow or busy machines.
          */
         boolean isFarOff(double ratioFound, double overFound) {
             return ratioFound > 2 * ratio && overFound > FEW_NANOS;

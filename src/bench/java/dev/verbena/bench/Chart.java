@@ -6,7 +6,7 @@ import dev.verbena.bench.Case.Profile;
 import java.util.List;
 import java.util.Locale;
 
-/** The rows of the confined arena with critical calls as bars: C above Java. */
+/** Draws the rows of the confined arena with critical calls as bars, C above Java. */
 final class Chart {
     private static final int LEFT = 290;
     private static final int WIDTH = 760;

@@ -6,7 +6,7 @@ import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
 
-/** Virtual machines of their own for what is measured, each on one core. */
+/** Starts a JVM for each measurement, on one core. */
 final class Child {
     private static final String OPERATIONS = "16000";
     private static final String GID_INDEX = "0";
@@ -14,7 +14,7 @@ final class Child {
     private final Path stubs;
     private final int core;
 
-    /** Where the stub providers are, and the core. */
+    /** Makes a starter for the folder of the stub providers and a core. */
     Child(Path stubs, int core) {
         this.stubs = stubs;
         this.core = core;
@@ -48,7 +48,7 @@ final class Child {
         throw new IOException(one + " measured nothing:\n" + String.join("\n", output));
     }
 
-    /** Runs a program on a stub provider; answers what it printed. */
+    /** Runs a program on a stub provider and returns its output. */
     List<String> run(Case.Profile profile, List<String> options, String program, String... arguments)
             throws IOException, InterruptedException {
         List<String> command = new ArrayList<>(List.of(

@@ -4,11 +4,11 @@ import dev.verbena.VerbsArena;
 import java.time.Instant;
 import java.time.temporal.ChronoUnit;
 
-/** Opens the device, connects a queue pair to itself, posts a write and polls its completion; then tells the time. */
+/** Opens the device, connects a queue pair to itself, posts a write and polls its completion; then prints the time. */
 final class FirstCompletion {
     private FirstCompletion() {}
 
-    /** No arguments. */
+    /** Takes no arguments. */
     public static void main(String[] args) {
         try (VerbsArena arena = VerbsArena.ofConfined()) {
             if (new Loops(Row.SINGLE, arena, 0).single(1) != 0) {

@@ -21,7 +21,7 @@ import dev.verbena.verbs.SendBatch;
 import dev.verbena.verbs.WorkCompletion;
 import java.util.function.Consumer;
 
-/** The loops of the rows, as a user writes them. Each answers how many completions were not as they should be. */
+/** The loops of the rows, as a user writes them. Each returns the number of wrong completions. */
 final class Loops {
     private static final int MAX = 64;
     private static final int LENGTH = 64;
@@ -87,7 +87,7 @@ final class Loops {
         return from.isSuccess() && from.id() == id ? 0 : 1;
     }
 
-    /** The request stands in the batch; its id is changed. */
+    /** Posts a request that stays in the batch, with a new id each time. */
     long postAndPoll(int n) {
         SendBatch batch = one;
         Completions from = done;
@@ -198,7 +198,7 @@ final class Loops {
         return rebuilt(n);
     }
 
-    /** Three callbacks in turn, so that no call of them is inlined. */
+    /** Three callbacks by turns, so that none of their calls is inlined. */
     long callbacks(int n) {
         wrong = 0;
         for (int i = 0; i < n; i += BATCH) {

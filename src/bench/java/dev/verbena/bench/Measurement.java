@@ -7,15 +7,15 @@ import java.nio.file.Path;
 import java.util.Arrays;
 
 /**
- * Runs one row in a virtual machine of its own: C and Java by turns on this thread, each round checked. Prints the
- * figures as one line.
+ * Measures one row in its own JVM: C and Java alternate on this thread, and each round is checked. Prints the figures
+ * as one line.
  */
 final class Measurement {
     private static final ThreadMXBean THREADS = (ThreadMXBean) ManagementFactory.getThreadMXBean();
 
     private Measurement() {}
 
-    /** The row, the arena, the library of the loops in C, rounds to warm up, rounds, operations a round, the GID's index. */
+    /** Arguments: row, arena, library of the loops in C, warm-up rounds, rounds, operations in a round, GID index. */
     public static void main(String[] args) throws Throwable {
         Row row = Row.of(args[0]).orElseThrow();
         int warm = Integer.parseInt(args[3]);

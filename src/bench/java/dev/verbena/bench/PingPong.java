@@ -26,8 +26,8 @@ import java.nio.charset.StandardCharsets;
 import java.util.Locale;
 
 /**
- * {@code ibv_rc_pingpong} in Java: the same exchange of addresses over TCP, the same loop, the same defaults. Either end
- * may be the program in C.
+ * {@code ibv_rc_pingpong} in Java, with the same exchange of addresses over TCP, the same loop and the same defaults.
+ * Interoperates with the program in C.
  */
 final class PingPong {
     private static final int DEPTH = 500;
@@ -63,7 +63,7 @@ final class PingPong {
         posted += count;
     }
 
-    /** Message size, how many round trips to warm up, how many to measure, the port; the server's address for a client. */
+    /** Arguments: message size, warm-up round trips, measured round trips, port; for a client the server's address. */
     public static void main(String[] args) throws IOException {
         int warm = Integer.parseInt(args[1]);
         int rounds = Integer.parseInt(args[2]);
@@ -101,7 +101,7 @@ final class PingPong {
         }
     }
 
-    /** The server may still be starting. */
+    /** Connects to the server, with retries while it starts. */
     private static Socket connect(InetSocketAddress server) throws IOException {
         long end = System.nanoTime() + PATIENCE_MILLIS * 1_000_000L;
         while (true) {
@@ -136,8 +136,8 @@ final class PingPong {
     }
 
     /**
-     * So many round trips: as in C, a send is posted when the last one and a receive have completed. Answers when those
-     * that only warm up were over.
+     * Runs the round trips. As in C, the next send is posted when the last one and a receive have completed. Returns
+     * the time at which the warm-up ended.
      */
     private long run(int warm, int rounds, boolean client) {
         long start = System.nanoTime();

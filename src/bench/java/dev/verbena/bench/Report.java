@@ -10,9 +10,9 @@ import java.util.List;
 import java.util.Locale;
 import java.util.Optional;
 
-/** The results as a table, as JSON, and what of the targets was missed. */
+/** The results as a table and as JSON, with the missed targets. */
 final class Report {
-    /** How many nanoseconds more an operation may take of a shared arena. */
+    /** Nanoseconds that an operation may take longer with a shared arena. */
     private static final double SHARED_OVER_CONFINED = 3;
 
     private static final String LINE = "%-40s %-18s %6s %6s  %6s %6s  %6s %6s %5s  %-18s %s%n";
@@ -71,7 +71,7 @@ final class Report {
                 : result.of().target().toString();
     }
 
-    /** What no machine excuses, in words: bytes that are allocated, ratios beyond twice their targets. */
+    /** Returns failures on any machine: allocated bytes, and ratios beyond twice their targets. */
     List<String> farOff() {
         List<String> found = new ArrayList<>();
         for (Result result : results) {
@@ -116,7 +116,7 @@ final class Report {
         return text.append("]}\n").toString();
     }
 
-    /** The processor and the Java runtime. */
+    /** Returns the names of the processor and the Java runtime. */
     static String machine() {
         String processor = System.getProperty("os.arch");
         try {
@@ -126,7 +126,7 @@ final class Report {
                     .findFirst()
                     .orElse(processor);
         } catch (IOException unknown) {
-            // the architecture will do
+            // use the architecture instead
         }
         return processor + ", " + Runtime.getRuntime().availableProcessors() + " processors, JDK "
                 + System.getProperty("java.runtime.version") + " (" + System.getProperty("java.vendor") + ")";

@@ -3,12 +3,12 @@ package dev.verbena.bench;
 import java.util.Locale;
 
 /**
- * What one virtual machine measured, in nanoseconds per operation.
+ * The figures of one JVM, in nanoseconds per operation.
  *
  * @param of the row and its setting
- * @param c the least in C
+ * @param c the minimum in C
  * @param cMedian the median in C
- * @param java the least in Java
+ * @param java the minimum in Java
  * @param javaMedian the median in Java
  * @param bytes allocated per operation
  */
@@ -21,12 +21,12 @@ record Result(Case of, double c, double cMedian, double java, double javaMedian,
         return java - c;
     }
 
-    /** Whether bytes are allocated where none should be. */
+    /** Tells whether bytes are allocated in a row that should allocate none. */
     boolean allocates() {
         return bytes > 0 && !of.row().allocates();
     }
 
-    /** Whether it is what no machine excuses. */
+    /** Tells whether the result is a failure on any machine. */
     boolean isFarOff() {
         return allocates() || of.target().isFarOff(ratio(), over());
     }

@@ -7,7 +7,7 @@ import dev.verbena.verbs.SendOperation;
 import java.util.Locale;
 import java.util.Optional;
 
-/** What is compared: a loop in C and the same loop through Verbena's public API. */
+/** A comparison: a loop in C and the same loop through Verbena's public API. */
 enum Row {
     POST_POLL("post + poll of one", "twin_post_poll", Loops::postAndPoll),
     READ("RDMA read: post + poll of one", "twin_read", Loops::reads),
@@ -37,7 +37,7 @@ enum Row {
     private final String function;
     private final Loop loop;
 
-    /** One round of operations; answers how many went wrong. */
+    /** Runs one round of operations and returns the number of errors. */
     @FunctionalInterface
     interface Loop {
         long run(Loops on, int operations);
@@ -53,7 +53,7 @@ enum Row {
         return label;
     }
 
-    /** The loop in C. */
+    /** Returns the name of the loop in C. */
     String function() {
         return function;
     }
@@ -62,27 +62,27 @@ enum Row {
         return loop.run(on, operations);
     }
 
-    /** The completion queue that it needs. */
+    /** Returns the options of this row's completion queue. */
     CompletionQueueOptions of(CompletionQueueOptions plain) {
         return plain;
     }
 
-    /** The queue pair that it needs. */
+    /** Returns the options of this row's queue pair. */
     QueuePairOptions of(QueuePairOptions plain) {
         return plain;
     }
 
-    /** What the twin is told to open. */
+    /** Returns the kind of queues for the twin in C. */
     int extended() {
         return this == EXTENDED_QUEUE ? 1 : this == EXTENDED_PAIR ? 2 : 0;
     }
 
-    /** Whether it makes values that are kept, and so allocates. */
+    /** Tells whether the loop makes objects, and so allocates. */
     boolean allocates() {
         return this == RECORDS;
     }
 
-    /** How it is named in results. */
+    /** Returns the name in results. */
     String key() {
         return name().toLowerCase(Locale.ROOT).replace('_', '-');
     }

@@ -9,7 +9,7 @@ import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
 
-/** From the start of a virtual machine to its first completion, and how many classes it loads: without and with a cache. */
+/** Measures the time from a JVM's start to its first completion, and its loaded classes, without and with a cache. */
 final class StartUp {
     private static final int RUNS = 15;
     private static final int FIRST_WITH_CACHE = 25;
@@ -20,7 +20,7 @@ final class StartUp {
         this.child = child;
     }
 
-    /** Where the stub providers are, where to put the cache, the core. */
+    /** Arguments: folder of the stub providers, folder for the cache, the core. */
     public static void main(String[] args) throws IOException, InterruptedException {
         StartUp startUp = new StartUp(new Child(Path.of(args[0]), Integer.parseInt(args[2])));
         System.out.println(Report.machine()
@@ -37,7 +37,7 @@ final class StartUp {
         startUp.compare(plain, List.of("-XX:AOTCache=" + cache));
     }
 
-    /** By turns, so that a machine that is busy for a while slows both. */
+    /** Measures both by turns, so that a busy machine slows both. */
     private void compare(List<String> plain, List<String> cached) throws IOException, InterruptedException {
         double[] before = new double[RUNS];
         double[] after = new double[RUNS];

@@ -8,7 +8,7 @@ import java.lang.foreign.ValueLayout;
 import java.lang.invoke.MethodHandle;
 import java.nio.file.Path;
 
-/** The loops in C, with queues of their own. One call runs a whole round, so that what calling costs does not show. */
+/** The loops in C, with their own queues. One call runs a whole round, so that the cost of the call does not show. */
 final class Twin {
     private static final Linker LINKER = Linker.nativeLinker();
     private static final FunctionDescriptor LOOP =
@@ -29,7 +29,7 @@ final class Twin {
         }
     }
 
-    /** So many operations; answers how many went wrong. */
+    /** Runs operations and returns the number of errors. */
     long run(int operations) {
         try {
             return (long) loop.invokeExact(twin, (long) operations);

@@ -1,9 +1,9 @@
 /**
  * RDMA verbs for Java: {@code infiniband/verbs.h} and {@code rdma/rdma_cma.h} as idiomatic, Arena-scoped objects.
  *
- * <p>Start with {@link dev.verbena.VerbsArena}, which owns everything, and {@link dev.verbena.verbs.Device}, where
- * everything begins. The application must be started with {@code --enable-native-access=dev.verbena} (or
- * {@code ALL-UNNAMED} when the library is on the class path).
+ * <p>Start with {@link dev.verbena.VerbsArena}, which owns memory and verbs objects, and {@link dev.verbena.verbs.Device},
+ * which opens a device. Start Java with {@code --enable-native-access=dev.verbena}, or with {@code ALL-UNNAMED} when the
+ * library is on the class path.
  */
 @org.jspecify.annotations.NullMarked
 module dev.verbena {

@@ -7,20 +7,20 @@ import java.lang.annotation.RetentionPolicy;
 import java.lang.annotation.Target;
 
 /**
- * The C functions that something of this API stands for: whoever comes from C looks here, and so does the test that
- * compares this library with {@code infiniband/verbs.h}.
+ * The names of the C functions that a type, method or constructor of this library calls or replaces.
  *
- * <p>On a {@code destroy()} method it names what {@link VerbsObject#close()} calls. On a type it names what the type as a
- * whole stands for, such as a batch for the function that posts it.
+ * <p>On a {@code destroy()} method, the name is the function that {@link VerbsObject#close()} calls. On a type, the names
+ * are the functions behind the type as a whole: a batch names the function that posts the batch. A test compares all
+ * names with the functions of {@code infiniband/verbs.h} and {@code rdma/rdma_cma.h}.
  */
 @Documented
 @Retention(RetentionPolicy.RUNTIME)
 @Target({ElementType.METHOD, ElementType.CONSTRUCTOR, ElementType.TYPE})
 public @interface CName {
     /**
-     * The functions, by the names that a C programmer writes.
+     * Returns the names of the C functions.
      *
-     * @return for example {@code ibv_reg_mr}
+     * @return names, such as {@code ibv_reg_mr}
      */
     String[] value();
 }

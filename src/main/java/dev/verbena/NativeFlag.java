@@ -8,24 +8,24 @@ import java.util.Set;
 /** An enum constant that stands for one bit of a C flag word. */
 public interface NativeFlag {
     /**
-     * The bit in C.
+     * Returns the bit in C.
      *
      * @return a number with one bit set
      */
     int bit();
 
     /**
-     * The constant's name in C.
+     * Returns the constant's name in C.
      *
-     * @return for example {@code IBV_ACCESS_LOCAL_WRITE}
+     * @return a name, such as {@code IBV_ACCESS_LOCAL_WRITE}
      */
     String cName();
 
     /**
-     * The flag word for a set of flags.
+     * Returns the flag word for a set of flags.
      *
      * @param flags the flags
-     * @return their bits, together
+     * @return the bits of all flags
      */
     static int bits(Collection<? extends NativeFlag> flags) {
         int bits = 0;
@@ -36,10 +36,10 @@ public interface NativeFlag {
     }
 
     /**
-     * The flags of a flag word. Bits that this release does not know are left out.
+     * Returns the flags of a flag word. Bits that this release does not know are left out.
      *
      * @param <E> the enum
-     * @param type its class
+     * @param type the class of the enum
      * @param bits the flag word
      * @return the flags that are set, unmodifiable
      */

@@ -3,26 +3,26 @@ package dev.verbena;
 /** An enum constant that stands for a number in C. */
 public interface NativeValue {
     /**
-     * The number in C.
+     * Returns the number in C.
      *
      * @return the value of the C constant
      */
     int code();
 
     /**
-     * The constant's name in C.
+     * Returns the constant's name in C.
      *
-     * @return for example {@code IBV_QPS_RTS}; empty for the constant that stands for unknown numbers
+     * @return a name, such as {@code IBV_QPS_RTS}; empty for the constant of unknown numbers
      */
     String cName();
 
     /**
-     * Finds the constant for a number.
+     * Returns the constant for a number.
      *
      * @param <E> the enum
-     * @param values its constants
+     * @param values the constants of the enum
      * @param code the number in C
-     * @param unknown what to answer for a number that none of them has
+     * @param unknown the constant to return when no other constant has the number
      * @return the constant
      */
     static <E extends NativeValue> E find(E[] values, int code, E unknown) {

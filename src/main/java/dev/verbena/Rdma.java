@@ -5,19 +5,20 @@ import java.util.Optional;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Whether RDMA can be used in this process.
+ * Checks that tell whether RDMA can be used in this process.
  *
- * <p>rdma-core's libraries are opened by their sonames ({@code libibverbs.so.1}, {@code librdmacm.so.1}) when first
- * needed. The system properties {@code dev.verbena.libibverbs} and {@code dev.verbena.librdmacm} name other files.
+ * <p>The first use opens rdma-core's libraries by their sonames, {@code libibverbs.so.1} and {@code librdmacm.so.1}. The
+ * system properties {@code dev.verbena.libibverbs} and {@code dev.verbena.librdmacm} name other files. All threads may
+ * use this class.
  */
 public final class Rdma {
     private Rdma() {}
 
     /**
-     * Says why RDMA can't be used, if it can't. A machine without a device can use RDMA in this sense; its
-     * list of devices is empty.
+     * Returns the reason why RDMA can't be used. RDMA counts as usable on a machine without a device: the list of devices
+     * is empty there.
      *
-     * @return the exception that the first verb would throw, or nothing when all is well
+     * @return the exception that the first verb would throw; empty when RDMA can be used
      */
     public static Optional<RdmaUnavailableException> unavailability() {
         RdmaUnavailableException verbs = problem(NativeLibraries.VERBS);
@@ -25,18 +26,18 @@ public final class Rdma {
     }
 
     /**
-     * Makes sure that {@code libibverbs} can be called.
+     * Checks that {@code libibverbs} can be called.
      *
-     * @throws RdmaUnavailableException if not
+     * @throws RdmaUnavailableException if the library is missing or native access is not enabled
      */
     public static void requireVerbs() {
         require(NativeLibraries.VERBS);
     }
 
     /**
-     * Makes sure that {@code librdmacm} can be called.
+     * Checks that {@code libibverbs} and {@code librdmacm} can be called.
      *
-     * @throws RdmaUnavailableException if not
+     * @throws RdmaUnavailableException if a library is missing or native access is not enabled
      */
     public static void requireConnectionManager() {
         require(NativeLibraries.VERBS);
@@ -78,6 +79,6 @@ public final class Rdma {
                         + "'zypper install librdmacm1' on SUSE";
         };
         return library.file() + " could not be opened. It is part of rdma-core: " + packages
-                + ". A copy elsewhere is named by -D" + library.property() + "=FILE";
+                + ". Name a copy at another place with -D" + library.property() + "=FILE";
     }
 }

@@ -3,17 +3,17 @@ package dev.verbena;
 import dev.verbena.internal.Errno;
 import java.util.List;
 
-/** An object can't be closed because others still depend on it. It stays open, and closing can be tried again. */
+/** Thrown when an object can't be closed because others depend on it. The object stays open and can be closed later. */
 public class ResourceBusyException extends VerbsException {
     private static final long serialVersionUID = 1L;
 
     private final transient List<Object> dependents;
 
     /**
-     * Makes an exception for an object that is still in use.
+     * Creates an exception for an object that is still in use.
      *
      * @param what the object that was to be closed
-     * @param dependents what depends on it
+     * @param dependents the objects that depend on it
      */
     public ResourceBusyException(Object what, List<?> dependents) {
         super(
@@ -34,9 +34,9 @@ public class ResourceBusyException extends VerbsException {
     }
 
     /**
-     * What still depends on the object.
+     * Returns the objects that depend on the object.
      *
-     * @return the objects, in the order in which they were made; empty on a deserialised exception
+     * @return the dependents, the oldest first; empty on a deserialised exception
      */
     public List<Object> dependents() {
         return dependents == null ? List.of() : dependents;

@@ -6,15 +6,15 @@ import java.lang.foreign.MemorySegment;
 import org.jspecify.annotations.Nullable;
 
 /**
- * An {@link Arena} that owns verbs objects as well as memory, and gives them back in the right order.
+ * An {@link Arena} that owns verbs objects as well as memory.
  *
- * <p>{@link #close()} destroys the verbs objects, the youngest first, and frees the memory last: an adapter can never
- * write into memory that was given back. When an object can't be destroyed, {@code close()} throws, <em>keeps the
- * memory alive and stays open</em>, and can be called again. For the same reason an arena that is forgotten without
- * being closed is never collected.
+ * <p>{@link #close()} destroys the verbs objects, the youngest first, and frees the memory last. An adapter can therefore
+ * never write to freed memory. If an object can't be destroyed, {@code close()} throws. The arena then <em>keeps its
+ * memory and stays open</em>, and {@code close()} can be called again. An arena that was never closed is never collected,
+ * because an adapter may still use its memory.
  *
- * <p>Every factory that makes a verbs object has a last parameter for the arena that will close it, and an overload
- * that takes the parent's:
+ * <p>The last parameter of every factory of verbs objects is the arena that closes the object. An overload without it uses
+ * the arena of the parent:
  *
  * <pre>{@code
  * try (VerbsArena arena = VerbsArena.ofConfined()) {
@@ -45,7 +45,7 @@ public final class VerbsArena implements Arena {
     }
 
     /**
-     * An arena for one thread: only the thread that makes it can use and close it and what it owns.
+     * Creates an arena for one thread. Only the calling thread can use and close the arena and its objects.
      *
      * @return a new arena
      */
@@ -54,7 +54,7 @@ public final class VerbsArena implements Arena {
     }
 
     /**
-     * An arena for all threads.
+     * Creates an arena for all threads.
      *
      * @return a new arena
      */
@@ -63,11 +63,11 @@ public final class VerbsArena implements Arena {
     }
 
     /**
-     * Allocates memory that lives as long as this arena. It is zeroed. Small alignments are fine for RDMA; 64 keeps
-     * buffers from sharing a cache line, 4096 from sharing a page.
+     * Allocates zeroed memory that lives as long as this arena. RDMA works with any alignment. With an alignment of 64
+     * buffers do not share a cache line, with 4096 they do not share a page.
      *
-     * @throws IllegalStateException if the arena is closed
-     * @throws WrongThreadException if it is confined to another thread
+     * @throws IllegalStateException if this arena is closed
+     * @throws WrongThreadException if this arena is confined to another thread
      */
     @Override
     public MemorySegment allocate(long byteSize, long byteAlignment) {
@@ -82,12 +82,12 @@ public final class VerbsArena implements Arena {
     /**
      * Destroys the verbs objects, the youngest first, then frees the memory.
      *
-     * @throws ResourceBusyException if something of another arena depends on an object or on memory of this one:
-     *     nothing was destroyed then, unless it was made while this was closing
-     * @throws VerbsException if an object could not be destroyed: it and all older ones stay open, so does the memory,
-     *     and closing can be tried again
-     * @throws IllegalStateException if it is closed already
-     * @throws WrongThreadException if it is confined to another thread
+     * @throws ResourceBusyException if an object of another arena depends on an object or on memory of this arena. Nothing
+     *     was destroyed, unless that object was made while this arena was closing
+     * @throws VerbsException if an object could not be destroyed. This object and all older ones stay open, the memory
+     *     stays allocated, and closing can be repeated
+     * @throws IllegalStateException if this arena is closed already
+     * @throws WrongThreadException if this arena is confined to another thread
      */
     @Override
     public void close() {

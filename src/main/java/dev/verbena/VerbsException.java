@@ -4,8 +4,7 @@ import dev.verbena.internal.Calls;
 import dev.verbena.internal.Errno;
 
 /**
- * A verb failed. The message says which one (by its C name), with which arguments, what the system answered, and what
- * to try.
+ * Thrown when a verb fails. The message names the C function, its arguments, the error, and a remedy where one is known.
  */
 public class VerbsException extends RuntimeException {
     private static final long serialVersionUID = 1L;
@@ -14,12 +13,12 @@ public class VerbsException extends RuntimeException {
     private final int errno;
 
     /**
-     * Makes an exception for a failed verb.
+     * Creates an exception for a failed verb.
      *
      * @param verb the C name of the function, such as {@code ibv_reg_mr}
-     * @param arguments what it was called with, in a person's words; may be empty
-     * @param errno the error number it answered, or 0 when there is none
-     * @param hint what to try; may be empty
+     * @param arguments the arguments as text; may be empty
+     * @param errno the error number that the function returned, or 0 for none
+     * @param hint advice on what to try; may be empty
      */
     public VerbsException(String verb, String arguments, int errno, String hint) {
         this(verb, errno, message(verb, arguments, errno == 0 ? "" : Errno.describe(errno), hint));
@@ -47,27 +46,27 @@ public class VerbsException extends RuntimeException {
     }
 
     /**
-     * The C name of the function that failed.
+     * Returns the C name of the function that failed.
      *
-     * @return for example {@code ibv_create_qp}
+     * @return a name, such as {@code ibv_create_qp}
      */
     public String verb() {
         return verb;
     }
 
     /**
-     * The error number.
+     * Returns the error number.
      *
-     * @return Linux's {@code errno}, positive, or 0 when the verb gave none
+     * @return Linux's {@code errno}, positive, or 0 if the verb returned none
      */
     public int errno() {
         return errno;
     }
 
     /**
-     * The error number's name.
+     * Returns the name of the error number.
      *
-     * @return for example {@code ENOMEM}
+     * @return a name, such as {@code ENOMEM}
      */
     public String errnoName() {
         return Errno.name(errno);

@@ -4,14 +4,15 @@ import dev.verbena.access.ObjectLifetime;
 import java.util.Objects;
 
 /**
- * Something of the verbs API that must be destroyed: a device context, a protection domain, a queue pair.
+ * A verbs object that must be destroyed, such as a device context, a protection domain or a queue pair.
  *
- * <p>It belongs to the {@link VerbsArena} that was named when it was made, which destroys it when it closes, after
- * everything that was made later. {@link #close()} destroys it earlier. It knows the objects that depend on it, and
- * is not destroyed before them.
+ * <p>Each object belongs to the {@link VerbsArena} that was named at its creation. The arena destroys its objects when it
+ * closes, the youngest first. {@link #close()} destroys an object earlier. An object can't be destroyed while other
+ * objects depend on it.
  *
- * <p>An object of a confined arena may be used by the arena's thread only; one of a shared arena by all threads, also
- * while another closes it: calls under way are waited for, and later ones get an {@link IllegalStateException}.
+ * <p>Only the thread of a confined arena may use the arena's objects. All threads may use the objects of a shared arena,
+ * even while another thread closes them: closing waits for calls under way, and later calls throw
+ * {@link IllegalStateException}.
  */
 public abstract class VerbsObject implements AutoCloseable {
     static {
@@ -21,7 +22,7 @@ public abstract class VerbsObject implements AutoCloseable {
     private final ObjectLifetime lifetime;
 
     /**
-     * Begins an object of this library: programs cannot extend this class.
+     * Creates an object of this library. Programs cannot extend this class.
      *
      * @param lifetime the object's lifetime
      * @hidden

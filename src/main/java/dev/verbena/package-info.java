@@ -1,5 +1,4 @@
 /**
- * What every floor shares: the {@linkplain dev.verbena.VerbsArena arena} that owns memory and verbs objects, and the
- * exceptions.
+ * The {@linkplain dev.verbena.VerbsArena arena} that owns memory and verbs objects, and the exceptions of all packages.
  */
 package dev.verbena;

@@ -13,11 +13,11 @@ import java.util.concurrent.locks.ReentrantLock;
 import java.util.function.Function;
 import org.jspecify.annotations.Nullable;
 
-/** The lifetime of an arena: the objects and the memory that it owns, and the order in which they go. */
+/** The lifetime of an arena: its objects, its memory, and the order in which they are destroyed and freed. */
 public final class ArenaLifetime extends CloseGuard {
     /**
-     * The open arenas by their scope. The map tells which arena owns a segment. It also keeps an arena that nobody refers
-     * to reachable, because memory that the arena owns may be registered with an adapter.
+     * The open arenas by their scope. The map tells which arena owns a segment. It also keeps open arenas reachable, because
+     * their memory may be registered with an adapter.
      */
     private static final ConcurrentHashMap<MemorySegment.Scope, ArenaLifetime> OPEN = new ConcurrentHashMap<>();
 
@@ -132,7 +132,7 @@ public final class ArenaLifetime extends CloseGuard {
         }
     }
 
-    /** Checks before the first object is destroyed that none has to stay: either all go or none. */
+    /** Checks that no object has to stay. Runs before the first object is destroyed: either all go or none. */
     private void checkNothingForeignDepends() {
         checkOnlyOwn(this);
         objectsYoungestFirst().forEach(this::checkOnlyOwn);

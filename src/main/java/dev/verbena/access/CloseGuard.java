@@ -12,11 +12,11 @@ import java.util.concurrent.locks.LockSupport;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Guards an arena or a verbs object against being closed while it is in use.
+ * A guard that keeps an arena or a verbs object from being closed while it is in use.
  *
- * <p>C gets addresses, not segments, so the virtual machine does not know that a call is using an object. A guard
- * brackets every call into C: closing waits for calls that are under way, and later calls throw. A confined object has
- * one thread and needs no bracket. A shared object has two kinds:
+ * <p>C gets addresses, not segments, so the virtual machine does not know that a call uses an object. A guard brackets
+ * every call into C: closing waits for calls under way, and later calls throw. A confined object is used by one thread and
+ * needs no bracket. A shared object has two kinds of bracket:
  *
  * <ul>
  *   <li>{@link #hold()} and {@link #release()}: an atomic count, for everything but the data path;
@@ -25,7 +25,7 @@ import org.jspecify.annotations.Nullable;
  * </ul>
  */
 public abstract sealed class CloseGuard permits ArenaLifetime, ObjectLifetime {
-    /** What {@link #enter()} answers: how the thread came in, and so how it must go out. */
+    /** A result of {@link #enter()}, which tells {@link #exit(int)} what to undo. */
     static final int UNGUARDED = 0;
 
     static final int FLAGGED = 1;
@@ -53,32 +53,32 @@ public abstract sealed class CloseGuard permits ArenaLifetime, ObjectLifetime {
         this.owner = owner;
     }
 
-    /** Returns the arena or the object that this guards: for messages. */
+    /** Returns the guarded arena or object, for messages. */
     abstract Object subject();
 
     /**
-     * The thread that this is confined to.
+     * Returns the only thread that may use the guarded object.
      *
-     * @return the only thread that may use this, or null when all may
+     * @return the thread, or null if all threads may use the object
      */
     public final @Nullable Thread owner() {
         return owner;
     }
 
     /**
-     * Whether one thread only may use this.
+     * Returns true if only one thread may use the guarded object.
      *
-     * @return true for what was made in an arena {@linkplain VerbsArena#ofConfined for one thread}
+     * @return true for objects of an arena {@linkplain VerbsArena#ofConfined for one thread}
      */
     public final boolean isConfined() {
         return owner != null;
     }
 
     /**
-     * Whether a thread may use this.
+     * Returns true if a thread may use the guarded object.
      *
      * @param thread the thread
-     * @return false for all threads but one, of what was made in an arena {@linkplain VerbsArena#ofConfined for one thread}
+     * @return false if the object is confined to another thread
      */
     public final boolean isAccessibleBy(Thread thread) {
         return owner == null || owner == thread;
@@ -90,10 +90,10 @@ public abstract sealed class CloseGuard permits ArenaLifetime, ObjectLifetime {
     }
 
     /**
-     * Makes sure that this is open and may be used by this thread.
+     * Checks that the guarded object is open and that the calling thread may use it.
      *
-     * @throws IllegalStateException if it is closed
-     * @throws WrongThreadException if it is confined to another thread
+     * @throws IllegalStateException if the object is closed
+     * @throws WrongThreadException if the object is confined to another thread
      */
     public final void checkOpen() {
         checkThread();
@@ -104,19 +104,20 @@ public abstract sealed class CloseGuard permits ArenaLifetime, ObjectLifetime {
 
     final void checkThread() {
         if (owner != null && owner != Thread.currentThread()) {
-            throw new WrongThreadException(subject() + " is confined to thread '" + owner.getName() + "', and this is '"
-                    + Thread.currentThread().getName() + "'. VerbsArena.ofShared() makes objects for all threads");
+            throw new WrongThreadException(subject() + " is confined to thread '" + owner.getName()
+                    + "' and was used by thread '" + Thread.currentThread().getName()
+                    + "'. Take VerbsArena.ofShared() for objects that all threads use");
         }
     }
 
     /**
-     * Begins a call into C that uses this object: it is not closed before {@link #release()}.
+     * Begins a call into C that uses the guarded object. The object is not closed before {@link #release()}.
      *
-     * @throws IllegalStateException if it is closed
-     * @throws WrongThreadException if it is confined to another thread
+     * @throws IllegalStateException if the object is closed
+     * @throws WrongThreadException if the object is confined to another thread
      */
     public final void hold() {
-        checkOpen(); // first, so that those who keep trying don't hold up the closer
+        checkOpen(); // before counting, so that repeated attempts do not delay closing
         if (owner == null) {
             USERS.getAndAdd(this, 1);
         }
@@ -126,7 +127,7 @@ public abstract sealed class CloseGuard permits ArenaLifetime, ObjectLifetime {
         }
     }
 
-    /** Ends what {@link #hold()} began. */
+    /** Ends a call that {@link #hold()} began. */
     public final void release() {
         if (owner == null) {
             USERS.getAndAdd(this, -1);
@@ -134,11 +135,11 @@ public abstract sealed class CloseGuard permits ArenaLifetime, ObjectLifetime {
     }
 
     /**
-     * Begins a call of the data path. Nothing else may happen before {@link #exit(int)} but the call itself.
+     * Begins a call of the data path. Only the call itself may happen before {@link #exit(int)}.
      *
-     * @return how the thread came in, for {@link #exit(int)}
-     * @throws IllegalStateException if it is closed
-     * @throws WrongThreadException if it is confined to another thread
+     * @return the kind of bracket, for {@link #exit(int)}
+     * @throws IllegalStateException if the object is closed
+     * @throws WrongThreadException if the object is confined to another thread
      */
     public final int enter() {
         if (owner != null) {
@@ -147,7 +148,7 @@ public abstract sealed class CloseGuard permits ArenaLifetime, ObjectLifetime {
         }
         if (first == Thread.currentThread() || isFirst()) {
             if (Barrier.AVAILABLE) {
-                // Two opaque accesses keep their order in HotSpot, and the closer's membarrier makes that enough.
+                // HotSpot keeps the order of two opaque accesses. That is enough, because closing uses membarrier.
                 BUSY.setOpaque(this, true);
                 if ((boolean) CLOSED.getOpaque(this)) {
                     throw leaveClosed();
@@ -165,9 +166,9 @@ public abstract sealed class CloseGuard permits ArenaLifetime, ObjectLifetime {
     }
 
     /**
-     * Ends what {@link #enter()} began.
+     * Ends a call that {@link #enter()} began.
      *
-     * @param way what {@code enter()} answered
+     * @param way the result of {@code enter()}
      */
     public final void exit(int way) {
         if (way == FLAGGED) {
@@ -190,7 +191,7 @@ public abstract sealed class CloseGuard permits ArenaLifetime, ObjectLifetime {
         return new IllegalStateException(subject() + " is closed");
     }
 
-    /** Refuses further calls and waits for those under way, each of which is finite. */
+    /** Refuses further calls and waits for calls under way. */
     final void shut() {
         CLOSED.setVolatile(this, true);
         if (owner != null) {
@@ -202,7 +203,7 @@ public abstract sealed class CloseGuard permits ArenaLifetime, ObjectLifetime {
         }
     }
 
-    /** Most calls are over at once; some, such as registering a lot of memory, take their time. */
+    /** Waits a little: most calls are short, but registering much memory takes long. */
     private static void pause(int tries) {
         if (tries < SPINS) {
             Thread.onSpinWait();
@@ -213,7 +214,7 @@ public abstract sealed class CloseGuard permits ArenaLifetime, ObjectLifetime {
         }
     }
 
-    /** Lets calls in again, after closing failed. */
+    /** Allows calls again, after closing failed. */
     final void reopen() {
         CLOSED.setVolatile(this, false);
     }
@@ -230,7 +231,7 @@ public abstract sealed class CloseGuard permits ArenaLifetime, ObjectLifetime {
         }
     }
 
-    /** What depends on this, oldest first. */
+    /** Returns the dependents, the oldest first. */
     final List<ObjectLifetime> dependents() {
         synchronized (dependents) {
             return List.copyOf(dependents);

@@ -78,8 +78,8 @@ public final class ObjectLifetime extends CloseGuard {
     }
 
     /**
-     * Makes an object that lets an adapter use memory of an arena that is not known here: the caller makes sure that the
-     * memory is freed after the object is destroyed. Memory of a verbs arena is looked after all the same.
+     * Makes an object that lets an adapter use memory of a foreign arena. The caller makes sure that the memory is freed
+     * after the object is destroyed. Memory of a verbs arena is guarded as by {@link #createOver}.
      *
      * @param <T> the object's type
      * @param arena the arena that will destroy the object
@@ -104,7 +104,7 @@ public final class ObjectLifetime extends CloseGuard {
         List<CloseGuard> guards = new ArrayList<>(guards(parents));
         ArenaLifetime own = ArenaLifetime.of(arena);
         if (owner != null && owner != own) {
-            guards.add(owner); // that arena does not free the memory while the object lives
+            guards.add(owner); // the owner does not free the memory while the object lives
         }
         return createUnder(own, maker, List.copyOf(guards));
     }
@@ -142,22 +142,22 @@ public final class ObjectLifetime extends CloseGuard {
     /** Begins the lifetime of an object. Only {@link VerbsObject} calls this. */
     public void begin(VerbsObject begun) {
         if (object != null) {
-            throw new IllegalStateException("This lifetime belongs to " + object);
+            throw new IllegalStateException("The lifetime belongs to another object: " + object);
         }
         object = begun;
     }
 
     /**
-     * Sets the function that calls C to destroy the object. When it is called, no other call uses the object, and nothing
-     * depends on the object. The function throws if C refused; the object is then as it was.
+     * Sets the function that calls C to destroy the object. No other call uses the object meanwhile, and nothing depends on
+     * the object. The function throws if C refused; the object is then unchanged.
      */
     public void destroyedBy(Runnable function) {
         destroyer = function;
     }
 
     /**
-     * Sets the function that names objects which must go before this one when the arena of both closes, although they do
-     * not depend on this one.
+     * Sets the function that names objects to destroy before this one when the arena of both closes. These objects do not
+     * depend on this one.
      */
     public void closesAfter(Supplier<? extends Collection<? extends VerbsObject>> objects) {
         closedBefore = objects;
@@ -208,8 +208,8 @@ public final class ObjectLifetime extends CloseGuard {
     }
 
     /**
-     * Makes the object depend on another parent than before. The caller holds all three, and no two threads do this at
-     * once.
+     * Replaces a parent of the object by another one. The caller holds the object and both parents, and no two threads do
+     * this at once.
      *
      * @param before the parent until now
      * @param after the parent from now on
@@ -224,8 +224,8 @@ public final class ObjectLifetime extends CloseGuard {
     }
 
     /**
-     * Returns the arena of memory for the object's own use, such as the work requests that C reads. The memory is freed
-     * once the object is destroyed. Call this while the object is being made.
+     * Returns the arena for the object's own memory, such as work requests that C reads. The memory is freed once the
+     * object is destroyed. Call this method while the object is being made.
      */
     public Arena scratch() {
         if (scratch == null) {

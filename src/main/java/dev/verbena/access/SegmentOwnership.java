@@ -7,9 +7,9 @@ import java.util.stream.Collectors;
 import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 
-/** Decides whose memory a segment is, and whether it can be trusted to outlive what is made over it. */
+/** Finds the arena that owns a segment, and checks that the memory outlives the object that uses it. */
 final class SegmentOwnership {
-    /** Of the global arena, of automatic arenas, and of direct and mapped buffers, which go like heap memory. */
+    /** The scopes of memory that nobody can free: of the global and automatic arenas, and of direct and mapped buffers. */
     private static final Set<Class<?>> UNCLOSABLE = Stream.of(
                     Arena.global().scope(),
                     Arena.ofAuto().scope(),
@@ -20,27 +20,28 @@ final class SegmentOwnership {
     private SegmentOwnership() {}
 
     /**
-     * The verbs arena that owns the memory, or null when it is global or automatic and so lives as long as it is
-     * reachable.
+     * Returns the verbs arena that owns the memory. Returns null for memory of the global or an automatic arena, which
+     * lives as long as it is reachable.
      *
-     * @throws IllegalArgumentException if it is neither
+     * @throws IllegalArgumentException if another kind of arena owns the memory, or it is on the heap
+     * @throws IllegalStateException if the memory was freed
      */
     static @Nullable ArenaLifetime require(MemorySegment memory) {
         ArenaLifetime owner = find(memory);
         if (owner == null && !livesWhileReachable(memory.scope())) {
             throw new IllegalArgumentException(
-                    "This segment's arena can be closed while an adapter still writes to the memory. Allocate it with "
+                    "The segment's arena can be closed while an adapter still writes to the memory. Allocate with "
                             + "VerbsArena.allocate() (or map a file with channel.map(mode, offset, size, verbsArena)), or "
                             + "take Arena.ofAuto() or Arena.global()");
         }
         return owner;
     }
 
-    /** The verbs arena that owns the memory, or null when no verbs arena does. */
+    /** Returns the verbs arena that owns the memory, or null if no verbs arena does. */
     static @Nullable ArenaLifetime find(MemorySegment memory) {
         if (!memory.isNative()) {
             throw new IllegalArgumentException(
-                    "A heap segment can't be used by an adapter, since the garbage collector moves it. "
+                    "An adapter can't use a heap segment, because the garbage collector moves it. "
                             + "Allocate with VerbsArena.allocate(), and copy");
         }
         if (!memory.scope().isAlive()) {
@@ -49,7 +50,7 @@ final class SegmentOwnership {
         return ArenaLifetime.owning(memory);
     }
 
-    /** The JDK has no question for this, but the scopes of memory that nobody can free have classes of their own. */
+    /** Returns true for memory that nobody can free. The JDK has no method for this, but such scopes have own classes. */
     private static boolean livesWhileReachable(MemorySegment.Scope scope) {
         return UNCLOSABLE.contains(scope.getClass());
     }

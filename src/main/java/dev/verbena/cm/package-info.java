@@ -1,12 +1,12 @@
 /**
  * The connection manager ({@code rdma/rdma_cma.h}): servers and clients by IP address.
  *
- * <p>{@link dev.verbena.cm.Listener} and {@link dev.verbena.cm.Connection} are all that most programs need;
- * {@link dev.verbena.cm.EventChannel} and {@link dev.verbena.cm.ConnectionId} are what C has.
+ * <p>Most programs need only {@link dev.verbena.cm.Listener} and {@link dev.verbena.cm.Connection}.
+ * {@link dev.verbena.cm.EventChannel} and {@link dev.verbena.cm.ConnectionId} are the objects of C's API.
  *
- * <p>C's synchronous ids, whose calls block, do not exist here: every step comes as one that begins it and one that
- * waits for its end, and the wait has a deadline, and ends when the id is closed or the thread interrupted. The calls
- * that C can't do without blocking, {@link dev.verbena.cm.AddressInfo#find} and
- * {@link dev.verbena.cm.EventChannel#createEndpoint}, run on a daemon thread of their own.
+ * <p>C's synchronous ids, whose calls block, are not available. Each step has a method that begins it and a method that
+ * waits for its end. A wait has a deadline, and ends when the id is closed or the thread is interrupted. C has no
+ * non-blocking form of {@link dev.verbena.cm.AddressInfo#find} and {@link dev.verbena.cm.EventChannel#createEndpoint}: both
+ * run on a daemon thread of their own.
  */
 package dev.verbena.cm;

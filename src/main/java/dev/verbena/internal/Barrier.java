@@ -8,30 +8,30 @@ import java.lang.invoke.VarHandle;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The expensive half of the handshake between whoever uses a shared object and whoever closes it.
+ * The fence that a thread issues for all threads of the process when it closes a shared object ({@code membarrier}).
  *
- * <p>A user stores "busy", then reads "closed"; the closer stores "closed", then reads "busy". Each side needs a full
- * fence between its two steps. Closing is rare, so the closer pays for both: {@link #allThreads()} makes every thread
- * of the process execute one ({@code membarrier}), and the user's two steps need only keep their program order.
+ * <p>A user of an object stores "busy", then reads "closed". The closing thread stores "closed", then reads "busy". Each
+ * side needs a full fence between its two steps. Closing is rare, so the closing thread pays for both sides:
+ * {@link #allThreads()} makes every thread execute a fence. The user's two steps then need only their program order.
  */
 public final class Barrier {
     private static final int PRIVATE_EXPEDITED = 1 << 3;
     private static final int REGISTER_PRIVATE_EXPEDITED = 1 << 4;
 
-    /** {@code false} does without it, as on a kernel that lacks it. */
+    /** The property that turns the system call off with {@code false}, as on a kernel without it. */
     private static final String WANTED = "dev.verbena.membarrier";
 
     private static final @Nullable MethodHandle SYSCALL = link();
     private static final long MEMBARRIER = numberOfMembarrier();
 
-    /** Whether the kernel offers it here; where it doesn't, users must fence for themselves. */
+    /** True if the kernel has the system call. Without it, users must fence for themselves. */
     public static final boolean AVAILABLE = Boolean.parseBoolean(System.getProperty(WANTED, "true"))
             && MEMBARRIER > 0
             && membarrier(REGISTER_PRIVATE_EXPEDITED) == 0;
 
     private Barrier() {}
 
-    /** Every other running thread of this process has executed a full fence when this returns. */
+    /** Makes every other running thread of this process execute a full fence before this method returns. */
     public static void allThreads() {
         if (!AVAILABLE || membarrier(PRIVATE_EXPEDITED) != 0) {
             VarHandle.fullFence();
@@ -61,7 +61,7 @@ public final class Barrier {
             return linker.downcallHandle(
                     linker.defaultLookup().find("syscall").orElseThrow(), shape, Linker.Option.firstVariadicArg(1));
         } catch (IllegalCallerException nativeAccessDenied) {
-            return null; // nothing can be shared with C then, and a plain fence will do
+            return null; // no object of C can exist then, and a plain fence is enough
         }
     }
 

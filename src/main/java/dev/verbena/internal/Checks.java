@@ -1,6 +1,6 @@
 package dev.verbena.internal;
 
-/** Checks of arguments that many methods share. */
+/** Checks of arguments. */
 public final class Checks {
     private Checks() {}
 
@@ -10,7 +10,7 @@ public final class Checks {
      * @param what the number's name, for the message
      * @param value the number
      * @param max the largest allowed number
-     * @throws IllegalArgumentException if it is not
+     * @throws IllegalArgumentException if the number is out of range
      */
     public static void checkRange(String what, int value, int max) {
         checkRange(what, value, 0, max);
@@ -23,11 +23,11 @@ public final class Checks {
      * @param value the number
      * @param min the smallest allowed number
      * @param max the largest allowed number
-     * @throws IllegalArgumentException if it is not
+     * @throws IllegalArgumentException if the number is out of range
      */
     public static void checkRange(String what, int value, int min, int max) {
         if (value < min || value > max) {
-            throw new IllegalArgumentException("The " + what + " is from " + min + " to " + max + ", not " + value);
+            throw new IllegalArgumentException(what + " must be from " + min + " to " + max + ", got " + value);
         }
     }
 }

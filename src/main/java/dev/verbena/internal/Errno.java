@@ -2,7 +2,7 @@ package dev.verbena.internal;
 
 import java.util.Map;
 
-/** Linux's error numbers that verbs and the connection manager give, by name and in words. */
+/** The error numbers of Linux that verbs and the connection manager return, with names and descriptions. */
 public final class Errno {
     public static final int EPERM = 1;
     public static final int ENOENT = 2;
@@ -72,19 +72,19 @@ public final class Errno {
 
     private Errno() {}
 
-    /** The symbolic name, such as {@code ENOMEM}; {@code errno 524} for a number without one. */
+    /** Returns the symbolic name, such as {@code ENOMEM}, or {@code errno 524} for a number without a name. */
     public static String name(int errno) {
         Text text = TEXTS.get(errno);
         return text == null ? "errno " + errno : text.name();
     }
 
-    /** Name and words: {@code ENOMEM (cannot allocate memory)}. */
+    /** Returns name and description, such as {@code ENOMEM (cannot allocate memory)}. */
     public static String describe(int errno) {
         Text text = TEXTS.get(errno);
         return text == null ? "errno " + errno : text.name() + " (" + text.words() + ")";
     }
 
-    /** Whether the device, the driver or the kernel says that it can't do this at all. */
+    /** Returns true if the number says that the device, the driver or the kernel does not support an operation. */
     public static boolean meansUnsupported(int errno) {
         return errno == EOPNOTSUPP || errno == ENOSYS || errno == EPROTONOSUPPORT;
     }

@@ -6,22 +6,22 @@ import java.nio.file.Path;
 import java.util.List;
 import java.util.Optional;
 
-/** How much memory this process may pin, and what to say when that was too little. */
+/** The limit on the memory that this process may pin, and the advice for a process that reached the limit. */
 public final class LockedMemory {
     private static final Path LIMITS = Path.of("/proc/self/limits");
 
     private LockedMemory() {}
 
-    /** What to do about a registration that failed for want of memory. */
+    /** Returns advice for a registration that failed with {@code ENOMEM}. */
     public static String hint() {
         return limit().map(
                         bytes -> "Locked memory is limited to " + inWords(bytes) + " for this process: raise it with "
                                 + "'ulimit -l unlimited', in /etc/security/limits.conf (memlock), or by LimitMEMLOCK= of a "
                                 + "systemd unit")
-                .orElse("Locked memory is not limited for this process: the machine or the device has run out");
+                .orElse("Locked memory is not limited for this process: the machine or the device has no memory left");
     }
 
-    /** The soft limit in bytes; empty when there is none or it can't be read. */
+    /** Returns the soft limit in bytes; empty if there is none or it can't be read. */
     public static Optional<Long> limit() {
         try {
             return limit(Files.readAllLines(LIMITS));
@@ -40,7 +40,7 @@ public final class LockedMemory {
                 .findFirst();
     }
 
-    /** For example {@code 64 KiB}; sizes that are no whole multiple are told in the smaller unit. */
+    /** Returns a size as text, such as {@code 64 KiB}, in the largest unit of which the size is a multiple. */
     public static String inWords(long bytes) {
         String[] units = {"bytes", "KiB", "MiB", "GiB", "TiB"};
         int unit = 0;

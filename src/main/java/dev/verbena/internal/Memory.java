@@ -7,8 +7,8 @@ import java.lang.foreign.ValueLayout;
 import java.lang.invoke.MethodHandle;
 
 /**
- * Memory by its address, for the data path: a segment in a field of an object costs several loads and checks after each
- * call into C. Whoever uses this has made sure that the memory is there and the place within it.
+ * Reads and writes of memory by address, for the data path. A segment in a field costs several loads and checks after each
+ * call into C. The caller makes sure that the address is valid: nothing is checked here.
  */
 public final class Memory {
     private static final MemorySegment ALL = MemorySegment.NULL.reinterpret(Long.MAX_VALUE);
@@ -18,22 +18,22 @@ public final class Memory {
 
     private Memory() {}
 
-    /** The {@code long} at an address. */
+    /** Returns the {@code long} at an address. */
     public static long getLong(long address) {
         return ALL.get(LONG, address);
     }
 
-    /** The {@code int} at an address. */
+    /** Returns the {@code int} at an address. */
     public static int getInt(long address) {
         return ALL.get(INT, address);
     }
 
-    /** The {@code short} at an address. */
+    /** Returns the {@code short} at an address. */
     public static short getShort(long address) {
         return ALL.get(SHORT, address);
     }
 
-    /** The {@code byte} at an address. */
+    /** Returns the {@code byte} at an address. */
     public static byte getByte(long address) {
         return ALL.get(ValueLayout.JAVA_BYTE, address);
     }
@@ -58,12 +58,12 @@ public final class Memory {
         ALL.set(ValueLayout.JAVA_BYTE, address, value);
     }
 
-    /** Fills so many bytes from an address on, as {@code memset} does. */
+    /** Fills memory with a byte ({@code memset}). */
     public static void fill(long address, long size, byte value) {
         Fill.fill(address, size, value);
     }
 
-    /** Linked when something is filled, and not by each program that reads memory. */
+    /** Holds the function, which is linked on the first use. */
     private static final class Fill {
         private static final MethodHandle MEMSET = Linker.nativeLinker()
                 .downcallHandle(
@@ -74,7 +74,7 @@ public final class Memory {
                                 ValueLayout.JAVA_INT,
                                 ValueLayout.JAVA_LONG),
                         Linker.Option.critical(false));
-        /** A critical call holds up the JVM while it runs: this takes some 20 microseconds. */
+        /** The most bytes of one call. A critical call delays safepoints: a call of this size by some 20 microseconds. */
         private static final long MAX_AT_ONCE = 1 << 20;
 
         static void fill(long address, long size, byte value) {

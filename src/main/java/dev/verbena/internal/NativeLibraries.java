@@ -7,10 +7,10 @@ import java.util.Optional;
 import org.jspecify.annotations.Nullable;
 
 /**
- * rdma-core's two libraries, opened by soname when first needed and kept for the life of the process.
+ * A library of rdma-core, opened on first use and kept for the life of the process.
  *
- * <p>Each can be replaced by naming a file in a system property. Why one could not be opened is kept as a value:
- * the floor above turns it into an exception that says what to do.
+ * <p>A system property can name another file. The failure to open a library is kept as a value, so that the floor above
+ * can throw an exception that says what to do.
  */
 public enum NativeLibraries {
     /** {@code libibverbs}: devices, memory, queues. */
@@ -27,39 +27,40 @@ public enum NativeLibraries {
         this.property = property;
     }
 
-    /** What opening came to: exactly one of the two is set. */
+    /** The result of opening a library: exactly one component is set. */
     private record Opened(
             @Nullable SymbolLookup lookup, @Nullable RuntimeException problem) {}
 
+    /** Returns the name under which the library is usually opened. */
     public String soname() {
         return soname;
     }
 
-    /** The system property that names another file. */
+    /** Returns the system property that names another file. */
     public String property() {
         return property;
     }
 
-    /** The file or soname that is opened. */
+    /** Returns the file or soname to open. */
     public String file() {
         return System.getProperty(property, soname);
     }
 
     /**
-     * Why this library can't be used, or null when it can: an {@link IllegalCallerException} when native access is
-     * not enabled, an {@link IllegalArgumentException} when the library was not found.
+     * Returns the reason why this library can't be used, or null if it can. The reason is an {@link IllegalCallerException}
+     * if native access is not enabled, an {@link IllegalArgumentException} if the library was not found.
      */
     public @Nullable RuntimeException problem() {
         return open().problem();
     }
 
-    /** The address of a function, if this library exists and has it. */
+    /** Returns the address of a function; empty if the library is missing or lacks the function. */
     public Optional<MemorySegment> symbol(String name) {
         SymbolLookup lookup = open().lookup();
         return lookup == null ? Optional.empty() : lookup.find(name);
     }
 
-    /** The address of a function of either library: the lookup of the generated bindings. */
+    /** Returns the address of a function of either library. The generated bindings use this lookup. */
     public static Optional<MemorySegment> find(String name) {
         return VERBS.symbol(name).or(() -> CM.symbol(name));
     }
@@ -79,7 +80,7 @@ public enum NativeLibraries {
 
     private static Opened tryToOpen(String file) {
         try {
-            // The global arena: a function address of any other arena would be acquired and released on every call.
+            // Every call would acquire and release the function addresses of an arena other than the global one.
             return new Opened(SymbolLookup.libraryLookup(file, Arena.global()), null);
         } catch (IllegalArgumentException | IllegalCallerException e) {
             return new Opened(null, e);

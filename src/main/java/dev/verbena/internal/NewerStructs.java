@@ -10,9 +10,9 @@ import java.lang.foreign.MemoryLayout;
 import java.lang.foreign.MemorySegment;
 import java.lang.foreign.StructLayout;
 
-/** Structs that came after rdma-core 44, whose headers the bindings were made from. */
+/** Structs of rdma-core releases after 44, whose headers the bindings were generated from. */
 public final class NewerStructs {
-    /** {@code struct ibv_mr_init_attr} of 59; the pointer to a buffer of 64 is never named in {@code comp_mask}. */
+    /** {@code struct ibv_mr_init_attr} of 59. The last field came with 64; {@code comp_mask} never names it. */
     private static final StructLayout REGISTRATION = MemoryLayout.structLayout(
             JAVA_LONG.withName("length"),
             JAVA_INT.withName("access"),
@@ -40,7 +40,7 @@ public final class NewerStructs {
 
     private NewerStructs() {}
 
-    /** An {@code ibv_mr_init_attr} for memory of this process, with a DMA handle. */
+    /** Allocates an {@code ibv_mr_init_attr} for memory of this process, with a DMA handle. */
     public static MemorySegment registration(Arena arena, long start, long length, int access, long handle) {
         MemorySegment init = arena.allocate(REGISTRATION);
         init.set(JAVA_LONG, offset(REGISTRATION, "length"), length);
@@ -52,7 +52,7 @@ public final class NewerStructs {
         return init;
     }
 
-    /** An {@code ibv_dmah_init_attr}; what is negative is left out. */
+    /** Allocates an {@code ibv_dmah_init_attr}. Negative arguments are left out. */
     public static MemorySegment dmaHints(Arena arena, int cpu, int processingHint, int memoryType) {
         MemorySegment init = arena.allocate(DMA_HINTS);
         int mask = (cpu < 0 ? 0 : 1) | (processingHint < 0 ? 0 : 1 << 1) | (memoryType < 0 ? 0 : 1 << 2);

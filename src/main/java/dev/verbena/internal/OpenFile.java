@@ -5,7 +5,7 @@ import java.lang.foreign.Linker;
 import java.lang.foreign.MemorySegment;
 import java.nio.file.Path;
 
-/** A file that C is told by its descriptor, which Java does not give away. */
+/** A file that was opened to pass its descriptor to C. The descriptors of {@code java.nio} are not accessible. */
 public final class OpenFile implements AutoCloseable {
     /** {@code O_CREAT}. */
     public static final int CREATE = 0100;
@@ -18,7 +18,7 @@ public final class OpenFile implements AutoCloseable {
         this.descriptor = descriptor;
     }
 
-    /** Opens a file for reading; its descriptor is negative when that failed, and {@link CFunction#errno} says why. */
+    /** Opens a file for reading. The descriptor is negative on failure, and {@link CFunction#errno} is set. */
     public static OpenFile of(Path path) {
         try (Arena scratch = Arena.ofConfined()) {
             long name = scratch.allocateFrom(path.toString()).address();
@@ -26,6 +26,7 @@ public final class OpenFile implements AutoCloseable {
         }
     }
 
+    /** Returns the descriptor, which is negative if the file could not be opened. */
     public int descriptor() {
         return descriptor;
     }

@@ -1,17 +1,20 @@
 package dev.verbena.internal;
 
 /**
- * Which rdma-core is installed, as far as one can tell: libibverbs has no function that says so, but each of its
- * releases has functions that the one before had not. A provider is always of the same release as the library.
+ * A release of rdma-core that this library distinguishes. libibverbs has no function that returns its release, so a release
+ * is recognised by a function that it introduced. A provider is always of the same release as the library.
  */
 public enum RdmaCoreVersion {
-    /** {@code ibv_wr_flush} is surely there; it came with 45, which nothing tells from 44. */
+    /** The first recognisable release with {@code ibv_wr_flush}, which came with 45. Nothing distinguishes 45 from 44. */
     V49("ibv_wr_opcode_str"),
-    /** The extended completion queue of soft-RoCE is unlocked once a poll. */
+    /** The release from which on soft-RoCE unlocks the extended completion queue once per poll. */
     V59("ibv_reg_mr_ex"),
-    /** {@code ibv_query_port_speed}. */
+    /** The release that has {@code ibv_query_port_speed}. */
     V62("ibv_query_port_speed"),
-    /** Soft-RoCE counts all pieces of {@code ibv_wr_set_sge_list} and {@code ibv_wr_set_inline_data_list}. */
+    /**
+     * The release from which on soft-RoCE counts all pieces of {@code ibv_wr_set_sge_list} and
+     * {@code ibv_wr_set_inline_data_list}.
+     */
     V64("ibv_alloc_buf");
 
     private final String telltale;
@@ -20,7 +23,7 @@ public enum RdmaCoreVersion {
         this.telltale = telltale;
     }
 
-    /** Whether the installed rdma-core is this release or a newer one. */
+    /** Returns true if the installed rdma-core is of this release or newer. */
     public boolean isInstalled() {
         return NativeLibraries.VERBS.symbol(telltale).isPresent();
     }

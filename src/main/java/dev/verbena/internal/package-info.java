@@ -1,2 +1,2 @@
-/** Linking, errno and the dispatch of the inline verbs: what the floors above share and users never see. */
+/** Linking of C functions, errno, and the dispatch of the inline verbs. Not exported. */
 package dev.verbena.internal;

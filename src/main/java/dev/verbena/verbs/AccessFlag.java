@@ -2,29 +2,29 @@ package dev.verbena.verbs;
 
 import dev.verbena.NativeFlag;
 
-/** Who may do what with registered memory, or through a queue pair ({@code enum ibv_access_flags}). */
+/** A right to access registered memory, or to access memory through a queue pair ({@code enum ibv_access_flags}). */
 public enum AccessFlag implements NativeFlag {
-    /** The adapter may write to it for its own process: receives, and the results of reads and atomics ({@code IBV_ACCESS_LOCAL_WRITE}). */
+    /** The adapter may write to the memory: receives, and results of reads and atomics ({@code IBV_ACCESS_LOCAL_WRITE}). */
     LOCAL_WRITE(1, "IBV_ACCESS_LOCAL_WRITE"),
-    /** Peers may write to it; needs {@link #LOCAL_WRITE} ({@code IBV_ACCESS_REMOTE_WRITE}). */
+    /** Peers may write to the memory; needs {@link #LOCAL_WRITE} ({@code IBV_ACCESS_REMOTE_WRITE}). */
     REMOTE_WRITE(1 << 1, "IBV_ACCESS_REMOTE_WRITE"),
-    /** Peers may read it ({@code IBV_ACCESS_REMOTE_READ}). */
+    /** Peers may read the memory ({@code IBV_ACCESS_REMOTE_READ}). */
     REMOTE_READ(1 << 2, "IBV_ACCESS_REMOTE_READ"),
-    /** Peers may do atomics on it; needs {@link #LOCAL_WRITE} ({@code IBV_ACCESS_REMOTE_ATOMIC}). */
+    /** Peers may do atomic operations on the memory; needs {@link #LOCAL_WRITE} ({@code IBV_ACCESS_REMOTE_ATOMIC}). */
     REMOTE_ATOMIC(1 << 3, "IBV_ACCESS_REMOTE_ATOMIC"),
-    /** Memory windows may be bound to it ({@code IBV_ACCESS_MW_BIND}). */
+    /** Memory windows may be bound to the region ({@code IBV_ACCESS_MW_BIND}). */
     MW_BIND(1 << 4, "IBV_ACCESS_MW_BIND"),
-    /** Peers address it from zero instead of by its own address ({@code IBV_ACCESS_ZERO_BASED}). */
+    /** Peers address the memory from zero instead of by its own address ({@code IBV_ACCESS_ZERO_BASED}). */
     ZERO_BASED(1 << 5, "IBV_ACCESS_ZERO_BASED"),
-    /** Pages are brought in when they are used, instead of being pinned now ({@code IBV_ACCESS_ON_DEMAND}). */
+    /** Pages are brought in when they are used, instead of being pinned at once ({@code IBV_ACCESS_ON_DEMAND}). */
     ON_DEMAND(1 << 6, "IBV_ACCESS_ON_DEMAND"),
-    /** The memory is known to be of huge pages ({@code IBV_ACCESS_HUGETLB}). */
+    /** The memory consists of huge pages ({@code IBV_ACCESS_HUGETLB}). */
     HUGETLB(1 << 7, "IBV_ACCESS_HUGETLB"),
-    /** Peers may flush what was written so that all can see it ({@code IBV_ACCESS_FLUSH_GLOBAL}). */
+    /** Peers may flush earlier writes, so that the whole system sees them ({@code IBV_ACCESS_FLUSH_GLOBAL}). */
     FLUSH_GLOBAL(1 << 8, "IBV_ACCESS_FLUSH_GLOBAL"),
-    /** Peers may flush what was written to persistence ({@code IBV_ACCESS_FLUSH_PERSISTENT}). */
+    /** Peers may flush earlier writes to persistent memory ({@code IBV_ACCESS_FLUSH_PERSISTENT}). */
     FLUSH_PERSISTENT(1 << 9, "IBV_ACCESS_FLUSH_PERSISTENT"),
-    /** Writes may arrive out of order; ignored where the kernel does not know it ({@code IBV_ACCESS_RELAXED_ORDERING}). */
+    /** Writes may arrive out of order; ignored by kernels without the flag ({@code IBV_ACCESS_RELAXED_ORDERING}). */
     RELAXED_ORDERING(1 << 20, "IBV_ACCESS_RELAXED_ORDERING");
 
     private final int bit;

@@ -14,7 +14,7 @@ import java.net.NetworkInterface;
 import java.net.SocketException;
 import java.nio.ByteOrder;
 
-/** Reads and writes the C structs of addresses. */
+/** Reads and writes C's structs of addresses. */
 final class AddressCodec {
     private static final ValueLayout.OfLong BIG_ENDIAN_LONG =
             ValueLayout.JAVA_LONG_UNALIGNED.withOrder(ByteOrder.BIG_ENDIAN);

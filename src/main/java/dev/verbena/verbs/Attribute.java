@@ -2,15 +2,15 @@ package dev.verbena.verbs;
 
 import dev.verbena.NativeFlag;
 
-/** The attributes of a queue pair that can be modified or queried ({@code enum ibv_qp_attr_mask}). */
+/** An attribute of a queue pair that can be modified or queried ({@code enum ibv_qp_attr_mask}). */
 public enum Attribute implements NativeFlag {
-    /** The state to go to ({@code IBV_QP_STATE}). */
+    /** The new state ({@code IBV_QP_STATE}). */
     STATE(1, "IBV_QP_STATE"),
-    /** The state that the queue pair is believed to be in ({@code IBV_QP_CUR_STATE}). */
+    /** The state that the program expects the queue pair to be in ({@code IBV_QP_CUR_STATE}). */
     CURRENT_STATE(1 << 1, "IBV_QP_CUR_STATE"),
-    /** Whether an event tells that the send queue is drained ({@code IBV_QP_EN_SQD_ASYNC_NOTIFY}). */
+    /** The switch for an event that reports a drained send queue ({@code IBV_QP_EN_SQD_ASYNC_NOTIFY}). */
     EN_SQD_ASYNC_NOTIFY(1 << 2, "IBV_QP_EN_SQD_ASYNC_NOTIFY"),
-    /** What peers may do through the queue pair ({@code IBV_QP_ACCESS_FLAGS}). */
+    /** The rights of peers ({@code IBV_QP_ACCESS_FLAGS}). */
     ACCESS_FLAGS(1 << 3, "IBV_QP_ACCESS_FLAGS"),
     /** The index of the partition key ({@code IBV_QP_PKEY_INDEX}). */
     PKEY_INDEX(1 << 4, "IBV_QP_PKEY_INDEX"),
@@ -22,23 +22,23 @@ public enum Attribute implements NativeFlag {
     ADDRESS_VECTOR(1 << 7, "IBV_QP_AV"),
     /** The largest packet on the path ({@code IBV_QP_PATH_MTU}). */
     PATH_MTU(1 << 8, "IBV_QP_PATH_MTU"),
-    /** How long to wait for an acknowledgement ({@code IBV_QP_TIMEOUT}). */
+    /** The time to wait for an acknowledgement ({@code IBV_QP_TIMEOUT}). */
     TIMEOUT(1 << 9, "IBV_QP_TIMEOUT"),
-    /** How often to retry without an answer ({@code IBV_QP_RETRY_CNT}). */
+    /** The number of retries without an acknowledgement ({@code IBV_QP_RETRY_CNT}). */
     RETRY_COUNT(1 << 10, "IBV_QP_RETRY_CNT"),
-    /** How often to retry when the peer has no receive posted ({@code IBV_QP_RNR_RETRY}). */
+    /** The number of retries while the peer has no receive posted ({@code IBV_QP_RNR_RETRY}). */
     RNR_RETRY(1 << 11, "IBV_QP_RNR_RETRY"),
     /** The peer's first packet sequence number ({@code IBV_QP_RQ_PSN}). */
     RQ_PSN(1 << 12, "IBV_QP_RQ_PSN"),
-    /** How many reads and atomics may be under way to the peer ({@code IBV_QP_MAX_QP_RD_ATOMIC}). */
+    /** The maximum number of reads and atomics under way to the peer ({@code IBV_QP_MAX_QP_RD_ATOMIC}). */
     MAX_READ_ATOMIC(1 << 13, "IBV_QP_MAX_QP_RD_ATOMIC"),
-    /** Another path to the peer ({@code IBV_QP_ALT_PATH}). */
+    /** The alternate path to the peer ({@code IBV_QP_ALT_PATH}). */
     ALTERNATE_PATH(1 << 14, "IBV_QP_ALT_PATH"),
-    /** How long a peer waits when no receive is posted here ({@code IBV_QP_MIN_RNR_TIMER}). */
+    /** The time that the peer waits when no receive is posted here ({@code IBV_QP_MIN_RNR_TIMER}). */
     MIN_RNR_TIMER(1 << 15, "IBV_QP_MIN_RNR_TIMER"),
     /** The first packet sequence number to send ({@code IBV_QP_SQ_PSN}). */
     SQ_PSN(1 << 16, "IBV_QP_SQ_PSN"),
-    /** How many reads and atomics of the peer may be under way here ({@code IBV_QP_MAX_DEST_RD_ATOMIC}). */
+    /** The maximum number of the peer's reads and atomics under way here ({@code IBV_QP_MAX_DEST_RD_ATOMIC}). */
     MAX_DEST_READ_ATOMIC(1 << 17, "IBV_QP_MAX_DEST_RD_ATOMIC"),
     /** The state of path migration ({@code IBV_QP_PATH_MIG_STATE}). */
     PATH_MIGRATION_STATE(1 << 18, "IBV_QP_PATH_MIG_STATE"),
@@ -46,7 +46,7 @@ public enum Attribute implements NativeFlag {
     CAPABILITIES(1 << 19, "IBV_QP_CAP"),
     /** The peer's queue pair number ({@code IBV_QP_DEST_QPN}). */
     DESTINATION_QP(1 << 20, "IBV_QP_DEST_QPN"),
-    /** How fast to send at most ({@code IBV_QP_RATE_LIMIT}). */
+    /** The maximum rate of sends ({@code IBV_QP_RATE_LIMIT}). */
     RATE_LIMIT(1 << 25, "IBV_QP_RATE_LIMIT");
 
     private final int bit;

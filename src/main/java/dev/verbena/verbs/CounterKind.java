@@ -2,7 +2,7 @@ package dev.verbena.verbs;
 
 import dev.verbena.NativeValue;
 
-/** What a counter counts ({@code enum ibv_counter_description}). */
+/** The unit that a counter counts ({@code enum ibv_counter_description}). */
 public enum CounterKind implements NativeValue {
     /** Packets ({@code IBV_COUNTER_PACKETS}). */
     PACKETS(0, "IBV_COUNTER_PACKETS"),

@@ -2,14 +2,14 @@ package dev.verbena.verbs;
 
 import dev.verbena.NativeFlag;
 
-/** In which order data is written to memory ({@code enum ibv_query_qp_data_in_order_caps}). */
+/** A guarantee about the order in which data is written to memory ({@code enum ibv_query_qp_data_in_order_caps}). */
 public enum DataOrder implements NativeFlag {
-    /** A whole message from its first byte to its last ({@code IBV_QUERY_QP_DATA_IN_ORDER_WHOLE_MSG}). */
+    /** A whole message is written from its first byte to its last ({@code IBV_QUERY_QP_DATA_IN_ORDER_WHOLE_MSG}). */
     WHOLE_MESSAGE(1, "IBV_QUERY_QP_DATA_IN_ORDER_WHOLE_MSG"),
-    /** Blocks of 128 bytes that begin at a multiple of it ({@code IBV_QUERY_QP_DATA_IN_ORDER_ALIGNED_128_BYTES}). */
+    /** Blocks of 128 bytes, aligned to 128 bytes, are written in order ({@code IBV_QUERY_QP_DATA_IN_ORDER_ALIGNED_128_BYTES}). */
     ALIGNED_128_BYTES(1 << 1, "IBV_QUERY_QP_DATA_IN_ORDER_ALIGNED_128_BYTES");
 
-    /** Asks for these bits ({@code IBV_QUERY_QP_DATA_IN_ORDER_RETURN_CAPS}); older libraries answer none then. */
+    /** The flag that asks for these bits ({@code IBV_QUERY_QP_DATA_IN_ORDER_RETURN_CAPS}). Older libraries return none. */
     static final int RETURN_CAPS = 1;
 
     private final int bit;

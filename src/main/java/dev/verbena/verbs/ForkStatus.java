@@ -8,13 +8,14 @@ import dev.verbena.VerbsException;
 import dev.verbena.internal.Ibv;
 
 /**
- * What happens to registered memory when this process forks ({@code enum ibv_fork_status}).
+ * The protection of registered memory when this process forks ({@code enum ibv_fork_status}).
  *
- * <p>Java starts other programs without copying its memory, so none of this is needed for {@link ProcessBuilder}. It
- * matters to native code in this process that calls {@code fork()}. Kernels from 5.12 on take care of it themselves.
+ * <p>{@link ProcessBuilder} needs no protection, because Java starts other programs without copying its memory. The
+ * protection matters to native code in this process that calls {@code fork()}. Kernels from 5.12 on protect the memory
+ * themselves.
  */
 public enum ForkStatus implements NativeValue {
-    /** A child may take pages away from the adapter ({@code IBV_FORK_DISABLED}). */
+    /** A fork may move pages away from the adapter ({@code IBV_FORK_DISABLED}). */
     DISABLED(0, "IBV_FORK_DISABLED"),
     /** {@link #initialize} was called, and registered pages are kept from children ({@code IBV_FORK_ENABLED}). */
     ENABLED(1, "IBV_FORK_ENABLED"),
@@ -44,7 +45,7 @@ public enum ForkStatus implements NativeValue {
     }
 
     /**
-     * The constant for a number.
+     * Returns the constant for a number.
      *
      * @param code the number in C
      * @return the constant, or {@link #UNKNOWN} for a number that this release does not know
@@ -54,7 +55,7 @@ public enum ForkStatus implements NativeValue {
     }
 
     /**
-     * How it is in this process.
+     * Returns the status of this process ({@code ibv_is_fork_initialized}).
      *
      * @return the status
      * @throws RdmaUnavailableException if rdma-core is missing or native access is not enabled
@@ -66,8 +67,8 @@ public enum ForkStatus implements NativeValue {
     }
 
     /**
-     * Prepares this process for {@code fork()}. Call it before any memory is registered; where the kernel needs no help it
-     * does nothing.
+     * Prepares this process for {@code fork()} ({@code ibv_fork_init}). Call this method before any memory is registered. It
+     * does nothing if the kernel protects the memory itself.
      *
      * @throws VerbsException if memory is registered already
      * @throws RdmaUnavailableException if rdma-core is missing or native access is not enabled
@@ -76,9 +77,6 @@ public enum ForkStatus implements NativeValue {
     public static void initialize() {
         Rdma.requireVerbs();
         VerbFailures.check(
-                Ibv.FORK_INIT.name(),
-                (int) Ibv.FORK_INIT.call(),
-                "",
-                "It must be called before the first registration");
+                Ibv.FORK_INIT.name(), (int) Ibv.FORK_INIT.call(), "", "Call it before the first registration");
     }
 }

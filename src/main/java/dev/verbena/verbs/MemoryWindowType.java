@@ -4,9 +4,9 @@ import dev.verbena.NativeValue;
 
 /** The kind of a memory window ({@code enum ibv_mw_type}). */
 public enum MemoryWindowType implements NativeValue {
-    /** The adapter chooses the key; all queue pairs of the protection domain may use it ({@code IBV_MW_TYPE_1}). */
+    /** The adapter chooses the key; all queue pairs of the protection domain may use the window ({@code IBV_MW_TYPE_1}). */
     TYPE_1(1, "IBV_MW_TYPE_1"),
-    /** The program chooses part of the key; it can be invalidated by its key, also by the peer ({@code IBV_MW_TYPE_2}). */
+    /** The program chooses part of the key; the program or the peer can invalidate the window ({@code IBV_MW_TYPE_2}). */
     TYPE_2(2, "IBV_MW_TYPE_2"),
     /** A number that this release does not know. */
     UNKNOWN(-1, "");
@@ -32,7 +32,7 @@ public enum MemoryWindowType implements NativeValue {
     }
 
     /**
-     * The constant for a number.
+     * Returns the constant for a number.
      *
      * @param code the number in C
      * @return the constant, or {@link #UNKNOWN} for a number that this release does not know

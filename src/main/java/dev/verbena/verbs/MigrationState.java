@@ -4,11 +4,11 @@ import dev.verbena.NativeValue;
 
 /** The state of automatic path migration ({@code enum ibv_mig_state}). */
 public enum MigrationState implements NativeValue {
-    /** On the primary path, and no other is armed ({@code IBV_MIG_MIGRATED}). */
+    /** The queue pair uses the primary path, and no alternate path is armed ({@code IBV_MIG_MIGRATED}). */
     MIGRATED(0, "IBV_MIG_MIGRATED"),
-    /** An alternate path was asked to be armed ({@code IBV_MIG_REARM}). */
+    /** The alternate path is about to be armed ({@code IBV_MIG_REARM}). */
     REARM(1, "IBV_MIG_REARM"),
-    /** The alternate path stands ready ({@code IBV_MIG_ARMED}). */
+    /** The alternate path is ready ({@code IBV_MIG_ARMED}). */
     ARMED(2, "IBV_MIG_ARMED"),
     /** A number that this release does not know. */
     UNKNOWN(-1, "");
@@ -34,7 +34,7 @@ public enum MigrationState implements NativeValue {
     }
 
     /**
-     * The constant for a number.
+     * Returns the constant for a number.
      *
      * @param code the number in C
      * @return the constant, or {@link #UNKNOWN} for a number that this release does not know

@@ -2,11 +2,11 @@ package dev.verbena.verbs;
 
 import dev.verbena.NativeFlag;
 
-/** How far the data of earlier writes must have come when a flush completes ({@code enum ibv_placement_type}). */
+/** The place that earlier writes must have reached when a flush completes ({@code enum ibv_placement_type}). */
 public enum PlacementType implements NativeFlag {
-    /** All of the peer's machine sees it ({@code IBV_FLUSH_GLOBAL}). */
+    /** The memory that the peer's whole machine sees ({@code IBV_FLUSH_GLOBAL}). */
     GLOBAL(1, "IBV_FLUSH_GLOBAL"),
-    /** It outlives a loss of power ({@code IBV_FLUSH_PERSISTENT}). */
+    /** The memory that survives a loss of power ({@code IBV_FLUSH_PERSISTENT}). */
     PERSISTENT(1 << 1, "IBV_FLUSH_PERSISTENT");
 
     private final int bit;

@@ -5,17 +5,17 @@ import java.lang.foreign.MemorySegment;
 import org.jspecify.annotations.Nullable;
 
 /**
- * What a memory region is made of.
+ * The memory of a memory region.
  *
- * @param memory the segment, which also keeps the memory of an automatic arena reachable; null when it is no memory of
- *     this process
- * @param foreign whether it is the caller who makes sure that the memory outlives the region
- * @param what in words; empty for plain memory
- * @param address where work requests and peers find its first byte
- * @param length in bytes
+ * @param memory the segment, which also keeps the memory of an automatic arena reachable; null if the memory is not part
+ *     of this process
+ * @param foreign true if the caller makes sure that the memory outlives the region
+ * @param what the kind of memory as text; empty for plain memory
+ * @param address the address of the first byte for work requests and peers
+ * @param length the length in bytes
  */
 record RegionBacking(@Nullable MemorySegment memory, boolean foreign, String what, long address, long length) {
-    /** What the null region is made of. */
+    /** The memory of the null region. */
     static final RegionBacking NOTHING = new RegionBacking(null, false, "nothing", 0, Long.MAX_VALUE);
 
     static RegionBacking of(MemorySegment memory, boolean foreign, long address) {
@@ -28,7 +28,7 @@ record RegionBacking(@Nullable MemorySegment memory, boolean foreign, String wha
 
     MemorySegment segment() {
         if (memory == null) {
-            throw new UnsupportedOperationException("There is no segment over " + this);
+            throw new UnsupportedOperationException("no segment covers " + this);
         }
         return memory;
     }

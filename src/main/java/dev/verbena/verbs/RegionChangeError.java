@@ -2,7 +2,7 @@ package dev.verbena.verbs;
 
 import dev.verbena.NativeValue;
 
-/** How {@code ibv_rereg_mr} says what failed ({@code enum ibv_rereg_mr_err_code}). */
+/** The step of {@code ibv_rereg_mr} that failed ({@code enum ibv_rereg_mr_err_code}). */
 enum RegionChangeError implements NativeValue {
     INPUT(-1, "IBV_REREG_MR_ERR_INPUT"),
     DONT_FORK_NEW(-2, "IBV_REREG_MR_ERR_DONT_FORK_NEW"),

@@ -2,9 +2,9 @@ package dev.verbena.verbs;
 
 import dev.verbena.NativeValue;
 
-/** Which memory a flush is about ({@code enum ibv_selectivity_level}). */
+/** The extent of a flush ({@code enum ibv_selectivity_level}). */
 public enum SelectivityLevel implements NativeValue {
-    /** The range that is named ({@code IBV_FLUSH_RANGE}). */
+    /** The named range ({@code IBV_FLUSH_RANGE}). */
     RANGE(0, "IBV_FLUSH_RANGE"),
     /** The whole memory region ({@code IBV_FLUSH_MR}). */
     MEMORY_REGION(1, "IBV_FLUSH_MR");

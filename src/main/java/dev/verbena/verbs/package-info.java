@@ -1,7 +1,7 @@
 /**
- * Verbs: devices, protection domains, memory regions, completion queues, queue pairs, and the work they do.
+ * Verbs: devices, protection domains, memory regions, completion queues, queue pairs and work requests.
  *
- * <p>Everything begins with a {@link dev.verbena.verbs.Device}. Each class and method names the C function or struct
- * that it stands for.
+ * <p>A program begins with a {@link dev.verbena.verbs.Device}. The Javadoc of each class and method names its C function or
+ * struct.
  */
 package dev.verbena.verbs;

@@ -7,10 +7,10 @@ import jdk.jfr.Label;
 import jdk.jfr.Name;
 import jdk.jfr.StackTrace;
 
-/** The connection manager told of something. */
+/** An event of the connection manager. */
 @Name("dev.verbena.ConnectionEvent")
 @Label("Connection event")
-@Description("The RDMA connection manager told of something that happened to an id")
+@Description("The RDMA connection manager reported an event of a connection id")
 @Category("RDMA")
 @StackTrace(false)
 public final class ConnectionEvent extends Event {
@@ -18,6 +18,6 @@ public final class ConnectionEvent extends Event {
     public String type = "";
 
     @Label("Status")
-    @Description("0, an errno as a negative number, or the reason of a refusal")
+    @Description("0, a negative errno, or the reason of a rejection")
     public int status;
 }

@@ -7,10 +7,10 @@ import jdk.jfr.Label;
 import jdk.jfr.Name;
 import jdk.jfr.StackTrace;
 
-/** A device told of something without being asked. */
+/** An asynchronous event of a device. */
 @Name("dev.verbena.DeviceEvent")
 @Label("Asynchronous device event")
-@Description("An RDMA device told of something without being asked")
+@Description("An RDMA device reported an asynchronous event, such as a port that went down")
 @Category("RDMA")
 @StackTrace(false)
 public final class DeviceEvent extends Event {

@@ -7,7 +7,7 @@ import jdk.jfr.Event;
 import jdk.jfr.Label;
 import jdk.jfr.Name;
 
-/** Memory was registered: how much, and how long it took. */
+/** A registration of memory, with its size and duration. */
 @Name("dev.verbena.Registration")
 @Label("Memory registration")
 @Description("Memory was registered with an RDMA device")

@@ -7,10 +7,10 @@ import jdk.jfr.Label;
 import jdk.jfr.Name;
 import jdk.jfr.StackTrace;
 
-/** A work request failed. What was flushed afterwards is not told. */
+/** The failure of a work request. Requests that are flushed afterwards have no event. */
 @Name("dev.verbena.WorkFailure")
 @Label("Work failure")
-@Description("A work request failed; what was flushed after it is left out")
+@Description("A work request failed. Requests that are flushed afterwards have no event")
 @Category("RDMA")
 @StackTrace(false)
 public final class WorkFailureEvent extends Event {

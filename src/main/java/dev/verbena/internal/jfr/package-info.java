@@ -1,2 +1,2 @@
-/** What a flight recording tells about RDMA. Off, an event costs nothing that could be measured. */
+/** Events for Java Flight Recorder. A disabled event has no measurable cost. */
 package dev.verbena.internal.jfr;

@@ -10,16 +10,16 @@ import java.nio.ByteOrder;
 import java.util.HexFormat;
 
 /**
- * A global identifier: the 128-bit address of a port ({@code union ibv_gid}). On RoCE it is made of an IP address.
+ * A global identifier: the 128-bit address of a port ({@code union ibv_gid}). On RoCE a GID is derived from an IP address.
  *
  * @param subnetPrefix the upper half
  * @param interfaceId the lower half
  */
 public record Gid(long subnetPrefix, long interfaceId) {
-    /** How many bytes a GID has. */
+    /** The number of bytes of a GID. */
     public static final int BYTES = 16;
 
-    /** The GID of nobody: all zero. */
+    /** The GID that no port has: all zero. */
     public static final Gid ZERO = new Gid(0, 0);
 
     private static final ValueLayout.OfLong BIG_ENDIAN_LONG =
@@ -27,20 +27,20 @@ public record Gid(long subnetPrefix, long interfaceId) {
     private static final long IPV4_MAPPED = 0x0000_ffff_0000_0000L;
 
     /**
-     * The GID with these bytes.
+     * Returns the GID of 16 bytes.
      *
      * @param bytes 16 bytes in network order
      * @return the GID
      */
     public static Gid of(byte[] bytes) {
         if (bytes.length != BYTES) {
-            throw new IllegalArgumentException("A GID has 16 bytes, not " + bytes.length);
+            throw new IllegalArgumentException("GID must have 16 bytes, got " + bytes.length);
         }
         return read(MemorySegment.ofArray(bytes), 0);
     }
 
     /**
-     * The GID that RoCE makes of an IP address: IPv4 addresses are mapped to {@code ::ffff:a.b.c.d}.
+     * Returns the GID that RoCE derives from an IP address. IPv4 addresses are mapped to {@code ::ffff:a.b.c.d}.
      *
      * @param address an IPv4 or IPv6 address
      * @return the GID
@@ -56,11 +56,11 @@ public record Gid(long subnetPrefix, long interfaceId) {
     }
 
     /**
-     * Reads what the C tools write: 32 hexadecimal digits, or an IPv6 address as {@link #toString()} shows it.
+     * Reads a GID from text: 32 hexadecimal digits, as the C tools write, or an IPv6 address, as {@link #toString()} writes.
      *
      * @param text the digits or the address
      * @return the GID
-     * @throws IllegalArgumentException if it is neither
+     * @throws IllegalArgumentException if the text is neither
      */
     public static Gid parse(String text) {
         try {
@@ -83,7 +83,7 @@ public record Gid(long subnetPrefix, long interfaceId) {
     }
 
     /**
-     * The sixteen bytes.
+     * Returns the sixteen bytes.
      *
      * @return a new array, in network order
      */
@@ -94,7 +94,7 @@ public record Gid(long subnetPrefix, long interfaceId) {
     }
 
     /**
-     * The digits as the C tools exchange them.
+     * Returns the digits that the C tools exchange.
      *
      * @return 32 lower-case hexadecimal digits
      */
@@ -103,7 +103,7 @@ public record Gid(long subnetPrefix, long interfaceId) {
     }
 
     /**
-     * Whether this is the GID of nobody.
+     * Returns true if this is {@link #ZERO}.
      *
      * @return true if all bits are zero
      */
@@ -112,7 +112,7 @@ public record Gid(long subnetPrefix, long interfaceId) {
     }
 
     /**
-     * Whether an IPv4 address is within: {@code ::ffff:a.b.c.d}.
+     * Returns true if this GID holds an IPv4 address: {@code ::ffff:a.b.c.d}.
      *
      * @return true for a RoCE GID of an IPv4 address
      */
@@ -121,7 +121,7 @@ public record Gid(long subnetPrefix, long interfaceId) {
     }
 
     /**
-     * Whether it is a link-local address, which only neighbours can reach.
+     * Returns true if this GID is a link-local address, which only hosts of the same link can reach.
      *
      * @return true for {@code fe80::/10}
      */
@@ -130,9 +130,9 @@ public record Gid(long subnetPrefix, long interfaceId) {
     }
 
     /**
-     * The IP address that it was made of.
+     * Returns the IP address from which this GID was derived.
      *
-     * @return an IPv4 address if one is mapped, an IPv6 address otherwise
+     * @return an IPv4 address if one is mapped, else an IPv6 address
      */
     public InetAddress toInetAddress() {
         try {
@@ -145,7 +145,7 @@ public record Gid(long subnetPrefix, long interfaceId) {
         }
     }
 
-    /** As an address: {@code ::ffff:10.9.9.1} or {@code fe80:0:0:0:5054:ff:fe12:3456}. */
+    /** Returns the GID as an address, such as {@code ::ffff:10.9.9.1} or {@code fe80:0:0:0:5054:ff:fe12:3456}. */
     @Override
     public String toString() {
         String address = toInetAddress().getHostAddress();

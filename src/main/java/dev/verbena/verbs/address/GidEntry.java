@@ -1,16 +1,16 @@
 package dev.verbena.verbs.address;
 
 /**
- * One entry of a port's GID table ({@code struct ibv_gid_entry}).
+ * An entry of a port's GID table ({@code struct ibv_gid_entry}).
  *
  * @param gid the GID
- * @param port the port that it belongs to
- * @param index its index in the port's table, as address vectors name it
- * @param type how packets to it travel
- * @param networkDevice the name of the network device below, such as {@code eth0}; empty when there is none
+ * @param port the number of the port
+ * @param index the index in the port's table, which address vectors name
+ * @param type the protocol of packets to the GID
+ * @param networkDevice the name of the network device below, such as {@code eth0}; empty for none
  */
 public record GidEntry(Gid gid, int port, int index, GidType type, String networkDevice) {
-    /** For example {@code GID 1 of port 1: ::ffff:10.9.9.1, RoCE v2, on e0}. */
+    /** Returns the entry as text, such as {@code GID 1 of port 1: ::ffff:10.9.9.1, RoCE v2, on e0}. */
     @Override
     public String toString() {
         String kind = switch (type) {

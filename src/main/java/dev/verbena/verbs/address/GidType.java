@@ -2,7 +2,7 @@ package dev.verbena.verbs.address;
 
 import dev.verbena.NativeValue;
 
-/** How packets to a GID travel ({@code enum ibv_gid_type}). */
+/** The protocol of packets to a GID ({@code enum ibv_gid_type}). */
 public enum GidType implements NativeValue {
     /** InfiniBand ({@code IBV_GID_TYPE_IB}). */
     IB(0, "IBV_GID_TYPE_IB"),
@@ -34,7 +34,7 @@ public enum GidType implements NativeValue {
     }
 
     /**
-     * The constant for a number.
+     * Returns the constant for a number.
      *
      * @param code the number in C
      * @return the constant, or {@link #UNKNOWN} for a number that this release does not know

@@ -1,2 +1,2 @@
-/** Values that name a peer or the way to it: GIDs, routes, address vectors, endpoints and rates. */
+/** Values that address a peer: GIDs, routes, address vectors, endpoints and rates. */
 package dev.verbena.verbs.address;

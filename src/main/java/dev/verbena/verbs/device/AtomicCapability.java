@@ -2,13 +2,13 @@ package dev.verbena.verbs.device;
 
 import dev.verbena.NativeValue;
 
-/** How far atomics are atomic ({@code enum ibv_atomic_cap}). */
+/** The scope within which atomic operations are atomic ({@code enum ibv_atomic_cap}). */
 public enum AtomicCapability implements NativeValue {
     /** No atomics ({@code IBV_ATOMIC_NONE}). */
     NONE(0, "IBV_ATOMIC_NONE"),
     /** Atomic among the queue pairs of this device ({@code IBV_ATOMIC_HCA}). */
     HCA(1, "IBV_ATOMIC_HCA"),
-    /** Atomic with the processor too ({@code IBV_ATOMIC_GLOB}). */
+    /** Atomic among the queue pairs of this device and with the processor ({@code IBV_ATOMIC_GLOB}). */
     GLOBAL(2, "IBV_ATOMIC_GLOB"),
     /** A number that this release does not know. */
     UNKNOWN(-1, "");
@@ -34,7 +34,7 @@ public enum AtomicCapability implements NativeValue {
     }
 
     /**
-     * The constant for a number.
+     * Returns the constant for a number.
      *
      * @param code the number in C
      * @return the constant, or {@link #UNKNOWN} for a number that this release does not know

@@ -2,7 +2,7 @@ package dev.verbena.verbs.device;
 
 import dev.verbena.NativeFlag;
 
-/** The size of an atomic over PCI Express ({@code enum ibv_pci_atomic_op_size}). */
+/** The size of an atomic operation over PCI Express ({@code enum ibv_pci_atomic_op_size}). */
 public enum AtomicSize implements NativeFlag {
     /** 4 bytes ({@code IBV_PCI_ATOMIC_OPERATION_4_BYTE_SIZE_SUP}). */
     FOUR_BYTES(1, "IBV_PCI_ATOMIC_OPERATION_4_BYTE_SIZE_SUP"),

@@ -4,11 +4,11 @@ import dev.verbena.internal.raw.ibv_cq_moderation_caps;
 import java.lang.foreign.MemorySegment;
 
 /**
- * How many completions a device can gather before it raises an event ({@code struct ibv_cq_moderation_caps}): see
- * {@link dev.verbena.verbs.CompletionQueue#moderate}.
+ * The limits of completion moderation ({@code struct ibv_cq_moderation_caps}): a device gathers completions before it
+ * raises an event. See {@link dev.verbena.verbs.CompletionQueue#moderate}.
  *
- * @param maxCompletions how many; 0 where there is no moderation
- * @param maxMicroseconds how long
+ * @param maxCompletions the maximum number of completions to gather; 0 if the device has no moderation
+ * @param maxMicroseconds the maximum time to gather completions, in microseconds
  */
 public record CompletionModeration(int maxCompletions, int maxMicroseconds) {
     static CompletionModeration read(MemorySegment caps) {

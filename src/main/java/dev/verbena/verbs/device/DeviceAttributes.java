@@ -7,7 +7,11 @@ import dev.verbena.verbs.device.access.DeviceAccess;
 import java.lang.foreign.MemorySegment;
 import java.util.Set;
 
-/** What a device is and can do ({@code struct ibv_device_attr_ex}, {@code ibv_query_device_ex}). */
+/**
+ * The identity, capabilities and limits of a device ({@code struct ibv_device_attr_ex}, {@code ibv_query_device_ex}).
+ *
+ * <p>An instance is a copy that does not change. All threads may use it.
+ */
 public final class DeviceAttributes {
     static {
         DeviceAccess.install(new DeviceAccess() {
@@ -26,23 +30,23 @@ public final class DeviceAttributes {
     private final MemorySegment attributes;
     private final MemorySegment extended;
 
-    /** What {@code ibv_query_device_ex} has filled; all zero but the beginning where only {@code ibv_query_device} is. */
+    /** Wraps a struct that {@code ibv_query_device_ex} filled, or {@code ibv_query_device} its first part. */
     DeviceAttributes(MemorySegment extended) {
         this.extended = extended;
         this.attributes = ibv_device_attr_ex.orig_attr(extended);
     }
 
     /**
-     * The version of the firmware ({@code fw_ver}).
+     * Returns the version of the firmware ({@code fw_ver}).
      *
-     * @return as the device says it; may be empty
+     * @return the version as the device reports it; may be empty
      */
     public String firmwareVersion() {
         return ibv_device_attr.fw_ver(attributes).getString(0);
     }
 
     /**
-     * The GUID of the node ({@code node_guid}).
+     * Returns the GUID of the node ({@code node_guid}).
      *
      * @return the GUID
      */
@@ -51,7 +55,7 @@ public final class DeviceAttributes {
     }
 
     /**
-     * The GUID of the system the device is part of ({@code sys_image_guid}).
+     * Returns the GUID of the system that contains the device ({@code sys_image_guid}).
      *
      * @return the GUID
      */
@@ -60,34 +64,34 @@ public final class DeviceAttributes {
     }
 
     /**
-     * The largest memory region ({@code max_mr_size}).
+     * Returns the size of the largest memory region ({@code max_mr_size}).
      *
-     * @return bytes; -1 for no limit
+     * @return the size in bytes; -1 for no limit
      */
     public long maxMemoryRegionSize() {
         return ibv_device_attr.max_mr_size(attributes);
     }
 
     /**
-     * The sizes of pages the device can work with ({@code page_size_cap}).
+     * Returns the page sizes that the device supports ({@code page_size_cap}).
      *
-     * @return a bit for each power of two
+     * @return the sum of the sizes, each of which is a power of two
      */
     public long pageSizes() {
         return ibv_device_attr.page_size_cap(attributes);
     }
 
     /**
-     * The vendor ({@code vendor_id}).
+     * Returns the vendor ({@code vendor_id}).
      *
-     * @return an IEEE number
+     * @return the vendor's IEEE number
      */
     public int vendorId() {
         return ibv_device_attr.vendor_id(attributes);
     }
 
     /**
-     * The part, as the vendor counts ({@code vendor_part_id}).
+     * Returns the vendor's number of the part ({@code vendor_part_id}).
      *
      * @return the number
      */
@@ -96,7 +100,7 @@ public final class DeviceAttributes {
     }
 
     /**
-     * The version of the hardware ({@code hw_ver}).
+     * Returns the version of the hardware ({@code hw_ver}).
      *
      * @return the number
      */
@@ -105,7 +109,7 @@ public final class DeviceAttributes {
     }
 
     /**
-     * How many queue pairs there can be ({@code max_qp}).
+     * Returns the maximum number of queue pairs ({@code max_qp}).
      *
      * @return the limit
      */
@@ -114,7 +118,7 @@ public final class DeviceAttributes {
     }
 
     /**
-     * How many work requests a queue of a queue pair can hold ({@code max_qp_wr}).
+     * Returns the maximum number of work requests in a queue of a queue pair ({@code max_qp_wr}).
      *
      * @return the limit
      */
@@ -123,7 +127,7 @@ public final class DeviceAttributes {
     }
 
     /**
-     * What the device can do ({@code device_cap_flags}).
+     * Returns the capabilities of the device as a flag word ({@code device_cap_flags}).
      *
      * @return bits of {@code enum ibv_device_cap_flags}
      */
@@ -132,7 +136,7 @@ public final class DeviceAttributes {
     }
 
     /**
-     * How many pieces of memory a work request can name ({@code max_sge}).
+     * Returns the maximum number of pieces of memory in a work request ({@code max_sge}).
      *
      * @return the limit
      */
@@ -141,7 +145,7 @@ public final class DeviceAttributes {
     }
 
     /**
-     * How many pieces of memory an RDMA read can name ({@code max_sge_rd}).
+     * Returns the maximum number of pieces of memory in an RDMA read ({@code max_sge_rd}).
      *
      * @return the limit
      */
@@ -150,7 +154,7 @@ public final class DeviceAttributes {
     }
 
     /**
-     * How many completion queues there can be ({@code max_cq}).
+     * Returns the maximum number of completion queues ({@code max_cq}).
      *
      * @return the limit
      */
@@ -159,7 +163,7 @@ public final class DeviceAttributes {
     }
 
     /**
-     * How many completions a completion queue can hold ({@code max_cqe}).
+     * Returns the maximum number of completions in a completion queue ({@code max_cqe}).
      *
      * @return the limit
      */
@@ -168,7 +172,7 @@ public final class DeviceAttributes {
     }
 
     /**
-     * How many memory regions there can be ({@code max_mr}).
+     * Returns the maximum number of memory regions ({@code max_mr}).
      *
      * @return the limit
      */
@@ -177,7 +181,7 @@ public final class DeviceAttributes {
     }
 
     /**
-     * How many protection domains there can be ({@code max_pd}).
+     * Returns the maximum number of protection domains ({@code max_pd}).
      *
      * @return the limit
      */
@@ -186,7 +190,7 @@ public final class DeviceAttributes {
     }
 
     /**
-     * How many reads and atomics of a peer a queue pair can serve at once ({@code max_qp_rd_atom}).
+     * Returns the maximum number of reads and atomics that a queue pair serves at once ({@code max_qp_rd_atom}).
      *
      * @return the limit
      */
@@ -195,7 +199,7 @@ public final class DeviceAttributes {
     }
 
     /**
-     * How many reads and atomics a queue pair can have under way ({@code max_qp_init_rd_atom}).
+     * Returns the maximum number of reads and atomics that a queue pair has under way ({@code max_qp_init_rd_atom}).
      *
      * @return the limit
      */
@@ -204,7 +208,7 @@ public final class DeviceAttributes {
     }
 
     /**
-     * How many reads and atomics of peers the device can serve at once ({@code max_res_rd_atom}).
+     * Returns the maximum number of reads and atomics that the device serves at once ({@code max_res_rd_atom}).
      *
      * @return the limit
      */
@@ -213,7 +217,8 @@ public final class DeviceAttributes {
     }
 
     /**
-     * How many reads and atomics an end-to-end context can serve at once ({@code max_ee_rd_atom}).
+     * Returns the maximum number of reads and atomics that an end-to-end context serves at once
+     * ({@code max_ee_rd_atom}).
      *
      * @return the limit; 0 on all but the oldest devices
      */
@@ -222,7 +227,8 @@ public final class DeviceAttributes {
     }
 
     /**
-     * How many reads and atomics an end-to-end context can have under way ({@code max_ee_init_rd_atom}).
+     * Returns the maximum number of reads and atomics that an end-to-end context has under way
+     * ({@code max_ee_init_rd_atom}).
      *
      * @return the limit; 0 on all but the oldest devices
      */
@@ -231,7 +237,7 @@ public final class DeviceAttributes {
     }
 
     /**
-     * How many end-to-end contexts of reliable datagrams there can be ({@code max_ee}).
+     * Returns the maximum number of end-to-end contexts of reliable datagrams ({@code max_ee}).
      *
      * @return the limit; 0 on all but the oldest devices
      */
@@ -240,7 +246,7 @@ public final class DeviceAttributes {
     }
 
     /**
-     * How many domains of reliable datagrams there can be ({@code max_rdd}).
+     * Returns the maximum number of domains of reliable datagrams ({@code max_rdd}).
      *
      * @return the limit; 0 on all but the oldest devices
      */
@@ -249,7 +255,7 @@ public final class DeviceAttributes {
     }
 
     /**
-     * How many fast memory regions there can be ({@code max_fmr}).
+     * Returns the maximum number of fast memory regions ({@code max_fmr}).
      *
      * @return the limit; 0 on all but the oldest devices
      */
@@ -258,7 +264,7 @@ public final class DeviceAttributes {
     }
 
     /**
-     * How often a fast memory region can be mapped until it has to be flushed ({@code max_map_per_fmr}).
+     * Returns the maximum number of mappings of a fast memory region between flushes ({@code max_map_per_fmr}).
      *
      * @return the limit; 0 on all but the oldest devices
      */
@@ -267,7 +273,7 @@ public final class DeviceAttributes {
     }
 
     /**
-     * How far atomics are atomic ({@code atomic_cap}).
+     * Returns the scope within which atomic operations are atomic ({@code atomic_cap}).
      *
      * @return the capability
      */
@@ -276,7 +282,7 @@ public final class DeviceAttributes {
     }
 
     /**
-     * How many memory windows there can be ({@code max_mw}).
+     * Returns the maximum number of memory windows ({@code max_mw}).
      *
      * @return the limit
      */
@@ -285,7 +291,7 @@ public final class DeviceAttributes {
     }
 
     /**
-     * How many queue pairs for raw IPv6 there can be ({@code max_raw_ipv6_qp}).
+     * Returns the maximum number of queue pairs for raw IPv6 ({@code max_raw_ipv6_qp}).
      *
      * @return the limit
      */
@@ -294,7 +300,7 @@ public final class DeviceAttributes {
     }
 
     /**
-     * How many queue pairs for raw Ethertypes there can be ({@code max_raw_ethy_qp}).
+     * Returns the maximum number of queue pairs for raw EtherTypes ({@code max_raw_ethy_qp}).
      *
      * @return the limit
      */
@@ -303,7 +309,7 @@ public final class DeviceAttributes {
     }
 
     /**
-     * How many multicast groups the device can join ({@code max_mcast_grp}).
+     * Returns the maximum number of multicast groups ({@code max_mcast_grp}).
      *
      * @return the limit
      */
@@ -312,7 +318,7 @@ public final class DeviceAttributes {
     }
 
     /**
-     * How many queue pairs a multicast group can have ({@code max_mcast_qp_attach}).
+     * Returns the maximum number of queue pairs in a multicast group ({@code max_mcast_qp_attach}).
      *
      * @return the limit
      */
@@ -321,7 +327,7 @@ public final class DeviceAttributes {
     }
 
     /**
-     * How many queue pairs all multicast groups can have together ({@code max_total_mcast_qp_attach}).
+     * Returns the maximum number of queue pairs in all multicast groups together ({@code max_total_mcast_qp_attach}).
      *
      * @return the limit
      */
@@ -330,7 +336,7 @@ public final class DeviceAttributes {
     }
 
     /**
-     * How many address handles there can be ({@code max_ah}).
+     * Returns the maximum number of address handles ({@code max_ah}).
      *
      * @return the limit
      */
@@ -339,7 +345,7 @@ public final class DeviceAttributes {
     }
 
     /**
-     * How many shared receive queues there can be ({@code max_srq}).
+     * Returns the maximum number of shared receive queues ({@code max_srq}).
      *
      * @return the limit
      */
@@ -348,7 +354,7 @@ public final class DeviceAttributes {
     }
 
     /**
-     * How many receives a shared receive queue can hold ({@code max_srq_wr}).
+     * Returns the maximum number of receives in a shared receive queue ({@code max_srq_wr}).
      *
      * @return the limit
      */
@@ -357,7 +363,7 @@ public final class DeviceAttributes {
     }
 
     /**
-     * How many pieces of memory a receive of a shared receive queue can name ({@code max_srq_sge}).
+     * Returns the maximum number of pieces of memory in a receive of a shared receive queue ({@code max_srq_sge}).
      *
      * @return the limit
      */
@@ -366,7 +372,7 @@ public final class DeviceAttributes {
     }
 
     /**
-     * How many partition keys there are ({@code max_pkeys}).
+     * Returns the number of partition keys ({@code max_pkeys}).
      *
      * @return the limit
      */
@@ -375,26 +381,26 @@ public final class DeviceAttributes {
     }
 
     /**
-     * How long an acknowledgement may take here ({@code local_ca_ack_delay}).
+     * Returns the code of the longest delay of an acknowledgement by this device ({@code local_ca_ack_delay}).
      *
-     * @return 4.096 us times two to this power
+     * @return an exponent: the delay is 4.096 us times two to this power
      */
     public int acknowledgementDelay() {
         return Byte.toUnsignedInt(ibv_device_attr.local_ca_ack_delay(attributes));
     }
 
     /**
-     * How many ports the device has ({@code phys_port_cnt}).
+     * Returns the number of ports ({@code phys_port_cnt}).
      *
      * @return the count: ports are numbered from 1
      */
     public int ports() {
-        int more = ibv_device_attr_ex.phys_port_cnt_ex(extended); // a device can have more than a byte can tell
+        int more = ibv_device_attr_ex.phys_port_cnt_ex(extended); // the older field is a byte
         return more > 0 ? more : Byte.toUnsignedInt(ibv_device_attr.phys_port_cnt(attributes));
     }
 
     /**
-     * What the device can do ({@code device_cap_flags_ex}).
+     * Returns the capabilities of the device ({@code device_cap_flags_ex}).
      *
      * @return the capabilities that this release knows
      */
@@ -403,7 +409,8 @@ public final class DeviceAttributes {
     }
 
     /**
-     * What the device can do, also what this release does not know ({@code device_cap_flags_ex}).
+     * Returns the capabilities of the device, including those that this release does not know
+     * ({@code device_cap_flags_ex}).
      *
      * @return bits of {@link DeviceCapability}
      */
@@ -412,7 +419,7 @@ public final class DeviceAttributes {
     }
 
     /**
-     * What it can do with memory that is paged in on demand ({@code odp_caps}, {@code xrc_odp_caps}).
+     * Returns the operations on memory that is paged in on demand ({@code odp_caps}, {@code xrc_odp_caps}).
      *
      * @return the capabilities
      */
@@ -421,7 +428,7 @@ public final class DeviceAttributes {
     }
 
     /**
-     * Which bits of a {@linkplain dev.verbena.verbs.ExtendedCompletions#timestamp time stamp} count ({@code completion_timestamp_mask}).
+     * Returns the mask of the valid bits of a completion's time stamp ({@code completion_timestamp_mask}).
      *
      * @return the mask; 0 where completions have no time stamps
      */
@@ -430,16 +437,16 @@ public final class DeviceAttributes {
     }
 
     /**
-     * How fast the device's clock runs ({@code hca_core_clock}).
+     * Returns the frequency of the device's clock ({@code hca_core_clock}).
      *
-     * @return kHz; 0 where it is not told
+     * @return the frequency in kHz; 0 if the device does not report it
      */
     public long coreClockKilohertz() {
         return ibv_device_attr_ex.hca_core_clock(extended);
     }
 
     /**
-     * Its segmented sends ({@code tso_caps}).
+     * Returns the limits of segmented sends ({@code tso_caps}).
      *
      * @return the limits
      */
@@ -448,7 +455,7 @@ public final class DeviceAttributes {
     }
 
     /**
-     * How it spreads packets over work queues ({@code rss_caps}).
+     * Returns the limits of receive side scaling ({@code rss_caps}).
      *
      * @return the limits
      */
@@ -457,16 +464,16 @@ public final class DeviceAttributes {
     }
 
     /**
-     * How many receive work queues there can be ({@code max_wq_type_rq}).
+     * Returns the maximum number of receive work queues ({@code max_wq_type_rq}).
      *
-     * @return the limit; 0 where there are none
+     * @return the limit; 0 if the device has no work queues
      */
     public int maxWorkQueues() {
         return ibv_device_attr_ex.max_wq_type_rq(extended);
     }
 
     /**
-     * How far sends can be slowed down ({@code packet_pacing_caps}).
+     * Returns the limits of the rate of sends ({@code packet_pacing_caps}).
      *
      * @return the limits
      */
@@ -475,7 +482,7 @@ public final class DeviceAttributes {
     }
 
     /**
-     * What it can do for raw packets ({@code raw_packet_caps}).
+     * Returns the capabilities for raw packets ({@code raw_packet_caps}).
      *
      * @return the capabilities that this release knows
      */
@@ -484,7 +491,7 @@ public final class DeviceAttributes {
     }
 
     /**
-     * What its tag matching can hold ({@code tm_caps}).
+     * Returns the limits of tag matching ({@code tm_caps}).
      *
      * @return the limits
      */
@@ -493,7 +500,7 @@ public final class DeviceAttributes {
     }
 
     /**
-     * How many completions it can gather before it raises an event ({@code cq_mod_caps}).
+     * Returns the limits of completion moderation ({@code cq_mod_caps}).
      *
      * @return the limits
      */
@@ -502,16 +509,16 @@ public final class DeviceAttributes {
     }
 
     /**
-     * The largest piece of {@linkplain dev.verbena.verbs.DeviceMemory memory of the device} ({@code max_dm_size}).
+     * Returns the maximum size of {@linkplain dev.verbena.verbs.DeviceMemory device memory} ({@code max_dm_size}).
      *
-     * @return bytes; 0 where it has none
+     * @return the size in bytes; 0 if the device has no memory
      */
     public long maxDeviceMemory() {
         return ibv_device_attr_ex.max_dm_size(extended);
     }
 
     /**
-     * Which atomics it can do together with the processor ({@code pci_atomic_caps}).
+     * Returns the atomic operations over PCI Express ({@code pci_atomic_caps}).
      *
      * @return the sizes
      */
@@ -519,7 +526,7 @@ public final class DeviceAttributes {
         return PciAtomics.read(ibv_device_attr_ex.pci_atomic_caps(extended));
     }
 
-    /** The identity and the limits that are looked at most. */
+    /** Returns the identity and the most important limits as text. */
     @Override
     public String toString() {
         return "node " + nodeGuid() + (firmwareVersion().isEmpty() ? "" : ", firmware " + firmwareVersion())

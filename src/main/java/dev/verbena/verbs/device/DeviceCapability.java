@@ -5,8 +5,8 @@ import java.util.EnumSet;
 import java.util.Set;
 
 /**
- * What a device can do ({@code enum ibv_device_cap_flags}, and the macros for the bits of {@code device_cap_flags_ex} from
- * 32 on).
+ * A capability of a device ({@code enum ibv_device_cap_flags}, and the macros for the bits of {@code device_cap_flags_ex}
+ * from 32 on).
  */
 public enum DeviceCapability {
     /** The number of work requests of a queue pair can be changed ({@code IBV_DEVICE_RESIZE_MAX_WR}). */
@@ -29,33 +29,33 @@ public enum DeviceCapability {
     SHUTDOWN_PORT(8, "IBV_DEVICE_SHUTDOWN_PORT"),
     /** The kind of initialisation can be set ({@code IBV_DEVICE_INIT_TYPE}). */
     INIT_TYPE(9, "IBV_DEVICE_INIT_TYPE"),
-    /** There is an event when a port gets active ({@code IBV_DEVICE_PORT_ACTIVE_EVENT}). */
+    /** A port that becomes active raises an event ({@code IBV_DEVICE_PORT_ACTIVE_EVENT}). */
     PORT_ACTIVE_EVENT(10, "IBV_DEVICE_PORT_ACTIVE_EVENT"),
-    /** It tells the GUID of the system ({@code IBV_DEVICE_SYS_IMAGE_GUID}). */
+    /** The device reports the GUID of the system ({@code IBV_DEVICE_SYS_IMAGE_GUID}). */
     SYSTEM_IMAGE_GUID(11, "IBV_DEVICE_SYS_IMAGE_GUID"),
-    /** It tells a sender when no receive is there ({@code IBV_DEVICE_RC_RNR_NAK_GEN}). */
+    /** The device tells a sender that no receive is posted ({@code IBV_DEVICE_RC_RNR_NAK_GEN}). */
     RNR_NAK(12, "IBV_DEVICE_RC_RNR_NAK_GEN"),
     /** A shared receive queue can be resized ({@code IBV_DEVICE_SRQ_RESIZE}). */
     SHARED_RECEIVE_RESIZE(13, "IBV_DEVICE_SRQ_RESIZE"),
     /** A notification can wait for several completions ({@code IBV_DEVICE_N_NOTIFY_CQ}). */
     NOTIFY_COUNT(14, "IBV_DEVICE_N_NOTIFY_CQ"),
-    /** It has memory windows ({@code IBV_DEVICE_MEM_WINDOW}). */
+    /** The device has memory windows ({@code IBV_DEVICE_MEM_WINDOW}). */
     MEMORY_WINDOW(17, "IBV_DEVICE_MEM_WINDOW"),
-    /** It computes checksums of IP over datagrams ({@code IBV_DEVICE_UD_IP_CSUM}). */
+    /** The device computes checksums of IP over datagrams ({@code IBV_DEVICE_UD_IP_CSUM}). */
     UD_IP_CSUM(18, "IBV_DEVICE_UD_IP_CSUM"),
-    /** It has extended reliable connections ({@code IBV_DEVICE_XRC}). */
+    /** The device has extended reliable connections ({@code IBV_DEVICE_XRC}). */
     XRC(20, "IBV_DEVICE_XRC"),
-    /** It has fast registration, and sends that invalidate keys ({@code IBV_DEVICE_MEM_MGT_EXTENSIONS}). */
+    /** The device has fast registration, and sends that invalidate keys ({@code IBV_DEVICE_MEM_MGT_EXTENSIONS}). */
     MEMORY_MANAGEMENT(21, "IBV_DEVICE_MEM_MGT_EXTENSIONS"),
-    /** It has memory windows of type 2A ({@code IBV_DEVICE_MEM_WINDOW_TYPE_2A}). */
+    /** The device has memory windows of type 2A ({@code IBV_DEVICE_MEM_WINDOW_TYPE_2A}). */
     MEMORY_WINDOW_2A(23, "IBV_DEVICE_MEM_WINDOW_TYPE_2A"),
-    /** It has memory windows of type 2B ({@code IBV_DEVICE_MEM_WINDOW_TYPE_2B}). */
+    /** The device has memory windows of type 2B ({@code IBV_DEVICE_MEM_WINDOW_TYPE_2B}). */
     MEMORY_WINDOW_2B(24, "IBV_DEVICE_MEM_WINDOW_TYPE_2B"),
-    /** It computes checksums of IP over connections ({@code IBV_DEVICE_RC_IP_CSUM}). */
+    /** The device computes checksums of IP over connections ({@code IBV_DEVICE_RC_IP_CSUM}). */
     RC_IP_CSUM(25, "IBV_DEVICE_RC_IP_CSUM"),
-    /** It computes checksums of raw packets ({@code IBV_DEVICE_RAW_IP_CSUM}). */
+    /** The device computes checksums of raw packets ({@code IBV_DEVICE_RAW_IP_CSUM}). */
     RAW_IP_CSUM(26, "IBV_DEVICE_RAW_IP_CSUM"),
-    /** It has flow steering ({@code IBV_DEVICE_MANAGED_FLOW_STEERING}). */
+    /** The device has flow steering ({@code IBV_DEVICE_MANAGED_FLOW_STEERING}). */
     FLOW_STEERING(29, "IBV_DEVICE_MANAGED_FLOW_STEERING"),
     /** Raw packets can arrive with their frame check sequence ({@code IBV_DEVICE_RAW_SCATTER_FCS}). */
     RAW_SCATTER_FCS(34, "IBV_DEVICE_RAW_SCATTER_FCS"),
@@ -73,7 +73,7 @@ public enum DeviceCapability {
     }
 
     /**
-     * The bit in C.
+     * Returns the bit in C.
      *
      * @return a number with one of 64 bits set
      */
@@ -82,16 +82,16 @@ public enum DeviceCapability {
     }
 
     /**
-     * The constant's name in C.
+     * Returns the constant's name in C.
      *
-     * @return for example {@code IBV_DEVICE_XRC}
+     * @return a name, such as {@code IBV_DEVICE_XRC}
      */
     public String cName() {
         return cName;
     }
 
     /**
-     * The capabilities of a flag word. Bits that this release does not know are left out.
+     * Returns the capabilities of a flag word. Bits that this release does not know are left out.
      *
      * @param bits the flag word
      * @return the capabilities, unmodifiable

@@ -6,7 +6,7 @@ package dev.verbena.verbs.device;
  * @param value the 64 bits
  */
 public record Guid(long value) {
-    /** As the C tools print it: {@code 5054:00ff:fe12:3456}. */
+    /** Returns the GUID as the C tools print it, such as {@code 5054:00ff:fe12:3456}. */
     @Override
     public String toString() {
         return String.format(

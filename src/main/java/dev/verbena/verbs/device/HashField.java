@@ -2,7 +2,7 @@ package dev.verbena.verbs.device;
 
 import dev.verbena.NativeFlag;
 
-/** What of a packet decides which work queue it goes to ({@code enum ibv_rx_hash_fields}). */
+/** A field of a packet that the hash function uses to choose a work queue ({@code enum ibv_rx_hash_fields}). */
 public enum HashField implements NativeFlag {
     /** The IPv4 source address ({@code IBV_RX_HASH_SRC_IPV4}). */
     SOURCE_IPV4(1, "IBV_RX_HASH_SRC_IPV4"),
@@ -22,7 +22,7 @@ public enum HashField implements NativeFlag {
     DESTINATION_UDP_PORT(1 << 7, "IBV_RX_HASH_DST_PORT_UDP"),
     /** The security parameter index of IPsec ({@code IBV_RX_HASH_IPSEC_SPI}). */
     IPSEC_SPI(1 << 8, "IBV_RX_HASH_IPSEC_SPI"),
-    /** All of these of the packet inside a tunnel ({@code IBV_RX_HASH_INNER}). */
+    /** The chosen fields of the packet inside a tunnel, instead of those of the outer packet ({@code IBV_RX_HASH_INNER}). */
     INNER(1 << 31, "IBV_RX_HASH_INNER");
 
     private final int bit;

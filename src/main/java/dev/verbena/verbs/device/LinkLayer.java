@@ -2,9 +2,9 @@ package dev.verbena.verbs.device;
 
 import dev.verbena.NativeValue;
 
-/** What runs below RDMA on a port ({@code IBV_LINK_LAYER_*}). */
+/** The link layer below RDMA on a port ({@code IBV_LINK_LAYER_*}). */
 public enum LinkLayer implements NativeValue {
-    /** Not told; means InfiniBand ({@code IBV_LINK_LAYER_UNSPECIFIED}). */
+    /** Not reported, which means InfiniBand ({@code IBV_LINK_LAYER_UNSPECIFIED}). */
     UNSPECIFIED(0, "IBV_LINK_LAYER_UNSPECIFIED"),
     /** InfiniBand ({@code IBV_LINK_LAYER_INFINIBAND}). */
     INFINIBAND(1, "IBV_LINK_LAYER_INFINIBAND"),
@@ -34,7 +34,7 @@ public enum LinkLayer implements NativeValue {
     }
 
     /**
-     * The constant for a number.
+     * Returns the constant for a number.
      *
      * @param code the number in C
      * @return the constant, or {@link #UNKNOWN} for a number that this release does not know

@@ -38,7 +38,7 @@ public enum Mtu implements NativeValue {
     }
 
     /**
-     * The constant for a number.
+     * Returns the constant for a number.
      *
      * @param code the number in C
      * @return the constant, or {@link #UNKNOWN} for a number that this release does not know
@@ -48,16 +48,16 @@ public enum Mtu implements NativeValue {
     }
 
     /**
-     * The size in bytes.
+     * Returns the size in bytes.
      *
-     * @return for example 1024, or 0 when it is unknown
+     * @return the size, such as 1024; 0 for {@link #UNKNOWN}
      */
     public int bytes() {
         return this == UNKNOWN ? 0 : 128 << code;
     }
 
     /**
-     * The constant for a size.
+     * Returns the constant for a size.
      *
      * @param bytes 256, 512, 1024, 2048 or 4096
      * @return the constant
@@ -69,6 +69,6 @@ public enum Mtu implements NativeValue {
                 return mtu;
             }
         }
-        throw new IllegalArgumentException("An MTU is 256, 512, 1024, 2048 or 4096 bytes, not " + bytes);
+        throw new IllegalArgumentException("MTU must be 256, 512, 1024, 2048 or 4096 bytes, got " + bytes);
     }
 }

@@ -3,7 +3,7 @@ package dev.verbena.verbs.device;
 import dev.verbena.CName;
 import dev.verbena.NativeValue;
 
-/** What kind of node a device is ({@code enum ibv_node_type}). */
+/** The kind of node that a device is ({@code enum ibv_node_type}). */
 public enum NodeType implements NativeValue {
     /** A channel adapter: InfiniBand or RoCE ({@code IBV_NODE_CA}). */
     CA(1, "IBV_NODE_CA", "InfiniBand channel adapter"),
@@ -17,7 +17,7 @@ public enum NodeType implements NativeValue {
     USNIC(5, "IBV_NODE_USNIC", "usNIC"),
     /** A Cisco usNIC over UDP ({@code IBV_NODE_USNIC_UDP}). */
     USNIC_UDP(6, "IBV_NODE_USNIC_UDP", "usNIC UDP"),
-    /** Of no specified kind ({@code IBV_NODE_UNSPECIFIED}). */
+    /** A node of no specified kind ({@code IBV_NODE_UNSPECIFIED}). */
     UNSPECIFIED(7, "IBV_NODE_UNSPECIFIED", "unspecified"),
     /** A number that this release does not know. */
     UNKNOWN(-1, "", "unknown");
@@ -45,9 +45,9 @@ public enum NodeType implements NativeValue {
     }
 
     /**
-     * What it means, in the words of C's tools.
+     * Returns the description that the C tools print ({@code ibv_node_type_str}).
      *
-     * @return for example {@code InfiniBand channel adapter}
+     * @return a description, such as {@code InfiniBand channel adapter}
      */
     @CName("ibv_node_type_str")
     public String meaning() {
@@ -55,7 +55,7 @@ public enum NodeType implements NativeValue {
     }
 
     /**
-     * The constant for a number.
+     * Returns the constant for a number.
      *
      * @param code the number in C
      * @return the constant, or {@link #UNKNOWN} for a number that this release does not know

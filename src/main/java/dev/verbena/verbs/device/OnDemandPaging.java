@@ -7,13 +7,13 @@ import java.lang.foreign.MemorySegment;
 import java.util.Set;
 
 /**
- * What a device can do with memory that is not pinned but paged in when it is needed ({@code struct ibv_odp_caps}).
+ * The support of a device for memory that is paged in on demand instead of pinned ({@code struct ibv_odp_caps}).
  *
- * @param general whether there is such memory at all
- * @param rc what reliable connections can do with it
- * @param uc what unreliable connections can do with it
- * @param ud what datagrams can do with it
- * @param xrc what extended reliable connections can do with it ({@code xrc_odp_caps})
+ * @param general the kinds of regions that can be paged in
+ * @param rc the operations of reliable connections on such memory
+ * @param uc the operations of unreliable connections on such memory
+ * @param ud the operations of datagrams on such memory
+ * @param xrc the operations of extended reliable connections on such memory ({@code xrc_odp_caps})
  */
 public record OnDemandPaging(
         Set<PagingCapability> general,
@@ -37,9 +37,9 @@ public record OnDemandPaging(
     }
 
     /**
-     * Whether there is such memory.
+     * Returns true if the device can page memory in on demand.
      *
-     * @return true if {@link dev.verbena.verbs.AccessFlag#ON_DEMAND} can be asked for
+     * @return true if {@link dev.verbena.verbs.AccessFlag#ON_DEMAND} is supported
      */
     public boolean isSupported() {
         return general.contains(PagingCapability.ON_DEMAND);

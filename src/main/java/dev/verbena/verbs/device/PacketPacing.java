@@ -5,11 +5,11 @@ import java.lang.foreign.MemorySegment;
 import java.util.Set;
 
 /**
- * How far the sends of a queue pair can be slowed down ({@code struct ibv_packet_pacing_caps}).
+ * The limits of packet pacing, which bounds the rate of a queue pair's sends ({@code struct ibv_packet_pacing_caps}).
  *
  * @param minKilobits the lowest rate, in kbit/s
- * @param maxKilobits the highest rate, in kbit/s; 0 where rates can't be set
- * @param types the kinds of queue pairs that can have a rate
+ * @param maxKilobits the highest rate, in kbit/s; 0 if rates can't be set
+ * @param types the types of queue pairs that can have a rate
  */
 public record PacketPacing(long minKilobits, long maxKilobits, Set<QueuePairType> types) {
     static PacketPacing read(MemorySegment caps) {

@@ -2,7 +2,7 @@ package dev.verbena.verbs.device;
 
 import dev.verbena.NativeFlag;
 
-/** What can be done with memory that is paged in on demand ({@code enum ibv_odp_transport_cap_bits}). */
+/** An operation on memory that is paged in on demand ({@code enum ibv_odp_transport_cap_bits}). */
 public enum PagedOperation implements NativeFlag {
     /** Sends ({@code IBV_ODP_SUPPORT_SEND}). */
     SEND(1, "IBV_ODP_SUPPORT_SEND"),

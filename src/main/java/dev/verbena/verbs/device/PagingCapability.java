@@ -2,11 +2,11 @@ package dev.verbena.verbs.device;
 
 import dev.verbena.NativeFlag;
 
-/** How a device can page memory in ({@code enum ibv_odp_general_caps}). */
+/** A kind of memory region that a device can page in on demand ({@code enum ibv_odp_general_caps}). */
 public enum PagingCapability implements NativeFlag {
-    /** Memory regions can be registered without pinning them: see {@link dev.verbena.verbs.AccessFlag#ON_DEMAND} ({@code IBV_ODP_SUPPORT}). */
+    /** A region whose memory is not pinned: see {@link dev.verbena.verbs.AccessFlag#ON_DEMAND} ({@code IBV_ODP_SUPPORT}). */
     ON_DEMAND(1, "IBV_ODP_SUPPORT"),
-    /** One region can stand for the whole address space ({@code IBV_ODP_SUPPORT_IMPLICIT}). */
+    /** A region over the whole address space ({@code IBV_ODP_SUPPORT_IMPLICIT}). */
     IMPLICIT(1 << 1, "IBV_ODP_SUPPORT_IMPLICIT");
 
     private final int bit;

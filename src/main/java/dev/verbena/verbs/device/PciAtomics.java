@@ -6,11 +6,11 @@ import java.lang.foreign.MemorySegment;
 import java.util.Set;
 
 /**
- * Which atomics the device and the bus can do together with the processor ({@code struct ibv_pci_atomic_caps}).
+ * The atomic operations that a device can do over PCI Express ({@code struct ibv_pci_atomic_caps}).
  *
- * @param fetchAndAdd the sizes of fetch-and-add
- * @param swap the sizes of swaps
- * @param compareAndSwap the sizes of compare-and-swap
+ * @param fetchAndAdd the supported sizes of fetch-and-add
+ * @param swap the supported sizes of swap
+ * @param compareAndSwap the supported sizes of compare-and-swap
  */
 public record PciAtomics(Set<AtomicSize> fetchAndAdd, Set<AtomicSize> swap, Set<AtomicSize> compareAndSwap) {
     static PciAtomics read(MemorySegment caps) {

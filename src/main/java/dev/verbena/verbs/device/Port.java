@@ -5,7 +5,11 @@ import dev.verbena.internal.raw.ibv_port_attr;
 import java.lang.foreign.MemorySegment;
 import java.util.Set;
 
-/** A port of a device, as it was when it was asked for ({@code struct ibv_port_attr}, {@code ibv_query_port}). */
+/**
+ * The state of a port at the time of the query ({@code struct ibv_port_attr}, {@code ibv_query_port}).
+ *
+ * <p>An instance is a copy that does not change. All threads may use it.
+ */
 public final class Port {
     private final String device;
     private final int number;
@@ -18,16 +22,16 @@ public final class Port {
     }
 
     /**
-     * The port's number.
+     * Returns the port's number.
      *
-     * @return 1 or more
+     * @return the number, from 1
      */
     public int number() {
         return number;
     }
 
     /**
-     * The logical state ({@code state}).
+     * Returns the logical state ({@code state}).
      *
      * @return {@link PortState#ACTIVE} when the port works
      */
@@ -36,16 +40,16 @@ public final class Port {
     }
 
     /**
-     * The physical state ({@code phys_state}).
+     * Returns the physical state ({@code phys_state}).
      *
-     * @return the number that the InfiniBand specification gives it: 5 is link up, 3 is disabled
+     * @return the number of the InfiniBand specification: 5 is link up, 3 is disabled
      */
     public int physicalState() {
         return Byte.toUnsignedInt(ibv_port_attr.phys_state(attributes));
     }
 
     /**
-     * The largest MTU that the port can have ({@code max_mtu}).
+     * Returns the largest MTU that the port supports ({@code max_mtu}).
      *
      * @return the MTU
      */
@@ -54,7 +58,7 @@ public final class Port {
     }
 
     /**
-     * The MTU that the port has now ({@code active_mtu}).
+     * Returns the MTU in use ({@code active_mtu}).
      *
      * @return the MTU
      */
@@ -63,7 +67,7 @@ public final class Port {
     }
 
     /**
-     * The length of the GID table ({@code gid_tbl_len}).
+     * Returns the length of the GID table ({@code gid_tbl_len}).
      *
      * @return the number of entries, most of which may be empty
      */
@@ -72,7 +76,7 @@ public final class Port {
     }
 
     /**
-     * The length of the table of partition keys ({@code pkey_tbl_len}).
+     * Returns the length of the table of partition keys ({@code pkey_tbl_len}).
      *
      * @return the number of entries
      */
@@ -81,25 +85,25 @@ public final class Port {
     }
 
     /**
-     * What the port can do ({@code port_cap_flags}).
+     * Returns the capabilities of the port as a flag word ({@code port_cap_flags}).
      *
-     * @return bits of {@code enum ibv_port_cap_flags}
+     * @return bits of {@code enum ibv_port_cap_flags}, including those that this release does not know
      */
     public int capabilityFlags() {
         return ibv_port_attr.port_cap_flags(attributes);
     }
 
     /**
-     * What else the port can do ({@code port_cap_flags2}).
+     * Returns the further capabilities of the port as a flag word ({@code port_cap_flags2}).
      *
-     * @return bits of {@code enum ibv_port_cap_flags2}
+     * @return bits of {@code enum ibv_port_cap_flags2}, including those that this release does not know
      */
     public int capabilityFlags2() {
         return Short.toUnsignedInt(ibv_port_attr.port_cap_flags2(attributes));
     }
 
     /**
-     * What the port can do ({@code port_cap_flags}).
+     * Returns the capabilities of the port ({@code port_cap_flags}).
      *
      * @return the capabilities that this release knows
      */
@@ -108,7 +112,7 @@ public final class Port {
     }
 
     /**
-     * What else the port can do ({@code port_cap_flags2}).
+     * Returns the further capabilities of the port ({@code port_cap_flags2}).
      *
      * @return the capabilities that this release knows
      */
@@ -117,16 +121,16 @@ public final class Port {
     }
 
     /**
-     * The largest message ({@code max_msg_sz}).
+     * Returns the size of the largest message ({@code max_msg_sz}).
      *
-     * @return bytes
+     * @return the size in bytes
      */
     public long maxMessageSize() {
         return Integer.toUnsignedLong(ibv_port_attr.max_msg_sz(attributes));
     }
 
     /**
-     * The local identifier that the subnet manager gave ({@code lid}).
+     * Returns the local identifier, which the subnet manager assigned ({@code lid}).
      *
      * @return the LID; 0 on Ethernet
      */
@@ -135,7 +139,7 @@ public final class Port {
     }
 
     /**
-     * The subnet manager's local identifier ({@code sm_lid}).
+     * Returns the subnet manager's local identifier ({@code sm_lid}).
      *
      * @return the LID; 0 on Ethernet
      */
@@ -144,34 +148,34 @@ public final class Port {
     }
 
     /**
-     * The service level to the subnet manager ({@code sm_sl}).
+     * Returns the service level to the subnet manager ({@code sm_sl}).
      *
-     * @return 0 to 15
+     * @return the level, 0 to 15
      */
     public int subnetManagerServiceLevel() {
         return Byte.toUnsignedInt(ibv_port_attr.sm_sl(attributes));
     }
 
     /**
-     * How many low bits of the LID choose a path ({@code lmc}).
+     * Returns the number of low bits of the LID that choose a path ({@code lmc}).
      *
-     * @return 0 to 7
+     * @return the number of bits, 0 to 7
      */
     public int lidMaskControl() {
         return Byte.toUnsignedInt(ibv_port_attr.lmc(attributes));
     }
 
     /**
-     * How long the subnet may take to deliver a packet ({@code subnet_timeout}).
+     * Returns the code of the longest time that the subnet takes to deliver a packet ({@code subnet_timeout}).
      *
-     * @return 4.096 us times two to this power
+     * @return an exponent: the time is 4.096 us times two to this power
      */
     public int subnetTimeout() {
         return Byte.toUnsignedInt(ibv_port_attr.subnet_timeout(attributes));
     }
 
     /**
-     * The code for the number of virtual lanes ({@code max_vl_num}).
+     * Returns the code of the maximum number of virtual lanes ({@code max_vl_num}).
      *
      * @return the code
      */
@@ -180,7 +184,7 @@ public final class Port {
     }
 
     /**
-     * What the subnet manager answered to the port's initialisation ({@code init_type_reply}).
+     * Returns the subnet manager's reply to the initialisation of the port ({@code init_type_reply}).
      *
      * @return the code
      */
@@ -189,7 +193,7 @@ public final class Port {
     }
 
     /**
-     * How many packets came with a wrong partition key ({@code bad_pkey_cntr}).
+     * Returns the number of packets that arrived with a wrong partition key ({@code bad_pkey_cntr}).
      *
      * @return the count
      */
@@ -198,7 +202,7 @@ public final class Port {
     }
 
     /**
-     * How many datagrams came with a wrong key ({@code qkey_viol_cntr}).
+     * Returns the number of datagrams that arrived with a wrong queue key ({@code qkey_viol_cntr}).
      *
      * @return the count
      */
@@ -207,27 +211,27 @@ public final class Port {
     }
 
     /**
-     * What runs below ({@code link_layer}).
+     * Returns the link layer ({@code link_layer}).
      *
-     * @return Ethernet for RoCE and iWARP
+     * @return the link layer: Ethernet for RoCE and iWARP
      */
     public LinkLayer linkLayer() {
         return LinkLayer.of(Byte.toUnsignedInt(ibv_port_attr.link_layer(attributes)));
     }
 
     /**
-     * Whether every packet must carry a global routing header ({@code IBV_QPF_GRH_REQUIRED}), as on RoCE.
+     * Returns true if every packet must carry a global routing header ({@code IBV_QPF_GRH_REQUIRED}), as on RoCE.
      *
-     * @return true where a GID index is mandatory
+     * @return true if a GID index is mandatory
      */
     public boolean needsGlobalRouting() {
         return linkLayer() == LinkLayer.ETHERNET || (ibv_port_attr.flags(attributes) & 1) != 0;
     }
 
     /**
-     * How many lanes the link has ({@code active_width}).
+     * Returns the number of lanes of the link ({@code active_width}).
      *
-     * @return for example 4, or 0 when the code is not known
+     * @return the number, such as 4, or 0 for an unknown code
      */
     public int lanes() {
         return switch (widthCode()) {
@@ -241,18 +245,18 @@ public final class Port {
     }
 
     /**
-     * The code of how many lanes the link has ({@code active_width}).
+     * Returns the code of the number of lanes ({@code active_width}).
      *
-     * @return the number that the InfiniBand specification gives it: 1 is one lane, 2 is four
+     * @return the number of the InfiniBand specification: 1 is one lane, 2 is four
      */
     public int widthCode() {
         return Byte.toUnsignedInt(ibv_port_attr.active_width(attributes));
     }
 
     /**
-     * The generation of the link's signalling ({@code active_speed}).
+     * Returns the name of the link's signalling rate ({@code active_speed}).
      *
-     * @return for example {@code HDR}, or the code's number when it is not known
+     * @return a name, such as {@code HDR}, or the number of an unknown code
      */
     public String speedName() {
         int code = speedCode();
@@ -270,9 +274,9 @@ public final class Port {
     }
 
     /**
-     * What the link can carry: lanes times the speed of one.
+     * Returns the data rate of the link: the number of lanes times the speed of one lane.
      *
-     * @return Gbit/s, or 0 when a code is not known
+     * @return the rate in Gbit/s, or 0 for an unknown code
      */
     public double gigabitsPerSecond() {
         double lane = switch (speedCode()) {
@@ -289,15 +293,15 @@ public final class Port {
     }
 
     /**
-     * The code of the link's signalling ({@code active_speed}).
+     * Returns the code of the link's signalling rate ({@code active_speed}).
      *
-     * @return the number that the InfiniBand specification gives it: 1 is SDR, 2.5 Gbit/s
+     * @return the number of the InfiniBand specification: 1 is SDR, 2.5 Gbit/s
      */
     public int speedCode() {
         return Byte.toUnsignedInt(ibv_port_attr.active_speed(attributes));
     }
 
-    /** For example {@code port 1 of rxe0: ACTIVE, Ethernet, MTU 1024 (of 4096), 2.5 Gbit/s (1x SDR)}. */
+    /** Returns text such as {@code port 1 of rxe0: ACTIVE, Ethernet, MTU 1024 (of 4096), 2.5 Gbit/s (1x SDR)}. */
     @Override
     public String toString() {
         String layer = switch (linkLayer()) {

@@ -9,13 +9,13 @@ public enum PortState implements NativeValue {
     NOP(0, "IBV_PORT_NOP", "no state change (NOP)"),
     /** No link ({@code IBV_PORT_DOWN}). */
     DOWN(1, "IBV_PORT_DOWN", "down"),
-    /** The link is up, and the subnet manager has not configured it yet ({@code IBV_PORT_INIT}). */
+    /** The link is up, but the subnet manager has not configured the port yet ({@code IBV_PORT_INIT}). */
     INIT(2, "IBV_PORT_INIT", "init"),
-    /** Configured, not active yet ({@code IBV_PORT_ARMED}). */
+    /** The port is configured, but not active yet ({@code IBV_PORT_ARMED}). */
     ARMED(3, "IBV_PORT_ARMED", "armed"),
-    /** Works ({@code IBV_PORT_ACTIVE}). */
+    /** The port works ({@code IBV_PORT_ACTIVE}). */
     ACTIVE(4, "IBV_PORT_ACTIVE", "active"),
-    /** The link is gone for the moment ({@code IBV_PORT_ACTIVE_DEFER}). */
+    /** The link is temporarily down ({@code IBV_PORT_ACTIVE_DEFER}). */
     ACTIVE_DEFER(5, "IBV_PORT_ACTIVE_DEFER", "active defer"),
     /** A number that this release does not know. */
     UNKNOWN(-1, "", "unknown");
@@ -43,9 +43,9 @@ public enum PortState implements NativeValue {
     }
 
     /**
-     * What it means, in the words of C's tools.
+     * Returns the description that the C tools print ({@code ibv_port_state_str}).
      *
-     * @return for example {@code no state change (NOP)}
+     * @return a description, such as {@code no state change (NOP)}
      */
     @CName("ibv_port_state_str")
     public String meaning() {
@@ -53,7 +53,7 @@ public enum PortState implements NativeValue {
     }
 
     /**
-     * The constant for a number.
+     * Returns the constant for a number.
      *
      * @param code the number in C
      * @return the constant, or {@link #UNKNOWN} for a number that this release does not know

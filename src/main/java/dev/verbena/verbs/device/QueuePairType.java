@@ -20,7 +20,7 @@ public enum QueuePairType implements NativeValue {
     XRC_SEND(9, "IBV_QPT_XRC_SEND"),
     /** The receiving half of an extended reliable connection ({@code IBV_QPT_XRC_RECV}). */
     XRC_RECV(10, "IBV_QPT_XRC_RECV"),
-    /** What a driver defines for itself ({@code IBV_QPT_DRIVER}). */
+    /** A transport that a driver defines ({@code IBV_QPT_DRIVER}). */
     DRIVER(0xff, "IBV_QPT_DRIVER"),
     /** A number that this release does not know. */
     UNKNOWN(-1, "");
@@ -46,7 +46,7 @@ public enum QueuePairType implements NativeValue {
     }
 
     /**
-     * The constant for a number.
+     * Returns the constant for a number.
      *
      * @param code the number in C
      * @return the constant, or {@link #UNKNOWN} for a number that this release does not know
@@ -55,7 +55,7 @@ public enum QueuePairType implements NativeValue {
         return NativeValue.find(VALUES, code, UNKNOWN);
     }
 
-    /** The types in one of the device's capabilities, which has a bit for each. */
+    /** Returns the types of a word that has a bit for each type. */
     static Set<QueuePairType> set(int bits) {
         EnumSet<QueuePairType> set = EnumSet.noneOf(QueuePairType.class);
         for (QueuePairType type : VALUES) {
@@ -67,10 +67,10 @@ public enum QueuePairType implements NativeValue {
     }
 
     /**
-     * Whether one of the device's capabilities is for this type.
+     * Returns true if a set of types in C contains this type.
      *
-     * @param bits the types, as C has them: a bit for each
-     * @return true if this one's bit is set; false for numbers that have none, such as that of {@link #DRIVER}
+     * @param bits a word with a bit for each type
+     * @return true if the bit of this type is set; false for types without a bit, such as {@link #DRIVER}
      */
     @CName("ibv_is_qpt_supported")
     public boolean isIn(int bits) {

@@ -2,15 +2,15 @@ package dev.verbena.verbs.device;
 
 import dev.verbena.NativeFlag;
 
-/** What a device can do for raw packets ({@code enum ibv_raw_packet_caps}). */
+/** A capability of a device for raw packets ({@code enum ibv_raw_packet_caps}). */
 public enum RawPacketCapability implements NativeFlag {
-    /** Take the VLAN tag off ({@code IBV_RAW_PACKET_CAP_CVLAN_STRIPPING}). */
+    /** Removal of the VLAN tag ({@code IBV_RAW_PACKET_CAP_CVLAN_STRIPPING}). */
     CVLAN_STRIPPING(1, "IBV_RAW_PACKET_CAP_CVLAN_STRIPPING"),
-    /** Hand out the frame check sequence ({@code IBV_RAW_PACKET_CAP_SCATTER_FCS}). */
+    /** Delivery of the frame check sequence ({@code IBV_RAW_PACKET_CAP_SCATTER_FCS}). */
     SCATTER_FCS(1 << 1, "IBV_RAW_PACKET_CAP_SCATTER_FCS"),
-    /** Compute checksums ({@code IBV_RAW_PACKET_CAP_IP_CSUM}). */
+    /** Computation of checksums ({@code IBV_RAW_PACKET_CAP_IP_CSUM}). */
     IP_CSUM(1 << 2, "IBV_RAW_PACKET_CAP_IP_CSUM"),
-    /** Hold packets back while there is no receive ({@code IBV_RAW_PACKET_CAP_DELAY_DROP}). */
+    /** Delay of packets, instead of their loss, while no receive is posted ({@code IBV_RAW_PACKET_CAP_DELAY_DROP}). */
     DELAY_DROP(1 << 3, "IBV_RAW_PACKET_CAP_DELAY_DROP");
 
     private final int bit;

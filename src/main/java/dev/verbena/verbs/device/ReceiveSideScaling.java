@@ -6,13 +6,13 @@ import java.lang.foreign.MemorySegment;
 import java.util.Set;
 
 /**
- * How a device spreads packets over work queues ({@code struct ibv_rss_caps}).
+ * The limits of receive side scaling, which spreads packets over work queues ({@code struct ibv_rss_caps}).
  *
- * @param types the kinds of queue pairs that can have an {@link dev.verbena.verbs.IndirectionTable}
- * @param maxTables how many tables there can be
- * @param maxTableSize how many entries a table can have
- * @param fields what of a packet can decide
- * @param functions how it is computed
+ * @param types the types of queue pairs that can have an {@link dev.verbena.verbs.IndirectionTable}
+ * @param maxTables the maximum number of tables
+ * @param maxTableSize the maximum number of entries in a table
+ * @param fields the fields of a packet that can choose the work queue
+ * @param functions the functions that can choose the work queue
  */
 public record ReceiveSideScaling(
         Set<QueuePairType> types, int maxTables, int maxTableSize, Set<HashField> fields, Set<HashFunction> functions) {

@@ -2,9 +2,9 @@ package dev.verbena.verbs.device;
 
 import dev.verbena.NativeFlag;
 
-/** What tag matching can do ({@code enum ibv_tm_cap_flags}). */
+/** A capability of tag matching ({@code enum ibv_tm_cap_flags}). */
 public enum TagMatchingCapability implements NativeFlag {
-    /** Match on reliable connections ({@code IBV_TM_CAP_RC}). */
+    /** Tag matching on reliable connections ({@code IBV_TM_CAP_RC}). */
     RC(1, "IBV_TM_CAP_RC");
 
     private final int bit;

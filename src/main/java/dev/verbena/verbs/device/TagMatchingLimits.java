@@ -6,13 +6,13 @@ import java.lang.foreign.MemorySegment;
 import java.util.Set;
 
 /**
- * What a device's tag matching can hold ({@code struct ibv_tm_caps}).
+ * The limits of tag matching ({@code struct ibv_tm_caps}).
  *
- * @param maxRendezvousHeader the longest header of a rendezvous request, in bytes
- * @param maxTags how many receives a list can have; 0 where there is no tag matching
- * @param capabilities what it can do
- * @param maxOperations how many changes of a list can be under way
- * @param maxSge how many pieces of memory a receive can name
+ * @param maxRendezvousHeader the maximum size of the header of a rendezvous request, in bytes
+ * @param maxTags the maximum number of receives in a list; 0 if the device has no tag matching
+ * @param capabilities the capabilities of tag matching
+ * @param maxOperations the maximum number of changes of a list under way
+ * @param maxSge the maximum number of pieces of memory in a receive
  */
 public record TagMatchingLimits(
         int maxRendezvousHeader, int maxTags, Set<TagMatchingCapability> capabilities, int maxOperations, int maxSge) {

@@ -5,10 +5,10 @@ import java.lang.foreign.MemorySegment;
 import java.util.Set;
 
 /**
- * The segmented sends of a device ({@code struct ibv_tso_caps}).
+ * The limits of segmented sends, which a device cuts into packets ({@code struct ibv_tso_caps}).
  *
- * @param maxBytes the longest data to cut into packets ({@code max_tso}); 0 where there are no segmented sends
- * @param types the kinds of queue pairs that have them
+ * @param maxBytes the maximum size of the data, in bytes ({@code max_tso}); 0 if the device has no segmented sends
+ * @param types the types of queue pairs that have segmented sends
  */
 public record TcpSegmentation(int maxBytes, Set<QueuePairType> types) {
     static TcpSegmentation read(MemorySegment caps) {

@@ -12,7 +12,7 @@ public enum TransportType implements NativeValue {
     USNIC(2, "IBV_TRANSPORT_USNIC"),
     /** Cisco usNIC over UDP ({@code IBV_TRANSPORT_USNIC_UDP}). */
     USNIC_UDP(3, "IBV_TRANSPORT_USNIC_UDP"),
-    /** Of no specified kind ({@code IBV_TRANSPORT_UNSPECIFIED}). */
+    /** A transport of no specified kind ({@code IBV_TRANSPORT_UNSPECIFIED}). */
     UNSPECIFIED(4, "IBV_TRANSPORT_UNSPECIFIED"),
     /** A number that this release does not know. */
     UNKNOWN(-1, "");
@@ -38,7 +38,7 @@ public enum TransportType implements NativeValue {
     }
 
     /**
-     * The constant for a number.
+     * Returns the constant for a number.
      *
      * @param code the number in C
      * @return the constant, or {@link #UNKNOWN} for a number that this release does not know

@@ -1,26 +1,26 @@
 package dev.verbena.verbs.flow;
 
-/** What happens to the packets that a flow rule matches. */
+/** An action on the packets that a flow rule matches. */
 public sealed interface FlowAction extends FlowSpec {
     /**
-     * A number that comes with each completion ({@code struct ibv_flow_spec_action_tag}).
+     * An action that adds a number to each completion ({@code struct ibv_flow_spec_action_tag}).
      *
      * @param id the number
      */
     record Tag(int id) implements FlowAction {}
 
-    /** They are dropped ({@code struct ibv_flow_spec_action_drop}). */
+    /** An action that drops the packets ({@code struct ibv_flow_spec_action_drop}). */
     record Drop() implements FlowAction {}
 
     /**
-     * They are counted ({@code struct ibv_flow_spec_counter_action}).
+     * An action that counts the packets ({@code struct ibv_flow_spec_counter_action}).
      *
      * @param counters the counters, which must outlive the flow
      */
     record Count(FlowCounters counters) implements FlowAction {}
 
     /**
-     * A number that comes with each completion.
+     * Returns an action that adds a number to each completion.
      *
      * @param id the number
      * @return the action
@@ -30,7 +30,7 @@ public sealed interface FlowAction extends FlowSpec {
     }
 
     /**
-     * They are dropped.
+     * Returns an action that drops the packets.
      *
      * @return the action
      */
@@ -39,7 +39,7 @@ public sealed interface FlowAction extends FlowSpec {
     }
 
     /**
-     * They are counted.
+     * Returns an action that counts the packets.
      *
      * @param counters the counters, which must outlive the flow
      * @return the action

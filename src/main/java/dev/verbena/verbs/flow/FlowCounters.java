@@ -1,4 +1,4 @@
 package dev.verbena.verbs.flow;
 
-/** Counters that a rule can name: {@code dev.verbena.verbs.Counters} is the only implementation. */
+/** Counters of a flow action. {@code dev.verbena.verbs.Counters} is the only implementation. */
 public interface FlowCounters {}

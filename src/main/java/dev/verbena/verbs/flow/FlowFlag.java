@@ -2,11 +2,11 @@ package dev.verbena.verbs.flow;
 
 import dev.verbena.NativeFlag;
 
-/** How a flow rule works ({@code enum ibv_flow_flags}). */
+/** A property of a flow rule ({@code enum ibv_flow_flags}). */
 public enum FlowFlag implements NativeFlag {
-    /** Packets go on to rules of a lower priority too ({@code IBV_FLOW_ATTR_FLAGS_DONT_TRAP}). */
+    /** Matched packets also go on to rules of a lower priority ({@code IBV_FLOW_ATTR_FLAGS_DONT_TRAP}). */
     DO_NOT_TRAP(1 << 1, "IBV_FLOW_ATTR_FLAGS_DONT_TRAP"),
-    /** It is about packets that are sent ({@code IBV_FLOW_ATTR_FLAGS_EGRESS}). */
+    /** The rule matches packets that are sent ({@code IBV_FLOW_ATTR_FLAGS_EGRESS}). */
     EGRESS(1 << 2, "IBV_FLOW_ATTR_FLAGS_EGRESS");
 
     private final int bit;

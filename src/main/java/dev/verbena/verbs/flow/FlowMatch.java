@@ -25,16 +25,19 @@ import java.net.InetAddress;
 import java.util.Arrays;
 
 /**
- * A header that packets must have, and what must be in it: begin with one of the static methods, and say which fields
- * count. All others may be anything. Each method answers a changed copy. Numbers are as people say them; the byte order
- * of the network is taken care of.
+ * A header that packets must have, with the values of some of its fields ({@code struct ibv_flow_spec}).
+ *
+ * <p>A static method chooses the header. Further methods require values of fields; all other fields may have any value.
+ * Instances do not change: each method returns a changed copy. Numbers are in the byte order of Java, and are converted to
+ * the byte order of the network.
  */
 public final class FlowMatch implements FlowSpec {
+    private static final int MAC_BYTES = 6;
     private static final int BYTE = 0xff;
     private static final int SHORT = 0xffff;
     private static final int FLOW_LABEL = 0xfffff;
 
-    /** A header's place in C: the struct has the wanted bits, then which of them count. */
+    /** A kind of header and the layout of its struct, which holds the required values and the mask of the bits that count. */
     private enum Header {
         ETHERNET(
                 rdma_h.IBV_FLOW_SPEC_ETH(),
@@ -110,97 +113,97 @@ public final class FlowMatch implements FlowSpec {
     }
 
     /**
-     * An Ethernet frame ({@code IBV_FLOW_SPEC_ETH}).
+     * Matches Ethernet frames ({@code IBV_FLOW_SPEC_ETH}).
      *
-     * @return any
+     * @return a match for all frames
      */
     public static FlowMatch ethernet() {
         return of(Header.ETHERNET);
     }
 
     /**
-     * An IPv4 packet ({@code IBV_FLOW_SPEC_IPV4_EXT}).
+     * Matches IPv4 packets ({@code IBV_FLOW_SPEC_IPV4_EXT}).
      *
-     * @return any
+     * @return a match for all IPv4 packets
      */
     public static FlowMatch ipv4() {
         return of(Header.IPV4);
     }
 
     /**
-     * An IPv6 packet ({@code IBV_FLOW_SPEC_IPV6}).
+     * Matches IPv6 packets ({@code IBV_FLOW_SPEC_IPV6}).
      *
-     * @return any
+     * @return a match for all IPv6 packets
      */
     public static FlowMatch ipv6() {
         return of(Header.IPV6);
     }
 
     /**
-     * A TCP segment ({@code IBV_FLOW_SPEC_TCP}).
+     * Matches TCP segments ({@code IBV_FLOW_SPEC_TCP}).
      *
-     * @return any
+     * @return a match for all TCP segments
      */
     public static FlowMatch tcp() {
         return of(Header.TCP);
     }
 
     /**
-     * A UDP datagram ({@code IBV_FLOW_SPEC_UDP}).
+     * Matches UDP datagrams ({@code IBV_FLOW_SPEC_UDP}).
      *
-     * @return any
+     * @return a match for all UDP datagrams
      */
     public static FlowMatch udp() {
         return of(Header.UDP);
     }
 
     /**
-     * An IPsec packet ({@code IBV_FLOW_SPEC_ESP}).
+     * Matches IPsec packets ({@code IBV_FLOW_SPEC_ESP}).
      *
      * @param index the security parameter index
-     * @return packets with that index
+     * @return a match for packets with the index
      */
     public static FlowMatch esp(int index) {
         return of(Header.ESP).with("security parameter index", ibv_flow_esp_filter.spi$offset(), 4, index, -1);
     }
 
     /**
-     * A packet in a VXLAN tunnel ({@code IBV_FLOW_SPEC_VXLAN_TUNNEL}).
+     * Matches packets in a VXLAN tunnel ({@code IBV_FLOW_SPEC_VXLAN_TUNNEL}).
      *
      * @param network the network identifier, 24 bits
-     * @return packets of that network
+     * @return a match for packets of the network
      */
     public static FlowMatch vxlan(int network) {
         return of(Header.VXLAN).with("VXLAN network", ibv_flow_tunnel_filter.tunnel_id$offset(), 4, network, 0xffffff);
     }
 
     /**
-     * A packet in a GRE tunnel ({@code IBV_FLOW_SPEC_GRE}).
+     * Matches packets in a GRE tunnel ({@code IBV_FLOW_SPEC_GRE}).
      *
-     * @param protocol what is in the tunnel, as an EtherType
-     * @return packets of that protocol
+     * @param protocol the protocol in the tunnel, as an EtherType
+     * @return a match for packets of the protocol
      */
     public static FlowMatch gre(int protocol) {
         return of(Header.GRE).with("GRE protocol", ibv_flow_gre_filter.protocol$offset(), 2, protocol, SHORT);
     }
 
     /**
-     * An MPLS packet ({@code IBV_FLOW_SPEC_MPLS}).
+     * Matches MPLS packets ({@code IBV_FLOW_SPEC_MPLS}).
      *
      * @param label the label, 20 bits
-     * @return packets with that label
+     * @return a match for packets with the label
      */
     public static FlowMatch mpls(int label) {
         int shift = 12; // below the label: traffic class, bottom of stack, time to live
         if (label < 0 || label > FLOW_LABEL) {
-            throw new IllegalArgumentException("An MPLS label has 20 bits: " + label);
+            throw new IllegalArgumentException("MPLS label must have at most 20 bits, got " + label);
         }
         return of(Header.MPLS)
                 .with("MPLS label", ibv_flow_mpls_filter.label$offset(), 4, label << shift, FLOW_LABEL << shift);
     }
 
     /**
-     * The same header, inside a tunnel ({@code IBV_FLOW_SPEC_INNER}).
+     * Matches the header inside a tunnel ({@code IBV_FLOW_SPEC_INNER}).
      *
      * @return a changed copy
      */
@@ -209,51 +212,51 @@ public final class FlowMatch implements FlowSpec {
     }
 
     /**
-     * The destination of an Ethernet frame.
+     * Requires a destination of the Ethernet frame.
      *
      * @param address six bytes
      * @return a changed copy
      */
     public FlowMatch destination(byte[] address) {
-        require("A MAC address", address.length == 6, Header.ETHERNET);
+        requireMac(address);
         return with(ibv_flow_eth_filter.dst_mac$offset(), address, address.length * Byte.SIZE);
     }
 
     /**
-     * The source of an Ethernet frame.
+     * Requires a source of the Ethernet frame.
      *
      * @param address six bytes
      * @return a changed copy
      */
     public FlowMatch source(byte[] address) {
-        require("A MAC address", address.length == 6, Header.ETHERNET);
+        requireMac(address);
         return with(ibv_flow_eth_filter.src_mac$offset(), address, address.length * Byte.SIZE);
     }
 
     /**
-     * What is in an Ethernet frame.
+     * Requires an EtherType of the Ethernet frame.
      *
-     * @param type for example 0x0800, which is IPv4
+     * @param type the EtherType, such as 0x0800 for IPv4
      * @return a changed copy
      */
     public FlowMatch etherType(int type) {
-        require("An EtherType", true, Header.ETHERNET);
+        requireHeader("EtherType", Header.ETHERNET);
         return with("EtherType", ibv_flow_eth_filter.ether_type$offset(), 2, type, SHORT);
     }
 
     /**
-     * The VLAN of an Ethernet frame.
+     * Requires a VLAN of the Ethernet frame.
      *
-     * @param id its number, 12 bits
+     * @param id the number of the VLAN, 12 bits
      * @return a changed copy
      */
     public FlowMatch vlan(int id) {
-        require("A VLAN", true, Header.ETHERNET);
+        requireHeader("VLAN", Header.ETHERNET);
         return with("VLAN", ibv_flow_eth_filter.vlan_tag$offset(), 2, id, 0xfff);
     }
 
     /**
-     * Where an IP packet goes.
+     * Requires a destination of the IP packet.
      *
      * @param address the address
      * @return a changed copy
@@ -263,10 +266,10 @@ public final class FlowMatch implements FlowSpec {
     }
 
     /**
-     * Where an IP packet goes.
+     * Requires a destination network of the IP packet.
      *
      * @param address an address of the network
-     * @param prefix how many of its bits count
+     * @param prefix the number of high bits that count
      * @return a changed copy
      */
     public FlowMatch destination(InetAddress address, int prefix) {
@@ -274,7 +277,7 @@ public final class FlowMatch implements FlowSpec {
     }
 
     /**
-     * Where an IP packet comes from.
+     * Requires a source of the IP packet.
      *
      * @param address the address
      * @return a changed copy
@@ -284,10 +287,10 @@ public final class FlowMatch implements FlowSpec {
     }
 
     /**
-     * Where an IP packet comes from.
+     * Requires a source network of the IP packet.
      *
      * @param address an address of the network
-     * @param prefix how many of its bits count
+     * @param prefix the number of high bits that count
      * @return a changed copy
      */
     public FlowMatch source(InetAddress address, int prefix) {
@@ -298,29 +301,29 @@ public final class FlowMatch implements FlowSpec {
         byte[] bytes = address.getAddress();
         if (prefix < 0 || prefix > bytes.length * Byte.SIZE) {
             throw new IllegalArgumentException(
-                    "A prefix of " + address + " has at most " + bytes.length * Byte.SIZE + " bits, not " + prefix);
+                    "prefix of " + address + " must be from 0 to " + bytes.length * Byte.SIZE + " bits, got " + prefix);
         }
         return switch (address) {
             case Inet4Address four -> {
-                require("An IPv4 address", true, Header.IPV4);
+                requireHeader("IPv4 address", Header.IPV4);
                 yield with(offset4, bytes, prefix);
             }
             case Inet6Address six -> {
-                require("An IPv6 address", true, Header.IPV6);
+                requireHeader("IPv6 address", Header.IPV6);
                 yield with(offset6, bytes, prefix);
             }
-            default -> throw new IllegalArgumentException("Neither IPv4 nor IPv6: " + address);
+            default -> throw new IllegalArgumentException("address must be IPv4 or IPv6, got " + address);
         };
     }
 
     /**
-     * What is in an IP packet.
+     * Requires a protocol of the IP packet.
      *
-     * @param number for example 17, which is UDP
+     * @param number the number of the protocol, such as 17 for UDP
      * @return a changed copy
      */
     public FlowMatch protocol(int number) {
-        require("A protocol", true, Header.IPV4, Header.IPV6);
+        requireHeader("protocol", Header.IPV4, Header.IPV6);
         return with(
                 "protocol",
                 header == Header.IPV4
@@ -332,13 +335,13 @@ public final class FlowMatch implements FlowSpec {
     }
 
     /**
-     * The type of service or traffic class of an IP packet.
+     * Requires a type of service or traffic class of the IP packet.
      *
      * @param value eight bits
      * @return a changed copy
      */
     public FlowMatch trafficClass(int value) {
-        require("A traffic class", true, Header.IPV4, Header.IPV6);
+        requireHeader("traffic class", Header.IPV4, Header.IPV6);
         return with(
                 "traffic class",
                 header == Header.IPV4
@@ -350,13 +353,13 @@ public final class FlowMatch implements FlowSpec {
     }
 
     /**
-     * How far an IP packet may still go.
+     * Requires a time to live or hop limit of the IP packet.
      *
      * @param value the time to live or hop limit
      * @return a changed copy
      */
     public FlowMatch hopLimit(int value) {
-        require("A hop limit", true, Header.IPV4, Header.IPV6);
+        requireHeader("hop limit", Header.IPV4, Header.IPV6);
         return with(
                 "hop limit",
                 header == Header.IPV4 ? ibv_flow_ipv4_ext_filter.ttl$offset() : ibv_flow_ipv6_filter.hop_limit$offset(),
@@ -366,52 +369,57 @@ public final class FlowMatch implements FlowSpec {
     }
 
     /**
-     * The flow label of an IPv6 packet.
+     * Requires a flow label of the IPv6 packet.
      *
      * @param label 20 bits
      * @return a changed copy
      */
     public FlowMatch flowLabel(int label) {
-        require("A flow label", true, Header.IPV6);
+        requireHeader("flow label", Header.IPV6);
         return with("flow label", ibv_flow_ipv6_filter.flow_label$offset(), 4, label, FLOW_LABEL);
     }
 
     /**
-     * The port that a TCP segment or UDP datagram goes to.
+     * Requires a destination port of the TCP segment or UDP datagram.
      *
      * @param port the port
      * @return a changed copy
      */
     public FlowMatch destinationPort(int port) {
-        require("A port", true, Header.TCP, Header.UDP);
+        requireHeader("port", Header.TCP, Header.UDP);
         return with("port", ibv_flow_tcp_udp_filter.dst_port$offset(), 2, port, SHORT);
     }
 
     /**
-     * The port that a TCP segment or UDP datagram comes from.
+     * Requires a source port of the TCP segment or UDP datagram.
      *
      * @param port the port
      * @return a changed copy
      */
     public FlowMatch sourcePort(int port) {
-        require("A port", true, Header.TCP, Header.UDP);
+        requireHeader("port", Header.TCP, Header.UDP);
         return with("port", ibv_flow_tcp_udp_filter.src_port$offset(), 2, port, SHORT);
     }
 
-    private void require(String what, boolean isRight, Header... headers) {
-        if (!isRight) {
-            throw new IllegalArgumentException(what + " has another length");
-        }
-        if (!Arrays.asList(headers).contains(header)) {
-            throw new IllegalArgumentException(what + " belongs to " + Arrays.toString(headers) + ", not to " + header);
+    private void requireMac(byte[] address) {
+        requireHeader("MAC address", Header.ETHERNET);
+        if (address.length != MAC_BYTES) {
+            throw new IllegalArgumentException("MAC address must have " + MAC_BYTES + " bytes, got " + address.length);
         }
     }
 
-    /** A number of some bytes, the highest first. */
+    private void requireHeader(String field, Header... headers) {
+        if (!Arrays.asList(headers).contains(header)) {
+            throw new IllegalArgumentException(
+                    field + " is a field of " + Arrays.toString(headers) + ", not of " + header);
+        }
+    }
+
+    /** Requires a number of some bytes, the highest first. */
     private FlowMatch with(String what, long offset, int bytes, int value, int mask) {
         if ((value & ~mask) != 0) {
-            throw new IllegalArgumentException(what + " has no more than the bits of 0x" + Integer.toHexString(mask)
-                    + ": 0x" + Integer.toHexString(value));
+            throw new IllegalArgumentException(what + " must be from 0 to 0x" + Integer.toHexString(mask) + ", got 0x"
+                    + Integer.toHexString(value));
         }
         byte[] changed = image.clone();
         for (int i = 0; i < bytes; i++) {

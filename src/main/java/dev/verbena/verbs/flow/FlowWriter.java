@@ -10,7 +10,7 @@ import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
 import java.util.function.ToLongFunction;
 
-/** Writes flow rules as C reads them. */
+/** Writes flow rules to C's structs. */
 final class FlowWriter {
     private FlowWriter() {}
 

@@ -1,2 +1,2 @@
-/** Flow rules: which packets a queue pair receives, and what happens to them. */
+/** Flow rules: they select the packets that a queue pair receives, and the actions on these packets. */
 package dev.verbena.verbs.flow;

@@ -9,14 +9,14 @@ import java.util.Objects;
 import java.util.function.ToLongFunction;
 import org.jspecify.annotations.Nullable;
 
-/** Writes flow rules as C reads them, which users need not do. */
+/** The door that writes flow rules to C's structs, which users cannot do. */
 public interface FlowAccess {
     /**
      * Writes a {@code struct ibv_flow_attr}, followed by the specifications.
      *
      * @param rule the rule
      * @param arena allocates the memory
-     * @param addresses returns the {@code struct ibv_counters} of counters
+     * @param addresses returns the address of the {@code struct ibv_counters}
      */
     MemorySegment write(FlowRule rule, Arena arena, ToLongFunction<FlowCounters> addresses);
 

@@ -64,7 +64,6 @@ class ArchitectureTest {
             "dev.verbena.cm.ConnectionGroups",
             "dev.verbena.cm.ConnectionQueues",
             "dev.verbena.verbs.Completions",
-            "dev.verbena.verbs.ProtectionDomain",
             "dev.verbena.verbs.QueuePairStates",
             "dev.verbena.verbs.QueuePairWork");
 

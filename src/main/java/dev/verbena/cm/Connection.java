@@ -32,7 +32,7 @@ import org.jspecify.annotations.Nullable;
  * }</pre>
  */
 public final class Connection implements AutoCloseable {
-    static final QueueCapabilities SIZES = new QueueCapabilities(64, 64, 1, 1, 0);
+    static final QueueCapabilities SIZES = QueueCapabilities.of(64, 64);
 
     private final @Nullable EventChannel own;
     private final ConnectionId id;

@@ -1,67 +1,84 @@
 package dev.verbena.cm;
 
+import dev.verbena.internal.Checks;
 import dev.verbena.internal.raw.rdma_conn_param;
 import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
 import java.lang.foreign.ValueLayout;
+import java.util.List;
+import java.util.Objects;
+import org.jspecify.annotations.Nullable;
 
 /**
- * What one side of a connection offers or wants ({@code struct rdma_conn_param}). Begin with {@link #defaults} and change
- * what is to differ.
+ * The parameters that one side of a connection offers or asks for ({@code struct rdma_conn_param}). Begin with
+ * {@link #defaults}. Each option has a method that returns a changed copy, and a method of the same name that reads it.
+ * Parameters never change, so all threads can use them.
  *
- * @param privateData bytes for the other side
- * @param responderResources how many reads and atomics of the peer may be under way here; {@link #MAX} for as many as the
- *     device can
- * @param initiatorDepth how many reads and atomics may be under way to the peer; {@link #MAX} for as many as the device can
- * @param flowControl whether the hardware has flow control
- * @param retryCount how often a message is sent again when there is no answer, 0 to 7; not used by who accepts
- * @param rnrRetryCount how often a message is sent again when no receive is posted at the peer, 0 to 7; 7 is for ever
- * @param sharedReceives whether receives come from a shared queue; C ignores this where the queue pair is the id's
- * @param queuePairNumber the number of one's own queue pair; C ignores this where the queue pair is the id's
+ * <pre>{@code
+ * id.connect(ConnectionParameters.defaults().privateData(PrivateData.of("hello")).retryCount(3), timeout);
+ * }</pre>
  */
-public record ConnectionParameters(
-        PrivateData privateData,
-        int responderResources,
-        int initiatorDepth,
-        boolean flowControl,
-        int retryCount,
-        int rnrRetryCount,
-        boolean sharedReceives,
-        int queuePairNumber) {
-    /** As many reads and atomics as the device can ({@code RDMA_MAX_RESP_RES}, {@code RDMA_MAX_INIT_DEPTH}). */
+public final class ConnectionParameters {
+    /**
+     * The value of {@link #responderResources} and {@link #initiatorDepth} that asks for as many reads and atomics as the
+     * device allows ({@code RDMA_MAX_RESP_RES}, {@code RDMA_MAX_INIT_DEPTH}).
+     */
     public static final int MAX = 255;
 
-    /**
-     * Makes parameters.
-     *
-     * @throws IllegalArgumentException if a number does not fit into its field
-     */
-    public ConnectionParameters {
-        check("responder resources", responderResources, 255);
-        check("initiator depth", initiatorDepth, 255);
-        check("retry count", retryCount, 7);
-        check("RNR retry count", rnrRetryCount, 7);
-        check("queue pair number", queuePairNumber, 0xffffff);
+    private final PrivateData privateData;
+    private final int responderResources;
+    private final int initiatorDepth;
+    private final boolean flowControl;
+    private final int retryCount;
+    private final int rnrRetryCount;
+    private final boolean sharedReceives;
+    private final int queuePairNumber;
+
+    private ConnectionParameters(
+            PrivateData privateData,
+            int responderResources,
+            int initiatorDepth,
+            boolean flowControl,
+            int retryCount,
+            int rnrRetryCount,
+            boolean sharedReceives,
+            int queuePairNumber) {
+        Checks.checkRange("number of responder resources", responderResources, MAX);
+        Checks.checkRange("initiator depth", initiatorDepth, MAX);
+        Checks.checkRange("retry count", retryCount, 7);
+        Checks.checkRange("RNR retry count", rnrRetryCount, 7);
+        Checks.checkRange("queue pair number", queuePairNumber, 0xffffff);
+        this.privateData = Objects.requireNonNull(privateData, "privateData");
+        this.responderResources = responderResources;
+        this.initiatorDepth = initiatorDepth;
+        this.flowControl = flowControl;
+        this.retryCount = retryCount;
+        this.rnrRetryCount = rnrRetryCount;
+        this.sharedReceives = sharedReceives;
+        this.queuePairNumber = queuePairNumber;
     }
 
-    private static void check(String what, int value, int most) {
-        if (value < 0 || value > most) {
-            throw new IllegalArgumentException("The " + what + " is from 0 to " + most + ", not " + value);
-        }
-    }
-
     /**
-     * What most want: as many reads and atomics as the device can, 6 retries without an answer, and no end of waiting for
-     * a receive.
+     * Returns the defaults: as many reads and atomics as the device allows, 6 retries without an answer, no limit of
+     * retries without a receive, no private data.
      *
-     * @return parameters
+     * @return the defaults
      */
     public static ConnectionParameters defaults() {
         return new ConnectionParameters(PrivateData.NONE, MAX, MAX, false, 6, 7, false, 0);
     }
 
     /**
-     * With other bytes for the peer.
+     * Returns the bytes for the peer ({@code private_data}).
+     *
+     * @return the bytes; {@link PrivateData#NONE} by default
+     */
+    public PrivateData privateData() {
+        return privateData;
+    }
+
+    /**
+     * Returns a copy with other bytes for the peer ({@code private_data}).
      *
      * @param data the bytes
      * @return a changed copy
@@ -79,17 +96,26 @@ public record ConnectionParameters(
     }
 
     /**
-     * With other numbers of reads and atomics under way.
+     * Returns the limit of the peer's reads and atomics under way here ({@code responder_resources}).
      *
-     * @param responder how many of the peer's
-     * @param initiator how many of one's own
-     * @return a changed copy
+     * @return 0 to 255; {@link #MAX} for as many as the device allows
      */
-    public ConnectionParameters reads(int responder, int initiator) {
+    public int responderResources() {
+        return responderResources;
+    }
+
+    /**
+     * Returns a copy with another limit of the peer's reads and atomics under way here ({@code responder_resources}).
+     *
+     * @param count 0 to 255; {@link #MAX} by default, for as many as the device allows
+     * @return a changed copy
+     * @throws IllegalArgumentException if the number does not fit
+     */
+    public ConnectionParameters responderResources(int count) {
         return new ConnectionParameters(
                 privateData,
-                responder,
-                initiator,
+                count,
+                initiatorDepth,
                 flowControl,
                 retryCount,
                 rnrRetryCount,
@@ -98,22 +124,134 @@ public record ConnectionParameters(
     }
 
     /**
-     * With other numbers of retries.
+     * Returns the limit of reads and atomics under way to the peer ({@code initiator_depth}).
      *
-     * @param withoutAnswer when there is no answer
-     * @param withoutReceive when no receive is posted at the peer
+     * @return 0 to 255; {@link #MAX} for as many as the device allows
+     */
+    public int initiatorDepth() {
+        return initiatorDepth;
+    }
+
+    /**
+     * Returns a copy with another limit of reads and atomics under way to the peer ({@code initiator_depth}).
+     *
+     * @param count 0 to 255; {@link #MAX} by default, for as many as the device allows
+     * @return a changed copy
+     * @throws IllegalArgumentException if the number does not fit
+     */
+    public ConnectionParameters initiatorDepth(int count) {
+        return new ConnectionParameters(
+                privateData,
+                responderResources,
+                count,
+                flowControl,
+                retryCount,
+                rnrRetryCount,
+                sharedReceives,
+                queuePairNumber);
+    }
+
+    /**
+     * Returns true if the hardware has flow control ({@code flow_control}).
+     *
+     * @return true with flow control
+     */
+    public boolean flowControl() {
+        return flowControl;
+    }
+
+    /**
+     * Returns a copy that says whether the hardware has flow control ({@code flow_control}).
+     *
+     * @param value true with flow control; false by default
      * @return a changed copy
      */
-    public ConnectionParameters retries(int withoutAnswer, int withoutReceive) {
+    public ConnectionParameters flowControl(boolean value) {
+        return new ConnectionParameters(
+                privateData,
+                responderResources,
+                initiatorDepth,
+                value,
+                retryCount,
+                rnrRetryCount,
+                sharedReceives,
+                queuePairNumber);
+    }
+
+    /**
+     * Returns the number of times that a message without an answer is sent again ({@code retry_count}).
+     *
+     * @return 0 to 7
+     */
+    public int retryCount() {
+        return retryCount;
+    }
+
+    /**
+     * Returns a copy with another number of times that a message without an answer is sent again ({@code retry_count}). The
+     * side that accepts does not use this number.
+     *
+     * @param count 0 to 7; 6 by default
+     * @return a changed copy
+     * @throws IllegalArgumentException if the number does not fit
+     */
+    public ConnectionParameters retryCount(int count) {
         return new ConnectionParameters(
                 privateData,
                 responderResources,
                 initiatorDepth,
                 flowControl,
-                withoutAnswer,
-                withoutReceive,
+                count,
+                rnrRetryCount,
                 sharedReceives,
                 queuePairNumber);
+    }
+
+    /**
+     * Returns the number of times that a message is sent again when the peer has no receive ({@code rnr_retry_count}).
+     *
+     * @return 0 to 7; 7 is without limit
+     */
+    public int rnrRetryCount() {
+        return rnrRetryCount;
+    }
+
+    /**
+     * Returns a copy with another number of times that a message is sent again when the peer has no receive
+     * ({@code rnr_retry_count}).
+     *
+     * @param count 0 to 7; 7 by default, which is without limit
+     * @return a changed copy
+     * @throws IllegalArgumentException if the number does not fit
+     */
+    public ConnectionParameters rnrRetryCount(int count) {
+        return new ConnectionParameters(
+                privateData,
+                responderResources,
+                initiatorDepth,
+                flowControl,
+                retryCount,
+                count,
+                sharedReceives,
+                queuePairNumber);
+    }
+
+    /**
+     * Returns true if the peer takes receives from a shared queue ({@code srq}). The library fills this in for the own side.
+     *
+     * @return true with a shared receive queue
+     */
+    public boolean sharedReceives() {
+        return sharedReceives;
+    }
+
+    /**
+     * Returns the number of the peer's queue pair ({@code qp_num}). The library fills this in for the own side.
+     *
+     * @return 24 bits
+     */
+    public int queuePairNumber() {
+        return queuePairNumber;
     }
 
     ConnectionParameters queuePair(int number, boolean shared) {
@@ -162,5 +300,37 @@ public record ConnectionParameters(
         return pointer.address() == 0 || length == 0
                 ? PrivateData.NONE
                 : PrivateData.of(pointer.reinterpret(length).toArray(ValueLayout.JAVA_BYTE));
+    }
+
+    private List<Object> all() {
+        return List.of(
+                privateData,
+                responderResources,
+                initiatorDepth,
+                flowControl,
+                retryCount,
+                rnrRetryCount,
+                sharedReceives,
+                queuePairNumber);
+    }
+
+    @Override
+    public boolean equals(@Nullable Object other) {
+        return other instanceof ConnectionParameters parameters && all().equals(parameters.all());
+    }
+
+    @Override
+    public int hashCode() {
+        return all().hashCode();
+    }
+
+    /** Returns the parameters, for example {@code 5 bytes, reads and atomics 16 in and 16 out, 6 retries, 7 RNR retries}. */
+    @Override
+    public String toString() {
+        return privateData.size() + " bytes, reads and atomics " + responderResources + " in and " + initiatorDepth
+                + " out, " + retryCount + " retries, " + rnrRetryCount + " RNR retries"
+                + (flowControl ? ", flow control" : "")
+                + (sharedReceives ? ", shared receives" : "")
+                + (queuePairNumber == 0 ? "" : ", QP " + queuePairNumber);
     }
 }

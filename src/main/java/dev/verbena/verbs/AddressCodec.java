@@ -53,13 +53,12 @@ final class AddressCodec {
 
     /** Reads a {@code struct ibv_ah_attr}. */
     static AddressVector readPath(MemorySegment source) {
-        return new AddressVector(
-                Byte.toUnsignedInt(ibv_ah_attr.port_num(source)),
-                Short.toUnsignedInt(ibv_ah_attr.dlid(source)),
-                ibv_ah_attr.sl(source) & 15,
-                ibv_ah_attr.src_path_bits(source) & 127,
-                Byte.toUnsignedInt(ibv_ah_attr.static_rate(source)),
-                ibv_ah_attr.is_global(source) == 0 ? null : readRoute(ibv_ah_attr.grh(source)));
+        return AddressVector.of(Byte.toUnsignedInt(ibv_ah_attr.port_num(source)))
+                .destinationLid(Short.toUnsignedInt(ibv_ah_attr.dlid(source)))
+                .serviceLevel(ibv_ah_attr.sl(source) & 15)
+                .sourcePathBits(ibv_ah_attr.src_path_bits(source) & 127)
+                .staticRateCode(Byte.toUnsignedInt(ibv_ah_attr.static_rate(source)))
+                .globalRoute(ibv_ah_attr.is_global(source) == 0 ? null : readRoute(ibv_ah_attr.grh(source)));
     }
 
     private static GlobalRoute readRoute(MemorySegment route) {
@@ -76,7 +75,7 @@ final class AddressCodec {
         ibv_ah_attr.dlid(target, (short) path.destinationLid());
         ibv_ah_attr.sl(target, (byte) path.serviceLevel());
         ibv_ah_attr.src_path_bits(target, (byte) path.sourcePathBits());
-        ibv_ah_attr.static_rate(target, (byte) path.staticRate());
+        ibv_ah_attr.static_rate(target, (byte) path.staticRateCode());
         ibv_ah_attr.port_num(target, (byte) path.port());
         GlobalRoute global = path.globalRoute();
         ibv_ah_attr.is_global(target, (byte) (global == null ? 0 : 1));

@@ -101,9 +101,12 @@ public final class CompletionQueue extends VerbsObject {
         if (channel != null && channel.contextEvenIfClosed() != context) {
             throw new IllegalArgumentException("The " + channel + " belongs to another context");
         }
-        ParentDomain domain = options.domain();
+        ProtectionDomain domain = options.parentDomain();
         if (domain != null && domain.context() != context) {
-            throw new IllegalArgumentException("The " + domain + " belongs to another context");
+            throw new IllegalArgumentException(domain + " belongs to another context");
+        }
+        if (domain != null && domain.base().isEmpty()) {
+            throw new IllegalArgumentException(domain + " is not a parent domain");
         }
         VerbsObject[] parents =
                 Stream.of(context, channel, domain).filter(Objects::nonNull).toArray(VerbsObject[]::new);
@@ -139,10 +142,10 @@ public final class CompletionQueue extends VerbsObject {
                 mask |= rdma_h.IBV_CQ_INIT_ATTR_MASK_FLAGS();
                 ibv_cq_init_attr_ex.flags(init, NativeFlag.bits(options.flags()));
             }
-            if (options.domain() != null) {
+            if (options.parentDomain() != null) {
                 mask |= rdma_h.IBV_CQ_INIT_ATTR_MASK_PD();
                 ibv_cq_init_attr_ex.parent_domain(
-                        init, MemorySegment.ofAddress(options.domain().address()));
+                        init, MemorySegment.ofAddress(options.parentDomain().address()));
             }
             ibv_cq_init_attr_ex.comp_mask(init, mask);
             cq = CFunction.callAt(create, context.address(), init.address());

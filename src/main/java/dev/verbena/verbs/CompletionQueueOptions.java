@@ -1,5 +1,6 @@
 package dev.verbena.verbs;
 
+import java.util.Arrays;
 import java.util.Collection;
 import java.util.Collections;
 import java.util.EnumSet;
@@ -8,39 +9,44 @@ import java.util.Set;
 import org.jspecify.annotations.Nullable;
 
 /**
- * What a completion queue is to be like: begin with {@link #of} and change what is to differ. Each method answers a
- * changed copy.
+ * Options of a completion queue ({@code struct ibv_cq_init_attr_ex}). Begin with {@link #of}. Each option has a method
+ * that returns a changed copy, and a method of the same name that reads it. Options never change, so all threads can use
+ * them.
  *
- * @param capacity how many completions it must hold at least ({@code cqe})
- * @param channel where it reports events, or null for a queue that is only polled
- * @param completionVector which interrupt its events come by ({@code comp_vector})
- * @param extended whether it is to be an extended queue ({@code ibv_create_cq_ex})
- * @param fields what the completions of an extended queue are to tell ({@code wc_flags})
- * @param flags what is special about an extended queue
- * @param domain whose allocators and thread domain an extended queue uses, or null ({@code parent_domain})
+ * <pre>{@code
+ * CompletionQueue queue = context.createCompletionQueue(CompletionQueueOptions.of(128).channel(channel));
+ * }</pre>
  */
-public record CompletionQueueOptions(
-        int capacity,
-        @Nullable CompletionChannel channel,
-        int completionVector,
-        boolean extended,
-        Set<CompletionField> fields,
-        Set<CompletionQueueFlag> flags,
-        @Nullable ParentDomain domain) {
-    /**
-     * Checks what C would refuse with a bare number, and copies the sets.
-     *
-     * @throws IllegalArgumentException if the capacity is less than 1 or the vector negative
-     */
-    public CompletionQueueOptions {
+public final class CompletionQueueOptions {
+    private final int capacity;
+    private final @Nullable CompletionChannel channel;
+    private final int completionVector;
+    private final boolean extended;
+    private final Set<CompletionField> fields;
+    private final Set<CompletionQueueFlag> flags;
+    private final @Nullable ProtectionDomain parentDomain;
+
+    private CompletionQueueOptions(
+            int capacity,
+            @Nullable CompletionChannel channel,
+            int completionVector,
+            boolean extended,
+            Set<CompletionField> fields,
+            Set<CompletionQueueFlag> flags,
+            @Nullable ProtectionDomain parentDomain) {
         if (capacity < 1) {
-            throw new IllegalArgumentException("A completion queue holds at least one completion, not " + capacity);
+            throw new IllegalArgumentException("capacity of a completion queue must be at least 1, got " + capacity);
         }
         if (completionVector < 0) {
-            throw new IllegalArgumentException("Completion vectors are numbered from 0: " + completionVector);
+            throw new IllegalArgumentException("completion vectors are numbered from 0, got " + completionVector);
         }
-        fields = copy(CompletionField.class, fields);
-        flags = copy(CompletionQueueFlag.class, flags);
+        this.capacity = capacity;
+        this.channel = channel;
+        this.completionVector = completionVector;
+        this.extended = extended;
+        this.fields = fields;
+        this.flags = flags;
+        this.parentDomain = parentDomain;
     }
 
     private static <E extends Enum<E>> Set<E> copy(Class<E> type, Collection<E> set) {
@@ -50,51 +56,112 @@ public record CompletionQueueOptions(
     }
 
     /**
-     * A completion queue without a channel, on the first completion vector.
+     * Returns options for a completion queue without a channel, on the first completion vector.
      *
-     * @param capacity how many completions it must hold at least
+     * @param capacity the number of completions that the queue must hold at least
      * @return options for {@link Context#createCompletionQueue(CompletionQueueOptions)}
+     * @throws IllegalArgumentException if the capacity is less than 1
      */
     public static CompletionQueueOptions of(int capacity) {
         return new CompletionQueueOptions(capacity, null, 0, false, Set.of(), Set.of(), null);
     }
 
     /**
-     * Where the queue reports events: waiting for completions then costs nothing while there are none.
+     * Returns the number of completions that the queue must hold at least ({@code cqe}).
      *
-     * @param channel a channel of the same context
-     * @return a changed copy
+     * @return the capacity
      */
-    public CompletionQueueOptions channel(CompletionChannel channel) {
-        return new CompletionQueueOptions(capacity, channel, completionVector, extended, fields, flags, domain);
+    public int capacity() {
+        return capacity;
     }
 
     /**
-     * Which interrupt, and so most often which processor, the queue's events come by; 0 if not said.
+     * Returns a copy with another capacity ({@code cqe}).
      *
-     * @param number less than {@link Context#completionVectors}
+     * @param completions the number of completions that the queue must hold at least
      * @return a changed copy
+     * @throws IllegalArgumentException if the capacity is less than 1
+     */
+    public CompletionQueueOptions capacity(int completions) {
+        return new CompletionQueueOptions(
+                completions, channel, completionVector, extended, fields, flags, parentDomain);
+    }
+
+    /**
+     * Returns the channel that gets the queue's events ({@code channel}).
+     *
+     * @return the channel; null for a queue that is only polled
+     */
+    public @Nullable CompletionChannel channel() {
+        return channel;
+    }
+
+    /**
+     * Returns a copy with another channel for the queue's events ({@code channel}). Waiting for completions then costs
+     * nothing while there are none.
+     *
+     * @param events a channel of the same context; null for a queue that is only polled
+     * @return a changed copy
+     */
+    public CompletionQueueOptions channel(@Nullable CompletionChannel events) {
+        return new CompletionQueueOptions(capacity, events, completionVector, extended, fields, flags, parentDomain);
+    }
+
+    /**
+     * Returns the interrupt that announces the queue's events ({@code comp_vector}).
+     *
+     * @return the number of the completion vector, from 0
+     */
+    public int completionVector() {
+        return completionVector;
+    }
+
+    /**
+     * Returns a copy with another interrupt for the queue's events ({@code comp_vector}). Most often each interrupt
+     * belongs to one processor.
+     *
+     * @param number less than {@link Context#completionVectors}; 0 by default
+     * @return a changed copy
+     * @throws IllegalArgumentException if the number is negative
      */
     public CompletionQueueOptions completionVector(int number) {
-        return new CompletionQueueOptions(capacity, channel, number, extended, fields, flags, domain);
+        return new CompletionQueueOptions(capacity, channel, number, extended, fields, flags, parentDomain);
     }
 
     /**
-     * Makes it an extended queue ({@code ibv_create_cq_ex}), whose completions tell these things and no others through
-     * {@link CompletionQueue#extendedCompletions}.
+     * Returns true if the options are for an extended queue ({@code ibv_create_cq_ex}).
      *
-     * @param fields what they are to tell: {@link CompletionField#standard} and more, or less
+     * @return true once fields, a flag or a parent domain was set
+     */
+    public boolean extended() {
+        return extended;
+    }
+
+    /**
+     * Returns the fields of an extended queue's completions ({@code wc_flags}).
+     *
+     * @return the fields, unmodifiable
+     */
+    public Set<CompletionField> fields() {
+        return fields;
+    }
+
+    /**
+     * Returns a copy for an extended queue ({@code ibv_create_cq_ex}), whose completions have these fields and no others.
+     * {@link CompletionQueue#extendedCompletions} reads them.
+     *
+     * @param fields {@link CompletionField#standard}, with more or less
      * @return a changed copy
      */
     public CompletionQueueOptions fields(Collection<CompletionField> fields) {
         return new CompletionQueueOptions(
-                capacity, channel, completionVector, true, copy(CompletionField.class, fields), flags, domain);
+                capacity, channel, completionVector, true, copy(CompletionField.class, fields), flags, parentDomain);
     }
 
     /**
-     * As {@link #fields(Collection)}.
+     * Returns a copy for an extended queue with these fields: see {@link #fields(Collection)}.
      *
-     * @param fields what the completions are to tell
+     * @param fields the fields of the completions
      * @return a changed copy
      */
     public CompletionQueueOptions fields(CompletionField... fields) {
@@ -102,8 +169,34 @@ public record CompletionQueueOptions(
     }
 
     /**
-     * Makes it an extended queue that one thread only uses: its arena, and the arenas of the queue pairs that report to
-     * it, are confined.
+     * Returns the flags of an extended queue ({@code flags}).
+     *
+     * @return the flags, unmodifiable
+     */
+    public Set<CompletionQueueFlag> flags() {
+        return flags;
+    }
+
+    /**
+     * Returns a copy for an extended queue with these flags and no others ({@code flags}).
+     *
+     * @param flags the flags
+     * @return a changed copy
+     */
+    public CompletionQueueOptions flags(Collection<CompletionQueueFlag> flags) {
+        return new CompletionQueueOptions(
+                capacity,
+                channel,
+                completionVector,
+                true,
+                fields,
+                copy(CompletionQueueFlag.class, flags),
+                parentDomain);
+    }
+
+    /**
+     * Returns a copy for an extended queue that only one thread uses ({@code IBV_CREATE_CQ_ATTR_SINGLE_THREADED}). The
+     * arena of the queue must be confined, and the arenas of the queue pairs that report to the queue too.
      *
      * @return a changed copy
      */
@@ -112,7 +205,8 @@ public record CompletionQueueOptions(
     }
 
     /**
-     * Makes it an extended queue that goes on when more completions come than it holds: some are lost.
+     * Returns a copy for an extended queue that loses completions when it is full, and goes on
+     * ({@code IBV_CREATE_CQ_ATTR_IGNORE_OVERRUN}).
      *
      * @return a changed copy
      */
@@ -121,19 +215,52 @@ public record CompletionQueueOptions(
     }
 
     /**
-     * Makes it an extended queue that belongs to a parent domain: with a {@link ThreadDomain}, the driver may leave the
-     * queue's lock out.
+     * Returns the parent domain of an extended queue ({@code parent_domain}).
      *
-     * @param domain a parent domain of the same context
+     * @return the parent domain; null for a queue without one
+     */
+    public @Nullable ProtectionDomain parentDomain() {
+        return parentDomain;
+    }
+
+    /**
+     * Returns a copy for an extended queue of a parent domain ({@code parent_domain}). If the domain has a
+     * {@link ThreadDomain}, the driver may leave out the queue's lock.
+     *
+     * @param domain a {@linkplain ProtectionDomain#allocateParentDomain() parent domain} of the same context; null for none
      * @return a changed copy
      */
-    public CompletionQueueOptions domain(ParentDomain domain) {
+    public CompletionQueueOptions parentDomain(@Nullable ProtectionDomain domain) {
         return new CompletionQueueOptions(capacity, channel, completionVector, true, fields, flags, domain);
     }
 
     private CompletionQueueOptions with(CompletionQueueFlag flag) {
         EnumSet<CompletionQueueFlag> more = EnumSet.of(flag);
         more.addAll(flags);
-        return new CompletionQueueOptions(capacity, channel, completionVector, true, fields, more, domain);
+        return flags(more);
+    }
+
+    private List<@Nullable Object> all() {
+        return Arrays.asList(capacity, channel, completionVector, extended, fields, flags, parentDomain);
+    }
+
+    @Override
+    public boolean equals(@Nullable Object other) {
+        return other instanceof CompletionQueueOptions options && all().equals(options.all());
+    }
+
+    @Override
+    public int hashCode() {
+        return all().hashCode();
+    }
+
+    /** Returns the options, for example {@code 128 completions, vector 0, extended with [BYTE_LENGTH]}. */
+    @Override
+    public String toString() {
+        return capacity + " completions, vector " + completionVector
+                + (channel == null ? "" : ", " + channel)
+                + (extended ? ", extended with " + fields : "")
+                + (flags.isEmpty() ? "" : ", flags " + flags)
+                + (parentDomain == null ? "" : ", " + parentDomain);
     }
 }

@@ -45,9 +45,11 @@ public final class DmaHandle extends VerbsObject {
                                                 context.address(),
                                                 NewerStructs.dmaHints(
                                                                 scratch,
-                                                                hints.cpu(),
-                                                                hints.processingHint(),
-                                                                hints.memoryType())
+                                                                hints.cpu().orElse(DmaHints.NOT_SET),
+                                                                hints.processingHint()
+                                                                        .orElse(DmaHints.NOT_SET),
+                                                                hints.memoryType()
+                                                                        .orElse(DmaHints.NOT_SET))
                                                         .address()),
                                         arguments));
                     }

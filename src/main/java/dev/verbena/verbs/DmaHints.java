@@ -1,36 +1,126 @@
 package dev.verbena.verbs;
 
-/**
- * Hints about how memory will be used ({@code struct ibv_dmah_init_attr}). Each is left out when negative.
- *
- * @param cpu the processor that will read what the adapter writes
- * @param processingHint PCIe's two bits of processing hint (PH)
- * @param memoryType 0 for volatile memory, 1 for persistent memory ({@code enum ibv_tph_mem_type})
- */
-public record DmaHints(int cpu, int processingHint, int memoryType) {
-    private static final int NONE = -1;
+import dev.verbena.internal.Checks;
+import java.util.Objects;
+import java.util.OptionalInt;
+import org.jspecify.annotations.Nullable;
 
-    /**
-     * Checks the ranges.
-     *
-     * @throws IllegalArgumentException if the processing hint has more than two bits, or the type of memory more than one
-     */
-    public DmaHints {
-        if (processingHint > 3) {
-            throw new IllegalArgumentException("A processing hint is from 0 to 3: " + processingHint);
-        }
-        if (memoryType > 1) {
-            throw new IllegalArgumentException("A type of memory is 0 or 1: " + memoryType);
-        }
+/**
+ * Hints for the bus about the use of memory ({@code struct ibv_dmah_init_attr}). Each hint has a method that returns a
+ * changed copy, and a method of the same name that reads it. Hints never change, so all threads can use them.
+ *
+ * <pre>{@code
+ * DmaHandle handle = context.allocateDmaHandle(DmaHints.none().cpu(3).memoryType(0));
+ * }</pre>
+ */
+public final class DmaHints {
+    /** The value of a hint that is left out. */
+    static final int NOT_SET = -1;
+
+    private final int cpu;
+    private final int processingHint;
+    private final int memoryType;
+
+    private DmaHints(int cpu, int processingHint, int memoryType) {
+        this.cpu = cpu;
+        this.processingHint = processingHint;
+        this.memoryType = memoryType;
     }
 
     /**
-     * That a processor will read what the adapter writes.
+     * Returns hints that say nothing yet.
      *
-     * @param cpu the number of the processor
-     * @return hints
+     * @return empty hints
      */
-    public static DmaHints forProcessor(int cpu) {
-        return new DmaHints(cpu, NONE, NONE);
+    public static DmaHints none() {
+        return new DmaHints(NOT_SET, NOT_SET, NOT_SET);
+    }
+
+    private static OptionalInt optional(int value) {
+        return value == NOT_SET ? OptionalInt.empty() : OptionalInt.of(value);
+    }
+
+    /**
+     * Returns the processor that will read the data that the adapter writes ({@code cpu_id}).
+     *
+     * @return the number of the processor; empty if the hint is left out
+     */
+    public OptionalInt cpu() {
+        return optional(cpu);
+    }
+
+    /**
+     * Returns a copy with another processor that will read the data that the adapter writes ({@code cpu_id}).
+     *
+     * @param number the number of the processor, from 0
+     * @return a changed copy
+     * @throws IllegalArgumentException if the number is negative
+     */
+    public DmaHints cpu(int number) {
+        Checks.checkRange("number of a processor", number, Integer.MAX_VALUE);
+        return new DmaHints(number, processingHint, memoryType);
+    }
+
+    /**
+     * Returns the processing hint of PCIe ({@code ph}).
+     *
+     * @return the two bits; empty if the hint is left out
+     */
+    public OptionalInt processingHint() {
+        return optional(processingHint);
+    }
+
+    /**
+     * Returns a copy with another processing hint of PCIe ({@code ph}).
+     *
+     * @param bits 0 to 3
+     * @return a changed copy
+     * @throws IllegalArgumentException if the hint has more than two bits
+     */
+    public DmaHints processingHint(int bits) {
+        Checks.checkRange("processing hint", bits, 3);
+        return new DmaHints(cpu, bits, memoryType);
+    }
+
+    /**
+     * Returns the type of the memory ({@code tph_mem_type}).
+     *
+     * @return 0 for volatile memory, 1 for persistent memory; empty if the hint is left out
+     */
+    public OptionalInt memoryType() {
+        return optional(memoryType);
+    }
+
+    /**
+     * Returns a copy with another type of the memory ({@code tph_mem_type}).
+     *
+     * @param type 0 for volatile memory, 1 for persistent memory ({@code enum ibv_tph_mem_type})
+     * @return a changed copy
+     * @throws IllegalArgumentException if the type is neither 0 nor 1
+     */
+    public DmaHints memoryType(int type) {
+        Checks.checkRange("type of memory", type, 1);
+        return new DmaHints(cpu, processingHint, type);
+    }
+
+    @Override
+    public boolean equals(@Nullable Object other) {
+        return other instanceof DmaHints hints
+                && cpu == hints.cpu
+                && processingHint == hints.processingHint
+                && memoryType == hints.memoryType;
+    }
+
+    @Override
+    public int hashCode() {
+        return Objects.hash(cpu, processingHint, memoryType);
+    }
+
+    /** Returns the hints that are set, for example {@code hints: processor 3 memory type 0}. */
+    @Override
+    public String toString() {
+        return "hints:" + (cpu == NOT_SET ? "" : " processor " + cpu)
+                + (processingHint == NOT_SET ? "" : " processing hint " + processingHint)
+                + (memoryType == NOT_SET ? "" : " memory type " + memoryType);
     }
 }

@@ -3,9 +3,11 @@ package dev.verbena.verbs;
 import dev.verbena.CName;
 import dev.verbena.VerbsArena;
 import dev.verbena.VerbsObject;
+import dev.verbena.access.ArenaLifetime;
 import dev.verbena.access.ObjectLifetime;
 import dev.verbena.internal.ContextVerb;
 import dev.verbena.internal.Ibv;
+import dev.verbena.internal.raw.ibv_parent_domain_init_attr;
 import dev.verbena.internal.raw.ibv_pd;
 import dev.verbena.internal.raw.ibv_sge;
 import dev.verbena.internal.raw.rdma_h;
@@ -16,30 +18,62 @@ import java.lang.foreign.MemorySegment;
 import java.util.Collection;
 import java.util.List;
 import java.util.Objects;
+import java.util.Optional;
+import org.jspecify.annotations.Nullable;
 
 /**
- * A protection domain ({@code struct ibv_pd}): memory and queue pairs of one domain can work with each other.
+ * A protection domain ({@code struct ibv_pd}): memory and queue pairs of one domain can work with each other. A domain
+ * registers memory, and makes queue pairs, shared receive queues, memory windows and address handles.
+ *
+ * <p>A <i>parent domain</i> is a protection domain that was made from another one, often with a {@link ThreadDomain}. It
+ * can be used wherever a protection domain can, and works with the memory and queue pairs of the domain it was made from.
+ * C's own allocators ({@code IBV_PARENT_DOMAIN_INIT_ATTR_ALLOCATORS}) are not offered: the driver would call Java while it
+ * makes and destroys objects, and an exception there would end the virtual machine.
+ *
+ * <p>All threads can use a protection domain of a shared arena; only the arena's thread can use one of a confined arena.
+ * The arena closes the domain.
+ *
+ * <pre>{@code
+ * ProtectionDomain domain = context.allocateProtectionDomain();
+ * MemoryRegion region = domain.register(arena.allocate(4096, 64), AccessFlag.LOCAL_WRITE);
+ * }</pre>
  */
-public sealed class ProtectionDomain extends VerbsObject permits ParentDomain {
+public final class ProtectionDomain extends VerbsObject {
     final ObjectLifetime lifetime;
     private final Context context;
     private final long address;
     private final Origin origin;
+    /** The domain that this parent domain was made from; null for a plain domain. */
+    private final @Nullable ProtectionDomain base;
 
-    /** Who has made it in C, and so how it is let go. */
-    enum Origin {
+    private final @Nullable ThreadDomain threadDomain;
+
+    /** The origin of the C object, which decides how to destroy it. */
+    private enum Origin {
         ALLOCATED,
         IMPORTED,
         LENT
     }
 
-    ProtectionDomain(ObjectLifetime lifetime, Context context, long address, Origin origin) {
+    private ProtectionDomain(ObjectLifetime lifetime, Context context, long address, Origin origin) {
+        this(lifetime, context, address, origin, null, null);
+    }
+
+    private ProtectionDomain(
+            ObjectLifetime lifetime,
+            Context context,
+            long address,
+            Origin origin,
+            @Nullable ProtectionDomain base,
+            @Nullable ThreadDomain threadDomain) {
         super(lifetime);
         this.lifetime = lifetime;
         lifetime.destroyedBy(this::destroy);
         this.context = context;
         this.address = address;
         this.origin = origin;
+        this.base = base;
+        this.threadDomain = threadDomain;
     }
 
     static ProtectionDomain allocate(Context context, VerbsArena arena) {
@@ -67,10 +101,39 @@ public sealed class ProtectionDomain extends VerbsObject permits ParentDomain {
                 context);
     }
 
-    /** One that another library has made, and keeps as long as its context is open. */
+    /** Wraps a domain that another library has made, and keeps as long as its context is open. */
     static ProtectionDomain lent(Context context, long address, VerbsArena arena) {
         return ObjectLifetime.create(
                 arena, lifetime -> new ProtectionDomain(lifetime, context, address, Origin.LENT), context);
+    }
+
+    private static ProtectionDomain parent(
+            ProtectionDomain from, @Nullable ThreadDomain threadDomain, VerbsArena arena) {
+        ProtectionDomain base = from.root();
+        if (threadDomain != null && threadDomain.context() != base.context) {
+            throw new IllegalArgumentException(threadDomain + " belongs to another context than " + from);
+        }
+        VerbsObject[] parents =
+                threadDomain == null ? new VerbsObject[] {base} : new VerbsObject[] {base, threadDomain};
+        return ObjectLifetime.create(arena, lifetime -> makeParent(base, threadDomain, lifetime), parents);
+    }
+
+    private static ProtectionDomain makeParent(
+            ProtectionDomain base, @Nullable ThreadDomain threadDomain, ObjectLifetime lifetime) {
+        try (Arena scratch = Arena.ofConfined()) {
+            MemorySegment init = scratch.allocate(ibv_parent_domain_init_attr.layout());
+            ibv_parent_domain_init_attr.pd(init, MemorySegment.ofAddress(base.address));
+            if (threadDomain != null) {
+                ibv_parent_domain_init_attr.td(init, MemorySegment.ofAddress(threadDomain.address()));
+            }
+            long made = VerbFailures.pointer(
+                    ContextVerb.ALLOC_PARENT_DOMAIN,
+                    base.context,
+                    base + (threadDomain == null ? "" : ", " + threadDomain),
+                    base.context.address(),
+                    init.address());
+            return new ProtectionDomain(lifetime, base.context, made, Origin.ALLOCATED, base, threadDomain);
+        }
     }
 
     @CName({"ibv_dealloc_pd", "ibv_unimport_pd"})
@@ -78,27 +141,30 @@ public sealed class ProtectionDomain extends VerbsObject permits ParentDomain {
         switch (origin) {
             case ALLOCATED -> VerbFailures.check(Ibv.DEALLOC_PD, Ibv.DEALLOC_PD.call(address), toString());
             case IMPORTED -> Ibv.UNIMPORT_PD.call(address);
-            case LENT -> {} // its owner does
+            case LENT -> {} // the other library destroys it
         }
     }
 
-    /** The protection domain that decides what works with what: this one, or the one a parent domain was made from. */
+    /** Returns the domain that decides which objects work together: this one, or the base of a parent domain. */
     ProtectionDomain root() {
-        return this;
+        return base == null ? this : base;
     }
 
-    /** Refuses an arena that may not own what is made in this domain. */
+    /** Checks that an arena may own an object of this domain. */
     void checkMakesIn(VerbsArena arena) {
-        // Any may.
+        if (threadDomain != null && !ArenaLifetime.of(arena).isConfined()) {
+            throw new IllegalArgumentException("objects of a parent domain with a thread domain have no locks: "
+                    + "they need a VerbsArena.ofConfined()");
+        }
     }
 
     /**
-     * The kernel's number for it ({@code handle}), by which a process that shares the device can
-     * {@linkplain Context#importProtectionDomain import} it.
+     * Returns the kernel's number for this domain ({@code handle}). A process that shares the device can
+     * {@linkplain Context#importProtectionDomain import} the domain by it.
      *
      * @return the handle
      */
-    public final int handle() {
+    public int handle() {
         lifetime.hold();
         try {
             return ibv_pd.handle(MemorySegment.ofAddress(address).reinterpret(ibv_pd.sizeof()));
@@ -108,31 +174,51 @@ public sealed class ProtectionDomain extends VerbsObject permits ParentDomain {
     }
 
     /**
-     * The context that it was made from.
+     * Returns the context that this domain was made from.
      *
      * @return the context
      */
-    public final Context context() {
+    public Context context() {
         lifetime.checkOpen();
         return context;
     }
 
-    /** The {@code struct ibv_pd}. Hold this object while C uses it. */
-    final long address() {
+    /**
+     * Returns the protection domain that this parent domain was made from.
+     *
+     * @return the protection domain, not itself a parent domain; empty if this is not a parent domain
+     */
+    public Optional<ProtectionDomain> base() {
+        lifetime.checkOpen();
+        return Optional.ofNullable(base);
+    }
+
+    /**
+     * Returns the thread domain of this parent domain.
+     *
+     * @return the thread domain; empty if this domain was made without one
+     */
+    public Optional<ThreadDomain> threadDomain() {
+        lifetime.checkOpen();
+        return Optional.ofNullable(threadDomain);
+    }
+
+    /** Returns the {@code struct ibv_pd}. The caller holds this object while C uses it. */
+    long address() {
         return address;
     }
 
-    /** The context, for those that know this object to be open or need it to say that it is not. */
-    final Context contextEvenIfClosed() {
+    /** Returns the context, for callers that know this object to be open, and for messages. */
+    Context contextEvenIfClosed() {
         return context;
     }
 
     /**
-     * Registers memory as it is, closed by this domain's arena ({@code ibv_reg_mr}).
+     * Registers memory, closed by this domain's arena ({@code ibv_reg_mr}).
      *
      * @param memory a native segment that outlives the registration; see {@link #register(MemorySegment, Collection,
      *     VerbsArena)}
-     * @param access what the adapter and peers may do with it; reading by the adapter itself is always allowed
+     * @param access the rights of the adapter and of peers; the adapter can always read
      * @return the memory region
      */
     @CName({"ibv_reg_mr", "ibv_reg_mr_iova2"})
@@ -141,16 +227,15 @@ public sealed class ProtectionDomain extends VerbsObject permits ParentDomain {
     }
 
     /**
-     * Registers memory as it is ({@code ibv_reg_mr}). The segment is not copied: what the adapter does with it is seen
-     * in it.
+     * Registers memory ({@code ibv_reg_mr}). The segment is not copied: the adapter reads and writes the segment's own
+     * memory.
      *
-     * <p>The memory must outlive the region, and this is made sure of. It may belong to a {@link VerbsArena}, which
-     * then does not free it before the region is closed, or to the global or an automatic arena, whose memory the
-     * region keeps reachable.
+     * <p>The memory must outlive the region, which this method makes sure of. Memory of a {@link VerbsArena} is not freed
+     * before the region is closed. Memory of the global arena or of an automatic arena stays reachable through the region.
      *
      * @param memory a native segment, not empty
-     * @param access what the adapter and peers may do with it; reading by the adapter itself is always allowed
-     * @param arena what will close the region
+     * @param access the rights of the adapter and of peers; the adapter can always read
+     * @param arena the arena that will close the region
      * @return the memory region
      * @throws IllegalArgumentException if the segment is on the heap, empty, read-only and to be written to, or of an
      *     arena that might free it too early; or if peers may write and {@link AccessFlag#LOCAL_WRITE} is missing
@@ -162,12 +247,24 @@ public sealed class ProtectionDomain extends VerbsObject permits ParentDomain {
     }
 
     /**
-     * Registers memory of an arena that Verbena does not know, on the caller's word that it is freed after the region
-     * is closed. If it is freed earlier, the adapter writes into memory that is used for something else.
+     * Registers memory of an arena that this library does not know, closed by this domain's arena ({@code ibv_reg_mr}).
+     *
+     * @param memory a native segment, not empty; see {@link #registerForeign(MemorySegment, Collection, VerbsArena)}
+     * @param access the rights of the adapter and of peers
+     * @return the memory region
+     */
+    @CName({"ibv_reg_mr", "ibv_reg_mr_iova2"})
+    public MemoryRegion registerForeign(MemorySegment memory, AccessFlag... access) {
+        return registerForeign(memory, List.of(access), arena());
+    }
+
+    /**
+     * Registers memory of an arena that this library does not know ({@code ibv_reg_mr}). The caller makes sure that the
+     * memory is freed after the region is closed. Otherwise the adapter writes into memory that others use by then.
      *
      * @param memory a native segment, not empty
-     * @param access what the adapter and peers may do with it
-     * @param arena what will close the region
+     * @param access the rights of the adapter and of peers
+     * @param arena the arena that will close the region
      * @return the memory region
      */
     @CName({"ibv_reg_mr", "ibv_reg_mr_iova2"})
@@ -176,12 +273,12 @@ public sealed class ProtectionDomain extends VerbsObject permits ParentDomain {
     }
 
     /**
-     * As {@link #registerAt(MemorySegment, long, Collection, VerbsArena)}, closed by this domain's arena
-     * ({@code ibv_reg_mr_iova}).
+     * Registers memory under a chosen address, closed by this domain's arena ({@code ibv_reg_mr_iova}).
      *
      * @param memory a native segment that outlives the registration
-     * @param address what work requests and peers call its first byte; 0 makes all addresses offsets
-     * @param access what the adapter and peers may do with it
+     * @param address the address of its first byte for work requests and peers: see {@link #registerAt(MemorySegment, long,
+     *     Collection, VerbsArena)}
+     * @param access the rights of the adapter and of peers
      * @return the memory region
      */
     @CName({"ibv_reg_mr_iova", "ibv_reg_mr_iova2"})
@@ -190,14 +287,14 @@ public sealed class ProtectionDomain extends VerbsObject permits ParentDomain {
     }
 
     /**
-     * Registers memory under an address of one's own choice ({@code ibv_reg_mr_iova}): {@link MemoryRegion#address} and
-     * {@link MemoryRegion#remote} then speak of that one.
+     * Registers memory under a chosen address ({@code ibv_reg_mr_iova}). {@link MemoryRegion#address} and
+     * {@link MemoryRegion#remote} then return this address.
      *
      * @param memory a native segment that outlives the registration
-     * @param address what work requests and peers call its first byte; 0 makes all addresses offsets. Its offset within
-     *     a page must be that of the memory
-     * @param access what the adapter and peers may do with it
-     * @param arena what will close the region
+     * @param address the address of its first byte for work requests and peers; 0 makes all addresses offsets. The offset
+     *     within a page must be that of the memory
+     * @param access the rights of the adapter and of peers
+     * @param arena the arena that will close the region
      * @return the memory region
      */
     @CName({"ibv_reg_mr_iova", "ibv_reg_mr_iova2"})
@@ -207,14 +304,28 @@ public sealed class ProtectionDomain extends VerbsObject permits ParentDomain {
     }
 
     /**
+     * Registers memory with hints for the bus, closed by this domain's arena ({@code ibv_reg_mr_ex}).
+     *
+     * @param memory a native segment that outlives the registration
+     * @param access the rights of the adapter and of peers
+     * @param hints the hints about its use
+     * @return the memory region
+     * @throws dev.verbena.UnsupportedVerbException if rdma-core is older than 59, or the device does not support hints
+     */
+    @CName("ibv_reg_mr_ex")
+    public MemoryRegion register(MemorySegment memory, Collection<AccessFlag> access, DmaHandle hints) {
+        return register(memory, access, hints, arena());
+    }
+
+    /**
      * Registers memory with hints for the bus ({@code ibv_reg_mr_ex}).
      *
      * @param memory a native segment that outlives the registration
-     * @param access what the adapter and peers may do with it
-     * @param hints how it will be used
-     * @param arena what will close the region
+     * @param access the rights of the adapter and of peers
+     * @param hints the hints about its use
+     * @param arena the arena that will close the region
      * @return the memory region
-     * @throws dev.verbena.UnsupportedVerbException if rdma-core is older than 59 or the device can't
+     * @throws dev.verbena.UnsupportedVerbException if rdma-core is older than 59, or the device does not support hints
      */
     @CName("ibv_reg_mr_ex")
     public MemoryRegion register(
@@ -223,13 +334,27 @@ public sealed class ProtectionDomain extends VerbsObject permits ParentDomain {
     }
 
     /**
+     * Registers device memory, closed by this domain's arena ({@code ibv_reg_dm_mr}). Its first byte has the address 0.
+     *
+     * @param memory device memory
+     * @param offset the offset in the device memory at which the region begins
+     * @param length the number of bytes
+     * @param access the rights of the adapter and of peers
+     * @return the memory region, which has no {@link MemoryRegion#segment}
+     */
+    @CName("ibv_reg_dm_mr")
+    public MemoryRegion register(DeviceMemory memory, long offset, long length, AccessFlag... access) {
+        return register(memory, offset, length, List.of(access), arena());
+    }
+
+    /**
      * Registers device memory ({@code ibv_reg_dm_mr}). Its first byte has the address 0.
      *
      * @param memory device memory
-     * @param offset where the region begins in it
-     * @param length how long the region is
-     * @param access what the adapter and peers may do with it
-     * @param arena what will close the region
+     * @param offset the offset in the device memory at which the region begins
+     * @param length the number of bytes
+     * @param access the rights of the adapter and of peers
+     * @param arena the arena that will close the region
      * @return the memory region, which has no {@link MemoryRegion#segment}
      */
     @CName("ibv_reg_dm_mr")
@@ -239,14 +364,29 @@ public sealed class ProtectionDomain extends VerbsObject permits ParentDomain {
     }
 
     /**
-     * Registers a DMA buffer of another driver, such as one for a graphics processor ({@code ibv_reg_dmabuf_mr}).
+     * Registers a DMA buffer of another driver, closed by this domain's arena ({@code ibv_reg_dmabuf_mr}).
      *
      * @param descriptor the file descriptor of the DMA buffer; it can be closed after this call
-     * @param offset where the region begins in it
-     * @param length how long the region is
-     * @param address what work requests and peers call its first byte
-     * @param access what the adapter and peers may do with it
-     * @param arena what will close the region
+     * @param offset the offset in the buffer at which the region begins
+     * @param length the number of bytes
+     * @param address the address of the first byte for work requests and peers
+     * @param access the rights of the adapter and of peers
+     * @return the memory region, which has no {@link MemoryRegion#segment}
+     */
+    @CName("ibv_reg_dmabuf_mr")
+    public MemoryRegion registerDmaBuf(int descriptor, long offset, long length, long address, AccessFlag... access) {
+        return registerDmaBuf(descriptor, offset, length, address, List.of(access), arena());
+    }
+
+    /**
+     * Registers a DMA buffer of another driver, such as that of a graphics processor ({@code ibv_reg_dmabuf_mr}).
+     *
+     * @param descriptor the file descriptor of the DMA buffer; it can be closed after this call
+     * @param offset the offset in the buffer at which the region begins
+     * @param length the number of bytes
+     * @param address the address of the first byte for work requests and peers
+     * @param access the rights of the adapter and of peers
+     * @param arena the arena that will close the region
      * @return the memory region, which has no {@link MemoryRegion#segment}
      */
     @CName("ibv_reg_dmabuf_mr")
@@ -259,8 +399,8 @@ public sealed class ProtectionDomain extends VerbsObject permits ParentDomain {
      * Registers the whole address space, closed by this domain's arena ({@code ibv_reg_mr} with implicit on-demand
      * paging).
      *
-     * @param access what the adapter may do with it; {@link AccessFlag#ON_DEMAND} is added, and peers may do nothing
-     * @return the address space, from which memory regions are made without a call into C
+     * @param access the rights of the adapter; {@link AccessFlag#ON_DEMAND} is added, and peers have none
+     * @return the address space, which makes memory regions without a call into C
      */
     @CName({"ibv_reg_mr", "ibv_reg_mr_iova2"})
     public AddressSpace registerAddressSpace(AccessFlag... access) {
@@ -270,9 +410,9 @@ public sealed class ProtectionDomain extends VerbsObject permits ParentDomain {
     /**
      * Registers the whole address space ({@code ibv_reg_mr} with implicit on-demand paging).
      *
-     * @param access what the adapter may do with it; {@link AccessFlag#ON_DEMAND} is added, and peers may do nothing
-     * @param arena what will close it
-     * @return the address space, from which memory regions are made without a call into C
+     * @param access the rights of the adapter; {@link AccessFlag#ON_DEMAND} is added, and peers have none
+     * @param arena the arena that will close the address space
+     * @return the address space, which makes memory regions without a call into C
      */
     @CName({"ibv_reg_mr", "ibv_reg_mr_iova2"})
     public AddressSpace registerAddressSpace(Collection<AccessFlag> access, VerbsArena arena) {
@@ -280,7 +420,7 @@ public sealed class ProtectionDomain extends VerbsObject permits ParentDomain {
     }
 
     /**
-     * A region that is no memory at all, closed by this domain's arena ({@code ibv_alloc_null_mr}).
+     * Allocates a region without memory, closed by this domain's arena ({@code ibv_alloc_null_mr}).
      *
      * @return the region: see {@link #allocateNullRegion(VerbsArena)}
      */
@@ -290,10 +430,10 @@ public sealed class ProtectionDomain extends VerbsObject permits ParentDomain {
     }
 
     /**
-     * A region that is no memory at all ({@code ibv_alloc_null_mr}): what is written to it is lost, and what is read from
-     * it is zero. It is for the pieces of a message that are not wanted; peers can't use it.
+     * Allocates a region without memory ({@code ibv_alloc_null_mr}). Writes to the region are lost, and reads return zeros.
+     * Use it for the unwanted pieces of a message. Peers can't use the region.
      *
-     * @param arena what will close the region
+     * @param arena the arena that will close the region
      * @return the memory region, which has no {@link MemoryRegion#segment}
      */
     @CName("ibv_alloc_null_mr")
@@ -302,12 +442,24 @@ public sealed class ProtectionDomain extends VerbsObject permits ParentDomain {
     }
 
     /**
-     * Takes a memory region of a process that shares its device ({@code ibv_import_mr}). Closing it leaves the other
-     * process's region alone.
+     * Imports a memory region of a process that shares its device, closed by this domain's arena ({@code ibv_import_mr}).
      *
-     * @param handle its {@link MemoryRegion#handle} there
-     * @param address its {@link MemoryRegion#address} there
-     * @param arena what will close the region
+     * @param handle the {@link MemoryRegion#handle} in the other process
+     * @param address the {@link MemoryRegion#address} in the other process
+     * @return the memory region, which has no {@link MemoryRegion#segment}
+     */
+    @CName("ibv_import_mr")
+    public MemoryRegion importRegion(int handle, long address) {
+        return importRegion(handle, address, arena());
+    }
+
+    /**
+     * Imports a memory region of a process that shares its device ({@code ibv_import_mr}). Closing it does not close the
+     * other process's region.
+     *
+     * @param handle the {@link MemoryRegion#handle} in the other process
+     * @param address the {@link MemoryRegion#address} in the other process
+     * @param arena the arena that will close the region
      * @return the memory region, which has no {@link MemoryRegion#segment}
      */
     @CName("ibv_import_mr")
@@ -316,16 +468,16 @@ public sealed class ProtectionDomain extends VerbsObject permits ParentDomain {
     }
 
     /**
-     * Tells the adapter how memory that is paged on demand will be used ({@code ibv_advise_mr}).
+     * Advises the adapter on the use of memory that is paged on demand ({@code ibv_advise_mr}).
      *
-     * @param advice what will be done with it
-     * @param wait whether to wait until the adapter has done what it can ({@code IBV_ADVISE_MR_FLAG_FLUSH})
+     * @param advice the use of the memory
+     * @param wait true to wait until the adapter has followed the advice ({@code IBV_ADVISE_MR_FLAG_FLUSH})
      * @param ranges memory registered in this domain with {@link AccessFlag#ON_DEMAND}
      */
     @CName("ibv_advise_mr")
     public void advise(Advice advice, boolean wait, LocalMemory... ranges) {
         if (ranges.length == 0) {
-            throw new IllegalArgumentException("There is no memory to advise on");
+            throw new IllegalArgumentException("advice needs at least one range of memory");
         }
         lifetime.hold();
         try (Arena scratch = Arena.ofConfined()) {
@@ -333,7 +485,7 @@ public sealed class ProtectionDomain extends VerbsObject permits ParentDomain {
             for (int i = 0; i < ranges.length; i++) {
                 ranges[i].region().checkUsableIn(this);
                 if (ranges[i].length() > 0xffff_ffffL) {
-                    throw new IllegalArgumentException("One range is less than 4 GiB long, not " + ranges[i]);
+                    throw new IllegalArgumentException("a range must be less than 4 GiB long, got " + ranges[i]);
                 }
                 MemorySegment one = ibv_sge.asSlice(list, i);
                 ibv_sge.addr(one, ranges[i].address());
@@ -355,29 +507,51 @@ public sealed class ProtectionDomain extends VerbsObject permits ParentDomain {
     }
 
     /**
-     * Makes a parent domain without a thread domain, closed by this domain's arena ({@code ibv_alloc_parent_domain}).
+     * Allocates a parent domain without a thread domain, closed by this domain's arena ({@code ibv_alloc_parent_domain}).
      *
      * @return a new parent domain
      */
     @CName("ibv_alloc_parent_domain")
-    public ParentDomain allocateParentDomain() {
-        return ParentDomain.allocate(this, null, arena());
+    public ProtectionDomain allocateParentDomain() {
+        return allocateParentDomain(arena());
     }
 
     /**
-     * Makes a parent domain ({@code ibv_alloc_parent_domain}).
+     * Allocates a parent domain without a thread domain ({@code ibv_alloc_parent_domain}).
      *
-     * @param threadDomain lets the driver leave out locks for what is made in the parent domain
-     * @param arena what will close it
+     * @param arena the arena that will close the parent domain
      * @return a new parent domain
      */
     @CName("ibv_alloc_parent_domain")
-    public ParentDomain allocateParentDomain(ThreadDomain threadDomain, VerbsArena arena) {
-        return ParentDomain.allocate(this, Objects.requireNonNull(threadDomain, "threadDomain"), arena);
+    public ProtectionDomain allocateParentDomain(VerbsArena arena) {
+        return parent(this, null, arena);
     }
 
     /**
-     * Makes a queue pair, closed by this domain's arena ({@code ibv_create_qp}).
+     * Allocates a parent domain with a thread domain, closed by this domain's arena ({@code ibv_alloc_parent_domain}).
+     *
+     * @param threadDomain lets the driver leave out locks for the objects of the parent domain
+     * @return a new parent domain
+     */
+    @CName("ibv_alloc_parent_domain")
+    public ProtectionDomain allocateParentDomain(ThreadDomain threadDomain) {
+        return allocateParentDomain(threadDomain, arena());
+    }
+
+    /**
+     * Allocates a parent domain with a thread domain ({@code ibv_alloc_parent_domain}).
+     *
+     * @param threadDomain lets the driver leave out locks for the objects of the parent domain
+     * @param arena the arena that will close the parent domain
+     * @return a new parent domain
+     */
+    @CName("ibv_alloc_parent_domain")
+    public ProtectionDomain allocateParentDomain(ThreadDomain threadDomain, VerbsArena arena) {
+        return parent(this, Objects.requireNonNull(threadDomain, "threadDomain"), arena);
+    }
+
+    /**
+     * Creates a queue pair, closed by this domain's arena ({@code ibv_create_qp}).
      *
      * @param options for example {@code QueuePair.rc(cq).sendDepth(64)}
      * @return a new queue pair, in {@link QueuePairState#RESET}
@@ -388,10 +562,10 @@ public sealed class ProtectionDomain extends VerbsObject permits ParentDomain {
     }
 
     /**
-     * Makes a queue pair ({@code ibv_create_qp}).
+     * Creates a queue pair ({@code ibv_create_qp}).
      *
      * @param options for example {@code QueuePair.rc(cq).sendDepth(64)}
-     * @param arena what will close it
+     * @param arena the arena that will close the queue pair
      * @return a new queue pair, in {@link QueuePairState#RESET}
      */
     @CName({"ibv_create_qp", "ibv_create_qp_ex"})
@@ -401,7 +575,7 @@ public sealed class ProtectionDomain extends VerbsObject permits ParentDomain {
     }
 
     /**
-     * Makes a memory window, closed by this domain's arena ({@code ibv_alloc_mw}).
+     * Allocates a memory window, closed by this domain's arena ({@code ibv_alloc_mw}).
      *
      * @param type the kind
      * @return a new memory window, not bound to anything yet
@@ -412,10 +586,10 @@ public sealed class ProtectionDomain extends VerbsObject permits ParentDomain {
     }
 
     /**
-     * Makes a memory window ({@code ibv_alloc_mw}).
+     * Allocates a memory window ({@code ibv_alloc_mw}).
      *
      * @param type the kind
-     * @param arena what will close it
+     * @param arena the arena that will close the window
      * @return a new memory window, not bound to anything yet
      */
     @CName("ibv_alloc_mw")
@@ -424,7 +598,7 @@ public sealed class ProtectionDomain extends VerbsObject permits ParentDomain {
     }
 
     /**
-     * Makes a shared receive queue, closed by this domain's arena ({@code ibv_create_srq}).
+     * Creates a shared receive queue, closed by this domain's arena ({@code ibv_create_srq}).
      *
      * @param options for example {@code SharedReceiveQueue.basic().depth(256)}
      * @return a new shared receive queue
@@ -435,10 +609,10 @@ public sealed class ProtectionDomain extends VerbsObject permits ParentDomain {
     }
 
     /**
-     * Makes a shared receive queue ({@code ibv_create_srq}).
+     * Creates a shared receive queue ({@code ibv_create_srq}).
      *
      * @param options for example {@code SharedReceiveQueue.basic().depth(256)}
-     * @param arena what will close it
+     * @param arena the arena that will close the queue
      * @return a new shared receive queue
      */
     @CName({"ibv_create_srq", "ibv_create_srq_ex"})
@@ -448,9 +622,9 @@ public sealed class ProtectionDomain extends VerbsObject permits ParentDomain {
     }
 
     /**
-     * Makes an address handle, closed by this domain's arena ({@code ibv_create_ah}).
+     * Creates an address handle, closed by this domain's arena ({@code ibv_create_ah}).
      *
-     * @param path the path: see {@link QueuePair#pathTo(Endpoint)}
+     * @param path the path: see {@link QueuePair#pathTo(dev.verbena.verbs.address.Endpoint)}
      * @return a new address handle
      */
     @CName("ibv_create_ah")
@@ -459,10 +633,10 @@ public sealed class ProtectionDomain extends VerbsObject permits ParentDomain {
     }
 
     /**
-     * Makes an address handle ({@code ibv_create_ah}).
+     * Creates an address handle ({@code ibv_create_ah}).
      *
-     * @param path the path: see {@link QueuePair#pathTo(Endpoint)}
-     * @param arena what will close it
+     * @param path the path: see {@link QueuePair#pathTo(dev.verbena.verbs.address.Endpoint)}
+     * @param arena the arena that will close the handle
      * @return a new address handle
      */
     @CName("ibv_create_ah")
@@ -471,13 +645,13 @@ public sealed class ProtectionDomain extends VerbsObject permits ParentDomain {
     }
 
     /**
-     * Makes an address handle for the way back to whoever sent a datagram, closed by this domain's arena
+     * Creates an address handle for the sender of a datagram, closed by this domain's arena
      * ({@code ibv_create_ah_from_wc}).
      *
-     * @param received the end of the receive
-     * @param header the beginning of what was received: at least {@link Grh#BYTES} if it has a
+     * @param received the completion of the receive
+     * @param header the beginning of the received memory: at least {@link Grh#BYTES} if it has a
      *     {@linkplain WorkCompletion#hasRoutingHeader routing header}
-     * @return a new address handle; the queue pair number to answer to is {@link WorkCompletion#sourceQueuePair}
+     * @return a new address handle; {@link WorkCompletion#sourceQueuePair} is the queue pair number to answer to
      */
     @CName({"ibv_create_ah_from_wc", "ibv_init_ah_from_wc", "ibv_create_ah"})
     public AddressHandle createAddressHandle(WorkCompletion received, MemorySegment header) {
@@ -485,13 +659,13 @@ public sealed class ProtectionDomain extends VerbsObject permits ParentDomain {
     }
 
     /**
-     * Makes an address handle for the way back to whoever sent a datagram ({@code ibv_create_ah_from_wc}).
+     * Creates an address handle for the sender of a datagram ({@code ibv_create_ah_from_wc}).
      *
-     * @param received the end of the receive
-     * @param header the beginning of what was received: at least {@link Grh#BYTES} if it has a
+     * @param received the completion of the receive
+     * @param header the beginning of the received memory: at least {@link Grh#BYTES} if it has a
      *     {@linkplain WorkCompletion#hasRoutingHeader routing header}
-     * @param arena what will close it
-     * @return a new address handle; the queue pair number to answer to is {@link WorkCompletion#sourceQueuePair}
+     * @param arena the arena that will close the handle
+     * @return a new address handle; {@link WorkCompletion#sourceQueuePair} is the queue pair number to answer to
      */
     @CName({"ibv_create_ah_from_wc", "ibv_init_ah_from_wc", "ibv_create_ah"})
     public AddressHandle createAddressHandle(WorkCompletion received, MemorySegment header, VerbsArena arena) {
@@ -500,10 +674,21 @@ public sealed class ProtectionDomain extends VerbsObject permits ParentDomain {
     }
 
     /**
-     * Makes a work queue ({@code ibv_create_wq}).
+     * Creates a work queue, closed by this domain's arena ({@code ibv_create_wq}).
      *
      * @param options for example {@code WorkQueueOptions.of(cq, 64)}
-     * @param arena what will close it
+     * @return a new work queue, in {@link WorkQueueState#RESET}
+     */
+    @CName("ibv_create_wq")
+    public WorkQueue createWorkQueue(WorkQueueOptions options) {
+        return createWorkQueue(options, arena());
+    }
+
+    /**
+     * Creates a work queue ({@code ibv_create_wq}).
+     *
+     * @param options for example {@code WorkQueueOptions.of(cq, 64)}
+     * @param arena the arena that will close the queue
      * @return a new work queue, in {@link WorkQueueState#RESET}
      */
     @CName("ibv_create_wq")
@@ -512,8 +697,9 @@ public sealed class ProtectionDomain extends VerbsObject permits ParentDomain {
         return WorkQueue.create(this, options, arena);
     }
 
+    /** Returns for example {@code protection domain of rxe0}, or {@code parent domain of} another domain. */
     @Override
     public String toString() {
-        return "protection domain of " + context.name();
+        return base == null ? "protection domain of " + context.name() : "parent domain of " + base;
     }
 }

@@ -3,547 +3,681 @@ package dev.verbena.verbs;
 import dev.verbena.NativeFlag;
 import dev.verbena.NativeValue;
 import dev.verbena.internal.Checks;
+import dev.verbena.internal.WireTime;
 import dev.verbena.internal.raw.ibv_qp_attr;
 import dev.verbena.verbs.address.AddressVector;
 import dev.verbena.verbs.device.Mtu;
 import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
+import java.time.Duration;
 import java.util.Collection;
+import java.util.Collections;
 import java.util.EnumSet;
+import java.util.Objects;
 import java.util.Set;
+import java.util.function.Consumer;
+import org.jspecify.annotations.Nullable;
 
 /**
- * Attributes of a queue pair ({@code struct ibv_qp_attr}): what {@link QueuePair#modify} is to change, or what
- * {@link QueuePair#query} found. Setting one also names it in the mask that the call gives to C.
+ * Attributes of a queue pair ({@code struct ibv_qp_attr}): the changes for {@link QueuePair#modify}, or the result of
+ * {@link QueuePair#query}. Each attribute has a method that returns a changed copy, which also names the attribute in the
+ * mask for C. A method of the same name reads the attribute. Attributes never change, so all threads can use them.
  *
  * <pre>{@code
  * qp.modify(QueuePairAttributes.to(QueuePairState.INIT).pkeyIndex(0).port(1).access(Set.of()));
  * }</pre>
  */
 public final class QueuePairAttributes {
-    private final MemorySegment attributes;
-    private final Set<Attribute> set = EnumSet.noneOf(Attribute.class);
+    /** The struct, in heap memory that nobody writes to after the constructor. */
+    private final MemorySegment values;
 
-    QueuePairAttributes() {
-        this.attributes = Arena.ofAuto().allocate(ibv_qp_attr.layout());
+    private final Set<Attribute> mask;
+
+    private QueuePairAttributes(MemorySegment values, Collection<Attribute> mask) {
+        this.values = values;
+        EnumSet<Attribute> copy = EnumSet.noneOf(Attribute.class);
+        copy.addAll(mask);
+        this.mask = Collections.unmodifiableSet(copy);
+    }
+
+    private static MemorySegment blank() {
+        long words = (ibv_qp_attr.sizeof() + Long.BYTES - 1) / Long.BYTES;
+        return MemorySegment.ofArray(new long[(int) words]);
     }
 
     /**
-     * Attributes for going to a state. Nothing else is set yet.
+     * Returns attributes for going to a state. Nothing else is set yet.
      *
      * @param state the state to go to
-     * @return new attributes
+     * @return attributes with this state
+     * @throws IllegalArgumentException if the state is {@link QueuePairState#UNKNOWN}
      */
     public static QueuePairAttributes to(QueuePairState state) {
-        QueuePairAttributes attributes = new QueuePairAttributes();
-        ibv_qp_attr.qp_state(attributes.attributes, known(state));
-        return attributes.with(Attribute.STATE);
+        int code = settable(state);
+        return unchangedState().with(Attribute.STATE, struct -> ibv_qp_attr.qp_state(struct, code));
     }
 
     /**
-     * Attributes that leave the state as it is. Nothing is set yet.
+     * Returns attributes that leave the state as it is. Nothing is set yet.
      *
-     * @return new attributes
+     * @return attributes with an empty mask
      */
     public static QueuePairAttributes unchangedState() {
-        return new QueuePairAttributes();
+        return new QueuePairAttributes(blank(), Set.of());
     }
 
-    private static int known(NativeValue value) {
+    /** Copies a struct that C has filled. */
+    static QueuePairAttributes read(MemorySegment struct, Collection<Attribute> filled) {
+        return new QueuePairAttributes(blank().copyFrom(struct.asSlice(0, ibv_qp_attr.sizeof())), filled);
+    }
+
+    /** Writes the struct for C. */
+    MemorySegment write(Arena scratch) {
+        return scratch.allocate(ibv_qp_attr.layout()).copyFrom(values.asSlice(0, ibv_qp_attr.sizeof()));
+    }
+
+    private static int settable(NativeValue value) {
         if (value.cName().isEmpty()) {
             throw new IllegalArgumentException(value + " can be read, not set");
         }
         return value.code();
     }
 
-    private QueuePairAttributes with(Attribute attribute) {
-        set.add(attribute);
-        return this;
+    private QueuePairAttributes with(Attribute attribute, Consumer<MemorySegment> setter) {
+        MemorySegment copy = blank().copyFrom(values);
+        setter.accept(copy);
+        EnumSet<Attribute> more = EnumSet.of(attribute);
+        more.addAll(mask);
+        return new QueuePairAttributes(copy, more);
     }
 
-    MemorySegment memory() {
-        return attributes;
-    }
-
-    /** What C filled in for a query. */
-    void filled(Collection<Attribute> known) {
-        set.addAll(known);
+    private QueuePairAttributes with(
+            Attribute attribute, String name, int value, int max, Consumer<MemorySegment> setter) {
+        Checks.checkRange(name, value, max);
+        return with(attribute, setter);
     }
 
     /**
-     * Which attributes are set.
+     * Returns the attributes that are set.
      *
-     * @return the mask, as a set
+     * @return the mask as an unmodifiable set
      */
     public Set<Attribute> mask() {
-        return Set.copyOf(set);
+        return mask;
     }
 
     boolean has(Attribute attribute) {
-        return set.contains(attribute);
+        return mask.contains(attribute);
     }
 
     /**
-     * The state: the one to go to, or the one that was found ({@code qp_state}).
+     * Returns the state: the state to go to, or the state that a query found ({@code qp_state}).
      *
      * @return the state
      */
     public QueuePairState state() {
-        return QueuePairState.of(ibv_qp_attr.qp_state(attributes));
+        return QueuePairState.of(ibv_qp_attr.qp_state(values));
     }
 
     /**
-     * Sets what peers may do through the queue pair ({@code qp_access_flags}).
+     * Returns a copy with other rights of peers ({@code qp_access_flags}).
      *
-     * @param flags any of {@code REMOTE_WRITE}, {@code REMOTE_READ}, {@code REMOTE_ATOMIC}, {@code LOCAL_WRITE} and the flushes
-     * @return this
+     * @param flags any of {@code REMOTE_WRITE}, {@code REMOTE_READ}, {@code REMOTE_ATOMIC}, {@code LOCAL_WRITE} and the
+     *     flushes
+     * @return a changed copy
      */
     public QueuePairAttributes access(Collection<AccessFlag> flags) {
-        ibv_qp_attr.qp_access_flags(attributes, NativeFlag.bits(flags));
-        return with(Attribute.ACCESS_FLAGS);
+        int bits = NativeFlag.bits(flags);
+        return with(Attribute.ACCESS_FLAGS, struct -> ibv_qp_attr.qp_access_flags(struct, bits));
     }
 
     /**
-     * What peers may do through the queue pair ({@code qp_access_flags}).
+     * Returns the rights of peers ({@code qp_access_flags}).
      *
      * @return the flags
      */
     public Set<AccessFlag> access() {
-        return NativeFlag.of(AccessFlag.class, ibv_qp_attr.qp_access_flags(attributes));
+        return NativeFlag.of(AccessFlag.class, ibv_qp_attr.qp_access_flags(values));
     }
 
     /**
-     * Sets the sizes of the queues, where a device can change them ({@code cap}).
+     * Returns a copy with other sizes of the queues, for devices that can change them ({@code cap}).
      *
      * @param sizes the new sizes
-     * @return this
+     * @return a changed copy
      */
     public QueuePairAttributes capabilities(QueueCapabilities sizes) {
-        sizes.write(ibv_qp_attr.cap(attributes));
-        return with(Attribute.CAPABILITIES);
+        return with(Attribute.CAPABILITIES, struct -> sizes.write(ibv_qp_attr.cap(struct)));
     }
 
     /**
-     * The sizes of the queues ({@code cap}).
+     * Returns the sizes of the queues ({@code cap}).
      *
      * @return the sizes
      */
     public QueueCapabilities capabilities() {
-        return QueueCapabilities.read(ibv_qp_attr.cap(attributes));
+        return QueueCapabilities.read(ibv_qp_attr.cap(values));
     }
 
     /**
-     * Sets another path to the peer, for path migration ({@code alt_ah_attr} and its port, partition key and timeout).
+     * Returns a copy with another alternate path, for path migration ({@code alt_ah_attr}, {@code alt_port_num},
+     * {@code alt_pkey_index} and {@code alt_timeout}).
      *
-     * @param path the path, whose port is the own port
+     * @param path the path; its port is also the alternate port
      * @param pkeyIndex the index of the partition key on that port
-     * @param timeout how long to wait for an acknowledgement on it, as in {@link #timeout(int)}
-     * @return this
+     * @param timeout the wait for an acknowledgement on this path, rounded as in {@link #timeout(Duration)}
+     * @return a changed copy
      */
-    public QueuePairAttributes alternatePath(AddressVector path, int pkeyIndex, int timeout) {
-        Checks.checkRange("partition key index", pkeyIndex, 0xffff);
-        Checks.checkRange("timeout", timeout, 31);
-        AddressCodec.writePath(path, ibv_qp_attr.alt_ah_attr(attributes));
-        ibv_qp_attr.alt_port_num(attributes, (byte) path.port());
-        ibv_qp_attr.alt_pkey_index(attributes, (short) pkeyIndex);
-        ibv_qp_attr.alt_timeout(attributes, (byte) timeout);
-        return with(Attribute.ALTERNATE_PATH);
+    public QueuePairAttributes alternatePath(AddressVector path, int pkeyIndex, Duration timeout) {
+        int code = WireTime.acknowledgementCode(timeout);
+        return with(Attribute.ALTERNATE_PATH, "partition key index", pkeyIndex, 0xffff, struct -> {
+            AddressCodec.writePath(path, ibv_qp_attr.alt_ah_attr(struct));
+            ibv_qp_attr.alt_port_num(struct, (byte) path.port());
+            ibv_qp_attr.alt_pkey_index(struct, (short) pkeyIndex);
+            ibv_qp_attr.alt_timeout(struct, (byte) code);
+        });
     }
 
     /**
-     * The other path to the peer ({@code alt_ah_attr}).
+     * Returns the alternate path ({@code alt_ah_attr}).
      *
      * @return the path
      */
     public AddressVector alternatePath() {
-        return AddressCodec.readPath(ibv_qp_attr.alt_ah_attr(attributes));
+        return AddressCodec.readPath(ibv_qp_attr.alt_ah_attr(values));
     }
 
     /**
-     * Whether the send queue is being drained ({@code sq_draining}): only a query tells.
+     * Returns the index of the partition key of the alternate path ({@code alt_pkey_index}).
+     *
+     * @return the index
+     */
+    public int alternatePkeyIndex() {
+        return Short.toUnsignedInt(ibv_qp_attr.alt_pkey_index(values));
+    }
+
+    /**
+     * Returns the wait for an acknowledgement on the alternate path ({@code alt_timeout}).
+     *
+     * @return the duration, read as in {@link #timeout()}
+     */
+    public Duration alternateTimeout() {
+        return WireTime.acknowledgement(alternateTimeoutCode());
+    }
+
+    /**
+     * Returns a copy with another wait for an acknowledgement on the alternate path, by its code ({@code alt_timeout}).
+     *
+     * @param code the code, 0 to 31: see {@link #timeoutCode(int)}
+     * @return a changed copy
+     */
+    public QueuePairAttributes alternateTimeoutCode(int code) {
+        WireTime.checkCode("alternate timeout code", code);
+        return with(Attribute.ALTERNATE_PATH, struct -> ibv_qp_attr.alt_timeout(struct, (byte) code));
+    }
+
+    /**
+     * Returns the code of the wait for an acknowledgement on the alternate path ({@code alt_timeout}).
+     *
+     * @return the code, 0 to 31
+     */
+    public int alternateTimeoutCode() {
+        return ibv_qp_attr.alt_timeout(values) & 31;
+    }
+
+    /**
+     * Returns true if the send queue is being drained ({@code sq_draining}). Only a query fills this in.
      *
      * @return true on the way to {@link QueuePairState#SQD}
      */
     public boolean isDraining() {
-        return ibv_qp_attr.sq_draining(attributes) != 0;
+        return ibv_qp_attr.sq_draining(values) != 0;
     }
 
     /**
-     * Sets the state that the queue pair is believed to be in ({@code cur_qp_state}).
+     * Returns a copy with another current state for C to assume ({@code cur_qp_state}).
      *
-     * @param value the new value
-     * @return this
+     * @param value the state that the queue pair is in
+     * @return a changed copy
      */
     public QueuePairAttributes currentState(QueuePairState value) {
-        ibv_qp_attr.cur_qp_state(attributes, known(value));
-        return with(Attribute.CURRENT_STATE);
+        int code = settable(value);
+        return with(Attribute.CURRENT_STATE, struct -> ibv_qp_attr.cur_qp_state(struct, code));
     }
 
     /**
-     * The state that the queue pair is believed to be in ({@code cur_qp_state}).
+     * Returns the current state that C assumes ({@code cur_qp_state}).
      *
-     * @return the value
+     * @return the state
      */
     public QueuePairState currentState() {
-        return QueuePairState.of(ibv_qp_attr.cur_qp_state(attributes));
+        return QueuePairState.of(ibv_qp_attr.cur_qp_state(values));
     }
 
     /**
-     * Sets whether an event tells that the send queue is drained ({@code en_sqd_async_notify}).
+     * Returns a copy that asks for an event once the send queue is drained, or for none ({@code en_sqd_async_notify}).
      *
-     * @param value the new value
-     * @return this
+     * @param value true for an event
+     * @return a changed copy
      */
     public QueuePairAttributes sqdNotification(boolean value) {
-        ibv_qp_attr.en_sqd_async_notify(attributes, (byte) (value ? 1 : 0));
-        return with(Attribute.EN_SQD_ASYNC_NOTIFY);
+        return with(
+                Attribute.EN_SQD_ASYNC_NOTIFY,
+                struct -> ibv_qp_attr.en_sqd_async_notify(struct, (byte) (value ? 1 : 0)));
     }
 
     /**
-     * Whether an event tells that the send queue is drained ({@code en_sqd_async_notify}).
+     * Returns true if an event is asked for once the send queue is drained ({@code en_sqd_async_notify}).
      *
-     * @return the value
+     * @return true for an event
      */
     public boolean sqdNotification() {
-        return ibv_qp_attr.en_sqd_async_notify(attributes) != 0;
+        return ibv_qp_attr.en_sqd_async_notify(values) != 0;
     }
 
     /**
-     * Sets the index of the partition key ({@code pkey_index}).
+     * Returns a copy with another index of the partition key ({@code pkey_index}).
      *
-     * @param value the new value
-     * @return this
+     * @param value the index in the port's table
+     * @return a changed copy
      */
     public QueuePairAttributes pkeyIndex(int value) {
-        Checks.checkRange("pkeyIndex", value, 0xffff);
-        ibv_qp_attr.pkey_index(attributes, (short) value);
-        return with(Attribute.PKEY_INDEX);
+        return with(
+                Attribute.PKEY_INDEX,
+                "partition key index",
+                value,
+                0xffff,
+                struct -> ibv_qp_attr.pkey_index(struct, (short) value));
     }
 
     /**
-     * The index of the partition key ({@code pkey_index}).
+     * Returns the index of the partition key ({@code pkey_index}).
      *
-     * @return the value
+     * @return the index in the port's table
      */
     public int pkeyIndex() {
-        return Short.toUnsignedInt(ibv_qp_attr.pkey_index(attributes));
+        return Short.toUnsignedInt(ibv_qp_attr.pkey_index(values));
     }
 
     /**
-     * Sets the port of the device, from 1 ({@code port_num}).
+     * Returns a copy with another port of the device ({@code port_num}).
      *
-     * @param value the new value
-     * @return this
+     * @param value the port, from 1
+     * @return a changed copy
      */
     public QueuePairAttributes port(int value) {
-        Checks.checkRange("port", value, 255);
-        ibv_qp_attr.port_num(attributes, (byte) value);
-        return with(Attribute.PORT);
+        return with(Attribute.PORT, "port", value, 0xff, struct -> ibv_qp_attr.port_num(struct, (byte) value));
     }
 
     /**
-     * The port of the device, from 1 ({@code port_num}).
+     * Returns the port of the device ({@code port_num}).
      *
-     * @return the value
+     * @return the port, from 1
      */
     public int port() {
-        return Byte.toUnsignedInt(ibv_qp_attr.port_num(attributes));
+        return Byte.toUnsignedInt(ibv_qp_attr.port_num(values));
     }
 
     /**
-     * Sets the key that datagrams must carry ({@code qkey}).
+     * Returns a copy with another key for datagrams to this queue pair ({@code qkey}).
      *
-     * @param value the new value
-     * @return this
+     * @param value the key
+     * @return a changed copy
      */
     public QueuePairAttributes qkey(int value) {
-        ibv_qp_attr.qkey(attributes, value);
-        return with(Attribute.QKEY);
+        return with(Attribute.QKEY, struct -> ibv_qp_attr.qkey(struct, value));
     }
 
     /**
-     * The key that datagrams must carry ({@code qkey}).
+     * Returns the key that datagrams to this queue pair must carry ({@code qkey}).
      *
-     * @return the value
+     * @return the key
      */
     public int qkey() {
-        return ibv_qp_attr.qkey(attributes);
+        return ibv_qp_attr.qkey(values);
     }
 
     /**
-     * Sets the path to the peer ({@code ah_attr}).
+     * Returns a copy with another path to the peer ({@code ah_attr}).
      *
-     * @param value the new value
-     * @return this
+     * @param value the path
+     * @return a changed copy
      */
     public QueuePairAttributes addressVector(AddressVector value) {
-        AddressCodec.writePath(value, ibv_qp_attr.ah_attr(attributes));
-        return with(Attribute.ADDRESS_VECTOR);
+        return with(Attribute.ADDRESS_VECTOR, struct -> AddressCodec.writePath(value, ibv_qp_attr.ah_attr(struct)));
     }
 
     /**
-     * The path to the peer ({@code ah_attr}).
+     * Returns the path to the peer ({@code ah_attr}).
      *
-     * @return the value
+     * @return the path
      */
     public AddressVector addressVector() {
-        return AddressCodec.readPath(ibv_qp_attr.ah_attr(attributes));
+        return AddressCodec.readPath(ibv_qp_attr.ah_attr(values));
     }
 
     /**
-     * Sets the largest packet on the path ({@code path_mtu}).
+     * Returns a copy with another largest packet on the path ({@code path_mtu}).
      *
-     * @param value the new value
-     * @return this
+     * @param value the size of the packet
+     * @return a changed copy
      */
     public QueuePairAttributes pathMtu(Mtu value) {
-        ibv_qp_attr.path_mtu(attributes, known(value));
-        return with(Attribute.PATH_MTU);
+        int code = settable(value);
+        return with(Attribute.PATH_MTU, struct -> ibv_qp_attr.path_mtu(struct, code));
     }
 
     /**
-     * The largest packet on the path ({@code path_mtu}).
+     * Returns the largest packet on the path ({@code path_mtu}).
      *
-     * @return the value
+     * @return the size of the packet
      */
     public Mtu pathMtu() {
-        return Mtu.of(ibv_qp_attr.path_mtu(attributes));
+        return Mtu.of(ibv_qp_attr.path_mtu(values));
     }
 
     /**
-     * Sets how long to wait for an acknowledgement: 4.096 us times two to this power, 0 for ever ({@code timeout}).
+     * Returns a copy with another wait for an acknowledgement ({@code timeout}). The wire knows 31 durations, 4.096 us
+     * times a power of two: the duration is rounded up to the next.
      *
-     * @param value the new value
-     * @return this
+     * @param value more than 0 and at most 8796 s, or {@code ChronoUnit.FOREVER.getDuration()} for no limit
+     * @return a changed copy
+     * @throws IllegalArgumentException if the duration is not positive or too long
      */
-    public QueuePairAttributes timeout(int value) {
-        Checks.checkRange("timeout", value, 31);
-        ibv_qp_attr.timeout(attributes, (byte) value);
-        return with(Attribute.TIMEOUT);
+    public QueuePairAttributes timeout(Duration value) {
+        return timeoutCode(WireTime.acknowledgementCode(value));
     }
 
     /**
-     * How long to wait for an acknowledgement: 4.096 us times two to this power, 0 for ever ({@code timeout}).
+     * Returns the wait for an acknowledgement ({@code timeout}).
      *
-     * @return the value
+     * @return the duration; {@code ChronoUnit.FOREVER.getDuration()} for no limit
      */
-    public int timeout() {
-        return Byte.toUnsignedInt(ibv_qp_attr.timeout(attributes));
+    public Duration timeout() {
+        return WireTime.acknowledgement(timeoutCode());
     }
 
     /**
-     * Sets how often to retry without an answer ({@code retry_cnt}).
+     * Returns a copy with another wait for an acknowledgement, by its code ({@code timeout}).
      *
-     * @param value the new value
-     * @return this
+     * @param value the code, 0 to 31: code c is 4.096 us times 2 to the power of c, and code 0 is no limit
+     * @return a changed copy
+     */
+    public QueuePairAttributes timeoutCode(int value) {
+        WireTime.checkCode("timeout code", value);
+        return with(Attribute.TIMEOUT, struct -> ibv_qp_attr.timeout(struct, (byte) value));
+    }
+
+    /**
+     * Returns the code of the wait for an acknowledgement ({@code timeout}).
+     *
+     * @return the code, 0 to 31
+     */
+    public int timeoutCode() {
+        return ibv_qp_attr.timeout(values) & 31;
+    }
+
+    /**
+     * Returns a copy with another number of retries without an answer ({@code retry_cnt}).
+     *
+     * @param value 0 to 7
+     * @return a changed copy
      */
     public QueuePairAttributes retryCount(int value) {
-        Checks.checkRange("retryCount", value, 7);
-        ibv_qp_attr.retry_cnt(attributes, (byte) value);
-        return with(Attribute.RETRY_COUNT);
+        return with(
+                Attribute.RETRY_COUNT, "retry count", value, 7, struct -> ibv_qp_attr.retry_cnt(struct, (byte) value));
     }
 
     /**
-     * How often to retry without an answer ({@code retry_cnt}).
+     * Returns the number of retries without an answer ({@code retry_cnt}).
      *
-     * @return the value
+     * @return 0 to 7
      */
     public int retryCount() {
-        return Byte.toUnsignedInt(ibv_qp_attr.retry_cnt(attributes));
+        return Byte.toUnsignedInt(ibv_qp_attr.retry_cnt(values));
     }
 
     /**
-     * Sets how often to retry when the peer has no receive posted; 7 for ever ({@code rnr_retry}).
+     * Returns a copy with another number of retries without a receive at the peer ({@code rnr_retry}).
      *
-     * @param value the new value
-     * @return this
+     * @param value 0 to 7; 7 is without limit
+     * @return a changed copy
      */
     public QueuePairAttributes rnrRetry(int value) {
-        Checks.checkRange("rnrRetry", value, 7);
-        ibv_qp_attr.rnr_retry(attributes, (byte) value);
-        return with(Attribute.RNR_RETRY);
+        return with(
+                Attribute.RNR_RETRY,
+                "RNR retry count",
+                value,
+                7,
+                struct -> ibv_qp_attr.rnr_retry(struct, (byte) value));
     }
 
     /**
-     * How often to retry when the peer has no receive posted; 7 for ever ({@code rnr_retry}).
+     * Returns the number of retries without a receive at the peer ({@code rnr_retry}).
      *
-     * @return the value
+     * @return 0 to 7; 7 is without limit
      */
     public int rnrRetry() {
-        return Byte.toUnsignedInt(ibv_qp_attr.rnr_retry(attributes));
+        return Byte.toUnsignedInt(ibv_qp_attr.rnr_retry(values));
     }
 
     /**
-     * Sets the peer's first packet sequence number ({@code rq_psn}).
+     * Returns a copy with another first packet sequence number of the peer ({@code rq_psn}).
      *
-     * @param value the new value
-     * @return this
+     * @param value 24 bits
+     * @return a changed copy
      */
     public QueuePairAttributes receivePsn(int value) {
-        Checks.checkRange("receivePsn", value, 0xffffff);
-        ibv_qp_attr.rq_psn(attributes, value);
-        return with(Attribute.RQ_PSN);
+        return with(
+                Attribute.RQ_PSN,
+                "receive packet sequence number",
+                value,
+                0xffffff,
+                struct -> ibv_qp_attr.rq_psn(struct, value));
     }
 
     /**
-     * The peer's first packet sequence number ({@code rq_psn}).
+     * Returns the first packet sequence number of the peer ({@code rq_psn}).
      *
-     * @return the value
+     * @return 24 bits
      */
     public int receivePsn() {
-        return ibv_qp_attr.rq_psn(attributes);
+        return ibv_qp_attr.rq_psn(values);
     }
 
     /**
-     * Sets the first packet sequence number to send ({@code sq_psn}).
+     * Returns a copy with another first packet sequence number to send ({@code sq_psn}).
      *
-     * @param value the new value
-     * @return this
+     * @param value 24 bits
+     * @return a changed copy
      */
     public QueuePairAttributes sendPsn(int value) {
-        Checks.checkRange("sendPsn", value, 0xffffff);
-        ibv_qp_attr.sq_psn(attributes, value);
-        return with(Attribute.SQ_PSN);
+        return with(
+                Attribute.SQ_PSN,
+                "send packet sequence number",
+                value,
+                0xffffff,
+                struct -> ibv_qp_attr.sq_psn(struct, value));
     }
 
     /**
-     * The first packet sequence number to send ({@code sq_psn}).
+     * Returns the first packet sequence number to send ({@code sq_psn}).
      *
-     * @return the value
+     * @return 24 bits
      */
     public int sendPsn() {
-        return ibv_qp_attr.sq_psn(attributes);
+        return ibv_qp_attr.sq_psn(values);
     }
 
     /**
-     * Sets how many reads and atomics may be under way to the peer ({@code max_rd_atomic}).
+     * Returns a copy with another limit of reads and atomics under way to the peer ({@code max_rd_atomic}).
      *
-     * @param value the new value
-     * @return this
+     * @param value 0 to 255
+     * @return a changed copy
      */
     public QueuePairAttributes maxReadAtomic(int value) {
-        Checks.checkRange("maxReadAtomic", value, 255);
-        ibv_qp_attr.max_rd_atomic(attributes, (byte) value);
-        return with(Attribute.MAX_READ_ATOMIC);
+        return with(
+                Attribute.MAX_READ_ATOMIC,
+                "limit of reads and atomics",
+                value,
+                0xff,
+                struct -> ibv_qp_attr.max_rd_atomic(struct, (byte) value));
     }
 
     /**
-     * How many reads and atomics may be under way to the peer ({@code max_rd_atomic}).
+     * Returns the limit of reads and atomics under way to the peer ({@code max_rd_atomic}).
      *
-     * @return the value
+     * @return 0 to 255
      */
     public int maxReadAtomic() {
-        return Byte.toUnsignedInt(ibv_qp_attr.max_rd_atomic(attributes));
+        return Byte.toUnsignedInt(ibv_qp_attr.max_rd_atomic(values));
     }
 
     /**
-     * Sets how many reads and atomics of the peer may be under way here ({@code max_dest_rd_atomic}).
+     * Returns a copy with another limit of the peer's reads and atomics under way here ({@code max_dest_rd_atomic}).
      *
-     * @param value the new value
-     * @return this
+     * @param value 0 to 255
+     * @return a changed copy
      */
     public QueuePairAttributes maxDestinationReadAtomic(int value) {
-        Checks.checkRange("maxDestinationReadAtomic", value, 255);
-        ibv_qp_attr.max_dest_rd_atomic(attributes, (byte) value);
-        return with(Attribute.MAX_DEST_READ_ATOMIC);
+        return with(
+                Attribute.MAX_DEST_READ_ATOMIC,
+                "limit of the peer's reads and atomics",
+                value,
+                0xff,
+                struct -> ibv_qp_attr.max_dest_rd_atomic(struct, (byte) value));
     }
 
     /**
-     * How many reads and atomics of the peer may be under way here ({@code max_dest_rd_atomic}).
+     * Returns the limit of the peer's reads and atomics under way here ({@code max_dest_rd_atomic}).
      *
-     * @return the value
+     * @return 0 to 255
      */
     public int maxDestinationReadAtomic() {
-        return Byte.toUnsignedInt(ibv_qp_attr.max_dest_rd_atomic(attributes));
+        return Byte.toUnsignedInt(ibv_qp_attr.max_dest_rd_atomic(values));
     }
 
     /**
-     * Sets the code for how long a peer waits when no receive is posted here: 1 is 10 us, 12 is 0.64 ms, 0 is 655 ms ({@code min_rnr_timer}).
+     * Returns a copy with another minimal RNR timer: the wait of a peer that found no receive here
+     * ({@code min_rnr_timer}). The wire knows 32 durations: the duration is rounded up to the next.
      *
-     * @param value the new value
-     * @return this
+     * @param value 0 to 655.36 ms
+     * @return a changed copy
+     * @throws IllegalArgumentException if the duration is negative or too long
      */
-    public QueuePairAttributes minRnrTimer(int value) {
-        Checks.checkRange("minRnrTimer", value, 31);
-        ibv_qp_attr.min_rnr_timer(attributes, (byte) value);
-        return with(Attribute.MIN_RNR_TIMER);
+    public QueuePairAttributes minRnrTimer(Duration value) {
+        return minRnrTimerCode(WireTime.receiverNotReadyCode(value));
     }
 
     /**
-     * The code for how long a peer waits when no receive is posted here: 1 is 10 us, 12 is 0.64 ms, 0 is 655 ms ({@code min_rnr_timer}).
+     * Returns the minimal RNR timer: the wait of a peer that found no receive here ({@code min_rnr_timer}).
      *
-     * @return the value
+     * @return the duration, 0.01 to 655.36 ms
      */
-    public int minRnrTimer() {
-        return Byte.toUnsignedInt(ibv_qp_attr.min_rnr_timer(attributes));
+    public Duration minRnrTimer() {
+        return WireTime.receiverNotReady(minRnrTimerCode());
     }
 
     /**
-     * Sets the state of path migration ({@code path_mig_state}).
+     * Returns a copy with another minimal RNR timer, by its code ({@code min_rnr_timer}).
      *
-     * @param value the new value
-     * @return this
+     * @param value the code, 0 to 31: 1 is 0.01 ms, 12 is 0.64 ms, 31 is 491.52 ms, and 0 is 655.36 ms
+     * @return a changed copy
+     */
+    public QueuePairAttributes minRnrTimerCode(int value) {
+        WireTime.checkCode("minimal RNR timer code", value);
+        return with(Attribute.MIN_RNR_TIMER, struct -> ibv_qp_attr.min_rnr_timer(struct, (byte) value));
+    }
+
+    /**
+     * Returns the code of the minimal RNR timer ({@code min_rnr_timer}).
+     *
+     * @return the code, 0 to 31
+     */
+    public int minRnrTimerCode() {
+        return ibv_qp_attr.min_rnr_timer(values) & 31;
+    }
+
+    /**
+     * Returns a copy with another state of path migration ({@code path_mig_state}).
+     *
+     * @param value the state
+     * @return a changed copy
      */
     public QueuePairAttributes pathMigrationState(MigrationState value) {
-        ibv_qp_attr.path_mig_state(attributes, known(value));
-        return with(Attribute.PATH_MIGRATION_STATE);
+        int code = settable(value);
+        return with(Attribute.PATH_MIGRATION_STATE, struct -> ibv_qp_attr.path_mig_state(struct, code));
     }
 
     /**
-     * The state of path migration ({@code path_mig_state}).
+     * Returns the state of path migration ({@code path_mig_state}).
      *
-     * @return the value
+     * @return the state
      */
     public MigrationState pathMigrationState() {
-        return MigrationState.of(ibv_qp_attr.path_mig_state(attributes));
+        return MigrationState.of(ibv_qp_attr.path_mig_state(values));
     }
 
     /**
-     * Sets the peer's queue pair number ({@code dest_qp_num}).
+     * Returns a copy with another number of the peer's queue pair ({@code dest_qp_num}).
      *
-     * @param value the new value
-     * @return this
+     * @param value 24 bits
+     * @return a changed copy
      */
     public QueuePairAttributes destinationQueuePair(int value) {
-        Checks.checkRange("destinationQueuePair", value, 0xffffff);
-        ibv_qp_attr.dest_qp_num(attributes, value);
-        return with(Attribute.DESTINATION_QP);
+        return with(
+                Attribute.DESTINATION_QP,
+                "destination queue pair",
+                value,
+                0xffffff,
+                struct -> ibv_qp_attr.dest_qp_num(struct, value));
     }
 
     /**
-     * The peer's queue pair number ({@code dest_qp_num}).
+     * Returns the number of the peer's queue pair ({@code dest_qp_num}).
      *
-     * @return the value
+     * @return 24 bits
      */
     public int destinationQueuePair() {
-        return ibv_qp_attr.dest_qp_num(attributes);
+        return ibv_qp_attr.dest_qp_num(values);
     }
 
     /**
-     * Sets how fast to send at most, in kbit/s ({@code rate_limit}).
+     * Returns a copy with another limit of the send rate ({@code rate_limit}).
      *
-     * @param value the new value
-     * @return this
+     * @param value kbit/s
+     * @return a changed copy
      */
     public QueuePairAttributes rateLimit(int value) {
-        ibv_qp_attr.rate_limit(attributes, value);
-        return with(Attribute.RATE_LIMIT);
+        return with(Attribute.RATE_LIMIT, struct -> ibv_qp_attr.rate_limit(struct, value));
     }
 
     /**
-     * How fast to send at most, in kbit/s ({@code rate_limit}).
+     * Returns the limit of the send rate ({@code rate_limit}).
      *
-     * @return the value
+     * @return kbit/s
      */
     public int rateLimit() {
-        return ibv_qp_attr.rate_limit(attributes);
+        return ibv_qp_attr.rate_limit(values);
     }
 
-    /** The attributes that are set, with their values. */
+    @Override
+    public boolean equals(@Nullable Object other) {
+        return other instanceof QueuePairAttributes attributes
+                && mask.equals(attributes.mask)
+                && values.mismatch(attributes.values) == -1;
+    }
+
+    @Override
+    public int hashCode() {
+        return Objects.hash(mask, toString());
+    }
+
+    /** Returns the attributes that are set, with their values. */
     @Override
     public String toString() {
         StringBuilder text = new StringBuilder();
-        for (Attribute attribute : set) {
+        for (Attribute attribute : mask) {
             text.append(text.isEmpty() ? "" : ", ")
                     .append(attribute)
                     .append(' ')
@@ -565,7 +699,7 @@ public final class QueuePairAttributes {
             case QKEY -> qkey();
             case ADDRESS_VECTOR -> addressVector();
             case PATH_MTU -> pathMtu();
-            case TIMEOUT -> timeout();
+            case TIMEOUT -> timeoutCode() == 0 ? "without limit" : timeout();
             case RETRY_COUNT -> retryCount();
             case RNR_RETRY -> rnrRetry();
             case RQ_PSN -> receivePsn();

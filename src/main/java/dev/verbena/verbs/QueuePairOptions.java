@@ -2,307 +2,341 @@ package dev.verbena.verbs;
 
 import dev.verbena.internal.Checks;
 import dev.verbena.verbs.device.QueuePairType;
+import java.util.Arrays;
 import java.util.Collection;
 import java.util.Collections;
 import java.util.EnumSet;
+import java.util.List;
 import java.util.Set;
+import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
 
 /**
- * What a queue pair is to be like ({@code struct ibv_qp_init_attr} and {@code struct ibv_qp_init_attr_ex}): begin with
- * {@link QueuePair#rc} or one of its sisters and change what is to differ. Each method answers a changed copy.
+ * Options of a queue pair ({@code struct ibv_qp_init_attr} and {@code struct ibv_qp_init_attr_ex}). Begin with
+ * {@link QueuePair#rc} or the method for another transport. Each option has a method that returns a changed copy, and a
+ * method of the same name that reads it. Options never change, so all threads can use them.
+ *
+ * <pre>{@code
+ * QueuePair pair = domain.createQueuePair(QueuePair.rc(queue).sendDepth(128).inlineSize(64));
+ * }</pre>
  */
 public final class QueuePairOptions {
     /** The value of {@link #gidIndex} that leaves the choice to {@link Context#bestGid}. */
     public static final int BEST_GID = -1;
 
-    private static final QueueCapabilities DEFAULT = new QueueCapabilities(64, 64, 1, 1, 0);
+    private static final QueueCapabilities DEFAULT = QueueCapabilities.of(64, 64);
 
-    private final QueuePairType type;
-    private final @Nullable CompletionQueue sendQueue;
-    private final @Nullable CompletionQueue receiveQueue;
-    private QueueCapabilities capabilities = DEFAULT;
-    private int port = 1;
-    private int gidIndex = BEST_GID;
-    private int tsoHeader;
-    private Set<SendOperation> operations = Set.of();
-    private Set<QueuePairCreateFlag> flags = Set.of();
-    private int sourceNumber;
-    private @Nullable SharedReceiveQueue sharedReceiveQueue;
-    private @Nullable XrcDomain xrcDomain;
-    private @Nullable ReceiveHash receiveHash;
+    /** All options. Nothing writes to them once they belong to a QueuePairOptions. */
+    private static final class Values implements Cloneable {
+        private final QueuePairType type;
+        private final @Nullable CompletionQueue sendQueue;
+        private final @Nullable CompletionQueue receiveQueue;
+        private QueueCapabilities capabilities = DEFAULT;
+        private int port = 1;
+        private int gidIndex = BEST_GID;
+        private int tsoHeader;
+        private Set<SendOperation> operations = Set.of();
+        private Set<QueuePairCreateFlag> flags = Set.of();
+        private int sourceNumber;
+        private @Nullable SharedReceiveQueue sharedReceiveQueue;
+        private @Nullable XrcDomain xrcDomain;
+        private @Nullable ReceiveHash receiveHash;
 
-    private QueuePairOptions(
-            QueuePairType type, @Nullable CompletionQueue sendQueue, @Nullable CompletionQueue receiveQueue) {
-        this.type = type;
-        this.sendQueue = sendQueue;
-        this.receiveQueue = receiveQueue;
+        private Values(QueuePairType type, @Nullable CompletionQueue sends, @Nullable CompletionQueue receives) {
+            this.type = type;
+            this.sendQueue = sends;
+            this.receiveQueue = receives;
+        }
+
+        private Values copy() {
+            try {
+                return (Values) clone();
+            } catch (CloneNotSupportedException e) {
+                throw new AssertionError(e);
+            }
+        }
+
+        private List<@Nullable Object> all() {
+            return Arrays.asList(
+                    type,
+                    sendQueue,
+                    receiveQueue,
+                    capabilities,
+                    port,
+                    gidIndex,
+                    tsoHeader,
+                    operations,
+                    flags,
+                    sourceNumber,
+                    sharedReceiveQueue,
+                    xrcDomain,
+                    receiveHash);
+        }
     }
 
-    private QueuePairOptions(QueuePairOptions from) {
-        this(from.type, from.sendQueue, from.receiveQueue);
-        capabilities = from.capabilities;
-        port = from.port;
-        gidIndex = from.gidIndex;
-        tsoHeader = from.tsoHeader;
-        operations = from.operations;
-        flags = from.flags;
-        sourceNumber = from.sourceNumber;
-        sharedReceiveQueue = from.sharedReceiveQueue;
-        xrcDomain = from.xrcDomain;
-        receiveHash = from.receiveHash;
+    private final Values values;
+
+    private QueuePairOptions(Values values) {
+        this.values = values;
+    }
+
+    private QueuePairOptions with(Consumer<Values> change) {
+        Values copy = values.copy();
+        change.accept(copy);
+        return new QueuePairOptions(copy);
     }
 
     static QueuePairOptions of(
             QueuePairType type, @Nullable CompletionQueue sends, @Nullable CompletionQueue receives) {
-        return new QueuePairOptions(type, sends, receives);
+        return new QueuePairOptions(new Values(type, sends, receives));
     }
 
     static QueuePairOptions xrcReceive(XrcDomain domain) {
-        QueuePairOptions options = of(QueuePairType.XRC_RECV, null, null).sized(0, 0, 0, 0, 0);
-        options.xrcDomain = domain;
-        return options;
+        return of(QueuePairType.XRC_RECV, null, null).with(values -> {
+            values.capabilities = QueueCapabilities.none();
+            values.xrcDomain = domain;
+        });
     }
 
     static QueuePairOptions hashed(ReceiveHash hash) {
-        QueuePairOptions options = of(QueuePairType.RAW_PACKET, null, null).sized(0, 0, 0, 0, 0);
-        options.receiveHash = hash;
-        return options;
+        return of(QueuePairType.RAW_PACKET, null, null).with(values -> {
+            values.capabilities = QueueCapabilities.none();
+            values.receiveHash = hash;
+        });
     }
 
     /**
-     * The transport.
+     * Returns the transport ({@code qp_type}).
      *
      * @return for example {@link QueuePairType#RC}
      */
     public QueuePairType type() {
-        return type;
-    }
-
-    /** Where the ends of sends are reported; null where nothing is sent. */
-    @Nullable
-    CompletionQueue sendQueue() {
-        return sendQueue;
-    }
-
-    /** Where the ends of receives are reported; null where nothing is received. */
-    @Nullable
-    CompletionQueue receiveQueue() {
-        return receiveQueue;
+        return values.type;
     }
 
     /**
-     * The sizes asked for.
+     * Returns the completion queue for sends ({@code send_cq}).
      *
-     * @return the sizes
+     * @return the completion queue; null for a queue pair that sends nothing
+     */
+    public @Nullable CompletionQueue sendQueue() {
+        return values.sendQueue;
+    }
+
+    /**
+     * Returns the completion queue for receives ({@code recv_cq}).
+     *
+     * @return the completion queue; null for a queue pair that receives nothing
+     */
+    public @Nullable CompletionQueue receiveQueue() {
+        return values.receiveQueue;
+    }
+
+    /**
+     * Returns the sizes of the queues ({@code cap}).
+     *
+     * @return the sizes asked for
      */
     public QueueCapabilities capabilities() {
-        return capabilities;
+        return values.capabilities;
     }
 
     /**
-     * The port of the device.
+     * Returns a copy with other sizes of the queues ({@code cap}).
+     *
+     * @param sizes the sizes that the queue pair must have at least
+     * @return a changed copy
+     */
+    public QueuePairOptions capabilities(QueueCapabilities sizes) {
+        return with(values -> values.capabilities = sizes);
+    }
+
+    /**
+     * Returns the number of work requests that the send queue must hold at least ({@code max_send_wr}).
+     *
+     * @return the depth
+     */
+    public int sendDepth() {
+        return values.capabilities.sendDepth();
+    }
+
+    /**
+     * Returns a copy with another number of work requests that the send queue must hold at least ({@code max_send_wr}).
+     *
+     * @param depth the depth; 64 by default
+     * @return a changed copy
+     */
+    public QueuePairOptions sendDepth(int depth) {
+        return capabilities(values.capabilities.sendDepth(depth));
+    }
+
+    /**
+     * Returns the number of work requests that the receive queue must hold at least ({@code max_recv_wr}).
+     *
+     * @return the depth
+     */
+    public int receiveDepth() {
+        return values.capabilities.receiveDepth();
+    }
+
+    /**
+     * Returns a copy with another number of work requests that the receive queue must hold at least
+     * ({@code max_recv_wr}).
+     *
+     * @param depth the depth; 64 by default
+     * @return a changed copy
+     */
+    public QueuePairOptions receiveDepth(int depth) {
+        return capabilities(values.capabilities.receiveDepth(depth));
+    }
+
+    /**
+     * Returns the number of pieces of memory that a send must be able to name ({@code max_send_sge}).
+     *
+     * @return the number of pieces
+     */
+    public int sendSge() {
+        return values.capabilities.sendSge();
+    }
+
+    /**
+     * Returns a copy with another number of pieces of memory that a send must be able to name ({@code max_send_sge}).
+     *
+     * @param pieces the number of pieces; 1 by default
+     * @return a changed copy
+     */
+    public QueuePairOptions sendSge(int pieces) {
+        return capabilities(values.capabilities.sendSge(pieces));
+    }
+
+    /**
+     * Returns the number of pieces of memory that a receive must be able to name ({@code max_recv_sge}).
+     *
+     * @return the number of pieces
+     */
+    public int receiveSge() {
+        return values.capabilities.receiveSge();
+    }
+
+    /**
+     * Returns a copy with another number of pieces of memory that a receive must be able to name
+     * ({@code max_recv_sge}).
+     *
+     * @param pieces the number of pieces; 1 by default
+     * @return a changed copy
+     */
+    public QueuePairOptions receiveSge(int pieces) {
+        return capabilities(values.capabilities.receiveSge(pieces));
+    }
+
+    /**
+     * Returns the number of bytes that a send must be able to carry inline ({@code max_inline_data}).
+     *
+     * @return the number of bytes
+     */
+    public int inlineSize() {
+        return values.capabilities.inlineSize();
+    }
+
+    /**
+     * Returns a copy with another number of bytes that a send must be able to carry inline ({@code max_inline_data}).
+     *
+     * @param bytes the number of bytes; 0 by default
+     * @return a changed copy
+     */
+    public QueuePairOptions inlineSize(int bytes) {
+        return capabilities(values.capabilities.inlineSize(bytes));
+    }
+
+    /**
+     * Returns the port of the device.
      *
      * @return the number, from 1
      */
     public int port() {
-        return port;
+        return values.port;
     }
 
     /**
-     * The index of the GID that peers reach the queue pair by.
+     * Returns a copy for another port of the device.
      *
-     * @return the index, or {@link #BEST_GID}
-     */
-    public int gidIndex() {
-        return gidIndex;
-    }
-
-    /**
-     * The longest header of a segmented send.
-     *
-     * @return bytes; 0 when there are no segmented sends
-     */
-    public int tsoHeader() {
-        return tsoHeader;
-    }
-
-    /**
-     * The operations of an extended queue pair.
-     *
-     * @return the operations, unmodifiable; none for a queue pair that posts by {@code ibv_post_send}
-     */
-    public Set<SendOperation> operations() {
-        return operations;
-    }
-
-    /**
-     * What is special about it.
-     *
-     * @return the flags, unmodifiable
-     */
-    public Set<QueuePairCreateFlag> flags() {
-        return flags;
-    }
-
-    /**
-     * The number that its datagrams carry instead of its own.
-     *
-     * @return the number; 0 for its own
-     */
-    public int sourceNumber() {
-        return sourceNumber;
-    }
-
-    private QueuePairOptions sized(int sendDepth, int receiveDepth, int sendSge, int receiveSge, int inlineSize) {
-        if (sendDepth < 0 || receiveDepth < 0 || sendSge < 0 || receiveSge < 0 || inlineSize < 0) {
-            throw new IllegalArgumentException("The sizes of a queue pair can't be negative");
-        }
-        QueuePairOptions changed = new QueuePairOptions(this);
-        changed.capabilities = new QueueCapabilities(sendDepth, receiveDepth, sendSge, receiveSge, inlineSize);
-        return changed;
-    }
-
-    /**
-     * How many work requests the send queue must hold; 64 if not said.
-     *
-     * @param depth the least
-     * @return a changed copy
-     */
-    public QueuePairOptions sendDepth(int depth) {
-        return sized(
-                depth,
-                capabilities.receiveDepth(),
-                capabilities.sendSge(),
-                capabilities.receiveSge(),
-                capabilities.inlineSize());
-    }
-
-    /**
-     * How many work requests the receive queue must hold; 64 if not said.
-     *
-     * @param depth the least
-     * @return a changed copy
-     */
-    public QueuePairOptions receiveDepth(int depth) {
-        return sized(
-                capabilities.sendDepth(),
-                depth,
-                capabilities.sendSge(),
-                capabilities.receiveSge(),
-                capabilities.inlineSize());
-    }
-
-    /**
-     * How many pieces of memory a send must be able to name; 1 if not said.
-     *
-     * @param pieces the least
-     * @return a changed copy
-     */
-    public QueuePairOptions sendSge(int pieces) {
-        return sized(
-                capabilities.sendDepth(),
-                capabilities.receiveDepth(),
-                pieces,
-                capabilities.receiveSge(),
-                capabilities.inlineSize());
-    }
-
-    /**
-     * How many pieces of memory a receive must be able to name; 1 if not said.
-     *
-     * @param pieces the least
-     * @return a changed copy
-     */
-    public QueuePairOptions receiveSge(int pieces) {
-        return sized(
-                capabilities.sendDepth(),
-                capabilities.receiveDepth(),
-                capabilities.sendSge(),
-                pieces,
-                capabilities.inlineSize());
-    }
-
-    /**
-     * How many bytes a send must be able to carry inline; none if not said.
-     *
-     * @param bytes the least
-     * @return a changed copy
-     */
-    public QueuePairOptions inlineSize(int bytes) {
-        return sized(
-                capabilities.sendDepth(),
-                capabilities.receiveDepth(),
-                capabilities.sendSge(),
-                capabilities.receiveSge(),
-                bytes);
-    }
-
-    /**
-     * Which port of the device to use; 1 if not said.
-     *
-     * @param number the port
+     * @param number the port, from 1; 1 by default
      * @return a changed copy
      */
     public QueuePairOptions port(int number) {
-        if (number < 1 || number > 255) {
-            throw new IllegalArgumentException("Ports are numbered from 1: " + number);
-        }
-        QueuePairOptions changed = new QueuePairOptions(this);
-        changed.port = number;
-        return changed;
+        Checks.checkRange("port", number, 1, 0xff);
+        return with(values -> values.port = number);
     }
 
     /**
-     * Which entry of the port's GID table peers reach the queue pair by; the best one if not said.
+     * Returns the index of the GID by which peers reach the queue pair.
      *
-     * @param index the index, or {@link #BEST_GID}
+     * @return the index in the port's table, or {@link #BEST_GID}
+     */
+    public int gidIndex() {
+        return values.gidIndex;
+    }
+
+    /**
+     * Returns a copy with another index of the GID by which peers reach the queue pair.
+     *
+     * @param index the index in the port's table; {@link #BEST_GID} by default
      * @return a changed copy
      */
     public QueuePairOptions gidIndex(int index) {
-        if (index < BEST_GID || index > 255) {
-            throw new IllegalArgumentException("A GID index is from 0 to 255: " + index);
-        }
-        QueuePairOptions changed = new QueuePairOptions(this);
-        changed.gidIndex = index;
-        return changed;
+        Checks.checkRange("GID index", index, BEST_GID, 0xff);
+        return with(values -> values.gidIndex = index);
     }
 
     /**
-     * How long the header of a segmented send may be ({@code max_tso_header}): asks for
-     * {@link SendBatch#segmented segmented sends}.
+     * Returns the length of the longest header of a segmented send ({@code max_tso_header}).
      *
-     * @param bytes the longest; 0 if not said
+     * @return the number of bytes; 0 without segmented sends
+     */
+    public int tsoHeader() {
+        return values.tsoHeader;
+    }
+
+    /**
+     * Returns a copy that allows {@linkplain SendBatch#segmented segmented sends} with headers of a length
+     * ({@code max_tso_header}).
+     *
+     * @param bytes the length of the longest header; 0 by default, without segmented sends
      * @return a changed copy
      */
     public QueuePairOptions tsoHeader(int bytes) {
         Checks.checkRange("length of a header", bytes, 0xffff);
-        QueuePairOptions changed = new QueuePairOptions(this);
-        changed.tsoHeader = bytes;
-        return changed;
+        return with(values -> values.tsoHeader = bytes);
     }
 
     /**
-     * Makes the queue pair an extended one, which posts through {@code ibv_wr_start}, {@code ibv_wr_complete} and what lies
-     * between, and offers these operations only: the newest, such as {@link SendOperation#ATOMIC_WRITE}, are not to be had
-     * otherwise. It is used as any other.
+     * Returns the operations of an extended queue pair ({@code send_ops_flags}).
      *
-     * @param operations what it must offer; {@link SendOperation#usual} is what all devices can
+     * @return the operations, unmodifiable; none for a queue pair that posts by {@code ibv_post_send}
+     */
+    public Set<SendOperation> operations() {
+        return values.operations;
+    }
+
+    /**
+     * Returns a copy for an extended queue pair, which offers these operations and no others ({@code send_ops_flags}). Such
+     * a queue pair posts by {@code ibv_wr_start} and {@code ibv_wr_complete} and is used as any other. The newest
+     * operations, such as {@link SendOperation#ATOMIC_WRITE}, need one.
+     *
+     * @param operations the operations; {@link SendOperation#usual} names those of all devices
      * @return a changed copy
      */
     public QueuePairOptions operations(Collection<SendOperation> operations) {
-        QueuePairOptions changed = new QueuePairOptions(this);
         EnumSet<SendOperation> copy = EnumSet.noneOf(SendOperation.class);
         copy.addAll(operations);
-        changed.operations = Collections.unmodifiableSet(copy);
-        return changed;
+        return with(values -> values.operations = Collections.unmodifiableSet(copy));
     }
 
     /**
-     * As {@link #operations(Collection)}.
+     * Returns a copy for an extended queue pair with these operations: see {@link #operations(Collection)}.
      *
-     * @param first what it must offer
-     * @param more what else
+     * @param first an operation
+     * @param more further operations
      * @return a changed copy
      */
     public QueuePairOptions operations(SendOperation first, SendOperation... more) {
@@ -310,22 +344,38 @@ public final class QueuePairOptions {
     }
 
     /**
-     * Asks for something special ({@code create_flags}).
+     * Returns the flags ({@code create_flags}).
      *
-     * @param first what
-     * @param more what else
-     * @return a changed copy
+     * @return the flags, unmodifiable
      */
-    public QueuePairOptions flags(QueuePairCreateFlag first, QueuePairCreateFlag... more) {
-        QueuePairOptions changed = new QueuePairOptions(this);
-        EnumSet<QueuePairCreateFlag> all = EnumSet.of(first, more);
-        all.addAll(flags);
-        changed.flags = Collections.unmodifiableSet(all);
-        return changed;
+    public Set<QueuePairCreateFlag> flags() {
+        return values.flags;
     }
 
     /**
-     * The number that its datagrams carry instead of its own ({@code source_qpn}); asks for
+     * Returns a copy with these flags in addition ({@code create_flags}).
+     *
+     * @param first a flag
+     * @param more further flags
+     * @return a changed copy
+     */
+    public QueuePairOptions flags(QueuePairCreateFlag first, QueuePairCreateFlag... more) {
+        EnumSet<QueuePairCreateFlag> all = EnumSet.of(first, more);
+        all.addAll(values.flags);
+        return with(values -> values.flags = Collections.unmodifiableSet(all));
+    }
+
+    /**
+     * Returns the number that datagrams carry instead of the queue pair's own ({@code source_qpn}).
+     *
+     * @return the number; 0 for the own number
+     */
+    public int sourceNumber() {
+        return values.sourceNumber;
+    }
+
+    /**
+     * Returns a copy whose datagrams carry another number than the queue pair's own ({@code source_qpn}). Adds
      * {@link QueuePairCreateFlag#SOURCE_QPN}.
      *
      * @param number the number of another queue pair
@@ -333,45 +383,58 @@ public final class QueuePairOptions {
      */
     public QueuePairOptions sourceNumber(int number) {
         Checks.checkRange("queue pair number", number, QueuePair.MULTICAST);
-        QueuePairOptions changed = flags(QueuePairCreateFlag.SOURCE_QPN);
-        changed.sourceNumber = number;
-        return changed;
+        return flags(QueuePairCreateFlag.SOURCE_QPN).with(values -> values.sourceNumber = number);
     }
 
     /**
-     * Where receives are taken from, instead of a queue of its own ({@code srq}).
+     * Returns the shared receive queue that receives are taken from ({@code srq}).
+     *
+     * @return the shared receive queue; null for a queue pair with a receive queue of its own
+     */
+    public @Nullable SharedReceiveQueue sharedReceiveQueue() {
+        return values.sharedReceiveQueue;
+    }
+
+    /**
+     * Returns a copy that takes receives from a shared receive queue, instead of a queue of its own ({@code srq}).
      *
      * @param queue the shared receive queue
      * @return a changed copy
      */
     public QueuePairOptions sharedReceiveQueue(SharedReceiveQueue queue) {
-        QueuePairOptions changed =
-                sized(capabilities.sendDepth(), 0, capabilities.sendSge(), 0, capabilities.inlineSize());
-        changed.sharedReceiveQueue = queue;
-        return changed;
-    }
-
-    @Nullable
-    SharedReceiveQueue sharedReceiveQueue() {
-        return sharedReceiveQueue;
+        return with(values -> {
+            values.capabilities = values.capabilities.receiveDepth(0).receiveSge(0);
+            values.sharedReceiveQueue = queue;
+        });
     }
 
     @Nullable
     ReceiveHash receiveHash() {
-        return receiveHash;
+        return values.receiveHash;
     }
 
     @Nullable
     XrcDomain xrcDomain() {
-        return xrcDomain;
+        return values.xrcDomain;
     }
 
-    /** For example {@code UD, send 64x1, receive 64x1, inline 0}. */
+    @Override
+    public boolean equals(@Nullable Object other) {
+        return other instanceof QueuePairOptions options && values.all().equals(options.values.all());
+    }
+
+    @Override
+    public int hashCode() {
+        return values.all().hashCode();
+    }
+
+    /** Returns the options, for example {@code UD, send 64x1, receive 64x1, inline 0}. */
     @Override
     public String toString() {
-        return type + ", " + capabilities + (tsoHeader == 0 ? "" : ", TSO header " + tsoHeader)
-                + (operations.isEmpty() ? "" : ", operations " + operations)
-                + (flags.isEmpty() ? "" : ", flags " + flags)
-                + (receiveHash == null ? "" : ", " + receiveHash);
+        return values.type + ", " + values.capabilities
+                + (values.tsoHeader == 0 ? "" : ", TSO header " + values.tsoHeader)
+                + (values.operations.isEmpty() ? "" : ", operations " + values.operations)
+                + (values.flags.isEmpty() ? "" : ", flags " + values.flags)
+                + (values.receiveHash == null ? "" : ", " + values.receiveHash);
     }
 }

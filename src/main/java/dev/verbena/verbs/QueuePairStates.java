@@ -9,6 +9,7 @@ import dev.verbena.internal.Errno;
 import dev.verbena.internal.Ibv;
 import dev.verbena.internal.jfr.WorkFailureEvent;
 import dev.verbena.internal.raw.ibv_qp;
+import dev.verbena.internal.raw.ibv_qp_attr;
 import dev.verbena.internal.raw.ibv_qp_init_attr;
 import dev.verbena.verbs.address.AddressVector;
 import dev.verbena.verbs.address.Endpoint;
@@ -215,7 +216,9 @@ abstract sealed class QueuePairStates extends VerbsObject permits QueuePairWork 
     private AddressVector pathTo(Gid destination, int lid) {
         lifetime.checkOpen();
         boolean global = lid == 0 || context.port(options.port()).needsGlobalRouting();
-        return new AddressVector(options.port(), lid, 0, 0, 0, global ? GlobalRoute.to(destination, gidIndex()) : null);
+        return AddressVector.of(options.port())
+                .destinationLid(lid)
+                .globalRoute(global ? GlobalRoute.to(destination, gidIndex()) : null);
     }
 
     int port() {
@@ -250,18 +253,19 @@ abstract sealed class QueuePairStates extends VerbsObject permits QueuePairWork 
     @CName("ibv_query_qp")
     public QueuePairAttributes query() {
         Set<Attribute> all = EnumSet.complementOf(EnumSet.of(Attribute.RATE_LIMIT)); // which can only be set
-        QueuePairAttributes found = new QueuePairAttributes();
+        QueuePairAttributes found;
         lifetime.hold();
         try (Arena scratch = Arena.ofConfined()) {
             MemorySegment init = scratch.allocate(ibv_qp_init_attr.layout());
+            MemorySegment struct = scratch.allocate(ibv_qp_attr.layout());
             VerbFailures.check(
                     Ibv.QUERY_QP,
-                    Ibv.QUERY_QP.call(address, found.memory().address(), NativeFlag.bits(all), init.address()),
+                    Ibv.QUERY_QP.call(address, struct.address(), NativeFlag.bits(all), init.address()),
                     toString());
+            found = QueuePairAttributes.read(struct, all);
         } finally {
             lifetime.release();
         }
-        found.filled(all);
         if (found.state() != QueuePairState.RESET || context.device().transport() == TransportType.IB) {
             known(found.state());
         } // else it is iWARP in software, which tells nothing but this before Linux 6.7
@@ -283,8 +287,9 @@ abstract sealed class QueuePairStates extends VerbsObject permits QueuePairWork 
         Set<Attribute> mask = attributes.mask();
         complain(from, to, mask);
         lifetime.hold();
-        try {
-            int result = (int) Ibv.MODIFY_QP.call(address, attributes.memory().address(), NativeFlag.bits(mask));
+        try (Arena scratch = Arena.ofConfined()) {
+            long struct = attributes.write(scratch).address();
+            int result = (int) Ibv.MODIFY_QP.call(address, struct, NativeFlag.bits(mask));
             if (result != 0) {
                 throw refused(VerbFailures.errnoOf(result), from, to, attributes);
             }

@@ -3,33 +3,131 @@ package dev.verbena.verbs;
 import dev.verbena.internal.Checks;
 import dev.verbena.internal.raw.ibv_qp_rate_limit_attr;
 import java.lang.foreign.MemorySegment;
+import java.util.Objects;
+import org.jspecify.annotations.Nullable;
 
 /**
- * How fast a queue pair may send ({@code struct ibv_qp_rate_limit_attr}).
+ * A limit of the rate at which a queue pair sends ({@code struct ibv_qp_rate_limit_attr}). Each option has a method that
+ * returns a changed copy, and a method of the same name that reads it. Limits never change, so all threads can use them.
  *
- * @param kilobitsPerSecond the rate; 0 for no limit
- * @param maxBurst how many bytes may go at once; 0 for the device's choice
- * @param typicalPacket how long a packet mostly is, in bytes; 0 for the device's choice
+ * <pre>{@code
+ * qp.limitRate(RateLimit.of(1_000_000).maxBurst(16 << 10)); // 1 Gbit/s
+ * }</pre>
  */
-public record RateLimit(long kilobitsPerSecond, long maxBurst, int typicalPacket) {
+public final class RateLimit {
     private static final long MAX = 0xffff_ffffL;
 
-    /**
-     * Makes a limit.
-     *
-     * @throws IllegalArgumentException if a number does not fit into its field
-     */
-    public RateLimit {
-        if (kilobitsPerSecond < 0 || kilobitsPerSecond > MAX || maxBurst < 0 || maxBurst > MAX) {
-            throw new IllegalArgumentException(
-                    "Rate and burst are from 0 to " + MAX + ": " + kilobitsPerSecond + ", " + maxBurst);
-        }
+    private final long kilobitsPerSecond;
+    private final long maxBurst;
+    private final int typicalPacket;
+
+    private RateLimit(long kilobitsPerSecond, long maxBurst, int typicalPacket) {
+        check("rate", kilobitsPerSecond);
+        check("burst", maxBurst);
         Checks.checkRange("typical packet size", typicalPacket, 0xffff);
+        this.kilobitsPerSecond = kilobitsPerSecond;
+        this.maxBurst = maxBurst;
+        this.typicalPacket = typicalPacket;
+    }
+
+    private static void check(String what, long value) {
+        if (value < 0 || value > MAX) {
+            throw new IllegalArgumentException(what + " must be from 0 to " + MAX + ", got " + value);
+        }
+    }
+
+    /**
+     * Returns a limit whose burst and typical packet are left to the device.
+     *
+     * @param kilobitsPerSecond the rate in kbit/s; 0 for no limit
+     * @return the limit
+     * @throws IllegalArgumentException if the rate does not fit into 32 bits
+     */
+    public static RateLimit of(long kilobitsPerSecond) {
+        return new RateLimit(kilobitsPerSecond, 0, 0);
+    }
+
+    /**
+     * Returns the rate ({@code rate_limit}).
+     *
+     * @return the rate in kbit/s; 0 for no limit
+     */
+    public long kilobitsPerSecond() {
+        return kilobitsPerSecond;
+    }
+
+    /**
+     * Returns a copy with another rate ({@code rate_limit}).
+     *
+     * @param rate the rate in kbit/s, 32 bits; 0 for no limit
+     * @return a changed copy
+     */
+    public RateLimit kilobitsPerSecond(long rate) {
+        return new RateLimit(rate, maxBurst, typicalPacket);
+    }
+
+    /**
+     * Returns the number of bytes that can go at once ({@code max_burst_sz}).
+     *
+     * @return the number of bytes; 0 for the device's choice
+     */
+    public long maxBurst() {
+        return maxBurst;
+    }
+
+    /**
+     * Returns a copy with another number of bytes that can go at once ({@code max_burst_sz}).
+     *
+     * @param bytes the number of bytes, 32 bits; 0 for the device's choice, the default
+     * @return a changed copy
+     */
+    public RateLimit maxBurst(long bytes) {
+        return new RateLimit(kilobitsPerSecond, bytes, typicalPacket);
+    }
+
+    /**
+     * Returns the length of most packets ({@code typical_pkt_sz}).
+     *
+     * @return the number of bytes; 0 for the device's choice
+     */
+    public int typicalPacket() {
+        return typicalPacket;
+    }
+
+    /**
+     * Returns a copy with another length of most packets ({@code typical_pkt_sz}).
+     *
+     * @param bytes the number of bytes, 16 bits; 0 for the device's choice, the default
+     * @return a changed copy
+     */
+    public RateLimit typicalPacket(int bytes) {
+        return new RateLimit(kilobitsPerSecond, maxBurst, bytes);
     }
 
     void write(MemorySegment limit) {
         ibv_qp_rate_limit_attr.rate_limit(limit, (int) kilobitsPerSecond);
         ibv_qp_rate_limit_attr.max_burst_sz(limit, (int) maxBurst);
         ibv_qp_rate_limit_attr.typical_pkt_sz(limit, (short) typicalPacket);
+    }
+
+    @Override
+    public boolean equals(@Nullable Object other) {
+        return other instanceof RateLimit limit
+                && kilobitsPerSecond == limit.kilobitsPerSecond
+                && maxBurst == limit.maxBurst
+                && typicalPacket == limit.typicalPacket;
+    }
+
+    @Override
+    public int hashCode() {
+        return Objects.hash(kilobitsPerSecond, maxBurst, typicalPacket);
+    }
+
+    /** Returns the options that are not 0, for example {@code 1000000 kbit/s, burst 16384}. */
+    @Override
+    public String toString() {
+        return (kilobitsPerSecond == 0 ? "no limit" : kilobitsPerSecond + " kbit/s")
+                + (maxBurst == 0 ? "" : ", burst " + maxBurst)
+                + (typicalPacket == 0 ? "" : ", typical packet " + typicalPacket);
     }
 }

@@ -6,19 +6,20 @@ import java.lang.foreign.MemorySegment;
 /**
  * The sizes of a shared receive queue ({@code struct ibv_srq_attr}).
  *
- * @param depth how many receives it holds ({@code max_wr})
- * @param sge how many pieces of memory a receive can name ({@code max_sge})
- * @param limit with fewer receives than this left, an event tells; 0 when none is to ({@code srq_limit})
+ * @param depth the number of receives that the queue holds ({@code max_wr})
+ * @param sge the number of pieces of memory that a receive can name ({@code max_sge})
+ * @param limit the number of receives below which the device raises an event; 0 for no event ({@code srq_limit})
  */
 public record SharedReceiveQueueAttributes(int depth, int sge, int limit) {
     /**
-     * Makes a description of sizes.
+     * Makes sizes.
      *
-     * @throws IllegalArgumentException if one is negative
+     * @throws IllegalArgumentException if a size is negative
      */
     public SharedReceiveQueueAttributes {
         if (depth < 0 || sge < 0 || limit < 0) {
-            throw new IllegalArgumentException("The sizes of a shared receive queue can't be negative");
+            throw new IllegalArgumentException("sizes of a shared receive queue can't be negative, got depth " + depth
+                    + ", " + sge + " pieces, limit " + limit);
         }
     }
 
@@ -33,6 +34,7 @@ public record SharedReceiveQueueAttributes(int depth, int sge, int limit) {
         ibv_srq_attr.srq_limit(attr, limit);
     }
 
+    /** Returns the sizes, for example {@code 64x1, limit 0}. */
     @Override
     public String toString() {
         return depth + "x" + sge + ", limit " + limit;

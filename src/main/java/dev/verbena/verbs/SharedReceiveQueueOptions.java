@@ -1,19 +1,29 @@
 package dev.verbena.verbs;
 
+import java.util.Arrays;
+import java.util.List;
 import org.jspecify.annotations.Nullable;
 
 /**
- * What a shared receive queue is to be like ({@code struct ibv_srq_init_attr} and {@code struct ibv_srq_init_attr_ex}):
- * begin with {@link SharedReceiveQueue#basic} or one of its sisters and change what is to differ. Each method answers a
- * changed copy.
+ * Options of a shared receive queue ({@code struct ibv_srq_init_attr} and {@code struct ibv_srq_init_attr_ex}). Begin with
+ * {@link SharedReceiveQueue#basic}, {@link SharedReceiveQueue#xrc} or {@link SharedReceiveQueue#tagMatching}. Each option
+ * has a method that returns a changed copy, and a method of the same name that reads it. Options never change, so all
+ * threads can use them.
+ *
+ * <pre>{@code
+ * SharedReceiveQueue queue = domain.createSharedReceiveQueue(SharedReceiveQueue.basic().depth(256));
+ * }</pre>
  */
 public final class SharedReceiveQueueOptions {
+    private static final int DEFAULT_DEPTH = 64;
+
     private final SharedReceiveQueueType type;
     private final @Nullable XrcDomain xrcDomain;
     private final @Nullable CompletionQueue queue;
     private final int tags;
     private final int tagOperations;
-    private final SharedReceiveQueueAttributes attributes;
+    private final int depth;
+    private final int sge;
 
     private SharedReceiveQueueOptions(
             SharedReceiveQueueType type,
@@ -21,13 +31,25 @@ public final class SharedReceiveQueueOptions {
             @Nullable CompletionQueue queue,
             int tags,
             int tagOperations,
-            SharedReceiveQueueAttributes attributes) {
+            int depth,
+            int sge) {
+        check("number of tagged receives", tags);
+        check("number of operations on tags", tagOperations);
+        check("depth", depth);
+        check("number of pieces of a receive", sge);
         this.type = type;
         this.xrcDomain = xrcDomain;
         this.queue = queue;
         this.tags = tags;
         this.tagOperations = tagOperations;
-        this.attributes = attributes;
+        this.depth = depth;
+        this.sge = sge;
+    }
+
+    private static void check(String what, int number) {
+        if (number < 0) {
+            throw new IllegalArgumentException(what + " can't be negative, got " + number);
+        }
     }
 
     static SharedReceiveQueueOptions of(
@@ -36,40 +58,49 @@ public final class SharedReceiveQueueOptions {
             @Nullable CompletionQueue queue,
             int tags,
             int tagOperations) {
-        if (tags < 0 || tagOperations < 0) {
-            throw new IllegalArgumentException("Negative: " + tags + " tags, " + tagOperations + " operations");
-        }
-        return new SharedReceiveQueueOptions(
-                type, xrcDomain, queue, tags, tagOperations, new SharedReceiveQueueAttributes(64, 1, 0));
-    }
-
-    private SharedReceiveQueueOptions with(int depth, int sge, int limit) {
-        return new SharedReceiveQueueOptions(
-                type, xrcDomain, queue, tags, tagOperations, new SharedReceiveQueueAttributes(depth, sge, limit));
+        return new SharedReceiveQueueOptions(type, xrcDomain, queue, tags, tagOperations, DEFAULT_DEPTH, 1);
     }
 
     /**
-     * How many receives it must hold; 64 if not said.
+     * Returns the number of receives that the queue must hold at least ({@code max_wr}).
      *
-     * @param receives the least
+     * @return the depth
+     */
+    public int depth() {
+        return depth;
+    }
+
+    /**
+     * Returns a copy with another number of receives that the queue must hold at least ({@code max_wr}).
+     *
+     * @param receives the depth; 64 by default
      * @return a changed copy
      */
     public SharedReceiveQueueOptions depth(int receives) {
-        return with(receives, attributes.sge(), attributes.limit());
+        return new SharedReceiveQueueOptions(type, xrcDomain, queue, tags, tagOperations, receives, sge);
     }
 
     /**
-     * How many pieces of memory a receive must be able to name; 1 if not said.
+     * Returns the number of pieces of memory that a receive must be able to name ({@code max_sge}).
      *
-     * @param pieces the least
+     * @return the number of pieces
+     */
+    public int sge() {
+        return sge;
+    }
+
+    /**
+     * Returns a copy with another number of pieces of memory that a receive must be able to name ({@code max_sge}).
+     *
+     * @param pieces the number of pieces; 1 by default
      * @return a changed copy
      */
     public SharedReceiveQueueOptions sge(int pieces) {
-        return with(attributes.depth(), pieces, attributes.limit());
+        return new SharedReceiveQueueOptions(type, xrcDomain, queue, tags, tagOperations, depth, pieces);
     }
 
     /**
-     * The kind.
+     * Returns the kind of the queue ({@code srq_type}).
      *
      * @return for example {@link SharedReceiveQueueType#BASIC}
      */
@@ -78,35 +109,63 @@ public final class SharedReceiveQueueOptions {
     }
 
     /**
-     * The sizes asked for.
+     * Returns the domain of extended reliable connections that the queue belongs to ({@code xrcd}).
      *
-     * @return the sizes
+     * @return the domain; null for the other kinds of queues
      */
-    public SharedReceiveQueueAttributes attributes() {
-        return attributes;
-    }
-
-    @Nullable
-    XrcDomain xrcDomain() {
+    public @Nullable XrcDomain xrcDomain() {
         return xrcDomain;
     }
 
-    @Nullable
-    CompletionQueue queue() {
+    /**
+     * Returns the completion queue for the receives ({@code cq}).
+     *
+     * @return the completion queue; null for a {@link SharedReceiveQueueType#BASIC} queue, whose queue pairs name it
+     */
+    public @Nullable CompletionQueue queue() {
         return queue;
     }
 
-    int tags() {
+    /**
+     * Returns the number of tagged receives that the queue must hold at least ({@code max_num_tags}).
+     *
+     * @return the number of receives; 0 without tag matching
+     */
+    public int tags() {
         return tags;
     }
 
-    int tagOperations() {
+    /**
+     * Returns the number of operations on tags that can be under way ({@code max_ops}).
+     *
+     * @return the number of operations; 0 without tag matching
+     */
+    public int tagOperations() {
         return tagOperations;
     }
 
-    /** For example {@code BASIC, 64x1, limit 0}. */
+    /** Returns the sizes as C takes them. */
+    SharedReceiveQueueAttributes attributes() {
+        return new SharedReceiveQueueAttributes(depth, sge, 0);
+    }
+
+    private List<@Nullable Object> all() {
+        return Arrays.asList(type, xrcDomain, queue, tags, tagOperations, depth, sge);
+    }
+
+    @Override
+    public boolean equals(@Nullable Object other) {
+        return other instanceof SharedReceiveQueueOptions options && all().equals(options.all());
+    }
+
+    @Override
+    public int hashCode() {
+        return all().hashCode();
+    }
+
+    /** Returns the options, for example {@code BASIC, 64x1}. */
     @Override
     public String toString() {
-        return type + ", " + attributes + (tags == 0 ? "" : ", " + tags + " tags");
+        return type + ", " + depth + "x" + sge + (tags == 0 ? "" : ", " + tags + " tags");
     }
 }

@@ -3,7 +3,6 @@ package dev.verbena.verbs;
 import dev.verbena.NativeFlag;
 import dev.verbena.VerbsArena;
 import dev.verbena.VerbsObject;
-import dev.verbena.internal.raw.ibv_qp_attr;
 import dev.verbena.verbs.access.VerbsAccess;
 import dev.verbena.verbs.address.AddressVector;
 import java.lang.foreign.MemorySegment;
@@ -72,9 +71,6 @@ final class VerbsSecrets implements VerbsAccess {
 
     @Override
     public QueuePairAttributes readAttributes(MemorySegment struct, int mask) {
-        QueuePairAttributes attributes = new QueuePairAttributes();
-        attributes.memory().copyFrom(struct.asSlice(0, ibv_qp_attr.sizeof()));
-        attributes.filled(NativeFlag.of(Attribute.class, mask));
-        return attributes;
+        return QueuePairAttributes.read(struct, NativeFlag.of(Attribute.class, mask));
     }
 }

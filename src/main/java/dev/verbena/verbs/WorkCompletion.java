@@ -2,55 +2,239 @@ package dev.verbena.verbs;
 
 import dev.verbena.NativeFlag;
 import dev.verbena.verbs.address.Grh;
+import java.util.Arrays;
+import java.util.List;
 import java.util.Set;
 import org.jspecify.annotations.Nullable;
 
 /**
- * How a work request ended, as a value ({@code struct ibv_wc}).
+ * The end of a work request, as a value that can be kept ({@code struct ibv_wc}). A completion never changes, so all
+ * threads can use it.
  *
- * <p>When it failed, the device leaves all fields undefined but the id, the status, the vendor error and the queue pair
- * number. What the request was is remembered by the queue pair then: see {@link #operation}.
- *
- * @param id the number that the work request was posted with ({@code wr_id})
- * @param status how it ended
- * @param statusCode the status as C's number
- * @param opcode what completed; meaningless when it failed
- * @param opcodeNumber the opcode as C's number
- * @param vendorError the device's own number for what went wrong ({@code vendor_err})
- * @param byteLength how many bytes arrived, for receives, reads and atomics ({@code byte_len})
- * @param immediate the immediate data, as the {@code int} that the peer sent; see {@link #hasImmediate}
- * @param invalidatedKey the key that the peer's send invalidated
- * @param queuePairNumber the number of the queue pair ({@code qp_num})
- * @param sourceQueuePair the number of the queue pair that sent a datagram ({@code src_qp})
- * @param flagBits bits of {@link CompletionFlag}
- * @param pkeyIndex the index of the partition key
- * @param sourceLid the sender's local identifier, of a datagram
- * @param serviceLevel the service level, of a datagram
- * @param pathBits the low bits of the destination's local identifier, of a datagram ({@code dlid_path_bits})
- * @param operation what a failed request was, remembered by the queue pair; null when it succeeded, or when that can't
- *     be told
- * @param firstFailure of a flushed request: the first failure of its queue pair, which explains it; null otherwise, and
- *     when nothing has failed
+ * <p>When the work request failed, the device defines only the id, the status, the vendor error and the queue pair number.
+ * The queue pair remembers the operation: see {@link #operation}.
  */
-public record WorkCompletion(
-        long id,
-        WorkStatus status,
-        int statusCode,
-        WorkOpcode opcode,
-        int opcodeNumber,
-        int vendorError,
-        int byteLength,
-        int immediate,
-        int invalidatedKey,
-        int queuePairNumber,
-        int sourceQueuePair,
-        int flagBits,
-        int pkeyIndex,
-        int sourceLid,
-        int serviceLevel,
-        int pathBits,
-        @Nullable Operation operation,
-        @Nullable WorkCompletion firstFailure) {
+public final class WorkCompletion {
+    private final long id;
+    private final WorkStatus status;
+    private final int statusCode;
+    private final WorkOpcode opcode;
+    private final int opcodeNumber;
+    private final int vendorError;
+    private final int byteLength;
+    private final int immediate;
+    private final int invalidatedKey;
+    private final int queuePairNumber;
+    private final int sourceQueuePair;
+    private final int flagBits;
+    private final int pkeyIndex;
+    private final int sourceLid;
+    private final int serviceLevel;
+    private final int pathBits;
+    private final @Nullable Operation operation;
+    private final @Nullable WorkCompletion firstFailure;
+
+    /** Makes a completion of the values that a cursor reads. */
+    WorkCompletion(
+            long id,
+            WorkStatus status,
+            int statusCode,
+            WorkOpcode opcode,
+            int opcodeNumber,
+            int vendorError,
+            int byteLength,
+            int immediate,
+            int invalidatedKey,
+            int queuePairNumber,
+            int sourceQueuePair,
+            int flagBits,
+            int pkeyIndex,
+            int sourceLid,
+            int serviceLevel,
+            int pathBits,
+            @Nullable Operation operation,
+            @Nullable WorkCompletion firstFailure) {
+        this.id = id;
+        this.status = status;
+        this.statusCode = statusCode;
+        this.opcode = opcode;
+        this.opcodeNumber = opcodeNumber;
+        this.vendorError = vendorError;
+        this.byteLength = byteLength;
+        this.immediate = immediate;
+        this.invalidatedKey = invalidatedKey;
+        this.queuePairNumber = queuePairNumber;
+        this.sourceQueuePair = sourceQueuePair;
+        this.flagBits = flagBits;
+        this.pkeyIndex = pkeyIndex;
+        this.sourceLid = sourceLid;
+        this.serviceLevel = serviceLevel;
+        this.pathBits = pathBits;
+        this.operation = operation;
+        this.firstFailure = firstFailure;
+    }
+
+    /**
+     * Returns the number that the work request was posted with ({@code wr_id}).
+     *
+     * @return the number
+     */
+    public long id() {
+        return id;
+    }
+
+    /**
+     * Returns the outcome of the work request ({@code status}).
+     *
+     * @return {@link WorkStatus#SUCCESS}, or the reason of the failure
+     */
+    public WorkStatus status() {
+        return status;
+    }
+
+    /**
+     * Returns the outcome of the work request as C's number ({@code status}).
+     *
+     * @return the number; 0 for success
+     */
+    public int statusCode() {
+        return statusCode;
+    }
+
+    /**
+     * Returns the kind of work that completed ({@code opcode}).
+     *
+     * @return the opcode; meaningless when the work request failed
+     */
+    public WorkOpcode opcode() {
+        return opcode;
+    }
+
+    /**
+     * Returns the kind of work that completed as C's number ({@code opcode}).
+     *
+     * @return the number; meaningless when the work request failed
+     */
+    public int opcodeNumber() {
+        return opcodeNumber;
+    }
+
+    /**
+     * Returns the device's own number for a failure ({@code vendor_err}).
+     *
+     * @return the number; 0 when the device has none
+     */
+    public int vendorError() {
+        return vendorError;
+    }
+
+    /**
+     * Returns the number of bytes that arrived, for receives, reads and atomics ({@code byte_len}).
+     *
+     * @return the number of bytes
+     */
+    public int byteLength() {
+        return byteLength;
+    }
+
+    /**
+     * Returns the immediate data ({@code imm_data}).
+     *
+     * @return the {@code int} that the peer sent; meaningless without {@link #hasImmediate}
+     */
+    public int immediate() {
+        return immediate;
+    }
+
+    /**
+     * Returns the key that the peer's send invalidated ({@code invalidated_rkey}).
+     *
+     * @return the key; meaningless without {@link #hasInvalidated}
+     */
+    public int invalidatedKey() {
+        return invalidatedKey;
+    }
+
+    /**
+     * Returns the number of the queue pair ({@code qp_num}).
+     *
+     * @return 24 bits
+     */
+    public int queuePairNumber() {
+        return queuePairNumber;
+    }
+
+    /**
+     * Returns the number of the queue pair that sent a datagram ({@code src_qp}).
+     *
+     * @return 24 bits
+     */
+    public int sourceQueuePair() {
+        return sourceQueuePair;
+    }
+
+    /**
+     * Returns the flags as C's bits ({@code wc_flags}).
+     *
+     * @return bits of {@link CompletionFlag}
+     */
+    public int flagBits() {
+        return flagBits;
+    }
+
+    /**
+     * Returns the index of the partition key ({@code pkey_index}).
+     *
+     * @return the index in the port's table
+     */
+    public int pkeyIndex() {
+        return pkeyIndex;
+    }
+
+    /**
+     * Returns the sender's local identifier, of a datagram ({@code slid}).
+     *
+     * @return 16 bits
+     */
+    public int sourceLid() {
+        return sourceLid;
+    }
+
+    /**
+     * Returns the service level, of a datagram ({@code sl}).
+     *
+     * @return 0 to 15
+     */
+    public int serviceLevel() {
+        return serviceLevel;
+    }
+
+    /**
+     * Returns the low bits of the destination's local identifier, of a datagram ({@code dlid_path_bits}).
+     *
+     * @return 0 to 127
+     */
+    public int pathBits() {
+        return pathBits;
+    }
+
+    /**
+     * Returns the operation of a failed work request, which the queue pair remembers.
+     *
+     * @return the operation; null after a success, and when the queue pair can't tell it
+     */
+    public @Nullable Operation operation() {
+        return operation;
+    }
+
+    /**
+     * Returns the first failure of the queue pair, which explains a flushed work request.
+     *
+     * @return the completion; null when the work request was not flushed, and when nothing has failed
+     */
+    public @Nullable WorkCompletion firstFailure() {
+        return firstFailure;
+    }
 
     /**
      * Whether the work was done.
@@ -117,6 +301,38 @@ public record WorkCompletion(
             throw new WorkCompletionException(this);
         }
         return this;
+    }
+
+    private List<@Nullable Object> all() {
+        return Arrays.asList(
+                id,
+                status,
+                statusCode,
+                opcode,
+                opcodeNumber,
+                vendorError,
+                byteLength,
+                immediate,
+                invalidatedKey,
+                queuePairNumber,
+                sourceQueuePair,
+                flagBits,
+                pkeyIndex,
+                sourceLid,
+                serviceLevel,
+                pathBits,
+                operation,
+                firstFailure);
+    }
+
+    @Override
+    public boolean equals(@Nullable Object other) {
+        return other instanceof WorkCompletion completion && all().equals(completion.all());
+    }
+
+    @Override
+    public int hashCode() {
+        return all().hashCode();
     }
 
     /** For example {@code #7 RDMA_READ on QP 17: success, 64 bytes}, or what failed and why. */

@@ -53,7 +53,7 @@ public final class WorkQueue extends VerbsObject {
         this.state = WorkQueueState.of(ibv_wq.state(wq));
         this.post = ibv_wq.post_recv(wq).address();
         this.request = lifetime.scratch().allocate(ibv_recv_wr.sizeof() + Long.BYTES, 64);
-        this.pieces = ibv_sge.allocateArray(options.pieces(), lifetime.scratch());
+        this.pieces = ibv_sge.allocateArray(options.sge(), lifetime.scratch());
         ibv_recv_wr.sg_list(request, pieces);
         context.eventsEvenIfClosed().add(address, this);
     }
@@ -77,7 +77,7 @@ public final class WorkQueue extends VerbsObject {
                         MemorySegment init = scratch.allocate(ibv_wq_init_attr.layout());
                         ibv_wq_init_attr.wq_type(init, rdma_h.IBV_WQT_RQ());
                         ibv_wq_init_attr.max_wr(init, options.depth());
-                        ibv_wq_init_attr.max_sge(init, options.pieces());
+                        ibv_wq_init_attr.max_sge(init, options.sge());
                         ibv_wq_init_attr.pd(init, MemorySegment.ofAddress(domain.address()));
                         ibv_wq_init_attr.cq(
                                 init, MemorySegment.ofAddress(options.queue().address()));
@@ -191,8 +191,8 @@ public final class WorkQueue extends VerbsObject {
      */
     @CName("ibv_post_wq_recv")
     public void postReceive(long id, LocalMemory... local) {
-        if (local.length > options.pieces()) {
-            throw new IllegalArgumentException("A receive has at most " + options.pieces() + " pieces here");
+        if (local.length > options.sge()) {
+            throw new IllegalArgumentException("A receive has at most " + options.sge() + " pieces here");
         }
         posting.lock();
         try {

@@ -41,7 +41,7 @@ import org.junit.jupiter.params.provider.EnumSource;
 @DeviceTest
 @IwarpToo
 class ConnectionIdTest {
-    private static final QueueCapabilities SIZES = new QueueCapabilities(4, 4, 1, 1, 0);
+    private static final QueueCapabilities SIZES = QueueCapabilities.of(4, 4);
 
     private VerbsArena arena;
     private EventChannel channel;

@@ -27,7 +27,7 @@ import org.junit.jupiter.api.Test;
 @DeviceTest
 @IwarpToo
 class EndpointTest {
-    private static final QueueCapabilities SIZES = new QueueCapabilities(4, 4, 1, 1, 16);
+    private static final QueueCapabilities SIZES = QueueCapabilities.of(4, 4).inlineSize(16);
 
     private VerbsArena arena;
     private EventChannel channel;

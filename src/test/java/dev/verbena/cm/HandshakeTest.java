@@ -27,7 +27,7 @@ import org.junit.jupiter.params.provider.EnumSource;
 @DeviceTest
 @IwarpToo
 class HandshakeTest {
-    private static final QueueCapabilities SIZES = new QueueCapabilities(4, 4, 1, 1, 0);
+    private static final QueueCapabilities SIZES = QueueCapabilities.of(4, 4);
 
     private VerbsArena listening;
     private VerbsArena serving;

@@ -24,7 +24,7 @@ import org.junit.jupiter.api.Test;
 class ManyConnectionsTest {
     private static final int WARM_UP = 500;
     private static final int CYCLES = 2000;
-    private static final QueueCapabilities SIZES = new QueueCapabilities(4, 4, 1, 1, 0);
+    private static final QueueCapabilities SIZES = QueueCapabilities.of(4, 4);
 
     /** A leak of a page for each connection is found. */
     private static final long PAGE = 4096;

@@ -21,7 +21,7 @@ import org.junit.jupiter.api.Test;
 @DeviceTest
 @IwarpToo
 class PrivateDataTest {
-    private static final QueueCapabilities SIZES = new QueueCapabilities(1, 1, 1, 1, 0);
+    private static final QueueCapabilities SIZES = QueueCapabilities.of(1, 1);
 
     private VerbsArena arena;
     private EventChannel channel;

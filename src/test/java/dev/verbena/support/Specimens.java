@@ -47,7 +47,6 @@ import dev.verbena.verbs.MemoryRegion;
 import dev.verbena.verbs.MemorySlice;
 import dev.verbena.verbs.MemoryWindow;
 import dev.verbena.verbs.MemoryWindowType;
-import dev.verbena.verbs.ParentDomain;
 import dev.verbena.verbs.ProtectionDomain;
 import dev.verbena.verbs.QueueCapabilities;
 import dev.verbena.verbs.QueuePair;
@@ -271,14 +270,14 @@ public final class Specimens implements AutoCloseable {
     private static final Recipe<DmaHandle> DMA_HANDLE = rare(
             "DmaHandle",
             DmaHandle.class,
-            it -> it.the(CONTEXT).allocateDmaHandle(DmaHints.forProcessor(0), it.arenaOfThis()));
+            it -> it.the(CONTEXT).allocateDmaHandle(DmaHints.none().cpu(0), it.arenaOfThis()));
     private static final Recipe<Flow> FLOW = rare(
             "Flow", Flow.class, it -> it.the(RAW_PAIR).createFlow(FlowRule.of(FlowMatch.ethernet()), it.arenaOfThis()));
     private static final Recipe<ThreadDomain> THREADS =
             rare("ThreadDomain", ThreadDomain.class, it -> it.the(CONTEXT).allocateThreadDomain(it.arenaOfThis()));
-    private static final Recipe<ParentDomain> PARENT = rare(
-            "ParentDomain",
-            ParentDomain.class,
+    private static final Recipe<ProtectionDomain> PARENT = rare(
+            "ProtectionDomain, parent",
+            ProtectionDomain.class,
             it -> it.the(DOMAIN).allocateParentDomain(it.the(THREADS), it.arenaOfThis()));
     private static final Recipe<WorkQueue> WORK_QUEUE = rare(
             "WorkQueue",
@@ -356,10 +355,10 @@ public final class Specimens implements AutoCloseable {
         argument(Endpoint.class, it -> it.the(NEW_PAIR).endpoint());
         argument(Gid.class, it -> it.the(NEW_PAIR).endpoint().gid());
         argument(LocalMemory.class, it -> it.the(REGION));
-        argument(DmaHints.class, it -> DmaHints.forProcessor(0));
+        argument(DmaHints.class, it -> DmaHints.none().cpu(0));
         argument(Ece.class, it -> new Ece(1, 1));
         argument(Consumer.class, it -> (Consumer<Object>) taken -> {});
-        argument(RateLimit.class, it -> new RateLimit(1, 0, 0));
+        argument(RateLimit.class, it -> RateLimit.of(1));
         argument(FlowRule.class, it -> FlowRule.of(FlowMatch.ethernet()));
         argument(RegionChange.class, it -> RegionChange.of(LOCAL_WRITE));
         argument(WorkQueueOptions.class, it -> WorkQueueOptions.of(it.the(QUEUE), 4));
@@ -380,7 +379,7 @@ public final class Specimens implements AutoCloseable {
                         .from(CmAddress.four(0)));
         argument(ConnectionParameters.class, it -> ConnectionParameters.defaults());
         argument(PrivateData.class, it -> PrivateData.NONE);
-        argument(QueueCapabilities.class, it -> new QueueCapabilities(1, 1, 1, 1, 0));
+        argument(QueueCapabilities.class, it -> QueueCapabilities.of(1, 1));
         // A method of an id takes what belongs to the id's context.
         ofIds(ProtectionDomain.class, it -> it.the(CM_DOMAIN));
         ofIds(QueuePair.class, it -> it.the(CM_PAIR));

@@ -29,7 +29,9 @@ class AddressHandleTest {
         Context context = TestDevice.get().open(arena);
         domain = context.allocateProtectionDomain();
         GidEntry own = context.bestGid(1);
-        path = new AddressVector(1, context.port(1).lid(), 0, 0, 0, GlobalRoute.to(own.gid(), own.index()));
+        path = AddressVector.of(1)
+                .destinationLid(context.port(1).lid())
+                .globalRoute(GlobalRoute.to(own.gid(), own.index()));
     }
 
     @AfterEach
@@ -49,7 +51,7 @@ class AddressHandleTest {
     @Test
     @Twin("test_addr.AHTest.test_create_ah_roce")
     void roceNeedsAGlobalRoute() {
-        AddressVector local = new AddressVector(1, 0, 0, 0, 0, null);
+        AddressVector local = AddressVector.of(1);
 
         assertThatThrownBy(() -> domain.createAddressHandle(local))
                 .isInstanceOf(VerbsException.class)
@@ -84,7 +86,7 @@ class AddressHandleTest {
     void anEmptyGidIndexIsNamedInTheMessage() {
         GlobalRoute route = GlobalRoute.to(path.globalRoute().destination(), 200);
 
-        assertThatThrownBy(() -> domain.createAddressHandle(new AddressVector(1, 0, 0, 0, 0, route)))
+        assertThatThrownBy(() -> domain.createAddressHandle(AddressVector.of(1).globalRoute(route)))
                 .isInstanceOf(VerbsException.class)
                 .hasMessageContaining("GID");
     }

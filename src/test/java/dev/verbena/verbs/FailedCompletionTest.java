@@ -233,7 +233,7 @@ class FailedCompletionTest {
     @Test
     @Fault("peer-gone")
     void aPeerThatIsGoneDoesNotAnswer() throws Exception {
-        connect(ConnectOptions.defaults().timeout(8).retryCount(1));
+        connect(ConnectOptions.defaults().timeoutCode(8).retryCount(1));
         right.pair.close();
         left.pair.postWrite(11, left.buffer.slice(0, 4), right.buffer.remote());
         assertThat(failure(11, Operation.RDMA_WRITE, RETRY_EXCEEDED).toString()).contains("GID index", "4791");
@@ -242,7 +242,7 @@ class FailedCompletionTest {
     @Test
     @Fault("peer-in-error")
     void aPeerInErrorDoesNotAnswer() throws Exception {
-        connect(ConnectOptions.defaults().timeout(8).retryCount(1));
+        connect(ConnectOptions.defaults().timeoutCode(8).retryCount(1));
         right.pair.fail();
         left.pair.postRead(12, left.buffer.slice(0, 4), right.buffer.remote());
         failure(12, Operation.RDMA_READ, RETRY_EXCEEDED);

@@ -273,10 +273,11 @@ class MemoryKindsTest {
     @Test
     void hintsForTheBusNeedANewerLibraryOrADeviceThatTakesThem() {
         Optional<DmaHandle> handle = Unsupported.orSaysSo(
-                "ibv_alloc_dmah", () -> loopback.context.allocateDmaHandle(DmaHints.forProcessor(0), loopback.arena));
+                "ibv_alloc_dmah",
+                () -> loopback.context.allocateDmaHandle(DmaHints.none().cpu(0), loopback.arena));
         handle.ifPresent(hints -> Unsupported.orSaysSo(
                 "ibv_reg_mr_ex", () -> domain.register(page(), List.of(LOCAL_WRITE), hints, loopback.arena)));
-        assertThatIllegalArgumentException().isThrownBy(() -> new DmaHints(0, 4, 0));
+        assertThatIllegalArgumentException().isThrownBy(() -> DmaHints.none().processingHint(4));
     }
 
     @Test

@@ -85,14 +85,15 @@ class ProtectionDomainTest {
     @Test
     void aParentDomainWorksWithWhatItWasMadeFrom() throws Exception {
         ProtectionDomain domain = context.allocateProtectionDomain();
-        Optional<ParentDomain> made =
+        Optional<ProtectionDomain> made =
                 Unsupported.orSaysSo("ibv_alloc_parent_domain", () -> domain.allocateParentDomain());
         if (made.isPresent()) {
-            ParentDomain parent = made.get();
-            assertThat(parent.protectionDomain()).isSameAs(domain);
+            ProtectionDomain parent = made.get();
+            assertThat(parent.base()).containsSame(domain);
+            assertThat(domain.base()).isEmpty();
             CompletionQueue queue = context.createCompletionQueue(CompletionQueueOptions.of(16)
                     .fields(CompletionField.standard())
-                    .domain(parent));
+                    .parentDomain(parent));
             QueuePair left = parent.createQueuePair(QueuePair.rc(queue));
             QueuePair right = domain.createQueuePair(QueuePair.rc(queue));
             left.connect(right.endpoint());
@@ -111,7 +112,7 @@ class ProtectionDomainTest {
         Optional<ThreadDomain> made = Unsupported.orSaysSo("ibv_alloc_td", () -> context.allocateThreadDomain(arena));
         if (made.isPresent()) {
             ProtectionDomain domain = context.allocateProtectionDomain();
-            ParentDomain parent = domain.allocateParentDomain(made.get(), arena);
+            ProtectionDomain parent = domain.allocateParentDomain(made.get(), arena);
             assertThat(parent.threadDomain()).contains(made.get());
             QueuePairOptions options = QueuePair.rc(context.createCompletionQueue(16));
             parent.createQueuePair(options, arena);

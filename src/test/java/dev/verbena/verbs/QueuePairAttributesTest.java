@@ -7,6 +7,7 @@ import dev.verbena.verbs.address.AddressVector;
 import dev.verbena.verbs.address.Gid;
 import dev.verbena.verbs.address.GlobalRoute;
 import dev.verbena.verbs.device.Mtu;
+import java.time.Duration;
 import java.util.EnumSet;
 import java.util.Set;
 import java.util.function.BiFunction;
@@ -20,8 +21,12 @@ import org.junit.jupiter.params.provider.MethodSource;
 
 /** Setting an attribute stores it and names it in the mask. */
 class QueuePairAttributesTest {
-    private static final AddressVector PATH = new AddressVector(
-            1, 0xfffe, 15, 127, 255, new GlobalRoute(Gid.parse("::ffff:10.9.9.1"), 255, 0xfffff, 255, 254));
+    private static final AddressVector PATH = AddressVector.of(1)
+            .destinationLid(0xfffe)
+            .serviceLevel(15)
+            .sourcePathBits(127)
+            .staticRateCode(255)
+            .globalRoute(new GlobalRoute(Gid.parse("::ffff:10.9.9.1"), 255, 0xfffff, 255, 254));
 
     private static <T> Arguments attribute(
             Attribute attribute,
@@ -58,7 +63,11 @@ class QueuePairAttributesTest {
                         QueuePairAttributes::addressVector),
                 attribute(
                         Attribute.PATH_MTU, Mtu.BYTES_4096, QueuePairAttributes::pathMtu, QueuePairAttributes::pathMtu),
-                attribute(Attribute.TIMEOUT, 31, QueuePairAttributes::timeout, QueuePairAttributes::timeout),
+                attribute(
+                        Attribute.TIMEOUT,
+                        Duration.ofNanos(4_096L << 31),
+                        QueuePairAttributes::timeout,
+                        QueuePairAttributes::timeout),
                 attribute(Attribute.RETRY_COUNT, 7, QueuePairAttributes::retryCount, QueuePairAttributes::retryCount),
                 attribute(Attribute.RNR_RETRY, 7, QueuePairAttributes::rnrRetry, QueuePairAttributes::rnrRetry),
                 attribute(Attribute.RQ_PSN, 0xffffff, QueuePairAttributes::receivePsn, QueuePairAttributes::receivePsn),
@@ -75,7 +84,7 @@ class QueuePairAttributesTest {
                         QueuePairAttributes::maxDestinationReadAtomic),
                 attribute(
                         Attribute.MIN_RNR_TIMER,
-                        31,
+                        Duration.ofNanos(491_520_000),
                         QueuePairAttributes::minRnrTimer,
                         QueuePairAttributes::minRnrTimer),
                 attribute(
@@ -90,7 +99,7 @@ class QueuePairAttributesTest {
                         QueuePairAttributes::destinationQueuePair),
                 attribute(
                         Attribute.CAPABILITIES,
-                        new QueueCapabilities(1, 2, 3, 4, 5),
+                        QueueCapabilities.of(1, 2).sendSge(3).receiveSge(4).inlineSize(5),
                         QueuePairAttributes::capabilities,
                         QueuePairAttributes::capabilities),
                 attribute(
@@ -101,7 +110,7 @@ class QueuePairAttributesTest {
                 attribute(
                         Attribute.ALTERNATE_PATH,
                         PATH,
-                        (attributes, path) -> attributes.alternatePath(path, 3, 14),
+                        (attributes, path) -> attributes.alternatePath(path, 3, Duration.ofMillis(67)),
                         QueuePairAttributes::alternatePath));
     }
 
@@ -147,8 +156,8 @@ class QueuePairAttributesTest {
                 attributes -> attributes.pkeyIndex(0x10000),
                 attributes -> attributes.port(-1),
                 attributes -> attributes.port(256),
-                attributes -> attributes.timeout(-1),
-                attributes -> attributes.timeout(32),
+                attributes -> attributes.timeoutCode(-1),
+                attributes -> attributes.timeoutCode(32),
                 attributes -> attributes.retryCount(-1),
                 attributes -> attributes.retryCount(8),
                 attributes -> attributes.rnrRetry(-1),
@@ -161,12 +170,17 @@ class QueuePairAttributesTest {
                 attributes -> attributes.maxReadAtomic(256),
                 attributes -> attributes.maxDestinationReadAtomic(-1),
                 attributes -> attributes.maxDestinationReadAtomic(256),
-                attributes -> attributes.minRnrTimer(-1),
-                attributes -> attributes.minRnrTimer(32),
+                attributes -> attributes.minRnrTimerCode(-1),
+                attributes -> attributes.minRnrTimerCode(32),
                 attributes -> attributes.destinationQueuePair(-1),
                 attributes -> attributes.destinationQueuePair(1 << 24),
-                attributes -> attributes.alternatePath(PATH, -1, 0),
-                attributes -> attributes.alternatePath(PATH, 0, 32));
+                attributes -> attributes.alternatePath(PATH, -1, Duration.ofMillis(1)),
+                attributes -> attributes.alternatePath(PATH, 0, Duration.ZERO),
+                attributes -> attributes.alternateTimeoutCode(32),
+                attributes -> attributes.timeout(Duration.ZERO),
+                attributes -> attributes.timeout(Duration.ofNanos((4_096L << 31) + 1)),
+                attributes -> attributes.minRnrTimer(Duration.ofNanos(-1)),
+                attributes -> attributes.minRnrTimer(Duration.ofNanos(655_360_001)));
     }
 
     @ParameterizedTest
@@ -189,10 +203,13 @@ class QueuePairAttributesTest {
 
     @Test
     void aPathOutsideItsFieldsIsRefused() {
-        assertThatIllegalArgumentException().isThrownBy(() -> new AddressVector(256, 0, 0, 0, 0, null));
-        assertThatIllegalArgumentException().isThrownBy(() -> new AddressVector(1, 0x10000, 0, 0, 0, null));
-        assertThatIllegalArgumentException().isThrownBy(() -> new AddressVector(1, 0, 16, 0, 0, null));
-        assertThatIllegalArgumentException().isThrownBy(() -> new AddressVector(1, 0, 0, 128, 0, null));
+        assertThatIllegalArgumentException().isThrownBy(() -> AddressVector.of(256));
+        assertThatIllegalArgumentException()
+                .isThrownBy(() -> AddressVector.of(1).destinationLid(0x10000));
+        assertThatIllegalArgumentException()
+                .isThrownBy(() -> AddressVector.of(1).serviceLevel(16));
+        assertThatIllegalArgumentException()
+                .isThrownBy(() -> AddressVector.of(1).sourcePathBits(128));
         assertThatIllegalArgumentException().isThrownBy(() -> new GlobalRoute(Gid.ZERO, 256, 0, 0, 0));
         assertThatIllegalArgumentException().isThrownBy(() -> new GlobalRoute(Gid.ZERO, 0, 0x100000, 0, 0));
         assertThatIllegalArgumentException().isThrownBy(() -> new GlobalRoute(Gid.ZERO, 0, 0, 256, 0));
@@ -201,7 +218,7 @@ class QueuePairAttributesTest {
 
     @Test
     void aPathWithoutAGlobalPartStaysSo() {
-        AddressVector local = new AddressVector(1, 7, 0, 0, 0, null);
+        AddressVector local = AddressVector.of(1).destinationLid(7);
         assertThat(QueuePairAttributes.unchangedState().addressVector(local).addressVector())
                 .isEqualTo(local);
     }

@@ -17,7 +17,7 @@ class QueuePairOptionsTest {
     @Test
     void theDefaultsAreModest() {
         assertThat(DEFAULT.type()).isEqualTo(QueuePairType.RC);
-        assertThat(DEFAULT.capabilities()).isEqualTo(new QueueCapabilities(64, 64, 1, 1, 0));
+        assertThat(DEFAULT.capabilities()).isEqualTo(QueueCapabilities.of(64, 64));
         assertThat(DEFAULT.port()).isEqualTo(1);
         assertThat(DEFAULT.gidIndex()).isEqualTo(QueuePairOptions.BEST_GID);
         assertThat(QueuePair.uc(null).type()).isEqualTo(QueuePairType.UC);
@@ -25,14 +25,17 @@ class QueuePairOptionsTest {
 
     @Test
     void eachMethodChangesOneThingInACopy() {
-        assertThat(DEFAULT.sendDepth(2).capabilities()).isEqualTo(new QueueCapabilities(2, 64, 1, 1, 0));
-        assertThat(DEFAULT.receiveDepth(3).capabilities()).isEqualTo(new QueueCapabilities(64, 3, 1, 1, 0));
-        assertThat(DEFAULT.sendSge(4).capabilities()).isEqualTo(new QueueCapabilities(64, 64, 4, 1, 0));
-        assertThat(DEFAULT.receiveSge(5).capabilities()).isEqualTo(new QueueCapabilities(64, 64, 1, 5, 0));
-        assertThat(DEFAULT.inlineSize(6).capabilities()).isEqualTo(new QueueCapabilities(64, 64, 1, 1, 6));
+        assertThat(DEFAULT.sendDepth(2).capabilities()).isEqualTo(QueueCapabilities.of(2, 64));
+        assertThat(DEFAULT.receiveDepth(3).capabilities()).isEqualTo(QueueCapabilities.of(64, 3));
+        assertThat(DEFAULT.sendSge(4).capabilities())
+                .isEqualTo(QueueCapabilities.of(64, 64).sendSge(4));
+        assertThat(DEFAULT.receiveSge(5).capabilities())
+                .isEqualTo(QueueCapabilities.of(64, 64).receiveSge(5));
+        assertThat(DEFAULT.inlineSize(6).capabilities())
+                .isEqualTo(QueueCapabilities.of(64, 64).inlineSize(6));
         assertThat(DEFAULT.port(2).port()).isEqualTo(2);
         assertThat(DEFAULT.gidIndex(3).gidIndex()).isEqualTo(3);
-        assertThat(DEFAULT.capabilities()).as("the original").isEqualTo(new QueueCapabilities(64, 64, 1, 1, 0));
+        assertThat(DEFAULT.capabilities()).as("the original").isEqualTo(QueueCapabilities.of(64, 64));
     }
 
     @Test
@@ -44,7 +47,8 @@ class QueuePairOptionsTest {
                 .inlineSize(5)
                 .port(6)
                 .gidIndex(7);
-        assertThat(all.capabilities()).isEqualTo(new QueueCapabilities(1, 2, 3, 4, 5));
+        assertThat(all.capabilities())
+                .isEqualTo(QueueCapabilities.of(1, 2).sendSge(3).receiveSge(4).inlineSize(5));
         assertThat(all.port()).isEqualTo(6);
         assertThat(all.gidIndex()).isEqualTo(7);
     }

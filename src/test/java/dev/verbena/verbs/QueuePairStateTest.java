@@ -21,6 +21,7 @@ import dev.verbena.verbs.device.DeviceAttributes;
 import dev.verbena.verbs.device.LinkLayer;
 import dev.verbena.verbs.device.Mtu;
 import dev.verbena.verbs.device.Port;
+import java.lang.foreign.Arena;
 import java.util.Set;
 import java.util.function.UnaryOperator;
 import org.junit.jupiter.api.AfterEach;
@@ -76,8 +77,8 @@ class QueuePairStateTest {
         assertThat(found.pathMtu()).isEqualTo(port.activeMtu());
         assertThat(found.destinationQueuePair()).isEqualTo(right.number());
         assertThat(found.receivePsn()).isEqualTo(right.endpoint().packetSequenceNumber());
-        assertThat(found.minRnrTimer()).isEqualTo(12);
-        assertThat(found.timeout()).isEqualTo(14);
+        assertThat(found.minRnrTimerCode()).isEqualTo(12);
+        assertThat(found.timeoutCode()).isEqualTo(14);
         assertThat(found.retryCount()).isEqualTo(6);
         assertThat(found.rnrRetry()).isEqualTo(7);
         assertThat(found.maxReadAtomic()).isEqualTo(16);
@@ -93,8 +94,8 @@ class QueuePairStateTest {
         ConnectOptions how = ConnectOptions.defaults()
                 .access(Set.of(REMOTE_WRITE))
                 .pathMtu(Mtu.BYTES_512)
-                .minRnrTimer(3)
-                .timeout(9)
+                .minRnrTimerCode(3)
+                .timeoutCode(9)
                 .retryCount(2)
                 .rnrRetry(1)
                 .maxReadAtomic(4)
@@ -107,8 +108,8 @@ class QueuePairStateTest {
         QueuePairAttributes found = left.query();
         assertThat(found.access()).containsExactly(REMOTE_WRITE);
         assertThat(found.pathMtu()).isEqualTo(Mtu.BYTES_512);
-        assertThat(found.minRnrTimer()).isEqualTo(3);
-        assertThat(found.timeout()).isEqualTo(9);
+        assertThat(found.minRnrTimerCode()).isEqualTo(3);
+        assertThat(found.timeoutCode()).isEqualTo(9);
         assertThat(found.retryCount()).isEqualTo(2);
         assertThat(found.rnrRetry()).isEqualTo(1);
         assertThat(found.maxReadAtomic()).isEqualTo(4);
@@ -200,7 +201,8 @@ class QueuePairStateTest {
         connect(ConnectOptions.defaults());
         QueuePairAttributes failed = QueuePairAttributes.to(QueuePairState.ERR);
         int mask = NativeFlag.bits(Set.of(Attribute.STATE));
-        assertThat((int) Ibv.MODIFY_QP.call(left.address, failed.memory().address(), mask))
+        assertThat((int) Ibv.MODIFY_QP.call(
+                        left.address, failed.write(Arena.ofAuto()).address(), mask))
                 .as("behind its back")
                 .isZero();
 
@@ -213,8 +215,8 @@ class QueuePairStateTest {
     @Test
     void attributesCanBeChangedWithoutAChangeOfState() {
         connect(ConnectOptions.defaults());
-        left.modify(QueuePairAttributes.unchangedState().minRnrTimer(5));
-        assertThat(left.query().minRnrTimer()).isEqualTo(5);
+        left.modify(QueuePairAttributes.unchangedState().minRnrTimerCode(5));
+        assertThat(left.query().minRnrTimerCode()).isEqualTo(5);
         assertThat(left.state()).isEqualTo(QueuePairState.RTS);
     }
 
@@ -286,7 +288,8 @@ class QueuePairStateTest {
 
     @Test
     void queuesAreAtLeastAsLargeAsAskedFor() {
-        QueueCapabilities asked = new QueueCapabilities(5, 100, 3, 2, 48);
+        QueueCapabilities asked =
+                QueueCapabilities.of(5, 100).sendSge(3).receiveSge(2).inlineSize(48);
         QueuePair pair = loopback.domain.createQueuePair(QueuePair.rc(loopback.left.queue)
                 .sendDepth(asked.sendDepth())
                 .receiveDepth(asked.receiveDepth())

@@ -294,11 +294,11 @@ class QueuePairTypesTest {
         QueuePair pair = make(QueuePair.ud(queue));
         pair.toReady(KEY);
         try {
-            pair.limitRate(new RateLimit(1_000_000, 0, 0));
+            pair.limitRate(RateLimit.of(1_000_000));
         } catch (UnsupportedVerbException e) {
             assertThat(e).hasMessageContaining("ibv_modify_qp_rate_limit").hasMessageContaining("can't do it");
         }
-        assertThatThrownBy(() -> new RateLimit(-1, 0, 0)).isInstanceOf(IllegalArgumentException.class);
+        assertThatThrownBy(() -> RateLimit.of(-1)).isInstanceOf(IllegalArgumentException.class);
     }
 
     @Test
@@ -333,7 +333,6 @@ class QueuePairTypesTest {
 
         assertThat(resolved.vlan()).isEqualTo(EthernetAddress.NO_VLAN);
         assertThat(resolved.toString()).matches("([0-9a-f]{2}:){5}[0-9a-f]{2}");
-        assertThatThrownBy(() -> context.resolve(new AddressVector(1, 0, 0, 0, 0, null)))
-                .isInstanceOf(IllegalArgumentException.class);
+        assertThatThrownBy(() -> context.resolve(AddressVector.of(1))).isInstanceOf(IllegalArgumentException.class);
     }
 }

@@ -77,7 +77,8 @@ class SteeringTest {
     @Test
     void aWorkQueueHoldsSomething() {
         assertThatIllegalArgumentException().isThrownBy(() -> WorkQueueOptions.of(queue, 0));
-        assertThatIllegalArgumentException().isThrownBy(() -> new WorkQueueOptions(queue, 1, 0, Set.of()));
+        assertThatIllegalArgumentException()
+                .isThrownBy(() -> WorkQueueOptions.of(queue, 1).sge(0));
     }
 
     @Test

@@ -74,8 +74,13 @@ class UseAfterCloseTest {
             "SendBatch.flush(long, RemoteMemory, SelectivityLevel, Set)");
 
     /** Classes that hold an object as a value: to make another, which checks it. Records are values by themselves. */
-    private static final Set<Class<?>> VALUES =
-            Set.of(QueuePairOptions.class, SharedReceiveQueueOptions.class, RegionChange.class, ReceiveHash.class);
+    private static final Set<Class<?>> VALUES = Set.of(
+            QueuePairOptions.class,
+            SharedReceiveQueueOptions.class,
+            CompletionQueueOptions.class,
+            WorkQueueOptions.class,
+            RegionChange.class,
+            ReceiveHash.class);
 
     private final List<Specimens> worlds = new ArrayList<>();
 

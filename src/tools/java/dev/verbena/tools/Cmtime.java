@@ -38,7 +38,7 @@ final class Cmtime {
     private static final double MICRO = 1e3;
     private static final double MILLI = 1e6;
     private static final ConnectionParameters PARAMETERS =
-            ConnectionParameters.defaults().reads(1, 1);
+            ConnectionParameters.defaults().responderResources(1).initiatorDepth(1);
 
     private final Options options;
     private final PrintStream out;

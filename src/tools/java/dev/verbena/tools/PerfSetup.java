@@ -40,8 +40,11 @@ final class PerfSetup {
     private static final Duration STEP = Duration.ofSeconds(10);
     private static final int QKEY = 0x1111_1111;
     private static final int READS = 16;
-    private static final ConnectionParameters OFFER =
-            ConnectionParameters.defaults().reads(16, 16).retries(7, 7);
+    private static final ConnectionParameters OFFER = ConnectionParameters.defaults()
+            .responderResources(16)
+            .initiatorDepth(16)
+            .retryCount(7)
+            .rnrRetryCount(7);
 
     private final PerfPlan plan;
     private final VerbsArena arena;
@@ -162,7 +165,7 @@ final class PerfSetup {
     }
 
     private QueueCapabilities sizes() {
-        return new QueueCapabilities(plan.depth(), 2 * plan.depth(), 1, 1, plan.inline());
+        return QueueCapabilities.of(plan.depth(), 2 * plan.depth()).inlineSize(plan.inline());
     }
 
     private PerfLink connectTo(InetSocketAddress server) throws InterruptedException {

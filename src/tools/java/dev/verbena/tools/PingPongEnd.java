@@ -176,8 +176,8 @@ final class PingPongEnd {
                 .access(Set.of())
                 .pathMtu(setting.mtu())
                 .serviceLevel(setting.serviceLevel())
-                .minRnrTimer(12)
-                .timeout(14)
+                .minRnrTimerCode(12)
+                .timeoutCode(14)
                 .retryCount(7)
                 .rnrRetry(7)
                 .maxReadAtomic(1)
@@ -209,8 +209,7 @@ final class PingPongEnd {
             link.peer = peer.queuePairNumber();
             if (setting.kind() == Kind.UD) {
                 AddressVector path = link.pair.pathTo(peer);
-                link.path = domain.createAddressHandle(new AddressVector(
-                        path.port(), path.destinationLid(), setting.serviceLevel(), 0, 0, path.globalRoute()));
+                link.path = domain.createAddressHandle(path.serviceLevel(setting.serviceLevel()));
             } else {
                 link.pair.connect(peer, connectOptions());
             }

@@ -16,7 +16,7 @@ final class RdmaServer {
     /** Length of the message in bytes. */
     static final int SIZE = 16;
 
-    static final QueueCapabilities SIZES = new QueueCapabilities(1, 1, 1, 1, SIZE);
+    static final QueueCapabilities SIZES = QueueCapabilities.of(1, 1).inlineSize(SIZE);
 
     private static final String USAGE = """
             usage: verbena rdma_server [-s ADDRESS] [-p PORT]

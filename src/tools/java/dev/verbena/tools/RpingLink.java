@@ -30,8 +30,11 @@ import org.jspecify.annotations.Nullable;
  * sides describe their memory to each other.
  */
 final class RpingLink {
-    private static final ConnectionParameters PARAMETERS =
-            ConnectionParameters.defaults().reads(1, 1).retries(7, 7);
+    private static final ConnectionParameters PARAMETERS = ConnectionParameters.defaults()
+            .responderResources(1)
+            .initiatorDepth(1)
+            .retryCount(7)
+            .rnrRetryCount(7);
 
     /** Interval at which a waiting thread checks whether the connection has ended. */
     private static final Duration LOOKING = Duration.ofSeconds(1);

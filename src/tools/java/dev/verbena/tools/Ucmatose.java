@@ -32,10 +32,13 @@ final class Ucmatose extends CmTool {
               -a TIMEOUT  code of the acknowledgement timeout: 4.096 us * 2^TIMEOUT""";
 
     private static final int PORT = 7471;
-    private static final ConnectionParameters OFFER =
-            ConnectionParameters.defaults().reads(1, 1).retries(5, 0);
+    private static final ConnectionParameters OFFER = ConnectionParameters.defaults()
+            .responderResources(1)
+            .initiatorDepth(1)
+            .retryCount(5)
+            .rnrRetryCount(0);
     private static final ConnectionParameters ANSWER =
-            ConnectionParameters.defaults().reads(1, 1);
+            ConnectionParameters.defaults().responderResources(1).initiatorDepth(1);
 
     private Ucmatose(String[] args, PrintStream out) {
         super(

@@ -3,32 +3,22 @@ package dev.verbena.verbs.address;
 import java.lang.foreign.MemorySegment;
 import java.lang.foreign.ValueLayout;
 import java.nio.ByteOrder;
+import java.util.List;
+import org.jspecify.annotations.Nullable;
 
 /**
- * The header that says where a datagram came from: the first 40 bytes of what was received ({@code struct ibv_grh}). The
- * message follows them.
+ * The routing header of a datagram: the first 40 bytes of the received memory, before the message ({@code struct ibv_grh}).
+ * A header never changes, so all threads can use it.
  *
- * <p>RoCE v2 over IPv4 has an IPv4 header instead, in the last 20 of the 40 bytes; what is before them is undefined.
+ * <p>RoCE v2 over IPv4 has an IPv4 header instead, in the last 20 of the 40 bytes. The 20 bytes before it are undefined.
  *
- * @param version 6, also for InfiniBand's own header; 4 for an IPv4 header
- * @param trafficClass the class of service: the DSCP and ECN bits
- * @param flowLabel 20 bits that keep a flow together; 0 with IPv4
- * @param payloadLength how many bytes follow it in the packet
- * @param nextHeader what follows: 17 for UDP (RoCE v2), 27 for InfiniBand's transport header
- * @param hopLimit how many more routers it might have passed
- * @param source the sender's GID; an IPv4 address is mapped
- * @param destination the GID that it was sent to, perhaps a multicast group's
+ * <pre>{@code
+ * Grh header = Grh.read(buffer.segment());
+ * System.out.println("from " + header.source());
+ * }</pre>
  */
-public record Grh(
-        int version,
-        int trafficClass,
-        int flowLabel,
-        int payloadLength,
-        int nextHeader,
-        int hopLimit,
-        Gid source,
-        Gid destination) {
-    /** How many bytes a receive for datagrams needs before the message. */
+public final class Grh {
+    /** The number of bytes that a receive for datagrams needs before the message. */
     public static final int BYTES = 40;
 
     private static final int IPV4 = 20;
@@ -38,13 +28,41 @@ public record Grh(
     private static final ValueLayout.OfInt INT = ValueLayout.JAVA_INT_UNALIGNED.withOrder(ByteOrder.BIG_ENDIAN);
     private static final ValueLayout.OfShort SHORT = ValueLayout.JAVA_SHORT_UNALIGNED.withOrder(ByteOrder.BIG_ENDIAN);
 
+    private final int version;
+    private final int trafficClass;
+    private final int flowLabel;
+    private final int payloadLength;
+    private final int nextHeader;
+    private final int hopLimit;
+    private final Gid source;
+    private final Gid destination;
+
+    private Grh(
+            int version,
+            int trafficClass,
+            int flowLabel,
+            int payloadLength,
+            int nextHeader,
+            int hopLimit,
+            Gid source,
+            Gid destination) {
+        this.version = version;
+        this.trafficClass = trafficClass;
+        this.flowLabel = flowLabel;
+        this.payloadLength = payloadLength;
+        this.nextHeader = nextHeader;
+        this.hopLimit = hopLimit;
+        this.source = source;
+        this.destination = destination;
+    }
+
     /**
-     * Reads the header of a datagram. See {@link dev.verbena.verbs.WorkCompletion#hasRoutingHeader} for whether there is one.
+     * Reads the header of a datagram. {@link dev.verbena.verbs.WorkCompletion#hasRoutingHeader} says if there is a header.
      *
-     * @param received what was received, at least 40 bytes
+     * @param received the received memory, at least 40 bytes
      * @return the header
      * @throws IllegalArgumentException if the 40 bytes are neither kind of header
-     * @throws IndexOutOfBoundsException if there are fewer
+     * @throws IndexOutOfBoundsException if there are fewer than 40 bytes
      */
     public static Grh read(MemorySegment received) {
         int first = received.get(INT, 0);
@@ -55,7 +73,8 @@ public record Grh(
             return readIpv4(received);
         }
         if (!version6) {
-            throw new IllegalArgumentException("Neither an IPv4 header nor one of version 6 in the first 40 bytes");
+            throw new IllegalArgumentException(
+                    "the first 40 bytes hold neither an IPv4 header nor a header of version 6");
         }
         return new Grh(
                 6,
@@ -85,7 +104,7 @@ public record Grh(
         return new Gid(0, MAPPED | Integer.toUnsignedLong(address));
     }
 
-    /** The one's complement of the IPv4 header's sum, 0 for a header that is one. */
+    /** Returns the one's complement of the IPv4 header's sum: 0 for a valid header. */
     private static int checksum(MemorySegment received) {
         int sum = 0;
         for (int i = 0; i < 2 * IPV4_WORDS; i++) {
@@ -98,5 +117,100 @@ public record Grh(
 
     private static int unsignedByte(MemorySegment received, long offset) {
         return Byte.toUnsignedInt(received.get(ValueLayout.JAVA_BYTE, offset));
+    }
+
+    /**
+     * Returns the version of the header.
+     *
+     * @return 6, also for InfiniBand's own header; 4 for an IPv4 header
+     */
+    public int version() {
+        return version;
+    }
+
+    /**
+     * Returns the class of service.
+     *
+     * @return the DSCP and ECN bits
+     */
+    public int trafficClass() {
+        return trafficClass;
+    }
+
+    /**
+     * Returns the label that keeps a flow together.
+     *
+     * @return 20 bits; 0 with IPv4
+     */
+    public int flowLabel() {
+        return flowLabel;
+    }
+
+    /**
+     * Returns the number of bytes that follow the header in the packet.
+     *
+     * @return the number of bytes
+     */
+    public int payloadLength() {
+        return payloadLength;
+    }
+
+    /**
+     * Returns the kind of the header that follows.
+     *
+     * @return 17 for UDP (RoCE v2), 27 for InfiniBand's transport header
+     */
+    public int nextHeader() {
+        return nextHeader;
+    }
+
+    /**
+     * Returns the number of further routers that the packet could have passed.
+     *
+     * @return 0 to 255
+     */
+    public int hopLimit() {
+        return hopLimit;
+    }
+
+    /**
+     * Returns the sender's GID.
+     *
+     * @return the GID; an IPv4 address is mapped
+     */
+    public Gid source() {
+        return source;
+    }
+
+    /**
+     * Returns the GID that the packet was sent to.
+     *
+     * @return the GID, which can be a multicast group's
+     */
+    public Gid destination() {
+        return destination;
+    }
+
+    private List<Object> all() {
+        return List.of(version, trafficClass, flowLabel, payloadLength, nextHeader, hopLimit, source, destination);
+    }
+
+    @Override
+    public boolean equals(@Nullable Object other) {
+        return other instanceof Grh header && all().equals(header.all());
+    }
+
+    @Override
+    public int hashCode() {
+        return all().hashCode();
+    }
+
+    /** Returns the header, for example {@code version 6 from fe80::1 to fe80::2, 84 bytes, next header 27, hop limit 64}. */
+    @Override
+    public String toString() {
+        return "version " + version + " from " + source + " to " + destination + ", " + payloadLength
+                + " bytes, next header " + nextHeader + ", hop limit " + hopLimit
+                + (trafficClass == 0 ? "" : ", traffic class " + trafficClass)
+                + (flowLabel == 0 ? "" : ", flow label " + flowLabel);
     }
 }

@@ -3,7 +3,7 @@ package dev.verbena.verbs.address;
 import dev.verbena.CName;
 import dev.verbena.NativeValue;
 
-/** How fast packets may leave, the {@code static_rate} of an address ({@code enum ibv_rate}). */
+/** A rate limit of packets along a path, the {@code static_rate} of an address ({@code enum ibv_rate}). */
 public enum Rate implements NativeValue {
     /** As fast as the port can ({@code IBV_RATE_MAX}). */
     MAX(0, -1, -1, "IBV_RATE_MAX"),
@@ -81,7 +81,7 @@ public enum Rate implements NativeValue {
     }
 
     /**
-     * The constant for a number.
+     * Returns the constant for a number.
      *
      * @param code the number in C
      * @return the constant, or {@link #UNKNOWN} for a number that this release does not know
@@ -91,9 +91,9 @@ public enum Rate implements NativeValue {
     }
 
     /**
-     * The rate, as it is on the link.
+     * Returns the rate of the link's signals ({@code ibv_rate_to_mbps}).
      *
-     * @return Mbit/s; -1 for {@link #MAX}
+     * @return Mbit/s; -1 for {@link #MAX} and {@link #UNKNOWN}
      */
     @CName("ibv_rate_to_mbps")
     public int megabitsPerSecond() {
@@ -101,9 +101,9 @@ public enum Rate implements NativeValue {
     }
 
     /**
-     * The rate in units of 2.5 Gbit/s.
+     * Returns the rate in units of 2.5 Gbit/s ({@code ibv_rate_to_mult}).
      *
-     * @return the multiplier; -1 for {@link #MAX} and those that C has none for
+     * @return the multiplier; -1 for {@link #MAX} and for rates without a multiplier in C
      */
     @CName("ibv_rate_to_mult")
     public int multiplier() {
@@ -111,9 +111,9 @@ public enum Rate implements NativeValue {
     }
 
     /**
-     * The constant for a rate.
+     * Returns the constant for a rate ({@code mbps_to_ibv_rate}).
      *
-     * @param megabits Mbit/s, exactly as {@link #megabitsPerSecond} has it
+     * @param megabits Mbit/s, a number that {@link #megabitsPerSecond} returns
      * @return the constant; {@link #MAX} for any other number
      */
     @CName("mbps_to_ibv_rate")
@@ -127,9 +127,9 @@ public enum Rate implements NativeValue {
     }
 
     /**
-     * The constant for a multiple of 2.5 Gbit/s.
+     * Returns the constant for a multiple of 2.5 Gbit/s ({@code mult_to_ibv_rate}).
      *
-     * @param multiplier the multiplier, exactly as {@link #multiplier()} has it
+     * @param multiplier the multiplier, a number that {@link #multiplier()} returns
      * @return the constant; {@link #MAX} for any other number
      */
     @CName("mult_to_ibv_rate")

@@ -17,7 +17,6 @@ import java.lang.foreign.MemorySegment;
 import java.lang.foreign.ValueLayout;
 import java.net.InetAddress;
 import java.net.UnknownHostException;
-import java.util.List;
 import java.util.Set;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
@@ -45,12 +44,10 @@ class FlowRuleTest {
 
     @Test
     void theSpecificationsFollowTheAttributes() {
-        FlowRule rule = new FlowRule(
-                FlowKind.NORMAL,
-                2,
-                7,
-                Set.of(FlowFlag.EGRESS),
-                List.of(FlowMatch.ethernet(), FlowMatch.udp().destinationPort(4791), FlowAction.tag(0x1234)));
+        FlowRule rule = FlowRule.of(FlowMatch.ethernet(), FlowMatch.udp().destinationPort(4791), FlowAction.tag(0x1234))
+                .port(2)
+                .priority(7)
+                .flags(Set.of(FlowFlag.EGRESS));
         MemorySegment written = write(rule);
 
         assertThat(ibv_flow_attr.num_of_specs(written)).isEqualTo((byte) 3);
@@ -128,6 +125,6 @@ class FlowRuleTest {
     @Test
     void onlyANormalRuleMatchesHeaders() {
         assertThatIllegalArgumentException()
-                .isThrownBy(() -> new FlowRule(FlowKind.SNIFFER, 1, 0, Set.of(), List.of(FlowMatch.udp())));
+                .isThrownBy(() -> FlowRule.of(FlowMatch.udp()).kind(FlowKind.SNIFFER));
     }
 }

@@ -1,0 +1,95 @@
+package dev.verbena.internal;
+
+import java.time.Duration;
+import java.time.temporal.ChronoUnit;
+
+/** Converts durations to the codes that the wire and C's structs have for them, and back. */
+public final class WireTime {
+    /** The duration that means no limit. */
+    public static final Duration FOREVER = ChronoUnit.FOREVER.getDuration();
+
+    private static final int MAX_CODE = 31;
+    private static final long ACK_UNIT_NANOS = 4_096;
+    private static final Duration LONGEST_ACK = acknowledgement(MAX_CODE);
+
+    private static final long RNR_UNIT_NANOS = 10_000;
+    /** The minimal RNR timers in units of 10 us, by code: code 0 is the longest, the others ascend. */
+    private static final int[] RNR_UNITS = {
+        65536, 1, 2, 3, 4, 6, 8, 12, 16, 24, 32, 48, 64, 96, 128, 192, 256, 384, 512, 768, 1024, 1536, 2048, 3072, 4096,
+        6144, 8192, 12288, 16384, 24576, 32768, 49152
+    };
+
+    private static final Duration LONGEST_RNR = receiverNotReady(0);
+
+    private WireTime() {}
+
+    /**
+     * Returns the code of an acknowledgement timeout, rounded up: code c is 4.096 us times 2 to the power of c.
+     *
+     * @param timeout the timeout; {@link #FOREVER} for code 0, which has no limit
+     * @throws IllegalArgumentException if the timeout is not positive or longer than code 31
+     */
+    public static int acknowledgementCode(Duration timeout) {
+        if (timeout.equals(FOREVER)) {
+            return 0;
+        }
+        if (!timeout.isPositive() || timeout.compareTo(LONGEST_ACK) > 0) {
+            throw new IllegalArgumentException("timeout must be positive and at most " + LONGEST_ACK
+                    + ", or ChronoUnit.FOREVER.getDuration() for no limit, got " + timeout);
+        }
+        long nanos = timeout.toNanos();
+        int code = 1; // code 0 has no limit
+        while (ACK_UNIT_NANOS << code < nanos) {
+            code++;
+        }
+        return code;
+    }
+
+    /**
+     * Returns the acknowledgement timeout of a code.
+     *
+     * @param code from 0 to 31
+     */
+    public static Duration acknowledgement(int code) {
+        return code == 0 ? FOREVER : Duration.ofNanos(ACK_UNIT_NANOS << code);
+    }
+
+    /**
+     * Returns the code of a minimal RNR timer, rounded up to the next entry of InfiniBand's table.
+     *
+     * @throws IllegalArgumentException if the timer is negative or longer than 655.36 ms
+     */
+    public static int receiverNotReadyCode(Duration timer) {
+        if (timer.isNegative() || timer.compareTo(LONGEST_RNR) > 0) {
+            throw new IllegalArgumentException(
+                    "minimal RNR timer must be from 0 to " + LONGEST_RNR + " (655.36 ms), got " + timer);
+        }
+        long nanos = timer.toNanos();
+        for (int code = 1; code <= MAX_CODE; code++) {
+            if (nanos <= RNR_UNITS[code] * RNR_UNIT_NANOS) {
+                return code;
+            }
+        }
+        return 0;
+    }
+
+    /**
+     * Returns the minimal RNR timer of a code.
+     *
+     * @param code from 0 to 31
+     */
+    public static Duration receiverNotReady(int code) {
+        return Duration.ofNanos(RNR_UNITS[code] * RNR_UNIT_NANOS);
+    }
+
+    /**
+     * Checks the code of a duration.
+     *
+     * @param what the code's name, for the message
+     * @throws IllegalArgumentException if the code does not fit into 5 bits
+     */
+    public static int checkCode(String what, int code) {
+        Checks.checkRange(what, code, MAX_CODE);
+        return code;
+    }
+}

@@ -1,0 +1,86 @@
+package dev.verbena.internal;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatIllegalArgumentException;
+
+import java.time.Duration;
+import java.time.temporal.ChronoUnit;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
+
+/** Durations become the next code of the wire, and codes become durations. */
+class WireTimeTest {
+    private static final Duration NANO = Duration.ofNanos(1);
+
+    @ParameterizedTest
+    @CsvSource({"1, 1", "4096, 1", "8192, 1", "8193, 2", "16384, 2", "67108864, 14", "67108865, 15"})
+    void acknowledgementRoundsUpToTheNextCode(long nanos, int code) {
+        assertThat(WireTime.acknowledgementCode(Duration.ofNanos(nanos))).isEqualTo(code);
+    }
+
+    @Test
+    void acknowledgementCodesComeBackFromTheirDurations() {
+        for (int code = 0; code <= 31; code++) {
+            assertThat(WireTime.acknowledgementCode(WireTime.acknowledgement(code)))
+                    .isEqualTo(code);
+        }
+    }
+
+    @Test
+    void acknowledgementWithoutLimitIsCodeZero() {
+        assertThat(WireTime.acknowledgement(0)).isEqualTo(ChronoUnit.FOREVER.getDuration());
+        assertThat(WireTime.acknowledgementCode(ChronoUnit.FOREVER.getDuration()))
+                .isZero();
+    }
+
+    @Test
+    void acknowledgementRefusesZeroNegativeAndTooLongDurations() {
+        Duration longest = WireTime.acknowledgement(31);
+        assertThat(longest).isEqualTo(Duration.ofNanos(8_796_093_022_208L));
+        assertThat(WireTime.acknowledgementCode(longest)).isEqualTo(31);
+        assertThatIllegalArgumentException()
+                .isThrownBy(() -> WireTime.acknowledgementCode(longest.plus(NANO)))
+                .withMessageContaining(longest.toString());
+        assertThatIllegalArgumentException().isThrownBy(() -> WireTime.acknowledgementCode(Duration.ZERO));
+        assertThatIllegalArgumentException().isThrownBy(() -> WireTime.acknowledgementCode(Duration.ofMillis(-1)));
+        assertThatIllegalArgumentException()
+                .isThrownBy(() -> WireTime.acknowledgementCode(Duration.ofSeconds(Long.MAX_VALUE)));
+    }
+
+    @ParameterizedTest
+    @CsvSource({
+        "0, 1",
+        "1, 1",
+        "10000, 1",
+        "10001, 2",
+        "40001, 5",
+        "60000, 5",
+        "60001, 6",
+        "640000, 12",
+        "640001, 13",
+        "491520000, 31",
+        "491520001, 0",
+        "655360000, 0"
+    })
+    void receiverNotReadyRoundsUpToTheNextCode(long nanos, int code) {
+        assertThat(WireTime.receiverNotReadyCode(Duration.ofNanos(nanos))).isEqualTo(code);
+    }
+
+    @Test
+    void receiverNotReadyCodesComeBackFromTheirDurations() {
+        for (int code = 0; code <= 31; code++) {
+            assertThat(WireTime.receiverNotReadyCode(WireTime.receiverNotReady(code)))
+                    .isEqualTo(code);
+        }
+    }
+
+    @Test
+    void receiverNotReadyRefusesNegativeAndTooLongDurations() {
+        assertThatIllegalArgumentException().isThrownBy(() -> WireTime.receiverNotReadyCode(Duration.ofNanos(-1)));
+        assertThatIllegalArgumentException()
+                .isThrownBy(() -> WireTime.receiverNotReadyCode(
+                        WireTime.receiverNotReady(0).plus(NANO)))
+                .withMessageContaining("655.36 ms");
+    }
+}

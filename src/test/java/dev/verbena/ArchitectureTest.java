@@ -271,7 +271,7 @@ class ArchitectureTest {
     }
 
     @Test
-    void eachFloorKnowsOnlyThoseBelow() {
+    void floorsUseOnlyLowerFloors() {
         SourceTree sources = SourceTree.below(SOURCES, TOOLS);
         assertThat(crossingsOfFloors(sources)).isEmpty();
         assertThat(sources.texts().values().stream()
@@ -282,7 +282,7 @@ class ArchitectureTest {
     }
 
     @Test
-    void eachFloorReportsUsesOfHigherFloorsAndPackagesWithoutFloor() {
+    void floorRuleReportsUsesOfHigherFloorsAndUnknownPackages() {
         assertThat(crossingsOfFloors(
                         SourceTree.of("A.java", "package dev.verbena.verbs;\nimport dev.verbena.cm.CmEvent;\n")
                                 .and("B.java", "package dev.verbena.cm;\nimport dev.verbena.verbs.Context;\n")
@@ -295,7 +295,7 @@ class ArchitectureTest {
     }
 
     @Test
-    void eachFloorKnowsItsOwnDoorOnly() {
+    void floorsUseOnlyTheirOwnDoor() {
         assertThat(crossingsOfFloors(SourceTree.of(
                                 "A.java", "package dev.verbena.verbs;\nimport dev.verbena.verbs.access.VerbsAccess;\n")
                         .and("B.java", "package dev.verbena.verbs;\nimport dev.verbena.cm.access.CmAccess;\n")))
@@ -308,7 +308,7 @@ class ArchitectureTest {
     }
 
     @Test
-    void toolsThatUseInternalsAreReported() {
+    void toolRuleReportsUsesOfInternals() {
         assertThat(usesOfInternals(SourceTree.of("A.java", "import dev.verbena.internal.Errno;\n")
                         .and("B.java", "import dev.verbena.access.ObjectLifetime;\n")
                         .and("C.java", "import dev.verbena.verbs.Context;\n")))
@@ -316,19 +316,19 @@ class ArchitectureTest {
     }
 
     @Test
-    void noSourceFileIsTooLongToRead() {
+    void sourceFilesHaveAtMostTheAllowedLines() {
         assertThat(longFiles(SourceTree.below(SOURCES, TOOLS))).isEmpty();
     }
 
     @Test
-    void sourceFilesThatAreTooLongAreReported() {
+    void lengthRuleReportsLongSourceFiles() {
         assertThat(longFiles(SourceTree.of("Long.java", "\n".repeat(LONGEST_FILE + 1))
                         .and("Full.java", "\n".repeat(LONGEST_FILE))))
                 .containsExactly("Long.java has 1001 lines");
     }
 
     @Test
-    void noSuperclassHasOneSubclassOnly() {
+    void superclassesHaveMoreThanOneSubclass() {
         Set<String> accepted = new TreeSet<>(FOR_USERS_TO_EXTEND);
         accepted.addAll(STILL_TO_GO);
         assertThat(superclassesOfOne(SourceTree.below(SOURCES)))
@@ -337,7 +337,7 @@ class ArchitectureTest {
     }
 
     @Test
-    void superclassesWithOneSubclassAreReported() {
+    void superclassRuleReportsSingleSubclasses() {
         SourceTree sample = SourceTree.of("a/Base.java", "package a; class Base { static class Part<T> { } }")
                 .and("a/Shape.java", "package a; class Shape { interface Face { } }")
                 .and("a/Only.java", "package a; class Only extends Base { }")
@@ -353,7 +353,7 @@ class ArchitectureTest {
     }
 
     @Test
-    void theModuleExportsTheApiAndNothingElse() throws IOException {
+    void moduleExportsOnlyTheApi() throws IOException {
         Set<String> api = new TreeSet<>();
         for (String text : SourceTree.below(SOURCES).texts().values()) {
             String own = packageOf(text);
@@ -373,7 +373,7 @@ class ArchitectureTest {
     }
 
     @Test
-    void noLookupByNameBetweenOurPackages() {
+    void packagesUseNoLookupByName() {
         SourceTree sources = SourceTree.below(SOURCES, TOOLS);
         Set<String> ours = new TreeSet<>();
         sources.texts().values().forEach(text -> ours.addAll(declaredIn(text)));
@@ -385,7 +385,7 @@ class ArchitectureTest {
     }
 
     @Test
-    void lookupByNameIsSeenInABreachOfTheRule() {
+    void lookupRuleReportsLookupByName() {
         String breach = """
                 final class Floor {
                     private static final Lookup DOOR = MethodHandles.privateLookupIn(Context.class, MethodHandles.lookup());

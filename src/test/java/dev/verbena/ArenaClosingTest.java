@@ -22,7 +22,7 @@ class ArenaClosingTest {
 
     @ParameterizedTest
     @EnumSource
-    void objectsAreDestroyedYoungestFirst(ArenaKind kind) {
+    void closeDestroysYoungestObjectsFirst(ArenaKind kind) {
         try (VerbsArena arena = kind.make()) {
             FakeObject context = FakeObject.in(arena, "context", destroyed);
             FakeObject domain = FakeObject.in(arena, "domain", destroyed, context);
@@ -34,7 +34,7 @@ class ArenaClosingTest {
 
     @ParameterizedTest
     @EnumSource
-    void memoryIsFreedAfterAllObjectsAreDestroyed(ArenaKind kind) {
+    void closeFreesMemoryAfterAllObjects(ArenaKind kind) {
         VerbsArena arena = kind.make();
         MemorySegment memory = arena.allocate(JAVA_INT);
         List<Integer> seen = new ArrayList<>();
@@ -54,7 +54,7 @@ class ArenaClosingTest {
 
     @ParameterizedTest
     @EnumSource
-    void aFailedDestroyKeepsMemoryAndOlderObjectsAndCanBeRetried(ArenaKind kind) {
+    void failedCloseKeepsMemoryAndOlderObjectsAndCanBeRetried(ArenaKind kind) {
         VerbsArena arena = kind.make();
         MemorySegment memory = arena.allocate(JAVA_INT);
         FakeObject oldest = FakeObject.in(arena, "oldest", destroyed);
@@ -83,7 +83,7 @@ class ArenaClosingTest {
 
     @ParameterizedTest
     @EnumSource
-    void objectsCanBeUsedAgainAfterClosingFailed(ArenaKind kind) {
+    void failedCloseLeavesObjectsUsable(ArenaKind kind) {
         VerbsArena arena = kind.make();
         FakeObject object = FakeObject.in(arena, "object", destroyed).refuse(true);
         assertThatThrownBy(arena::close).isInstanceOf(VerbsException.class);
@@ -97,7 +97,7 @@ class ArenaClosingTest {
 
     @ParameterizedTest
     @EnumSource
-    void anErrorWhileDestroyingKeepsTheMemoryToo(ArenaKind kind) {
+    void closeThatThrowsAnErrorKeepsMemory(ArenaKind kind) {
         VerbsArena arena = kind.make();
         MemorySegment memory = arena.allocate(JAVA_INT);
         boolean[] broken = {true};
@@ -115,7 +115,7 @@ class ArenaClosingTest {
 
     @ParameterizedTest
     @EnumSource
-    void closingTwiceIsRefusedAsByEveryArena(ArenaKind kind) {
+    void secondCloseThrowsAsForEveryArena(ArenaKind kind) {
         VerbsArena arena = kind.make();
         FakeObject.in(arena, "object", destroyed);
         arena.close();
@@ -125,7 +125,7 @@ class ArenaClosingTest {
 
     @ParameterizedTest
     @EnumSource
-    void aClosedArenaTakesNoObjects(ArenaKind kind) {
+    void closedArenaRefusesObjects(ArenaKind kind) {
         VerbsArena arena = kind.make();
         arena.close();
         assertThatIllegalStateException()
@@ -135,7 +135,7 @@ class ArenaClosingTest {
 
     @ParameterizedTest
     @EnumSource
-    void anArenaThatIsClosingTakesNoObjects(ArenaKind kind) {
+    void closingArenaRefusesObjects(ArenaKind kind) {
         VerbsArena arena = kind.make();
         List<Throwable> refusals = new ArrayList<>();
         FakeObject.in(arena, "object", object -> {
@@ -152,7 +152,7 @@ class ArenaClosingTest {
 
     @ParameterizedTest
     @EnumSource
-    void anObjectClosedEarlyIsNotDestroyedAgain(ArenaKind kind) {
+    void closeSkipsObjectsClosedEarlier(ArenaKind kind) {
         FakeObject early;
         try (VerbsArena arena = kind.make()) {
             FakeObject.in(arena, "stays", destroyed);
@@ -166,7 +166,7 @@ class ArenaClosingTest {
 
     @ParameterizedTest
     @EnumSource
-    void anObjectThatCantBeMadeLeavesNothingBehind(ArenaKind kind) {
+    void failedConstructionLeavesNothingInTheArena(ArenaKind kind) {
         VerbsArena arena = kind.make();
         FakeObject parent = FakeObject.in(arena, "parent", destroyed);
         RuntimeException why = new RuntimeException("no");
@@ -180,7 +180,7 @@ class ArenaClosingTest {
 
     @ParameterizedTest
     @EnumSource
-    void scratchMemoryIsFreedWithItsObject(ArenaKind kind) {
+    void objectCloseFreesItsScratchMemory(ArenaKind kind) {
         try (VerbsArena arena = kind.make()) {
             boolean[] alive = new boolean[1];
             MemorySegment[] scratch = new MemorySegment[1];
@@ -203,7 +203,7 @@ class ArenaClosingTest {
     }
 
     @Test
-    void memoryThatACallIsUsingKeepsTheArenaOpen() {
+    void closeFailsWhileACallUsesItsMemory() {
         VerbsArena arena = VerbsArena.ofShared();
         MemorySegment memory = arena.allocate(8);
         // A downcall that is given a segment keeps its arena from closing: this one closes it meanwhile.
@@ -216,7 +216,7 @@ class ArenaClosingTest {
     }
 
     @Test
-    void anArenaSaysWhatItIs() {
+    void toStringDescribesTheArena() {
         VerbsArena arena = VerbsArena.ofConfined();
         FakeObject.in(arena, "object");
         assertThat(arena).hasToString("confined VerbsArena (1 object)");

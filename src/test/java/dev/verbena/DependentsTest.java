@@ -25,7 +25,7 @@ class DependentsTest {
 
     @ParameterizedTest
     @EnumSource
-    void closingAParentNamesItsLiveChildrenBeforeItIsDestroyed(ArenaKind kind) {
+    void parentCloseNamesLiveChildrenAndDestroysNothing(ArenaKind kind) {
         try (VerbsArena arena = kind.make()) {
             FakeObject parent = FakeObject.in(arena, "parent", destroyed);
             FakeObject first = FakeObject.in(arena, "first child", destroyed, parent);
@@ -48,7 +48,7 @@ class DependentsTest {
     }
 
     @Test
-    void manyDependentsAreCountedNotListed() {
+    void parentCloseCountsManyChildrenInsteadOfListingThem() {
         try (VerbsArena arena = VerbsArena.ofConfined()) {
             FakeObject parent = FakeObject.in(arena, "parent");
             for (int i = 0; i < 8; i++) {
@@ -62,7 +62,7 @@ class DependentsTest {
 
     @ParameterizedTest
     @EnumSource
-    void aChildOfAnotherArenaKeepsTheParentsArenaOpenAndNothingIsDestroyed(ArenaKind kind) {
+    void arenaCloseFailsWhileAnotherArenaHasAChild(ArenaKind kind) {
         try (VerbsArena others = kind.make()) {
             VerbsArena arena = kind.make();
             MemorySegment memory = arena.allocate(JAVA_INT);
@@ -83,7 +83,7 @@ class DependentsTest {
 
     @ParameterizedTest
     @EnumSource
-    void closingTheChildsArenaFreesTheParents(ArenaKind kind) {
+    void arenaCloseSucceedsAfterTheChildsArenaIsClosed(ArenaKind kind) {
         VerbsArena arena = kind.make();
         VerbsArena others = kind.make();
         FakeObject parent = FakeObject.in(arena, "parent", destroyed);
@@ -95,7 +95,7 @@ class DependentsTest {
 
     @ParameterizedTest
     @EnumSource
-    void aGrandchildOfAnotherArenaKeepsTheArenaOpen(ArenaKind kind) {
+    void arenaCloseFailsWhileAnotherArenaHasAGrandchild(ArenaKind kind) {
         VerbsArena arena = kind.make();
         VerbsArena others = kind.make();
         FakeObject parent = FakeObject.in(arena, "parent", destroyed);
@@ -117,7 +117,7 @@ class DependentsTest {
 
     @ParameterizedTest
     @EnumSource
-    void anObjectOverAnotherArenasMemoryKeepsThatArenaOpen(ArenaKind kind) {
+    void arenaCloseFailsWhileAnotherArenasObjectUsesItsMemory(ArenaKind kind) {
         VerbsArena owner = kind.make();
         MemorySegment memory = owner.allocate(64);
         try (VerbsArena arena = kind.make()) {
@@ -132,7 +132,7 @@ class DependentsTest {
 
     @ParameterizedTest
     @EnumSource
-    void aClosedParentHasNoMoreChildren(ArenaKind kind) {
+    void closedParentRefusesChildren(ArenaKind kind) {
         try (VerbsArena arena = kind.make()) {
             FakeObject parent = FakeObject.in(arena, "parent");
             parent.close();
@@ -145,7 +145,7 @@ class DependentsTest {
 
     @ParameterizedTest
     @EnumSource
-    void aChildThatCantBeDestroyedStillDepends(ArenaKind kind) {
+    void failedChildCloseKeepsTheDependency(ArenaKind kind) {
         try (VerbsArena arena = kind.make()) {
             FakeObject parent = FakeObject.in(arena, "parent", destroyed);
             FakeObject child = FakeObject.in(arena, "child", destroyed, parent).refuse(true);
@@ -160,7 +160,7 @@ class DependentsTest {
 
     @ParameterizedTest
     @EnumSource
-    void closingAnObjectTwiceDoesNothing(ArenaKind kind) {
+    void secondObjectCloseDoesNothing(ArenaKind kind) {
         VerbsArena arena = kind.make();
         FakeObject object = FakeObject.in(arena, "object");
         object.close();
@@ -172,7 +172,7 @@ class DependentsTest {
     }
 
     @Test
-    void theExceptionTravelsWithoutTheObjects() throws Exception {
+    void dependentsExceptionIsSerializableWithoutObjects() throws Exception {
         try (VerbsArena arena = VerbsArena.ofConfined()) {
             FakeObject parent = FakeObject.in(arena, "parent");
             FakeObject.in(arena, "child", parent);

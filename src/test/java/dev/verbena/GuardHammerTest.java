@@ -10,13 +10,13 @@ import org.junit.jupiter.params.provider.CsvSource;
 class GuardHammerTest {
     @ParameterizedTest(name = "{0} threads, {1} rounds")
     @CsvSource({"1, 10000", "3, 2000"})
-    void nothingIsDestroyedDuringACall(int users, int rounds) {
+    void guardNeverClosesDuringACall(int users, int rounds) {
         assertThat(hammer("true", users, rounds)).contains("survived " + rounds);
     }
 
     @ParameterizedTest(name = "{0} threads, {1} rounds")
     @CsvSource({"1, 10000", "3, 2000"})
-    void nothingIsDestroyedDuringACallWithoutMembarrier(int users, int rounds) {
+    void guardWithoutMembarrierNeverClosesDuringACall(int users, int rounds) {
         assertThat(hammer("false", users, rounds)).contains("survived " + rounds, "membarrier not in use");
     }
 

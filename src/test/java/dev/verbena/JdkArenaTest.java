@@ -28,7 +28,7 @@ import org.junit.jupiter.params.provider.EnumSource;
 class JdkArenaTest {
     @ParameterizedTest
     @EnumSource
-    void allocatesWhatAnyArenaAllocates(ArenaKind kind) {
+    void allocateReturnsMemoryLikeAnyArena(ArenaKind kind) {
         try (Arena arena = kind.make()) {
             MemorySegment text = arena.allocateFrom("verbena");
             assertThat(text.getString(0)).isEqualTo("verbena");
@@ -41,7 +41,7 @@ class JdkArenaTest {
 
     @ParameterizedTest
     @EnumSource
-    void isASegmentAllocator(ArenaKind kind) {
+    void arenaServesAsSegmentAllocator(ArenaKind kind) {
         VerbsArena arena = kind.make();
         SegmentAllocator slices = SegmentAllocator.slicingAllocator(arena.allocate(JAVA_LONG, 8));
         MemorySegment first = slices.allocate(JAVA_LONG);
@@ -53,7 +53,7 @@ class JdkArenaTest {
 
     @ParameterizedTest
     @EnumSource
-    void mapsFiles(ArenaKind kind, @TempDir Path folder) throws IOException {
+    void mapAcceptsTheArena(ArenaKind kind, @TempDir Path folder) throws IOException {
         Path file = Files.writeString(folder.resolve("file"), "abcdefgh");
         MemorySegment mapped;
         try (FileChannel channel = FileChannel.open(file, StandardOpenOption.READ, StandardOpenOption.WRITE);
@@ -68,7 +68,7 @@ class JdkArenaTest {
 
     @ParameterizedTest
     @EnumSource
-    void anActionOnTheMemoryRunsAfterAllObjectsAreDestroyed(ArenaKind kind) {
+    void closeRunsCleanupActionsAfterAllObjects(ArenaKind kind) {
         List<String> order = new ArrayList<>();
         try (VerbsArena arena = kind.make()) {
             FakeObject.in(arena, "older", order);
@@ -80,7 +80,7 @@ class JdkArenaTest {
 
     @ParameterizedTest
     @EnumSource
-    void aClosedArenaAllocatesNothing(ArenaKind kind) {
+    void closedArenaRefusesToAllocate(ArenaKind kind) {
         VerbsArena arena = kind.make();
         arena.close();
         assertThatIllegalStateException().isThrownBy(() -> arena.allocate(8));
@@ -88,7 +88,7 @@ class JdkArenaTest {
     }
 
     @Test
-    void anArenaThatIsForgottenIsNotCollected() {
+    void openArenaIsNeverGarbageCollected() {
         WeakReference<VerbsArena> forgotten = new WeakReference<>(VerbsArena.ofShared());
         collectGarbage();
         VerbsArena arena = forgotten.get();
@@ -97,7 +97,7 @@ class JdkArenaTest {
     }
 
     @Test
-    void anArenaThatIsClosedIsCollected() {
+    void closedArenaIsGarbageCollected() {
         WeakReference<VerbsArena> closed = new WeakReference<>(openAndClose());
         collectGarbage();
         assertThat(closed.get()).isNull();

@@ -40,13 +40,13 @@ class MemoryOwnershipTest {
     }
 
     @Test
-    void theArenasOwnMemoryIsTaken() {
+    void ownershipAcceptsMemoryOfTheSameArena() {
         assertTaken(arena.allocate(64));
         assertTaken(arena.allocate(64).asSlice(8, 8).asReadOnly());
     }
 
     @Test
-    void anotherVerbsArenasMemoryIsTaken() {
+    void ownershipAcceptsMemoryOfAnotherVerbsArena() {
         VerbsArena other = VerbsArena.ofShared();
         assertTaken(other.allocate(64));
         ArenaLifetime.of(arena).objects().getFirst().close();
@@ -54,25 +54,25 @@ class MemoryOwnershipTest {
     }
 
     @Test
-    void globalMemoryIsTaken() {
+    void ownershipAcceptsGlobalMemory() {
         assertTaken(Arena.global().allocate(64));
         assertTaken(MemorySegment.ofAddress(4096).reinterpret(64));
     }
 
     @Test
-    void automaticMemoryIsTaken() {
+    void ownershipAcceptsAutomaticMemory() {
         assertTaken(Arena.ofAuto().allocate(64));
     }
 
     @Test
-    void directBuffersAreTaken() {
+    void ownershipAcceptsDirectBuffers() {
         assertTaken(MemorySegment.ofBuffer(ByteBuffer.allocateDirect(64)));
         assertTaken(MemorySegment.ofBuffer(
                 ByteBuffer.allocateDirect(64).position(8).slice().asLongBuffer()));
     }
 
     @Test
-    void mappedBuffersAreTaken(@TempDir Path folder) throws IOException {
+    void ownershipAcceptsMappedBuffers(@TempDir Path folder) throws IOException {
         Path file = Files.write(folder.resolve("file"), new byte[64]);
         try (FileChannel channel = FileChannel.open(file, StandardOpenOption.READ)) {
             assertTaken(MemorySegment.ofBuffer(channel.map(MapMode.READ_ONLY, 0, 64)));
@@ -81,7 +81,7 @@ class MemoryOwnershipTest {
     }
 
     @Test
-    void aBufferOverAnArenasMemoryIsTheArenasMemory() {
+    void ownershipOfABufferIsThatOfItsArena() {
         assertTaken(MemorySegment.ofBuffer(arena.allocate(64).asByteBuffer()));
         ArenaLifetime.of(arena).objects().getFirst().close();
         try (Arena foreign = Arena.ofConfined()) {
@@ -90,13 +90,13 @@ class MemoryOwnershipTest {
     }
 
     @Test
-    void heapMemoryIsRefused() {
+    void ownershipRefusesHeapMemory() {
         assertRefused(MemorySegment.ofArray(new byte[64]), "heap", "VerbsArena.allocate()");
         assertRefused(MemorySegment.ofBuffer(ByteBuffer.allocate(64)), "heap");
     }
 
     @Test
-    void memoryOfAForeignArenaThatCanBeClosedIsRefusedAndTheMessageSaysWhatToDo() {
+    void ownershipRefusesForeignClosableArenasWithAdvice() {
         String[] ways = {"can be closed", "VerbsArena.allocate()", "channel.map(", "Arena.ofAuto()", "Arena.global()"};
         try (Arena confined = Arena.ofConfined();
                 Arena shared = Arena.ofShared()) {
@@ -107,7 +107,7 @@ class MemoryOwnershipTest {
     }
 
     @Test
-    void freedMemoryIsRefused() {
+    void ownershipRefusesFreedMemory() {
         MemorySegment freed;
         try (VerbsArena other = VerbsArena.ofShared()) {
             freed = other.allocate(64);
@@ -118,7 +118,7 @@ class MemoryOwnershipTest {
     }
 
     @Test
-    void memoryOfAForeignArenaIsTakenOnTheCallersWord() {
+    void unsafeOwnershipAcceptsForeignArenas() {
         try (Arena foreign = Arena.ofConfined()) {
             FakeObject region = FakeObject.overForeign(arena, foreign.allocate(64), "region");
             region.close();
@@ -126,7 +126,7 @@ class MemoryOwnershipTest {
     }
 
     @Test
-    void theCallersWordDoesNotMakeHeapOrFreedMemoryFit() {
+    void unsafeOwnershipRefusesHeapAndFreedMemory() {
         assertThatIllegalArgumentException()
                 .isThrownBy(() -> FakeObject.overForeign(arena, MemorySegment.ofArray(new byte[64]), "region"))
                 .withMessageContaining("heap");
@@ -140,7 +140,7 @@ class MemoryOwnershipTest {
     }
 
     @Test
-    void aVerbsArenasMemoryIsLookedAfterWhateverTheCallerSays() {
+    void unsafeOwnershipStillTracksVerbsArenas() {
         VerbsArena other = VerbsArena.ofShared();
         FakeObject region = FakeObject.overForeign(arena, other.allocate(64), "region");
         assertThatThrownBy(other::close)

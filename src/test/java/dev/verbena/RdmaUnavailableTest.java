@@ -26,7 +26,7 @@ class RdmaUnavailableTest {
     }
 
     @Test
-    void aMissingLibraryIsNamedWithItsPackagesAndItsProperty() {
+    void missingLibraryMessageNamesPackagesAndProperty() {
         assertThat(line(withoutLibrary(), "refused"))
                 .contains("/nonexistent.so", "apt install libibverbs1", "Debian", "Ubuntu")
                 .contains("dnf install libibverbs", "Fedora", "RHEL")
@@ -35,13 +35,13 @@ class RdmaUnavailableTest {
     }
 
     @Test
-    void unavailabilitySaysWhatTheFirstVerbWouldThrow() {
+    void unavailabilityReturnsTheExceptionOfTheFirstVerb() {
         String output = withoutLibrary();
         assertThat(line(output, "unavailability")).isEqualTo(line(output, "refused"));
     }
 
     @Test
-    void aMissingConnectionManagerIsNamedWithItsPackages() {
+    void missingConnectionManagerMessageNamesPackages() {
         String output = ChildJvm.with("-Ddev.verbena.librdmacm=/nonexistent.so", "--enable-native-access=ALL-UNNAMED")
                 .runOnClassPath(ListDevices.class)
                 .successfulOutput();
@@ -73,7 +73,7 @@ class RdmaUnavailableTest {
     }
 
     @Test
-    void deniedNativeAccessNamesTheFlagOnTheClassPath() {
+    void deniedNativeAccessMessageNamesTheFlagOnTheClassPath() {
         String output =
                 ChildJvm.with(ChildJvm.DENY).runOnClassPath(ListDevices.class).successfulOutput();
         assertThat(line(output, "refused")).contains("--enable-native-access=ALL-UNNAMED");
@@ -82,7 +82,7 @@ class RdmaUnavailableTest {
     }
 
     @Test
-    void deniedNativeAccessNamesTheFlagOnTheModulePath() {
+    void deniedNativeAccessMessageNamesTheFlagOnTheModulePath() {
         String output =
                 ChildJvm.with(ChildJvm.DENY).runOnModulePath(ListDevices.class).successfulOutput();
         assertThat(line(output, "module")).isEqualTo("module dev.verbena");
@@ -90,7 +90,7 @@ class RdmaUnavailableTest {
     }
 
     @Test
-    void nothingElseIsNeededOnTheModulePath() {
+    void modulePathNeedsOnlyTheNativeAccessFlag() {
         String output = ChildJvm.with("--enable-native-access=dev.verbena")
                 .option(Runtime.version().feature() >= 24 ? new String[] {ChildJvm.DENY} : new String[0])
                 .runOnModulePath(ListDevices.class)

@@ -31,7 +31,7 @@ class ThreadsTest {
     }
 
     @Test
-    void aConfinedArenaIsForItsThreadOnly() {
+    void confinedArenaRefusesOtherThreads() {
         try (VerbsArena arena = VerbsArena.ofConfined()) {
             FakeObject object = FakeObject.in(arena, "object", destroyed);
             assertWrongThread(arena::close);
@@ -47,7 +47,7 @@ class ThreadsTest {
     }
 
     @Test
-    void aConfinedParentHasChildrenOfItsThreadOnly() {
+    void confinedParentRefusesChildrenOfOtherThreads() {
         try (VerbsArena shared = VerbsArena.ofShared();
                 VerbsArena confined = VerbsArena.ofConfined()) {
             FakeObject parent = FakeObject.in(confined, "parent");
@@ -57,7 +57,7 @@ class ThreadsTest {
     }
 
     @Test
-    void memoryOfAConfinedArenaIsForItsThreadsObjectsOnly() {
+    void confinedMemoryRefusesObjectsOfOtherThreads() {
         try (VerbsArena shared = VerbsArena.ofShared();
                 VerbsArena confined = VerbsArena.ofConfined()) {
             MemorySegment memory = confined.allocate(8);
@@ -66,7 +66,7 @@ class ThreadsTest {
     }
 
     @Test
-    void theMessageNamesBothThreadsAndTheWayOut() {
+    void wrongThreadMessageNamesBothThreadsAndARemedy() {
         try (VerbsArena arena = VerbsArena.ofConfined()) {
             assertThatThrownBy(() -> OtherThread.run(arena::close))
                     .hasMessageContaining(Thread.currentThread().getName())
@@ -76,7 +76,7 @@ class ThreadsTest {
     }
 
     @Test
-    void aSharedArenaMayBeClosedByAnotherThread() throws Throwable {
+    void sharedArenaIsClosedByAnotherThread() throws Throwable {
         VerbsArena arena = VerbsArena.ofShared();
         FakeObject object = FakeObject.in(arena, "object", destroyed);
         OtherThread.run(() -> object.use(() -> {}));
@@ -86,7 +86,7 @@ class ThreadsTest {
     }
 
     @Test
-    void anObjectOfASharedArenaMayBeClosedByAnotherThread() throws Throwable {
+    void sharedObjectIsClosedByAnotherThread() throws Throwable {
         try (VerbsArena arena = VerbsArena.ofShared()) {
             FakeObject object = FakeObject.in(arena, "object", destroyed);
             OtherThread.run(object::close);
@@ -96,7 +96,7 @@ class ThreadsTest {
     }
 
     @Test
-    void onlyOneOfManyThreadsClosesAnArena() throws Throwable {
+    void concurrentCloseSucceedsInOneThread() throws Throwable {
         VerbsArena arena = VerbsArena.ofShared();
         FakeObject object = FakeObject.in(arena, "object");
         List<OtherThread<Boolean>> closers = new ArrayList<>();
@@ -119,7 +119,7 @@ class ThreadsTest {
     }
 
     @Test
-    void closingWaitsForACallUnderWayAndRefusesLaterOnes() throws Throwable {
+    void objectCloseWaitsForRunningCallsAndRefusesLaterOnes() throws Throwable {
         try (VerbsArena arena = VerbsArena.ofShared()) {
             FakeObject object = FakeObject.in(arena, "object");
             assertCloseWaits(object, object::close, work -> object.use(work));
@@ -127,7 +127,7 @@ class ThreadsTest {
     }
 
     @Test
-    void closingWaitsForTheFirstThreadOfTheDataPath() throws Throwable {
+    void objectCloseWaitsForTheFirstDataPathThread() throws Throwable {
         try (VerbsArena arena = VerbsArena.ofShared()) {
             FakeObject object = FakeObject.in(arena, "object");
             assertCloseWaits(object, object::close, work -> object.useFast(work));
@@ -135,7 +135,7 @@ class ThreadsTest {
     }
 
     @Test
-    void closingWaitsForEveryOtherThreadOfTheDataPath() throws Throwable {
+    void objectCloseWaitsForOtherDataPathThreads() throws Throwable {
         try (VerbsArena arena = VerbsArena.ofShared()) {
             FakeObject object = FakeObject.in(arena, "object");
             object.useFast(() -> {}); // this thread is the first now
@@ -144,14 +144,14 @@ class ThreadsTest {
     }
 
     @Test
-    void closingTheArenaWaitsForACallUnderWay() throws Throwable {
+    void arenaCloseWaitsForRunningCalls() throws Throwable {
         VerbsArena arena = VerbsArena.ofShared();
         FakeObject object = FakeObject.in(arena, "object");
         assertCloseWaits(object, arena::close, work -> object.useFast(work));
     }
 
     @Test
-    void closingTheArenaWaitsForAnObjectThatIsBeingMade() throws Throwable {
+    void arenaCloseWaitsForObjectsUnderConstruction() throws Throwable {
         VerbsArena arena = VerbsArena.ofShared();
         CountDownLatch making = new CountDownLatch(1);
         CountDownLatch goOn = new CountDownLatch(1);

@@ -210,17 +210,17 @@ class WordsTest {
     }
 
     @Test
-    void typesAndMethodsDoNotBeginWithQuestionWords() {
+    void firstSentencesDoNotBeginWithQuestionWords() {
         assertShareBelow(QUESTION_LIMIT, counted(Kind.TYPE, Kind.METHOD), Sentence::beginsWithQuestion);
     }
 
     @Test
-    void constantsDoNotBeginWithQuestionWords() {
+    void constantSentencesDoNotBeginWithQuestionWords() {
         assertShareBelow(QUESTION_LIMIT_OF_CONSTANTS, counted(Kind.CONSTANT), Sentence::beginsWithQuestion);
     }
 
     @Test
-    void methodsBeginWithVerbs() {
+    void methodSentencesBeginWithVerbs() {
         assertShareBelow(NO_VERB_LIMIT, counted(Kind.METHOD), Sentence::beginsWithoutVerb);
     }
 
@@ -254,7 +254,7 @@ class WordsTest {
     }
 
     @Test
-    void offendersInASampleAreReported() {
+    void rulesReportOffendersInASample() {
         List<Sentence> sample = sentences(SourceTree.of("src/main/java/dev/verbena/Sample.java", """
                 package dev.verbena;
                 /** What this is. */

@@ -16,7 +16,7 @@ import org.junit.jupiter.api.io.TempDir;
 @DeviceTest
 class FirstProgramTest {
     @Test
-    void readsRemoteMemory(@TempDir Path classes) throws Exception {
+    void firstProgramReadsRemoteMemory(@TempDir Path classes) throws Exception {
         assertThat(FirstProgram.compile(classes)).isEmpty();
         PrintStream console = System.out;
         ByteArrayOutputStream printed = new ByteArrayOutputStream();

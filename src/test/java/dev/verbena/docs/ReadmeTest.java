@@ -26,7 +26,7 @@ class ReadmeTest {
     }
 
     @Test
-    void scriptsItNamesExist() throws Exception {
+    void scriptsInTheReadmeExist() throws Exception {
         Matcher script = Pattern.compile("scripts/[a-z-]+").matcher(Files.readString(Path.of("README.md")));
         while (script.find()) {
             assertThat(Path.of(script.group())).isExecutable();

@@ -18,13 +18,13 @@ class CFunctionTest {
     }
 
     @Test
-    void anIntComesBackAfterACast() {
+    void callReturnsAnIntIfCastToInt() {
         assertThat((int) CFunction.callAt(libc("abs"), -5)).isEqualTo(5);
         assertThat((int) CFunction.callAt(libc("close"), -1)).isEqualTo(-1);
     }
 
     @Test
-    void aPointerComesBackWhole() {
+    void callReturnsAWholePointer() {
         try (Arena arena = Arena.ofConfined()) {
             MemorySegment text = arena.allocateFrom("verbena");
             assertThat(CFunction.callAt(libc("strchr"), text.address(), 'n')).isEqualTo(text.address() + 5);
@@ -35,13 +35,13 @@ class CFunctionTest {
     }
 
     @Test
-    void errnoIsThatOfTheLastCall() {
+    void errnoBelongsToTheLastCall() {
         CFunction.callAt(libc("close"), -1);
         assertThat(CFunction.errno()).isEqualTo(EBADF);
     }
 
     @Test
-    void errnoIsEachThreadsOwn() throws InterruptedException {
+    void errnoIsPerThread() throws InterruptedException {
         CFunction.callAt(libc("close"), -1);
         AtomicInteger seen = new AtomicInteger(-1);
         Thread.ofPlatform()
@@ -59,7 +59,7 @@ class CFunctionTest {
     }
 
     @Test
-    void aFunctionThatTheLibraryLacksIsNamed() {
+    void missingFunctionIsNamed() {
         CFunction missing = new CFunction(NativeLibraries.VERBS, "ibv_no_such_verb");
         assertThat(missing.isPresent()).isFalse();
         assertThatThrownBy(missing::call)

@@ -93,14 +93,14 @@ class DescriptorTest {
     }
 
     @Test
-    void whatIsThereIsTakenWithoutWaiting() throws Exception {
+    void awaitReturnsWhatIsThereAtOnce() throws Exception {
         write(1);
         assertThat(read()).isEqualTo(1);
         assertThat(EventThread.pollDescriptor()).as("nothing is watched").isEqualTo(-1);
     }
 
     @Test
-    void aThreadSleepsUntilThereIsSomething() throws Exception {
+    void awaitSleepsUntilDataArrives() throws Exception {
         try (ExecutorService threads = Executors.newSingleThreadExecutor()) {
             Future<Long> reader = waiting(threads);
             write(1);
@@ -109,12 +109,12 @@ class DescriptorTest {
     }
 
     @Test
-    void theEndOfTheTimeIsNull() throws Exception {
+    void awaitReturnsNullAtItsTimeout() throws Exception {
         assertThat(descriptor.await(this::tryToRead, Duration.ofMillis(20))).isNull();
     }
 
     @Test
-    void aTimeoutThatIsOverLooksOnce() throws Exception {
+    void awaitWithoutTimeLooksOnce() throws Exception {
         assertThat(descriptor.await(this::tryToRead, Duration.ofSeconds(Long.MIN_VALUE)))
                 .isNull();
         write(1);
@@ -122,7 +122,7 @@ class DescriptorTest {
     }
 
     @Test
-    void aTimeoutMayBeLongerThanNanosecondsCanSay() throws Exception {
+    void awaitAcceptsTimeoutsBeyondNanoseconds() throws Exception {
         try (ExecutorService threads = Executors.newSingleThreadExecutor()) {
             Future<Long> reader =
                     threads.submit(() -> descriptor.await(this::tryToRead, Duration.ofSeconds(Long.MAX_VALUE)));
@@ -132,7 +132,7 @@ class DescriptorTest {
     }
 
     @Test
-    void eachOfManyVirtualThreadsGetsOne() throws Exception {
+    void awaitServesEachOfManyVirtualThreads() throws Exception {
         int many = 2000;
         List<Future<Long>> readers = new ArrayList<>();
         try (ExecutorService threads = Executors.newVirtualThreadPerTaskExecutor()) {
@@ -150,7 +150,7 @@ class DescriptorTest {
     }
 
     @Test
-    void anInterruptEndsTheWaitAndNobodyElses() throws Exception {
+    void interruptEndsOnlyItsOwnWait() throws Exception {
         try (ExecutorService threads = Executors.newFixedThreadPool(2)) {
             Future<Long> first = waiting(threads);
             Future<Long> second = waiting(threads);
@@ -161,7 +161,7 @@ class DescriptorTest {
     }
 
     @Test
-    void closingEndsAllWaits() throws Exception {
+    void closeEndsAllWaits() throws Exception {
         try (ExecutorService threads = Executors.newFixedThreadPool(3)) {
             List<Future<Long>> readers = List.of(waiting(threads), waiting(threads), waiting(threads));
             closed.set(true);
@@ -175,7 +175,7 @@ class DescriptorTest {
     }
 
     @Test
-    void aDescriptorThatCouldNotBeClosedIsWaitedForAgain() throws Exception {
+    void reopenKeepsOldWaitsAndAllowsNewOnes() throws Exception {
         try (ExecutorService threads = Executors.newSingleThreadExecutor()) {
             Future<Long> before = waiting(threads);
             descriptor.close();
@@ -187,7 +187,7 @@ class DescriptorTest {
     }
 
     @Test
-    void whenTheEventThreadDiesAllWaitsFailWithTheReason() throws Exception {
+    void eventThreadDeathFailsAllWaitsWithItsReason() throws Exception {
         try (ExecutorService threads = Executors.newFixedThreadPool(2)) {
             List<Future<Long>> readers = List.of(waiting(threads), waiting(threads));
             breakEventThread();
@@ -202,7 +202,7 @@ class DescriptorTest {
     }
 
     @Test
-    void afterTheEventThreadDiedTheNextWaitStartsAnother() throws Exception {
+    void eventThreadIsReplacedAfterItsDeath() throws Exception {
         try (ExecutorService threads = Executors.newSingleThreadExecutor()) {
             Future<Long> failed = waiting(threads);
             breakEventThread();
@@ -240,7 +240,7 @@ class DescriptorTest {
     }
 
     @Test
-    void aHandlerThatThrowsEndsItsOwnWatchOnly() throws Exception {
+    void handlerThatThrowsEndsOnlyItsOwnWatch() throws Exception {
         try (ExecutorService threads = Executors.newSingleThreadExecutor()) {
             Future<Long> reader = waiting(threads);
             int ready = SystemCall.EVENTFD.call(1, 0);
@@ -264,7 +264,7 @@ class DescriptorTest {
     }
 
     @Test
-    void theEventThreadIsADaemonAndEndsWithTheLastWatch() throws Exception {
+    void eventThreadIsADaemonAndEndsWithTheLastWatch() throws Exception {
         assertThat(descriptor.await(this::tryToRead, Duration.ofMillis(1))).isNull();
         List<Thread> threads = Thread.getAllStackTraces().keySet().stream()
                 .filter(thread -> thread.getName().equals("verbena-events"))
@@ -278,7 +278,7 @@ class DescriptorTest {
     }
 
     @Test
-    void aDescriptorThatCantBeWatchedSaysWhy() throws Exception {
+    void watchOfAnInvalidDescriptorFailsWithItsReason() throws Exception {
         assertThat(descriptor.await(this::tryToRead, Duration.ofMillis(1))).isNull();
         int gone = SystemCall.EVENTFD.call(0, 0);
         Descriptor broken = new Descriptor(gone, cause -> new IllegalStateException(cause.getMessage(), cause));

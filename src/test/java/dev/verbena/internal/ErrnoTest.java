@@ -7,26 +7,26 @@ import org.junit.jupiter.api.Test;
 /** Error numbers in words. */
 class ErrnoTest {
     @Test
-    void aKnownNumberHasNameAndWords() {
+    void knownErrnoHasNameAndText() {
         assertThat(Errno.name(12)).isEqualTo("ENOMEM");
         assertThat(Errno.describe(12)).isEqualTo("ENOMEM (cannot allocate memory)");
     }
 
     @Test
-    void anUnknownNumberIsKept() {
+    void unknownErrnoKeepsItsNumber() {
         assertThat(Errno.name(524)).isEqualTo("errno 524");
         assertThat(Errno.describe(524)).isEqualTo("errno 524");
     }
 
     @Test
-    void theConstantsHaveTheirOwnNames() throws IllegalAccessException {
+    void errnoConstantsHaveTheirNames() throws IllegalAccessException {
         for (var field : Errno.class.getFields()) {
             assertThat(Errno.name(field.getInt(null))).isEqualTo(field.getName());
         }
     }
 
     @Test
-    void threeNumbersMeanUnsupported() {
+    void unsupportedIsTrueForThreeNumbers() {
         assertThat(Errno.meansUnsupported(Errno.EOPNOTSUPP)).isTrue();
         assertThat(Errno.meansUnsupported(Errno.ENOSYS)).isTrue();
         assertThat(Errno.meansUnsupported(Errno.EPROTONOSUPPORT)).isTrue();

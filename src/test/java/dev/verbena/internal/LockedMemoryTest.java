@@ -16,28 +16,28 @@ class LockedMemoryTest {
     }
 
     @Test
-    void theSoftLimitCounts() {
+    void limitIsTheSoftLimit() {
         assertThat(LockedMemory.limit(limits("65536"))).contains(65536L);
     }
 
     @Test
-    void aLimitOfZeroIsALimit() {
+    void limitOfZeroIsALimit() {
         assertThat(LockedMemory.limit(limits("0"))).contains(0L);
     }
 
     @Test
-    void unlimitedIsNoLimit() {
+    void limitIsAbsentForUnlimited() {
         assertThat(LockedMemory.limit(limits("unlimited"))).isEmpty();
     }
 
     @Test
-    void aFileWithoutTheLineIsNoLimit() {
+    void limitIsAbsentWithoutItsLine() {
         assertThat(LockedMemory.limit(List.of("Max processes  1  1  processes")))
                 .isEmpty();
     }
 
     @Test
-    void wholeMultiplesAreToldInTheLargerUnit() {
+    void hintUsesTheLargerUnitForWholeMultiples() {
         assertThat(LockedMemory.inWords(0)).isEqualTo("0 bytes");
         assertThat(LockedMemory.inWords(1000)).isEqualTo("1000 bytes");
         assertThat(LockedMemory.inWords(65536)).isEqualTo("64 KiB");
@@ -48,7 +48,7 @@ class LockedMemoryTest {
     }
 
     @Test
-    void theHintSaysHowToRaiseTheLimitIfThereIsOne() {
+    void hintExplainsHowToRaiseTheLimit() {
         if (LockedMemory.limit().isPresent()) {
             assertThat(LockedMemory.hint())
                     .contains("ulimit -l unlimited", "limits.conf", "LimitMEMLOCK=")

@@ -45,17 +45,17 @@ class ClaimsTest {
     }
 
     @Test
-    void twinsAreOfTestsThatExist() throws IOException {
+    void twinsNameExistingPythonTests() throws IOException {
         assertThat(PythonTests.all().keySet()).containsAll(named(Twin.class, Twin::value));
     }
 
     @Test
-    void eachPythonTestThatPassesHasATwin() throws IOException {
+    void passingPythonTestsHaveTwins() throws IOException {
         assertThat(named(Twin.class, Twin::value)).containsAll(PythonTests.passing());
     }
 
     @Test
-    void eachFaultHasATestOrAReasonWhyNot() throws IOException {
+    void faultsHaveATestOrAReason() throws IOException {
         Set<String> provoked = Faults.all().entrySet().stream()
                 .filter(fault -> fault.getValue().whyLeftOut().isEmpty())
                 .map(Map.Entry::getKey)

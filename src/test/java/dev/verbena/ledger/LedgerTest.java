@@ -20,7 +20,7 @@ class LedgerTest {
             .collect(Collectors.toSet());
 
     @Test
-    void everyNeededFunctionHasAPlaceInJava() {
+    void neededFunctionsArePublicInJava() {
         assertThat(functions.values().stream()
                         .filter(function -> CFunctions.HEADERS.contains(function.header()) && function.isNeeded())
                         .map(CFunction::name)
@@ -30,7 +30,7 @@ class LedgerTest {
     }
 
     @Test
-    void everyRareFunctionHasAPlaceOrAReason() {
+    void rareFunctionsArePublicOrHaveAReason() {
         Set<String> excused = CFunctions.rawOnly().keySet();
         assertThat(functions.values().stream()
                         .filter(function -> CFunctions.HEADERS.contains(function.header()) && !function.isNeeded())
@@ -43,19 +43,19 @@ class LedgerTest {
     }
 
     @Test
-    void annotationsNameFunctionsThatExist() {
+    void annotationsNameExistingFunctions() {
         assertThat(placed).isSubsetOf(functions.keySet());
     }
 
     @Test
-    void whatIsAnnotatedCanBeReached() {
+    void annotatedMethodsArePublic() {
         assertThat(JavaPlaces.all().stream().filter(place -> !place.isReachable()))
                 .as("annotated, but neither public nor behind close()")
                 .isEmpty();
     }
 
     @Test
-    void relationsAreBetweenFunctionsThatExist() {
+    void relationsNameExistingFunctions() {
         for (String relation : List.of("as", "needs")) {
             assertThat(CFunctions.related(relation))
                     .as(relation)
@@ -65,7 +65,7 @@ class LedgerTest {
     }
 
     @Test
-    void onlyRareFunctionsWithoutAPlaceAreExcused() {
+    void reasonsAreForRareMissingFunctionsOnly() {
         assertThat(CFunctions.rawOnly()).allSatisfy((name, reason) -> {
             assertThat(functions).containsKey(name);
             assertThat(functions.get(name).isNeeded()).isFalse();
@@ -84,7 +84,7 @@ class LedgerTest {
     }
 
     @Test
-    void theReadmeTellsHowManyThereAre() throws IOException {
+    void readmeHasTheLedgersNumbers() throws IOException {
         String readme = Files.readString(Path.of("README.md")).replaceAll("\\s+", " ");
         long needed = count("verbs.h", true);
         long rare = count("verbs.h", false);

@@ -45,7 +45,7 @@ class BufferPoolTest {
     }
 
     @Test
-    void aMessageArrivesInTheBufferWhoseNumberIsTheId() throws Exception {
+    void bufferNumberAsIdFindsTheReceivedBuffer() throws Exception {
         BufferPool.Buffer target = pool.take();
         BufferPool.Buffer source = pool.take();
         source.segment().setString(0, "from the pool");
@@ -69,7 +69,7 @@ class BufferPoolTest {
     }
 
     @Test
-    void eachIsTakenOnceUntilItIsGivenBack() {
+    void takeReturnsEachBufferOnceUntilItIsGivenBack() {
         Set<Integer> taken = new HashSet<>();
         for (int i = 0; i < COUNT; i++) {
             taken.add(pool.take().index());
@@ -84,7 +84,7 @@ class BufferPoolTest {
     }
 
     @Test
-    void givingBackTwiceIsRefused() {
+    void secondGiveBackIsRefused() {
         BufferPool.Buffer buffer = pool.take();
         buffer.giveBack();
         assertThatThrownBy(buffer::giveBack)
@@ -94,7 +94,7 @@ class BufferPoolTest {
     }
 
     @Test
-    void threadsNeverHaveTheSameBuffer() throws Exception {
+    void takeNeverReturnsOneBufferToTwoThreads() throws Exception {
         int threads = 4;
         try (ExecutorService executor = Executors.newFixedThreadPool(threads)) {
             List<Future<Integer>> wrong = new ArrayList<>();
@@ -121,13 +121,13 @@ class BufferPoolTest {
     }
 
     @Test
-    void aPoolEndsWithItsRegion() {
+    void closedRegionEndsThePool() {
         pool.region().close();
         assertThatThrownBy(pool::take).isInstanceOf(IllegalStateException.class).hasMessageContaining("closed");
     }
 
     @Test
-    void aPoolWithoutBuffersIsRefused() {
+    void poolRefusesInvalidSizes() {
         assertThatIllegalArgumentException().isThrownBy(() -> BufferPool.of(loopback.domain, 0, 1));
         assertThatIllegalArgumentException().isThrownBy(() -> BufferPool.of(loopback.domain, 1, 0));
         assertThatIllegalArgumentException().isThrownBy(() -> BufferPool.of(loopback.domain, 2, Long.MAX_VALUE / 2));

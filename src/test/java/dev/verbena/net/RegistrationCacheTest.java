@@ -46,7 +46,7 @@ class RegistrationCacheTest {
     }
 
     @Test
-    void aMessageGoesFromCachedMemoryToCachedMemory() throws Exception {
+    void cachedRegionsSendAndReceive() throws Exception {
         MemorySegment source = memory();
         MemorySegment target = memory();
         source.setString(16, "cached");
@@ -61,7 +61,7 @@ class RegistrationCacheTest {
     }
 
     @Test
-    void whatIsRegisteredIsFoundAgainAndSoIsItsPart() {
+    void useFindsRegisteredMemoryAndItsParts() {
         MemorySegment segment = memory();
         RegistrationCache.Use first = cache.use(segment);
         assertThat(cache.use(segment)).isSameAs(first);
@@ -72,7 +72,7 @@ class RegistrationCacheTest {
     }
 
     @Test
-    void aWiderSegmentTakesThePlaceOfItsParts() {
+    void useOfAWiderSegmentReplacesItsParts() {
         MemorySegment segment = memory();
         RegistrationCache.Use part = usedOnce(segment.asSlice(0, 64));
         usedOnce(segment.asSlice(128, 64));
@@ -83,7 +83,7 @@ class RegistrationCacheTest {
     }
 
     @Test
-    void aPartThatIsInUseStaysBesideTheWiderOne() {
+    void useOfAWiderSegmentKeepsPartsInUse() {
         MemorySegment segment = memory();
         RegistrationCache.Use part = cache.use(segment.asSlice(64, 64));
         RegistrationCache.Use whole = cache.use(segment);
@@ -92,7 +92,7 @@ class RegistrationCacheTest {
     }
 
     @Test
-    void whatWasNotUsedForLongestGoesFirst() {
+    void evictionRemovesTheLeastRecentlyUsed() {
         MemorySegment oldest = memory();
         MemorySegment older = memory();
         RegistrationCache.Use first = usedOnce(oldest);
@@ -106,7 +106,7 @@ class RegistrationCacheTest {
     }
 
     @Test
-    void whatIsInUseIsKeptAndMoreIsRefused() {
+    void evictionKeepsRegionsInUseAndRefusesMore() {
         for (int i = 0; i < MAX; i++) {
             cache.use(memory());
         }
@@ -116,7 +116,7 @@ class RegistrationCacheTest {
     }
 
     @Test
-    void memoryIsFreedOnceItIsForgotten() {
+    void forgetReleasesTheMemory() {
         try (VerbsArena other = VerbsArena.ofShared()) {
             MemorySegment segment = other.allocate(256, 64);
             RegistrationCache.Use use = cache.use(segment);
@@ -131,7 +131,7 @@ class RegistrationCacheTest {
     }
 
     @Test
-    void whatItsArenaHasClosedIsRegisteredAnew() {
+    void useRegistersAgainAfterItsArenaClosed() {
         MemorySegment segment = memory();
         RegistrationCache.Use before = usedOnce(segment);
         before.region().close();
@@ -142,24 +142,24 @@ class RegistrationCacheTest {
     }
 
     @Test
-    void endingTwiceIsRefused() {
+    void secondEndOfAUseIsRefused() {
         RegistrationCache.Use use = usedOnce(memory());
         assertThatThrownBy(use::end).isInstanceOf(IllegalStateException.class).hasMessageContaining("twice");
     }
 
     @Test
-    void aSegmentOutsideIsRefused() {
+    void memoryRefusesSegmentsOutsideTheUse() {
         RegistrationCache.Use use = cache.use(memory());
         assertThatThrownBy(() -> use.memory(memory())).isInstanceOf(IndexOutOfBoundsException.class);
     }
 
     @Test
-    void memoryOfTheHeapIsRefused() {
+    void useRefusesHeapMemory() {
         assertThatIllegalArgumentException().isThrownBy(() -> cache.use(MemorySegment.ofArray(new byte[8])));
     }
 
     @Test
-    void aCacheThatKeepsNothingIsRefused() {
+    void cacheRefusesACapacityOfZero() {
         assertThatIllegalArgumentException().isThrownBy(() -> RegistrationCache.of(loopback.domain, 0));
     }
 }

@@ -75,29 +75,29 @@ class CmInteropTest {
 
     @ParameterizedTest
     @ValueSource(strings = {SOME, LARGEST, MANY})
-    void rpingOfJavaServesThatOfC(String client) throws Exception {
+    void javaRpingServesCRping(String client) throws Exception {
         javaServesPings(four(), client);
     }
 
     @Test
     @NotOnIwarp("the client of C wants to take a step that there is none of: rdma_establish: Invalid argument")
-    void rpingOfJavaServesThatOfCWithItsOwnQueuePair() throws Exception {
+    void javaRpingWithItsOwnQueuePairServesCRping() throws Exception {
         javaServesPings(four(), OWN);
     }
 
     @ParameterizedTest
     @ValueSource(strings = {SOME, LARGEST, MANY, OWN})
-    void rpingOfCServesThatOfJava(String client) throws Exception {
+    void cRpingServesJavaRping(String client) throws Exception {
         cServesPings(four(), client);
     }
 
     @Test
-    void rpingOfJavaServesThatOfCOverIpv6() throws Exception {
+    void javaRpingServesCRpingOverIpv6() throws Exception {
         javaServesPings(six(), SOME);
     }
 
     @Test
-    void rpingOfCServesThatOfJavaOverIpv6() throws Exception {
+    void cRpingServesJavaRpingOverIpv6() throws Exception {
         cServesPings(six(), SOME);
     }
 
@@ -124,7 +124,7 @@ class CmInteropTest {
     }
 
     @Test
-    void aServerThatPersistsServesClientsAtOnce() throws Exception {
+    void persistentRpingServesClientsAtOnce() throws Exception {
         String place = "-a " + four() + " -p " + port;
         try (Peer server = rping("-s -P -v " + place)) {
             Resources.awaitListener(port);
@@ -141,7 +141,7 @@ class CmInteropTest {
 
     @ParameterizedTest
     @ValueSource(strings = {"", " -c 4 -C 5 -S 4000", " -C 0 -m", " -P ib"})
-    void ucmatoseOfJavaServesThatOfC(String options) throws Exception {
+    void javaUcmatoseServesCUcmatose(String options) throws Exception {
         try (Peer server = ucmatose("-b " + four() + " -p " + port + options)) {
             Resources.awaitListener(port);
             try (Peer client = Peer.c("ucmatose -s " + four() + " -p " + port + options)) {
@@ -155,7 +155,7 @@ class CmInteropTest {
 
     @ParameterizedTest
     @ValueSource(strings = {"", " -c 4 -C 5 -S 4000", " -C 0 -m", " -P ib"})
-    void ucmatoseOfCServesThatOfJava(String options) throws Exception {
+    void cUcmatoseServesJavaUcmatose(String options) throws Exception {
         try (Peer server = Peer.c("ucmatose -b " + four() + " -p " + port + options)) {
             Resources.awaitListener(port);
             try (Peer client = ucmatose("-s " + four() + " -p " + port + options)) {
@@ -169,7 +169,7 @@ class CmInteropTest {
 
     @Test
     @NotOnIwarp("a refusal is an errno")
-    void ucmatoseTellsThatNobodyListens() throws Exception {
+    void ucmatoseReportsAPortWithoutListener() throws Exception {
         try (Peer client = ucmatose("-s " + four() + " -p " + port)) {
             assertThat(client.status()).isEqualTo(Main.FAILED);
             assertThat(client.output())
@@ -184,7 +184,7 @@ class CmInteropTest {
     @ParameterizedTest
     @ValueSource(strings = {"", " -c 3 -C 5 -S 1000"})
     @NotOnIwarp("there are no datagrams")
-    void udaddyOfJavaServesThatOfC(String options) throws Exception {
+    void javaUdaddyServesCUdaddy(String options) throws Exception {
         try (Peer server = udaddy("-b " + four() + options)) {
             Resources.awaitListener(UDADDY_PORT);
             try (Peer client = Peer.c("udaddy -s " + four() + options)) {
@@ -199,7 +199,7 @@ class CmInteropTest {
     @ParameterizedTest
     @ValueSource(strings = {"", " -c 3 -C 5 -S 1000"})
     @NotOnIwarp("there are no datagrams")
-    void udaddyOfCServesThatOfJava(String options) throws Exception {
+    void cUdaddyServesJavaUdaddy(String options) throws Exception {
         try (Peer server = Peer.c("udaddy -b " + four() + options)) {
             Resources.awaitListener(UDADDY_PORT);
             try (Peer client = udaddy("-s " + four() + options)) {
@@ -212,7 +212,7 @@ class CmInteropTest {
 
     @Test
     @NotOnIwarp("there are no datagrams")
-    void udaddyTellsThatNobodyListens() throws Exception {
+    void udaddyReportsAPortWithoutListener() throws Exception {
         try (Peer client = udaddy("-s " + four())) {
             assertThat(client.status()).isEqualTo(Main.FAILED);
             assertThat(client.output()).contains("udaddy: event: RDMA_CM_EVENT_UNREACHABLE, error: 1");
@@ -222,7 +222,7 @@ class CmInteropTest {
     // rdma_server, rdma_client
 
     @Test
-    void rdmaServerOfJavaServesRdmaClientOfC() throws Exception {
+    void javaRdmaServerServesCRdmaClient() throws Exception {
         try (Peer server = Peer.java(RdmaServer::run, args("-s " + four() + " -p " + port))) {
             Resources.awaitListener(port);
             try (Peer client = Peer.c("rdma_client -s " + four() + " -p " + port)) {
@@ -233,7 +233,7 @@ class CmInteropTest {
     }
 
     @Test
-    void rdmaServerOfCServesRdmaClientOfJava() throws Exception {
+    void cRdmaServerServesJavaRdmaClient() throws Exception {
         try (Peer server = Peer.c("rdma_server -s " + four() + " -p " + port)) {
             Resources.awaitListener(port);
             try (Peer client = Peer.java(RdmaClient::run, args("-s " + four() + " -p " + port))) {
@@ -246,7 +246,7 @@ class CmInteropTest {
     // cmtime, whose server never ends by itself
 
     @Test
-    void cmtimeOfJavaServesThatOfC() throws Exception {
+    void javaCmtimeServesCCmtime() throws Exception {
         try (Peer server = cmtime("-b " + four() + " -p " + port)) {
             Resources.awaitListener(port);
             try (Peer client = Peer.c("cmtime -s " + four() + " -c 10 -p " + port)) {
@@ -259,7 +259,7 @@ class CmInteropTest {
     }
 
     @Test
-    void cmtimeOfCServesThatOfJava() throws Exception {
+    void cCmtimeServesJavaCmtime() throws Exception {
         try (Peer server = Peer.c("cmtime -b " + four() + " -p " + port)) {
             Resources.awaitListener(port);
             try (Peer client = cmtime("-s " + four() + " -c 10 -p " + port)) {
@@ -274,7 +274,7 @@ class CmInteropTest {
 
     @Test
     @NotOnIwarp("there are no datagrams")
-    void mckeyOfJavaReceivesWhatThatOfCSends() throws Exception {
+    void javaMckeyReceivesFromCMckey() throws Exception {
         // C's sender leaves the group without waiting for the end of its sends, which newer kernels then drop.
         assumeTrue(
                 System.getProperty("os.version").matches("(5|6\\.[0-3])\\..*"), "this kernel sends in another thread");
@@ -290,7 +290,7 @@ class CmInteropTest {
 
     @Test
     @NotOnIwarp("there are no datagrams")
-    void mckeyOfCReceivesWhatThatOfJavaSends() throws Exception {
+    void cMckeyReceivesFromJavaMckey() throws Exception {
         try (Peer receiver = Peer.c("mckey -m 239.1.1.1 -b " + four())) {
             receiver.awaitOutput("joined dgid");
             try (Peer sender = mckey("-m 239.1.1.1 -s -b " + four())) {
@@ -312,14 +312,14 @@ class CmInteropTest {
     }
 
     @Test
-    void gidsAreTakenAsAddressesWhereTheToolsOfCTakeThem() throws Exception {
+    void gidAddressesWorkWhereTheCToolsAcceptThem() throws Exception {
         String line = "-f gid -s ::ffff:" + four();
         assertThat(succeeds(ucmatose(line))).isEqualTo(succeeds(Peer.c("ucmatose " + line)));
         assertThat(succeeds(udaddy(line))).isEqualTo(succeeds(Peer.c("udaddy " + line)));
     }
 
     @Test
-    void groupsWithoutAnAddressAreJoinedWhereThatOfCJoinsThem() throws Exception {
+    void mckeyJoinsGidGroupsWhereCMckeyDoes() throws Exception {
         String line = "-M ff0e::1234 -s -b " + four();
         assertThat(succeeds(mckey(line))).isEqualTo(succeeds(Peer.c("mckey " + line)));
     }

@@ -65,7 +65,7 @@ class CtrlCTest {
 
     @ParameterizedTest
     @ValueSource(strings = {"$ rc-pingpong -p PORT", "srq-pingpong -q 2 -p PORT", "perf server -p PORT"})
-    void aServerThatIsFoundOverTcp(String line) throws Exception {
+    void ctrlCEndsAWaitingTcpServer(String line) throws Exception {
         int port = Listening.freePort();
         try (Peer tool = start(line, port)) {
             Listening.await(port, () -> true);
@@ -75,7 +75,7 @@ class CtrlCTest {
 
     @ParameterizedTest
     @ValueSource(strings = {"rping -s -P -a HOST -p PORT", "udaddy", "cmtime -p PORT"})
-    void aServerThatIsFoundByAddress(String line) throws Exception {
+    void ctrlCEndsAWaitingCmServer(String line) throws Exception {
         int port = line.contains("udaddy") ? UDADDY_PORT : freePort();
         try (Peer tool = start(line, port)) {
             Resources.awaitListener(port);
@@ -85,7 +85,7 @@ class CtrlCTest {
 
     @ParameterizedTest
     @ValueSource(strings = {"mckey -m 239.1.1.1 -b HOST"})
-    void aMemberOfAGroup(String line) throws Exception {
+    void ctrlCEndsAMulticastMember(String line) throws Exception {
         try (Peer tool = start(line, 0)) {
             tool.awaitOutput("joined dgid");
             assertEndsQuietly(tool);
@@ -96,7 +96,7 @@ class CtrlCTest {
 
     @ParameterizedTest
     @ValueSource(strings = {"rping -s -a HOST -p PORT", "$ ucmatose -c 2 -p PORT", "rdma_server -p PORT"})
-    void aServerTellsItsClient(String line) throws Exception {
+    void ctrlCOnAServerTellsItsClient(String line) throws Exception {
         int port = freePort();
         try (VerbsArena arena = VerbsArena.ofConfined();
                 Peer tool = start(line, port)) {
@@ -115,7 +115,7 @@ class CtrlCTest {
                 "cmtime -s HOST -c 2 -p PORT",
                 "rdma_client -s HOST -p PORT"
             })
-    void aClientTellsItsServer(String line) throws Exception {
+    void ctrlCOnAClientTellsItsServer(String line) throws Exception {
         try (VerbsArena arena = VerbsArena.ofConfined()) {
             Listener listener = Listener.open(CmAddress.four(0), arena);
             try (Peer tool = start(line, listener.address().getPort())) {
@@ -131,7 +131,7 @@ class CtrlCTest {
 
     @ParameterizedTest
     @ValueSource(strings = {"$ rping -s -P -a HOST -p PORT"})
-    void aServerOfManyTellsEachInTheMidstOfItsPings(String line) throws Exception {
+    void ctrlCOnAServerOfManyTellsAllClients(String line) throws Exception {
         int port = freePort();
         try (Peer tool = start(line + " -v", port)) {
             Resources.awaitListener(port);
@@ -150,7 +150,7 @@ class CtrlCTest {
 
     @ParameterizedTest
     @ValueSource(strings = {"rc-pingpong", "uc-pingpong", "ud-pingpong", "srq-pingpong -e"})
-    void aPingPongInTheMidst(String line) throws Exception {
+    void ctrlCEndsARunningPingPong(String line) throws Exception {
         int port = Listening.freePort();
         String c = line.replace(OWN_PROCESS, "").replace("-pingpong", "_pingpong") + " -g 1 -n 1000000000 -p " + port;
         String java = line + " -g 1 -n 1000000000 -p PORT";
@@ -178,13 +178,13 @@ class CtrlCTest {
 
     @ParameterizedTest
     @ValueSource(strings = {"lat --op send", "lat --op write", "bw --op send -c UD -R", "bw --op read -R"})
-    void aServerThatMeasures(String options) throws Exception {
+    void ctrlCOnAMeasuringServerTellsItsClient(String options) throws Exception {
         measures(options, "perf server -p PORT", "perf " + options + LONG, true);
     }
 
     @ParameterizedTest
     @ValueSource(strings = {"lat --op send -e", "bw --op send", "lat --op read"})
-    void aClientThatMeasures(String options) throws Exception {
+    void ctrlCOnAMeasuringClientTellsItsServer(String options) throws Exception {
         measures(options, "perf server -p PORT", "perf " + options + LONG, false);
     }
 
@@ -206,7 +206,7 @@ class CtrlCTest {
     }
 
     @Test
-    void aKeyEndsAMeasurementOnATerminalAndItsProgressIsGone() throws Exception {
+    void ctrlCOnATerminalRemovesTheProgressLine() throws Exception {
         int port = Listening.freePort();
         try (Peer server = Peer.java("perf", "server", "-p", "" + port)) {
             Listening.await(port, () -> true);

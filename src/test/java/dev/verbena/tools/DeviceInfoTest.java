@@ -40,7 +40,7 @@ class DeviceInfoTest {
     }
 
     @Test
-    void devinfoVerboseHasEachFieldOfTheCToolAndNoOther() throws IOException {
+    void devinfoVerboseEqualsTheCTool() throws IOException {
         List<String> theirs =
                 fields(c("ibv_devinfo", "-v", "-d", TestDevice.get().name()));
         assertThat(theirs).hasSizeGreaterThan(80);
@@ -48,19 +48,19 @@ class DeviceInfoTest {
     }
 
     @Test
-    void devinfoHasEachFieldOfTheCToolAndNoOther() throws IOException {
+    void devinfoEqualsTheCTool() throws IOException {
         assertThat(fields(java("devinfo"))).isEqualTo(fields(c("ibv_devinfo")));
         assertThat(fields(java("devinfo", "-l"))).isEqualTo(fields(c("ibv_devinfo", "-l")));
         assertThat(fields(java("devinfo", "-i", "1"))).isEqualTo(fields(c("ibv_devinfo", "-i", "1")));
     }
 
     @Test
-    void devicesAreThoseOfTheCTool() throws IOException {
+    void devicesEqualsTheCTool() throws IOException {
         assertThat(java("devices").stripTrailing()).isEqualTo(c("ibv_devices").stripTrailing());
     }
 
     @Test
-    void gidsNameEachGidOfTheCToolAndTheOneToUse() throws IOException {
+    void gidsListsTheGidsOfTheCToolAndMarksTheBest() throws IOException {
         String device = TestDevice.get().name();
         List<String> listed = fields(java("gids", "-d", device));
         for (String field : fields(c("ibv_devinfo", "-v", "-d", device))) {
@@ -84,7 +84,7 @@ class DeviceInfoTest {
     }
 
     @Test
-    void doctorFindsThatAllIsWell() {
+    void doctorFindsNoProblemsOnAMachineWithADevice() {
         ToolRun run = ToolRun.of("doctor");
         assertThat(run.out())
                 .endsWith("No problems found.\n")

@@ -16,7 +16,7 @@ class DoctorTest {
 
     @Test
     @DisabledIf(value = "hasDevice", disabledReason = "this machine has a device, so all may be well with it")
-    void aMachineWithoutADeviceIsToldWhatToDo() {
+    void doctorAdvisesOnAMissingDevice() {
         ToolRun run = ToolRun.of("doctor");
         assertThat(run.status()).isEqualTo(Main.FAILED);
         assertThat(run.out())
@@ -24,7 +24,7 @@ class DoctorTest {
     }
 
     @Test
-    void nativeAccessThatIsNotEnabledIsToldWithTheFlag() {
+    void doctorNamesTheFlagForNativeAccess() {
         ChildJvm.Result result = ChildJvm.with(ChildJvm.DENY).runOnClassPath(Main.class, "doctor");
         assertThat(result.status()).isEqualTo(Main.FAILED);
         assertThat(result.output())
@@ -32,7 +32,7 @@ class DoctorTest {
     }
 
     @Test
-    void librariesThatAreMissingAreToldWithThePackages() {
+    void doctorNamesThePackagesOfMissingLibraries() {
         ChildJvm.Result result = ChildJvm.with(
                         "--enable-native-access=ALL-UNNAMED", "-Ddev.verbena.libibverbs=/nosuch/libibverbs.so.1")
                 .runOnClassPath(Main.class, "doctor");

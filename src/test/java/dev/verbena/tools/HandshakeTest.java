@@ -93,7 +93,7 @@ class HandshakeTest {
     }
 
     @Test
-    void bothPartsAreThoseOfTheCTools() throws Exception {
+    void handshakeEqualsThatOfTheCTools() throws Exception {
         assertThat(serve(1, Loopback.DEADLINE, client -> {
                     client.getOutputStream().write(ascii(TEXT + "\0"));
                     assertThat(client.getInputStream().readNBytes(Handshake.RECORD))
@@ -111,7 +111,7 @@ class HandshakeTest {
     }
 
     @Test
-    void aMessageOfManyEndpointsMayComeInPiecesAndIsAlwaysWhole() throws Exception {
+    void handshakeAssemblesMessagesThatArriveInPieces() throws Exception {
         assertThat(serve(256, Loopback.DEADLINE, client -> {
                     byte[] message = ascii((TEXT + "\0").repeat(256));
                     client.setTcpNoDelay(true);
@@ -128,7 +128,7 @@ class HandshakeTest {
     }
 
     @Test
-    void anEndpointThatIsTooShortIsToldAsSuch() {
+    void handshakeReportsAShortEndpoint() {
         serverFails(
                 "after 20 of the 52 bytes of its endpoint",
                 client -> client.getOutputStream().write(new byte[20]));
@@ -138,7 +138,7 @@ class HandshakeTest {
     }
 
     @Test
-    void aConnectionClosedEarlyIsToldAsSuch() {
+    void handshakeReportsAnEarlyClose() {
         serverFails("after 0 of the 52 bytes", client -> {});
         clientFails("after 0 of the 52 bytes", server -> {});
         serverFails("its final 'done'", client -> {
@@ -148,13 +148,13 @@ class HandshakeTest {
     }
 
     @Test
-    void anEndpointThatIsTooLongIsToldAsSuch() {
+    void handshakeReportsALongEndpoint() {
         serverFails("more than 52 bytes", client -> client.getOutputStream().write(ascii(TEXT + "\0" + TEXT + "\0")));
         clientFails("more than 52 bytes", server -> server.getOutputStream().write(ascii(TEXT + "\0" + TEXT + "\0")));
     }
 
     @Test
-    void whatIsNoEndpointIsShown() {
+    void handshakeShowsAnInvalidEndpoint() {
         byte[] garbage = ascii("GET / HTTP/1.1\r\nHost: localhost:18515\r\nAccept: */*\r\n\r\n");
         serverFails(
                 "'GET / HTTP/1.1..Host: ", client -> client.getOutputStream().write(garbage));
@@ -166,7 +166,7 @@ class HandshakeTest {
     }
 
     @Test
-    void anotherWordThanDoneIsShown() {
+    void handshakeShowsAWordOtherThanDone() {
         serverFails("'DONE.' instead of 'done'", client -> {
             client.getOutputStream().write(ascii(TEXT + "\0"));
             client.getInputStream().readNBytes(Handshake.RECORD);
@@ -175,7 +175,7 @@ class HandshakeTest {
     }
 
     @Test
-    void aPeerThatSaysNothingIsGivenUp() {
+    void handshakeEndsAtItsTimeout() {
         assertThatExceptionOfType(IOException.class)
                 .isThrownBy(() -> serve(1, SOON, client -> {}))
                 .withMessageContaining("sent 0 of the 52 bytes of its endpoint and then nothing within");
@@ -185,7 +185,7 @@ class HandshakeTest {
     }
 
     @Test
-    void aServerThatIsNotThereIsToldAsSuch() throws Exception {
+    void connectReportsAMissingServer() throws Exception {
         int port = Listening.freePort();
         assertThatExceptionOfType(IOException.class)
                 .isThrownBy(
@@ -199,7 +199,7 @@ class HandshakeTest {
     }
 
     @Test
-    void aPortInUseIsToldAsSuch() throws Exception {
+    void acceptReportsAPortInUse() throws Exception {
         try (ServerSocket taken = new ServerSocket(0)) {
             assertThatExceptionOfType(IOException.class)
                     .isThrownBy(() ->
@@ -209,7 +209,7 @@ class HandshakeTest {
     }
 
     @Test
-    void aWaitForAClientEndsByInterrupt() throws Exception {
+    void acceptEndsByInterrupt() throws Exception {
         int port = Listening.freePort();
         FutureTask<Boolean> waiting = new FutureTask<>(() -> {
             try {

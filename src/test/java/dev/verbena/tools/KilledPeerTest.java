@@ -52,17 +52,17 @@ class KilledPeerTest {
     }
 
     @Test
-    void aKilledToolOfCIsSeenToBeGone() throws Exception {
+    void connectionEndsWhenItsCPeerIsKilled() throws Exception {
         seesTheEndOf(arguments -> Peer.c("rping " + String.join(" ", arguments)));
     }
 
     @Test
-    void aKilledJavaVirtualMachineIsSeenToBeGone() throws Exception {
+    void connectionEndsWhenItsJavaPeerIsKilled() throws Exception {
         seesTheEndOf(arguments -> Peer.childJvm(("rping " + String.join(" ", arguments)).split(" ")));
     }
 
     @Test
-    void aToolEndsWhenItsPeerIsKilled() throws Exception {
+    void rpingEndsWhenItsPeerIsKilled() throws Exception {
         int port = 18_174;
         try (Peer server = Peer.java(Rping::run, "-s", "-v", "-a", host, "-p", "" + port)) {
             Resources.awaitListener(port);

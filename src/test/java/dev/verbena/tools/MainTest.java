@@ -20,7 +20,7 @@ class MainTest {
     }
 
     @Test
-    void withoutAToolThereIsHelpAndStatusTwo() {
+    void mainWithoutAToolPrintsHelpAndReturnsTwo() {
         ToolRun run = ToolRun.of();
         assertThat(run.status()).isEqualTo(Main.WRONG_USAGE);
         assertThat(run.err()).startsWith("usage: verbena TOOL");
@@ -39,7 +39,7 @@ class MainTest {
 
     @ParameterizedTest
     @MethodSource("tools")
-    void eachToolHasHelpInLinesThatATerminalShows(Tool tool) {
+    void helpOfEachToolFitsATerminal(Tool tool) {
         ToolRun run = ToolRun.of(tool.name(), "--help");
         assertThat(run.status()).isZero();
         assertThat(run.out()).startsWith("usage: verbena " + tool.name());
@@ -50,7 +50,7 @@ class MainTest {
 
     @ParameterizedTest
     @MethodSource("tools")
-    void anOptionThatDoesNotExistIsOneLineAndStatusTwo(Tool tool) {
+    void unknownOptionPrintsOneLineAndReturnsTwo(Tool tool) {
         ToolRun run = ToolRun.of(tool.name(), "--no-such-option");
         assertThat(run.status()).isEqualTo(Main.WRONG_USAGE);
         assertThat(run.err())
@@ -60,14 +60,14 @@ class MainTest {
     }
 
     @Test
-    void aToolThatDoesNotExistIsOneLineAndStatusTwo() {
+    void unknownToolPrintsOneLineAndReturnsTwo() {
         ToolRun run = ToolRun.of("rpong");
         assertThat(run.status()).isEqualTo(Main.WRONG_USAGE);
         assertThat(run.err()).contains("unknown tool 'rpong'").hasLineCount(1);
     }
 
     @Test
-    void aFailureIsOneLineAndStatusOneAndDebugShowsTheStack() {
+    void failurePrintsOneLineAndReturnsOneAndDebugPrintsTheStack() {
         ToolRun run = ToolRun.of("devinfo", "-d", "nosuch0");
         assertThat(run.status()).isEqualTo(Main.FAILED);
         assertThat(run.err())
@@ -80,14 +80,14 @@ class MainTest {
     }
 
     @Test
-    void versionTellsThatOfJava() {
+    void versionPrintsTheVersionOfJava() {
         assertThat(ToolRun.of("--version").out())
                 .startsWith("verbena ")
                 .contains(Runtime.version().toString());
     }
 
     @Test
-    void theProgramEndsWithTheStatus() {
+    void mainExitsWithTheStatusOfTheTool() {
         assertThat(ChildJvm.with("--enable-native-access=ALL-UNNAMED")
                         .runOnClassPath(Main.class, "rpong")
                         .status())
@@ -114,7 +114,7 @@ class MainTest {
     }
 
     @Test
-    void bashCompletesToolsAndTheirOptions(@TempDir Path folder) throws Exception {
+    void completionCompletesToolsAndOptions(@TempDir Path folder) throws Exception {
         assertThat(complete(folder, "dev")).isEqualTo("devices devinfo");
         assertThat(complete(folder, "devinfo", "--v")).isEqualTo("--verbose");
         assertThat(complete(folder, "help", "doc")).isEqualTo("doctor");

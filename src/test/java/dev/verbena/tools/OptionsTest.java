@@ -12,7 +12,7 @@ class OptionsTest {
     }
 
     @Test
-    void shortAndLongNamesAreOne() {
+    void parseTreatsShortAndLongNamesAlike() {
         for (Options options : new Options[] {
             parse("-n", "5"), parse("-n5"), parse("--iters", "5"), parse("--iters=5"), parse("-n", "0x5")
         }) {
@@ -23,7 +23,7 @@ class OptionsTest {
     }
 
     @Test
-    void switchesCanBeWrittenTogether() {
+    void parseSplitsCombinedSwitches() {
         Options options = parse("-ecn", "7", "10.9.9.1");
         assertThat(options.has("-e")).isTrue();
         assertThat(options.has("-c")).isTrue();
@@ -32,7 +32,7 @@ class OptionsTest {
     }
 
     @Test
-    void whatIsNotSaidIsTheDefault() {
+    void parseReturnsDefaultsForMissingOptions() {
         assertThat(parse().number("-n", 9)).isEqualTo(9);
         assertThat(parse().operand("none")).isEqualTo("none");
     }
@@ -44,7 +44,7 @@ class OptionsTest {
     }
 
     @Test
-    void whatMakesNoSenseIsRefusedWithTheReason() {
+    void parseRefusesInvalidOptionsWithAReason() {
         refused("unknown option -x", "-x");
         refused("unknown option --iter", "--iter", "5");
         refused("-n needs a value", "-n");
@@ -55,7 +55,7 @@ class OptionsTest {
     }
 
     @Test
-    void helpIsAskedForByEitherName() {
+    void parseThrowsHelpForBothNames() {
         for (String name : new String[] {"-h", "--help"}) {
             assertThatExceptionOfType(Options.Help.class)
                     .isThrownBy(() -> parse("-e", name))

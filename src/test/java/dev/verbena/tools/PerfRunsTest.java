@@ -58,7 +58,7 @@ class PerfRunsTest {
                 "bw --op write -I 64",
                 "bw --op write -R"
             })
-    void eachOperationIsMeasuredOverEachTransportThatHasIt(String line) throws IOException {
+    void perfMeasuresEachOperationOverEachTransport(String line) throws IOException {
         List<String> options = new ArrayList<>(List.of(line.split(" ")));
         options.addAll(List.of("-n", "10", "-t", "4"));
         String table = self(options.toArray(String[]::new)).out();
@@ -67,7 +67,7 @@ class PerfRunsTest {
     }
 
     @Test
-    void manySizesMakeAPageThatNeedsNothingElse(@TempDir Path folder) throws Exception {
+    void htmlPageIsSelfContained(@TempDir Path folder) throws Exception {
         Path page = folder.resolve("page.html");
         ToolRun run =
                 self("both", "--op", "write", "-s", "64,1024,65536", "-n", "20", "-t", "4", "--html", page.toString());
@@ -84,7 +84,7 @@ class PerfRunsTest {
     }
 
     @Test
-    void jsonHasEachNumber() throws IOException {
+    void jsonContainsAllFigures() throws IOException {
         String json = self("lat", "--op", "read", "-s", "64,128", "-n", "10", "--json")
                 .out();
         assertThat(json)
@@ -95,7 +95,7 @@ class PerfRunsTest {
     }
 
     @Test
-    void aServerServesAClientOfAnotherProcessByTheConnectionManager() throws Exception {
+    void serverServesAnotherProcessByTheConnectionManager() throws Exception {
         int port = Listening.freePort();
         FutureTask<ToolRun> server = new FutureTask<>(() -> ToolRun.of("perf", "server", "-p", String.valueOf(port)));
         Thread.ofPlatform().daemon().start(server);
@@ -117,7 +117,7 @@ class PerfRunsTest {
     }
 
     @Test
-    void whatMakesNoSenseIsRefused() throws IOException {
+    void perfRefusesInvalidOptions() throws IOException {
         assertThat(ToolRun.of("perf", "lat", "-c", "UD", "--op", "read", "x").err())
                 .contains("UD has no read");
         assertThat(ToolRun.of("perf", "both", "-e", "--op", "write", "x").err())

@@ -56,7 +56,7 @@ class PerftestInteropTest {
 
     @ParameterizedTest
     @ValueSource(strings = {"send_lat", "write_lat", "read_lat", "send_bw", "write_bw", "read_bw"})
-    void theProgramOfCServesTheToolOfJava(String test) throws Exception {
+    void perftestServesJavaPerf(String test) throws Exception {
         int port = Listening.freePort();
         try (Peer.Process server = c(test, port, "")) {
             Listening.await(port, server::isAlive);
@@ -70,7 +70,7 @@ class PerftestInteropTest {
 
     @ParameterizedTest
     @ValueSource(strings = {"send_lat", "write_lat", "read_lat", "send_bw", "write_bw", "read_bw"})
-    void theToolOfJavaServesTheProgramOfC(String test) throws Exception {
+    void javaPerfServesPerftest(String test) throws Exception {
         int port = Listening.freePort();
         try (Peer server = java(test, port)) {
             Listening.await(port, () -> server.output().isEmpty());

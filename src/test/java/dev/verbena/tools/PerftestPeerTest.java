@@ -73,7 +73,7 @@ class PerftestPeerTest {
     }
 
     @Test
-    void keysAreTheTextThatTheCProgramsSend() throws IOException {
+    void keysEqualTheTextOfTheCPrograms() throws IOException {
         assertThat(new String(MINE.toBytes(), StandardCharsets.US_ASCII))
                 .isEqualTo(KEYS)
                 .hasSize(PerftestKeys.BYTES);
@@ -81,7 +81,7 @@ class PerftestPeerTest {
     }
 
     @Test
-    void theSmallerPacketAndTheLargerBufferCount() throws Exception {
+    void agreeUsesTheSmallerMtuAndTheLargerBuffer() throws Exception {
         for (boolean client : new boolean[] {true, false}) {
             String larger = HELLO.replace("\0\0\u0010\0", "\0\1\0\0");
             PerftestKeys theirs = against(larger + "3\0" + KEYS, client, false, peer -> {
@@ -94,7 +94,7 @@ class PerftestPeerTest {
     }
 
     @Test
-    void anotherVersionIsRefused() {
+    void agreeRefusesAnotherVersion() {
         for (boolean client : new boolean[] {true, false}) {
             assertRefused("5.96" + "\0".repeat(12), client, "the peer is perftest 5.96, but this tool supports");
             assertRefused("GET / HTTP/1.1\r\n", client, "the peer is not a program of perftest");
@@ -102,7 +102,7 @@ class PerftestPeerTest {
     }
 
     @Test
-    void whatIsNotTrueIsRefused() {
+    void exchangeRefusesInvalidValues() {
         assertRefused("6.06" + "\0".repeat(12) + "\u00ff".repeat(4), true, "sent -1 as the buffer size");
         assertRefused(HELLO + "9\0" + KEYS, true, "invalid MTU");
         assertRefused(HELLO + "3\0" + KEYS.replace(':', ' '), false, "keys that are not perftest's");
@@ -110,7 +110,7 @@ class PerftestPeerTest {
     }
 
     @Test
-    void aPeerThatClosesEarlyIsNoticed() {
+    void exchangeReportsAnEarlyClose() {
         for (boolean client : new boolean[] {true, false}) {
             assertRefused("", client, "closed the connection after 0 of the 16 bytes of its version");
             assertRefused("6.0", client, "closed the connection after 3 of the 16 bytes of its version");
@@ -119,7 +119,7 @@ class PerftestPeerTest {
     }
 
     @Test
-    void aPeerThatSaysTooLittleIsNotWaitedForForEver() {
+    void exchangeEndsAtItsTimeout() {
         for (boolean client : new boolean[] {true, false}) {
             assertThatExceptionOfType(IOException.class)
                     .isThrownBy(() -> against("6.0", client, true, peer -> peer.agree(Mtu.ofBytes(4096))))
@@ -128,7 +128,7 @@ class PerftestPeerTest {
     }
 
     @Test
-    void aPeerThatSaysOtherKeysAtTheNextStepIsOutOfStep() {
+    void repeatRefusesOtherKeys() {
         PerfPlan plan = new PerfPlan(
                 List.of(PerfPlan.Mode.LAT),
                 PerfPlan.Operation.SEND,
@@ -160,7 +160,7 @@ class PerftestPeerTest {
                 "lat --peer-perftest -s 2,4 x | one size at a time", "lat --peer-perftest -n 4 x | at least 5",
                 "lat --peer-perftest --json | the client has them"
             })
-    void whatTheCProgramsCannotDoIsRefusedWithTheReason(String words, String reason) {
+    void peerPerftestRefusesUnsupportedOptionsWithAReason(String words, String reason) {
         ToolRun run = ToolRun.of(("perf " + words).split(" "));
         assertThat(run.status()).isEqualTo(Main.WRONG_USAGE);
         assertThat(run.err()).contains("--peer-perftest ", reason).hasLineCount(1);

@@ -145,20 +145,20 @@ class PingPongTest {
 
     @ParameterizedTest
     @MethodSource("games")
-    void aClientPlaysWithTheServerOfC(String game) throws Exception {
+    void javaClientPlaysWithTheCServer(String game) throws Exception {
         String[] parts = game.split(" ", 2);
         play(parts[0], false, true, parts[1]);
     }
 
     @ParameterizedTest
     @MethodSource("games")
-    void aServerPlaysWithTheClientOfC(String game) throws Exception {
+    void javaServerPlaysWithTheCClient(String game) throws Exception {
         String[] parts = game.split(" ", 2);
         play(parts[0], true, false, parts[1]);
     }
 
     @Test
-    void eachKindPlaysWithItself() throws Exception {
+    void javaClientPlaysWithTheJavaServer() throws Exception {
         for (String kind : List.of("rc", "uc", "ud", "srq")) {
             play(kind, true, true, "-n 20 -s 64 -c");
             play(kind, true, true, "-n 20 -s 64 -c -e");
@@ -166,7 +166,7 @@ class PingPongTest {
     }
 
     @Test
-    void dataThatIsNotTheClientsIsFound() throws Exception {
+    void checkFindsWrongData() throws Exception {
         int port = Listening.freePort();
         Running server = start(true, "rc", port, List.of("-n", "3", "-c"));
         Listening.await(port, server::isAlive);
@@ -179,14 +179,14 @@ class PingPongTest {
     }
 
     @Test
-    void aDatagramThatIsTooLargeIsRefused() {
+    void udPingPongRefusesMessagesBeyondTheMtu() {
         ToolRun run = ToolRun.of("ud-pingpong", "-s", "4097", "127.0.0.1");
         assertThat(run.status()).isEqualTo(Main.FAILED);
         assertThat(run.err()).contains("-s 4097 is too large").hasLineCount(1);
     }
 
     @Test
-    void aClientOfAnotherToolAndAServerOfAnotherToolAreToldFromOurs() throws Exception {
+    void pingPongReportsPeersOfAnotherTool() throws Exception {
         int port = Listening.freePort();
         Running server = start(true, "rc", port, List.of("-n", "3"));
         Listening.await(port, server::isAlive);
@@ -199,7 +199,7 @@ class PingPongTest {
     }
 
     @Test
-    void whatTheDeviceCannotIsOneLine() {
+    void unsupportedOptionPrintsOneLine() {
         try (VerbsArena arena = VerbsArena.ofConfined()) {
             Context context = TestDevice.get().open(arena);
             if (context.attributes().timestampMask() == 0) {

@@ -16,7 +16,7 @@ class TutorialTest {
     private static final Path FOLDER = Path.of("src/tools/jshell");
 
     @Test
-    void eachStepOfTheTutorialWorks() throws IOException {
+    void tutorialRunsWithoutFailures() throws IOException {
         ByteArrayOutputStream bytes = new ByteArrayOutputStream();
         int failures = Tutorial.run(
                 FOLDER.resolve("startup.jsh"),

@@ -131,7 +131,7 @@ class WireTest {
     }
 
     @Test
-    void aMessageEachWayIsASendOnlyAndItsAcknowledgementWithTheRightNumbers(@TempDir Path folder) throws Exception {
+    void pingPongPacketsHaveTheExpectedOpcodesAndNumbers(@TempDir Path folder) throws Exception {
         Path capture = folder.resolve("wire.pcap");
         Path said = folder.resolve("said");
         Process tcpdump = new ProcessBuilder(

@@ -104,7 +104,7 @@ class LayoutTest {
     }
 
     @Test
-    void everyTypeHasItsSizeAndAlignmentInC() {
+    void typesHaveTheSizeAndAlignmentOfC() {
         List<String> differences = new ArrayList<>();
         for (Type type : types) {
             compare(type.size(), type.layout().byteSize(), differences);
@@ -114,7 +114,7 @@ class LayoutTest {
     }
 
     @Test
-    void everyMemberHasItsOffsetAndSizeInC() {
+    void membersHaveTheOffsetAndSizeOfC() {
         List<String> differences = new ArrayList<>();
         for (Member member : members) {
             compare(member.offset(), member.offsetInJava(), differences);
@@ -124,7 +124,7 @@ class LayoutTest {
     }
 
     @Test
-    void everyConstantHasItsValueInC() {
+    void constantsHaveTheValueOfC() {
         List<String> differences = new ArrayList<>();
         for (Constant constant : constants) {
             long valueInC = c.get(constant.name());
@@ -137,7 +137,7 @@ class LayoutTest {
 
     /** Guards the enumeration above, and jextract: a name that it drops is dropped with a warning only. */
     @Test
-    void everyNameOfTheFilterWasGenerated() throws Exception {
+    void filterNamesAreAllGenerated() throws Exception {
         Set<String> generated = new TreeSet<>(classNames());
         Stream.of(rdma_h.class.getDeclaredMethods()).map(Method::getName).forEach(generated::add);
         // A variadic function is a class, not a method.

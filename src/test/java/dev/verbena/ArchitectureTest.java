@@ -47,6 +47,7 @@ class ArchitectureTest {
             Map.entry("dev.verbena.internal.jfr", -10),
             Map.entry("dev.verbena.internal", 0),
             Map.entry("dev.verbena", 10),
+            Map.entry("dev.verbena.internal.failures", 15),
             Map.entry("dev.verbena.verbs.address", 20),
             Map.entry("dev.verbena.verbs.device", 20),
             Map.entry("dev.verbena.verbs.flow", 20),
@@ -63,7 +64,6 @@ class ArchitectureTest {
             "dev.verbena.cm.ConnectionEnd",
             "dev.verbena.cm.ConnectionGroups",
             "dev.verbena.cm.ConnectionQueues",
-            "dev.verbena.verbs.Completions",
             "dev.verbena.verbs.QueuePairStates",
             "dev.verbena.verbs.QueuePairWork");
 

@@ -1,11 +1,10 @@
 package dev.verbena.cm;
 
-import dev.verbena.UnsupportedVerbException;
 import dev.verbena.VerbsArena;
 import dev.verbena.VerbsException;
 import dev.verbena.internal.CFunction;
 import dev.verbena.internal.Errno;
-import dev.verbena.internal.SystemCallException;
+import dev.verbena.internal.failures.Failures;
 
 /** How the functions of {@code librdmacm} say that they failed, made one: an exception. */
 final class CmFailures {
@@ -35,20 +34,15 @@ final class CmFailures {
         }
     }
 
-    /** A newer function may be missing. */
+    /** Checks that librdmacm has a function: see {@link Failures#require}. */
     static void require(CFunction function, String arguments) {
-        if (!function.isPresent()) {
-            throw new UnsupportedVerbException(function.name(), arguments, 0, "The installed librdmacm lacks it");
-        }
+        Failures.require(function, arguments);
     }
 
-    /** Some set a number that is none: what is wrong is then an argument. */
+    /** Makes the exception for a failed function. Some functions set an {@code errno} that is no error number. */
     static VerbsException failure(CFunction function, int errno, String arguments, String hint) {
         int number = errno > 0 ? errno : Errno.EINVAL;
-        if (Errno.meansUnsupported(number)) {
-            return new UnsupportedVerbException(function.name(), arguments, number, hint);
-        }
-        return new VerbsException(function.name(), arguments, number, hint.isEmpty() ? hintFor(number) : hint);
+        return Failures.failure(function.name(), number, arguments, hint.isEmpty() ? hintFor(number) : hint);
     }
 
     private static String hintFor(int errno) {
@@ -60,13 +54,5 @@ final class CmFailures {
             case 98 -> "Another id listens there";
             default -> "";
         };
-    }
-
-    static VerbsException cannotWait(String what, Throwable cause) {
-        VerbsException failure = cause instanceof SystemCallException e
-                ? new VerbsException(e.call(), what, e.errno(), "")
-                : new VerbsException("epoll_wait", what, 0, "The thread that waits for events ended: " + cause);
-        failure.initCause(cause);
-        return failure;
     }
 }

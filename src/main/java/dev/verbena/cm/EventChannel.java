@@ -9,12 +9,11 @@ import dev.verbena.VerbsObject;
 import dev.verbena.VerbsTimeoutException;
 import dev.verbena.access.ObjectLifetime;
 import dev.verbena.internal.CFunction;
-import dev.verbena.internal.Descriptor;
 import dev.verbena.internal.Errno;
-import dev.verbena.internal.EventThread;
 import dev.verbena.internal.RdmaCm;
 import dev.verbena.internal.SystemCallException;
-import dev.verbena.internal.Waiters;
+import dev.verbena.internal.WatchedDescriptor;
+import dev.verbena.internal.failures.Failures;
 import dev.verbena.internal.jfr.ConnectionEvent;
 import dev.verbena.internal.raw.rdma_event_channel;
 import dev.verbena.verbs.Context;
@@ -47,7 +46,7 @@ public final class EventChannel extends VerbsObject {
     private final ObjectLifetime lifetime;
     private final long address;
     private final int descriptor;
-    private final Waiters waiters = new Waiters();
+    private final WatchedDescriptor events;
 
     /** By address in C: an entry stays until C has destroyed the id. */
     private final ConcurrentHashMap<Long, IdEvents> inboxes = new ConcurrentHashMap<>();
@@ -70,7 +69,6 @@ public final class EventChannel extends VerbsObject {
     private final MemorySegment taken = Arena.ofAuto().allocate(ValueLayout.JAVA_LONG);
 
     private boolean destroying;
-    private volatile EventThread.@Nullable Watch watched;
 
     private EventChannel(ObjectLifetime lifetime, long address, int descriptor) {
         super(lifetime);
@@ -78,6 +76,8 @@ public final class EventChannel extends VerbsObject {
         lifetime.destroyedBy(this::destroy);
         this.address = address;
         this.descriptor = descriptor;
+        this.events = new WatchedDescriptor(
+                descriptor, this::takeAll, cause -> Failures.cannotWait(toString(), cause), this::failWaitingIds);
     }
 
     /**
@@ -103,12 +103,15 @@ public final class EventChannel extends VerbsObject {
             int descriptor =
                     rdma_event_channel.fd(MemorySegment.ofAddress(channel).reinterpret(rdma_event_channel.sizeof()));
             try {
-                Descriptor.makeNonBlocking(descriptor);
-            } catch (SystemCallException e) {
+                WatchedDescriptor.makeNonBlocking(descriptor);
+                return new EventChannel(lifetime, channel, descriptor);
+            } catch (Throwable t) {
                 RdmaCm.DESTROY_EVENT_CHANNEL.call(channel);
-                throw CmFailures.cannotWait("event channel", e);
+                if (t instanceof SystemCallException) {
+                    throw Failures.cannotWait("event channel", t);
+                }
+                throw t;
             }
-            return new EventChannel(lifetime, channel, descriptor);
         });
     }
 
@@ -117,14 +120,10 @@ public final class EventChannel extends VerbsObject {
         lock.lock();
         try {
             destroying = true;
-            if (watched != null) {
-                watched.close();
-                watched = null;
-            }
         } finally {
             lock.unlock();
         }
-        waiters.wakeAll();
+        events.close();
         lookups.forEach(lookup -> lookup.end(closedMeanwhile()));
         unclaimedOf(null).forEach(ConnectRequest::drop);
         RdmaCm.DESTROY_EVENT_CHANNEL.call(address);
@@ -255,7 +254,7 @@ public final class EventChannel extends VerbsObject {
             lifetime.release();
         }
         inbox.waiters.wakeAll();
-        waiters.wakeAll();
+        events.wakeAll();
     }
 
     /** Both locks are held, so nothing is between its arrival and its acknowledgement, which C would wait for. */
@@ -447,7 +446,7 @@ public final class EventChannel extends VerbsObject {
      */
     @CName({"rdma_get_cm_event", "rdma_ack_cm_event"})
     public CmEvent await(Duration timeout) throws InterruptedException {
-        CmEvent event = waiters.await(this::next, this::watch, timeout);
+        CmEvent event = events.await(this::next, timeout);
         if (event == null) {
             throw new VerbsTimeoutException(RdmaCm.GET_CM_EVENT.name(), toString(), timeout, "");
         }
@@ -506,7 +505,7 @@ public final class EventChannel extends VerbsObject {
         lock.lock();
         try {
             while (!destroying && takeOne()) {
-                waiters.wake();
+                events.wake();
             }
         } finally {
             lock.unlock();
@@ -589,41 +588,14 @@ public final class EventChannel extends VerbsObject {
                         >= backlog;
     }
 
-    /** Has the event thread take what is reported from now on. */
+    /** Makes the event thread take the events from now on. */
     void watch() {
-        if (watched != null) {
-            return;
-        }
-        lock.lock();
-        try {
-            if (watched == null && !destroying) {
-                watched = EventThread.watch(descriptor, false, new Taker());
-            }
-        } catch (SystemCallException e) {
-            throw CmFailures.cannotWait(toString(), e);
-        } finally {
-            lock.unlock();
-        }
+        events.watch();
     }
 
-    private final class Taker implements EventThread.Handler {
-        @Override
-        public void readable() {
-            takeAll();
-        }
-
-        @Override
-        public void failed(Throwable cause) {
-            lock.lock();
-            try {
-                watched = null;
-            } finally {
-                lock.unlock();
-            }
-            String what = EventChannel.this.toString();
-            inboxes.values().forEach(inbox -> inbox.waiters.fail(() -> CmFailures.cannotWait(what, cause)));
-            waiters.fail(() -> CmFailures.cannotWait(what, cause));
-        }
+    private void failWaitingIds(Throwable cause) {
+        String channel = toString();
+        inboxes.values().forEach(inbox -> inbox.waiters.fail(() -> Failures.cannotWait(channel, cause)));
     }
 
     @Override

@@ -35,12 +35,24 @@ public final class CFunction {
 
     private final NativeLibraries library;
     private final String name;
+    private final int since;
     private final Calls calls;
     private volatile @Nullable MemorySegment address;
 
+    /** Describes a function that all supported releases of rdma-core have. */
     public CFunction(NativeLibraries library, String name) {
+        this(library, name, RdmaCoreVersion.OLDEST);
+    }
+
+    /**
+     * Describes a function that only newer releases have. Make sure that {@link #isPresent} before the call.
+     *
+     * @param since the release of rdma-core that brought the function
+     */
+    public CFunction(NativeLibraries library, String name, int since) {
         this.library = library;
         this.name = name;
+        this.since = since;
         this.calls = Calls.of(name);
     }
 
@@ -49,7 +61,12 @@ public final class CFunction {
         return name;
     }
 
-    /** Whether the loaded library has this function: those newer than rdma-core 44 may be missing. */
+    /** Returns the oldest supported release of rdma-core that has this function. */
+    public int since() {
+        return since;
+    }
+
+    /** Returns whether the loaded library has this function: functions newer than rdma-core 44 may be missing. */
     public boolean isPresent() {
         return address != null || library.symbol(name).isPresent();
     }
@@ -93,7 +110,7 @@ public final class CFunction {
         if (known == null) {
             address = known = library.symbol(name)
                     .orElseThrow(() -> new NoSuchElementException(
-                            library.file() + " has no " + name + ": rdma-core 44 or newer is needed"));
+                            library.file() + " has no " + name + ": rdma-core " + since + " or newer is needed"));
         }
         return known;
     }

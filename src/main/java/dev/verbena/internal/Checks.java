@@ -30,4 +30,17 @@ public final class Checks {
             throw new IllegalArgumentException(what + " must be from " + min + " to " + max + ", got " + value);
         }
     }
+
+    /**
+     * Checks that a number is at least 1.
+     *
+     * @param what the number's name, for the message
+     * @param value the number
+     * @throws IllegalArgumentException if it is not
+     */
+    public static void checkPositive(String what, int value) {
+        if (value < 1) {
+            throw new IllegalArgumentException(what + " must be at least 1, got " + value);
+        }
+    }
 }

@@ -15,7 +15,7 @@ public final class Ibv {
     public static final CFunction QUERY_GID = verb("ibv_query_gid");
     public static final CFunction QUERY_GID_TABLE = verb("_ibv_query_gid_table");
     public static final CFunction QUERY_GID_EX = verb("_ibv_query_gid_ex");
-    public static final CFunction QUERY_PORT_SPEED = verb("ibv_query_port_speed");
+    public static final CFunction QUERY_PORT_SPEED = verb("ibv_query_port_speed", 62);
     public static final CFunction GET_PKEY_INDEX = verb("ibv_get_pkey_index");
     public static final CFunction QUERY_PKEY = verb("ibv_query_pkey");
     public static final CFunction ALLOC_PD = verb("ibv_alloc_pd");
@@ -23,7 +23,7 @@ public final class Ibv {
     public static final CFunction REG_MR_IOVA2 = verb("ibv_reg_mr_iova2");
     public static final CFunction DEREG_MR = verb("ibv_dereg_mr");
     public static final CFunction REREG_MR = verb("ibv_rereg_mr");
-    public static final CFunction REG_MR_EX = verb("ibv_reg_mr_ex");
+    public static final CFunction REG_MR_EX = verb("ibv_reg_mr_ex", 59);
     public static final CFunction REG_DMABUF_MR = verb("ibv_reg_dmabuf_mr");
     public static final CFunction IMPORT_DEVICE = verb("ibv_import_device");
     public static final CFunction IMPORT_PD = verb("ibv_import_pd");
@@ -32,9 +32,9 @@ public final class Ibv {
     public static final CFunction UNIMPORT_MR = verb("ibv_unimport_mr");
     public static final CFunction IMPORT_DM = verb("ibv_import_dm");
     public static final CFunction UNIMPORT_DM = verb("ibv_unimport_dm");
-    public static final CFunction DM_EXPORT_DMABUF_FD = verb("ibv_dm_export_dmabuf_fd");
-    public static final CFunction ALLOC_DMAH = verb("ibv_alloc_dmah");
-    public static final CFunction DEALLOC_DMAH = verb("ibv_dealloc_dmah");
+    public static final CFunction DM_EXPORT_DMABUF_FD = verb("ibv_dm_export_dmabuf_fd", 62);
+    public static final CFunction ALLOC_DMAH = verb("ibv_alloc_dmah", 59);
+    public static final CFunction DEALLOC_DMAH = verb("ibv_dealloc_dmah", 59);
     public static final CFunction CREATE_COMP_CHANNEL = verb("ibv_create_comp_channel");
     public static final CFunction DESTROY_COMP_CHANNEL = verb("ibv_destroy_comp_channel");
     public static final CFunction GET_CQ_EVENT = verb("ibv_get_cq_event");
@@ -67,5 +67,9 @@ public final class Ibv {
 
     private static CFunction verb(String name) {
         return new CFunction(NativeLibraries.VERBS, name);
+    }
+
+    private static CFunction verb(String name, int since) {
+        return new CFunction(NativeLibraries.VERBS, name, since);
     }
 }

@@ -42,13 +42,17 @@ public final class RdmaCm {
     public static final CFunction GETADDRINFO = function("rdma_getaddrinfo");
     public static final CFunction FREEADDRINFO = function("rdma_freeaddrinfo");
     public static final CFunction EVENT_STR = function("rdma_event_str");
-    public static final CFunction RESOLVE_ADDRINFO = function("rdma_resolve_addrinfo");
-    public static final CFunction QUERY_ADDRINFO = function("rdma_query_addrinfo");
-    public static final CFunction WRITE_CM_EVENT = function("rdma_write_cm_event");
+    public static final CFunction RESOLVE_ADDRINFO = function("rdma_resolve_addrinfo", 60);
+    public static final CFunction QUERY_ADDRINFO = function("rdma_query_addrinfo", 60);
+    public static final CFunction WRITE_CM_EVENT = function("rdma_write_cm_event", 60);
 
     private RdmaCm() {}
 
     private static CFunction function(String name) {
         return new CFunction(NativeLibraries.CM, name);
+    }
+
+    private static CFunction function(String name, int since) {
+        return new CFunction(NativeLibraries.CM, name, since);
     }
 }

@@ -6,21 +6,31 @@ package dev.verbena.internal;
  */
 public enum RdmaCoreVersion {
     /** The first recognisable release with {@code ibv_wr_flush}, which came with 45. Nothing distinguishes 45 from 44. */
-    V49("ibv_wr_opcode_str"),
+    V49(49, "ibv_wr_opcode_str"),
     /** The release from which on soft-RoCE unlocks the extended completion queue once per poll. */
-    V59("ibv_reg_mr_ex"),
+    V59(59, "ibv_reg_mr_ex"),
     /** The release that has {@code ibv_query_port_speed}. */
-    V62("ibv_query_port_speed"),
+    V62(62, "ibv_query_port_speed"),
     /**
      * The release from which on soft-RoCE counts all pieces of {@code ibv_wr_set_sge_list} and
      * {@code ibv_wr_set_inline_data_list}.
      */
-    V64("ibv_alloc_buf");
+    V64(64, "ibv_alloc_buf");
 
+    /** The oldest release that this library supports. */
+    static final int OLDEST = 44;
+
+    private final int number;
     private final String telltale;
 
-    RdmaCoreVersion(String telltale) {
+    RdmaCoreVersion(int number, String telltale) {
+        this.number = number;
         this.telltale = telltale;
+    }
+
+    /** Returns the number of the release. */
+    public int number() {
+        return number;
     }
 
     /** Returns true if the installed rdma-core is of this release or newer. */

@@ -1,6 +1,7 @@
 package dev.verbena.internal;
 
 import java.time.Duration;
+import java.util.Objects;
 import java.util.concurrent.locks.Condition;
 import java.util.concurrent.locks.ReentrantLock;
 import java.util.function.Supplier;
@@ -37,6 +38,7 @@ public final class Waiters {
      */
     public <T> @Nullable T await(Supplier<? extends @Nullable T> attempt, Runnable ask, Duration timeout)
             throws InterruptedException {
+        Objects.requireNonNull(timeout, "timeout"); // first: nothing is taken when it is null
         Failure before = failure;
         T found = attempt.get();
         if (found != null) {

@@ -4,8 +4,8 @@ import dev.verbena.CName;
 import dev.verbena.VerbsException;
 import dev.verbena.VerbsObject;
 import dev.verbena.VerbsTimeoutException;
-import dev.verbena.internal.Descriptor;
 import dev.verbena.internal.Ibv;
+import dev.verbena.internal.WatchedDescriptor;
 import java.time.Duration;
 import java.util.ArrayDeque;
 import java.util.ArrayList;
@@ -138,7 +138,7 @@ public final class AsyncEvents {
         context.device(); // refuses when it is closed, or another thread's
         // One of its own for each subscription, as the same listener may be subscribed twice.
         Consumer<? super AsyncEvent> own = listener::accept;
-        Descriptor events = descriptor();
+        WatchedDescriptor events = descriptor();
         lock.lock();
         try {
             checkNotClosed();
@@ -172,7 +172,7 @@ public final class AsyncEvents {
         void close();
     }
 
-    private Descriptor descriptor() {
+    private WatchedDescriptor descriptor() {
         lock.lock();
         try {
             checkNotClosed();
@@ -243,7 +243,7 @@ public final class AsyncEvents {
 
     // Listeners
 
-    private void listen(Descriptor events) {
+    private void listen(WatchedDescriptor events) {
         try {
             while (!endWithoutListeners()) {
                 Optional<AsyncEvent> next = events.await(this::takeForListeners, FOR_EVER);

@@ -2,10 +2,11 @@ package dev.verbena.verbs;
 
 import dev.verbena.VerbsObject;
 import dev.verbena.internal.CFunction;
-import dev.verbena.internal.Descriptor;
 import dev.verbena.internal.Errno;
 import dev.verbena.internal.Ibv;
 import dev.verbena.internal.SystemCallException;
+import dev.verbena.internal.WatchedDescriptor;
+import dev.verbena.internal.failures.Failures;
 import dev.verbena.internal.jfr.DeviceEvent;
 import dev.verbena.internal.raw.ibv_async_event;
 import java.lang.foreign.Arena;
@@ -37,7 +38,7 @@ final class AsyncSource {
     /** Not of an arena: also that of a confined one is written and read by other threads. */
     private final MemorySegment event = Arena.ofAuto().allocate(ibv_async_event.layout());
 
-    private @Nullable Descriptor descriptor;
+    private @Nullable WatchedDescriptor descriptor;
 
     private AsyncSource(long address, int number, String device) {
         this.address = address;
@@ -81,7 +82,7 @@ final class AsyncSource {
     }
 
     private boolean isLastToLeave(AsyncEvents reader) {
-        Descriptor open;
+        WatchedDescriptor open;
         boolean last;
         lock.lock();
         try {
@@ -100,15 +101,16 @@ final class AsyncSource {
     }
 
     /** What to wait on. */
-    Descriptor descriptor() {
+    WatchedDescriptor descriptor() {
         lock.lock();
         try {
             if (descriptor == null) {
-                descriptor = new Descriptor(number, cause -> VerbFailures.cannotWait(device, cause));
+                WatchedDescriptor.makeNonBlocking(number);
+                descriptor = new WatchedDescriptor(number, cause -> Failures.cannotWait(device, cause));
             }
             return descriptor;
         } catch (SystemCallException e) {
-            throw VerbFailures.cannotWait(device, e);
+            throw Failures.cannotWait(device, e);
         } finally {
             lock.unlock();
         }

@@ -7,12 +7,11 @@ import dev.verbena.VerbsObject;
 import dev.verbena.VerbsTimeoutException;
 import dev.verbena.access.ObjectLifetime;
 import dev.verbena.internal.CFunction;
-import dev.verbena.internal.Descriptor;
 import dev.verbena.internal.Errno;
-import dev.verbena.internal.EventThread;
 import dev.verbena.internal.Ibv;
 import dev.verbena.internal.SystemCallException;
-import dev.verbena.internal.Waiters;
+import dev.verbena.internal.WatchedDescriptor;
+import dev.verbena.internal.failures.Failures;
 import dev.verbena.internal.raw.ibv_comp_channel;
 import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
@@ -45,8 +44,7 @@ public final class CompletionChannel extends VerbsObject {
     private final ObjectLifetime lifetime;
     private final Context context;
     private final long address;
-    private final int descriptor;
-    private final Waiters waiters = new Waiters();
+    private final WatchedDescriptor descriptor;
 
     /** The queues by their address in C: an entry stays until C has destroyed the queue, as events may come till then. */
     private final ConcurrentHashMap<Long, CompletionQueue> queues = new ConcurrentHashMap<>();
@@ -59,7 +57,6 @@ public final class CompletionChannel extends VerbsObject {
     private final MemorySegment event = Arena.ofAuto().allocate(ValueLayout.JAVA_LONG, 2);
 
     private boolean destroying;
-    private volatile EventThread.@Nullable Watch watched;
 
     private CompletionChannel(ObjectLifetime lifetime, Context context, long address, int descriptor) {
         super(lifetime);
@@ -67,7 +64,8 @@ public final class CompletionChannel extends VerbsObject {
         lifetime.destroyedBy(this::destroy);
         this.context = context;
         this.address = address;
-        this.descriptor = descriptor;
+        this.descriptor = new WatchedDescriptor(
+                descriptor, this::takeAll, cause -> Failures.cannotWait(toString(), cause), this::failWaitingQueues);
     }
 
     static CompletionChannel make(Context context, VerbsArena arena) {
@@ -79,12 +77,15 @@ public final class CompletionChannel extends VerbsObject {
                     int descriptor = ibv_comp_channel.fd(
                             MemorySegment.ofAddress(channel).reinterpret(ibv_comp_channel.sizeof()));
                     try {
-                        Descriptor.makeNonBlocking(descriptor);
-                    } catch (SystemCallException e) {
+                        WatchedDescriptor.makeNonBlocking(descriptor);
+                        return new CompletionChannel(lifetime, context, channel, descriptor);
+                    } catch (Throwable t) {
                         Ibv.DESTROY_COMP_CHANNEL.call(channel);
-                        throw VerbFailures.cannotWait(context.name(), e);
+                        if (t instanceof SystemCallException) {
+                            throw Failures.cannotWait(context.name(), t);
+                        }
+                        throw t;
                     }
-                    return new CompletionChannel(lifetime, context, channel, descriptor);
                 },
                 context);
     }
@@ -92,11 +93,12 @@ public final class CompletionChannel extends VerbsObject {
     @CName("ibv_destroy_comp_channel")
     private void destroy() {
         setDestroying(true);
-        waiters.wakeAll();
+        descriptor.close();
         try {
             VerbFailures.check(Ibv.DESTROY_COMP_CHANNEL, Ibv.DESTROY_COMP_CHANNEL.call(address), toString());
         } catch (VerbsException refused) {
             setDestroying(false);
+            descriptor.reopen();
             throw refused;
         }
     }
@@ -105,10 +107,6 @@ public final class CompletionChannel extends VerbsObject {
         taking.lock();
         try {
             destroying = now;
-            if (now && watched != null) {
-                watched.close();
-                watched = null;
-            }
         } finally {
             taking.unlock();
         }
@@ -172,7 +170,7 @@ public final class CompletionChannel extends VerbsObject {
      */
     @CName({"ibv_get_cq_event", "ibv_ack_cq_events"})
     public CompletionQueue await(Duration timeout) throws InterruptedException {
-        CompletionQueue queue = waiters.await(this::next, this::watch, timeout);
+        CompletionQueue queue = descriptor.await(this::next, timeout);
         if (queue == null) {
             throw new VerbsTimeoutException(
                     Ibv.GET_CQ_EVENT.name(),
@@ -203,7 +201,7 @@ public final class CompletionChannel extends VerbsObject {
         taking.lock();
         try {
             while (!destroying && takeOne()) {
-                waiters.wake();
+                descriptor.wake();
             }
         } finally {
             taking.unlock();
@@ -234,44 +232,17 @@ public final class CompletionChannel extends VerbsObject {
         return true;
     }
 
-    /** Has the event thread take what is reported from now on. */
+    /** Makes the event thread take the events from now on. */
     void watch() {
-        if (watched != null) {
-            return;
-        }
-        taking.lock();
-        try {
-            if (watched == null && !destroying) {
-                watched = EventThread.watch(descriptor, false, new Taker());
-            }
-        } catch (SystemCallException e) {
-            throw VerbFailures.cannotWait(toString(), e);
-        } finally {
-            taking.unlock();
-        }
+        descriptor.watch();
     }
 
-    private final class Taker implements EventThread.Handler {
-        @Override
-        public void readable() {
-            takeAll();
-        }
-
-        @Override
-        public void failed(Throwable cause) {
-            taking.lock();
-            try {
-                watched = null;
-            } finally {
-                taking.unlock();
+    private void failWaitingQueues(Throwable cause) {
+        for (CompletionQueue queue : queues.values()) {
+            CompletionEvents events = queue.events();
+            if (events != null) {
+                events.fail(cause);
             }
-            queues.values().forEach(queue -> {
-                CompletionEvents events = queue.events();
-                if (events != null) {
-                    events.fail(cause);
-                }
-            });
-            waiters.fail(() -> VerbFailures.cannotWait(CompletionChannel.this.toString(), cause));
         }
     }
 

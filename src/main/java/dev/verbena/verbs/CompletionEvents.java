@@ -2,6 +2,7 @@ package dev.verbena.verbs;
 
 import dev.verbena.internal.Ibv;
 import dev.verbena.internal.Waiters;
+import dev.verbena.internal.failures.Failures;
 import java.time.Duration;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.function.Supplier;
@@ -78,7 +79,7 @@ final class CompletionEvents {
     }
 
     void fail(Throwable cause) {
-        waiters.fail(() -> VerbFailures.cannotWait(queue.toString(), cause));
+        waiters.fail(() -> Failures.cannotWait(queue.toString(), cause));
     }
 
     /** The queue is closed, and is about to be destroyed in C, which waits for what is owed. */

@@ -10,6 +10,7 @@ import dev.verbena.VerbsTimeoutException;
 import dev.verbena.access.ArenaLifetime;
 import dev.verbena.access.ObjectLifetime;
 import dev.verbena.internal.CFunction;
+import dev.verbena.internal.Checks;
 import dev.verbena.internal.ContextVerb;
 import dev.verbena.internal.DataPathCalls;
 import dev.verbena.internal.Deadline;
@@ -43,6 +44,10 @@ import org.jspecify.annotations.Nullable;
  */
 public final class CompletionQueue extends VerbsObject {
     private final ObjectLifetime lifetime;
+    /** The most frequent cause of a queue that can no longer be polled. */
+    static final String BROKEN =
+            "The completion queue is broken, most often because more completions came than it holds";
+
     private static final int SPINS = 200;
     private static final long PAUSE_NANOS = 20_000;
 
@@ -74,7 +79,7 @@ public final class CompletionQueue extends VerbsObject {
         this.readers = options.extended() ? new CompletionReaders(address, critical, lifetime.isConfined()) : null;
         // Another thread may hold the lock of an extended queue while it runs Java: see ExtendedCalls.
         this.criticalPoll = critical && (readers == null || lifetime.isConfined());
-        this.one = keep(new Completions(this, 1));
+        this.one = keep(new PlainCompletions(this, 1));
         expectEvents();
     }
 
@@ -270,9 +275,7 @@ public final class CompletionQueue extends VerbsObject {
      */
     @CName("ibv_resize_cq")
     public void resize(int capacity) {
-        if (capacity < 1) {
-            throw new IllegalArgumentException("A completion queue holds at least one completion, not " + capacity);
-        }
+        Checks.checkPositive("capacity of a completion queue", capacity);
         lifetime.hold();
         try {
             int result = (int) Ibv.RESIZE_CQ.call(address, capacity);
@@ -303,9 +306,8 @@ public final class CompletionQueue extends VerbsObject {
      */
     @CName("ibv_modify_cq")
     public void moderate(int completions, int microseconds) {
-        if (completions < 0 || completions > 0xffff || microseconds < 0 || microseconds > 0xffff) {
-            throw new IllegalArgumentException("Both limits are from 0 to 65535: " + completions + ", " + microseconds);
-        }
+        Checks.checkRange("number of completions to gather", completions, 0xffff);
+        Checks.checkRange("number of microseconds to gather for", microseconds, 0xffff);
         lifetime.hold();
         try (Arena scratch = Arena.ofConfined()) {
             MemorySegment modify = VerbFailures.function(ContextVerb.MODIFY_CQ, context.address(), toString());
@@ -327,31 +329,27 @@ public final class CompletionQueue extends VerbsObject {
     /**
      * A cursor over completions, with memory of its own. Make one per thread, and keep it.
      *
-     * @param most how many one poll fetches at most
+     * @param max the number of completions that one poll fetches at most
      * @return a new cursor
      */
-    public Completions completions(int most) {
-        if (most < 1) {
-            throw new IllegalArgumentException("A cursor holds at least one completion, not " + most);
-        }
+    public Completions completions(int max) {
+        Checks.checkPositive("number of completions of a cursor", max);
         lifetime.checkOpen();
-        return keep(new Completions(this, most));
+        return keep(new PlainCompletions(this, max));
     }
 
     /**
      * A cursor over what an extended queue tells, with memory of its own. Make one per thread, and keep it.
      *
-     * @param most how many one poll fetches at most
+     * @param max the number of completions that one poll fetches at most
      * @return a new cursor
      * @throws IllegalStateException if this is no extended queue
      */
-    public ExtendedCompletions extendedCompletions(int most) {
-        if (most < 1) {
-            throw new IllegalArgumentException("A cursor holds at least one completion, not " + most);
-        }
+    public ExtendedCompletions extendedCompletions(int max) {
+        Checks.checkPositive("number of completions of a cursor", max);
         lifetime.checkOpen();
         return keep(new ExtendedCompletions(
-                this, requireExtended(), options.fields(), context.provider().software(), most, lifetime.scratch()));
+                this, requireExtended(), options.fields(), context.provider().software(), max, lifetime.scratch()));
     }
 
     private <T extends Completions> T keep(T cursor) {
@@ -391,7 +389,8 @@ public final class CompletionQueue extends VerbsObject {
         lifetime.checkOpen();
         oneAtATime.lock();
         try {
-            return one.pollAny() == 0 ? Optional.empty() : Optional.of(one.first());
+            one.takeOver();
+            return one.poll() == 0 ? Optional.empty() : Optional.of(one.first());
         } finally {
             oneAtATime.unlock();
         }
@@ -437,7 +436,7 @@ public final class CompletionQueue extends VerbsObject {
      */
     @CName({"ibv_poll_cq", "ibv_req_notify_cq", "ibv_get_cq_event", "ibv_ack_cq_events"})
     public WorkCompletion await(Duration timeout) throws InterruptedException {
-        return inTime(await(this::pollOne, false, timeout), timeout);
+        return await(this::pollOne, false, timeout);
     }
 
     /**
@@ -454,14 +453,17 @@ public final class CompletionQueue extends VerbsObject {
      */
     @CName({"ibv_poll_cq", "ibv_req_notify_cq", "ibv_get_cq_event", "ibv_ack_cq_events"})
     public WorkCompletion awaitSolicited(Duration timeout) throws InterruptedException {
-        return inTime(await(this::pollOne, true, timeout), timeout);
+        return await(this::pollOne, true, timeout);
     }
 
     private @Nullable WorkCompletion pollOne() {
         return poll().orElse(null);
     }
 
-    private WorkCompletion inTime(@Nullable WorkCompletion found, Duration timeout) {
+    /** Waits until an attempt finds something, and returns it. */
+    <T> T await(Supplier<? extends @Nullable T> attempt, boolean solicitedOnly, Duration timeout)
+            throws InterruptedException {
+        T found = events == null ? pollUntil(attempt, timeout) : events.await(attempt, solicitedOnly, timeout);
         if (found == null) {
             throw new VerbsTimeoutException(
                     DataPathCalls.POLL_NAME,
@@ -472,14 +474,9 @@ public final class CompletionQueue extends VerbsObject {
         return found;
     }
 
-    /** Waits until an attempt finds something. Null when the time is over. */
-    <T> @Nullable T await(Supplier<? extends @Nullable T> attempt, boolean solicitedOnly, Duration timeout)
-            throws InterruptedException {
-        return events == null ? pollUntil(attempt, timeout) : events.await(attempt, solicitedOnly, timeout);
-    }
-
     private static <T> @Nullable T pollUntil(Supplier<? extends @Nullable T> attempt, Duration timeout)
             throws InterruptedException {
+        Objects.requireNonNull(timeout, "timeout"); // first: nothing is taken when it is null
         T found = attempt.get();
         Deadline deadline = Deadline.after(timeout);
         for (int tries = 0; found == null && !deadline.isOver(); tries++) {
@@ -507,29 +504,21 @@ public final class CompletionQueue extends VerbsObject {
     }
 
     /** One call of the data path: fills an array of {@code struct ibv_wc}. */
-    int fill(int most, long completions) {
-        int found;
-        if (lifetime.isConfined()) { // the caller has made sure that this is open, and its thread
-            found = DataPathCalls.poll(criticalPoll, pollFunction, address, most, completions);
-        } else {
-            int way = lifetime.enter();
-            try {
-                found = DataPathCalls.poll(criticalPoll, pollFunction, address, most, completions);
-            } finally {
-                lifetime.exit(way);
-            }
+    int fill(int max, long completions) {
+        if (lifetime.isConfined()) { // the cursor has checked that the queue is open, and the thread
+            return DataPathCalls.poll(criticalPoll, pollFunction, address, max, completions);
         }
-        return found < 0 ? broken(found) : found;
+        int way = lifetime.enter();
+        try {
+            return DataPathCalls.poll(criticalPoll, pollFunction, address, max, completions);
+        } finally {
+            lifetime.exit(way);
+        }
     }
 
-    /** What a poll comes to that answered less than 0: an exception. */
-    int broken(int answer) {
-        throw new VerbsException(
-                DataPathCalls.POLL_NAME,
-                toString(),
-                0,
-                "It answered " + answer
-                        + ": the completion queue is broken, most often because more completions came than it holds");
+    /** Makes the exception for a poll that returned less than 0. */
+    VerbsException broken(int result) {
+        return new VerbsException(DataPathCalls.POLL_NAME, toString(), 0, "It returned " + result + ". " + BROKEN);
     }
 
     /** As {@link #fill}, through the functions of an extended queue. */

@@ -2,6 +2,7 @@ package dev.verbena.verbs;
 
 import dev.verbena.CName;
 import dev.verbena.VerbsException;
+import dev.verbena.VerbsTimeoutException;
 import dev.verbena.internal.DataPathCalls;
 import dev.verbena.internal.Memory;
 import dev.verbena.internal.raw.ibv_wc;
@@ -14,7 +15,8 @@ import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
 
 /**
- * A cursor over the completions of a queue: one poll fetches many, and nothing is allocated.
+ * A cursor over the completions of a queue (an array of {@code struct ibv_wc}). One poll fetches many completions, and
+ * nothing is allocated. {@link CompletionQueue#completions} and {@link CompletionQueue#extendedCompletions} make cursors.
  *
  * <pre>{@code
  * Completions done = cq.completions(16);
@@ -22,54 +24,54 @@ import org.jspecify.annotations.Nullable;
  * while (done.next()) handle(done.id(), done.status());
  * }</pre>
  *
- * <p>A cursor belongs to the first thread that uses it.
+ * <p>A cursor belongs to the first thread that uses it; other threads get a {@link WrongThreadException}. The cursor ends
+ * when its queue is closed.
  */
-public sealed class Completions extends ThreadBound permits ExtendedCompletions {
+public abstract sealed class Completions extends ThreadBound permits PlainCompletions, ExtendedCompletions {
     static final long SIZE = ibv_wc.sizeof();
-    private static final long ID = ibv_wc.wr_id$offset();
-    private static final long STATUS = ibv_wc.status$offset();
-    private static final long OPCODE = ibv_wc.opcode$offset();
-    private static final long VENDOR_ERROR = ibv_wc.vendor_err$offset();
-    private static final long BYTE_LENGTH = ibv_wc.byte_len$offset();
-    private static final long IMMEDIATE = ibv_wc.imm_data$offset();
-    private static final long INVALIDATED_KEY = ibv_wc.invalidated_rkey$offset();
-    private static final long QP_NUMBER = ibv_wc.qp_num$offset();
-    private static final long SOURCE_QP = ibv_wc.src_qp$offset();
-    private static final long FLAGS = ibv_wc.wc_flags$offset();
-    private static final long PKEY_INDEX = ibv_wc.pkey_index$offset();
-    private static final long SOURCE_LID = ibv_wc.slid$offset();
-    private static final long SERVICE_LEVEL = ibv_wc.sl$offset();
-    private static final long PATH_BITS = ibv_wc.dlid_path_bits$offset();
+    static final long ID = ibv_wc.wr_id$offset();
+    static final long STATUS = ibv_wc.status$offset();
+    static final long OPCODE = ibv_wc.opcode$offset();
+    static final long VENDOR_ERROR = ibv_wc.vendor_err$offset();
+    static final long BYTE_LENGTH = ibv_wc.byte_len$offset();
+    static final long IMMEDIATE = ibv_wc.imm_data$offset();
+    static final long INVALIDATED_KEY = ibv_wc.invalidated_rkey$offset();
+    static final long QP_NUMBER = ibv_wc.qp_num$offset();
+    static final long SOURCE_QP = ibv_wc.src_qp$offset();
+    static final long FLAGS = ibv_wc.wc_flags$offset();
+    static final long PKEY_INDEX = ibv_wc.pkey_index$offset();
+    static final long SERVICE_LEVEL = ibv_wc.sl$offset();
+    static final long PATH_BITS = ibv_wc.dlid_path_bits$offset();
 
     final CompletionQueue queue;
-    final int most;
+    final int max;
     /** An array of {@code struct ibv_wc}. The queue keeps it as long as C may use it, and this object after that. */
     final long address;
 
     private final MemorySegment memory;
     private final @Nullable Thread owner;
-    /** How the queue is polled without asking it, where one thread only may. */
-    private final long function;
-
-    private final long cq;
+    /** Whether {@link #poll} may call C itself, because no other thread can close the queue meanwhile. */
     private final boolean direct;
+
+    private final long function;
+    private final long cq;
     private final Supplier<@Nullable Completions> attempt = this::pollOrNull;
-    /** Where the completion is that this stands at: before the memory when at none. */
+    /** The address of the current completion; before the memory if there is none. */
     private long base;
-    /** Where what was found ends. */
+    /** The address behind the last fetched completion. */
     private long end;
 
-    Completions(CompletionQueue queue, int most) {
+    Completions(CompletionQueue queue, int max, boolean direct) {
         super(queue);
         this.queue = queue;
-        this.memory = Arena.ofAuto().allocate(most * SIZE, 64);
+        this.memory = Arena.ofAuto().allocate(max * SIZE, 64);
         this.address = memory.address();
-        this.most = most;
+        this.max = max;
         forget();
         this.owner = queue.onlyThread();
+        this.direct = direct;
         this.function = queue.pollFunction();
         this.cq = queue.address();
-        this.direct = owner != null && queue.pollsCritically();
     }
 
     @Override
@@ -78,56 +80,72 @@ public sealed class Completions extends ThreadBound permits ExtendedCompletions 
         super.end();
     }
 
-    /** Nothing was found, and nothing is stood at. */
+    /** Drops all fetched completions, so that there is no current one. */
     private void forget() {
         base = address - SIZE;
         end = address;
     }
 
     /**
-     * Fetches what has completed ({@code ibv_poll_cq}), and forgets what was fetched before.
+     * Fetches completions ({@code ibv_poll_cq}), and drops those that were fetched before.
      *
-     * @return how many were found; 0 when nothing has completed
+     * @return the number of completions; 0 if there are none
      * @throws IllegalStateException if the queue is closed
      */
     @CName("ibv_poll_cq")
-    public int poll() {
+    public final int poll() {
         checkUser();
-        return pollAny();
+        if (end != address) {
+            leave(); // before the poll, which may throw
+        }
+        int count = direct ? DataPathCalls.pollCritical(function, cq, max, address) : fetch();
+        if (count > 0) {
+            end = address + count * SIZE;
+        } else if (count < 0) {
+            throw queue.broken(count);
+        }
+        return count;
     }
 
+    /** Fills the memory from its beginning. Returns the number of completions, or less than 0 if the poll failed. */
+    abstract int fetch();
+
     /**
-     * Waits until something has completed, and fetches it as {@link #poll} does. A queue with a channel sleeps until
-     * then; one without polls with pauses.
+     * Waits until there are completions, and fetches them as {@link #poll} does. A queue with a channel sleeps until then;
+     * a queue without one polls with pauses.
      *
-     * @param timeout how long to wait
-     * @return how many were found; 0 when the time is over
+     * @param timeout the time to wait
+     * @return the number of completions, at least 1
+     * @throws VerbsTimeoutException if there are none in time
      * @throws InterruptedException if the thread was interrupted
      * @throws IllegalStateException if the queue is closed, also while waiting
      * @throws VerbsException if the device was removed
      */
     @CName({"ibv_poll_cq", "ibv_req_notify_cq", "ibv_get_cq_event", "ibv_ack_cq_events"})
-    public int await(Duration timeout) throws InterruptedException {
-        return queue.await(attempt, false, timeout) == null ? 0 : found();
+    public final int await(Duration timeout) throws InterruptedException {
+        queue.await(attempt, false, timeout);
+        return count();
     }
 
     /**
-     * As {@link #await}, but does not wake up for receives that were sent without {@link SendFlag#SOLICITED}. A failure
-     * wakes it too by InfiniBand's rules, but not on every device: soft-RoCE of newer kernels raises no event for it,
-     * and it is found when the time is over. Fetches whatever has completed when it looks.
+     * Waits as {@link #await} does, but sleeps through receives that were sent without {@link SendFlag#SOLICITED}. By the
+     * rules of InfiniBand, a failure ends the wait too. Soft-RoCE of newer kernels raises no event for a failure: the wait
+     * finds it when the time is over. Fetches all completions that there are by then.
      *
-     * @param timeout how long to wait
-     * @return how many were found; 0 when the time is over
+     * @param timeout the time to wait
+     * @return the number of completions, at least 1
+     * @throws VerbsTimeoutException if there are none in time
      * @throws InterruptedException if the thread was interrupted
      * @throws IllegalStateException if the queue is closed, also while waiting
      * @throws VerbsException if the device was removed
      */
     @CName({"ibv_poll_cq", "ibv_req_notify_cq", "ibv_get_cq_event", "ibv_ack_cq_events"})
-    public int awaitSolicited(Duration timeout) throws InterruptedException {
-        return queue.await(attempt, true, timeout) == null ? 0 : found();
+    public final int awaitSolicited(Duration timeout) throws InterruptedException {
+        queue.await(attempt, true, timeout);
+        return count();
     }
 
-    private int found() {
+    private int count() {
         return (int) ((end - address) / SIZE);
     }
 
@@ -135,36 +153,15 @@ public sealed class Completions extends ThreadBound permits ExtendedCompletions 
         return poll() == 0 ? null : this;
     }
 
-    /** As {@link #poll}, for a caller that has made sure that it is alone. */
-    final int pollAny() {
-        if (end != address) {
-            leave(); // also when the poll throws
-        }
-        int count = fetch();
-        if (count > 0) {
-            end = address + count * SIZE;
-        }
-        return count;
-    }
-
-    /** Fills the memory from its beginning; answers how many. */
-    int fetch() {
-        if (direct) { // whoever polls has made sure that the queue is open
-            int found = DataPathCalls.pollCritical(function, cq, most, address);
-            return found < 0 ? queue.broken(found) : found;
-        }
-        return queue.fill(most, address);
-    }
-
-    /** Leaves what was found before. Failures count, whether the user looked at them or not. */
+    /** Drops what was fetched before. Notes the failures among it, whether the user looked at them or not. */
     private void leave() {
         while (next()) {
-            continue; // it takes note of them; and it ends whatever a thread does that closes the queue meanwhile
+            continue; // next() notes failures, and ends the loop also when a thread closes the queue meanwhile
         }
         forget();
     }
 
-    /** The first failure of a queue pair explains the flushes that follow it. */
+    /** Hands a failure to its queue pair, whose first failure explains the flushes that follow it. */
     private void noteFailure() {
         QueuePair queuePair = queuePair();
         if (queuePair != null) {
@@ -172,23 +169,24 @@ public sealed class Completions extends ThreadBound permits ExtendedCompletions 
         }
     }
 
+    /** Returns the queue pair of the current completion, or null if its number is not known here. */
     @Nullable
     QueuePair queuePair() {
-        return queue.contextEvenIfClosed().queuePair(queuePairNumber());
+        return queue.contextEvenIfClosed().queuePair(word(QP_NUMBER));
     }
 
-    /** The first completion as a value, after a poll that found one. */
-    WorkCompletion first() {
+    /** Steps to the first completion after a poll that found one, and returns it as a value. */
+    final WorkCompletion first() {
         next();
         return completion();
     }
 
     /**
-     * Steps to the next completion.
+     * Steps to the next fetched completion.
      *
-     * @return false when there is none left: poll again
+     * @return false if there are no more: poll again
      */
-    public boolean next() {
+    public final boolean next() {
         long next = base + SIZE;
         if (next >= end) {
             return false;
@@ -200,7 +198,8 @@ public sealed class Completions extends ThreadBound permits ExtendedCompletions 
         return true;
     }
 
-    private long at(long field) {
+    /** Returns the address of a field of the current completion. */
+    final long at(long field) {
         long at = base;
         if (at < address || owner != null && owner != Thread.currentThread()) {
             throw unreadable();
@@ -210,208 +209,197 @@ public sealed class Completions extends ThreadBound permits ExtendedCompletions 
 
     private IllegalStateException unreadable() {
         queue.checkUsable(); // a closed queue or the wrong thread is the better reason
-        return new IllegalStateException("Call next() before asking for a completion");
+        return new IllegalStateException("There is no current completion: call next() before reading one");
     }
 
-    /** Which completion it stands at, from 0. */
+    /** Returns the index of the current completion, from 0. */
     final int index() {
         return (int) ((at(0) - address) / SIZE);
     }
 
-    private int word(long field) {
+    /** Returns an {@code int} field of the current completion. */
+    final int word(long field) {
         int word = Memory.getInt(at(field));
         Reference.reachabilityFence(this);
         return word;
     }
 
     /**
-     * The number that the work request was posted with ({@code wr_id}).
+     * Returns the id that the work request was posted with ({@code wr_id}).
      *
      * @return the id
      */
-    public long id() {
+    public final long id() {
         long id = Memory.getLong(at(ID));
         Reference.reachabilityFence(this);
         return id;
     }
 
     /**
-     * Whether the work was done.
+     * Returns whether the work request succeeded.
      *
      * @return true for {@link WorkStatus#SUCCESS}
      */
-    public boolean isSuccess() {
+    public final boolean isSuccess() {
         return word(STATUS) == 0;
     }
 
     /**
-     * How the work request ended ({@code status}).
+     * Returns the status of the work request ({@code status}).
      *
      * @return the status
      */
-    public WorkStatus status() {
+    public final WorkStatus status() {
         return WorkStatus.of(word(STATUS));
     }
 
     /**
-     * The status as C's number, also when {@link #status} does not know it.
+     * Returns the status as C's number, also when {@link #status} does not know it.
      *
      * @return the number
      */
-    public int statusCode() {
+    public final int statusCode() {
         return word(STATUS);
     }
 
     /**
-     * What completed ({@code opcode}). It means nothing unless {@link #isSuccess}.
+     * Returns the operation that completed ({@code opcode}). Undefined unless {@link #isSuccess}.
      *
      * @return the opcode
      */
-    public WorkOpcode opcode() {
+    public final WorkOpcode opcode() {
         return WorkOpcode.of(word(OPCODE));
     }
 
     /**
-     * Whether this is the end of a receive. It means nothing unless {@link #isSuccess}.
+     * Returns whether a receive completed. Undefined unless {@link #isSuccess}.
      *
      * @return true for all opcodes with the bit {@code IBV_WC_RECV}
      */
-    public boolean isReceive() {
+    public final boolean isReceive() {
         return (word(OPCODE) & WorkOpcode.RECEIVE.code()) != 0;
     }
 
     /**
-     * The device's own number for what went wrong ({@code vendor_err}).
+     * Returns the device's own number of a failure ({@code vendor_err}).
      *
      * @return the number
      */
-    public int vendorError() {
+    public final int vendorError() {
         return word(VENDOR_ERROR);
     }
 
     /**
-     * How many bytes arrived, for receives, reads and atomics ({@code byte_len}).
+     * Returns the number of bytes that arrived, for receives, reads and atomics ({@code byte_len}).
      *
      * @return the length
      */
-    public int byteLength() {
-        return word(BYTE_LENGTH);
-    }
+    public abstract int byteLength();
 
     /**
-     * Whether immediate data arrived with it: only of receives can this be told on all devices.
+     * Returns whether immediate data arrived. Not all devices report this for anything but receives, so it is false for
+     * all else.
      *
-     * @return true if {@link #immediate} means something
+     * @return true if {@link #immediate} is defined
      */
-    public boolean hasImmediate() {
+    public final boolean hasImmediate() {
         return isReceive() && (word(FLAGS) & CompletionFlag.WITH_IMMEDIATE.bit()) != 0;
     }
 
     /**
-     * Whether the first 40 bytes of the receive hold a {@linkplain Grh routing header}.
+     * Returns whether the first 40 bytes of the receive hold a {@linkplain Grh routing header}.
      *
      * @return true for all datagrams on RoCE
      */
-    public boolean hasRoutingHeader() {
+    public final boolean hasRoutingHeader() {
         return isReceive() && (word(FLAGS) & CompletionFlag.GRH.bit()) != 0;
     }
 
     /**
-     * Whether the peer's send invalidated a key of this side. Soft-RoCE sets {@link CompletionFlag#IP_CSUM_OK} instead.
+     * Returns whether the peer's send invalidated a key of this side. Soft-RoCE sets {@link CompletionFlag#IP_CSUM_OK}
+     * instead.
      *
-     * @return true if {@link #invalidatedKey} means something
+     * @return true if {@link #invalidatedKey} is defined
      */
-    public boolean hasInvalidated() {
+    public final boolean hasInvalidated() {
         return isReceive() && (word(FLAGS) & CompletionFlag.WITH_INVALIDATE.bit()) != 0;
     }
 
     /**
-     * The immediate data ({@code imm_data}): the {@code int} that the peer sent, whatever either side's byte order.
+     * Returns the immediate data ({@code imm_data}): the {@code int} that the peer sent, whatever either side's byte order.
      *
      * @return the immediate data
      */
-    public int immediate() {
-        return Integer.reverseBytes(word(IMMEDIATE));
-    }
+    public abstract int immediate();
 
     /**
-     * The key that the peer's send invalidated ({@code invalidated_rkey}).
+     * Returns the key that the peer's send invalidated ({@code invalidated_rkey}).
      *
      * @return the remote key
      */
-    public int invalidatedKey() {
-        return word(INVALIDATED_KEY);
-    }
+    public abstract int invalidatedKey();
 
     /**
-     * The number of the queue pair ({@code qp_num}).
+     * Returns the number of the queue pair ({@code qp_num}).
      *
      * @return the number
      */
-    public int queuePairNumber() {
-        return word(QP_NUMBER);
-    }
+    public abstract int queuePairNumber();
 
     /**
-     * The number of the peer's queue pair that sent a datagram ({@code src_qp}).
+     * Returns the number of the peer's queue pair that sent a datagram ({@code src_qp}).
      *
      * @return the number
      */
-    public int sourceQueuePair() {
-        return word(SOURCE_QP);
-    }
+    public abstract int sourceQueuePair();
 
     /**
-     * The index of the partition key ({@code pkey_index}), of a datagram to a special queue pair.
+     * Returns the index of the partition key ({@code pkey_index}), of a datagram to a special queue pair.
      *
      * @return the index
      */
-    public int pkeyIndex() {
-        return Short.toUnsignedInt(Memory.getShort(at(PKEY_INDEX)));
-    }
+    public abstract int pkeyIndex();
 
     /**
-     * The sender's local identifier ({@code slid}), of a datagram on InfiniBand.
+     * Returns the sender's local identifier ({@code slid}), of a datagram on InfiniBand.
      *
      * @return the identifier
      */
-    public int sourceLid() {
-        return Short.toUnsignedInt(Memory.getShort(at(SOURCE_LID)));
-    }
+    public abstract int sourceLid();
 
     /**
-     * The service level ({@code sl}), of a datagram.
+     * Returns the service level ({@code sl}), of a datagram.
      *
      * @return the level
      */
-    public int serviceLevel() {
-        return Byte.toUnsignedInt(Memory.getByte(at(SERVICE_LEVEL)));
-    }
+    public abstract int serviceLevel();
 
     /**
-     * The low bits of the destination's local identifier ({@code dlid_path_bits}), of a datagram.
+     * Returns the low bits of the destination's local identifier ({@code dlid_path_bits}), of a datagram.
      *
      * @return the bits
      */
-    public int pathBits() {
-        return Byte.toUnsignedInt(Memory.getByte(at(PATH_BITS)));
-    }
+    public abstract int pathBits();
+
+    /** Returns the sender's local identifier, or 0 if the queue does not report it. */
+    abstract int sourceLidIfKnown();
 
     /**
-     * What else it says ({@code wc_flags}).
+     * Returns the flags ({@code wc_flags}).
      *
      * @return bits of {@link CompletionFlag}
      */
-    public int flagBits() {
+    public final int flagBits() {
         return word(FLAGS);
     }
 
     /**
-     * The completion as a value that can be kept. This allocates.
+     * Copies the current completion to a value that can be kept. This allocates. Fields that the queue does not report are
+     * 0.
      *
-     * @return a copy of all that the completion says
+     * @return a copy of all fields
      */
-    public WorkCompletion completion() {
+    public final WorkCompletion completion() {
         WorkStatus status = status();
         QueuePair queuePair = status == WorkStatus.SUCCESS ? null : queuePair();
         return new WorkCompletion(
@@ -421,37 +409,37 @@ public sealed class Completions extends ThreadBound permits ExtendedCompletions 
                 opcode(),
                 word(OPCODE),
                 vendorError(),
-                byteLength(),
-                immediate(),
-                invalidatedKey(),
-                queuePairNumber(),
-                sourceQueuePair(),
+                word(BYTE_LENGTH),
+                Integer.reverseBytes(word(IMMEDIATE)),
+                word(INVALIDATED_KEY),
+                word(QP_NUMBER),
+                word(SOURCE_QP),
                 flagBits(),
-                pkeyIndex(),
-                sourceLid(),
-                serviceLevel(),
-                pathBits(),
+                Short.toUnsignedInt(Memory.getShort(at(PKEY_INDEX))),
+                sourceLidIfKnown(),
+                Byte.toUnsignedInt(Memory.getByte(at(SERVICE_LEVEL))),
+                Byte.toUnsignedInt(Memory.getByte(at(PATH_BITS))),
                 queuePair == null ? null : queuePair.operationOf(id(), status, queue),
                 queuePair == null || status != WorkStatus.WORK_REQUEST_FLUSHED ? null : queuePair.firstFailure());
     }
 
     /**
-     * Goes on when the work was done.
+     * Checks that the work request succeeded.
      *
-     * @return this
+     * @return this cursor
      * @throws WorkCompletionException if it failed
      */
-    public Completions orThrow() {
+    public final Completions orThrow() {
         if (!isSuccess()) {
             throw new WorkCompletionException(completion());
         }
         return this;
     }
 
-    /** The completion it stands at. */
+    /** Describes the current completion, or the cursor if there is none. */
     @Override
-    public String toString() {
+    public final String toString() {
         boolean readable = base >= address && (owner == null || owner == Thread.currentThread());
-        return readable ? completion().toString() : "cursor over " + queue + ", " + found() + " found";
+        return readable ? completion().toString() : "cursor over " + queue + ", " + count() + " fetched";
     }
 }

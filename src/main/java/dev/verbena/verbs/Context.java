@@ -13,6 +13,7 @@ import dev.verbena.internal.ContextVerb;
 import dev.verbena.internal.Descriptors;
 import dev.verbena.internal.Errno;
 import dev.verbena.internal.Ibv;
+import dev.verbena.internal.failures.Failures;
 import dev.verbena.internal.raw.ibv_ah_attr;
 import dev.verbena.internal.raw.ibv_context;
 import dev.verbena.internal.raw.ibv_device_attr_ex;
@@ -429,10 +430,7 @@ public final class Context extends VerbsObject {
     public long portSpeed(int port) {
         lifetime.checkOpen();
         String arguments = name() + ", port " + port;
-        if (!Ibv.QUERY_PORT_SPEED.isPresent()) {
-            throw new UnsupportedVerbException(
-                    Ibv.QUERY_PORT_SPEED.name(), arguments, 0, "rdma-core 62 or newer is needed");
-        }
+        Failures.require(Ibv.QUERY_PORT_SPEED, arguments);
         lifetime.hold();
         try (Arena scratch = Arena.ofConfined()) {
             MemorySegment speed = scratch.allocate(ValueLayout.JAVA_LONG);

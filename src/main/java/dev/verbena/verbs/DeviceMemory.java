@@ -10,6 +10,7 @@ import dev.verbena.internal.ContextVerb;
 import dev.verbena.internal.Errno;
 import dev.verbena.internal.Ibv;
 import dev.verbena.internal.LockedMemory;
+import dev.verbena.internal.failures.Failures;
 import dev.verbena.internal.raw.ibv_alloc_dm_attr;
 import dev.verbena.internal.raw.ibv_dm;
 import java.lang.foreign.Arena;
@@ -195,7 +196,7 @@ public final class DeviceMemory extends VerbsObject {
      */
     @CName("ibv_dm_export_dmabuf_fd")
     public int exportDmaBuf() {
-        VerbFailures.require(Ibv.DM_EXPORT_DMABUF_FD, 62, toString());
+        Failures.require(Ibv.DM_EXPORT_DMABUF_FD, toString());
         lifetime.hold();
         try {
             int descriptor = (int) Ibv.DM_EXPORT_DMABUF_FD.call(address);

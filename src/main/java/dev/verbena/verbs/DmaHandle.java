@@ -6,6 +6,7 @@ import dev.verbena.VerbsObject;
 import dev.verbena.access.ObjectLifetime;
 import dev.verbena.internal.Ibv;
 import dev.verbena.internal.NewerStructs;
+import dev.verbena.internal.failures.Failures;
 import java.lang.foreign.Arena;
 
 /**
@@ -33,7 +34,7 @@ public final class DmaHandle extends VerbsObject {
         return ObjectLifetime.create(
                 arena,
                 lifetime -> {
-                    VerbFailures.require(Ibv.ALLOC_DMAH, 59, arguments);
+                    Failures.require(Ibv.ALLOC_DMAH, arguments);
                     try (Arena scratch = Arena.ofConfined()) {
                         return new DmaHandle(
                                 lifetime,

@@ -6,7 +6,6 @@ import dev.verbena.UnsupportedVerbException;
 import dev.verbena.internal.Errno;
 import dev.verbena.internal.Memory;
 import dev.verbena.internal.raw.ibv_poll_cq_attr;
-import dev.verbena.internal.raw.ibv_wc;
 import dev.verbena.internal.raw.ibv_wc_tm_info;
 import dev.verbena.verbs.device.DeviceAttributes;
 import java.lang.foreign.Arena;
@@ -15,12 +14,14 @@ import java.util.Set;
 import org.jspecify.annotations.Nullable;
 
 /**
- * A cursor over the completions of an extended queue ({@code ibv_start_poll} and what follows): it tells what the queue
- * was {@linkplain CompletionQueueOptions#fields made to tell}, and refuses the rest.
+ * A cursor over the completions of an extended queue ({@code ibv_start_poll}, {@code ibv_next_poll}). It reports the
+ * fields that the queue was {@linkplain CompletionQueueOptions#fields made for}, and throws for all others.
  *
- * <p>C holds a lock of the driver's from {@code ibv_start_poll} until {@code ibv_end_poll}. Here both happen within
- * {@link #poll}, which copies what was asked for in between: none of the caller's code runs while the lock is held, and
- * the cursor can be read at leisure.
+ * <p>C holds a lock of the driver from {@code ibv_start_poll} until {@code ibv_end_poll}. Here {@link #poll} calls both,
+ * and copies the fields in between. None of the caller's code runs while C holds the lock, and the cursor can be read
+ * until the next poll.
+ *
+ * <p>A cursor belongs to the first thread that uses it; other threads get a {@link WrongThreadException}.
  */
 @CName({
     "ibv_start_poll",
@@ -31,25 +32,13 @@ import org.jspecify.annotations.Nullable;
     "ibv_wc_read_wc_flags"
 })
 public final class ExtendedCompletions extends Completions {
-    private static final long ID = ibv_wc.wr_id$offset();
-    private static final long STATUS = ibv_wc.status$offset();
-    private static final long OPCODE = ibv_wc.opcode$offset();
-    private static final long VENDOR_ERROR = ibv_wc.vendor_err$offset();
-    private static final long BYTE_LENGTH = ibv_wc.byte_len$offset();
-    private static final long IMMEDIATE = ibv_wc.imm_data$offset();
-    private static final long QP_NUMBER = ibv_wc.qp_num$offset();
-    private static final long SOURCE_QP = ibv_wc.src_qp$offset();
-    private static final long FLAGS = ibv_wc.wc_flags$offset();
-    private static final long SERVICE_LEVEL = ibv_wc.sl$offset();
-    private static final long PATH_BITS = ibv_wc.dlid_path_bits$offset();
-
     private final CompletionReaders readers;
     private final boolean oneByOne;
     private final int asked;
     private final long attributes;
     private final MemorySegment tagInfo;
     private final CompletionReaders.Reader length;
-    /** Whether more than the length was asked for. */
+    /** Whether the queue reports more than the length. */
     private final boolean asksForMore;
 
     private final int[] sourceLids;
@@ -60,17 +49,14 @@ public final class ExtendedCompletions extends Completions {
     private final long[] tags;
     private final int[] tagData;
 
-    /** While the completion is copied as a value: what was not asked for is 0 then. */
-    private boolean copying;
-
     ExtendedCompletions(
             CompletionQueue queue,
             CompletionReaders readers,
             Set<CompletionField> fields,
             boolean oneByOne,
-            int most,
+            int max,
             Arena arena) {
-        super(queue, most);
+        super(queue, max, false);
         this.readers = readers;
         this.oneByOne = oneByOne;
         this.asked = NativeFlag.bits(fields);
@@ -78,12 +64,12 @@ public final class ExtendedCompletions extends Completions {
         this.length = readers.of(CompletionField.BYTE_LENGTH);
         this.asksForMore = (asked & ~CompletionField.BYTE_LENGTH.bit()) != 0;
         this.tagInfo = arena.allocate(ibv_wc_tm_info.layout());
-        this.sourceLids = new int[has(CompletionField.SOURCE_LID) ? most : 0];
-        this.timestamps = new long[has(CompletionField.TIMESTAMP) ? most : 0];
-        this.wallClocks = new long[has(CompletionField.WALL_CLOCK) ? most : 0];
-        this.vlans = new short[has(CompletionField.VLAN) ? most : 0];
-        this.flowTags = new int[has(CompletionField.FLOW_TAG) ? most : 0];
-        this.tags = new long[has(CompletionField.TAG_MATCHING) ? most : 0];
+        this.sourceLids = new int[has(CompletionField.SOURCE_LID) ? max : 0];
+        this.timestamps = new long[has(CompletionField.TIMESTAMP) ? max : 0];
+        this.wallClocks = new long[has(CompletionField.WALL_CLOCK) ? max : 0];
+        this.vlans = new short[has(CompletionField.VLAN) ? max : 0];
+        this.flowTags = new int[has(CompletionField.FLOW_TAG) ? max : 0];
+        this.tags = new long[has(CompletionField.TAG_MATCHING) ? max : 0];
         this.tagData = new int[tags.length];
     }
 
@@ -97,12 +83,12 @@ public final class ExtendedCompletions extends Completions {
     }
 
     /**
-     * Takes completions out of the queue, at most as many as there is room for. The caller has made sure that the queue
-     * stays open.
+     * Takes completions out of the queue, at most as many as the cursor holds. The caller makes sure that the queue stays
+     * open.
      *
-     * <p>The soft-RoCE provider before rdma-core 59 unlocks twice when {@code ibv_next_poll} finds nothing more, and
-     * then shows completions that are none or stops for ever. Taking one completion between each start and end is right
-     * in all releases, and costs nothing that a software device would notice.
+     * <p>The soft-RoCE provider before rdma-core 59 unlocks twice when {@code ibv_next_poll} finds nothing more. It then
+     * returns false completions or stops for ever. One completion between each start and end is right in all releases,
+     * and the cost is small for a software device.
      */
     int take() {
         int taken = 0;
@@ -110,23 +96,18 @@ public final class ExtendedCompletions extends Completions {
             int errno = readers.start(attributes);
             if (errno != 0) {
                 if (errno != Errno.ENOENT && taken == 0) {
-                    throw VerbFailures.failure(
-                            "ibv_start_poll",
-                            errno,
-                            queue.toString(),
-                            "The completion queue is broken, most "
-                                    + "often because more completions came than it holds");
+                    throw VerbFailures.failure("ibv_start_poll", errno, queue.toString(), CompletionQueue.BROKEN);
                 }
                 return taken;
             }
             try {
                 do {
                     copy(taken++);
-                } while (taken < most && !oneByOne && readers.next() == 0);
+                } while (taken < max && !oneByOne && readers.next() == 0);
             } finally {
                 readers.end();
             }
-        } while (taken < most && oneByOne);
+        } while (taken < max && oneByOne);
         return taken;
     }
 
@@ -139,7 +120,7 @@ public final class ExtendedCompletions extends Completions {
         if (asksForMore && has(CompletionField.QUEUE_PAIR_NUMBER)) {
             word(at + QP_NUMBER, CompletionField.QUEUE_PAIR_NUMBER);
         }
-        if (status == 0) { // else all other fields are undefined
+        if (status == 0) { // all other fields of a failed completion are undefined
             copyRest(index, at);
         }
     }
@@ -197,17 +178,17 @@ public final class ExtendedCompletions extends Completions {
     }
 
     private void require(CompletionField field) {
-        if (!has(field) && !copying) {
+        if (!has(field)) {
             throw new UnsupportedVerbException(
                     field.cName(),
                     queue.toString(),
                     0,
-                    "The queue was not made to tell " + "this: name " + field + " in CompletionQueueOptions.fields()");
+                    "The queue was made without this field: name " + field + " in CompletionQueueOptions.fields()");
         }
     }
 
     /**
-     * How many bytes arrived, for receives, reads and atomics.
+     * Returns the number of bytes that arrived, for receives, reads and atomics.
      *
      * @throws UnsupportedVerbException if the queue was made without {@link CompletionField#BYTE_LENGTH}
      */
@@ -215,11 +196,11 @@ public final class ExtendedCompletions extends Completions {
     @Override
     public int byteLength() {
         require(CompletionField.BYTE_LENGTH);
-        return super.byteLength();
+        return word(BYTE_LENGTH);
     }
 
     /**
-     * The immediate data: the {@code int} that the peer sent.
+     * Returns the immediate data: the {@code int} that the peer sent.
      *
      * @throws UnsupportedVerbException if the queue was made without {@link CompletionField#IMMEDIATE}
      */
@@ -227,11 +208,11 @@ public final class ExtendedCompletions extends Completions {
     @Override
     public int immediate() {
         require(CompletionField.IMMEDIATE);
-        return super.immediate();
+        return Integer.reverseBytes(word(IMMEDIATE));
     }
 
     /**
-     * The key that the peer's send invalidated.
+     * Returns the key that the peer's send invalidated. C keeps it in the place of the immediate data.
      *
      * @throws UnsupportedVerbException if the queue was made without {@link CompletionField#IMMEDIATE}
      */
@@ -239,11 +220,11 @@ public final class ExtendedCompletions extends Completions {
     @Override
     public int invalidatedKey() {
         require(CompletionField.IMMEDIATE);
-        return super.invalidatedKey();
+        return word(INVALIDATED_KEY);
     }
 
     /**
-     * The number of the queue pair.
+     * Returns the number of the queue pair.
      *
      * @throws UnsupportedVerbException if the queue was made without {@link CompletionField#QUEUE_PAIR_NUMBER}
      */
@@ -251,10 +232,10 @@ public final class ExtendedCompletions extends Completions {
     @Override
     public int queuePairNumber() {
         require(CompletionField.QUEUE_PAIR_NUMBER);
-        return super.queuePairNumber();
+        return word(QP_NUMBER);
     }
 
-    /** Without its number the queue pair is not found: its failures are not noted then. */
+    /** Returns null without the queue pair's number: the queue pair's failures are not noted then. */
     @Override
     @Nullable
     QueuePair queuePair() {
@@ -262,7 +243,7 @@ public final class ExtendedCompletions extends Completions {
     }
 
     /**
-     * The number of the peer's queue pair that sent a datagram.
+     * Returns the number of the peer's queue pair that sent a datagram.
      *
      * @throws UnsupportedVerbException if the queue was made without {@link CompletionField#SOURCE_QUEUE_PAIR}
      */
@@ -270,11 +251,11 @@ public final class ExtendedCompletions extends Completions {
     @Override
     public int sourceQueuePair() {
         require(CompletionField.SOURCE_QUEUE_PAIR);
-        return super.sourceQueuePair();
+        return word(SOURCE_QP);
     }
 
     /**
-     * The sender's local identifier, of a datagram on InfiniBand.
+     * Returns the sender's local identifier, of a datagram on InfiniBand.
      *
      * @throws UnsupportedVerbException if the queue was made without {@link CompletionField#SOURCE_LID}
      */
@@ -282,11 +263,16 @@ public final class ExtendedCompletions extends Completions {
     @Override
     public int sourceLid() {
         require(CompletionField.SOURCE_LID);
+        return sourceLids[index()];
+    }
+
+    @Override
+    int sourceLidIfKnown() {
         return sourceLids.length == 0 ? 0 : sourceLids[index()];
     }
 
     /**
-     * The service level, of a datagram.
+     * Returns the service level, of a datagram.
      *
      * @throws UnsupportedVerbException if the queue was made without {@link CompletionField#SERVICE_LEVEL}
      */
@@ -294,11 +280,11 @@ public final class ExtendedCompletions extends Completions {
     @Override
     public int serviceLevel() {
         require(CompletionField.SERVICE_LEVEL);
-        return super.serviceLevel();
+        return Byte.toUnsignedInt(Memory.getByte(at(SERVICE_LEVEL)));
     }
 
     /**
-     * The low bits of the destination's local identifier, of a datagram.
+     * Returns the low bits of the destination's local identifier, of a datagram.
      *
      * @throws UnsupportedVerbException if the queue was made without {@link CompletionField#PATH_BITS}
      */
@@ -306,31 +292,27 @@ public final class ExtendedCompletions extends Completions {
     @Override
     public int pathBits() {
         require(CompletionField.PATH_BITS);
-        return super.pathBits();
+        return Byte.toUnsignedInt(Memory.getByte(at(PATH_BITS)));
     }
 
     /**
-     * The index of the partition key, which extended queues don't tell.
+     * Throws: extended queues do not report the index of the partition key.
      *
      * @throws UnsupportedVerbException always
      */
     @Override
     public int pkeyIndex() {
-        if (!copying) {
-            throw new UnsupportedVerbException(
-                    "ibv_start_poll",
-                    queue.toString(),
-                    0,
-                    "Extended completions don't have the index of the partition key: completions() has");
-        }
-        return 0;
+        throw new UnsupportedVerbException(
+                "ibv_start_poll",
+                queue.toString(),
+                0,
+                "Extended completions lack the index of the partition key: use a cursor of completions()");
     }
 
     /**
-     * When it completed, in ticks of the device's clock, which {@link DeviceAttributes} tells the
-     * speed of.
+     * Returns the time of completion in ticks of the device's clock. {@link DeviceAttributes} has the clock's speed.
      *
-     * @return the time; not of a failed completion
+     * @return the time; undefined for a failed completion
      * @throws UnsupportedVerbException if the queue was made without {@link CompletionField#TIMESTAMP}
      */
     @CName("ibv_wc_read_completion_ts")
@@ -340,9 +322,9 @@ public final class ExtendedCompletions extends Completions {
     }
 
     /**
-     * When it completed, by the time of day.
+     * Returns the time of completion by the time of day.
      *
-     * @return nanoseconds since 1970; not of a failed completion
+     * @return nanoseconds since 1970; undefined for a failed completion
      * @throws UnsupportedVerbException if the queue was made without {@link CompletionField#WALL_CLOCK}
      */
     @CName("ibv_wc_read_completion_wallclock_ns")
@@ -352,7 +334,7 @@ public final class ExtendedCompletions extends Completions {
     }
 
     /**
-     * The VLAN tag of a raw packet.
+     * Returns the VLAN tag of a raw packet.
      *
      * @return 16 bits: priority and number
      * @throws UnsupportedVerbException if the queue was made without {@link CompletionField#VLAN}
@@ -364,7 +346,7 @@ public final class ExtendedCompletions extends Completions {
     }
 
     /**
-     * The tag of the flow rule that a raw packet met.
+     * Returns the tag of the flow rule that a raw packet matched.
      *
      * @return the tag
      * @throws UnsupportedVerbException if the queue was made without {@link CompletionField#FLOW_TAG}
@@ -376,7 +358,7 @@ public final class ExtendedCompletions extends Completions {
     }
 
     /**
-     * The tag of a message that tag matching looked at.
+     * Returns the tag of a message, from tag matching.
      *
      * @return the tag
      * @throws UnsupportedVerbException if the queue was made without {@link CompletionField#TAG_MATCHING}
@@ -388,7 +370,7 @@ public final class ExtendedCompletions extends Completions {
     }
 
     /**
-     * What the sender of a tagged message sent along ({@code priv} of {@code struct ibv_wc_tm_info}).
+     * Returns the data that the sender of a tagged message added ({@code priv} of {@code struct ibv_wc_tm_info}).
      *
      * @return 32 bits
      * @throws UnsupportedVerbException if the queue was made without {@link CompletionField#TAG_MATCHING}
@@ -397,16 +379,5 @@ public final class ExtendedCompletions extends Completions {
     public int tagData() {
         require(CompletionField.TAG_MATCHING);
         return tagData[index()];
-    }
-
-    /** The completion as a value that can be kept; what the queue does not tell is 0. This allocates. */
-    @Override
-    public WorkCompletion completion() {
-        copying = true;
-        try {
-            return super.completion();
-        } finally {
-            copying = false;
-        }
     }
 }

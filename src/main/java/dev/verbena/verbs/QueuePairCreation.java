@@ -11,6 +11,7 @@ import dev.verbena.internal.ContextVerb;
 import dev.verbena.internal.Errno;
 import dev.verbena.internal.Ibv;
 import dev.verbena.internal.RdmaCoreVersion;
+import dev.verbena.internal.failures.Failures;
 import dev.verbena.internal.raw.ibv_qp_init_attr_ex;
 import dev.verbena.internal.raw.ibv_rx_hash_conf;
 import dev.verbena.internal.raw.rdma_h;
@@ -37,9 +38,8 @@ final class QueuePairCreation {
 
     /** The pointer to {@code wr_flush} lies behind the end of older structs, where anything may be. */
     static void checkRelease(QueuePairOptions options) {
-        if (options.operations().contains(SendOperation.FLUSH) && !RdmaCoreVersion.V49.isInstalled()) {
-            throw new UnsupportedVerbException(
-                    "ibv_wr_flush", options.toString(), 0, "The installed rdma-core is older than 49");
+        if (options.operations().contains(SendOperation.FLUSH)) {
+            Failures.require(RdmaCoreVersion.V49, "ibv_wr_flush", options.toString());
         }
     }
 

@@ -9,6 +9,7 @@ import dev.verbena.internal.Errno;
 import dev.verbena.internal.Ibv;
 import dev.verbena.internal.LockedMemory;
 import dev.verbena.internal.NewerStructs;
+import dev.verbena.internal.failures.Failures;
 import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
 import java.util.Collection;
@@ -61,7 +62,7 @@ final class Registration {
                 flags,
                 domain,
                 () -> {
-                    VerbFailures.require(Ibv.REG_MR_EX, 59, arguments);
+                    Failures.require(Ibv.REG_MR_EX, arguments);
                     try (Arena scratch = Arena.ofConfined()) {
                         MemorySegment init = NewerStructs.registration(
                                 scratch, memory.address(), memory.byteSize(), NativeFlag.bits(flags), handle.address());

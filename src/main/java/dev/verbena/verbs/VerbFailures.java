@@ -1,11 +1,10 @@
 package dev.verbena.verbs;
 
-import dev.verbena.UnsupportedVerbException;
 import dev.verbena.VerbsException;
 import dev.verbena.internal.CFunction;
 import dev.verbena.internal.ContextVerb;
 import dev.verbena.internal.Errno;
-import dev.verbena.internal.SystemCallException;
+import dev.verbena.internal.failures.Failures;
 import dev.verbena.verbs.device.TransportType;
 import java.lang.foreign.MemorySegment;
 
@@ -60,35 +59,9 @@ final class VerbFailures {
         check(verb.verb(), (int) CFunction.callAt(function(verb, context.address(), arguments), values), arguments, "");
     }
 
-    /** Makes sure that the library has a function that is newer than what this one is made for. */
-    static void require(CFunction function, int since, String arguments) {
-        if (!function.isPresent()) {
-            throw new UnsupportedVerbException(
-                    function.name(), arguments, 0, "This rdma-core lacks it: " + since + " or newer is needed");
-        }
-    }
-
-    /** Some functions answer -1 and set {@code errno}, some forget to: what is wrong is then an argument. */
+    /** Returns the error number of a failed verb: see {@link Failures#errnoOf}. */
     static int errnoOf(int result) {
-        if (result > 0) {
-            return result;
-        }
-        if (result < -1) {
-            return -result;
-        }
-        int errno = CFunction.errno();
-        return errno > 0 ? errno : Errno.EINVAL;
-    }
-
-    /** For a thread that can't wait, or can't wait any longer. */
-    static VerbsException cannotWait(String what, Throwable cause) {
-        VerbsException failure = switch (cause) {
-            case VerbsException e -> new VerbsException(e.verb(), what, e.errno(), e.getMessage());
-            case SystemCallException e -> new VerbsException(e.call(), what, e.errno(), "");
-            default -> new VerbsException("epoll_wait", what, 0, "The thread that waits for events ended: " + cause);
-        };
-        failure.initCause(cause);
-        return failure;
+        return Failures.errnoOf(result);
     }
 
     /** What may be wrong where C makes no queue, but its sizes are right, and the error's number is of no meaning. */
@@ -99,13 +72,8 @@ final class VerbFailures {
                 : "";
     }
 
+    /** Makes the exception for a failed verb: see {@link Failures#failure}. */
     static VerbsException failure(String verb, int errno, String arguments, String hint) {
-        return Errno.meansUnsupported(errno)
-                ? new UnsupportedVerbException(
-                        verb,
-                        arguments,
-                        errno,
-                        hint.isEmpty() ? "This device, its driver or this kernel can't do it" : hint)
-                : new VerbsException(verb, arguments, errno, hint);
+        return Failures.failure(verb, errno, arguments, hint);
     }
 }

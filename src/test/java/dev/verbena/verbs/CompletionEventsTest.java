@@ -3,6 +3,7 @@ package dev.verbena.verbs;
 import static dev.verbena.support.Loopback.DEADLINE;
 import static java.util.concurrent.TimeUnit.SECONDS;
 import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatNullPointerException;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import dev.verbena.ResourceBusyException;
@@ -134,8 +135,22 @@ class CompletionEventsTest {
     }
 
     @Test
-    void aCursorFindsNothingWhenTheTimeIsOver() throws Exception {
-        assertThat(right.queue.completions(4).await(SHORT)).isZero();
+    void cursorAwaitThrowsWhenTheTimeIsOver() {
+        Completions done = right.queue.completions(4);
+        assertThatThrownBy(() -> done.await(SHORT)).isInstanceOf(VerbsTimeoutException.class);
+        assertThatThrownBy(() -> done.awaitSolicited(SHORT)).isInstanceOf(VerbsTimeoutException.class);
+    }
+
+    @Test
+    void awaitChecksItsTimeoutBeforeItTakesAnything() throws Exception {
+        Completions done = right.queue.completions(4);
+        send(loopback.get(0), 1);
+        left.queue.await(DEADLINE).orThrow();
+        assertThatNullPointerException().isThrownBy(() -> right.queue.await(null));
+        assertThatNullPointerException().isThrownBy(() -> right.queue.awaitSolicited(null));
+        assertThatNullPointerException().isThrownBy(() -> done.await(null));
+        assertThatNullPointerException().isThrownBy(() -> loopback.channel.await(null));
+        assertThat(done.await(DEADLINE)).isOne();
     }
 
     @Test

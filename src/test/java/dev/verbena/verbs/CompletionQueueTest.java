@@ -74,7 +74,7 @@ class CompletionQueueTest {
         Completions cursor = queue.completions(4);
         assertThat(cursor.poll()).isZero();
         assertThat(cursor.next()).isFalse();
-        assertThat(cursor.toString()).contains(queue.toString(), "0 found");
+        assertThat(cursor.toString()).contains(queue.toString(), "0 fetched");
     }
 
     @Test

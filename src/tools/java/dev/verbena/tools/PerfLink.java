@@ -1,5 +1,6 @@
 package dev.verbena.tools;
 
+import dev.verbena.VerbsTimeoutException;
 import dev.verbena.tools.PerfPlan.Operation;
 import dev.verbena.verbs.AddressHandle;
 import dev.verbena.verbs.CompletionQueue;
@@ -181,7 +182,15 @@ final class PerfLink {
     /** Waits for completions, which are then in the cursor. Returns false if the time is over. */
     boolean await(Duration time) throws InterruptedException {
         checkInterrupt();
-        return plan.events() ? done.await(time) > 0 : spin(() -> done.poll() > 0, time);
+        if (!plan.events()) {
+            return spin(() -> done.poll() > 0, time);
+        }
+        try {
+            done.await(time);
+            return true;
+        } catch (VerbsTimeoutException over) {
+            return false;
+        }
     }
 
     /** Throws if the thread was interrupted, also when completions are always there at once. */

@@ -3,6 +3,7 @@ package dev.verbena.tools;
 import static dev.verbena.verbs.AccessFlag.LOCAL_WRITE;
 import static dev.verbena.verbs.AccessFlag.ON_DEMAND;
 
+import dev.verbena.VerbsTimeoutException;
 import dev.verbena.tools.PingPong.Kind;
 import dev.verbena.tools.PingPong.Setting;
 import dev.verbena.verbs.AccessFlag;
@@ -266,7 +267,9 @@ final class PingPongEnd {
             throw new InterruptedException();
         }
         if (setting.events()) {
-            if (done.await(PATIENCE) == 0) {
+            try {
+                done.await(PATIENCE);
+            } catch (VerbsTimeoutException over) {
                 throw nothingCame(sends, receipts);
             }
             return;

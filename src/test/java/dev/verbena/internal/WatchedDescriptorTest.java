@@ -25,7 +25,7 @@ import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 
 /** Waiting for descriptors, with an eventfd that counts down by one with each read. */
-class DescriptorTest {
+class WatchedDescriptorTest {
     /** Longer than a result is waited for: who is not woken finds what is there when its time is over, too late. */
     private static final Duration LONG = Duration.ofSeconds(180);
 
@@ -33,12 +33,13 @@ class DescriptorTest {
 
     private final AtomicBoolean closed = new AtomicBoolean();
     private int number;
-    private Descriptor descriptor;
+    private WatchedDescriptor descriptor;
 
     @BeforeEach
     void open() {
         number = SystemCall.EVENTFD.call(0, SEMAPHORE);
-        descriptor = new Descriptor(number, cause -> new IllegalStateException("can't wait", cause));
+        WatchedDescriptor.makeNonBlocking(number);
+        descriptor = new WatchedDescriptor(number, cause -> new IllegalStateException("can't wait", cause));
     }
 
     @AfterEach
@@ -281,7 +282,8 @@ class DescriptorTest {
     void watchOfAnInvalidDescriptorFailsWithItsReason() throws Exception {
         assertThat(descriptor.await(this::tryToRead, Duration.ofMillis(1))).isNull();
         int gone = SystemCall.EVENTFD.call(0, 0);
-        Descriptor broken = new Descriptor(gone, cause -> new IllegalStateException(cause.getMessage(), cause));
+        WatchedDescriptor broken =
+                new WatchedDescriptor(gone, cause -> new IllegalStateException(cause.getMessage(), cause));
         SystemCall.close(gone);
         assertThatThrownBy(() -> broken.await(() -> null, LONG))
                 .isInstanceOf(IllegalStateException.class)

@@ -1,0 +1,174 @@
+package dev.verbena.internal;
+
+import java.time.Duration;
+import java.util.concurrent.locks.ReentrantLock;
+import java.util.function.Consumer;
+import java.util.function.Function;
+import java.util.function.Supplier;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * A file descriptor that becomes readable when there is an event to take, and the threads that wait for its events. C
+ * owns the descriptor. Waiting threads may be platform or virtual threads; none of them waits in C.
+ *
+ * <pre>{@code
+ * Event event = descriptor.await(this::tryToTakeOne, timeout);    // null on timeout
+ * }</pre>
+ *
+ * <p>The event thread watches the descriptor from the first wait on. Either it wakes one waiting thread, which takes the
+ * event, or it takes all events itself and hands them on: each has a constructor.
+ *
+ * <p>The owner calls {@link #close} before C closes the descriptor, and {@link #reopen} if C refused to.
+ *
+ * <p>All threads may use a watched descriptor at once.
+ */
+public final class WatchedDescriptor {
+    private final int number;
+    private final boolean oneShot;
+    private final Runnable readable;
+    private final Function<? super Throwable, ? extends RuntimeException> failure;
+    private final Consumer<? super Throwable> failOthers;
+    private final Waiters waiters = new Waiters();
+    private final ReentrantLock lock = new ReentrantLock();
+
+    private volatile EventThread.@Nullable Watch watch;
+    private boolean closed;
+
+    /**
+     * Makes a watched descriptor whose waiting threads take the events. Each wait asks for one wake-up.
+     *
+     * @param number the descriptor; reads of it must not block
+     * @param failure makes the exception of a thread that can wait no longer, from the cause: a
+     *     {@link SystemCallException}, or what ended the event thread
+     */
+    public WatchedDescriptor(int number, Function<? super Throwable, ? extends RuntimeException> failure) {
+        this.number = number;
+        this.oneShot = true;
+        this.readable = waiters::wake;
+        this.failure = failure;
+        this.failOthers = cause -> {};
+    }
+
+    /**
+     * Makes a watched descriptor whose events the event thread takes.
+     *
+     * @param number the descriptor; reads of it must not block
+     * @param reader takes all events without blocking, and calls {@link #wake} for each that a thread may wait for. When
+     *     it throws, watching ends, and the exception is the cause of what waiting threads throw
+     * @param failure makes the exception of a thread that can wait no longer, from the cause: a
+     *     {@link SystemCallException}, what the reader threw, or what ended the event thread
+     * @param failOthers fails the threads that wait elsewhere for these events
+     */
+    public WatchedDescriptor(
+            int number,
+            Runnable reader,
+            Function<? super Throwable, ? extends RuntimeException> failure,
+            Consumer<? super Throwable> failOthers) {
+        this.number = number;
+        this.oneShot = false;
+        this.readable = reader;
+        this.failure = failure;
+        this.failOthers = failOthers;
+    }
+
+    /**
+     * Makes reads of a descriptor answer {@code EAGAIN} where they would block.
+     *
+     * @throws SystemCallException if {@code fcntl} fails
+     */
+    public static void makeNonBlocking(int number) {
+        SystemCall.makeNonBlocking(number);
+    }
+
+    /**
+     * Waits until an attempt finds something.
+     *
+     * @param attempt takes an event without blocking; returns null when there is none, and throws when its owner is
+     *     closed
+     * @return what the attempt found, or null on timeout
+     * @throws InterruptedException if the thread was interrupted
+     */
+    public <T> @Nullable T await(Supplier<? extends @Nullable T> attempt, Duration timeout)
+            throws InterruptedException {
+        return waiters.await(attempt, this::watch, timeout);
+    }
+
+    /** Makes the event thread watch the descriptor for the next event. Does nothing once this is closed. */
+    public void watch() {
+        if (!oneShot && watch != null) {
+            return;
+        }
+        lock.lock();
+        try {
+            if (closed) {
+                return; // the caller's next attempt throws
+            }
+            EventThread.Watch known = watch;
+            if (known == null) {
+                watch = EventThread.watch(number, oneShot, new News());
+            } else if (oneShot) {
+                known.again();
+            }
+        } catch (SystemCallException e) {
+            throw failure.apply(e);
+        } finally {
+            lock.unlock();
+        }
+    }
+
+    private final class News implements EventThread.Handler {
+        @Override
+        public void readable() {
+            readable.run();
+        }
+
+        @Override
+        public void failed(Throwable cause) {
+            lock.lock();
+            try {
+                watch = null;
+            } finally {
+                lock.unlock();
+            }
+            failOthers.accept(cause);
+            waiters.fail(() -> failure.apply(cause));
+        }
+    }
+
+    /** Wakes one waiting thread, which tries again. */
+    public void wake() {
+        waiters.wake();
+    }
+
+    /** Wakes all waiting threads, which try again. */
+    public void wakeAll() {
+        waiters.wakeAll();
+    }
+
+    /** Ends watching, and wakes all waiting threads: their attempts must throw from now on. */
+    public void close() {
+        lock.lock();
+        try {
+            closed = true;
+            EventThread.Watch known = watch;
+            if (known != null) {
+                known.close();
+                watch = null;
+            }
+        } finally {
+            lock.unlock();
+        }
+        waiters.wakeAll();
+    }
+
+    /** Allows watching again after C refused to close the owner, and wakes the threads that still wait. */
+    public void reopen() {
+        lock.lock();
+        try {
+            closed = false;
+        } finally {
+            lock.unlock();
+        }
+        waiters.wakeAll();
+    }
+}

@@ -6,11 +6,11 @@ import dev.verbena.internal.CFunction;
 import dev.verbena.internal.Errno;
 import dev.verbena.internal.failures.Failures;
 
-/** How the functions of {@code librdmacm} say that they failed, made one: an exception. */
+/** Converts the error returns of {@code librdmacm} to exceptions. */
 final class CmFailures {
     private CmFailures() {}
 
-    /** For functions that answer 0, or -1 and {@code errno}. */
+    /** Checks the result of a function that returns 0, or -1 with the error number in {@code errno}. */
     static void check(CFunction function, long result, String arguments) {
         check(function, result, arguments, "");
     }
@@ -21,13 +21,15 @@ final class CmFailures {
         }
     }
 
+    /** Returns a hint for a call that failed with private data; empty if there is none. */
     static String tooLong(int errno, PrivateData data) {
         return errno != Errno.EINVAL || data.size() == 0
                 ? ""
-                : "Are " + data.size() + " bytes of private data too many? PrivateData tells how many go with what";
+                : "Are " + data.size()
+                        + " bytes of private data too many? The documentation of PrivateData has the limits";
     }
 
-    /** Before anything is done that needs an arena in the end only. */
+    /** Checks that an arena is open, before a long call whose result the arena will own. */
     static void checkOpen(VerbsArena arena) {
         if (!arena.scope().isAlive()) {
             throw new IllegalStateException(arena + " is closed");

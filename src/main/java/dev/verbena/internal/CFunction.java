@@ -14,16 +14,16 @@ import java.util.NoSuchElementException;
 import org.jspecify.annotations.Nullable;
 
 /**
- * One C function of the control path, found by name when it is first called.
+ * A C function of the control path, found by name when it is first called.
  *
- * <p>Every argument travels as a {@code long}: on the LP64 ABIs Linux uses (x86-64, AArch64, RISC-V) each integer or
- * pointer argument has a 64-bit register or slot of its own, and a callee reads no more of it than its type needs,
- * provided narrower values arrive sign- or zero-extended, as widening a Java value does. So one linked handle per
- * <em>number</em> of arguments serves all functions, and starting up links six handles, not a hundred. The result
- * comes back as a {@code long} too: cast it to {@code int} where C returns an {@code int}.
+ * <p>Every argument is passed as a {@code long}. In the LP64 ABIs of Linux (x86-64, AArch64, RISC-V), each integer or
+ * pointer argument has a 64-bit register or slot of its own. A callee reads as much of it as its type needs, provided
+ * that narrower values are sign- or zero-extended, as widening in Java does. So one linked handle for each
+ * <em>number</em> of arguments serves all functions, and a program links six handles, not a hundred. The result is a
+ * {@code long} too: cast it to {@code int} where C returns an {@code int}.
  *
  * <p>Each call keeps {@code errno} for its thread: see {@link #errno()}. The data path has handles of its own, in
- * {@link DataPathCalls}.
+ * {@link DataPathCalls}. All threads may call a function at once.
  */
 public final class CFunction {
     private static final int MAX_ARGUMENTS = 8;
@@ -56,7 +56,7 @@ public final class CFunction {
         this.calls = Calls.of(name);
     }
 
-    /** The C name. */
+    /** Returns the C name. */
     public String name() {
         return name;
     }
@@ -71,19 +71,19 @@ public final class CFunction {
         return address != null || library.symbol(name).isPresent();
     }
 
-    /** The value {@code errno} had after this thread's last call. */
+    /** Returns the value of {@code errno} after this thread's last call. */
     public static int errno() {
         return (int) ERRNO.get(CAPTURE.get(), 0L);
     }
 
-    /** Calls it; cast the result to {@code int} where C returns one. */
+    /** Calls the function. Cast the result to {@code int} where C returns one. */
     public long call(long... arguments) {
         MemorySegment function = address();
         calls.one();
         return callAt(function, arguments);
     }
 
-    /** Calls a function by its address: those that C reaches through a pointer in a struct. */
+    /** Calls a function by its address, such as one that a pointer in a struct leads to. */
     public static long callAt(MemorySegment function, long... arguments) {
         MethodHandle handle = handle(arguments.length);
         MemorySegment capture = CAPTURE.get();
@@ -94,7 +94,7 @@ public final class CFunction {
         }
     }
 
-    /** A downcall throws nothing of its own but errors of the virtual machine. */
+    /** Converts what a downcall threw: it throws nothing of its own but errors of the virtual machine. */
     static RuntimeException unexpected(Throwable t) {
         if (t instanceof Error error) {
             throw error;
@@ -115,7 +115,7 @@ public final class CFunction {
         return known;
     }
 
-    /** A race links the same handle twice, which does no harm. */
+    /** Returns the handle for a number of arguments. A race links the same handle twice, without harm. */
     private static MethodHandle handle(int arity) {
         MethodHandle known = BY_ARITY[arity];
         if (known == null) {

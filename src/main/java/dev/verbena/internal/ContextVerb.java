@@ -7,8 +7,9 @@ import java.lang.foreign.ValueLayout;
 import java.util.Optional;
 
 /**
- * A verb that C reaches through {@code struct verbs_context}, which lies <em>in front of</em> the {@code ibv_context}
- * and grows at its own front: a field keeps its distance to the context, and an older library simply begins later.
+ * A verb that C calls through {@code struct verbs_context}. The struct lies <em>in front of</em> the
+ * {@code ibv_context} and grows at its own front. A field keeps its distance to the context, and the struct of an older
+ * library begins later.
  */
 public enum ContextVerb {
     CLOSE_XRCD("ibv_close_xrcd", verbs_context.close_xrcd$offset()),
@@ -44,7 +45,7 @@ public enum ContextVerb {
     QUERY_PORT("ibv_query_port", verbs_context.query_port$offset()),
     QUERY_RT_VALUES("ibv_query_rt_values_ex", verbs_context.query_rt_values$offset());
 
-    /** What {@code abi_compat} holds when there is a {@code verbs_context} in front. */
+    /** The value of {@code abi_compat} if there is a {@code verbs_context} in front. */
     private static final long EXTENDED = -1L;
 
     private static final long CONTEXT = verbs_context.context$offset();
@@ -60,12 +61,12 @@ public enum ContextVerb {
         this.calls = Calls.of(verb);
     }
 
-    /** The C name. */
+    /** Returns the C name. */
     public String verb() {
         return verb;
     }
 
-    /** The function for a context, if its library and provider have it. Who asks for it calls it. */
+    /** Returns the function for a context, if its library and provider have it. The caller calls it once. */
     public Optional<MemorySegment> in(long context) {
         MemorySegment own = MemorySegment.ofAddress(context).reinterpret(ibv_context.sizeof());
         if (ibv_context.abi_compat(own).address() != EXTENDED) {

@@ -3,7 +3,7 @@ package dev.verbena.internal;
 import java.time.Duration;
 import java.util.concurrent.TimeUnit;
 
-/** The moment at which a wait ends. A timeout that is longer than a {@code long} of nanoseconds has room for never ends. */
+/** The moment at which a wait ends. A timeout of more nanoseconds than a {@code long} holds never ends. */
 public final class Deadline {
     private final long start = System.nanoTime();
     private final long limit;
@@ -12,16 +12,17 @@ public final class Deadline {
         this.limit = limit;
     }
 
-    /** The moment that lies so far ahead; one that is not ahead of now is over. */
+    /** Makes the deadline that is a timeout ahead of now. It is over at once if the timeout is 0 or negative. */
     public static Deadline after(Duration timeout) {
         return new Deadline(Math.max(0, TimeUnit.NANOSECONDS.convert(timeout)));
     }
 
-    /** How many nanoseconds are left: none or less when it is over. */
+    /** Returns the number of nanoseconds that are left: 0 or less when the time is over. */
     public long remaining() {
         return limit - (System.nanoTime() - start);
     }
 
+    /** Returns whether the time is over. */
     public boolean isOver() {
         return remaining() <= 0;
     }

@@ -5,14 +5,14 @@ import java.io.UncheckedIOException;
 import java.lang.foreign.Linker;
 import java.lang.foreign.MemorySegment;
 
-/** File descriptors that C takes or gives, for which Java has no object. */
+/** Operations on file descriptors that Java has no object for. */
 public final class Descriptors {
     private static final MemorySegment DUP = libc("dup");
     private static final MemorySegment CLOSE = libc("close");
 
     private Descriptors() {}
 
-    /** A second descriptor of the same file. */
+    /** Returns a second descriptor of the same file ({@code dup}). */
     public static int duplicate(int descriptor) {
         int copy = (int) CFunction.callAt(DUP, descriptor);
         if (copy < 0) {
@@ -22,7 +22,7 @@ public final class Descriptors {
         return copy;
     }
 
-    /** Closes a descriptor that is this library's own. */
+    /** Closes a descriptor that belongs to this library. */
     public static void close(int descriptor) {
         CFunction.callAt(CLOSE, descriptor);
     }

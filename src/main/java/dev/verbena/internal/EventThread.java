@@ -9,11 +9,12 @@ import java.util.concurrent.locks.ReentrantLock;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The one thread that waits in C, for all descriptors of the process: it runs while any is watched.
+ * A thread that waits in C ({@code epoll_wait}) for all descriptors of the process. It runs while any is watched.
  *
- * <p>It is one for the process because a descriptor is the process's too, and because what it does for each event takes
- * microseconds: a thread for each device or channel would mostly sleep. That makes {@link #running} the one variable
- * that objects of different contexts share.
+ * <p>There is at most one for the process. Handling an event takes microseconds, so a thread for each device or channel
+ * would mostly sleep. {@link #running} is therefore shared by objects of different contexts.
+ *
+ * <p>All threads may watch descriptors and end watches at once.
  */
 public final class EventThread {
     private static final ReentrantLock LOCK = new ReentrantLock();
@@ -27,7 +28,7 @@ public final class EventThread {
     private static final int ONCE = 1 << 30;
     private static final int FOR_EVER = -1;
 
-    /** {@code struct epoll_event}, which only x86-64 packs: 32 bits of events, 64 of our own. */
+    /** Whether {@code struct epoll_event} is packed, as on x86-64 only. It has 32 bits of events and 64 of user data. */
     private static final boolean PACKED = List.of("amd64", "x86_64").contains(System.getProperty("os.arch"));
 
     private static final long SIZE = PACKED ? 12 : 16;
@@ -41,16 +42,16 @@ public final class EventThread {
     private long lastKey = WAKE_UP;
     private volatile boolean retired;
 
-    /** Who is told about a descriptor, on the event thread: it must neither block nor run what users wrote. */
+    /** The callbacks of a watch. The event thread calls them: they must neither block nor run user code. */
     public interface Handler {
-        /** It can be read, or has an error that reading will tell. When this throws, watching it ends. */
+        /** Handles a descriptor that can be read, or that has an error which reading reports. Throwing ends the watch. */
         void readable();
 
-        /** It is not watched any more, because of this. */
+        /** Handles the end of the watch for this cause. */
         void failed(Throwable cause);
     }
 
-    /** A descriptor that is being watched. */
+    /** A watched descriptor and its handler. */
     public final class Watch {
         private final int descriptor;
         private final int events;
@@ -64,7 +65,7 @@ public final class EventThread {
             this.handler = handler;
         }
 
-        /** For a descriptor that is watched for one event at a time: watches for the next one. */
+        /** Asks for the next event of a descriptor that is watched for one event at a time. */
         public void again() {
             LOCK.lock();
             try {
@@ -76,7 +77,7 @@ public final class EventThread {
             }
         }
 
-        /** Ends watching. The handler may be told once more while this is called. The descriptor must be open still. */
+        /** Ends the watch. The handler may be called once more meanwhile. The descriptor must still be open. */
         public void close() {
             LOCK.lock();
             try {
@@ -120,11 +121,11 @@ public final class EventThread {
     }
 
     /**
-     * Watches a descriptor, which must be closed after the watch only.
+     * Watches a descriptor. Close the watch before the descriptor.
      *
-     * @param once whether to tell of one event, and then no more until {@link Watch#again}; otherwise it is told again
-     *     and again while there is something to read
-     * @throws SystemCallException if it can't be watched
+     * @param once whether to report one event, and the next one after {@link Watch#again}; otherwise the handler is
+     *     called again and again while there is something to read
+     * @throws SystemCallException if {@code epoll} refuses the descriptor
      */
     public static Watch watch(int descriptor, boolean once, Handler handler) {
         LOCK.lock();
@@ -192,7 +193,7 @@ public final class EventThread {
 
     private static void tell(@Nullable Watch watch) {
         if (watch == null) {
-            return; // the wake-up, or one that was closed a moment ago
+            return; // the wake-up descriptor, or a watch that was closed a moment ago
         }
         try {
             watch.handler.readable();
@@ -205,7 +206,7 @@ public final class EventThread {
         }
     }
 
-    /** Whoever still relies on this thread learns that it is gone. The next watch starts another one. */
+    /** Fails the watches that are left when this thread ends. The next watch starts another thread. */
     private void end(Throwable cause) {
         List<Watch> left;
         LOCK.lock();
@@ -227,7 +228,7 @@ public final class EventThread {
         SystemCall.close(poll);
     }
 
-    /** The epoll descriptor of the thread that runs now, for tests. */
+    /** Returns the epoll descriptor of the running thread, for tests; -1 if none runs. */
     static int pollDescriptor() {
         LOCK.lock();
         try {

@@ -1,6 +1,6 @@
 package dev.verbena.internal;
 
-/** The exported functions of {@code libibverbs} that the verbs floor calls. */
+/** The exported functions of {@code libibverbs} that are called. */
 public final class Ibv {
     public static final CFunction GET_DEVICE_LIST = verb("ibv_get_device_list");
     public static final CFunction FREE_DEVICE_LIST = verb("ibv_free_device_list");

@@ -1,6 +1,6 @@
 package dev.verbena.internal;
 
-/** The exported functions of {@code librdmacm} that the connection manager's floor calls: -1 and {@code errno} on failure. */
+/** The exported functions of {@code librdmacm} that are called. On failure they return -1 and set {@code errno}. */
 public final class RdmaCm {
     public static final CFunction CREATE_EVENT_CHANNEL = function("rdma_create_event_channel");
     public static final CFunction DESTROY_EVENT_CHANNEL = function("rdma_destroy_event_channel");

@@ -7,7 +7,7 @@ import java.lang.foreign.Linker;
 import java.lang.foreign.MemorySegment;
 import java.lang.invoke.MethodHandle;
 
-/** The calls of libc that waiting for descriptors takes. Each throws {@link SystemCallException} when it fails. */
+/** A function of libc that waiting for descriptors needs. */
 enum SystemCall {
     EPOLL_CREATE("epoll_create1"),
     EPOLL_CTL("epoll_ctl"),
@@ -32,7 +32,11 @@ enum SystemCall {
         return Linker.nativeLinker().defaultLookup().find(call).orElseThrow();
     }
 
-    /** Calls it, again when a signal interrupts it. */
+    /**
+     * Calls the function, again when a signal interrupts it.
+     *
+     * @throws SystemCallException if it fails
+     */
     int call(long... arguments) {
         int result;
         do {
@@ -44,7 +48,7 @@ enum SystemCall {
         return result;
     }
 
-    /** Closes a descriptor: it is closed then, whatever the answer. */
+    /** Closes a descriptor. The descriptor is closed even if the call reports an error. */
     static void close(int descriptor) {
         CFunction.callAt(CLOSE.address, descriptor);
     }
@@ -55,7 +59,7 @@ enum SystemCall {
         Control.call(descriptor, SET_FLAGS, flags | NON_BLOCKING);
     }
 
-    /** {@code fcntl}, whose third argument is variadic. */
+    /** The function {@code fcntl}, whose third argument is variadic. */
     private static final class Control {
         private static final MethodHandle FCNTL = Linker.nativeLinker()
                 .downcallHandle(
@@ -71,7 +75,7 @@ enum SystemCall {
                 throw CFunction.unexpected(t);
             }
             if (result < 0) {
-                throw new SystemCallException("fcntl", Errno.EBADF); // the only way in which these two fail
+                throw new SystemCallException("fcntl", Errno.EBADF); // these two commands fail for no other reason
             }
             return result;
         }

@@ -1,6 +1,6 @@
 package dev.verbena.internal;
 
-/** A system call failed. The floors above turn it into an exception of theirs. */
+/** Thrown when a system call fails. The packages above turn it into a {@code VerbsException}. */
 public final class SystemCallException extends RuntimeException {
     private static final long serialVersionUID = 1L;
 
@@ -13,11 +13,12 @@ public final class SystemCallException extends RuntimeException {
         this.errno = errno;
     }
 
-    /** The C name of the function. */
+    /** Returns the C name of the function. */
     public String call() {
         return call;
     }
 
+    /** Returns the error number. */
     public int errno() {
         return errno;
     }

@@ -8,13 +8,15 @@ import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Threads that wait for one source of events: the only place where this library sleeps until the kernel has news.
+ * The threads that wait for one source of events. All waits for events of the kernel sleep here.
  *
- * <p>A wait is: try; ask to be told of news; try again, because news may have come before the asking; sleep until told.
- * Virtual threads sleep off their carriers, because nothing here sleeps in C.
+ * <p>A wait has four steps: try; ask for a wake-up; try again, because an event may have come before the asking; sleep.
+ * Virtual threads leave their carriers while they sleep, because nothing here sleeps in C.
  *
- * <p>News wakes one thread. It tries, and wakes the next one when it leaves, for whatever reason: so somebody always
- * asks anew while anybody waits, and a thousand waiting threads are not woken for one piece of news.
+ * <p>An event wakes one thread. That thread tries, and wakes the next one when it leaves for any reason. So there is
+ * always a thread that asks anew while threads wait, and one event does not wake a thousand threads.
+ *
+ * <p>All threads may use an instance at once.
  */
 public final class Waiters {
     private final ReentrantLock lock = new ReentrantLock();
@@ -24,16 +26,16 @@ public final class Waiters {
     private volatile int asleep;
     private volatile @Nullable Failure failure;
 
-    /** What makes the exception for each thread that waited when waiting became impossible. */
+    /** The end of all waits that had begun before it. Each thread gets an exception of its own. */
     private record Failure(Supplier<? extends RuntimeException> exception) {}
 
     /**
      * Waits until an attempt finds something.
      *
-     * @param attempt looks, without blocking; answers null when there is nothing. It must throw when its source was
-     *     closed: whoever closes it calls {@link #wakeAll} afterwards
-     * @param ask asks to be told, by {@link #wake}, of what comes after it
-     * @return what was found, or null when the time is over
+     * @param attempt looks without blocking, and returns null when there is nothing. It must throw once its source is
+     *     closed, which calls {@link #wakeAll} afterwards
+     * @param ask asks for a call of {@link #wake} when the next event comes
+     * @return what the attempt found, or null on timeout
      * @throws InterruptedException if the thread was interrupted
      */
     public <T> @Nullable T await(Supplier<? extends @Nullable T> attempt, Runnable ask, Duration timeout)
@@ -55,7 +57,7 @@ public final class Waiters {
                     return found;
                 }
                 sleep(seen, before, deadline);
-                // Who was woken and interrupted leaves the news to the next one, as its own caller has given up.
+                // A thread that was woken and interrupted leaves the event to the next one: its own caller gave up.
                 throwIfInterrupted();
                 found = attempt.get();
                 if (found != null) {
@@ -94,7 +96,7 @@ public final class Waiters {
         }
     }
 
-    /** There is news for one. */
+    /** Wakes one thread, for one event. */
     public void wake() {
         lock.lock();
         try {
@@ -105,7 +107,7 @@ public final class Waiters {
         }
     }
 
-    /** There is news for all, such as the end of what they wait for. */
+    /** Wakes all threads, for example when the source of events was closed. */
     public void wakeAll() {
         lock.lock();
         try {
@@ -116,7 +118,7 @@ public final class Waiters {
         }
     }
 
-    /** No news can come any more to those who wait now. Each of them throws an exception of its own. */
+    /** Fails all waits that have begun: no event will come. Each thread throws an exception of its own. */
     public void fail(Supplier<? extends RuntimeException> exception) {
         lock.lock();
         try {

@@ -24,21 +24,23 @@ import java.util.concurrent.locks.ReentrantLock;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Where completion queues report that something has completed ({@code struct ibv_comp_channel}): one for many queues.
+ * A completion channel ({@code struct ibv_comp_channel}): many completion queues can report events to it.
  *
- * <p>Whoever waits for one queue makes it with a channel and calls {@link CompletionQueue#await}, which does all that
- * follows. Whoever serves many queues with one thread asks the channel which of them has news:
+ * <p>To wait for one queue, make the queue with a channel and call {@link CompletionQueue#await}. To serve many queues
+ * with one thread, wait at the channel, which returns the queues that reported an event:
  *
  * <pre>{@code
  * cq.requestNotification(false);                 // each queue, once
  * for (;;) {
  *     CompletionQueue cq = channel.await(timeout);
- *     cq.requestNotification(false);             // ask anew first, then poll: so nothing is missed
+ *     cq.requestNotification(false);             // ask again before the poll, so that nothing is missed
  *     while (done(cq).poll() > 0) handle(done(cq));
  * }
  * }</pre>
  *
- * <p>Both ways can be mixed, and any number of threads can wait. Events are acknowledged by themselves.
+ * <p>Both ways can be mixed. The channel acknowledges all events.
+ *
+ * <p>All threads may use a channel of a shared arena at once. A channel of a confined arena belongs to the arena's thread.
  */
 public final class CompletionChannel extends VerbsObject {
     private final ObjectLifetime lifetime;
@@ -46,14 +48,14 @@ public final class CompletionChannel extends VerbsObject {
     private final long address;
     private final WatchedDescriptor descriptor;
 
-    /** The queues by their address in C: an entry stays until C has destroyed the queue, as events may come till then. */
+    /** The queues by their address in C. An entry stays until C has destroyed the queue, as events may come till then. */
     private final ConcurrentHashMap<Long, CompletionQueue> queues = new ConcurrentHashMap<>();
 
-    /** Guards all that follows. */
+    /** Guards the fields below. */
     private final ReentrantLock taking = new ReentrantLock();
 
     private final LinkedHashSet<CompletionQueue> ready = new LinkedHashSet<>();
-    /** Not of the arena: also that of a confined one is written and read by the event thread. */
+    /** Memory for one event. It is not of the arena, because the event thread uses it too. */
     private final MemorySegment event = Arena.ofAuto().allocate(ValueLayout.JAVA_LONG, 2);
 
     private boolean destroying;
@@ -113,7 +115,7 @@ public final class CompletionChannel extends VerbsObject {
     }
 
     /**
-     * The context that it was made from.
+     * Returns the context that the channel was made from.
      *
      * @return the context
      */
@@ -126,7 +128,7 @@ public final class CompletionChannel extends VerbsObject {
         return context;
     }
 
-    /** The {@code struct ibv_comp_channel}. Hold this object while C uses it. */
+    /** Returns the address of the {@code struct ibv_comp_channel}. Hold this object while C uses it. */
     long address() {
         return address;
     }
@@ -146,10 +148,10 @@ public final class CompletionChannel extends VerbsObject {
     }
 
     /**
-     * Takes a queue that reported an event, if there is one ({@code ibv_get_cq_event}). Each is handed out once for the
-     * events it had until then. It may turn out to be empty, when its completions were polled meanwhile.
+     * Takes a queue that reported an event, if there is one ({@code ibv_get_cq_event}). A queue is returned once for all
+     * its events until then. The queue may be empty, if its completions were polled meanwhile.
      *
-     * @return a queue with news
+     * @return a queue that reported an event; empty if there is none
      * @throws VerbsException if the device was removed
      */
     @CName({"ibv_get_cq_event", "ibv_ack_cq_events"})
@@ -158,12 +160,12 @@ public final class CompletionChannel extends VerbsObject {
     }
 
     /**
-     * Waits until a queue reports an event, and takes it ({@code ibv_get_cq_event}). Queues report only what they were
-     * asked for with {@link CompletionQueue#requestNotification}.
+     * Waits until a queue reports an event, and takes the queue ({@code ibv_get_cq_event}). Queues report only the events
+     * that {@link CompletionQueue#requestNotification} asked for.
      *
-     * @param timeout how long to wait
-     * @return a queue with news, as of {@link #poll}
-     * @throws VerbsTimeoutException if none came in time
+     * @param timeout the time to wait
+     * @return a queue that reported an event, as by {@link #poll}
+     * @throws VerbsTimeoutException if none reported an event in time
      * @throws InterruptedException if the thread was interrupted
      * @throws IllegalStateException if the channel is closed, also while waiting
      * @throws VerbsException if the device was removed
@@ -176,7 +178,7 @@ public final class CompletionChannel extends VerbsObject {
                     Ibv.GET_CQ_EVENT.name(),
                     toString(),
                     timeout,
-                    "Was requestNotification called, before the work completed?");
+                    "Was requestNotification called before the work completed?");
         }
         return queue;
     }
@@ -196,7 +198,7 @@ public final class CompletionChannel extends VerbsObject {
         }
     }
 
-    /** Takes what the queues have reported, and tells those who wait for it. Any thread may do so. */
+    /** Takes all events, and wakes the threads that wait for them. Any thread may do so. */
     private void takeAll() {
         taking.lock();
         try {
@@ -223,7 +225,7 @@ public final class CompletionChannel extends VerbsObject {
         CompletionQueue queue = queues.get(cq);
         CompletionEvents events = queue == null ? null : queue.events();
         if (queue == null || events == null) {
-            Ibv.ACK_CQ_EVENTS.call(cq, 1); // not ours, and alive until it is acknowledged
+            Ibv.ACK_CQ_EVENTS.call(cq, 1); // an unknown queue, which lives until its event is acknowledged
             return true;
         }
         events.taken();

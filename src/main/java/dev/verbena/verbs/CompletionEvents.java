@@ -8,12 +8,15 @@ import java.util.concurrent.atomic.AtomicInteger;
 import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
 
-/** The events of one completion queue that has a channel: asking for them, waiting for them, acknowledging them. */
+/**
+ * The events of a completion queue that has a channel: asks for them, waits for them and acknowledges them. All threads
+ * may use it at once.
+ */
 final class CompletionEvents {
-    /** How many events one acknowledgement, which takes a mutex in C, is for. */
+    /** The number of events to acknowledge at once, because an acknowledgement takes a mutex in C. */
     private static final int BATCH = 64;
 
-    /** What {@link #owed} says while the queue is being destroyed: C waits then for acknowledgements. */
+    /** The value of {@link #owed} while C destroys the queue and waits for acknowledgements. */
     private static final int DESTROYING = -1;
 
     private final CompletionQueue queue;
@@ -21,10 +24,10 @@ final class CompletionEvents {
     private final Waiters waiters = new Waiters();
     private final Runnable ask = this::ask;
 
-    /** How many events were taken and not acknowledged. */
+    /** The number of events that were taken and not acknowledged. */
     private final AtomicInteger owed = new AtomicInteger();
 
-    /** How many threads wait for any completion: while there is one, asking for solicited ones only would forget it. */
+    /** The number of threads that wait for any completion. While there is one, all completions must raise an event. */
     private final AtomicInteger unselective = new AtomicInteger();
 
     CompletionEvents(CompletionQueue queue, CompletionChannel channel) {
@@ -32,7 +35,7 @@ final class CompletionEvents {
         this.channel = channel;
     }
 
-    /** Waits until an attempt finds something. Null when the time is over. */
+    /** Waits until an attempt finds something, and returns it; null on timeout. */
     <T> @Nullable T await(Supplier<? extends @Nullable T> attempt, boolean solicitedOnly, Duration timeout)
             throws InterruptedException {
         int one = solicitedOnly ? 0 : 1;
@@ -50,8 +53,8 @@ final class CompletionEvents {
     }
 
     /**
-     * An event of this queue was taken. Until it is counted here, C keeps the queue from being freed, perhaps with a
-     * thread that waits in C for the acknowledgement: so nothing here may block.
+     * Counts an event of this queue that was taken. Until it is counted, C does not free the queue. A thread may wait in
+     * C for the acknowledgement, so nothing here may block.
      */
     void taken() {
         for (; ; ) {
@@ -74,15 +77,17 @@ final class CompletionEvents {
         Ibv.ACK_CQ_EVENTS.call(queue.address(), count);
     }
 
+    /** Wakes one thread that waits for completions of this queue. */
     void wake() {
         waiters.wake();
     }
 
+    /** Fails the threads that wait for completions of this queue. */
     void fail(Throwable cause) {
         waiters.fail(() -> Failures.cannotWait(queue.toString(), cause));
     }
 
-    /** The queue is closed, and is about to be destroyed in C, which waits for what is owed. */
+    /** Acknowledges all events before C destroys the queue, which waits for that. */
     void destroying() {
         int count = owed.getAndSet(DESTROYING);
         if (count > 0) {
@@ -91,11 +96,12 @@ final class CompletionEvents {
         waiters.wakeAll();
     }
 
+    /** Removes the queue from its channel once C has destroyed it. */
     void destroyed() {
         channel.remove(queue);
     }
 
-    /** C refused to destroy the queue. */
+    /** Counts events again after C refused to destroy the queue. */
     void notDestroyed() {
         owed.set(0);
     }

@@ -6,11 +6,11 @@ import java.util.EnumSet;
 import java.util.Set;
 
 /**
- * What the completions of an extended queue are to tell ({@code enum ibv_create_cq_wc_flags}), beside the id, the status,
- * the opcode, the vendor error and the flags, which they always tell.
+ * A field that the completions of an extended queue can report ({@code enum ibv_create_cq_wc_flags}). They always report
+ * the id, the status, the opcode, the vendor error and the flags.
  */
 public enum CompletionField implements NativeFlag {
-    /** How many bytes arrived ({@code IBV_WC_EX_WITH_BYTE_LEN}). */
+    /** The number of bytes that arrived ({@code IBV_WC_EX_WITH_BYTE_LEN}). */
     BYTE_LENGTH(1, "IBV_WC_EX_WITH_BYTE_LEN"),
     /** The immediate data, and the invalidated key ({@code IBV_WC_EX_WITH_IMM}). */
     IMMEDIATE(1 << 1, "IBV_WC_EX_WITH_IMM"),
@@ -24,15 +24,15 @@ public enum CompletionField implements NativeFlag {
     SERVICE_LEVEL(1 << 5, "IBV_WC_EX_WITH_SL"),
     /** The low bits of the destination's local identifier ({@code IBV_WC_EX_WITH_DLID_PATH_BITS}). */
     PATH_BITS(1 << 6, "IBV_WC_EX_WITH_DLID_PATH_BITS"),
-    /** When it completed, in ticks of the device's clock ({@code IBV_WC_EX_WITH_COMPLETION_TIMESTAMP}). */
+    /** The time of completion in ticks of the device's clock ({@code IBV_WC_EX_WITH_COMPLETION_TIMESTAMP}). */
     TIMESTAMP(1 << 7, "IBV_WC_EX_WITH_COMPLETION_TIMESTAMP"),
     /** The VLAN tag of a raw packet ({@code IBV_WC_EX_WITH_CVLAN}). */
     VLAN(1 << 8, "IBV_WC_EX_WITH_CVLAN"),
-    /** The tag of the flow rule that a raw packet met ({@code IBV_WC_EX_WITH_FLOW_TAG}). */
+    /** The tag of the flow rule that a raw packet matched ({@code IBV_WC_EX_WITH_FLOW_TAG}). */
     FLOW_TAG(1 << 9, "IBV_WC_EX_WITH_FLOW_TAG"),
-    /** What tag matching found ({@code IBV_WC_EX_WITH_TM_INFO}). */
+    /** The result of tag matching ({@code IBV_WC_EX_WITH_TM_INFO}). */
     TAG_MATCHING(1 << 10, "IBV_WC_EX_WITH_TM_INFO"),
-    /** When it completed, by the time of day ({@code IBV_WC_EX_WITH_COMPLETION_TIMESTAMP_WALLCLOCK}). */
+    /** The time of completion by the time of day ({@code IBV_WC_EX_WITH_COMPLETION_TIMESTAMP_WALLCLOCK}). */
     WALL_CLOCK(1 << 11, "IBV_WC_EX_WITH_COMPLETION_TIMESTAMP_WALLCLOCK");
 
     private static final Set<CompletionField> STANDARD =
@@ -57,7 +57,8 @@ public enum CompletionField implements NativeFlag {
     }
 
     /**
-     * What the completions of a plain queue tell as well ({@code IBV_WC_STANDARD_FLAGS}): all devices have it.
+     * Returns the fields that the completions of a plain queue report too ({@code IBV_WC_STANDARD_FLAGS}). All devices
+     * have them.
      *
      * @return the fields, unmodifiable
      */

@@ -37,10 +37,12 @@ import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Where the ends of work requests are reported ({@code struct ibv_cq}).
+ * A completion queue ({@code struct ibv_cq}): it reports the work requests of queue pairs that have ended.
  *
- * <p>The fast way is a cursor, {@link #completions}: it reads many at once and allocates nothing. {@link #poll} and
- * {@link #await} hand out one completion as a value.
+ * <p>A cursor, {@link #completions}, is the fast way: it fetches many completions at once and allocates nothing.
+ * {@link #poll} and {@link #await} return one completion as a value.
+ *
+ * <p>All threads may use a queue of a shared arena at once. A queue of a confined arena belongs to the arena's thread.
  */
 public final class CompletionQueue extends VerbsObject {
     private final ObjectLifetime lifetime;
@@ -59,7 +61,7 @@ public final class CompletionQueue extends VerbsObject {
     private final @Nullable CompletionReaders readers;
     private final boolean criticalPoll;
     private final long pollFunction;
-    /** They are told when the queue is closed, and their memory is kept as long as C may fill it. */
+    /** The cursors, which end with the queue. Their memory is kept here as long as C may fill it. */
     private final Queue<Completions> cursors = new ConcurrentLinkedQueue<>();
 
     private final ReentrantLock oneAtATime = new ReentrantLock();
@@ -77,13 +79,13 @@ public final class CompletionQueue extends VerbsObject {
         this.pollFunction = context.provider().pollCq();
         boolean critical = context.provider().criticalPoll();
         this.readers = options.extended() ? new CompletionReaders(address, critical, lifetime.isConfined()) : null;
-        // Another thread may hold the lock of an extended queue while it runs Java: see ExtendedCalls.
+        // Another thread may hold the lock of an extended queue while it runs Java code: see ExtendedCalls.
         this.criticalPoll = critical && (readers == null || lifetime.isConfined());
         this.one = keep(new PlainCompletions(this, 1));
         expectEvents();
     }
 
-    /** Where events find the queue by its address in C: until C has destroyed it. */
+    /** Enters the queue where events look it up by its address, until C has destroyed the queue. */
     private void expectEvents() {
         context.eventsEvenIfClosed().add(address, this);
         if (options.channel() != null) {
@@ -99,8 +101,7 @@ public final class CompletionQueue extends VerbsObject {
         if (options.flags().contains(CompletionQueueFlag.SINGLE_THREADED)
                 && !ArenaLifetime.of(arena).isConfined()) {
             throw new IllegalArgumentException(
-                    "The driver does not lock a single-threaded queue: it needs an arena for "
-                            + "one thread, VerbsArena.ofConfined()");
+                    "The driver does not lock a single-threaded queue: make it in VerbsArena.ofConfined()");
         }
         CompletionChannel channel = options.channel();
         if (channel != null && channel.contextEvenIfClosed() != context) {
@@ -166,7 +167,7 @@ public final class CompletionQueue extends VerbsObject {
                     ContextVerb.CREATE_CQ_EX.verb(),
                     context.name(),
                     0,
-                    "The driver took the fields " + missing + " and has no function to read them");
+                    "The driver accepted the fields " + missing + " but has no function to read them");
         }
         return made;
     }
@@ -178,7 +179,7 @@ public final class CompletionQueue extends VerbsObject {
             hint = "This device holds at most " + context.attributes().maxCompletions() + " and has "
                     + context.completionVectors() + " completion vectors";
         } else if (options.extended() && Errno.meansUnsupported(errno)) {
-            hint = "This device can't do one of these fields or flags: CompletionField.standard() is what most can";
+            hint = "This device lacks one of these fields or flags: most devices have CompletionField.standard()";
         } else {
             hint = VerbFailures.crowded(context);
         }
@@ -212,7 +213,7 @@ public final class CompletionQueue extends VerbsObject {
     }
 
     /**
-     * The context that it was made from.
+     * Returns the context that the queue was made from.
      *
      * @return the context
      */
@@ -225,15 +226,16 @@ public final class CompletionQueue extends VerbsObject {
         return context;
     }
 
-    /** The {@code struct ibv_cq}. Hold this object while C uses it. */
+    /** Returns the address of the {@code struct ibv_cq}. Hold this object while C uses it. */
     long address() {
         return address;
     }
 
     /**
-     * How many completions it holds ({@code cqe}). When more arrive before they are polled, the queue is broken.
+     * Returns the number of completions that the queue holds ({@code cqe}). More completions before the next poll break
+     * the queue.
      *
-     * @return at least what was asked for
+     * @return the capacity, at least the number that was asked for
      */
     public int capacity() {
         lifetime.checkOpen();
@@ -241,9 +243,9 @@ public final class CompletionQueue extends VerbsObject {
     }
 
     /**
-     * The channel that it reports events to.
+     * Returns the channel that the queue reports events to.
      *
-     * @return the channel; empty for a queue that is only polled
+     * @return the channel; empty for a queue without one
      */
     public Optional<CompletionChannel> channel() {
         lifetime.checkOpen();
@@ -251,10 +253,10 @@ public final class CompletionQueue extends VerbsObject {
     }
 
     /**
-     * Whether it was made as an extended queue, by {@link CompletionQueueOptions#fields} or a flag. All that a plain queue
-     * can do it does as well.
+     * Returns whether this is an extended queue, made with {@link CompletionQueueOptions#fields} or a flag. An extended
+     * queue has all functions of a plain one.
      *
-     * @return true if there can be {@link #extendedCompletions}
+     * @return true if {@link #extendedCompletions} makes cursors
      */
     @CName("ibv_cq_ex_to_cq")
     public boolean isExtended() {
@@ -262,16 +264,16 @@ public final class CompletionQueue extends VerbsObject {
         return readers != null;
     }
 
-    /** Whether the driver leaves out the locks: whatever reports to it must be of the same thread then. */
+    /** Returns whether the driver leaves out the locks. All that reports to the queue must then belong to its thread. */
     boolean isSingleThreaded() {
         return options.flags().contains(CompletionQueueFlag.SINGLE_THREADED);
     }
 
     /**
-     * Changes how many completions it holds ({@code ibv_resize_cq}). Those that are in it stay.
+     * Changes the capacity of the queue ({@code ibv_resize_cq}). The completions in the queue stay.
      *
-     * @param capacity how many it must hold at least
-     * @throws VerbsException if the device refused: it can't hold as many, or holds more now
+     * @param capacity the number of completions to hold at least
+     * @throws VerbsException if the device can't hold as many, or if there are more completions in the queue
      */
     @CName("ibv_resize_cq")
     public void resize(int capacity) {
@@ -287,7 +289,8 @@ public final class CompletionQueue extends VerbsObject {
                         this + " to " + capacity,
                         errno == Errno.EINVAL
                                 ? "This device holds at most "
-                                        + context.attributes().maxCompletions() + ", and a queue at least what is in it"
+                                        + context.attributes().maxCompletions()
+                                        + " completions, and the queue must have room for those that are in it"
                                 : "");
             }
             this.capacity = currentCapacity();
@@ -297,11 +300,11 @@ public final class CompletionQueue extends VerbsObject {
     }
 
     /**
-     * Lets the device gather completions before it raises an event ({@code ibv_modify_cq}): it does so when either limit
-     * is reached. 0 and 0 ends it.
+     * Makes the device gather completions before it raises an event ({@code ibv_modify_cq}). The device raises the event
+     * when it reaches either limit. 0 and 0 ends the gathering.
      *
-     * @param completions how many to gather, 0 to 65535
-     * @param microseconds how long to gather, 0 to 65535
+     * @param completions the number of completions, 0 to 65535
+     * @param microseconds the time, 0 to 65535
      * @throws UnsupportedVerbException if the device can't: see {@link DeviceAttributes}
      */
     @CName("ibv_modify_cq")
@@ -327,7 +330,7 @@ public final class CompletionQueue extends VerbsObject {
     }
 
     /**
-     * A cursor over completions, with memory of its own. Make one per thread, and keep it.
+     * Makes a cursor over completions, with memory of its own. Make one per thread, and keep it.
      *
      * @param max the number of completions that one poll fetches at most
      * @return a new cursor
@@ -339,11 +342,11 @@ public final class CompletionQueue extends VerbsObject {
     }
 
     /**
-     * A cursor over what an extended queue tells, with memory of its own. Make one per thread, and keep it.
+     * Makes a cursor over the fields of an extended queue, with memory of its own. Make one per thread, and keep it.
      *
      * @param max the number of completions that one poll fetches at most
      * @return a new cursor
-     * @throws IllegalStateException if this is no extended queue
+     * @throws IllegalStateException if this is not an extended queue
      */
     public ExtendedCompletions extendedCompletions(int max) {
         Checks.checkPositive("number of completions of a cursor", max);
@@ -365,7 +368,7 @@ public final class CompletionQueue extends VerbsObject {
         return criticalPoll;
     }
 
-    /** The only thread that may use it, or null. */
+    /** Returns the only thread that may use the queue, or null. */
     @Nullable
     Thread onlyThread() {
         return lifetime.owner();
@@ -374,7 +377,7 @@ public final class CompletionQueue extends VerbsObject {
     private CompletionReaders requireExtended() {
         if (readers == null) {
             throw new IllegalStateException(
-                    this + " is not extended: name what it is to tell with " + "CompletionQueueOptions.fields()");
+                    this + " is not extended: name the fields to report with CompletionQueueOptions.fields()");
         }
         return readers;
     }
@@ -382,7 +385,7 @@ public final class CompletionQueue extends VerbsObject {
     /**
      * Takes one completion, if there is one ({@code ibv_poll_cq}).
      *
-     * @return the completion
+     * @return the completion; empty if there is none
      */
     @CName("ibv_poll_cq")
     public Optional<WorkCompletion> poll() {
@@ -397,12 +400,11 @@ public final class CompletionQueue extends VerbsObject {
     }
 
     /**
-     * Asks for one event when the next completion comes ({@code ibv_req_notify_cq}). Then poll: of completions that came
-     * before, nothing is told. {@link #await} does so itself; this is for those who wait for events of the
-     * {@link CompletionChannel}.
+     * Asks for one event when the next completion comes ({@code ibv_req_notify_cq}). Poll after the call: completions
+     * that came before raise no event. {@link #await} does both. Call this to wait at the {@link CompletionChannel}.
      *
-     * @param solicitedOnly whether only a receive that the peer sent {@linkplain SendFlag#SOLICITED solicited}, or a
-     *     failure, is worth an event
+     * @param solicitedOnly whether to raise the event only for a failure, or for a receive that the peer sent with
+     *     {@link SendFlag#SOLICITED}
      * @throws IllegalStateException if the queue has no channel
      */
     @CName("ibv_req_notify_cq")
@@ -410,7 +412,7 @@ public final class CompletionQueue extends VerbsObject {
         lifetime.checkOpen();
         if (events == null) {
             throw new IllegalStateException(
-                    "There is nowhere to notify: " + this + " was made without CompletionQueueOptions.channel");
+                    this + " has no channel to notify: make it with CompletionQueueOptions.channel()");
         }
         int result;
         int way = lifetime.enter();
@@ -424,10 +426,10 @@ public final class CompletionQueue extends VerbsObject {
     }
 
     /**
-     * Waits for one completion and takes it. A queue with a channel sleeps until there is one. A queue without polls: a
-     * short while busily, then with pauses.
+     * Waits for one completion and takes it. A queue with a channel sleeps until there is one. A queue without a channel
+     * polls, first without and then with pauses.
      *
-     * @param timeout how long to wait
+     * @param timeout the time to wait
      * @return the completion, successful or not: see {@link WorkCompletion#orThrow}
      * @throws VerbsTimeoutException if none came in time
      * @throws InterruptedException if the thread was interrupted
@@ -440,11 +442,11 @@ public final class CompletionQueue extends VerbsObject {
     }
 
     /**
-     * As {@link #await}, but does not wake up for receives that were sent without {@link SendFlag#SOLICITED}. A failure
-     * wakes it too by InfiniBand's rules, but not on every device: soft-RoCE of newer kernels raises no event for it,
-     * and it is found when the time is over. Takes whatever has completed when it looks.
+     * Waits as {@link #await} does, but sleeps through receives that were sent without {@link SendFlag#SOLICITED}. By the
+     * rules of InfiniBand, a failure ends the wait too. Soft-RoCE of newer kernels raises no event for a failure: the wait
+     * finds it when the time is over. Takes any completion that there is by then.
      *
-     * @param timeout how long to wait
+     * @param timeout the time to wait
      * @return the completion, successful or not
      * @throws VerbsTimeoutException if none came in time
      * @throws InterruptedException if the thread was interrupted
@@ -469,7 +471,7 @@ public final class CompletionQueue extends VerbsObject {
                     DataPathCalls.POLL_NAME,
                     toString(),
                     timeout,
-                    "Was the work posted, signaled and, for a receive, has the peer sent?");
+                    "Was the work request posted and signaled and, for a receive, has the peer sent?");
         }
         return found;
     }
@@ -498,12 +500,12 @@ public final class CompletionQueue extends VerbsObject {
         return events;
     }
 
-    /** For what belongs to this queue. */
+    /** Checks that the queue is open and may be used by this thread. */
     void checkUsable() {
         lifetime.checkOpen();
     }
 
-    /** One call of the data path: fills an array of {@code struct ibv_wc}. */
+    /** Fills an array of {@code struct ibv_wc}, and returns what C returned. */
     int fill(int max, long completions) {
         if (lifetime.isConfined()) { // the cursor has checked that the queue is open, and the thread
             return DataPathCalls.poll(criticalPoll, pollFunction, address, max, completions);
@@ -521,7 +523,7 @@ public final class CompletionQueue extends VerbsObject {
         return new VerbsException(DataPathCalls.POLL_NAME, toString(), 0, "It returned " + result + ". " + BROKEN);
     }
 
-    /** As {@link #fill}, through the functions of an extended queue. */
+    /** Fills the memory of a cursor through the functions of an extended queue. */
     int fillExtended(ExtendedCompletions cursor) {
         if (lifetime.isConfined()) {
             return cursor.take();

@@ -2,15 +2,15 @@ package dev.verbena.verbs;
 
 import dev.verbena.NativeFlag;
 
-/** What is special about an extended completion queue ({@code enum ibv_create_cq_attr_flags}). */
+/** A property of an extended completion queue ({@code enum ibv_create_cq_attr_flags}). */
 public enum CompletionQueueFlag implements NativeFlag {
     /**
-     * One thread only uses it and the queue pairs that report to it, so that the driver needs no locks: all of them
-     * belong to confined arenas ({@code IBV_CREATE_CQ_ATTR_SINGLE_THREADED}).
+     * Only one thread uses the queue and the queue pairs that report to it, so that the driver needs no locks. All of
+     * them belong to confined arenas ({@code IBV_CREATE_CQ_ATTR_SINGLE_THREADED}).
      */
     SINGLE_THREADED(1, "IBV_CREATE_CQ_ATTR_SINGLE_THREADED"),
     /**
-     * When more completions come than it holds, some are lost and it goes on
+     * The queue goes on, and loses completions, when more come than it holds
      * ({@code IBV_CREATE_CQ_ATTR_IGNORE_OVERRUN}).
      */
     IGNORE_OVERRUN(1 << 1, "IBV_CREATE_CQ_ATTR_IGNORE_OVERRUN");

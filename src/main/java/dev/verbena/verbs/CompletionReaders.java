@@ -9,8 +9,8 @@ import java.util.EnumSet;
 import java.util.Set;
 
 /**
- * The functions of one extended completion queue ({@code struct ibv_cq_ex}), read once. One that was not asked for is a
- * null pointer in C, which nobody looks at before calling it: so {@link #missing} does.
+ * The functions of an extended completion queue ({@code struct ibv_cq_ex}), read once. A function that the queue was not
+ * made for is a null pointer, which C calls without a check: {@link #missing} finds those.
  */
 final class CompletionReaders {
     private static final Calls START = Calls.of("ibv_start_poll");
@@ -31,7 +31,7 @@ final class CompletionReaders {
     final Reader flags;
     private final Reader[] optional = new Reader[CompletionField.values().length];
 
-    /** One {@code ibv_wc_read_...}, with all that calling it takes. */
+    /** A function {@code ibv_wc_read_...} of the queue. */
     static final class Reader {
         private final boolean critical;
         private final long queue;
@@ -45,13 +45,13 @@ final class CompletionReaders {
             this.calls = Calls.of(verb);
         }
 
-        /** The value of the completion that the queue stands at; cut it to the field's width. */
+        /** Returns the value of the current completion. Cut it to the width of the field. */
         long read() {
             calls.one();
             return ExtendedCalls.call(critical, function, queue);
         }
 
-        /** For a reader that fills a struct. */
+        /** Fills a struct with the value of the current completion. */
         void read(long into) {
             calls.one();
             ExtendedCalls.call(critical, function, queue, into);
@@ -93,7 +93,7 @@ final class CompletionReaders {
         }
     }
 
-    /** Those of the fields that the provider has no function for although it made the queue. */
+    /** Returns the fields that the provider has no function for although it made the queue. */
     Set<CompletionField> missing(Set<CompletionField> fields) {
         EnumSet<CompletionField> missing = EnumSet.noneOf(CompletionField.class);
         for (CompletionField field : fields) {
@@ -108,19 +108,19 @@ final class CompletionReaders {
         return optional[field.ordinal()];
     }
 
-    /** Takes the provider's lock and stands at the first completion; 0, or an error number without the lock. */
+    /** Takes the provider's lock and steps to the first completion. Returns 0, or an error number without the lock. */
     int start(long attributes) {
         START.one();
         return (int) ExtendedCalls.call(criticalStart, start, queue, attributes);
     }
 
-    /** Steps to the next; 0, or an error number, and the lock is still to be given back. */
+    /** Steps to the next completion. Returns 0 or an error number; the lock stays taken either way. */
     int next() {
         NEXT.one();
         return (int) ExtendedCalls.call(critical, next, queue);
     }
 
-    /** Takes the completions that were stood at out of the queue and gives the lock back. */
+    /** Removes the completions that were visited from the queue, and gives the lock back. */
     void end() {
         END.one();
         ExtendedCalls.call(critical, end, queue);

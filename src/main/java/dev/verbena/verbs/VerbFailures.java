@@ -8,11 +8,11 @@ import dev.verbena.internal.failures.Failures;
 import dev.verbena.verbs.device.TransportType;
 import java.lang.foreign.MemorySegment;
 
-/** How the functions of {@code libibverbs} say that they failed, made one: an exception. */
+/** Converts the error returns of {@code libibverbs} to exceptions. */
 final class VerbFailures {
     private VerbFailures() {}
 
-    /** For functions that answer 0 or a positive error number; -1 leaves the number in {@code errno}. */
+    /** Checks the result of a function that returns 0, an error number, or -1 with the number in {@code errno}. */
     static void check(CFunction function, long result, String arguments) {
         check(function.name(), (int) result, arguments, "");
     }
@@ -23,7 +23,7 @@ final class VerbFailures {
         }
     }
 
-    /** For functions that answer a pointer, or NULL and {@code errno}. */
+    /** Checks the result of a function that returns a pointer, or NULL with the error number in {@code errno}. */
     static long pointer(CFunction function, long result, String arguments) {
         return pointer(function, result, arguments, "");
     }
@@ -35,7 +35,7 @@ final class VerbFailures {
         return result;
     }
 
-    /** A function of a context; not all libraries and providers have all of them. */
+    /** Returns a function of a context. Not all libraries and providers have all of them. */
     static MemorySegment function(ContextVerb verb, long context, String arguments) {
         return verb.in(context)
                 .orElseThrow(() -> failure(
@@ -45,7 +45,7 @@ final class VerbFailures {
                         "The installed rdma-core has no such function for this device"));
     }
 
-    /** As {@link #pointer(CFunction, long, String)}, for a verb that C reaches through the context. */
+    /** Calls a verb of a context that returns a pointer, or NULL with the error number in {@code errno}. */
     static long pointer(ContextVerb verb, Context context, String arguments, long... values) {
         long result = CFunction.callAt(function(verb, context.address(), arguments), values);
         if (result == 0) {
@@ -54,7 +54,7 @@ final class VerbFailures {
         return result;
     }
 
-    /** As {@link #check(CFunction, long, String)}, for a verb that C reaches through the context. */
+    /** Calls a verb of a context that returns 0 or an error number. */
     static void check(ContextVerb verb, Context context, String arguments, long... values) {
         check(verb.verb(), (int) CFunction.callAt(function(verb, context.address(), arguments), values), arguments, "");
     }
@@ -64,11 +64,11 @@ final class VerbFailures {
         return Failures.errnoOf(result);
     }
 
-    /** What may be wrong where C makes no queue, but its sizes are right, and the error's number is of no meaning. */
+    /** Returns a hint for a queue that C did not make although its sizes are right; empty if there is none. */
     static String crowded(Context context) {
         return context.provider().software() && context.device().transport() == TransportType.IWARP
-                ? "The library of iWARP in software makes no queue that would begin with the 145th page of all queues of a "
-                        + "process: make fewer, or smaller ones"
+                ? "The library of software iWARP makes no queue that would begin with the 145th page of all queues of a "
+                        + "process: make fewer queues, or smaller ones"
                 : "";
     }
 

@@ -8,8 +8,8 @@ import java.util.Set;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The end of a work request, as a value that can be kept ({@code struct ibv_wc}). A completion never changes, so all
- * threads can use it.
+ * A completion of a work request, as a value that can be kept ({@code struct ibv_wc}). It never changes, so all threads
+ * can use it.
  *
  * <p>When the work request failed, the device defines only the id, the status, the vendor error and the queue pair number.
  * The queue pair remembers the operation: see {@link #operation}.
@@ -237,7 +237,7 @@ public final class WorkCompletion {
     }
 
     /**
-     * Whether the work was done.
+     * Returns whether the work request succeeded.
      *
      * @return true for {@link WorkStatus#SUCCESS}
      */
@@ -246,7 +246,7 @@ public final class WorkCompletion {
     }
 
     /**
-     * Whether this is the end of a receive that succeeded.
+     * Returns whether this is a receive that succeeded.
      *
      * @return true for all opcodes with the bit {@code IBV_WC_RECV}
      */
@@ -255,16 +255,16 @@ public final class WorkCompletion {
     }
 
     /**
-     * Whether immediate data arrived with it.
+     * Returns whether immediate data arrived.
      *
-     * @return true if {@link #immediate} means something
+     * @return true if {@link #immediate} is defined
      */
     public boolean hasImmediate() {
         return isReceive() && flags().contains(CompletionFlag.WITH_IMMEDIATE);
     }
 
     /**
-     * Whether the first 40 bytes of the receive hold a routing header: {@link Grh#read} reads it.
+     * Returns whether the first 40 bytes of the receive hold a routing header: {@link Grh#read} reads it.
      *
      * @return true for all datagrams on RoCE
      */
@@ -273,16 +273,17 @@ public final class WorkCompletion {
     }
 
     /**
-     * Whether the peer's send invalidated a key of this side. Soft-RoCE sets {@link CompletionFlag#IP_CSUM_OK} instead.
+     * Returns whether the peer's send invalidated a key of this side. Soft-RoCE sets {@link CompletionFlag#IP_CSUM_OK}
+     * instead.
      *
-     * @return true if {@link #invalidatedKey} means something
+     * @return true if {@link #invalidatedKey} is defined
      */
     public boolean hasInvalidated() {
         return isReceive() && flags().contains(CompletionFlag.WITH_INVALIDATE);
     }
 
     /**
-     * What else it says ({@code wc_flags}).
+     * Returns the flags ({@code wc_flags}).
      *
      * @return the flags that this release knows
      */
@@ -291,9 +292,9 @@ public final class WorkCompletion {
     }
 
     /**
-     * Goes on when the work was done.
+     * Checks that the work request succeeded.
      *
-     * @return this
+     * @return this completion
      * @throws WorkCompletionException if it failed
      */
     public WorkCompletion orThrow() {
@@ -335,7 +336,7 @@ public final class WorkCompletion {
         return all().hashCode();
     }
 
-    /** For example {@code #7 RDMA_READ on QP 17: success, 64 bytes}, or what failed and why. */
+    /** Describes the completion, for example {@code #7 RDMA_READ on QP 17: success, 64 bytes}. */
     @Override
     public String toString() {
         String on = "#" + id + " ";

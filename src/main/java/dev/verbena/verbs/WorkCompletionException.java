@@ -1,17 +1,18 @@
 package dev.verbena.verbs;
 
 import dev.verbena.VerbsException;
+import org.jspecify.annotations.Nullable;
 
-/** A work request failed after it was posted. */
+/** Thrown for a work request that failed after it was posted. */
 public class WorkCompletionException extends VerbsException {
     private static final long serialVersionUID = 1L;
 
-    private final transient WorkCompletion completion;
+    private final transient @Nullable WorkCompletion completion;
 
     /**
      * Makes an exception for a failed completion.
      *
-     * @param completion how the request ended
+     * @param completion the completion of the request
      */
     public WorkCompletionException(WorkCompletion completion) {
         super(
@@ -27,11 +28,11 @@ public class WorkCompletionException extends VerbsException {
     }
 
     /**
-     * How the request ended.
+     * Returns the completion of the request.
      *
-     * @return the completion; null on a deserialised exception
+     * @return the completion; null for a deserialised exception
      */
-    public WorkCompletion completion() {
+    public @Nullable WorkCompletion completion() {
         return completion;
     }
 }

@@ -3,9 +3,9 @@ package dev.verbena.verbs;
 import dev.verbena.CName;
 import dev.verbena.NativeValue;
 
-/** How a work request ended ({@code enum ibv_wc_status}). */
+/** The status of a completed work request ({@code enum ibv_wc_status}). */
 public enum WorkStatus implements NativeValue {
-    /** Done ({@code IBV_WC_SUCCESS}). */
+    /** The work request succeeded ({@code IBV_WC_SUCCESS}). */
     SUCCESS(0, "IBV_WC_SUCCESS", "done", ""),
     /** A local length was wrong ({@code IBV_WC_LOC_LEN_ERR}). */
     LOCAL_LENGTH_ERROR(
@@ -27,7 +27,7 @@ public enum WorkStatus implements NativeValue {
             "IBV_WC_LOC_PROT_ERR",
             "the local key does not allow it",
             "the local memory must be registered in the queue pair's protection domain, with LOCAL_WRITE where the adapter writes"),
-    /** Not carried out: the queue pair had failed before ({@code IBV_WC_WR_FLUSH_ERR}). */
+    /** The request was not carried out: the queue pair had failed before ({@code IBV_WC_WR_FLUSH_ERR}). */
     WORK_REQUEST_FLUSHED(
             5,
             "IBV_WC_WR_FLUSH_ERR",
@@ -92,8 +92,8 @@ public enum WorkStatus implements NativeValue {
     GENERAL_ERROR(21, "IBV_WC_GENERAL_ERR", "something else went wrong", "the vendor error may say what"),
     /** Tag matching failed ({@code IBV_WC_TM_ERR}). */
     TM_ERROR(22, "IBV_WC_TM_ERR", "tag matching failed", ""),
-    /** A rendezvous is to be completed by software ({@code IBV_WC_TM_RNDV_INCOMPLETE}). */
-    TM_RENDEZVOUS_INCOMPLETE(23, "IBV_WC_TM_RNDV_INCOMPLETE", "a rendezvous is to be completed by software", ""),
+    /** Software must complete a rendezvous ({@code IBV_WC_TM_RNDV_INCOMPLETE}). */
+    TM_RENDEZVOUS_INCOMPLETE(23, "IBV_WC_TM_RNDV_INCOMPLETE", "software must complete a rendezvous", ""),
     /** A number that this release does not know. */
     UNKNOWN(-1, "", "a status that this release does not know", "");
 
@@ -122,7 +122,7 @@ public enum WorkStatus implements NativeValue {
     }
 
     /**
-     * What it means, in words.
+     * Returns the meaning in words.
      *
      * @return a sentence without its full stop
      */
@@ -132,16 +132,16 @@ public enum WorkStatus implements NativeValue {
     }
 
     /**
-     * What usually causes it, or what to try.
+     * Returns the usual cause, or what to try.
      *
-     * @return a sentence without its full stop; empty when there is nothing useful to say
+     * @return a sentence without its full stop; empty if there is no hint
      */
     public String hint() {
         return hint;
     }
 
     /**
-     * The constant for a number.
+     * Returns the constant for a number.
      *
      * @param code the number in C
      * @return the constant, or {@link #UNKNOWN} for a number that this release does not know

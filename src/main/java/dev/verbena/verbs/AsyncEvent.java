@@ -1,10 +1,9 @@
 package dev.verbena.verbs;
 
 /**
- * Something that happened to a device, a port or an object without being asked for ({@code struct ibv_async_event}):
- * see {@link Context#events}.
+ * An asynchronous event of a device, a port or an object ({@code struct ibv_async_event}): see {@link Context#events}.
  *
- * <p>It is a value that can be kept: in C it was acknowledged before it is handed out. The object that it is about is the
+ * <p>An event is an immutable value that can be kept, because the event in C was acknowledged before. Its object is the
  * one that the application made, and may have been closed since.
  *
  * <pre>{@code
@@ -17,31 +16,31 @@ package dev.verbena.verbs;
  */
 public sealed interface AsyncEvent {
     /**
-     * Where it was read.
+     * Returns the context that the event was read from.
      *
      * @return the context
      */
     Context context();
 
     /**
-     * What happened.
+     * Returns the type of the event.
      *
      * @return the type; {@link AsyncEventType#UNKNOWN} for one that this release does not know
      */
     AsyncEventType type();
 
     /**
-     * What happened, as C's number, also when {@link #type} does not know it.
+     * Returns the type as C's number, also when {@link #type} does not know it.
      *
      * @return the number
      */
     int typeCode();
 
     /**
-     * Of the device as a whole.
+     * An event of the device as a whole.
      *
-     * @param context where it was read
-     * @param type what happened
+     * @param context the context that the event was read from
+     * @param type the type of the event
      * @param typeCode the type as C's number
      */
     record OfDevice(Context context, AsyncEventType type, int typeCode) implements AsyncEvent {
@@ -52,10 +51,10 @@ public sealed interface AsyncEvent {
     }
 
     /**
-     * Of a port.
+     * An event of a port.
      *
-     * @param context where it was read
-     * @param type what happened
+     * @param context the context that the event was read from
+     * @param type the type of the event
      * @param typeCode the type as C's number
      * @param port the port's number, from 1
      */
@@ -67,12 +66,12 @@ public sealed interface AsyncEvent {
     }
 
     /**
-     * Of a queue pair.
+     * An event of a queue pair.
      *
-     * @param context where it was read
-     * @param type what happened
+     * @param context the context that the event was read from
+     * @param type the type of the event
      * @param typeCode the type as C's number
-     * @param queuePair what it happened to
+     * @param queuePair the queue pair
      */
     record OfQueuePair(Context context, AsyncEventType type, int typeCode, QueuePair queuePair) implements AsyncEvent {
         @Override
@@ -82,14 +81,14 @@ public sealed interface AsyncEvent {
     }
 
     /**
-     * Of a completion queue. A device may tell of each completion that was lost: those that were not read yet are one
-     * event.
+     * An event of a completion queue. A device may report each completion that was lost: the reports that were not read
+     * yet are one event.
      *
-     * @param context where it was read
-     * @param type what happened
+     * @param context the context that the event was read from
+     * @param type the type of the event
      * @param typeCode the type as C's number
-     * @param queue what it happened to
-     * @param count how many times it was told
+     * @param queue the queue
+     * @param count the number of reports
      */
     record OfCompletionQueue(Context context, AsyncEventType type, int typeCode, CompletionQueue queue, int count)
             implements AsyncEvent {
@@ -100,12 +99,12 @@ public sealed interface AsyncEvent {
     }
 
     /**
-     * Of a shared receive queue.
+     * An event of a shared receive queue.
      *
-     * @param context where it was read
-     * @param type what happened
+     * @param context the context that the event was read from
+     * @param type the type of the event
      * @param typeCode the type as C's number
-     * @param queue what it happened to
+     * @param queue the queue
      */
     record OfSharedReceiveQueue(Context context, AsyncEventType type, int typeCode, SharedReceiveQueue queue)
             implements AsyncEvent {
@@ -116,12 +115,12 @@ public sealed interface AsyncEvent {
     }
 
     /**
-     * Of a work queue.
+     * An event of a work queue.
      *
-     * @param context where it was read
-     * @param type what happened
+     * @param context the context that the event was read from
+     * @param type the type of the event
      * @param typeCode the type as C's number
-     * @param queue what it happened to
+     * @param queue the queue
      */
     record OfWorkQueue(Context context, AsyncEventType type, int typeCode, WorkQueue queue) implements AsyncEvent {
         @Override
@@ -131,12 +130,12 @@ public sealed interface AsyncEvent {
     }
 
     /**
-     * Of something else: a type that this release does not know, or an object that was not made with it.
+     * An event of another kind: its type is unknown to this release, or its object was not made with this library.
      *
-     * @param context where it was read
-     * @param type what happened
+     * @param context the context that the event was read from
+     * @param type the type of the event
      * @param typeCode the type as C's number
-     * @param element what it happened to, as C tells: a port's number, or an address
+     * @param element the subject in C: a port's number, or an address
      */
     record OfSomethingElse(Context context, AsyncEventType type, int typeCode, long element) implements AsyncEvent {
         @Override

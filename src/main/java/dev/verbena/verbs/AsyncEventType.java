@@ -3,19 +3,19 @@ package dev.verbena.verbs;
 import dev.verbena.CName;
 import dev.verbena.NativeValue;
 
-/** What an asynchronous event tells ({@code enum ibv_event_type}). */
+/** The type of an asynchronous event ({@code enum ibv_event_type}). */
 public enum AsyncEventType implements NativeValue {
     /** A completion queue is broken, most often because more completed than it holds ({@code IBV_EVENT_CQ_ERR}). */
     CQ_ERR(0, "IBV_EVENT_CQ_ERR", Source.COMPLETION_QUEUE, "the completion queue is in error, most often overrun"),
-    /** A queue pair failed, and its completion queue could not be told ({@code IBV_EVENT_QP_FATAL}). */
-    QP_FATAL(1, "IBV_EVENT_QP_FATAL", Source.QUEUE_PAIR, "the queue pair failed, without a completion to say so"),
+    /** A queue pair failed, and no completion reports the failure ({@code IBV_EVENT_QP_FATAL}). */
+    QP_FATAL(1, "IBV_EVENT_QP_FATAL", Source.QUEUE_PAIR, "the queue pair failed, and no completion reports it"),
     /** The peer sent something invalid ({@code IBV_EVENT_QP_REQ_ERR}). */
     QP_REQ_ERR(2, "IBV_EVENT_QP_REQ_ERR", Source.QUEUE_PAIR, "the peer sent an invalid request"),
     /** The peer asked for memory that it may not use ({@code IBV_EVENT_QP_ACCESS_ERR}). */
     QP_ACCESS_ERR(3, "IBV_EVENT_QP_ACCESS_ERR", Source.QUEUE_PAIR, "the peer asked for memory that it may not use"),
-    /** Something arrived before the queue pair was ready to send ({@code IBV_EVENT_COMM_EST}). */
+    /** A message arrived before the queue pair was ready to send ({@code IBV_EVENT_COMM_EST}). */
     COMM_EST(4, "IBV_EVENT_COMM_EST", Source.QUEUE_PAIR, "the peer's first message arrived"),
-    /** What was being sent when the queue pair went to SQD is done ({@code IBV_EVENT_SQ_DRAINED}). */
+    /** The requests that were under way when the queue pair went to SQD are done ({@code IBV_EVENT_SQ_DRAINED}). */
     SQ_DRAINED(5, "IBV_EVENT_SQ_DRAINED", Source.QUEUE_PAIR, "the send queue is drained"),
     /** The connection moved to its alternate path ({@code IBV_EVENT_PATH_MIG}). */
     PATH_MIG(6, "IBV_EVENT_PATH_MIG", Source.QUEUE_PAIR, "the connection moved to the alternate path"),
@@ -59,11 +59,11 @@ public enum AsyncEventType implements NativeValue {
     /** A number that this release does not know. */
     UNKNOWN(-1, "", Source.UNKNOWN, "an event that this release does not know");
 
-    /** What an event can be about. */
+    /** The kind of thing that an event is about. */
     public enum Source {
         /** The device as a whole. */
         DEVICE,
-        /** A port of it. */
+        /** A port of the device. */
         PORT,
         /** A queue pair. */
         QUEUE_PAIR,
@@ -73,7 +73,7 @@ public enum AsyncEventType implements NativeValue {
         SHARED_RECEIVE_QUEUE,
         /** A work queue. */
         WORK_QUEUE,
-        /** Something that this release does not know. */
+        /** A kind that this release does not know. */
         UNKNOWN
     }
 
@@ -102,16 +102,16 @@ public enum AsyncEventType implements NativeValue {
     }
 
     /**
-     * What such events are about.
+     * Returns the kind of thing that events of this type are about.
      *
-     * @return the kind of object that the event comes with
+     * @return the kind
      */
     public Source source() {
         return source;
     }
 
     /**
-     * What it means, in words, as {@code ibv_event_type_str} gives them in C.
+     * Returns the meaning in words, as {@code ibv_event_type_str} does in C.
      *
      * @return a sentence without its full stop
      */
@@ -121,7 +121,7 @@ public enum AsyncEventType implements NativeValue {
     }
 
     /**
-     * The constant for a number.
+     * Returns the constant for a number.
      *
      * @param code the number in C
      * @return the constant, or {@link #UNKNOWN} for a number that this release does not know

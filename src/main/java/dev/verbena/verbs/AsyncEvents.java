@@ -19,12 +19,14 @@ import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The asynchronous events of a context: what happens to the device, its ports and the objects made in the context without
- * being asked for.
+ * The asynchronous events of a context: of the device, its ports and the objects that were made in the context.
  *
- * <p>They are polled or awaited, by any number of threads, each of which gets other events; or listeners are told, each
- * of all events. C's events are acknowledged before they are handed out, and those of an object that was closed are
- * dropped, so that no object waits for its events to be read.
+ * <p>Threads poll or await events, each of which is returned once; or listeners get all events. Events in C are
+ * acknowledged before they are returned. Events of a closed object are dropped, so that no object waits for its events to
+ * be read.
+ *
+ * <p>All threads may use the events of a context in a shared arena at once. The events of a context in a confined arena
+ * belong to the arena's thread.
  */
 public final class AsyncEvents {
     private static final Duration FOR_EVER = Duration.ofSeconds(Long.MAX_VALUE);
@@ -32,10 +34,10 @@ public final class AsyncEvents {
     private final Context context;
     private final AsyncSource source;
 
-    /** What events can be about, by address in C: an entry stays until C has destroyed the object. */
+    /** The objects that events can be about, by address in C. An entry stays until C has destroyed the object. */
     private final ConcurrentHashMap<Long, VerbsObject> sources = new ConcurrentHashMap<>();
 
-    /** That of the source. Guards all that follows. */
+    /** The lock of the source. Guards the fields below. */
     private final ReentrantLock lock;
 
     private final ArrayDeque<AsyncEvent> taken = new ArrayDeque<>();
@@ -44,7 +46,7 @@ public final class AsyncEvents {
     private @Nullable Thread listening;
     private boolean closed;
 
-    /** Those of a context; another one in Java may stand for the same one in C if it is shared. */
+    /** Makes the events of a context. If it is shared, other contexts in Java may stand for the same one in C. */
     AsyncEvents(Context context, int number, boolean shared) {
         this.context = context;
         if (shared) {
@@ -56,18 +58,18 @@ public final class AsyncEvents {
         lock = source.lock;
     }
 
-    /** What of this context is at an address in C. */
+    /** Returns the object of this context at an address in C. */
     @Nullable
     VerbsObject find(long address) {
         return sources.get(address);
     }
 
-    /** C has made an object that events can be about. */
+    /** Adds an object that events can be about, once C has made it. */
     void add(long address, VerbsObject object) {
         sources.put(address, object);
     }
 
-    /** C has destroyed an object, and with it the events that were not read. */
+    /** Removes an object and its unread events, once C has destroyed it. */
     void remove(long address, VerbsObject object) {
         sources.remove(address, object);
         lock.lock();
@@ -92,31 +94,31 @@ public final class AsyncEvents {
     }
 
     /**
-     * Takes an event, if there is one ({@code ibv_get_async_event}). Each is handed out once.
+     * Takes an event, if there is one ({@code ibv_get_async_event}). Each event is returned once.
      *
-     * @return the event
-     * @throws IllegalStateException if the events go to a listener, or the context is closed
+     * @return the event; empty if there is none
+     * @throws IllegalStateException if there is a listener, or the context is closed
      * @throws VerbsException if the device was removed
      */
     @CName({"ibv_get_async_event", "ibv_ack_async_event"})
     public Optional<AsyncEvent> poll() {
-        context.device(); // refuses when it is closed, or another thread's
+        context.device(); // throws if the context is closed, or confined to another thread
         return Optional.ofNullable(take(false));
     }
 
     /**
-     * Waits for an event and takes it ({@code ibv_get_async_event}). Each is handed out once.
+     * Waits for an event and takes it ({@code ibv_get_async_event}). Each event is returned once.
      *
-     * @param timeout how long to wait
+     * @param timeout the time to wait
      * @return the event
      * @throws VerbsTimeoutException if none came in time
      * @throws InterruptedException if the thread was interrupted
-     * @throws IllegalStateException if the events go to a listener, or the context is closed, also while waiting
+     * @throws IllegalStateException if there is a listener, or the context is closed, also while waiting
      * @throws VerbsException if the device was removed
      */
     @CName({"ibv_get_async_event", "ibv_ack_async_event"})
     public AsyncEvent await(Duration timeout) throws InterruptedException {
-        context.device(); // refuses when it is closed, or another thread's
+        context.device(); // throws if the context is closed, or confined to another thread
         AsyncEvent event = descriptor().await(() -> take(false), timeout);
         if (event == null) {
             throw new VerbsTimeoutException(Ibv.GET_ASYNC_EVENT.name(), context.name(), timeout, "");
@@ -125,18 +127,18 @@ public final class AsyncEvents {
     }
 
     /**
-     * Has a listener told of all events from now on, by a daemon thread of this context that is there while it has
-     * listeners. What a listener throws goes to the thread's handler of uncaught exceptions. Meanwhile, {@link #poll} and
-     * {@link #await} refuse.
+     * Calls a listener for all events from now on. A daemon thread of this context calls the listeners, and ends with the
+     * last subscription. Exceptions of a listener go to the thread's handler of uncaught exceptions. While there is a
+     * listener, {@link #poll} and {@link #await} throw.
      *
-     * @param listener what to call; it should not take long, because others wait
-     * @return what ends it; closing the context ends it too
+     * @param listener the listener, which should return soon, because the others wait
+     * @return the subscription; closing it ends the calls, as closing the context does
      * @throws IllegalStateException if the context is closed
      */
     @CName({"ibv_get_async_event", "ibv_ack_async_event"})
     public Subscription subscribe(Consumer<? super AsyncEvent> listener) {
-        context.device(); // refuses when it is closed, or another thread's
-        // One of its own for each subscription, as the same listener may be subscribed twice.
+        context.device(); // throws if the context is closed, or confined to another thread
+        // A new object for each subscription, as the same listener may be subscribed twice.
         Consumer<? super AsyncEvent> own = listener::accept;
         WatchedDescriptor events = descriptor();
         lock.lock();
@@ -153,7 +155,7 @@ public final class AsyncEvents {
         } finally {
             lock.unlock();
         }
-        events.wakeAll(); // who waits elsewhere learns that the events go to a listener now
+        events.wakeAll(); // waiting threads throw, because there is a listener now
         return () -> {
             lock.lock();
             try {
@@ -165,9 +167,9 @@ public final class AsyncEvents {
         };
     }
 
-    /** A listener's registration. */
+    /** The subscription of a listener. */
     public interface Subscription extends AutoCloseable {
-        /** Ends it. The listener may still be told of one event while this is called. Closing twice does nothing. */
+        /** Ends the subscription. The listener may be called once more meanwhile. Closing twice does nothing. */
         @Override
         void close();
     }
@@ -189,7 +191,7 @@ public final class AsyncEvents {
             checkNotClosed();
             if (!byListener && !listeners.isEmpty()) {
                 throw new IllegalStateException("The events of " + context.name()
-                        + " go to the listeners of subscribe(), as long as there is one");
+                        + " go to the listeners of subscribe(): close the subscriptions to poll or await events");
             }
             source.takeAll();
             AsyncEvent next = taken.poll();
@@ -213,7 +215,7 @@ public final class AsyncEvents {
                 event.context(), event.type(), event.typeCode(), event.queue(), count == null ? 1 : count);
     }
 
-    /** Takes down an event that was read for this context. The lock is held. */
+    /** Adds an event that was read for this context. The caller holds the lock. */
     void add(AsyncEventType type, int code, long element, @Nullable VerbsObject object) {
         switch (type.source()) {
             case DEVICE -> taken.add(new AsyncEvent.OfDevice(context, type, code));
@@ -259,7 +261,7 @@ public final class AsyncEvents {
         }
     }
 
-    /** Empty, to look whether there are listeners still, and null when there is nothing. */
+    /** Returns an event; null if there is none; empty if there are no listeners any more. */
     private @Nullable Optional<AsyncEvent> takeForListeners() {
         lock.lock();
         try {
@@ -309,7 +311,7 @@ public final class AsyncEvents {
         }
     }
 
-    /** What a listener throws concerns neither the other listeners nor later events. */
+    /** Reports an exception of a listener, which concerns neither the other listeners nor later events. */
     private static void report(Throwable t) {
         Thread thread = Thread.currentThread();
         thread.getUncaughtExceptionHandler().uncaughtException(thread, t);
@@ -317,6 +319,7 @@ public final class AsyncEvents {
 
     // Closing
 
+    /** Ends all waits before C closes the context. */
     void closing() {
         lock.lock();
         try {
@@ -327,7 +330,7 @@ public final class AsyncEvents {
         source.leave(this);
     }
 
-    /** C refused to close the context. */
+    /** Allows waits again after C refused to close the context. */
     void notClosed() {
         lock.lock();
         try {

@@ -19,15 +19,17 @@ import java.util.concurrent.locks.ReentrantLock;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Where C reports the asynchronous events of a {@code struct ibv_context}. Several contexts may stand for the same one, as
- * the connection manager opens a device once for all its event channels: whoever reads an event hands it to the context of
- * the object that it is about, and what is about the device or a port to all.
+ * The source of the asynchronous events of a {@code struct ibv_context}. Several contexts may stand for the same struct,
+ * because the connection manager opens a device once for all its event channels. The thread that reads an event hands it
+ * to the context of the event's object. Events of the device or a port go to all contexts.
+ *
+ * <p>All threads may use a source at once.
  */
 final class AsyncSource {
-    /** Those that several contexts may have, by address in C: one stays as long as a context has it. */
+    /** The sources that contexts may share, by address in C. An entry stays as long as a context uses it. */
     private static final ConcurrentHashMap<Long, AsyncSource> SHARED = new ConcurrentHashMap<>();
 
-    /** Guards all that follows, and what was handed to its readers. */
+    /** Guards the fields below, and the events that were handed to readers. */
     final ReentrantLock lock = new ReentrantLock();
 
     private final long address;
@@ -35,7 +37,7 @@ final class AsyncSource {
     private final String device;
     private final List<AsyncEvents> readers = new ArrayList<>();
 
-    /** Not of an arena: also that of a confined one is written and read by other threads. */
+    /** Memory for one event. It is not of an arena, because other threads use it too. */
     private final MemorySegment event = Arena.ofAuto().allocate(ibv_async_event.layout());
 
     private @Nullable WatchedDescriptor descriptor;
@@ -46,12 +48,12 @@ final class AsyncSource {
         this.device = device;
     }
 
-    /** That of a context of which there is but one in Java. */
+    /** Makes the source of a context that stands alone for its struct. */
     static AsyncSource own(long address, int number, String device) {
         return new AsyncSource(address, number, device);
     }
 
-    /** That of a context which another library has opened, for one more reader. */
+    /** Returns the source of a context that another library has opened, with one more reader. */
     static AsyncSource shared(long address, int number, String device, AsyncEvents reader) {
         return SHARED.compute(address, (at, known) -> {
             AsyncSource source = known == null ? new AsyncSource(address, number, device) : known;
@@ -60,7 +62,7 @@ final class AsyncSource {
         });
     }
 
-    /** One more context hands out its events; or the same one again, since C refused to close it. */
+    /** Adds a reader; or adds it again, after C refused to close its context. */
     void join(AsyncEvents reader) {
         lock.lock();
         try {
@@ -73,7 +75,7 @@ final class AsyncSource {
         }
     }
 
-    /** A context is about to close: who waits for its events tries again. */
+    /** Removes a reader whose context is about to close, and wakes the threads that wait for its events. */
     void leave(AsyncEvents reader) {
         SHARED.compute(address, (at, known) -> {
             boolean last = isLastToLeave(reader);
@@ -100,7 +102,7 @@ final class AsyncSource {
         return last;
     }
 
-    /** What to wait on. */
+    /** Returns the descriptor to wait at. */
     WatchedDescriptor descriptor() {
         lock.lock();
         try {
@@ -116,10 +118,10 @@ final class AsyncSource {
         }
     }
 
-    /** Takes all that C has, and hands it to whom it concerns. The lock is held. */
+    /** Takes all events, and hands them to the readers. The caller holds the lock. */
     void takeAll() {
         boolean some = false;
-        event.fill((byte) 0); // C writes a part of the element only, when it is a port
+        event.fill((byte) 0); // C writes only a part of the element if it is a port
         while ((int) Ibv.GET_ASYNC_EVENT.call(address, event.address()) == 0) {
             some = true;
             takeOne();
@@ -138,7 +140,7 @@ final class AsyncSource {
     private void takeOne() {
         int code = ibv_async_event.event_type(event);
         long element = ibv_async_event.element(event).get(ValueLayout.JAVA_LONG, 0);
-        // Looked up first: once it is acknowledged, C may destroy the object, and make another one there.
+        // Before the acknowledgement: after it, C may destroy the object and make another one at its address.
         AsyncEvents owner = null;
         VerbsObject object = null;
         for (AsyncEvents reader : readers) {
@@ -148,7 +150,7 @@ final class AsyncSource {
                 break;
             }
         }
-        // At once, and nothing before it may block: a thread may be destroying the object, and wait for this in C.
+        // Nothing before this may block: a thread that destroys the object may wait in C for the acknowledgement.
         Ibv.ACK_ASYNC_EVENT.call(event.address());
         AsyncEventType type = AsyncEventType.of(code);
         if (object == null || owner == null) {

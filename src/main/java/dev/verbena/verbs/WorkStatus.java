@@ -13,19 +13,19 @@ public enum WorkStatus implements NativeValue {
             "IBV_WC_LOC_LEN_ERR",
             "a local length was wrong",
             "the message is longer than the posted receive, or than the path allows"),
-    /** The queue pair could not carry it out ({@code IBV_WC_LOC_QP_OP_ERR}). */
+    /** The queue pair could not carry out the request ({@code IBV_WC_LOC_QP_OP_ERR}). */
     LOCAL_QP_OPERATION_ERROR(
             2,
             "IBV_WC_LOC_QP_OP_ERR",
-            "the queue pair could not carry it out",
-            "check the local key and range, the receive's size and the operations this device has; soft-RoCE reports most local errors so"),
-    /** An end-to-end context could not carry it out ({@code IBV_WC_LOC_EEC_OP_ERR}). */
-    LOCAL_EEC_OPERATION_ERROR(3, "IBV_WC_LOC_EEC_OP_ERR", "an end-to-end context could not carry it out", ""),
-    /** The local key does not allow it ({@code IBV_WC_LOC_PROT_ERR}). */
+            "the queue pair could not carry out the request",
+            "check the local key and range, the receive's size and the operations of this device; soft-RoCE reports most local errors with this status"),
+    /** An end-to-end context could not carry out the request ({@code IBV_WC_LOC_EEC_OP_ERR}). */
+    LOCAL_EEC_OPERATION_ERROR(3, "IBV_WC_LOC_EEC_OP_ERR", "an end-to-end context could not carry out the request", ""),
+    /** The local key does not allow the access ({@code IBV_WC_LOC_PROT_ERR}). */
     LOCAL_PROTECTION_ERROR(
             4,
             "IBV_WC_LOC_PROT_ERR",
-            "the local key does not allow it",
+            "the local key does not allow the access",
             "the local memory must be registered in the queue pair's protection domain, with LOCAL_WRITE where the adapter writes"),
     /** The request was not carried out: the queue pair had failed before ({@code IBV_WC_WR_FLUSH_ERR}). */
     WORK_REQUEST_FLUSHED(
@@ -49,37 +49,37 @@ public enum WorkStatus implements NativeValue {
             9,
             "IBV_WC_REM_INV_REQ_ERR",
             "the peer found the request invalid",
-            "the peer's queue pair must allow it: give it REMOTE_READ, REMOTE_WRITE or REMOTE_ATOMIC, and a receive that is large enough"),
-    /** The peer's memory may not be used so ({@code IBV_WC_REM_ACCESS_ERR}). */
+            "the peer's queue pair must allow the operation: give it REMOTE_READ, REMOTE_WRITE or REMOTE_ATOMIC, and a receive that is large enough"),
+    /** The peer's memory does not allow the access ({@code IBV_WC_REM_ACCESS_ERR}). */
     REMOTE_ACCESS_ERROR(
             10,
             "IBV_WC_REM_ACCESS_ERR",
-            "the peer's memory may not be used so",
-            "check the remote key, address and length, and that the peer's region is still registered and allows this"),
-    /** The peer could not carry it out ({@code IBV_WC_REM_OP_ERR}). */
+            "the peer's memory does not allow the access",
+            "check the remote key, address and length, and that the peer's region is still registered and allows the access"),
+    /** The peer could not carry out the request ({@code IBV_WC_REM_OP_ERR}). */
     REMOTE_OPERATION_ERROR(
             11,
             "IBV_WC_REM_OP_ERR",
-            "the peer could not carry it out",
+            "the peer could not carry out the request",
             "the peer's receive was too short, or its queue pair failed: look at its completions"),
-    /** The peer did not answer, retries included ({@code IBV_WC_RETRY_EXC_ERR}). */
+    /** The peer did not answer, even after retries ({@code IBV_WC_RETRY_EXC_ERR}). */
     RETRY_EXCEEDED(
             12,
             "IBV_WC_RETRY_EXC_ERR",
-            "the peer did not answer, retries included",
+            "the peer did not answer, even after retries",
             "the peer's queue pair is gone, in error or not ready to receive, or the path is wrong: check its GID index, address, queue pair number and that the network lets UDP port 4791 pass"),
-    /** The peer had no receive posted, retries included ({@code IBV_WC_RNR_RETRY_EXC_ERR}). */
+    /** The peer had no receive posted, even after retries ({@code IBV_WC_RNR_RETRY_EXC_ERR}). */
     RNR_RETRY_EXCEEDED(
             13,
             "IBV_WC_RNR_RETRY_EXC_ERR",
-            "the peer had no receive posted, retries included",
+            "the peer had no receive posted, even after retries",
             "post receives before the peer sends, or raise rnrRetry (7 means for ever)"),
     /** A reliable datagram domain was violated ({@code IBV_WC_LOC_RDD_VIOL_ERR}). */
     LOCAL_RDD_VIOLATION(14, "IBV_WC_LOC_RDD_VIOL_ERR", "a reliable datagram domain was violated", ""),
     /** The peer found the reliable datagram invalid ({@code IBV_WC_REM_INV_RD_REQ_ERR}). */
     REMOTE_INVALID_RD_REQUEST(15, "IBV_WC_REM_INV_RD_REQ_ERR", "the peer found the reliable datagram invalid", ""),
-    /** The peer aborted it ({@code IBV_WC_REM_ABORT_ERR}). */
-    REMOTE_ABORTED(16, "IBV_WC_REM_ABORT_ERR", "the peer aborted it", ""),
+    /** The peer aborted the request ({@code IBV_WC_REM_ABORT_ERR}). */
+    REMOTE_ABORTED(16, "IBV_WC_REM_ABORT_ERR", "the peer aborted the request", ""),
     /** An end-to-end context number was invalid ({@code IBV_WC_INV_EECN_ERR}). */
     INVALID_EEC_NUMBER(17, "IBV_WC_INV_EECN_ERR", "an end-to-end context number was invalid", ""),
     /** An end-to-end context was in the wrong state ({@code IBV_WC_INV_EEC_STATE_ERR}). */
@@ -88,8 +88,8 @@ public enum WorkStatus implements NativeValue {
     FATAL_ERROR(19, "IBV_WC_FATAL_ERR", "the adapter failed", "the device may have to be reset"),
     /** No response came in time ({@code IBV_WC_RESP_TIMEOUT_ERR}). */
     RESPONSE_TIMEOUT(20, "IBV_WC_RESP_TIMEOUT_ERR", "no response came in time", ""),
-    /** Something else went wrong ({@code IBV_WC_GENERAL_ERR}). */
-    GENERAL_ERROR(21, "IBV_WC_GENERAL_ERR", "something else went wrong", "the vendor error may say what"),
+    /** Another error occurred ({@code IBV_WC_GENERAL_ERR}). */
+    GENERAL_ERROR(21, "IBV_WC_GENERAL_ERR", "another error occurred", "the documentation of the device may explain the vendor error"),
     /** Tag matching failed ({@code IBV_WC_TM_ERR}). */
     TM_ERROR(22, "IBV_WC_TM_ERR", "tag matching failed", ""),
     /** Software must complete a rendezvous ({@code IBV_WC_TM_RNDV_INCOMPLETE}). */

@@ -35,12 +35,14 @@ import java.util.function.Predicate;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Where the connection manager reports what happens to its ids ({@code struct rdma_event_channel}): one for many ids, or
- * one for each.
+ * An event channel ({@code struct rdma_event_channel}): the connection manager reports the events of one id or of many ids
+ * to it.
  *
- * <p>An event is handed out once: by {@link #await} or {@link #poll}, whomever it is about, or by the id that it is about,
- * whose methods such as {@link ConnectionId#connect} wait for what they need and leave the rest. A program uses the one
- * way or the other for an id, not both at once. Events are acknowledged by themselves, at once.
+ * <p>Each event is returned once. {@link #await} and {@link #poll} return the events of all ids. The methods of an id,
+ * such as {@link ConnectionId#connect}, take the events of that id which they need. Use one way or the other for an id, not
+ * both at once. The channel acknowledges all events.
+ *
+ * <p>All threads may use a channel of a shared arena at once. A channel of a confined arena belongs to the arena's thread.
  */
 public final class EventChannel extends VerbsObject {
     private final ObjectLifetime lifetime;
@@ -48,24 +50,24 @@ public final class EventChannel extends VerbsObject {
     private final int descriptor;
     private final WatchedDescriptor events;
 
-    /** By address in C: an entry stays until C has destroyed the id. */
+    /** The events of each id, by address in C. An entry stays until C has destroyed the id. */
     private final ConcurrentHashMap<Long, IdEvents> inboxes = new ConcurrentHashMap<>();
 
     /** The contexts of the connection manager, by address in C. */
     private final Map<Long, Context> contexts = new ConcurrentHashMap<>();
 
-    /** The protection domains that C has made of itself, by address in C. */
+    /** The protection domains that C makes for each device, by address in C. */
     private final Map<Long, ProtectionDomain> domains = new ConcurrentHashMap<>();
 
-    /** Those that make ids for this channel. */
+    /** The calls that make ids for this channel. */
     private final Set<BlockingCall<Long>> lookups = ConcurrentHashMap.newKeySet();
 
-    /** Guards all that follows, and the inboxes' entries. Of this package's locks, only another channel's is taken then. */
+    /** Guards the fields below and the inboxes' entries. The lock of another channel may be taken under it. */
     private final ReentrantLock lock = new ReentrantLock();
 
     private final LinkedHashSet<IdEvents.Entry> order = new LinkedHashSet<>();
     private final Set<ConnectRequest> unclaimed = new LinkedHashSet<>();
-    /** Not of the arena: also that of a confined one is written and read by the event thread. */
+    /** Memory for the pointer to one event. It is not of the arena, because the event thread uses it too. */
     private final MemorySegment taken = Arena.ofAuto().allocate(ValueLayout.JAVA_LONG);
 
     private boolean destroying;
@@ -83,10 +85,10 @@ public final class EventChannel extends VerbsObject {
     /**
      * Makes an event channel ({@code rdma_create_event_channel}).
      *
-     * @param arena what will close it
+     * @param arena the arena that will close the channel
      * @return a new channel
      * @throws dev.verbena.RdmaUnavailableException if rdma-core is missing or native access is not enabled
-     * @throws VerbsException if the connection manager can't be used, most often because this machine has no device
+     * @throws VerbsException if the connection manager can't be used, most often because the machine has no device
      */
     @CName("rdma_create_event_channel")
     public static EventChannel create(VerbsArena arena) {
@@ -131,18 +133,18 @@ public final class EventChannel extends VerbsObject {
         contexts.values().forEach(this::closeIfUnused);
     }
 
-    /** What is still in use stays open until the arena closes. So does what is another arena's: see closeOwnQueues. */
+    /** Closes an object unless it is in use, or belongs to another arena. It then stays open until its arena closes. */
     private void closeIfUnused(VerbsObject object) {
         try {
             if (object.arena() == arena()) {
                 object.close();
             }
         } catch (ResourceBusyException inUse) {
-            // By what is not this channel's.
+            // the arena closes it
         }
     }
 
-    /** The {@code struct rdma_event_channel}. Hold this object while C uses it. */
+    /** Returns the address of the {@code struct rdma_event_channel}. Hold this object while C uses it. */
     long address() {
         return address;
     }
@@ -150,9 +152,9 @@ public final class EventChannel extends VerbsObject {
     // Ids
 
     /**
-     * Makes an id, closed by this channel's arena ({@code rdma_create_id}).
+     * Makes an id in this channel's arena ({@code rdma_create_id}).
      *
-     * @param space what it is for
+     * @param space the port space
      * @return a new id
      */
     @CName("rdma_create_id")
@@ -163,8 +165,8 @@ public final class EventChannel extends VerbsObject {
     /**
      * Makes an id ({@code rdma_create_id}).
      *
-     * @param space what it is for
-     * @param arena what will close it
+     * @param space the port space
+     * @param arena the arena that will close the id
      * @return a new id
      */
     @CName("rdma_create_id")
@@ -173,13 +175,13 @@ public final class EventChannel extends VerbsObject {
     }
 
     /**
-     * Makes an id for an address that was looked up, closed by this channel's arena ({@code rdma_create_ep}).
+     * Makes an id for an address that was looked up, in this channel's arena ({@code rdma_create_ep}).
      *
-     * @param info what {@link AddressInfo#find} has found
-     * @param timeout how long to wait
+     * @param info the result of {@link AddressInfo#find}
+     * @param timeout the time to wait
      * @return a new id
-     * @throws VerbsException if C can't make it, also because nobody answers for the address
-     * @throws VerbsTimeoutException if it was not made in time
+     * @throws VerbsException if C can't make the id, for example because the address does not answer
+     * @throws VerbsTimeoutException if the id was not made in time
      * @throws InterruptedException if the thread was interrupted
      */
     @CName("rdma_create_ep")
@@ -188,20 +190,19 @@ public final class EventChannel extends VerbsObject {
     }
 
     /**
-     * Makes an id for an address that was looked up ({@code rdma_create_ep}): with {@link AddressFlag#PASSIVE} it is bound
-     * and can {@link ConnectionId#listen}, otherwise its address and route are resolved. It has no queue pair yet:
+     * Makes an id for an address that was looked up ({@code rdma_create_ep}). With {@link AddressFlag#PASSIVE} the id is
+     * bound and can {@link ConnectionId#listen}; otherwise its address and route are resolved. It has no queue pair yet:
      * {@link ConnectionId#createQueuePair(dev.verbena.verbs.QueueCapabilities)} makes one as {@code rdma_create_ep} would.
      *
-     * <p>In C such an id is synchronous: its calls block. Here it is made by a thread of its own, so that whoever waits can
-     * give up, and then migrated to this channel ({@code rdma_migrate_id}), so that its methods wait as those of all ids
-     * do.
+     * <p>In C such an id is synchronous: its calls block. Here a thread of its own calls C, so that the wait can end early.
+     * The id is then migrated to this channel ({@code rdma_migrate_id}), and its methods wait as those of all ids do.
      *
-     * @param info what {@link AddressInfo#find} has found
-     * @param timeout how long to wait; C takes four seconds at most
-     * @param arena what will close it
+     * @param info the result of {@link AddressInfo#find}
+     * @param timeout the time to wait; C takes four seconds at most
+     * @param arena the arena that will close the id
      * @return a new id
-     * @throws VerbsException if C can't make it, also because nobody answers for the address
-     * @throws VerbsTimeoutException if it was not made in time
+     * @throws VerbsException if C can't make the id, for example because the address does not answer
+     * @throws VerbsTimeoutException if the id was not made in time
      * @throws InterruptedException if the thread was interrupted
      * @throws IllegalStateException if the channel is closed, also while waiting
      */
@@ -214,7 +215,7 @@ public final class EventChannel extends VerbsObject {
         lookups.add(lookup);
         long made;
         try {
-            lifetime.checkOpen(); // or closing did not see it
+            lifetime.checkOpen(); // a thread may have closed the channel before the lookup was added
             made = lookup.await(timeout);
         } finally {
             lookups.remove(lookup);
@@ -227,7 +228,7 @@ public final class EventChannel extends VerbsObject {
         return new IllegalStateException(this + " was closed meanwhile");
     }
 
-    /** Moves an id here from another channel, with what it was told and nobody has taken. */
+    /** Moves an id here from another channel, with its events that were not taken. */
     void take(ConnectionId id, long pointer, IdEvents inbox) {
         EventChannel from = inbox.channel;
         lifetime.hold();
@@ -249,7 +250,7 @@ public final class EventChannel extends VerbsObject {
             } finally {
                 from.lifetime.release();
             }
-            takeAll(); // the kernel has moved what it had for the id, and wakes nobody
+            takeAll(); // the kernel has moved the id's events, and wakes no thread for them
         } finally {
             lifetime.release();
         }
@@ -257,15 +258,15 @@ public final class EventChannel extends VerbsObject {
         events.wakeAll();
     }
 
-    /** Both locks are held, so nothing is between its arrival and its acknowledgement, which C would wait for. */
+    /** Moves an id. The caller holds both locks, so that no event is unacknowledged, which C would wait for. */
     private void take(long pointer, IdEvents inbox, EventChannel from) {
         from.takeAll();
         if (!from.unclaimedOf(inbox).isEmpty()) {
-            throw new IllegalStateException("There are requests to connect that nobody has claimed or rejected: they "
-                    + "belong to the " + from);
+            throw new IllegalStateException("The id can't leave the " + from
+                    + " while it has requests to connect: accept or reject them first");
         }
-        inboxes.put(pointer, inbox); // before: events may come at once
-        String what = toString(); // before, since it calls C too, which changes errno
+        inboxes.put(pointer, inbox); // before the call, because events may come at once
+        String what = toString(); // before the call, because toString() may change errno
         try {
             CmFailures.check(RdmaCm.MIGRATE_ID, RdmaCm.MIGRATE_ID.call(pointer, address), what);
         } catch (Throwable t) {
@@ -278,7 +279,7 @@ public final class EventChannel extends VerbsObject {
         inbox.channel = this;
     }
 
-    /** Does something while no event is taken, for which C may change a queue pair; false if the id is elsewhere now. */
+    /** Runs work while no event is taken, because C may change a queue pair for an event. False if the id has moved. */
     boolean withoutEvents(IdEvents inbox, Runnable work) {
         lock.lock();
         try {
@@ -292,11 +293,12 @@ public final class EventChannel extends VerbsObject {
         }
     }
 
+    /** Adds an id that C has made. */
     void add(long id, IdEvents inbox) {
         inboxes.put(id, inbox);
     }
 
-    /** C has destroyed an id. */
+    /** Removes an id that C has destroyed, and its events. */
     void remove(long id, IdEvents inbox) {
         inboxes.remove(id, inbox);
         lock.lock();
@@ -308,7 +310,7 @@ public final class EventChannel extends VerbsObject {
         }
     }
 
-    /** A request was claimed, so its events can be handed out. */
+    /** Gives the events of a request to the id that claimed it. */
     void claimed(ConnectRequest request, IdEvents inbox, ConnectionId owner) {
         lock.lock();
         try {
@@ -320,6 +322,7 @@ public final class EventChannel extends VerbsObject {
         }
     }
 
+    /** Forgets a request that was dropped. */
     void dropped(ConnectRequest request) {
         lock.lock();
         try {
@@ -329,7 +332,7 @@ public final class EventChannel extends VerbsObject {
         }
     }
 
-    /** The requests that a listener was told of and nobody has claimed; of all listeners for null. */
+    /** Returns the unclaimed requests of a listener; of all listeners for null. */
     List<ConnectRequest> unclaimedOf(@Nullable IdEvents listener) {
         lock.lock();
         try {
@@ -341,7 +344,7 @@ public final class EventChannel extends VerbsObject {
         }
     }
 
-    /** Whether it has no ids. */
+    /** Returns whether the channel has no ids. */
     boolean isUnused() {
         return inboxes.isEmpty();
     }
@@ -349,10 +352,10 @@ public final class EventChannel extends VerbsObject {
     // Contexts
 
     /**
-     * The devices that the connection manager uses ({@code rdma_get_devices}), as it has opened them: queue pairs of ids
-     * are made in these contexts, and in no others.
+     * Returns the contexts of the devices that the connection manager has opened ({@code rdma_get_devices}). Queue pairs
+     * of ids are made in these contexts, and in no others.
      *
-     * @return the contexts, which this channel's arena lets go
+     * @return the contexts, which this channel's arena closes
      */
     @CName({"rdma_get_devices", "rdma_free_devices"})
     public List<Context> contexts() {
@@ -379,7 +382,7 @@ public final class EventChannel extends VerbsObject {
         return list;
     }
 
-    /** The one Java object of this channel for a context of C's, which stays open while a list of devices is not freed. */
+    /** Returns this channel's object for a context in C. C keeps the context open until a list of devices is freed. */
     Context context(long pointer) {
         Context known = contexts.get(pointer);
         if (known != null && known.isOpen()) {
@@ -398,7 +401,7 @@ public final class EventChannel extends VerbsObject {
         }
     }
 
-    /** The one Java object of this channel for a domain of C's own, which C keeps as long as the context is open. */
+    /** Returns this channel's object for a protection domain of C, which C keeps as long as the context is open. */
     ProtectionDomain domain(Context context, long pointer) {
         lock.lock();
         try {
@@ -428,7 +431,7 @@ public final class EventChannel extends VerbsObject {
     /**
      * Takes the next event of any id, if there is one ({@code rdma_get_cm_event}).
      *
-     * @return the event, acknowledged already
+     * @return the event; empty if there is none
      */
     @CName({"rdma_get_cm_event", "rdma_ack_cm_event"})
     public Optional<CmEvent> poll() {
@@ -438,8 +441,8 @@ public final class EventChannel extends VerbsObject {
     /**
      * Waits for the next event of any id, and takes it ({@code rdma_get_cm_event}).
      *
-     * @param timeout how long to wait
-     * @return the event, acknowledged already
+     * @param timeout the time to wait
+     * @return the event
      * @throws VerbsTimeoutException if none came in time
      * @throws InterruptedException if the thread was interrupted
      * @throws IllegalStateException if the channel is closed, also while waiting
@@ -474,7 +477,7 @@ public final class EventChannel extends VerbsObject {
         }
     }
 
-    /** Takes the first event of an id that somebody wants, if there is one. */
+    /** Takes the first event of an id that has a wanted type, if there is one. */
     @Nullable
     CmEvent next(ConnectionId id, IdEvents inbox, Predicate<CmEventType> wanted) {
         lifetime.hold();
@@ -483,7 +486,7 @@ public final class EventChannel extends VerbsObject {
             lock.lock();
             try {
                 if (inbox.channel != this) {
-                    return null; // moved meanwhile
+                    return null; // the id has moved meanwhile
                 }
                 for (IdEvents.Entry entry : inbox.entries) {
                     if (wanted.test(entry.type)) {
@@ -527,10 +530,10 @@ public final class EventChannel extends VerbsObject {
         IdEvents inbox;
         try {
             copy = RawEvent.read(event);
-            // Looked up first: once it is acknowledged, C may destroy the id, and make another one there.
+            // Before the acknowledgement: after it, C may destroy the id and make another one at its address.
             inbox = inboxes.get(copy.about());
         } finally {
-            // At once, and nothing before it may block: a thread may be destroying the id, and wait for this in C.
+            // Nothing before this may block: a thread that destroys the id may wait in C for the acknowledgement.
             RdmaCm.ACK_CM_EVENT.call(event);
         }
         record(copy);
@@ -557,7 +560,7 @@ public final class EventChannel extends VerbsObject {
         }
     }
 
-    /** The lock is held. */
+    /** Adds an event. The caller holds the lock. */
     private void deliver(IdEvents.Entry entry) {
         entry.inbox.entries.add(entry);
         if (entry.inbox.owner != null) {
@@ -569,7 +572,7 @@ public final class EventChannel extends VerbsObject {
     private void addRequest(RawEvent event, @Nullable IdEvents listener) {
         ConnectionId owner = listener == null ? null : listener.owner;
         if (listener == null || owner == null || hasEnough(listener, owner.backlog())) {
-            RdmaCm.DESTROY_ID.call(event.id()); // this refuses
+            RdmaCm.DESTROY_ID.call(event.id()); // this rejects the request
             return;
         }
         IdEvents inbox = new IdEvents(listener.space, this);
@@ -579,7 +582,7 @@ public final class EventChannel extends VerbsObject {
         deliver(new IdEvents.Entry(listener, event.type(), id -> event.requestValue(id, request)));
     }
 
-    /** Whether it has as many requests that nobody takes as the kernel would let wait. */
+    /** Returns whether a listener has as many unclaimed requests as its backlog allows. */
     private boolean hasEnough(IdEvents listener, int backlog) {
         return unclaimed.size() >= backlog
                 && listener.entries.stream()

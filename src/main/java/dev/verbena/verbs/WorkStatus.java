@@ -89,7 +89,11 @@ public enum WorkStatus implements NativeValue {
     /** No response came in time ({@code IBV_WC_RESP_TIMEOUT_ERR}). */
     RESPONSE_TIMEOUT(20, "IBV_WC_RESP_TIMEOUT_ERR", "no response came in time", ""),
     /** Another error occurred ({@code IBV_WC_GENERAL_ERR}). */
-    GENERAL_ERROR(21, "IBV_WC_GENERAL_ERR", "another error occurred", "the documentation of the device may explain the vendor error"),
+    GENERAL_ERROR(
+            21,
+            "IBV_WC_GENERAL_ERR",
+            "another error occurred",
+            "the documentation of the device may explain the vendor error"),
     /** Tag matching failed ({@code IBV_WC_TM_ERR}). */
     TM_ERROR(22, "IBV_WC_TM_ERR", "tag matching failed", ""),
     /** Software must complete a rendezvous ({@code IBV_WC_TM_RNDV_INCOMPLETE}). */

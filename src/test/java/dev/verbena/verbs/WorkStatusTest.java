@@ -65,7 +65,8 @@ class WorkStatusTest {
     @Test
     void aFailureSaysWhatItWasAndWhatToTry() {
         assertThat(failed(10, Operation.RDMA_READ, null).toString())
-                .startsWith("#7 RDMA_READ on QP 17 failed: REMOTE_ACCESS_ERROR, the peer's memory does not allow the access")
+                .startsWith(
+                        "#7 RDMA_READ on QP 17 failed: REMOTE_ACCESS_ERROR, the peer's memory does not allow the access")
                 .contains("To try: check the remote key");
     }
 

@@ -10,8 +10,8 @@ import java.util.Objects;
  * closes, the youngest first. {@link #close()} destroys an object earlier. An object can't be destroyed while other
  * objects depend on it.
  *
- * <p>Only the thread of a confined arena may use the arena's objects. All threads may use the objects of a shared arena,
- * even while another thread closes them: closing waits for calls under way, and later calls throw
+ * <p>Only the thread of a confined arena may use the arena's objects. All threads may use the objects of a shared arena.
+ * Any thread may close a shared object at any time: closing waits for calls under way, and later calls throw
  * {@link IllegalStateException}.
  */
 public abstract class VerbsObject implements AutoCloseable {

@@ -12,7 +12,7 @@ public final class Checks {
      * @param max the largest allowed number
      * @throws IllegalArgumentException if the number is out of range
      */
-    public static void checkRange(String what, int value, int max) {
+    public static void checkRange(String what, long value, long max) {
         checkRange(what, value, 0, max);
     }
 
@@ -25,22 +25,23 @@ public final class Checks {
      * @param max the largest allowed number
      * @throws IllegalArgumentException if the number is out of range
      */
-    public static void checkRange(String what, int value, int min, int max) {
+    public static void checkRange(String what, long value, long min, long max) {
         if (value < min || value > max) {
             throw new IllegalArgumentException(what + " must be from " + min + " to " + max + ", got " + value);
         }
     }
 
     /**
-     * Checks that a number is at least 1.
+     * Checks that a number is not less than a minimum.
      *
      * @param what the number's name, for the message
      * @param value the number
-     * @throws IllegalArgumentException if it is not
+     * @param min the smallest allowed number
+     * @throws IllegalArgumentException if the number is less
      */
-    public static void checkPositive(String what, int value) {
-        if (value < 1) {
-            throw new IllegalArgumentException(what + " must be at least 1, got " + value);
+    public static void checkAtLeast(String what, long value, long min) {
+        if (value < min) {
+            throw new IllegalArgumentException(what + " must be at least " + min + ", got " + value);
         }
     }
 }

@@ -277,7 +277,7 @@ public final class CompletionQueue extends VerbsObject {
      */
     @CName("ibv_resize_cq")
     public void resize(int capacity) {
-        Checks.checkPositive("capacity of a completion queue", capacity);
+        Checks.checkAtLeast("capacity of a completion queue", capacity, 1);
         lifetime.hold();
         try {
             int result = (int) Ibv.RESIZE_CQ.call(address, capacity);
@@ -336,7 +336,7 @@ public final class CompletionQueue extends VerbsObject {
      * @return a new cursor
      */
     public Completions completions(int max) {
-        Checks.checkPositive("number of completions of a cursor", max);
+        Checks.checkAtLeast("number of completions of a cursor", max, 1);
         lifetime.checkOpen();
         return keep(new PlainCompletions(this, max));
     }
@@ -349,7 +349,7 @@ public final class CompletionQueue extends VerbsObject {
      * @throws IllegalStateException if this is not an extended queue
      */
     public ExtendedCompletions extendedCompletions(int max) {
-        Checks.checkPositive("number of completions of a cursor", max);
+        Checks.checkAtLeast("number of completions of a cursor", max, 1);
         lifetime.checkOpen();
         return keep(new ExtendedCompletions(
                 this, requireExtended(), options.fields(), context.provider().software(), max, lifetime.scratch()));

@@ -1,5 +1,6 @@
 package dev.verbena.verbs;
 
+import dev.verbena.internal.Checks;
 import java.util.Arrays;
 import java.util.Collection;
 import java.util.Collections;
@@ -34,12 +35,8 @@ public final class CompletionQueueOptions {
             Set<CompletionField> fields,
             Set<CompletionQueueFlag> flags,
             @Nullable ProtectionDomain parentDomain) {
-        if (capacity < 1) {
-            throw new IllegalArgumentException("capacity of a completion queue must be at least 1, got " + capacity);
-        }
-        if (completionVector < 0) {
-            throw new IllegalArgumentException("completion vectors are numbered from 0, got " + completionVector);
-        }
+        Checks.checkAtLeast("capacity of a completion queue", capacity, 1);
+        Checks.checkAtLeast("completion vector", completionVector, 0);
         this.capacity = capacity;
         this.channel = channel;
         this.completionVector = completionVector;

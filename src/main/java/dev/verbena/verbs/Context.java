@@ -231,7 +231,7 @@ public final class Context extends VerbsObject {
             // The exported function fills an older, shorter struct: what it leaves must be zero.
             MemorySegment attributes = Arena.ofAuto().allocate(ibv_port_attr.layout());
             Optional<MemorySegment> whole = ContextVerb.QUERY_PORT.in(address);
-            checkByte("port", number);
+            Checks.checkRange("port", number, 0xff);
             long result = whole.isPresent()
                     ? CFunction.callAt(whole.get(), address, number, attributes.address(), attributes.byteSize())
                     : Ibv.QUERY_PORT.call(address, number, attributes.address());
@@ -274,7 +274,7 @@ public final class Context extends VerbsObject {
     public Gid gid(int port, int index) {
         lifetime.hold();
         try (Arena scratch = Arena.ofConfined()) {
-            checkByte("port", port);
+            Checks.checkRange("port", port, 0xff);
             MemorySegment gid = scratch.allocate(Gid.BYTES, Long.BYTES);
             int result = (int) Ibv.QUERY_GID.call(address, port, index, gid.address());
             if (result != 0) {
@@ -298,7 +298,7 @@ public final class Context extends VerbsObject {
     public Optional<GidEntry> gidEntry(int port, int index) {
         lifetime.hold();
         try (Arena scratch = Arena.ofConfined()) {
-            checkByte("port", port);
+            Checks.checkRange("port", port, 0xff);
             MemorySegment entry = scratch.allocate(ibv_gid_entry.layout());
             int result = (int) Ibv.QUERY_GID_EX.call(address, port, index, entry.address(), 0, entry.byteSize());
             if (result == Errno.ENODATA) {
@@ -364,7 +364,7 @@ public final class Context extends VerbsObject {
     public int pkey(int port, int index) {
         lifetime.hold();
         try (Arena scratch = Arena.ofConfined()) {
-            checkByte("port", port);
+            Checks.checkRange("port", port, 0xff);
             MemorySegment key = scratch.allocate(ValueLayout.JAVA_SHORT);
             int result = (int) Ibv.QUERY_PKEY.call(address, port, index, key.address());
             if (result != 0) {
@@ -410,7 +410,7 @@ public final class Context extends VerbsObject {
         Checks.checkRange("partition key", key, 0xffff);
         lifetime.hold();
         try {
-            checkByte("port", port);
+            Checks.checkRange("port", port, 0xff);
             int index = (int) Ibv.GET_PKEY_INDEX.call(address, port, Short.reverseBytes((short) key) & 0xffffL);
             return index < 0 ? OptionalInt.empty() : OptionalInt.of(index);
         } finally {
@@ -439,12 +439,6 @@ public final class Context extends VerbsObject {
             return speed.get(ValueLayout.JAVA_LONG, 0) * 100;
         } finally {
             lifetime.release();
-        }
-    }
-
-    private static void checkByte(String what, int value) {
-        if (value < 0 || value > 255) {
-            throw new IllegalArgumentException(what + " " + value + " is not within 0 to 255");
         }
     }
 

@@ -6,6 +6,7 @@ import dev.verbena.VerbsObject;
 import dev.verbena.access.ObjectLifetime;
 import dev.verbena.internal.CFunction;
 import dev.verbena.internal.Calls;
+import dev.verbena.internal.Checks;
 import dev.verbena.internal.ContextVerb;
 import dev.verbena.internal.Errno;
 import dev.verbena.internal.Ibv;
@@ -87,9 +88,7 @@ public final class DeviceMemory extends VerbsObject {
     }
 
     private static void checkLength(long length) {
-        if (length < 1) {
-            throw new IllegalArgumentException("Device memory has at least one byte, not " + length);
-        }
+        Checks.checkAtLeast("length of device memory", length, 1);
     }
 
     @CName({"ibv_free_dm", "ibv_unimport_dm"})

@@ -1,5 +1,6 @@
 package dev.verbena.verbs;
 
+import dev.verbena.internal.Checks;
 import dev.verbena.internal.raw.ibv_qp_cap;
 import java.lang.foreign.MemorySegment;
 import java.util.Objects;
@@ -48,18 +49,12 @@ public final class QueueCapabilities {
 
     private static QueueCapabilities checked(
             int sendDepth, int receiveDepth, int sendSge, int receiveSge, int inlineSize) {
-        check("send depth", sendDepth);
-        check("receive depth", receiveDepth);
-        check("number of pieces of a send", sendSge);
-        check("number of pieces of a receive", receiveSge);
-        check("inline size", inlineSize);
+        Checks.checkAtLeast("send depth", sendDepth, 0);
+        Checks.checkAtLeast("receive depth", receiveDepth, 0);
+        Checks.checkAtLeast("number of pieces of a send", sendSge, 0);
+        Checks.checkAtLeast("number of pieces of a receive", receiveSge, 0);
+        Checks.checkAtLeast("inline size", inlineSize, 0);
         return new QueueCapabilities(sendDepth, receiveDepth, sendSge, receiveSge, inlineSize);
-    }
-
-    private static void check(String what, int size) {
-        if (size < 0) {
-            throw new IllegalArgumentException(what + " can't be negative, got " + size);
-        }
     }
 
     static QueueCapabilities read(MemorySegment cap) {

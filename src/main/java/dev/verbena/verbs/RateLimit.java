@@ -22,18 +22,12 @@ public final class RateLimit {
     private final int typicalPacket;
 
     private RateLimit(long kilobitsPerSecond, long maxBurst, int typicalPacket) {
-        check("rate", kilobitsPerSecond);
-        check("burst", maxBurst);
+        Checks.checkRange("rate", kilobitsPerSecond, MAX);
+        Checks.checkRange("burst", maxBurst, MAX);
         Checks.checkRange("typical packet size", typicalPacket, 0xffff);
         this.kilobitsPerSecond = kilobitsPerSecond;
         this.maxBurst = maxBurst;
         this.typicalPacket = typicalPacket;
-    }
-
-    private static void check(String what, long value) {
-        if (value < 0 || value > MAX) {
-            throw new IllegalArgumentException(what + " must be from 0 to " + MAX + ", got " + value);
-        }
     }
 
     /**

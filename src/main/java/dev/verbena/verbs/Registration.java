@@ -4,6 +4,7 @@ import dev.verbena.NativeFlag;
 import dev.verbena.VerbsArena;
 import dev.verbena.VerbsException;
 import dev.verbena.internal.CFunction;
+import dev.verbena.internal.Checks;
 import dev.verbena.internal.ContextVerb;
 import dev.verbena.internal.Errno;
 import dev.verbena.internal.Ibv;
@@ -88,10 +89,8 @@ final class Registration {
             VerbsArena arena) {
         Set<AccessFlag> flags = check(access);
         checkLength(length);
-        if (descriptor < 0 || offset < 0) {
-            throw new IllegalArgumentException(
-                    "A file descriptor and an offset can't be negative: " + descriptor + ", " + offset);
-        }
+        Checks.checkAtLeast("file descriptor", descriptor, 0);
+        Checks.checkAtLeast("offset", offset, 0);
         RegionBacking backing = RegionBacking.elsewhere("DMA buffer " + descriptor, address, length);
         return MemoryRegion.over(arena, backing, flags, domain, () -> {
             long region = Ibv.REG_DMABUF_MR.call(
@@ -219,8 +218,6 @@ final class Registration {
     }
 
     private static void checkLength(long length) {
-        if (length < 1) {
-            throw new IllegalArgumentException("A region has at least one byte, not " + length);
-        }
+        Checks.checkAtLeast("length of a memory region", length, 1);
     }
 }

@@ -1,5 +1,6 @@
 package dev.verbena.verbs;
 
+import dev.verbena.internal.Checks;
 import java.util.Collection;
 import java.util.Collections;
 import java.util.EnumSet;
@@ -22,12 +23,8 @@ public final class WorkQueueOptions {
     private final Set<WorkQueueFlag> flags;
 
     private WorkQueueOptions(CompletionQueue queue, int depth, int sge, Set<WorkQueueFlag> flags) {
-        if (depth < 1) {
-            throw new IllegalArgumentException("depth of a work queue must be at least 1, got " + depth);
-        }
-        if (sge < 1) {
-            throw new IllegalArgumentException("number of pieces of a receive must be at least 1, got " + sge);
-        }
+        Checks.checkAtLeast("depth of a work queue", depth, 1);
+        Checks.checkAtLeast("number of pieces of a receive", sge, 1);
         this.queue = Objects.requireNonNull(queue, "queue");
         this.depth = depth;
         this.sge = sge;

@@ -1,5 +1,6 @@
 package dev.verbena.verbs.flow;
 
+import dev.verbena.internal.Checks;
 import dev.verbena.internal.raw.ibv_flow_esp_filter;
 import dev.verbena.internal.raw.ibv_flow_eth_filter;
 import dev.verbena.internal.raw.ibv_flow_gre_filter;
@@ -195,9 +196,7 @@ public final class FlowMatch implements FlowSpec {
      */
     public static FlowMatch mpls(int label) {
         int shift = 12; // below the label: traffic class, bottom of stack, time to live
-        if (label < 0 || label > FLOW_LABEL) {
-            throw new IllegalArgumentException("MPLS label must have at most 20 bits, got " + label);
-        }
+        Checks.checkRange("MPLS label", label, FLOW_LABEL);
         return of(Header.MPLS)
                 .with("MPLS label", ibv_flow_mpls_filter.label$offset(), 4, label << shift, FLOW_LABEL << shift);
     }

@@ -16,14 +16,17 @@ import java.net.SocketAddress;
 import java.nio.ByteBuffer;
 import java.time.Duration;
 import java.util.ArrayList;
+import java.util.Arrays;
 import java.util.List;
 import java.util.Optional;
 import java.util.Set;
+import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Where a service is, and how it is reached ({@code struct rdma_addrinfo}); or hints what to look for. A copy: there is
- * nothing to free.
+ * The address of a service and the way to it ({@code struct rdma_addrinfo}), or hints for a search. Begin with
+ * {@link #hints} or {@link #find}. Each option has a method that returns a changed copy, and a method of the same name
+ * that reads it. An address copies C's memory and never changes, so all threads can use it.
  *
  * <pre>{@code
  * AddressInfo server = AddressInfo.find("node7", "7471", AddressInfo.hints().space(PortSpace.TCP), timeout).getFirst();
@@ -31,55 +34,50 @@ import org.jspecify.annotations.Nullable;
  * }</pre>
  */
 public final class AddressInfo {
-    private static final AddressInfo HINTS = new AddressInfo(
-            Set.of(),
-            AddressFamily.ANY,
-            QueuePairType.UNKNOWN,
-            PortSpace.UNKNOWN,
-            null,
-            null,
-            "",
-            "",
-            new byte[0],
-            new byte[0]);
     private static final long LONGEST = 1 << 16;
+    private static final AddressInfo HINTS = new AddressInfo(new Values());
 
-    private final Set<AddressFlag> flags;
-    private final AddressFamily family;
-    private final QueuePairType type;
-    private final PortSpace space;
-    private final @Nullable SocketAddress source;
-    private final @Nullable SocketAddress destination;
-    private final String sourceName;
-    private final String destinationName;
-    private final byte[] route;
-    private final byte[] connect;
+    /** All options. Nothing writes to them once they belong to an AddressInfo. */
+    private static final class Values implements Cloneable {
+        private Set<AddressFlag> flags = Set.of();
+        private AddressFamily family = AddressFamily.ANY;
+        private QueuePairType type = QueuePairType.UNKNOWN;
+        private PortSpace space = PortSpace.UNKNOWN;
+        private @Nullable SocketAddress source;
+        private @Nullable SocketAddress destination;
+        private String sourceName = "";
+        private String destinationName = "";
+        private ByteBuffer route = ByteBuffer.allocate(0);
+        private ByteBuffer connect = ByteBuffer.allocate(0);
 
-    private AddressInfo(
-            Set<AddressFlag> flags,
-            AddressFamily family,
-            QueuePairType type,
-            PortSpace space,
-            @Nullable SocketAddress source,
-            @Nullable SocketAddress destination,
-            String sourceName,
-            String destinationName,
-            byte[] route,
-            byte[] connect) {
-        this.flags = flags;
-        this.family = family;
-        this.type = type;
-        this.space = space;
-        this.source = source;
-        this.destination = destination;
-        this.sourceName = sourceName;
-        this.destinationName = destinationName;
-        this.route = route;
-        this.connect = connect;
+        private Values copy() {
+            try {
+                return (Values) clone();
+            } catch (CloneNotSupportedException e) {
+                throw new AssertionError(e);
+            }
+        }
+
+        private List<@Nullable Object> all() {
+            return Arrays.asList(
+                    flags, family, type, space, source, destination, sourceName, destinationName, route, connect);
+        }
+    }
+
+    private final Values values;
+
+    private AddressInfo(Values values) {
+        this.values = values;
+    }
+
+    private AddressInfo with(Consumer<Values> change) {
+        Values copy = values.copy();
+        change.accept(copy);
+        return new AddressInfo(copy);
     }
 
     /**
-     * Hints that say nothing yet: name what is sought with the methods that follow.
+     * Returns hints that restrict nothing yet.
      *
      * @return hints for {@link #find}
      */
@@ -88,84 +86,172 @@ public final class AddressInfo {
     }
 
     /**
-     * With flags.
+     * Returns the flags of the search ({@code ai_flags}).
      *
-     * @param how the flags
-     * @return a changed copy
+     * @return the flags
      */
-    public AddressInfo flags(AddressFlag... how) {
-        return new AddressInfo(
-                Set.of(how), family, type, space, source, destination, sourceName, destinationName, route, connect);
+    public Set<AddressFlag> flags() {
+        return values.flags;
     }
 
     /**
-     * Of a family. C looks at it with {@link AddressFlag#FAMILY} only.
+     * Returns a copy with these flags and no others ({@code ai_flags}).
+     *
+     * @param flags the flags
+     * @return a changed copy
+     */
+    public AddressInfo flags(AddressFlag... flags) {
+        Set<AddressFlag> copy = Set.of(flags);
+        return with(values -> values.flags = copy);
+    }
+
+    /**
+     * Returns the family of the addresses ({@code ai_family}).
+     *
+     * @return the family
+     */
+    public AddressFamily family() {
+        return values.family;
+    }
+
+    /**
+     * Returns a copy with another family of addresses ({@code ai_family}). C reads it only with
+     * {@link AddressFlag#FAMILY}.
      *
      * @param wanted the family
      * @return a changed copy
      */
     public AddressInfo family(AddressFamily wanted) {
-        return new AddressInfo(
-                flags, wanted, type, space, source, destination, sourceName, destinationName, route, connect);
+        return with(values -> values.family = wanted);
     }
 
     /**
-     * For queue pairs of a kind.
+     * Returns the kind of queue pair ({@code ai_qp_type}).
+     *
+     * @return the kind; {@link QueuePairType#UNKNOWN} for any
+     */
+    public QueuePairType type() {
+        return values.type;
+    }
+
+    /**
+     * Returns a copy with another kind of queue pair ({@code ai_qp_type}).
      *
      * @param wanted the kind
      * @return a changed copy
      */
     public AddressInfo type(QueuePairType wanted) {
-        return new AddressInfo(
-                flags, family, wanted, space, source, destination, sourceName, destinationName, route, connect);
+        return with(values -> values.type = wanted);
     }
 
     /**
-     * In a port space.
+     * Returns the port space ({@code ai_port_space}).
+     *
+     * @return the port space; {@link PortSpace#UNKNOWN} for any
+     */
+    public PortSpace space() {
+        return values.space;
+    }
+
+    /**
+     * Returns a copy with another port space ({@code ai_port_space}).
      *
      * @param wanted the port space
      * @return a changed copy
      */
     public AddressInfo space(PortSpace wanted) {
-        return new AddressInfo(
-                flags, family, type, wanted, source, destination, sourceName, destinationName, route, connect);
+        return with(values -> values.space = wanted);
     }
 
     /**
-     * From an own address.
+     * Returns the own address ({@code ai_src_addr}): with {@link AddressFlag#PASSIVE}, the address to listen at.
+     *
+     * @return the address; empty for any
+     */
+    public Optional<SocketAddress> source() {
+        return Optional.ofNullable(values.source);
+    }
+
+    /**
+     * Returns a copy with another own address ({@code ai_src_addr}).
      *
      * @param own the address
      * @return a changed copy
      */
-    public AddressInfo from(SocketAddress own) {
-        return new AddressInfo(
-                flags, family, type, space, own, destination, sourceName, destinationName, route, connect);
+    public AddressInfo source(SocketAddress own) {
+        return with(values -> values.source = own);
     }
 
     /**
-     * To an address that is known, where neither node nor service is looked up.
+     * Returns the peer's address ({@code ai_dst_addr}).
+     *
+     * @return the address; empty for any
+     */
+    public Optional<SocketAddress> destination() {
+        return Optional.ofNullable(values.destination);
+    }
+
+    /**
+     * Returns a copy with another address of the peer ({@code ai_dst_addr}), for a search without node and service.
      *
      * @param peer the address
      * @return a changed copy
      */
-    public AddressInfo to(SocketAddress peer) {
-        return new AddressInfo(flags, family, type, space, source, peer, sourceName, destinationName, route, connect);
+    public AddressInfo destination(SocketAddress peer) {
+        return with(values -> values.destination = peer);
     }
 
     /**
-     * Looks up where a service is ({@code rdma_getaddrinfo}).
+     * Returns the name of the own address ({@code ai_src_canonname}).
      *
-     * <p>C asks the name services of this machine, and on InfiniBand its address service, and may take long. A thread of
-     * its own does so, which lives until C returns: whoever waits can give up.
+     * @return the name; empty if none was found
+     */
+    public String sourceName() {
+        return values.sourceName;
+    }
+
+    /**
+     * Returns the name of the peer's address ({@code ai_dst_canonname}).
      *
-     * @param node a host's name or numeric address; null for this machine, or what the hints name
-     * @param service the port's number or name; null for any, or what the hints name
-     * @param hints what to look for; {@link AddressFlag#PASSIVE} to listen there
-     * @param timeout how long to wait
-     * @return what was found, the best first
+     * @return the name; empty if none was found
+     */
+    public String destinationName() {
+        return values.destinationName;
+    }
+
+    /**
+     * Returns the way to the peer that InfiniBand's address service found ({@code ai_route}, {@code struct ibv_path_data}).
+     *
+     * @return a new read-only buffer; empty if the connection manager has to find the way
+     */
+    public ByteBuffer route() {
+        return values.route.asReadOnlyBuffer();
+    }
+
+    /**
+     * Returns the bytes that precede the private data of a request, by which the peer finds its service
+     * ({@code ai_connect}).
+     *
+     * @return a new read-only buffer; most often empty
+     */
+    public ByteBuffer connectData() {
+        return values.connect.asReadOnlyBuffer();
+    }
+
+    /**
+     * Finds the addresses of a service ({@code rdma_getaddrinfo}).
+     *
+     * <p>C asks the name services of this machine, and on InfiniBand its address service, which can take long. A thread of its
+     * own makes this call and lives until C returns, so that the caller can stop waiting.
+     *
+     * @param node a host's name or numeric address; null for this machine, or the address in the hints
+     * @param service the port's number or name; null for any, or the port in the hints
+     * @param hints the restrictions of the search; {@link AddressFlag#PASSIVE} finds an address to listen at
+     * @param timeout the longest time to wait
+     * @return the addresses, the best first
      * @throws VerbsException if the name or the service is not known
-     * @throws VerbsTimeoutException if it was not clear in time
-     * @throws InterruptedException if the thread was interrupted
+     * @throws VerbsTimeoutException if there is no answer in time
+     * @throws InterruptedException if the thread is interrupted
      */
     @CName({"rdma_getaddrinfo", "rdma_freeaddrinfo"})
     public static List<AddressInfo> find(
@@ -201,7 +287,7 @@ public final class AddressInfo {
         }
     }
 
-    /** The numbers of {@code getaddrinfo} ({@code EAI_*}). */
+    /** Returns the meaning of a number of {@code getaddrinfo} ({@code EAI_*}). */
     private static String reason(int code) {
         return switch (code) {
             case -2 -> "EAI_NONAME: this node or service is not known";
@@ -219,7 +305,7 @@ public final class AddressInfo {
         return text == null ? 0 : scratch.allocateFrom(text).address();
     }
 
-    /** Copies a list of C's. */
+    /** Copies a list of C structs. */
     static List<AddressInfo> list(long first) {
         List<AddressInfo> all = new ArrayList<>();
         for (long next = first; next != 0; ) {
@@ -231,17 +317,18 @@ public final class AddressInfo {
     }
 
     private static AddressInfo read(MemorySegment from) {
-        return new AddressInfo(
-                NativeFlag.of(AddressFlag.class, rdma_addrinfo.ai_flags(from)),
-                AddressFamily.of(rdma_addrinfo.ai_family(from)),
-                QueuePairType.of(rdma_addrinfo.ai_qp_type(from)),
-                PortSpace.of(rdma_addrinfo.ai_port_space(from)),
-                address(rdma_addrinfo.ai_src_addr(from), rdma_addrinfo.ai_src_len(from)),
-                address(rdma_addrinfo.ai_dst_addr(from), rdma_addrinfo.ai_dst_len(from)),
-                name(rdma_addrinfo.ai_src_canonname(from)),
-                name(rdma_addrinfo.ai_dst_canonname(from)),
-                bytes(rdma_addrinfo.ai_route(from), rdma_addrinfo.ai_route_len(from)),
-                bytes(rdma_addrinfo.ai_connect(from), rdma_addrinfo.ai_connect_len(from)));
+        Values read = new Values();
+        read.flags = NativeFlag.of(AddressFlag.class, rdma_addrinfo.ai_flags(from));
+        read.family = AddressFamily.of(rdma_addrinfo.ai_family(from));
+        read.type = QueuePairType.of(rdma_addrinfo.ai_qp_type(from));
+        read.space = PortSpace.of(rdma_addrinfo.ai_port_space(from));
+        read.source = address(rdma_addrinfo.ai_src_addr(from), rdma_addrinfo.ai_src_len(from));
+        read.destination = address(rdma_addrinfo.ai_dst_addr(from), rdma_addrinfo.ai_dst_len(from));
+        read.sourceName = name(rdma_addrinfo.ai_src_canonname(from));
+        read.destinationName = name(rdma_addrinfo.ai_dst_canonname(from));
+        read.route = bytes(rdma_addrinfo.ai_route(from), rdma_addrinfo.ai_route_len(from));
+        read.connect = bytes(rdma_addrinfo.ai_connect(from), rdma_addrinfo.ai_connect_len(from));
+        return new AddressInfo(read);
     }
 
     private static @Nullable SocketAddress address(MemorySegment pointer, int length) {
@@ -254,139 +341,61 @@ public final class AddressInfo {
         return pointer.address() == 0 ? "" : pointer.reinterpret(LONGEST).getString(0);
     }
 
-    private static byte[] bytes(MemorySegment pointer, long length) {
-        return pointer.address() == 0 || length <= 0
-                ? new byte[0]
-                : pointer.reinterpret(Math.min(length, LONGEST)).toArray(ValueLayout.JAVA_BYTE);
+    private static ByteBuffer bytes(MemorySegment pointer, long length) {
+        return ByteBuffer.wrap(
+                pointer.address() == 0 || length <= 0
+                        ? new byte[0]
+                        : pointer.reinterpret(Math.min(length, LONGEST)).toArray(ValueLayout.JAVA_BYTE));
     }
 
-    /** A struct of C's for it, without a next one. */
+    /** Writes a struct for C, without a next one. */
     MemorySegment write(Arena scratch) {
         MemorySegment to = scratch.allocate(rdma_addrinfo.layout());
-        rdma_addrinfo.ai_flags(to, NativeFlag.bits(flags));
-        rdma_addrinfo.ai_family(to, Math.max(0, family.code()));
-        rdma_addrinfo.ai_qp_type(to, Math.max(0, type.code()));
-        rdma_addrinfo.ai_port_space(to, Math.max(0, space.code()));
+        rdma_addrinfo.ai_flags(to, NativeFlag.bits(values.flags));
+        rdma_addrinfo.ai_family(to, Math.max(0, values.family.code()));
+        rdma_addrinfo.ai_qp_type(to, Math.max(0, values.type.code()));
+        rdma_addrinfo.ai_port_space(to, Math.max(0, values.space.code()));
+        SocketAddress source = values.source;
         if (source != null) {
             rdma_addrinfo.ai_src_addr(to, SocketAddresses.write(source, scratch));
             rdma_addrinfo.ai_src_len(to, SocketAddresses.length(source));
         }
+        SocketAddress destination = values.destination;
         if (destination != null) {
             rdma_addrinfo.ai_dst_addr(to, SocketAddresses.write(destination, scratch));
             rdma_addrinfo.ai_dst_len(to, SocketAddresses.length(destination));
         }
-        if (route.length > 0) {
-            rdma_addrinfo.ai_route(to, scratch.allocateFrom(ValueLayout.JAVA_LONG, longs(route)));
-            rdma_addrinfo.ai_route_len(to, route.length);
+        if (values.route.hasRemaining()) {
+            rdma_addrinfo.ai_route(to, copy(values.route, scratch));
+            rdma_addrinfo.ai_route_len(to, values.route.remaining());
         }
-        if (connect.length > 0) {
-            rdma_addrinfo.ai_connect(to, scratch.allocateFrom(ValueLayout.JAVA_BYTE, connect));
-            rdma_addrinfo.ai_connect_len(to, connect.length);
+        if (values.connect.hasRemaining()) {
+            rdma_addrinfo.ai_connect(to, copy(values.connect, scratch));
+            rdma_addrinfo.ai_connect_len(to, values.connect.remaining());
         }
         return to;
     }
 
-    /** Aligned as C's structs are. */
-    private static long[] longs(byte[] bytes) {
-        long[] longs = new long[(bytes.length + Long.BYTES - 1) / Long.BYTES];
-        MemorySegment.copy(MemorySegment.ofArray(bytes), 0, MemorySegment.ofArray(longs), 0, bytes.length);
-        return longs;
+    /** Copies bytes to memory that is aligned as C's structs are. */
+    private static MemorySegment copy(ByteBuffer bytes, Arena scratch) {
+        return scratch.allocate(bytes.remaining(), Long.BYTES).copyFrom(MemorySegment.ofBuffer(bytes));
     }
 
-    /**
-     * How it was looked up.
-     *
-     * @return the flags
-     */
-    public Set<AddressFlag> flags() {
-        return flags;
+    @Override
+    public boolean equals(@Nullable Object other) {
+        return other instanceof AddressInfo info && values.all().equals(info.values.all());
     }
 
-    /**
-     * The kind of the addresses.
-     *
-     * @return the family
-     */
-    public AddressFamily family() {
-        return family;
+    @Override
+    public int hashCode() {
+        return values.all().hashCode();
     }
 
-    /**
-     * The kind of queue pair.
-     *
-     * @return the kind; {@link QueuePairType#UNKNOWN} if that is open
-     */
-    public QueuePairType type() {
-        return type;
-    }
-
-    /**
-     * Whose ports they are.
-     *
-     * @return the port space; {@link PortSpace#UNKNOWN} if that is open
-     */
-    public PortSpace space() {
-        return space;
-    }
-
-    /**
-     * The own address: where to listen, with {@link AddressFlag#PASSIVE}.
-     *
-     * @return the address, if there is one
-     */
-    public Optional<SocketAddress> source() {
-        return Optional.ofNullable(source);
-    }
-
-    /**
-     * The peer's address.
-     *
-     * @return the address, if there is one
-     */
-    public Optional<SocketAddress> destination() {
-        return Optional.ofNullable(destination);
-    }
-
-    /**
-     * The name of the own address.
-     *
-     * @return the name; empty if none was found
-     */
-    public String sourceName() {
-        return sourceName;
-    }
-
-    /**
-     * The name of the peer's address.
-     *
-     * @return the name; empty if none was found
-     */
-    public String destinationName() {
-        return destinationName;
-    }
-
-    /**
-     * The way to the peer, as InfiniBand's address service has it ({@code struct ibv_path_data}).
-     *
-     * @return a new read-only buffer; empty if the connection manager is to find the way
-     */
-    public ByteBuffer route() {
-        return ByteBuffer.wrap(route).asReadOnlyBuffer();
-    }
-
-    /**
-     * What goes before the private data of a request, so that the peer finds its service ({@code ai_connect}).
-     *
-     * @return a new read-only buffer; most often empty
-     */
-    public ByteBuffer connectData() {
-        return ByteBuffer.wrap(connect).asReadOnlyBuffer();
-    }
-
-    /** For example {@code TCP, RC, from any to 10.9.9.1:7471}. */
+    /** Returns for example {@code TCP, RC, from any to 10.9.9.1:7471}. */
     @Override
     public String toString() {
-        return space + ", " + type + ", from " + words(source) + " to " + words(destination);
+        return values.space + ", " + values.type + ", from " + words(values.source) + " to "
+                + words(values.destination);
     }
 
     private static String words(@Nullable SocketAddress address) {

@@ -6,26 +6,28 @@ import dev.verbena.verbs.MemoryRegion;
 import dev.verbena.verbs.MemorySlice;
 import dev.verbena.verbs.ProtectionDomain;
 import java.lang.foreign.MemorySegment;
+import java.util.Collection;
 import java.util.List;
 import java.util.NoSuchElementException;
 import java.util.Objects;
 import java.util.concurrent.locks.ReentrantLock;
 
 /**
- * Buffers of one size, cut from memory that is registered once. Taking and giving back allocates nothing.
+ * A pool of buffers of one size, cut from memory that is registered once. Taking a buffer and giving it back allocate
+ * nothing.
  *
  * <pre>{@code
  * BufferPool pool = BufferPool.of(domain, 64, 4096, AccessFlag.LOCAL_WRITE);
  * BufferPool.Buffer buffer = pool.take();
  * qp.postReceive(buffer.index(), buffer.memory());
  * ...
- * BufferPool.Buffer arrived = pool.buffer((int) completion.id());
- * handle(arrived.segment().asSlice(0, completion.byteLength()));
- * arrived.giveBack();
+ * try (BufferPool.Buffer arrived = pool.buffer((int) completion.id())) { // gives the buffer back
+ *     handle(arrived.segment().asSlice(0, completion.byteLength()));
+ * }
  * }</pre>
  *
- * <p>A pool may be used by all threads that may use its protection domain. It ends with its region, which the arena
- * closes.
+ * <p>All threads that can use the protection domain can use the pool. The pool ends when its region is closed, by the arena
+ * or by {@link MemoryRegion#close}.
  */
 public final class BufferPool {
     private static final long CACHE_LINE = 64;
@@ -33,7 +35,7 @@ public final class BufferPool {
     private final MemoryRegion region;
     private final Buffer[] all;
     private final ReentrantLock lock = new ReentrantLock();
-    /** Those that nobody has, the one given back last on top: its memory is the most likely to be in the cache. */
+    /** The free buffers. The last one given back is on top: its memory is the most likely to be in the cache. */
     private final Buffer[] free;
 
     private int available;
@@ -50,56 +52,57 @@ public final class BufferPool {
     }
 
     /**
-     * Allocates and registers buffers, closed by the domain's arena.
+     * Allocates and registers the buffers of a pool, closed by the domain's arena.
      *
-     * @param domain where they are registered
-     * @param count how many
-     * @param size how many bytes each holds
-     * @param access what the adapter and peers may do with them
+     * @param domain the protection domain that registers the memory
+     * @param count the number of buffers
+     * @param size the number of bytes of each buffer
+     * @param access the rights of the adapter and of peers
      * @return the pool, with all buffers in it
-     * @throws IllegalArgumentException if there is no buffer, or no byte in one, or more than memory can be
+     * @throws IllegalArgumentException if the count or the size is less than 1, or the pool exceeds all memory
      * @throws dev.verbena.VerbsException if the memory can't be pinned, most often because of the limit on locked memory
      */
     public static BufferPool of(ProtectionDomain domain, int count, long size, AccessFlag... access) {
-        return of(domain, count, size, domain.arena(), access);
+        return of(domain, count, size, List.of(access), domain.arena());
     }
 
     /**
-     * Allocates and registers buffers.
+     * Allocates and registers the buffers of a pool.
      *
-     * @param domain where they are registered
-     * @param count how many
-     * @param size how many bytes each holds
-     * @param arena what owns their memory and closes the registration
-     * @param access what the adapter and peers may do with them
+     * @param domain the protection domain that registers the memory
+     * @param count the number of buffers
+     * @param size the number of bytes of each buffer
+     * @param access the rights of the adapter and of peers
+     * @param arena the arena that owns the memory and closes the region
      * @return the pool, with all buffers in it
-     * @throws IllegalArgumentException if there is no buffer, or no byte in one, or more than memory can be
+     * @throws IllegalArgumentException if the count or the size is less than 1, or the pool exceeds all memory
      * @throws dev.verbena.VerbsException if the memory can't be pinned, most often because of the limit on locked memory
      */
-    public static BufferPool of(ProtectionDomain domain, int count, long size, VerbsArena arena, AccessFlag... access) {
+    public static BufferPool of(
+            ProtectionDomain domain, int count, long size, Collection<AccessFlag> access, VerbsArena arena) {
         if (count < 1 || size < 1 || size > Long.MAX_VALUE / count - CACHE_LINE) {
-            throw new IllegalArgumentException("A pool has at least one buffer of at least one byte, and no more than "
-                    + "memory can be: " + count + " of " + size + " bytes");
+            throw new IllegalArgumentException("a pool needs at least one buffer of at least one byte, and at most "
+                    + Long.MAX_VALUE + " bytes in all, got " + count + " buffers of " + size + " bytes");
         }
-        long distance = (size + CACHE_LINE - 1) / CACHE_LINE * CACHE_LINE; // no two share a line
+        long distance = (size + CACHE_LINE - 1) / CACHE_LINE * CACHE_LINE; // no two buffers share a cache line
         MemorySegment memory = arena.allocate(distance * count, CACHE_LINE);
-        return new BufferPool(domain.register(memory, List.of(access), arena), count, size, distance);
+        return new BufferPool(domain.register(memory, access, arena), count, size, distance);
     }
 
     /**
-     * Takes a buffer, the one that was given back last. What it held before is still there.
+     * Takes the buffer that was given back last. Its former content is still there.
      *
-     * @return a buffer that nobody else has until it is given back
-     * @throws NoSuchElementException if all are taken
+     * @return a buffer that nobody else takes until {@link Buffer#close} gives it back
+     * @throws NoSuchElementException if all buffers are taken
      * @throws IllegalStateException if the region is closed
      */
     public Buffer take() {
-        region.address(); // refuses where the region is closed, or another thread's
+        region.address(); // throws if the region is closed, or confined to another thread
         lock.lock();
         try {
             if (available == 0) {
-                throw new NoSuchElementException("All " + all.length
-                        + " buffers are taken: give some back first, or ask " + "for more when you make the pool");
+                throw new NoSuchElementException(
+                        "all " + all.length + " buffers are taken: close some first, or make a pool of more buffers");
             }
             Buffer buffer = free[--available];
             buffer.taken = true;
@@ -112,40 +115,39 @@ public final class BufferPool {
     private void giveBack(Buffer buffer) {
         lock.lock();
         try {
-            if (!buffer.taken) {
-                throw new IllegalStateException(buffer + " is not taken: was it given back twice?");
+            if (buffer.taken) {
+                buffer.taken = false;
+                free[available++] = buffer;
             }
-            buffer.taken = false;
-            free[available++] = buffer;
         } finally {
             lock.unlock();
         }
     }
 
     /**
-     * A buffer by its number, taken or not: so the number of a buffer can be the id of a work request.
+     * Returns a buffer by its number, taken or not. The number of a buffer can so be the id of a work request.
      *
      * @param index the number, from 0
      * @return the buffer
-     * @throws IndexOutOfBoundsException if there are not so many
+     * @throws IndexOutOfBoundsException if the pool has no buffer of this number
      */
     public Buffer buffer(int index) {
         return all[Objects.checkIndex(index, all.length)];
     }
 
     /**
-     * How many buffers there are, taken or not.
+     * Returns the number of buffers, taken or not.
      *
-     * @return the count
+     * @return the number of buffers
      */
     public int size() {
         return all.length;
     }
 
     /**
-     * How many buffers can be taken now.
+     * Returns the number of buffers that can be taken now.
      *
-     * @return the count
+     * @return the number of free buffers
      */
     public int available() {
         lock.lock();
@@ -157,7 +159,7 @@ public final class BufferPool {
     }
 
     /**
-     * The registration of all buffers. Closing it ends the pool.
+     * Returns the memory region of all buffers. Closing the region ends the pool.
      *
      * @return the memory region
      */
@@ -165,14 +167,17 @@ public final class BufferPool {
         return region;
     }
 
-    /** For example {@code pool of 64 buffers, 60 available, in memory region 17}. */
+    /** Returns for example {@code pool of 64 buffers, 60 available, in memory region 17}. */
     @Override
     public String toString() {
         return "pool of " + all.length + " buffers, " + available() + " available, in " + region;
     }
 
-    /** A buffer of a pool. */
-    public static final class Buffer {
+    /**
+     * A buffer of a {@link BufferPool}. One thread at a time uses a buffer: the thread that took it, or a thread that it was
+     * handed to. {@link #close} gives the buffer back to the pool.
+     */
+    public static final class Buffer implements AutoCloseable {
         private final BufferPool pool;
         private final int index;
         private final MemorySlice memory;
@@ -188,7 +193,7 @@ public final class BufferPool {
         }
 
         /**
-         * Its number in the pool: the same for ever.
+         * Returns the number of this buffer in its pool. The number never changes.
          *
          * @return the number, from 0
          */
@@ -197,7 +202,7 @@ public final class BufferPool {
         }
 
         /**
-         * What work requests name.
+         * Returns the registered memory, for work requests.
          *
          * @return the registered memory
          */
@@ -206,24 +211,25 @@ public final class BufferPool {
         }
 
         /**
-         * What programs read and write.
+         * Returns the memory itself, for reading and writing.
          *
-         * @return the memory itself
+         * @return a segment over the memory
          */
         public MemorySegment segment() {
             return segment;
         }
 
         /**
-         * Gives it back to the pool. The adapter must be done with it: wait for the completion of what named it.
-         *
-         * @throws IllegalStateException if it was not taken
+         * Gives this buffer back to its pool. Wait for the completion of the work that names the buffer first. Closing a
+         * buffer that is not taken does nothing. After this call another thread may take the same buffer: do not use this
+         * object again.
          */
-        public void giveBack() {
+        @Override
+        public void close() {
             pool.giveBack(this);
         }
 
-        /** For example {@code buffer 5 of 64}. */
+        /** Returns for example {@code buffer 5 of 64}. */
         @Override
         public String toString() {
             return "buffer " + index + " of " + pool.size();

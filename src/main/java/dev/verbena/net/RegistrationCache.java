@@ -7,121 +7,136 @@ import dev.verbena.verbs.MemoryRegion;
 import dev.verbena.verbs.ProtectionDomain;
 import java.lang.foreign.MemorySegment;
 import java.util.Arrays;
+import java.util.Collection;
 import java.util.List;
 import java.util.NoSuchElementException;
 import java.util.concurrent.locks.ReentrantLock;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Keeps the registrations of memory that comes from elsewhere, such as the segments of a library's callers: what was
- * registered once is found again, and so is any part of it.
+ * A cache of the registrations of memory that comes from elsewhere, such as the segments of a library's callers. The cache
+ * registers a segment once, and finds the registration again for the segment and for any part of it.
  *
  * <pre>{@code
  * RegistrationCache cache = RegistrationCache.of(domain, 128, AccessFlag.LOCAL_WRITE);
- * RegistrationCache.Use use = cache.use(segment);      // registers it, or finds it
- * qp.postSend(1, use.memory(segment));
- * ...                                                  // once the send has completed:
- * use.end();
+ * try (RegistrationCache.Use use = cache.use(segment)) { // registers the segment, or finds its registration
+ *     qp.postSend(1, use.memory(segment));
+ *     cq.await(timeout).orThrow();
+ * }
  * }</pre>
  *
- * <p>What is in use stays; of the rest, that which was not used for longest goes when there are too many. Registered
- * memory can't be freed: an arena whose memory is here refuses to close until {@link #forget} was called for it, unless
- * it is the cache's own arena, which closes the registrations first.
+ * <p>Registrations in use stay. When the cache is full, it closes the registration that was unused for the longest time.
+ * Registered memory can't be freed: an arena refuses to close while its memory is in the cache, until {@link #forget} was
+ * called for it. The cache's own arena closes the registrations first.
  *
- * <p>A cache may be used by all threads that may use its protection domain.
+ * <p>All threads that can use the protection domain can use the cache.
  */
 public final class RegistrationCache {
     private final ProtectionDomain domain;
     private final VerbsArena arena;
     private final List<AccessFlag> access;
-    private final int most;
+    private final int max;
     private final ReentrantLock lock = new ReentrantLock();
-    /** In the order of their addresses. */
-    private Use[] uses = new Use[16];
+    /** Ordered by address. */
+    private Entry[] entries = new Entry[16];
 
     private int count;
     private long clock;
 
-    private RegistrationCache(ProtectionDomain domain, int most, VerbsArena arena, List<AccessFlag> access) {
+    private RegistrationCache(ProtectionDomain domain, int max, Collection<AccessFlag> access, VerbsArena arena) {
         this.domain = domain;
-        this.most = most;
+        this.max = max;
         this.arena = arena;
-        this.access = access;
+        this.access = List.copyOf(access);
     }
 
     /**
-     * A cache whose registrations the domain's arena closes.
+     * Returns an empty cache whose registrations the domain's arena closes.
      *
-     * @param domain where memory is registered
-     * @param most how many registrations are kept
-     * @param access what the adapter and peers may do with the memory
+     * @param domain the protection domain that registers the memory
+     * @param max the largest number of registrations to keep
+     * @param access the rights of the adapter and of peers
      * @return an empty cache
-     * @throws IllegalArgumentException if it may keep none
+     * @throws IllegalArgumentException if the number is less than 1
      */
-    public static RegistrationCache of(ProtectionDomain domain, int most, AccessFlag... access) {
-        return of(domain, most, domain.arena(), access);
+    public static RegistrationCache of(ProtectionDomain domain, int max, AccessFlag... access) {
+        return of(domain, max, List.of(access), domain.arena());
     }
 
     /**
-     * A cache.
+     * Returns an empty cache.
      *
-     * @param domain where memory is registered
-     * @param most how many registrations are kept
-     * @param arena what closes the registrations
-     * @param access what the adapter and peers may do with the memory
+     * @param domain the protection domain that registers the memory
+     * @param max the largest number of registrations to keep
+     * @param access the rights of the adapter and of peers
+     * @param arena the arena that closes the registrations
      * @return an empty cache
-     * @throws IllegalArgumentException if it may keep none
+     * @throws IllegalArgumentException if the number is less than 1
      */
-    public static RegistrationCache of(ProtectionDomain domain, int most, VerbsArena arena, AccessFlag... access) {
-        if (most < 1) {
-            throw new IllegalArgumentException("A cache keeps at least one registration, not " + most);
+    public static RegistrationCache of(
+            ProtectionDomain domain, int max, Collection<AccessFlag> access, VerbsArena arena) {
+        if (max < 1) {
+            throw new IllegalArgumentException("a cache must keep at least one registration, got " + max);
         }
-        return new RegistrationCache(domain, most, arena, List.of(access));
+        return new RegistrationCache(domain, max, access, arena);
     }
 
     /**
-     * Finds the registration that a segment is within, or registers the segment.
+     * Finds the registration that covers a segment, or registers the segment.
      *
      * @param segment native memory that may be registered: see {@link ProtectionDomain#register}
-     * @return the registration, in use until {@link Use#end}
-     * @throws NoSuchElementException if there is no room, as all that are kept are in use
+     * @return the registration, in use until {@link Use#close}
+     * @throws NoSuchElementException if the cache is full and all registrations are in use
      * @throws IllegalArgumentException if the segment can't be registered
      * @throws IllegalStateException if the protection domain is closed
      * @throws dev.verbena.VerbsException if the memory can't be pinned
      */
     public Use use(MemorySegment segment) {
-        domain.context(); // refuses where the domain is closed, or another thread's
+        domain.context(); // throws if the domain is closed, or confined to another thread
         lock.lock();
         try {
-            Use use = find(segment);
-            if (use == null) {
-                use = add(segment);
+            Entry entry = find(segment);
+            if (entry == null) {
+                entry = add(segment);
             }
-            use.users++;
-            use.last = ++clock;
+            Use use = new Use(this, entry);
+            entry.users++;
+            entry.last = ++clock;
             return use;
         } finally {
             lock.unlock();
         }
     }
 
+    private void end(Use use) {
+        lock.lock();
+        try {
+            if (!use.closed) {
+                use.closed = true;
+                use.entry.users--;
+            }
+        } finally {
+            lock.unlock();
+        }
+    }
+
     /**
-     * Closes the registrations that a segment shares memory with: after this it can be freed.
+     * Closes the registrations that share memory with a segment. The segment can be freed after this call.
      *
      * @param segment any segment
-     * @throws IllegalStateException if one of them is in use; then none is closed
+     * @throws IllegalStateException if one of the registrations is in use; then none is closed
      */
     public void forget(MemorySegment segment) {
         lock.lock();
         try {
             for (int i = 0; i < count; i++) {
-                if (uses[i].overlaps(segment) && uses[i].users > 0) {
-                    throw new IllegalStateException(uses[i] + " is in use: wait until the work that names it has "
-                            + "completed, and end the use");
+                if (entries[i].overlaps(segment) && entries[i].users > 0) {
+                    throw new IllegalStateException(entries[i].region + " is in use: wait until the work that names it "
+                            + "has completed, and close the use");
                 }
             }
             for (int i = count; --i >= 0; ) {
-                if (uses[i].overlaps(segment)) {
+                if (entries[i].overlaps(segment)) {
                     remove(i);
                 }
             }
@@ -131,9 +146,9 @@ public final class RegistrationCache {
     }
 
     /**
-     * How many registrations are kept.
+     * Returns the number of open registrations in the cache.
      *
-     * @return the count, of those that are still open
+     * @return the number of registrations
      */
     public int size() {
         lock.lock();
@@ -145,22 +160,22 @@ public final class RegistrationCache {
         }
     }
 
-    private @Nullable Use find(MemorySegment segment) {
+    private @Nullable Entry find(MemorySegment segment) {
         for (int at = indexOf(segment.address()); at >= 0; at--) { // most often the first
-            if (uses[at].contains(segment) && uses[at].region.isOpen()) {
-                return uses[at];
+            if (entries[at].contains(segment) && entries[at].region.isOpen()) {
+                return entries[at];
             }
         }
         return null;
     }
 
-    /** The last that begins at an address or before it; -1 if there is none. */
+    /** Returns the index of the last entry that begins at an address or before it; -1 if there is none. */
     private int indexOf(long address) {
         int low = 0;
         int high = count - 1;
         while (low <= high) {
             int middle = low + high >>> 1;
-            if (uses[middle].start <= address) {
+            if (entries[middle].start <= address) {
                 low = middle + 1;
             } else {
                 high = middle - 1;
@@ -169,51 +184,51 @@ public final class RegistrationCache {
         return high;
     }
 
-    /** Whatever the segment covers and nobody uses goes: this registration will serve for it. */
-    private Use add(MemorySegment segment) {
+    /** Registers a segment. Closes the unused entries within the segment, which the new entry replaces. */
+    private Entry add(MemorySegment segment) {
         dropClosed();
         for (int i = count; --i >= 0; ) {
-            if (uses[i].isWithin(segment) && uses[i].users == 0) {
+            if (entries[i].isWithin(segment) && entries[i].users == 0) {
                 remove(i);
             }
         }
-        if (count == most) {
+        if (count == max) {
             remove(oldestUnused());
         }
-        Use use = new Use(this, domain.register(segment, access, arena));
-        if (count == uses.length) {
-            uses = Arrays.copyOf(uses, Math.min(most, 2 * count));
+        Entry entry = new Entry(domain.register(segment, access, arena));
+        if (count == entries.length) {
+            entries = Arrays.copyOf(entries, Math.min(max, 2 * count));
         }
-        int at = indexOf(use.start) + 1;
-        System.arraycopy(uses, at, uses, at + 1, count - at);
-        uses[at] = use;
+        int at = indexOf(entry.start) + 1;
+        System.arraycopy(entries, at, entries, at + 1, count - at);
+        entries[at] = entry;
         count++;
-        return use;
+        return entry;
     }
 
     private int oldestUnused() {
         int oldest = -1;
         for (int i = 0; i < count; i++) {
-            if (uses[i].users == 0 && (oldest < 0 || uses[i].last < uses[oldest].last)) {
+            if (entries[i].users == 0 && (oldest < 0 || entries[i].last < entries[oldest].last)) {
                 oldest = i;
             }
         }
         if (oldest < 0) {
-            throw new NoSuchElementException("All " + count
-                    + " registrations that may be kept are in use: end some, or " + "let the cache keep more");
+            throw new NoSuchElementException("all " + count
+                    + " registrations of the cache are in use: close some uses first, or make a larger cache");
         }
         return oldest;
     }
 
     private void remove(int at) {
-        uses[at].region.close();
+        entries[at].region.close();
         takeOut(at);
     }
 
-    /** Their arena, or somebody else, has closed them. */
+    /** Takes out the entries whose region somebody else has closed, such as the arena. */
     private void dropClosed() {
         for (int i = count; --i >= 0; ) {
-            if (!uses[i].region.isOpen()) {
+            if (!entries[i].region.isOpen()) {
                 takeOut(i);
             }
         }
@@ -221,18 +236,17 @@ public final class RegistrationCache {
 
     private void takeOut(int at) {
         count--;
-        System.arraycopy(uses, at + 1, uses, at, count - at);
+        System.arraycopy(entries, at + 1, entries, at, count - at);
     }
 
-    /** For example {@code cache of 3 registrations (of 128)}. */
+    /** Returns for example {@code cache of 3 registrations (of 128)}. */
     @Override
     public String toString() {
-        return "cache of " + size() + " registrations (of " + most + ")";
+        return "cache of " + size() + " registrations (of " + max + ")";
     }
 
-    /** A registration that is kept for those who use it. */
-    public static final class Use {
-        private final RegistrationCache cache;
+    /** A registration and the number of its uses. */
+    private static final class Entry {
         private final MemoryRegion region;
         private final long start;
         private final long end;
@@ -241,8 +255,7 @@ public final class RegistrationCache {
 
         private long last;
 
-        private Use(RegistrationCache cache, MemoryRegion region) {
-            this.cache = cache;
+        private Entry(MemoryRegion region) {
             this.region = region;
             this.start = region.segment().address();
             this.end = start + region.length();
@@ -259,54 +272,67 @@ public final class RegistrationCache {
         private boolean overlaps(MemorySegment segment) {
             return segment.isNative() && start < segment.address() + segment.byteSize() && segment.address() < end;
         }
+    }
 
-        /**
-         * What work requests name for a segment. For one that was registered whole this allocates nothing.
-         *
-         * @param segment the segment that was asked for, or a part of it
-         * @return the registered memory
-         * @throws IndexOutOfBoundsException if the segment is not within this registration
-         * @throws IllegalStateException if the registration is closed
-         */
-        public LocalMemory memory(MemorySegment segment) {
-            region.address(); // refuses where it is closed, or another thread's
-            if (!contains(segment)) {
-                throw new IndexOutOfBoundsException(segment + " is not within " + region);
-            }
-            boolean whole = segment.address() == start && segment.byteSize() == end - start;
-            return whole ? region : region.slice(segment.address() - start, segment.byteSize());
+    /**
+     * A use of a registration in a {@link RegistrationCache}. The registration stays in the cache until {@link #close}. All
+     * threads that can use the cache can use this object.
+     */
+    public static final class Use implements AutoCloseable {
+        private final RegistrationCache cache;
+        private final Entry entry;
+        private final MemoryRegion region;
+        /** Written under the cache's lock. */
+        private volatile boolean closed;
+
+        private Use(RegistrationCache cache, Entry entry) {
+            this.cache = cache;
+            this.entry = entry;
+            this.region = entry.region;
         }
 
         /**
-         * The registration itself.
+         * Returns the registered memory of a segment, for work requests. This allocates nothing if the segment was registered
+         * as a whole.
          *
-         * @return the memory region; it is not the caller's to close
+         * @param segment the segment of {@link RegistrationCache#use}, or a part of it
+         * @return the registered memory
+         * @throws IndexOutOfBoundsException if the segment is not within this registration
+         * @throws IllegalStateException if this use or the registration is closed
+         */
+        public LocalMemory memory(MemorySegment segment) {
+            if (closed) {
+                throw new IllegalStateException("this use of " + region + " is closed");
+            }
+            region.address(); // throws if the region is closed, or confined to another thread
+            if (!entry.contains(segment)) {
+                throw new IndexOutOfBoundsException(segment + " is not within " + region);
+            }
+            boolean whole = segment.address() == entry.start && segment.byteSize() == entry.end - entry.start;
+            return whole ? region : region.slice(segment.address() - entry.start, segment.byteSize());
+        }
+
+        /**
+         * Returns the memory region of the registration. The cache closes the region, not the caller.
+         *
+         * @return the memory region
          */
         public MemoryRegion region() {
             return region;
         }
 
         /**
-         * Ends this use: once for each {@link RegistrationCache#use}, when the work that names the memory has completed.
-         *
-         * @throws IllegalStateException if all uses have ended
+         * Ends this use. Wait for the completion of the work that names the memory first. Closing a use twice does nothing.
          */
-        public void end() {
-            cache.lock.lock();
-            try {
-                if (users == 0) {
-                    throw new IllegalStateException(this + " is not in use: was its use ended twice?");
-                }
-                users--;
-            } finally {
-                cache.lock.unlock();
-            }
+        @Override
+        public void close() {
+            cache.end(this);
         }
 
-        /** The region. */
+        /** Returns for example {@code use of memory region of 4 KiB at 0x7f0010}, with keys and rights. */
         @Override
         public String toString() {
-            return region.toString();
+            return "use of " + region;
         }
     }
 }

@@ -1,8 +1,8 @@
 /**
- * Memory that is registered once and used many times.
+ * Pools and caches of registered memory, on top of verbs and the connection manager.
  *
- * <p>A registration takes microseconds to milliseconds, because the kernel pins each page. No hot path should register.
+ * <p>Registering takes microseconds to milliseconds, because the kernel pins each page: do not register on a hot path.
  * {@link dev.verbena.net.BufferPool} lends pieces of one registration. {@link dev.verbena.net.RegistrationCache} keeps the
- * registrations of memory that belongs to others.
+ * registrations of memory that comes from elsewhere.
  */
 package dev.verbena.net;

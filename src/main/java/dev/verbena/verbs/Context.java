@@ -38,14 +38,25 @@ import java.util.ArrayList;
 import java.util.Comparator;
 import java.util.List;
 import java.util.NoSuchElementException;
+import java.util.Objects;
 import java.util.Optional;
 import java.util.OptionalInt;
 import java.util.concurrent.ConcurrentHashMap;
 import org.jspecify.annotations.Nullable;
 
 /**
- * An open device ({@code struct ibv_context}): where its ports and tables are looked up, and protection domains and
- * completion queues are made.
+ * An open device ({@code struct ibv_context}). A context answers questions about the device, its ports and their tables. It
+ * makes protection domains, completion queues and the other objects of the device.
+ *
+ * <p>All threads can use a context of a shared arena; only the arena's thread can use one of a confined arena. The arena
+ * closes the context.
+ *
+ * <pre>{@code
+ * try (VerbsArena arena = VerbsArena.ofConfined()) {
+ *     Context context = Device.named("rxe0").open(arena);
+ *     CompletionQueue queue = context.createCompletionQueue(128);
+ * }
+ * }</pre>
  */
 public final class Context extends VerbsObject {
     static {
@@ -81,11 +92,11 @@ public final class Context extends VerbsObject {
                                 Ibv.OPEN_DEVICE,
                                 Ibv.OPEN_DEVICE.call(pointer),
                                 device.name(),
-                                "The character device is /dev/infiniband/uverbs*: it must exist and be open to this user"),
+                                "/dev/infiniband/uverbs* must exist, and this user must have the right to open it"),
                         false));
     }
 
-    /** One that another library has opened, and closes some time after it was let go. */
+    /** Wraps a context that another library has opened, and closes some time after {@code letGo} was called. */
     static Context adopt(long address, VerbsArena arena, Runnable letGo) {
         MemorySegment device =
                 ibv_context.device(MemorySegment.ofAddress(address).reinterpret(ibv_context.sizeof()));
@@ -112,7 +123,7 @@ public final class Context extends VerbsObject {
     }
 
     /**
-     * The device that is open.
+     * Returns the device that is open.
      *
      * @return the device
      */
@@ -121,7 +132,7 @@ public final class Context extends VerbsObject {
         return device;
     }
 
-    /** The {@code struct ibv_context}. Hold this object while C uses it. */
+    /** Returns the {@code struct ibv_context}. The caller holds this object while C uses it. */
     long address() {
         return address;
     }
@@ -130,13 +141,13 @@ public final class Context extends VerbsObject {
         return provider;
     }
 
-    /** The device's name, for messages: also of a closed context. */
+    /** Returns the device's name, for messages. A closed context has a name too. */
     String name() {
         return device.name();
     }
 
     /**
-     * What happens to the device, its ports and the objects made here without being asked for.
+     * Returns the asynchronous events of the device, its ports and the objects of this context.
      *
      * @return the events, to poll, to wait for or to listen to
      */
@@ -145,13 +156,14 @@ public final class Context extends VerbsObject {
         return events;
     }
 
-    /** Where to add what events can be about, and to remove it: also of a closed context. */
+    /** Returns the events, for objects that add and remove themselves. A closed context has them too. */
     AsyncEvents eventsEvenIfClosed() {
         return events;
     }
 
     /**
-     * What the device is and can do ({@code ibv_query_device_ex}, or {@code ibv_query_device} where there is no more).
+     * Queries the attributes and capabilities of the device ({@code ibv_query_device_ex}, or {@code ibv_query_device} with
+     * drivers that have no more).
      *
      * @return the attributes
      */
@@ -177,11 +189,11 @@ public final class Context extends VerbsObject {
     }
 
     /**
-     * The device's clock as it is now ({@code ibv_query_rt_values_ex}): what the {@linkplain ExtendedCompletions#timestamp
-     * time stamps} of completions are to be compared with.
+     * Reads the device's clock ({@code ibv_query_rt_values_ex}). Compare it with the
+     * {@linkplain ExtendedCompletions#timestamp time stamps} of completions.
      *
      * @return ticks
-     * @throws UnsupportedVerbException if the device has no clock to read
+     * @throws UnsupportedVerbException if the device has no clock that can be read
      */
     @CName("ibv_query_rt_values_ex")
     public long rawClock() {
@@ -193,7 +205,7 @@ public final class Context extends VerbsObject {
             String verb = ContextVerb.QUERY_RT_VALUES.verb();
             VerbFailures.check(verb, (int) CFunction.callAt(query, address, values.address()), name(), "");
             if ((ibv_values_ex.comp_mask(values) & rdma_h.IBV_VALUES_MASK_RAW_CLOCK()) == 0) {
-                throw VerbFailures.failure(verb, Errno.EOPNOTSUPP, name(), "This device has no clock to read");
+                throw VerbFailures.failure(verb, Errno.EOPNOTSUPP, name(), "this device has no clock that can be read");
             }
             MemorySegment clock = ibv_values_ex.raw_clock(values); // a struct timespec: two longs
             return clock.getAtIndex(ValueLayout.JAVA_LONG, 0) * 1_000_000_000L
@@ -204,7 +216,7 @@ public final class Context extends VerbsObject {
     }
 
     /**
-     * How many completion vectors there are ({@code num_comp_vectors}): completion queues spread their events over them.
+     * Returns the number of completion vectors ({@code num_comp_vectors}). Completion queues spread their events over them.
      *
      * @return the count
      */
@@ -218,17 +230,17 @@ public final class Context extends VerbsObject {
     }
 
     /**
-     * A port as it is now ({@code ibv_query_port}).
+     * Queries the present state of a port ({@code ibv_query_port}).
      *
      * @param number the port, from 1
      * @return the port
-     * @throws VerbsException if there is no such port
+     * @throws VerbsException if the device has no such port
      */
     @CName("ibv_query_port")
     public Port port(int number) {
         lifetime.hold();
         try {
-            // The exported function fills an older, shorter struct: what it leaves must be zero.
+            // The exported function fills an older, shorter struct: the rest must be zero.
             MemorySegment attributes = Arena.ofAuto().allocate(ibv_port_attr.layout());
             Optional<MemorySegment> whole = ContextVerb.QUERY_PORT.in(address);
             Checks.checkRange("port", number, 0xff);
@@ -240,7 +252,7 @@ public final class Context extends VerbsObject {
                     (int) result,
                     name() + ", port " + number,
                     (int) result == Errno.EINVAL
-                            ? "Ports are numbered from 1 to " + attributes().ports()
+                            ? "ports are numbered from 1 to " + attributes().ports()
                             : "");
             return DeviceAccess.get().port(name(), number, attributes);
         } finally {
@@ -249,7 +261,7 @@ public final class Context extends VerbsObject {
     }
 
     /**
-     * All ports as they are now.
+     * Queries the present state of all ports.
      *
      * @return the ports, in order
      */
@@ -263,12 +275,12 @@ public final class Context extends VerbsObject {
     }
 
     /**
-     * One entry of a port's GID table ({@code ibv_query_gid}).
+     * Queries an entry of a port's GID table ({@code ibv_query_gid}).
      *
      * @param port the port, from 1
      * @param index the index in the port's table
      * @return the GID; {@link Gid#ZERO} if the entry is empty
-     * @throws VerbsException if there is no such port or index
+     * @throws VerbsException if the device has no such port or index
      */
     @CName("ibv_query_gid")
     public Gid gid(int port, int index) {
@@ -287,12 +299,12 @@ public final class Context extends VerbsObject {
     }
 
     /**
-     * One entry of a port's GID table with all that is known of it ({@code ibv_query_gid_ex}).
+     * Queries an entry of a port's GID table with its type and network device ({@code ibv_query_gid_ex}).
      *
      * @param port the port, from 1
      * @param index the index in the port's table
-     * @return the entry; nothing if it is empty
-     * @throws VerbsException if there is no such port or index
+     * @return the entry; empty if the table has no GID at this index
+     * @throws VerbsException if the device has no such port or index
      */
     @CName("ibv_query_gid_ex")
     public Optional<GidEntry> gidEntry(int port, int index) {
@@ -312,9 +324,9 @@ public final class Context extends VerbsObject {
     }
 
     /**
-     * The entries of all GID tables that are in use ({@code ibv_query_gid_table}).
+     * Queries the used entries of all GID tables ({@code ibv_query_gid_table}).
      *
-     * @return the entries, by port and index
+     * @return the entries, ordered by port and index
      */
     @CName("ibv_query_gid_table")
     public List<GidEntry> gids() {
@@ -337,28 +349,28 @@ public final class Context extends VerbsObject {
     }
 
     /**
-     * The GID that peers reach a port by, where there is a choice: RoCE v2 before v1, IPv4 before IPv6, and link-local
-     * addresses last.
+     * Returns the best GID for reaching a port: RoCE v2 before v1, IPv4 before IPv6, and link-local addresses last.
      *
      * @param port the port, from 1
      * @return the entry to use
-     * @throws NoSuchElementException if the port's GID table is empty, as when its network device has no address
+     * @throws NoSuchElementException if the port's GID table is empty, for example because its network device has no
+     *     address
      */
     public GidEntry bestGid(int port) {
         return gids().stream()
                 .filter(entry -> entry.port() == port && !entry.gid().isZero())
                 .min(Comparator.comparingInt(Context::rank).thenComparingInt(GidEntry::index))
-                .orElseThrow(() -> new NoSuchElementException("Port " + port + " of " + name()
+                .orElseThrow(() -> new NoSuchElementException("port " + port + " of " + name()
                         + " has no GID: its network device needs an IP address ('ip addr add ADDRESS/24 dev DEVICE')"));
     }
 
     /**
-     * One entry of a port's table of partition keys ({@code ibv_query_pkey}).
+     * Queries an entry of a port's table of partition keys ({@code ibv_query_pkey}).
      *
      * @param port the port, from 1
      * @param index the index in the table
      * @return the key, 0 to 0xffff; 0xffff is the default partition
-     * @throws VerbsException if there is no such port or index
+     * @throws VerbsException if the device has no such port or index
      */
     @CName("ibv_query_pkey")
     public int pkey(int port, int index) {
@@ -395,15 +407,15 @@ public final class Context extends VerbsObject {
                 verb.name(),
                 errno,
                 name() + ", port " + port + ", index " + index,
-                "This table has " + length + (length == 1 ? " entry" : " entries") + ", from index 0");
+                "this table has " + length + (length == 1 ? " entry" : " entries") + ", from index 0");
     }
 
     /**
-     * Where a partition key is in a port's table ({@code ibv_get_pkey_index}).
+     * Finds a partition key in a port's table ({@code ibv_get_pkey_index}).
      *
      * @param port the port, from 1
      * @param key the key, 0 to 0xffff
-     * @return the index; nothing if the port does not have the key
+     * @return the index; empty if the port does not have the key
      */
     @CName("ibv_get_pkey_index")
     public OptionalInt pkeyIndex(int port, int key) {
@@ -419,12 +431,12 @@ public final class Context extends VerbsObject {
     }
 
     /**
-     * What a port carries now, all its lanes and planes together ({@code ibv_query_port_speed}).
+     * Queries the present speed of a port, all its lanes and planes together ({@code ibv_query_port_speed}).
      *
      * @param port the port, from 1
      * @return Mbit/s
-     * @throws UnsupportedVerbException if rdma-core is older than 62 or the device can't tell; {@link
-     *     Port#gigabitsPerSecond} is computed from what all can tell
+     * @throws UnsupportedVerbException if rdma-core is older than 62, or the device does not report the speed; all devices
+     *     have {@link Port#gigabitsPerSecond}
      */
     @CName("ibv_query_port_speed")
     public long portSpeed(int port) {
@@ -443,7 +455,7 @@ public final class Context extends VerbsObject {
     }
 
     /**
-     * Makes a protection domain, closed by this context's arena ({@code ibv_alloc_pd}).
+     * Allocates a protection domain, closed by this context's arena ({@code ibv_alloc_pd}).
      *
      * @return a new protection domain
      */
@@ -453,9 +465,9 @@ public final class Context extends VerbsObject {
     }
 
     /**
-     * Makes a protection domain ({@code ibv_alloc_pd}).
+     * Allocates a protection domain ({@code ibv_alloc_pd}).
      *
-     * @param arena what will close it
+     * @param arena the arena that will close the domain
      * @return a new protection domain
      */
     @CName("ibv_alloc_pd")
@@ -464,9 +476,9 @@ public final class Context extends VerbsObject {
     }
 
     /**
-     * Makes a completion queue, closed by this context's arena ({@code ibv_create_cq}).
+     * Creates a completion queue, closed by this context's arena ({@code ibv_create_cq}).
      *
-     * @param capacity how many completions it must hold at least
+     * @param capacity the number of completions that the queue must hold at least
      * @return a new completion queue
      */
     @CName("ibv_create_cq")
@@ -475,10 +487,10 @@ public final class Context extends VerbsObject {
     }
 
     /**
-     * Makes a completion queue ({@code ibv_create_cq}).
+     * Creates a completion queue ({@code ibv_create_cq}).
      *
-     * @param capacity how many completions it must hold at least
-     * @param arena what will close it
+     * @param capacity the number of completions that the queue must hold at least
+     * @param arena the arena that will close the queue
      * @return a new completion queue
      */
     @CName("ibv_create_cq")
@@ -487,10 +499,10 @@ public final class Context extends VerbsObject {
     }
 
     /**
-     * Makes a completion queue with more than a capacity, closed by this context's arena ({@code ibv_create_cq}, or
-     * {@code ibv_create_cq_ex} for an extended one).
+     * Creates a completion queue with options, closed by this context's arena ({@code ibv_create_cq}, or
+     * {@code ibv_create_cq_ex} for an extended queue).
      *
-     * @param options what it is to be like
+     * @param options for example {@code CompletionQueueOptions.of(128).channel(channel)}
      * @return a new completion queue
      */
     @CName({"ibv_create_cq", "ibv_create_cq_ex"})
@@ -499,11 +511,10 @@ public final class Context extends VerbsObject {
     }
 
     /**
-     * Makes a completion queue with more than a capacity ({@code ibv_create_cq}, or {@code ibv_create_cq_ex} for an extended
-     * one).
+     * Creates a completion queue with options ({@code ibv_create_cq}, or {@code ibv_create_cq_ex} for an extended queue).
      *
-     * @param options what it is to be like
-     * @param arena what will close it
+     * @param options for example {@code CompletionQueueOptions.of(128).channel(channel)}
+     * @param arena the arena that will close the queue
      * @return a new completion queue
      */
     @CName({"ibv_create_cq", "ibv_create_cq_ex"})
@@ -512,7 +523,7 @@ public final class Context extends VerbsObject {
     }
 
     /**
-     * Makes a completion channel, closed by this context's arena ({@code ibv_create_comp_channel}).
+     * Creates a completion channel, closed by this context's arena ({@code ibv_create_comp_channel}).
      *
      * @return a new completion channel
      */
@@ -522,9 +533,9 @@ public final class Context extends VerbsObject {
     }
 
     /**
-     * Makes a completion channel ({@code ibv_create_comp_channel}).
+     * Creates a completion channel ({@code ibv_create_comp_channel}).
      *
-     * @param arena what will close it
+     * @param arena the arena that will close the channel
      * @return a new completion channel
      */
     @CName("ibv_create_comp_channel")
@@ -533,38 +544,61 @@ public final class Context extends VerbsObject {
     }
 
     /**
-     * Makes a domain of extended reliable connections that only this process uses, closed by this context's arena
+     * Opens a domain of extended reliable connections that only this process uses, closed by this context's arena
      * ({@code ibv_open_xrcd}).
      *
      * @return a new domain
      */
     @CName("ibv_open_xrcd")
     public XrcDomain openXrcDomain() {
-        return XrcDomain.open(this, null, arena());
+        return openXrcDomain(arena());
     }
 
     /**
-     * Opens the domain of extended reliable connections that all processes share which open it by this file, or makes it
+     * Opens a domain of extended reliable connections that only this process uses ({@code ibv_open_xrcd}).
+     *
+     * @param arena the arena that will close the domain
+     * @return a new domain
+     */
+    @CName("ibv_open_xrcd")
+    public XrcDomain openXrcDomain(VerbsArena arena) {
+        return XrcDomain.open(this, null, arena);
+    }
+
+    /**
+     * Opens a domain of extended reliable connections that processes share, closed by this context's arena
      * ({@code ibv_open_xrcd}).
      *
-     * @param file any file that can be read
-     * @param arena what will close it
+     * @param file the file that all these processes name: any file that can be read
+     * @return the domain
+     */
+    @CName("ibv_open_xrcd")
+    public XrcDomain openXrcDomain(Path file) {
+        return openXrcDomain(file, arena());
+    }
+
+    /**
+     * Opens a domain of extended reliable connections that processes share ({@code ibv_open_xrcd}). The first process
+     * creates it.
+     *
+     * @param file the file that all these processes name: any file that can be read
+     * @param arena the arena that will close the domain
      * @return the domain
      */
     @CName("ibv_open_xrcd")
     public XrcDomain openXrcDomain(Path file, VerbsArena arena) {
-        return XrcDomain.open(this, file, arena);
+        return XrcDomain.open(this, Objects.requireNonNull(file, "file"), arena);
     }
 
     /**
-     * The way back to whoever sent a datagram, from the port that it came in by ({@code ibv_init_ah_from_wc}).
+     * Returns the path to the sender of a datagram, from the port that received it ({@code ibv_init_ah_from_wc}).
      *
-     * @param received the end of the receive
-     * @param header the beginning of what was received: at least {@link Grh#BYTES} if it has a
+     * @param received the completion of the receive
+     * @param header the beginning of the received memory: at least {@link Grh#BYTES} if it has a
      *     {@linkplain WorkCompletion#hasRoutingHeader routing header}
      * @return the path
-     * @throws IllegalArgumentException if it was no receive, or failed
-     * @throws VerbsException if the header is none, or its destination none of the port's GIDs
+     * @throws IllegalArgumentException if the completion is not that of a receive that succeeded
+     * @throws VerbsException if the header is no routing header, or its destination is none of the port's GIDs
      */
     @CName("ibv_init_ah_from_wc")
     public AddressVector pathBack(WorkCompletion received, MemorySegment header) {
@@ -578,18 +612,18 @@ public final class Context extends VerbsObject {
     }
 
     /**
-     * Shares the device of another process, or of another context of this one ({@code ibv_import_device}).
+     * Imports the device of another process, or of another context of this process ({@code ibv_import_device}).
      *
-     * @param descriptor a {@link #commandDescriptor}, which came here over a Unix socket ({@code SCM_RIGHTS}) or is of
-     *     this process; it stays the caller's, and can be closed after this call
-     * @param arena what will close the context
-     * @return a context of the same device, in which the other's objects can be imported by their handles
+     * @param descriptor a {@link #commandDescriptor} of this process, or received over a Unix socket ({@code SCM_RIGHTS}).
+     *     The descriptor stays the caller's, who can close it after this call
+     * @param arena the arena that will close the context
+     * @return a context of the same device, which can import the other context's objects by their handles
      */
     @CName("ibv_import_device")
     public static Context importDevice(int descriptor, VerbsArena arena) {
         Rdma.requireVerbs();
         if (descriptor < 0) {
-            throw new IllegalArgumentException("A file descriptor can't be negative: " + descriptor);
+            throw new IllegalArgumentException("file descriptor can't be negative, got " + descriptor);
         }
         return ObjectLifetime.create(arena, lifetime -> {
             int own = Descriptors.duplicate(descriptor);
@@ -597,14 +631,14 @@ public final class Context extends VerbsObject {
             if (context == 0) {
                 int errno = CFunction.errno();
                 if (errno == Errno.EINVAL || errno == Errno.EOPNOTSUPP || errno == Errno.ENODEV) {
-                    Descriptors.close(own); // what else fails may have closed it already
+                    Descriptors.close(own); // with any other error, C may have closed it
                 }
                 throw VerbFailures.failure(
                         Ibv.IMPORT_DEVICE.name(),
                         errno,
                         "file descriptor " + descriptor,
                         errno == Errno.EINVAL || errno == Errno.ENODEV
-                                ? "It is not an RDMA device's command descriptor"
+                                ? "this is not an RDMA device's command descriptor"
                                 : "");
             }
             MemorySegment device =
@@ -614,9 +648,9 @@ public final class Context extends VerbsObject {
     }
 
     /**
-     * The file descriptor by which another process can share the device ({@code cmd_fd}).
+     * Returns the file descriptor by which another process can share the device ({@code cmd_fd}).
      *
-     * @return the descriptor; it stays this context's
+     * @return the descriptor, which this context closes
      */
     public int commandDescriptor() {
         lifetime.hold();
@@ -628,11 +662,23 @@ public final class Context extends VerbsObject {
     }
 
     /**
-     * Takes a protection domain of a process that shares the device ({@code ibv_import_pd}). Closing it leaves the other
-     * process's alone.
+     * Imports a protection domain of a process that shares the device, closed by this context's arena
+     * ({@code ibv_import_pd}).
      *
-     * @param handle its {@link ProtectionDomain#handle} there
-     * @param arena what will close it
+     * @param handle the {@link ProtectionDomain#handle} in the other process
+     * @return the protection domain
+     */
+    @CName("ibv_import_pd")
+    public ProtectionDomain importProtectionDomain(int handle) {
+        return importProtectionDomain(handle, arena());
+    }
+
+    /**
+     * Imports a protection domain of a process that shares the device ({@code ibv_import_pd}). Closing it does not close
+     * the other process's domain.
+     *
+     * @param handle the {@link ProtectionDomain#handle} in the other process
+     * @param arena the arena that will close the domain
      * @return the protection domain
      */
     @CName("ibv_import_pd")
@@ -641,12 +687,24 @@ public final class Context extends VerbsObject {
     }
 
     /**
-     * Takes device memory of a process that shares the device ({@code ibv_import_dm}). Closing it leaves the other
-     * process's alone.
+     * Imports device memory of a process that shares the device, closed by this context's arena ({@code ibv_import_dm}).
      *
-     * @param handle its {@link DeviceMemory#handle} there
-     * @param length its {@link DeviceMemory#length} there
-     * @param arena what will close it
+     * @param handle the {@link DeviceMemory#handle} in the other process
+     * @param length the {@link DeviceMemory#length} in the other process
+     * @return the device memory
+     */
+    @CName("ibv_import_dm")
+    public DeviceMemory importDeviceMemory(int handle, long length) {
+        return importDeviceMemory(handle, length, arena());
+    }
+
+    /**
+     * Imports device memory of a process that shares the device ({@code ibv_import_dm}). Closing it does not free the
+     * other process's memory.
+     *
+     * @param handle the {@link DeviceMemory#handle} in the other process
+     * @param length the {@link DeviceMemory#length} in the other process
+     * @param arena the arena that will close the device memory
      * @return the device memory
      */
     @CName("ibv_import_dm")
@@ -657,20 +715,32 @@ public final class Context extends VerbsObject {
     /**
      * Allocates memory of the adapter itself, closed by this context's arena ({@code ibv_alloc_dm}).
      *
-     * @param length how many bytes
+     * @param length the number of bytes
      * @return device memory
      */
     @CName("ibv_alloc_dm")
     public DeviceMemory allocateDeviceMemory(long length) {
-        return allocateDeviceMemory(length, 1, arena());
+        return allocateDeviceMemory(length, 1);
     }
 
     /**
-     * Allocates memory of the adapter itself ({@code ibv_alloc_dm}).
+     * Allocates aligned memory of the adapter itself, closed by this context's arena ({@code ibv_alloc_dm}).
      *
-     * @param length how many bytes
-     * @param alignment a power of two that its address must be a multiple of, as atomics need 8
-     * @param arena what will close it
+     * @param length the number of bytes
+     * @param alignment a power of two that divides its address; atomics need 8
+     * @return device memory
+     */
+    @CName("ibv_alloc_dm")
+    public DeviceMemory allocateDeviceMemory(long length, long alignment) {
+        return allocateDeviceMemory(length, alignment, arena());
+    }
+
+    /**
+     * Allocates aligned memory of the adapter itself ({@code ibv_alloc_dm}).
+     *
+     * @param length the number of bytes
+     * @param alignment a power of two that divides its address; atomics need 8
+     * @param arena the arena that will close the device memory
      * @return device memory
      */
     @CName("ibv_alloc_dm")
@@ -679,9 +749,19 @@ public final class Context extends VerbsObject {
     }
 
     /**
-     * Makes a thread domain ({@code ibv_alloc_td}).
+     * Allocates a thread domain, closed by this context's arena ({@code ibv_alloc_td}).
      *
-     * @param arena what will close it
+     * @return a new thread domain
+     */
+    @CName("ibv_alloc_td")
+    public ThreadDomain allocateThreadDomain() {
+        return allocateThreadDomain(arena());
+    }
+
+    /**
+     * Allocates a thread domain ({@code ibv_alloc_td}).
+     *
+     * @param arena the arena that will close the thread domain
      * @return a new thread domain
      */
     @CName("ibv_alloc_td")
@@ -690,12 +770,24 @@ public final class Context extends VerbsObject {
     }
 
     /**
-     * Makes a handle for hints about how memory will be used ({@code ibv_alloc_dmah}).
+     * Allocates a handle for hints about the use of memory, closed by this context's arena ({@code ibv_alloc_dmah}).
      *
-     * @param hints the hints
-     * @param arena what will close it
+     * @param hints for example {@code DmaHints.none().cpu(3)}
      * @return a new handle
-     * @throws dev.verbena.UnsupportedVerbException if rdma-core is older than 59 or the device can't
+     * @throws UnsupportedVerbException if rdma-core is older than 59, or the device does not support hints
+     */
+    @CName("ibv_alloc_dmah")
+    public DmaHandle allocateDmaHandle(DmaHints hints) {
+        return allocateDmaHandle(hints, arena());
+    }
+
+    /**
+     * Allocates a handle for hints about the use of memory ({@code ibv_alloc_dmah}).
+     *
+     * @param hints for example {@code DmaHints.none().cpu(3)}
+     * @param arena the arena that will close the handle
+     * @return a new handle
+     * @throws UnsupportedVerbException if rdma-core is older than 59, or the device does not support hints
      */
     @CName("ibv_alloc_dmah")
     public DmaHandle allocateDmaHandle(DmaHints hints, VerbsArena arena) {
@@ -703,9 +795,19 @@ public final class Context extends VerbsObject {
     }
 
     /**
-     * Makes counters for flow rules ({@code ibv_create_counters}).
+     * Creates counters for flow rules, closed by this context's arena ({@code ibv_create_counters}).
      *
-     * @param arena what will close them
+     * @return new counters
+     */
+    @CName("ibv_create_counters")
+    public Counters createCounters() {
+        return createCounters(arena());
+    }
+
+    /**
+     * Creates counters for flow rules ({@code ibv_create_counters}).
+     *
+     * @param arena the arena that will close the counters
      * @return new counters
      */
     @CName("ibv_create_counters")
@@ -714,10 +816,21 @@ public final class Context extends VerbsObject {
     }
 
     /**
-     * Makes a table of work queues ({@code ibv_create_rwq_ind_table}).
+     * Creates a table of work queues, closed by this context's arena ({@code ibv_create_rwq_ind_table}).
      *
-     * @param queues the entries, whose number is a power of two; a queue may come twice
-     * @param arena what will close it
+     * @param queues the entries; their number is a power of two, and a queue can stand in the table twice
+     * @return a new table
+     */
+    @CName("ibv_create_rwq_ind_table")
+    public IndirectionTable createIndirectionTable(List<WorkQueue> queues) {
+        return createIndirectionTable(queues, arena());
+    }
+
+    /**
+     * Creates a table of work queues ({@code ibv_create_rwq_ind_table}).
+     *
+     * @param queues the entries; their number is a power of two, and a queue can stand in the table twice
+     * @param arena the arena that will close the table
      * @return a new table
      */
     @CName("ibv_create_rwq_ind_table")
@@ -726,17 +839,18 @@ public final class Context extends VerbsObject {
     }
 
     /**
-     * Where packets along a path go on Ethernet ({@code ibv_resolve_eth_l2_from_gid}). This asks the neighbours when they
-     * are not known, and may take seconds.
+     * Resolves the Ethernet address of a path's destination ({@code ibv_resolve_eth_l2_from_gid}). The kernel may have to ask
+     * the network for it, which can take seconds.
      *
      * @param path a path with a global route
-     * @return the hardware address, and the virtual network
-     * @throws VerbsException if nobody answers
+     * @return the hardware address and the virtual network
+     * @throws IllegalArgumentException if the path has no global route
+     * @throws VerbsException if no neighbour answers
      */
     @CName("ibv_resolve_eth_l2_from_gid")
     public EthernetAddress resolve(AddressVector path) {
         if (path.globalRoute() == null) {
-            throw new IllegalArgumentException("A path without a global route has no GID to resolve: " + path);
+            throw new IllegalArgumentException("a path without a global route has no GID to resolve, got " + path);
         }
         lifetime.hold();
         try (Arena scratch = Arena.ofConfined()) {
@@ -751,7 +865,7 @@ public final class Context extends VerbsObject {
                         Ibv.RESOLVE_ETH_L2_FROM_GID.name(),
                         VerbFailures.errnoOf(result),
                         name() + ", " + path,
-                        "Is the peer on the network of this GID?");
+                        "check that the peer is on the network of this GID");
             }
             return new EthernetAddress(
                     Long.reverseBytes(mac.get(ValueLayout.JAVA_LONG, 0)) >>> Long.SIZE - 8 * EthernetAddress.BYTES,
@@ -769,13 +883,13 @@ public final class Context extends VerbsObject {
         queuePairs.remove(queuePair.numberEvenIfClosed(), queuePair);
     }
 
-    /** The queue pair with a number, if it is one of this context's and open. */
+    /** Returns the open queue pair of this context with a number; null if there is none. */
     @Nullable
     QueuePair queuePair(int number) {
         return queuePairs.get(number);
     }
 
-    /** For example {@code rxe0: channel adapter, InfiniBand transport, GUID 5054:00ff:fe12:3456 (open)}. */
+    /** Returns for example {@code rxe0: channel adapter, InfiniBand transport, GUID 5054:00ff:fe12:3456 (open)}. */
     @Override
     public String toString() {
         return device + (isOpen() ? " (open)" : " (closed)");

@@ -488,6 +488,18 @@ public final class QueuePair extends QueuePairWork {
     }
 
     /**
+     * Creates a flow rule that steers packets to this queue pair, closed by this queue pair's arena
+     * ({@code ibv_create_flow}).
+     *
+     * @param rule the packets, and the actions on them
+     * @return the flow: it ends when it is closed
+     */
+    @CName("ibv_create_flow")
+    public Flow createFlow(FlowRule rule) {
+        return createFlow(rule, arena());
+    }
+
+    /**
      * Steers packets to this queue pair, which is of type {@link QueuePairType#RAW_PACKET} most often
      * ({@code ibv_create_flow}).
      *

@@ -8,8 +8,12 @@ import java.util.Set;
 import org.jspecify.annotations.Nullable;
 
 /**
- * What is to be different about a registration ({@code enum ibv_rereg_mr_flags}): begin with one of the static methods,
- * and add to it. For {@link MemoryRegion#reregister}.
+ * Changes of a registration, for {@link MemoryRegion#reregister} ({@code enum ibv_rereg_mr_flags}). Each option has a method
+ * that returns a changed copy, and a method of the same name that reads it. A change is immutable: all threads can use it.
+ *
+ * <pre>{@code
+ * region = region.reregister(RegionChange.of(otherMemory).access(Set.of(AccessFlag.LOCAL_WRITE)));
+ * }</pre>
  */
 public final class RegionChange {
     private final @Nullable MemorySegment memory;
@@ -24,9 +28,9 @@ public final class RegionChange {
     }
 
     /**
-     * Other memory ({@code IBV_REREG_MR_CHANGE_TRANSLATION}).
+     * Returns a change to other memory ({@code IBV_REREG_MR_CHANGE_TRANSLATION}).
      *
-     * @param memory the segment that takes the place of the present one; it must outlive the region, as when registering
+     * @param memory the segment that replaces the present one; it must outlive the region, as when registering
      * @return a change
      */
     public static RegionChange of(MemorySegment memory) {
@@ -34,9 +38,9 @@ public final class RegionChange {
     }
 
     /**
-     * Other access flags ({@code IBV_REREG_MR_CHANGE_ACCESS}).
+     * Returns a change to other access flags ({@code IBV_REREG_MR_CHANGE_ACCESS}).
      *
-     * @param access all flags that it is to have
+     * @param access all flags of the changed region
      * @return a change
      */
     public static RegionChange of(AccessFlag... access) {
@@ -44,7 +48,7 @@ public final class RegionChange {
     }
 
     /**
-     * Another protection domain ({@code IBV_REREG_MR_CHANGE_PD}).
+     * Returns a change to another protection domain ({@code IBV_REREG_MR_CHANGE_PD}).
      *
      * @param domain the protection domain
      * @return a change
@@ -54,9 +58,18 @@ public final class RegionChange {
     }
 
     /**
-     * The same change, and other memory.
+     * Returns the segment that replaces the present one.
      *
-     * @param other the segment that takes the place of the present one
+     * @return the segment; null if the memory stays
+     */
+    public @Nullable MemorySegment memory() {
+        return memory;
+    }
+
+    /**
+     * Returns a copy that also changes the memory.
+     *
+     * @param other the segment that replaces the present one
      * @return a changed copy
      */
     public RegionChange memory(MemorySegment other) {
@@ -64,9 +77,18 @@ public final class RegionChange {
     }
 
     /**
-     * The same change, and other access flags.
+     * Returns the flags of the changed region.
      *
-     * @param flags all flags that it is to have
+     * @return all flags, unmodifiable; null if the flags stay
+     */
+    public @Nullable Set<AccessFlag> access() {
+        return access;
+    }
+
+    /**
+     * Returns a copy that also changes the access flags.
+     *
+     * @param flags all flags of the changed region
      * @return a changed copy
      */
     public RegionChange access(Collection<AccessFlag> flags) {
@@ -74,7 +96,16 @@ public final class RegionChange {
     }
 
     /**
-     * The same change, and another protection domain.
+     * Returns the protection domain of the changed region.
+     *
+     * @return the protection domain; null if the domain stays
+     */
+    public @Nullable ProtectionDomain domain() {
+        return domain;
+    }
+
+    /**
+     * Returns a copy that also changes the protection domain.
      *
      * @param other the protection domain
      * @return a changed copy
@@ -83,18 +114,24 @@ public final class RegionChange {
         return new RegionChange(memory, access, Objects.requireNonNull(other, "domain"));
     }
 
-    @Nullable
-    MemorySegment memory() {
-        return memory;
+    @Override
+    public boolean equals(@Nullable Object other) {
+        return other instanceof RegionChange change
+                && Objects.equals(memory, change.memory)
+                && Objects.equals(access, change.access)
+                && domain == change.domain;
     }
 
-    @Nullable
-    Set<AccessFlag> access() {
-        return access;
+    @Override
+    public int hashCode() {
+        return Objects.hash(memory, access, domain);
     }
 
-    @Nullable
-    ProtectionDomain domain() {
-        return domain;
+    /** Returns the changes, for example {@code access [LOCAL_WRITE]}. */
+    @Override
+    public String toString() {
+        return (memory == null ? "" : "memory " + memory + " ")
+                + (access == null ? "" : "access " + access + " ")
+                + (domain == null ? "" : domain);
     }
 }

@@ -108,8 +108,8 @@ class EndpointTest {
                         AddressInfo.hints()
                                 .space(PortSpace.TCP)
                                 .type(QueuePairType.RC)
-                                .from(own)
-                                .to(peer),
+                                .source(own)
+                                .destination(peer),
                         DEADLINE)
                 .getFirst();
         assertThat(info.destination()).contains(peer);

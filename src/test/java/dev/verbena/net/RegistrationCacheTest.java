@@ -41,7 +41,7 @@ class RegistrationCacheTest {
 
     private RegistrationCache.Use usedOnce(MemorySegment segment) {
         RegistrationCache.Use use = cache.use(segment);
-        use.end();
+        use.close();
         return use;
     }
 
@@ -50,22 +50,21 @@ class RegistrationCacheTest {
         MemorySegment source = memory();
         MemorySegment target = memory();
         source.setString(16, "cached");
-        RegistrationCache.Use from = cache.use(source);
-        RegistrationCache.Use to = cache.use(target);
-        loopback.right.pair.postReceive(1, to.memory(target));
-        loopback.left.pair.postSend(2, from.memory(source.asSlice(16, 32)));
-        loopback.right.next().orThrow();
-        assertThat(target.getString(0)).isEqualTo("cached");
-        from.end();
-        to.end();
+        try (RegistrationCache.Use from = cache.use(source);
+                RegistrationCache.Use to = cache.use(target)) {
+            loopback.right.pair.postReceive(1, to.memory(target));
+            loopback.left.pair.postSend(2, from.memory(source.asSlice(16, 32)));
+            loopback.right.next().orThrow();
+            assertThat(target.getString(0)).isEqualTo("cached");
+        }
     }
 
     @Test
     void useFindsRegisteredMemoryAndItsParts() {
         MemorySegment segment = memory();
         RegistrationCache.Use first = cache.use(segment);
-        assertThat(cache.use(segment)).isSameAs(first);
-        assertThat(cache.use(segment.asSlice(10, 20))).isSameAs(first);
+        assertThat(cache.use(segment).region()).isSameAs(first.region());
+        assertThat(cache.use(segment.asSlice(10, 20)).region()).isSameAs(first.region());
         assertThat(first.memory(segment)).isSameAs(first.region());
         assertThat(first.memory(segment.asSlice(10, 20)).address()).isEqualTo(segment.address() + 10);
         assertThat(cache.size()).isOne();
@@ -88,7 +87,7 @@ class RegistrationCacheTest {
         RegistrationCache.Use part = cache.use(segment.asSlice(64, 64));
         RegistrationCache.Use whole = cache.use(segment);
         assertThat(part.region().isOpen()).isTrue();
-        assertThat(cache.use(segment.asSlice(100, 100))).isSameAs(whole);
+        assertThat(cache.use(segment.asSlice(100, 100)).region()).isSameAs(whole.region());
     }
 
     @Test
@@ -112,7 +111,7 @@ class RegistrationCacheTest {
         }
         assertThatThrownBy(() -> cache.use(memory()))
                 .isInstanceOf(NoSuchElementException.class)
-                .hasMessageContaining("All 3 registrations");
+                .hasMessageContaining("all 3 registrations");
     }
 
     @Test
@@ -123,7 +122,7 @@ class RegistrationCacheTest {
             assertThatThrownBy(() -> cache.forget(segment))
                     .isInstanceOf(IllegalStateException.class)
                     .hasMessageContaining("in use");
-            use.end();
+            use.close();
             assertThatThrownBy(other::close).hasMessageContaining("memory region");
             cache.forget(segment.asSlice(100, 1));
             assertThat(cache.size()).isZero();
@@ -137,14 +136,22 @@ class RegistrationCacheTest {
         before.region().close();
         assertThat(cache.size()).isZero();
         RegistrationCache.Use after = cache.use(segment);
-        assertThat(after).isNotSameAs(before);
+        assertThat(after.region()).isNotSameAs(before.region());
         assertThat(after.region().isOpen()).isTrue();
     }
 
     @Test
-    void secondEndOfAUseIsRefused() {
-        RegistrationCache.Use use = usedOnce(memory());
-        assertThatThrownBy(use::end).isInstanceOf(IllegalStateException.class).hasMessageContaining("twice");
+    void closingUseTwiceEndsNoOtherUse() {
+        MemorySegment segment = memory();
+        RegistrationCache.Use other = cache.use(segment);
+        RegistrationCache.Use use = usedOnce(segment);
+        use.close();
+        assertThatThrownBy(() -> cache.forget(segment)).hasMessageContaining("in use");
+        assertThatThrownBy(() -> use.memory(segment))
+                .isInstanceOf(IllegalStateException.class)
+                .hasMessageContaining("closed");
+        other.close();
+        cache.forget(segment);
     }
 
     @Test

@@ -228,13 +228,13 @@ public final class Specimens implements AutoCloseable {
 
     private static final Recipe<MemoryRegion> POOLED =
             argumentOnly("MemoryRegion, of a pool", MemoryRegion.class, it -> {
-                BufferPool pool = BufferPool.of(it.the(DOMAIN), 2, 8, it.arenaOfThis());
+                BufferPool pool = BufferPool.of(it.the(DOMAIN), 2, 8, List.of(), it.arenaOfThis());
                 it.byRegion.put(pool.region(), pool);
                 return pool.region();
             });
     private static final Recipe<MemoryRegion> CACHED =
             argumentOnly("MemoryRegion, of a cache", MemoryRegion.class, it -> {
-                RegistrationCache.Use use = RegistrationCache.of(it.the(DOMAIN), 2, it.arenaOfThis())
+                RegistrationCache.Use use = RegistrationCache.of(it.the(DOMAIN), 2, List.of(), it.arenaOfThis())
                         .use(MEMORY);
                 it.byRegion.put(use.region(), use);
                 return use.region();
@@ -331,7 +331,7 @@ public final class Specimens implements AutoCloseable {
                 "RegistrationCache",
                 RegistrationCache.class,
                 DOMAIN,
-                it -> RegistrationCache.of(it.the(DOMAIN), 2, it.others));
+                it -> RegistrationCache.of(it.the(DOMAIN), 2, List.of(), it.others));
         view("RegistrationCache.Use", RegistrationCache.Use.class, CACHED, it ->
                 (RegistrationCache.Use) it.byRegion.get(it.the(CACHED)));
         view("TagMatching", TagMatching.class, TAGGED, it -> it.the(TAGGED).tags());
@@ -376,7 +376,7 @@ public final class Specimens implements AutoCloseable {
                         .flags(AddressFlag.PASSIVE)
                         .space(PortSpace.TCP)
                         .type(QueuePairType.RC)
-                        .from(CmAddress.four(0)));
+                        .source(CmAddress.four(0)));
         argument(ConnectionParameters.class, it -> ConnectionParameters.defaults());
         argument(PrivateData.class, it -> PrivateData.NONE);
         argument(QueueCapabilities.class, it -> QueueCapabilities.of(1, 1));

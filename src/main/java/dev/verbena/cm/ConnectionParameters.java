@@ -161,7 +161,7 @@ public final class ConnectionParameters {
     }
 
     /**
-     * Returns a copy that says whether the hardware has flow control ({@code flow_control}).
+     * Returns a copy with or without flow control by the hardware ({@code flow_control}).
      *
      * @param value true with flow control; false by default
      * @return a changed copy

@@ -51,7 +51,32 @@ public final class WireTime {
      * @param code from 0 to 31
      */
     public static Duration acknowledgement(int code) {
-        return code == 0 ? FOREVER : Duration.ofNanos(ACK_UNIT_NANOS << code);
+        return code == 0 ? FOREVER : exponential(code);
+    }
+
+    /**
+     * Returns the duration of an exponent: 4.096 us times 2 to the power of the exponent.
+     *
+     * @param exponent from 0 to 31
+     */
+    public static Duration exponential(int exponent) {
+        return Duration.ofNanos(ACK_UNIT_NANOS << exponent);
+    }
+
+    /**
+     * Returns a duration in microseconds, rounded up.
+     *
+     * @param what the name of the duration, for the message
+     * @param duration from 0 to the maximum
+     * @param max the largest number of microseconds
+     * @throws IllegalArgumentException if the duration is negative or too long
+     */
+    public static int microseconds(String what, Duration duration, int max) {
+        Duration longest = Duration.ofNanos(max * 1_000L);
+        if (duration.isNegative() || duration.compareTo(longest) > 0) {
+            throw new IllegalArgumentException(what + " must be from 0 to " + longest + ", got " + duration);
+        }
+        return (int) ((duration.toNanos() + 999) / 1_000);
     }
 
     /**

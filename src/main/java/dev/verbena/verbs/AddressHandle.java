@@ -17,10 +17,16 @@ import java.lang.foreign.MemorySegment;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The path that datagrams take ({@code struct ibv_ah}). With it, a datagram names the queue pair at the other end and that
- * one's key: see {@link SendBatch#to}.
+ * A path for datagrams, known to the device ({@code struct ibv_ah}). A datagram names the handle, the queue pair at the other
+ * end and its key: see {@link SendBatch#to}.
  *
- * <p>Keep it open until the datagrams that are sent along it have completed: some devices look at it when they send.
+ * <p>Keep the handle open until the datagrams along it have completed: some devices read it when they send. All threads can
+ * use a handle of a shared arena; only the arena's thread can use one of a confined arena.
+ *
+ * <pre>{@code
+ * AddressHandle path = domain.createAddressHandle(qp.pathTo(peer));
+ * qp.postSend(1, message, path, peer.queuePairNumber(), qkey);
+ * }</pre>
  */
 public final class AddressHandle extends RequestPart {
     private final ProtectionDomain domain;
@@ -56,19 +62,19 @@ public final class AddressHandle extends RequestPart {
             case Errno.EINVAL ->
                 path.globalRoute() == null
                         ? "RoCE needs a global route"
-                        : "Do the port, the GID index and the kinds of the two GIDs (IPv4 or IPv6) fit together?";
-            case Errno.ENODATA -> "There is no GID at this index: see Context.gids()";
+                        : "Check that the port, the GID index and the kinds of the two GIDs (IPv4 or IPv6) match";
+            case Errno.ENODATA -> "The port has no GID at this index: Context.gids() lists them";
             case Errno.ETIMEDOUT, Errno.EHOSTUNREACH ->
-                "The peer's address can't be resolved: is it on the network of this GID?";
+                "The peer's address can't be resolved: check that the peer is on the network of this GID";
             default -> "";
         };
         return VerbFailures.failure(Ibv.CREATE_AH.name(), errno, context.name() + ", " + path, hint);
     }
 
-    /** The way back to whoever sent a datagram. */
+    /** Returns the path to the sender of a datagram. */
     static AddressVector pathBack(Context context, WorkCompletion received, MemorySegment header, int port) {
         if (!received.isReceive()) {
-            throw new IllegalArgumentException("Not the end of a receive that succeeded: " + received);
+            throw new IllegalArgumentException("completion must be that of a receive that succeeded, got " + received);
         }
         Checks.checkRange("port", port, 0xff);
         try (Arena scratch = Arena.ofConfined()) {
@@ -77,7 +83,7 @@ public final class AddressHandle extends RequestPart {
             ibv_wc.sl(completion, (byte) received.serviceLevel());
             ibv_wc.dlid_path_bits(completion, (byte) received.pathBits());
             ibv_wc.wc_flags(completion, received.flagBits());
-            MemorySegment routing = scratch.allocate(Grh.BYTES, Long.BYTES); // C reads it even when there is none
+            MemorySegment routing = scratch.allocate(Grh.BYTES, Long.BYTES); // C reads it in any case
             if (received.hasRoutingHeader()) {
                 MemorySegment.copy(header, 0, routing, 0, Grh.BYTES);
             }
@@ -89,7 +95,8 @@ public final class AddressHandle extends RequestPart {
                         Ibv.INIT_AH_FROM_WC.name(),
                         VerbFailures.errnoOf(result),
                         context.name() + ", port " + port,
-                        "Are the 40 bytes the beginning of what was received, and its destination a GID of this port?");
+                        "Check that the 40 bytes are the beginning of the received memory, and that the destination is a GID "
+                                + "of this port");
             }
             return AddressCodec.readPath(attributes);
         }
@@ -101,7 +108,7 @@ public final class AddressHandle extends RequestPart {
         VerbFailures.check(Ibv.DESTROY_AH, Ibv.DESTROY_AH.call(address), toString());
     }
 
-    /** Refuses a handle that is closed, or of another protection domain. */
+    /** Throws if this handle is closed or belongs to another protection domain. */
     void checkUsableIn(@Nullable ProtectionDomain wanted) {
         lifetime.checkOpen();
         if (wanted == null || domain.root() != wanted.root()) {
@@ -109,13 +116,13 @@ public final class AddressHandle extends RequestPart {
         }
     }
 
-    /** The {@code struct ibv_ah}, for a caller that keeps this open while C uses it. */
+    /** Returns the {@code struct ibv_ah}. The caller keeps this handle open while C uses it. */
     long address() {
         return address;
     }
 
     /**
-     * The protection domain that it was made in.
+     * Returns the protection domain that this handle was made in.
      *
      * @return the protection domain
      */
@@ -125,7 +132,7 @@ public final class AddressHandle extends RequestPart {
     }
 
     /**
-     * The path that it stands for.
+     * Returns the path.
      *
      * @return the path
      */
@@ -134,6 +141,7 @@ public final class AddressHandle extends RequestPart {
         return path;
     }
 
+    /** Returns for example {@code address handle for port 1, LID 7}. */
     @Override
     public String toString() {
         return "address handle for " + path;

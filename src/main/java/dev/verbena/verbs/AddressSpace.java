@@ -12,12 +12,19 @@ import java.util.List;
 import java.util.Set;
 
 /**
- * The whole address space of this process, registered at once: implicit on-demand paging ({@code ibv_reg_mr} of
- * {@code NULL} and {@code SIZE_MAX} with {@code IBV_ACCESS_ON_DEMAND}). Nothing is pinned; the adapter brings pages in
- * when it uses them.
+ * The whole address space of this process, registered at once by implicit on-demand paging ({@code ibv_reg_mr} of
+ * {@code NULL} and {@code SIZE_MAX} with {@code IBV_ACCESS_ON_DEMAND}). No memory is pinned: the adapter loads pages when it
+ * uses them.
  *
- * <p>Work requests still name memory regions. {@link #region} makes one without a call into C, so that what holds for
- * all regions holds here: memory is not freed before its region is closed.
+ * <p>Work requests still name memory regions. {@link #region} makes a region without a call into C. As with all regions,
+ * memory is not freed before its region is closed.
+ *
+ * <p>All threads can use an address space of a shared arena; only the arena's thread can use one of a confined arena.
+ *
+ * <pre>{@code
+ * AddressSpace space = domain.registerAddressSpace(AccessFlag.LOCAL_WRITE);
+ * qp.postSend(1, space.region(segment));
+ * }</pre>
  */
 public final class AddressSpace extends VerbsObject {
     private final ObjectLifetime lifetime;
@@ -44,8 +51,9 @@ public final class AddressSpace extends VerbsObject {
 
     static AddressSpace register(ProtectionDomain domain, Collection<AccessFlag> access, VerbsArena arena) {
         if (access.stream().anyMatch(FOR_PEERS::contains)) {
-            throw new IllegalArgumentException("The whole address space can't be opened to peers, since they could "
-                    + "change the virtual machine itself: register what is theirs, instead of " + access);
+            throw new IllegalArgumentException(
+                    "peers can't get rights over the whole address space, where they could change "
+                            + "the virtual machine itself: register their memory alone, got " + access);
         }
         EnumSet<AccessFlag> flags = EnumSet.of(AccessFlag.ON_DEMAND);
         flags.addAll(Registration.check(access));
@@ -70,7 +78,7 @@ public final class AddressSpace extends VerbsObject {
     }
 
     /**
-     * The protection domain that it is registered in.
+     * Returns the protection domain that the address space is registered in.
      *
      * @return the protection domain
      */
@@ -80,7 +88,7 @@ public final class AddressSpace extends VerbsObject {
     }
 
     /**
-     * A region over some memory, closed by this one's arena. No call into C is made.
+     * Makes a region over memory, closed by this object's arena. This does not call C.
      *
      * @param memory a native segment that outlives the region; see {@link ProtectionDomain#register(MemorySegment,
      *     Collection, VerbsArena)}
@@ -91,11 +99,11 @@ public final class AddressSpace extends VerbsObject {
     }
 
     /**
-     * A region over some memory. No call into C is made.
+     * Makes a region over memory. This does not call C.
      *
      * @param memory a native segment that outlives the region; see {@link ProtectionDomain#register(MemorySegment,
      *     Collection, VerbsArena)}
-     * @param arena what will close it
+     * @param arena the arena that will close the region
      * @return the region
      */
     public MemoryRegion region(MemorySegment memory, VerbsArena arena) {
@@ -103,6 +111,7 @@ public final class AddressSpace extends VerbsObject {
         return MemoryRegion.within(this, structure, memory, arena);
     }
 
+    /** Returns for example {@code the whole address space, registered in protection domain of rxe0}. */
     @Override
     public String toString() {
         return "the whole address space, registered in " + domain;

@@ -16,6 +16,7 @@ import dev.verbena.internal.DataPathCalls;
 import dev.verbena.internal.Deadline;
 import dev.verbena.internal.Errno;
 import dev.verbena.internal.Ibv;
+import dev.verbena.internal.WireTime;
 import dev.verbena.internal.raw.ibv_cq;
 import dev.verbena.internal.raw.ibv_cq_init_attr_ex;
 import dev.verbena.internal.raw.ibv_moderate_cq;
@@ -304,13 +305,13 @@ public final class CompletionQueue extends VerbsObject {
      * when it reaches either limit. 0 and 0 ends the gathering.
      *
      * @param completions the number of completions, 0 to 65535
-     * @param microseconds the time, 0 to 65535
+     * @param period the longest time to gather completions, 0 to 65.535 ms, rounded up to microseconds
      * @throws UnsupportedVerbException if the device can't: see {@link DeviceAttributes}
      */
     @CName("ibv_modify_cq")
-    public void moderate(int completions, int microseconds) {
+    public void moderate(int completions, Duration period) {
         Checks.checkRange("number of completions to gather", completions, 0xffff);
-        Checks.checkRange("number of microseconds to gather for", microseconds, 0xffff);
+        int microseconds = WireTime.microseconds("time to gather completions", period, 0xffff);
         lifetime.hold();
         try (Arena scratch = Arena.ofConfined()) {
             MemorySegment modify = VerbFailures.function(ContextVerb.MODIFY_CQ, context.address(), toString());

@@ -205,7 +205,7 @@ public final class Context extends VerbsObject {
             String verb = ContextVerb.QUERY_RT_VALUES.verb();
             VerbFailures.check(verb, (int) CFunction.callAt(query, address, values.address()), name(), "");
             if ((ibv_values_ex.comp_mask(values) & rdma_h.IBV_VALUES_MASK_RAW_CLOCK()) == 0) {
-                throw VerbFailures.failure(verb, Errno.EOPNOTSUPP, name(), "this device has no clock that can be read");
+                throw VerbFailures.failure(verb, Errno.EOPNOTSUPP, name(), "This device has no clock that can be read");
             }
             MemorySegment clock = ibv_values_ex.raw_clock(values); // a struct timespec: two longs
             return clock.getAtIndex(ValueLayout.JAVA_LONG, 0) * 1_000_000_000L
@@ -252,7 +252,7 @@ public final class Context extends VerbsObject {
                     (int) result,
                     name() + ", port " + number,
                     (int) result == Errno.EINVAL
-                            ? "ports are numbered from 1 to " + attributes().ports()
+                            ? "Ports are numbered from 1 to " + attributes().ports()
                             : "");
             return DeviceAccess.get().port(name(), number, attributes);
         } finally {
@@ -407,7 +407,7 @@ public final class Context extends VerbsObject {
                 verb.name(),
                 errno,
                 name() + ", port " + port + ", index " + index,
-                "this table has " + length + (length == 1 ? " entry" : " entries") + ", from index 0");
+                "This table has " + length + (length == 1 ? " entry" : " entries") + ", from index 0");
     }
 
     /**
@@ -638,7 +638,7 @@ public final class Context extends VerbsObject {
                         errno,
                         "file descriptor " + descriptor,
                         errno == Errno.EINVAL || errno == Errno.ENODEV
-                                ? "this is not an RDMA device's command descriptor"
+                                ? "This is not an RDMA device's command descriptor"
                                 : "");
             }
             MemorySegment device =
@@ -865,7 +865,7 @@ public final class Context extends VerbsObject {
                         Ibv.RESOLVE_ETH_L2_FROM_GID.name(),
                         VerbFailures.errnoOf(result),
                         name() + ", " + path,
-                        "check that the peer is on the network of this GID");
+                        "Check that the peer is on the network of this GID");
             }
             return new EthernetAddress(
                     Long.reverseBytes(mac.get(ValueLayout.JAVA_LONG, 0)) >>> Long.SIZE - 8 * EthernetAddress.BYTES,

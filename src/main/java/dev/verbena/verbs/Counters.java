@@ -14,7 +14,17 @@ import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
 import java.lang.foreign.ValueLayout;
 
-/** Counters that the adapter keeps of what flow rules match ({@code struct ibv_counters}). */
+/**
+ * Counters of the packets and bytes that flow rules match ({@code struct ibv_counters}). The adapter keeps them.
+ *
+ * <p>All threads can use counters of a shared arena; only the arena's thread can use those of a confined arena.
+ *
+ * <pre>{@code
+ * Counters counters = context.createCounters();
+ * counters.attach(CounterKind.PACKETS, 0);
+ * Flow flow = pair.createFlow(FlowRule.of(FlowMatch.ethernet(), FlowAction.count(counters)));
+ * }</pre>
+ */
 public final class Counters extends VerbsObject implements FlowCounters {
     private final ObjectLifetime lifetime;
     private static final int MAX = 1 << 16;
@@ -60,11 +70,11 @@ public final class Counters extends VerbsObject implements FlowCounters {
     }
 
     /**
-     * Chooses what one of the counters counts, for the flow rules that will name them with {@link FlowAction#count}
+     * Sets the kind of a counter, for flow rules that will name these counters with {@link FlowAction#count}
      * ({@code ibv_attach_counters_point_flow}).
      *
-     * @param kind what to count
-     * @param index which counter, from 0
+     * @param kind packets or bytes
+     * @param index the index of the counter, from 0
      */
     @CName("ibv_attach_counters_point_flow")
     public void attach(CounterKind kind, int index) {
@@ -77,11 +87,11 @@ public final class Counters extends VerbsObject implements FlowCounters {
     }
 
     /**
-     * Chooses what one of the counters counts of a flow that exists ({@code ibv_attach_counters_point_flow}).
+     * Sets the kind of a counter for a flow that exists ({@code ibv_attach_counters_point_flow}).
      *
-     * @param kind what to count
-     * @param index which counter, from 0
-     * @param flow whose packets
+     * @param kind packets or bytes
+     * @param index the index of the counter, from 0
+     * @param flow the flow to count
      */
     @CName("ibv_attach_counters_point_flow")
     public void attach(CounterKind kind, int index, Flow flow) {
@@ -111,15 +121,15 @@ public final class Counters extends VerbsObject implements FlowCounters {
 
     private static void checkIndex(int index) {
         if (index < 0 || index >= MAX) {
-            throw new IndexOutOfBoundsException("A counter's index is from 0 to " + (MAX - 1) + ", not " + index);
+            throw new IndexOutOfBoundsException("index of a counter must be from 0 to " + (MAX - 1) + ", got " + index);
         }
     }
 
     /**
      * Reads the counters ({@code ibv_read_counters}).
      *
-     * @param count how many, from the one with index 0
-     * @param cached whether values that the driver has at hand will do ({@code IBV_READ_COUNTERS_ATTR_PREFER_CACHED})
+     * @param count the number of counters to read, from index 0
+     * @param cached true to accept values that the driver has cached ({@code IBV_READ_COUNTERS_ATTR_PREFER_CACHED})
      * @return the values, by index
      */
     @CName("ibv_read_counters")
@@ -142,6 +152,7 @@ public final class Counters extends VerbsObject implements FlowCounters {
         }
     }
 
+    /** Returns for example {@code counters of mlx5_0}. */
     @Override
     public String toString() {
         return "counters of " + context.name();

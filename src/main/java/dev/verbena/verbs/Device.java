@@ -26,8 +26,12 @@ import java.util.OptionalInt;
 import java.util.function.LongFunction;
 
 /**
- * An RDMA device of this machine ({@code struct ibv_device}): a value, which needs no closing. {@link #open} it to use
- * it.
+ * An RDMA device of this machine ({@code struct ibv_device}). {@link #open} makes a context, which uses the device. A device is
+ * an immutable value that needs no closing: all threads can use it.
+ *
+ * <pre>{@code
+ * Context context = Device.named("rxe0").open(arena);
+ * }</pre>
  */
 public final class Device {
     private final String name;
@@ -48,9 +52,9 @@ public final class Device {
     }
 
     /**
-     * The devices of this machine ({@code ibv_get_device_list}).
+     * Returns the devices of this machine ({@code ibv_get_device_list}).
      *
-     * @return the devices; an empty list on a machine that has none
+     * @return the devices; an empty list on a machine without devices
      * @throws RdmaUnavailableException if rdma-core is missing or native access is not enabled
      */
     @CName({"ibv_get_device_list", "ibv_free_device_list"})
@@ -65,11 +69,11 @@ public final class Device {
     }
 
     /**
-     * The device with a name.
+     * Returns the device with a name.
      *
      * @param name for example {@code mlx5_0} or {@code rxe0}
      * @return the device
-     * @throws NoSuchElementException if there is none; the message lists the names that there are
+     * @throws NoSuchElementException if no device has this name; the message lists the names
      * @throws RdmaUnavailableException if rdma-core is missing or native access is not enabled
      */
     public static Device named(String name) {
@@ -82,10 +86,10 @@ public final class Device {
     }
 
     /**
-     * The first device of this machine.
+     * Returns the first device of this machine.
      *
-     * @return the first of {@link #list()}
-     * @throws NoSuchElementException if there is none
+     * @return the first device of {@link #list()}
+     * @throws NoSuchElementException if this machine has no device
      * @throws RdmaUnavailableException if rdma-core is missing or native access is not enabled
      */
     public static Device first() {
@@ -93,16 +97,16 @@ public final class Device {
     }
 
     private static final String NONE_HERE =
-            "This machine has no RDMA device. 'rdma link add rxe0 type rxe netdev eth0' makes a software one, as root";
+            "this machine has no RDMA device. 'rdma link add rxe0 type rxe netdev eth0' makes a software one, as root";
 
     private static String noneNamed(String name, List<Device> devices) {
         return devices.isEmpty()
-                ? "No RDMA device '" + name + "'. " + NONE_HERE
-                : "No RDMA device '" + name + "'. There is: "
+                ? "no RDMA device '" + name + "': " + NONE_HERE
+                : "no RDMA device '" + name + "', there is: "
                         + String.join(", ", devices.stream().map(Device::name).toList());
     }
 
-    /** Lends the pointers of the device list, which is freed afterwards. */
+    /** Lends the pointers of the device list to a function, and frees the list afterwards. */
     private static <T> T withDevices(java.util.function.Function<List<Long>, T> user) {
         Rdma.requireVerbs();
         try (Arena arena = Arena.ofConfined()) {
@@ -110,7 +114,7 @@ public final class Device {
             long list = Ibv.GET_DEVICE_LIST.call(count.address());
             if (list == 0) {
                 int errno = CFunction.errno();
-                if (Errno.meansUnsupported(errno)) { // a kernel without RDMA says so
+                if (Errno.meansUnsupported(errno)) { // a kernel without RDMA
                     return user.apply(List.of());
                 }
                 throw new VerbsException(Ibv.GET_DEVICE_LIST.name(), "", errno, "");
@@ -129,7 +133,7 @@ public final class Device {
         }
     }
 
-    /** The device behind a pointer of C's, while the pointer is valid. */
+    /** Reads a {@code struct ibv_device}. */
     static Device read(long pointer) {
         MemorySegment device = MemorySegment.ofAddress(pointer).reinterpret(ibv_device.sizeof());
         return new Device(
@@ -144,7 +148,7 @@ public final class Device {
     /**
      * Opens the device ({@code ibv_open_device}).
      *
-     * @param arena what will close it
+     * @param arena the arena that will close the context
      * @return the device's context
      * @throws VerbsException if the device can't be opened
      */
@@ -160,12 +164,12 @@ public final class Device {
                     return opener.apply(pointer);
                 }
             }
-            throw new NoSuchElementException("The RDMA device '" + name + "' is gone");
+            throw new NoSuchElementException("the RDMA device '" + name + "' was removed");
         });
     }
 
     /**
-     * The name.
+     * Returns the name ({@code ibv_get_device_name}).
      *
      * @return for example {@code mlx5_0} or {@code rxe0}
      */
@@ -175,7 +179,7 @@ public final class Device {
     }
 
     /**
-     * The node's GUID ({@code ibv_get_device_guid}).
+     * Returns the node's GUID ({@code ibv_get_device_guid}).
      *
      * @return the GUID
      */
@@ -185,9 +189,9 @@ public final class Device {
     }
 
     /**
-     * The kernel's number for the device ({@code ibv_get_device_index}): it stays when the device is renamed.
+     * Returns the kernel's number for the device ({@code ibv_get_device_index}). The number stays when the device is renamed.
      *
-     * @return the number; nothing where the kernel tells none
+     * @return the number; empty if the kernel reports none
      */
     @CName("ibv_get_device_index")
     public OptionalInt index() {
@@ -195,7 +199,7 @@ public final class Device {
     }
 
     /**
-     * The character device by which it is used ({@code dev_name}).
+     * Returns the character device of this device ({@code dev_name}).
      *
      * @return a name in {@code /dev/infiniband}, for example {@code uverbs0}
      */
@@ -204,7 +208,7 @@ public final class Device {
     }
 
     /**
-     * What kind of node the device is ({@code node_type}).
+     * Returns the kind of node ({@code node_type}).
      *
      * @return for example {@link NodeType#CA}
      */
@@ -213,7 +217,7 @@ public final class Device {
     }
 
     /**
-     * The transport that the device speaks ({@code transport_type}).
+     * Returns the transport of the device ({@code transport_type}).
      *
      * @return for example {@link TransportType#IB}
      */
@@ -222,7 +226,7 @@ public final class Device {
     }
 
     /**
-     * The kernel driver of the hardware.
+     * Returns the kernel driver of the hardware.
      *
      * @return for example {@code mlx5_core}; empty for a software device such as soft-RoCE
      */
@@ -246,7 +250,7 @@ public final class Device {
         return Objects.hash(name, guid);
     }
 
-    /** For example {@code rxe0: channel adapter, InfiniBand transport, GUID 5054:00ff:fe12:3456}. */
+    /** Returns for example {@code rxe0: channel adapter, InfiniBand transport, GUID 5054:00ff:fe12:3456}. */
     @Override
     public String toString() {
         String node = switch (nodeType) {

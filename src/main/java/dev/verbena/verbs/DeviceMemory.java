@@ -19,9 +19,16 @@ import java.lang.foreign.MemorySegment;
 import java.util.Objects;
 
 /**
- * Memory of the adapter itself ({@code struct ibv_dm}): small, and nearer to it than the machine's. Register it with
- * {@link ProtectionDomain#register(DeviceMemory, long, long, java.util.Collection, VerbsArena)}, and copy to and from it
- * here.
+ * Memory of the adapter itself ({@code struct ibv_dm}). Device memory is small, and the adapter reaches it faster than main
+ * memory. Register it with {@link ProtectionDomain#register(DeviceMemory, long, long, java.util.Collection, VerbsArena)}.
+ * {@link #read} and {@link #write} copy from and to it.
+ *
+ * <p>All threads can use device memory of a shared arena; only the arena's thread can use that of a confined arena.
+ *
+ * <pre>{@code
+ * DeviceMemory memory = context.allocateDeviceMemory(4096, 64);
+ * MemoryRegion region = domain.register(memory, 0, 4096, AccessFlag.LOCAL_WRITE);
+ * }</pre>
  */
 public final class DeviceMemory extends VerbsObject {
     private final ObjectLifetime lifetime;
@@ -46,7 +53,7 @@ public final class DeviceMemory extends VerbsObject {
     static DeviceMemory allocate(Context context, long length, long alignment, VerbsArena arena) {
         checkLength(length);
         if (Long.bitCount(alignment) != 1 || alignment < 0) {
-            throw new IllegalArgumentException("An alignment is a power of two, not " + alignment);
+            throw new IllegalArgumentException("alignment must be a power of two, got " + alignment);
         }
         return ObjectLifetime.create(
                 arena,
@@ -100,7 +107,7 @@ public final class DeviceMemory extends VerbsObject {
         }
     }
 
-    /** The {@code struct ibv_dm}. */
+    /** Returns the {@code struct ibv_dm}. */
     long address() {
         return address;
     }
@@ -110,9 +117,9 @@ public final class DeviceMemory extends VerbsObject {
     }
 
     /**
-     * How much it is.
+     * Returns the length of this memory.
      *
-     * @return bytes
+     * @return the number of bytes
      */
     public long length() {
         lifetime.checkOpen();
@@ -120,8 +127,8 @@ public final class DeviceMemory extends VerbsObject {
     }
 
     /**
-     * The kernel's number for it ({@code handle}), by which a process that shares the device can
-     * {@linkplain Context#importDeviceMemory import} it.
+     * Returns the kernel's number for this memory ({@code handle}). A process that shares the device can
+     * {@linkplain Context#importDeviceMemory import} the memory by it.
      *
      * @return the handle
      */
@@ -135,11 +142,11 @@ public final class DeviceMemory extends VerbsObject {
     }
 
     /**
-     * Copies into it ({@code ibv_memcpy_to_dm}).
+     * Copies a segment into this memory ({@code ibv_memcpy_to_dm}).
      *
-     * @param offset where to
-     * @param source what to copy: all of it, any segment
-     * @throws IndexOutOfBoundsException if it does not fit
+     * @param offset the offset in this memory
+     * @param source the segment to copy, of any kind
+     * @throws IndexOutOfBoundsException if the segment does not fit
      */
     @CName("ibv_memcpy_to_dm")
     public void write(long offset, MemorySegment source) {
@@ -160,17 +167,18 @@ public final class DeviceMemory extends VerbsObject {
     }
 
     /**
-     * Copies out of it ({@code ibv_memcpy_from_dm}).
+     * Copies from this memory into a segment ({@code ibv_memcpy_from_dm}).
      *
-     * @param offset where from
-     * @param target what to fill: all of it, any segment that is not read-only
-     * @throws IndexOutOfBoundsException if it reaches beyond the end
+     * @param offset the offset in this memory
+     * @param target the segment to fill, of any kind that is not read-only
+     * @throws IllegalArgumentException if the segment is read-only
+     * @throws IndexOutOfBoundsException if the segment is longer than the memory behind the offset
      */
     @CName("ibv_memcpy_from_dm")
     public void read(long offset, MemorySegment target) {
         checkRange(offset, target.byteSize());
         if (target.isReadOnly()) {
-            throw new IllegalArgumentException("The segment is read-only");
+            throw new IllegalArgumentException("target segment is read-only");
         }
         try (Arena scratch = Arena.ofConfined()) {
             MemorySegment copy = scratch.allocate(Math.max(1, target.byteSize()));
@@ -188,10 +196,10 @@ public final class DeviceMemory extends VerbsObject {
     }
 
     /**
-     * A DMA buffer over it, for other drivers ({@code ibv_dm_export_dmabuf_fd}).
+     * Exports this memory as a DMA buffer for other drivers ({@code ibv_dm_export_dmabuf_fd}).
      *
-     * @return a file descriptor: the caller's, who closes it
-     * @throws dev.verbena.UnsupportedVerbException if rdma-core is older than 62 or the device can't
+     * @return a file descriptor, which the caller closes
+     * @throws dev.verbena.UnsupportedVerbException if rdma-core is older than 62, or the device does not support the export
      */
     @CName("ibv_dm_export_dmabuf_fd")
     public int exportDmaBuf() {
@@ -214,6 +222,7 @@ public final class DeviceMemory extends VerbsObject {
         return MemorySegment.ofAddress(address).reinterpret(ibv_dm.sizeof());
     }
 
+    /** Returns for example {@code 4 KiB of device memory of mlx5_0}. */
     @Override
     public String toString() {
         return LockedMemory.inWords(length) + " of device memory of " + context.name();

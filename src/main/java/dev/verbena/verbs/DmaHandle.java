@@ -10,9 +10,16 @@ import dev.verbena.internal.failures.Failures;
 import java.lang.foreign.Arena;
 
 /**
- * Hints for the bus about how memory will be used ({@code struct ibv_dmah}): PCIe's TLP processing hints steer what an
- * adapter writes to a processor's cache. For {@link ProtectionDomain#register(java.lang.foreign.MemorySegment,
- * java.util.Collection, DmaHandle, VerbsArena)}.
+ * A handle for hints to the bus about the use of memory ({@code struct ibv_dmah}). PCIe's TLP processing hints steer the data
+ * that an adapter writes to the cache of a processor. Register memory with a handle by
+ * {@link ProtectionDomain#register(java.lang.foreign.MemorySegment, java.util.Collection, DmaHandle, VerbsArena)}.
+ *
+ * <p>All threads can use a handle of a shared arena; only the arena's thread can use one of a confined arena.
+ *
+ * <pre>{@code
+ * DmaHandle handle = context.allocateDmaHandle(DmaHints.none().cpu(3));
+ * MemoryRegion region = domain.register(memory, Set.of(AccessFlag.LOCAL_WRITE), handle);
+ * }</pre>
  */
 public final class DmaHandle extends VerbsObject {
     private final ObjectLifetime lifetime;
@@ -68,7 +75,7 @@ public final class DmaHandle extends VerbsObject {
     }
 
     /**
-     * What it was made with.
+     * Returns the hints that this handle was made with.
      *
      * @return the hints
      */
@@ -77,6 +84,7 @@ public final class DmaHandle extends VerbsObject {
         return hints;
     }
 
+    /** Returns for example {@code DMA handle of mlx5_0, hints: processor 3}. */
     @Override
     public String toString() {
         return "DMA handle of " + context.name() + ", " + hints;

@@ -4,10 +4,11 @@ import dev.verbena.internal.raw.ibv_ece;
 import java.lang.foreign.MemorySegment;
 
 /**
- * What two queue pairs of the same vendor agree to do beyond the standard ({@code struct ibv_ece}, enhanced connection
- * establishment): hand it to the peer, which sets what both can do.
+ * The options of enhanced connection establishment: agreements beyond the standard between two queue pairs of the same vendor
+ * ({@code struct ibv_ece}). Send the options to the peer, which sets those that both support. A value is immutable: all
+ * threads can use it.
  *
- * @param vendorId the vendor's identifier; 0 when there is nothing
+ * @param vendorId the vendor's identifier; 0 without options
  * @param options the vendor's own bits
  */
 public record Ece(int vendorId, int options) {
@@ -20,7 +21,7 @@ public record Ece(int vendorId, int options) {
         ibv_ece.options(ece, options);
     }
 
-    /** For example {@code vendor 0x15b3, options 0x1}. */
+    /** Returns for example {@code vendor 0x15b3, options 0x1}. */
     @Override
     public String toString() {
         return String.format("vendor 0x%x, options 0x%x", vendorId, options);

@@ -13,7 +13,17 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.function.LongConsumer;
 
-/** A flow rule at work ({@code struct ibv_flow}): it steers packets to a queue pair until it is closed. */
+/**
+ * A flow rule at work, which steers packets to a queue pair until it is closed ({@code struct ibv_flow}).
+ *
+ * <p>All threads can use a flow of a shared arena; only the arena's thread can use one of a confined arena.
+ *
+ * <pre>{@code
+ * try (Flow flow = pair.createFlow(FlowRule.of(FlowMatch.ethernet()))) {
+ *     receive(pair);
+ * }
+ * }</pre>
+ */
 public final class Flow extends VerbsObject {
     private final ObjectLifetime lifetime;
     private final QueuePair target;
@@ -65,7 +75,7 @@ public final class Flow extends VerbsObject {
         VerbFailures.check(ContextVerb.DESTROY_FLOW, context, toString(), address);
     }
 
-    /** Lends the {@code struct ibv_flow}. */
+    /** Lends the {@code struct ibv_flow} to a function. */
     void use(LongConsumer user) {
         lifetime.hold();
         try {
@@ -76,7 +86,7 @@ public final class Flow extends VerbsObject {
     }
 
     /**
-     * The queue pair that gets the packets.
+     * Returns the queue pair that gets the packets.
      *
      * @return the queue pair
      */
@@ -86,15 +96,16 @@ public final class Flow extends VerbsObject {
     }
 
     /**
-     * The rule.
+     * Returns the rule.
      *
-     * @return what it was made with
+     * @return the rule that this flow was made with
      */
     public FlowRule rule() {
         lifetime.checkOpen();
         return rule;
     }
 
+    /** Returns for example {@code flow to RAW_PACKET queue pair 17 of mlx5_0 (RTS)}, and the rule. */
     @Override
     public String toString() {
         return "flow to " + target + ", " + rule;

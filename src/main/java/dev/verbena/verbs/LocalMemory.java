@@ -5,61 +5,68 @@ import java.lang.foreign.MemorySegment;
 /**
  * Registered memory of this process that a work request reads or writes: a {@link MemoryRegion} or a part of one
  * ({@code struct ibv_sge}).
+ *
+ * <p>The threads that can use the region can use its parts. The memory ends with the region.
+ *
+ * <pre>{@code
+ * LocalMemory header = region.slice(0, 64);
+ * qp.postSend(1, header);
+ * }</pre>
  */
 public sealed interface LocalMemory permits MemoryRegion, MemorySlice {
     /**
-     * The region that it is part of.
+     * Returns the region that this memory is part of.
      *
-     * @return the region; a region answers itself
+     * @return the region; a region returns itself
      */
     MemoryRegion region();
 
     /**
-     * Where it begins.
+     * Returns the address of the first byte, for work requests.
      *
-     * @return the address that work requests name: the one in this process, unless it was registered with another
+     * @return the address in this process, or the address chosen when the memory was registered
      */
     long address();
 
     /**
-     * How long it is.
+     * Returns the length of this memory.
      *
-     * @return bytes
+     * @return the number of bytes
      */
     long length();
 
     /**
-     * The memory itself.
+     * Returns a segment over this memory.
      *
-     * @return a segment over it
-     * @throws UnsupportedOperationException if it is no memory of this process: device memory, a DMA buffer, a region of
-     *     another process or one that is no memory at all
+     * @return the segment
+     * @throws UnsupportedOperationException if this is no memory of this process: device memory, a DMA buffer, a region of
+     *     another process or a null region
      */
     MemorySegment segment();
 
     /**
-     * Fills it as {@code memset} does, and as fast: {@link MemorySegment#fill} takes twice as long and more.
+     * Fills this memory as fast as {@code memset} does. {@link MemorySegment#fill} takes at least twice as long.
      *
-     * @param value what each byte becomes
-     * @throws UnsupportedOperationException if it can't be written to: {@linkplain #segment it is no memory}, or read-only
+     * @param value the new value of each byte
+     * @throws UnsupportedOperationException if this memory has no {@link #segment}, or is read-only
      */
     void fill(byte value);
 
     /**
-     * A part of it.
+     * Returns a part of this memory.
      *
-     * @param offset where the part begins, from the beginning of this
-     * @param length how long it is
+     * @param offset the offset of the part
+     * @param length the number of bytes
      * @return the part
-     * @throws IndexOutOfBoundsException if it is not within this
+     * @throws IndexOutOfBoundsException if the part is not within this memory
      */
     LocalMemory slice(long offset, long length);
 
     /**
-     * The same memory as peers see it: hand it to whoever is to read or write it.
+     * Returns this memory as peers see it. Send the result to the peer that will read or write the memory.
      *
      * @return the address, the remote key and the length
-     * @throws UnsupportedOperationException if peers can use none of its kind: a null region, a part of an address space
+     * @throws UnsupportedOperationException if peers can't use such memory: a null region, or a part of an address space
      */
     RemoteMemory remote();
 }

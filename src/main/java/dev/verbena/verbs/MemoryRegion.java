@@ -19,11 +19,19 @@ import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Memory that an adapter may use ({@code struct ibv_mr}). Most often it is the caller's own segment, registered as it is
- * and pinned until the region is closed; {@link ProtectionDomain} has methods for the other kinds.
+ * A region of registered memory, which an adapter may use ({@code struct ibv_mr}). Most often this is the caller's own
+ * segment, pinned until the region is closed. {@link ProtectionDomain} has methods for the other kinds.
+ *
+ * <p>All threads can use a region of a shared arena; only the arena's thread can use one of a confined arena. A region can't
+ * be closed while a window is bound to it.
+ *
+ * <pre>{@code
+ * MemoryRegion region = domain.register(arena.allocate(4096, 64), AccessFlag.LOCAL_WRITE);
+ * qp.postReceive(1, region.slice(0, 1024));
+ * }</pre>
  */
 public final class MemoryRegion extends RequestPart implements LocalMemory {
-    /** What ends a region in C. */
+    /** The call that ends a region in C. */
     private enum End {
         DEREGISTER,
         UNIMPORT,
@@ -39,7 +47,7 @@ public final class MemoryRegion extends RequestPart implements LocalMemory {
     private final long length;
     private final int localKey;
     private final int remoteKey;
-    /** Those that were bound to it, and may still be. */
+    /** The windows that were bound to this region, and may still be. */
     private final Set<MemoryWindow> windows = ConcurrentHashMap.newKeySet();
 
     private volatile @Nullable Reregistration change;
@@ -62,14 +70,14 @@ public final class MemoryRegion extends RequestPart implements LocalMemory {
         MemorySegment mr = struct(structure);
         this.localKey = ibv_mr.lkey(mr);
         this.remoteKey = ibv_mr.rkey(mr);
-        lifetime.closesAfter(() -> List.copyOf(windows)); // a bound window keeps its region from being deregistered
+        lifetime.closesAfter(() -> List.copyOf(windows)); // C refuses to deregister a region with a bound window
     }
 
     private static MemorySegment struct(long address) {
         return MemorySegment.ofAddress(address).reinterpret(ibv_mr.sizeof());
     }
 
-    /** A region that a call into C makes, over memory that is sure to outlive it if it is memory of this process. */
+    /** Makes a region by a call into C. Memory of this process outlives the region. */
     static MemoryRegion over(
             VerbsArena arena,
             RegionBacking backing,
@@ -83,7 +91,7 @@ public final class MemoryRegion extends RequestPart implements LocalMemory {
             MemoryRegion made = new MemoryRegion(lifetime, domain, backing, access, call.getAsLong(), End.DEREGISTER);
             event.end();
             if (event.shouldCommit()) {
-                event.device = domain.context().name();
+                event.device = domain.contextEvenIfClosed().name();
                 event.size = backing.length();
                 event.access = access.toString();
                 event.commit();
@@ -100,7 +108,7 @@ public final class MemoryRegion extends RequestPart implements LocalMemory {
                 : ObjectLifetime.createOver(arena, backing.memory(), maker, parents);
     }
 
-    /** A part of a region that covers the whole address space: it has that one's keys, and nothing to undo. */
+    /** Makes a region within an address space. The region has the keys of the address space, and closing it calls no C. */
     static MemoryRegion within(AddressSpace space, long structure, MemorySegment memory, VerbsArena arena) {
         RegionBacking backing = RegionBacking.of(memory, false, memory.address());
         return ObjectLifetime.createOver(
@@ -116,7 +124,7 @@ public final class MemoryRegion extends RequestPart implements LocalMemory {
                 space);
     }
 
-    /** A region of another process, which will deregister it. */
+    /** Makes a region of another process, which will deregister it. */
     static MemoryRegion imported(VerbsArena arena, ProtectionDomain domain, long address, LongSupplier call) {
         return ObjectLifetime.create(
                 arena,
@@ -143,7 +151,7 @@ public final class MemoryRegion extends RequestPart implements LocalMemory {
                         Ibv.DEREG_MR.name(),
                         (int) Ibv.DEREG_MR.call(structure),
                         toString(),
-                        windows.isEmpty() ? "" : "Unbind, invalidate or close what was bound to it first: " + windows);
+                        windows.isEmpty() ? "" : "Unbind, invalidate or close its windows first: " + windows);
             case UNIMPORT -> Ibv.UNIMPORT_MR.call(structure);
             case NOTHING -> {}
         }
@@ -157,31 +165,31 @@ public final class MemoryRegion extends RequestPart implements LocalMemory {
         windows.remove(window);
     }
 
-    /** The {@code struct ibv_mr}, for a caller that keeps this open while C uses it. */
+    /** Returns the {@code struct ibv_mr}. The caller keeps this region open while C uses it. */
     long structure() {
         return structure;
     }
 
     /**
-     * Changes the memory, the access flags or the protection domain of a registration, which is faster than a new one
-     * ({@code ibv_rereg_mr}). This object is closed by it, since what was made of it may not fit any more: use the new
-     * one. No work request may be using the region.
+     * Changes the memory, the access flags or the protection domain of this registration, which is faster than a new
+     * registration ({@code ibv_rereg_mr}). This closes the region, whose slices may not fit any more, and returns a new one. No
+     * work request may be using the region.
      *
-     * @param wanted what is to be different
-     * @return the region as it is now, closed by the same arena as this one
-     * @throws IllegalStateException if it is not a registration of memory of this process, or a window is bound to it
-     * @throws dev.verbena.UnsupportedVerbException if the device can't: this region is as it was
-     * @throws dev.verbena.VerbsException if it failed: the message says whether this region is as it was or closed
+     * @param wanted the changes
+     * @return the changed region, closed by the same arena as this one
+     * @throws IllegalStateException if this is not a registration of memory of this process, or a window is bound to it
+     * @throws dev.verbena.UnsupportedVerbException if the device does not support the change: this region is unchanged
+     * @throws dev.verbena.VerbsException if the change failed: the message says if this region is unchanged or closed
      */
     @CName("ibv_rereg_mr")
     public MemoryRegion reregister(RegionChange wanted) {
         lifetime.checkOpen();
         if (end != End.DEREGISTER || backing.memory() == null) {
             throw new IllegalStateException(
-                    "Only a registration of memory of this process can be changed, not " + this);
+                    "only a registration of memory of this process can be changed, got " + this);
         }
         if (!windows.isEmpty()) {
-            throw new IllegalStateException("Unbind, invalidate or close what is bound to it first: " + windows);
+            throw new IllegalStateException("unbind, invalidate or close its windows first: " + windows);
         }
         synchronized (this) {
             Reregistration mine = Reregistration.of(this, domain, backing, access, wanted);
@@ -194,12 +202,12 @@ public final class MemoryRegion extends RequestPart implements LocalMemory {
         }
     }
 
-    /** The region that a call has made of another one. */
+    /** Makes the region that a reregistration has left. */
     static MemoryRegion after(Reregistration done, long structure) {
         return over(done.arena(), done.backing(), done.access(), done.domain(), () -> structure);
     }
 
-    /** Refuses a region that is closed, or that the queue pair's protection domain can't use. */
+    /** Throws if this region is closed, or if a protection domain can't use it. */
     void checkUsableIn(@Nullable ProtectionDomain wanted) {
         lifetime.checkOpen();
         if (domain != wanted && (wanted == null || domain.root() != wanted.root())) {
@@ -207,23 +215,23 @@ public final class MemoryRegion extends RequestPart implements LocalMemory {
         }
     }
 
-    /** The local key, for a caller that has just checked that this is open. */
+    /** Returns the local key, for a caller that has just checked that this region is open. */
     int keyWhenOpen() {
         return localKey;
     }
 
-    /** The address, for a caller that has just checked that this is open. */
+    /** Returns the address, for a caller that has just checked that this region is open. */
     long startWhenOpen() {
         return start;
     }
 
-    /** The length, for a caller that has just checked that this is open. */
+    /** Returns the length, for a caller that has just checked that this region is open. */
     long lengthWhenOpen() {
         return length;
     }
 
     /**
-     * The protection domain that it is registered in.
+     * Returns the protection domain that the memory is registered in.
      *
      * @return the protection domain
      */
@@ -267,10 +275,10 @@ public final class MemoryRegion extends RequestPart implements LocalMemory {
             if (memory.isReadOnly()) {
                 throw new UnsupportedOperationException(this + " is read-only memory");
             }
-            if (!memory.scope().isAlive()) { // who registered it as foreign has not kept the promise
-                throw new IllegalStateException("The memory of " + this + " was freed before the region was closed");
+            if (!memory.scope().isAlive()) { // the owner of foreign memory freed it too early
+                throw new IllegalStateException("the memory of " + this + " was freed before the region was closed");
             }
-            if (memory.isMapped()) { // the file may have become shorter: Java survives that, C does not
+            if (memory.isMapped()) { // if the file has become shorter, Java throws an error, and C would crash
                 memory.asSlice(offset, size).fill(value);
             } else {
                 Memory.fill(memory.address() + offset, size, value);
@@ -281,9 +289,9 @@ public final class MemoryRegion extends RequestPart implements LocalMemory {
     }
 
     /**
-     * What the adapter and peers may do with the memory.
+     * Returns the rights of the adapter and of peers.
      *
-     * @return the flags it was registered with
+     * @return the flags that the memory was registered with
      */
     public Set<AccessFlag> access() {
         lifetime.checkOpen();
@@ -291,7 +299,7 @@ public final class MemoryRegion extends RequestPart implements LocalMemory {
     }
 
     /**
-     * The key by which this process's own work requests name the memory ({@code lkey}).
+     * Returns the key by which this process's own work requests name the memory ({@code lkey}).
      *
      * @return the local key
      */
@@ -301,7 +309,7 @@ public final class MemoryRegion extends RequestPart implements LocalMemory {
     }
 
     /**
-     * The key by which peers name the memory ({@code rkey}).
+     * Returns the key by which peers name the memory ({@code rkey}).
      *
      * @return the remote key
      */
@@ -321,14 +329,14 @@ public final class MemoryRegion extends RequestPart implements LocalMemory {
     public RemoteMemory remote() {
         lifetime.checkOpen();
         if (backing == RegionBacking.NOTHING || end == End.NOTHING) {
-            throw new UnsupportedOperationException("Peers can't use " + this);
+            throw new UnsupportedOperationException("peers can't use " + this);
         }
         return new RemoteMemory(backing.address(), remoteKey, backing.length());
     }
 
     /**
-     * The kernel's number for it ({@code handle}), by which a process that shares the device can
-     * {@linkplain ProtectionDomain#importRegion import} it.
+     * Returns the kernel's number for this region ({@code handle}). A process that shares the device can
+     * {@linkplain ProtectionDomain#importRegion import} the region by it.
      *
      * @return the handle
      */
@@ -341,7 +349,7 @@ public final class MemoryRegion extends RequestPart implements LocalMemory {
         }
     }
 
-    /** For example {@code memory region of 4 KiB at 0x7f0010, lkey 0x1234, rkey 0x1234, [LOCAL_WRITE]}. */
+    /** Returns for example {@code memory region of 4 KiB at 0x7f0010, lkey 0x1234, rkey 0x1234, [LOCAL_WRITE]}. */
     @Override
     public String toString() {
         return String.format("memory region of %s, lkey 0x%x, rkey 0x%x, %s", backing, localKey, remoteKey, access);

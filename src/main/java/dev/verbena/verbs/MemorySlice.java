@@ -3,7 +3,10 @@ package dev.verbena.verbs;
 import java.lang.foreign.MemorySegment;
 import java.util.Objects;
 
-/** A part of a {@link MemoryRegion}: make it once, and post it as often as you like. */
+/**
+ * A part of a {@link MemoryRegion}. Make a slice once, and post it often. The threads that can use the region can use the
+ * slice, which ends with the region.
+ */
 public final class MemorySlice implements LocalMemory {
     private final MemoryRegion region;
     private final long offset;
@@ -17,7 +20,7 @@ public final class MemorySlice implements LocalMemory {
         this.start = region.startWhenOpen() + offset;
     }
 
-    /** The address, for a caller that has just checked that the region is open. */
+    /** Returns the address, for a caller that has just checked that the region is open. */
     long startWhenOpen() {
         return start;
     }

@@ -14,17 +14,24 @@ import java.util.concurrent.atomic.AtomicBoolean;
 import org.jspecify.annotations.Nullable;
 
 /**
- * A key of its own for a part of a memory region ({@code struct ibv_mw}): it is bound to the part by a work request, and
- * takes away from a peer what it was given without registering memory anew.
+ * A memory window: a key of its own for a part of a memory region ({@code struct ibv_mw}). A work request binds the window to
+ * the part. Unbinding it takes the rights from peers again, without registering memory anew.
  *
- * <p>Bind it with {@link QueuePair#postBind} or {@link SendBatch#bind}: the key changes with each binding, and
- * {@link #remote} is what peers are to be told. The memory region needs {@link AccessFlag#MW_BIND}, and can't be closed
- * while a window is bound to it. An arena that owns both closes the window first.
+ * <p>Bind a window with {@link QueuePair#postBind} or {@link SendBatch#bind}. Each binding changes the key: send
+ * {@link #remote} to peers. The memory region needs {@link AccessFlag#MW_BIND}, and can't be closed while a window is bound to
+ * it. An arena that owns both closes the window first.
+ *
+ * <p>All threads can use a window of a shared arena; only the arena's thread can use one of a confined arena. One binding at a
+ * time can be under way.
+ *
+ * <pre>{@code
+ * MemoryWindow window = domain.allocateMemoryWindow(MemoryWindowType.TYPE_2);
+ * }</pre>
  */
 public final class MemoryWindow extends RequestPart {
     private static final int KEY_PART = 0xff;
 
-    /** What it was bound to last. */
+    /** The last binding. */
     record Binding(MemoryRegion region, long address, long length, int access) {}
 
     private final ProtectionDomain domain;
@@ -45,7 +52,7 @@ public final class MemoryWindow extends RequestPart {
 
     static MemoryWindow make(ProtectionDomain domain, MemoryWindowType type, VerbsArena arena) {
         if (type == MemoryWindowType.UNKNOWN) {
-            throw new IllegalArgumentException("Memory windows are of TYPE_1 or TYPE_2");
+            throw new IllegalArgumentException("type of a memory window must be TYPE_1 or TYPE_2, got " + type);
         }
         return ObjectLifetime.create(
                 arena,
@@ -81,7 +88,7 @@ public final class MemoryWindow extends RequestPart {
         regions.forEach(region -> region.forget(this));
     }
 
-    /** Refuses a window that is closed, or that the queue pair's protection domain can't use. */
+    /** Throws if this window is closed, or if a protection domain can't use it. */
     void checkUsableIn(@Nullable ProtectionDomain wanted) {
         lifetime.checkOpen();
         if (wanted == null || domain.root() != wanted.root()) {
@@ -89,29 +96,30 @@ public final class MemoryWindow extends RequestPart {
         }
     }
 
-    /** What C leaves to the device, which would give the queue pair up. */
+    /** Checks a binding that C does not check, and that the device would answer by failing the queue pair. */
     void checkCanCover(MemoryRegion region, LocalMemory part, int access) {
         if (part.length() == 0) {
-            throw new IllegalArgumentException("A window can't be bound to no bytes: unbind or invalidate it");
+            throw new IllegalArgumentException("a window can't be bound to 0 bytes: unbind or invalidate it");
         }
         Set<AccessFlag> allowed = region.access();
         if (!allowed.contains(AccessFlag.MW_BIND)) {
-            throw new IllegalArgumentException("Windows need a memory region with MW_BIND: " + region);
+            throw new IllegalArgumentException("a window needs a memory region with MW_BIND, got " + region);
         }
         int writes = AccessFlag.REMOTE_WRITE.bit() | AccessFlag.REMOTE_ATOMIC.bit();
         if ((access & writes) != 0 && !allowed.contains(AccessFlag.LOCAL_WRITE)) {
             throw new IllegalArgumentException(
-                    "REMOTE_WRITE and REMOTE_ATOMIC need a memory region with LOCAL_WRITE: " + region);
+                    "REMOTE_WRITE and REMOTE_ATOMIC need a memory region with LOCAL_WRITE, got " + region);
         }
         if (type == MemoryWindowType.TYPE_1 && (access & AccessFlag.ZERO_BASED.bit()) != 0) {
-            throw new IllegalArgumentException("Windows of TYPE_1 are never ZERO_BASED");
+            throw new IllegalArgumentException("a window of TYPE_1 can't be ZERO_BASED");
         }
     }
 
-    /** One binding at a time, since each changes the key. */
+    /** Begins a binding. Only one can be under way, since each changes the key. */
     void beginBinding() {
         if (!beingBound.compareAndSet(false, true)) {
-            throw new IllegalStateException(this + " is being bound by another request, perhaps of the same batch");
+            throw new IllegalStateException(
+                    this + " is being bound by another request, which may be in the same batch");
         }
     }
 
@@ -119,7 +127,7 @@ public final class MemoryWindow extends RequestPart {
         beingBound.set(false);
     }
 
-    /** The request was posted: from here on, the region may be in use by this window. */
+    /** Notes that a binding was posted: from now on the region may have this window. */
     void nowBound(MemoryRegion region, long start, long length, int access) {
         if (regions.add(region)) {
             region.remember(this);
@@ -127,7 +135,7 @@ public final class MemoryWindow extends RequestPart {
         binding = length == 0 ? null : new Binding(region, start, length, access);
     }
 
-    /** The region that it was bound to last, to unbind it from. */
+    /** Returns the region of the last binding. */
     MemoryRegion region() {
         Binding known = binding;
         if (known == null) {
@@ -136,28 +144,28 @@ public final class MemoryWindow extends RequestPart {
         return known.region();
     }
 
-    /** The {@code struct ibv_mw}, for a caller that keeps this open while C uses it. */
+    /** Returns the {@code struct ibv_mw}. The caller keeps this window open while C uses it. */
     long address() {
         return address;
     }
 
-    /** The key in the struct, for a caller that keeps this open. */
+    /** Returns the key in the struct. The caller keeps this window open. */
     int key() {
         return ibv_mw.rkey(struct);
     }
 
-    /** What a provider does for windows of type 1, the caller does for those of type 2. */
+    /** Sets the key in the struct. Drivers do this for windows of type 1 only. */
     void key(int key) {
         ibv_mw.rkey(struct, key);
     }
 
-    /** The key that the next binding of a window of type 2 gives it. */
+    /** Returns the key that follows a key of a window of type 2. */
     static int after(int key) {
         return key & ~KEY_PART | key + 1 & KEY_PART;
     }
 
     /**
-     * The protection domain that it was made in.
+     * Returns the protection domain that this window was made in.
      *
      * @return the protection domain
      */
@@ -167,7 +175,7 @@ public final class MemoryWindow extends RequestPart {
     }
 
     /**
-     * The kind.
+     * Returns the kind of this window.
      *
      * @return the type
      */
@@ -177,7 +185,7 @@ public final class MemoryWindow extends RequestPart {
     }
 
     /**
-     * The key by which peers name the part of memory ({@code rkey}). Each binding changes it, as soon as it is posted.
+     * Returns the key by which peers name the memory ({@code rkey}). Each binding changes the key as soon as it is posted.
      *
      * @return the remote key
      */
@@ -191,8 +199,8 @@ public final class MemoryWindow extends RequestPart {
     }
 
     /**
-     * The key that the next binding gives to a window of {@link MemoryWindowType#TYPE_2} ({@code ibv_inc_rkey}): the
-     * lowest 8 bits count.
+     * Returns the key after the next binding of a window of {@link MemoryWindowType#TYPE_2} ({@code ibv_inc_rkey}). The lowest
+     * 8 bits count the bindings.
      *
      * @return the next remote key
      */
@@ -202,11 +210,11 @@ public final class MemoryWindow extends RequestPart {
     }
 
     /**
-     * The part of memory that it was bound to last, as peers see it. It can be used once the binding has completed, and
-     * until it is unbound or invalidated.
+     * Returns the memory of the last binding as peers see it. Peers can use it once the binding has completed, until the window
+     * is unbound or invalidated.
      *
      * @return the address, the remote key and the length
-     * @throws IllegalStateException if it is not bound
+     * @throws IllegalStateException if this window is not bound
      */
     public RemoteMemory remote() {
         int key = remoteKey();
@@ -218,7 +226,7 @@ public final class MemoryWindow extends RequestPart {
         return new RemoteMemory(fromZero ? 0 : known.address(), key, known.length());
     }
 
-    /** For example {@code TYPE_2 memory window of rxe0}. */
+    /** Returns for example {@code TYPE_2 memory window of rxe0}. */
     @Override
     public String toString() {
         return type + " memory window of " + domain.contextEvenIfClosed().name();

@@ -18,7 +18,7 @@ import java.util.Collections;
 import java.util.EnumSet;
 import java.util.Set;
 
-/** How memory of each kind is registered. */
+/** Registers memory of each kind. */
 final class Registration {
     private static final long WHOLE_ADDRESS_SPACE = -1L; // SIZE_MAX
 
@@ -74,7 +74,7 @@ final class Registration {
                 handle);
     }
 
-    /** The memory region structure of the whole address space. */
+    /** Registers the whole address space, and returns the {@code struct ibv_mr}. */
     static long addressSpace(ProtectionDomain domain, Set<AccessFlag> flags) {
         return register(domain, 0, WHOLE_ADDRESS_SPACE, 0, flags, "the whole address space, " + flags);
     }
@@ -124,7 +124,7 @@ final class Registration {
         checkLength(length);
         memory.checkRange(offset, length);
         RegionBacking backing = RegionBacking.elsewhere("device memory", 0, length);
-        int bits = NativeFlag.bits(flags) | AccessFlag.ZERO_BASED.bit(); // it knows no other way, and asks to be told
+        int bits = NativeFlag.bits(flags) | AccessFlag.ZERO_BASED.bit(); // C knows device memory only with this flag
         return MemoryRegion.over(
                 arena,
                 backing,
@@ -173,31 +173,31 @@ final class Registration {
                     "ibv_reg_mr",
                     errno,
                     arguments,
-                    "This device or kernel may have no on-demand paging, or not for the whole address space");
+                    "This device or kernel may not support on-demand paging, or not that of the whole address space");
         }
         String hint = switch (errno) {
             case Errno.ENOMEM, Errno.EAGAIN -> LockedMemory.hint();
             case Errno.EFAULT ->
-                "The memory is not mapped, or mapped read-only and to be written to. Linux before 6.2 "
-                        + "refuses all files that are mapped READ_ONLY: map them PRIVATE";
+                "The memory is not mapped, or it is mapped read-only and the access flags include writing. Linux "
+                        + "before 6.2 refuses all files that are mapped READ_ONLY: map them PRIVATE";
             case Errno.EINVAL ->
                 start != address
-                        ? "Both addresses must have the same offset within their pages: align the memory to 4096 "
-                                + "(or what the page size is) to register it at 0"
-                        : "This device or kernel does not take one of these access flags";
+                        ? "Both addresses must have the same offset within their pages: align the memory to a "
+                                + "page, most often 4096 bytes, to register it at 0"
+                        : "This device or kernel does not support one of these access flags";
             default -> "";
         };
         return VerbFailures.failure("ibv_reg_mr", errno, arguments, hint);
     }
 
-    /** What C would refuse with a bare number, or take and regret. */
+    /** Checks memory and rights, which C does not check or answers with a bare number. */
     static Set<AccessFlag> check(MemorySegment memory, Collection<AccessFlag> access) {
         Set<AccessFlag> flags = check(access);
         if (memory.byteSize() == 0) {
-            throw new IllegalArgumentException("An empty segment can't be registered");
+            throw new IllegalArgumentException("an empty segment can't be registered");
         }
         if (memory.isReadOnly() && flags.contains(AccessFlag.LOCAL_WRITE)) {
-            throw new IllegalArgumentException("The segment is read-only: it can't be registered with LOCAL_WRITE");
+            throw new IllegalArgumentException("a read-only segment can't be registered with LOCAL_WRITE");
         }
         return flags;
     }
@@ -207,12 +207,11 @@ final class Registration {
         flags.addAll(access);
         if (!flags.contains(AccessFlag.LOCAL_WRITE)
                 && (flags.contains(AccessFlag.REMOTE_WRITE) || flags.contains(AccessFlag.REMOTE_ATOMIC))) {
-            throw new IllegalArgumentException("REMOTE_WRITE and REMOTE_ATOMIC need LOCAL_WRITE as well: " + flags);
+            throw new IllegalArgumentException("REMOTE_WRITE and REMOTE_ATOMIC need LOCAL_WRITE as well, got " + flags);
         }
         if (flags.contains(AccessFlag.ZERO_BASED)) {
-            throw new IllegalArgumentException(
-                    "ZERO_BASED is for memory windows: some drivers take it for a region and "
-                            + "ignore it. registerAt(memory, 0, ...) registers memory that begins at zero with all of them");
+            throw new IllegalArgumentException("ZERO_BASED is for memory windows: some drivers ignore it for a region. "
+                    + "registerAt(memory, 0, ...) registers memory whose addresses begin at 0 with all drivers");
         }
         return Collections.unmodifiableSet(flags);
     }

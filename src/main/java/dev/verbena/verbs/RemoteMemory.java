@@ -7,14 +7,15 @@ import java.util.Locale;
 import java.util.Objects;
 
 /**
- * Memory of a peer: what a peer's {@link MemoryRegion#remote()} told, and RDMA reads, writes and atomics work on.
+ * Memory of a peer, which RDMA reads, writes and atomics work on. The peer makes the value by {@link MemoryRegion#remote()}
+ * and sends it as {@link #toBytes 16 bytes}. A value is immutable: all threads can use it.
  *
- * @param address where it begins, in the peer's process
+ * @param address the address of the first byte in the peer's process
  * @param key the remote key
- * @param length how long it is
+ * @param length the number of bytes
  */
 public record RemoteMemory(long address, int key, long length) {
-    /** How many bytes the serialised form has. */
+    /** The number of bytes of the serialised form. */
     public static final int BYTES = 16;
 
     private static final ValueLayout.OfLong LONG = ValueLayout.JAVA_LONG_UNALIGNED.withOrder(ByteOrder.BIG_ENDIAN);
@@ -28,15 +29,15 @@ public record RemoteMemory(long address, int key, long length) {
      */
     public RemoteMemory {
         if (length < 0) {
-            throw new IllegalArgumentException("A length of " + length);
+            throw new IllegalArgumentException("length can't be negative, got " + length);
         }
     }
 
     /**
-     * Reads what {@link #writeTo} wrote.
+     * Reads the serialised form that {@link #writeTo} writes.
      *
      * @param message at least 16 bytes
-     * @return the memory that they describe
+     * @return the memory
      */
     public static RemoteMemory from(MemorySegment message) {
         return new RemoteMemory(
@@ -44,26 +45,26 @@ public record RemoteMemory(long address, int key, long length) {
     }
 
     /**
-     * Reads what {@link #toBytes} made.
+     * Reads the serialised form that {@link #toBytes} returns.
      *
      * @param message at least 16 bytes
-     * @return the memory that they describe
+     * @return the memory
      */
     public static RemoteMemory from(byte[] message) {
         return from(MemorySegment.ofArray(message));
     }
 
     /**
-     * Writes 16 bytes, big-endian: the address (8), the key (4), the length (4). It is the form that {@code rping}
-     * uses.
+     * Writes the serialised form: 16 bytes, big-endian, with the address (8), the key (4) and the length (4). {@code rping} uses
+     * the same form.
      *
-     * @param message where to
-     * @throws IllegalStateException if the length does not fit into 4 bytes: hand out a slice
+     * @param message at least 16 bytes
+     * @throws IllegalStateException if the length does not fit into 4 bytes: send a slice instead
      */
     public void writeTo(MemorySegment message) {
         if (length > LONGEST) {
             throw new IllegalStateException(
-                    "The serialised form has 4 bytes for a length, too few for " + length + ": hand out a slice");
+                    "the serialised form has 4 bytes for the length, too few for " + length + ": send a slice");
         }
         message.set(LONG, 0, address);
         message.set(INT, 8, key);
@@ -71,7 +72,7 @@ public record RemoteMemory(long address, int key, long length) {
     }
 
     /**
-     * The serialised form, as {@link #writeTo} writes it.
+     * Returns the serialised form that {@link #writeTo} writes.
      *
      * @return 16 bytes
      */
@@ -82,19 +83,19 @@ public record RemoteMemory(long address, int key, long length) {
     }
 
     /**
-     * A part of it.
+     * Returns a part of this memory.
      *
-     * @param offset where the part begins, from the beginning of this
-     * @param size how long it is
+     * @param offset the offset of the part
+     * @param size the number of bytes
      * @return the part
-     * @throws IndexOutOfBoundsException if it is not within this
+     * @throws IndexOutOfBoundsException if the part is not within this memory
      */
     public RemoteMemory slice(long offset, long size) {
         Objects.checkFromIndexSize(offset, size, length);
         return new RemoteMemory(address + offset, key, size);
     }
 
-    /** For example {@code 4096 bytes at 0x7f0010, rkey 0x1234}. */
+    /** Returns for example {@code 4096 bytes at 0x7f0010, rkey 0x1234}. */
     @Override
     public String toString() {
         return String.format(Locale.ROOT, "%d bytes at 0x%x, rkey 0x%x", length, address, key);

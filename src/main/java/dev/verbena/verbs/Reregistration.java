@@ -14,8 +14,8 @@ import java.util.Set;
 import org.jspecify.annotations.Nullable;
 
 /**
- * One {@code ibv_rereg_mr}. It takes the place of the old region's deregistration, so that nobody is using that one;
- * what the new region needs is reserved before, so that it is there when C begins to use it.
+ * A call of {@code ibv_rereg_mr}. It runs instead of the old region's deregistration, when no other thread can use that
+ * region. The memory and protection domain of the new region are reserved before, so that they exist when C uses them.
  */
 final class Reregistration {
     private final MemoryRegion old;
@@ -26,7 +26,7 @@ final class Reregistration {
     private final Thread thread = Thread.currentThread();
 
     private @Nullable Reservation reservation;
-    /** The structure once C has changed it; 0 before, and when it is no more. */
+    /** The {@code struct ibv_mr} after C has changed it; 0 before the call, and after a failure. */
     private long structure;
 
     private @Nullable VerbsException failure;
@@ -79,7 +79,7 @@ final class Reregistration {
         return domain;
     }
 
-    /** Whether this thread began it: an arena that another thread closes meanwhile must deregister. */
+    /** Returns true if this thread began the change: an arena that another thread closes meanwhile must deregister. */
     boolean isMine() {
         return thread == Thread.currentThread();
     }
@@ -87,7 +87,7 @@ final class Reregistration {
     MemoryRegion run() {
         try (Reservation mine = Reservation.make(this)) {
             reservation = mine;
-            old.close(); // calls back
+            old.close(); // runs call()
             if (failure != null) {
                 throw failure;
             }
@@ -103,11 +103,11 @@ final class Reregistration {
         }
     }
 
-    /** The call, where the old region's deregistration would have been; it throws when that one is as it was. */
+    /** Calls C instead of deregistering the old region. Throws if the old region is unchanged. */
     void call(long region) {
         Reservation held = reservation;
         if (held == null) {
-            throw new IllegalStateException("Nothing is reserved for the changed region");
+            throw new IllegalStateException("nothing is reserved for the changed region");
         }
         held.begin();
         try {
@@ -118,7 +118,8 @@ final class Reregistration {
                     wanted.memory() == null ? 0 : backing.segment().address(),
                     wanted.memory() == null ? 0 : backing.length(),
                     wanted.access() == null ? 0 : NativeFlag.bits(access));
-            // What could not be undone for fork() is of no concern: the JDK's child processes touch no such memory.
+            // A failure to undo the protection against fork() does no harm: the JDK's child processes do not touch this
+            // memory.
             if (result == 0 || RegionChangeError.of(result) == RegionChangeError.DO_FORK_OLD) {
                 structure = region;
             } else {
@@ -133,18 +134,18 @@ final class Reregistration {
         RegionChangeError error = RegionChangeError.of(result);
         boolean untouched = error == RegionChangeError.INPUT
                 || error == RegionChangeError.DONT_FORK_NEW
-                || Errno.meansUnsupported(errno); // said before anything is done
-        String said = (error == RegionChangeError.UNKNOWN ? "It answered " + result : error.cName()) + ". ";
+                || Errno.meansUnsupported(errno); // C reports this before it changes anything
+        String said = (error == RegionChangeError.UNKNOWN ? "C returned " + result : error.cName()) + ". ";
         int number = errno > 0 ? errno : Errno.EINVAL;
         if (untouched) {
-            throw VerbFailures.failure(Ibv.REREG_MR.name(), number, old.toString(), said + "The region is as it was");
+            throw VerbFailures.failure(Ibv.REREG_MR.name(), number, old.toString(), said + "The region is unchanged");
         }
         VerbFailures.check(Ibv.DEREG_MR, Ibv.DEREG_MR.call(region), old.toString());
         failure = VerbFailures.failure(
                 Ibv.REREG_MR.name(),
                 number,
                 old.toString(),
-                said + "The region could not be used any more, and is closed: register anew");
+                said + "The region was lost and is closed: register the memory again");
     }
 
     private int flags() {
@@ -153,7 +154,7 @@ final class Reregistration {
                 | (wanted.access() == null ? 0 : rdma_h.IBV_REREG_MR_CHANGE_ACCESS());
     }
 
-    /** Keeps memory and protection domain of the new region until that one does. */
+    /** Keeps the memory and the protection domain of the new region open until the new region exists. */
     private static final class Reservation extends VerbsObject {
         private final ObjectLifetime lifetime;
 
@@ -182,7 +183,7 @@ final class Reregistration {
 
         @Override
         public String toString() {
-            return "what a changed memory region needs";
+            return "reservation for a changed memory region";
         }
     }
 }

@@ -1,5 +1,6 @@
 package dev.verbena.verbs;
 
+import dev.verbena.internal.Checks;
 import java.util.Arrays;
 import java.util.List;
 import org.jspecify.annotations.Nullable;
@@ -33,10 +34,10 @@ public final class SharedReceiveQueueOptions {
             int tagOperations,
             int depth,
             int sge) {
-        check("number of tagged receives", tags);
-        check("number of operations on tags", tagOperations);
-        check("depth", depth);
-        check("number of pieces of a receive", sge);
+        Checks.checkAtLeast("number of tagged receives", tags, 0);
+        Checks.checkAtLeast("number of operations on tags", tagOperations, 0);
+        Checks.checkAtLeast("depth", depth, 0);
+        Checks.checkAtLeast("number of pieces of a receive", sge, 0);
         this.type = type;
         this.xrcDomain = xrcDomain;
         this.queue = queue;
@@ -44,12 +45,6 @@ public final class SharedReceiveQueueOptions {
         this.tagOperations = tagOperations;
         this.depth = depth;
         this.sge = sge;
-    }
-
-    private static void check(String what, int number) {
-        if (number < 0) {
-            throw new IllegalArgumentException(what + " can't be negative, got " + number);
-        }
     }
 
     static SharedReceiveQueueOptions of(

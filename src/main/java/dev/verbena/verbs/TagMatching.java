@@ -9,9 +9,16 @@ import java.lang.foreign.MemorySegment;
 import java.lang.foreign.ValueLayout;
 
 /**
- * Receives that are found by tag ({@code ibv_post_srq_ops}): a message carries a tag, and the adapter stores it in the
- * first receive of the list whose tag fits. A message that fits none uses up a plain receive: it was unexpected, and the
- * program counts it and says how many it has seen.
+ * The list of tagged receives of a shared receive queue ({@code ibv_post_srq_ops}). A message carries a tag, and the adapter
+ * stores the message in the first receive of the list with a matching tag. An unexpected message matches no tag and uses a
+ * plain receive. The program counts unexpected messages, and tells the adapter their number with each operation.
+ *
+ * <p>The threads that can use the shared receive queue can use the list, one at a time. The list ends with the queue.
+ *
+ * <pre>{@code
+ * TagMatching tags = queue.tags();
+ * int handle = tags.add(1, 2, memory, 0xcafe, -1L, unexpected);
+ * }</pre>
  */
 public final class TagMatching {
     private final SharedReceiveQueue queue;
@@ -23,12 +30,12 @@ public final class TagMatching {
     /**
      * Adds a receive to the list ({@code IBV_WR_TAG_ADD}).
      *
-     * @param id comes back with the completion that says it was added
-     * @param receiveId comes back with the completion of the receive
-     * @param local where the message is stored
+     * @param id the id of the completion of this operation
+     * @param receiveId the id of the completion of the receive
+     * @param local the memory for the message
      * @param tag the tag to match
-     * @param mask which bits of it must match
-     * @param unexpected how many unexpected messages the program has handled
+     * @param mask the bits of the tag that must match
+     * @param unexpected the number of unexpected messages that the program has handled
      * @return the handle, for {@link #remove}
      */
     @CName("ibv_post_srq_ops")
@@ -55,9 +62,9 @@ public final class TagMatching {
     /**
      * Removes a receive from the list ({@code IBV_WR_TAG_DEL}).
      *
-     * @param id comes back with the completion
-     * @param handle what {@link #add} answered
-     * @param unexpected how many unexpected messages the program has handled
+     * @param id the id of the completion of this operation
+     * @param handle the handle that {@link #add} returned
+     * @param unexpected the number of unexpected messages that the program has handled
      */
     @CName("ibv_post_srq_ops")
     public void remove(long id, int handle, int unexpected) {
@@ -69,11 +76,11 @@ public final class TagMatching {
     }
 
     /**
-     * Tells the adapter how many unexpected messages the program has handled ({@code IBV_WR_TAG_SYNC}): until both agree,
-     * it adds no receives to its list.
+     * Tells the adapter the number of unexpected messages that the program has handled ({@code IBV_WR_TAG_SYNC}). Until both
+     * numbers are equal, the adapter adds no receives to the list.
      *
-     * @param id comes back with the completion
-     * @param unexpected the count
+     * @param id the id of the completion of this operation
+     * @param unexpected the number of messages
      */
     @CName("ibv_post_srq_ops")
     public void synchronize(long id, int unexpected) {
@@ -95,6 +102,7 @@ public final class TagMatching {
         queue.callTagOperation(request, arena.allocate(ValueLayout.ADDRESS), what);
     }
 
+    /** Returns for example {@code tags of} a shared receive queue. */
     @Override
     public String toString() {
         return "tags of " + queue;

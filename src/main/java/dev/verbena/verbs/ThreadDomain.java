@@ -9,9 +9,16 @@ import dev.verbena.internal.raw.ibv_td_init_attr;
 import java.lang.foreign.Arena;
 
 /**
- * A promise that objects are used by one thread at a time ({@code struct ibv_td}), so that the device's user-space driver
- * may leave its locks out. Give it to {@link ProtectionDomain#allocateParentDomain(ThreadDomain, VerbsArena)}; what is made in
- * such a parent domain must be of a confined arena, which keeps the promise.
+ * A thread domain: the promise that one thread at a time uses certain objects ({@code struct ibv_td}). The device's
+ * user-space driver may then leave out its locks. Give the thread domain to
+ * {@link ProtectionDomain#allocateParentDomain(ThreadDomain, VerbsArena)}. The objects of that parent domain need a confined
+ * arena, which keeps the promise.
+ *
+ * <p>All threads can use a thread domain of a shared arena; only the arena's thread can use one of a confined arena.
+ *
+ * <pre>{@code
+ * ProtectionDomain unlocked = domain.allocateParentDomain(context.allocateThreadDomain());
+ * }</pre>
  */
 public final class ThreadDomain extends VerbsObject {
     private final ObjectLifetime lifetime;
@@ -56,7 +63,7 @@ public final class ThreadDomain extends VerbsObject {
     }
 
     /**
-     * The context that it was made from.
+     * Returns the context that this thread domain was made from.
      *
      * @return the context
      */
@@ -65,6 +72,7 @@ public final class ThreadDomain extends VerbsObject {
         return context;
     }
 
+    /** Returns for example {@code thread domain of rxe0}. */
     @Override
     public String toString() {
         return "thread domain of " + context.name();

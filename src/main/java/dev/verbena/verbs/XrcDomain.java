@@ -17,8 +17,15 @@ import java.nio.file.Path;
 import org.jspecify.annotations.Nullable;
 
 /**
- * A domain of extended reliable connections ({@code struct ibv_xrcd}): its receiving queue pairs and its shared receive
- * queues serve all processes of a machine that open it by the same file.
+ * A domain of extended reliable connections ({@code struct ibv_xrcd}). Its receiving queue pairs and its shared receive queues
+ * serve all processes of a machine that open the domain by the same file.
+ *
+ * <p>All threads can use a domain of a shared arena; only the arena's thread can use one of a confined arena.
+ *
+ * <pre>{@code
+ * XrcDomain domain = context.openXrcDomain(Path.of("/run/app/xrc"));
+ * SharedReceiveQueue queue = pd.createSharedReceiveQueue(SharedReceiveQueue.xrc(domain, completions));
+ * }</pre>
  */
 public final class XrcDomain extends VerbsObject {
     private final ObjectLifetime lifetime;
@@ -88,13 +95,13 @@ public final class XrcDomain extends VerbsObject {
         VerbFailures.check(verb, (int) CFunction.callAt(close, address), toString(), "");
     }
 
-    /** The {@code struct ibv_xrcd}. Hold this object while C uses it. */
+    /** Returns the {@code struct ibv_xrcd}. The caller holds this object while C uses it. */
     long address() {
         return address;
     }
 
     /**
-     * The context that it was made from.
+     * Returns the context that this domain was made from.
      *
      * @return the context
      */
@@ -111,7 +118,7 @@ public final class XrcDomain extends VerbsObject {
      * Opens a receiving queue pair that another process made in this domain, closed by this domain's arena
      * ({@code ibv_open_qp}).
      *
-     * @param number its number
+     * @param number the number of the queue pair
      * @return the queue pair
      */
     @CName("ibv_open_qp")
@@ -122,8 +129,8 @@ public final class XrcDomain extends VerbsObject {
     /**
      * Opens a receiving queue pair that another process made in this domain ({@code ibv_open_qp}).
      *
-     * @param number its number
-     * @param arena what will close it
+     * @param number the number of the queue pair
+     * @param arena the arena that will close the queue pair
      * @return the queue pair
      */
     @CName("ibv_open_qp")
@@ -131,6 +138,7 @@ public final class XrcDomain extends VerbsObject {
         return QueuePair.open(this, number, arena);
     }
 
+    /** Returns for example {@code XRC domain of mlx5_0}. */
     @Override
     public String toString() {
         return "XRC domain of " + context.name();

@@ -48,6 +48,24 @@ class WireTimeTest {
                 .isThrownBy(() -> WireTime.acknowledgementCode(Duration.ofSeconds(Long.MAX_VALUE)));
     }
 
+    @Test
+    void exponentialDoublesForEachExponent() {
+        assertThat(WireTime.exponential(0)).isEqualTo(Duration.ofNanos(4_096));
+        assertThat(WireTime.exponential(15)).isEqualTo(Duration.ofNanos(134_217_728));
+    }
+
+    @Test
+    void microsecondsRoundUpAndRefuseTooLongDurations() {
+        assertThat(WireTime.microseconds("period", Duration.ZERO, 10)).isZero();
+        assertThat(WireTime.microseconds("period", NANO, 10)).isOne();
+        assertThat(WireTime.microseconds("period", Duration.ofNanos(10_000), 10))
+                .isEqualTo(10);
+        assertThatIllegalArgumentException()
+                .isThrownBy(() -> WireTime.microseconds("period", Duration.ofNanos(10_001), 10));
+        assertThatIllegalArgumentException()
+                .isThrownBy(() -> WireTime.microseconds("period", Duration.ofNanos(-1), 10));
+    }
+
     @ParameterizedTest
     @CsvSource({
         "0, 1",

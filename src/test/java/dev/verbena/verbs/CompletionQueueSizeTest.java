@@ -10,6 +10,7 @@ import dev.verbena.support.DeviceTest;
 import dev.verbena.support.Loopback;
 import dev.verbena.support.TestDevice;
 import dev.verbena.support.Twin;
+import java.time.Duration;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
@@ -108,11 +109,12 @@ class CompletionQueueSizeTest {
     void moderationIsDoneOrRefusedAsUnsupported() {
         CompletionQueue queue = context.createCompletionQueue(16);
         try {
-            queue.moderate(4, 100);
-            queue.moderate(0, 0);
+            queue.moderate(4, Duration.ofMillis(1));
+            queue.moderate(0, Duration.ZERO);
         } catch (UnsupportedVerbException refused) {
             assertThat(refused).hasMessageContaining("ibv_modify_cq");
         }
-        assertThatThrownBy(() -> queue.moderate(0x10000, 0)).isInstanceOf(IllegalArgumentException.class);
+        assertThatThrownBy(() -> queue.moderate(0x10000, Duration.ZERO)).isInstanceOf(IllegalArgumentException.class);
+        assertThatThrownBy(() -> queue.moderate(0, Duration.ofMillis(66))).isInstanceOf(IllegalArgumentException.class);
     }
 }

@@ -31,6 +31,7 @@ import dev.verbena.verbs.device.QueuePairType;
 import dev.verbena.verbs.device.RawPacketCapability;
 import dev.verbena.verbs.device.TcpSegmentation;
 import java.lang.foreign.MemorySegment;
+import java.time.Duration;
 import java.util.HashSet;
 import java.util.List;
 import java.util.Set;
@@ -145,7 +146,7 @@ class DeviceCapabilitiesTest {
                 .doesNotContain(DeviceCapability.XRC, DeviceCapability.FLOW_STEERING);
         assertThat(attributes.segmentation()).isEqualTo(new TcpSegmentation(0, Set.of()));
         assertThat(attributes.packetPacing()).isEqualTo(new PacketPacing(0, 0, Set.of()));
-        assertThat(attributes.completionModeration()).isEqualTo(new CompletionModeration(0, 0));
+        assertThat(attributes.completionModeration()).isEqualTo(new CompletionModeration(0, Duration.ZERO));
         assertThat(attributes.timestampMask()).isZero();
     }
 

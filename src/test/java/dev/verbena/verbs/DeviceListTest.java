@@ -19,7 +19,7 @@ class DeviceListTest {
                 .satisfies(e -> assertThat(e.getMessage())
                         .contains(
                                 devices.isEmpty()
-                                        ? List.of("This machine has no RDMA device", "rdma link add")
+                                        ? List.of("this machine has no RDMA device", "rdma link add")
                                         : devices.stream().map(Device::name).toList()));
     }
 

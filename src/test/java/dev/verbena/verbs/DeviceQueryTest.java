@@ -93,7 +93,7 @@ class DeviceQueryTest {
                 attribute("max_srq_wr", DeviceAttributes::maxSharedReceives),
                 attribute("max_srq_sge", DeviceAttributes::maxSharedReceiveSge),
                 attribute("max_pkeys", DeviceAttributes::maxPkeys),
-                attribute("local_ca_ack_delay", DeviceAttributes::acknowledgementDelay),
+                attribute("local_ca_ack_delay", DeviceAttributes::acknowledgementDelayCode),
                 attribute("phys_port_cnt", DeviceAttributes::ports));
     }
 
@@ -124,7 +124,7 @@ class DeviceQueryTest {
                 port("sm_sl", Port::subnetManagerServiceLevel),
                 port("pkey_tbl_len", Port::pkeyTableLength),
                 port("gid_tbl_len", Port::gidTableLength),
-                port("subnet_timeout", Port::subnetTimeout),
+                port("subnet_timeout", Port::subnetTimeoutCode),
                 port("init_type_reply", Port::initTypeReply),
                 port("phys_state", Port::physicalState));
     }

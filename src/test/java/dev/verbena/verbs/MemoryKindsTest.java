@@ -202,7 +202,7 @@ class MemoryKindsTest {
     void theWholeAddressSpaceIsNotForPeers() {
         assertThatIllegalArgumentException()
                 .isThrownBy(() -> domain.registerAddressSpace(LOCAL_WRITE, REMOTE_READ))
-                .withMessageContaining("can't be opened to peers");
+                .withMessageContaining("peers can't get rights over the whole address space");
     }
 
     @Test

@@ -168,7 +168,7 @@ final class DeviceInfo {
             line("\tmax_srq_sge:\t\t\t%d", device.maxSharedReceiveSge());
         }
         line("\tmax_pkeys:\t\t\t%d", device.maxPkeys());
-        line("\tlocal_ca_ack_delay:\t\t%d", device.acknowledgementDelay());
+        line("\tlocal_ca_ack_delay:\t\t%d", device.acknowledgementDelayCode());
     }
 
     private void capabilities(long bits) {
@@ -251,10 +251,10 @@ final class DeviceInfo {
             tags.capabilities().forEach(flag -> line(FLAG + flag.cName().replaceFirst("IBV_TM_CAP_", "")));
         }
         CompletionModeration moderation = device.completionModeration();
-        if (moderation.maxCompletions() != 0 || moderation.maxMicroseconds() != 0) {
+        if (moderation.maxCompletions() != 0 || !moderation.maxPeriod().isZero()) {
             line("\tcq moderation caps:");
             line("\t\tmax_cq_count:\t%d", moderation.maxCompletions());
-            line("\t\tmax_cq_period:\t%d us", moderation.maxMicroseconds());
+            line("\t\tmax_cq_period:\t%d us", moderation.maxPeriod().toNanos() / 1_000);
         }
         if (device.maxDeviceMemory() != 0) {
             line("\tmaximum available device memory:\t%dBytes", device.maxDeviceMemory());

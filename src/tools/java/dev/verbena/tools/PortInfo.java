@@ -45,7 +45,7 @@ final class PortInfo {
         line("\t\t\tsm_sl:\t\t\t%d", port.subnetManagerServiceLevel());
         line("\t\t\tpkey_tbl_len:\t\t%d", port.pkeyTableLength());
         line("\t\t\tgid_tbl_len:\t\t%d", port.gidTableLength());
-        line("\t\t\tsubnet_timeout:\t\t%d", port.subnetTimeout());
+        line("\t\t\tsubnet_timeout:\t\t%d", port.subnetTimeoutCode());
         line("\t\t\tinit_type_reply:\t%d", port.initTypeReply());
         line("\t\t\tactive_width:\t\t%sX (%d)", port.lanes() == 0 ? "invalid width" : port.lanes(), port.widthCode());
         line("\t\t\tactive_speed:\t\t%s (%d)", speed(), port.speedCode());

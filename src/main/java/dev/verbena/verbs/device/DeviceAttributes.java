@@ -1,10 +1,12 @@
 package dev.verbena.verbs.device;
 
 import dev.verbena.NativeFlag;
+import dev.verbena.internal.WireTime;
 import dev.verbena.internal.raw.ibv_device_attr;
 import dev.verbena.internal.raw.ibv_device_attr_ex;
 import dev.verbena.verbs.device.access.DeviceAccess;
 import java.lang.foreign.MemorySegment;
+import java.time.Duration;
 import java.util.Set;
 
 /**
@@ -381,12 +383,21 @@ public final class DeviceAttributes {
     }
 
     /**
+     * Returns the longest delay of an acknowledgement by this device ({@code local_ca_ack_delay}).
+     *
+     * @return the delay
+     */
+    public Duration acknowledgementDelay() {
+        return WireTime.exponential(acknowledgementDelayCode());
+    }
+
+    /**
      * Returns the code of the longest delay of an acknowledgement by this device ({@code local_ca_ack_delay}).
      *
-     * @return an exponent: the delay is 4.096 us times two to this power
+     * @return an exponent, 0 to 31: the delay is 4.096 us times two to this power
      */
-    public int acknowledgementDelay() {
-        return Byte.toUnsignedInt(ibv_device_attr.local_ca_ack_delay(attributes));
+    public int acknowledgementDelayCode() {
+        return ibv_device_attr.local_ca_ack_delay(attributes) & 31;
     }
 
     /**

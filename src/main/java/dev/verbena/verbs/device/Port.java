@@ -1,8 +1,10 @@
 package dev.verbena.verbs.device;
 
 import dev.verbena.NativeFlag;
+import dev.verbena.internal.WireTime;
 import dev.verbena.internal.raw.ibv_port_attr;
 import java.lang.foreign.MemorySegment;
+import java.time.Duration;
 import java.util.Set;
 
 /**
@@ -166,12 +168,21 @@ public final class Port {
     }
 
     /**
+     * Returns the longest time that the subnet takes to deliver a packet ({@code subnet_timeout}).
+     *
+     * @return the time
+     */
+    public Duration subnetTimeout() {
+        return WireTime.exponential(subnetTimeoutCode());
+    }
+
+    /**
      * Returns the code of the longest time that the subnet takes to deliver a packet ({@code subnet_timeout}).
      *
-     * @return an exponent: the time is 4.096 us times two to this power
+     * @return an exponent, 0 to 31: the time is 4.096 us times two to this power
      */
-    public int subnetTimeout() {
-        return Byte.toUnsignedInt(ibv_port_attr.subnet_timeout(attributes));
+    public int subnetTimeoutCode() {
+        return ibv_port_attr.subnet_timeout(attributes) & 31;
     }
 
     /**

@@ -2,6 +2,7 @@ package dev.verbena.internal;
 
 import static java.util.concurrent.TimeUnit.SECONDS;
 import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatNullPointerException;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import java.lang.foreign.Arena;
@@ -11,6 +12,7 @@ import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.ConcurrentLinkedQueue;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.ExecutionException;
 import java.util.concurrent.ExecutorService;
@@ -238,6 +240,54 @@ class WatchedDescriptorTest {
                 .find("dup2")
                 .orElseThrow();
         assertThat((int) CFunction.callAt(dup2, ready, poll)).isEqualTo(poll);
+    }
+
+    @Test
+    void eventThreadReadsForThoseWhoWaitIfThereIsAReader() throws Exception {
+        ConcurrentLinkedQueue<Long> taken = new ConcurrentLinkedQueue<>();
+        WatchedDescriptor[] read = new WatchedDescriptor[1];
+        Runnable reader = () -> {
+            for (Long next = tryToRead(); next != null; next = tryToRead()) {
+                taken.add(next);
+                read[0].wake();
+            }
+        };
+        read[0] = new WatchedDescriptor(number, reader, IllegalStateException::new, cause -> {});
+        try (ExecutorService threads = Executors.newSingleThreadExecutor()) {
+            Future<Long> first = threads.submit(() -> read[0].await(taken::poll, LONG));
+            write(2);
+            assertThat(first.get(60, SECONDS)).isEqualTo(1);
+            assertThat(read[0].await(taken::poll, LONG)).isEqualTo(1);
+        } finally {
+            read[0].close();
+        }
+    }
+
+    @Test
+    void readerThatThrowsFailsAllWaitsAndIsWatchedAgainByTheNextOne() throws Exception {
+        CompletableFuture<Throwable> others = new CompletableFuture<>();
+        Runnable reader = () -> {
+            tryToRead();
+            throw new IllegalStateException("broken reader");
+        };
+        WatchedDescriptor broken = new WatchedDescriptor(
+                number, reader, cause -> new IllegalStateException("can't wait", cause), others::complete);
+        try {
+            write(1);
+            assertThatThrownBy(() -> broken.await(() -> null, LONG)).rootCause().hasMessage("broken reader");
+            assertThat(others.get(60, SECONDS)).hasMessage("broken reader");
+            write(1);
+            assertThatThrownBy(() -> broken.await(() -> null, LONG)).hasMessage("can't wait");
+        } finally {
+            broken.close();
+        }
+    }
+
+    @Test
+    void awaitChecksItsTimeoutBeforeItTakesAnything() throws Exception {
+        write(1);
+        assertThatNullPointerException().isThrownBy(() -> descriptor.await(this::tryToRead, null));
+        assertThat(read()).isEqualTo(1);
     }
 
     @Test

@@ -1,0 +1,65 @@
+package dev.verbena.internal.failures;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatCode;
+import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
+
+import dev.verbena.UnsupportedVerbException;
+import dev.verbena.VerbsException;
+import dev.verbena.internal.CFunction;
+import dev.verbena.internal.Errno;
+import dev.verbena.internal.NativeLibraries;
+import java.lang.foreign.Linker;
+import java.lang.foreign.MemorySegment;
+import org.junit.jupiter.api.Test;
+
+/** Exceptions for the error returns of C. */
+class FailuresTest {
+    private static void setErrnoToBadDescriptor() {
+        MemorySegment close =
+                Linker.nativeLinker().defaultLookup().find("close").orElseThrow();
+        assertThat((int) CFunction.callAt(close, -1)).isEqualTo(-1);
+    }
+
+    @Test
+    void errnoOfReadsAllConventionsOfC() {
+        setErrnoToBadDescriptor();
+        assertThat(Failures.errnoOf(Errno.ENOMEM)).isEqualTo(Errno.ENOMEM);
+        assertThat(Failures.errnoOf(-Errno.ENOMEM)).isEqualTo(Errno.ENOMEM);
+        assertThat(Failures.errnoOf(-1)).isEqualTo(Errno.EBADF);
+    }
+
+    @Test
+    void failureSaysThatAFunctionIsNotSupported() {
+        assertThat(Failures.failure("ibv_reg_mr", Errno.ENOMEM, "4 KiB", "hint"))
+                .isNotInstanceOf(UnsupportedVerbException.class)
+                .hasMessage("ibv_reg_mr(4 KiB): ENOMEM (cannot allocate memory). hint");
+        assertThat(Failures.failure("ibv_alloc_dm", Errno.EOPNOTSUPP, "rxe0", ""))
+                .isInstanceOf(UnsupportedVerbException.class)
+                .hasMessageContaining("This device, its driver or this kernel can't do it");
+    }
+
+    @Test
+    void requireNamesTheReleaseThatIsNeeded() {
+        CFunction missing = new CFunction(NativeLibraries.VERBS, "ibv_no_such_verb", 99);
+        assertThatExceptionOfType(UnsupportedVerbException.class)
+                .isThrownBy(() -> Failures.require(missing, "rxe0"))
+                .withMessage("ibv_no_such_verb(rxe0): The installed rdma-core is too old: 99 or newer is needed");
+        CFunction present = new CFunction(NativeLibraries.VERBS, "ibv_open_device");
+        assertThatCode(() -> Failures.require(present, "rxe0")).doesNotThrowAnyException();
+    }
+
+    @Test
+    void cannotWaitKeepsTheVerbAndTheErrorNumberOfItsCause() {
+        VerbsException removed = new VerbsException("ibv_get_cq_event", "channel", Errno.EIO, "The device was removed");
+        assertThat(Failures.cannotWait("queue", removed)).hasCause(removed).satisfies(failure -> {
+            assertThat(failure.verb()).isEqualTo("ibv_get_cq_event");
+            assertThat(failure.errno()).isEqualTo(Errno.EIO);
+        });
+        Error death = new OutOfMemoryError("heap");
+        assertThat(Failures.cannotWait("queue", death))
+                .hasCause(death)
+                .hasMessageContaining("epoll_wait(queue)")
+                .hasMessageContaining("heap");
+    }
+}

@@ -1,6 +1,7 @@
 package dev.verbena.net;
 
 import dev.verbena.VerbsArena;
+import dev.verbena.internal.Checks;
 import dev.verbena.verbs.AccessFlag;
 import dev.verbena.verbs.LocalMemory;
 import dev.verbena.verbs.MemoryRegion;
@@ -75,9 +76,7 @@ public final class RegistrationCache {
      */
     public static RegistrationCache of(
             ProtectionDomain domain, int max, Collection<AccessFlag> access, VerbsArena arena) {
-        if (max < 1) {
-            throw new IllegalArgumentException("a cache must keep at least one registration, got " + max);
-        }
+        Checks.checkAtLeast("number of registrations to keep", max, 1);
         return new RegistrationCache(domain, max, access, arena);
     }
 

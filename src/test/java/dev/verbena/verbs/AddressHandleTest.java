@@ -71,7 +71,7 @@ class AddressHandleTest {
     }
 
     @Test
-    void itsProtectionDomainOutlivesIt() {
+    void addressHandleKeepsItsProtectionDomainOpen() {
         AddressHandle handle = domain.createAddressHandle(path);
         assertThatThrownBy(domain::close)
                 .isInstanceOf(ResourceBusyException.class)
@@ -83,7 +83,7 @@ class AddressHandleTest {
     }
 
     @Test
-    void anEmptyGidIndexIsNamedInTheMessage() {
+    void createAddressHandleNamesEmptyGidIndex() {
         GlobalRoute route = GlobalRoute.to(path.globalRoute().destination(), 200);
 
         assertThatThrownBy(() -> domain.createAddressHandle(AddressVector.of(1).globalRoute(route)))

@@ -106,7 +106,7 @@ class CompletionQueueSizeTest {
     }
 
     @Test
-    void moderationIsDoneOrRefusedAsUnsupported() {
+    void moderateSucceedsOrIsUnsupported() {
         CompletionQueue queue = context.createCompletionQueue(16);
         try {
             queue.moderate(4, Duration.ofMillis(1));

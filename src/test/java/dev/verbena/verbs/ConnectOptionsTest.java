@@ -88,7 +88,7 @@ class ConnectOptionsTest {
 
     @ParameterizedTest
     @MethodSource("outOfRange")
-    void numbersThatDoNotFitAreRefused(UnaryOperator<ConnectOptions> change) {
+    void setterRefusesNumbersThatDoNotFit(UnaryOperator<ConnectOptions> change) {
         assertThatIllegalArgumentException().isThrownBy(() -> change.apply(DEFAULTS));
     }
 }

@@ -62,13 +62,13 @@ class DeviceCapabilitiesTest {
 
     @Twin("test_device.DeviceTest.test_dev_list")
     @Test
-    void theDeviceIsListed() {
+    void listHasTheDevice() {
         assertThat(Device.list()).contains(TestDevice.get());
     }
 
     @Twin("test_device.DeviceTest.test_open_dev")
     @Test
-    void allDevicesCanBeOpened() {
+    void openSucceedsForAllDevices() {
         for (Device device : Device.list()) {
             try (Context opened = device.open(arena)) {
                 assertThat(opened.device()).isEqualTo(device);
@@ -77,7 +77,7 @@ class DeviceCapabilitiesTest {
     }
 
     @Test
-    void aDeviceHasANumberAndACharacterDevice() {
+    void deviceHasIndexAndCharacterDevice() {
         Device device = TestDevice.get();
         assertThat(device.index())
                 .isEqualTo(Device.named(device.name()).index())
@@ -87,7 +87,7 @@ class DeviceCapabilitiesTest {
 
     @Twin("test_device.DeviceTest.test_query_device")
     @Test
-    void itsLimitsAreSensible() {
+    void attributesHaveSensibleLimits() {
         DeviceAttributes attributes = context.attributes();
         assertThat(attributes.nodeGuid().value()).isNotZero();
         assertThat(attributes.systemImageGuid().value()).isNotZero();
@@ -107,7 +107,7 @@ class DeviceCapabilitiesTest {
 
     @Twin("test_device.DeviceTest.test_query_device_ex")
     @Test
-    void itsGroupsOfCapabilitiesAgreeWithEachOther() {
+    void attributesAgreeWithEachOther() {
         DeviceAttributes attributes = context.attributes();
         assertThat(attributes.capabilityBits() & 0xffff_ffffL)
                 .as("the low half is what ibv_query_device tells")
@@ -133,7 +133,7 @@ class DeviceCapabilitiesTest {
     }
 
     @Test
-    void softRoceHasWhatItIsKnownToHave() {
+    void attributesOfSoftRoceAreAsKnown() {
         assumeTrue(context.device().driver().isEmpty(), "the test device is another one");
         DeviceAttributes attributes = context.attributes();
         assertThat(attributes.capabilities())
@@ -152,7 +152,7 @@ class DeviceCapabilitiesTest {
 
     @Twin("test_device.DeviceTest.test_phys_port_cnt_ex")
     @Test
-    void itsPortsAreCountedAlikeInBothWays() {
+    void portsAreAsManyAsTheDeviceCounts() {
         assertThat(context.attributes().ports())
                 .isEqualTo(context.ports().size())
                 .isPositive();
@@ -160,7 +160,7 @@ class DeviceCapabilitiesTest {
 
     @Twin("test_device.DeviceTest.test_query_port")
     @Test
-    void aPortTellsItsStateAndWhatItCanDo() {
+    void portHasStateAndCapabilities() {
         Port port = context.port(1);
         assertThat(port.state()).isEqualTo(PortState.ACTIVE);
         assertThat(port.capabilities()).isEqualTo(NativeFlag.of(PortCapability.class, port.capabilityFlags()));
@@ -171,7 +171,7 @@ class DeviceCapabilitiesTest {
 
     @Twin("test_device.DeviceTest.test_query_port_bad_flow")
     @Test
-    void aPortThatIsNotThereIsRefused() {
+    void portRefusesMissingPorts() {
         int none = context.attributes().ports() + 1;
         assertThatThrownBy(() -> context.port(none))
                 .isInstanceOfSatisfying(
@@ -181,7 +181,7 @@ class DeviceCapabilitiesTest {
 
     @Twin("test_device.DeviceTest.test_query_pkey")
     @Test
-    void partitionKeysAreFoundByIndexAndByValue() {
+    void pkeyIsFoundByIndexAndByValue() {
         int key = context.pkey(1, 0);
         assertThat(context.pkeyIndex(1, key)).hasValue(0);
         assertThat(context.pkeyIndex(1, key ^ 0x4321)).isEmpty();
@@ -191,7 +191,7 @@ class DeviceCapabilitiesTest {
 
     @Twin({"test_device.DeviceTest.test_query_gid", "test_device.DeviceTest.test_query_gid_ex"})
     @Test
-    void anEntryOfTheGidTableIsTheSameAskedForInEachWay() {
+    void gidEntryIsTheSameFromEachQuery() {
         for (GidEntry entry : context.gids()) {
             assertThat(context.gid(entry.port(), entry.index())).isEqualTo(entry.gid());
             assertThat(context.gidEntry(entry.port(), entry.index())).contains(entry);
@@ -200,7 +200,7 @@ class DeviceCapabilitiesTest {
 
     @Twin("test_device.DeviceTest.test_query_gid_table")
     @Test
-    void theGidTableHasTheEntriesThatAreInUse() {
+    void gidsAreTheUsedEntries() {
         assertThat(context.gids()).isNotEmpty().allSatisfy(entry -> {
             assertThat(entry.gid().isZero()).isFalse();
             assertThat(entry.type()).isNotEqualTo(GidType.UNKNOWN);
@@ -209,7 +209,7 @@ class DeviceCapabilitiesTest {
 
     @Twin("test_device.DeviceTest.test_query_gid_table_bad_flow")
     @Test
-    void aTableTooSmallForTheGidsIsNeverHandedToC() {
+    void gidsPassesLargeEnoughTableToC() {
         // What C answers to one is EINVAL; gids() makes room for all that the ports can have.
         int room = context.ports().stream().mapToInt(Port::gidTableLength).sum();
         assertThat(context.gids()).hasSizeLessThanOrEqualTo(room);
@@ -217,7 +217,7 @@ class DeviceCapabilitiesTest {
 
     @Twin("test_device.DeviceTest.test_query_gid_ex_bad_flow")
     @Test
-    void anEmptyEntryOfTheGidTableIsNoneAndOneBeyondItsEndIsRefused() {
+    void gidEntryIsEmptyWhenUnusedAndRefusedBeyondTheEnd() {
         Set<Integer> used = new HashSet<>();
         context.gids().forEach(entry -> used.add(entry.index()));
         int length = context.port(1).gidTableLength();
@@ -233,7 +233,7 @@ class DeviceCapabilitiesTest {
     }
 
     @Test
-    void theClockRunsOrTheDeviceHasNone() {
+    void rawClockRunsOrIsUnsupported() {
         try {
             long before = context.rawClock();
             assertThat(context.rawClock()).isGreaterThanOrEqualTo(before);
@@ -243,7 +243,7 @@ class DeviceCapabilitiesTest {
     }
 
     @Test
-    void thePortsSpeedIsToldOrItSaysWhatIsNeeded() {
+    void portSpeedIsReportedOrGivesTheReason() {
         try {
             assertThat(context.portSpeed(1)).isPositive();
         } catch (UnsupportedVerbException refused) {
@@ -254,7 +254,7 @@ class DeviceCapabilitiesTest {
     @Covers({"ibv_rate_to_mbps", "ibv_rate_to_mult", "mbps_to_ibv_rate", "mult_to_ibv_rate"})
     @ParameterizedTest
     @EnumSource(mode = EnumSource.Mode.EXCLUDE, names = "UNKNOWN")
-    void ratesAreConvertedAsInC(Rate rate) {
+    void rateConvertsAsInC(Rate rate) {
         int megabits = (int) c("ibv_rate_to_mbps").call(rate.code());
         int multiplier = (int) c("ibv_rate_to_mult").call(rate.code());
         if (megabits > 0 || rate == Rate.MAX) { // an older library does not know the newest
@@ -269,7 +269,7 @@ class DeviceCapabilitiesTest {
     }
 
     @Test
-    void aRateThatThereIsNoneOfIsTheMost() {
+    void rateOfUnknownNumberIsMax() {
         assertThat(Rate.ofMegabitsPerSecond(12345)).isEqualTo(Rate.MAX);
         assertThat(Rate.ofMegabitsPerSecond(-1)).isEqualTo(Rate.MAX);
         assertThat(Rate.ofMultiplier(-1)).isEqualTo(Rate.MAX);
@@ -279,20 +279,20 @@ class DeviceCapabilitiesTest {
     @Covers("ibv_node_type_str")
     @ParameterizedTest
     @EnumSource
-    void kindsOfNodesAreCalledAsInC(NodeType type) {
+    void nodeTypeHasNameOfC(NodeType type) {
         assertThat(type.meaning()).isEqualTo(text("ibv_node_type_str", type.code()));
     }
 
     @Covers("ibv_port_state_str")
     @ParameterizedTest
     @EnumSource
-    void statesOfPortsAreCalledAsInC(PortState state) {
+    void portStateHasNameOfC(PortState state) {
         assertThat(state.meaning()).isEqualTo(text("ibv_port_state_str", state.code()));
     }
 
     @Covers("ibv_is_qpt_supported")
     @Test
-    void aTypeOfQueuePairIsInACapabilityByItsBit() {
+    void queuePairTypesAreReadFromBits() {
         assertThat(QueuePairType.RC.isIn(1 << 2)).isTrue();
         assertThat(QueuePairType.UD.isIn(1 << 2)).isFalse();
         assertThat(QueuePairType.DRIVER.isIn(-1)).isFalse();
@@ -315,7 +315,7 @@ class DeviceCapabilitiesTest {
     }
 
     @Test
-    void capabilitiesAreThoseOfTheFlagWord() {
+    void capabilitiesAreReadFromBits() {
         assertThat(DeviceCapability.of(1L << 34 | 1L << 20 | 1L << 63))
                 .containsExactly(DeviceCapability.XRC, DeviceCapability.RAW_SCATTER_FCS);
         assertThat(DeviceCapability.DMA_BOUNCE.bit()).isEqualTo(1L << 41);

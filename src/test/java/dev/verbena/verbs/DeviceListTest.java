@@ -12,7 +12,7 @@ class DeviceListTest {
     private final List<Device> devices = Device.list(); // empty without a device, not an error
 
     @Test
-    void aNameThatDoesNotExistListsThoseThatDo() {
+    void namedListsTheDevicesWhenNoneHasTheName() {
         assertThatThrownBy(() -> Device.named("nosuch0"))
                 .isInstanceOf(NoSuchElementException.class)
                 .hasMessageContaining("'nosuch0'")
@@ -24,7 +24,7 @@ class DeviceListTest {
     }
 
     @Test
-    void theFirstIsTheFirstOfTheListIfThereIsOne() {
+    void firstReturnsTheFirstOfTheList() {
         if (devices.isEmpty()) {
             assertThatThrownBy(Device::first)
                     .isInstanceOf(NoSuchElementException.class)
@@ -35,14 +35,14 @@ class DeviceListTest {
     }
 
     @Test
-    void eachIsFoundByItsName() {
+    void namedFindsEachDevice() {
         for (Device device : devices) {
             assertThat(Device.named(device.name())).isEqualTo(device).hasSameHashCodeAs(device);
         }
     }
 
     @Test
-    void theListCanNotBeChanged() {
+    void listIsUnmodifiable() {
         assertThatThrownBy(devices::clear).isInstanceOf(UnsupportedOperationException.class);
     }
 }

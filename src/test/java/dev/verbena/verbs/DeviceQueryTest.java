@@ -99,7 +99,7 @@ class DeviceQueryTest {
 
     @ParameterizedTest
     @MethodSource("attributes")
-    void anAttributeIsThatOfDevinfo(String name, ToLongFunction<DeviceAttributes> getter) {
+    void attributeEqualsThatOfDevinfo(String name, ToLongFunction<DeviceAttributes> getter) {
         assertThat(getter.applyAsLong(context.attributes())).isEqualTo(devinfo.number(name));
     }
 
@@ -131,12 +131,12 @@ class DeviceQueryTest {
 
     @ParameterizedTest
     @MethodSource("portAttributes")
-    void aPortsAttributeIsThatOfDevinfo(String name, ToLongFunction<Port> getter) {
+    void portAttributeEqualsThatOfDevinfo(String name, ToLongFunction<Port> getter) {
         assertThat(getter.applyAsLong(context.port(1))).isEqualTo(devinfo.number(name));
     }
 
     @Test
-    void aPortsTextAgreesWithDevinfo() {
+    void portToStringAgreesWithDevinfo() {
         Port port = context.port(1);
         assertThat(devinfo.text("link_layer"))
                 .isEqualToIgnoringCase(port.linkLayer().toString());
@@ -148,7 +148,7 @@ class DeviceQueryTest {
     }
 
     @Test
-    void identityIsThatOfDevinfoAndOfTheKernel() throws IOException {
+    void identityEqualsThatOfDevinfoAndTheKernel() throws IOException {
         Device device = context.device();
         assertThat(device.guid()).hasToString(devinfo.text("node_guid")).hasToString(sysfs("node_guid"));
         assertThat(context.attributes().nodeGuid()).isEqualTo(device.guid());
@@ -159,7 +159,7 @@ class DeviceQueryTest {
     }
 
     @Test
-    void theDevicesTextSaysWhatItIs() {
+    void deviceToStringNamesKindTransportAndGuid() {
         Device device = context.device();
         assertThat(device.toString())
                 .startsWith(device.name() + ": ")
@@ -174,7 +174,7 @@ class DeviceQueryTest {
     }
 
     @Test
-    void theGidTableIsThatOfDevinfo() {
+    void gidsEqualThoseOfDevinfo() {
         List<String> ours = context.gids().stream()
                 .map(entry -> entry.index() + " " + entry.gid().toHex() + " " + word(entry.type()))
                 .toList();
@@ -197,7 +197,7 @@ class DeviceQueryTest {
     }
 
     @Test
-    void aGidSaysItsAddressItsKindAndItsNetworkDevice() throws IOException {
+    void gidEntryHasAddressKindAndNetworkDevice() throws IOException {
         GidEntry entry = context.bestGid(1);
         assertThat(entry.networkDevice()).isEqualTo(sysfs("ports/1/gid_attrs/ndevs/" + entry.index()));
         assertThat(entry)
@@ -208,7 +208,7 @@ class DeviceQueryTest {
     }
 
     @Test
-    void theBestGidIsTheIpv4MappedOneOfRoceVersion2IfThereIsOne() {
+    void bestGidIsIpv4MappedOfRoceVersion2() {
         List<GidEntry> mapped = context.gids().stream()
                 .filter(entry -> entry.type() == GidType.ROCE_V2 && entry.gid().isIpv4Mapped())
                 .toList();
@@ -221,26 +221,26 @@ class DeviceQueryTest {
     }
 
     @Test
-    void oneEntryIsThatOfTheTable() {
+    void gidEntryEqualsThatOfTheTable() {
         for (GidEntry entry : context.gids()) {
             assertThat(context.gid(entry.port(), entry.index())).isEqualTo(entry.gid());
         }
     }
 
     @Test
-    void anEmptyEntryIsTheGidOfNobody() {
+    void gidOfEmptyEntryIsZero() {
         int last = context.port(1).gidTableLength() - 1;
         assertThat(context.gids()).noneMatch(entry -> entry.index() == last);
         assertThat(context.gid(1, last)).isEqualTo(Gid.ZERO);
     }
 
     @Test
-    void aPartitionKeyIsThatOfTheKernel() throws IOException {
+    void pkeyEqualsThatOfTheKernel() throws IOException {
         assertThat("0x" + Integer.toHexString(context.pkey(1, 0))).isEqualTo(sysfs("ports/1/pkeys/0"));
     }
 
     @Test
-    void portsAreAsManyAsTheDeviceSays() {
+    void portsAreAsManyAsTheAttributesSay() {
         assertThat(context.ports())
                 .hasSize(context.attributes().ports())
                 .allSatisfy(port -> assertThat(port.toString())
@@ -248,7 +248,7 @@ class DeviceQueryTest {
     }
 
     @Test
-    void aPortThatDoesNotExistSaysHowManyThereAre() {
+    void portRefusalNamesTheNumberOfPorts() {
         int ports = context.attributes().ports();
         assertThatExceptionOfType(VerbsException.class)
                 .isThrownBy(() -> context.port(ports + 1))
@@ -263,7 +263,7 @@ class DeviceQueryTest {
     }
 
     @Test
-    void aGidIndexOutOfRangeSaysHowLongTheTableIs() {
+    void gidRefusalNamesTheLengthOfTheTable() {
         int length = context.port(1).gidTableLength();
         for (int index : new int[] {-1, length, Integer.MAX_VALUE}) {
             assertThatExceptionOfType(VerbsException.class)
@@ -275,7 +275,7 @@ class DeviceQueryTest {
     }
 
     @Test
-    void aPartitionKeyIndexOutOfRangeSaysHowLongTheTableIs() {
+    void pkeyRefusalNamesTheLengthOfTheTable() {
         int length = context.port(1).pkeyTableLength();
         for (int index : new int[] {-1, length, Integer.MAX_VALUE}) {
             assertThatExceptionOfType(VerbsException.class)

@@ -60,7 +60,7 @@ class MemoryKindsTest {
 
     @ParameterizedTest
     @ValueSource(longs = {0, 0x7000_0000_0000L})
-    void aRegionCanHaveAnAddressOfItsOwn(long address) throws Exception {
+    void registerAtGivesRegionTheChosenAddress(long address) throws Exception {
         MemoryRegion region = domain.registerAt(page(), address, LOCAL_WRITE, REMOTE_WRITE);
         assertThat(region.address()).isEqualTo(address);
         assertThat(region.remote().address()).isEqualTo(address);
@@ -74,7 +74,7 @@ class MemoryKindsTest {
     }
 
     @Test
-    void aRegionWithAnAddressOfItsOwnCanBeSentFrom() throws Exception {
+    void registerAtRegionCanBeSent() throws Exception {
         MemoryRegion region = domain.registerAt(page(), 1L << 40, LOCAL_WRITE);
         fill(region.segment().asSlice(256, 8), 9);
 
@@ -86,7 +86,7 @@ class MemoryKindsTest {
     }
 
     @Test
-    void bothAddressesMustHaveTheSamePlaceInTheirPages() {
+    void registerAtRefusesAnotherOffsetWithinThePage() {
         assertThatExceptionOfType(VerbsException.class)
                 .isThrownBy(() -> domain.registerAt(page(), 1, LOCAL_WRITE))
                 .withMessageContaining("EINVAL")
@@ -104,14 +104,14 @@ class MemoryKindsTest {
     }
 
     @Test
-    void zeroBasedIsSaidWithAnAddressInstead() {
+    void registerAtReplacesZeroBased() {
         assertThatIllegalArgumentException()
                 .isThrownBy(() -> domain.register(page(), LOCAL_WRITE, ZERO_BASED))
                 .withMessageContaining("registerAt(memory, 0");
     }
 
     @Test
-    void aDmaBufferNeedsADescriptorThatIsOne() {
+    void registerDmaBufRefusesOtherDescriptors() {
         assertThatIllegalArgumentException()
                 .isThrownBy(() -> domain.registerDmaBuf(-1, 0, PAGE, 0, List.of(LOCAL_WRITE), loopback.arena));
         assertThatExceptionOfType(VerbsException.class)
@@ -120,7 +120,7 @@ class MemoryKindsTest {
     }
 
     @Test
-    void aNullRegionSwallowsWhatIsWrittenToIt() throws Exception {
+    void nullRegionDropsWrites() throws Exception {
         Optional<MemoryRegion> nothing = Unsupported.orSaysSo("ibv_alloc_null_mr", () -> domain.allocateNullRegion());
         if (nothing.isPresent()) {
             assertThatExceptionOfType(UnsupportedOperationException.class)
@@ -135,7 +135,7 @@ class MemoryKindsTest {
     }
 
     @Test
-    void deviceMemoryIsWrittenAndReadAndRegistered() throws Exception {
+    void deviceMemoryIsWrittenReadAndRegistered() throws Exception {
         Optional<DeviceMemory> made = Unsupported.orSaysSo(
                 "ibv_alloc_dm", () -> loopback.context.allocateDeviceMemory(PAGE, 8, loopback.arena));
         if (made.isPresent()) {
@@ -152,7 +152,7 @@ class MemoryKindsTest {
     }
 
     @Test
-    void deviceMemoryHasASizeAndAnAlignment() {
+    void allocateDeviceMemoryRefusesBadSizesAndAlignments() {
         assertThatIllegalArgumentException().isThrownBy(() -> loopback.context.allocateDeviceMemory(0));
         assertThatIllegalArgumentException()
                 .isThrownBy(() -> loopback.context.allocateDeviceMemory(PAGE, 3, loopback.arena))
@@ -160,7 +160,7 @@ class MemoryKindsTest {
     }
 
     @Test
-    void memoryPagedOnDemandIsNotPinned() throws Exception {
+    void onDemandMemoryIsNotPinned() throws Exception {
         Optional<MemoryRegion> paged = onDemand();
         if (paged.isPresent()) {
             fill(left.buffer.segment(), 5);
@@ -182,7 +182,7 @@ class MemoryKindsTest {
     }
 
     @Test
-    void theWholeAddressSpaceIsRegisteredOrRefusedWithTheReason() throws Exception {
+    void registerAddressSpaceSucceedsOrGivesTheReason() throws Exception {
         try {
             AddressSpace space = domain.registerAddressSpace(LOCAL_WRITE);
             MemoryRegion part = space.region(page());
@@ -199,14 +199,14 @@ class MemoryKindsTest {
     }
 
     @Test
-    void theWholeAddressSpaceIsNotForPeers() {
+    void registerAddressSpaceRefusesRightsOfPeers() {
         assertThatIllegalArgumentException()
                 .isThrownBy(() -> domain.registerAddressSpace(LOCAL_WRITE, REMOTE_READ))
                 .withMessageContaining("peers can't get rights over the whole address space");
     }
 
     @Test
-    void adviceIsTakenOrRefusedWithTheReason() {
+    void adviseSucceedsOrGivesTheReason() {
         for (Advice advice : Advice.values()) {
             try {
                 domain.advise(advice, true, left.buffer.slice(0, 64));
@@ -219,13 +219,13 @@ class MemoryKindsTest {
     }
 
     @Test
-    void advisingOnMemoryOfAnotherDomainIsRefused() {
+    void adviseRefusesMemoryOfAnotherDomain() {
         MemoryRegion other = loopback.context.allocateProtectionDomain().register(page(), LOCAL_WRITE);
         assertThatIllegalArgumentException().isThrownBy(() -> domain.advise(Advice.PREFETCH, false, other));
     }
 
     @Test
-    void aRegistrationThatCantBeChangedStaysAsItWas() throws Exception {
+    void reregisterFailureLeavesRegionUnchanged() throws Exception {
         MemoryRegion region = domain.register(page(), LOCAL_WRITE, REMOTE_WRITE);
         fill(left.buffer.segment(), 4);
         Optional<MemoryRegion> changed = Unsupported.orSaysSo(
@@ -240,7 +240,7 @@ class MemoryKindsTest {
     }
 
     @Test
-    void aRegistrationCanGetOtherMemoryAndAnotherDomain() throws Exception {
+    void reregisterChangesMemoryAndDomain() throws Exception {
         MemoryRegion region = domain.register(page(), LOCAL_WRITE, REMOTE_READ);
         MemorySegment other = page();
         fill(other, 6);
@@ -259,7 +259,7 @@ class MemoryKindsTest {
     }
 
     @Test
-    void aRegistrationIsNotChangedToWhatCouldNotBeRegistered() {
+    void reregisterRefusesMemoryThatRegisterRefuses() {
         MemoryRegion region = domain.register(page(), LOCAL_WRITE);
         assertThatIllegalArgumentException()
                 .isThrownBy(() -> region.reregister(RegionChange.of(MemorySegment.ofArray(new byte[8]))))
@@ -271,7 +271,7 @@ class MemoryKindsTest {
     }
 
     @Test
-    void hintsForTheBusNeedANewerLibraryOrADeviceThatTakesThem() {
+    void dmaHandleSucceedsOrGivesTheReason() {
         Optional<DmaHandle> handle = Unsupported.orSaysSo(
                 "ibv_alloc_dmah",
                 () -> loopback.context.allocateDmaHandle(DmaHints.none().cpu(0), loopback.arena));
@@ -281,7 +281,7 @@ class MemoryKindsTest {
     }
 
     @Test
-    void whatWasRefusedIsNotLeftInTheArena() {
+    void refusedObjectsAreNotLeftInTheArena() {
         try (VerbsArena arena = VerbsArena.ofConfined()) {
             Unsupported.orSaysSo("ibv_alloc_null_mr", () -> domain.allocateNullRegion(arena));
             Unsupported.orSaysSo("ibv_alloc_dm", () -> loopback.context.allocateDeviceMemory(64, 1, arena));

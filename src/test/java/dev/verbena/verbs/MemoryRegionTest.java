@@ -91,7 +91,7 @@ class MemoryRegionTest {
 
     @ParameterizedTest
     @MethodSource("taken")
-    void theRightsThatEveryDeviceHasAreTaken(Set<AccessFlag> access) {
+    void registerAcceptsRightsOfEveryDevice(Set<AccessFlag> access) {
         MemorySegment memory = memory();
         MemoryRegion region = domain.register(memory, access, loopback.arena);
         assertThat(region.access()).isEqualTo(access);
@@ -109,7 +109,7 @@ class MemoryRegionTest {
 
     @ParameterizedTest
     @MethodSource("rare")
-    void aRightThatNotEveryDeviceHasIsTakenOrNamedInTheRefusal(AccessFlag flag) {
+    void registerAcceptsRareRightOrNamesItInTheRefusal(AccessFlag flag) {
         Set<AccessFlag> access = Set.of(LOCAL_WRITE, flag);
         try {
             assertThat(domain.register(memory(), access, loopback.arena).access())
@@ -133,14 +133,14 @@ class MemoryRegionTest {
     }
 
     @Test
-    void aRegionThatBeginsAtZeroIsMadeAnotherWay() {
+    void registerRefusesZeroBasedAndNamesRegisterAt() {
         assertThatIllegalArgumentException()
                 .isThrownBy(() -> domain.register(memory(), LOCAL_WRITE, ZERO_BASED))
                 .withMessageContaining("registerAt");
     }
 
     @Test
-    void aHeapSegmentIsRefused() {
+    void registerRefusesHeapSegments() {
         assertThatIllegalArgumentException()
                 .isThrownBy(() -> domain.register(MemorySegment.ofArray(new byte[64])))
                 .withMessageContaining("heap")
@@ -156,7 +156,7 @@ class MemoryRegionTest {
     }
 
     @Test
-    void aReadOnlySegmentIsNotRegisteredForWriting() throws IOException {
+    void registerRefusesReadOnlySegmentsForWriting() throws IOException {
         MemorySegment memory = mapped("read only");
         assertThatIllegalArgumentException()
                 .isThrownBy(() -> domain.register(memory, LOCAL_WRITE))
@@ -174,7 +174,7 @@ class MemoryRegionTest {
     }
 
     @Test
-    void aPeerReadsAMappedFile() throws Exception {
+    void registeredMappedFileIsReadByPeer() throws Exception {
         String text = "straight out of the page cache";
         Path file = Files.writeString(folder.resolve("data"), text);
         try (FileChannel channel = FileChannel.open(file, StandardOpenOption.READ, StandardOpenOption.WRITE)) {
@@ -221,7 +221,7 @@ class MemoryRegionTest {
     }
 
     @Test
-    void aFailedRegistrationLeavesNothingBehind() {
+    void registerFailureLeavesNothingBehind() {
         MemorySegment nowhere = MemorySegment.ofAddress(0x1000).reinterpret(4096);
         ProtectionDomain other = loopback.context.allocateProtectionDomain();
         assertThatExceptionOfType(VerbsException.class).isThrownBy(() -> other.register(nowhere));
@@ -231,7 +231,7 @@ class MemoryRegionTest {
 
     @ParameterizedTest
     @ValueSource(longs = {1, 100, 3 << 20})
-    void fillingFillsAllOfItAndNoMore(long size) {
+    void fillSetsAllBytesAndNoMore(long size) {
         MemorySegment memory = loopback.arena.allocate(size + 2, 8);
         MemoryRegion region = domain.register(memory, LOCAL_WRITE);
         region.slice(1, size).fill((byte) -7);
@@ -247,7 +247,7 @@ class MemoryRegionTest {
     }
 
     @Test
-    void aMappedFileIsFilledThatBecameShorterOrTheFailureIsJavas() throws Exception {
+    void fillOfTruncatedMappedFileSucceedsOrThrowsInJava() throws Exception {
         Path file = Files.createFile(folder.resolve("data"));
         try (FileChannel channel = FileChannel.open(file, StandardOpenOption.READ, StandardOpenOption.WRITE)) {
             MemorySegment memory = channel.map(FileChannel.MapMode.READ_WRITE, 0, 8192, loopback.arena);
@@ -260,7 +260,7 @@ class MemoryRegionTest {
     }
 
     @Test
-    void memoryThatWasFreedBeforeItsRegionIsNotFilled() {
+    void fillRefusesFreedMemory() {
         Arena foreign = Arena.ofConfined();
         MemoryRegion region = domain.registerForeign(foreign.allocate(64), List.of(LOCAL_WRITE), loopback.arena);
         foreign.close();
@@ -270,7 +270,7 @@ class MemoryRegionTest {
     }
 
     @Test
-    void aReadOnlyRegionIsNotFilled() {
+    void fillRefusesReadOnlyRegions() {
         MemoryRegion region = domain.register(loopback.arena.allocate(8).asReadOnly());
         assertThatThrownBy(() -> region.fill((byte) 1))
                 .isInstanceOf(UnsupportedOperationException.class)
@@ -278,7 +278,7 @@ class MemoryRegionTest {
     }
 
     @Test
-    void aSliceIsWithinItsRegion() {
+    void sliceIsWithinItsRegion() {
         MemoryRegion region = domain.register(memory(), LOCAL_WRITE, REMOTE_READ);
         MemorySlice slice = region.slice(100, 50);
         assertThat(slice.address()).isEqualTo(region.address() + 100);
@@ -303,7 +303,7 @@ class MemoryRegionTest {
 
     @ParameterizedTest
     @MethodSource("outside")
-    void aSliceOutsideItsRegionIsRefused(long[] range) {
+    void sliceRefusesRangesOutsideTheRegion(long[] range) {
         MemoryRegion region = domain.register(memory(), LOCAL_WRITE);
         assertThatExceptionOfType(IndexOutOfBoundsException.class).isThrownBy(() -> region.slice(range[0], range[1]));
         assertThatExceptionOfType(IndexOutOfBoundsException.class)

@@ -152,7 +152,7 @@ class MemoryWindowTest {
     }
 
     @Test
-    void aWindowIsBoundAgainOnceItIsInvalidated() throws Exception {
+    void bindAgainSucceedsAfterInvalidation() throws Exception {
         MemoryWindow window = bound(MemoryWindowType.TYPE_2);
         RemoteMemory first = window.remote();
         SendBatch batch = right.pair.sendBatch(2);
@@ -173,13 +173,13 @@ class MemoryWindowTest {
     }
 
     @Test
-    void nobodyReachesBeyondTheRegionOfAWindow() throws Exception {
+    void bindRefusesRangesBeyondTheRegion() throws Exception {
         RemoteMemory remote = bound(MemoryWindowType.TYPE_2).remote(); // beyond the window, soft-RoCE lets a peer go
         writeIsRefused(new RemoteMemory(remote.address() + target.length() - 8, remote.key(), remote.length()));
     }
 
     @Test
-    void aWindowIsBoundOnceInABatch() {
+    void bindRefusesWindowTwiceInABatch() {
         MemoryWindow window = loopback.domain.allocateMemoryWindow(MemoryWindowType.TYPE_2);
         int key = window.remoteKey();
         SendBatch batch = right.pair.sendBatch(2);
@@ -194,7 +194,7 @@ class MemoryWindowTest {
     }
 
     @Test
-    void whatTheRegionDoesNotAllowIsRefusedBeforeItIsPosted() {
+    void bindRefusesRightsThatTheRegionLacks() {
         MemoryWindow window = loopback.domain.allocateMemoryWindow(MemoryWindowType.TYPE_2);
         MemoryRegion readOnly = loopback.domain.register(loopback.arena.allocate(64), MW_BIND);
         SendBatch batch = right.pair.sendBatch(1);
@@ -212,7 +212,7 @@ class MemoryWindowTest {
     }
 
     @Test
-    void aClosedWindowOrRegionIsNotBound() {
+    void bindRefusesClosedWindowsAndRegions() {
         MemoryWindow window = loopback.domain.allocateMemoryWindow(MemoryWindowType.TYPE_2);
         MemoryRegion region = loopback.domain.register(loopback.arena.allocate(64), LOCAL_WRITE, MW_BIND);
         SendBatch batch = right.pair.sendBatch(1);
@@ -230,7 +230,7 @@ class MemoryWindowTest {
     }
 
     @Test
-    void windowsOfType1AreNotBoundInBatches() {
+    void batchRefusesWindowsOfType1() {
         MemoryWindow window = loopback.domain.allocateMemoryWindow(MemoryWindowType.TYPE_1);
 
         assertThatThrownBy(() -> right.pair.sendBatch(1).bind(1, window, target, Set.of(REMOTE_WRITE)))
@@ -242,7 +242,7 @@ class MemoryWindowTest {
     }
 
     @Test
-    void aRegionStaysWhileAWindowIsBoundToIt() throws Exception {
+    void closeOfRegionIsRefusedWhileWindowIsBound() throws Exception {
         MemoryWindow window = bound(MemoryWindowType.TYPE_2);
         try {
             target.close();
@@ -256,7 +256,7 @@ class MemoryWindowTest {
     }
 
     @Test
-    void anArenaClosesTheWindowBeforeTheRegion() throws Exception {
+    void arenaClosesWindowBeforeRegion() throws Exception {
         MemoryWindow window = loopback.domain.allocateMemoryWindow(MemoryWindowType.TYPE_2); // older than the region
         MemoryRegion region = loopback.domain.register(loopback.arena.allocate(64), LOCAL_WRITE, MW_BIND);
         right.pair.postBind(1, window, region, Set.of(REMOTE_WRITE));
@@ -268,7 +268,7 @@ class MemoryWindowTest {
     }
 
     @Test
-    void aFailedBindingIsToldByItsOperation() throws Exception {
+    void failedBindingNamesItsOperation() throws Exception {
         MemoryWindow window = bound(MemoryWindowType.TYPE_2);
         right.pair.postBind(5, window, target, Set.of(REMOTE_WRITE)); // it is bound already
 
@@ -278,7 +278,7 @@ class MemoryWindowTest {
     }
 
     @Test
-    void aSendInvalidatesOrCarriesANumberNotBoth() {
+    void sendInvalidatesOrCarriesImmediateNotBoth() {
         SendBatch batch = left.pair.sendBatch(2);
         assertThatThrownBy(() -> batch.send(1).immediate(1).invalidate(1)).isInstanceOf(IllegalStateException.class);
         batch.clear();

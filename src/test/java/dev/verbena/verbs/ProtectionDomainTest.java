@@ -83,7 +83,7 @@ class ProtectionDomainTest {
     }
 
     @Test
-    void aParentDomainWorksWithWhatItWasMadeFrom() throws Exception {
+    void parentDomainWorksWithItsBase() throws Exception {
         ProtectionDomain domain = context.allocateProtectionDomain();
         Optional<ProtectionDomain> made =
                 Unsupported.orSaysSo("ibv_alloc_parent_domain", () -> domain.allocateParentDomain());
@@ -108,7 +108,7 @@ class ProtectionDomainTest {
     }
 
     @Test
-    void aThreadDomainIsForOneThread() {
+    void threadDomainNeedsConfinedArena() {
         Optional<ThreadDomain> made = Unsupported.orSaysSo("ibv_alloc_td", () -> context.allocateThreadDomain(arena));
         if (made.isPresent()) {
             ProtectionDomain domain = context.allocateProtectionDomain();
@@ -125,7 +125,7 @@ class ProtectionDomainTest {
     }
 
     @Test
-    void anotherContextSharesTheDeviceAndItsObjects() throws IOException {
+    void importedContextSharesDeviceAndObjects() throws IOException {
         ProtectionDomain domain = context.allocateProtectionDomain();
         MemoryRegion region = domain.register(arena.allocate(64), LOCAL_WRITE);
         int before = descriptors();
@@ -150,7 +150,7 @@ class ProtectionDomainTest {
     }
 
     @Test
-    void objectsOfOthersAreImportedOrRefusedWithTheReason() {
+    void importMakesObjectsOrGivesTheReason() {
         ProtectionDomain domain = context.allocateProtectionDomain();
         MemoryRegion region = domain.register(arena.allocate(64), LOCAL_WRITE);
         Unsupported.orSaysSo("ibv_import_pd", () -> context.importProtectionDomain(domain.handle(), arena))
@@ -163,7 +163,7 @@ class ProtectionDomainTest {
     }
 
     @Test
-    void whatIsNoDeviceIsNotImported() {
+    void importDeviceRefusesOtherDescriptors() {
         assertThatIllegalArgumentException().isThrownBy(() -> Context.importDevice(-1, arena));
         assertThatExceptionOfType(VerbsException.class)
                 .isThrownBy(() -> Context.importDevice(0, arena))

@@ -116,7 +116,7 @@ class QueuePairAttributesTest {
 
     @ParameterizedTest
     @MethodSource("settable")
-    void aSetterStoresAndNamesItsAttribute(
+    void setterStoresAndNamesItsAttribute(
             Attribute attribute,
             Object value,
             BiFunction<QueuePairAttributes, Object, QueuePairAttributes> setter,
@@ -129,20 +129,20 @@ class QueuePairAttributesTest {
 
     @ParameterizedTest
     @EnumSource(Attribute.class)
-    void everyAttributeCanBeSet(Attribute attribute) {
+    void everyAttributeHasASetter(Attribute attribute) {
         boolean hasSetter = settable().anyMatch(arguments -> arguments.get()[0] == attribute);
         assertThat(hasSetter || attribute == Attribute.STATE).isTrue();
     }
 
     @Test
-    void goingToAStateNamesIt() {
+    void toSetsTheState() {
         QueuePairAttributes attributes = QueuePairAttributes.to(QueuePairState.RTR);
         assertThat(attributes.state()).isEqualTo(QueuePairState.RTR);
         assertThat(attributes.mask()).containsExactly(Attribute.STATE);
     }
 
     @Test
-    void theMaskFollowsTheSettersInAnyNumber() {
+    void maskNamesEachSetAttributeOnce() {
         QueuePairAttributes attributes =
                 QueuePairAttributes.to(QueuePairState.INIT).port(1).pkeyIndex(0).port(2);
         assertThat(attributes.mask()).containsExactlyInAnyOrder(Attribute.STATE, Attribute.PORT, Attribute.PKEY_INDEX);
@@ -185,14 +185,14 @@ class QueuePairAttributesTest {
 
     @ParameterizedTest
     @MethodSource("outOfRange")
-    void whatDoesNotFitIsRefusedAndNotNamed(Function<QueuePairAttributes, QueuePairAttributes> setter) {
+    void setterRefusesNumbersThatDoNotFit(Function<QueuePairAttributes, QueuePairAttributes> setter) {
         QueuePairAttributes attributes = QueuePairAttributes.unchangedState();
         assertThatIllegalArgumentException().isThrownBy(() -> setter.apply(attributes));
         assertThat(attributes.mask()).isEmpty();
     }
 
     @Test
-    void unknownConstantsCanNotBeSet() {
+    void setterRefusesUnknownConstants() {
         assertThatIllegalArgumentException().isThrownBy(() -> QueuePairAttributes.to(QueuePairState.UNKNOWN));
         QueuePairAttributes attributes = QueuePairAttributes.unchangedState();
         assertThatIllegalArgumentException().isThrownBy(() -> attributes.pathMtu(Mtu.UNKNOWN));
@@ -202,7 +202,7 @@ class QueuePairAttributesTest {
     }
 
     @Test
-    void aPathOutsideItsFieldsIsRefused() {
+    void addressVectorRefusesNumbersThatDoNotFit() {
         assertThatIllegalArgumentException().isThrownBy(() -> AddressVector.of(256));
         assertThatIllegalArgumentException()
                 .isThrownBy(() -> AddressVector.of(1).destinationLid(0x10000));
@@ -217,7 +217,7 @@ class QueuePairAttributesTest {
     }
 
     @Test
-    void aPathWithoutAGlobalPartStaysSo() {
+    void addressVectorKeepsMissingGlobalRoute() {
         AddressVector local = AddressVector.of(1).destinationLid(7);
         assertThat(QueuePairAttributes.unchangedState().addressVector(local).addressVector())
                 .isEqualTo(local);

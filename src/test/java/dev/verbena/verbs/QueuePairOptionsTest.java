@@ -15,7 +15,7 @@ class QueuePairOptionsTest {
     private static final QueuePairOptions DEFAULT = QueuePair.rc(null);
 
     @Test
-    void theDefaultsAreModest() {
+    void defaultsAreModest() {
         assertThat(DEFAULT.type()).isEqualTo(QueuePairType.RC);
         assertThat(DEFAULT.capabilities()).isEqualTo(QueueCapabilities.of(64, 64));
         assertThat(DEFAULT.port()).isEqualTo(1);
@@ -24,7 +24,7 @@ class QueuePairOptionsTest {
     }
 
     @Test
-    void eachMethodChangesOneThingInACopy() {
+    void changeReturnsCopyAndLeavesOriginal() {
         assertThat(DEFAULT.sendDepth(2).capabilities()).isEqualTo(QueueCapabilities.of(2, 64));
         assertThat(DEFAULT.receiveDepth(3).capabilities()).isEqualTo(QueueCapabilities.of(64, 3));
         assertThat(DEFAULT.sendSge(4).capabilities())
@@ -68,7 +68,7 @@ class QueuePairOptionsTest {
 
     @ParameterizedTest
     @MethodSource("impossible")
-    void whatCanNotBeIsRefused(UnaryOperator<QueuePairOptions> change) {
+    void setterRefusesImpossibleValues(UnaryOperator<QueuePairOptions> change) {
         assertThatIllegalArgumentException().isThrownBy(() -> change.apply(DEFAULT));
     }
 }

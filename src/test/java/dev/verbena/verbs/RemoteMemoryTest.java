@@ -16,19 +16,19 @@ class RemoteMemoryTest {
     private static final RemoteMemory MEMORY = new RemoteMemory(0x0102_0304_0506_0708L, 0x11223344, 0xaabbccddL);
 
     @Test
-    void theSerialisedFormIsAddressKeyAndLengthInNetworkOrder() {
+    void serialisedFormIsAddressKeyAndLengthInNetworkOrder() {
         assertThat(HexFormat.of().formatHex(MEMORY.toBytes())).isEqualTo("0102030405060708" + "11223344" + "aabbccdd");
     }
 
     @Test
-    void theSerialisedFormLeadsBack() {
+    void fromReadsTheSerialisedForm() {
         assertThat(RemoteMemory.from(MEMORY.toBytes())).isEqualTo(MEMORY);
         RemoteMemory most = new RemoteMemory(-1, -1, 0xffff_ffffL);
         assertThat(RemoteMemory.from(most.toBytes())).isEqualTo(most);
     }
 
     @Test
-    void itIsWrittenToAndReadFromMemoryThatIsNotAligned() {
+    void writeToAndFromAcceptUnalignedMemory() {
         try (Arena arena = Arena.ofConfined()) {
             MemorySegment message = arena.allocate(64, 64).asSlice(3, RemoteMemory.BYTES);
             MEMORY.writeTo(message);
@@ -37,21 +37,21 @@ class RemoteMemoryTest {
     }
 
     @Test
-    void tooShortAMessageIsRefused() {
+    void fromRefusesShortMessages() {
         assertThatExceptionOfType(IndexOutOfBoundsException.class).isThrownBy(() -> RemoteMemory.from(new byte[15]));
         assertThatExceptionOfType(IndexOutOfBoundsException.class)
                 .isThrownBy(() -> MEMORY.writeTo(MemorySegment.ofArray(new byte[15])));
     }
 
     @Test
-    void aLengthThatDoesNotFitIsNotWritten() {
+    void writeToRefusesLengthsThatDoNotFit() {
         RemoteMemory large = new RemoteMemory(0, 0, 1L << 32);
         assertThatIllegalStateException().isThrownBy(large::toBytes).withMessageContaining("slice");
         assertThat(large.slice(0, 0xffff_ffffL).toBytes()).hasSize(16);
     }
 
     @Test
-    void aSliceIsWithin() {
+    void sliceIsWithinTheMemory() {
         RemoteMemory memory = new RemoteMemory(1000, 7, 100);
         assertThat(memory.slice(10, 20)).isEqualTo(new RemoteMemory(1010, 7, 20));
         assertThat(memory.slice(0, 100)).isEqualTo(memory);
@@ -59,7 +59,7 @@ class RemoteMemoryTest {
     }
 
     @Test
-    void aSliceThatIsNotWithinIsRefused() {
+    void sliceRefusesRangesOutsideTheMemory() {
         RemoteMemory memory = new RemoteMemory(1000, 7, 100);
         for (long[] range : new long[][] {{-1, 1}, {0, 101}, {100, 1}, {0, -1}, {1, Long.MAX_VALUE}}) {
             assertThatExceptionOfType(IndexOutOfBoundsException.class)
@@ -68,14 +68,14 @@ class RemoteMemoryTest {
     }
 
     @Test
-    void aNegativeLengthIsRefused() {
+    void constructorRefusesNegativeLengths() {
         assertThatIllegalArgumentException()
                 .isThrownBy(() -> new RemoteMemory(0, 0, -1))
                 .withMessageContaining("-1");
     }
 
     @Test
-    void textIsTheSameInEveryLanguage() {
+    void toStringIsTheSameInEveryLanguage() {
         Locale before = Locale.getDefault();
         try {
             Locale.setDefault(Locale.forLanguageTag("ar-EG-u-nu-arab"));

@@ -39,7 +39,7 @@ class SteeringTest {
     }
 
     @Test
-    void aFlowIsMadeOrRefusedWithTheReason() {
+    void createFlowSucceedsOrGivesTheReason() {
         QueuePair pair = domain.createQueuePair(QueuePair.rc(queue));
         FlowRule rule = FlowRule.of(FlowMatch.ethernet().etherType(0x0800), FlowMatch.ipv4(), FlowMatch.udp());
         Optional<Flow> flow = Unsupported.orSaysSo("ibv_create_flow", () -> pair.createFlow(rule, arena));
@@ -49,7 +49,7 @@ class SteeringTest {
     }
 
     @Test
-    void countersAreReadOrRefusedWithTheReason() {
+    void countersAreReadOrGiveTheReason() {
         Optional<Counters> made = Unsupported.orSaysSo("ibv_create_counters", () -> context.createCounters(arena));
         if (made.isPresent()) {
             made.get().attach(CounterKind.PACKETS, 0);
@@ -58,7 +58,7 @@ class SteeringTest {
     }
 
     @Test
-    void workQueuesReceiveOrAreRefusedWithTheReason() {
+    void workQueueReceivesOrGivesTheReason() {
         Optional<WorkQueue> made = Unsupported.orSaysSo(
                 "ibv_create_wq", () -> domain.createWorkQueue(WorkQueueOptions.of(queue, 8), arena));
         if (made.isPresent()) {
@@ -75,14 +75,14 @@ class SteeringTest {
     }
 
     @Test
-    void aWorkQueueHoldsSomething() {
+    void workQueueOptionsRefuseSizesBelowOne() {
         assertThatIllegalArgumentException().isThrownBy(() -> WorkQueueOptions.of(queue, 0));
         assertThatIllegalArgumentException()
                 .isThrownBy(() -> WorkQueueOptions.of(queue, 1).sge(0));
     }
 
     @Test
-    void aTableHasAPowerOfTwoOfEntries() {
+    void createIndirectionTableNeedsPowerOfTwoEntries() {
         assertThatIllegalArgumentException()
                 .isThrownBy(() -> context.createIndirectionTable(List.of(), arena))
                 .withMessageContaining("power of two");

@@ -43,7 +43,7 @@ class FlowRuleTest {
     }
 
     @Test
-    void theSpecificationsFollowTheAttributes() {
+    void specificationsFollowTheAttributes() {
         FlowRule rule = FlowRule.of(FlowMatch.ethernet(), FlowMatch.udp().destinationPort(4791), FlowAction.tag(0x1234))
                 .port(2)
                 .priority(7)
@@ -64,7 +64,7 @@ class FlowRuleTest {
     }
 
     @Test
-    void numbersAreInTheNetworksOrder() {
+    void numbersAreInNetworkOrder() {
         MemorySegment udp = spec(FlowMatch.udp().destinationPort(4791).sourcePort(1));
         long value = ibv_flow_spec_tcp_udp.val$offset();
         long mask = ibv_flow_spec_tcp_udp.mask$offset();
@@ -76,7 +76,7 @@ class FlowRuleTest {
     }
 
     @Test
-    void ofANetworkOnlyThePrefixCounts() throws UnknownHostException {
+    void networkMatchMasksThePrefix() throws UnknownHostException {
         MemorySegment ip = spec(
                 FlowMatch.ipv4().source(InetAddress.getByName("10.9.9.1"), 20).protocol(17));
         long value = ibv_flow_spec_ipv4_ext.val$offset();
@@ -92,19 +92,19 @@ class FlowRuleTest {
     }
 
     @Test
-    void aHeaderCanBeInsideATunnel() {
+    void innerHeaderIsMarked() {
         assertThat(ibv_flow_spec_tcp_udp.type(spec(FlowMatch.tcp().inner())))
                 .isEqualTo(rdma_h.IBV_FLOW_SPEC_TCP() | rdma_h.IBV_FLOW_SPEC_INNER());
     }
 
     @Test
-    void anMplsLabelIsInTheUpperTwentyBits() {
+    void mplsLabelIsInTheUpperTwentyBits() {
         MemorySegment mpls = spec(FlowMatch.mpls(0xabcde));
         assertThat(bytes(mpls, 6, 10)).containsSequence(0xab, 0xcd, 0xe0, 0);
     }
 
     @Test
-    void fieldsBelongToTheirHeaders() {
+    void matchRefusesFieldsOfOtherHeaders() {
         assertThatIllegalArgumentException().isThrownBy(() -> FlowMatch.udp().etherType(0x0800));
         assertThatIllegalArgumentException()
                 .isThrownBy(() -> FlowMatch.ethernet().destination(new byte[5]));
@@ -113,7 +113,7 @@ class FlowRuleTest {
     }
 
     @Test
-    void numbersThatDoNotFitAreRefused() {
+    void matchRefusesNumbersThatDoNotFit() {
         assertThatIllegalArgumentException().isThrownBy(() -> FlowMatch.udp().sourcePort(65536));
         assertThatIllegalArgumentException()
                 .isThrownBy(() -> FlowMatch.ethernet().vlan(4096));
@@ -123,7 +123,7 @@ class FlowRuleTest {
     }
 
     @Test
-    void onlyANormalRuleMatchesHeaders() {
+    void ruleRefusesHeadersUnlessNormal() {
         assertThatIllegalArgumentException()
                 .isThrownBy(() -> FlowRule.of(FlowMatch.udp()).kind(FlowKind.SNIFFER));
     }

@@ -36,6 +36,6 @@ public final class Unsupported {
         assertThat(e.verb()).isEqualTo(verb);
         assertThat(e.getMessage())
                 .startsWith(verb + "(")
-                .containsAnyOf("can't do it", "or newer is needed", "as it was");
+                .containsAnyOf("can't do it", "or newer is needed", "is unchanged");
     }
 }

@@ -207,7 +207,7 @@ class MemoryWindowTest {
                 .hasMessageContaining("LOCAL_WRITE");
         assertThatThrownBy(() -> batch.bind(1, window, target.slice(0, 0), Set.of(REMOTE_WRITE)))
                 .isInstanceOf(IllegalArgumentException.class)
-                .hasMessageContaining("no bytes");
+                .hasMessageContaining("0 bytes");
         assertThat(batch.size()).isZero();
     }
 

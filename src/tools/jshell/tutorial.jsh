@@ -83,7 +83,7 @@ var target = client.register(session.allocate(64, 64), LOCAL_WRITE)
 
 // 15. Post the read, wait, and look at the data.
 client.queuePair().postRead(9, target.slice(0, source.length()), source.remote())
-client.completions().await(Duration.ofSeconds(5)).orThrow()
+client.completionQueue().await(Duration.ofSeconds(5)).orThrow()
 target.segment().getString(0)
 
 // 16. Measure the latency. This shell has the methods devices(), open(), gids(), pair(), latency(pair), arena().

@@ -90,7 +90,7 @@ public final class ConnectRequest {
         answering.lock();
         try {
             checkThere();
-            ConnectionId id = ConnectionId.claim(channel, event, inbox, arena);
+            ConnectionId id = IdFactory.claim(channel, event, inbox, arena);
             gone = true;
             channel.claimed(this, inbox, id);
             return id;

@@ -27,7 +27,7 @@ import org.jspecify.annotations.Nullable;
  *     Connection server = Connection.open(new InetSocketAddress("10.9.9.1", 7471), timeout, arena);
  *     MemoryRegion buffer = server.register(arena.allocate(4096), AccessFlag.LOCAL_WRITE);
  *     server.queuePair().postSend(1, buffer.slice(0, 64));
- *     server.completions().await(timeout).orThrow();
+ *     server.completionQueue().await(timeout).orThrow();
  * }
  * }</pre>
  */
@@ -237,7 +237,7 @@ public final class Connection implements AutoCloseable {
      *
      * @return this connection's completion queue
      */
-    public CompletionQueue completions() {
+    public CompletionQueue completionQueue() {
         return completions;
     }
 

@@ -3,35 +3,43 @@ package dev.verbena.cm;
 import dev.verbena.CName;
 import dev.verbena.VerbsArena;
 import dev.verbena.VerbsException;
+import dev.verbena.VerbsObject;
 import dev.verbena.VerbsTimeoutException;
 import dev.verbena.access.ObjectLifetime;
+import dev.verbena.internal.Checks;
 import dev.verbena.internal.RdmaCm;
-import dev.verbena.internal.raw.ibv_ece;
-import dev.verbena.internal.raw.ibv_qp_attr;
+import dev.verbena.verbs.AccessFlag;
 import dev.verbena.verbs.AsyncEventType;
-import dev.verbena.verbs.Attribute;
+import dev.verbena.verbs.CompletionQueue;
+import dev.verbena.verbs.Context;
 import dev.verbena.verbs.Ece;
+import dev.verbena.verbs.MemoryRegion;
+import dev.verbena.verbs.ProtectionDomain;
+import dev.verbena.verbs.QueueCapabilities;
 import dev.verbena.verbs.QueuePair;
 import dev.verbena.verbs.QueuePairAttributes;
+import dev.verbena.verbs.QueuePairOptions;
 import dev.verbena.verbs.QueuePairState;
-import dev.verbena.verbs.access.VerbsAccess;
-import dev.verbena.verbs.device.QueuePairType;
-import java.lang.foreign.Arena;
+import dev.verbena.verbs.SharedReceiveQueue;
+import dev.verbena.verbs.SharedReceiveQueueOptions;
 import java.lang.foreign.MemorySegment;
-import java.lang.foreign.ValueLayout;
-import java.net.InetAddress;
+import java.net.InetSocketAddress;
 import java.net.SocketAddress;
 import java.time.Duration;
 import java.util.List;
+import java.util.Optional;
 import java.util.concurrent.locks.ReentrantLock;
 import org.jspecify.annotations.Nullable;
 
 /**
- * One end of a connection, or a listener ({@code struct rdma_cm_id}): what a socket is to TCP.
+ * An end of a connection, or a listener ({@code struct rdma_cm_id}): the counterpart of a TCP socket.
  *
- * <p>Each step comes twice: {@code beginConnect} only starts it, as the C function does, and its end is an event; {@code
- * connect} waits for the end. A step that waits has a deadline, and ends with an exception as soon as an event says that it
- * has failed, when the thread is interrupted, and when the id is closed.
+ * <p>Each step comes in two forms. {@code beginConnect} only starts the step, as the C function does, and an event reports
+ * its end. {@code connect} waits for the end. A step that waits has a deadline. It throws as soon as an event reports a
+ * failure, when the thread is interrupted, and when the id is closed.
+ *
+ * <p>An id of a shared arena can be used by many threads at once. An id of a confined arena can be used by the arena's
+ * thread only.
  *
  * <pre>{@code
  * ConnectionId id = channel.createId(PortSpace.TCP);
@@ -42,127 +50,263 @@ import org.jspecify.annotations.Nullable;
  * id.connect(ConnectionParameters.defaults(), timeout);
  * }</pre>
  */
-public final class ConnectionId extends ConnectionGroups {
-    /** The kernel keeps the time of a resolution itself, and tells with an event a little later. */
-    private static final Duration GRACE = Duration.ofMillis(500);
-
+public final class ConnectionId extends VerbsObject {
+    private final ObjectLifetime lifetime;
+    private final long address;
+    private final IdEvents events;
+    private final CmId id;
+    private final IdOptions options;
+    private final IdQueues queues;
+    private final IdGroups groups;
+    private final Resolution resolution;
+    private final Handshake handshake;
     private final ReentrantLock moving = new ReentrantLock();
 
-    /** Whether {@code rdma_create_ep} has made it. */
+    /** Whether {@code rdma_create_ep} made the id. */
     private final boolean isEndpoint;
 
-    private ConnectionId(ObjectLifetime lifetime, PortSpace space, long address, IdEvents inbox, boolean isEndpoint) {
-        super(lifetime, space, address, inbox);
+    ConnectionId(ObjectLifetime lifetime, long address, IdEvents events, boolean isEndpoint) {
+        super(lifetime);
+        this.lifetime = lifetime;
+        lifetime.destroyedBy(this::destroy);
+        this.address = address;
+        this.events = events;
         this.isEndpoint = isEndpoint;
-    }
-
-    @Override
-    ConnectionId self() {
-        return this;
-    }
-
-    static ConnectionId make(EventChannel channel, PortSpace space, VerbsArena arena) {
-        if (space == PortSpace.UNKNOWN) {
-            throw new IllegalArgumentException("An id needs one of C's port spaces");
-        }
-        return ObjectLifetime.create(
-                arena,
-                lifetime -> {
-                    try (Arena scratch = Arena.ofConfined()) {
-                        MemorySegment made = scratch.allocate(ValueLayout.JAVA_LONG);
-                        CmFailures.check(
-                                RdmaCm.CREATE_ID,
-                                RdmaCm.CREATE_ID.call(channel.address(), made.address(), 0, space.code()),
-                                space.toString());
-                        long address = made.get(ValueLayout.JAVA_LONG, 0);
-                        return announced(
-                                new ConnectionId(lifetime, space, address, new IdEvents(space, channel), false));
-                    }
-                },
-                channel);
-    }
-
-    private static ConnectionId announced(ConnectionId id) {
-        id.inbox.owner = id;
-        id.inbox.channel.add(id.address, id.inbox);
-        return id;
-    }
-
-    /** Has C make a synchronous id. */
-    static BlockingCall<Long> lookUp(AddressInfo info) {
-        return new BlockingCall<>(
-                RdmaCm.CREATE_EP.name(),
-                info.toString(),
-                () -> {
-                    try (Arena scratch = Arena.ofConfined()) {
-                        MemorySegment made = scratch.allocate(ValueLayout.JAVA_LONG);
-                        CmFailures.check(
-                                RdmaCm.CREATE_EP,
-                                RdmaCm.CREATE_EP.call(
-                                        made.address(), info.write(scratch).address(), 0, 0),
-                                info.toString());
-                        return made.get(ValueLayout.JAVA_LONG, 0);
-                    }
-                },
-                RdmaCm.DESTROY_EP::call);
-    }
-
-    /** Makes a synchronous id one of a channel; if that can't be, there is none. */
-    static ConnectionId endpoint(EventChannel channel, AddressInfo info, long address, VerbsArena arena) {
-        try {
-            return ObjectLifetime.create(
-                    arena,
-                    lifetime -> {
-                        ConnectionId id = announced(new ConnectionId(
-                                lifetime, info.space(), address, new IdEvents(info.space(), channel), true));
-                        try {
-                            CmFailures.check(
-                                    RdmaCm.MIGRATE_ID,
-                                    RdmaCm.MIGRATE_ID.call(address, channel.address()),
-                                    info.toString());
-                        } catch (Throwable t) {
-                            channel.remove(address, id.inbox);
-                            throw t;
-                        }
-                        return id;
-                    },
-                    channel);
-        } catch (Throwable t) {
-            RdmaCm.DESTROY_EP.call(address);
-            throw t;
-        }
-    }
-
-    /** The id that came with a request. */
-    static ConnectionId claim(EventChannel channel, RawEvent event, IdEvents inbox, VerbsArena arena) {
-        return ObjectLifetime.create(
-                arena, lifetime -> new ConnectionId(lifetime, inbox.space, event.id(), inbox, false), channel);
+        id = new CmId(lifetime, address, events);
+        options = new IdOptions(id);
+        queues = new IdQueues(this, id);
+        groups = new IdGroups(this, id, queues);
+        resolution = new Resolution(id);
+        handshake = new Handshake(id, queues);
     }
 
     @CName({"rdma_destroy_id", "rdma_destroy_ep"})
-    @Override
-    void destroy() {
-        inbox.waiters.wakeAll();
-        closeOwnQueues();
-        EventChannel channel = inbox.channel;
-        channel.unclaimedOf(inbox).forEach(ConnectRequest::drop);
+    private void destroy() {
+        events.waiters.wakeAll();
+        queues.closeOwn();
+        EventChannel channel = events.channel;
+        channel.unclaimedOf(events).forEach(ConnectRequest::drop);
         if (isEndpoint) {
             RdmaCm.DESTROY_EP.call(address);
         } else {
             CmFailures.check(RdmaCm.DESTROY_ID, RdmaCm.DESTROY_ID.call(address), "");
         }
-        channel.remove(address, inbox);
+        channel.remove(address, events);
+    }
+
+    /** Returns the {@code struct rdma_cm_id}. The caller holds this object while C uses the struct. */
+    long address() {
+        return address;
+    }
+
+    /** Throws if this id is closed or confined to another thread. */
+    void checkUsable() {
+        lifetime.checkOpen();
+    }
+
+    /** Makes this id depend on another channel. */
+    void changeChannel(EventChannel from, EventChannel to) {
+        lifetime.changeParent(from, to);
+    }
+
+    /** Notes that C has made the queue pair ready. */
+    void established() {
+        handshake.established();
+    }
+
+    // Identity
+
+    /**
+     * Returns the channel that this id's events are reported to.
+     *
+     * @return the channel
+     */
+    public EventChannel channel() {
+        lifetime.checkOpen();
+        return events.channel;
     }
 
     /**
-     * Has its events reported to another channel from now on ({@code rdma_migrate_id}): for example to one of its own, for
-     * an id that came with a request. What was reported and nobody has taken comes along, and a thread that waits for this
-     * id goes on waiting. The channel that it leaves may be closed.
+     * Returns the port space that this id was made in.
      *
-     * <p>The new channel stays open as long as this id: what closes the channel must close the id too, or before.
+     * @return the port space
+     */
+    public PortSpace portSpace() {
+        lifetime.checkOpen();
+        return events.space;
+    }
+
+    /**
+     * Returns the context of this id's device, as the connection manager has opened it ({@code id->verbs}). Make the
+     * objects that this id's queue pair needs in this context.
      *
-     * @param to where its events are reported then
-     * @throws IllegalStateException if it listens, and was told of a request that nobody has claimed or rejected
+     * <p>All ids of a channel that are on one device have the same context. Ids of another channel have another Java object
+     * for the same context of C: objects made in one can be used with ids of the other. The
+     * {@linkplain Context#events events} of a context are those of the objects made in it, of the device and of the ports.
+     *
+     * @return the context, closed by the arena of the channel
+     * @throws IllegalStateException if this id has no device yet: resolve an address, or bind the id to a device's address
+     */
+    public Context context() {
+        return id.context();
+    }
+
+    /**
+     * Returns true if this id has a device, and so a {@link #context}.
+     *
+     * @return true once an address was resolved, or this id was bound to a device's address
+     */
+    public boolean hasDevice() {
+        return id.hasDevice();
+    }
+
+    /**
+     * Returns the number of the device's port ({@code id->port_num}).
+     *
+     * @return the number, from 1; 0 if this id has no device yet
+     */
+    public int devicePort() {
+        return id.devicePort();
+    }
+
+    /**
+     * Returns this id's own address and port ({@code rdma_get_local_addr}, {@code rdma_get_src_port}).
+     *
+     * @return the address; empty if this id has no IP address yet
+     */
+    @CName({"rdma_get_local_addr", "rdma_get_src_port"})
+    public Optional<InetSocketAddress> localAddress() {
+        return id.localAddress();
+    }
+
+    /**
+     * Returns the peer's address and port ({@code rdma_get_peer_addr}, {@code rdma_get_dst_port}).
+     *
+     * @return the address; empty if the peer has no IP address
+     */
+    @CName({"rdma_get_peer_addr", "rdma_get_dst_port"})
+    public Optional<InetSocketAddress> peerAddress() {
+        return id.peerAddress();
+    }
+
+    /**
+     * Returns this id's own InfiniBand address ({@code rdma_get_local_addr}).
+     *
+     * @return the address; empty if this id has no InfiniBand address
+     */
+    @CName("rdma_get_local_addr")
+    public Optional<IbAddress> localIbAddress() {
+        return id.localIbAddress();
+    }
+
+    /**
+     * Returns the peer's InfiniBand address ({@code rdma_get_peer_addr}).
+     *
+     * @return the address; empty if the peer has no InfiniBand address
+     */
+    @CName("rdma_get_peer_addr")
+    public Optional<IbAddress> peerIbAddress() {
+        return id.peerIbAddress();
+    }
+
+    /** Returns for example {@code TCP id 10.9.9.1:39551 to 10.9.9.1:7174}. */
+    @Override
+    public String toString() {
+        return id.toString();
+    }
+
+    // Options
+
+    /**
+     * Sets the type of service, and so the traffic class ({@code RDMA_OPTION_ID_TOS}). Call this before the route is
+     * resolved.
+     *
+     * @param value 8 bits
+     */
+    @CName("rdma_set_option")
+    public void typeOfService(int value) {
+        options.typeOfService(value);
+    }
+
+    /**
+     * Allows or forbids binding to an address that an ended connection still uses ({@code RDMA_OPTION_ID_REUSEADDR}). Call
+     * this before the id is bound.
+     *
+     * @param on true to allow it
+     */
+    @CName("rdma_set_option")
+    public void reuseAddress(boolean on) {
+        options.reuseAddress(on);
+    }
+
+    /**
+     * Sets whether an id that listens on all IPv6 addresses leaves out those of IPv4 ({@code RDMA_OPTION_ID_AFONLY}). Call
+     * this before the id is bound.
+     *
+     * @param on true to leave out IPv4
+     */
+    @CName("rdma_set_option")
+    public void addressFamilyOnly(boolean on) {
+        options.addressFamilyOnly(on);
+    }
+
+    /**
+     * Sets how long a queue pair waits for an acknowledgement ({@code RDMA_OPTION_ID_ACK_TIMEOUT}). The time is rounded up
+     * to 4.096 µs times the next power of two. Call this before the id is connected.
+     *
+     * @param timeout more than zero, at most 2 hours 26 minutes
+     * @throws IllegalArgumentException if the timeout is out of range
+     */
+    @CName("rdma_set_option")
+    public void ackTimeout(Duration timeout) {
+        options.ackTimeout(timeout);
+    }
+
+    /**
+     * Sets how long a queue pair waits for an acknowledgement, as the code of the wire
+     * ({@code RDMA_OPTION_ID_ACK_TIMEOUT}). Call this before the id is connected.
+     *
+     * @param code 0 to 31: the time is 4.096 µs times 2 to the power of the code, and 0 stands for no timeout
+     */
+    @CName("rdma_set_option")
+    public void ackTimeoutCode(int code) {
+        options.ackTimeoutCode(code);
+    }
+
+    // Events
+
+    /**
+     * Takes this id's next event, if there is one.
+     *
+     * @return the event, acknowledged already
+     */
+    public Optional<CmEvent> pollEvent() {
+        lifetime.checkOpen();
+        return Optional.ofNullable(events.take(type -> true));
+    }
+
+    /**
+     * Waits for this id's next event, and takes it.
+     *
+     * @param timeout the longest time to wait
+     * @return the event, acknowledged already
+     * @throws VerbsTimeoutException if no event came in time
+     * @throws InterruptedException if the thread was interrupted
+     * @throws IllegalStateException if the id is closed, also while waiting
+     */
+    public CmEvent awaitEvent(Duration timeout) throws InterruptedException {
+        return events.await(RdmaCm.GET_CM_EVENT.name(), timeout, "", type -> true);
+    }
+
+    /**
+     * Moves this id to another channel, which reports its events from then on ({@code rdma_migrate_id}). An id that came
+     * with a request can get a channel of its own in this way. Events that no thread has taken come along. Threads that wait
+     * for this id keep waiting. The channel that the id leaves may be closed.
+     *
+     * <p>The new channel stays open as long as this id: close the id before the channel, or with it.
+     *
+     * @param to the channel to report events to
+     * @throws IllegalStateException if this id listens and has requests that were neither claimed nor rejected
      */
     @CName("rdma_migrate_id")
     public void migrate(EventChannel to) {
@@ -170,8 +314,8 @@ public final class ConnectionId extends ConnectionGroups {
         try {
             lifetime.hold();
             try {
-                if (to != inbox.channel) {
-                    to.take(this, address, inbox);
+                if (to != events.channel) {
+                    to.take(this, address, events);
                 }
             } finally {
                 lifetime.release();
@@ -181,35 +325,252 @@ public final class ConnectionId extends ConnectionGroups {
         }
     }
 
-    /** Its requests are for those who may use it. */
-    void checkUsable() {
+    // The queue pair and its queues
+
+    /**
+     * Returns the protection domain that the connection manager has made for this id's device ({@code id->pd}). All ids of a
+     * process that are on one device share it.
+     *
+     * @return the domain, closed by the arena of the channel: C keeps it as long as it is needed
+     * @throws IllegalStateException if this id has no device yet
+     */
+    public ProtectionDomain protectionDomain() {
+        return queues.domain();
+    }
+
+    /**
+     * Registers memory in the {@linkplain #protectionDomain id's own domain} ({@code rdma_reg_msgs}, {@code rdma_reg_read},
+     * {@code rdma_reg_write}). This id's arena closes the memory region.
+     *
+     * @param memory a native segment that outlives the registration
+     * @param access {@link AccessFlag#LOCAL_WRITE} for messages, with {@link AccessFlag#REMOTE_READ} or
+     *     {@link AccessFlag#REMOTE_WRITE} for memory that the peer reads or writes
+     * @return the memory region
+     */
+    @CName({"rdma_reg_msgs", "rdma_reg_read", "rdma_reg_write"})
+    public MemoryRegion register(MemorySegment memory, AccessFlag... access) {
+        return protectionDomain().register(memory, List.of(access), arena());
+    }
+
+    /**
+     * Returns this id's queue pair, if one was made on it.
+     *
+     * @return the queue pair of {@link #createQueuePair}
+     */
+    public Optional<QueuePair> queuePair() {
         lifetime.checkOpen();
+        return Optional.ofNullable(queues.queuePair());
     }
 
-    /** It depends on its channel. */
-    void changeChannel(EventChannel from, EventChannel to) {
-        lifetime.changeParent(from, to);
+    /**
+     * Returns the completion queue of sends ({@code id->send_cq}), if it was made together with the queue pair.
+     *
+     * @return the completion queue of {@link #createQueuePair(QueueCapabilities)}
+     */
+    @CName("rdma_get_send_comp")
+    public Optional<CompletionQueue> sendCompletionQueue() {
+        lifetime.checkOpen();
+        return Optional.ofNullable(queues.sends());
     }
 
-    /** C has made the queue pair ready. */
-    void established() {
-        QueuePair pair = queuePair;
-        if (pair != null) {
-            VerbsAccess.get().noteState(pair, QueuePairState.RTS);
-        }
+    /**
+     * Returns the completion queue of receives ({@code id->recv_cq}), if it was made together with the queue pair.
+     *
+     * @return the completion queue of {@link #createQueuePair(QueueCapabilities)}
+     */
+    @CName("rdma_get_recv_comp")
+    public Optional<CompletionQueue> receiveCompletionQueue() {
+        lifetime.checkOpen();
+        return Optional.ofNullable(queues.receives());
+    }
+
+    /**
+     * Creates a queue pair and all the objects that it needs, closed by this id's arena ({@code rdma_create_qp} without a
+     * domain and completion queues).
+     *
+     * @param sizes the sizes of its queues
+     * @return a new queue pair
+     * @throws IllegalStateException if this id has a queue pair already, or no device yet
+     */
+    @CName({"rdma_create_qp", "rdma_create_qp_ex", "rdma_destroy_qp"})
+    public QueuePair createQueuePair(QueueCapabilities sizes) {
+        return createQueuePair(sizes, arena());
+    }
+
+    /**
+     * Creates a queue pair and all the objects that it needs ({@code rdma_create_qp} without a domain and completion
+     * queues): in the {@linkplain #protectionDomain id's own domain}, with
+     * {@linkplain #sendCompletionQueue one completion queue for sends} and
+     * {@linkplain #receiveCompletionQueue one for receives}. A program can wait for completions of both.
+     *
+     * <p>In the id's arena, the completion queues close with the id, and may be read as long as the id is open. In another
+     * arena, they close with that arena.
+     *
+     * @param sizes the sizes of its queues
+     * @param arena the arena that closes the queue pair and the completion queues
+     * @return a new queue pair
+     * @throws IllegalStateException if this id has a queue pair already, or no device yet
+     */
+    @CName({"rdma_create_qp", "rdma_create_qp_ex", "rdma_destroy_qp"})
+    public QueuePair createQueuePair(QueueCapabilities sizes, VerbsArena arena) {
+        return queues.createQueuePair(sizes, arena);
+    }
+
+    /**
+     * Creates a queue pair on this id, closed by this id's arena ({@code rdma_create_qp}).
+     *
+     * @param domain a protection domain of this id's {@link #context}
+     * @param options for example {@code QueuePair.rc(cq)}
+     * @return a new queue pair
+     * @throws IllegalStateException if this id has a queue pair already, or no device yet
+     * @throws IllegalArgumentException if the domain belongs to another context
+     */
+    @CName({"rdma_create_qp", "rdma_create_qp_ex", "rdma_destroy_qp"})
+    public QueuePair createQueuePair(ProtectionDomain domain, QueuePairOptions options) {
+        return createQueuePair(domain, options, arena());
+    }
+
+    /**
+     * Creates a queue pair on this id ({@code rdma_create_qp}), in {@link QueuePairState#INIT}: receives can be posted. The
+     * connection manager makes it ready when it connects or accepts; a queue pair for datagrams is ready at once. If the id
+     * has a {@linkplain #createSharedReceiveQueue shared receive queue}, the queue pair takes its receives from there.
+     *
+     * @param domain a protection domain of this id's {@link #context}
+     * @param options for example {@code QueuePair.rc(cq)}
+     * @param arena the arena that closes the queue pair
+     * @return a new queue pair
+     * @throws IllegalStateException if this id has a queue pair already, or no device yet
+     * @throws IllegalArgumentException if the domain belongs to another context
+     */
+    @CName({"rdma_create_qp", "rdma_create_qp_ex", "rdma_destroy_qp"})
+    public QueuePair createQueuePair(ProtectionDomain domain, QueuePairOptions options, VerbsArena arena) {
+        return queues.createQueuePair(domain, options, arena);
+    }
+
+    /**
+     * Returns this id's shared receive queue, if one was made on it.
+     *
+     * @return the queue of {@link #createSharedReceiveQueue}
+     */
+    public Optional<SharedReceiveQueue> sharedReceiveQueue() {
+        lifetime.checkOpen();
+        return Optional.ofNullable(queues.sharedReceiveQueue());
+    }
+
+    /**
+     * Creates a shared receive queue on this id, closed by this id's arena ({@code rdma_create_srq}).
+     *
+     * @param domain a protection domain of this id's {@link #context}
+     * @param options for example {@code SharedReceiveQueue.basic()}
+     * @return a new shared receive queue
+     * @throws IllegalStateException if this id has a shared receive queue already, or no device yet
+     * @throws IllegalArgumentException if the domain belongs to another context
+     */
+    @CName({"rdma_create_srq", "rdma_create_srq_ex", "rdma_destroy_srq"})
+    public SharedReceiveQueue createSharedReceiveQueue(ProtectionDomain domain, SharedReceiveQueueOptions options) {
+        return createSharedReceiveQueue(domain, options, arena());
+    }
+
+    /**
+     * Creates a shared receive queue on this id ({@code rdma_create_srq}). A queue pair that is made afterwards takes its
+     * receives from there, and so do queue pairs of other ids that name the queue.
+     *
+     * @param domain a protection domain of this id's {@link #context}
+     * @param options for example {@code SharedReceiveQueue.basic()}
+     * @param arena the arena that closes the queue
+     * @return a new shared receive queue
+     * @throws IllegalStateException if this id has a shared receive queue already, or no device yet
+     * @throws IllegalArgumentException if the domain belongs to another context
+     */
+    @CName({"rdma_create_srq", "rdma_create_srq_ex", "rdma_destroy_srq"})
+    public SharedReceiveQueue createSharedReceiveQueue(
+            ProtectionDomain domain, SharedReceiveQueueOptions options, VerbsArena arena) {
+        return queues.createSharedReceiveQueue(domain, options, arena);
+    }
+
+    // Multicast groups
+
+    /**
+     * Joins a multicast group to send and to receive ({@code rdma_join_multicast}), until this id's arena closes. The id's
+     * address must be resolved or bound to a device, and its queue pair made.
+     *
+     * @param group the group's address; the port does not matter
+     * @param timeout the longest time to wait
+     * @return the membership, closed by this id's arena
+     * @throws ConnectionException if the group can't be joined
+     * @throws VerbsTimeoutException if the outcome is not known in time: the id leaves the group again
+     * @throws InterruptedException if the thread was interrupted: the id leaves the group again
+     */
+    @CName({"rdma_join_multicast", "rdma_leave_multicast"})
+    public MulticastMembership join(SocketAddress group, Duration timeout) throws InterruptedException {
+        return join(group, timeout, arena());
+    }
+
+    /**
+     * Joins a multicast group to send and to receive ({@code rdma_join_multicast}). The id's address must be resolved or
+     * bound to a device, and its queue pair made.
+     *
+     * @param group the group's address; the port does not matter
+     * @param timeout the longest time to wait
+     * @param arena the arena that leaves the group when it closes
+     * @return the membership
+     * @throws ConnectionException if the group can't be joined
+     * @throws VerbsTimeoutException if the outcome is not known in time: the id leaves the group again
+     * @throws InterruptedException if the thread was interrupted: the id leaves the group again
+     */
+    @CName({"rdma_join_multicast", "rdma_leave_multicast"})
+    public MulticastMembership join(SocketAddress group, Duration timeout, VerbsArena arena)
+            throws InterruptedException {
+        return groups.join(group, timeout, arena);
+    }
+
+    /**
+     * Joins a multicast group, closed by this id's arena ({@code rdma_join_multicast_ex}). The id's address must be resolved
+     * or bound to a device, and its queue pair made.
+     *
+     * @param group the group's address; the port does not matter
+     * @param how whether to receive as well
+     * @param timeout the longest time to wait
+     * @return the membership, closed by this id's arena
+     * @throws ConnectionException if the group can't be joined
+     * @throws VerbsTimeoutException if the outcome is not known in time: the id leaves the group again
+     * @throws InterruptedException if the thread was interrupted: the id leaves the group again
+     */
+    @CName({"rdma_join_multicast_ex", "rdma_leave_multicast"})
+    public MulticastMembership join(SocketAddress group, JoinFlag how, Duration timeout) throws InterruptedException {
+        return join(group, how, timeout, arena());
+    }
+
+    /**
+     * Joins a multicast group ({@code rdma_join_multicast_ex}). The id's address must be resolved or bound to a device, and
+     * its queue pair made.
+     *
+     * @param group the group's address; the port does not matter
+     * @param how whether to receive as well
+     * @param timeout the longest time to wait
+     * @param arena the arena that leaves the group when it closes
+     * @return the membership
+     * @throws ConnectionException if the group can't be joined
+     * @throws VerbsTimeoutException if the outcome is not known in time: the id leaves the group again
+     * @throws InterruptedException if the thread was interrupted: the id leaves the group again
+     */
+    @CName({"rdma_join_multicast_ex", "rdma_leave_multicast"})
+    public MulticastMembership join(SocketAddress group, JoinFlag how, Duration timeout, VerbsArena arena)
+            throws InterruptedException {
+        return groups.join(group, how, timeout, arena);
     }
 
     // The server's side
 
     /**
-     * Gives it an address of its own ({@code rdma_bind_addr}).
+     * Binds this id to an address of this machine ({@code rdma_bind_addr}).
      *
-     * @param own the address; port 0 for any that is free
-     * @throws VerbsException if this machine has no such address, or it is in use
+     * @param own the address; port 0 for any free port
+     * @throws VerbsException if this machine does not have the address, or another id uses it
      */
     @CName("rdma_bind_addr")
     public void bind(SocketAddress own) {
-        call(
+        id.call(
                 RdmaCm.BIND_ADDR,
                 own,
                 scratch -> RdmaCm.BIND_ADDR.call(
@@ -217,171 +578,153 @@ public final class ConnectionId extends ConnectionGroups {
     }
 
     /**
-     * Listens for requests ({@code rdma_listen}).
+     * Listens for requests to connect ({@code rdma_listen}).
      *
-     * @param most how many requests may wait to be taken; more are refused
+     * @param backlog the number of requests that may wait to be taken; further requests are refused
      */
     @CName("rdma_listen")
-    public void listen(int most) {
-        check("backlog", most, 1, Integer.MAX_VALUE);
+    public void listen(int backlog) {
+        Checks.checkRange("backlog", backlog, 1, Integer.MAX_VALUE);
         lifetime.checkOpen();
-        String what = this + ", backlog " + most;
-        int before = backlog;
-        backlog = most; // a request may come at once
+        String arguments = this + ", backlog " + backlog;
+        int before = events.backlog;
+        events.backlog = backlog; // before the call: a request may come at once
         try {
-            call(RdmaCm.LISTEN, what, scratch -> RdmaCm.LISTEN.call(address, most));
+            id.call(RdmaCm.LISTEN, arguments, scratch -> RdmaCm.LISTEN.call(address, backlog));
         } catch (Throwable t) {
-            backlog = before;
+            events.backlog = before;
             throw t;
         }
     }
 
     /**
-     * Waits for a request to connect: what {@code rdma_get_request} does, which blocks in C, and is not called.
+     * Takes the oldest request to connect, if there is one ({@code rdma_get_request}).
      *
-     * @param timeout how long to wait
      * @return the oldest request
-     * @throws VerbsTimeoutException if none came in time
-     * @throws InterruptedException if the thread was interrupted
-     * @throws IllegalStateException if it does not listen, or is closed, also while waiting
+     * @throws IllegalStateException if this id does not listen, or is closed
      */
     @CName("rdma_get_request")
-    public ConnectRequest nextRequest(Duration timeout) throws InterruptedException {
+    public Optional<ConnectRequest> pollRequest() {
+        checkListens();
+        return Optional.ofNullable(events.take(ConnectionId::isRequest)).map(ConnectionId::requestOf);
+    }
+
+    /**
+     * Waits for a request to connect, and takes it. {@code rdma_get_request} does the same, but blocks in C, and so is not
+     * called.
+     *
+     * @param timeout the longest time to wait
+     * @return the oldest request
+     * @throws VerbsTimeoutException if no request came in time
+     * @throws InterruptedException if the thread was interrupted
+     * @throws IllegalStateException if this id does not listen, or is closed, also while waiting
+     */
+    @CName("rdma_get_request")
+    public ConnectRequest awaitRequest(Duration timeout) throws InterruptedException {
+        checkListens();
+        return requestOf(events.await("rdma_get_request", timeout, "", ConnectionId::isRequest));
+    }
+
+    private void checkListens() {
         lifetime.checkOpen();
-        if (backlog == 0) {
+        if (events.backlog == 0) {
             throw new IllegalStateException(this + " does not listen");
         }
-        CmEvent event = waitFor("rdma_get_request", timeout, "", type -> type == CmEventType.CONNECT_REQUEST);
+    }
+
+    private static boolean isRequest(CmEventType type) {
+        return type == CmEventType.CONNECT_REQUEST;
+    }
+
+    private static ConnectRequest requestOf(CmEvent event) {
         return ((CmEvent.Request) event).request();
     }
 
     /**
-     * Starts accepting ({@code rdma_accept}): makes the queue pair ready, and tells the peer. When the connection stands,
-     * {@link CmEventType#ESTABLISHED} is reported, except for datagrams.
+     * Starts accepting ({@code rdma_accept}): makes the queue pair ready, and informs the peer.
+     * {@link CmEventType#ESTABLISHED} reports that the connection is established, except for datagrams.
      *
-     * @param parameters what to offer
-     * @throws IllegalStateException if there is no queue pair: neither on the id nor in the parameters
+     * @param parameters the parameters to offer
+     * @throws IllegalStateException if neither the id nor the parameters have a queue pair
      */
     @CName("rdma_accept")
     public void beginAccept(ConnectionParameters parameters) {
-        lifetime.checkOpen();
-        QueuePair pair = queuePair;
-        ConnectionParameters told = parameters;
-        if (pair == null && parameters.queuePairNumber() == 0) {
-            throw new IllegalStateException(this + " has no queue pair to accept with");
-        } else if (pair != null) {
-            told = parameters.queuePair(pair.number(), parameters.sharedReceives());
-        }
-        ConnectionParameters all = told;
-        call(
-                RdmaCm.ACCEPT,
-                this,
-                all.privateData(),
-                scratch -> RdmaCm.ACCEPT.call(address, all.write(scratch).address()));
-        established();
+        handshake.beginAccept(parameters);
     }
 
     /**
-     * Accepts with the id's queue pair, and waits until the connection stands ({@code rdma_accept}). For datagrams, there
-     * is nothing to wait for.
+     * Accepts with the id's queue pair, and waits until the connection is established ({@code rdma_accept}). With datagrams
+     * this does not wait.
      *
-     * @param parameters what to offer
-     * @param timeout how long to wait
+     * @param parameters the parameters to offer
+     * @param timeout the longest time to wait
      * @throws ConnectionException if the peer has given up
      * @throws VerbsTimeoutException if the peer does not answer in time
      * @throws InterruptedException if the thread was interrupted
      */
     @CName("rdma_accept")
     public void accept(ConnectionParameters parameters, Duration timeout) throws InterruptedException {
-        beginAccept(parameters);
-        if (!hasDatagrams()) {
-            step(RdmaCm.ACCEPT, timeout, CmEventType.ESTABLISHED);
-        }
+        handshake.accept(parameters, timeout);
     }
 
     /**
-     * Accepts with one's own queue pair, and waits until the connection stands ({@code rdma_accept}).
+     * Accepts with a queue pair that was not made on this id, and waits until the connection is established
+     * ({@code rdma_accept}).
      *
      * @param own a queue pair of this device, in {@link QueuePairState#RESET} or {@link QueuePairState#INIT}
-     * @param parameters what to offer
-     * @param timeout how long to wait
+     * @param parameters the parameters to offer
+     * @param timeout the longest time to wait
      * @throws ConnectionException if the peer has given up
      * @throws VerbsTimeoutException if the peer does not answer in time
      * @throws InterruptedException if the thread was interrupted
      */
     @CName({"rdma_accept", "rdma_init_qp_attr"})
     public void accept(QueuePair own, ConnectionParameters parameters, Duration timeout) throws InterruptedException {
-        lifetime.checkOpen();
-        prepare(own);
-        if (own.type() != QueuePairType.UD) {
-            bring(own, QueuePairState.RTR);
-            bring(own, QueuePairState.RTS);
-        }
-        accept(parameters.queuePair(own.number(), parameters.sharedReceives()), timeout);
+        handshake.accept(own, parameters, timeout);
     }
 
     /**
-     * Refuses a request ({@code rdma_reject}).
+     * Rejects a request ({@code rdma_reject}).
      *
-     * @param why bytes for the peer
+     * @param data bytes for the peer
      */
     @CName("rdma_reject")
-    public void reject(PrivateData why) {
-        call(
-                RdmaCm.REJECT,
-                this,
-                why,
-                scratch -> RdmaCm.REJECT.call(
-                        address, ConnectionParameters.write(why, scratch).address(), why.size()));
+    public void reject(PrivateData data) {
+        handshake.reject(data);
     }
 
     /**
-     * Refuses a request because of the peer's {@link Ece vendor options} ({@code rdma_reject_ece}).
+     * Rejects a request because of the peer's {@link Ece vendor options} ({@code rdma_reject_ece}).
      *
-     * @param why bytes for the peer
+     * @param data bytes for the peer
      */
     @CName("rdma_reject_ece")
-    public void rejectEce(PrivateData why) {
-        CmFailures.require(RdmaCm.REJECT_ECE, toString());
-        call(
-                RdmaCm.REJECT_ECE,
-                this,
-                why,
-                scratch -> RdmaCm.REJECT_ECE.call(
-                        address, ConnectionParameters.write(why, scratch).address(), why.size()));
+    public void rejectEce(PrivateData data) {
+        handshake.rejectEce(data);
     }
 
     // The client's side
 
     /**
-     * Starts to look up the device for an address ({@code rdma_resolve_addr}): ends with
-     * {@link CmEventType#ADDRESS_RESOLVED}.
+     * Starts to look up the device for an address ({@code rdma_resolve_addr}). {@link CmEventType#ADDRESS_RESOLVED} reports
+     * the end.
      *
      * @param source the own address, or null for any
-     * @param destination the peer's
-     * @param timeout how long the kernel may take
+     * @param destination the peer's address
+     * @param timeout the longest time that the kernel may take
      */
     @CName("rdma_resolve_addr")
     public void beginResolveAddress(@Nullable SocketAddress source, SocketAddress destination, Duration timeout) {
-        call(
-                RdmaCm.RESOLVE_ADDR,
-                destination,
-                scratch -> RdmaCm.RESOLVE_ADDR.call(
-                        address,
-                        source == null
-                                ? 0
-                                : SocketAddresses.write(source, scratch).address(),
-                        SocketAddresses.write(destination, scratch).address(),
-                        milliseconds(timeout)));
+        resolution.beginAddress(source, destination, timeout);
     }
 
     /**
      * Looks up the device for an address ({@code rdma_resolve_addr}).
      *
      * @param destination the peer's address
-     * @param timeout how long to wait; the kernel tells of its end up to half a second later
-     * @throws ConnectionException if nobody answers for the address
-     * @throws VerbsTimeoutException if the kernel did not tell
+     * @param timeout the longest time to wait; the kernel reports the end up to half a second later
+     * @throws ConnectionException if no machine answers for the address
+     * @throws VerbsTimeoutException if the kernel did not report the end
      * @throws InterruptedException if the thread was interrupted
      */
     @CName("rdma_resolve_addr")
@@ -394,334 +737,217 @@ public final class ConnectionId extends ConnectionGroups {
      *
      * @param source the own address, or null for any
      * @param destination the peer's address
-     * @param timeout how long to wait; the kernel tells of its end up to half a second later
-     * @throws ConnectionException if nobody answers for the address
-     * @throws VerbsTimeoutException if the kernel did not tell
+     * @param timeout the longest time to wait; the kernel reports the end up to half a second later
+     * @throws ConnectionException if no machine answers for the address
+     * @throws VerbsTimeoutException if the kernel did not report the end
      * @throws InterruptedException if the thread was interrupted
      */
     @CName("rdma_resolve_addr")
     public void resolveAddress(@Nullable SocketAddress source, SocketAddress destination, Duration timeout)
             throws InterruptedException {
-        beginResolveAddress(source, destination, timeout);
-        step(RdmaCm.RESOLVE_ADDR, timeout.plus(GRACE), CmEventType.ADDRESS_RESOLVED);
+        resolution.address(source, destination, timeout);
     }
 
     /**
-     * Starts to look up the way to the peer ({@code rdma_resolve_route}): ends with {@link CmEventType#ROUTE_RESOLVED}.
+     * Starts to look up the route to the peer ({@code rdma_resolve_route}). {@link CmEventType#ROUTE_RESOLVED} reports the
+     * end.
      *
-     * @param timeout how long the kernel may take
+     * @param timeout the longest time that the kernel may take
      */
     @CName("rdma_resolve_route")
     public void beginResolveRoute(Duration timeout) {
-        call(RdmaCm.RESOLVE_ROUTE, this, scratch -> RdmaCm.RESOLVE_ROUTE.call(address, milliseconds(timeout)));
+        resolution.beginRoute(timeout);
     }
 
     /**
-     * Looks up the way to the peer ({@code rdma_resolve_route}).
+     * Looks up the route to the peer ({@code rdma_resolve_route}).
      *
-     * @param timeout how long to wait; the kernel tells of its end up to half a second later
-     * @throws ConnectionException if there is none
-     * @throws VerbsTimeoutException if the kernel did not tell
+     * @param timeout the longest time to wait; the kernel reports the end up to half a second later
+     * @throws ConnectionException if there is no route
+     * @throws VerbsTimeoutException if the kernel did not report the end
      * @throws InterruptedException if the thread was interrupted
      */
     @CName("rdma_resolve_route")
     public void resolveRoute(Duration timeout) throws InterruptedException {
-        beginResolveRoute(timeout);
-        step(RdmaCm.RESOLVE_ROUTE, timeout.plus(GRACE), CmEventType.ROUTE_RESOLVED);
-    }
-
-    private static int milliseconds(Duration timeout) {
-        return (int) Math.clamp(
-                timeout.compareTo(Duration.ofDays(20)) > 0 ? Integer.MAX_VALUE : timeout.toMillis(),
-                1L,
-                Integer.MAX_VALUE);
+        resolution.route(timeout);
     }
 
     /**
-     * Starts to connect, or to look up a service for datagrams ({@code rdma_connect}): ends with
-     * {@link CmEventType#ESTABLISHED}, or with {@link CmEventType#CONNECT_RESPONSE} when the queue pair is one's own.
-     * Over iWARP, where the kernel makes also that one ready, the end is always {@link CmEventType#ESTABLISHED}.
+     * Starts to connect, or to look up a datagram service ({@code rdma_connect}).
      *
-     * @param parameters what to offer
+     * <p>{@link CmEventType#ESTABLISHED} reports the end. With a queue pair that was not made on this id,
+     * {@link CmEventType#CONNECT_RESPONSE} does, except over iWARP, where the kernel makes that queue pair ready too.
+     *
+     * @param parameters the parameters to offer
      */
     @CName("rdma_connect")
     public void beginConnect(ConnectionParameters parameters) {
-        lifetime.checkOpen();
-        inbox.disconnected = false;
-        call(
-                RdmaCm.CONNECT,
-                new Peer(this),
-                parameters.privateData(),
-                scratch ->
-                        RdmaCm.CONNECT.call(address, parameters.write(scratch).address()));
+        handshake.beginConnect(parameters);
     }
 
     /**
-     * Connects the id's queue pair, and waits until the connection stands ({@code rdma_connect}).
+     * Connects the id's queue pair, and waits until the connection is established ({@code rdma_connect}).
      *
-     * @param parameters what to offer
-     * @param timeout how long to wait
-     * @return what the peer has answered: {@link CmEvent.Connected}, or {@link CmEvent.DatagramReady} for datagrams
-     * @throws IllegalStateException if it has no queue pair, and is not for datagrams
-     * @throws ConnectionException if the peer has refused or does not answer
+     * @param parameters the parameters to offer
+     * @param timeout the longest time to wait
+     * @return the peer's answer: {@link CmEvent.Connected}, or {@link CmEvent.DatagramReady} for datagrams
+     * @throws IllegalStateException if this id has no queue pair, and is not for datagrams
+     * @throws ConnectionException if the peer rejects or does not answer
      * @throws VerbsTimeoutException if the peer does not answer in time
      * @throws InterruptedException if the thread was interrupted
      */
     @CName("rdma_connect")
     public CmEvent connect(ConnectionParameters parameters, Duration timeout) throws InterruptedException {
-        lifetime.checkOpen();
-        if (queuePair == null && !hasDatagrams()) {
-            throw new IllegalStateException(this + " has no queue pair to connect: createQueuePair makes one");
-        }
-        beginConnect(parameters);
-        return step(RdmaCm.CONNECT, timeout, CmEventType.ESTABLISHED);
+        return handshake.connect(parameters, timeout);
     }
 
     /**
-     * Connects one's own queue pair, and waits until the peer has accepted ({@code rdma_connect}, {@code rdma_establish}).
+     * Connects a queue pair that was not made on this id, and waits until the peer has accepted ({@code rdma_connect},
+     * {@code rdma_establish}).
      *
      * @param own a queue pair of this device, in {@link QueuePairState#RESET} or {@link QueuePairState#INIT}
-     * @param parameters what to offer
-     * @param timeout how long to wait
-     * @return what the peer has answered
-     * @throws ConnectionException if the peer has refused or does not answer
+     * @param parameters the parameters to offer
+     * @param timeout the longest time to wait
+     * @return the peer's answer
+     * @throws ConnectionException if the peer rejects or does not answer
      * @throws VerbsTimeoutException if the peer does not answer in time
      * @throws InterruptedException if the thread was interrupted
      */
     @CName({"rdma_connect", "rdma_establish", "rdma_init_qp_attr"})
     public CmEvent connect(QueuePair own, ConnectionParameters parameters, Duration timeout)
             throws InterruptedException {
-        lifetime.checkOpen();
-        prepare(own);
-        beginConnect(parameters.queuePair(own.number(), parameters.sharedReceives()));
-        if (hasDatagrams()) {
-            return step(RdmaCm.CONNECT, timeout, CmEventType.ESTABLISHED);
-        }
-        CmEvent response = step(RdmaCm.CONNECT, timeout, CmEventType.CONNECT_RESPONSE, CmEventType.ESTABLISHED);
-        if (response.type() == CmEventType.ESTABLISHED) {
-            VerbsAccess.get().noteState(own, QueuePairState.RTS); // over iWARP, where the kernel has made it ready
-            return response;
-        }
-        prepare(own); // again: only now is known whether the peer may read
-        bring(own, QueuePairState.RTR);
-        bring(own, QueuePairState.RTS);
-        establish();
-        return response;
+        return handshake.connect(own, parameters, timeout);
     }
 
     /**
-     * Receives can be posted from INIT on, and must be before the peer can send. Only when the peer has spoken is known
-     * what it may do here, such as to read: what is in INIT goes there again.
-     */
-    private void prepare(QueuePair own) {
-        if (own.state() == QueuePairState.RESET || own.state() == QueuePairState.INIT) {
-            bring(own, QueuePairState.INIT);
-        }
-    }
-
-    /**
-     * Changes the state of one's own queue pair, with the attributes that the connection manager has found
-     * ({@code rdma_init_qp_attr}). Over iWARP {@link QueuePairState#RTS} is not among them, to which the kernel brings
-     * it when it connects or accepts: then this takes note of it.
+     * Changes the state of a queue pair that was not made on this id, with the attributes that the connection manager has
+     * found ({@code rdma_init_qp_attr}). Over iWARP, the kernel brings the queue pair to {@link QueuePairState#RTS} when it
+     * connects or accepts, and this method only notes that state.
      *
      * @param own a queue pair of this device
      * @param to the state to go to
      */
     @CName("rdma_init_qp_attr")
     public void bring(QueuePair own, QueuePairState to) {
-        lifetime.checkOpen();
-        own.state(); // it must be open
-        QueuePairAttributes attributes = attributesFor(to);
-        own.modify(attributes);
-        if (!attributes.mask().contains(Attribute.STATE)) {
-            VerbsAccess.get().noteState(own, to);
-        }
+        handshake.bring(own, to);
     }
 
     /**
-     * The attributes that the connection manager has found for a queue pair ({@code rdma_init_qp_attr}).
+     * Returns the attributes that the connection manager has found for a queue pair ({@code rdma_init_qp_attr}).
      *
      * @param to the state to go to
      * @return attributes for {@link QueuePair#modify}
      */
     @CName("rdma_init_qp_attr")
     public QueuePairAttributes attributesFor(QueuePairState to) {
-        CmFailures.require(RdmaCm.INIT_QP_ATTR, toString());
-        lifetime.hold();
-        try (Arena scratch = Arena.ofConfined()) {
-            MemorySegment attributes = scratch.allocate(ibv_qp_attr.layout());
-            MemorySegment mask = scratch.allocate(ValueLayout.JAVA_INT);
-            ibv_qp_attr.qp_state(attributes, to.code());
-            String what = this + " to " + to; // before, since it calls C too, which changes errno
-            CmFailures.check(
-                    RdmaCm.INIT_QP_ATTR, RdmaCm.INIT_QP_ATTR.call(address, attributes.address(), mask.address()), what);
-            return VerbsAccess.get().readAttributes(attributes, mask.get(ValueLayout.JAVA_INT, 0));
-        } finally {
-            lifetime.release();
-        }
+        return handshake.attributesFor(to);
     }
 
     /**
-     * Tells the peer that one's own queue pair is ready, after {@link CmEventType#CONNECT_RESPONSE}
-     * ({@code rdma_establish}).
+     * Informs the peer that a queue pair that was not made on this id is ready ({@code rdma_establish}). Call this after
+     * {@link CmEventType#CONNECT_RESPONSE}.
      */
     @CName("rdma_establish")
     public void establish() {
-        CmFailures.require(RdmaCm.ESTABLISH, toString());
-        call(RdmaCm.ESTABLISH, new Peer(this), scratch -> RdmaCm.ESTABLISH.call(address));
+        handshake.establish();
     }
 
     /**
-     * Tells the connection manager of an asynchronous event of one's own queue pair ({@code rdma_notify}): of
-     * {@link AsyncEventType#COMM_EST}, when a message came before the peer's last word.
+     * Informs the connection manager of an asynchronous event of a queue pair that was not made on this id
+     * ({@code rdma_notify}): of {@link AsyncEventType#COMM_EST}, when a message came before the peer's last answer.
      *
-     * @param event what has happened
+     * @param event the type of the event
      */
     @CName("rdma_notify")
     public void tell(AsyncEventType event) {
-        call(RdmaCm.NOTIFY, this + ", " + event, scratch -> RdmaCm.NOTIFY.call(address, event.code()));
+        id.call(RdmaCm.NOTIFY, this + ", " + event, scratch -> RdmaCm.NOTIFY.call(address, event.code()));
     }
 
     // The end
 
     /**
-     * Starts to end the connection ({@code rdma_disconnect}): what is posted is flushed, and both sides get
-     * {@link CmEventType#DISCONNECTED}. Call it on both sides: it is also the answer.
+     * Starts to end the connection ({@code rdma_disconnect}). Posted requests are flushed, and both sides get
+     * {@link CmEventType#DISCONNECTED}. Call this on both sides: it is also the answer to the peer's end.
      */
     @CName("rdma_disconnect")
     public void beginDisconnect() {
-        call(RdmaCm.DISCONNECT, new Peer(this), scratch -> RdmaCm.DISCONNECT.call(address));
-        QueuePair pair = queuePair;
-        if (pair != null && pair.isOpen()) {
-            VerbsAccess.get().noteState(pair, QueuePairState.ERR);
-        }
+        handshake.beginDisconnect();
     }
 
     /**
-     * Ends the connection, and waits until the peer knows, or is known to be gone ({@code rdma_disconnect}).
+     * Ends the connection, and waits until the peer has answered or is known to be gone ({@code rdma_disconnect}).
      *
-     * @param timeout how long to wait
-     * @throws VerbsTimeoutException if it is not clear in time
+     * @param timeout the longest time to wait
+     * @throws VerbsTimeoutException if neither happens in time
      * @throws InterruptedException if the thread was interrupted
      */
     @CName("rdma_disconnect")
     public void disconnect(Duration timeout) throws InterruptedException {
-        beginDisconnect();
-        if (!inbox.disconnected) {
-            step(RdmaCm.DISCONNECT, timeout, CmEventType.DISCONNECTED);
-        }
+        handshake.disconnect(timeout);
     }
 
     /**
-     * Whether the connection has ended, as far as events were taken: by this side, by the peer, or because the peer's
-     * process is gone.
+     * Returns true if the connection has ended: by this side, by the peer, or because the peer's process is gone.
      *
      * @return true after {@link CmEventType#DISCONNECTED}
      */
     public boolean isDisconnected() {
-        pollNothing();
-        return inbox.disconnected;
-    }
-
-    private void pollNothing() {
-        lifetime.checkOpen();
-        take(type -> false);
+        return handshake.isDisconnected();
     }
 
     // Vendor options
 
     /**
-     * Says which vendor options to offer ({@code rdma_set_local_ece}). Before it is connected or accepted.
+     * Sets the vendor options to offer ({@code rdma_set_local_ece}). Call this before connecting or accepting.
      *
      * @param offer the options; the vendor's number is not 0
      */
     @CName("rdma_set_local_ece")
     public void offerEce(Ece offer) {
-        CmFailures.require(RdmaCm.SET_LOCAL_ECE, toString());
-        call(RdmaCm.SET_LOCAL_ECE, this + ", " + offer, scratch -> {
-            MemorySegment memory = scratch.allocate(ibv_ece.layout());
-            ibv_ece.vendor_id(memory, offer.vendorId());
-            ibv_ece.options(memory, offer.options());
-            return RdmaCm.SET_LOCAL_ECE.call(address, memory.address());
-        });
+        handshake.offerEce(offer);
     }
 
     /**
-     * The vendor options that the peer offers ({@code rdma_get_remote_ece}), for an id whose queue pair is one's own.
+     * Returns the vendor options that the peer offers ({@code rdma_get_remote_ece}), for an id whose queue pair was not made
+     * on it.
      *
      * @return the options
      */
     @CName("rdma_get_remote_ece")
     public Ece peerEce() {
-        CmFailures.require(RdmaCm.GET_REMOTE_ECE, toString());
-        lifetime.hold();
-        try (Arena scratch = Arena.ofConfined()) {
-            MemorySegment memory = scratch.allocate(ibv_ece.layout());
-            String what = toString(); // before, since it calls C too, which changes errno
-            CmFailures.check(RdmaCm.GET_REMOTE_ECE, RdmaCm.GET_REMOTE_ECE.call(address, memory.address()), what);
-            return new Ece(ibv_ece.vendor_id(memory), ibv_ece.options(memory));
-        } finally {
-            lifetime.release();
-        }
+        return handshake.peerEce();
     }
 
-    // What is newer than rdma-core 44
+    // Newer than rdma-core 44
 
     /**
-     * Looks up where a service is, for this id and through its channel ({@code rdma_resolve_addrinfo},
+     * Looks up the addresses of a service, for this id and through its channel ({@code rdma_resolve_addrinfo},
      * {@code rdma_query_addrinfo}).
      *
-     * @param node a numeric address, since C would look a name up while everybody waits; null for what the hints name
-     * @param service the port's number; null for what the hints name
+     * @param node a numeric address, since C would block while it looks up a name; null for the node of the hints
+     * @param service the port's number; null for the service of the hints
      * @param hints with {@link AddressFlag#NAME} or {@link AddressFlag#SUBNET_ADMINISTRATOR}
-     * @param timeout how long to wait
-     * @return what was found
+     * @param timeout the longest time to wait
+     * @return the addresses
      * @throws dev.verbena.UnsupportedVerbException if rdma-core is older than 60, or the kernel than 6.17
      * @throws IllegalArgumentException if the node is a name
      * @throws ConnectionException if there is no such service
-     * @throws VerbsTimeoutException if it was not clear in time
+     * @throws VerbsTimeoutException if the outcome is not known in time
      * @throws InterruptedException if the thread was interrupted
      */
     @CName({"rdma_resolve_addrinfo", "rdma_query_addrinfo"})
     public List<AddressInfo> resolveAddressInfo(
             @Nullable String node, @Nullable String service, AddressInfo hints, Duration timeout)
             throws InterruptedException {
-        lifetime.checkOpen();
-        CmFailures.require(RdmaCm.RESOLVE_ADDRINFO, toString());
-        if (node != null) {
-            InetAddress.ofLiteral(node);
-        }
-        call(
-                RdmaCm.RESOLVE_ADDRINFO,
-                this + ", " + hints,
-                scratch -> RdmaCm.RESOLVE_ADDRINFO.call(
-                        address,
-                        AddressInfo.text(node, scratch),
-                        AddressInfo.text(service, scratch),
-                        hints.write(scratch).address()));
-        step(RdmaCm.RESOLVE_ADDRINFO, timeout, CmEventType.ADDRESS_INFO_RESOLVED);
-        lifetime.hold();
-        try (Arena scratch = Arena.ofConfined()) {
-            MemorySegment found = scratch.allocate(ValueLayout.JAVA_LONG);
-            String what = toString(); // before, since it calls C too, which changes errno
-            CmFailures.check(RdmaCm.QUERY_ADDRINFO, RdmaCm.QUERY_ADDRINFO.call(address, found.address()), what);
-            long first = found.get(ValueLayout.JAVA_LONG, 0);
-            try {
-                return AddressInfo.list(first);
-            } finally {
-                RdmaCm.FREEADDRINFO.call(first);
-            }
-        } finally {
-            lifetime.release();
-        }
+        return resolution.addressInfo(node, service, hints, timeout);
     }
 
     /**
-     * Reports an event of one's own to this id's channel ({@code rdma_write_cm_event}): who waits there gets a
-     * {@link CmEvent.User}.
+     * Posts an event of the program's own to this id's channel ({@code rdma_write_cm_event}). A thread that waits there gets
+     * a {@link CmEvent.User}.
      *
      * @param status the event's status
-     * @param argument anything
+     * @param argument any number
      * @throws dev.verbena.UnsupportedVerbException if rdma-core is older than 60
      * @throws VerbsException if the kernel is older than 6.17
      */
@@ -729,7 +955,7 @@ public final class ConnectionId extends ConnectionGroups {
     public void post(int status, long argument) {
         lifetime.checkOpen();
         CmFailures.require(RdmaCm.WRITE_CM_EVENT, toString());
-        call(
+        id.call(
                 RdmaCm.WRITE_CM_EVENT,
                 this,
                 scratch -> RdmaCm.WRITE_CM_EVENT.call(address, CmEventType.USER.code(), status, argument));

@@ -38,7 +38,7 @@ import org.jspecify.annotations.Nullable;
  * An event channel ({@code struct rdma_event_channel}): the connection manager reports the events of one id or of many ids
  * to it.
  *
- * <p>Each event is returned once. {@link #await} and {@link #poll} return the events of all ids. The methods of an id,
+ * <p>Each event is returned once. {@link #awaitEvent} and {@link #pollEvent} return the events of all ids. The methods of an id,
  * such as {@link ConnectionId#connect}, take the events of that id which they need. Use one way or the other for an id, not
  * both at once. The channel acknowledges all events.
  *
@@ -171,7 +171,7 @@ public final class EventChannel extends VerbsObject {
      */
     @CName("rdma_create_id")
     public ConnectionId createId(PortSpace space, VerbsArena arena) {
-        return ConnectionId.make(this, space, arena);
+        return IdFactory.make(this, space, arena);
     }
 
     /**
@@ -211,7 +211,7 @@ public final class EventChannel extends VerbsObject {
             throws InterruptedException {
         lifetime.checkOpen();
         CmFailures.checkOpen(arena);
-        BlockingCall<Long> lookup = ConnectionId.lookUp(info);
+        BlockingCall<Long> lookup = IdFactory.lookUp(info);
         lookups.add(lookup);
         long made;
         try {
@@ -221,7 +221,7 @@ public final class EventChannel extends VerbsObject {
             lookups.remove(lookup);
             lookup.end(closedMeanwhile());
         }
-        return ConnectionId.endpoint(this, info, made, arena);
+        return IdFactory.endpoint(this, info, made, arena);
     }
 
     private IllegalStateException closedMeanwhile() {
@@ -434,7 +434,7 @@ public final class EventChannel extends VerbsObject {
      * @return the event; empty if there is none
      */
     @CName({"rdma_get_cm_event", "rdma_ack_cm_event"})
-    public Optional<CmEvent> poll() {
+    public Optional<CmEvent> pollEvent() {
         return Optional.ofNullable(next());
     }
 
@@ -448,7 +448,7 @@ public final class EventChannel extends VerbsObject {
      * @throws IllegalStateException if the channel is closed, also while waiting
      */
     @CName({"rdma_get_cm_event", "rdma_ack_cm_event"})
-    public CmEvent await(Duration timeout) throws InterruptedException {
+    public CmEvent awaitEvent(Duration timeout) throws InterruptedException {
         CmEvent event = events.await(this::next, timeout);
         if (event == null) {
             throw new VerbsTimeoutException(RdmaCm.GET_CM_EVENT.name(), toString(), timeout, "");
@@ -571,7 +571,7 @@ public final class EventChannel extends VerbsObject {
 
     private void addRequest(RawEvent event, @Nullable IdEvents listener) {
         ConnectionId owner = listener == null ? null : listener.owner;
-        if (listener == null || owner == null || hasEnough(listener, owner.backlog())) {
+        if (listener == null || owner == null || hasEnough(listener, listener.backlog)) {
             RdmaCm.DESTROY_ID.call(event.id()); // this rejects the request
             return;
         }

@@ -1,5 +1,6 @@
 package dev.verbena.cm;
 
+import dev.verbena.internal.Checks;
 import dev.verbena.verbs.address.Gid;
 import java.net.SocketAddress;
 import java.util.Arrays;
@@ -31,7 +32,7 @@ public final class IbAddress extends SocketAddress {
      * @param scope the scope
      */
     public IbAddress(Gid gid, int pkey, int flow, long service, long serviceMask, long scope) {
-        ConnectionEnd.check("partition key", pkey, 0, 0xffff);
+        Checks.checkRange("partition key", pkey, 0xffff);
         this.gid = gid.toBytes();
         this.pkey = pkey;
         this.flow = flow;
@@ -49,7 +50,7 @@ public final class IbAddress extends SocketAddress {
      * @return the address
      */
     public static IbAddress of(Gid gid, PortSpace space, int port) {
-        ConnectionEnd.check("port", port, 0, 0xffff);
+        Checks.checkRange("port", port, 0xffff);
         return new IbAddress(gid, 0xffff, 0, (long) space.code() << 16 | port, port == 0 ? WHOLE << 16 : WHOLE, 0);
     }
 

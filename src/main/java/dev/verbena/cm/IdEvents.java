@@ -1,31 +1,43 @@
 package dev.verbena.cm;
 
+import dev.verbena.VerbsTimeoutException;
+import dev.verbena.internal.CFunction;
 import dev.verbena.internal.Waiters;
+import java.time.Duration;
 import java.util.LinkedHashSet;
+import java.util.List;
+import java.util.Objects;
 import java.util.function.Function;
+import java.util.function.Predicate;
 import org.jspecify.annotations.Nullable;
 
-/** The events of one {@code struct rdma_cm_id} that nobody has taken yet. The lock of its channel guards it. */
+/**
+ * The events of one {@code struct rdma_cm_id} that no thread has taken yet. The lock of the channel guards the entries. The
+ * owner's methods take events from here and wait for them here.
+ */
 final class IdEvents {
     final LinkedHashSet<Entry> entries = new LinkedHashSet<>();
     final Waiters waiters = new Waiters();
     final PortSpace space;
 
-    /** Where C reports its events. */
+    /** The channel to which C reports the events. */
     volatile EventChannel channel;
 
-    /** Null until somebody has claimed the request that the id came with. */
+    /** Null until the program claims the request that the id came with. */
     volatile @Nullable ConnectionId owner;
 
-    /** Whether the connection has ended: C tells this once. */
+    /** Whether the connection has ended: C reports this once. */
     volatile boolean disconnected;
+
+    /** The number of requests that may wait to be taken; 0 while the id does not listen. */
+    volatile int backlog;
 
     IdEvents(PortSpace space, EventChannel channel) {
         this.space = space;
         this.channel = channel;
     }
 
-    /** An event that becomes a value when somebody takes it. */
+    /** An event that becomes a value when a thread takes it. */
     static final class Entry {
         final IdEvents inbox;
         final CmEventType type;
@@ -40,5 +52,67 @@ final class IdEvents {
         CmEvent valueFor(ConnectionId id) {
             return value.apply(id);
         }
+    }
+
+    /** Takes the oldest event of a wanted type, also if the id moves to another channel meanwhile; null if none is there. */
+    @Nullable
+    CmEvent take(Predicate<CmEventType> wanted) {
+        ConnectionId id = Objects.requireNonNull(owner);
+        while (true) {
+            EventChannel at = channel;
+            try {
+                CmEvent event = at.next(id, this, wanted);
+                if (event != null || at == channel) {
+                    return event;
+                }
+            } catch (IllegalStateException closed) {
+                if (at == channel) {
+                    throw closed;
+                }
+            }
+        }
+    }
+
+    /**
+     * Waits for an event of a wanted type, and takes it.
+     *
+     * @param verb the C function, for the exception
+     * @param hint a hint for the exception when the time is over
+     */
+    CmEvent await(String verb, Duration timeout, String hint, Predicate<CmEventType> wanted)
+            throws InterruptedException {
+        ConnectionId id = Objects.requireNonNull(owner);
+        CmEvent event = waiters.await(
+                () -> {
+                    id.checkUsable();
+                    return take(wanted);
+                },
+                () -> channel.watch(),
+                timeout);
+        if (event == null) {
+            throw new VerbsTimeoutException(verb, id.toString(), timeout, hint);
+        }
+        return event;
+    }
+
+    /**
+     * Waits until a step that C has begun ends, and takes the event that ends it.
+     *
+     * @param function the C function that began the step
+     * @param success the types of events that end the step well
+     * @throws ConnectionException if another event ended the step
+     */
+    CmEvent awaitEnd(CFunction function, Duration timeout, CmEventType... success) throws InterruptedException {
+        List<CmEventType> wanted = List.of(success);
+        CmEvent event = await(
+                function.name(),
+                timeout,
+                "The peer may be slow, or no program there accepts",
+                type -> wanted.contains(type) || type.isEnd() || type == CmEventType.MULTICAST_ERROR);
+        if (!wanted.contains(event.type()) || event.status() != 0) {
+            throw new ConnectionException(
+                    function.name(), event, event.id().peerAddress().orElse(null), "");
+        }
+        return event;
     }
 }

@@ -5,15 +5,16 @@ import dev.verbena.VerbsTimeoutException;
 import dev.verbena.verbs.QueueCapabilities;
 import java.net.InetSocketAddress;
 import java.time.Duration;
+import java.util.Optional;
 
 /**
- * A server: waits for peers and makes a {@link Connection} of each. Many threads can accept at once, if the arena is
- * shared.
+ * A server: listens at an address, and makes a {@link Connection} of each peer that wants to connect. A listener of a
+ * shared arena can be used by many threads at once. A listener of a confined arena can be used by the arena's thread only.
  *
  * <pre>{@code
  * try (VerbsArena arena = VerbsArena.ofShared()) {
  *     Listener listener = Listener.open(new InetSocketAddress("10.9.9.1", 7471), arena);
- *     Connection peer = listener.next(timeout);
+ *     Connection peer = listener.awaitConnection(timeout);
  *     peer.queuePair().postReceive(1, buffer);                  // before the peer can send
  *     peer.accept(timeout);
  * }
@@ -33,10 +34,10 @@ public final class Listener implements AutoCloseable {
     /**
      * Listens for reliable connections.
      *
-     * @param address an address of a device's, or of all devices; port 0 for any that is free
-     * @param arena what will close it
+     * @param address the address of a device, or the wildcard address for all devices; port 0 for any free port
+     * @param arena the arena that closes the listener
      * @return a new listener
-     * @throws dev.verbena.VerbsException if the address is none of this machine's, or in use
+     * @throws dev.verbena.VerbsException if this machine does not have the address, or another program uses it
      */
     public static Listener open(InetSocketAddress address, VerbsArena arena) {
         EventChannel channel = EventChannel.create(arena);
@@ -57,7 +58,7 @@ public final class Listener implements AutoCloseable {
     }
 
     /**
-     * The listening id.
+     * Returns the listening id.
      *
      * @return the id
      */
@@ -66,41 +67,72 @@ public final class Listener implements AutoCloseable {
     }
 
     /**
-     * Where it listens.
+     * Returns the address that this listener is bound to.
      *
-     * @return the address with the port, also when any was asked for
+     * @return the address, with the port that was chosen if port 0 was asked for
      */
     public InetSocketAddress address() {
         return id.localAddress().orElseThrow();
     }
 
     /**
-     * Waits for a peer, and makes what a connection needs. Accept it, or reject it.
+     * Takes a peer that wants to connect, if there is one, and makes the objects that its connection needs. Accept or reject
+     * the connection. This listener's arena closes the connection.
      *
-     * @param timeout how long to wait
-     * @return a connection that is not accepted yet, closed by this listener's arena
-     * @throws VerbsTimeoutException if none came in time
-     * @throws InterruptedException if the thread was interrupted
-     * @throws IllegalStateException if the listener is closed, also while waiting
+     * @return a connection that is not accepted yet
+     * @throws IllegalStateException if the listener is closed
      */
-    public Connection next(Duration timeout) throws InterruptedException {
-        return next(timeout, Connection.SIZES, id.arena());
+    public Optional<Connection> pollConnection() {
+        return pollConnection(Connection.SIZES, id.arena());
     }
 
     /**
-     * Waits for a peer, and makes what a connection needs. Accept it, or reject it.
+     * Takes a peer that wants to connect, if there is one, and makes the objects that its connection needs. Accept or reject
+     * the connection.
      *
-     * @param timeout how long to wait
-     * @param sizes of its queues
-     * @param arena what will close it
+     * @param sizes the sizes of its queues
+     * @param arena the arena that closes the connection
      * @return a connection that is not accepted yet
-     * @throws VerbsTimeoutException if none came in time
+     * @throws IllegalStateException if the listener or the arena is closed
+     */
+    public Optional<Connection> pollConnection(QueueCapabilities sizes, VerbsArena arena) {
+        CmFailures.checkOpen(arena);
+        return id.pollRequest().map(request -> connectionOf(request, sizes, arena));
+    }
+
+    /**
+     * Waits for a peer that wants to connect, and makes the objects that its connection needs. Accept or reject the
+     * connection.
+     *
+     * @param timeout the longest time to wait
+     * @return a connection that is not accepted yet, closed by this listener's arena
+     * @throws VerbsTimeoutException if no peer came in time
      * @throws InterruptedException if the thread was interrupted
      * @throws IllegalStateException if the listener is closed, also while waiting
      */
-    public Connection next(Duration timeout, QueueCapabilities sizes, VerbsArena arena) throws InterruptedException {
+    public Connection awaitConnection(Duration timeout) throws InterruptedException {
+        return awaitConnection(timeout, Connection.SIZES, id.arena());
+    }
+
+    /**
+     * Waits for a peer that wants to connect, and makes the objects that its connection needs. Accept or reject the
+     * connection.
+     *
+     * @param timeout the longest time to wait
+     * @param sizes the sizes of its queues
+     * @param arena the arena that closes the connection
+     * @return a connection that is not accepted yet
+     * @throws VerbsTimeoutException if no peer came in time
+     * @throws InterruptedException if the thread was interrupted
+     * @throws IllegalStateException if the listener is closed, also while waiting
+     */
+    public Connection awaitConnection(Duration timeout, QueueCapabilities sizes, VerbsArena arena)
+            throws InterruptedException {
         CmFailures.checkOpen(arena);
-        ConnectRequest request = id.nextRequest(timeout);
+        return connectionOf(id.awaitRequest(timeout), sizes, arena);
+    }
+
+    private static Connection connectionOf(ConnectRequest request, QueueCapabilities sizes, VerbsArena arena) {
         ConnectionId claimed = request.claim(arena);
         try {
             return Connection.of(null, claimed, request.privateData(), sizes);
@@ -111,18 +143,35 @@ public final class Listener implements AutoCloseable {
     }
 
     /**
-     * Waits for a peer, and accepts it. Where the peer sends first, use {@link #next} and post a receive before it is
-     * accepted.
+     * Waits for a peer, and accepts it. If the peer sends first, call {@link #awaitConnection} instead, and post a receive
+     * before accepting.
      *
-     * @param timeout how long to wait for each
-     * @return a connection that stands, closed by this listener's arena
+     * @param timeout the longest time to wait for the peer, and again for its answer
+     * @return an established connection, closed by this listener's arena
      * @throws ConnectionException if the peer has given up
-     * @throws VerbsTimeoutException if none came in time
+     * @throws VerbsTimeoutException if no peer came in time, or it did not answer in time
      * @throws InterruptedException if the thread was interrupted
      * @throws IllegalStateException if the listener is closed, also while waiting
      */
     public Connection accept(Duration timeout) throws InterruptedException {
-        Connection peer = next(timeout);
+        return accept(timeout, Connection.SIZES, id.arena());
+    }
+
+    /**
+     * Waits for a peer, and accepts it. If the peer sends first, call {@link #awaitConnection} instead, and post a receive
+     * before accepting.
+     *
+     * @param timeout the longest time to wait for the peer, and again for its answer
+     * @param sizes the sizes of its queues
+     * @param arena the arena that closes the connection
+     * @return an established connection
+     * @throws ConnectionException if the peer has given up
+     * @throws VerbsTimeoutException if no peer came in time, or it did not answer in time
+     * @throws InterruptedException if the thread was interrupted
+     * @throws IllegalStateException if the listener is closed, also while waiting
+     */
+    public Connection accept(Duration timeout, QueueCapabilities sizes, VerbsArena arena) throws InterruptedException {
+        Connection peer = awaitConnection(timeout, sizes, arena);
         try {
             peer.accept(timeout);
             return peer;
@@ -132,7 +181,10 @@ public final class Listener implements AutoCloseable {
         }
     }
 
-    /** Ends listening: who waits gets an {@link IllegalStateException}. Connections that were accepted stay. */
+    /**
+     * Stops listening. Threads that wait for a peer get an {@link IllegalStateException}. Connections that were accepted
+     * stay open.
+     */
     @Override
     public void close() {
         id.close();

@@ -30,6 +30,7 @@ import dev.verbena.verbs.SharedReceiveQueue;
 import dev.verbena.verbs.address.Grh;
 import java.lang.foreign.MemorySegment;
 import java.net.InetSocketAddress;
+import java.time.Duration;
 import java.util.List;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
@@ -90,12 +91,12 @@ class ConnectionIdTest {
         QueuePair right = domain.createQueuePair(QueuePair.rc(queue));
         client.bring(left, QueuePairState.INIT);
         client.beginConnect(ConnectionParameters.defaults().queuePair(left.number(), false));
-        ConnectionId server = listener.nextRequest(DEADLINE).claim();
+        ConnectionId server = listener.awaitRequest(DEADLINE).claim();
         for (QueuePairState state : List.of(QueuePairState.INIT, QueuePairState.RTR, QueuePairState.RTS)) {
             server.bring(right, state);
         }
         server.beginAccept(ConnectionParameters.defaults().queuePair(right.number(), false));
-        assertThat(client.nextEvent(DEADLINE).type()).isEqualTo(answer());
+        assertThat(client.awaitEvent(DEADLINE).type()).isEqualTo(answer());
         if (answer() == CmEventType.CONNECT_RESPONSE) {
             client.bring(left, QueuePairState.RTR);
         }
@@ -103,7 +104,7 @@ class ConnectionIdTest {
         if (answer() == CmEventType.CONNECT_RESPONSE) {
             client.establish();
         }
-        assertThat(server.nextEvent(DEADLINE).type()).isEqualTo(CmEventType.ESTABLISHED);
+        assertThat(server.awaitEvent(DEADLINE).type()).isEqualTo(CmEventType.ESTABLISHED);
         MemoryRegion buffer = domain.register(arena.allocate(64), LOCAL_WRITE);
         right.postReceive(1, buffer.slice(32, 8));
         left.postSend(2, buffer.slice(0, 8));
@@ -122,7 +123,7 @@ class ConnectionIdTest {
         CompletionQueue queue = context.createCompletionQueue(16);
         QueuePair sender = client.createQueuePair(domain, QueuePair.ud(queue));
         client.beginConnect(ConnectionParameters.defaults().privateData(PrivateData.of("where?")));
-        ConnectRequest request = listener.nextRequest(DEADLINE);
+        ConnectRequest request = listener.awaitRequest(DEADLINE);
         assertThat(request.privateData().text()).isEqualTo("where?");
         ConnectionId server = request.claim();
         QueuePair receiver = server.createQueuePair(domain, QueuePair.ud(queue));
@@ -130,7 +131,7 @@ class ConnectionIdTest {
         buffer.segment().setString(0, "datagram");
         receiver.postReceive(1, buffer.slice(64, Grh.BYTES + 64));
         server.accept(ConnectionParameters.defaults().privateData(PrivateData.of("here")), DEADLINE);
-        CmEvent.DatagramReady found = (CmEvent.DatagramReady) client.nextEvent(DEADLINE);
+        CmEvent.DatagramReady found = (CmEvent.DatagramReady) client.awaitEvent(DEADLINE);
         assertThat(found.privateData().text()).isEqualTo("here");
         assertThat(found.target().queuePairNumber()).isEqualTo(receiver.number());
         AddressHandle path = domain.createAddressHandle(found.target().path());
@@ -201,18 +202,18 @@ class ConnectionIdTest {
         CompletionQueue queue = refused.context().createCompletionQueue(16);
         refused.createQueuePair(domain, QueuePair.rc(queue));
         refused.beginConnect(ConnectionParameters.defaults());
-        listener.nextRequest(DEADLINE).reject(PrivateData.of("busy"));
-        assertThat(refused.nextEvent(DEADLINE))
+        listener.awaitRequest(DEADLINE).reject(PrivateData.of("busy"));
+        assertThat(refused.awaitEvent(DEADLINE))
                 .isInstanceOfSatisfying(
                         CmEvent.Rejected.class,
                         event -> assertThat(event.privateData().text()).isEqualTo("busy"));
         ConnectionId second = resolved(PortSpace.TCP, listener);
         second.createQueuePair(domain, QueuePair.rc(queue));
         second.beginConnect(ConnectionParameters.defaults());
-        ConnectionId server = listener.nextRequest(DEADLINE).claim();
+        ConnectionId server = listener.awaitRequest(DEADLINE).claim();
         server.createQueuePair(domain, QueuePair.rc(queue));
         server.beginAccept(ConnectionParameters.defaults());
-        assertThat(second.nextEvent(DEADLINE).type()).isEqualTo(CmEventType.ESTABLISHED);
+        assertThat(second.awaitEvent(DEADLINE).type()).isEqualTo(CmEventType.ESTABLISHED);
     }
 
     @Test
@@ -223,9 +224,9 @@ class ConnectionIdTest {
                 client.context().allocateProtectionDomain(),
                 QueuePair.rc(client.context().createCompletionQueue(4)));
         client.beginConnect(ConnectionParameters.defaults());
-        ConnectRequest request = listener.nextRequest(DEADLINE);
+        ConnectRequest request = listener.awaitRequest(DEADLINE);
         listener.close();
-        assertThat(client.nextEvent(DEADLINE).type()).isEqualTo(CmEventType.REJECTED);
+        assertThat(client.awaitEvent(DEADLINE).type()).isEqualTo(CmEventType.REJECTED);
         assertThatThrownBy(request::claim).isInstanceOf(IllegalStateException.class);
     }
 
@@ -234,7 +235,8 @@ class ConnectionIdTest {
         ConnectionId id = channel.createId(PortSpace.TCP);
         id.reuseAddress(true);
         id.addressFamilyOnly(true);
-        id.ackTimeout(14);
+        id.ackTimeout(Duration.ofMillis(67));
+        id.ackTimeoutCode(14);
         id.typeOfService(8);
         id.bind(any);
         assertThat(id.localAddress().orElseThrow().getPort()).isPositive();
@@ -261,7 +263,7 @@ class ConnectionIdTest {
         ConnectionId client = resolved(PortSpace.TCP, listener);
         client.createQueuePair(SIZES);
         client.beginConnect(ConnectionParameters.defaults());
-        ConnectionId server = listener.nextRequest(DEADLINE).claim();
+        ConnectionId server = listener.awaitRequest(DEADLINE).claim();
         ProtectionDomain domain = server.protectionDomain();
         SharedReceiveQueue shared = server.createSharedReceiveQueue(
                 domain, SharedReceiveQueue.basic().depth(4));
@@ -274,9 +276,9 @@ class ConnectionIdTest {
         QueuePair pair = server.createQueuePair(SIZES);
         assertThatThrownBy(shared::close).isInstanceOf(ResourceBusyException.class);
         server.beginAccept(ConnectionParameters.defaults());
-        assertThat(client.nextEvent(DEADLINE).type()).isEqualTo(CmEventType.ESTABLISHED);
+        assertThat(client.awaitEvent(DEADLINE).type()).isEqualTo(CmEventType.ESTABLISHED);
         client.queuePair().orElseThrow().postSend(1, buffer.slice(32, 32));
-        assertThat(server.receiveCompletions()
+        assertThat(server.receiveCompletionQueue()
                         .orElseThrow()
                         .await(DEADLINE)
                         .orThrow()
@@ -310,10 +312,10 @@ class ConnectionIdTest {
                 .createQueuePair(QueuePair.rc(client.context().createCompletionQueue(4)));
         client.bring(own, QueuePairState.INIT);
         client.beginConnect(ConnectionParameters.defaults().queuePair(own.number(), false));
-        ConnectionId server = listener.nextRequest(DEADLINE).claim();
+        ConnectionId server = listener.awaitRequest(DEADLINE).claim();
         assertThat(server.peerEce()).isEqualTo(new Ece(7, 3));
         server.rejectEce(PrivateData.NONE);
-        assertThat(client.nextEvent(DEADLINE))
+        assertThat(client.awaitEvent(DEADLINE))
                 .isInstanceOfSatisfying(
                         CmEvent.Rejected.class,
                         event -> assertThat(event.reason()).isEqualTo("the peer does not support the vendor's option"));
@@ -328,12 +330,12 @@ class ConnectionIdTest {
         QueuePair left = domain.createQueuePair(QueuePair.rc(context.createCompletionQueue(4)));
         client.bring(left, QueuePairState.INIT);
         client.beginConnect(ConnectionParameters.defaults().queuePair(left.number(), false));
-        ConnectionId server = listener.nextRequest(DEADLINE).claim();
+        ConnectionId server = listener.awaitRequest(DEADLINE).claim();
         server.createQueuePair(domain, QueuePair.rc(context.createCompletionQueue(4)));
         server.beginAccept(ConnectionParameters.defaults());
-        assertThat(client.nextEvent(DEADLINE).type()).isEqualTo(answer());
+        assertThat(client.awaitEvent(DEADLINE).type()).isEqualTo(answer());
         server.tell(AsyncEventType.COMM_EST); // the client has not said that it is ready, but has sent
-        assertThat(server.nextEvent(DEADLINE).type()).isEqualTo(CmEventType.ESTABLISHED);
+        assertThat(server.awaitEvent(DEADLINE).type()).isEqualTo(CmEventType.ESTABLISHED);
     }
 
     @Test

@@ -73,8 +73,8 @@ class ConnectionTest {
             source.segment().setString(0, "hello");
             to.queuePair().postReceive(1, sink);
             from.queuePair().postSend(2, source);
-            from.completions().await(DEADLINE).orThrow();
-            to.completions().await(DEADLINE).orThrow();
+            from.completionQueue().await(DEADLINE).orThrow();
+            to.completionQueue().await(DEADLINE).orThrow();
             assertThat(sink.segment().getString(0)).isEqualTo("hello");
         }
     }
@@ -90,7 +90,7 @@ class ConnectionTest {
         sendAndReceive(client, server);
         sendAndReceive(server, client);
         client.close();
-        assertThat(server.id().nextEvent(DEADLINE).type()).isEqualTo(CmEventType.DISCONNECTED);
+        assertThat(server.id().awaitEvent(DEADLINE).type()).isEqualTo(CmEventType.DISCONNECTED);
         server.close();
         listener.close();
     }
@@ -115,7 +115,7 @@ class ConnectionTest {
         };
         buffers[from].segment().setString(0, "across");
         how.of(client, buffers[0], buffers[1].remote());
-        client.completions().await(DEADLINE).orThrow();
+        client.completionQueue().await(DEADLINE).orThrow();
         assertThat(buffers[to].segment().getString(0)).isEqualTo("across");
     }
 
@@ -157,7 +157,7 @@ class ConnectionTest {
         Listener listener = Listener.open(any, arena);
         Connection client = Connection.to(listener.address(), DEADLINE, arena);
         client.id().beginConnect(ConnectionParameters.defaults().privateData(PrivateData.of(bytes)));
-        PrivateData arrived = listener.next(DEADLINE).request();
+        PrivateData arrived = listener.awaitConnection(DEADLINE).request();
         assertThat(arrived.size()).isEqualTo(56);
         assertThat(arrived.text()).isEqualTo("x".repeat(size));
     }
@@ -180,7 +180,7 @@ class ConnectionTest {
         Listener listener = Listener.open(any, arena);
         Connection client = Connection.to(listener.address(), DEADLINE, arena);
         Future<PrivateData> answer = threads.submit(() -> client.connect(ConnectionParameters.defaults(), DEADLINE));
-        listener.next(DEADLINE)
+        listener.awaitConnection(DEADLINE)
                 .accept(ConnectionParameters.defaults().privateData(PrivateData.of("y".repeat(size))), DEADLINE);
         assertThat(answer.get(DEADLINE.toSeconds(), SECONDS).text()).isEqualTo("y".repeat(size));
     }
@@ -193,7 +193,7 @@ class ConnectionTest {
         Listener listener = Listener.open(any, arena);
         Connection client = Connection.to(listener.address(), DEADLINE, arena);
         Future<PrivateData> answer = threads.submit(() -> client.connect(ConnectionParameters.defaults(), DEADLINE));
-        listener.next(DEADLINE).reject(PrivateData.of("z".repeat(size)));
+        listener.awaitConnection(DEADLINE).reject(PrivateData.of("z".repeat(size)));
         ExecutionException thrown =
                 catchThrowableOfType(ExecutionException.class, () -> answer.get(DEADLINE.toSeconds(), SECONDS));
         assertThat(thrown.getCause()).isInstanceOfSatisfying(ConnectionException.class, refused -> {
@@ -281,9 +281,9 @@ class ConnectionTest {
         Connection two = Connection.to(listener.address(), DEADLINE, arena);
         Future<?> firstConnects = threads.submit(() -> one.connect(ConnectionParameters.defaults(), DEADLINE));
         Future<?> secondConnects = threads.submit(() -> two.connect(ConnectionParameters.defaults(), DEADLINE));
-        Connection first = listener.next(DEADLINE);
+        Connection first = listener.awaitConnection(DEADLINE);
         first.accept(DEADLINE);
-        Connection second = listener.next(DEADLINE);
+        Connection second = listener.awaitConnection(DEADLINE);
         second.accept(DEADLINE);
         firstConnects.get(DEADLINE.toSeconds(), SECONDS);
         secondConnects.get(DEADLINE.toSeconds(), SECONDS);
@@ -320,7 +320,7 @@ class ConnectionTest {
         server.close();
         client.id().disconnect(DEADLINE);
         assertThat(client.id().isDisconnected()).isTrue();
-        WorkCompletion flushed = client.completions().await(DEADLINE);
+        WorkCompletion flushed = client.completionQueue().await(DEADLINE);
         assertThat(flushed.status()).isEqualTo(WorkStatus.WORK_REQUEST_FLUSHED);
     }
 
@@ -330,10 +330,10 @@ class ConnectionTest {
             Listener listener = Listener.open(any, confined);
             Connection client = Connection.to(listener.address(), DEADLINE, confined);
             client.id().beginConnect(ConnectionParameters.defaults());
-            Connection server = listener.next(DEADLINE);
+            Connection server = listener.awaitConnection(DEADLINE);
             server.id().beginAccept(ConnectionParameters.defaults());
-            assertThat(client.id().nextEvent(DEADLINE).type()).isEqualTo(CmEventType.ESTABLISHED);
-            assertThat(server.id().nextEvent(DEADLINE).type()).isEqualTo(CmEventType.ESTABLISHED);
+            assertThat(client.id().awaitEvent(DEADLINE).type()).isEqualTo(CmEventType.ESTABLISHED);
+            assertThat(server.id().awaitEvent(DEADLINE).type()).isEqualTo(CmEventType.ESTABLISHED);
             sendAndReceive(client, server);
         }
     }
@@ -391,7 +391,7 @@ class ConnectionTest {
     void aClientThatIsKilledBeforeItIsAcceptedEndsTheWait() throws Exception {
         Listener listener = Listener.open(any, arena);
         try (CmPeer client = CmPeer.start("client", listener.address())) {
-            Connection peer = listener.next(DEADLINE);
+            Connection peer = listener.awaitConnection(DEADLINE);
             client.kill();
             assertThatThrownBy(() -> peer.accept(DEADLINE))
                     .isInstanceOf(VerbsException.class)

@@ -138,16 +138,16 @@ class EndpointTest {
         ConnectionId client = resolved(listener);
         client.createQueuePair(SIZES);
         client.beginConnect(ConnectionParameters.defaults());
-        ConnectionId server = listener.nextRequest(DEADLINE).claim();
+        ConnectionId server = listener.awaitRequest(DEADLINE).claim();
         server.createQueuePair(SIZES);
         MemoryRegion buffer = server.protectionDomain().register(arena.allocate(64), LOCAL_WRITE);
         server.queuePair().orElseThrow().postReceive(1, buffer.slice(32, 32));
         server.beginAccept(ConnectionParameters.defaults());
-        assertThat(client.nextEvent(DEADLINE).type()).isEqualTo(CmEventType.ESTABLISHED);
+        assertThat(client.awaitEvent(DEADLINE).type()).isEqualTo(CmEventType.ESTABLISHED);
         buffer.segment().setString(0, "hello");
         client.queuePair().orElseThrow().postSend(2, buffer.slice(0, 32));
-        client.sendCompletions().orElseThrow().await(DEADLINE).orThrow();
-        server.receiveCompletions().orElseThrow().await(DEADLINE).orThrow();
+        client.sendCompletionQueue().orElseThrow().await(DEADLINE).orThrow();
+        server.receiveCompletionQueue().orElseThrow().await(DEADLINE).orThrow();
         assertThat(buffer.segment().getString(32)).isEqualTo("hello");
         client.beginDisconnect();
         server.beginDisconnect();
@@ -157,7 +157,7 @@ class EndpointTest {
     void closingAnEndpointClosesItsQueues() throws Exception {
         ConnectionId client = resolved(listening());
         client.createQueuePair(SIZES).close();
-        var sends = client.sendCompletions().orElseThrow();
+        var sends = client.sendCompletionQueue().orElseThrow();
         assertThat(sends.isOpen()).isTrue();
         client.close();
         assertThat(sends.isOpen()).isFalse();

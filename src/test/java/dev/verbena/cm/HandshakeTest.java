@@ -94,7 +94,7 @@ class HandshakeTest {
             case ROUTE_RESOLVED -> expect(client, CmEventType.ROUTE_RESOLVED);
             case QUEUE_PAIR -> client.createQueuePair(SIZES);
             case CONNECT_BEGUN -> client.beginConnect(ConnectionParameters.defaults());
-            case REQUESTED -> request = listener.nextRequest(DEADLINE);
+            case REQUESTED -> request = listener.awaitRequest(DEADLINE);
             case CLAIMED -> server = request.claim(serving);
             case SERVER_QUEUE_PAIR -> server.createQueuePair(SIZES);
             case ACCEPT_BEGUN -> server.beginAccept(ConnectionParameters.defaults());
@@ -106,7 +106,7 @@ class HandshakeTest {
     }
 
     private static void expect(ConnectionId id, CmEventType type) throws InterruptedException {
-        assertThat(id.nextEvent(DEADLINE).type()).isEqualTo(type);
+        assertThat(id.awaitEvent(DEADLINE).type()).isEqualTo(type);
     }
 
     private void goTo(Phase last) throws InterruptedException {
@@ -130,7 +130,7 @@ class HandshakeTest {
         }
         // Of one that is gone a request may be left.
         do {
-            request = listener.nextRequest(DEADLINE);
+            request = listener.awaitRequest(DEADLINE);
             if (!request.peer().equals(client.localAddress())) {
                 request.claim(serving).close();
             }
@@ -159,7 +159,7 @@ class HandshakeTest {
         serving.close();
         if (phase.compareTo(Phase.CLIENT_ESTABLISHED) < 0) {
             // By what has reached the client already.
-            assertThat(client.nextEvent(DEADLINE).type())
+            assertThat(client.awaitEvent(DEADLINE).type())
                     .isIn(
                             CmEventType.REJECTED,
                             CmEventType.CONNECT_ERROR,

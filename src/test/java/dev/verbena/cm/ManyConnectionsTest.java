@@ -60,7 +60,7 @@ class ManyConnectionsTest {
         try (VerbsArena arena = VerbsArena.ofConfined()) {
             Connection client = Connection.to(address, DEADLINE, SIZES, arena);
             client.id().beginConnect(ConnectionParameters.defaults());
-            Connection server = listener.next(DEADLINE, SIZES, arena);
+            Connection server = listener.awaitConnection(DEADLINE, SIZES, arena);
             server.id().beginAccept(ConnectionParameters.defaults());
             expect(client, CmEventType.ESTABLISHED);
             expect(server, CmEventType.ESTABLISHED);
@@ -68,8 +68,8 @@ class ManyConnectionsTest {
             MemoryRegion sink = server.register(arena.allocate(64), AccessFlag.LOCAL_WRITE);
             server.queuePair().postReceive(1, sink);
             client.queuePair().postSend(2, source);
-            client.completions().await(DEADLINE).orThrow();
-            server.completions().await(DEADLINE).orThrow();
+            client.completionQueue().await(DEADLINE).orThrow();
+            server.completionQueue().await(DEADLINE).orThrow();
             client.id().beginDisconnect();
             expect(server, CmEventType.DISCONNECTED);
             server.id().beginDisconnect();
@@ -78,7 +78,7 @@ class ManyConnectionsTest {
     }
 
     private static void expect(Connection side, CmEventType type) throws InterruptedException {
-        assertThat(side.id().nextEvent(DEADLINE).type()).isEqualTo(type);
+        assertThat(side.id().awaitEvent(DEADLINE).type()).isEqualTo(type);
     }
 
     private static long descriptors() throws IOException {

@@ -52,7 +52,7 @@ class MigrationTest {
 
     private ConnectionId served(ConnectionId client) throws InterruptedException {
         client.beginConnect(ConnectionParameters.defaults());
-        ConnectionId server = listener.nextRequest(DEADLINE).claim();
+        ConnectionId server = listener.awaitRequest(DEADLINE).claim();
         server.createQueuePair(
                 client.queuePair().orElseThrow().domain(),
                 QueuePair.rc(server.context().createCompletionQueue(4)));
@@ -67,7 +67,7 @@ class MigrationTest {
         other = EventChannel.create(arena);
         client.migrate(other);
         assertThat(client.channel()).isSameAs(other);
-        assertThat(other.await(DEADLINE)).satisfies(event -> {
+        assertThat(other.awaitEvent(DEADLINE)).satisfies(event -> {
             assertThat(event.id()).isSameAs(client);
             assertThat(event.type()).isEqualTo(CmEventType.ESTABLISHED);
         });
@@ -84,7 +84,7 @@ class MigrationTest {
         old.close();
         assertThatThrownBy(other::close).isInstanceOf(ResourceBusyException.class);
         server.beginAccept(ConnectionParameters.defaults());
-        assertThat(client.nextEvent(DEADLINE).type()).isEqualTo(CmEventType.ESTABLISHED);
+        assertThat(client.awaitEvent(DEADLINE).type()).isEqualTo(CmEventType.ESTABLISHED);
         server.beginDisconnect();
         client.disconnect(DEADLINE);
     }
@@ -103,7 +103,7 @@ class MigrationTest {
         CountDownLatch starts = new CountDownLatch(1);
         FutureTask<CmEvent> waiting = new FutureTask<>(() -> {
             starts.countDown();
-            return client.nextEvent(DEADLINE);
+            return client.awaitEvent(DEADLINE);
         });
         Thread.startVirtualThread(waiting);
         assertThat(starts.await(DEADLINE.toSeconds(), SECONDS)).isTrue();
@@ -121,7 +121,7 @@ class MigrationTest {
         ConnectionId first = client();
         ConnectionId second = client();
         first.beginConnect(ConnectionParameters.defaults());
-        ConnectRequest request = listener.nextRequest(DEADLINE);
+        ConnectRequest request = listener.awaitRequest(DEADLINE);
         other = EventChannel.create(arena);
         assertThatThrownBy(() -> listener.migrate(other))
                 .isInstanceOf(IllegalStateException.class)
@@ -129,7 +129,7 @@ class MigrationTest {
         request.reject();
         listener.migrate(other);
         second.beginConnect(ConnectionParameters.defaults());
-        assertThat(listener.nextRequest(DEADLINE).claim().channel()).isSameAs(other);
+        assertThat(listener.awaitRequest(DEADLINE).claim().channel()).isSameAs(other);
     }
 
     @Test
@@ -139,7 +139,7 @@ class MigrationTest {
             ConnectionId client = client();
             client.beginConnect(ConnectionParameters.defaults());
             client.migrate(other);
-            ConnectionId server = listener.nextRequest(DEADLINE).claim();
+            ConnectionId server = listener.awaitRequest(DEADLINE).claim();
             server.migrate(other);
             server.createQueuePair(
                     client.queuePair().orElseThrow().domain(),
@@ -152,8 +152,8 @@ class MigrationTest {
             });
             Thread.startVirtualThread(moving);
             server.beginAccept(ConnectionParameters.defaults());
-            assertThat(client.nextEvent(DEADLINE).type()).isEqualTo(CmEventType.ESTABLISHED);
-            assertThat(server.nextEvent(DEADLINE).type()).isEqualTo(CmEventType.ESTABLISHED);
+            assertThat(client.awaitEvent(DEADLINE).type()).isEqualTo(CmEventType.ESTABLISHED);
+            assertThat(server.awaitEvent(DEADLINE).type()).isEqualTo(CmEventType.ESTABLISHED);
             moving.get(DEADLINE.toSeconds(), SECONDS);
             server.beginDisconnect();
             client.disconnect(DEADLINE);
@@ -174,7 +174,7 @@ class MigrationTest {
         server.id().migrate(EventChannel.create(arena));
         many.close();
         client.close();
-        assertThat(server.id().nextEvent(DEADLINE).type()).isEqualTo(CmEventType.DISCONNECTED);
+        assertThat(server.id().awaitEvent(DEADLINE).type()).isEqualTo(CmEventType.DISCONNECTED);
         server.close();
     }
 }

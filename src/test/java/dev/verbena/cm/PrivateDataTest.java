@@ -82,10 +82,10 @@ class PrivateDataTest {
             ConnectionId client = resolved(PortSpace.TCP, listener);
             client.createQueuePair(SIZES);
             client.beginConnect(with(asked));
-            ConnectRequest request = listener.nextRequest(DEADLINE);
+            ConnectRequest request = listener.awaitRequest(DEADLINE);
             assertArrived(request.privateData(), asked, 56);
             request.reject(data(size));
-            assertArrived(((CmEvent.Rejected) client.nextEvent(DEADLINE)).privateData(), size, 148);
+            assertArrived(((CmEvent.Rejected) client.awaitEvent(DEADLINE)).privateData(), size, 148);
             close(client);
         }
     }
@@ -97,11 +97,11 @@ class PrivateDataTest {
             ConnectionId client = resolved(PortSpace.TCP, listener);
             client.createQueuePair(SIZES);
             client.beginConnect(ConnectionParameters.defaults());
-            ConnectionId server = listener.nextRequest(DEADLINE).claim();
+            ConnectionId server = listener.awaitRequest(DEADLINE).claim();
             server.createQueuePair(SIZES);
             server.beginAccept(with(size));
             assertArrived(
-                    ((CmEvent.Connected) client.nextEvent(DEADLINE))
+                    ((CmEvent.Connected) client.awaitEvent(DEADLINE))
                             .parameters()
                             .privateData(),
                     size,
@@ -120,12 +120,12 @@ class PrivateDataTest {
             ConnectionId client = resolved(PortSpace.UDP, listener);
             client.createQueuePair(SIZES);
             client.beginConnect(with(size));
-            ConnectRequest request = listener.nextRequest(DEADLINE);
+            ConnectRequest request = listener.awaitRequest(DEADLINE);
             assertArrived(request.privateData(), size, 180);
             ConnectionId server = request.claim();
             server.createQueuePair(SIZES);
             server.beginAccept(with(answered));
-            assertArrived(((CmEvent.DatagramReady) client.nextEvent(DEADLINE)).privateData(), answered, 136);
+            assertArrived(((CmEvent.DatagramReady) client.awaitEvent(DEADLINE)).privateData(), answered, 136);
             close(server);
             close(client);
         }
@@ -141,7 +141,7 @@ class PrivateDataTest {
                 .isInstanceOf(VerbsException.class)
                 .hasMessageContaining("57 bytes of private data");
         client.beginConnect(ConnectionParameters.defaults());
-        ConnectionId server = listener.nextRequest(DEADLINE).claim();
+        ConnectionId server = listener.awaitRequest(DEADLINE).claim();
         server.createQueuePair(SIZES);
         assertThatThrownBy(() -> server.beginAccept(with(197)))
                 .isInstanceOf(VerbsException.class)

@@ -28,12 +28,12 @@ public final class CmOnRemovedDevice {
                 waiting.connect(Loopback.DEADLINE);
                 return null;
             });
-            listener.next(Loopback.DEADLINE); // and never accepts
+            listener.awaitConnection(Loopback.DEADLINE); // and never accepts
             System.out.println("connected");
             for (Connection end : List.of(client, server)) {
-                CmEvent event = end.id().nextEvent(Loopback.DEADLINE);
+                CmEvent event = end.id().awaitEvent(Loopback.DEADLINE);
                 while (event.type() != CmEventType.DEVICE_REMOVAL) {
-                    event = end.id().nextEvent(Loopback.DEADLINE);
+                    event = end.id().awaitEvent(Loopback.DEADLINE);
                 }
             }
             System.out.println("told");

@@ -48,7 +48,7 @@ public final class CmPeer implements AutoCloseable {
         if (arguments[0].equals("server")) {
             Listener listener = Listener.open(address, arena);
             System.out.println(listener.address().getPort());
-            listener.next(Loopback.DEADLINE);
+            listener.awaitConnection(Loopback.DEADLINE);
             System.out.println("requested");
         } else {
             Connection.to(address, Loopback.DEADLINE, arena).id().beginConnect(ConnectionParameters.defaults());

@@ -26,7 +26,7 @@ public final class ConnectOnOneCarrier {
             for (int i = 0; i < count; i++) {
                 clients.add(threads.submit(() -> {
                     Connection client = Connection.open(listener.address(), Loopback.DEADLINE, arena);
-                    client.id().nextEvent(Loopback.DEADLINE); // the end
+                    client.id().awaitEvent(Loopback.DEADLINE); // the end
                     return client;
                 }));
             }

@@ -593,7 +593,7 @@ public final class Specimens implements AutoCloseable {
         try {
             Connection peer = Connection.to(listener.localAddress().orElseThrow(), Loopback.DEADLINE, others);
             peer.id().beginConnect(ConnectionParameters.defaults());
-            return listener.nextRequest(Loopback.DEADLINE);
+            return listener.awaitRequest(Loopback.DEADLINE);
         } catch (InterruptedException e) {
             throw new AssertionError(e);
         }

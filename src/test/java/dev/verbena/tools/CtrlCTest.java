@@ -103,7 +103,7 @@ class CtrlCTest {
             Resources.awaitListener(port);
             Connection client = Connection.open(CmAddress.four(port), DEADLINE, arena);
             assertEndsQuietly(tool);
-            assertThat(client.id().nextEvent(DEADLINE).type()).isEqualTo(CmEventType.DISCONNECTED);
+            assertThat(client.id().awaitEvent(DEADLINE).type()).isEqualTo(CmEventType.DISCONNECTED);
         }
     }
 
@@ -119,12 +119,12 @@ class CtrlCTest {
         try (VerbsArena arena = VerbsArena.ofConfined()) {
             Listener listener = Listener.open(CmAddress.four(0), arena);
             try (Peer tool = start(line, listener.address().getPort())) {
-                Connection server = listener.next(DEADLINE);
+                Connection server = listener.awaitConnection(DEADLINE);
                 MemoryRegion buffer = server.register(arena.allocate(64), AccessFlag.LOCAL_WRITE);
                 server.queuePair().postReceive(1, buffer);
                 server.accept(DEADLINE);
                 assertEndsQuietly(tool);
-                assertThat(server.id().nextEvent(DEADLINE).type()).isEqualTo(CmEventType.DISCONNECTED);
+                assertThat(server.id().awaitEvent(DEADLINE).type()).isEqualTo(CmEventType.DISCONNECTED);
             }
         }
     }

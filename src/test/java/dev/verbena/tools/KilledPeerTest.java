@@ -28,19 +28,19 @@ class KilledPeerTest {
             Listener listener = Listener.open(CmAddress.four(0), arena);
             try (Peer.Process peer =
                     client.start("-c", "-a", host, "-p", "" + listener.address().getPort())) {
-                Connection connection = listener.next(DEADLINE);
+                Connection connection = listener.awaitConnection(DEADLINE);
                 MemoryRegion buffer = connection.register(arena.allocate(64), AccessFlag.LOCAL_WRITE);
                 connection.queuePair().postReceive(1, buffer.slice(0, 16));
                 connection.queuePair().postReceive(2, buffer.slice(16, 16));
                 connection.accept(DEADLINE);
-                connection.completions().await(DEADLINE).orThrow();
+                connection.completionQueue().await(DEADLINE).orThrow();
                 peer.kill();
                 ConnectionId id = connection.id();
-                assertThat(id.nextEvent(DEADLINE).type()).isEqualTo(CmEventType.DISCONNECTED);
+                assertThat(id.awaitEvent(DEADLINE).type()).isEqualTo(CmEventType.DISCONNECTED);
                 assertThat(id.isDisconnected()).isTrue();
                 // The other side's end flushes nothing here: one's own does.
                 id.beginDisconnect();
-                assertThat(connection.completions().await(DEADLINE).status())
+                assertThat(connection.completionQueue().await(DEADLINE).status())
                         .isEqualTo(WorkStatus.WORK_REQUEST_FLUSHED);
             }
         }

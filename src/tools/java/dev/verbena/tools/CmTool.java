@@ -179,7 +179,7 @@ abstract class CmTool {
 
     /** Waits for the next event of any connection. */
     final CmEvent next(Duration timeout) throws InterruptedException {
-        return channel().await(timeout);
+        return channel().awaitEvent(timeout);
     }
 
     /** Reports an unexpected event and returns the exception that ends the tool. */

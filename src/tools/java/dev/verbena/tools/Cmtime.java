@@ -89,7 +89,7 @@ final class Cmtime {
         Map<Context, Shared> shared = new HashMap<>();
         Map<ConnectionId, QueuePair> pairs = new HashMap<>();
         while (true) {
-            CmEvent event = channel.await(CmTool.FOR_EVER);
+            CmEvent event = channel.awaitEvent(CmTool.FOR_EVER);
             if (event instanceof CmEvent.Request request) {
                 ConnectionId id = request.request().claim();
                 pairs.put(id, shared.computeIfAbsent(id.context(), Shared::of).queuePair(id));
@@ -186,7 +186,7 @@ final class Cmtime {
                 }
             }
             for (int left = end == null ? 0 : count; left > 0; ) {
-                CmEvent event = channel.await(CmTool.PATIENCE);
+                CmEvent event = channel.awaitEvent(CmTool.PATIENCE);
                 int i = numbers.get(event.id());
                 if (event.type() == CmEventType.TIMEWAIT_EXIT) {
                     continue; // belongs to a connection that ended earlier

@@ -177,7 +177,7 @@ final class PerfSetup {
     private PerfLink acceptAt(InetSocketAddress here) throws IOException, InterruptedException {
         try (Listener listener = Listener.open(here, arena)) {
             tellThatItListens();
-            Connection connection = listener.next(STEP, sizes(), arena);
+            Connection connection = listener.awaitConnection(STEP, sizes(), arena);
             connection.accept(OFFER, STEP);
             return of(connection);
         }
@@ -188,7 +188,7 @@ final class PerfSetup {
                 plan,
                 connection.domain(),
                 connection.queuePair(),
-                connection.completions(),
+                connection.completionQueue(),
                 memory(connection.domain()));
     }
 
@@ -209,7 +209,7 @@ final class PerfSetup {
         listener.bind(here);
         listener.listen(1);
         tellThatItListens();
-        ConnectionId id = listener.nextRequest(STEP).claim(arena);
+        ConnectionId id = listener.awaitRequest(STEP).claim(arena);
         PerfLink link = datagrams(id);
         id.accept(ConnectionParameters.defaults(), STEP);
         return link;

@@ -36,8 +36,8 @@ final class RdmaClient {
             server.queuePair().postReceive(1, answer);
             server.connect(CmTool.PATIENCE);
             server.queuePair().postSendInline(2, arena.allocate(RdmaServer.SIZE));
-            server.completions().await(CmTool.PATIENCE).orThrow();
-            server.completions().await(CmTool.PATIENCE).orThrow();
+            server.completionQueue().await(CmTool.PATIENCE).orThrow();
+            server.completionQueue().await(CmTool.PATIENCE).orThrow();
             server.id().disconnect(CmTool.PATIENCE);
         }
         out.println("rdma_client: end 0");

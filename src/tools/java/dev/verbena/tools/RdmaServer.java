@@ -44,13 +44,13 @@ final class RdmaServer {
                             ? new InetSocketAddress(options.text("-s", ""), port)
                             : new InetSocketAddress(port),
                     arena);
-            Connection client = listener.next(CmTool.FOR_EVER, SIZES, arena);
+            Connection client = listener.awaitConnection(CmTool.FOR_EVER, SIZES, arena);
             MemoryRegion message = client.register(arena.allocate(SIZE), AccessFlag.LOCAL_WRITE);
             client.queuePair().postReceive(1, message);
             client.accept(CmTool.PATIENCE);
-            client.completions().await(CmTool.PATIENCE).orThrow();
+            client.completionQueue().await(CmTool.PATIENCE).orThrow();
             client.queuePair().postSendInline(2, arena.allocate(SIZE));
-            client.completions().await(CmTool.PATIENCE).orThrow();
+            client.completionQueue().await(CmTool.PATIENCE).orThrow();
             client.id().disconnect(CmTool.PATIENCE);
         }
         out.println("rdma_server: end 0");

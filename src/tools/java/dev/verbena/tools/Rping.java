@@ -165,7 +165,7 @@ final class Rping {
             if (options.has("-P")) {
                 serveAll(listener);
             } else {
-                serve(listener.nextRequest(CmTool.FOR_EVER));
+                serve(listener.awaitRequest(CmTool.FOR_EVER));
             }
         }
     }
@@ -175,7 +175,7 @@ final class Rping {
         ThreadGroup all = new ThreadGroup("rping");
         try {
             while (true) {
-                ConnectRequest request = listener.nextRequest(CmTool.FOR_EVER);
+                ConnectRequest request = listener.awaitRequest(CmTool.FOR_EVER);
                 Thread.ofPlatform().group(all).name("rping " + request).start(() -> serveToTheEnd(request));
             }
         } finally {

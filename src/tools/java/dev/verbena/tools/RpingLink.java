@@ -203,7 +203,7 @@ final class RpingLink {
     /** Disconnects when the peer does: this flushes the posted requests, and so ends all waits. */
     private void flushWhenItEnds() {
         try {
-            while (id.nextEvent(CmTool.FOR_EVER).type() != CmEventType.DISCONNECTED) {
+            while (id.awaitEvent(CmTool.FOR_EVER).type() != CmEventType.DISCONNECTED) {
                 continue;
             }
             end();

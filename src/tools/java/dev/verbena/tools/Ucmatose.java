@@ -134,7 +134,7 @@ final class Ucmatose extends CmTool {
         for (int i = 0; i < connections; i++) {
             ConnectionId id = newId();
             if (options.has("-a")) {
-                id.ackTimeout(options.number("-a", 0));
+                id.ackTimeoutCode(options.number("-a", 0));
             }
             id.beginResolveAddress(own(0), server, RESOLVING);
         }

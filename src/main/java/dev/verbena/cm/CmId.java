@@ -1,0 +1,172 @@
+package dev.verbena.cm;
+
+import dev.verbena.access.ObjectLifetime;
+import dev.verbena.internal.CFunction;
+import dev.verbena.internal.RdmaCm;
+import dev.verbena.internal.raw.rdma_addr;
+import dev.verbena.internal.raw.rdma_cm_id;
+import dev.verbena.internal.raw.rdma_route;
+import dev.verbena.verbs.Context;
+import dev.verbena.verbs.device.QueuePairType;
+import java.lang.foreign.Arena;
+import java.lang.foreign.MemorySegment;
+import java.net.InetSocketAddress;
+import java.util.Optional;
+import java.util.concurrent.locks.ReentrantLock;
+import java.util.function.Function;
+import org.jspecify.annotations.Nullable;
+
+/** A {@code struct rdma_cm_id}: its fields, and calls of C with it. The parts of a {@link ConnectionId} share one. */
+final class CmId {
+    final ObjectLifetime lifetime;
+    final long address;
+    final IdEvents events;
+
+    /** Held while C works on the id: C does not guard the id's queue pair against other threads. */
+    final ReentrantLock inC = new ReentrantLock();
+
+    /** The thread that may read the struct; null for all. */
+    private final @Nullable Thread confinedTo;
+
+    private volatile @Nullable Context found;
+
+    CmId(ObjectLifetime lifetime, long address, IdEvents events) {
+        this.lifetime = lifetime;
+        this.confinedTo = lifetime.owner();
+        this.address = address;
+        this.events = events;
+    }
+
+    /** Returns the struct. The caller holds the lifetime while it reads the struct. */
+    MemorySegment struct() {
+        return MemorySegment.ofAddress(address).reinterpret(rdma_cm_id.sizeof());
+    }
+
+    /** A call of C with this id, which returns 0 on success. */
+    interface Call {
+        long of(Arena scratch);
+    }
+
+    /** Calls C while the id is open. The arguments become text only on failure: text takes longer than many a call. */
+    void call(CFunction function, Object arguments, Call call) {
+        call(function, arguments, PrivateData.NONE, call);
+    }
+
+    /** Calls C with private data. The transport limits the length of the data. */
+    void call(CFunction function, Object arguments, PrivateData data, Call call) {
+        lifetime.hold();
+        inC.lock();
+        try (Arena scratch = Arena.ofConfined()) {
+            if ((int) call.of(scratch) != 0) {
+                int errno = CFunction.errno(); // first: text of arguments calls C too
+                throw CmFailures.failure(function, errno, arguments.toString(), CmFailures.tooLong(errno, data));
+            }
+        } finally {
+            inC.unlock();
+            lifetime.release();
+        }
+    }
+
+    /** Reads fields of the struct while the id is open. */
+    <T> T read(Function<MemorySegment, T> reader) {
+        lifetime.hold();
+        try {
+            return reader.apply(struct());
+        } finally {
+            lifetime.release();
+        }
+    }
+
+    /** Returns the context of the id's device. */
+    Context context() {
+        return read(struct -> {
+            Context known = found;
+            if (known != null && known.isOpen()) {
+                return known;
+            }
+            long verbs = rdma_cm_id.verbs(struct).address();
+            if (verbs == 0) {
+                throw new IllegalStateException(
+                        this + " has no device yet: resolve an address, or bind the id to an address of a device");
+            }
+            found = known = events.channel.context(verbs);
+            return known;
+        });
+    }
+
+    boolean hasDevice() {
+        return read(struct -> rdma_cm_id.verbs(struct).address() != 0);
+    }
+
+    /** Returns the number of the device's port; 0 without a device. */
+    int devicePort() {
+        return read(struct -> Byte.toUnsignedInt(rdma_cm_id.port_num(struct)));
+    }
+
+    /** Returns true if the id connects queue pairs for datagrams. */
+    boolean hasDatagrams() {
+        return read(struct -> rdma_cm_id.qp_type(struct) == QueuePairType.UD.code());
+    }
+
+    Optional<InetSocketAddress> localAddress() {
+        return read(struct -> ipAddress(struct, true));
+    }
+
+    Optional<InetSocketAddress> peerAddress() {
+        return read(struct -> ipAddress(struct, false));
+    }
+
+    Optional<IbAddress> localIbAddress() {
+        return read(struct -> SocketAddresses.readIb(storage(struct, true)));
+    }
+
+    Optional<IbAddress> peerIbAddress() {
+        return read(struct -> SocketAddresses.readIb(storage(struct, false)));
+    }
+
+    private Optional<InetSocketAddress> ipAddress(MemorySegment struct, boolean local) {
+        CFunction port = local ? RdmaCm.GET_SRC_PORT : RdmaCm.GET_DST_PORT;
+        int number = Short.toUnsignedInt(Short.reverseBytes((short) port.call(address)));
+        return SocketAddresses.read(storage(struct, local))
+                .map(known -> new InetSocketAddress(known.getAddress(), number));
+    }
+
+    private static MemorySegment storage(MemorySegment struct, boolean local) {
+        MemorySegment route = rdma_route.addr(rdma_cm_id.route(struct));
+        return local ? rdma_addr.src_storage(route) : rdma_addr.dst_storage(route);
+    }
+
+    /** Returns an object that is the text "to" and the peer's address, made when the text is asked for. */
+    Object toPeer() {
+        return new ToPeer(this);
+    }
+
+    private record ToPeer(CmId of) {
+        @Override
+        public String toString() {
+            return "to " + ConnectRequest.text(of.peerAddress().orElse(null));
+        }
+    }
+
+    @Override
+    public String toString() {
+        PortSpace space = events.space;
+        if (lifetime.isClosed()) {
+            return space + " id (closed)";
+        }
+        if (confinedTo != null && confinedTo != Thread.currentThread()) {
+            return space + " id";
+        }
+        try {
+            Optional<InetSocketAddress> local = localAddress();
+            Optional<InetSocketAddress> peer = peerAddress().filter(known -> known.getPort() != 0);
+            return space + " id"
+                    + local.map(known -> " " + ConnectionException.text(known)).orElse("")
+                    + peer.map(known -> " to " + ConnectionException.text(known))
+                            .orElse("")
+                    + (events.backlog > 0 ? " (listening)" : "");
+        } catch (IllegalStateException closedMeanwhile) {
+            return space + " id (closed)";
+        }
+    }
+}

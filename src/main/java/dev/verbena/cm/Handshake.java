@@ -1,0 +1,215 @@
+package dev.verbena.cm;
+
+import dev.verbena.internal.RdmaCm;
+import dev.verbena.internal.raw.ibv_ece;
+import dev.verbena.internal.raw.ibv_qp_attr;
+import dev.verbena.verbs.Attribute;
+import dev.verbena.verbs.Ece;
+import dev.verbena.verbs.QueuePair;
+import dev.verbena.verbs.QueuePairAttributes;
+import dev.verbena.verbs.QueuePairState;
+import dev.verbena.verbs.access.VerbsAccess;
+import dev.verbena.verbs.device.QueuePairType;
+import java.lang.foreign.Arena;
+import java.lang.foreign.MemorySegment;
+import java.lang.foreign.ValueLayout;
+import java.time.Duration;
+
+/** The handshake of an id: connects, accepts, rejects and disconnects, and keeps the queue pair's state in step. */
+final class Handshake {
+    private final CmId id;
+    private final IdQueues queues;
+
+    Handshake(CmId id, IdQueues queues) {
+        this.id = id;
+        this.queues = queues;
+    }
+
+    void beginAccept(ConnectionParameters parameters) {
+        id.lifetime.checkOpen();
+        QueuePair pair = queues.queuePair();
+        if (pair == null && parameters.queuePairNumber() == 0) {
+            throw new IllegalStateException(id + " has no queue pair to accept with");
+        }
+        ConnectionParameters all =
+                pair == null ? parameters : parameters.queuePair(pair.number(), parameters.sharedReceives());
+        id.call(
+                RdmaCm.ACCEPT,
+                id,
+                all.privateData(),
+                scratch -> RdmaCm.ACCEPT.call(id.address, all.write(scratch).address()));
+        established();
+    }
+
+    void accept(ConnectionParameters parameters, Duration timeout) throws InterruptedException {
+        beginAccept(parameters);
+        if (!id.hasDatagrams()) {
+            id.events.awaitEnd(RdmaCm.ACCEPT, timeout, CmEventType.ESTABLISHED);
+        }
+    }
+
+    void accept(QueuePair own, ConnectionParameters parameters, Duration timeout) throws InterruptedException {
+        id.lifetime.checkOpen();
+        prepare(own);
+        if (own.type() != QueuePairType.UD) {
+            bring(own, QueuePairState.RTR);
+            bring(own, QueuePairState.RTS);
+        }
+        accept(parameters.queuePair(own.number(), parameters.sharedReceives()), timeout);
+    }
+
+    void reject(PrivateData data) {
+        id.call(
+                RdmaCm.REJECT,
+                id,
+                data,
+                scratch -> RdmaCm.REJECT.call(
+                        id.address, ConnectionParameters.write(data, scratch).address(), data.size()));
+    }
+
+    void rejectEce(PrivateData data) {
+        CmFailures.require(RdmaCm.REJECT_ECE, id.toString());
+        id.call(
+                RdmaCm.REJECT_ECE,
+                id,
+                data,
+                scratch -> RdmaCm.REJECT_ECE.call(
+                        id.address, ConnectionParameters.write(data, scratch).address(), data.size()));
+    }
+
+    void beginConnect(ConnectionParameters parameters) {
+        id.lifetime.checkOpen();
+        id.events.disconnected = false;
+        id.call(
+                RdmaCm.CONNECT,
+                id.toPeer(),
+                parameters.privateData(),
+                scratch -> RdmaCm.CONNECT.call(
+                        id.address, parameters.write(scratch).address()));
+    }
+
+    CmEvent connect(ConnectionParameters parameters, Duration timeout) throws InterruptedException {
+        id.lifetime.checkOpen();
+        if (queues.queuePair() == null && !id.hasDatagrams()) {
+            throw new IllegalStateException(id + " has no queue pair to connect: createQueuePair makes one");
+        }
+        beginConnect(parameters);
+        return id.events.awaitEnd(RdmaCm.CONNECT, timeout, CmEventType.ESTABLISHED);
+    }
+
+    CmEvent connect(QueuePair own, ConnectionParameters parameters, Duration timeout) throws InterruptedException {
+        id.lifetime.checkOpen();
+        prepare(own);
+        beginConnect(parameters.queuePair(own.number(), parameters.sharedReceives()));
+        if (id.hasDatagrams()) {
+            return id.events.awaitEnd(RdmaCm.CONNECT, timeout, CmEventType.ESTABLISHED);
+        }
+        CmEvent response =
+                id.events.awaitEnd(RdmaCm.CONNECT, timeout, CmEventType.CONNECT_RESPONSE, CmEventType.ESTABLISHED);
+        if (response.type() == CmEventType.ESTABLISHED) {
+            VerbsAccess.get().noteState(own, QueuePairState.RTS); // over iWARP, where the kernel makes it ready
+            return response;
+        }
+        prepare(own); // again: only the response says whether the peer may read
+        bring(own, QueuePairState.RTR);
+        bring(own, QueuePairState.RTS);
+        establish();
+        return response;
+    }
+
+    /**
+     * Brings a queue pair to INIT, also if it is there already. Receives can be posted from INIT on, and must be posted
+     * before the peer can send. The peer's rights, such as to read, are known only once it has answered.
+     */
+    private void prepare(QueuePair own) {
+        if (own.state() == QueuePairState.RESET || own.state() == QueuePairState.INIT) {
+            bring(own, QueuePairState.INIT);
+        }
+    }
+
+    void bring(QueuePair own, QueuePairState to) {
+        id.lifetime.checkOpen();
+        own.state(); // throws if the queue pair is closed
+        QueuePairAttributes attributes = attributesFor(to);
+        own.modify(attributes);
+        if (!attributes.mask().contains(Attribute.STATE)) {
+            VerbsAccess.get().noteState(own, to);
+        }
+    }
+
+    QueuePairAttributes attributesFor(QueuePairState to) {
+        CmFailures.require(RdmaCm.INIT_QP_ATTR, id.toString());
+        id.lifetime.hold();
+        try (Arena scratch = Arena.ofConfined()) {
+            MemorySegment attributes = scratch.allocate(ibv_qp_attr.layout());
+            MemorySegment mask = scratch.allocate(ValueLayout.JAVA_INT);
+            ibv_qp_attr.qp_state(attributes, to.code());
+            String arguments = id + " to " + to; // before the call: this calls C too, which changes errno
+            CmFailures.check(
+                    RdmaCm.INIT_QP_ATTR,
+                    RdmaCm.INIT_QP_ATTR.call(id.address, attributes.address(), mask.address()),
+                    arguments);
+            return VerbsAccess.get().readAttributes(attributes, mask.get(ValueLayout.JAVA_INT, 0));
+        } finally {
+            id.lifetime.release();
+        }
+    }
+
+    void establish() {
+        CmFailures.require(RdmaCm.ESTABLISH, id.toString());
+        id.call(RdmaCm.ESTABLISH, id.toPeer(), scratch -> RdmaCm.ESTABLISH.call(id.address));
+    }
+
+    /** Notes that C has made the id's queue pair ready. */
+    void established() {
+        QueuePair pair = queues.queuePair();
+        if (pair != null) {
+            VerbsAccess.get().noteState(pair, QueuePairState.RTS);
+        }
+    }
+
+    void beginDisconnect() {
+        id.call(RdmaCm.DISCONNECT, id.toPeer(), scratch -> RdmaCm.DISCONNECT.call(id.address));
+        QueuePair pair = queues.queuePair();
+        if (pair != null && pair.isOpen()) {
+            VerbsAccess.get().noteState(pair, QueuePairState.ERR);
+        }
+    }
+
+    void disconnect(Duration timeout) throws InterruptedException {
+        beginDisconnect();
+        if (!id.events.disconnected) {
+            id.events.awaitEnd(RdmaCm.DISCONNECT, timeout, CmEventType.DISCONNECTED);
+        }
+    }
+
+    boolean isDisconnected() {
+        id.lifetime.checkOpen();
+        id.events.take(type -> false); // has the channel read new events
+        return id.events.disconnected;
+    }
+
+    void offerEce(Ece offer) {
+        CmFailures.require(RdmaCm.SET_LOCAL_ECE, id.toString());
+        id.call(RdmaCm.SET_LOCAL_ECE, id + ", " + offer, scratch -> {
+            MemorySegment memory = scratch.allocate(ibv_ece.layout());
+            ibv_ece.vendor_id(memory, offer.vendorId());
+            ibv_ece.options(memory, offer.options());
+            return RdmaCm.SET_LOCAL_ECE.call(id.address, memory.address());
+        });
+    }
+
+    Ece peerEce() {
+        CmFailures.require(RdmaCm.GET_REMOTE_ECE, id.toString());
+        id.lifetime.hold();
+        try (Arena scratch = Arena.ofConfined()) {
+            MemorySegment memory = scratch.allocate(ibv_ece.layout());
+            String arguments = id.toString(); // before the call: this calls C too, which changes errno
+            CmFailures.check(
+                    RdmaCm.GET_REMOTE_ECE, RdmaCm.GET_REMOTE_ECE.call(id.address, memory.address()), arguments);
+            return new Ece(ibv_ece.vendor_id(memory), ibv_ece.options(memory));
+        } finally {
+            id.lifetime.release();
+        }
+    }
+}

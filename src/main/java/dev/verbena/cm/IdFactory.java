@@ -1,0 +1,91 @@
+package dev.verbena.cm;
+
+import dev.verbena.VerbsArena;
+import dev.verbena.access.ObjectLifetime;
+import dev.verbena.internal.RdmaCm;
+import java.lang.foreign.Arena;
+import java.lang.foreign.MemorySegment;
+import java.lang.foreign.ValueLayout;
+
+/** Makes ids: in C, as asynchronous or synchronous ones, or of the requests that C reports. */
+final class IdFactory {
+    private IdFactory() {}
+
+    /** Makes an id of a channel. */
+    static ConnectionId make(EventChannel channel, PortSpace space, VerbsArena arena) {
+        if (space == PortSpace.UNKNOWN) {
+            throw new IllegalArgumentException("port space must be one that C knows, got " + space);
+        }
+        return ObjectLifetime.create(
+                arena,
+                lifetime -> {
+                    try (Arena scratch = Arena.ofConfined()) {
+                        MemorySegment made = scratch.allocate(ValueLayout.JAVA_LONG);
+                        CmFailures.check(
+                                RdmaCm.CREATE_ID,
+                                RdmaCm.CREATE_ID.call(channel.address(), made.address(), 0, space.code()),
+                                space.toString());
+                        return wrap(lifetime, made.get(ValueLayout.JAVA_LONG, 0), new IdEvents(space, channel), false);
+                    }
+                },
+                channel);
+    }
+
+    /** Wraps an id of C, and has the channel hand out its events. */
+    private static ConnectionId wrap(ObjectLifetime lifetime, long address, IdEvents events, boolean isEndpoint) {
+        ConnectionId id = new ConnectionId(lifetime, address, events, isEndpoint);
+        events.owner = id;
+        events.channel.add(address, events);
+        return id;
+    }
+
+    /** Has C make a synchronous id. */
+    static BlockingCall<Long> lookUp(AddressInfo info) {
+        return new BlockingCall<>(
+                RdmaCm.CREATE_EP.name(),
+                info.toString(),
+                () -> {
+                    try (Arena scratch = Arena.ofConfined()) {
+                        MemorySegment made = scratch.allocate(ValueLayout.JAVA_LONG);
+                        CmFailures.check(
+                                RdmaCm.CREATE_EP,
+                                RdmaCm.CREATE_EP.call(
+                                        made.address(), info.write(scratch).address(), 0, 0),
+                                info.toString());
+                        return made.get(ValueLayout.JAVA_LONG, 0);
+                    }
+                },
+                RdmaCm.DESTROY_EP::call);
+    }
+
+    /** Moves a synchronous id of C to a channel, and wraps it. Destroys the id in C on failure. */
+    static ConnectionId endpoint(EventChannel channel, AddressInfo info, long address, VerbsArena arena) {
+        try {
+            return ObjectLifetime.create(
+                    arena,
+                    lifetime -> {
+                        IdEvents events = new IdEvents(info.space(), channel);
+                        ConnectionId id = wrap(lifetime, address, events, true);
+                        try {
+                            CmFailures.check(
+                                    RdmaCm.MIGRATE_ID,
+                                    RdmaCm.MIGRATE_ID.call(address, channel.address()),
+                                    info.toString());
+                        } catch (Throwable t) {
+                            channel.remove(address, events);
+                            throw t;
+                        }
+                        return id;
+                    },
+                    channel);
+        } catch (Throwable t) {
+            RdmaCm.DESTROY_EP.call(address);
+            throw t;
+        }
+    }
+
+    /** Wraps the id that came with a request. */
+    static ConnectionId claim(EventChannel channel, RawEvent event, IdEvents events, VerbsArena arena) {
+        return ObjectLifetime.create(arena, lifetime -> new ConnectionId(lifetime, event.id(), events, false), channel);
+    }
+}

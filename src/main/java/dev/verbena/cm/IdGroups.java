@@ -1,0 +1,73 @@
+package dev.verbena.cm;
+
+import dev.verbena.VerbsArena;
+import dev.verbena.internal.CFunction;
+import dev.verbena.internal.RdmaCm;
+import dev.verbena.internal.raw.rdma_cm_join_mc_attr_ex;
+import dev.verbena.internal.raw.rdma_h;
+import java.lang.foreign.Arena;
+import java.lang.foreign.MemorySegment;
+import java.net.SocketAddress;
+import java.time.Duration;
+
+/** The multicast groups of an id: joins them, and leaves them again when joining fails. */
+final class IdGroups {
+    private final ConnectionId owner;
+    private final CmId id;
+    private final IdQueues queues;
+
+    IdGroups(ConnectionId owner, CmId id, IdQueues queues) {
+        this.owner = owner;
+        this.id = id;
+        this.queues = queues;
+    }
+
+    MulticastMembership join(SocketAddress group, Duration timeout, VerbsArena arena) throws InterruptedException {
+        return join(
+                group,
+                timeout,
+                arena,
+                RdmaCm.JOIN_MULTICAST,
+                scratch -> RdmaCm.JOIN_MULTICAST.call(
+                        id.address, SocketAddresses.write(group, scratch).address(), 0));
+    }
+
+    MulticastMembership join(SocketAddress group, JoinFlag how, Duration timeout, VerbsArena arena)
+            throws InterruptedException {
+        return join(group, timeout, arena, RdmaCm.JOIN_MULTICAST_EX, scratch -> {
+            MemorySegment join = scratch.allocate(rdma_cm_join_mc_attr_ex.layout());
+            rdma_cm_join_mc_attr_ex.comp_mask(
+                    join, rdma_h.RDMA_CM_JOIN_MC_ATTR_ADDRESS() | rdma_h.RDMA_CM_JOIN_MC_ATTR_JOIN_FLAGS());
+            rdma_cm_join_mc_attr_ex.join_flags(join, how.code());
+            rdma_cm_join_mc_attr_ex.addr(join, SocketAddresses.write(group, scratch));
+            return RdmaCm.JOIN_MULTICAST_EX.call(id.address, join.address(), 0);
+        });
+    }
+
+    private MulticastMembership join(
+            SocketAddress group, Duration timeout, VerbsArena arena, CFunction function, CmId.Call join)
+            throws InterruptedException {
+        CmFailures.checkOpen(arena);
+        id.call(function, group.toString(), join);
+        try {
+            CmEvent joined = id.events.awaitEnd(function, timeout, CmEventType.MULTICAST_JOIN);
+            return MulticastMembership.of(
+                    owner, queues.queuePair(), group, ((CmEvent.DatagramReady) joined).target(), arena);
+        } catch (Throwable t) {
+            leave(group);
+            throw t;
+        }
+    }
+
+    private void leave(SocketAddress group) {
+        if (owner.isOpen()) {
+            id.lifetime.hold();
+            try (Arena scratch = Arena.ofConfined()) {
+                RdmaCm.LEAVE_MULTICAST.call(
+                        id.address, SocketAddresses.write(group, scratch).address());
+            } finally {
+                id.lifetime.release();
+            }
+        }
+    }
+}

@@ -1,0 +1,269 @@
+package dev.verbena.cm;
+
+import dev.verbena.ResourceBusyException;
+import dev.verbena.VerbsArena;
+import dev.verbena.VerbsObject;
+import dev.verbena.internal.CFunction;
+import dev.verbena.internal.Errno;
+import dev.verbena.internal.RdmaCm;
+import dev.verbena.internal.raw.ibv_qp_init_attr_ex;
+import dev.verbena.internal.raw.rdma_cm_id;
+import dev.verbena.internal.raw.rdma_h;
+import dev.verbena.verbs.CompletionChannel;
+import dev.verbena.verbs.CompletionQueue;
+import dev.verbena.verbs.CompletionQueueOptions;
+import dev.verbena.verbs.Context;
+import dev.verbena.verbs.ProtectionDomain;
+import dev.verbena.verbs.QueueCapabilities;
+import dev.verbena.verbs.QueuePair;
+import dev.verbena.verbs.QueuePairOptions;
+import dev.verbena.verbs.QueuePairState;
+import dev.verbena.verbs.SharedReceiveQueue;
+import dev.verbena.verbs.SharedReceiveQueueOptions;
+import dev.verbena.verbs.SharedReceiveQueueType;
+import dev.verbena.verbs.access.VerbsAccess;
+import dev.verbena.verbs.device.QueuePairType;
+import java.lang.foreign.MemorySegment;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.concurrent.locks.ReentrantLock;
+import org.jspecify.annotations.Nullable;
+
+/** The queue pair and the queues of an id: makes them with the connection manager's functions, and destroys them. */
+final class IdQueues {
+    private final ConnectionId owner;
+    private final CmId id;
+    private final ReentrantLock making = new ReentrantLock();
+
+    private volatile @Nullable QueuePair queuePair;
+    private volatile @Nullable SharedReceiveQueue sharedReceives;
+    private volatile @Nullable OwnQueues own;
+
+    /** The completion queues that were made with the queue pair, and all objects made with them: the youngest first. */
+    private record OwnQueues(CompletionQueue sends, CompletionQueue receives, List<VerbsObject> all) {}
+
+    IdQueues(ConnectionId owner, CmId id) {
+        this.owner = owner;
+        this.id = id;
+    }
+
+    @Nullable
+    QueuePair queuePair() {
+        return queuePair;
+    }
+
+    @Nullable
+    SharedReceiveQueue sharedReceiveQueue() {
+        return sharedReceives;
+    }
+
+    /** Returns the completion queue of sends that was made with the queue pair. */
+    @Nullable
+    CompletionQueue sends() {
+        OwnQueues made = own;
+        return made == null ? null : made.sends();
+    }
+
+    /** Returns the completion queue of receives that was made with the queue pair. */
+    @Nullable
+    CompletionQueue receives() {
+        OwnQueues made = own;
+        return made == null ? null : made.receives();
+    }
+
+    /**
+     * Closes the completion queues before the id is destroyed. Queues of another arena stay open until that arena closes:
+     * it may be closing right now, and waiting for this id.
+     */
+    void closeOwn() {
+        OwnQueues made = own;
+        if (made != null && made.sends().arena() == owner.arena()) {
+            closeUnlessUsed(made);
+        }
+    }
+
+    private static void closeUnlessUsed(OwnQueues made) {
+        try {
+            made.all().forEach(VerbsObject::close);
+        } catch (ResourceBusyException inUse) {
+            // Another queue pair uses the queues: they stay open until their arena closes.
+        }
+    }
+
+    ProtectionDomain domain() {
+        Context context = id.context();
+        return id.read(struct ->
+                id.events.channel.domain(context, rdma_cm_id.pd(struct).address()));
+    }
+
+    QueuePair createQueuePair(QueueCapabilities sizes, VerbsArena arena) {
+        making.lock();
+        try {
+            checkNoQueuePair();
+            ProtectionDomain domain = owner.protectionDomain();
+            OwnQueues before = own;
+            if (before != null) {
+                closeUnlessUsed(before);
+            }
+            own = null;
+            List<VerbsObject> made = new ArrayList<>();
+            try {
+                CompletionQueue sends = makeQueue(sizes.sendDepth(), arena, made);
+                CompletionQueue receives = makeQueue(sizes.receiveDepth(), arena, made);
+                QueuePairOptions options =
+                        id.hasDatagrams() ? QueuePair.ud(sends, receives) : QueuePair.rc(sends, receives);
+                QueuePair pair = createQueuePair(
+                        domain,
+                        options.sendDepth(sizes.sendDepth())
+                                .receiveDepth(sizes.receiveDepth())
+                                .sendSge(sizes.sendSge())
+                                .receiveSge(sizes.receiveSge())
+                                .inlineSize(sizes.inlineSize()),
+                        arena);
+                own = new OwnQueues(sends, receives, made);
+                return pair;
+            } catch (Throwable t) {
+                made.forEach(VerbsObject::close);
+                throw t;
+            }
+        } finally {
+            making.unlock();
+        }
+    }
+
+    private CompletionQueue makeQueue(int depth, VerbsArena arena, List<VerbsObject> made) {
+        CompletionChannel channel = id.context().createCompletionChannel(arena);
+        made.addFirst(channel);
+        CompletionQueue queue = id.context()
+                .createCompletionQueue(
+                        CompletionQueueOptions.of(Math.max(1, depth)).channel(channel), arena);
+        made.addFirst(queue);
+        return queue;
+    }
+
+    QueuePair createQueuePair(ProtectionDomain domain, QueuePairOptions options, VerbsArena arena) {
+        making.lock();
+        try {
+            checkNoQueuePair();
+            checkSameContext(domain);
+            VerbsAccess verbs = VerbsAccess.get();
+            SharedReceiveQueue shared = sharedReceives;
+            QueuePairOptions all = shared == null || verbs.hasSharedReceiveQueue(options)
+                    ? options
+                    : options.sharedReceiveQueue(shared);
+            QueuePair made = verbs.adoptQueuePair(
+                    domain,
+                    all.port(id.devicePort()),
+                    arena,
+                    attributes -> callCreate(domain, attributes),
+                    this::callDestroy,
+                    options.type() == QueuePairType.UD ? QueuePairState.RTS : QueuePairState.INIT,
+                    owner);
+            queuePair = made;
+            return made;
+        } finally {
+            making.unlock();
+        }
+    }
+
+    private void checkNoQueuePair() {
+        id.lifetime.checkOpen();
+        if (queuePair != null) {
+            throw new IllegalStateException(id + " has a queue pair already: " + queuePair);
+        }
+    }
+
+    private void checkSameContext(ProtectionDomain domain) {
+        VerbsAccess verbs = VerbsAccess.get();
+        if (verbs.address(id.context()) != verbs.address(domain.context())) {
+            throw new IllegalArgumentException("The " + domain + " was made in another context than the id's. The "
+                    + "connection manager opens devices itself: use ConnectionId.context()");
+        }
+    }
+
+    private long callCreate(ProtectionDomain domain, long attributes) {
+        id.inC.lock();
+        try {
+            return callCreateAlone(domain, attributes);
+        } finally {
+            id.inC.unlock();
+        }
+    }
+
+    private long callCreateAlone(ProtectionDomain domain, long attributes) {
+        boolean plain = ibv_qp_init_attr_ex.comp_mask(
+                        MemorySegment.ofAddress(attributes).reinterpret(ibv_qp_init_attr_ex.sizeof()))
+                == rdma_h.IBV_QP_INIT_ATTR_PD();
+        long result = plain
+                ? RdmaCm.CREATE_QP.call(id.address, VerbsAccess.get().address(domain), attributes)
+                : RdmaCm.CREATE_QP_EX.call(id.address, attributes);
+        if ((int) result != 0) {
+            int errno = CFunction.errno(); // first: toString() calls C too
+            throw CmFailures.failure(
+                    plain ? RdmaCm.CREATE_QP : RdmaCm.CREATE_QP_EX,
+                    errno,
+                    id.toString(),
+                    errno == Errno.EINVAL ? "Does the device have queues of this size?" : "");
+        }
+        return rdma_cm_id.qp(id.struct()).address();
+    }
+
+    /**
+     * Destroys the queue pair while C neither works on the id nor takes an event of it. C changes the queue pair's state
+     * when it connects, accepts, disconnects or takes an event. The kernel refuses to destroy a queue pair meanwhile, and
+     * {@code rdma_destroy_qp} does not report that: the queue pair would leak.
+     */
+    private void callDestroy(long pair) {
+        id.inC.lock();
+        try {
+            while (!id.events.channel.withoutEvents(id.events, () -> RdmaCm.DESTROY_QP.call(id.address))) {
+                Thread.onSpinWait(); // the id is changing its channel
+            }
+            queuePair = null;
+        } finally {
+            id.inC.unlock();
+        }
+    }
+
+    SharedReceiveQueue createSharedReceiveQueue(
+            ProtectionDomain domain, SharedReceiveQueueOptions options, VerbsArena arena) {
+        making.lock();
+        try {
+            id.lifetime.checkOpen();
+            if (sharedReceives != null) {
+                throw new IllegalStateException(id + " has a shared receive queue already: " + sharedReceives);
+            }
+            checkSameContext(domain);
+            SharedReceiveQueue made = VerbsAccess.get()
+                    .adoptSharedReceiveQueue(
+                            domain,
+                            options,
+                            arena,
+                            attributes -> callCreate(domain, options, attributes),
+                            this::callDestroyShared,
+                            owner);
+            sharedReceives = made;
+            return made;
+        } finally {
+            making.unlock();
+        }
+    }
+
+    private long callCreate(ProtectionDomain domain, SharedReceiveQueueOptions options, long attributes) {
+        boolean plain = options.type() == SharedReceiveQueueType.BASIC;
+        CFunction create = plain ? RdmaCm.CREATE_SRQ : RdmaCm.CREATE_SRQ_EX;
+        String arguments = id + ", " + options; // before the call: this calls C too, which changes errno
+        CmFailures.check(
+                create,
+                plain
+                        ? create.call(id.address, VerbsAccess.get().address(domain), attributes)
+                        : create.call(id.address, attributes),
+                arguments);
+        return rdma_cm_id.srq(id.struct()).address();
+    }
+
+    private void callDestroyShared(long queue) {
+        RdmaCm.DESTROY_SRQ.call(id.address);
+        sharedReceives = null;
+    }
+}

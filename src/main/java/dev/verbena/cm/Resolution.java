@@ -1,0 +1,90 @@
+package dev.verbena.cm;
+
+import dev.verbena.internal.RdmaCm;
+import java.lang.foreign.Arena;
+import java.lang.foreign.MemorySegment;
+import java.lang.foreign.ValueLayout;
+import java.net.InetAddress;
+import java.net.SocketAddress;
+import java.time.Duration;
+import java.util.List;
+import org.jspecify.annotations.Nullable;
+
+/** The resolution of an id: looks up its device, its route, and the addresses of services. */
+final class Resolution {
+    /** The kernel measures the time of a resolution itself, and reports the end a little later. */
+    private static final Duration GRACE = Duration.ofMillis(500);
+
+    private final CmId id;
+
+    Resolution(CmId id) {
+        this.id = id;
+    }
+
+    void beginAddress(@Nullable SocketAddress source, SocketAddress destination, Duration timeout) {
+        id.call(
+                RdmaCm.RESOLVE_ADDR,
+                destination,
+                scratch -> RdmaCm.RESOLVE_ADDR.call(
+                        id.address,
+                        source == null
+                                ? 0
+                                : SocketAddresses.write(source, scratch).address(),
+                        SocketAddresses.write(destination, scratch).address(),
+                        milliseconds(timeout)));
+    }
+
+    void address(@Nullable SocketAddress source, SocketAddress destination, Duration timeout)
+            throws InterruptedException {
+        beginAddress(source, destination, timeout);
+        id.events.awaitEnd(RdmaCm.RESOLVE_ADDR, timeout.plus(GRACE), CmEventType.ADDRESS_RESOLVED);
+    }
+
+    void beginRoute(Duration timeout) {
+        id.call(RdmaCm.RESOLVE_ROUTE, id, scratch -> RdmaCm.RESOLVE_ROUTE.call(id.address, milliseconds(timeout)));
+    }
+
+    void route(Duration timeout) throws InterruptedException {
+        beginRoute(timeout);
+        id.events.awaitEnd(RdmaCm.RESOLVE_ROUTE, timeout.plus(GRACE), CmEventType.ROUTE_RESOLVED);
+    }
+
+    private static int milliseconds(Duration timeout) {
+        return (int) Math.clamp(
+                timeout.compareTo(Duration.ofDays(20)) > 0 ? Integer.MAX_VALUE : timeout.toMillis(),
+                1L,
+                Integer.MAX_VALUE);
+    }
+
+    List<AddressInfo> addressInfo(@Nullable String node, @Nullable String service, AddressInfo hints, Duration timeout)
+            throws InterruptedException {
+        id.lifetime.checkOpen();
+        CmFailures.require(RdmaCm.RESOLVE_ADDRINFO, id.toString());
+        if (node != null) {
+            InetAddress.ofLiteral(node);
+        }
+        id.call(
+                RdmaCm.RESOLVE_ADDRINFO,
+                id + ", " + hints,
+                scratch -> RdmaCm.RESOLVE_ADDRINFO.call(
+                        id.address,
+                        AddressInfo.text(node, scratch),
+                        AddressInfo.text(service, scratch),
+                        hints.write(scratch).address()));
+        id.events.awaitEnd(RdmaCm.RESOLVE_ADDRINFO, timeout, CmEventType.ADDRESS_INFO_RESOLVED);
+        id.lifetime.hold();
+        try (Arena scratch = Arena.ofConfined()) {
+            MemorySegment found = scratch.allocate(ValueLayout.JAVA_LONG);
+            String arguments = id.toString(); // before the call: this calls C too, which changes errno
+            CmFailures.check(RdmaCm.QUERY_ADDRINFO, RdmaCm.QUERY_ADDRINFO.call(id.address, found.address()), arguments);
+            long first = found.get(ValueLayout.JAVA_LONG, 0);
+            try {
+                return AddressInfo.list(first);
+            } finally {
+                RdmaCm.FREEADDRINFO.call(first);
+            }
+        } finally {
+            id.lifetime.release();
+        }
+    }
+}

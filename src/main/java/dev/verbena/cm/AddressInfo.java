@@ -220,7 +220,8 @@ public final class AddressInfo {
     }
 
     /**
-     * Returns the way to the peer that InfiniBand's address service found ({@code ai_route}, {@code struct ibv_path_data}).
+     * Returns the way to the peer that InfiniBand's address service found ({@code ai_route}, {@code struct
+     * ibv_path_data}).
      *
      * @return a new read-only buffer; empty if the connection manager has to find the way
      */
@@ -241,8 +242,8 @@ public final class AddressInfo {
     /**
      * Finds the addresses of a service ({@code rdma_getaddrinfo}).
      *
-     * <p>C asks the name services of this machine, and on InfiniBand its address service, which can take long. A thread of its
-     * own makes this call and lives until C returns, so that the caller can stop waiting.
+     * <p>C asks the name services of this machine, and on InfiniBand its address service, which can take long. A thread
+     * of its own makes this call and lives until C returns, so that the caller can stop waiting.
      *
      * @param node a host's name or numeric address; null for this machine, or the address in the hints
      * @param service the port's number or name; null for any, or the port in the hints

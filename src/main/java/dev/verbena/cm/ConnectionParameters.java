@@ -20,8 +20,8 @@ import org.jspecify.annotations.Nullable;
  */
 public final class ConnectionParameters {
     /**
-     * The value of {@link #responderResources} and {@link #initiatorDepth} that asks for as many reads and atomics as the
-     * device allows ({@code RDMA_MAX_RESP_RES}, {@code RDMA_MAX_INIT_DEPTH}).
+     * The value of {@link #responderResources} and {@link #initiatorDepth} that asks for as many reads and atomics as
+     * the device allows ({@code RDMA_MAX_RESP_RES}, {@code RDMA_MAX_INIT_DEPTH}).
      */
     public static final int MAX = 255;
 
@@ -188,8 +188,8 @@ public final class ConnectionParameters {
     }
 
     /**
-     * Returns a copy with another number of times that a message without an answer is sent again ({@code retry_count}). The
-     * side that accepts does not use this number.
+     * Returns a copy with another number of times that a message without an answer is sent again ({@code retry_count}).
+     * The side that accepts does not use this number.
      *
      * @param count 0 to 7; 6 by default
      * @return a changed copy
@@ -237,7 +237,8 @@ public final class ConnectionParameters {
     }
 
     /**
-     * Returns true if the peer takes receives from a shared queue ({@code srq}). The library fills this in for the own side.
+     * Returns true if the peer takes receives from a shared queue ({@code srq}). The library fills this in for the own
+     * side.
      *
      * @return true with a shared receive queue
      */
@@ -324,7 +325,10 @@ public final class ConnectionParameters {
         return all().hashCode();
     }
 
-    /** Returns the parameters, for example {@code 5 bytes, reads and atomics 16 in and 16 out, 6 retries, 7 RNR retries}. */
+    /**
+     * Returns the parameters, for example {@code 5 bytes, reads and atomics 16 in and 16 out, 6 retries, 7 RNR
+     * retries}.
+     */
     @Override
     public String toString() {
         return privateData.size() + " bytes, reads and atomics " + responderResources + " in and " + initiatorDepth

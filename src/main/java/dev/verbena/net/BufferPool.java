@@ -26,8 +26,8 @@ import java.util.concurrent.locks.ReentrantLock;
  * }
  * }</pre>
  *
- * <p>All threads that can use the protection domain can use the pool. The pool ends when its region is closed, by the arena
- * or by {@link MemoryRegion#close}.
+ * <p>All threads that can use the protection domain can use the pool. The pool ends when its region is closed, by the
+ * arena or by {@link MemoryRegion#close}.
  */
 public final class BufferPool {
     private static final long CACHE_LINE = 64;
@@ -60,7 +60,8 @@ public final class BufferPool {
      * @param access the rights of the adapter and of peers
      * @return the pool, with all buffers in it
      * @throws IllegalArgumentException if the count or the size is less than 1, or the pool exceeds all memory
-     * @throws dev.verbena.VerbsException if the memory can't be pinned, most often because of the limit on locked memory
+     * @throws dev.verbena.VerbsException if the memory can't be pinned, most often because of the limit on locked
+     *     memory
      */
     public static BufferPool of(ProtectionDomain domain, int count, long size, AccessFlag... access) {
         return of(domain, count, size, List.of(access), domain.arena());
@@ -76,7 +77,8 @@ public final class BufferPool {
      * @param arena the arena that owns the memory and closes the region
      * @return the pool, with all buffers in it
      * @throws IllegalArgumentException if the count or the size is less than 1, or the pool exceeds all memory
-     * @throws dev.verbena.VerbsException if the memory can't be pinned, most often because of the limit on locked memory
+     * @throws dev.verbena.VerbsException if the memory can't be pinned, most often because of the limit on locked
+     *     memory
      */
     public static BufferPool of(
             ProtectionDomain domain, int count, long size, Collection<AccessFlag> access, VerbsArena arena) {
@@ -174,8 +176,8 @@ public final class BufferPool {
     }
 
     /**
-     * A buffer of a {@link BufferPool}. One thread at a time uses a buffer: the thread that took it, or a thread that it was
-     * handed to. {@link #close} gives the buffer back to the pool.
+     * A buffer of a {@link BufferPool}. One thread at a time uses a buffer: the thread that took it, or a thread that
+     * it was handed to. {@link #close} gives the buffer back to the pool.
      */
     public static final class Buffer implements AutoCloseable {
         private final BufferPool pool;
@@ -220,9 +222,9 @@ public final class BufferPool {
         }
 
         /**
-         * Gives this buffer back to its pool. Wait for the completion of the work that names the buffer first. Closing a
-         * buffer that is not taken does nothing. After this call another thread may take the same buffer: do not use this
-         * object again.
+         * Gives this buffer back to its pool. Wait for the completion of the work that names the buffer first. Closing
+         * a buffer that is not taken does nothing. After this call another thread may take the same buffer: do not use
+         * this object again.
          */
         @Override
         public void close() {

@@ -15,8 +15,8 @@ import java.util.concurrent.locks.ReentrantLock;
 import org.jspecify.annotations.Nullable;
 
 /**
- * A cache of the registrations of memory that comes from elsewhere, such as the segments of a library's callers. The cache
- * registers a segment once, and finds the registration again for the segment and for any part of it.
+ * A cache of the registrations of memory that comes from elsewhere, such as the segments of a library's callers. The
+ * cache registers a segment once, and finds the registration again for the segment and for any part of it.
  *
  * <pre>{@code
  * RegistrationCache cache = RegistrationCache.of(domain, 128, AccessFlag.LOCAL_WRITE);
@@ -26,9 +26,9 @@ import org.jspecify.annotations.Nullable;
  * }
  * }</pre>
  *
- * <p>Registrations in use stay. When the cache is full, it closes the registration that was unused for the longest time.
- * Registered memory can't be freed: an arena refuses to close while its memory is in the cache, until {@link #forget} was
- * called for it. The cache's own arena closes the registrations first.
+ * <p>Registrations in use stay. When the cache is full, it closes the registration that was unused for the longest
+ * time. Registered memory can't be freed: an arena refuses to close while its memory is in the cache, until {@link
+ * #forget} was called for it. The cache's own arena closes the registrations first.
  *
  * <p>All threads that can use the protection domain can use the cache.
  */
@@ -274,8 +274,8 @@ public final class RegistrationCache {
     }
 
     /**
-     * A use of a registration in a {@link RegistrationCache}. The registration stays in the cache until {@link #close}. All
-     * threads that can use the cache can use this object.
+     * A use of a registration in a {@link RegistrationCache}. The registration stays in the cache until {@link #close}.
+     * All threads that can use the cache can use this object.
      */
     public static final class Use implements AutoCloseable {
         private final RegistrationCache cache;
@@ -291,8 +291,8 @@ public final class RegistrationCache {
         }
 
         /**
-         * Returns the registered memory of a segment, for work requests. This allocates nothing if the segment was registered
-         * as a whole.
+         * Returns the registered memory of a segment, for work requests. This allocates nothing if the segment was
+         * registered as a whole.
          *
          * @param segment the segment of {@link RegistrationCache#use}, or a part of it
          * @return the registered memory
@@ -321,7 +321,8 @@ public final class RegistrationCache {
         }
 
         /**
-         * Ends this use. Wait for the completion of the work that names the memory first. Closing a use twice does nothing.
+         * Ends this use. Wait for the completion of the work that names the memory first. Closing a use twice does
+         * nothing.
          */
         @Override
         public void close() {

@@ -17,11 +17,11 @@ import java.lang.foreign.MemorySegment;
 import org.jspecify.annotations.Nullable;
 
 /**
- * A path for datagrams, known to the device ({@code struct ibv_ah}). A datagram names the handle, the queue pair at the other
- * end and its key: see {@link SendBatch#to}.
+ * A path for datagrams, known to the device ({@code struct ibv_ah}). A datagram names the handle, the queue pair at the
+ * other end and its key: see {@link SendBatch#to}.
  *
- * <p>Keep the handle open until the datagrams along it have completed: some devices read it when they send. All threads can
- * use a handle of a shared arena; only the arena's thread can use one of a confined arena.
+ * <p>Keep the handle open until the datagrams along it have completed: some devices read it when they send. All threads
+ * can use a handle of a shared arena; only the arena's thread can use one of a confined arena.
  *
  * <pre>{@code
  * AddressHandle path = domain.createAddressHandle(qp.pathTo(peer));
@@ -95,8 +95,8 @@ public final class AddressHandle extends RequestPart {
                         Ibv.INIT_AH_FROM_WC.name(),
                         VerbFailures.errnoOf(result),
                         context.name() + ", port " + port,
-                        "Check that the 40 bytes are the beginning of the received memory, and that the destination is a GID "
-                                + "of this port");
+                        "Check that the 40 bytes are the beginning of the received memory, and that the destination is "
+                                + "a GID of this port");
             }
             return AddressCodec.readPath(attributes);
         }

@@ -13,11 +13,11 @@ import java.util.Set;
 
 /**
  * The whole address space of this process, registered at once by implicit on-demand paging ({@code ibv_reg_mr} of
- * {@code NULL} and {@code SIZE_MAX} with {@code IBV_ACCESS_ON_DEMAND}). No memory is pinned: the adapter loads pages when it
- * uses them.
+ * {@code NULL} and {@code SIZE_MAX} with {@code IBV_ACCESS_ON_DEMAND}). No memory is pinned: the adapter loads pages
+ * when it uses them.
  *
- * <p>Work requests still name memory regions. {@link #region} makes a region without a call into C. As with all regions,
- * memory is not freed before its region is closed.
+ * <p>Work requests still name memory regions. {@link #region} makes a region without a call into C. As with all
+ * regions, memory is not freed before its region is closed.
  *
  * <p>All threads can use an address space of a shared arena; only the arena's thread can use one of a confined arena.
  *

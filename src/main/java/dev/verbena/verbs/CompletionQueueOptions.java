@@ -11,8 +11,8 @@ import org.jspecify.annotations.Nullable;
 
 /**
  * Options of a completion queue ({@code struct ibv_cq_init_attr_ex}). Begin with {@link #of}. Each option has a method
- * that returns a changed copy, and a method of the same name that reads it. Options never change, so all threads can use
- * them.
+ * that returns a changed copy, and a method of the same name that reads it. Options never change, so all threads can
+ * use them.
  *
  * <pre>{@code
  * CompletionQueue queue = context.createCompletionQueue(CompletionQueueOptions.of(128).channel(channel));
@@ -144,8 +144,8 @@ public final class CompletionQueueOptions {
     }
 
     /**
-     * Returns a copy for an extended queue ({@code ibv_create_cq_ex}), whose completions have these fields and no others.
-     * {@link CompletionQueue#extendedCompletions} reads them.
+     * Returns a copy for an extended queue ({@code ibv_create_cq_ex}), whose completions have these fields and no
+     * others. {@link CompletionQueue#extendedCompletions} reads them.
      *
      * @param fields {@link CompletionField#standard}, with more or less
      * @return a changed copy
@@ -224,7 +224,8 @@ public final class CompletionQueueOptions {
      * Returns a copy for an extended queue of a parent domain ({@code parent_domain}). If the domain has a
      * {@link ThreadDomain}, the driver may leave out the queue's lock.
      *
-     * @param domain a {@linkplain ProtectionDomain#allocateParentDomain() parent domain} of the same context; null for none
+     * @param domain a {@linkplain ProtectionDomain#allocateParentDomain() parent domain} of the same context; null for
+     *     none
      * @return a changed copy
      */
     public CompletionQueueOptions parentDomain(@Nullable ProtectionDomain domain) {

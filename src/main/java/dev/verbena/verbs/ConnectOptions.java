@@ -30,7 +30,10 @@ import org.jspecify.annotations.Nullable;
  * }</pre>
  */
 public final class ConnectOptions {
-    /** The value of {@link #maxReadAtomic} and {@link #maxDestinationReadAtomic} that asks for 16, or less if the device allows less. */
+    /**
+     * The value of {@link #maxReadAtomic} and {@link #maxDestinationReadAtomic} that asks for 16, or less if the device
+     * allows less.
+     */
     public static final int AS_DEVICE_ALLOWS = -1;
 
     private static final int READS_BY_DEFAULT = 16;
@@ -99,8 +102,8 @@ public final class ConnectOptions {
 
     /**
      * Returns the defaults. Peers may read, write and do atomics where a memory region lets them. A lost packet is sent
-     * again 6 times, 67 ms after each other; a send waits without limit for a receive. 16 reads and atomics can be under
-     * way each way, or as many as the device allows if that is less.
+     * again 6 times, 67 ms after each other; a send waits without limit for a receive. 16 reads and atomics can be
+     * under way each way, or as many as the device allows if that is less.
      *
      * @return the defaults
      */
@@ -206,8 +209,8 @@ public final class ConnectOptions {
      * Returns a copy with another wait for an acknowledgement ({@code timeout}). The wire knows 31 durations, 4.096 us
      * times a power of two: the duration is rounded up to the next.
      *
-     * @param duration more than 0 and at most 8796 s, or {@code ChronoUnit.FOREVER.getDuration()} for no limit; 67 ms by
-     *     default
+     * @param duration more than 0 and at most 8796 s, or {@code ChronoUnit.FOREVER.getDuration()} for no limit; 67 ms
+     *     by default
      * @return a changed copy
      * @throws IllegalArgumentException if the duration is not positive or too long
      */
@@ -307,7 +310,8 @@ public final class ConnectOptions {
     /**
      * Returns a copy with another limit of reads and atomics under way to the peer ({@code max_rd_atomic}).
      *
-     * @param value 0 to 255, not more than the peer's {@link #maxDestinationReadAtomic}; {@link #AS_DEVICE_ALLOWS} by default
+     * @param value 0 to 255, not more than the peer's {@link #maxDestinationReadAtomic}; {@link #AS_DEVICE_ALLOWS} by
+     *     default
      * @return a changed copy
      */
     public ConnectOptions maxReadAtomic(int value) {
@@ -450,7 +454,8 @@ public final class ConnectOptions {
      *
      * @param rate the rate; {@link Rate#MAX} by default, the rate of the port
      * @return a changed copy
-     * @throws IllegalArgumentException if the rate is {@link Rate#UNKNOWN}: {@link #staticRateCode(int)} takes any number
+     * @throws IllegalArgumentException if the rate is {@link Rate#UNKNOWN}: {@link #staticRateCode(int)} takes any
+     *     number
      */
     public ConnectOptions staticRate(Rate rate) {
         return staticRateCode(rate.code());
@@ -567,7 +572,10 @@ public final class ConnectOptions {
         return values.all().hashCode();
     }
 
-    /** Returns the options that people look at first, for example {@code timeout PT0.067108864S, 6 retries, 7 RNR retries}. */
+    /**
+     * Returns the options that people look at first, for example {@code timeout PT0.067108864S, 6 retries, 7 RNR
+     * retries}.
+     */
     @Override
     public String toString() {
         return "access " + values.access + ", timeout " + (values.timeoutCode == 0 ? "without limit" : timeout()) + ", "

@@ -45,11 +45,11 @@ import java.util.concurrent.ConcurrentHashMap;
 import org.jspecify.annotations.Nullable;
 
 /**
- * An open device ({@code struct ibv_context}). A context answers questions about the device, its ports and their tables. It
- * makes protection domains, completion queues and the other objects of the device.
+ * An open device ({@code struct ibv_context}). A context answers questions about the device, its ports and their
+ * tables. It makes protection domains, completion queues and the other objects of the device.
  *
- * <p>All threads can use a context of a shared arena; only the arena's thread can use one of a confined arena. The arena
- * closes the context.
+ * <p>All threads can use a context of a shared arena; only the arena's thread can use one of a confined arena. The
+ * arena closes the context.
  *
  * <pre>{@code
  * try (VerbsArena arena = VerbsArena.ofConfined()) {
@@ -162,8 +162,8 @@ public final class Context extends VerbsObject {
     }
 
     /**
-     * Queries the attributes and capabilities of the device ({@code ibv_query_device_ex}, or {@code ibv_query_device} with
-     * drivers that have no more).
+     * Queries the attributes and capabilities of the device ({@code ibv_query_device_ex}, or {@code ibv_query_device}
+     * with drivers that have no more).
      *
      * @return the attributes
      */
@@ -216,7 +216,8 @@ public final class Context extends VerbsObject {
     }
 
     /**
-     * Returns the number of completion vectors ({@code num_comp_vectors}). Completion queues spread their events over them.
+     * Returns the number of completion vectors ({@code num_comp_vectors}). Completion queues spread their events over
+     * them.
      *
      * @return the count
      */
@@ -435,8 +436,8 @@ public final class Context extends VerbsObject {
      *
      * @param port the port, from 1
      * @return Mbit/s
-     * @throws UnsupportedVerbException if rdma-core is older than 62, or the device does not report the speed; all devices
-     *     have {@link Port#gigabitsPerSecond}
+     * @throws UnsupportedVerbException if rdma-core is older than 62, or the device does not report the speed; all
+     *     devices have {@link Port#gigabitsPerSecond}
      */
     @CName("ibv_query_port_speed")
     public long portSpeed(int port) {
@@ -511,7 +512,8 @@ public final class Context extends VerbsObject {
     }
 
     /**
-     * Creates a completion queue with options ({@code ibv_create_cq}, or {@code ibv_create_cq_ex} for an extended queue).
+     * Creates a completion queue with options ({@code ibv_create_cq}, or {@code ibv_create_cq_ex} for an extended
+     * queue).
      *
      * @param options for example {@code CompletionQueueOptions.of(128).channel(channel)}
      * @param arena the arena that will close the queue
@@ -614,8 +616,8 @@ public final class Context extends VerbsObject {
     /**
      * Imports the device of another process, or of another context of this process ({@code ibv_import_device}).
      *
-     * @param descriptor a {@link #commandDescriptor} of this process, or received over a Unix socket ({@code SCM_RIGHTS}).
-     *     The descriptor stays the caller's, who can close it after this call
+     * @param descriptor a {@link #commandDescriptor} of this process, or received over a Unix socket ({@code
+     *     SCM_RIGHTS}). The descriptor stays the caller's, who can close it after this call
      * @param arena the arena that will close the context
      * @return a context of the same device, which can import the other context's objects by their handles
      */
@@ -674,8 +676,8 @@ public final class Context extends VerbsObject {
     }
 
     /**
-     * Imports a protection domain of a process that shares the device ({@code ibv_import_pd}). Closing it does not close
-     * the other process's domain.
+     * Imports a protection domain of a process that shares the device ({@code ibv_import_pd}). Closing it does not
+     * close the other process's domain.
      *
      * @param handle the {@link ProtectionDomain#handle} in the other process
      * @param arena the arena that will close the domain
@@ -687,7 +689,8 @@ public final class Context extends VerbsObject {
     }
 
     /**
-     * Imports device memory of a process that shares the device, closed by this context's arena ({@code ibv_import_dm}).
+     * Imports device memory of a process that shares the device, closed by this context's arena ({@code
+     * ibv_import_dm}).
      *
      * @param handle the {@link DeviceMemory#handle} in the other process
      * @param length the {@link DeviceMemory#length} in the other process
@@ -839,8 +842,8 @@ public final class Context extends VerbsObject {
     }
 
     /**
-     * Resolves the Ethernet address of a path's destination ({@code ibv_resolve_eth_l2_from_gid}). The kernel may have to ask
-     * the network for it, which can take seconds.
+     * Resolves the Ethernet address of a path's destination ({@code ibv_resolve_eth_l2_from_gid}). The kernel may have
+     * to ask the network for it, which can take seconds.
      *
      * @param path a path with a global route
      * @return the hardware address and the virtual network

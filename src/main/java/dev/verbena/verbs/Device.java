@@ -26,8 +26,8 @@ import java.util.OptionalInt;
 import java.util.function.LongFunction;
 
 /**
- * An RDMA device of this machine ({@code struct ibv_device}). {@link #open} makes a context, which uses the device. A device is
- * an immutable value that needs no closing: all threads can use it.
+ * An RDMA device of this machine ({@code struct ibv_device}). {@link #open} makes a context, which uses the device. A
+ * device is an immutable value that needs no closing: all threads can use it.
  *
  * <pre>{@code
  * Context context = Device.named("rxe0").open(arena);
@@ -189,7 +189,8 @@ public final class Device {
     }
 
     /**
-     * Returns the kernel's number for the device ({@code ibv_get_device_index}). The number stays when the device is renamed.
+     * Returns the kernel's number for the device ({@code ibv_get_device_index}). The number stays when the device is
+     * renamed.
      *
      * @return the number; empty if the kernel reports none
      */

@@ -19,9 +19,9 @@ import java.lang.foreign.MemorySegment;
 import java.util.Objects;
 
 /**
- * Memory of the adapter itself ({@code struct ibv_dm}). Device memory is small, and the adapter reaches it faster than main
- * memory. Register it with {@link ProtectionDomain#register(DeviceMemory, long, long, java.util.Collection, VerbsArena)}.
- * {@link #read} and {@link #write} copy from and to it.
+ * Memory of the adapter itself ({@code struct ibv_dm}). Device memory is small, and the adapter reaches it faster than
+ * main memory. Register it with {@link ProtectionDomain#register(DeviceMemory, long, long, java.util.Collection,
+ * VerbsArena)}. {@link #read} and {@link #write} copy from and to it.
  *
  * <p>All threads can use device memory of a shared arena; only the arena's thread can use that of a confined arena.
  *
@@ -199,7 +199,8 @@ public final class DeviceMemory extends VerbsObject {
      * Exports this memory as a DMA buffer for other drivers ({@code ibv_dm_export_dmabuf_fd}).
      *
      * @return a file descriptor, which the caller closes
-     * @throws dev.verbena.UnsupportedVerbException if rdma-core is older than 62, or the device does not support the export
+     * @throws dev.verbena.UnsupportedVerbException if rdma-core is older than 62, or the device does not support the
+     *     export
      */
     @CName("ibv_dm_export_dmabuf_fd")
     public int exportDmaBuf() {

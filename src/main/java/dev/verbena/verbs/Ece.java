@@ -4,9 +4,9 @@ import dev.verbena.internal.raw.ibv_ece;
 import java.lang.foreign.MemorySegment;
 
 /**
- * The options of enhanced connection establishment: agreements beyond the standard between two queue pairs of the same vendor
- * ({@code struct ibv_ece}). Send the options to the peer, which sets those that both support. A value is immutable: all
- * threads can use it.
+ * The options of enhanced connection establishment: agreements beyond the standard between two queue pairs of the same
+ * vendor ({@code struct ibv_ece}). Send the options to the peer, which sets those that both support. A value is
+ * immutable: all threads can use it.
  *
  * @param vendorId the vendor's identifier; 0 without options
  * @param options the vendor's own bits

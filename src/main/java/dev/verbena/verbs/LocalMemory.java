@@ -39,8 +39,8 @@ public sealed interface LocalMemory permits MemoryRegion, MemorySlice {
      * Returns a segment over this memory.
      *
      * @return the segment
-     * @throws UnsupportedOperationException if this is no memory of this process: device memory, a DMA buffer, a region of
-     *     another process or a null region
+     * @throws UnsupportedOperationException if this is no memory of this process: device memory, a DMA buffer, a region
+     *     of another process or a null region
      */
     MemorySegment segment();
 
@@ -66,7 +66,8 @@ public sealed interface LocalMemory permits MemoryRegion, MemorySlice {
      * Returns this memory as peers see it. Send the result to the peer that will read or write the memory.
      *
      * @return the address, the remote key and the length
-     * @throws UnsupportedOperationException if peers can't use such memory: a null region, or a part of an address space
+     * @throws UnsupportedOperationException if peers can't use such memory: a null region, or a part of an address
+     *     space
      */
     RemoteMemory remote();
 }

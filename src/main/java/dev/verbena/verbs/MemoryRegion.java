@@ -22,8 +22,8 @@ import org.jspecify.annotations.Nullable;
  * A region of registered memory, which an adapter may use ({@code struct ibv_mr}). Most often this is the caller's own
  * segment, pinned until the region is closed. {@link ProtectionDomain} has methods for the other kinds.
  *
- * <p>All threads can use a region of a shared arena; only the arena's thread can use one of a confined arena. A region can't
- * be closed while a window is bound to it.
+ * <p>All threads can use a region of a shared arena; only the arena's thread can use one of a confined arena. A region
+ * can't be closed while a window is bound to it.
  *
  * <pre>{@code
  * MemoryRegion region = domain.register(arena.allocate(4096, 64), AccessFlag.LOCAL_WRITE);
@@ -108,7 +108,9 @@ public final class MemoryRegion extends RequestPart implements LocalMemory {
                 : ObjectLifetime.createOver(arena, backing.memory(), maker, parents);
     }
 
-    /** Makes a region within an address space. The region has the keys of the address space, and closing it calls no C. */
+    /**
+     * Makes a region within an address space. The region has the keys of the address space, and closing it calls no C.
+     */
     static MemoryRegion within(AddressSpace space, long structure, MemorySegment memory, VerbsArena arena) {
         RegionBacking backing = RegionBacking.of(memory, false, memory.address());
         return ObjectLifetime.createOver(
@@ -172,8 +174,8 @@ public final class MemoryRegion extends RequestPart implements LocalMemory {
 
     /**
      * Changes the memory, the access flags or the protection domain of this registration, which is faster than a new
-     * registration ({@code ibv_rereg_mr}). This closes the region, whose slices may not fit any more, and returns a new one. No
-     * work request may be using the region.
+     * registration ({@code ibv_rereg_mr}). This closes the region, whose slices may not fit any more, and returns a new
+     * one. No work request may be using the region.
      *
      * @param wanted the changes
      * @return the changed region, closed by the same arena as this one

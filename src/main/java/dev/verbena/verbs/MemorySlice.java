@@ -4,8 +4,8 @@ import java.lang.foreign.MemorySegment;
 import java.util.Objects;
 
 /**
- * A part of a {@link MemoryRegion}. Make a slice once, and post it often. The threads that can use the region can use the
- * slice, which ends with the region.
+ * A part of a {@link MemoryRegion}. Make a slice once, and post it often. The threads that can use the region can use
+ * the slice, which ends with the region.
  */
 public final class MemorySlice implements LocalMemory {
     private final MemoryRegion region;

@@ -14,15 +14,15 @@ import java.util.concurrent.atomic.AtomicBoolean;
 import org.jspecify.annotations.Nullable;
 
 /**
- * A memory window: a key of its own for a part of a memory region ({@code struct ibv_mw}). A work request binds the window to
- * the part. Unbinding it takes the rights from peers again, without registering memory anew.
+ * A memory window: a key of its own for a part of a memory region ({@code struct ibv_mw}). A work request binds the
+ * window to the part. Unbinding it takes the rights from peers again, without registering memory anew.
  *
  * <p>Bind a window with {@link QueuePair#postBind} or {@link SendBatch#bind}. Each binding changes the key: send
- * {@link #remote} to peers. The memory region needs {@link AccessFlag#MW_BIND}, and can't be closed while a window is bound to
- * it. An arena that owns both closes the window first.
+ * {@link #remote} to peers. The memory region needs {@link AccessFlag#MW_BIND}, and can't be closed while a window is
+ * bound to it. An arena that owns both closes the window first.
  *
- * <p>All threads can use a window of a shared arena; only the arena's thread can use one of a confined arena. One binding at a
- * time can be under way.
+ * <p>All threads can use a window of a shared arena; only the arena's thread can use one of a confined arena. One
+ * binding at a time can be under way.
  *
  * <pre>{@code
  * MemoryWindow window = domain.allocateMemoryWindow(MemoryWindowType.TYPE_2);
@@ -185,7 +185,8 @@ public final class MemoryWindow extends RequestPart {
     }
 
     /**
-     * Returns the key by which peers name the memory ({@code rkey}). Each binding changes the key as soon as it is posted.
+     * Returns the key by which peers name the memory ({@code rkey}). Each binding changes the key as soon as it is
+     * posted.
      *
      * @return the remote key
      */
@@ -199,8 +200,8 @@ public final class MemoryWindow extends RequestPart {
     }
 
     /**
-     * Returns the key after the next binding of a window of {@link MemoryWindowType#TYPE_2} ({@code ibv_inc_rkey}). The lowest
-     * 8 bits count the bindings.
+     * Returns the key after the next binding of a window of {@link MemoryWindowType#TYPE_2} ({@code ibv_inc_rkey}). The
+     * lowest 8 bits count the bindings.
      *
      * @return the next remote key
      */
@@ -210,8 +211,8 @@ public final class MemoryWindow extends RequestPart {
     }
 
     /**
-     * Returns the memory of the last binding as peers see it. Peers can use it once the binding has completed, until the window
-     * is unbound or invalidated.
+     * Returns the memory of the last binding as peers see it. Peers can use it once the binding has completed, until
+     * the window is unbound or invalidated.
      *
      * @return the address, the remote key and the length
      * @throws IllegalStateException if this window is not bound

@@ -25,13 +25,13 @@ import org.jspecify.annotations.Nullable;
  * A protection domain ({@code struct ibv_pd}): memory and queue pairs of one domain can work with each other. A domain
  * registers memory, and makes queue pairs, shared receive queues, memory windows and address handles.
  *
- * <p>A <i>parent domain</i> is a protection domain that was made from another one, often with a {@link ThreadDomain}. It
- * can be used wherever a protection domain can, and works with the memory and queue pairs of the domain it was made from.
- * C's own allocators ({@code IBV_PARENT_DOMAIN_INIT_ATTR_ALLOCATORS}) are not offered: the driver would call Java while it
- * makes and destroys objects, and an exception there would end the virtual machine.
+ * <p>A <i>parent domain</i> is a protection domain that was made from another one, often with a {@link ThreadDomain}.
+ * It can be used wherever a protection domain can, and works with the memory and queue pairs of the domain it was made
+ * from. C's own allocators ({@code IBV_PARENT_DOMAIN_INIT_ATTR_ALLOCATORS}) are not offered: the driver would call Java
+ * while it makes and destroys objects, and an exception there would end the virtual machine.
  *
- * <p>All threads can use a protection domain of a shared arena; only the arena's thread can use one of a confined arena.
- * The arena closes the domain.
+ * <p>All threads can use a protection domain of a shared arena; only the arena's thread can use one of a confined
+ * arena. The arena closes the domain.
  *
  * <pre>{@code
  * ProtectionDomain domain = context.allocateProtectionDomain();
@@ -230,8 +230,9 @@ public final class ProtectionDomain extends VerbsObject {
      * Registers memory ({@code ibv_reg_mr}). The segment is not copied: the adapter reads and writes the segment's own
      * memory.
      *
-     * <p>The memory must outlive the region, which this method makes sure of. Memory of a {@link VerbsArena} is not freed
-     * before the region is closed. Memory of the global arena or of an automatic arena stays reachable through the region.
+     * <p>The memory must outlive the region, which this method makes sure of. Memory of a {@link VerbsArena} is not
+     * freed before the region is closed. Memory of the global arena or of an automatic arena stays reachable through
+     * the region.
      *
      * @param memory a native segment, not empty
      * @param access the rights of the adapter and of peers; the adapter can always read
@@ -239,7 +240,8 @@ public final class ProtectionDomain extends VerbsObject {
      * @return the memory region
      * @throws IllegalArgumentException if the segment is on the heap, empty, read-only and to be written to, or of an
      *     arena that might free it too early; or if peers may write and {@link AccessFlag#LOCAL_WRITE} is missing
-     * @throws dev.verbena.VerbsException if the memory can't be pinned, most often because of the limit on locked memory
+     * @throws dev.verbena.VerbsException if the memory can't be pinned, most often because of the limit on locked
+     *     memory
      */
     @CName({"ibv_reg_mr", "ibv_reg_mr_iova2"})
     public MemoryRegion register(MemorySegment memory, Collection<AccessFlag> access, VerbsArena arena) {
@@ -276,8 +278,8 @@ public final class ProtectionDomain extends VerbsObject {
      * Registers memory under a chosen address, closed by this domain's arena ({@code ibv_reg_mr_iova}).
      *
      * @param memory a native segment that outlives the registration
-     * @param address the address of its first byte for work requests and peers: see {@link #registerAt(MemorySegment, long,
-     *     Collection, VerbsArena)}
+     * @param address the address of its first byte for work requests and peers: see {@link #registerAt(MemorySegment,
+     *     long, Collection, VerbsArena)}
      * @param access the rights of the adapter and of peers
      * @return the memory region
      */
@@ -291,8 +293,8 @@ public final class ProtectionDomain extends VerbsObject {
      * {@link MemoryRegion#remote} then return this address.
      *
      * @param memory a native segment that outlives the registration
-     * @param address the address of its first byte for work requests and peers; 0 makes all addresses offsets. The offset
-     *     within a page must be that of the memory
+     * @param address the address of its first byte for work requests and peers; 0 makes all addresses offsets. The
+     *     offset within a page must be that of the memory
      * @param access the rights of the adapter and of peers
      * @param arena the arena that will close the region
      * @return the memory region
@@ -430,8 +432,8 @@ public final class ProtectionDomain extends VerbsObject {
     }
 
     /**
-     * Allocates a region without memory ({@code ibv_alloc_null_mr}). Writes to the region are lost, and reads return zeros.
-     * Use it for the unwanted pieces of a message. Peers can't use the region.
+     * Allocates a region without memory ({@code ibv_alloc_null_mr}). Writes to the region are lost, and reads return
+     * zeros. Use it for the unwanted pieces of a message. Peers can't use the region.
      *
      * @param arena the arena that will close the region
      * @return the memory region, which has no {@link MemoryRegion#segment}
@@ -442,7 +444,8 @@ public final class ProtectionDomain extends VerbsObject {
     }
 
     /**
-     * Imports a memory region of a process that shares its device, closed by this domain's arena ({@code ibv_import_mr}).
+     * Imports a memory region of a process that shares its device, closed by this domain's arena ({@code
+     * ibv_import_mr}).
      *
      * @param handle the {@link MemoryRegion#handle} in the other process
      * @param address the {@link MemoryRegion#address} in the other process
@@ -454,8 +457,8 @@ public final class ProtectionDomain extends VerbsObject {
     }
 
     /**
-     * Imports a memory region of a process that shares its device ({@code ibv_import_mr}). Closing it does not close the
-     * other process's region.
+     * Imports a memory region of a process that shares its device ({@code ibv_import_mr}). Closing it does not close
+     * the other process's region.
      *
      * @param handle the {@link MemoryRegion#handle} in the other process
      * @param address the {@link MemoryRegion#address} in the other process
@@ -507,7 +510,8 @@ public final class ProtectionDomain extends VerbsObject {
     }
 
     /**
-     * Allocates a parent domain without a thread domain, closed by this domain's arena ({@code ibv_alloc_parent_domain}).
+     * Allocates a parent domain without a thread domain, closed by this domain's arena ({@code
+     * ibv_alloc_parent_domain}).
      *
      * @return a new parent domain
      */

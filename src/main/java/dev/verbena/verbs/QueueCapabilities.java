@@ -8,8 +8,8 @@ import org.jspecify.annotations.Nullable;
 
 /**
  * The sizes of a queue pair's queues ({@code struct ibv_qp_cap}): asked for, or granted. A device grants at least the
- * sizes asked for, and often more. Each size has a method that returns a changed copy, and a method of the same name that
- * reads it. Sizes never change, so all threads can use them.
+ * sizes asked for, and often more. Each size has a method that returns a changed copy, and a method of the same name
+ * that reads it. Sizes never change, so all threads can use them.
  *
  * <pre>{@code
  * QueueCapabilities sizes = QueueCapabilities.of(128, 128).inlineSize(64);

@@ -20,8 +20,8 @@ import org.jspecify.annotations.Nullable;
 
 /**
  * Attributes of a queue pair ({@code struct ibv_qp_attr}): the changes for {@link QueuePair#modify}, or the result of
- * {@link QueuePair#query}. Each attribute has a method that returns a changed copy, which also names the attribute in the
- * mask for C. A method of the same name reads the attribute. Attributes never change, so all threads can use them.
+ * {@link QueuePair#query}. Each attribute has a method that returns a changed copy, which also names the attribute in
+ * the mask for C. A method of the same name reads the attribute. Attributes never change, so all threads can use them.
  *
  * <pre>{@code
  * qp.modify(QueuePairAttributes.to(QueuePairState.INIT).pkeyIndex(0).port(1).access(Set.of()));

@@ -319,8 +319,8 @@ public final class QueuePairOptions {
     }
 
     /**
-     * Returns a copy for an extended queue pair, which offers these operations and no others ({@code send_ops_flags}). Such
-     * a queue pair posts by {@code ibv_wr_start} and {@code ibv_wr_complete} and is used as any other. The newest
+     * Returns a copy for an extended queue pair, which offers these operations and no others ({@code send_ops_flags}).
+     * Such a queue pair posts by {@code ibv_wr_start} and {@code ibv_wr_complete} and is used as any other. The newest
      * operations, such as {@link SendOperation#ATOMIC_WRITE}, need one.
      *
      * @param operations the operations; {@link SendOperation#usual} names those of all devices

@@ -7,8 +7,9 @@ import java.util.Objects;
 import org.jspecify.annotations.Nullable;
 
 /**
- * A limit of the rate at which a queue pair sends ({@code struct ibv_qp_rate_limit_attr}). Each option has a method that
- * returns a changed copy, and a method of the same name that reads it. Limits never change, so all threads can use them.
+ * A limit of the rate at which a queue pair sends ({@code struct ibv_qp_rate_limit_attr}). Each option has a method
+ * that returns a changed copy, and a method of the same name that reads it. Limits never change, so all threads can use
+ * them.
  *
  * <pre>{@code
  * qp.limitRate(RateLimit.of(1_000_000).maxBurst(16 << 10)); // 1 Gbit/s

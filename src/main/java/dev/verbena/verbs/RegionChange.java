@@ -8,8 +8,9 @@ import java.util.Set;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Changes of a registration, for {@link MemoryRegion#reregister} ({@code enum ibv_rereg_mr_flags}). Each option has a method
- * that returns a changed copy, and a method of the same name that reads it. A change is immutable: all threads can use it.
+ * Changes of a registration, for {@link MemoryRegion#reregister} ({@code enum ibv_rereg_mr_flags}). Each option has a
+ * method that returns a changed copy, and a method of the same name that reads it. A change is immutable: all threads
+ * can use it.
  *
  * <pre>{@code
  * region = region.reregister(RegionChange.of(otherMemory).access(Set.of(AccessFlag.LOCAL_WRITE)));

@@ -7,8 +7,8 @@ import java.util.Locale;
 import java.util.Objects;
 
 /**
- * Memory of a peer, which RDMA reads, writes and atomics work on. The peer makes the value by {@link MemoryRegion#remote()}
- * and sends it as {@link #toBytes 16 bytes}. A value is immutable: all threads can use it.
+ * Memory of a peer, which RDMA reads, writes and atomics work on. The peer makes the value by {@link
+ * MemoryRegion#remote()} and sends it as {@link #toBytes 16 bytes}. A value is immutable: all threads can use it.
  *
  * @param address the address of the first byte in the peer's process
  * @param key the remote key
@@ -55,8 +55,8 @@ public record RemoteMemory(long address, int key, long length) {
     }
 
     /**
-     * Writes the serialised form: 16 bytes, big-endian, with the address (8), the key (4) and the length (4). {@code rping} uses
-     * the same form.
+     * Writes the serialised form: 16 bytes, big-endian, with the address (8), the key (4) and the length (4). {@code
+     * rping} uses the same form.
      *
      * @param message at least 16 bytes
      * @throws IllegalStateException if the length does not fit into 4 bytes: send a slice instead

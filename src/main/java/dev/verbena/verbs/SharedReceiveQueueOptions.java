@@ -6,10 +6,10 @@ import java.util.List;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Options of a shared receive queue ({@code struct ibv_srq_init_attr} and {@code struct ibv_srq_init_attr_ex}). Begin with
- * {@link SharedReceiveQueue#basic}, {@link SharedReceiveQueue#xrc} or {@link SharedReceiveQueue#tagMatching}. Each option
- * has a method that returns a changed copy, and a method of the same name that reads it. Options never change, so all
- * threads can use them.
+ * Options of a shared receive queue ({@code struct ibv_srq_init_attr} and {@code struct ibv_srq_init_attr_ex}). Begin
+ * with {@link SharedReceiveQueue#basic}, {@link SharedReceiveQueue#xrc} or {@link SharedReceiveQueue#tagMatching}. Each
+ * option has a method that returns a changed copy, and a method of the same name that reads it. Options never change,
+ * so all threads can use them.
  *
  * <pre>{@code
  * SharedReceiveQueue queue = domain.createSharedReceiveQueue(SharedReceiveQueue.basic().depth(256));

@@ -9,9 +9,10 @@ import java.lang.foreign.MemorySegment;
 import java.lang.foreign.ValueLayout;
 
 /**
- * The list of tagged receives of a shared receive queue ({@code ibv_post_srq_ops}). A message carries a tag, and the adapter
- * stores the message in the first receive of the list with a matching tag. An unexpected message matches no tag and uses a
- * plain receive. The program counts unexpected messages, and tells the adapter their number with each operation.
+ * The list of tagged receives of a shared receive queue ({@code ibv_post_srq_ops}). A message carries a tag, and the
+ * adapter stores the message in the first receive of the list with a matching tag. An unexpected message matches no tag
+ * and uses a plain receive. The program counts unexpected messages, and tells the adapter their number with each
+ * operation.
  *
  * <p>The threads that can use the shared receive queue can use the list, one at a time. The list ends with the queue.
  *
@@ -76,8 +77,8 @@ public final class TagMatching {
     }
 
     /**
-     * Tells the adapter the number of unexpected messages that the program has handled ({@code IBV_WR_TAG_SYNC}). Until both
-     * numbers are equal, the adapter adds no receives to the list.
+     * Tells the adapter the number of unexpected messages that the program has handled ({@code IBV_WR_TAG_SYNC}). Until
+     * both numbers are equal, the adapter adds no receives to the list.
      *
      * @param id the id of the completion of this operation
      * @param unexpected the number of messages

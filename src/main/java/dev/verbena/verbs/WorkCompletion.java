@@ -11,8 +11,8 @@ import org.jspecify.annotations.Nullable;
  * A completion of a work request, as a value that can be kept ({@code struct ibv_wc}). It never changes, so all threads
  * can use it.
  *
- * <p>When the work request failed, the device defines only the id, the status, the vendor error and the queue pair number.
- * The queue pair remembers the operation: see {@link #operation}.
+ * <p>When the work request failed, the device defines only the id, the status, the vendor error and the queue pair
+ * number. The queue pair remembers the operation: see {@link #operation}.
  */
 public final class WorkCompletion {
     private final long id;

@@ -9,8 +9,9 @@ import java.util.Set;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Options of a work queue ({@code struct ibv_wq_init_attr}). Begin with {@link #of}. Each option has a method that returns
- * a changed copy, and a method of the same name that reads it. Options never change, so all threads can use them.
+ * Options of a work queue ({@code struct ibv_wq_init_attr}). Begin with {@link #of}. Each option has a method that
+ * returns a changed copy, and a method of the same name that reads it. Options never change, so all threads can use
+ * them.
  *
  * <pre>{@code
  * WorkQueue queue = domain.createWorkQueue(WorkQueueOptions.of(completions, 64).sge(2));

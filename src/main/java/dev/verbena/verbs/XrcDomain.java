@@ -17,8 +17,8 @@ import java.nio.file.Path;
 import org.jspecify.annotations.Nullable;
 
 /**
- * A domain of extended reliable connections ({@code struct ibv_xrcd}). Its receiving queue pairs and its shared receive queues
- * serve all processes of a machine that open the domain by the same file.
+ * A domain of extended reliable connections ({@code struct ibv_xrcd}). Its receiving queue pairs and its shared receive
+ * queues serve all processes of a machine that open the domain by the same file.
  *
  * <p>All threads can use a domain of a shared arena; only the arena's thread can use one of a confined arena.
  *

@@ -73,10 +73,18 @@ public final class Api {
     public static List<Class<?>> classesWithAnObject() {
         return classes().stream()
                 .filter(type -> !VerbsObject.class.isAssignableFrom(type) && !Throwable.class.isAssignableFrom(type))
-                .filter(type -> !Modifier.isAbstract(type.getModifiers()))
+                .filter(type -> !Modifier.isAbstract(type.getModifiers()) || hasHiddenSubclass(type))
                 .filter(type ->
                         fields(type).stream().anyMatch(field -> VerbsObject.class.isAssignableFrom(field.getType())))
                 .toList();
+    }
+
+    /** Returns true if users see instances of a subclass only as instances of this sealed class. */
+    private static boolean hasHiddenSubclass(Class<?> type) {
+        return !type.isInterface()
+                && type.isSealed()
+                && Stream.of(type.getPermittedSubclasses())
+                        .anyMatch(subclass -> !Modifier.isPublic(subclass.getModifiers()));
     }
 
     private static List<Field> fields(Class<?> type) {

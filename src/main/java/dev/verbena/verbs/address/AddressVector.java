@@ -141,7 +141,8 @@ public final class AddressVector {
      *
      * @param rate the rate; {@link Rate#MAX} for the rate of the port
      * @return a changed copy
-     * @throws IllegalArgumentException if the rate is {@link Rate#UNKNOWN}: {@link #staticRateCode(int)} takes any number
+     * @throws IllegalArgumentException if the rate is {@link Rate#UNKNOWN}: {@link #staticRateCode(int)} takes any
+     *     number
      */
     public AddressVector staticRate(Rate rate) {
         return staticRateCode(rate.code());

@@ -4,8 +4,8 @@ import dev.verbena.CName;
 import dev.verbena.internal.Checks;
 
 /**
- * The part of a path that crosses subnets, and that RoCE always needs ({@code struct ibv_global_route}). Methods with an
- * argument return a changed copy.
+ * The part of a path that crosses subnets, and that RoCE always needs ({@code struct ibv_global_route}). Methods with
+ * an argument return a changed copy.
  *
  * @param destination the peer's GID
  * @param sourceGidIndex the index of the own GID in the port's table
@@ -70,8 +70,8 @@ public record GlobalRoute(Gid destination, int sourceGidIndex, int flowLabel, in
     }
 
     /**
-     * Returns the UDP source port of RoCE v2 packets with this flow label ({@code ibv_flow_label_to_udp_sport}). Networks
-     * spread flows by this port.
+     * Returns the UDP source port of RoCE v2 packets with this flow label ({@code ibv_flow_label_to_udp_sport}).
+     * Networks spread flows by this port.
      *
      * @return the port, from 0xc000
      */

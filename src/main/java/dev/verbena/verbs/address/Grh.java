@@ -7,10 +7,11 @@ import java.util.List;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The routing header of a datagram: the first 40 bytes of the received memory, before the message ({@code struct ibv_grh}).
- * A header never changes, so all threads can use it.
+ * The routing header of a datagram: the first 40 bytes of the received memory, before the message ({@code struct
+ * ibv_grh}). A header never changes, so all threads can use it.
  *
- * <p>RoCE v2 over IPv4 has an IPv4 header instead, in the last 20 of the 40 bytes. The 20 bytes before it are undefined.
+ * <p>RoCE v2 over IPv4 has an IPv4 header instead, in the last 20 of the 40 bytes. The 20 bytes before it are
+ * undefined.
  *
  * <pre>{@code
  * Grh header = Grh.read(buffer.segment());
@@ -57,7 +58,8 @@ public final class Grh {
     }
 
     /**
-     * Reads the header of a datagram. {@link dev.verbena.verbs.WorkCompletion#hasRoutingHeader} says if there is a header.
+     * Reads the header of a datagram. {@link dev.verbena.verbs.WorkCompletion#hasRoutingHeader} says if there is a
+     * header.
      *
      * @param received the received memory, at least 40 bytes
      * @return the header
@@ -205,7 +207,10 @@ public final class Grh {
         return all().hashCode();
     }
 
-    /** Returns the header, for example {@code version 6 from fe80::1 to fe80::2, 84 bytes, next header 27, hop limit 64}. */
+    /**
+     * Returns the header, for example {@code version 6 from fe80::1 to fe80::2, 84 bytes, next header 27, hop limit
+     * 64}.
+     */
     @Override
     public String toString() {
         return "version " + version + " from " + source + " to " + destination + ", " + payloadLength

@@ -12,8 +12,8 @@ import org.jspecify.annotations.Nullable;
 
 /**
  * A rule that steers packets to a queue pair, with actions on them ({@code struct ibv_flow_attr}). Begin with
- * {@link #of}, and give the rule to {@code QueuePair.createFlow}. Each option has a method that returns a changed copy, and
- * a method of the same name that reads it. Rules never change, so all threads can use them.
+ * {@link #of}, and give the rule to {@code QueuePair.createFlow}. Each option has a method that returns a changed copy,
+ * and a method of the same name that reads it. Rules never change, so all threads can use them.
  *
  * <pre>{@code
  * Flow flow = pair.createFlow(FlowRule.of(FlowMatch.ethernet(), FlowMatch.ipv4()).priority(1));

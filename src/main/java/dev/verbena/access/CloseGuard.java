@@ -3,6 +3,7 @@ package dev.verbena.access;
 import dev.verbena.ResourceBusyException;
 import dev.verbena.VerbsArena;
 import dev.verbena.internal.Barrier;
+import dev.verbena.internal.ThreadClaim;
 import java.lang.invoke.MethodHandles;
 import java.lang.invoke.VarHandle;
 import java.util.LinkedHashSet;
@@ -38,16 +39,17 @@ public abstract sealed class CloseGuard permits ArenaLifetime, ObjectLifetime {
     private static final VarHandle CLOSED = field("closed", boolean.class);
     private static final VarHandle BUSY = field("busy", boolean.class);
     private static final VarHandle USERS = field("users", int.class);
-    private static final VarHandle FIRST = field("first", Thread.class);
 
     private final @Nullable Thread owner;
+
+    /** Of the thread that has the flag {@link #busy} for itself. */
+    private final ThreadClaim flag = new ThreadClaim();
 
     private final Set<ObjectLifetime> dependents = new LinkedHashSet<>();
 
     private boolean closed;
     private boolean busy;
     private int users;
-    private @Nullable Thread first;
 
     CloseGuard(@Nullable Thread owner) {
         this.owner = owner;
@@ -146,7 +148,7 @@ public abstract sealed class CloseGuard permits ArenaLifetime, ObjectLifetime {
             checkOpen();
             return UNGUARDED;
         }
-        if (first == Thread.currentThread() || isFirst()) {
+        if (flag.isMine()) {
             if (Barrier.AVAILABLE) {
                 // HotSpot keeps the order of two opaque accesses. That is enough, because closing uses membarrier.
                 BUSY.setOpaque(this, true);
@@ -176,10 +178,6 @@ public abstract sealed class CloseGuard permits ArenaLifetime, ObjectLifetime {
         } else if (way == COUNTED) {
             release();
         }
-    }
-
-    private boolean isFirst() {
-        return first == null && FIRST.compareAndSet(this, (Thread) null, Thread.currentThread());
     }
 
     private IllegalStateException leaveClosed() {

@@ -1,10 +1,12 @@
 package dev.verbena.internal;
 
 import static java.lang.foreign.MemoryLayout.PathElement.groupElement;
+import static java.lang.foreign.ValueLayout.ADDRESS;
 import static java.lang.foreign.ValueLayout.JAVA_BYTE;
 import static java.lang.foreign.ValueLayout.JAVA_INT;
 import static java.lang.foreign.ValueLayout.JAVA_LONG;
 
+import dev.verbena.internal.raw.ibv_qp_ex;
 import java.lang.foreign.Arena;
 import java.lang.foreign.MemoryLayout;
 import java.lang.foreign.MemorySegment;
@@ -61,6 +63,18 @@ public final class NewerStructs {
         init.set(JAVA_BYTE, offset(DMA_HINTS, "ph"), (byte) Math.max(0, processingHint));
         init.set(JAVA_BYTE, offset(DMA_HINTS, "tph_mem_type"), (byte) Math.max(0, memoryType));
         return init;
+    }
+
+    /**
+     * Returns the member {@code wr_flush} of a {@code struct ibv_qp_ex} of rdma-core 49, the first that came after the
+     * members of 44. The caller makes sure that the installed rdma-core has this member.
+     */
+    public static MemorySegment wr_flush(MemorySegment queuePair) {
+        StructLayout newer =
+                MemoryLayout.structLayout(MemoryLayout.paddingLayout(ibv_qp_ex.sizeof()), ADDRESS.withName("wr_flush"));
+        return MemorySegment.ofAddress(queuePair.address())
+                .reinterpret(newer.byteSize())
+                .get(ADDRESS, offset(newer, "wr_flush"));
     }
 
     private static long offset(StructLayout layout, String field) {

@@ -165,7 +165,7 @@ public abstract sealed class Completions extends ThreadBound permits PlainComple
     private void noteFailure() {
         QueuePair queuePair = queuePair();
         if (queuePair != null) {
-            queuePair.noteFailure(completion());
+            queuePair.states.noteFailure(completion());
         }
     }
 
@@ -419,8 +419,10 @@ public abstract sealed class Completions extends ThreadBound permits PlainComple
                 sourceLidIfKnown(),
                 Byte.toUnsignedInt(Memory.getByte(at(SERVICE_LEVEL))),
                 Byte.toUnsignedInt(Memory.getByte(at(PATH_BITS))),
-                queuePair == null ? null : queuePair.operationOf(id(), status, queue),
-                queuePair == null || status != WorkStatus.WORK_REQUEST_FLUSHED ? null : queuePair.firstFailure());
+                queuePair == null ? null : queuePair.posted.operationOf(id(), status, queue),
+                queuePair == null || status != WorkStatus.WORK_REQUEST_FLUSHED
+                        ? null
+                        : queuePair.states.firstFailure());
     }
 
     /**

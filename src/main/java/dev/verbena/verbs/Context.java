@@ -607,7 +607,7 @@ public final class Context extends VerbsObject {
         QueuePair receiver = queuePair(received.queuePairNumber());
         lifetime.hold();
         try {
-            return AddressHandle.pathBack(this, received, header, receiver == null ? 1 : receiver.port());
+            return AddressHandle.pathBack(this, received, header, receiver == null ? 1 : receiver.options.port());
         } finally {
             lifetime.release();
         }
@@ -879,11 +879,11 @@ public final class Context extends VerbsObject {
     }
 
     void add(QueuePair queuePair) {
-        queuePairs.put(queuePair.numberEvenIfClosed(), queuePair);
+        queuePairs.put(queuePair.number, queuePair);
     }
 
     void remove(QueuePair queuePair) {
-        queuePairs.remove(queuePair.numberEvenIfClosed(), queuePair);
+        queuePairs.remove(queuePair.number, queuePair);
     }
 
     /** Returns the open queue pair of this context with a number; null if there is none. */

@@ -1,13 +1,13 @@
 package dev.verbena.verbs;
 
-import static java.lang.foreign.ValueLayout.ADDRESS;
 import static java.lang.foreign.ValueLayout.JAVA_INT;
 import static java.lang.foreign.ValueLayout.JAVA_LONG;
 import static java.lang.foreign.ValueLayout.JAVA_SHORT;
 
 import dev.verbena.UnsupportedVerbException;
-import dev.verbena.internal.Calls;
+import dev.verbena.internal.DataPathCalls;
 import dev.verbena.internal.ExtendedCalls;
+import dev.verbena.internal.Ibv;
 import dev.verbena.internal.RdmaCoreVersion;
 import dev.verbena.internal.raw.ibv_qp_ex;
 import dev.verbena.internal.raw.ibv_send_wr;
@@ -18,14 +18,14 @@ import java.util.EnumSet;
 import java.util.Set;
 
 /**
- * Posts a list of {@code struct ibv_send_wr} through the functions of one extended queue pair ({@code struct ibv_qp_ex}):
- * {@code ibv_wr_start}, one {@code ibv_wr_...} and its setters a request, {@code ibv_wr_complete}.
+ * The functions of one extended queue pair ({@code struct ibv_qp_ex}), which post a list of {@code struct ibv_send_wr}:
+ * {@code ibv_wr_start}, then one {@code ibv_wr_...} and its setters for each request, then {@code ibv_wr_complete}.
  *
- * <p>A lock of the driver's is held from the first to the last. The requests were written before, so that nothing of the
- * caller's runs meanwhile. An operation that was not asked for is a null pointer in C, and so is refused before.
+ * <p>The driver holds a lock from the first call to the last. All requests were written before, so no code of a user runs
+ * meanwhile. An operation that the queue pair was not made with is a null pointer in C, and is refused before the lock.
  */
 final class ExtendedSends {
-    /** All memory: the requests and the queue pair are where C says, and whoever calls keeps them there. */
+    /** All memory. The caller keeps the requests and the queue pair from being freed. */
     private static final MemorySegment MEMORY = MemorySegment.NULL.reinterpret(Long.MAX_VALUE);
 
     private static final long ID = ibv_send_wr.wr_id$offset();
@@ -38,28 +38,11 @@ final class ExtendedSends {
     private static final long PIECE_KEY = ibv_sge.lkey$offset();
     private static final long LOW = 0xffff_ffffL;
     private static final int INLINE = SendFlag.INLINE.bit();
-    private static final int OPCODES = 16;
-
-    private static final Calls START = Calls.of("ibv_wr_start");
-    private static final Calls COMPLETE = Calls.of("ibv_wr_complete");
-    private static final Calls ABORT = Calls.of("ibv_wr_abort");
-    private static final Calls SET_UD_ADDR = Calls.of("ibv_wr_set_ud_addr");
-    private static final Calls SET_XRC_SRQN = Calls.of("ibv_wr_set_xrc_srqn");
-    private static final Calls SET_INLINE_DATA = Calls.of("ibv_wr_set_inline_data");
-    private static final Calls SET_SGE = Calls.of("ibv_wr_set_sge");
-    private static final Calls SET_SGE_LIST = Calls.of("ibv_wr_set_sge_list");
-    private static final Calls[] BUILD = new Calls[OPCODES];
-
-    static {
-        for (SendOperation operation : SendOperation.values()) {
-            BUILD[operation.operation().code()] = Calls.of(operation.builder());
-        }
-    }
 
     private final long queue;
     private final long idField;
     private final long flagsField;
-    private final long[] builders = new long[OPCODES];
+    private final long[] builders = new long[Operation.CODES];
     private final long start;
     private final long complete;
     private final long abort;
@@ -75,21 +58,21 @@ final class ExtendedSends {
     private final boolean namesSharedReceiveQueue;
     private final int flags;
     private final boolean listsAsBefore;
-
     private final QueuePair queuePair;
+    private final AllowedOperations allowed;
+    private final long plainQueue;
+    private final long plainPost;
 
-    ExtendedSends(
-            long queue,
-            Set<SendOperation> operations,
-            QueuePairType type,
-            DriverFunctions provider,
-            QueuePair queuePair) {
+    /** Reads the functions of a queue pair, whose driver has made it an extended one. */
+    ExtendedSends(QueuePair queuePair, AllowedOperations allowed, DriverFunctions provider) {
+        long queue = Ibv.QP_TO_QP_EX.call(queuePair.address);
         MemorySegment struct = MemorySegment.ofAddress(queue).reinterpret(ibv_qp_ex.sizeof());
         this.queue = queue;
         this.idField = queue + ibv_qp_ex.wr_id$offset();
         this.flagsField = queue + ibv_qp_ex.wr_flags$offset();
-        for (SendOperation operation : operations) {
-            builders[operation.operation().code()] = builder(struct, operation);
+        for (SendOperation operation : queuePair.options.operations()) {
+            builders[operation.operation().code()] =
+                    operation.operation().builder(struct).address();
         }
         this.start = ibv_qp_ex.wr_start(struct).address();
         this.complete = ibv_qp_ex.wr_complete(struct).address();
@@ -102,39 +85,22 @@ final class ExtendedSends {
         this.critical = provider.criticalPoll();
         this.criticalStart = critical && queuePair.lifetime.isConfined(); // it takes a lock: see ExtendedCalls
         this.criticalComplete = provider.criticalPost();
-        this.datagrams = type == QueuePairType.UD;
-        this.namesSharedReceiveQueue = type == QueuePairType.XRC_SEND;
+        this.datagrams = queuePair.options.type() == QueuePairType.UD;
+        this.namesSharedReceiveQueue = queuePair.options.type() == QueuePairType.XRC_SEND;
         // Inline data has a setter of its own, and only soft-RoCE wants the flag as well.
         this.flags = provider.software() ? -1 : ~INLINE;
         // Before rdma-core 64 soft-RoCE takes all pieces of a list to be as long as the first.
         this.listsAsBefore = provider.software() && !RdmaCoreVersion.V64.isInstalled();
         this.queuePair = queuePair;
+        this.allowed = allowed;
+        this.plainQueue = queuePair.address;
+        this.plainPost = provider.postSend();
     }
 
-    private static long builder(MemorySegment struct, SendOperation operation) {
-        MemorySegment function = switch (operation) {
-            case RDMA_WRITE -> ibv_qp_ex.wr_rdma_write(struct);
-            case RDMA_WRITE_WITH_IMMEDIATE -> ibv_qp_ex.wr_rdma_write_imm(struct);
-            case SEND -> ibv_qp_ex.wr_send(struct);
-            case SEND_WITH_IMMEDIATE -> ibv_qp_ex.wr_send_imm(struct);
-            case RDMA_READ -> ibv_qp_ex.wr_rdma_read(struct);
-            case COMPARE_AND_SWAP -> ibv_qp_ex.wr_atomic_cmp_swp(struct);
-            case FETCH_AND_ADD -> ibv_qp_ex.wr_atomic_fetch_add(struct);
-            case LOCAL_INVALIDATE -> ibv_qp_ex.wr_local_inv(struct);
-            case BIND_MW -> ibv_qp_ex.wr_bind_mw(struct);
-            case SEND_WITH_INVALIDATE -> ibv_qp_ex.wr_send_inv(struct);
-            case TSO -> ibv_qp_ex.wr_send_tso(struct);
-            case ATOMIC_WRITE -> ibv_qp_ex.wr_atomic_write(struct);
-            // The struct of rdma-core 44 ends before it: who asks for it has made sure that this one does not.
-            case FLUSH -> MEMORY.get(ADDRESS, struct.address() + ibv_qp_ex.sizeof());
-        };
-        return function.address();
-    }
-
-    /** Those of the operations that the provider has no function for although it made the queue pair. */
-    Set<SendOperation> missing(Set<SendOperation> operations) {
+    /** Returns the operations that the driver has no function for, although it made the queue pair. */
+    Set<SendOperation> missing() {
         EnumSet<SendOperation> missing = EnumSet.noneOf(SendOperation.class);
-        for (SendOperation operation : operations) {
+        for (SendOperation operation : queuePair.options.operations()) {
             if (builders[operation.operation().code()] == 0) {
                 missing.add(operation);
             }
@@ -142,7 +108,11 @@ final class ExtendedSends {
         return missing;
     }
 
-    /** Posts a list as {@code ibv_post_send} does, but that all of a run are posted or none. */
+    /**
+     * Posts a list as {@code ibv_post_send} does, but either all requests of a run are posted or none.
+     *
+     * @return 0 or an error number
+     */
     int post(long requests, long firstRefused) {
         for (long request = requests; request != 0; request = next(request)) {
             checkOffered(request);
@@ -178,7 +148,7 @@ final class ExtendedSends {
     private void checkOffered(long request) {
         int opcode = MEMORY.get(JAVA_INT, request + SendBatch.OPCODE);
         if (builders[opcode] == 0) {
-            throw queuePair.lacks(Operation.of(opcode));
+            throw allowed.refusal(Operation.of(opcode));
         }
         if (setInline == 0 && (MEMORY.get(JAVA_INT, request + SendBatch.FLAGS) & INLINE) != 0) {
             throw new UnsupportedVerbException(
@@ -211,14 +181,13 @@ final class ExtendedSends {
     private int postAsBefore(long first, long last, long next, long firstRefused) {
         MEMORY.set(JAVA_LONG, last + NEXT, 0);
         try {
-            return queuePair.postByList(first, firstRefused);
+            return DataPathCalls.post(criticalStart && criticalComplete, plainPost, plainQueue, first, firstRefused);
         } finally {
             MEMORY.set(JAVA_LONG, last + NEXT, next);
         }
     }
 
     private int postRun(long first, long end) {
-        START.one();
         ExtendedCalls.call(criticalStart, start, queue);
         boolean built = false;
         try {
@@ -228,11 +197,9 @@ final class ExtendedSends {
             built = true;
         } finally {
             if (!built) { // only an error of the virtual machine comes here
-                ABORT.one();
                 ExtendedCalls.call(critical, abort, queue);
             }
         }
-        COMPLETE.one();
         return (int) ExtendedCalls.call(criticalComplete, complete, queue);
     }
 
@@ -241,50 +208,54 @@ final class ExtendedSends {
         int opcode = MEMORY.get(JAVA_INT, request + SendBatch.OPCODE);
         MEMORY.set(JAVA_LONG, idField, MEMORY.get(JAVA_LONG, request + ID));
         MEMORY.set(JAVA_INT, flagsField, sendFlags & flags);
+        Operation operation = Operation.of(opcode);
         long function = builders[opcode];
-        if (Calls.COUNTED) {
-            BUILD[opcode].one();
-        }
-        switch (opcode) {
-            case 0, 4 ->
+        switch (operation.shape()) {
+            case SEND -> ExtendedCalls.call(critical, function, queue);
+            case IMMEDIATE_OR_KEY -> ExtendedCalls.call(critical, function, queue, word(request + SendBatch.IMMEDIATE));
+            case REMOTE ->
                 call(
                         function,
-                        word(request + SendBatch.REMOTE_KEY), // a write, a read
+                        word(request + SendBatch.REMOTE_KEY),
                         MEMORY.get(JAVA_LONG, request + SendBatch.REMOTE_ADDRESS),
                         0,
                         0);
-            case 1 ->
+            case REMOTE_IMMEDIATE ->
                 call(
                         function,
-                        word(request + SendBatch.REMOTE_KEY), // a write with immediate data
+                        word(request + SendBatch.REMOTE_KEY),
                         MEMORY.get(JAVA_LONG, request + SendBatch.REMOTE_ADDRESS),
                         word(request + SendBatch.IMMEDIATE),
                         0);
-            case 2 -> ExtendedCalls.call(critical, function, queue); // a send
-            case 3, 7, 9 -> // with immediate data; invalidating here; invalidating there: they share the field
-                ExtendedCalls.call(critical, function, queue, word(request + SendBatch.IMMEDIATE));
-            case 5, 6 ->
+            case ATOMIC ->
                 call(
                         function,
-                        word(request + SendBatch.ATOMIC_KEY), // atomics; an addition takes no swap
+                        word(request + SendBatch.ATOMIC_KEY),
                         MEMORY.get(JAVA_LONG, request + SendBatch.REMOTE_ADDRESS),
                         MEMORY.get(JAVA_LONG, request + SendBatch.COMPARE_ADD),
                         MEMORY.get(JAVA_LONG, request + SendBatch.SWAP));
-            case 8 ->
+            case ATOMIC_WRITE ->
+                call(
+                        function,
+                        word(request + SendBatch.ATOMIC_KEY),
+                        MEMORY.get(JAVA_LONG, request + SendBatch.REMOTE_ADDRESS),
+                        request + SendBatch.COMPARE_ADD,
+                        0);
+            case BIND ->
                 call(
                         function,
                         MEMORY.get(JAVA_LONG, request + SendBatch.WINDOW),
                         word(request + SendBatch.WINDOW_KEY),
                         request + SendBatch.BIND_INFO,
                         0);
-            case 10 ->
+            case TSO ->
                 call(
                         function,
                         MEMORY.get(JAVA_LONG, request + SendBatch.TSO_HEADER),
                         Short.toUnsignedLong(MEMORY.get(JAVA_SHORT, request + SendBatch.TSO_HEADER_SIZE)),
                         Short.toUnsignedLong(MEMORY.get(JAVA_SHORT, request + SendBatch.TSO_MSS)),
                         0);
-            case 14 ->
+            case FLUSH ->
                 ExtendedCalls.flush(
                         critical,
                         function,
@@ -294,16 +265,9 @@ final class ExtendedSends {
                         MEMORY.get(JAVA_LONG, request + SendBatch.COMPARE_ADD),
                         word(request + SendBatch.SWAP),
                         word(request + SendBatch.SWAP + Integer.BYTES));
-            default ->
-                call(
-                        function,
-                        word(request + SendBatch.ATOMIC_KEY), // 15, an atomic write
-                        MEMORY.get(JAVA_LONG, request + SendBatch.REMOTE_ADDRESS),
-                        request + SendBatch.COMPARE_ADD,
-                        0);
+            case NONE -> throw new AssertionError(operation);
         }
         if (datagrams) {
-            SET_UD_ADDR.one();
             call(
                     setAddress,
                     MEMORY.get(JAVA_LONG, request + SendBatch.HANDLE),
@@ -311,10 +275,9 @@ final class ExtendedSends {
                     word(request + SendBatch.REMOTE_QKEY),
                     0);
         } else if (namesSharedReceiveQueue) {
-            SET_XRC_SRQN.one();
             ExtendedCalls.call(critical, setSharedReceiveQueue, queue, word(request + SendBatch.REMOTE_SRQ));
         }
-        if (opcode <= 6 || opcode == 9 || opcode == 10) {
+        if (operation.carriesData()) {
             setData(request, (sendFlags & INLINE) != 0);
         }
     }
@@ -323,13 +286,10 @@ final class ExtendedSends {
         int count = MEMORY.get(JAVA_INT, request + PIECE_COUNT);
         long pieces = MEMORY.get(JAVA_LONG, request + PIECES);
         if (inline) {
-            SET_INLINE_DATA.one();
             call(setInline, MEMORY.get(JAVA_LONG, pieces + PIECE_ADDRESS), word(pieces + PIECE_LENGTH), 0, 0);
         } else if (count > 1) {
-            SET_SGE_LIST.one();
             call(setPieces, count, pieces, 0, 0);
         } else if (count == 1) {
-            SET_SGE.one();
             call(
                     setPiece,
                     word(pieces + PIECE_KEY),
@@ -337,7 +297,6 @@ final class ExtendedSends {
                     word(pieces + PIECE_LENGTH),
                     0);
         } else { // some providers finish a request in its setter
-            SET_SGE.one();
             call(setPiece, 0, 0, 0, 0);
         }
     }

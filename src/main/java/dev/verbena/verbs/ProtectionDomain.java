@@ -575,7 +575,7 @@ public final class ProtectionDomain extends VerbsObject {
     @CName({"ibv_create_qp", "ibv_create_qp_ex"})
     public QueuePair createQueuePair(QueuePairOptions options, VerbsArena arena) {
         checkMakesIn(arena);
-        return QueuePair.make(this, options, arena);
+        return QueuePairCreation.create(this, options, arena);
     }
 
     /**

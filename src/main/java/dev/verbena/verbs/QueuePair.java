@@ -1,73 +1,110 @@
 package dev.verbena.verbs;
 
 import dev.verbena.CName;
-import dev.verbena.NativeFlag;
-import dev.verbena.UnsupportedVerbException;
 import dev.verbena.VerbsArena;
 import dev.verbena.VerbsException;
 import dev.verbena.VerbsObject;
 import dev.verbena.access.ObjectLifetime;
-import dev.verbena.internal.CFunction;
-import dev.verbena.internal.Checks;
-import dev.verbena.internal.ContextVerb;
-import dev.verbena.internal.Errno;
 import dev.verbena.internal.Ibv;
-import dev.verbena.internal.raw.ibv_ece;
-import dev.verbena.internal.raw.ibv_qp_init_attr_ex;
-import dev.verbena.internal.raw.ibv_qp_open_attr;
-import dev.verbena.internal.raw.ibv_qp_rate_limit_attr;
-import dev.verbena.internal.raw.rdma_h;
+import dev.verbena.internal.raw.ibv_qp;
+import dev.verbena.verbs.address.AddressVector;
+import dev.verbena.verbs.address.Endpoint;
 import dev.verbena.verbs.address.Gid;
+import dev.verbena.verbs.address.GlobalRoute;
 import dev.verbena.verbs.address.Grh;
 import dev.verbena.verbs.device.Port;
 import dev.verbena.verbs.device.QueuePairType;
 import dev.verbena.verbs.flow.FlowRule;
-import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
 import java.time.Duration;
-import java.util.ArrayList;
-import java.util.HashSet;
-import java.util.List;
+import java.util.Collection;
+import java.util.Optional;
+import java.util.Queue;
 import java.util.Set;
+import java.util.concurrent.ConcurrentLinkedQueue;
 import java.util.function.Consumer;
 import java.util.function.LongConsumer;
-import java.util.function.LongUnaryOperator;
 import org.jspecify.annotations.Nullable;
 
 /**
- * A queue pair ({@code struct ibv_qp}): one end of a connection, with a queue for what is sent and one for what is
- * received.
+ * A queue pair ({@code struct ibv_qp}): one end of a connection, with a queue for sends and one for receives.
  *
- * <p>It begins in {@link QueuePairState#RESET}; {@link #connect} makes it ready. The {@code post...} methods post one
- * request each; {@link #sendBatch} and {@link #receiveBatch} post many with one call. None of them allocates.
+ * <p>A queue pair begins in {@link QueuePairState#RESET}; {@link #connect} makes it ready. The {@code post...} methods post
+ * one request each; {@link #sendBatch} and {@link #receiveBatch} post many with one call. None of them allocates.
  *
- * <p>Memory that a request names belongs to the adapter until the request completes.
+ * <p>The memory that a request names belongs to the adapter until the request completes.
+ *
+ * <p>All threads may use a queue pair of a {@linkplain VerbsArena#ofShared shared} arena; one of a confined arena belongs
+ * to the arena's thread. The arena destroys the queue pair, or {@link #close} does.
  */
-public final class QueuePair extends QueuePairWork {
+public final class QueuePair extends VerbsObject {
     /** The number that stands for all queue pairs of a multicast group. */
     public static final int MULTICAST = 0xffffff;
 
-    private final Set<Group> groups = new HashSet<>();
-    private @Nullable LongConsumer destroyer;
+    final ObjectLifetime lifetime;
+    final @Nullable ProtectionDomain domain;
+    final Context context;
+    final QueuePairOptions options;
+    final long address;
+    final int number;
+    final QueueCapabilities granted;
+    private final @Nullable LongConsumer destroyer;
 
-    /** A multicast group, as it was joined. */
-    private record Group(Gid gid, int lid) {}
+    final @Nullable ExtendedSends extended;
+    private final AllowedOperations operations;
+    private final PostPath sendPath;
+    private final PostPath receivePath;
+    final PostedRequests posted;
+    final QueuePairStateMachine states;
+    private final WindowBinding windowBinding;
+    private final MulticastGroups multicastGroups = new MulticastGroups(this);
+    /** The batches, which end when this is closed. The list keeps their memory as long as C may read it. */
+    private final Queue<WorkBatch<?>> batches = new ConcurrentLinkedQueue<>();
 
-    private QueuePair(
+    private final SingleRequestBatches<SendBatch> singleSends;
+    private final SingleRequestBatches<ReceiveBatch> singleReceives;
+
+    /**
+     * Wraps a queue pair in C.
+     *
+     * @param domain the protection domain, or null if another process made the queue pair
+     * @param destroyer destroys the queue pair in place of {@code ibv_destroy_qp}, or null
+     */
+    QueuePair(
             ObjectLifetime lifetime,
             @Nullable ProtectionDomain domain,
             QueuePairOptions options,
             QueueCapabilities granted,
             Context context,
             Port port,
-            long address) {
-        super(lifetime, domain, options, granted, context, port, address);
+            long address,
+            @Nullable LongConsumer destroyer) {
+        super(lifetime);
+        this.lifetime = lifetime;
+        lifetime.destroyedBy(this::destroy);
+        this.domain = domain;
+        this.context = context;
+        this.options = options;
+        this.granted = granted;
+        this.address = address;
+        this.destroyer = destroyer;
+        this.number = ibv_qp.qp_num(MemorySegment.ofAddress(address).reinterpret(ibv_qp.sizeof()));
+        this.posted = new PostedRequests(options, granted);
+        this.operations = AllowedOperations.of(options, this);
+        DriverFunctions driver = context.provider();
+        this.extended = options.operations().isEmpty() ? null : new ExtendedSends(this, operations, driver);
+        this.sendPath = PostPath.ofSends(this, driver, extended);
+        this.receivePath = PostPath.ofReceives(this, driver);
+        this.states = new QueuePairStateMachine(this, port, sendPath, receivePath, posted);
+        this.windowBinding = new WindowBinding(this, sendPath, posted.sends(), operations);
+        this.singleSends = new SingleRequestBatches<>(lifetime.isConfined(), () -> keep(newSendBatch(1)));
+        this.singleReceives = new SingleRequestBatches<>(lifetime.isConfined(), () -> keep(newReceiveBatch(1)));
         context.add(this);
         context.eventsEvenIfClosed().add(address, this);
     }
 
     /**
-     * A reliable connection whose sends and receives end in one completion queue.
+     * Returns options for a reliable connection whose sends and receives complete in one queue.
      *
      * @param queue the completion queue
      * @return options for {@link ProtectionDomain#createQueuePair}
@@ -77,10 +114,10 @@ public final class QueuePair extends QueuePairWork {
     }
 
     /**
-     * A reliable connection.
+     * Returns options for a reliable connection.
      *
-     * @param sends where the ends of sends are reported
-     * @param receives where the ends of receives are reported
+     * @param sends the completion queue of sends
+     * @param receives the completion queue of receives
      * @return options for {@link ProtectionDomain#createQueuePair}
      */
     public static QueuePairOptions rc(CompletionQueue sends, CompletionQueue receives) {
@@ -88,7 +125,7 @@ public final class QueuePair extends QueuePairWork {
     }
 
     /**
-     * An unreliable connection whose sends and receives end in one completion queue.
+     * Returns options for an unreliable connection whose sends and receives complete in one queue.
      *
      * @param queue the completion queue
      * @return options for {@link ProtectionDomain#createQueuePair}
@@ -98,10 +135,10 @@ public final class QueuePair extends QueuePairWork {
     }
 
     /**
-     * An unreliable connection.
+     * Returns options for an unreliable connection.
      *
-     * @param sends where the ends of sends are reported
-     * @param receives where the ends of receives are reported
+     * @param sends the completion queue of sends
+     * @param receives the completion queue of receives
      * @return options for {@link ProtectionDomain#createQueuePair}
      */
     public static QueuePairOptions uc(CompletionQueue sends, CompletionQueue receives) {
@@ -109,8 +146,8 @@ public final class QueuePair extends QueuePairWork {
     }
 
     /**
-     * A queue pair for datagrams whose sends and receives end in one completion queue. It has no connection: each send
-     * says where it goes (see {@link SendBatch#to}), and each receive needs {@link Grh#BYTES} more than the message.
+     * Returns options for datagrams whose sends and receives complete in one queue. There is no connection: each send has a
+     * destination (see {@link SendBatch#to}), and each receive needs {@link Grh#BYTES} more than the message.
      *
      * @param queue the completion queue
      * @return options for {@link ProtectionDomain#createQueuePair}
@@ -120,10 +157,10 @@ public final class QueuePair extends QueuePairWork {
     }
 
     /**
-     * A queue pair for datagrams.
+     * Returns options for datagrams.
      *
-     * @param sends where the ends of sends are reported
-     * @param receives where the ends of receives are reported
+     * @param sends the completion queue of sends
+     * @param receives the completion queue of receives
      * @return options for {@link ProtectionDomain#createQueuePair}
      */
     public static QueuePairOptions ud(CompletionQueue sends, CompletionQueue receives) {
@@ -131,7 +168,7 @@ public final class QueuePair extends QueuePairWork {
     }
 
     /**
-     * A queue pair for whole Ethernet frames. It needs {@code CAP_NET_RAW}.
+     * Returns options for Ethernet frames. Such a queue pair needs {@code CAP_NET_RAW}.
      *
      * @param queue the completion queue
      * @return options for {@link ProtectionDomain#createQueuePair}
@@ -141,7 +178,7 @@ public final class QueuePair extends QueuePairWork {
     }
 
     /**
-     * A queue pair of the driver's own kind.
+     * Returns options for a queue pair of the driver's own type.
      *
      * @param queue the completion queue
      * @return options for {@link ProtectionDomain#createQueuePair}
@@ -151,10 +188,10 @@ public final class QueuePair extends QueuePairWork {
     }
 
     /**
-     * The sending half of an extended reliable connection: each send says which shared receive queue it is for, see
+     * Returns options for the sending half of an extended reliable connection. Each send names a shared receive queue: see
      * {@link SendBatch#toShared}.
      *
-     * @param sends where the ends of sends are reported
+     * @param sends the completion queue of sends
      * @return options for {@link ProtectionDomain#createQueuePair}
      */
     public static QueuePairOptions xrcSend(CompletionQueue sends) {
@@ -164,8 +201,8 @@ public final class QueuePair extends QueuePairWork {
     }
 
     /**
-     * The receiving half of an extended reliable connection. It has no queues: messages go to the shared receive queues
-     * of its domain.
+     * Returns options for the receiving half of an extended reliable connection. This half has no queues: messages go to
+     * the shared receive queues of its domain.
      *
      * @param domain the domain
      * @return options for {@link ProtectionDomain#createQueuePair}
@@ -175,158 +212,683 @@ public final class QueuePair extends QueuePairWork {
     }
 
     /**
-     * Receives whole frames and spreads them over work queues, which take the receives.
+     * Returns options for a queue pair that spreads received frames over work queues, which take the receives.
      *
-     * @param hash how
+     * @param hash the way to choose a work queue
      * @return options for {@link ProtectionDomain#createQueuePair}
      */
     public static QueuePairOptions hashed(ReceiveHash hash) {
         return QueuePairOptions.hashed(hash);
     }
 
-    static QueuePair make(ProtectionDomain domain, QueuePairOptions options, VerbsArena arena) {
-        QueuePairCreation.checkThreads(options.sendQueue(), arena);
-        QueuePairCreation.checkThreads(options.receiveQueue(), arena);
-        QueuePairCreation.checkRelease(options);
-        return ObjectLifetime.create(
-                arena,
-                lifetime -> {
-                    Context context = domain.contextEvenIfClosed();
-                    Port port = context.port(options.port());
-                    try (Arena scratch = Arena.ofConfined()) {
-                        MemorySegment init =
-                                scratch.allocate(ibv_qp_init_attr_ex.layout()); // begins as the shorter one does
-                        long qp = QueuePairCreation.callCreate(domain, options, init);
-                        QueuePairCreation.checkExtended(context, options, qp);
-                        QueuePair made = new QueuePair(
-                                lifetime,
-                                domain,
-                                options,
-                                QueueCapabilities.read(ibv_qp_init_attr_ex.cap(init)),
-                                context,
-                                port,
-                                qp);
-                        made.checkComplete();
-                        return made;
-                    }
-                },
-                QueuePairCreation.parents(domain, options));
-    }
-
-    /** One that is made and destroyed by other functions than this class's own. */
-    static QueuePair adopt(
-            ProtectionDomain domain,
-            QueuePairOptions options,
-            VerbsArena arena,
-            LongUnaryOperator maker,
-            LongConsumer destroyer,
-            QueuePairState begins,
-            VerbsObject owner) {
-        List<VerbsObject> parents = new ArrayList<>(List.of(QueuePairCreation.parents(domain, options)));
-        parents.add(owner);
-        return ObjectLifetime.create(
-                arena,
-                lifetime -> {
-                    Context context = domain.contextEvenIfClosed();
-                    Port port = context.port(options.port());
-                    try (Arena scratch = Arena.ofConfined()) {
-                        MemorySegment init = scratch.allocate(ibv_qp_init_attr_ex.layout());
-                        QueuePairCreation.initial(domain, options, init);
-                        long qp = maker.applyAsLong(init.address());
-                        QueuePair made = new QueuePair(
-                                lifetime,
-                                domain,
-                                options,
-                                QueueCapabilities.read(ibv_qp_init_attr_ex.cap(init)),
-                                context,
-                                port,
-                                qp);
-                        made.destroyer = destroyer;
-                        made.known(begins);
-                        made.checkComplete();
-                        return made;
-                    }
-                },
-                parents.toArray(VerbsObject[]::new));
-    }
-
-    private void checkComplete() {
-        Set<SendOperation> missing = extended == null ? Set.of() : extended.missing(options.operations());
-        if (!missing.isEmpty()) {
-            String arguments = context.name() + ", " + options;
-            destroy();
-            throw new UnsupportedVerbException(
-                    ContextVerb.CREATE_QP_EX.verb(),
-                    arguments,
-                    0,
-                    "The driver took the operations " + missing + " and has no function to post them");
-        }
-    }
-
-    static QueuePair open(XrcDomain xrcDomain, int number, VerbsArena arena) {
-        Checks.checkRange("queue pair number", number, MULTICAST);
-        Context context = xrcDomain.contextEvenIfClosed();
-        return ObjectLifetime.create(
-                arena,
-                lifetime -> {
-                    Port port = context.port(1);
-                    try (Arena scratch = Arena.ofConfined()) {
-                        MemorySegment attributes = scratch.allocate(ibv_qp_open_attr.layout());
-                        ibv_qp_open_attr.comp_mask(
-                                attributes,
-                                rdma_h.IBV_QP_OPEN_ATTR_NUM()
-                                        | rdma_h.IBV_QP_OPEN_ATTR_XRCD()
-                                        | rdma_h.IBV_QP_OPEN_ATTR_TYPE());
-                        ibv_qp_open_attr.qp_num(attributes, number);
-                        ibv_qp_open_attr.xrcd(attributes, MemorySegment.ofAddress(xrcDomain.address()));
-                        ibv_qp_open_attr.qp_type(attributes, QueuePairType.XRC_RECV.code());
-                        long qp = QueuePairCreation.callOpen(context, attributes, number);
-                        QueuePairOptions options = QueuePairOptions.xrcReceive(xrcDomain);
-                        QueuePair opened =
-                                new QueuePair(lifetime, null, options, options.capabilities(), context, port, qp);
-                        opened.stateIsKnown = false;
-                        return opened;
-                    }
-                },
-                xrcDomain);
-    }
-
     @CName("ibv_destroy_qp")
-    @Override
     void destroy() {
-        synchronized (groups) { // the kernel keeps a queue pair that is still in a group
-            for (Group group : List.copyOf(groups)) {
-                callMulticast(Ibv.DETACH_MCAST, group);
-                groups.remove(group);
-            }
-        }
+        multicastGroups.detachAll();
         if (destroyer != null) {
             destroyer.accept(address);
         } else {
             VerbFailures.check(Ibv.DESTROY_QP, Ibv.DESTROY_QP.call(address), toString());
         }
-        endBatches();
+        batches.forEach(WorkBatch::end);
         context.remove(this);
         context.eventsEvenIfClosed().remove(address, this);
     }
 
     /**
-     * Gives it up and waits until all that was posted has come back: goes to {@link QueuePairState#ERR}, and polls its
-     * completion queues meanwhile. Nobody else may poll them, and nothing may be posted, until this returns. Receives of a
-     * shared receive queue stay there.
+     * Returns the protection domain that this queue pair was made in.
      *
-     * @param taker gets each completion that is found, also those of other queue pairs
-     * @param timeout how long to wait
-     * @throws dev.verbena.VerbsTimeoutException if not all came back in time
-     * @throws InterruptedException if the thread was interrupted
-     * @throws IllegalStateException if it is closed, also while waiting
+     * @return the protection domain
+     * @throws IllegalStateException if another process made the queue pair
      */
-    public void drain(Consumer<? super WorkCompletion> taker, Duration timeout) throws InterruptedException {
-        QueuePairDrainer.of(this, taker, timeout);
+    public ProtectionDomain domain() {
+        lifetime.checkOpen();
+        if (domain == null) {
+            throw new IllegalStateException(this + " was made by another process, and belongs to an XRC domain");
+        }
+        return domain;
     }
 
     /**
-     * Lets a queue pair for datagrams receive what is sent to a multicast group ({@code ibv_attach_mcast}).
+     * Returns the transport.
+     *
+     * @return for example {@link QueuePairType#RC}
+     */
+    public QueuePairType type() {
+        lifetime.checkOpen();
+        return options.type();
+    }
+
+    /**
+     * Returns the number by which peers name this queue pair ({@code qp_num}).
+     *
+     * @return 24 bits
+     */
+    public int number() {
+        lifetime.checkOpen();
+        return number;
+    }
+
+    /**
+     * Returns the granted sizes of the queues.
+     *
+     * @return at least the sizes asked for
+     */
+    public QueueCapabilities capabilities() {
+        lifetime.checkOpen();
+        return granted;
+    }
+
+    /**
+     * Returns the completion queue of sends.
+     *
+     * @return the completion queue
+     * @throws IllegalStateException if this queue pair has no sends
+     */
+    public CompletionQueue sendQueue() {
+        lifetime.checkOpen();
+        return require(options.sendQueue(), "sends");
+    }
+
+    /**
+     * Returns the completion queue of receives.
+     *
+     * @return the completion queue
+     * @throws IllegalStateException if this queue pair has no receives
+     */
+    public CompletionQueue receiveQueue() {
+        lifetime.checkOpen();
+        return require(options.receiveQueue(), "receives");
+    }
+
+    private CompletionQueue require(@Nullable CompletionQueue queue, String what) {
+        if (queue == null) {
+            throw new IllegalStateException(this + " has no " + what);
+        }
+        return queue;
+    }
+
+    /**
+     * Returns the values that a peer needs to connect to this queue pair. Send them to the peer.
+     *
+     * @return number, packet sequence number and address
+     */
+    public Endpoint endpoint() {
+        lifetime.checkOpen();
+        Port port = context.port(options.port());
+        return new Endpoint(number, states.packetSequenceNumber(), port.lid(), context.gid(options.port(), gidIndex()));
+    }
+
+    /**
+     * Returns the path to a peer, for an {@linkplain ProtectionDomain#createAddressHandle address handle}.
+     *
+     * @param peer the peer's {@link #endpoint}
+     * @return a path with values that suit most networks
+     */
+    public AddressVector pathTo(Endpoint peer) {
+        return pathTo(peer.gid(), peer.lid());
+    }
+
+    /**
+     * Returns the path to a multicast group, or to a peer on RoCE.
+     *
+     * @param destination the GID of the group or the peer
+     * @return a path with values that suit most networks
+     */
+    public AddressVector pathTo(Gid destination) {
+        return pathTo(destination, 0);
+    }
+
+    private AddressVector pathTo(Gid destination, int lid) {
+        lifetime.checkOpen();
+        boolean global = lid == 0 || context.port(options.port()).needsGlobalRouting();
+        return AddressVector.of(options.port())
+                .destinationLid(lid)
+                .globalRoute(global ? GlobalRoute.to(destination, gidIndex()) : null);
+    }
+
+    int gidIndex() {
+        return options.gidIndex() == QueuePairOptions.BEST_GID
+                ? context.bestGid(options.port()).index()
+                : options.gidIndex();
+    }
+
+    /**
+     * Returns true if this queue pair posts through {@code ibv_wr_start} and {@code ibv_wr_complete}: see
+     * {@link QueuePairOptions#operations}.
+     *
+     * @return false for a queue pair that posts by {@code ibv_post_send}
+     */
+    @CName("ibv_qp_to_qp_ex")
+    public boolean isExtended() {
+        lifetime.checkOpen();
+        return extended != null;
+    }
+
+    /**
+     * Returns the state as far as this process knows it. An error changes the state without notice; {@link #query} asks the
+     * device. This method asks too after a failed completion that leaves the state open.
+     *
+     * @return the state after the last {@link #modify}, {@link #query} or failed completion
+     */
+    public QueuePairState state() {
+        return states.state();
+    }
+
+    /**
+     * Asks the device for the attributes ({@code ibv_query_qp}).
+     *
+     * @return all attributes but the rate limit
+     */
+    @CName("ibv_query_qp")
+    public QueuePairAttributes query() {
+        return states.query();
+    }
+
+    /**
+     * Changes attributes, most often the state ({@code ibv_modify_qp}).
+     *
+     * @param attributes the attributes to change
+     * @throws IllegalArgumentException if the transport has no such change of state, or attributes are missing or not
+     *     allowed: the message names them
+     * @throws VerbsException if the device refused the change
+     */
+    @CName("ibv_modify_qp")
+    public void modify(QueuePairAttributes attributes) {
+        states.modify(attributes);
+    }
+
+    /**
+     * Goes to {@link QueuePairState#INIT}, where receives can be posted before the peer can send.
+     *
+     * @param how the options of the connection to come
+     */
+    public void toInit(ConnectOptions how) {
+        states.toInit(how);
+    }
+
+    /**
+     * Connects to a peer with the default options: see {@link #connect(Endpoint, ConnectOptions)}.
+     *
+     * @param peer the peer's {@link #endpoint}
+     */
+    public void connect(Endpoint peer) {
+        states.connect(peer, ConnectOptions.defaults());
+    }
+
+    /**
+     * Connects to a peer: goes through {@link QueuePairState#INIT}, if not there yet, and {@link QueuePairState#RTR} to
+     * {@link QueuePairState#RTS}. The peer must do the same. Connecting sends nothing, and succeeds without the peer.
+     *
+     * @param peer the peer's {@link #endpoint}
+     * @param how the options of the connection
+     * @throws IllegalStateException if the queue pair is connected already, or its transport has no connections
+     */
+    public void connect(Endpoint peer, ConnectOptions how) {
+        states.connect(peer, how);
+    }
+
+    /**
+     * Makes a queue pair for datagrams ready in the default partition: see {@link #toReady(int, int)}.
+     *
+     * @param qkey the key that datagrams to this queue pair must carry
+     */
+    public void toReady(int qkey) {
+        states.toReady(qkey, 0);
+    }
+
+    /**
+     * Makes a queue pair for datagrams ready: goes through {@link QueuePairState#INIT}, if not there yet, and
+     * {@link QueuePairState#RTR} to {@link QueuePairState#RTS}.
+     *
+     * @param qkey the key that datagrams to this queue pair must carry; a key with the highest bit set needs privileges
+     * @param pkeyIndex the index of the partition key
+     * @throws IllegalStateException if the queue pair is ready already, or has connections
+     */
+    public void toReady(int qkey, int pkeyIndex) {
+        states.toReady(qkey, pkeyIndex);
+    }
+
+    /**
+     * Makes a queue pair for Ethernet frames ready: goes through {@link QueuePairState#INIT}, if not there yet, and
+     * {@link QueuePairState#RTR} to {@link QueuePairState#RTS}.
+     *
+     * @throws IllegalStateException if the queue pair is ready already, or of another transport
+     */
+    public void toReady() {
+        states.toReady();
+    }
+
+    /**
+     * Resets this queue pair: goes to {@link QueuePairState#RESET}. Posted requests are dropped without a completion, and
+     * the queue pair can be connected anew.
+     */
+    public void reset() {
+        modify(QueuePairAttributes.to(QueuePairState.RESET));
+    }
+
+    /** Fails this queue pair: goes to {@link QueuePairState#ERR}. All posted requests complete as flushed. */
+    public void fail() {
+        modify(QueuePairAttributes.to(QueuePairState.ERR));
+    }
+
+    /**
+     * Fails this queue pair and waits until all posted requests have completed: goes to {@link QueuePairState#ERR}, and
+     * polls the completion queues. Until this method returns, nothing else may poll them, and nothing may be posted.
+     * Receives of a shared receive queue stay there.
+     *
+     * @param taker gets each completion that is found, also those of other queue pairs
+     * @param timeout the time to wait
+     * @throws dev.verbena.VerbsTimeoutException if not all requests completed in time
+     * @throws InterruptedException if the thread was interrupted
+     * @throws IllegalStateException if the queue pair is closed, also while waiting
+     */
+    public void drain(Consumer<? super WorkCompletion> taker, Duration timeout) throws InterruptedException {
+        QueuePairDrainer.drain(this, taker, timeout);
+    }
+
+    /**
+     * Returns the first failure since this queue pair was made or {@linkplain #reset reset}. Requests that are flushed later
+     * were flushed because of that failure.
+     *
+     * @return the completion, once a cursor has reached it, or polled again after fetching it
+     */
+    public Optional<WorkCompletion> firstError() {
+        lifetime.checkOpen();
+        return Optional.ofNullable(states.firstFailure());
+    }
+
+    /**
+     * Makes a batch of sends.
+     *
+     * @param capacity the number of requests that the batch can hold
+     * @return a new batch: keep it, its memory is freed after this queue pair is closed
+     */
+    public SendBatch sendBatch(int capacity) {
+        WorkBatch.checkCapacity(capacity);
+        lifetime.checkOpen();
+        return keep(newSendBatch(capacity));
+    }
+
+    /** Makes a batch that the caller keeps until no thread uses it. */
+    SendBatch newSendBatch(int capacity) {
+        return new SendBatch(this, sendPath, posted.sends(), capacity, operations);
+    }
+
+    /**
+     * Makes a batch of receives.
+     *
+     * @param capacity the number of requests that the batch can hold
+     * @return a new batch: keep it, its memory is freed after this queue pair is closed
+     */
+    public ReceiveBatch receiveBatch(int capacity) {
+        WorkBatch.checkCapacity(capacity);
+        lifetime.checkOpen();
+        return keep(newReceiveBatch(capacity));
+    }
+
+    /** Makes a batch that the caller keeps until no thread uses it. */
+    ReceiveBatch newReceiveBatch(int capacity) {
+        return new ReceiveBatch(this, domain, receivePath, posted.receives(), capacity, granted.receiveSge());
+    }
+
+    private <B extends WorkBatch<B>> B keep(B batch) {
+        batches.add(batch);
+        return batch;
+    }
+
+    /**
+     * Posts a send ({@code IBV_WR_SEND}). Its data arrives in the oldest receive that the peer has posted.
+     *
+     * @param id comes back with the completion
+     * @param local the data
+     */
+    @CName({"ibv_post_send", "rdma_post_send"})
+    public void postSend(long id, LocalMemory local) {
+        SendBatch one = singleSends.claim();
+        try {
+            one.put(id, Operation.SEND, local, SendBatch.NO_LIMIT);
+            one.postAll();
+        } finally {
+            singleSends.release(one);
+        }
+    }
+
+    /**
+     * Posts a send with immediate data ({@code IBV_WR_SEND_WITH_IMM}).
+     *
+     * @param id comes back with the completion
+     * @param local the data
+     * @param immediate arrives as the same {@code int}
+     */
+    @CName("ibv_post_send")
+    public void postSendImmediate(long id, LocalMemory local, int immediate) {
+        SendBatch one = singleSends.claim();
+        try {
+            one.put(id, Operation.SEND_WITH_IMMEDIATE, local, SendBatch.NO_LIMIT);
+            one.setImmediate(immediate);
+            one.postAll();
+        } finally {
+            singleSends.release(one);
+        }
+    }
+
+    /**
+     * Posts a send whose data is copied at once ({@code IBV_SEND_INLINE}). The memory need not be registered.
+     *
+     * @param id comes back with the completion
+     * @param data any segment, not longer than {@link QueueCapabilities#inlineSize}
+     */
+    @CName("ibv_post_send")
+    public void postSendInline(long id, MemorySegment data) {
+        SendBatch one = singleSends.claim();
+        try {
+            one.putInline(id, Operation.SEND, data, SendBatch.NO_LIMIT);
+            one.postAll();
+        } finally {
+            singleSends.release(one);
+        }
+    }
+
+    /**
+     * Posts a datagram ({@code IBV_WR_SEND}).
+     *
+     * @param id comes back with the completion
+     * @param local the data
+     * @param path the path to the peer
+     * @param queuePairNumber the peer's queue pair, or {@link #MULTICAST}
+     * @param qkey the peer's key
+     */
+    @CName({"ibv_post_send", "rdma_post_ud_send"})
+    public void postSend(long id, LocalMemory local, AddressHandle path, int queuePairNumber, int qkey) {
+        SendBatch one = singleSends.claim();
+        try {
+            one.put(id, Operation.SEND, local, SendBatch.NO_LIMIT);
+            one.setDestination(path, queuePairNumber, qkey);
+            one.postAll();
+        } finally {
+            singleSends.release(one);
+        }
+    }
+
+    /**
+     * Posts a datagram with immediate data ({@code IBV_WR_SEND_WITH_IMM}).
+     *
+     * @param id comes back with the completion
+     * @param local the data
+     * @param immediate arrives as the same {@code int}
+     * @param path the path to the peer
+     * @param queuePairNumber the peer's queue pair, or {@link #MULTICAST}
+     * @param qkey the peer's key
+     */
+    @CName("ibv_post_send")
+    public void postSendImmediate(
+            long id, LocalMemory local, int immediate, AddressHandle path, int queuePairNumber, int qkey) {
+        SendBatch one = singleSends.claim();
+        try {
+            one.put(id, Operation.SEND_WITH_IMMEDIATE, local, SendBatch.NO_LIMIT);
+            one.setImmediate(immediate);
+            one.setDestination(path, queuePairNumber, qkey);
+            one.postAll();
+        } finally {
+            singleSends.release(one);
+        }
+    }
+
+    /**
+     * Posts a datagram whose data is copied at once ({@code IBV_SEND_INLINE}). The memory need not be registered.
+     *
+     * @param id comes back with the completion
+     * @param data any segment, not longer than {@link QueueCapabilities#inlineSize}
+     * @param path the path to the peer
+     * @param queuePairNumber the peer's queue pair, or {@link #MULTICAST}
+     * @param qkey the peer's key
+     */
+    @CName("ibv_post_send")
+    public void postSendInline(long id, MemorySegment data, AddressHandle path, int queuePairNumber, int qkey) {
+        SendBatch one = singleSends.claim();
+        try {
+            one.putInline(id, Operation.SEND, data, SendBatch.NO_LIMIT);
+            one.setDestination(path, queuePairNumber, qkey);
+            one.postAll();
+        } finally {
+            singleSends.release(one);
+        }
+    }
+
+    /**
+     * Posts an RDMA write ({@code IBV_WR_RDMA_WRITE}). The data is stored in the peer's memory; the peer gets no completion.
+     *
+     * @param id comes back with the completion
+     * @param local the data
+     * @param remote the destination, at least as long
+     */
+    @CName({"ibv_post_send", "rdma_post_write"})
+    public void postWrite(long id, LocalMemory local, RemoteMemory remote) {
+        SendBatch one = singleSends.claim();
+        try {
+            one.put(id, Operation.RDMA_WRITE, local, remote.length());
+            one.remote(remote);
+            one.postAll();
+        } finally {
+            singleSends.release(one);
+        }
+    }
+
+    /**
+     * Posts an RDMA write with immediate data ({@code IBV_WR_RDMA_WRITE_WITH_IMM}), which uses up a receive of the peer.
+     *
+     * @param id comes back with the completion
+     * @param local the data
+     * @param remote the destination, at least as long
+     * @param immediate arrives as the same {@code int}
+     */
+    @CName("ibv_post_send")
+    public void postWriteImmediate(long id, LocalMemory local, RemoteMemory remote, int immediate) {
+        SendBatch one = singleSends.claim();
+        try {
+            one.put(id, Operation.RDMA_WRITE_WITH_IMMEDIATE, local, remote.length());
+            one.remote(remote);
+            one.setImmediate(immediate);
+            one.postAll();
+        } finally {
+            singleSends.release(one);
+        }
+    }
+
+    /**
+     * Posts an RDMA write whose data is copied at once ({@code IBV_SEND_INLINE}). The memory need not be registered.
+     *
+     * @param id comes back with the completion
+     * @param data any segment, not longer than {@link QueueCapabilities#inlineSize}
+     * @param remote the destination, at least as long
+     */
+    @CName("ibv_post_send")
+    public void postWriteInline(long id, MemorySegment data, RemoteMemory remote) {
+        SendBatch one = singleSends.claim();
+        try {
+            one.putInline(id, Operation.RDMA_WRITE, data, remote.length());
+            one.remote(remote);
+            one.postAll();
+        } finally {
+            singleSends.release(one);
+        }
+    }
+
+    /**
+     * Posts an RDMA read ({@code IBV_WR_RDMA_READ}). The peer's memory is copied to local memory; the peer gets no
+     * completion.
+     *
+     * @param id comes back with the completion
+     * @param local the destination, whose length decides how much is read; its region needs {@link AccessFlag#LOCAL_WRITE}
+     * @param remote the memory to read, at least as long as {@code local}
+     */
+    @CName({"ibv_post_send", "rdma_post_read"})
+    public void postRead(long id, LocalMemory local, RemoteMemory remote) {
+        SendBatch one = singleSends.claim();
+        try {
+            one.put(id, Operation.RDMA_READ, local, remote.length());
+            one.remote(remote);
+            one.postAll();
+        } finally {
+            singleSends.release(one);
+        }
+    }
+
+    /**
+     * Posts a fetch-and-add ({@code IBV_WR_ATOMIC_FETCH_AND_ADD}). It adds a value to 8 bytes of the peer's memory, and
+     * stores the old value in local memory.
+     *
+     * @param id comes back with the completion
+     * @param local the destination of the old value, of which the first 8 bytes are used
+     * @param remote the memory to add to: 8 bytes or more, at an address that is a multiple of 8
+     * @param value the value to add
+     */
+    @CName("ibv_post_send")
+    public void postFetchAndAdd(long id, LocalMemory local, RemoteMemory remote, long value) {
+        SendBatch one = singleSends.claim();
+        try {
+            one.putAtomic(id, Operation.FETCH_AND_ADD, local, remote, value, 0);
+            one.postAll();
+        } finally {
+            singleSends.release(one);
+        }
+    }
+
+    /**
+     * Posts a compare-and-swap ({@code IBV_WR_ATOMIC_CMP_AND_SWP}). It stores a new value in 8 bytes of the peer's memory
+     * if they hold the expected value, and stores the old value in local memory.
+     *
+     * @param id comes back with the completion
+     * @param local the destination of the old value, of which the first 8 bytes are used
+     * @param remote the memory to compare and swap: 8 bytes or more, at an address that is a multiple of 8
+     * @param expected the expected value
+     * @param value the new value
+     */
+    @CName("ibv_post_send")
+    public void postCompareAndSwap(long id, LocalMemory local, RemoteMemory remote, long expected, long value) {
+        SendBatch one = singleSends.claim();
+        try {
+            one.putAtomic(id, Operation.COMPARE_AND_SWAP, local, remote, expected, value);
+            one.postAll();
+        } finally {
+            singleSends.release(one);
+        }
+    }
+
+    /**
+     * Posts the binding of a memory window to a part of memory ({@code ibv_bind_mw} for {@link MemoryWindowType#TYPE_1},
+     * {@code IBV_WR_BIND_MW} for {@link MemoryWindowType#TYPE_2}). The window has a new key when this method returns;
+     * peers can use the key once the request has completed.
+     *
+     * @param id comes back with the completion
+     * @param window the window; a window of type 2 must not be bound now
+     * @param part the memory to bind the window to, of a region with {@link AccessFlag#MW_BIND}
+     * @param access the rights of peers through the window
+     * @throws IllegalArgumentException if the region does not allow the access
+     */
+    @CName({"ibv_bind_mw", "ibv_post_send"})
+    public void postBind(long id, MemoryWindow window, LocalMemory part, Collection<AccessFlag> access) {
+        if (window.type() == MemoryWindowType.TYPE_1) {
+            windowBinding.bind(id, window, part, access);
+            return;
+        }
+        SendBatch one = singleSends.claim();
+        try {
+            one.putBind(id, window, part, access);
+            one.postAll();
+        } finally {
+            singleSends.release(one);
+        }
+    }
+
+    /**
+     * Posts the unbinding of a memory window of {@link MemoryWindowType#TYPE_1} ({@code ibv_bind_mw} to no bytes). A window
+     * of type 2 is {@linkplain #postLocalInvalidate invalidated} instead.
+     *
+     * @param id comes back with the completion
+     * @param window a window that is bound
+     * @throws IllegalStateException if the window is not bound
+     */
+    @CName("ibv_bind_mw")
+    public void postUnbind(long id, MemoryWindow window) {
+        windowBinding.unbind(id, window);
+    }
+
+    /**
+     * Posts the invalidation of a local key ({@code IBV_WR_LOCAL_INV}). Peers can no longer use the key.
+     *
+     * @param id comes back with the completion
+     * @param key the key, most often of a {@link MemoryWindow}
+     */
+    @CName("ibv_post_send")
+    public void postLocalInvalidate(long id, int key) {
+        SendBatch one = singleSends.claim();
+        try {
+            one.putLocalInvalidate(id, key);
+            one.postAll();
+        } finally {
+            singleSends.release(one);
+        }
+    }
+
+    /**
+     * Posts a send that invalidates a key of the peer ({@code IBV_WR_SEND_WITH_INV}).
+     *
+     * @param id comes back with the completion
+     * @param local the data
+     * @param key the remote key that the peer gave out
+     */
+    @CName("ibv_post_send")
+    public void postSendInvalidate(long id, LocalMemory local, int key) {
+        SendBatch one = singleSends.claim();
+        try {
+            one.put(id, Operation.SEND_WITH_INVALIDATE, local, SendBatch.NO_LIMIT);
+            one.setKey(key);
+            one.postAll();
+        } finally {
+            singleSends.release(one);
+        }
+    }
+
+    /**
+     * Posts an atomic write ({@code ibv_wr_atomic_write}). It stores 8 bytes in the peer's memory at once, so that no reader
+     * sees a part of them. The queue pair must have been made with {@link SendOperation#ATOMIC_WRITE}.
+     *
+     * @param id comes back with the completion
+     * @param value the value to store, in this machine's byte order
+     * @param remote the destination: 8 bytes or more, at an address that is a multiple of 8
+     */
+    @CName("ibv_wr_atomic_write")
+    public void postAtomicWrite(long id, long value, RemoteMemory remote) {
+        SendBatch one = singleSends.claim();
+        try {
+            one.putAtomicWrite(id, value, remote);
+            one.postAll();
+        } finally {
+            singleSends.release(one);
+        }
+    }
+
+    /**
+     * Posts a receive ({@code ibv_post_recv}): memory for one message of the peer.
+     *
+     * @param id comes back with the completion
+     * @param local the memory for the message; its region needs {@link AccessFlag#LOCAL_WRITE}
+     */
+    @CName({"ibv_post_recv", "rdma_post_recv"})
+    public void postReceive(long id, LocalMemory local) {
+        ReceiveBatch one = singleReceives.claim();
+        try {
+            one.put(id, local);
+            one.postAll();
+        } finally {
+            singleReceives.release(one);
+        }
+    }
+
+    /**
+     * Attaches this queue pair for datagrams to a multicast group ({@code ibv_attach_mcast}), whose messages it then
+     * receives.
      *
      * @param group the group's GID: on RoCE that of an IP multicast address
      */
@@ -336,21 +898,22 @@ public final class QueuePair extends QueuePairWork {
     }
 
     /**
-     * Lets a queue pair for datagrams receive what is sent to a multicast group ({@code ibv_attach_mcast}).
+     * Attaches this queue pair for datagrams to a multicast group ({@code ibv_attach_mcast}), whose messages it then
+     * receives.
      *
      * @param group the group's GID
      * @param lid the group's local identifier on InfiniBand; 0 on Ethernet
      */
     @CName("ibv_attach_mcast")
     public void attachMulticast(Gid group, int lid) {
-        multicast(Ibv.ATTACH_MCAST, new Group(group, lid));
+        multicastGroups.attach(group, lid);
     }
 
     /**
-     * Ends what {@link #attachMulticast(Gid)} began ({@code ibv_detach_mcast}). Closing the queue pair does it too.
+     * Detaches this queue pair from a multicast group ({@code ibv_detach_mcast}). Closing the queue pair does it too.
      *
      * @param group the group's GID
-     * @throws VerbsException if it is not in the group
+     * @throws VerbsException if the queue pair is not in the group
      */
     @CName("ibv_detach_mcast")
     public void detachMulticast(Gid group) {
@@ -358,133 +921,60 @@ public final class QueuePair extends QueuePairWork {
     }
 
     /**
-     * Ends what {@link #attachMulticast(Gid, int)} began ({@code ibv_detach_mcast}). Closing the queue pair does it too.
+     * Detaches this queue pair from a multicast group ({@code ibv_detach_mcast}). Closing the queue pair does it too.
      *
      * @param group the group's GID
      * @param lid the group's local identifier on InfiniBand; 0 on Ethernet
-     * @throws VerbsException if it is not in the group
+     * @throws VerbsException if the queue pair is not in the group
      */
     @CName("ibv_detach_mcast")
     public void detachMulticast(Gid group, int lid) {
-        multicast(Ibv.DETACH_MCAST, new Group(group, lid));
-    }
-
-    private void multicast(CFunction verb, Group group) {
-        if (options.type() != QueuePairType.UD) {
-            throw new IllegalStateException("Only queue pairs for datagrams join multicast groups: " + this);
-        }
-        Checks.checkRange("local identifier", group.lid(), 0xffff);
-        lifetime.hold();
-        try {
-            synchronized (groups) {
-                callMulticast(verb, group);
-                if (verb == Ibv.ATTACH_MCAST) {
-                    groups.add(group);
-                } else {
-                    groups.remove(group);
-                }
-            }
-        } finally {
-            lifetime.release();
-        }
-    }
-
-    private void callMulticast(CFunction verb, Group group) {
-        try (Arena scratch = Arena.ofConfined()) {
-            MemorySegment gid = scratch.allocate(Gid.BYTES, Long.BYTES);
-            AddressCodec.writeGid(group.gid(), gid, 0);
-            int result = (int) verb.call(address, gid.address(), group.lid());
-            VerbFailures.check(
-                    verb.name(),
-                    result,
-                    this + ", " + group.gid(),
-                    verb == Ibv.DETACH_MCAST ? "Is it in the group?" : "Is this the GID of a multicast group?");
-        }
+        multicastGroups.detach(group, lid);
     }
 
     /**
-     * Changes how fast it sends ({@code ibv_modify_qp_rate_limit}).
+     * Limits the rate of sending ({@code ibv_modify_qp_rate_limit}).
      *
      * @param limit the limit
-     * @throws VerbsException if the device can't, or not in this state
+     * @throws VerbsException if the device cannot limit the rate, or not in this state
      */
     @CName("ibv_modify_qp_rate_limit")
     public void limitRate(RateLimit limit) {
-        lifetime.hold();
-        try (Arena scratch = Arena.ofConfined()) {
-            MemorySegment attributes = scratch.allocate(ibv_qp_rate_limit_attr.layout());
-            limit.write(attributes);
-            String verb = ContextVerb.MODIFY_QP_RATE_LIMIT.verb();
-            MemorySegment modify = ContextVerb.MODIFY_QP_RATE_LIMIT
-                    .in(context.address())
-                    .orElseThrow(() -> VerbFailures.failure(verb, Errno.EOPNOTSUPP, this + ", " + limit, ""));
-            VerbFailures.check(
-                    verb, (int) CFunction.callAt(modify, address, attributes.address()), this + ", " + limit, "");
-        } finally {
-            lifetime.release();
-        }
+        states.limitRate(limit);
     }
 
     /**
-     * What this side could agree on beyond the standard ({@code ibv_query_ece}).
+     * Returns the enhancements beyond the standard that this side offers, or that were agreed on ({@code ibv_query_ece}).
      *
-     * @return what to tell the peer, or what was agreed on
-     * @throws dev.verbena.UnsupportedVerbException if there is nothing
+     * @return the values to send to the peer, or those that were agreed on
+     * @throws dev.verbena.UnsupportedVerbException if the device has none
      */
     @CName("ibv_query_ece")
     public Ece queryEce() {
-        lifetime.hold();
-        try (Arena scratch = Arena.ofConfined()) {
-            MemorySegment ece = scratch.allocate(ibv_ece.layout());
-            VerbFailures.check(Ibv.QUERY_ECE, Ibv.QUERY_ECE.call(address, ece.address()), toString());
-            return Ece.read(ece);
-        } finally {
-            lifetime.release();
-        }
+        return states.queryEce();
     }
 
     /**
-     * Sets what both sides agree on beyond the standard, before going to {@link QueuePairState#RTR}
+     * Sets the enhancements beyond the standard that both sides agree on, before going to {@link QueuePairState#RTR}
      * ({@code ibv_set_ece}).
      *
-     * @param ece what the peer told
-     * @throws dev.verbena.UnsupportedVerbException if there is nothing
+     * @param ece the values from the peer
+     * @throws dev.verbena.UnsupportedVerbException if the device has none
      */
     @CName("ibv_set_ece")
     public void setEce(Ece ece) {
-        lifetime.hold();
-        try (Arena scratch = Arena.ofConfined()) {
-            MemorySegment wanted = scratch.allocate(ibv_ece.layout());
-            ece.write(wanted);
-            VerbFailures.check(Ibv.SET_ECE, Ibv.SET_ECE.call(address, wanted.address()), this + ", " + ece);
-        } finally {
-            lifetime.release();
-        }
+        states.setEce(ece);
     }
 
     /**
-     * In which order the data of an operation is written to this side's memory ({@code ibv_query_qp_data_in_order}).
+     * Returns the order in which the data of an operation is written to local memory ({@code ibv_query_qp_data_in_order}).
      *
      * @param operation a send, a write or a read
-     * @return what is sure; empty when nothing is
+     * @return the guaranteed orders; empty if there are none
      */
     @CName("ibv_query_qp_data_in_order")
     public Set<DataOrder> dataInOrder(Operation operation) {
-        if (operation.cName().isEmpty()) {
-            throw new IllegalArgumentException(operation + " has no number in C");
-        }
-        lifetime.hold();
-        try {
-            int bits = (int) Ibv.QUERY_QP_DATA_IN_ORDER.call(address, operation.code(), DataOrder.RETURN_CAPS);
-            if (bits <= 0) { // older libraries tell of whole messages only
-                bits = (int) Ibv.QUERY_QP_DATA_IN_ORDER.call(address, operation.code(), 0) > 0
-                        ? DataOrder.WHOLE_MESSAGE.bit()
-                        : 0;
-            }
-            return NativeFlag.of(DataOrder.class, bits);
-        } finally {
-            lifetime.release();
-        }
+        return states.dataInOrder(operation);
     }
 
     /**
@@ -503,12 +993,19 @@ public final class QueuePair extends QueuePairWork {
      * Steers packets to this queue pair, which is of type {@link QueuePairType#RAW_PACKET} most often
      * ({@code ibv_create_flow}).
      *
-     * @param rule which packets
-     * @param arena what will close the flow
-     * @return the flow, which is at work until it is closed
+     * @param rule the packets
+     * @param arena the arena that closes the flow
+     * @return the flow, which steers packets until it is closed
      */
     @CName("ibv_create_flow")
     public Flow createFlow(FlowRule rule, VerbsArena arena) {
         return Flow.create(this, context, address, rule, arena);
+    }
+
+    /** Returns for example {@code RC queue pair 17 of rxe0 (RTS)}. */
+    @Override
+    public String toString() {
+        return options.type() + " queue pair " + number + " of " + context.name() + " ("
+                + (isOpen() ? states.lastKnown().toString() : "closed") + ")";
     }
 }

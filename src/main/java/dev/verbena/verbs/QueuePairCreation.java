@@ -6,44 +6,157 @@ import dev.verbena.VerbsArena;
 import dev.verbena.VerbsException;
 import dev.verbena.VerbsObject;
 import dev.verbena.access.ArenaLifetime;
+import dev.verbena.access.ObjectLifetime;
 import dev.verbena.internal.CFunction;
+import dev.verbena.internal.Checks;
 import dev.verbena.internal.ContextVerb;
 import dev.verbena.internal.Errno;
 import dev.verbena.internal.Ibv;
 import dev.verbena.internal.RdmaCoreVersion;
 import dev.verbena.internal.failures.Failures;
 import dev.verbena.internal.raw.ibv_qp_init_attr_ex;
+import dev.verbena.internal.raw.ibv_qp_open_attr;
 import dev.verbena.internal.raw.ibv_rx_hash_conf;
 import dev.verbena.internal.raw.rdma_h;
 import dev.verbena.verbs.device.DeviceAttributes;
+import dev.verbena.verbs.device.Port;
+import dev.verbena.verbs.device.QueuePairType;
+import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
 import java.util.ArrayList;
-import java.util.EnumSet;
 import java.util.List;
 import java.util.Set;
+import java.util.function.LongConsumer;
+import java.util.function.LongUnaryOperator;
 import org.jspecify.annotations.Nullable;
 
-/** How C is asked for a queue pair, and what must be right before. */
+/** Makes queue pairs: checks the options, fills the structs, calls C, and wraps the results. */
 final class QueuePairCreation {
     private QueuePairCreation() {}
 
+    /** Makes a queue pair of a protection domain. */
+    static QueuePair create(ProtectionDomain domain, QueuePairOptions options, VerbsArena arena) {
+        checkThreads(options.sendQueue(), arena);
+        checkThreads(options.receiveQueue(), arena);
+        checkRelease(options);
+        return ObjectLifetime.create(
+                arena,
+                lifetime -> {
+                    Context context = domain.contextEvenIfClosed();
+                    Port port = context.port(options.port());
+                    try (Arena scratch = Arena.ofConfined()) {
+                        MemorySegment init = scratch.allocate(ibv_qp_init_attr_ex.layout());
+                        long qp = callCreate(domain, options, init);
+                        checkExtended(context, options, qp);
+                        QueueCapabilities granted = QueueCapabilities.read(ibv_qp_init_attr_ex.cap(init));
+                        return complete(new QueuePair(lifetime, domain, options, granted, context, port, qp, null));
+                    }
+                },
+                parents(domain, options).toArray(VerbsObject[]::new));
+    }
+
+    /**
+     * Wraps a queue pair that another library makes and destroys.
+     *
+     * @param maker gets the {@code struct ibv_qp_init_attr} and returns the {@code struct ibv_qp}, or throws
+     * @param destroyer gets the {@code struct ibv_qp}
+     * @param begins the state that the queue pair is made in
+     * @param owner the object that the queue pair is made on
+     */
+    static QueuePair adopt(
+            ProtectionDomain domain,
+            QueuePairOptions options,
+            VerbsArena arena,
+            LongUnaryOperator maker,
+            LongConsumer destroyer,
+            QueuePairState begins,
+            VerbsObject owner) {
+        List<VerbsObject> parents = parents(domain, options);
+        parents.add(owner);
+        return ObjectLifetime.create(
+                arena,
+                lifetime -> {
+                    Context context = domain.contextEvenIfClosed();
+                    Port port = context.port(options.port());
+                    try (Arena scratch = Arena.ofConfined()) {
+                        MemorySegment init = scratch.allocate(ibv_qp_init_attr_ex.layout());
+                        initial(domain, options, init);
+                        long qp = maker.applyAsLong(init.address());
+                        QueueCapabilities granted = QueueCapabilities.read(ibv_qp_init_attr_ex.cap(init));
+                        QueuePair made =
+                                new QueuePair(lifetime, domain, options, granted, context, port, qp, destroyer);
+                        made.states.known(begins);
+                        return complete(made);
+                    }
+                },
+                parents.toArray(VerbsObject[]::new));
+    }
+
+    /** Opens the receiving half of an extended reliable connection that another process made. */
+    static QueuePair open(XrcDomain xrcDomain, int number, VerbsArena arena) {
+        Checks.checkRange("queue pair number", number, QueuePair.MULTICAST);
+        Context context = xrcDomain.contextEvenIfClosed();
+        return ObjectLifetime.create(
+                arena,
+                lifetime -> {
+                    Port port = context.port(1);
+                    try (Arena scratch = Arena.ofConfined()) {
+                        MemorySegment attributes = scratch.allocate(ibv_qp_open_attr.layout());
+                        ibv_qp_open_attr.comp_mask(
+                                attributes,
+                                rdma_h.IBV_QP_OPEN_ATTR_NUM()
+                                        | rdma_h.IBV_QP_OPEN_ATTR_XRCD()
+                                        | rdma_h.IBV_QP_OPEN_ATTR_TYPE());
+                        ibv_qp_open_attr.qp_num(attributes, number);
+                        ibv_qp_open_attr.xrcd(attributes, MemorySegment.ofAddress(xrcDomain.address()));
+                        ibv_qp_open_attr.qp_type(attributes, QueuePairType.XRC_RECV.code());
+                        long qp = callOpen(context, attributes, number);
+                        QueuePairOptions options = QueuePairOptions.xrcReceive(xrcDomain);
+                        QueuePair opened =
+                                new QueuePair(lifetime, null, options, options.capabilities(), context, port, qp, null);
+                        opened.states.unknown();
+                        return opened;
+                    }
+                },
+                xrcDomain);
+    }
+
+    /** Destroys a queue pair again whose driver lacks a function. */
+    private static QueuePair complete(QueuePair made) {
+        Set<SendOperation> missing = made.extended == null ? Set.of() : made.extended.missing();
+        if (!missing.isEmpty()) {
+            String arguments = made.context.name() + ", " + made.options;
+            made.destroy();
+            List<String> builders = missing.stream()
+                    .map(operation -> operation.operation().builder())
+                    .toList();
+            throw new UnsupportedVerbException(
+                    ContextVerb.CREATE_QP_EX.verb(),
+                    arguments,
+                    0,
+                    "The driver accepted the operations " + missing + " and lacks " + builders);
+        }
+        return made;
+    }
+
+    /** Checks that a completion queue for one thread is used by one thread. */
     static void checkThreads(@Nullable CompletionQueue queue, VerbsArena arena) {
         if (queue != null
                 && queue.isSingleThreaded()
                 && !ArenaLifetime.of(arena).isConfined()) {
-            throw new IllegalArgumentException("What reports to the single-threaded " + queue
+            throw new IllegalArgumentException("A queue that completes in the single-threaded " + queue
                     + " needs an arena for one thread, VerbsArena.ofConfined()");
         }
     }
 
-    /** The pointer to {@code wr_flush} lies behind the end of older structs, where anything may be. */
-    static void checkRelease(QueuePairOptions options) {
+    /** Checks that the struct of the installed rdma-core has the pointer to {@code wr_flush}. */
+    private static void checkRelease(QueuePairOptions options) {
         if (options.operations().contains(SendOperation.FLUSH)) {
-            Failures.require(RdmaCoreVersion.V49, "ibv_wr_flush", options.toString());
+            Failures.require(RdmaCoreVersion.V49, Operation.FLUSH.builder(), options.toString());
         }
     }
 
-    static void checkExtended(Context context, QueuePairOptions options, long qp) {
+    private static void checkExtended(Context context, QueuePairOptions options, long qp) {
         if (!options.operations().isEmpty() && Ibv.QP_TO_QP_EX.call(qp) == 0) {
             Ibv.DESTROY_QP.call(qp);
             throw new UnsupportedVerbException(
@@ -54,7 +167,7 @@ final class QueuePairCreation {
         }
     }
 
-    static VerbsObject[] parents(ProtectionDomain domain, QueuePairOptions options) {
+    private static List<VerbsObject> parents(ProtectionDomain domain, QueuePairOptions options) {
         List<VerbsObject> parents = new ArrayList<>(List.of(domain));
         if (options.sendQueue() != null) {
             parents.add(options.sendQueue());
@@ -71,10 +184,10 @@ final class QueuePairCreation {
         if (options.receiveHash() != null) {
             parents.add(options.receiveHash().table());
         }
-        return parents.toArray(VerbsObject[]::new);
+        return parents;
     }
 
-    static long callCreate(ProtectionDomain domain, QueuePairOptions options, MemorySegment init) {
+    private static long callCreate(ProtectionDomain domain, QueuePairOptions options, MemorySegment init) {
         Context context = domain.contextEvenIfClosed();
         int mask = initial(domain, options, init);
         String verb = Ibv.CREATE_QP.name();
@@ -95,8 +208,8 @@ final class QueuePairCreation {
         return qp;
     }
 
-    /** Fills the struct, and answers which of its later parts are meant. */
-    static int initial(ProtectionDomain domain, QueuePairOptions options, MemorySegment init) {
+    /** Fills the struct, and returns the mask of its later fields that are set. */
+    private static int initial(ProtectionDomain domain, QueuePairOptions options, MemorySegment init) {
         if (options.sendQueue() != null) {
             ibv_qp_init_attr_ex.send_cq(
                     init, MemorySegment.ofAddress(options.sendQueue().address()));
@@ -152,7 +265,7 @@ final class QueuePairCreation {
         ibv_rx_hash_conf.rx_hash_fields_mask(how, Integer.toUnsignedLong(NativeFlag.bits(hash.fields())));
     }
 
-    static long callOpen(Context context, MemorySegment attributes, int number) {
+    private static long callOpen(Context context, MemorySegment attributes, int number) {
         String verb = ContextVerb.OPEN_QP.verb();
         String arguments = context.name() + ", queue pair " + number;
         String hint = "This device or its driver has no queue pairs to share";
@@ -174,64 +287,10 @@ final class QueuePairCreation {
                 yield "This device has at most " + device.maxWorkRequests() + " work requests a queue, "
                         + device.maxSge() + " pieces of memory a request";
             }
-            case Errno.EPERM -> "Whole frames need CAP_NET_RAW";
+            case Errno.EPERM -> "Queue pairs for Ethernet frames need CAP_NET_RAW";
             case Errno.EOPNOTSUPP -> "This device or its driver has no queue pair of this kind";
             default -> VerbFailures.crowded(context);
         };
         return VerbFailures.failure(verb, errno, context.name() + ", " + options, hint);
-    }
-
-    static int allowed(QueuePairOptions options) {
-        Set<Operation> operations = switch (options.type()) {
-            case UC ->
-                EnumSet.of(
-                        Operation.SEND,
-                        Operation.SEND_WITH_IMMEDIATE,
-                        Operation.SEND_WITH_INVALIDATE,
-                        Operation.RDMA_WRITE,
-                        Operation.RDMA_WRITE_WITH_IMMEDIATE,
-                        Operation.BIND_MW,
-                        Operation.LOCAL_INVALIDATE);
-            case UD, RAW_PACKET -> EnumSet.of(Operation.SEND, Operation.SEND_WITH_IMMEDIATE);
-            case XRC_RECV -> EnumSet.noneOf(Operation.class);
-            default ->
-                EnumSet.of(
-                        Operation.SEND,
-                        Operation.SEND_WITH_IMMEDIATE,
-                        Operation.SEND_WITH_INVALIDATE,
-                        Operation.RDMA_WRITE,
-                        Operation.RDMA_WRITE_WITH_IMMEDIATE,
-                        Operation.RDMA_READ,
-                        Operation.COMPARE_AND_SWAP,
-                        Operation.FETCH_AND_ADD,
-                        Operation.BIND_MW,
-                        Operation.LOCAL_INVALIDATE);
-        };
-        if (!options.operations().isEmpty()) {
-            operations = asked(options.operations());
-        }
-        if (options.tsoHeader() > 0) {
-            operations.add(Operation.TSO);
-        }
-        int bits = 0;
-        for (Operation operation : operations) {
-            bits |= 1 << operation.code();
-        }
-        return bits;
-    }
-
-    /** A request begins without what immediate data or a key makes of it later; {@link ExtendedSends} has the last word. */
-    private static Set<Operation> asked(Set<SendOperation> asked) {
-        EnumSet<Operation> operations = EnumSet.noneOf(Operation.class);
-        for (SendOperation one : asked) {
-            operations.add(one.operation());
-        }
-        if (operations.contains(Operation.SEND_WITH_IMMEDIATE) || operations.contains(Operation.SEND_WITH_INVALIDATE)) {
-            operations.add(Operation.SEND);
-        }
-        if (operations.contains(Operation.RDMA_WRITE_WITH_IMMEDIATE)) {
-            operations.add(Operation.RDMA_WRITE);
-        }
-        return operations;
     }
 }

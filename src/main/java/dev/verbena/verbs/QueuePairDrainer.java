@@ -2,16 +2,19 @@ package dev.verbena.verbs;
 
 import dev.verbena.VerbsTimeoutException;
 import dev.verbena.internal.Errno;
+import dev.verbena.verbs.device.QueuePairType;
 import java.time.Duration;
+import java.util.LinkedHashSet;
 import java.util.Optional;
+import java.util.Set;
 import java.util.concurrent.ThreadLocalRandom;
 import java.util.concurrent.locks.LockSupport;
 import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Gives a queue pair up and takes what comes back, until all has. Each queue is told by a last request of our own: queues
- * are flushed in order, so nothing is left when that one comes.
+ * Fails a queue pair and takes its completions until none is left. The drainer posts a marker of its own to each queue:
+ * queues are flushed in order, so nothing is left in a queue when its marker completes.
  */
 final class QueuePairDrainer {
     private static final long PAUSE_NANOS = 100_000;
@@ -19,11 +22,11 @@ final class QueuePairDrainer {
 
     private final QueuePair queuePair;
     private final Consumer<? super WorkCompletion> taker;
-    private final Mark send = new Mark();
-    private final Mark receive = new Mark();
+    private final Marker send = new Marker();
+    private final Marker receive = new Marker();
 
     /** The last request of a queue. */
-    private static final class Mark {
+    private static final class Marker {
         final long id = ThreadLocalRandom.current().nextLong();
         boolean isPosted;
         boolean isBack;
@@ -33,7 +36,7 @@ final class QueuePairDrainer {
             isBack = true;
         }
 
-        boolean isIt(WorkCompletion completion) {
+        boolean matches(WorkCompletion completion) {
             return isPosted && !isBack && completion.id() == id;
         }
     }
@@ -43,7 +46,7 @@ final class QueuePairDrainer {
         this.taker = taker;
     }
 
-    static void of(QueuePair queuePair, Consumer<? super WorkCompletion> taker, Duration timeout)
+    static void drain(QueuePair queuePair, Consumer<? super WorkCompletion> taker, Duration timeout)
             throws InterruptedException {
         if (queuePair.state() != QueuePairState.RESET) {
             new QueuePairDrainer(queuePair, taker).run(timeout);
@@ -53,13 +56,13 @@ final class QueuePairDrainer {
     private void run(Duration timeout) throws InterruptedException {
         long start = System.nanoTime();
         queuePair.fail();
-        if (!queuePair.hasSent()) {
+        if (!queuePair.posted.hasSends()) {
             send.notNeeded();
         }
-        if (!queuePair.hasReceivesOfItsOwn()) {
+        if (!queuePair.posted.hasOwnReceives()) {
             receive.notNeeded();
         }
-        try (AddressHandle path = send.isPosted ? null : queuePair.pathToItself()) {
+        try (AddressHandle path = send.isPosted ? null : pathToItself()) {
             for (int empty = 0; ; ) {
                 post(path);
                 boolean found = takeAll();
@@ -74,7 +77,7 @@ final class QueuePairDrainer {
                             "drain",
                             queuePair.toString(),
                             timeout,
-                            "Does another thread poll its completion queues? Then what this waits for went there");
+                            "Does another thread poll the completion queues? It may have polled the marker completion");
                 }
                 empty = found ? 0 : empty + 1;
                 if (!found) {
@@ -89,20 +92,30 @@ final class QueuePairDrainer {
 
     private void post(@Nullable AddressHandle path) {
         if (!send.isPosted) {
-            send.isPosted = fits(() -> queuePair.postMark(send.id, path));
+            SendBatch batch = queuePair.newSendBatch(1).send(send.id);
+            send.isPosted = fits(path == null ? batch : batch.to(path, queuePair.number, 0));
         }
         if (!receive.isPosted) {
-            receive.isPosted = fits(() -> queuePair.postReceiveMark(receive.id));
+            receive.isPosted = fits(queuePair.newReceiveBatch(1).receive(receive.id));
             if (receive.isPosted) {
-                queuePair.fail(); // soft-RoCE does not look at receives that come after the failure until told again
+                queuePair
+                        .fail(); // soft-RoCE flushes receives that were posted after the failure only when it fails
+                                 // again
             }
         }
     }
 
-    /** A full queue empties itself as it is flushed. */
-    private static boolean fits(Runnable post) {
+    /** Returns an address for the marker, which a datagram needs; null for other transports. */
+    private @Nullable AddressHandle pathToItself() {
+        return queuePair.options.type() == QueuePairType.UD
+                ? queuePair.domain().createAddressHandle(queuePair.pathTo(queuePair.endpoint()), queuePair.arena())
+                : null;
+    }
+
+    /** Posts a marker. Returns false if the queue is full, which passes as the queue is flushed. */
+    private static boolean fits(WorkBatch<?> marker) {
         try {
-            post.run();
+            marker.post();
             return true;
         } catch (PostException e) {
             if (e.errno() == Errno.ENOMEM) {
@@ -114,7 +127,7 @@ final class QueuePairDrainer {
 
     private boolean takeAll() {
         boolean found = false;
-        for (CompletionQueue queue : queuePair.completionQueues()) {
+        for (CompletionQueue queue : completionQueues()) {
             Optional<WorkCompletion> next = queue.poll();
             while (next.isPresent()) {
                 found = true;
@@ -125,11 +138,22 @@ final class QueuePairDrainer {
         return found;
     }
 
+    private Set<CompletionQueue> completionQueues() {
+        Set<CompletionQueue> queues = new LinkedHashSet<>();
+        if (queuePair.options.sendQueue() != null) {
+            queues.add(queuePair.options.sendQueue());
+        }
+        if (queuePair.options.receiveQueue() != null) {
+            queues.add(queuePair.options.receiveQueue());
+        }
+        return queues;
+    }
+
     private void take(WorkCompletion completion) {
-        boolean own = completion.queuePairNumber() == queuePair.numberEvenIfClosed();
-        if (own && send.isIt(completion)) {
+        boolean own = completion.queuePairNumber() == queuePair.number;
+        if (own && send.matches(completion)) {
             send.isBack = true;
-        } else if (own && receive.isIt(completion)) {
+        } else if (own && receive.matches(completion)) {
             receive.isBack = true;
         } else {
             taker.accept(completion);

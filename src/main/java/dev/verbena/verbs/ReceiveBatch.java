@@ -2,48 +2,28 @@ package dev.verbena.verbs;
 
 import dev.verbena.CName;
 import dev.verbena.VerbsObject;
-import dev.verbena.internal.Calls;
-import dev.verbena.internal.DataPathCalls;
-import dev.verbena.internal.raw.ibv_recv_wr;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Work requests for a receive queue, posted together with one call into C ({@code ibv_post_recv}). A batch is made once
- * and used again and again: nothing is allocated. It belongs to the first thread that uses it.
+ * A batch of work requests for a receive queue, posted with one call into C ({@code ibv_post_recv}). Make a batch once and
+ * use it again and again: it allocates nothing.
+ *
+ * <p>The memory that a batch names belongs to the adapter from {@link #post} until the requests complete. The batch itself
+ * may be filled again when {@code post} returns.
+ *
+ * <p>A batch belongs to the first thread that uses it; other threads get a {@link WrongThreadException}. It can be used
+ * until its queue is closed.
  */
 @CName("ibv_post_recv")
 public final class ReceiveBatch extends WorkBatch<ReceiveBatch> {
-    /** One call into C: which of those that post receives. */
-    @FunctionalInterface
-    interface Call {
-        int post(long requests, long firstRefused);
-    }
-
-    private final String verb;
-    private final Call call;
-    private final Calls calls;
-    private final @Nullable QueuePairWork pair;
-    private final long function;
-    private final long target;
-
-    /** The function is what one thread may call directly, in a critical call; 0 where it must go the guarded way. */
     ReceiveBatch(
             VerbsObject queue,
             @Nullable ProtectionDomain domain,
-            int capacity,
-            int maxPieces,
+            PostPath path,
             PostedOperations log,
-            String verb,
-            Call call,
-            long function,
-            long target) {
-        super(queue, domain, capacity, ibv_recv_wr.sizeof(), maxPieces, 0, log);
-        this.verb = verb;
-        this.call = call;
-        this.calls = Calls.of(verb);
-        this.pair = queue instanceof QueuePairWork work ? work : null;
-        this.function = function;
-        this.target = target;
+            int capacity,
+            int maxPieces) {
+        super(queue, domain, path, log, capacity, maxPieces, 0);
     }
 
     @Override
@@ -52,50 +32,47 @@ public final class ReceiveBatch extends WorkBatch<ReceiveBatch> {
     }
 
     @Override
-    int callPost(long requests, long firstRefused) {
-        if (function != 0 && (pair == null || pair.canReceive)) {
-            calls.one();
-            return DataPathCalls.postCritical(function, target, requests, firstRefused);
-        }
-        return call.post(requests, firstRefused);
-    }
-
-    @Override
-    long operations() {
+    long operationOffset() {
         return 0;
-    }
-
-    @Override
-    String verb() {
-        return verb;
-    }
-
-    @Override
-    String whenFull() {
-        return "The receive queue is full: wait for messages before posting more, or ask for a deeper one";
     }
 
     /**
      * Adds a receive.
      *
      * @param id comes back with the completion
-     * @param local where the message is stored; its region needs {@link AccessFlag#LOCAL_WRITE}
+     * @param local the memory for the message; its region needs {@link AccessFlag#LOCAL_WRITE}
      * @return this
-     * @throws IllegalStateException if the batch is full, or the memory's region closed
+     * @throws IllegalStateException if the batch is full, or the memory's region is closed
      */
     @CName("rdma_post_recvv")
     public ReceiveBatch receive(long id, LocalMemory local) {
         checkUser();
-        int key = usableKey(local);
-        long length = lengthOf(local);
-        checkPiece(length);
-        begin(id, Operation.RECEIVE);
-        onlyPiece(startOf(local), length, key);
+        put(id, local);
         return this;
     }
 
+    /** Adds a receive. */
+    void put(long id, LocalMemory local) {
+        MemoryRegion region;
+        long start;
+        long length;
+        if (local instanceof MemorySlice slice) {
+            region = slice.region();
+            start = slice.startWhenOpen();
+            length = slice.length();
+        } else {
+            region = local.region();
+            start = region.startWhenOpen();
+            length = region.lengthWhenOpen();
+        }
+        region.checkUsableIn(domain);
+        checkPiece(length);
+        begin(id, Operation.RECEIVE);
+        onlyPiece(start, length, region.keyWhenOpen());
+    }
+
     /**
-     * Adds a receive for a message of no bytes: for sends without data, and writes with immediate data.
+     * Adds a receive for a message of no bytes: for sends without data, and for writes with immediate data.
      *
      * @param id comes back with the completion
      * @return this
@@ -108,7 +85,7 @@ public final class ReceiveBatch extends WorkBatch<ReceiveBatch> {
     }
 
     /**
-     * Adds one more piece of memory to the receive added last: they are filled one after the other.
+     * Adds one more piece of memory to the receive added last. A message fills one piece after the other.
      *
      * @param local the piece
      * @return this
@@ -116,10 +93,11 @@ public final class ReceiveBatch extends WorkBatch<ReceiveBatch> {
      */
     public ReceiveBatch and(LocalMemory local) {
         checkAnotherPiece();
-        int key = usableKey(local);
+        MemoryRegion region = local.region();
+        region.checkUsableIn(domain);
         long length = local.length();
         checkPiece(length);
-        piece(local.address(), length, key);
+        addPiece(local.address(), length, region.keyWhenOpen());
         return this;
     }
 }

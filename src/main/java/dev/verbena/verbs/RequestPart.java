@@ -3,7 +3,7 @@ package dev.verbena.verbs;
 import dev.verbena.VerbsObject;
 import dev.verbena.access.ObjectLifetime;
 
-/** What a work request names by a pointer, which C follows while it posts: it must not be destroyed meanwhile. */
+/** An object that a work request names by a pointer. C follows the pointer while it posts the request. */
 abstract sealed class RequestPart extends VerbsObject permits AddressHandle, MemoryRegion, MemoryWindow {
     final ObjectLifetime lifetime;
 
@@ -21,7 +21,7 @@ abstract sealed class RequestPart extends VerbsObject permits AddressHandle, Mem
         return lifetime.enter();
     }
 
-    /** Ends what {@link #beginPost} began. */
+    /** Ends a post that {@link #beginPost} began. */
     final void endPost(int way) {
         lifetime.exit(way);
     }

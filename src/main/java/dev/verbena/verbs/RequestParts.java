@@ -1,50 +1,108 @@
 package dev.verbena.verbs;
 
+import dev.verbena.internal.Memory;
 import java.util.Arrays;
 import org.jspecify.annotations.Nullable;
 
 /**
- * What the requests of a batch name by pointers: up to two objects each. C follows the pointers while it posts, so the
- * objects are kept from being closed meanwhile.
+ * The objects that the requests of a batch name by pointers: up to two for each request. C follows the pointers while it
+ * posts, so the objects are kept from being closed meanwhile.
  */
 final class RequestParts {
     private static final int EACH = 2;
 
     private final @Nullable RequestPart[] parts;
     private final int[] ways;
+    private final boolean eachAddressed;
+    private boolean binds;
 
-    RequestParts(int capacity) {
+    /**
+     * Makes room for the parts of some requests.
+     *
+     * @param capacity the number of requests
+     * @param eachAddressed whether each request must name one part at least, because it is a datagram
+     */
+    RequestParts(int capacity, boolean eachAddressed) {
         this.parts = new @Nullable RequestPart[EACH * capacity];
         this.ways = new int[EACH * capacity];
+        this.eachAddressed = eachAddressed;
     }
 
     void set(int request, RequestPart one, @Nullable RequestPart other) {
         parts[EACH * request] = one;
         parts[EACH * request + 1] = other;
+        binds |= one instanceof MemoryWindow;
     }
 
     void forget(int request) {
         Arrays.fill(parts, EACH * request, EACH * (request + 1), null);
     }
 
-    @Nullable
-    RequestPart first(int request) {
-        return parts[EACH * request];
+    /**
+     * Posts the requests of a batch while their parts are kept open.
+     *
+     * @return 0 or an error number
+     * @throws IllegalStateException if a part is closed, or a datagram has no address
+     */
+    int post(WorkBatch<?> batch, long requests, long firstRefused) {
+        int entered = enter(batch.size());
+        try {
+            return binds ? bind(batch, requests, firstRefused) : batch.path.post(requests, firstRefused);
+        } finally {
+            exit(entered);
+        }
     }
 
-    @Nullable
-    RequestPart second(int request) {
-        return parts[EACH * request + 1];
+    /** Gives the windows their next keys, posts, and notes the bindings that were posted. */
+    private int bind(WorkBatch<?> batch, long requests, long firstRefused) {
+        int begun = 0;
+        int posted = 0;
+        try {
+            for (; begun < batch.size(); begun++) {
+                MemoryWindow window = windowOf(begun);
+                if (window != null) {
+                    window.beginBinding();
+                    Memory.set(batch.addressOf(begun) + SendBatch.WINDOW_KEY, MemoryWindow.after(window.key()));
+                }
+            }
+            int errno = batch.path.post(requests, firstRefused);
+            posted = errno == 0 ? batch.size() : batch.postedBefore();
+            return errno;
+        } finally {
+            for (int i = 0; i < begun; i++) {
+                MemoryWindow window = windowOf(i);
+                if (window != null) {
+                    if (i < posted) {
+                        noteBinding(window, i, batch.addressOf(i));
+                    }
+                    window.endBinding();
+                }
+            }
+        }
+    }
+
+    private void noteBinding(MemoryWindow window, int index, long request) {
+        window.key(Memory.getInt(request + SendBatch.WINDOW_KEY));
+        if (parts[EACH * index + 1] instanceof MemoryRegion region) {
+            window.nowBound(
+                    region,
+                    Memory.getLong(request + SendBatch.BIND_ADDRESS),
+                    Memory.getLong(request + SendBatch.BIND_LENGTH),
+                    Memory.getInt(request + SendBatch.BIND_ACCESS));
+        }
+    }
+
+    private @Nullable MemoryWindow windowOf(int request) {
+        return parts[EACH * request] instanceof MemoryWindow window ? window : null;
     }
 
     /**
-     * Keeps all objects of the first requests open.
+     * Keeps all parts of the first requests open.
      *
-     * @param eachAddressed whether each request must name one
-     * @return what {@link #exit} needs
-     * @throws IllegalStateException if one is closed, or missing
+     * @return the argument for {@link #exit}
+     * @throws IllegalStateException if a part is closed or missing
      */
-    int enter(int requests, boolean eachAddressed) {
+    int enter(int requests) {
         int at = 0;
         try {
             for (; at < EACH * requests; at++) {
@@ -52,7 +110,8 @@ final class RequestParts {
                 if (part != null) {
                     ways[at] = part.beginPost();
                 } else if (eachAddressed && at % EACH == 0) {
-                    throw unaddressed(at / EACH);
+                    throw new IllegalStateException(
+                            "Request " + at / EACH + " is a datagram without an address: call to(...)");
                 }
             }
             return at;
@@ -62,7 +121,7 @@ final class RequestParts {
         }
     }
 
-    /** Ends what {@link #enter} began. */
+    /** Lets the parts be closed again that {@link #enter} kept open. */
     void exit(int entered) {
         for (int at = 0; at < entered; at++) {
             RequestPart part = parts[at];
@@ -70,9 +129,5 @@ final class RequestParts {
                 part.endPost(ways[at]);
             }
         }
-    }
-
-    static IllegalStateException unaddressed(int request) {
-        return new IllegalStateException("Request " + request + " is a datagram without an address: call to(...)");
     }
 }

@@ -6,17 +6,17 @@ import dev.verbena.internal.Checks;
 import dev.verbena.internal.Memory;
 import dev.verbena.internal.raw.ibv_mw_bind_info;
 import dev.verbena.internal.raw.ibv_send_wr;
+import dev.verbena.verbs.device.QueuePairType;
 import java.lang.foreign.MemorySegment;
 import java.util.Collection;
 import java.util.Objects;
 import java.util.Set;
-import org.jspecify.annotations.Nullable;
 
 /**
- * Work requests for a queue pair's send queue, filled in and posted together with one call into C
- * ({@code ibv_post_send}). A batch is made once and used again and again: nothing is allocated.
+ * A batch of work requests for a queue pair's send queue, posted with one call into C ({@code ibv_post_send}). Make a batch
+ * once and use it again and again: it allocates nothing.
  *
- * <p>A method such as {@link #send} adds a request; those such as {@link #immediate} change the one added last.
+ * <p>Methods such as {@link #send} add a request; methods such as {@link #immediate} change the request added last.
  *
  * <pre>{@code
  * SendBatch batch = qp.sendBatch(16);
@@ -26,8 +26,11 @@ import org.jspecify.annotations.Nullable;
  * batch.post();
  * }</pre>
  *
- * <p>When {@link #post} returns, the batch may be filled again; the memory that it names belongs to the adapter until
- * the requests complete. A batch belongs to the first thread that uses it.
+ * <p>The memory that a batch names belongs to the adapter from {@link #post} until the requests complete. The batch itself
+ * may be filled again when {@code post} returns.
+ *
+ * <p>A batch belongs to the first thread that uses it; other threads get a {@link WrongThreadException}. It can be used
+ * until its queue pair is closed.
  */
 @CName({"ibv_post_send", "ibv_wr_start", "ibv_wr_complete", "ibv_wr_abort"})
 public final class SendBatch extends WorkBatch<SendBatch> {
@@ -54,59 +57,49 @@ public final class SendBatch extends WorkBatch<SendBatch> {
     static final long WINDOW_KEY = BIND + ibv_send_wr.bind_mw.rkey$offset();
     static final long BIND_INFO = BIND + ibv_send_wr.bind_mw.bind_info$offset();
     private static final long BIND_REGION = BIND_INFO + ibv_mw_bind_info.mr$offset();
-    private static final long BIND_ADDRESS = BIND_INFO + ibv_mw_bind_info.addr$offset();
-    private static final long BIND_LENGTH = BIND_INFO + ibv_mw_bind_info.length$offset();
-    private static final long BIND_ACCESS = BIND_INFO + ibv_mw_bind_info.mw_access_flags$offset();
+    static final long BIND_ADDRESS = BIND_INFO + ibv_mw_bind_info.addr$offset();
+    static final long BIND_LENGTH = BIND_INFO + ibv_mw_bind_info.length$offset();
+    static final long BIND_ACCESS = BIND_INFO + ibv_mw_bind_info.mw_access_flags$offset();
     private static final long TSO = ibv_send_wr.tso$offset();
     static final long TSO_HEADER = TSO + ibv_send_wr.tso.hdr$offset();
     static final long TSO_HEADER_SIZE = TSO + ibv_send_wr.tso.hdr_sz$offset();
     static final long TSO_MSS = TSO + ibv_send_wr.tso.mss$offset();
 
-    static final String WHEN_FULL =
-            "The send queue is full: poll completions before posting more, or ask for a deeper one with sendDepth()";
     private static final int SIGNALED = SendFlag.SIGNALED.bit();
     private static final int INLINE = SendFlag.INLINE.bit();
     private static final long ATOMIC_SIZE = 8;
 
+    /** The limit of a request that only the longest message of the transport limits. */
+    static final long NO_LIMIT = Long.MAX_VALUE;
+
     private final QueuePair queuePair;
+    private final AllowedOperations operations;
     private final int maxInline;
     private final int maxHeader;
     private final boolean datagrams;
-    /** Whether one thread only posts, by {@code ibv_post_send} in a critical call; and what is called then. */
-    private final boolean direct;
+    private final boolean namesSharedReceiveQueue;
 
-    private final long function;
-    private final long qp;
-    /** What the requests name by pointers, for each request: null where nothing is. Made when first needed. */
-    private @Nullable RequestParts parts;
-
-    private boolean binds;
-    /** How many bytes the request added last may still name. */
+    /** The number of bytes that the request added last may still name. */
     private long room;
 
-    SendBatch(
-            QueuePair queuePair,
-            @Nullable ProtectionDomain domain,
-            int capacity,
-            QueueCapabilities granted,
-            PostedOperations log) {
+    /** Makes an empty batch. */
+    SendBatch(QueuePair queuePair, PostPath path, PostedOperations log, int capacity, AllowedOperations operations) {
         super(
                 queuePair,
-                domain,
+                queuePair.domain,
+                path,
+                log,
                 capacity,
-                ibv_send_wr.sizeof(),
-                granted.sendSge(),
-                (long) capacity * Math.max(granted.inlineSize(), queuePair.longestHeader()),
-                log);
+                queuePair.granted.sendSge(),
+                (long) capacity * Math.max(queuePair.granted.inlineSize(), queuePair.options.tsoHeader()));
         this.queuePair = queuePair;
-        this.maxInline = granted.inlineSize();
-        this.maxHeader = queuePair.longestHeader();
-        this.datagrams = queuePair.sendsDatagrams();
-        this.direct = queuePair.postsDirectly();
-        this.function = queuePair.postSendFunction();
-        this.qp = queuePair.address;
+        this.operations = operations;
+        this.maxInline = queuePair.granted.inlineSize();
+        this.maxHeader = queuePair.options.tsoHeader();
+        this.datagrams = queuePair.options.type() == QueuePairType.UD;
+        this.namesSharedReceiveQueue = queuePair.options.type() == QueuePairType.XRC_SEND;
         if (datagrams) {
-            parts(); // each names its address
+            parts(); // each datagram names its address
         }
     }
 
@@ -116,95 +109,27 @@ public final class SendBatch extends WorkBatch<SendBatch> {
     }
 
     @Override
-    int callPost(long requests, long firstRefused) {
-        RequestParts named = parts;
-        if (named == null) {
-            return direct && queuePair.canSend
-                    ? QueuePairWork.callPostDirectly(function, qp, requests, firstRefused)
-                    : queuePair.callPostSend(requests, firstRefused);
-        }
-        int entered = named.enter(size(), datagrams);
-        try {
-            return binds ? bindAndPost(named, requests, firstRefused) : queuePair.callPostSend(requests, firstRefused);
-        } finally {
-            named.exit(entered);
-        }
-    }
-
-    /** Gives the windows their next keys, and takes note of what was posted. */
-    private int bindAndPost(RequestParts named, long requests, long firstRefused) {
-        int begun = 0;
-        int posted = 0;
-        try {
-            for (; begun < size(); begun++) {
-                MemoryWindow window = windowOf(named, begun);
-                if (window != null) {
-                    window.beginBinding();
-                    Memory.set(addressOf(begun) + WINDOW_KEY, MemoryWindow.after(window.key()));
-                }
-            }
-            int errno = queuePair.callPostSend(requests, firstRefused);
-            posted = errno == 0 ? size() : postedBefore();
-            return errno;
-        } finally {
-            for (int i = 0; i < begun; i++) {
-                MemoryWindow window = windowOf(named, i);
-                if (window != null) {
-                    if (i < posted) {
-                        noteBinding(named, window, i);
-                    }
-                    window.endBinding();
-                }
-            }
-        }
-    }
-
-    private void noteBinding(RequestParts named, MemoryWindow window, int request) {
-        long at = addressOf(request);
-        window.key(Memory.getInt(at + WINDOW_KEY));
-        if (named.second(request) instanceof MemoryRegion region) {
-            window.nowBound(
-                    region,
-                    Memory.getLong(at + BIND_ADDRESS),
-                    Memory.getLong(at + BIND_LENGTH),
-                    Memory.getInt(at + BIND_ACCESS));
-        }
-    }
-
-    private static @Nullable MemoryWindow windowOf(RequestParts named, int request) {
-        return named.first(request) instanceof MemoryWindow window ? window : null;
-    }
-
-    @Override
-    long operations() {
+    long operationOffset() {
         return OPCODE - ID;
     }
 
-    @Override
-    String verb() {
-        return queuePair.isExtendedEvenIfClosed() ? "ibv_wr_complete" : "ibv_post_send";
-    }
-
-    @Override
-    String whenFull() {
-        return WHEN_FULL;
-    }
-
     /**
-     * Adds a send: its data arrives in the receive that the peer has posted first.
+     * Adds a send ({@code IBV_WR_SEND}). Its data arrives in the oldest receive that the peer has posted.
      *
      * @param id comes back with the completion
-     * @param local what to send
+     * @param local the data
      * @return this
-     * @throws IllegalStateException if the batch is full, or the memory's region closed
+     * @throws IllegalStateException if the batch is full, or the memory's region is closed
      */
     @CName({"ibv_wr_send", "ibv_wr_set_sge", "rdma_post_sendv"})
     public SendBatch send(long id, LocalMemory local) {
-        return local(id, Operation.SEND, local, queuePair.maxBytes());
+        checkUser();
+        put(id, Operation.SEND, local, NO_LIMIT);
+        return this;
     }
 
     /**
-     * Adds a send of no bytes: all it carries is that it came, and perhaps {@link #immediate}.
+     * Adds a send of no bytes. The peer sees that the message came, and {@link #immediate} data if there is any.
      *
      * @param id comes back with the completion
      * @return this
@@ -212,11 +137,14 @@ public final class SendBatch extends WorkBatch<SendBatch> {
      */
     @CName("ibv_wr_send")
     public SendBatch send(long id) {
-        return add(id, Operation.SEND, queuePair.maxBytes());
+        checkUser();
+        put(id, Operation.SEND, NO_LIMIT);
+        return this;
     }
 
     /**
-     * Adds a send whose data is copied at once: the memory need not be registered, and is free when this returns.
+     * Adds a send whose data is copied at once ({@code IBV_SEND_INLINE}). The memory need not be registered, and is free
+     * when this method returns.
      *
      * @param id comes back with the completion
      * @param data any segment, not longer than {@link QueueCapabilities#inlineSize}
@@ -224,117 +152,118 @@ public final class SendBatch extends WorkBatch<SendBatch> {
      */
     @CName({"ibv_wr_send", "ibv_wr_set_inline_data"})
     public SendBatch sendInline(long id, MemorySegment data) {
-        return inline(id, Operation.SEND, data, queuePair.maxBytes());
+        checkUser();
+        putInline(id, Operation.SEND, data, NO_LIMIT);
+        return this;
     }
 
     /**
-     * Adds an RDMA write: the data is stored in the peer's memory, and the peer is told nothing.
+     * Adds an RDMA write ({@code IBV_WR_RDMA_WRITE}). The data is stored in the peer's memory; the peer gets no completion.
      *
      * @param id comes back with the completion
-     * @param local what to write
-     * @param remote where to; at least as long
+     * @param local the data
+     * @param remote the destination, at least as long
      * @return this
      * @throws IndexOutOfBoundsException if the remote memory is too short
      */
     @CName({"ibv_wr_rdma_write", "ibv_wr_set_sge", "rdma_post_writev"})
     public SendBatch write(long id, LocalMemory local, RemoteMemory remote) {
-        return local(id, Operation.RDMA_WRITE, local, remote.length()).remote(remote);
+        checkUser();
+        put(id, Operation.RDMA_WRITE, local, remote.length());
+        remote(remote);
+        return this;
     }
 
     /**
-     * Adds an RDMA write whose data is copied at once: the memory need not be registered, and is free when this returns.
+     * Adds an RDMA write whose data is copied at once ({@code IBV_SEND_INLINE}). The memory need not be registered, and is
+     * free when this method returns.
      *
      * @param id comes back with the completion
      * @param data any segment, not longer than {@link QueueCapabilities#inlineSize}
-     * @param remote where to; at least as long
+     * @param remote the destination, at least as long
      * @return this
      */
     @CName({"ibv_wr_rdma_write", "ibv_wr_set_inline_data"})
     public SendBatch writeInline(long id, MemorySegment data, RemoteMemory remote) {
-        return inline(id, Operation.RDMA_WRITE, data, remote.length()).remote(remote);
+        checkUser();
+        putInline(id, Operation.RDMA_WRITE, data, remote.length());
+        remote(remote);
+        return this;
     }
 
     /**
-     * Adds an RDMA read: the peer's memory is stored here, and the peer is told nothing.
+     * Adds an RDMA read ({@code IBV_WR_RDMA_READ}). The peer's memory is copied to local memory; the peer gets no
+     * completion.
      *
      * @param id comes back with the completion
-     * @param local where to; its region needs {@link AccessFlag#LOCAL_WRITE}
-     * @param remote what to read; at least as long as {@code local}, which decides how much is read
+     * @param local the destination, whose length decides how much is read; its region needs {@link AccessFlag#LOCAL_WRITE}
+     * @param remote the memory to read, at least as long as {@code local}
      * @return this
      * @throws IndexOutOfBoundsException if the remote memory is too short
      */
     @CName({"ibv_wr_rdma_read", "ibv_wr_set_sge", "rdma_post_readv"})
     public SendBatch read(long id, LocalMemory local, RemoteMemory remote) {
-        return local(id, Operation.RDMA_READ, local, remote.length()).remote(remote);
-    }
-
-    /**
-     * Adds a fetch-and-add: adds to 8 bytes of the peer's memory, and stores what was there before here.
-     *
-     * @param id comes back with the completion
-     * @param local where the old value is stored; the first 8 bytes of it are used
-     * @param remote what to add to: 8 bytes or more, at an address that is a multiple of 8
-     * @param value what to add
-     * @return this
-     */
-    @CName("ibv_wr_atomic_fetch_add")
-    public SendBatch fetchAndAdd(long id, LocalMemory local, RemoteMemory remote, long value) {
-        return atomic(id, Operation.FETCH_AND_ADD, local, remote, value, 0);
-    }
-
-    /**
-     * Adds a compare-and-swap: stores a new value in 8 bytes of the peer's memory if they hold the expected one, and
-     * stores what was there before here.
-     *
-     * @param id comes back with the completion
-     * @param local where the old value is stored; the first 8 bytes of it are used
-     * @param remote what to compare and swap: 8 bytes or more, at an address that is a multiple of 8
-     * @param expected what must be there
-     * @param value what to store then
-     * @return this
-     */
-    @CName("ibv_wr_atomic_cmp_swp")
-    public SendBatch compareAndSwap(long id, LocalMemory local, RemoteMemory remote, long expected, long value) {
-        return atomic(id, Operation.COMPARE_AND_SWAP, local, remote, expected, value);
-    }
-
-    /**
-     * Adds the binding of a memory window of {@link MemoryWindowType#TYPE_2} to a part of memory ({@code IBV_WR_BIND_MW}).
-     * When it is posted, the window gets its {@linkplain MemoryWindow#nextRemoteKey next key}.
-     *
-     * @param id comes back with the completion
-     * @param window the window; not bound now, and once only in a batch
-     * @param part what to bind it to, of a memory region with {@link AccessFlag#MW_BIND}
-     * @param access what peers may do through the window
-     * @return this
-     * @throws IllegalArgumentException if the memory region does not allow it, or the window is of another kind
-     */
-    @CName("ibv_wr_bind_mw")
-    public SendBatch bind(long id, MemoryWindow window, LocalMemory part, Collection<AccessFlag> access) {
-        window.checkUsableIn(domain);
-        if (window.type() != MemoryWindowType.TYPE_2) {
-            throw new IllegalArgumentException("A batch binds windows of TYPE_2 only: see QueuePair.postBind()");
-        }
-        int flags = NativeFlag.bits(access);
-        MemoryRegion region = part.region();
-        region.checkUsableIn(domain);
-        window.checkCanCover(region, part, flags);
-        long start = part.address();
-        long length = part.length();
-        add(id, Operation.BIND_MW, 0);
-        binds = true;
-        parts().set(index(), window, region);
-        Memory.set(base + IMMEDIATE, 0); // some providers refuse what an earlier request left
-        Memory.set(base + WINDOW, window.address());
-        Memory.set(base + BIND_REGION, region.structure());
-        Memory.set(base + BIND_ADDRESS, start);
-        Memory.set(base + BIND_LENGTH, length);
-        Memory.set(base + BIND_ACCESS, flags);
+        checkUser();
+        put(id, Operation.RDMA_READ, local, remote.length());
+        remote(remote);
         return this;
     }
 
     /**
-     * Adds the invalidation of a key of this side's ({@code IBV_WR_LOCAL_INV}): peers can no longer use it.
+     * Adds a fetch-and-add ({@code IBV_WR_ATOMIC_FETCH_AND_ADD}). It adds a value to 8 bytes of the peer's memory, and
+     * stores the old value in local memory.
+     *
+     * @param id comes back with the completion
+     * @param local the destination of the old value, of which the first 8 bytes are used
+     * @param remote the memory to add to: 8 bytes or more, at an address that is a multiple of 8
+     * @param value the value to add
+     * @return this
+     */
+    @CName("ibv_wr_atomic_fetch_add")
+    public SendBatch fetchAndAdd(long id, LocalMemory local, RemoteMemory remote, long value) {
+        checkUser();
+        putAtomic(id, Operation.FETCH_AND_ADD, local, remote, value, 0);
+        return this;
+    }
+
+    /**
+     * Adds a compare-and-swap ({@code IBV_WR_ATOMIC_CMP_AND_SWP}). It stores a new value in 8 bytes of the peer's memory if
+     * they hold the expected value, and stores the old value in local memory.
+     *
+     * @param id comes back with the completion
+     * @param local the destination of the old value, of which the first 8 bytes are used
+     * @param remote the memory to compare and swap: 8 bytes or more, at an address that is a multiple of 8
+     * @param expected the expected value
+     * @param value the new value
+     * @return this
+     */
+    @CName("ibv_wr_atomic_cmp_swp")
+    public SendBatch compareAndSwap(long id, LocalMemory local, RemoteMemory remote, long expected, long value) {
+        checkUser();
+        putAtomic(id, Operation.COMPARE_AND_SWAP, local, remote, expected, value);
+        return this;
+    }
+
+    /**
+     * Adds the binding of a memory window of {@link MemoryWindowType#TYPE_2} to a part of memory ({@code IBV_WR_BIND_MW}).
+     * Posting gives the window its {@linkplain MemoryWindow#nextRemoteKey next key}.
+     *
+     * @param id comes back with the completion
+     * @param window the window, which is not bound now and occurs once in the batch
+     * @param part the memory to bind the window to, of a region with {@link AccessFlag#MW_BIND}
+     * @param access the rights of peers through the window
+     * @return this
+     * @throws IllegalArgumentException if the region does not allow the access, or the window is of another type
+     */
+    @CName("ibv_wr_bind_mw")
+    public SendBatch bind(long id, MemoryWindow window, LocalMemory part, Collection<AccessFlag> access) {
+        checkUser();
+        putBind(id, window, part, access);
+        return this;
+    }
+
+    /**
+     * Adds the invalidation of a local key ({@code IBV_WR_LOCAL_INV}). Peers can no longer use the key.
      *
      * @param id comes back with the completion
      * @param key the key, most often of a {@link MemoryWindow}
@@ -342,28 +271,27 @@ public final class SendBatch extends WorkBatch<SendBatch> {
      */
     @CName("ibv_wr_local_inv")
     public SendBatch localInvalidate(long id, int key) {
-        add(id, Operation.LOCAL_INVALIDATE, 0);
-        Memory.set(base + INVALIDATE_KEY, key);
+        checkUser();
+        putLocalInvalidate(id, key);
         return this;
     }
 
     /**
-     * Invalidates a key of the peer's with the request added last: a send becomes {@code IBV_WR_SEND_WITH_INV}.
+     * Invalidates a key of the peer with the request added last. A send becomes {@code IBV_WR_SEND_WITH_INV}.
      *
      * @param key the remote key that the peer gave out
      * @return this
-     * @throws IllegalStateException if it is no send, or carries immediate data
+     * @throws IllegalStateException if the request is not a send, or carries immediate data
      */
     @CName("ibv_wr_send_inv")
     public SendBatch invalidate(int key) {
         checkBegun();
-        int opcode = Memory.getInt(base + OPCODE);
-        if (opcode != Operation.SEND.code() && opcode != Operation.SEND_WITH_INVALIDATE.code()) {
-            throw new IllegalStateException(Operation.of(opcode) + " invalidates nothing at the peer: a send does");
+        Operation operation = operation();
+        if (operation != Operation.SEND && operation != Operation.SEND_WITH_INVALIDATE) {
+            throw new IllegalStateException("Only a send invalidates a key of the peer, got " + operation);
         }
-        checkAllows(Operation.SEND_WITH_INVALIDATE);
         become(Operation.SEND_WITH_INVALIDATE);
-        Memory.set(base + INVALIDATE_KEY, key);
+        setKey(key);
         return this;
     }
 
@@ -373,124 +301,99 @@ public final class SendBatch extends WorkBatch<SendBatch> {
      *
      * @param id comes back with the completion
      * @param header any segment; it is copied at once
-     * @param segmentSize how many bytes of the data each packet carries at most ({@code mss})
+     * @param segmentSize the largest number of bytes of the data in a packet ({@code mss})
      * @param local the data
      * @return this
      * @throws IllegalStateException if the queue pair has no segmented sends
      */
     @CName("ibv_wr_send_tso")
     public SendBatch segmented(long id, MemorySegment header, int segmentSize, LocalMemory local) {
-        checkAllows(Operation.TSO);
+        checkUser();
+        operations.check(Operation.TSO);
         if (header.byteSize() > maxHeader) {
-            throw new IndexOutOfBoundsException("A header of " + header.byteSize() + " bytes: this queue pair takes "
-                    + maxHeader + ". Ask for more with tsoHeader()");
+            throw new IndexOutOfBoundsException("length of a header must be at most " + maxHeader
+                    + " for this queue pair, got " + header.byteSize() + ": ask for more with tsoHeader()");
         }
         Checks.checkRange("segment size", segmentSize, 0xffff);
-        int key = usableKey(local);
+        MemoryRegion region = local.region();
+        region.checkUsableIn(domain);
         long length = local.length();
         checkPiece(length);
         long place = copy(header);
-        add(id, Operation.TSO, LONGEST_PIECE);
+        put(id, Operation.TSO, LONGEST_PIECE);
         room = LONGEST_PIECE;
         Memory.set(base + TSO_HEADER, place);
         Memory.set(base + TSO_HEADER_SIZE, (short) header.byteSize());
         Memory.set(base + TSO_MSS, (short) segmentSize);
-        return take(local.address(), length, key);
+        take(local.address(), length, region.keyWhenOpen());
+        return this;
     }
 
     /**
-     * Adds an atomic write: stores 8 bytes in the peer's memory at once, so that nobody sees a part of them
-     * ({@code ibv_wr_atomic_write}). For queue pairs made with {@link SendOperation#ATOMIC_WRITE}.
+     * Adds an atomic write ({@code ibv_wr_atomic_write}). It stores 8 bytes in the peer's memory at once, so that no reader
+     * sees a part of them. The queue pair must have been made with {@link SendOperation#ATOMIC_WRITE}.
      *
      * @param id comes back with the completion
-     * @param value what to store, in this machine's byte order
-     * @param remote where to: 8 bytes or more, at an address that is a multiple of 8
+     * @param value the value to store, in this machine's byte order
+     * @param remote the destination: 8 bytes or more, at an address that is a multiple of 8
      * @return this
      */
     @CName("ibv_wr_atomic_write")
     public SendBatch atomicWrite(long id, long value, RemoteMemory remote) {
-        checkAligned(remote);
-        Objects.checkFromIndexSize(0, ATOMIC_SIZE, remote.length());
-        return remotely(id, Operation.ATOMIC_WRITE, remote, value, 0);
+        checkUser();
+        putAtomicWrite(id, value, remote);
+        return this;
     }
 
     /**
-     * Adds a flush: it completes when what was written before has come as far as is asked for ({@code ibv_wr_flush}). For
-     * queue pairs made with {@link SendOperation#FLUSH}.
+     * Adds a flush ({@code ibv_wr_flush}). It completes when earlier writes have been placed as far as asked for. The queue
+     * pair must have been made with {@link SendOperation#FLUSH}.
      *
      * @param id comes back with the completion
      * @param remote the memory; its region needs {@link AccessFlag#FLUSH_GLOBAL} or {@link AccessFlag#FLUSH_PERSISTENT}
-     * @param level whether this range is meant or the whole region
-     * @param placement how far it must have come
+     * @param level whether to flush this range or the whole region
+     * @param placement how far the data must have been placed
      * @return this
      */
     @CName("ibv_wr_flush")
     public SendBatch flush(long id, RemoteMemory remote, SelectivityLevel level, Set<PlacementType> placement) {
+        checkUser();
         int type = (placement.contains(PlacementType.GLOBAL) ? PlacementType.GLOBAL.bit() : 0)
                 | (placement.contains(PlacementType.PERSISTENT) ? PlacementType.PERSISTENT.bit() : 0);
         if (type == 0) {
-            throw new IllegalArgumentException("A flush says how far: GLOBAL, PERSISTENT or both");
+            throw new IllegalArgumentException("placement of a flush must be GLOBAL, PERSISTENT or both, got none");
         }
-        return remotely(id, Operation.FLUSH, remote, remote.length(), (long) level.code() << Integer.SIZE | type);
-    }
-
-    /** A request without local memory, which only extended queue pairs have; they read it as they find it here. */
-    private SendBatch remotely(long id, Operation operation, RemoteMemory remote, long one, long other) {
-        add(id, operation, 0);
-        Memory.set(base + REMOTE_ADDRESS, remote.address());
-        Memory.set(base + COMPARE_ADD, one);
-        Memory.set(base + SWAP, other);
-        Memory.set(base + ATOMIC_KEY, remote.key());
+        putRemote(id, Operation.FLUSH, remote, remote.length(), (long) level.code() << Integer.SIZE | type);
         return this;
     }
 
-    private static void checkAligned(RemoteMemory remote) {
-        if ((remote.address() & 7) != 0) {
-            throw new IllegalArgumentException("An atomic needs a remote address that is a multiple of 8: " + remote);
-        }
-    }
-
-    private SendBatch atomic(
-            long id, Operation operation, LocalMemory local, RemoteMemory remote, long compareAdd, long swap) {
-        checkAligned(remote);
-        Objects.checkFromIndexSize(0, ATOMIC_SIZE, local.length());
-        Objects.checkFromIndexSize(0, ATOMIC_SIZE, remote.length());
-        int key = usableKey(local);
-        add(id, operation, ATOMIC_SIZE);
-        Memory.set(base + REMOTE_ADDRESS, remote.address());
-        Memory.set(base + COMPARE_ADD, compareAdd);
-        Memory.set(base + SWAP, swap);
-        Memory.set(base + ATOMIC_KEY, remote.key());
-        return take(local.address(), ATOMIC_SIZE, key);
-    }
-
     /**
-     * Adds one more piece of memory to the request added last: they are sent one after the other, or filled so.
+     * Adds one more piece of memory to the request added last. The pieces are sent, or filled, one after the other.
      *
      * @param local the piece
      * @return this
-     * @throws IllegalStateException if the request has {@link QueueCapabilities#sendSge} pieces already
+     * @throws IllegalStateException if the request has {@link QueueCapabilities#sendSge} pieces already, or moves no data
      */
     @CName("ibv_wr_set_sge_list")
     public SendBatch and(LocalMemory local) {
         checkAnotherPiece();
         checkIsLast();
         if ((flags() & INLINE) != 0) {
-            throw new IllegalStateException("An inline request takes no further memory but by andInline()");
+            throw new IllegalStateException("An inline request takes more data by andInline(), not by and()");
         }
-        int opcode = Memory.getInt(base + OPCODE);
-        if (opcode == Operation.BIND_MW.code() || opcode == Operation.LOCAL_INVALIDATE.code()) {
-            throw new IllegalStateException(Operation.of(opcode) + " moves no data");
+        if (!operation().carriesData()) {
+            throw new IllegalStateException(operation() + " moves no data");
         }
-        int key = usableKey(local);
+        MemoryRegion region = local.region();
+        region.checkUsableIn(domain);
         long length = local.length();
         checkRoom(length, room);
-        return take(local.address(), length, key);
+        take(local.address(), length, region.keyWhenOpen());
+        return this;
     }
 
     /**
-     * Copies more data to the end of the inline request added last, as a list of pieces would
-     * ({@code ibv_wr_set_inline_data_list}).
+     * Copies more data to the end of the inline request added last ({@code ibv_wr_set_inline_data_list}).
      *
      * @param data any segment; together not longer than {@link QueueCapabilities#inlineSize}
      * @return this
@@ -505,9 +408,7 @@ public final class SendBatch extends WorkBatch<SendBatch> {
         }
         long length = data.byteSize();
         long already = onlyPieceLength();
-        if (already + length > maxInline) {
-            throw tooLongForInline(already + length);
-        }
+        checkInline(already + length);
         checkRoom(length, room);
         MemorySegment.copy(data, 0, memory, extra + (long) index() * Math.max(maxInline, maxHeader) + already, length);
         room -= length;
@@ -518,55 +419,244 @@ public final class SendBatch extends WorkBatch<SendBatch> {
     private void checkIsLast() {
         if (index() != size() - 1) {
             throw new IllegalStateException(
-                    "Only the request added last takes more memory: not one gone back to by at()");
+                    "Only the request added last takes more memory, not a request gone back to by at()");
         }
     }
 
-    private IndexOutOfBoundsException tooLongForInline(long length) {
-        return new IndexOutOfBoundsException(length + " bytes can't go inline: this queue pair carries " + maxInline
-                + ". Ask for more with inlineSize()");
-    }
-
     /**
-     * Sends a number along with the request added last: a send becomes {@code IBV_WR_SEND_WITH_IMM}, a write
-     * {@code IBV_WR_RDMA_WRITE_WITH_IMM}, which uses up a receive of the peer's.
+     * Adds a number to the request added last. A send becomes {@code IBV_WR_SEND_WITH_IMM}; a write becomes
+     * {@code IBV_WR_RDMA_WRITE_WITH_IMM}, which uses up a receive of the peer.
      *
-     * @param value arrives as the same {@code int}, also at a C program that does {@code ntohl}
+     * @param value arrives as the same {@code int}, also at a C program that calls {@code ntohl}
      * @return this
-     * @throws IllegalStateException if it is neither a send nor a write
+     * @throws IllegalStateException if the request is neither a send nor a write
      */
     @CName({"ibv_wr_send_imm", "ibv_wr_rdma_write_imm"})
     public SendBatch immediate(int value) {
         checkBegun();
-        int opcode = Memory.getInt(base + OPCODE);
-        if (opcode == Operation.SEND.code() || opcode == Operation.RDMA_WRITE.code()) {
-            Operation more = opcode == Operation.SEND.code()
-                    ? Operation.SEND_WITH_IMMEDIATE
-                    : Operation.RDMA_WRITE_WITH_IMMEDIATE;
-            checkAllows(more);
-            become(more);
-        } else if (opcode != Operation.SEND_WITH_IMMEDIATE.code()
-                && opcode != Operation.RDMA_WRITE_WITH_IMMEDIATE.code()) {
-            throw new IllegalStateException(Operation.of(opcode) + " carries no immediate data: sends and writes do");
+        Operation operation = operation();
+        Operation with = operation.withImmediate();
+        if (with == Operation.UNKNOWN) {
+            throw new IllegalStateException("Only sends and writes carry immediate data, got " + operation);
         }
-        Memory.set(base + IMMEDIATE, Integer.reverseBytes(value));
+        become(with);
+        setImmediate(value);
         return this;
     }
 
     /**
-     * Says where the request added last goes, which a datagram needs ({@code wr.ud}).
+     * Sets the destination of the request added last, which a datagram needs ({@code wr.ud}).
      *
-     * @param path the way there, of this queue pair's protection domain; it must still be open when the batch is posted
-     * @param queuePairNumber the queue pair at the other end, or {@link QueuePair#MULTICAST}
-     * @param qkey that queue pair's key; with its highest bit set, this queue pair's own is sent
+     * @param path the path to the peer, of the queue pair's protection domain; it must still be open when the batch is posted
+     * @param queuePairNumber the peer's queue pair, or {@link QueuePair#MULTICAST}
+     * @param qkey the peer's key; with its highest bit set, this queue pair's own key is sent
      * @return this
      * @throws IllegalStateException if the queue pair does not send datagrams, or the path is closed
      */
     @CName("ibv_wr_set_ud_addr")
     public SendBatch to(AddressHandle path, int queuePairNumber, int qkey) {
         checkBegun();
+        setDestination(path, queuePairNumber, qkey);
+        return this;
+    }
+
+    /**
+     * Sets the shared receive queue that takes the request added last, on an extended reliable connection
+     * ({@code qp_type.xrc.remote_srqn}).
+     *
+     * @param sharedReceiveQueue the {@linkplain SharedReceiveQueue#number number} of the peer's queue
+     * @return this
+     * @throws IllegalStateException if the queue pair is of another transport
+     */
+    @CName("ibv_wr_set_xrc_srqn")
+    public SendBatch toShared(int sharedReceiveQueue) {
+        checkBegun();
+        if (!namesSharedReceiveQueue) {
+            throw new IllegalStateException("Only XRC_SEND names shared receive queues: " + queuePair);
+        }
+        Memory.set(base + REMOTE_SRQ, sharedReceiveQueue);
+        return this;
+    }
+
+    /**
+     * Lets the request added last succeed without a completion. Keep one request in every
+     * {@link QueueCapabilities#sendDepth} signaled, because only a completion frees the queue.
+     *
+     * @return this
+     */
+    public SendBatch unsignaled() {
+        checkBegun();
+        Memory.set(base + FLAGS, flags() & ~SIGNALED);
+        return this;
+    }
+
+    /**
+     * Holds the request added last back until earlier reads and atomics are done ({@code IBV_SEND_FENCE}).
+     *
+     * @return this
+     */
+    public SendBatch fence() {
+        checkBegun();
+        Memory.set(base + FLAGS, flags() | SendFlag.FENCE.bit());
+        return this;
+    }
+
+    /**
+     * Lets the request added last wake a peer that waits for solicited messages only ({@code IBV_SEND_SOLICITED}).
+     *
+     * @return this
+     */
+    public SendBatch solicited() {
+        checkBegun();
+        Memory.set(base + FLAGS, flags() | SendFlag.SOLICITED.bit());
+        return this;
+    }
+
+    private int flags() {
+        return Memory.getInt(base + FLAGS);
+    }
+
+    private Operation operation() {
+        return Operation.of(Memory.getInt(base + OPCODE));
+    }
+
+    private void become(Operation operation) {
+        operations.check(operation);
+        kindIs(operation.code());
+        Memory.set(base + OPCODE, operation.code());
+    }
+
+    private RequestParts parts() {
+        RequestParts known = parts;
+        if (known == null) {
+            parts = known = new RequestParts(capacity(), datagrams);
+        }
+        return known;
+    }
+
+    /**
+     * Adds a request with one piece of memory. The caller has checked the thread, as for all methods below.
+     *
+     * @param limit the number of bytes that the request may name, or {@link #NO_LIMIT}
+     */
+    void put(long id, Operation operation, LocalMemory local, long limit) {
+        MemoryRegion region;
+        long start;
+        long length;
+        if (local instanceof MemorySlice slice) {
+            region = slice.region();
+            start = slice.startWhenOpen();
+            length = slice.length();
+        } else {
+            region = local.region();
+            start = region.startWhenOpen();
+            length = region.lengthWhenOpen();
+        }
+        region.checkUsableIn(domain);
+        checkRoom(length, Math.min(limit, path.longestMessage()));
+        put(id, operation, limit);
+        room -= length;
+        onlyPiece(start, length, region.keyWhenOpen());
+    }
+
+    /** Adds a request that names no memory yet. */
+    void put(long id, Operation operation, long limit) {
+        operations.check(operation);
+        begin(id, operation);
+        room = Math.min(limit, path.longestMessage());
+        if (parts != null) {
+            parts.forget(index());
+        }
+        Memory.set(base + OPCODE, operation.code());
+        Memory.set(base + FLAGS, SIGNALED);
+        if (namesSharedReceiveQueue) {
+            Memory.set(base + REMOTE_SRQ, 0); // not the queue of an earlier request
+        }
+    }
+
+    /** Adds a request whose data is copied to the batch, so that C never reads memory that another thread may free. */
+    void putInline(long id, Operation operation, MemorySegment data, long limit) {
+        long length = data.byteSize();
+        checkInline(length);
+        checkRoom(length, Math.min(limit, path.longestMessage()));
+        long place = copy(data);
+        put(id, operation, limit);
+        take(place, length, 0);
+        Memory.set(base + FLAGS, SIGNALED | INLINE);
+    }
+
+    void remote(RemoteMemory remote) {
+        Memory.set(base + REMOTE_ADDRESS, remote.address());
+        Memory.set(base + REMOTE_KEY, remote.key());
+    }
+
+    void putAtomic(long id, Operation operation, LocalMemory local, RemoteMemory remote, long compareAdd, long swap) {
+        checkAligned(remote);
+        Objects.checkFromIndexSize(0, ATOMIC_SIZE, local.length());
+        Objects.checkFromIndexSize(0, ATOMIC_SIZE, remote.length());
+        MemoryRegion region = local.region();
+        region.checkUsableIn(domain);
+        put(id, operation, ATOMIC_SIZE);
+        setOperands(remote, compareAdd, swap);
+        take(local.address(), ATOMIC_SIZE, region.keyWhenOpen());
+    }
+
+    void putBind(long id, MemoryWindow window, LocalMemory part, Collection<AccessFlag> access) {
+        window.checkUsableIn(domain);
+        if (window.type() != MemoryWindowType.TYPE_2) {
+            throw new IllegalArgumentException("A batch binds windows of TYPE_2 only: see QueuePair.postBind()");
+        }
+        int flags = NativeFlag.bits(access);
+        MemoryRegion region = part.region();
+        region.checkUsableIn(domain);
+        window.checkCanCover(region, part, flags);
+        long start = part.address();
+        long length = part.length();
+        put(id, Operation.BIND_MW, 0);
+        parts().set(index(), window, region);
+        Memory.set(base + IMMEDIATE, 0); // some providers refuse the value of an earlier request
+        Memory.set(base + WINDOW, window.address());
+        Memory.set(base + BIND_REGION, region.structure());
+        Memory.set(base + BIND_ADDRESS, start);
+        Memory.set(base + BIND_LENGTH, length);
+        Memory.set(base + BIND_ACCESS, flags);
+    }
+
+    void putLocalInvalidate(long id, int key) {
+        put(id, Operation.LOCAL_INVALIDATE, 0);
+        setKey(key);
+    }
+
+    void putAtomicWrite(long id, long value, RemoteMemory remote) {
+        checkAligned(remote);
+        Objects.checkFromIndexSize(0, ATOMIC_SIZE, remote.length());
+        putRemote(id, Operation.ATOMIC_WRITE, remote, value, 0);
+    }
+
+    /** Adds a request without local memory. Only extended queue pairs have such requests. */
+    private void putRemote(long id, Operation operation, RemoteMemory remote, long one, long other) {
+        put(id, operation, 0);
+        setOperands(remote, one, other);
+    }
+
+    private void setOperands(RemoteMemory remote, long one, long other) {
+        Memory.set(base + REMOTE_ADDRESS, remote.address());
+        Memory.set(base + COMPARE_ADD, one);
+        Memory.set(base + SWAP, other);
+        Memory.set(base + ATOMIC_KEY, remote.key());
+    }
+
+    void setImmediate(int value) {
+        Memory.set(base + IMMEDIATE, Integer.reverseBytes(value));
+    }
+
+    void setKey(int key) {
+        Memory.set(base + INVALIDATE_KEY, key);
+    }
+
+    void setDestination(AddressHandle path, int queuePairNumber, int qkey) {
         if (!datagrams) {
-            throw new IllegalStateException("Only datagrams are addressed one by one: " + queuePair);
+            throw new IllegalStateException("Only datagrams have a destination each: " + queuePair);
         }
         path.checkUsableIn(domain);
         Checks.checkRange("queue pair number", queuePairNumber, QueuePair.MULTICAST);
@@ -574,122 +664,15 @@ public final class SendBatch extends WorkBatch<SendBatch> {
         Memory.set(base + HANDLE, path.address());
         Memory.set(base + REMOTE_QP, queuePairNumber);
         Memory.set(base + REMOTE_QKEY, qkey);
-        return this;
     }
 
-    /**
-     * Says which shared receive queue takes the request added last, on an extended reliable connection
-     * ({@code qp_type.xrc.remote_srqn}).
-     *
-     * @param sharedReceiveQueue its {@linkplain SharedReceiveQueue#number number} at the other end
-     * @return this
-     * @throws IllegalStateException if it is another transport
-     */
-    @CName("ibv_wr_set_xrc_srqn")
-    public SendBatch toShared(int sharedReceiveQueue) {
-        checkBegun();
-        if (!queuePair.sendsExtended()) {
-            throw new IllegalStateException("Only XRC_SEND names shared receive queues: " + queuePair);
-        }
-        Memory.set(base + REMOTE_SRQ, sharedReceiveQueue);
-        return this;
-    }
-
-    private RequestParts parts() {
-        RequestParts known = parts;
-        if (known == null) {
-            parts = known = new RequestParts(capacity());
-        }
-        return known;
-    }
-
-    /**
-     * Lets the request added last succeed without a completion. Have one in every {@link QueueCapabilities#sendDepth}
-     * signaled, since only a completion frees the queue.
-     *
-     * @return this
-     */
-    public SendBatch unsignaled() {
-        checkBegun();
-        return flags(flags() & ~SIGNALED);
-    }
-
-    /**
-     * Holds the request added last back until earlier reads and atomics are done.
-     *
-     * @return this
-     */
-    public SendBatch fence() {
-        checkBegun();
-        return flags(flags() | SendFlag.FENCE.bit());
-    }
-
-    /**
-     * Lets the request added last wake a peer that waits for solicited messages only.
-     *
-     * @return this
-     */
-    public SendBatch solicited() {
-        checkBegun();
-        return flags(flags() | SendFlag.SOLICITED.bit());
-    }
-
-    private int flags() {
-        return Memory.getInt(base + FLAGS);
-    }
-
-    private SendBatch flags(int flags) {
-        Memory.set(base + FLAGS, flags);
-        return this;
-    }
-
-    private void checkAllows(Operation operation) {
-        checkUser();
-        queuePair.checkAllows(operation);
-    }
-
-    private void become(Operation operation) {
-        is(operation);
-        Memory.set(base + OPCODE, operation.code());
-    }
-
-    private SendBatch add(long id, Operation operation, long bytes) {
-        checkAllows(operation);
-        begin(id, operation);
-        room = Math.min(bytes, queuePair.maxBytes());
-        if (parts != null) {
-            parts.forget(index());
-        }
-        Memory.set(base + OPCODE, operation.code());
-        Memory.set(base + REMOTE_SRQ, 0); // never that of an earlier request
-        return flags(SIGNALED);
-    }
-
-    private SendBatch local(long id, Operation operation, LocalMemory local, long bytes) {
-        checkUser();
-        int key = usableKey(local);
-        long length = lengthOf(local);
-        checkRoom(length, Math.min(bytes, queuePair.maxBytes()));
-        add(id, operation, bytes);
+    private void take(long start, long length, int key) {
         room -= length;
-        onlyPiece(startOf(local), length, key);
-        return this;
+        addPiece(start, length, key);
     }
 
-    /** Copied here first, so that C never reads memory that another thread may free meanwhile. */
-    private SendBatch inline(long id, Operation operation, MemorySegment data, long bytes) {
-        long length = data.byteSize();
-        if (length > maxInline) {
-            throw tooLongForInline(length);
-        }
-        checkRoom(length, bytes);
-        long place = copy(data);
-        return add(id, operation, bytes).take(place, length, 0).flags(SIGNALED | INLINE);
-    }
-
-    /** Copies what the next request needs to keep, and answers where it is. */
+    /** Copies data of the next request to the batch, and returns its address there. */
     private long copy(MemorySegment data) {
-        checkUser();
         long place = extra + (long) size() * Math.max(maxInline, maxHeader);
         if (size() < capacity()) {
             MemorySegment.copy(data, 0, memory, place, data.byteSize());
@@ -697,23 +680,25 @@ public final class SendBatch extends WorkBatch<SendBatch> {
         return memory.address() + place;
     }
 
+    private static void checkAligned(RemoteMemory remote) {
+        if ((remote.address() & 7) != 0) {
+            throw new IllegalArgumentException(
+                    "remote address of an atomic operation must be a multiple of 8, got " + remote);
+        }
+    }
+
+    private void checkInline(long length) {
+        if (length > maxInline) {
+            throw new IndexOutOfBoundsException("length of inline data must be at most " + maxInline
+                    + " for this queue pair, got " + length + ": ask for more with inlineSize()");
+        }
+    }
+
     private static void checkRoom(long length, long room) {
         if (length > room) {
-            throw new IndexOutOfBoundsException(length + " bytes are more than the remote memory, or a message of this "
-                    + "transport, holds: " + room);
+            throw new IndexOutOfBoundsException("length must be at most " + room
+                    + ", the rest of the remote memory or of a message of this transport, got " + length);
         }
         checkPiece(length);
-    }
-
-    private SendBatch take(long start, long length, int key) {
-        room -= length;
-        piece(start, length, key);
-        return this;
-    }
-
-    private SendBatch remote(RemoteMemory remote) {
-        Memory.set(base + REMOTE_ADDRESS, remote.address());
-        Memory.set(base + REMOTE_KEY, remote.key());
-        return this;
     }
 }

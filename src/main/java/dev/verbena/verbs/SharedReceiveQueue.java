@@ -7,9 +7,7 @@ import dev.verbena.VerbsException;
 import dev.verbena.VerbsObject;
 import dev.verbena.access.ObjectLifetime;
 import dev.verbena.internal.CFunction;
-import dev.verbena.internal.Calls;
 import dev.verbena.internal.ContextVerb;
-import dev.verbena.internal.DataPathCalls;
 import dev.verbena.internal.Errno;
 import dev.verbena.internal.Ibv;
 import dev.verbena.internal.raw.ibv_srq_attr;
@@ -37,9 +35,9 @@ import org.jspecify.annotations.Nullable;
  * <p>When a queue pair fails or is reset, the receives here stay: they belong to all.
  */
 public final class SharedReceiveQueue extends VerbsObject {
-    private final ObjectLifetime lifetime;
     private static final String POST = "ibv_post_srq_recv";
-    private static final Calls POST_RECEIVE = Calls.of(POST);
+
+    private final ObjectLifetime lifetime;
 
     private final ProtectionDomain domain;
     private final Context context;
@@ -47,6 +45,7 @@ public final class SharedReceiveQueue extends VerbsObject {
     private final long address;
     private final PostedOperations log;
     private final Queue<ReceiveBatch> batches = new ConcurrentLinkedQueue<>();
+    private final PostPath path;
     private final SingleRequestBatches<ReceiveBatch> singleReceives;
 
     private volatile SharedReceiveQueueAttributes granted;
@@ -67,6 +66,18 @@ public final class SharedReceiveQueue extends VerbsObject {
         this.granted = granted;
         this.address = address;
         this.log = new PostedOperations(granted.depth(), true);
+        DriverFunctions driver = context.provider();
+        this.path = new PostPath(
+                lifetime,
+                this,
+                POST,
+                "The shared receive queue is full: wait for messages before posting more, or ask for a deeper queue",
+                () -> new IllegalStateException(this + " takes no receives"),
+                driver.criticalPost(),
+                driver.postSharedReceive(),
+                address,
+                null);
+        path.ready(true);
         this.singleReceives = new SingleRequestBatches<>(lifetime.isConfined(), () -> receives(1));
         context.eventsEvenIfClosed().add(address, this);
     }
@@ -368,26 +379,13 @@ public final class SharedReceiveQueue extends VerbsObject {
      */
     @CName(POST)
     public ReceiveBatch receiveBatch(int capacity) {
-        if (capacity < 1) {
-            throw new IllegalArgumentException("A batch holds at least one request, not " + capacity);
-        }
+        WorkBatch.checkCapacity(capacity);
         lifetime.checkOpen();
         return receives(capacity);
     }
 
     private ReceiveBatch receives(int capacity) {
-        ReceiveBatch batch = new ReceiveBatch(
-                this,
-                domain,
-                capacity,
-                granted.sge(),
-                log,
-                POST,
-                this::callPost,
-                lifetime.isConfined() && context.provider().criticalPost()
-                        ? context.provider().postSharedReceive()
-                        : 0,
-                address);
+        ReceiveBatch batch = new ReceiveBatch(this, domain, path, log, capacity, granted.sge());
         batches.add(batch);
         return batch;
     }
@@ -402,21 +400,10 @@ public final class SharedReceiveQueue extends VerbsObject {
     public void postReceive(long id, LocalMemory local) {
         ReceiveBatch one = singleReceives.claim();
         try {
-            one.receive(id, local).postAll();
+            one.put(id, local);
+            one.postAll();
         } finally {
             singleReceives.release(one);
-        }
-    }
-
-    private int callPost(long requests, long firstRefused) {
-        DriverFunctions provider = context.provider();
-        int way = lifetime.enter();
-        try {
-            POST_RECEIVE.one();
-            return DataPathCalls.post(
-                    provider.criticalPost(), provider.postSharedReceive(), address, requests, firstRefused);
-        } finally {
-            lifetime.exit(way);
         }
     }
 

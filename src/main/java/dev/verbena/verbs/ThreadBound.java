@@ -2,31 +2,32 @@ package dev.verbena.verbs;
 
 import dev.verbena.VerbsObject;
 import dev.verbena.access.ObjectLifetime;
-import java.lang.invoke.MethodHandles;
-import java.lang.invoke.VarHandle;
-import org.jspecify.annotations.Nullable;
+import dev.verbena.internal.ThreadClaim;
 
 /**
- * What belongs to the first thread that uses it, as batches and cursors do: two at once would have C read what is half
- * written. It ends with the queue that it was made for.
+ * A batch or a cursor, which belongs to the first thread that uses it: C would read half-written requests if two threads
+ * used it at once. It can be used until its queue is closed.
  *
- * <p>One comparison tells all: whose thread it is, that this thread may use the queue, and, where one thread only may,
- * that the queue is open. Of a queue for all threads that must be asked again.
+ * <p>One comparison checks three things: that this is the thread's own, that the thread may use the queue, and, where the
+ * queue is confined to one thread, that the queue is open. A queue for all threads is checked again by the call itself.
  */
 abstract sealed class ThreadBound permits WorkBatch, Completions {
-    private static final VarHandle THREAD = thread();
-
     private final VerbsObject owner;
-    private @Nullable Thread thread;
+    private final ThreadClaim claim = new ThreadClaim();
     private volatile boolean ended;
 
     ThreadBound(VerbsObject owner) {
         this.owner = owner;
     }
 
-    /** Refuses all threads but the first that comes here, or that may not use the queue, and all once it is closed. */
+    /**
+     * Checks that the calling thread may use this.
+     *
+     * @throws WrongThreadException if this belongs to another thread, or the queue is confined to another
+     * @throws IllegalStateException if the queue is closed
+     */
     final void checkUser() {
-        if (thread != Thread.currentThread()) {
+        if (!claim.isHeldByCurrentThread()) {
             begin();
         }
     }
@@ -39,31 +40,26 @@ abstract sealed class ThreadBound permits WorkBatch, Completions {
         if (ended) {
             throw new IllegalStateException(owner + " is closed");
         }
-        Thread first = (Thread) THREAD.compareAndExchange(this, (Thread) null, current);
+        Thread first = claim.make();
         if (first != null) {
             throw new WrongThreadException(this + " belongs to thread '" + first.getName()
-                    + "', which used it first, and this is '" + current.getName() + "': make one per thread");
+                    + "', which used it first, and not to '" + current.getName() + "': make one per thread");
         }
     }
 
-    /** Hands it to this thread, which has made sure that no other is using it. */
+    /** Returns true if this belongs to the calling thread, which becomes the owner if there is none. */
+    final boolean isMine() {
+        return claim.isMine();
+    }
+
+    /** Gives this to the calling thread, which has made sure that no other thread is using it. */
     final void takeOver() {
-        if (thread != Thread.currentThread()) {
-            thread = Thread.currentThread();
-        }
+        claim.take();
     }
 
-    /** The queue was closed: this can't be used any more. */
+    /** Ends the use of this, because the queue was closed. */
     void end() {
         ended = true;
-        THREAD.setVolatile(this, (Thread) null);
-    }
-
-    private static VarHandle thread() {
-        try {
-            return MethodHandles.lookup().findVarHandle(ThreadBound.class, "thread", Thread.class);
-        } catch (ReflectiveOperationException e) {
-            throw new ExceptionInInitializerError(e);
-        }
+        claim.end();
     }
 }

@@ -30,7 +30,7 @@ final class VerbsSecrets implements VerbsAccess {
             LongConsumer destroyer,
             QueuePairState state,
             VerbsObject owner) {
-        return QueuePair.adopt(domain, options, arena, maker, destroyer, state, owner);
+        return QueuePairCreation.adopt(domain, options, arena, maker, destroyer, state, owner);
     }
 
     @Override
@@ -61,7 +61,7 @@ final class VerbsSecrets implements VerbsAccess {
 
     @Override
     public void noteState(QueuePair pair, QueuePairState state) {
-        pair.known(state);
+        pair.states.known(state);
     }
 
     @Override

@@ -3,6 +3,7 @@ package dev.verbena.verbs;
 import dev.verbena.VerbsObject;
 import dev.verbena.internal.Memory;
 import dev.verbena.internal.raw.ibv_recv_wr;
+import dev.verbena.internal.raw.ibv_send_wr;
 import dev.verbena.internal.raw.ibv_sge;
 import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
@@ -11,9 +12,10 @@ import java.util.Objects;
 import org.jspecify.annotations.Nullable;
 
 /**
- * What batches of sends and of receives have in common: native memory with the requests, then their pieces of memory,
- * then what else the kind needs, then the pointer to the first refused request. {@code ibv_send_wr} begins like
- * {@code ibv_recv_wr}.
+ * A batch of sends or of receives: native memory with the requests, then their pieces of memory, then whatever else the
+ * kind needs, then the pointer to the first refused request. {@code ibv_send_wr} begins like {@code ibv_recv_wr}.
+ *
+ * <p>The package's own methods leave the check of the thread to their caller: see {@link ThreadBound#checkUser}.
  *
  * @param <B> the kind of batch
  */
@@ -21,7 +23,7 @@ abstract sealed class WorkBatch<B extends WorkBatch<B>> extends ThreadBound perm
     static final long ID = ibv_recv_wr.wr_id$offset();
     private static final long NEXT = ibv_recv_wr.next$offset();
     private static final long SG_LIST = ibv_recv_wr.sg_list$offset();
-    private static final long NUM_SGE = ibv_recv_wr.num_sge$offset();
+    static final long NUM_SGE = ibv_recv_wr.num_sge$offset();
 
     private static final long SGE_SIZE = ibv_sge.sizeof();
     private static final long SGE_ADDRESS = ibv_sge.addr$offset();
@@ -29,17 +31,23 @@ abstract sealed class WorkBatch<B extends WorkBatch<B>> extends ThreadBound perm
     private static final long SGE_KEY = ibv_sge.lkey$offset();
     static final long LONGEST_PIECE = 0xffff_ffffL;
 
+    /** The distance between requests. It is a constant for both kinds, because C2 then folds the multiplication. */
+    private static final long STRIDE = ibv_send_wr.sizeof();
+
     final @Nullable ProtectionDomain domain;
-    /** What holds all of it. The queue keeps it while it may be used, so that addresses are enough. */
+    final PostPath path;
+    /** The memory of the batch. The queue keeps the batch reachable while C may read it, so addresses are enough. */
     final MemorySegment memory;
-    /** Where the kind's own part of the memory begins. */
+    /** The offset of the kind's own part of the memory. */
     final long extra;
-    /** Where the request is that was added last or gone back to; 0 before the first. */
+    /** The address of the request added last or gone back to; 0 before the first. */
     long base;
+    /** The objects that requests name by pointers; null if there are none. */
+    @Nullable
+    RequestParts parts;
 
     private final VerbsObject queue;
     private final long address;
-    private final long requestSize;
     private final int capacity;
     private final int maxPieces;
     private final long pieces;
@@ -49,28 +57,28 @@ abstract sealed class WorkBatch<B extends WorkBatch<B>> extends ThreadBound perm
     private int count;
     /** The index of the request at {@link #base}. */
     private int current;
-    /** The request that no other follows in C's list: all others are linked to the next for good. */
+    /** The index of the request that ends C's list. All others stay linked to the next. */
     private int last;
     /** The operation of all requests, or {@link PostedOperations#SEVERAL}. */
     private int kind;
 
-    /** The queue is what requests are posted to: for messages. */
+    /** Makes an empty batch. */
     WorkBatch(
             VerbsObject queue,
             @Nullable ProtectionDomain domain,
+            PostPath path,
+            PostedOperations log,
             int capacity,
-            long requestSize,
             int maxPieces,
-            long extraSize,
-            PostedOperations log) {
+            long extraSize) {
         super(queue);
         this.queue = queue;
         this.domain = domain;
-        this.capacity = capacity;
-        this.requestSize = requestSize;
-        this.maxPieces = Math.max(1, maxPieces);
+        this.path = path;
         this.log = log;
-        long piecesAt = capacity * requestSize;
+        this.capacity = capacity;
+        this.maxPieces = Math.max(1, maxPieces);
+        long piecesAt = capacity * STRIDE;
         this.extra = piecesAt + (long) capacity * this.maxPieces * SGE_SIZE;
         long refusedAt = extra + (extraSize + 7 & -8);
         this.memory = Arena.ofAuto().allocate(refusedAt + Long.BYTES, 64);
@@ -78,36 +86,35 @@ abstract sealed class WorkBatch<B extends WorkBatch<B>> extends ThreadBound perm
         this.pieces = address + piecesAt;
         this.refused = address + refusedAt;
         this.last = capacity - 1;
-        for (int i = 0; i < capacity; i++) { // what stays the same for good
+        for (int i = 0; i < capacity; i++) { // these fields never change but at the end of a list
             Memory.set(addressOf(i) + SG_LIST, pieceOf(i));
             Memory.set(addressOf(i) + NEXT, i < last ? addressOf(i + 1) : 0);
         }
         reset();
     }
 
+    static void checkCapacity(int capacity) {
+        if (capacity < 1) {
+            throw new IllegalArgumentException("capacity of a batch must be at least 1, got " + capacity);
+        }
+    }
+
     abstract B self();
 
-    /** One call into C; answers an error number or 0. */
-    abstract int callPost(long requests, long firstRefused);
-
-    /** Where the operations are, from the ids on; 0 where all are receives. */
-    abstract long operations();
-
-    abstract String verb();
-
-    abstract String whenFull();
+    /** Returns the offset of the operation from the id, or 0 if all requests are receives. */
+    abstract long operationOffset();
 
     /**
-     * How many requests it can hold.
+     * Returns the number of requests that this batch can hold.
      *
-     * @return the number it was made with
+     * @return the number that the batch was made with
      */
     public int capacity() {
         return capacity;
     }
 
     /**
-     * How many requests have been added since {@link #clear}.
+     * Returns the number of requests that have been added since {@link #clear}.
      *
      * @return the count
      */
@@ -116,7 +123,7 @@ abstract sealed class WorkBatch<B extends WorkBatch<B>> extends ThreadBound perm
     }
 
     /**
-     * Empties the batch.
+     * Empties this batch.
      *
      * @return this
      */
@@ -126,20 +133,15 @@ abstract sealed class WorkBatch<B extends WorkBatch<B>> extends ThreadBound perm
         return self();
     }
 
-    /** As {@link #clear}, for a caller that has made sure that it is alone: whichever thread it is. */
-    final void claim() {
-        takeOver();
-        reset();
-    }
-
-    private void reset() {
+    /** Empties this batch. */
+    final void reset() {
         count = 0;
         base = 0;
     }
 
     /**
-     * Goes back to a request that was added before: what changes the request added last changes this one, until another
-     * is added. So a batch is filled once, and only what differs is written before it is posted again.
+     * Goes back to a request that was added before: the methods that change the request added last now change this one,
+     * until another is added. A program can so fill a batch once, and write only the differences before it posts again.
      *
      * @param request the index of the request, in the order they were added, from 0
      * @return this
@@ -153,7 +155,7 @@ abstract sealed class WorkBatch<B extends WorkBatch<B>> extends ThreadBound perm
     }
 
     /**
-     * Gives the request added last, or gone back to by {@link #at}, another id.
+     * Sets the id of the request added last, or gone back to by {@link #at}.
      *
      * @param id comes back with the completion
      * @return this
@@ -165,7 +167,7 @@ abstract sealed class WorkBatch<B extends WorkBatch<B>> extends ThreadBound perm
     }
 
     /**
-     * Gives one of the requests another id, and leaves it at that: the fastest way to post a batch again.
+     * Sets the id of one request and changes nothing else. This is the fastest way to post a batch again.
      *
      * @param request the index of the request, in the order they were added, from 0
      * @param id comes back with the completion
@@ -178,42 +180,22 @@ abstract sealed class WorkBatch<B extends WorkBatch<B>> extends ThreadBound perm
         return self();
     }
 
-    /** The key of memory that may be used now, in the queue's protection domain. */
-    final int usableKey(LocalMemory local) {
-        MemoryRegion region = local.region();
-        region.checkUsableIn(domain);
-        return region.keyWhenOpen();
-    }
-
-    /** Where memory begins, for a caller that has just checked its key. */
-    static long startOf(LocalMemory local) {
-        return local instanceof MemorySlice slice
-                ? slice.startWhenOpen()
-                : local.region().startWhenOpen();
-    }
-
-    /** How long memory is, for a caller that has just checked its key. */
-    static long lengthOf(LocalMemory local) {
-        return local instanceof MemorySlice slice
-                ? slice.length()
-                : local.region().lengthWhenOpen();
-    }
-
-    /** Begins a request: from here on nothing may fail. */
+    /** Begins a request and writes its id. From here on nothing may fail. */
     final void begin(long id, Operation operation) {
-        if (count == capacity) {
+        int request = count;
+        if (request == capacity) {
             throw new IllegalStateException("The batch is full: it was made for " + capacity + " requests");
         }
-        current = count++;
-        base = addressOf(current);
+        count = request + 1;
+        current = request;
+        base = addressOf(request);
         Memory.set(base + ID, id);
         Memory.set(base + NUM_SGE, 0);
-        is(operation);
+        kindIs(operation.code());
     }
 
-    /** What the request at {@link #base} does, from now on. */
-    final void is(Operation operation) {
-        int code = operation.code();
+    /** Notes the operation of the request at {@link #base}. */
+    final void kindIs(int code) {
         kind = count == 1 || kind == code ? code : PostedOperations.SEVERAL;
     }
 
@@ -228,45 +210,36 @@ abstract sealed class WorkBatch<B extends WorkBatch<B>> extends ThreadBound perm
         checkBegun();
         if (Memory.getInt(base + NUM_SGE) == maxPieces) {
             throw new IllegalStateException("A request of " + queue + " names at most " + maxPieces
-                    + " pieces of memory: ask for more when you make it");
+                    + " pieces of memory: ask for more when you make the queue");
         }
     }
 
     static void checkPiece(long length) {
         if (length > LONGEST_PIECE) {
-            throw new IndexOutOfBoundsException("A piece of memory has at most 4 GiB - 1: " + length);
+            throw new IndexOutOfBoundsException("length of a piece of memory must be at most 4 GiB - 1, got " + length);
         }
     }
 
-    final void piece(long start, long length, int key) {
+    /** Adds a piece of memory to a request. */
+    final void addPiece(long start, long length, int key) {
         int used = Memory.getInt(base + NUM_SGE);
-        setPiece(pieceOf(current) + used * SGE_SIZE, start, length, key);
-        Memory.set(base + NUM_SGE, used + 1);
-    }
-
-    /** As {@link #piece} of a request that has none yet. */
-    final void onlyPiece(long start, long length, int key) {
-        setPiece(pieceOf(current), start, length, key);
-        Memory.set(base + NUM_SGE, 1);
-    }
-
-    private static void setPiece(long piece, long start, long length, int key) {
+        long piece = pieceOf(current) + used * SGE_SIZE;
         Memory.set(piece + SGE_ADDRESS, start);
         Memory.set(piece + SGE_LENGTH, (int) length);
         Memory.set(piece + SGE_KEY, key);
+        Memory.set(base + NUM_SGE, used + 1);
     }
 
-    /** Where a request is. */
-    final long addressOf(int request) {
-        return address + request * requestSize;
+    /** Sets the only piece of memory of a request, as {@link #addPiece} does, but in fewer steps. */
+    final void onlyPiece(long start, long length, int key) {
+        long piece = pieceOf(current);
+        Memory.set(piece + SGE_ADDRESS, start);
+        Memory.set(piece + SGE_LENGTH, (int) length);
+        Memory.set(piece + SGE_KEY, key);
+        Memory.set(base + NUM_SGE, 1);
     }
 
-    /** Where the first piece of a request is. */
-    private long pieceOf(int request) {
-        return pieces + (long) request * maxPieces * SGE_SIZE;
-    }
-
-    /** The length of the piece of a request that has one. */
+    /** Returns the length of the piece of a request that has one. */
     final long onlyPieceLength() {
         return Integer.toUnsignedLong(Memory.getInt(pieceOf(current) + SGE_LENGTH));
     }
@@ -275,24 +248,33 @@ abstract sealed class WorkBatch<B extends WorkBatch<B>> extends ThreadBound perm
         Memory.set(pieceOf(current) + SGE_LENGTH, (int) length);
     }
 
-    /** The index of the request added last, or gone back to. */
+    final long addressOf(int request) {
+        return address + request * STRIDE;
+    }
+
+    /** Returns the address of the first piece of a request. */
+    private long pieceOf(int request) {
+        return pieces + (long) request * maxPieces * SGE_SIZE;
+    }
+
+    /** Returns the index of the request added last, or gone back to. */
     final int index() {
         return current;
     }
 
     /**
-     * Posts all requests with one call. The batch keeps them, and could post them again.
+     * Posts all requests with one call. The batch keeps them, and can post them again.
      *
-     * @return how many were posted: all of them
-     * @throws PostException if one was refused: it says how many were posted before
-     * @throws IllegalStateException if what they go to is closed, or not yet in a state to take them
+     * @return the number of posted requests, which is all of them
+     * @throws PostException if a request was refused: the exception tells how many were posted before
+     * @throws IllegalStateException if the queue is closed, or not yet in a state to take requests
      */
     public int post() {
         checkUser();
         return postAll();
     }
 
-    /** As {@link #post}, for a caller that has made sure that it is alone. */
+    /** Posts as {@link #post} does. */
     final int postAll() {
         int n = count;
         if (n == 0) {
@@ -301,11 +283,12 @@ abstract sealed class WorkBatch<B extends WorkBatch<B>> extends ThreadBound perm
         if (n - 1 != last) {
             endListAt(n - 1);
         }
-        // Before they are posted, as they may complete at once.
-        int logged = log.covers(kind) ? 0 : log.add(address + ID, operations(), requestSize, n, kind);
+        // Log before posting, because a request may complete at once.
+        int logged = log.covers(kind) ? 0 : log.add(address + ID, operationOffset(), STRIDE, n, kind);
+        RequestParts named = parts;
         int errno;
         try {
-            errno = callPost(address, refused);
+            errno = named == null ? path.post(address, refused) : named.post(this, address, refused);
         } catch (RuntimeException notCalled) {
             log.takeBack(logged);
             throw notCalled;
@@ -329,18 +312,18 @@ abstract sealed class WorkBatch<B extends WorkBatch<B>> extends ThreadBound perm
         int posted = postedBefore();
         log.takeBack(Math.max(0, logged - posted));
         Memory.set(refused, 0L); // some providers leave it as it is
-        return PostException.of(verb(), queue, errno, posted, n, whenFull());
+        return path.failure(errno, posted, n);
     }
 
-    /** How many requests went through before one was refused. */
+    /** Returns the number of requests that were posted before the refused one. */
     final int postedBefore() {
         long first = Memory.getLong(refused);
-        return first == 0 ? 0 : (int) ((first - address) / requestSize); // some providers leave it null
+        return first == 0 ? 0 : (int) ((first - address) / STRIDE); // some providers leave it null
     }
 
-    /** How many requests of how many. */
+    /** Returns the number of requests and the capacity. */
     @Override
     public String toString() {
-        return verb() + " batch of " + count + " (of " + capacity + ") for " + queue;
+        return path.verb() + " batch of " + count + " (of " + capacity + ") for " + queue;
     }
 }

@@ -5,9 +5,7 @@ import dev.verbena.NativeFlag;
 import dev.verbena.VerbsArena;
 import dev.verbena.VerbsObject;
 import dev.verbena.access.ObjectLifetime;
-import dev.verbena.internal.Calls;
 import dev.verbena.internal.ContextVerb;
-import dev.verbena.internal.DataPathCalls;
 import dev.verbena.internal.raw.ibv_recv_wr;
 import dev.verbena.internal.raw.ibv_sge;
 import dev.verbena.internal.raw.ibv_wq;
@@ -24,15 +22,15 @@ import java.util.concurrent.locks.ReentrantLock;
  * a queue pair spreads packets over them (RSS).
  */
 public final class WorkQueue extends VerbsObject {
-    private final ObjectLifetime lifetime;
-    private static final Calls POST = Calls.of("ibv_post_wq_recv");
+    private static final String POST = "ibv_post_wq_recv";
 
+    private final ObjectLifetime lifetime;
     private final ProtectionDomain domain;
     private final Context context;
     private final WorkQueueOptions options;
     private final long address;
     private final int number;
-    private final long post;
+    private final PostPath path;
     private final MemorySegment request;
     private final MemorySegment pieces;
     private final ReentrantLock posting = new ReentrantLock();
@@ -51,7 +49,17 @@ public final class WorkQueue extends VerbsObject {
         initialise(wq);
         this.number = ibv_wq.wq_num(wq);
         this.state = WorkQueueState.of(ibv_wq.state(wq));
-        this.post = ibv_wq.post_recv(wq).address();
+        this.path = new PostPath(
+                lifetime,
+                this,
+                POST,
+                "The work queue is full: wait for messages before posting more, or ask for a deeper queue",
+                this::cannotReceive,
+                context.provider().criticalPost(),
+                ibv_wq.post_recv(wq).address(),
+                address,
+                null);
+        path.ready(state == WorkQueueState.READY);
         this.request = lifetime.scratch().allocate(ibv_recv_wr.sizeof() + Long.BYTES, 64);
         this.pieces = ibv_sge.allocateArray(options.sge(), lifetime.scratch());
         ibv_recv_wr.sg_list(request, pieces);
@@ -152,6 +160,7 @@ public final class WorkQueue extends VerbsObject {
             ibv_wq_attr.wq_state(change, to.code());
             VerbFailures.check(ContextVerb.MODIFY_WQ, context, this + " to " + to, address, change.address());
             state = to;
+            path.ready(to == WorkQueueState.READY);
         } finally {
             lifetime.release();
         }
@@ -196,9 +205,8 @@ public final class WorkQueue extends VerbsObject {
         }
         posting.lock();
         try {
-            if (state() != WorkQueueState.READY) {
-                throw new IllegalStateException(this + " can't receive: it is in " + state);
-            }
+            lifetime.checkOpen();
+            path.checkReady();
             for (int i = 0; i < local.length; i++) {
                 local[i].region().checkUsableIn(domain);
                 MemorySegment piece = ibv_sge.asSlice(pieces, i);
@@ -208,23 +216,15 @@ public final class WorkQueue extends VerbsObject {
             }
             ibv_recv_wr.wr_id(request, id);
             ibv_recv_wr.num_sge(request, local.length);
-            int result = callPost();
-            VerbFailures.check("ibv_post_wq_recv", result, toString(), "");
+            int errno = path.post(request.address(), request.address() + ibv_recv_wr.sizeof());
+            VerbFailures.check(POST, errno, toString(), "");
         } finally {
             posting.unlock();
         }
     }
 
-    private int callPost() {
-        boolean critical = context.provider().criticalPost();
-        long refused = request.address() + ibv_recv_wr.sizeof();
-        int way = lifetime.enter();
-        try {
-            POST.one();
-            return DataPathCalls.post(critical, post, address, request.address(), refused);
-        } finally {
-            lifetime.exit(way);
-        }
+    private IllegalStateException cannotReceive() {
+        return new IllegalStateException(this + " takes receives in READY only: it is in " + state);
     }
 
     /** For example {@code work queue 3 of rxe0 (READY)}. */

@@ -135,7 +135,7 @@ public final class XrcDomain extends VerbsObject {
      */
     @CName("ibv_open_qp")
     public QueuePair openQueuePair(int number, VerbsArena arena) {
-        return QueuePair.open(this, number, arena);
+        return QueuePairCreation.open(this, number, arena);
     }
 
     /** Returns for example {@code XRC domain of mlx5_0}. */

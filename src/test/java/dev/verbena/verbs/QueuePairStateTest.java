@@ -282,7 +282,7 @@ class QueuePairStateTest {
         left.reset();
         right.reset();
         connect(ConnectOptions.defaults());
-        left.noteFailure(flushed); // as when it had stayed in the queue until now
+        left.states.noteFailure(flushed); // as when it had stayed in the queue until now
         assertThat(left.state()).isEqualTo(QueuePairState.RTS);
     }
 

@@ -1,0 +1,61 @@
+package dev.verbena.verbs;
+
+import java.util.EnumSet;
+
+/** The operations that may be posted to one queue pair, by its transport and its options. Values are immutable. */
+final class AllowedOperations {
+    private final QueuePair queuePair;
+    private final int codes;
+
+    private AllowedOperations(QueuePair queuePair, int codes) {
+        this.queuePair = queuePair;
+        this.codes = codes;
+    }
+
+    static AllowedOperations of(QueuePairOptions options, QueuePair queuePair) {
+        return new AllowedOperations(queuePair, codes(options));
+    }
+
+    /** Returns the operations that a queue pair with these options allows, a bit for each code. */
+    static int codes(QueuePairOptions options) {
+        EnumSet<Operation> operations = EnumSet.noneOf(Operation.class);
+        for (Operation operation : Operation.values()) {
+            if (options.operations().isEmpty() && operation.isOf(options.type())) {
+                operations.add(operation);
+            }
+        }
+        for (SendOperation asked : options.operations()) {
+            operations.add(asked.operation());
+            // A request begins without immediate data or a key. ExtendedSends checks again what it has become.
+            operations.add(asked.operation().plain());
+        }
+        if (options.tsoHeader() > 0) {
+            operations.add(Operation.TSO);
+        }
+        int codes = 0;
+        for (Operation operation : operations) {
+            codes |= 1 << operation.code();
+        }
+        return codes;
+    }
+
+    /**
+     * Checks that an operation may be posted.
+     *
+     * @throws IllegalStateException if not
+     */
+    void check(Operation operation) {
+        if ((codes & 1 << operation.code()) == 0) {
+            throw refusal(operation);
+        }
+    }
+
+    /** Returns the exception for an operation that may not be posted. */
+    IllegalStateException refusal(Operation operation) {
+        QueuePairOptions options = queuePair.options;
+        return new IllegalStateException(
+                options.operations().isEmpty()
+                        ? options.type() + " has no " + operation + ": " + queuePair
+                        : queuePair + " was made without " + operation + ": name it in QueuePairOptions.operations()");
+    }
+}

@@ -1,0 +1,339 @@
+package dev.verbena.verbs;
+
+import dev.verbena.NativeFlag;
+import dev.verbena.VerbsException;
+import dev.verbena.access.ObjectLifetime;
+import dev.verbena.internal.CFunction;
+import dev.verbena.internal.ContextVerb;
+import dev.verbena.internal.Errno;
+import dev.verbena.internal.Ibv;
+import dev.verbena.internal.jfr.WorkFailureEvent;
+import dev.verbena.internal.raw.ibv_ece;
+import dev.verbena.internal.raw.ibv_qp_attr;
+import dev.verbena.internal.raw.ibv_qp_init_attr;
+import dev.verbena.internal.raw.ibv_qp_rate_limit_attr;
+import dev.verbena.verbs.address.Endpoint;
+import dev.verbena.verbs.device.DeviceAttributes;
+import dev.verbena.verbs.device.Port;
+import dev.verbena.verbs.device.QueuePairType;
+import dev.verbena.verbs.device.TransportType;
+import java.lang.foreign.Arena;
+import java.lang.foreign.MemorySegment;
+import java.util.EnumSet;
+import java.util.Optional;
+import java.util.Set;
+import java.util.concurrent.ThreadLocalRandom;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * The states of one queue pair: the state as far as this process knows it, the way from one state to the next, the other
+ * attributes that C knows, and the failure that ended the work. The state opens and shuts the {@linkplain PostPath paths}.
+ *
+ * <p>All threads may ask. A change of state is a call into C, which the driver makes one after the other.
+ */
+final class QueuePairStateMachine {
+    private static final int MAX_PSN = 0xffffff;
+
+    private final QueuePair queuePair;
+    private final ObjectLifetime lifetime;
+    private final Context context;
+    private final QueuePairOptions options;
+    private final PostPath sends;
+    private final PostPath receives;
+    private final PostedRequests posted;
+    private final int packetSequenceNumber = ThreadLocalRandom.current().nextInt(MAX_PSN + 1);
+
+    private volatile QueuePairState state = QueuePairState.RESET;
+    private volatile boolean isKnown = true;
+    private volatile @Nullable WorkCompletion firstFailure;
+
+    QueuePairStateMachine(QueuePair queuePair, Port port, PostPath sends, PostPath receives, PostedRequests posted) {
+        this.queuePair = queuePair;
+        this.lifetime = queuePair.lifetime;
+        this.context = queuePair.context;
+        this.options = queuePair.options;
+        this.sends = sends;
+        this.receives = receives;
+        this.posted = posted;
+        sends.longestMessage(longestMessage(port));
+    }
+
+    /** Returns the length of the longest message. A datagram is one packet. */
+    private long longestMessage(Port port) {
+        return options.type() == QueuePairType.UD ? port.activeMtu().bytes() : port.maxMessageSize();
+    }
+
+    int packetSequenceNumber() {
+        return packetSequenceNumber;
+    }
+
+    /** Returns the state, and asks the device for it if it may have changed. */
+    QueuePairState state() {
+        lifetime.checkOpen();
+        if (!isKnown) {
+            query();
+        }
+        return state;
+    }
+
+    /** Returns the state as far as this process knows it, also of a closed queue pair. */
+    QueuePairState lastKnown() {
+        return state;
+    }
+
+    /** Notes the state that the queue pair is in, also when another library has changed it. */
+    void known(QueuePairState now) {
+        state = now;
+        receives.ready(now != QueuePairState.RESET && posted.ownsReceives());
+        sends.ready(now != QueuePairState.RESET && now != QueuePairState.INIT && now != QueuePairState.RTR);
+        isKnown = true;
+    }
+
+    /** Notes that the state may have changed. */
+    void unknown() {
+        isKnown = false;
+    }
+
+    /** Returns the exception for sends that the state does not allow. */
+    IllegalStateException cannotSend() {
+        return notYet("Sending");
+    }
+
+    /** Returns the exception for receives that the state does not allow, or that belong to a shared receive queue. */
+    IllegalStateException cannotReceive() {
+        return state == QueuePairState.RESET || posted.ownsReceives()
+                ? notYet("Receiving")
+                : new IllegalStateException(
+                        queuePair + " has no receives of its own: post them to the shared receive queue");
+    }
+
+    private IllegalStateException notYet(String what) {
+        lifetime.checkOpen(); // closed is the better reason
+        return new IllegalStateException(what + " is not possible in " + state + ": connect " + queuePair + " first");
+    }
+
+    QueuePairAttributes query() {
+        Set<Attribute> all = EnumSet.complementOf(EnumSet.of(Attribute.RATE_LIMIT)); // it can only be set
+        QueuePairAttributes found;
+        lifetime.hold();
+        try (Arena scratch = Arena.ofConfined()) {
+            MemorySegment init = scratch.allocate(ibv_qp_init_attr.layout());
+            MemorySegment struct = scratch.allocate(ibv_qp_attr.layout());
+            VerbFailures.check(
+                    Ibv.QUERY_QP,
+                    Ibv.QUERY_QP.call(queuePair.address, struct.address(), NativeFlag.bits(all), init.address()),
+                    queuePair.toString());
+            found = QueuePairAttributes.read(struct, all);
+        } finally {
+            lifetime.release();
+        }
+        // Software iWARP always answers RESET before Linux 6.7.
+        if (found.state() != QueuePairState.RESET || context.device().transport() == TransportType.IB) {
+            known(found.state());
+        }
+        return found;
+    }
+
+    void modify(QueuePairAttributes attributes) {
+        QueuePairState from = attributes.has(Attribute.CURRENT_STATE) ? attributes.currentState() : state();
+        QueuePairState to = attributes.has(Attribute.STATE) ? attributes.state() : from;
+        Set<Attribute> mask = attributes.mask();
+        check(from, to, mask);
+        lifetime.hold();
+        try (Arena scratch = Arena.ofConfined()) {
+            long struct = attributes.write(scratch).address();
+            int result = (int) Ibv.MODIFY_QP.call(queuePair.address, struct, NativeFlag.bits(mask));
+            if (result != 0) {
+                throw refused(VerbFailures.errnoOf(result), from, to, attributes);
+            }
+        } finally {
+            lifetime.release();
+        }
+        if (to == QueuePairState.RESET) {
+            firstFailure = null;
+            posted.clear();
+        }
+        if (to == QueuePairState.RTR) {
+            sends.longestMessage(longestMessage(context.port(options.port())));
+        }
+        known(to);
+    }
+
+    /** Checks a change against the table of InfiniBand and RoCE. */
+    private void check(QueuePairState from, QueuePairState to, Set<Attribute> mask) {
+        if (context.device().transport() != TransportType.IB) {
+            return;
+        }
+        Optional<String> complaint = StateTable.complaint(options.type(), from, to, mask);
+        if (complaint.isPresent()) {
+            throw new IllegalArgumentException("ibv_modify_qp(" + queuePair + "): " + complaint.get());
+        }
+    }
+
+    private VerbsException refused(int errno, QueuePairState from, QueuePairState to, QueuePairAttributes attributes) {
+        query();
+        QueuePairState actual = state;
+        String hint = actual != from
+                ? "The queue pair is in " + actual + ", no longer in " + from
+                : switch (errno) {
+                    case Errno.EINVAL ->
+                        "The device refuses one of these values. For RTR on RoCE, look at the GID index, "
+                                + "the peer's GID and the path MTU";
+                    case Errno.ETIMEDOUT, 113 ->
+                        "The peer's address can't be resolved: is it on the network of this GID?";
+                    case Errno.ENODATA -> "There is no GID at this index: see Context.gids()";
+                    default -> "";
+                };
+        return VerbFailures.failure(Ibv.MODIFY_QP.name(), errno, queuePair + " to " + to + ", " + attributes, hint);
+    }
+
+    void toInit(ConnectOptions how) {
+        modify(how.toInit(options.type(), options.port()));
+    }
+
+    void connect(Endpoint peer, ConnectOptions how) {
+        switch (options.type()) {
+            case RC, UC, XRC_SEND, XRC_RECV -> {}
+            default -> throw new IllegalStateException(options.type() + " has no connections: " + queuePair);
+        }
+        if (state() == QueuePairState.RESET) {
+            toInit(how);
+        }
+        checkInitialised();
+        DeviceAttributes device = context.attributes();
+        Port port = context.port(options.port());
+        modify(how.toReadyToReceive(options.type(), peer, port, queuePair.gidIndex(), device));
+        modify(how.toReadyToSend(options.type(), packetSequenceNumber, device));
+    }
+
+    void toReady(int qkey, int pkeyIndex) {
+        if (options.type() != QueuePairType.UD) {
+            throw new IllegalStateException("Only queue pairs for datagrams are made ready by a key: " + queuePair);
+        }
+        if (state() == QueuePairState.RESET) {
+            modify(QueuePairAttributes.to(QueuePairState.INIT)
+                    .pkeyIndex(pkeyIndex)
+                    .port(options.port())
+                    .qkey(qkey));
+        }
+        checkInitialised();
+        modify(QueuePairAttributes.to(QueuePairState.RTR).pkeyIndex(pkeyIndex).qkey(qkey));
+        modify(QueuePairAttributes.to(QueuePairState.RTS).sendPsn(packetSequenceNumber));
+    }
+
+    void toReady() {
+        if (options.type() != QueuePairType.RAW_PACKET) {
+            throw new IllegalStateException(
+                    "Only queue pairs for Ethernet frames need neither key nor peer: " + queuePair);
+        }
+        if (state() == QueuePairState.RESET) {
+            modify(QueuePairAttributes.to(QueuePairState.INIT).port(options.port()));
+        }
+        checkInitialised();
+        modify(QueuePairAttributes.to(QueuePairState.RTR));
+        modify(QueuePairAttributes.to(QueuePairState.RTS));
+    }
+
+    private void checkInitialised() {
+        if (state() != QueuePairState.INIT) {
+            throw new IllegalStateException(
+                    queuePair + " must be in RESET or INIT to be made ready, and is in " + state() + ": call reset()");
+        }
+    }
+
+    void limitRate(RateLimit limit) {
+        lifetime.hold();
+        try (Arena scratch = Arena.ofConfined()) {
+            MemorySegment attributes = scratch.allocate(ibv_qp_rate_limit_attr.layout());
+            limit.write(attributes);
+            String verb = ContextVerb.MODIFY_QP_RATE_LIMIT.verb();
+            String arguments = queuePair + ", " + limit;
+            MemorySegment modify = ContextVerb.MODIFY_QP_RATE_LIMIT
+                    .in(context.address())
+                    .orElseThrow(() -> VerbFailures.failure(verb, Errno.EOPNOTSUPP, arguments, ""));
+            int result = (int) CFunction.callAt(modify, queuePair.address, attributes.address());
+            VerbFailures.check(verb, result, arguments, "");
+        } finally {
+            lifetime.release();
+        }
+    }
+
+    Ece queryEce() {
+        lifetime.hold();
+        try (Arena scratch = Arena.ofConfined()) {
+            MemorySegment ece = scratch.allocate(ibv_ece.layout());
+            long result = Ibv.QUERY_ECE.call(queuePair.address, ece.address());
+            VerbFailures.check(Ibv.QUERY_ECE, result, queuePair.toString());
+            return Ece.read(ece);
+        } finally {
+            lifetime.release();
+        }
+    }
+
+    void setEce(Ece ece) {
+        lifetime.hold();
+        try (Arena scratch = Arena.ofConfined()) {
+            MemorySegment wanted = scratch.allocate(ibv_ece.layout());
+            ece.write(wanted);
+            long result = Ibv.SET_ECE.call(queuePair.address, wanted.address());
+            VerbFailures.check(Ibv.SET_ECE, result, queuePair + ", " + ece);
+        } finally {
+            lifetime.release();
+        }
+    }
+
+    Set<DataOrder> dataInOrder(Operation operation) {
+        if (operation.cName().isEmpty()) {
+            throw new IllegalArgumentException("operation must have a number in C, got " + operation);
+        }
+        lifetime.hold();
+        try {
+            long qp = queuePair.address;
+            int bits = (int) Ibv.QUERY_QP_DATA_IN_ORDER.call(qp, operation.code(), DataOrder.RETURN_CAPS);
+            if (bits <= 0) { // older libraries answer for whole messages only
+                bits = (int) Ibv.QUERY_QP_DATA_IN_ORDER.call(qp, operation.code(), 0) > 0
+                        ? DataOrder.WHOLE_MESSAGE.bit()
+                        : 0;
+            }
+            return NativeFlag.of(DataOrder.class, bits);
+        } finally {
+            lifetime.release();
+        }
+    }
+
+    @Nullable
+    WorkCompletion firstFailure() {
+        return firstFailure;
+    }
+
+    /**
+     * Notes a failed request. The failure takes a reliable queue pair to {@link QueuePairState#ERR}; a flushed request
+     * tells that the queue pair is, or was, in that state.
+     */
+    synchronized void noteFailure(WorkCompletion failure) {
+        boolean flushed = failure.status() == WorkStatus.WORK_REQUEST_FLUSHED;
+        if (!flushed && (options.type() == QueuePairType.RC || options.type() == QueuePairType.XRC_SEND)) {
+            known(QueuePairState.ERR);
+        } else if (state != QueuePairState.ERR) {
+            unknown(); // other transports may go on, and a flush may be from before a reset
+        }
+        if (!flushed) {
+            record(failure);
+            if (firstFailure == null) {
+                firstFailure = failure;
+            }
+        }
+    }
+
+    private void record(WorkCompletion failure) {
+        WorkFailureEvent event = new WorkFailureEvent();
+        if (event.shouldCommit()) {
+            event.queuePair = options.type() + " " + queuePair.number + " of " + context.name();
+            event.id = failure.id();
+            event.operation = String.valueOf(failure.operation());
+            event.status = failure.status().toString();
+            event.vendorError = failure.vendorError();
+            event.commit();
+        }
+    }
+}

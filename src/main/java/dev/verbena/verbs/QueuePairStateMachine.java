@@ -174,7 +174,7 @@ final class QueuePairStateMachine {
         query();
         QueuePairState actual = state;
         String hint = actual != from
-                ? "The queue pair is in " + actual + ", no longer in " + from
+                ? "The queue pair is in " + actual + ", not in " + from + ": its state has changed"
                 : switch (errno) {
                     case Errno.EINVAL ->
                         "The device refuses one of these values. For RTR on RoCE, look at the GID index, "

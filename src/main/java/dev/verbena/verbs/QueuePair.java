@@ -10,7 +10,6 @@ import dev.verbena.internal.raw.ibv_qp;
 import dev.verbena.verbs.address.AddressVector;
 import dev.verbena.verbs.address.Endpoint;
 import dev.verbena.verbs.address.Gid;
-import dev.verbena.verbs.address.GlobalRoute;
 import dev.verbena.verbs.address.Grh;
 import dev.verbena.verbs.device.Port;
 import dev.verbena.verbs.device.QueuePairType;
@@ -48,6 +47,7 @@ public final class QueuePair extends VerbsObject {
     final long address;
     final int number;
     final QueueCapabilities granted;
+    private final QueuePairAddress addressing;
     private final @Nullable LongConsumer destroyer;
 
     final @Nullable ExtendedSends extended;
@@ -89,13 +89,14 @@ public final class QueuePair extends VerbsObject {
         this.address = address;
         this.destroyer = destroyer;
         this.number = ibv_qp.qp_num(MemorySegment.ofAddress(address).reinterpret(ibv_qp.sizeof()));
+        this.addressing = new QueuePairAddress(context, options, number);
         this.posted = new PostedRequests(options, granted);
         this.operations = AllowedOperations.of(options, this);
         DriverFunctions driver = context.provider();
         this.extended = options.operations().isEmpty() ? null : new ExtendedSends(this, operations, driver);
         this.sendPath = PostPath.ofSends(this, driver, extended);
         this.receivePath = PostPath.ofReceives(this, driver);
-        this.states = new QueuePairStateMachine(this, port, sendPath, receivePath, posted);
+        this.states = new QueuePairStateMachine(this, addressing, port, sendPath, receivePath, posted);
         this.windowBinding = new WindowBinding(this, sendPath, posted.sends(), operations);
         this.singleSends = new SingleRequestBatches<>(lifetime.isConfined(), () -> keep(newSendBatch(1)));
         this.singleReceives = new SingleRequestBatches<>(lifetime.isConfined(), () -> keep(newReceiveBatch(1)));
@@ -314,8 +315,7 @@ public final class QueuePair extends VerbsObject {
      */
     public Endpoint endpoint() {
         lifetime.checkOpen();
-        Port port = context.port(options.port());
-        return new Endpoint(number, states.packetSequenceNumber(), port.lid(), context.gid(options.port(), gidIndex()));
+        return addressing.endpoint();
     }
 
     /**
@@ -325,7 +325,8 @@ public final class QueuePair extends VerbsObject {
      * @return a path with values that suit most networks
      */
     public AddressVector pathTo(Endpoint peer) {
-        return pathTo(peer.gid(), peer.lid());
+        lifetime.checkOpen();
+        return addressing.pathTo(peer.gid(), peer.lid());
     }
 
     /**
@@ -335,21 +336,8 @@ public final class QueuePair extends VerbsObject {
      * @return a path with values that suit most networks
      */
     public AddressVector pathTo(Gid destination) {
-        return pathTo(destination, 0);
-    }
-
-    private AddressVector pathTo(Gid destination, int lid) {
         lifetime.checkOpen();
-        boolean global = lid == 0 || context.port(options.port()).needsGlobalRouting();
-        return AddressVector.of(options.port())
-                .destinationLid(lid)
-                .globalRoute(global ? GlobalRoute.to(destination, gidIndex()) : null);
-    }
-
-    int gidIndex() {
-        return options.gidIndex() == QueuePairOptions.BEST_GID
-                ? context.bestGid(options.port()).index()
-                : options.gidIndex();
+        return addressing.pathTo(destination, 0);
     }
 
     /**
@@ -887,8 +875,7 @@ public final class QueuePair extends VerbsObject {
     }
 
     /**
-     * Attaches this queue pair for datagrams to a multicast group ({@code ibv_attach_mcast}), whose messages it then
-     * receives.
+     * Attaches this queue pair for datagrams to a multicast group, to receive its messages ({@code ibv_attach_mcast}).
      *
      * @param group the group's GID: on RoCE that of an IP multicast address
      */
@@ -898,8 +885,7 @@ public final class QueuePair extends VerbsObject {
     }
 
     /**
-     * Attaches this queue pair for datagrams to a multicast group ({@code ibv_attach_mcast}), whose messages it then
-     * receives.
+     * Attaches this queue pair for datagrams to a multicast group, to receive its messages ({@code ibv_attach_mcast}).
      *
      * @param group the group's GID
      * @param lid the group's local identifier on InfiniBand; 0 on Ethernet

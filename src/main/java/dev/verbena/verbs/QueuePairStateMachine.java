@@ -22,7 +22,6 @@ import java.lang.foreign.MemorySegment;
 import java.util.EnumSet;
 import java.util.Optional;
 import java.util.Set;
-import java.util.concurrent.ThreadLocalRandom;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -32,26 +31,31 @@ import org.jspecify.annotations.Nullable;
  * <p>All threads may ask. A change of state is a call into C, which the driver makes one after the other.
  */
 final class QueuePairStateMachine {
-    private static final int MAX_PSN = 0xffffff;
-
     private final QueuePair queuePair;
     private final ObjectLifetime lifetime;
     private final Context context;
     private final QueuePairOptions options;
+    private final QueuePairAddress addressing;
     private final PostPath sends;
     private final PostPath receives;
     private final PostedRequests posted;
-    private final int packetSequenceNumber = ThreadLocalRandom.current().nextInt(MAX_PSN + 1);
 
     private volatile QueuePairState state = QueuePairState.RESET;
     private volatile boolean isKnown = true;
     private volatile @Nullable WorkCompletion firstFailure;
 
-    QueuePairStateMachine(QueuePair queuePair, Port port, PostPath sends, PostPath receives, PostedRequests posted) {
+    QueuePairStateMachine(
+            QueuePair queuePair,
+            QueuePairAddress addressing,
+            Port port,
+            PostPath sends,
+            PostPath receives,
+            PostedRequests posted) {
         this.queuePair = queuePair;
         this.lifetime = queuePair.lifetime;
         this.context = queuePair.context;
         this.options = queuePair.options;
+        this.addressing = addressing;
         this.sends = sends;
         this.receives = receives;
         this.posted = posted;
@@ -61,10 +65,6 @@ final class QueuePairStateMachine {
     /** Returns the length of the longest message. A datagram is one packet. */
     private long longestMessage(Port port) {
         return options.type() == QueuePairType.UD ? port.activeMtu().bytes() : port.maxMessageSize();
-    }
-
-    int packetSequenceNumber() {
-        return packetSequenceNumber;
     }
 
     /** Returns the state, and asks the device for it if it may have changed. */
@@ -154,7 +154,7 @@ final class QueuePairStateMachine {
             posted.clear();
         }
         if (to == QueuePairState.RTR) {
-            sends.longestMessage(longestMessage(context.port(options.port())));
+            sends.longestMessage(longestMessage(addressing.port()));
         }
         known(to);
     }
@@ -201,9 +201,9 @@ final class QueuePairStateMachine {
         }
         checkInitialised();
         DeviceAttributes device = context.attributes();
-        Port port = context.port(options.port());
-        modify(how.toReadyToReceive(options.type(), peer, port, queuePair.gidIndex(), device));
-        modify(how.toReadyToSend(options.type(), packetSequenceNumber, device));
+        Port port = addressing.port();
+        modify(how.toReadyToReceive(options.type(), peer, port, addressing.gidIndex(), device));
+        modify(how.toReadyToSend(options.type(), addressing.packetSequenceNumber(), device));
     }
 
     void toReady(int qkey, int pkeyIndex) {
@@ -218,7 +218,7 @@ final class QueuePairStateMachine {
         }
         checkInitialised();
         modify(QueuePairAttributes.to(QueuePairState.RTR).pkeyIndex(pkeyIndex).qkey(qkey));
-        modify(QueuePairAttributes.to(QueuePairState.RTS).sendPsn(packetSequenceNumber));
+        modify(QueuePairAttributes.to(QueuePairState.RTS).sendPsn(addressing.packetSequenceNumber()));
     }
 
     void toReady() {

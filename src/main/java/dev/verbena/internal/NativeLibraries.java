@@ -60,11 +60,6 @@ public enum NativeLibraries {
         return lookup == null ? Optional.empty() : lookup.find(name);
     }
 
-    /** Returns the address of a function of either library. The generated bindings use this lookup. */
-    public static Optional<MemorySegment> find(String name) {
-        return VERBS.symbol(name).or(() -> CM.symbol(name));
-    }
-
     private Opened open() {
         Opened known = opened;
         if (known == null) {

@@ -47,10 +47,10 @@ final class CFunctions {
         return all;
     }
 
-    /** Those that only the generated bindings have, with the reason. */
-    static Map<String, String> rawOnly() {
+    /** Returns the functions that have no place in Java, with the reason. */
+    static Map<String, String> leftOut() {
         Map<String, String> reasons = new LinkedHashMap<>();
-        for (String line : lines("/verbs-raw-only.tsv")) {
+        for (String line : lines("/verbs-left-out.tsv")) {
             String[] cells = line.split("\t", -1);
             reasons.put(cells[0], cells[1]);
         }

@@ -25,7 +25,7 @@ final class Ledger {
 
     private final Findings findings;
     private final List<Place> places = JavaPlaces.all();
-    private final Map<String, String> rawOnly = CFunctions.rawOnly();
+    private final Map<String, String> leftOut = CFunctions.leftOut();
     private final Map<String, String> calledInstead = CFunctions.related("as");
     private final Map<String, String> needed = CFunctions.related("needs");
 
@@ -35,7 +35,7 @@ final class Ledger {
         UNSUPPORTED("unsupported here"),
         REFUSED("refused"),
         UNTESTED("untested"),
-        RAW("raw only"),
+        LEFT_OUT("left out"),
         MISSING("not in Java yet");
 
         private final String words;
@@ -140,10 +140,10 @@ final class Ledger {
     private Result result(CFunction function) {
         String name = function.name();
         if (placesOf(name).isEmpty()) {
-            String reason = rawOnly.get(name);
+            String reason = leftOut.get(name);
             return reason == null
                     ? new Result(Kind.MISSING, Kind.MISSING.words)
-                    : new Result(Kind.RAW, "raw only: " + reason);
+                    : new Result(Kind.LEFT_OUT, Kind.LEFT_OUT.words + ": " + reason);
         }
         Known known = findings.functions.getOrDefault(name, new Known());
         if (known.ran) {

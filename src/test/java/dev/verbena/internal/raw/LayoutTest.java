@@ -22,6 +22,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.Set;
 import java.util.TreeSet;
+import java.util.regex.Pattern;
 import java.util.stream.Collectors;
 import java.util.stream.Stream;
 import org.junit.jupiter.api.BeforeAll;
@@ -147,6 +148,22 @@ class LayoutTest {
         missing.removeAll(generated);
         assertThat(missing).isEmpty();
         assertThat(constants).hasSameSizeAs(filteredNames("constant"));
+    }
+
+    /** Types that nothing uses make the library slower to compile and harder to read: the filter must not have them. */
+    @Test
+    void bindingsHaveNoTypeThatNothingUses() throws Exception {
+        StringBuilder code = new StringBuilder();
+        try (Stream<Path> files = Stream.concat(Files.walk(BINDINGS.resolveSibling("src")), Files.list(SOURCES))) {
+            for (Path file : files.filter(file -> file.toString().endsWith(".java")).toList()) {
+                String own = file.getFileName().toString().replaceFirst("\\.java$", "");
+                code.append(Files.readString(file).replaceAll("\\b" + Pattern.quote(own) + "\\b", ""));
+            }
+        }
+        Set<String> words = Pattern.compile("\\b(\\w+)\\.(?:layout\\(|\\w+;|\\w+\\()|import [\\w.]+\\.(\\w+);").matcher(code)
+                .results().map(found -> found.group(1) != null ? found.group(1) : found.group(2))
+                .collect(Collectors.toSet());
+        assertThat(classNames().stream().filter(name -> !name.startsWith("rdma_h") && !words.contains(name))).isEmpty();
     }
 
     private static void compare(String what, long inJava, List<String> differences) {

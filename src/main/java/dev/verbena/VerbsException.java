@@ -1,6 +1,5 @@
 package dev.verbena;
 
-import dev.verbena.internal.Calls;
 import dev.verbena.internal.Errno;
 
 /**
@@ -28,9 +27,6 @@ public class VerbsException extends RuntimeException {
         super(message);
         this.verb = verb;
         this.errno = errno;
-        if (errno != 0 || this instanceof UnsupportedVerbException) {
-            Calls.refused(verb, this instanceof UnsupportedVerbException, message);
-        }
     }
 
     private static String message(String verb, String arguments, String answer, String hint) {

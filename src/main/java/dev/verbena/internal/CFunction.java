@@ -36,7 +36,6 @@ public final class CFunction {
     private final NativeLibraries library;
     private final String name;
     private final int since;
-    private final Calls calls;
     private volatile @Nullable MemorySegment address;
 
     /** Describes a function that all supported releases of rdma-core have. */
@@ -53,7 +52,6 @@ public final class CFunction {
         this.library = library;
         this.name = name;
         this.since = since;
-        this.calls = Calls.of(name);
     }
 
     /** Returns the C name. */
@@ -78,9 +76,7 @@ public final class CFunction {
 
     /** Calls the function. Cast the result to {@code int} where C returns one. */
     public long call(long... arguments) {
-        MemorySegment function = address();
-        calls.one();
-        return callAt(function, arguments);
+        return callAt(address(), arguments);
     }
 
     /** Calls a function by its address, such as one that a pointer in a struct leads to. */

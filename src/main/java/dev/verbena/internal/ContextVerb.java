@@ -53,12 +53,10 @@ public enum ContextVerb {
 
     private final String verb;
     private final long offset;
-    private final Calls calls;
 
     ContextVerb(String verb, long offset) {
         this.verb = verb;
         this.offset = offset;
-        this.calls = Calls.of(verb);
     }
 
     /** Returns the C name. */
@@ -66,7 +64,7 @@ public enum ContextVerb {
         return verb;
     }
 
-    /** Returns the function for a context, if its library and provider have it. The caller calls it once. */
+    /** Returns the function for a context, if its library and provider have it. */
     public Optional<MemorySegment> in(long context) {
         MemorySegment own = MemorySegment.ofAddress(context).reinterpret(ibv_context.sizeof());
         if (ibv_context.abi_compat(own).address() != EXTENDED) {
@@ -81,10 +79,6 @@ public enum ContextVerb {
             return Optional.empty();
         }
         MemorySegment function = front.get(ValueLayout.ADDRESS, 0);
-        if (function.address() == 0) {
-            return Optional.empty();
-        }
-        calls.one();
-        return Optional.of(function);
+        return function.address() == 0 ? Optional.empty() : Optional.of(function);
     }
 }

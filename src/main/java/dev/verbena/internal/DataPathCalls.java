@@ -38,15 +38,11 @@ public final class DataPathCalls {
     /** The C name of asking for an event. */
     public static final String ASK_NAME = "ibv_req_notify_cq";
 
-    private static final Calls POLLS = Calls.of(POLL_NAME);
-    private static final Calls ASKS = Calls.of(ASK_NAME);
-
     private DataPathCalls() {}
 
     /** {@code int poll_cq(struct ibv_cq *, int, struct ibv_wc *)}. */
     public static int poll(boolean critical, long function, long cq, int entries, long completions) {
         try {
-            POLLS.one();
             return critical
                     ? (int) POLL_CRITICAL.invokeExact(function, cq, entries, completions)
                     : (int) POLL.invokeExact(function, cq, entries, completions);
@@ -58,7 +54,6 @@ public final class DataPathCalls {
     /** As {@link #poll}, critical. */
     public static int pollCritical(long function, long cq, int entries, long completions) {
         try {
-            POLLS.one();
             return (int) POLL_CRITICAL.invokeExact(function, cq, entries, completions);
         } catch (Throwable t) {
             throw CFunction.unexpected(t);
@@ -68,7 +63,6 @@ public final class DataPathCalls {
     /** {@code int req_notify_cq(struct ibv_cq *, int)}: a system call with some providers. */
     public static int requestNotification(long function, long cq, int solicitedOnly) {
         try {
-            ASKS.one();
             return (int) ASK.invokeExact(function, cq, solicitedOnly);
         } catch (Throwable t) {
             throw CFunction.unexpected(t);

@@ -14,12 +14,10 @@ public enum OpsVerb {
 
     private final String verb;
     private final long offset;
-    private final Calls calls;
 
     OpsVerb(String verb, long offset) {
         this.verb = verb;
         this.offset = ibv_context.ops$offset() + offset;
-        this.calls = Calls.of(verb);
     }
 
     /** The C name. */
@@ -27,15 +25,11 @@ public enum OpsVerb {
         return verb;
     }
 
-    /** The function for a context, if its provider has it. Who asks for it calls it. */
+    /** The function for a context, if its provider has it. */
     public Optional<MemorySegment> in(long context) {
         MemorySegment function = MemorySegment.ofAddress(context)
                 .reinterpret(ibv_context.sizeof())
                 .get(ValueLayout.ADDRESS, offset);
-        if (function.address() == 0) {
-            return Optional.empty();
-        }
-        calls.one();
-        return Optional.of(function);
+        return function.address() == 0 ? Optional.empty() : Optional.of(function);
     }
 }

@@ -1,6 +1,5 @@
 package dev.verbena.verbs;
 
-import dev.verbena.internal.Calls;
 import dev.verbena.internal.ExtendedCalls;
 import dev.verbena.internal.Memory;
 import dev.verbena.internal.raw.ibv_cq_ex;
@@ -13,10 +12,6 @@ import java.util.Set;
  * made for is a null pointer, which C calls without a check: {@link #missing} finds those.
  */
 final class CompletionReaders {
-    private static final Calls START = Calls.of("ibv_start_poll");
-    private static final Calls NEXT = Calls.of("ibv_next_poll");
-    private static final Calls END = Calls.of("ibv_end_poll");
-
     private final long queue;
     private final long idField;
     private final long statusField;
@@ -36,24 +31,20 @@ final class CompletionReaders {
         private final boolean critical;
         private final long queue;
         private final long function;
-        private final Calls calls;
 
-        private Reader(CompletionReaders of, MemorySegment function, String verb) {
+        private Reader(CompletionReaders of, MemorySegment function) {
             this.critical = of.critical;
             this.queue = of.queue;
             this.function = function.address();
-            this.calls = Calls.of(verb);
         }
 
         /** Returns the value of the current completion. Cut it to the width of the field. */
         long read() {
-            calls.one();
             return ExtendedCalls.call(critical, function, queue);
         }
 
         /** Fills a struct with the value of the current completion. */
         void read(long into) {
-            calls.one();
             ExtendedCalls.call(critical, function, queue, into);
         }
     }
@@ -68,27 +59,23 @@ final class CompletionReaders {
         this.start = ibv_cq_ex.start_poll(struct).address();
         this.next = ibv_cq_ex.next_poll(struct).address();
         this.end = ibv_cq_ex.end_poll(struct).address();
-        this.opcode = new Reader(this, ibv_cq_ex.read_opcode(struct), "ibv_wc_read_opcode");
-        this.vendorError = new Reader(this, ibv_cq_ex.read_vendor_err(struct), "ibv_wc_read_vendor_err");
-        this.flags = new Reader(this, ibv_cq_ex.read_wc_flags(struct), "ibv_wc_read_wc_flags");
+        this.opcode = new Reader(this, ibv_cq_ex.read_opcode(struct));
+        this.vendorError = new Reader(this, ibv_cq_ex.read_vendor_err(struct));
+        this.flags = new Reader(this, ibv_cq_ex.read_wc_flags(struct));
         for (CompletionField field : CompletionField.values()) {
             optional[field.ordinal()] = switch (field) {
-                case BYTE_LENGTH -> new Reader(this, ibv_cq_ex.read_byte_len(struct), "ibv_wc_read_byte_len");
-                case IMMEDIATE -> new Reader(this, ibv_cq_ex.read_imm_data(struct), "ibv_wc_read_imm_data");
-                case QUEUE_PAIR_NUMBER -> new Reader(this, ibv_cq_ex.read_qp_num(struct), "ibv_wc_read_qp_num");
-                case SOURCE_QUEUE_PAIR -> new Reader(this, ibv_cq_ex.read_src_qp(struct), "ibv_wc_read_src_qp");
-                case SOURCE_LID -> new Reader(this, ibv_cq_ex.read_slid(struct), "ibv_wc_read_slid");
-                case SERVICE_LEVEL -> new Reader(this, ibv_cq_ex.read_sl(struct), "ibv_wc_read_sl");
-                case PATH_BITS -> new Reader(this, ibv_cq_ex.read_dlid_path_bits(struct), "ibv_wc_read_dlid_path_bits");
-                case TIMESTAMP -> new Reader(this, ibv_cq_ex.read_completion_ts(struct), "ibv_wc_read_completion_ts");
-                case VLAN -> new Reader(this, ibv_cq_ex.read_cvlan(struct), "ibv_wc_read_cvlan");
-                case FLOW_TAG -> new Reader(this, ibv_cq_ex.read_flow_tag(struct), "ibv_wc_read_flow_tag");
-                case TAG_MATCHING -> new Reader(this, ibv_cq_ex.read_tm_info(struct), "ibv_wc_read_tm_info");
-                case WALL_CLOCK ->
-                    new Reader(
-                            this,
-                            ibv_cq_ex.read_completion_wallclock_ns(struct),
-                            "ibv_wc_read_completion_wallclock_ns");
+                case BYTE_LENGTH -> new Reader(this, ibv_cq_ex.read_byte_len(struct));
+                case IMMEDIATE -> new Reader(this, ibv_cq_ex.read_imm_data(struct));
+                case QUEUE_PAIR_NUMBER -> new Reader(this, ibv_cq_ex.read_qp_num(struct));
+                case SOURCE_QUEUE_PAIR -> new Reader(this, ibv_cq_ex.read_src_qp(struct));
+                case SOURCE_LID -> new Reader(this, ibv_cq_ex.read_slid(struct));
+                case SERVICE_LEVEL -> new Reader(this, ibv_cq_ex.read_sl(struct));
+                case PATH_BITS -> new Reader(this, ibv_cq_ex.read_dlid_path_bits(struct));
+                case TIMESTAMP -> new Reader(this, ibv_cq_ex.read_completion_ts(struct));
+                case VLAN -> new Reader(this, ibv_cq_ex.read_cvlan(struct));
+                case FLOW_TAG -> new Reader(this, ibv_cq_ex.read_flow_tag(struct));
+                case TAG_MATCHING -> new Reader(this, ibv_cq_ex.read_tm_info(struct));
+                case WALL_CLOCK -> new Reader(this, ibv_cq_ex.read_completion_wallclock_ns(struct));
             };
         }
     }
@@ -110,19 +97,16 @@ final class CompletionReaders {
 
     /** Takes the provider's lock and steps to the first completion. Returns 0, or an error number without the lock. */
     int start(long attributes) {
-        START.one();
         return (int) ExtendedCalls.call(criticalStart, start, queue, attributes);
     }
 
     /** Steps to the next completion. Returns 0 or an error number; the lock stays taken either way. */
     int next() {
-        NEXT.one();
         return (int) ExtendedCalls.call(critical, next, queue);
     }
 
     /** Removes the completions that were visited from the queue, and gives the lock back. */
     void end() {
-        END.one();
         ExtendedCalls.call(critical, end, queue);
     }
 

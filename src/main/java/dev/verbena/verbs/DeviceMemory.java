@@ -5,7 +5,6 @@ import dev.verbena.VerbsArena;
 import dev.verbena.VerbsObject;
 import dev.verbena.access.ObjectLifetime;
 import dev.verbena.internal.CFunction;
-import dev.verbena.internal.Calls;
 import dev.verbena.internal.Checks;
 import dev.verbena.internal.ContextVerb;
 import dev.verbena.internal.Errno;
@@ -32,9 +31,6 @@ import java.util.Objects;
  */
 public final class DeviceMemory extends VerbsObject {
     private final ObjectLifetime lifetime;
-    private static final Calls COPY_TO = Calls.of("ibv_memcpy_to_dm");
-    private static final Calls COPY_FROM = Calls.of("ibv_memcpy_from_dm");
-
     private final Context context;
     private final long address;
     private final long length;
@@ -156,7 +152,6 @@ public final class DeviceMemory extends VerbsObject {
                     scratch.allocate(Math.max(1, source.byteSize())).copyFrom(source);
             lifetime.hold();
             try {
-                COPY_TO.one();
                 long result = CFunction.callAt(
                         ibv_dm.memcpy_to_dm(struct()), address, offset, copy.address(), source.byteSize());
                 VerbFailures.check("ibv_memcpy_to_dm", (int) result, this + ", offset " + offset, "");
@@ -184,7 +179,6 @@ public final class DeviceMemory extends VerbsObject {
             MemorySegment copy = scratch.allocate(Math.max(1, target.byteSize()));
             lifetime.hold();
             try {
-                COPY_FROM.one();
                 long result = CFunction.callAt(
                         ibv_dm.memcpy_from_dm(struct()), copy.address(), address, offset, target.byteSize());
                 VerbFailures.check("ibv_memcpy_from_dm", (int) result, this + ", offset " + offset, "");

@@ -1,6 +1,6 @@
 package dev.verbena.ledger;
 
-import dev.verbena.internal.Calls.Refusal;
+import dev.verbena.ledger.Calls.Refusal;
 import java.util.Map;
 import java.util.Set;
 import java.util.TreeMap;

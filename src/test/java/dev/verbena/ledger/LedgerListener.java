@@ -1,6 +1,5 @@
 package dev.verbena.ledger;
 
-import dev.verbena.internal.Calls;
 import dev.verbena.support.Covers;
 import dev.verbena.support.Fault;
 import dev.verbena.support.Twin;
@@ -19,8 +18,8 @@ import org.junit.platform.launcher.TestIdentifier;
 import org.junit.platform.launcher.TestPlan;
 
 /**
- * Writes the ledger at the end of a test run: with {@code -Ddev.verbena.ledger=FILE}, and only then. It sees which test
- * makes a function's count of calls grow; tests run one after the other.
+ * Writes the ledger at the end of a test run that was started with the {@link LedgerAgent}. The listener sees which test
+ * makes a function's count of calls grow: tests run one after the other.
  */
 public final class LedgerListener implements TestExecutionListener {
     private final Map<String, Map<String, Calls.Count>> before = new HashMap<>();
@@ -28,21 +27,21 @@ public final class LedgerListener implements TestExecutionListener {
 
     @Override
     public void executionStarted(TestIdentifier test) {
-        if (Calls.COUNTED && test.isTest()) {
+        if (isCounting() && test.isTest()) {
             before.put(test.getUniqueId(), Calls.all());
         }
     }
 
     @Override
     public void executionSkipped(TestIdentifier test, String reason) {
-        if (Calls.COUNTED && test.isTest()) {
+        if (isCounting() && test.isTest()) {
             findings.leftOut(nameOf(test), reason);
         }
     }
 
     @Override
     public void executionFinished(TestIdentifier test, TestExecutionResult result) {
-        if (!Calls.COUNTED || !test.isTest()) {
+        if (!isCounting() || !test.isTest()) {
             return;
         }
         String name = nameOf(test);
@@ -82,10 +81,10 @@ public final class LedgerListener implements TestExecutionListener {
 
     @Override
     public void testPlanExecutionFinished(TestPlan plan) {
-        if (!Calls.COUNTED) {
+        Path file = LedgerAgent.file();
+        if (file == null) {
             return;
         }
-        Path file = Path.of(System.getProperty(Calls.PROPERTY));
         try {
             if (file.getParent() != null) {
                 Files.createDirectories(file.getParent());
@@ -94,6 +93,10 @@ public final class LedgerListener implements TestExecutionListener {
         } catch (IOException e) {
             throw new UncheckedIOException("The ledger can't be written", e);
         }
+    }
+
+    private static boolean isCounting() {
+        return LedgerAgent.file() != null;
     }
 
     private static Optional<MethodSource> source(TestIdentifier test) {

@@ -155,15 +155,19 @@ class LayoutTest {
     void bindingsHaveNoTypeThatNothingUses() throws Exception {
         StringBuilder code = new StringBuilder();
         try (Stream<Path> files = Stream.concat(Files.walk(BINDINGS.resolveSibling("src")), Files.list(SOURCES))) {
-            for (Path file : files.filter(file -> file.toString().endsWith(".java")).toList()) {
+            for (Path file :
+                    files.filter(file -> file.toString().endsWith(".java")).toList()) {
                 String own = file.getFileName().toString().replaceFirst("\\.java$", "");
                 code.append(Files.readString(file).replaceAll("\\b" + Pattern.quote(own) + "\\b", ""));
             }
         }
-        Set<String> words = Pattern.compile("\\b(\\w+)\\.(?:layout\\(|\\w+;|\\w+\\()|import [\\w.]+\\.(\\w+);").matcher(code)
-                .results().map(found -> found.group(1) != null ? found.group(1) : found.group(2))
+        Set<String> words = Pattern.compile("\\b(\\w+)\\.(?:layout\\(|\\w+;|\\w+\\()|import [\\w.]+\\.(\\w+);")
+                .matcher(code)
+                .results()
+                .map(found -> found.group(1) != null ? found.group(1) : found.group(2))
                 .collect(Collectors.toSet());
-        assertThat(classNames().stream().filter(name -> !name.startsWith("rdma_h") && !words.contains(name))).isEmpty();
+        assertThat(classNames().stream().filter(name -> !name.startsWith("rdma_h") && !words.contains(name)))
+                .isEmpty();
     }
 
     private static void compare(String what, long inJava, List<String> differences) {

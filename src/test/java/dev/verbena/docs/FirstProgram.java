@@ -27,7 +27,7 @@ final class FirstProgram {
         return program.group(1);
     }
 
-    /** Compiles it; answers what the compiler complained of, warnings too. */
+    /** Compiles the program and returns the compiler's errors and warnings. */
     static String compile(Path classes) throws IOException {
         String source = source();
         JavaFileObject file =

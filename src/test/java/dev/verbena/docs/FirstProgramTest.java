@@ -12,7 +12,7 @@ import java.nio.file.Path;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
-/** The program in the README runs. */
+/** Tests that the program in the README runs. */
 @DeviceTest
 class FirstProgramTest {
     @Test

@@ -9,7 +9,7 @@ import java.util.regex.Pattern;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
-/** What the README shows is true. */
+/** Tests statements of the README. */
 class ReadmeTest {
     @Test
     void firstProgramCompilesWithoutAWarning(@TempDir Path classes) throws Exception {

@@ -9,7 +9,7 @@ import java.lang.foreign.MemorySegment;
 import java.util.concurrent.atomic.AtomicInteger;
 import org.junit.jupiter.api.Test;
 
-/** What calls into C answer, with functions of libc whose answers are known. */
+/** Tests results of calls into C with functions of libc. */
 class CFunctionTest {
     private static final int EBADF = 9;
 

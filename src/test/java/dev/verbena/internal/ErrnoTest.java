@@ -4,7 +4,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import org.junit.jupiter.api.Test;
 
-/** Error numbers in words. */
+/** Tests names and texts of error numbers. */
 class ErrnoTest {
     @Test
     void knownErrnoHasNameAndText() {

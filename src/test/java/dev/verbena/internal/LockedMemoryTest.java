@@ -5,7 +5,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import java.util.List;
 import org.junit.jupiter.api.Test;
 
-/** How the limit on locked memory is found and told. */
+/** Tests the limit on locked memory and its hint. */
 class LockedMemoryTest {
     private static List<String> limits(String soft) {
         return List.of(

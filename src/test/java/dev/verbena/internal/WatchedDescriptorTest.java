@@ -26,9 +26,9 @@ import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 
-/** Waiting for descriptors, with an eventfd that counts down by one with each read. */
+/** Tests waits for descriptors with an eventfd whose counter each read decrements. */
 class WatchedDescriptorTest {
-    /** Longer than a result is waited for: who is not woken finds what is there when its time is over, too late. */
+    /** A timeout beyond that of the tests: a waiter that is not woken finds the data too late. */
     private static final Duration LONG = Duration.ofSeconds(180);
 
     private static final int SEMAPHORE = 1;
@@ -80,7 +80,7 @@ class WatchedDescriptorTest {
         return descriptor.await(this::tryToRead, LONG);
     }
 
-    /** Starts a thread that waits, and returns once it has tried for the second time and is about to sleep. */
+    /** Starts a waiting thread, and returns when it has tried for the second time and is about to sleep. */
     private Future<Long> waiting(ExecutorService threads) throws Exception {
         AtomicInteger tries = new AtomicInteger();
         CountDownLatch second = new CountDownLatch(2);
@@ -217,8 +217,8 @@ class WatchedDescriptorTest {
     }
 
     /**
-     * Puts another file under the number of the epoll descriptor, and keeps the thread looking until it sees it. Closing
-     * the number would set it free for others, and the thread closes it again when it ends.
+     * Replaces the file of the epoll descriptor by another, and wakes the thread until it notices. The number stays in
+     * use: the thread closes it when it ends.
      */
     private static void breakEventThread() {
         int poll;

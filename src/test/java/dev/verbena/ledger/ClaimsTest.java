@@ -17,7 +17,7 @@ import java.util.stream.Collectors;
 import java.util.stream.Stream;
 import org.junit.jupiter.api.Test;
 
-/** What tests claim to prove is there to be proved, and each fault has a test. */
+/** Tests that the annotations of tests name existing Python tests and faults, and that none is missing. */
 class ClaimsTest {
     private static <A extends Annotation> Set<String> named(Class<A> kind, Function<A, String[]> names)
             throws IOException {

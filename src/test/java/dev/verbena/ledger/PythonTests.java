@@ -4,11 +4,11 @@ import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 
-/** rdma-core's Python tests ({@code pyverbs-on-rxe.tsv}): the bar for this library. */
+/** The Python tests of rdma-core ({@code pyverbs-on-rxe.tsv}), each of which has a twin here if it passes. */
 final class PythonTests {
     private PythonTests() {}
 
-    /** All tests, and whether each passes on soft-RoCE, be it on the older or on the newer kernel. */
+    /** Returns all tests, and whether each passes on soft-RoCE with the older or the newer kernel. */
     static Map<String, Boolean> all() {
         Map<String, Boolean> all = new LinkedHashMap<>();
         for (String line : CFunctions.lines("/pyverbs-on-rxe.tsv")) {
@@ -18,7 +18,7 @@ final class PythonTests {
         return all;
     }
 
-    /** Those that must have a twin in Java. */
+    /** Returns the tests that must have a twin in Java. */
     static List<String> passing() {
         return all().entrySet().stream()
                 .filter(Map.Entry::getValue)

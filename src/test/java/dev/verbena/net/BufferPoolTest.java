@@ -24,7 +24,7 @@ import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 
-/** Buffers that are registered once. */
+/** Tests buffers of a pool. */
 @DeviceTest
 class BufferPoolTest {
     private static final int COUNT = 8;

@@ -16,7 +16,7 @@ import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 
-/** Registrations that are kept for memory that comes from elsewhere. */
+/** Tests cached registrations. */
 @DeviceTest
 class RegistrationCacheTest {
     private static final int MAX = 3;

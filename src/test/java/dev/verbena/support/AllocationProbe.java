@@ -12,8 +12,8 @@ import java.lang.foreign.MemorySegment;
 import java.lang.management.ManagementFactory;
 
 /**
- * A program for {@link ChildJvm}: does each operation of the data path again and again until it allocates nothing any
- * more, or time is up, and says how many bytes the last round allocated. It needs the optimising compiler.
+ * A program for {@link ChildJvm}: repeats each operation of the data path until it allocates nothing, or until its time
+ * is over, and prints the bytes allocated by the last round. Needs the optimising compiler.
  */
 public final class AllocationProbe {
     private static final ThreadMXBean THREADS = (ThreadMXBean) ManagementFactory.getThreadMXBean();
@@ -105,7 +105,7 @@ public final class AllocationProbe {
         System.out.println("checksum " + checksum);
     }
 
-    /** Looks at all that a cursor says about so many completions. */
+    /** Reads all fields of the completions from a cursor. */
     private void take(Completions done, int count) {
         for (int left = count; left > 0; ) {
             int found = done.poll();

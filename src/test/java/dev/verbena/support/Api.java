@@ -20,11 +20,11 @@ import java.util.TreeMap;
 import java.util.stream.Collectors;
 import java.util.stream.Stream;
 
-/** The library's public classes and methods as they are now, for rules that nothing new may escape. */
+/** The current public classes and methods of the library, for rules that also hold for new ones. */
 public final class Api {
     private Api() {}
 
-    /** All public classes of the packages that users see. */
+    /** Returns all public classes of the exported packages. */
     public static List<Class<?>> classes() {
         Path place = ChildJvm.place(Rdma.class);
         if (Files.isDirectory(place)) {
@@ -62,14 +62,14 @@ public final class Api {
         }
     }
 
-    /** The kinds of verbs objects. */
+    /** Returns the classes of verbs objects. */
     public static List<Class<?>> objects() {
         return classes().stream()
                 .filter(type -> VerbsObject.class.isAssignableFrom(type) && !Modifier.isAbstract(type.getModifiers()))
                 .toList();
     }
 
-    /** Classes that are no verbs objects and have one: batches, cursors, slices, options. */
+    /** Returns classes that belong to a verbs object: batches, cursors, slices, options. */
     public static List<Class<?>> classesWithAnObject() {
         return classes().stream()
                 .filter(type -> !VerbsObject.class.isAssignableFrom(type) && !Throwable.class.isAssignableFrom(type))
@@ -97,7 +97,7 @@ public final class Api {
         return fields;
     }
 
-    /** The public methods of an instance, but those of {@link Object}, by name and parameters. */
+    /** Returns the public instance methods without those of {@link Object}, by name and parameters. */
     public static List<Method> methods(Class<?> type) {
         Map<String, Method> bySignature = new TreeMap<>();
         for (Method method : type.getMethods()) {
@@ -109,7 +109,7 @@ public final class Api {
         return List.copyOf(bySignature.values());
     }
 
-    /** What is inherited of a class that is not public comes as a bridge, which lacks the generic types. */
+    /** Returns the method itself for a bridge: methods inherited from a non-public class lack the generic types. */
     private static Method original(Class<?> type, Method method) {
         for (Class<?> each = type; method.isBridge() && each != null; each = each.getSuperclass()) {
             for (Method declared : each.getDeclaredMethods()) {
@@ -127,14 +127,14 @@ public final class Api {
                         && Arrays.equals(inherited.getParameterTypes(), method.getParameterTypes()));
     }
 
-    /** For example {@code postSend(long, LocalMemory)}. */
+    /** Formats a method, for example {@code postSend(long, LocalMemory)}. */
     public static String signature(Method method) {
         return Arrays.stream(method.getParameterTypes())
                 .map(Class::getSimpleName)
                 .collect(Collectors.joining(", ", method.getName() + "(", ")"));
     }
 
-    /** Calls it, and throws what it throws. */
+    /** Calls a method, and throws its exception. */
     public static Object call(Method method, Object receiver, Object... arguments) throws Throwable {
         try {
             method.setAccessible(true);

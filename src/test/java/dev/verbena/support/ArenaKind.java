@@ -3,7 +3,7 @@ package dev.verbena.support;
 import dev.verbena.VerbsArena;
 import java.util.function.Supplier;
 
-/** The kinds of arena, for tests of what holds for all of them. */
+/** The kinds of arena, for tests of rules that hold for all of them. */
 public enum ArenaKind {
     CONFINED(VerbsArena::ofConfined),
     SHARED(VerbsArena::ofShared);

@@ -3,7 +3,7 @@ package dev.verbena.support;
 import java.util.concurrent.locks.LockSupport;
 import java.util.function.BooleanSupplier;
 
-/** Waits for what has no wait of its own, and not for ever. */
+/** Waits with a time limit for conditions that have no waiting method. */
 public final class Await {
     private static final int EAGER_LOOKS = 3;
     private static final long PAUSE_NANOS = 5_000_000;
@@ -11,8 +11,8 @@ public final class Await {
     private Await() {}
 
     /**
-     * Looks again and again, after some looks with a pause between: on a machine with one processor, looking would take
-     * it from what is waited for. What did not come in time is an error that names it.
+     * Polls a condition, after some polls with a pause between: on one processor, polling would delay the other side.
+     * Throws an error that names the condition when the time is over.
      */
     public static void until(String what, BooleanSupplier here) {
         long end = System.nanoTime() + Loopback.DEADLINE.toNanos();
@@ -28,7 +28,7 @@ public final class Await {
         }
     }
 
-    /** Waits for the end of a thread. */
+    /** Waits for a thread to end. */
     public static void end(Thread thread) throws InterruptedException {
         if (!thread.join(Loopback.DEADLINE)) {
             AssertionError stuck = new AssertionError(thread + " does not end");

@@ -5,7 +5,7 @@ import org.junit.jupiter.api.ClassDescriptor;
 import org.junit.jupiter.api.ClassOrderer;
 import org.junit.jupiter.api.ClassOrdererContext;
 
-/** Runs the test classes in the same order everywhere: by name, those that are {@link Last} at the end. */
+/** Orders the test classes by name, those that are {@link Last} at the end. */
 public final class ByName implements ClassOrderer {
     @Override
     public void orderClasses(ClassOrdererContext context) {

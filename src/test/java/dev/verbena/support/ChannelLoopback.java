@@ -16,7 +16,7 @@ import java.util.List;
 
 /** Connections within the test device, all of whose completion queues report events to one channel. */
 public final class ChannelLoopback implements AutoCloseable {
-    /** How many sends and receives a side can have under way. */
+    /** Number of outstanding sends and receives of a side. */
     public static final int DEPTH = 64;
 
     public final VerbsArena arena;

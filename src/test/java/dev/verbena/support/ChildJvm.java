@@ -10,9 +10,9 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.TimeUnit;
 
-/** Another Java virtual machine, for what a process can show only once: how it starts, and what it is started with. */
+/** Another JVM, to test the start of a process and its options. */
 public final class ChildJvm {
-    /** Refuses native access to all that is not enabled by name. */
+    /** The option that denies native access to all modules not enabled by name. */
     public static final String DENY = Runtime.version().feature() >= 24
             ? "--illegal-native-access=deny"
             : "--enable-native-access=java.base"; // before 24, naming one module refuses all others
@@ -20,9 +20,9 @@ public final class ChildJvm {
     private final List<String> command = new ArrayList<>();
     private Duration deadline = Loopback.DEADLINE.multipliedBy(4);
 
-    /** What a process came to: standard output and error are one. */
+    /** The result of a process, with standard output and error in one text. */
     public record Result(int status, String output) {
-        /** The output of a process that must have succeeded. */
+        /** Returns the output, and fails if the process failed. */
         public String successfulOutput() {
             if (status != 0) {
                 throw new AssertionError("the child ended with status " + status + ": " + output);
@@ -40,7 +40,7 @@ public final class ChildJvm {
         return new ChildJvm(List.of()).option(options);
     }
 
-    /** Starts it by another command, such as {@code setpriv}. */
+    /** Starts the JVM by another command, such as {@code setpriv}. */
     public static ChildJvm startedBy(String... prefix) {
         return new ChildJvm(List.of(prefix));
     }
@@ -50,31 +50,31 @@ public final class ChildJvm {
         return this;
     }
 
-    /** How long it may run, if that is not the usual. */
+    /** Sets a time limit other than the default. */
     public ChildJvm deadline(Duration longest) {
         deadline = longest;
         return this;
     }
 
-    /** Library and tests on the class path. */
+    /** Puts library and tests on the class path. */
     public Result runOnClassPath(Class<?> main, String... arguments) {
         return run(System.getProperty("java.class.path"), main, arguments);
     }
 
-    /** The library as a module, the tests on the class path. */
+    /** Uses the library as a module, and puts the tests on the class path. */
     public Result runOnModulePath(Class<?> main, String... arguments) {
         option("--module-path", place(dev.verbena.Rdma.class).toString(), "--add-modules", "dev.verbena");
         return run(place(main).toString(), main, arguments);
     }
 
-    /** Starts it, with library and tests on the class path; it writes into what is read here. */
+    /** Starts the JVM with library and tests on the class path, and a pipe for its output. */
     public Process startOnClassPath(Class<?> main, String... arguments) throws IOException {
         option("-XX:+UseSerialGC", "-cp", System.getProperty("java.class.path"), main.getName())
                 .option(arguments);
         return new ProcessBuilder(command).redirectErrorStream(true).start();
     }
 
-    /** The folder or archive that a class was loaded from. */
+    /** Returns the folder or archive from which a class was loaded. */
     public static Path place(Class<?> type) {
         try {
             return Path.of(

@@ -14,7 +14,7 @@ import java.net.UnknownHostException;
 public final class CmAddress {
     private CmAddress() {}
 
-    /** Its IPv4 address: VERBENA_ADDRESS, or else what its GIDs say, which those of iWARP do not. */
+    /** Returns the IPv4 address: VERBENA_ADDRESS, or else that of a GID (the GIDs of iWARP contain none). */
     public static InetSocketAddress four(int port) {
         String given = System.getenv("VERBENA_ADDRESS");
         if (given != null) {
@@ -26,7 +26,7 @@ public final class CmAddress {
         }
     }
 
-    /** Its link-local IPv6 address, with its scope. */
+    /** Returns the link-local IPv6 address with its scope. */
     public static InetSocketAddress six(int port) {
         if (TestDevice.isIwarp()) {
             return new InetSocketAddress(linkLocalBeside(four(0).getAddress()), port);

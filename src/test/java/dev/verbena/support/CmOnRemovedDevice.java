@@ -12,7 +12,7 @@ import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
 import java.util.concurrent.Future;
 
-/** A connection over a device that is removed meanwhile: all who wait are told, and all can be closed. */
+/** A program that removes the device of a connection: all waits end, and all objects can be closed. */
 public final class CmOnRemovedDevice {
     private CmOnRemovedDevice() {}
 
@@ -28,7 +28,7 @@ public final class CmOnRemovedDevice {
                 waiting.connect(Loopback.DEADLINE);
                 return null;
             });
-            listener.awaitConnection(Loopback.DEADLINE); // and never accepts
+            listener.awaitConnection(Loopback.DEADLINE); // does not accept
             System.out.println("connected");
             for (Connection end : List.of(client, server)) {
                 CmEvent event = end.id().awaitEvent(Loopback.DEADLINE);

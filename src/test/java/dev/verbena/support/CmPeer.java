@@ -8,7 +8,7 @@ import java.io.BufferedReader;
 import java.io.IOException;
 import java.net.InetSocketAddress;
 
-/** A server that never accepts, or a client that asks to connect, in a process of its own: to be killed. */
+/** A program to be killed: a server that never accepts, or a client that requests a connection. */
 public final class CmPeer implements AutoCloseable {
     private final Process process;
     private final BufferedReader output;
@@ -18,7 +18,7 @@ public final class CmPeer implements AutoCloseable {
         this.output = process.inputReader();
     }
 
-    /** Starts a {@code server} at an address, or a {@code client} of one. */
+    /** Starts a {@code server} at an address, or a {@code client} that connects to an address. */
     public static CmPeer start(String role, InetSocketAddress address) throws IOException {
         return new CmPeer(ChildJvm.with(ChildJvm.DENY, "--enable-native-access=ALL-UNNAMED", "-XX:TieredStopAtLevel=1")
                 .startOnClassPath(
@@ -32,7 +32,7 @@ public final class CmPeer implements AutoCloseable {
         return output.readLine();
     }
 
-    /** As {@code kill -9} does. */
+    /** Kills the process as {@code kill -9} does. */
     public void kill() throws InterruptedException {
         process.destroyForcibly().waitFor();
     }

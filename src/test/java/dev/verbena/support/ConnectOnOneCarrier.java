@@ -9,7 +9,7 @@ import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
 import java.util.concurrent.Future;
 
-/** Virtual threads that all accept, connect and disconnect: to be run with one carrier thread, which none may keep. */
+/** A program with virtual threads that accept, connect and disconnect on one carrier thread, which none may pin. */
 public final class ConnectOnOneCarrier {
     private ConnectOnOneCarrier() {}
 

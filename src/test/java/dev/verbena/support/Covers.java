@@ -6,8 +6,8 @@ import java.lang.annotation.RetentionPolicy;
 import java.lang.annotation.Target;
 
 /**
- * The C functions that a test proves where no call into C can be counted, because Java does the same itself. All others
- * are found by counting calls.
+ * Names the C functions that a test covers without a call into C, because Java does the same itself. All others are
+ * found by counting calls.
  */
 @Target({ElementType.METHOD, ElementType.TYPE})
 @Retention(RetentionPolicy.RUNTIME)

@@ -13,12 +13,12 @@ import dev.verbena.verbs.QueuePairOptions;
 import dev.verbena.verbs.WorkCompletion;
 import java.util.function.UnaryOperator;
 
-/** Two queue pairs for datagrams of the test device, ready, each with a completion queue, a buffer and a path to the other. */
+/** Two datagram queue pairs of the test device, each with a completion queue, a buffer and a path to the other. */
 public final class DatagramPair implements AutoCloseable {
     public static final int LEFT_KEY = 0x1234;
     public static final int RIGHT_KEY = 0x5678;
 
-    /** The length of each buffer. */
+    /** Length of each buffer in bytes. */
     public static final int SIZE = 8192;
 
     public final VerbsArena arena;
@@ -39,17 +39,17 @@ public final class DatagramPair implements AutoCloseable {
             buffer = domain.register(domain.arena().allocate(SIZE, 4096), LOCAL_WRITE);
         }
 
-        /** A path that leads here. */
+        /** Returns a path to this end. */
         public AddressHandle path() {
             return pair.domain().createAddressHandle(pair.pathTo(pair.endpoint()));
         }
 
-        /** The next completion, whatever its status. */
+        /** Waits for the next completion with any status. */
         public WorkCompletion next() throws InterruptedException {
             return queue.await(Loopback.DEADLINE);
         }
 
-        /** The next completion, which must be a success. */
+        /** Waits for the next completion, which must be successful. */
         public WorkCompletion done() throws InterruptedException {
             return next().orThrow();
         }
@@ -65,7 +65,7 @@ public final class DatagramPair implements AutoCloseable {
         right.pair.toReady(RIGHT_KEY);
     }
 
-    /** Ready, with room for inline data and two pieces of memory. */
+    /** Makes both ends ready, with room for inline data and two pieces of memory. */
     public static DatagramPair ready(VerbsArena arena) {
         try {
             return new DatagramPair(

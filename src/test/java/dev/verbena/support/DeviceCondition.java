@@ -6,7 +6,7 @@ import org.junit.jupiter.api.extension.ConditionEvaluationResult;
 import org.junit.jupiter.api.extension.ExecutionCondition;
 import org.junit.jupiter.api.extension.ExtensionContext;
 
-/** Decides whether there is a device to test on, and fails the run where there must be one. */
+/** Checks that there is a test device, and fails the run if a missing device is an error. */
 final class DeviceCondition implements ExecutionCondition {
     @Override
     public ConditionEvaluationResult evaluateExecutionCondition(ExtensionContext context) {
@@ -15,7 +15,7 @@ final class DeviceCondition implements ExecutionCondition {
         }
         if ("1".equals(System.getenv("VERBENA_REQUIRE_DEVICE"))) {
             throw new IllegalStateException(
-                    "VERBENA_REQUIRE_DEVICE=1, and there is no RDMA device",
+                    "no RDMA device found, although VERBENA_REQUIRE_DEVICE=1",
                     Rdma.unavailability().orElse(null));
         }
         return ConditionEvaluationResult.disabled(

@@ -7,7 +7,7 @@ import java.lang.annotation.Target;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.extension.ExtendWith;
 
-/** Tests that need an RDMA device. Without one they are left out, and say so; with VERBENA_REQUIRE_DEVICE=1 they fail. */
+/** Tests that need an RDMA device. Without one they are skipped, or fail with VERBENA_REQUIRE_DEVICE=1. */
 @Target(ElementType.TYPE)
 @Retention(RetentionPolicy.RUNTIME)
 @Tag("device")

@@ -7,7 +7,7 @@ import java.util.List;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 
-/** What {@code ibv_devinfo -v} of rdma-core says about the test device. */
+/** The output of {@code ibv_devinfo -v} for the test device. */
 public final class Devinfo {
     private static final Pattern LINE = Pattern.compile("\\s*(\\w+(?:\\[\\s*\\d+])?):\\s+(.*?)\\s*");
 
@@ -29,7 +29,7 @@ public final class Devinfo {
         return new Devinfo(new String(process.getInputStream().readAllBytes(), StandardCharsets.UTF_8));
     }
 
-    /** What stands behind a name, where it stands first. */
+    /** Returns the text behind the first occurrence of a name. */
     public String text(String name) {
         return lines.stream()
                 .filter(line -> line[0].equals(name))
@@ -38,7 +38,7 @@ public final class Devinfo {
                 .orElseThrow(() -> new AssertionError("ibv_devinfo says nothing about " + name));
     }
 
-    /** A number: decimal, hexadecimal, or the code in parentheses behind a word. */
+    /** Returns a number: decimal, hexadecimal, or the code in parentheses behind a word. */
     public long number(String name) {
         String text = text(name);
         int bracket = text.indexOf('(');
@@ -48,7 +48,7 @@ public final class Devinfo {
         return text.startsWith("0x") ? Long.parseUnsignedLong(text.substring(2), 16) : Long.parseLong(text);
     }
 
-    /** The GIDs, as {@code index address, type}. */
+    /** Returns the GIDs as {@code index address, type}. */
     public List<String> gids() {
         return lines.stream()
                 .filter(line -> line[0].startsWith("GID["))

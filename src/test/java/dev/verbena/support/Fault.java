@@ -5,7 +5,7 @@ import java.lang.annotation.Retention;
 import java.lang.annotation.RetentionPolicy;
 import java.lang.annotation.Target;
 
-/** The faults that a test provokes, as {@code faults.tsv} names them. */
+/** Names the faults of {@code faults.tsv} that a test provokes. */
 @Target(ElementType.METHOD)
 @Retention(RetentionPolicy.RUNTIME)
 public @interface Fault {

@@ -6,7 +6,7 @@ import java.lang.annotation.RetentionPolicy;
 import java.lang.annotation.Target;
 import org.junit.jupiter.api.Tag;
 
-/** Tests that connect by address only, and so can run on an iWARP device too: {@code scripts/test --siw}. */
+/** Tests that connect by address only, and so also run on an iWARP device ({@code scripts/test --siw}). */
 @Target(ElementType.TYPE)
 @Retention(RetentionPolicy.RUNTIME)
 @Tag("iwarp")

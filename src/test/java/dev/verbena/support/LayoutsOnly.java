@@ -3,7 +3,7 @@ package dev.verbena.support;
 import dev.verbena.internal.raw.ibv_wc;
 import dev.verbena.internal.raw.rdma_h;
 
-/** A program for {@link ChildJvm}: uses the generated bindings as far as they need no library. */
+/** A program for {@link ChildJvm}: uses those generated bindings that need no library. */
 public final class LayoutsOnly {
     private LayoutsOnly() {}
 

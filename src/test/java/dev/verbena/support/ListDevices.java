@@ -8,7 +8,7 @@ import dev.verbena.verbs.QueuePairState;
 import dev.verbena.verbs.address.Endpoint;
 import dev.verbena.verbs.address.Gid;
 
-/** A program for {@link ChildJvm}: uses what needs no library, then lists the devices, or says why it can't. */
+/** A program for {@link ChildJvm}: uses features that need no library, then lists the devices or prints the failure. */
 public final class ListDevices {
     private ListDevices() {}
 

@@ -18,14 +18,14 @@ import java.time.Duration;
 import java.util.function.UnaryOperator;
 
 /**
- * Two reliable queue pairs of the test device, connected to each other, each with a completion queue and a buffer that
- * the other may read, write and do atomics on.
+ * Two reliable queue pairs of the test device, connected to each other. Each has a completion queue, and a buffer that
+ * is open to the other's reads, writes and atomics.
  */
 public final class Loopback implements AutoCloseable {
     /** Long enough for a slow and busy machine. */
     public static final Duration DEADLINE = Duration.ofSeconds(60);
 
-    /** The length of each buffer. */
+    /** Length of each buffer in bytes. */
     public static final int SIZE = 1 << 16;
 
     public final VerbsArena arena;
@@ -47,12 +47,12 @@ public final class Loopback implements AutoCloseable {
                     domain.arena().allocate(SIZE, 4096), LOCAL_WRITE, REMOTE_READ, REMOTE_WRITE, REMOTE_ATOMIC);
         }
 
-        /** The next completion, whatever its status. */
+        /** Waits for the next completion with any status. */
         public WorkCompletion next() throws InterruptedException {
             return queue.await(DEADLINE);
         }
 
-        /** The next completion, which must be a success. */
+        /** Waits for the next completion, which must be successful. */
         public WorkCompletion done() throws InterruptedException {
             return next().orThrow();
         }
@@ -66,7 +66,7 @@ public final class Loopback implements AutoCloseable {
         right = new Side(context, domain, options);
     }
 
-    /** Connected, in a confined arena, with room for inline data and three pieces of memory. */
+    /** Makes a connected pair in a confined arena, with room for inline data and three pieces of memory. */
     public static Loopback connected() {
         return connected(VerbsArena.ofConfined(), ConnectOptions.defaults());
     }

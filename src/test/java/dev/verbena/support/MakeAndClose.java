@@ -19,9 +19,8 @@ import java.nio.file.Path;
 import java.util.List;
 
 /**
- * A program for {@link ChildJvm}: makes, uses and closes an object of each kind that soft-RoCE has, again and again, and
- * prints the growth of its resident memory in KiB and what the kernel still keeps for it. Arguments: cycles that do not
- * count, cycles that do.
+ * A program for {@link ChildJvm}: repeatedly makes, uses and closes an object of each kind that soft-RoCE supports.
+ * Prints the growth of its resident memory in KiB and its remaining kernel objects. Arguments: warm-up cycles, cycles.
  */
 public final class MakeAndClose {
     private MakeAndClose() {}
@@ -80,7 +79,7 @@ public final class MakeAndClose {
         context.events().poll();
     }
 
-    /** Resident memory in KiB, without what the collector could give back. */
+    /** Returns the resident memory in KiB after a garbage collection. */
     private static long resident() throws IOException {
         System.gc();
         List<String> lines = Files.readAllLines(Path.of("/proc/self/status"));

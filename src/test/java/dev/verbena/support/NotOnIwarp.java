@@ -10,15 +10,15 @@ import org.junit.jupiter.api.extension.ExtendWith;
 import org.junit.jupiter.api.extension.ExtensionContext;
 import org.junit.platform.commons.support.AnnotationSupport;
 
-/** A test of what iWARP does not have, left out where the test device is one, with the reason. */
+/** A test of a feature that iWARP lacks, skipped on an iWARP device with a reason. */
 @Target(ElementType.METHOD)
 @Retention(RetentionPolicy.RUNTIME)
 @ExtendWith(NotOnIwarp.Condition.class)
 public @interface NotOnIwarp {
-    /** What it has not. */
+    /** Returns the reason. */
     String value();
 
-    /** Looks at the device. */
+    /** Skips the test on an iWARP device. */
     final class Condition implements ExecutionCondition {
         @Override
         public ConditionEvaluationResult evaluateExecutionCondition(ExtensionContext context) {

@@ -10,8 +10,8 @@ import java.util.concurrent.Executors;
 import java.util.concurrent.Future;
 
 /**
- * Virtual threads that all wait, for queues, a channel and asynchronous events, while another one does the work: to be
- * run with one carrier thread, which none of them may keep.
+ * A program with virtual threads that wait for queues, a channel and asynchronous events while another one works. It
+ * runs on one carrier thread, which none of them may pin.
  */
 public final class OneCarrier {
     private OneCarrier() {}

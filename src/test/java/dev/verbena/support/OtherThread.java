@@ -6,7 +6,7 @@ import java.util.concurrent.FutureTask;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.TimeoutException;
 
-/** Runs something on a thread of its own, and hands over its result or what it threw. */
+/** Runs a task on another thread, and passes on its result or exception. */
 public final class OtherThread<T> {
     private final FutureTask<T> task;
     private final Thread thread;
@@ -27,13 +27,13 @@ public final class OtherThread<T> {
         });
     }
 
-    /** What may throw anything. */
+    /** A task that may throw any exception. */
     @FunctionalInterface
     public interface Call<T> {
         T call() throws Throwable;
     }
 
-    /** Calls it, and hands over what it answers or throws. */
+    /** Calls a task on another thread, and passes on its result or exception. */
     public static <T> T call(Call<T> work) throws Throwable {
         return start(() -> {
                     try {
@@ -47,12 +47,12 @@ public final class OtherThread<T> {
                 .join();
     }
 
-    /** Runs it to its end, and throws here what it threw there. */
+    /** Runs a task on another thread to its end, and passes on its exception. */
     public static void run(Runnable work) throws Throwable {
         start(work).join();
     }
 
-    /** Waits for its end, and throws here what it threw there. */
+    /** Waits for the task to end, and passes on its exception. */
     public T join() throws Throwable {
         try {
             return task.get(Loopback.DEADLINE.toSeconds(), TimeUnit.SECONDS);

@@ -11,8 +11,8 @@ import org.junit.platform.launcher.TestExecutionListener;
 import org.junit.platform.launcher.TestIdentifier;
 
 /**
- * Prints a line for each test class as soon as it has run, and each test that failed or was left out with the reason:
- * with {@code -Ddev.verbena.progress=true}, and only then.
+ * Prints a line for each finished test class, and each failed or skipped test with the reason. Enabled by
+ * {@code -Ddev.verbena.progress=true}.
  */
 public final class Progress implements TestExecutionListener {
     private static final boolean SHOWN = Boolean.getBoolean("dev.verbena.progress");
@@ -95,7 +95,7 @@ public final class Progress implements TestExecutionListener {
                 .orElse("");
     }
 
-    /** With the method, as a parameter's name alone says little. */
+    /** Returns the name of a test with its method, for parameterized tests. */
     private static String name(TestIdentifier test) {
         String method = test.getSource()
                 .filter(MethodSource.class::isInstance)

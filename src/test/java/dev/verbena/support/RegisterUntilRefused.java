@@ -5,7 +5,7 @@ import dev.verbena.VerbsException;
 import dev.verbena.verbs.AccessFlag;
 import dev.verbena.verbs.ProtectionDomain;
 
-/** A program for {@link ChildJvm}: registers larger and larger memory, and says what it was told in the end. */
+/** A program for {@link ChildJvm}: registers larger and larger memory until it is refused, and prints the message. */
 public final class RegisterUntilRefused {
     private RegisterUntilRefused() {}
 

@@ -13,7 +13,7 @@ import java.util.regex.MatchResult;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 
-/** What the kernel keeps for this process, as {@code rdma resource show} of iproute2 lists it. */
+/** The kernel's RDMA objects of this process, as listed by {@code rdma resource show} of iproute2. */
 public final class Resources {
     private static final Pattern ENTRY = Pattern.compile("\\{[^{}]*}");
     private static final Pattern PID = Pattern.compile("\"pid\":(\\d+)");
@@ -22,11 +22,11 @@ public final class Resources {
     private Resources() {}
 
     /**
-     * Each with its kind; empty if nothing is left. Not told is one context of each device: the connection manager in C
-     * opens one when it first needs it, and keeps it until the process ends.
+     * Returns the objects with their kinds, without one context of each device: the connection manager in C opens that
+     * context when it first needs it, and keeps it until the process ends.
      *
-     * <p>The kernel names the thread that has made a thing, whose number is not that of the process; where that thread has
-     * ended, it names nobody, neither by number nor, as for its own things, in words.
+     * <p>The kernel names the thread that made an object, whose number is not that of the process. If the thread has
+     * ended, the kernel names no owner at all, unlike for its own objects.
      */
     public static List<String> ofThisProcess() throws IOException {
         List<String> ours = of(KINDS);
@@ -65,7 +65,7 @@ public final class Resources {
         });
     }
 
-    /** How many queue pairs of this process are ready to send. */
+    /** Returns the number of queue pairs of this process that are ready to send. */
     public static long readyQueuePairs() {
         try {
             return of(List.of("qp")).stream()

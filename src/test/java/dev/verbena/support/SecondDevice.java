@@ -13,7 +13,7 @@ import java.util.concurrent.TimeUnit;
 import java.util.stream.Stream;
 import org.junit.jupiter.api.Assumptions;
 
-/** Another soft-RoCE device of the test guest, on a network device of its own, that can be taken away. */
+/** Another soft-RoCE device of the test guest, on its own network device, which a test can remove. */
 public final class SecondDevice implements AutoCloseable {
     public static final String ADDRESS = "10.9.8.1";
 
@@ -24,7 +24,7 @@ public final class SecondDevice implements AutoCloseable {
 
     private SecondDevice() {}
 
-    /** Makes it; elsewhere than in the test guest nobody's network is changed, and the test is left out. */
+    /** Makes the device. Outside the test guest, skips the test and does not change the network. */
     public static SecondDevice make() throws IOException {
         Assumptions.assumeTrue(
                 Files.isDirectory(OURS) && TestDevice.get().name().equals("rxe0"),
@@ -51,7 +51,7 @@ public final class SecondDevice implements AutoCloseable {
         return Device.named(NAME);
     }
 
-    /** Starts to remove it, and comes back when the kernel has begun: it ends when the device is not in use any more. */
+    /** Starts the removal and returns when the kernel has begun. The removal ends when the device is unused. */
     public Process remove() throws IOException {
         Process removal = new ProcessBuilder("rdma", "link", "del", NAME)
                 .redirectErrorStream(true)
@@ -60,7 +60,7 @@ public final class SecondDevice implements AutoCloseable {
         return removal;
     }
 
-    /** Whether processes can open it. */
+    /** Tells whether processes can open the device. */
     private static boolean isThere() {
         try (Stream<Path> devices = Files.list(VERBS)) {
             List<Path> all = devices.filter(each -> Files.isDirectory(each)).toList();

@@ -96,7 +96,7 @@ import java.util.function.Function;
 import org.jspecify.annotations.Nullable;
 
 /**
- * One object of each kind, made when it is first asked for, and a plausible argument of each type.
+ * One object of each kind, made on first use, and a plausible argument of each type.
  *
  * <p><b>A new kind of object, or of argument, needs one line in the lists below.</b>
  */
@@ -110,7 +110,7 @@ public final class Specimens implements AutoCloseable {
     private static final Map<Class<?>, Function<Specimens, ?>> CLOSED_ARGUMENTS = new LinkedHashMap<>();
 
     /**
-     * How to make a specimen.
+     * A recipe for a specimen.
      *
      * @param name the class's, and what sets it apart from others of the class
      * @param owner of what is no verbs object itself: the one that it can't live without
@@ -118,7 +118,7 @@ public final class Specimens implements AutoCloseable {
      */
     public record Recipe<T>(
             String name, Class<T> type, @Nullable Recipe<?> owner, boolean rare, Function<Specimens, T> maker) {
-        /** What to close, and where: itself or its owner. */
+        /** Closes the specimen or its owner. */
         public Recipe<?> object() {
             return owner == null ? this : owner;
         }
@@ -183,7 +183,7 @@ public final class Specimens implements AutoCloseable {
             AddressHandle.class,
             it -> it.the(DOMAIN).createAddressHandle(it.sample(AddressVector.class), it.arenaOfThis()));
 
-    // Those of the connection manager, which has contexts of its own
+    // Objects of the connection manager, which has its own contexts
 
     private static final Recipe<EventChannel> CM_CHANNEL =
             object("EventChannel", EventChannel.class, it -> EventChannel.create(it.arenaOfThis()));
@@ -224,7 +224,7 @@ public final class Specimens implements AutoCloseable {
         view("ConnectRequest", ConnectRequest.class, CM_LISTENER, it -> it.request(it.the(CM_LISTENER)));
     }
 
-    // Memory that is registered once
+    // Registered memory
 
     private static final Recipe<MemoryRegion> POOLED =
             argumentOnly("MemoryRegion, of a pool", MemoryRegion.class, it -> {
@@ -240,7 +240,7 @@ public final class Specimens implements AutoCloseable {
                 return use.region();
             });
 
-    // Those that few devices have
+    // Objects that few devices support
 
     private static final Recipe<QueuePair> EXTENDED_PAIR = rare(
             "QueuePair, extended",
@@ -288,7 +288,7 @@ public final class Specimens implements AutoCloseable {
             IndirectionTable.class,
             it -> it.the(CONTEXT).createIndirectionTable(List.of(it.the(WORK_QUEUE)), it.arenaOfThis()));
 
-    // What belongs to a verbs object: with a request, or a completion, in it
+    // Objects that belong to a verbs object, with a request or a completion
 
     static {
         view("SendBatch", SendBatch.class, PAIR, it -> it.the(PAIR).sendBatch(8).send(1, it.the(REGION)));
@@ -380,13 +380,13 @@ public final class Specimens implements AutoCloseable {
         argument(ConnectionParameters.class, it -> ConnectionParameters.defaults());
         argument(PrivateData.class, it -> PrivateData.NONE);
         argument(QueueCapabilities.class, it -> QueueCapabilities.of(1, 1));
-        // A method of an id takes what belongs to the id's context.
+        // A method of an id takes arguments of the id's context.
         ofIds(ProtectionDomain.class, it -> it.the(CM_DOMAIN));
         ofIds(QueuePair.class, it -> it.the(CM_PAIR));
         ofIds(QueuePairOptions.class, it -> QueuePair.rc(it.the(CM_QUEUE)));
     }
 
-    // Arguments that hold a closed object; closed objects themselves need no line
+    // Arguments that contain a closed object; closed objects themselves need no line
 
     static {
         CLOSED_ARGUMENTS.put(LocalMemory.class, it -> it.closed(REGION));
@@ -413,7 +413,7 @@ public final class Specimens implements AutoCloseable {
     private final Map<ConnectionId, AutoCloseable> byId = new HashMap<>();
     private final Map<MemoryRegion, Object> byRegion = new HashMap<>();
 
-    /** One recipe is followed in a kind of arena of the caller's choice, all others in a shared arena. */
+    /** Uses the given kind of arena for one recipe, and a shared arena for all others. */
     public Specimens(Recipe<?> special, ArenaKind kind) {
         this.special = special;
         this.ofSpecial = kind.make();
@@ -423,7 +423,7 @@ public final class Specimens implements AutoCloseable {
         return add(new Recipe<>(name, type, null, false, maker));
     }
 
-    /** For methods that take one of this kind: there is another one to be tested. */
+    /** Makes another specimen of the same kind, for methods that take one as an argument. */
     private static <T extends VerbsObject> Recipe<T> argumentOnly(
             String name, Class<T> type, Function<Specimens, T> maker) {
         return new Recipe<>(name, type, null, false, maker);
@@ -450,7 +450,7 @@ public final class Specimens implements AutoCloseable {
         ARGUMENTS_OF_IDS.put(type.getTypeName(), maker);
     }
 
-    /** The recipes for a class; there must be one. */
+    /** Returns the recipes for a class, at least one. */
     public static List<Recipe<?>> recipes(Class<?> type) {
         List<Recipe<?>> found =
                 RECIPES.stream().filter(recipe -> recipe.type() == type).toList();
@@ -460,7 +460,7 @@ public final class Specimens implements AutoCloseable {
         return found;
     }
 
-    /** Why there is none on this device, of those that few devices have. */
+    /** Returns the reason why this device does not support a specimen. */
     public Optional<VerbsException> missing(Recipe<?> recipe) {
         try {
             the(recipe);
@@ -473,7 +473,7 @@ public final class Specimens implements AutoCloseable {
         }
     }
 
-    /** What a recipe makes: the same each time. */
+    /** Returns the specimen of a recipe, always the same. */
     public <T> T the(Recipe<T> recipe) {
         Object known = made.get(recipe);
         if (known == null) {
@@ -482,7 +482,7 @@ public final class Specimens implements AutoCloseable {
         return recipe.type().cast(known);
     }
 
-    /** What a recipe makes: a new one each time. */
+    /** Makes a new specimen of a recipe. */
     private <T> T fresh(Recipe<T> recipe) {
         beingMade.add(recipe);
         try {
@@ -513,7 +513,7 @@ public final class Specimens implements AutoCloseable {
         return pair;
     }
 
-    /** A cursor that stands at a completion. */
+    /** Returns a cursor that is positioned at a completion. */
     private <C extends Completions> C polled(CompletionQueue queue, C cursor) {
         try (QueuePair pair = connected(QueuePair.rc(queue), others)) {
             pair.postWrite(1, the(REGION), the(REGION).remote());
@@ -524,7 +524,7 @@ public final class Specimens implements AutoCloseable {
         }
     }
 
-    /** The end of a receive, whose header is at the beginning of the memory then. */
+    /** Returns the completion of a datagram's receive, whose header is at the beginning of the memory. */
     private WorkCompletion receivedDatagram() {
         try (CompletionQueue queue = the(CONTEXT).createCompletionQueue(4, others);
                 QueuePair pair = datagramPair(queue, others)) {
@@ -599,7 +599,7 @@ public final class Specimens implements AutoCloseable {
         }
     }
 
-    /** Closes it with all others. */
+    /** Registers an object to be closed with all others. */
     private <T extends VerbsObject> T track(T object) {
         objects.add(object);
         return object;
@@ -610,8 +610,8 @@ public final class Specimens implements AutoCloseable {
     }
 
     /**
-     * Plausible arguments; what can't be made here, because something is closed, is taken from elsewhere. None if this
-     * device does not have what one of them is.
+     * Returns plausible arguments. Arguments that need a closed object are taken from other specimens. Returns nothing
+     * if the device does not support an argument.
      */
     public Optional<Object[]> arguments(Method method, Specimens elsewhere) {
         List<Object> arguments = new ArrayList<>();
@@ -679,12 +679,12 @@ public final class Specimens implements AutoCloseable {
         return object;
     }
 
-    /** Whether there is an argument of this type that is closed, or holds something closed. */
+    /** Tells whether there is an argument of this type that is closed or contains a closed object. */
     public static boolean canBeClosed(Class<?> parameter) {
         return VerbsObject.class.isAssignableFrom(parameter) || CLOSED_ARGUMENTS.containsKey(parameter);
     }
 
-    /** An argument that is closed, or holds something closed. */
+    /** Returns an argument that is closed or contains a closed object. */
     public Object closedArgument(Class<?> parameter) {
         if (VerbsObject.class.isAssignableFrom(parameter)) {
             Object object = fresh(recipes(parameter).getFirst());
@@ -694,7 +694,7 @@ public final class Specimens implements AutoCloseable {
         return CLOSED_ARGUMENTS.get(parameter).apply(this);
     }
 
-    /** Closes what a recipe made, or its owner, and before that all that depends on it. */
+    /** Closes a specimen or its owner, after all its dependents. */
     public void closeThe(Recipe<?> recipe) {
         close((VerbsObject) the(recipe.object()));
     }

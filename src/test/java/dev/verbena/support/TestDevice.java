@@ -3,7 +3,7 @@ package dev.verbena.support;
 import dev.verbena.verbs.Device;
 import dev.verbena.verbs.device.TransportType;
 
-/** The device that tests run on: VERBENA_DEVICE if it is set, the first one otherwise. */
+/** The device for tests: VERBENA_DEVICE if set, else the first one. */
 public final class TestDevice {
     private TestDevice() {}
 
@@ -17,8 +17,8 @@ public final class TestDevice {
     }
 
     /**
-     * How many connections a process can have: over iWARP in software, ten and both of their ends. Its library takes the
-     * 145th page of the queues that a process has mapped for an error, wherever it is the first page of a queue.
+     * Returns the number of connections that a process can have: over siw, ten with both ends. Its library mistakes the
+     * 145th page of a process's mapped queues for an error if it is the first page of a queue.
      */
     public static int connections(int wanted) {
         return isIwarp() ? Math.min(wanted, 10) : wanted;

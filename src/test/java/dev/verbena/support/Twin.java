@@ -5,7 +5,7 @@ import java.lang.annotation.Retention;
 import java.lang.annotation.RetentionPolicy;
 import java.lang.annotation.Target;
 
-/** The tests of rdma-core's Python suite that prove the same, such as {@code test_pd.PDTest.test_alloc_pd}. */
+/** Names the equivalent tests of rdma-core's Python suite, such as {@code test_pd.PDTest.test_alloc_pd}. */
 @Target(ElementType.METHOD)
 @Retention(RetentionPolicy.RUNTIME)
 public @interface Twin {

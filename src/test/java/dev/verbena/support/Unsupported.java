@@ -6,12 +6,12 @@ import dev.verbena.UnsupportedVerbException;
 import java.util.Optional;
 import java.util.function.Supplier;
 
-/** Features that some devices lack: a test tries, and where the device can't it makes sure that it is told so, and why. */
+/** Features that some devices lack. A test tries a feature; if the device lacks it, the test checks the exception. */
 public final class Unsupported {
     private Unsupported() {}
 
     /**
-     * What a feature makes; nothing where the device lacks it and says so as it should.
+     * Returns the result of a feature, or nothing if the device lacks it and the exception says so.
      *
      * @param verb the C function that would refuse
      */

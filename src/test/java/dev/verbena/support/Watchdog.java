@@ -18,11 +18,11 @@ import org.junit.platform.launcher.TestIdentifier;
 import org.junit.platform.launcher.TestPlan;
 
 /**
- * Ends the JVM when a test hangs, and says which one and where. Interrupting would not do: what must never hang is
- * mostly a call in C, which no interrupt ends.
+ * Ends the JVM when a test hangs, and prints the test and the stacks. An interrupt would not end a call in C, which is
+ * the usual reason for a test to hang.
  */
 public final class Watchdog implements TestExecutionListener {
-    /** Far beyond what the slowest test takes on a slow emulator. */
+    /** Time limit far beyond that of the slowest test on a slow emulator. */
     private static final Duration LIMIT = Duration.ofSeconds(540);
 
     private static final int HUNG = 70;
@@ -85,7 +85,7 @@ public final class Watchdog implements TestExecutionListener {
         Runtime.getRuntime().halt(HUNG);
     }
 
-    /** Where each thread of this process waits in the kernel, as far as one may know. */
+    /** Returns the kernel stack of each thread of this process, if readable. */
     private static String inTheKernel() {
         StringBuilder text = new StringBuilder();
         try (Stream<Path> tasks = Files.list(Path.of("/proc/self/task"))) {
@@ -106,7 +106,7 @@ public final class Watchdog implements TestExecutionListener {
         try {
             return Files.readString(file);
         } catch (IOException e) {
-            return ""; // the thread is gone, or this is not for us to know
+            return ""; // the thread has ended, or its stack is not readable
         }
     }
 }

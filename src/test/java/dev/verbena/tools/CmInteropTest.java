@@ -16,7 +16,7 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 
-/** The tools that connect by address talk with those of rdma-core whose names they have, whichever side serves. */
+/** Tests that the connection manager's tools interoperate with those of rdma-core, as server and as client. */
 @DeviceTest
 @IwarpToo
 class CmInteropTest {
@@ -62,7 +62,7 @@ class CmInteropTest {
         return Peer.java(Mckey::run, args(line));
     }
 
-    // rping: -q is the queue pair made without the connection manager
+    // rping: -q creates the queue pair without the connection manager
 
     private static final String SOME = "-C 10 -v -V";
     private static final String LARGEST = "-C 3 -S 65535 -V";
@@ -179,7 +179,7 @@ class CmInteropTest {
         }
     }
 
-    // udaddy, which always has the same port
+    // udaddy, whose port is fixed
 
     @ParameterizedTest
     @ValueSource(strings = {"", " -c 3 -C 5 -S 1000"})
@@ -300,7 +300,7 @@ class CmInteropTest {
         }
     }
 
-    // Addresses of InfiniBand, which only its own networks take
+    // InfiniBand addresses, which only InfiniBand networks accept
 
     private static boolean succeeds(Peer tool) throws Exception {
         try (tool) {

@@ -21,9 +21,9 @@ import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 
 /**
- * Ctrl-C ends each tool at once and without a word, tells its peer, and leaves nothing behind: what waits, and what is in
- * the midst of it. A tool whose line begins with a dollar has a process of its own, which gets the signal; the others are
- * threads of this one, which get what the signal's handler does to a tool, and whose leftovers would stay.
+ * Tests that Ctrl-C ends waiting and running tools at once and silently, tells their peers, and leaves no objects. A
+ * tool whose line begins with a dollar runs in its own process, which gets the signal. The others are threads of this
+ * process, which are interrupted as by the signal's handler, so that leaked objects would be found.
  */
 @Slow
 class CtrlCTest {
@@ -33,7 +33,7 @@ class CtrlCTest {
     private List<String> before = List.of();
     private final String host = CmAddress.four(0).getAddress().getHostAddress();
 
-    /** A tool, with the port and the address of this test at the place of PORT and HOST. */
+    /** Starts a tool, with port and address in place of PORT and HOST. */
     private Peer start(String line, int port) {
         String[] words = line.replace(OWN_PROCESS, "")
                 .replace("PORT", "" + port)
@@ -61,7 +61,7 @@ class CtrlCTest {
         assertThat(Resources.ofThisProcess()).isSubsetOf(before);
     }
 
-    // Waiting for somebody
+    // Waiting tools
 
     @ParameterizedTest
     @ValueSource(strings = {"$ rc-pingpong -p PORT", "srq-pingpong -q 2 -p PORT", "perf server -p PORT"})
@@ -92,7 +92,7 @@ class CtrlCTest {
         }
     }
 
-    // In the midst of it, with a peer that is told
+    // Connected tools, whose peers see the end
 
     @ParameterizedTest
     @ValueSource(strings = {"rping -s -a HOST -p PORT", "$ ucmatose -c 2 -p PORT", "rdma_server -p PORT"})
@@ -172,7 +172,7 @@ class CtrlCTest {
         }
     }
 
-    // Measurements tell their peer over TCP
+    // Measurements, whose peers see the end over TCP
 
     private static final String LONG = " -n 1000000000 -t 4 -p PORT HOST";
 

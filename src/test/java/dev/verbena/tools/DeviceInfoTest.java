@@ -12,7 +12,7 @@ import java.util.ArrayList;
 import java.util.List;
 import org.junit.jupiter.api.Test;
 
-/** What the tools tell about devices, compared with the C tools: each field, in its order, and nothing else. */
+/** Compares the output about devices with that of the C tools: the same fields in the same order. */
 @DeviceTest
 class DeviceInfoTest {
     private static String c(String... command) throws IOException {
@@ -27,7 +27,7 @@ class DeviceInfoTest {
         return run.out();
     }
 
-    /** The fields: a name and a value each, or what stands alone, such as a flag below the field it belongs to. */
+    /** Returns the fields of an output: names with values, and single words such as flags. */
     private static List<String> fields(String output) {
         List<String> fields = new ArrayList<>();
         for (String line : output.lines().toList()) {

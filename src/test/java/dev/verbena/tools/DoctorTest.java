@@ -8,7 +8,7 @@ import java.nio.file.Path;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.condition.DisabledIf;
 
-/** The doctor where all is not well. */
+/** Tests the doctor on machines with problems. */
 class DoctorTest {
     static boolean hasDevice() {
         return Files.isDirectory(Path.of("/sys/class/infiniband"));

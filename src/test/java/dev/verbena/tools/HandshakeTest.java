@@ -18,13 +18,13 @@ import java.util.concurrent.FutureTask;
 import java.util.concurrent.TimeUnit;
 import org.junit.jupiter.api.Test;
 
-/** What the ping-pongs say to each other before they begin, right and wrong, over real sockets. */
+/** Tests the handshake of the ping-pongs over real sockets, with valid and invalid messages. */
 class HandshakeTest {
     private static final String TEXT = "0000:000011:a3b2c1:00000000000000000000ffff0a090901";
     private static final Endpoint MINE = Endpoint.parse("0000:00002a:010203:00000000000000000000ffff0a090902");
     private static final Duration SOON = Duration.ofMillis(200);
 
-    /** What a peer does on its socket. */
+    /** The actions of a peer on its socket. */
     private interface Peer {
         void talk(Socket socket) throws Exception;
     }
@@ -41,7 +41,7 @@ class HandshakeTest {
         }
     }
 
-    /** The server's part against a client. */
+    /** Runs the server's part against a client. */
     private static List<Endpoint> serve(int records, Duration patience, Peer client) throws Exception {
         int port = Listening.freePort();
         FutureTask<List<Endpoint>> server = new FutureTask<>(() -> {
@@ -60,7 +60,7 @@ class HandshakeTest {
         return get(server);
     }
 
-    /** The client's part against a server. */
+    /** Runs the client's part against a server. */
     private static List<Endpoint> call(Duration patience, Peer server) throws Exception {
         try (ServerSocket listening = new ServerSocket(0)) {
             FutureTask<List<Endpoint>> client = new FutureTask<>(() -> {

@@ -17,7 +17,7 @@ import dev.verbena.verbs.MemoryRegion;
 import dev.verbena.verbs.WorkStatus;
 import org.junit.jupiter.api.Test;
 
-/** Who is killed while it is connected is seen to be gone, and leaves nothing behind. */
+/** Tests that the end of a killed peer is noticed, and that no objects remain. */
 @DeviceTest
 @IwarpToo
 class KilledPeerTest {
@@ -38,7 +38,7 @@ class KilledPeerTest {
                 ConnectionId id = connection.id();
                 assertThat(id.awaitEvent(DEADLINE).type()).isEqualTo(CmEventType.DISCONNECTED);
                 assertThat(id.isDisconnected()).isTrue();
-                // The other side's end flushes nothing here: one's own does.
+                // Only a local disconnect flushes the local queue pair.
                 id.beginDisconnect();
                 assertThat(connection.completionQueue().await(DEADLINE).status())
                         .isEqualTo(WorkStatus.WORK_REQUEST_FLUSHED);

@@ -9,7 +9,7 @@ import java.nio.file.Path;
 import java.util.List;
 import java.util.function.BooleanSupplier;
 
-/** Ports of TCP, and who listens to them. */
+/** TCP ports and their listeners. */
 final class Listening {
     private static final String LISTEN = "0A";
 
@@ -21,7 +21,7 @@ final class Listening {
         }
     }
 
-    /** Waits until somebody listens to a port, without a connection, which a server would take for its client. */
+    /** Waits until a port has a listener, without connecting: a server would accept the connection as its client. */
     static void await(int port, BooleanSupplier alive) {
         Await.until("a listener on port " + port, () -> {
             if (!alive.getAsBoolean()) {

@@ -13,7 +13,7 @@ import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.MethodSource;
 
-/** How the tools are started, what they say, and how they end. */
+/** Tests the start, the messages and the exit status of the tools. */
 class MainTest {
     static java.util.stream.Stream<Tool> tools() {
         return Main.TOOLS.stream();

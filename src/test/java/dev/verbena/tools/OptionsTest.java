@@ -5,7 +5,7 @@ import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
 
 import org.junit.jupiter.api.Test;
 
-/** Options as getopt_long reads them. */
+/** Tests that options are parsed as getopt_long does. */
 class OptionsTest {
     private static Options parse(String... args) {
         return Options.parse(args, "the usage", "-n,--iters:", "-e,--events", "-c", "HOST");

@@ -17,15 +17,15 @@ import java.util.concurrent.TimeUnit;
 import java.util.concurrent.TimeoutException;
 import java.util.stream.Stream;
 
-/** One end of a test: a tool of rdma-core as a process, or one of Java in a thread of this process. Closing ends it. */
+/** One end of a test: a C tool in a process, or a Java tool in a thread of this process. Closing a peer ends it. */
 abstract class Peer implements AutoCloseable {
-    /** Waits for its end, and answers its exit status. */
+    /** Waits for the tool to end, and returns its exit status. */
     abstract int status() throws Exception;
 
-    /** What it has printed so far. */
+    /** Returns the output so far. */
     abstract String output();
 
-    /** What Ctrl-C does. */
+    /** Does the same as Ctrl-C. */
     abstract void interrupt();
 
     @Override
@@ -41,17 +41,17 @@ abstract class Peer implements AutoCloseable {
         Await.until("'" + text + "' of " + this, () -> output().contains(text));
     }
 
-    /** A command line, its output as it comes. */
+    /** Starts a command line with unbuffered output. */
     static Process c(String commandLine) {
         return new Process(List.of(("stdbuf -oL " + commandLine).split(" ")));
     }
 
-    /** A tool in another Java virtual machine. */
+    /** Starts a Java tool in another JVM. */
     static Process childJvm(String... words) {
         return new Process(Stream.concat(jvm().stream(), Stream.of(words)).toList());
     }
 
-    /** A tool in another Java virtual machine, on a terminal. */
+    /** Starts a Java tool in another JVM, on a terminal. */
     static Process childJvmOnTerminal(String... words) {
         String command = String.join(" ", jvm()) + " " + String.join(" ", words);
         return new Process(List.of("script", "-qefc", command, "/dev/null"));
@@ -68,12 +68,12 @@ abstract class Peer implements AutoCloseable {
                 Main.class.getName());
     }
 
-    /** A tool in this one. */
+    /** Starts a Java tool in this JVM. */
     static Peer java(Tool.Body tool, String... arguments) {
         return new Task(out -> tool.run(arguments, out));
     }
 
-    /** The same by its name, with what is said about its failure. */
+    /** Starts a Java tool in this JVM by its name, with its error messages. */
     static Peer java(String... words) {
         return new Task(out -> Main.run(words, out, out));
     }
@@ -128,13 +128,13 @@ abstract class Peer implements AutoCloseable {
             return process.isAlive();
         }
 
-        /** Types on its terminal. */
+        /** Types on the tool's terminal. */
         void type(char key) throws IOException {
             process.getOutputStream().write(key);
             process.getOutputStream().flush();
         }
 
-        /** As {@code kill -9} does. */
+        /** Kills the process as {@code kill -9} does. */
         void kill() {
             process.destroyForcibly();
         }

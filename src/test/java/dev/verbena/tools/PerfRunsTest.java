@@ -20,7 +20,7 @@ import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 import org.xml.sax.InputSource;
 
-/** Measurements, of every operation over every transport, and what is told about them. */
+/** Tests measurements of every operation over every transport, and their reports. */
 @DeviceTest
 class PerfRunsTest {
     private static ToolRun self(String... options) throws IOException {

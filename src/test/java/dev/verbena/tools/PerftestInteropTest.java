@@ -14,10 +14,10 @@ import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 
-/** {@code perf --peer-perftest} measures with the C programs of perftest, whichever side serves. */
+/** Tests {@code perf --peer-perftest} with the C programs of perftest, as server and as client. */
 @Slow
 class PerftestInteropTest {
-    /** More than the 128 that are under way, and than the 64 places that writes go through. */
+    /** More iterations than the 128 outstanding operations and the 64 places of the writes. */
     private static final String SAME = "-s 64 -n 150";
 
     private static Peer.Process c(String test, int port, String host) {

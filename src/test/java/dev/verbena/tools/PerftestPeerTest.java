@@ -22,7 +22,7 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 
-/** What is said to a C program of perftest before anything is measured, right and wrong, over real sockets. */
+/** Tests the handshake with a C program of perftest over real sockets, with valid and invalid messages. */
 class PerftestPeerTest {
     private static final String HELLO = "6.06" + "\0".repeat(12) + "\0\0\u0010\0" + "\0\0\0@";
     private static final String KEYS = "0000:0001:000012:94074a:000005fa:00005641487d3000:"
@@ -35,7 +35,7 @@ class PerftestPeerTest {
         T with(PerftestPeer peer) throws Exception;
     }
 
-    /** What comes of it when the peer sends this, as the server or as the client, and closes or stays. */
+    /** Runs the handshake with a peer, server or client, that sends the given text and closes or stays. */
     private static <T> T against(String sent, boolean client, boolean stays, Step<T> step) throws Exception {
         try (ServerSocket listening = new ServerSocket(0, 1, InetAddress.getLoopbackAddress())) {
             FutureTask<T> task = new FutureTask<>(() -> {

@@ -21,7 +21,7 @@ import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.MethodSource;
 
-/** The ping-pongs against those of rdma-core, each as server and as client, and against each other. */
+/** Tests the ping-pongs with those of rdma-core, as server and as client, and with each other. */
 @DeviceTest
 class PingPongTest {
     private static String gidIndex;
@@ -37,7 +37,7 @@ class PingPongTest {
         }
     }
 
-    /** A program that runs: one of ours in this JVM, or one of C's. */
+    /** A running program: a Java tool in this JVM, or a C tool. */
     private record Running(FutureTask<ToolRun> end) {
         static Running java(List<String> args) {
             FutureTask<ToolRun> task = new FutureTask<>(() -> ToolRun.of(args.toArray(String[]::new)));
@@ -96,7 +96,7 @@ class PingPongTest {
         String both = "server: " + served + "\nclient: " + called;
         assertThat(called.status()).as(both).isZero();
         assertThat(served.status()).as(both).isZero();
-        // what one calls local is remote to the other, and both print the same lines
+        // one side's local address is the other's remote address, and both print the same lines
         assertThat(lines(served, "  local")).as(both).isNotEmpty().isEqualTo(lines(called, "  remote"));
         assertThat(lines(served, "  remote")).as(both).isEqualTo(lines(called, "  local"));
         assertThat(shape(served)).as(both).isEqualTo(shape(called)).doesNotContain("invalid data");
@@ -112,7 +112,7 @@ class PingPongTest {
                 .toList();
     }
 
-    /** The output without its numbers. */
+    /** Returns the output without its numbers. */
     private static String shape(ToolRun run) {
         return run.out().replaceAll("0x[0-9a-f]+", "N").replaceAll("[0-9]+\\.[0-9]+ ", "X ");
     }

@@ -4,7 +4,7 @@ import java.io.ByteArrayOutputStream;
 import java.io.PrintStream;
 import java.nio.charset.StandardCharsets;
 
-/** What a tool came to that was run in this JVM. */
+/** The result of a tool that ran in this JVM. */
 record ToolRun(int status, String out, String err) {
     static ToolRun of(String... args) {
         ByteArrayOutputStream out = new ByteArrayOutputStream();

@@ -10,7 +10,7 @@ import java.nio.charset.StandardCharsets;
 import java.nio.file.Path;
 import org.junit.jupiter.api.Test;
 
-/** What the tutorial of the shell shows is true. */
+/** Tests that the tutorial of the shell works as shown. */
 @Slow
 class TutorialTest {
     private static final Path FOLDER = Path.of("src/tools/jshell");

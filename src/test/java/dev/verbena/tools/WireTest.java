@@ -23,7 +23,7 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.condition.EnabledIfEnvironmentVariable;
 import org.junit.jupiter.api.io.TempDir;
 
-/** What goes over the wire when two ping-pongs play: packets of RoCE v2, looked at as tcpdump has captured them. */
+/** Tests the RoCE v2 packets of two ping-pongs, as captured by tcpdump. */
 @DeviceTest
 @EnabledIfEnvironmentVariable(
         named = "VERBENA_GUEST",
@@ -55,7 +55,7 @@ class WireTest {
         wire("down");
     }
 
-    /** Who a ping-pong said it is. */
+    /** The endpoint that a ping-pong printed. */
     private record Player(int number, int psn, String address) {
         static Player of(ToolRun run) {
             Matcher matcher = ADDRESS.matcher(run.out());
@@ -65,7 +65,7 @@ class WireTest {
         }
     }
 
-    /** What matters of a packet: the addresses, the base transport header, and what is between it and the checksum. */
+    /** The tested parts of a packet: addresses, base transport header, and the bytes between it and the checksum. */
     private record Packet(
             String from,
             String to,
@@ -108,7 +108,7 @@ class WireTest {
         }
     }
 
-    /** The packets in a file of tcpdump's, each once: a slow machine may make a sender repeat one. */
+    /** Returns the packets in a file of tcpdump, without repetitions, which a slow machine can cause. */
     private static List<Packet> packets(Path file) throws IOException {
         ByteBuffer bytes = ByteBuffer.wrap(Files.readAllBytes(file));
         List<Packet> packets = new ArrayList<>();
@@ -119,7 +119,7 @@ class WireTest {
         for (int at = 24; at + 16 <= bytes.limit(); ) {
             int length = bytes.getInt(at + 8);
             if (at + 16 + length > bytes.limit()) {
-                break; // tcpdump is about to write the rest
+                break; // tcpdump has not yet written the rest
             }
             Packet packet = Packet.read(bytes.slice(at + 16, length)); // in network order
             if (!packets.contains(packet)) {

@@ -1,6 +1,9 @@
 import dev.verbena.*
 import dev.verbena.cm.*
 import dev.verbena.verbs.*
+import dev.verbena.verbs.address.*
+import dev.verbena.verbs.device.*
+import dev.verbena.verbs.flow.*
 import dev.verbena.tools.Latency
 import dev.verbena.tools.LoopbackPair
 import static dev.verbena.tools.Shell.*

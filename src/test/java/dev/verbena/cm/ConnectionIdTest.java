@@ -81,7 +81,7 @@ class ConnectionIdTest {
 
     @Test
     @Twin("test_rdmacm.CMTestCase.test_rdmacm_async_traffic_external_qp")
-    void queuePairsOfOnesOwnAreConnected() throws Exception {
+    void connectUsesTheCallersQueuePair() throws Exception {
         ConnectionId listener = listening(PortSpace.TCP);
         ConnectionId client = resolved(PortSpace.TCP, listener);
         Context context = client.context();
@@ -115,7 +115,7 @@ class ConnectionIdTest {
     @Test
     @Twin("test_rdmacm.CMTestCase.test_rdmacm_async_udp_traffic")
     @NotOnIwarp("there are no datagrams")
-    void aServiceForDatagramsIsFoundByItsAddress() throws Exception {
+    void connectFindsADatagramService() throws Exception {
         ConnectionId listener = listening(PortSpace.UDP);
         ConnectionId client = resolved(PortSpace.UDP, listener);
         Context context = client.context();
@@ -153,14 +153,14 @@ class ConnectionIdTest {
         "test_rdmacm.CMTestCase.test_rdmacm_async_ex_leave_multicast_traffic"
     })
     @NotOnIwarp("there are no datagrams")
-    void aMulticastGroupIsJoinedAndLeft() throws Exception {
+    void joinAndLeaveAMulticastGroup() throws Exception {
         exchangesDatagrams((id, group) -> id.join(group, JoinFlag.FULL_MEMBER, DEADLINE));
     }
 
     @Test
     @Twin("test_rdmacm.CMTestCase.test_rdmacm_async_multicast_traffic")
     @NotOnIwarp("there are no datagrams")
-    void aMulticastGroupIsJoinedWithoutFlags() throws Exception {
+    void joinWorksWithoutFlags() throws Exception {
         exchangesDatagrams((id, group) -> id.join(group, DEADLINE));
     }
 
@@ -195,7 +195,7 @@ class ConnectionIdTest {
 
     @Test
     @Twin("test_rdmacm.CMTestCase.test_rdmacm_async_reject_traffic")
-    void aRequestIsRefusedAndTheNextOneAccepted() throws Exception {
+    void rejectLeavesTheNextRequestAcceptable() throws Exception {
         ConnectionId listener = listening(PortSpace.TCP);
         ConnectionId refused = resolved(PortSpace.TCP, listener);
         ProtectionDomain domain = refused.context().allocateProtectionDomain();
@@ -217,7 +217,7 @@ class ConnectionIdTest {
     }
 
     @Test
-    void aRequestThatNobodyClaimsIsRefusedWhenItsListenerCloses() throws Exception {
+    void listenerCloseRejectsUnclaimedRequests() throws Exception {
         ConnectionId listener = listening(PortSpace.TCP);
         ConnectionId client = resolved(PortSpace.TCP, listener);
         client.createQueuePair(
@@ -231,7 +231,7 @@ class ConnectionIdTest {
     }
 
     @Test
-    void optionsAreTaken() {
+    void optionsAreAccepted() {
         ConnectionId id = channel.createId(PortSpace.TCP);
         id.reuseAddress(true);
         id.addressFamilyOnly(true);
@@ -244,21 +244,21 @@ class ConnectionIdTest {
     }
 
     @Test
-    void anIdWithoutADeviceSaysSo() {
+    void unboundIdRefusesItsDevice() {
         assertThatThrownBy(() -> channel.createId(PortSpace.TCP).context())
                 .isInstanceOf(IllegalStateException.class)
                 .hasMessageContaining("no device yet");
     }
 
     @Test
-    void theContextsOfTheConnectionManagerAreListed() {
+    void contextsListsThoseOfTheConnectionManager() {
         ConnectionId id = channel.createId(PortSpace.TCP);
         id.bind(any);
         assertThat(channel.contexts()).contains(id.context());
     }
 
     @Test
-    void aSharedReceiveQueueOfAnIdServesItsQueuePair() throws Exception {
+    void sharedReceiveQueueServesTheIdsQueuePair() throws Exception {
         ConnectionId listener = listening(PortSpace.TCP);
         ConnectionId client = resolved(PortSpace.TCP, listener);
         client.createQueuePair(SIZES);
@@ -290,7 +290,7 @@ class ConnectionIdTest {
     }
 
     @Test
-    void aSharedReceiveQueueOfAnotherKindIsMadeOrRefused() throws Exception {
+    void otherSharedReceiveQueuesWorkOrAreUnsupported() throws Exception {
         ConnectionId id = resolved(PortSpace.TCP, listening(PortSpace.TCP));
         CompletionQueue queue = id.context().createCompletionQueue(4);
         try {
@@ -303,7 +303,7 @@ class ConnectionIdTest {
 
     @Test
     @NotOnIwarp("vendor options belong to the messages of InfiniBand's connection manager")
-    void vendorOptionsOfThePeerAreRead() throws Exception {
+    void remoteEceIsRead() throws Exception {
         ConnectionId listener = listening(PortSpace.TCP);
         ConnectionId client = resolved(PortSpace.TCP, listener);
         client.offerEce(new Ece(7, 3));
@@ -322,7 +322,7 @@ class ConnectionIdTest {
     }
 
     @Test
-    void aMessageThatComesBeforeThePeersLastWordIsTold() throws Exception {
+    void notifyReportsAMessageBeforeEstablished() throws Exception {
         ConnectionId listener = listening(PortSpace.TCP);
         ConnectionId client = resolved(PortSpace.TCP, listener);
         Context context = client.context();
@@ -340,7 +340,7 @@ class ConnectionIdTest {
 
     @Test
     @Covers({"rdma_get_local_addr", "rdma_get_peer_addr", "rdma_event_str"})
-    void eventsAreNamedAsInC() {
+    void eventTypesHaveTheNamesOfC() {
         for (CmEventType type : CmEventType.values()) {
             String name = MemorySegment.ofAddress(RdmaCm.EVENT_STR.call(type.code()))
                     .reinterpret(256)
@@ -356,7 +356,7 @@ class ConnectionIdTest {
 
     @ParameterizedTest
     @EnumSource(mode = EnumSource.Mode.EXCLUDE, names = "UNKNOWN")
-    void idsAreMadeInEachPortSpace(PortSpace space) {
+    void createIdWorksInEachPortSpace(PortSpace space) {
         ConnectionId id = channel.createId(space);
         assertThat(id.portSpace()).isEqualTo(space);
         if (space != PortSpace.IPOIB) { // for networks of InfiniBand only
@@ -368,7 +368,7 @@ class ConnectionIdTest {
 
     /** Only ports of InfiniBand have such addresses: elsewhere the kernel finds none. */
     @Test
-    void anAddressOfInfiniBandIsTakenOrRefused() {
+    void bindAcceptsAnIbAddressOrRefuses() {
         ConnectionId id = channel.createId(PortSpace.IB);
         id.bind(any);
         IbAddress address = IbAddress.of(id.context().gids().getFirst().gid(), PortSpace.IB, 7471);

@@ -97,7 +97,7 @@ class ConnectionTest {
 
     @Test
     @Twin("test_rdmacm.CMTestCase.test_rdmacm_async_traffic")
-    void aClientAndAServerExchangeMessages() throws Exception {
+    void connectionExchangesMessages() throws Exception {
         serveOne(any);
     }
 
@@ -121,23 +121,23 @@ class ConnectionTest {
 
     @Test
     @Twin("test_rdmacm.CMTestCase.test_rdmacm_async_read")
-    void aClientReadsTheServersMemory() throws Exception {
+    void connectionReadsRemoteMemory() throws Exception {
         exchange((client, own, remote) -> client.queuePair().postRead(1, own, remote), REMOTE_READ, 1, 0);
     }
 
     @Test
     @Twin("test_rdmacm.CMTestCase.test_rdmacm_async_write")
-    void aClientWritesTheServersMemory() throws Exception {
+    void connectionWritesRemoteMemory() throws Exception {
         exchange((client, own, remote) -> client.queuePair().postWrite(1, own, remote), REMOTE_WRITE, 0, 1);
     }
 
     @Test
-    void addressesOfIpv6WorkToo() throws Exception {
+    void connectionWorksOverIpv6() throws Exception {
         serveOne(CmAddress.six(0));
     }
 
     @Test
-    void aListenerOnAllAddressesSeesTheOneThatWasCalled() throws Exception {
+    void listenerOnAnyAddressReportsTheActualOne() throws Exception {
         Listener listener = Listener.open(new InetSocketAddress(0), arena);
         Future<Connection> accepted = threads.submit(() -> listener.accept(DEADLINE));
         Connection.open(CmAddress.four(listener.address().getPort()), DEADLINE, arena);
@@ -152,7 +152,7 @@ class ConnectionTest {
     @ParameterizedTest
     @ValueSource(ints = {0, 1, 2, 55, 56})
     @NotOnIwarp("private data arrives as it was sent, without padding")
-    void privateDataOfARequestArrivesPadded(int size) throws Exception {
+    void requestDataArrivesPadded(int size) throws Exception {
         byte[] bytes = "x".repeat(size).getBytes();
         Listener listener = Listener.open(any, arena);
         Connection client = Connection.to(listener.address(), DEADLINE, arena);
@@ -164,7 +164,7 @@ class ConnectionTest {
 
     @Test
     @NotOnIwarp("there is room for more private data")
-    void privateDataThatIsTooLongIsRefusedHere() throws Exception {
+    void longPrivateDataIsRefusedLocally() throws Exception {
         Listener listener = Listener.open(any, arena);
         Connection client = Connection.to(listener.address(), DEADLINE, arena);
         assertThatThrownBy(() -> client.connect(
@@ -176,7 +176,7 @@ class ConnectionTest {
 
     @ParameterizedTest
     @ValueSource(ints = {0, 1, 195, 196})
-    void privateDataOfAnAcceptanceArrives(int size) throws Exception {
+    void acceptDataArrives(int size) throws Exception {
         Listener listener = Listener.open(any, arena);
         Connection client = Connection.to(listener.address(), DEADLINE, arena);
         Future<PrivateData> answer = threads.submit(() -> client.connect(ConnectionParameters.defaults(), DEADLINE));
@@ -189,7 +189,7 @@ class ConnectionTest {
     @ValueSource(ints = {0, 1, 147, 148})
     @Fault("cm-rejected")
     @NotOnIwarp("a refusal is an errno, and its data is not padded")
-    void aRefusalTellsWhyAndBringsItsData(int size) throws Exception {
+    void rejectionHasReasonAndData(int size) throws Exception {
         Listener listener = Listener.open(any, arena);
         Connection client = Connection.to(listener.address(), DEADLINE, arena);
         Future<PrivateData> answer = threads.submit(() -> client.connect(ConnectionParameters.defaults(), DEADLINE));
@@ -209,7 +209,7 @@ class ConnectionTest {
     @Test
     @Fault("cm-no-listener")
     @NotOnIwarp("a refusal is an errno")
-    void nobodyListens() throws Exception {
+    void connectWithoutListenerIsRejected() throws Exception {
         Listener listener = Listener.open(any, arena);
         InetSocketAddress address = listener.address();
         listener.close();
@@ -223,7 +223,7 @@ class ConnectionTest {
     /** The address may be found not to exist, or only not to answer: a network without ARP does not know. */
     @Test
     @Fault("cm-no-address")
-    void anAddressThatNobodyHasMeetsTheDeadline() throws Exception {
+    void connectToAnUnusedAddressEndsAtItsTimeout() throws Exception {
         byte[] absent = any.getAddress().getAddress();
         absent[3] = (byte) 177;
         InetSocketAddress nobody = new InetSocketAddress(InetAddress.getByAddress(absent), 7471);
@@ -234,14 +234,14 @@ class ConnectionTest {
     }
 
     @Test
-    void anAddressWithoutADeviceSaysSo() {
+    void connectFromAnAddressWithoutDeviceIsRefused() {
         assertThatThrownBy(() -> Connection.open(new InetSocketAddress("127.0.0.1", 7471), DEADLINE, arena))
                 .isInstanceOf(VerbsException.class);
     }
 
     @Test
     @Fault("cm-never-accepted")
-    void aListenerThatNeverAcceptsMeetsTheDeadline() throws Exception {
+    void connectWithoutAcceptEndsAtItsTimeout() throws Exception {
         Listener listener = Listener.open(any, arena);
         assertThatThrownBy(() -> Connection.open(listener.address(), SHORT, arena))
                 .isInstanceOf(VerbsTimeoutException.class)
@@ -250,13 +250,13 @@ class ConnectionTest {
     }
 
     @Test
-    void noClientMeetsTheDeadline() {
+    void acceptWithoutClientEndsAtItsTimeout() {
         Listener listener = Listener.open(any, arena);
         assertThatThrownBy(() -> listener.accept(SHORT)).isInstanceOf(VerbsTimeoutException.class);
     }
 
     @Test
-    void closingEndsTheWaitOfAnotherThread() throws Exception {
+    void closeEndsTheWaitOfAnotherThread() throws Exception {
         Listener listener = Listener.open(any, arena);
         Future<Connection> accepted = threads.submit(() -> listener.accept(DEADLINE));
         // Whether it waits already or not, it must end.
@@ -266,7 +266,7 @@ class ConnectionTest {
     }
 
     @Test
-    void anInterruptEndsAWait() throws Exception {
+    void interruptEndsTheWait() throws Exception {
         Listener listener = Listener.open(any, arena);
         Future<Connection> accepted = threads.submit(() -> listener.accept(DEADLINE));
         threads.shutdownNow();
@@ -275,7 +275,7 @@ class ConnectionTest {
     }
 
     @Test
-    void aSecondRequestIsNotLostWhileTheFirstIsAccepted() throws Exception {
+    void acceptKeepsASecondRequest() throws Exception {
         Listener listener = Listener.open(any, arena);
         Connection one = Connection.to(listener.address(), DEADLINE, arena);
         Connection two = Connection.to(listener.address(), DEADLINE, arena);
@@ -292,7 +292,7 @@ class ConnectionTest {
     }
 
     @Test
-    void aHundredClientsConnectAtOnce() throws Exception {
+    void listenerServesAHundredClientsAtOnce() throws Exception {
         int count = TestDevice.connections(100);
         Listener listener = Listener.open(any, arena);
         List<Future<Connection>> servers = new ArrayList<>();
@@ -310,7 +310,7 @@ class ConnectionTest {
     }
 
     @Test
-    void aPeerThatGoesAwayIsSeen() throws Exception {
+    void disconnectOfThePeerIsReported() throws Exception {
         Listener listener = Listener.open(any, arena);
         Future<Connection> accepted = threads.submit(() -> listener.accept(DEADLINE));
         Connection client = Connection.open(listener.address(), DEADLINE, arena);
@@ -325,7 +325,7 @@ class ConnectionTest {
     }
 
     @Test
-    void aConfinedArenaServesBothEndsInOneThread() throws Exception {
+    void confinedArenaServesBothEndsInOneThread() throws Exception {
         try (VerbsArena confined = VerbsArena.ofConfined()) {
             Listener listener = Listener.open(any, confined);
             Connection client = Connection.to(listener.address(), DEADLINE, confined);
@@ -339,7 +339,7 @@ class ConnectionTest {
     }
 
     @Test
-    void aConfinedListenerTakesWhatComesWhileItsThreadSleeps() throws Exception {
+    void confinedListenerTakesLaterRequests() throws Exception {
         CompletableFuture<InetSocketAddress> address = new CompletableFuture<>();
         Thread[] serving = new Thread[1];
         Future<?> server = threads.submit(() -> {
@@ -361,7 +361,7 @@ class ConnectionTest {
 
     /** In a process of its own, whose virtual threads have one carrier. */
     @Test
-    void waitingForPeersKeepsNoCarrier() {
+    void waitsDoNotPinTheirCarrierThread() {
         assertThat(ChildJvm.with(
                                 ChildJvm.DENY,
                                 "--enable-native-access=ALL-UNNAMED",
@@ -375,7 +375,7 @@ class ConnectionTest {
 
     @Test
     @Fault("cm-server-killed")
-    void aServerThatIsKilledBeforeItAcceptsEndsTheWait() throws Exception {
+    void connectEndsWhenItsServerIsKilled() throws Exception {
         try (CmPeer server = CmPeer.start("server", any)) {
             InetSocketAddress address = new InetSocketAddress(any.getAddress(), Integer.parseInt(server.nextLine()));
             Future<Connection> opening = threads.submit(() -> Connection.open(address, DEADLINE, arena));
@@ -388,7 +388,7 @@ class ConnectionTest {
 
     @Test
     @Fault("cm-client-killed")
-    void aClientThatIsKilledBeforeItIsAcceptedEndsTheWait() throws Exception {
+    void acceptEndsWhenItsClientIsKilled() throws Exception {
         Listener listener = Listener.open(any, arena);
         try (CmPeer client = CmPeer.start("client", listener.address())) {
             Connection peer = listener.awaitConnection(DEADLINE);

@@ -17,7 +17,7 @@ import org.junit.jupiter.api.Test;
 class DeviceRemovalTest {
     @Test
     @Fault("cm-device-removed")
-    void whoWaitsIsToldAndAllCanBeClosed() throws Exception {
+    void removedDeviceEndsWaitsAndAllowsClose() throws Exception {
         try (SecondDevice second = SecondDevice.make()) {
             Process user = ChildJvm.with(ChildJvm.DENY, "--enable-native-access=ALL-UNNAMED", "-XX:TieredStopAtLevel=1")
                     .startOnClassPath(CmOnRemovedDevice.class, SecondDevice.ADDRESS);

@@ -66,7 +66,7 @@ class EndpointTest {
     }
 
     @Test
-    void anAddressIsLookedUp() throws Exception {
+    void lookupFindsAnAddress() throws Exception {
         List<AddressInfo> found = AddressInfo.find(
                 node, "7471", AddressInfo.hints().space(PortSpace.TCP).flags(AddressFlag.NUMERIC_HOST), DEADLINE);
         assertThat(found).first().satisfies(info -> {
@@ -80,7 +80,7 @@ class EndpointTest {
     }
 
     @Test
-    void anAddressToListenOnIsLookedUp() throws Exception {
+    void lookupFindsAListenAddress() throws Exception {
         assertThat(AddressInfo.find(
                         null,
                         "7471",
@@ -99,7 +99,7 @@ class EndpointTest {
     }
 
     @Test
-    void anAddressThatIsKnownNeedsNoName() throws Exception {
+    void lookupAcceptsKnownAddresses() throws Exception {
         InetSocketAddress peer = new InetSocketAddress(node, 7471);
         InetSocketAddress own = new InetSocketAddress(node, 0);
         AddressInfo info = AddressInfo.find(
@@ -117,7 +117,7 @@ class EndpointTest {
     }
 
     @Test
-    void aNameThatNobodyKnowsIsRefused() {
+    void lookupRefusesUnknownNames() {
         assertThatThrownBy(() -> AddressInfo.find(
                         "nobody.invalid", "7471", AddressInfo.hints().flags(AddressFlag.NUMERIC_HOST), DEADLINE))
                 .isInstanceOf(VerbsException.class)
@@ -126,7 +126,7 @@ class EndpointTest {
     }
 
     @Test
-    void aLookupMeetsItsDeadline() {
+    void lookupEndsAtItsTimeout() {
         assertThatThrownBy(() -> AddressInfo.find(node, "7471", AddressInfo.hints(), Duration.ZERO))
                 .isInstanceOf(VerbsTimeoutException.class);
     }
@@ -154,7 +154,7 @@ class EndpointTest {
     }
 
     @Test
-    void closingAnEndpointClosesItsQueues() throws Exception {
+    void endpointCloseClosesItsQueues() throws Exception {
         ConnectionId client = resolved(listening());
         client.createQueuePair(SIZES).close();
         var sends = client.sendCompletionQueue().orElseThrow();
@@ -164,13 +164,13 @@ class EndpointTest {
     }
 
     @Test
-    void idsOfADeviceHaveOneProtectionDomain() throws Exception {
+    void idsOfADeviceShareOneDefaultDomain() throws Exception {
         ConnectionId listener = listening();
         assertThat(listener.protectionDomain()).isSameAs(resolved(listener).protectionDomain());
     }
 
     @Test
-    void anEndpointForAnAddressWithoutADeviceSaysSo() throws Exception {
+    void endpointRefusesAnAddressWithoutDevice() throws Exception {
         AddressInfo info = AddressInfo.find(
                         "127.0.0.1", "7471", AddressInfo.hints().space(PortSpace.TCP), DEADLINE)
                 .getFirst();
@@ -181,7 +181,7 @@ class EndpointTest {
     }
 
     @Test
-    void whatTheInstalledLibraryLacksSaysSo() {
+    void missingFunctionsAreUnsupported() {
         ConnectionId id = channel.createId(PortSpace.TCP);
         // Where librdmacm has them, the kernel may not.
         assertThatThrownBy(() ->

@@ -144,7 +144,7 @@ class HandshakeTest {
 
     @ParameterizedTest
     @EnumSource
-    void theClientGoes(Phase phase) throws Exception {
+    void clientCloseDuringHandshakeKeepsTheListener(Phase phase) throws Exception {
         goTo(phase);
         calling.close();
         nextOneIsServed();
@@ -154,7 +154,7 @@ class HandshakeTest {
     @EnumSource(
             mode = EnumSource.Mode.MATCH_NONE,
             names = {"CREATED", ".*ADDRESS.*", "ROUTE.*", "QUEUE_PAIR", "CONNECT_BEGUN", "REQUESTED"})
-    void theServerGoes(Phase phase) throws Exception {
+    void serverCloseDuringHandshakeEndsTheClientsHandshake(Phase phase) throws Exception {
         goTo(phase);
         serving.close();
         if (phase.compareTo(Phase.CLIENT_ESTABLISHED) < 0) {
@@ -171,7 +171,7 @@ class HandshakeTest {
 
     @ParameterizedTest
     @EnumSource
-    void theListenerGoes(Phase phase) throws Exception {
+    void listenerCloseDuringHandshakeRejectsUnclaimedRequests(Phase phase) throws Exception {
         goTo(phase);
         listener.close();
         if (phase == Phase.CONNECT_BEGUN || phase == Phase.REQUESTED) {
@@ -198,7 +198,7 @@ class HandshakeTest {
     /** Closed while the other thread is at it: one of them may find that it can't go on, but neither hangs. */
     @Test
     @Fault("cm-side-goes")
-    void aSideGoesWhileTheOtherThreadIsAtIt() throws Exception {
+    void closeIsSafeDuringAHandshakeStep() throws Exception {
         Random random = new Random(7);
         // Over iWARP, closing a side waits in the kernel for the peer's answer, up to ten seconds.
         int rounds = TestDevice.isIwarp() ? 10 : 150;

@@ -30,7 +30,7 @@ class ManyConnectionsTest {
     private static final long PAGE = 4096;
 
     @Test
-    void twoThousandConnectionsLeaveNothingBehind() throws Exception {
+    void connectionsLeaveNothingBehind() throws Exception {
         long descriptors;
         long early;
         try (VerbsArena arena = VerbsArena.ofConfined()) {

@@ -60,7 +60,7 @@ class MigrationTest {
     }
 
     @Test
-    void eventsThatNobodyHasTakenComeAlong() throws Exception {
+    void migrateMovesPendingEvents() throws Exception {
         ConnectionId client = client();
         served(client).beginAccept(ConnectionParameters.defaults());
         assertThat(client.isDisconnected()).isFalse(); // this takes what the channel has
@@ -74,7 +74,7 @@ class MigrationTest {
     }
 
     @Test
-    void theOldChannelMayBeClosedAndTheNewOneNot() throws Exception {
+    void migrateMovesTheDependencyToTheNewChannel() throws Exception {
         ConnectionId client = client();
         ConnectionId server = served(client);
         other = EventChannel.create(arena);
@@ -90,14 +90,14 @@ class MigrationTest {
     }
 
     @Test
-    void theArenaClosesAnIdBeforeAYoungerChannelThatItCameTo() throws Exception {
+    void arenaClosesAMigratedIdBeforeItsChannel() throws Exception {
         ConnectionId client = client();
         other = EventChannel.create(arena);
         client.migrate(other);
     }
 
     @Test
-    void aThreadThatWaitsGoesOnWaiting() throws Exception {
+    void migrateKeepsWaitingThreads() throws Exception {
         ConnectionId client = client();
         ConnectionId server = served(client);
         CountDownLatch starts = new CountDownLatch(1);
@@ -117,7 +117,7 @@ class MigrationTest {
     }
 
     @Test
-    void aListenerMovesWhenItsRequestsAreClaimed() throws Exception {
+    void migrateOfAListenerNeedsClaimedRequests() throws Exception {
         ConnectionId first = client();
         ConnectionId second = client();
         first.beginConnect(ConnectionParameters.defaults());
@@ -133,7 +133,7 @@ class MigrationTest {
     }
 
     @Test
-    void idsMoveToAndFroWhileTheyConnect() throws Exception {
+    void migrateIsSafeDuringConnect() throws Exception {
         other = EventChannel.create(arena);
         for (int round = 0; round < 20; round++) {
             ConnectionId client = client();
@@ -165,7 +165,7 @@ class MigrationTest {
     }
 
     @Test
-    void connectionsOfAListenerMayHaveAChannelEach() throws Exception {
+    void migrateGivesConnectionsTheirOwnChannels() throws Exception {
         Listener many = Listener.open(CmAddress.four(0), arena);
         FutureTask<Connection> accepting = new FutureTask<>(() -> many.accept(DEADLINE));
         Thread.startVirtualThread(accepting);

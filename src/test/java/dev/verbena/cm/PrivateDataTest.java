@@ -75,7 +75,7 @@ class PrivateDataTest {
     }
 
     @Test
-    void ofRequestsAndRefusals() throws Exception {
+    void privateDataOfRequestsAndRejectionsArrives() throws Exception {
         ConnectionId listener = listening(PortSpace.TCP);
         for (int size = 0; size <= 148; size++) {
             int asked = Math.min(size, 56);
@@ -91,7 +91,7 @@ class PrivateDataTest {
     }
 
     @Test
-    void ofAcceptances() throws Exception {
+    void privateDataOfAcceptancesArrives() throws Exception {
         ConnectionId listener = listening(PortSpace.TCP);
         for (int size = 0; size <= 196; size++) {
             ConnectionId client = resolved(PortSpace.TCP, listener);
@@ -113,7 +113,7 @@ class PrivateDataTest {
 
     @Test
     @NotOnIwarp("there are no datagrams")
-    void ofServicesForDatagrams() throws Exception {
+    void privateDataOfDatagramServicesArrives() throws Exception {
         ConnectionId listener = listening(PortSpace.UDP);
         for (int size = 0; size <= 180; size++) {
             int answered = Math.min(size, 136);
@@ -133,7 +133,7 @@ class PrivateDataTest {
 
     @Test
     @NotOnIwarp("there is room for more private data")
-    void oneByteMoreIsRefused() throws Exception {
+    void privateDataBeyondTheLimitIsRefused() throws Exception {
         ConnectionId listener = listening(PortSpace.TCP);
         ConnectionId client = resolved(PortSpace.TCP, listener);
         client.createQueuePair(SIZES);

@@ -85,7 +85,7 @@ class SharedDeviceTest {
     }
 
     @Test
-    void whoWaitsIsToldOfItsOwnObjects() throws Exception {
+    void awaitReturnsEventsOfItsOwnObjects() throws Exception {
         Future<AsyncEvent> ofOne = eventOf(one);
         Future<AsyncEvent> ofTwo = eventOf(two);
         assertTells(ofTwo, overrun(two));
@@ -93,7 +93,7 @@ class SharedDeviceTest {
     }
 
     @Test
-    void whoPollsLeavesTheOthersEvents() throws Exception {
+    void pollLeavesEventsOfOthers() throws Exception {
         CompletionQueue broken = overrun(two);
         Future<AsyncEvent> ofOne = eventOf(one);
         assertTells(eventOf(two), broken);
@@ -103,7 +103,7 @@ class SharedDeviceTest {
     }
 
     @Test
-    void whenOneChannelIsClosedTheOtherGoesOnWaiting() throws Exception {
+    void channelCloseKeepsOtherWaits() throws Exception {
         Future<AsyncEvent> ofOne = eventOf(one);
         Future<AsyncEvent> ofTwo = eventOf(two);
         oneArena.close();

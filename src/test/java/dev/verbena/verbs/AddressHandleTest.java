@@ -41,7 +41,7 @@ class AddressHandleTest {
 
     @Test
     @Twin("test_addr.AHTest.test_create_ah")
-    void aPathMakesAnAddressHandle() {
+    void createAddressHandleAcceptsAPath() {
         AddressHandle handle = domain.createAddressHandle(path);
 
         assertThat(handle.path()).isEqualTo(path);
@@ -50,7 +50,7 @@ class AddressHandleTest {
 
     @Test
     @Twin("test_addr.AHTest.test_create_ah_roce")
-    void roceNeedsAGlobalRoute() {
+    void createAddressHandleOnRoceNeedsAGlobalRoute() {
         AddressVector local = AddressVector.of(1);
 
         assertThatThrownBy(() -> domain.createAddressHandle(local))
@@ -61,7 +61,7 @@ class AddressHandleTest {
 
     @Test
     @Twin("test_addr.AHTest.test_destroy_ah")
-    void anAddressHandleIsClosedOnceAndForAll() {
+    void closedAddressHandleRefusesUse() {
         AddressHandle handle = domain.createAddressHandle(path);
         handle.close();
         handle.close();

@@ -19,7 +19,7 @@ class AllocationTest {
 
     @ParameterizedTest
     @ValueSource(strings = {"confined", "shared"})
-    void theDataPathAllocatesNothing(String arena) {
+    void dataPathAllocatesNothing(String arena) {
         // What the code allocates it allocates in each run. Whether the compiler sees through a call is decided anew in
         // each, now and then badly: so a row counts that was clean in one of them.
         Set<String> clean = new HashSet<>();

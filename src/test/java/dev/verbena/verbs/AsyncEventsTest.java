@@ -102,7 +102,7 @@ class AsyncEventsTest {
 
     @Test
     @Fault("overrun")
-    void anOverrunQueueIsNamedWithHowOftenItWasTold() throws Exception {
+    void overrunEventNamesItsQueueAndCountsReports() throws Exception {
         Overrun overrun = overrun();
         assertThat(overrun.lost()).isPositive();
         List<AsyncEvent> events = take(overrun.lost());
@@ -118,7 +118,7 @@ class AsyncEventsTest {
     }
 
     @Test
-    void eachOverrunQueueHasItsOwnEvent() throws Exception {
+    void overrunEventsAreSeparateForEachQueue() throws Exception {
         Overrun first = overrun();
         Overrun second = overrun();
         List<AsyncEvent> events = take(first.lost() + second.lost());
@@ -129,7 +129,7 @@ class AsyncEventsTest {
     }
 
     @Test
-    void eventsThatWereNotReadDoNotKeepAQueueFromClosing() throws Exception {
+    void queueCloseSucceedsWithUnreadEvents() throws Exception {
         Overrun overrun = overrun();
         overrun.pair().close();
         overrun.queue().close();
@@ -139,7 +139,7 @@ class AsyncEventsTest {
     }
 
     @Test
-    void eventsThatWereTakenFromCAndNotHandedOutDoNotKeepAQueueFromClosing() throws Exception {
+    void queueCloseSucceedsWithEventsReadButNotReturned() throws Exception {
         Overrun first = overrun();
         Overrun second = overrun();
         assertThat(context.events().await(DEADLINE))
@@ -156,7 +156,7 @@ class AsyncEventsTest {
 
     @Test
     @Fault("shared-limit")
-    void aSharedReceiveQueueAtItsLimitIsNamed() throws Exception {
+    void limitEventNamesItsSharedReceiveQueue() throws Exception {
         SharedReceiveQueue shared =
                 domain.createSharedReceiveQueue(SharedReceiveQueue.basic().depth(16));
         CompletionQueue queue = context.createCompletionQueue(16);
@@ -178,7 +178,7 @@ class AsyncEventsTest {
     /** Kernels 6.1 and 6.12 tell nothing, 7.2 tells the responder. */
     @Test
     @Fault("access-event")
-    void aWrongRemoteKeyIsTheRespondersAccessErrorWhereTheKernelTells() throws Exception {
+    void wrongRemoteKeyRaisesTheRespondersAccessError() throws Exception {
         CompletionQueue queue = context.createCompletionQueue(16);
         QueuePair sender = domain.createQueuePair(QueuePair.rc(queue));
         QueuePair receiver = domain.createQueuePair(QueuePair.rc(queue));
@@ -196,7 +196,7 @@ class AsyncEventsTest {
 
     @Test
     @Fault("link-down")
-    void aPortTellsWhenItsLinkGoesDownAndComesBack() throws Exception {
+    void portEventsReportLinkDownAndUp() throws Exception {
         GidEntry before = context.bestGid(1);
         whileTheLinkIsDown(() -> {
             assertThat(portEvent(AsyncEventType.PORT_ERR).port()).isEqualTo(1);
@@ -211,7 +211,7 @@ class AsyncEventsTest {
 
     @Test
     @Fault("link-down-send")
-    void aMessageFailsAtOnceWhileTheLinkIsDown() throws Exception {
+    void sendFailsAtOnceWhileTheLinkIsDown() throws Exception {
         GidEntry before = context.bestGid(1);
         CompletionQueue queue = context.createCompletionQueue(16);
         QueuePair pair = domain.createQueuePair(QueuePair.rc(queue));
@@ -272,7 +272,7 @@ class AsyncEventsTest {
     // Waiting
 
     @Test
-    void withoutEventsTheTimeEnds() {
+    void awaitEndsAtItsTimeoutWithoutEvents() {
         assertThat(context.events().poll()).isEmpty();
         assertThatThrownBy(() -> context.events().await(SHORT)).isInstanceOf(VerbsTimeoutException.class);
     }
@@ -302,7 +302,7 @@ class AsyncEventsTest {
     }
 
     @Test
-    void waitingThreadsEachGetAnEvent() throws Exception {
+    void awaitGivesEachThreadAnEvent() throws Exception {
         Waiter first = new Waiter(Thread.ofPlatform());
         Waiter second = new Waiter(Thread.ofVirtual());
         overrun();
@@ -312,7 +312,7 @@ class AsyncEventsTest {
     }
 
     @Test
-    void closingTheContextEndsTheWait() throws Exception {
+    void contextCloseEndsTheWait() throws Exception {
         Waiter platform = new Waiter(Thread.ofPlatform());
         Waiter virtual = new Waiter(Thread.ofVirtual());
         arena.close();
@@ -323,7 +323,7 @@ class AsyncEventsTest {
     }
 
     @Test
-    void anInterruptEndsTheWait() throws Exception {
+    void interruptEndsTheWait() throws Exception {
         Waiter waiter = new Waiter(Thread.ofPlatform());
         waiter.thread.interrupt();
         assertThat(waiter.result()).isInstanceOf(InterruptedException.class);
@@ -332,7 +332,7 @@ class AsyncEventsTest {
     // Listeners
 
     @Test
-    void everyListenerIsToldOnADaemonThreadOfTheContext() throws Exception {
+    void listenersRunOnADaemonThreadOfTheContext() throws Exception {
         BlockingQueue<AsyncEvent> first = new LinkedBlockingQueue<>();
         BlockingQueue<AsyncEvent> second = new LinkedBlockingQueue<>();
         AtomicReference<Thread> thread = new AtomicReference<>();
@@ -350,7 +350,7 @@ class AsyncEventsTest {
     }
 
     @Test
-    void theEventsOfAConfinedContextAreToldToo() throws Exception {
+    void listenersReceiveEventsOfAConfinedContext() throws Exception {
         arena.close();
         open(VerbsArena.ofConfined());
         BlockingQueue<AsyncEvent> told = new LinkedBlockingQueue<>();
@@ -361,7 +361,7 @@ class AsyncEventsTest {
     }
 
     @Test
-    void whatAListenerThrowsDoesNotEndTheOthers() throws Exception {
+    void listenerThatThrowsDoesNotEndTheOthers() throws Exception {
         BlockingQueue<AsyncEvent> told = new LinkedBlockingQueue<>();
         CountDownLatch reported = new CountDownLatch(1);
         context.events().subscribe(event -> {
@@ -375,7 +375,7 @@ class AsyncEventsTest {
     }
 
     @Test
-    void whileThereIsAListenerEventsCantBePolled() throws Exception {
+    void pollIsRefusedWhileThereIsAListener() throws Exception {
         Waiter before = new Waiter(Thread.ofPlatform());
         try (AsyncEvents.Subscription listening = context.events().subscribe(event -> {})) {
             assertThat(listening).isNotNull();
@@ -390,7 +390,7 @@ class AsyncEventsTest {
     }
 
     @Test
-    void theListenersThreadEndsWithTheLastSubscription() throws Exception {
+    void listenerThreadEndsWithTheLastSubscription() throws Exception {
         AsyncEvents.Subscription first = context.events().subscribe(event -> {});
         AsyncEvents.Subscription second = context.events().subscribe(event -> {});
         List<Thread> threads = listening();
@@ -404,7 +404,7 @@ class AsyncEventsTest {
     }
 
     @Test
-    void theListenersThreadEndsWithTheContext() throws Exception {
+    void listenerThreadEndsWithTheContext() throws Exception {
         context.events().subscribe(event -> {});
         List<Thread> threads = listening();
         arena.close();

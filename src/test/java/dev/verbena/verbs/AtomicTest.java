@@ -40,7 +40,7 @@ class AtomicTest {
 
     @Twin("test_atomic.AtomicTest.test_atomic_cmp_and_swap")
     @Test
-    void comparesAndSwaps() throws Exception {
+    void compareAndSwapExchangesTheValue() throws Exception {
         connect();
         for (int i = 0; i < ROUNDS; i++) {
             left.pair.postCompareAndSwap(i, left.buffer, right.buffer.remote(), i, i + 1);
@@ -57,7 +57,7 @@ class AtomicTest {
 
     @Twin("test_atomic.AtomicTest.test_atomic_fetch_and_add")
     @Test
-    void fetchesAndAdds() throws Exception {
+    void fetchAndAddReturnsTheOldValue() throws Exception {
         connect();
         for (int i = 0; i < ROUNDS; i++) {
             left.pair.postFetchAndAdd(i, left.buffer, right.buffer.remote(), 5);
@@ -75,7 +75,7 @@ class AtomicTest {
 
     @Twin("test_atomic.AtomicTest.test_atomic_invalid_qp_access")
     @Test
-    void aQueuePairThatDoesNotAllowThemRefuses() throws Exception {
+    void atomicFailsIfTheQueuePairForbidsIt() throws Exception {
         connect(ConnectOptions.defaults().access(List.of(LOCAL_WRITE)));
         assertThat(statusOfAnAtomic(left.buffer, right.buffer.remote()))
                 .isIn(WorkStatus.REMOTE_INVALID_REQUEST_ERROR, WorkStatus.REMOTE_ACCESS_ERROR);
@@ -83,7 +83,7 @@ class AtomicTest {
 
     @Twin("test_atomic.AtomicTest.test_atomic_invalid_mr_access")
     @Test
-    void memoryThatDoesNotAllowThemRefuses() throws Exception {
+    void atomicFailsIfTheMemoryForbidsIt() throws Exception {
         connect();
         MemoryRegion closed = loopback.domain.register(loopback.arena.allocate(64, 64), LOCAL_WRITE);
         assertThat(statusOfAnAtomic(left.buffer, closed.remote())).isEqualTo(WorkStatus.REMOTE_ACCESS_ERROR);
@@ -92,7 +92,7 @@ class AtomicTest {
 
     @Twin("test_atomic.AtomicTest.test_atomic_invalid_rkey")
     @Test
-    void aWrongRemoteKeyIsRefused() throws Exception {
+    void atomicFailsWithAWrongRemoteKey() throws Exception {
         connect();
         RemoteMemory wrong = new RemoteMemory(right.buffer.address(), right.buffer.remoteKey() + 1, 8);
         assertThat(statusOfAnAtomic(left.buffer, wrong)).isEqualTo(WorkStatus.REMOTE_ACCESS_ERROR);
@@ -100,7 +100,7 @@ class AtomicTest {
 
     @Twin("test_atomic.AtomicTest.test_atomic_invalid_lkey")
     @Test
-    void aLocalKeyIsAlwaysThatOfAnOpenRegionAndItsAccessIsHeeded() throws Exception {
+    void atomicFailsWithReadOnlyLocalMemory() throws Exception {
         connect();
         // A wrong key can't be named; a right one of memory that the adapter may not write is what is left.
         MemoryRegion readOnly = loopback.domain.register(loopback.arena.allocate(64, 64));
@@ -114,7 +114,7 @@ class AtomicTest {
 
     @Twin("test_atomic.AtomicTest.test_atomic_non_aligned_addr")
     @Test
-    void anAddressThatIsNoMultipleOfEightIsRefused() {
+    void atomicRefusesUnalignedAddresses() {
         connect();
         assertThatIllegalArgumentException()
                 .isThrownBy(() -> left.pair.postFetchAndAdd(

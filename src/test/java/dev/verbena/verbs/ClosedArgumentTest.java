@@ -33,12 +33,12 @@ class ClosedArgumentTest {
     }
 
     @TestFactory
-    Stream<DynamicNode> objects() {
+    Stream<DynamicNode> methodsRefuseClosedArguments() {
         return Api.objects().stream().map(this::tests);
     }
 
     @TestFactory
-    Stream<DynamicNode> whatBelongsToObjects() {
+    Stream<DynamicNode> partsRefuseClosedArguments() {
         return UseAfterCloseTest.views().map(this::tests);
     }
 

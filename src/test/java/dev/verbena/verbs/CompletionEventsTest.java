@@ -103,7 +103,7 @@ class CompletionEventsTest {
     @ParameterizedTest
     @ValueSource(booleans = {false, true})
     @Twin("test_cq_events.CqEventsTestCase.test_cq_events_rc")
-    void bothSidesSleepUntilTheirWorkIsDone(boolean virtual) throws Exception {
+    void awaitSleepsUntilWorkCompletesOnBothSides(boolean virtual) throws Exception {
         try (ExecutorService threads = threads(virtual)) {
             Future<WorkCompletion> received = asleep(threads, () -> right.queue.await(LONG));
             Future<WorkCompletion> sent = asleep(threads, () -> left.queue.await(LONG));
@@ -114,7 +114,7 @@ class CompletionEventsTest {
     }
 
     @Test
-    void aConfinedQueueIsWaitedForByItsThread() throws Exception {
+    void awaitWorksForAConfinedQueue() throws Exception {
         loopback.close();
         open(VerbsArena.ofConfined(), 1);
         send(loopback.get(0), 1);
@@ -123,7 +123,7 @@ class CompletionEventsTest {
     }
 
     @Test
-    void aCursorIsFilledWhenItsThreadWakesUp() throws Exception {
+    void cursorAwaitReturnsWithCompletions() throws Exception {
         try (ExecutorService threads = threads(false)) {
             Completions done = right.queue.completions(16);
             Future<Integer> found = asleep(threads, () -> done.await(LONG));
@@ -154,12 +154,12 @@ class CompletionEventsTest {
     }
 
     @Test
-    void aQueueSaysThatTheTimeIsOver() {
+    void queueAwaitEndsAtItsTimeout() {
         assertThatThrownBy(() -> right.queue.await(SHORT)).isInstanceOf(VerbsTimeoutException.class);
     }
 
     @Test
-    void whatIsThereIsTakenWithoutAnEvent() throws Exception {
+    void awaitTakesExistingCompletionsWithoutAnEvent() throws Exception {
         send(loopback.get(0), 3);
         left.queue.await(DEADLINE).orThrow();
         assertThat(right.queue.await(Duration.ZERO).orThrow().id()).isEqualTo(3);
@@ -167,7 +167,7 @@ class CompletionEventsTest {
 
     @ParameterizedTest
     @ValueSource(booleans = {false, true})
-    void aFailureIsAnEventToo(boolean virtual) throws Exception {
+    void failedCompletionRaisesAnEvent(boolean virtual) throws Exception {
         try (ExecutorService threads = threads(virtual)) {
             right.pair.postReceive(4, right.buffer);
             Future<WorkCompletion> flushed = asleep(threads, () -> right.queue.await(LONG));
@@ -177,7 +177,7 @@ class CompletionEventsTest {
     }
 
     @Test
-    void onlyASolicitedSendWakesWhoWaitsForThose() throws Exception {
+    void awaitSolicitedIgnoresOtherSends() throws Exception {
         try (ExecutorService threads = threads(false)) {
             right.pair.postReceive(1, right.buffer);
             right.pair.postReceive(2, right.buffer);
@@ -199,7 +199,7 @@ class CompletionEventsTest {
     }
 
     @Test
-    void whoWaitsForAnyCompletionIsNotForgottenForWhoWaitsForSolicitedOnes() throws Exception {
+    void awaitSolicitedDoesNotDisarmAwaitAny() throws Exception {
         try (ExecutorService threads = threads(false)) {
             Future<WorkCompletion> any = asleep(threads, () -> right.queue.await(LONG));
             Future<WorkCompletion> solicited = asleep(threads, () -> right.queue.awaitSolicited(LONG));
@@ -215,7 +215,7 @@ class CompletionEventsTest {
 
     @ParameterizedTest
     @ValueSource(booleans = {false, true})
-    void threadsThatWaitForDifferentQueuesOfOneChannelAreAllServed(boolean virtual) throws Exception {
+    void awaitServesAllQueuesOfOneChannel(boolean virtual) throws Exception {
         loopback.close();
         open(VerbsArena.ofShared(), 12);
         List<Future<WorkCompletion>> received = new ArrayList<>();
@@ -233,7 +233,7 @@ class CompletionEventsTest {
     }
 
     @Test
-    void hundredsOfVirtualThreadsWaitForOneQueueAndEachGetsOne() throws Exception {
+    void awaitServesHundredsOfVirtualThreads() throws Exception {
         int many = 300;
         List<Future<WorkCompletion>> received = new ArrayList<>();
         Set<Long> ids = new HashSet<>();
@@ -254,7 +254,7 @@ class CompletionEventsTest {
 
     @ParameterizedTest
     @ValueSource(booleans = {false, true})
-    void noWakeUpIsLost(boolean virtual) throws Exception {
+    void awaitLosesNoWakeUp(boolean virtual) throws Exception {
         int messages = 2000;
         for (int i = 0; i < ChannelLoopback.DEPTH; i++) {
             right.pair.postReceive(0, right.buffer);
@@ -282,7 +282,7 @@ class CompletionEventsTest {
     }
 
     @Test
-    void moreThreadsThanMessagesAreServedMessageByMessage() throws Exception {
+    void awaitServesMoreThreadsThanMessages() throws Exception {
         int waiting = 8;
         int messages = 400;
         try (ExecutorService threads = threads(false)) {
@@ -307,7 +307,7 @@ class CompletionEventsTest {
     }
 
     @Test
-    void aVirtualThreadThatWaitsLeavesItsCarrierToOthers() {
+    void awaitDoesNotPinItsCarrierThread() {
         assertThat(ChildJvm.with(
                                 "-Djdk.virtualThreadScheduler.parallelism=1",
                                 "-Djdk.virtualThreadScheduler.maxPoolSize=1",
@@ -320,7 +320,7 @@ class CompletionEventsTest {
     // The channel
 
     @Test
-    void aChannelTellsWhichQueuesHaveNews() throws Exception {
+    void channelAwaitReturnsTheQueuesWithEvents() throws Exception {
         loopback.close();
         open(VerbsArena.ofShared(), 3);
         for (Connection connection : loopback.connections()) {
@@ -334,7 +334,7 @@ class CompletionEventsTest {
     }
 
     @Test
-    void aQueueThatDidNotAskIsNotNamed() throws Exception {
+    void channelIgnoresQueuesThatAreNotArmed() throws Exception {
         send(loopback.get(0), 1);
         left.queue.requestNotification(false);
         send(loopback.get(0), 2);
@@ -342,7 +342,7 @@ class CompletionEventsTest {
     }
 
     @Test
-    void anEventComesOnceForAnyNumberOfCompletions() throws Exception {
+    void channelReportsOneEventForManyCompletions() throws Exception {
         right.queue.requestNotification(false);
         send(loopback.get(0), 1);
         send(loopback.get(0), 2);
@@ -357,7 +357,7 @@ class CompletionEventsTest {
     }
 
     @Test
-    void oneThreadServesManyQueuesThroughTheChannel() throws Exception {
+    void channelServesManyQueuesInOneThread() throws Exception {
         loopback.close();
         int queues = 8;
         int messages = 50;
@@ -390,14 +390,14 @@ class CompletionEventsTest {
     }
 
     @Test
-    void aChannelSaysThatTheTimeIsOver() {
+    void channelAwaitEndsAtItsTimeout() {
         assertThatThrownBy(() -> loopback.channel.await(SHORT))
                 .isInstanceOf(VerbsTimeoutException.class)
                 .hasMessageContaining("requestNotification");
     }
 
     @Test
-    void aQueueWithoutAChannelCantBeAskedForEvents() {
+    void armIsRefusedWithoutAChannel() {
         CompletionQueue plain = loopback.context.createCompletionQueue(4);
         assertThatThrownBy(() -> plain.requestNotification(false))
                 .isInstanceOf(IllegalStateException.class)
@@ -405,7 +405,7 @@ class CompletionEventsTest {
     }
 
     @Test
-    void aChannelOfAnotherContextIsRefused() {
+    void createCompletionQueueRefusesAForeignChannel() {
         CompletionChannel foreign = TestDevice.get().open(loopback.arena).createCompletionChannel();
         assertThatThrownBy(() -> loopback.context.createCompletionQueue(
                         CompletionQueueOptions.of(4).channel(foreign)))
@@ -414,7 +414,7 @@ class CompletionEventsTest {
     }
 
     @Test
-    void aCompletionVectorThatTheDeviceLacksIsRefusedWithTheirNumber() {
+    void createCompletionQueueRefusesUnknownVectorsWithTheirNumber() {
         int vectors = loopback.context.completionVectors();
         assertThat(loopback.context
                         .createCompletionQueue(CompletionQueueOptions.of(4)
@@ -428,7 +428,7 @@ class CompletionEventsTest {
     }
 
     @Test
-    void aChannelWithQueuesCantBeClosed() {
+    void channelCloseFailsWhileItHasQueues() {
         assertThatThrownBy(loopback.channel::close)
                 .isInstanceOf(ResourceBusyException.class)
                 .hasMessageContaining("completion queue");
@@ -438,7 +438,7 @@ class CompletionEventsTest {
 
     @ParameterizedTest
     @ValueSource(booleans = {false, true})
-    void closingAQueueEndsTheWaitForIt(boolean virtual) throws Exception {
+    void queueCloseEndsTheWaits(boolean virtual) throws Exception {
         CompletionQueue queue = loopback.context.createCompletionQueue(
                 CompletionQueueOptions.of(4).channel(loopback.channel));
         try (ExecutorService threads = threads(virtual)) {
@@ -452,7 +452,7 @@ class CompletionEventsTest {
 
     @ParameterizedTest
     @ValueSource(booleans = {false, true})
-    void closingTheArenaEndsAllWaits(boolean virtual) throws Exception {
+    void arenaCloseEndsAllWaits(boolean virtual) throws Exception {
         try (ExecutorService threads = threads(virtual)) {
             Future<WorkCompletion> queue = asleep(threads, () -> right.queue.await(LONG));
             Future<CompletionQueue> channel = asleep(threads, () -> loopback.channel.await(LONG));
@@ -472,7 +472,7 @@ class CompletionEventsTest {
 
     @ParameterizedTest
     @ValueSource(booleans = {false, true})
-    void anInterruptEndsTheWait(boolean virtual) throws Exception {
+    void interruptEndsTheWait(boolean virtual) throws Exception {
         Thread.Builder builder = virtual ? Thread.ofVirtual() : Thread.ofPlatform();
         Throwable[] thrown = new Throwable[1];
         Thread thread = builder.start(() -> {
@@ -488,7 +488,7 @@ class CompletionEventsTest {
     }
 
     @Test
-    void anInterruptedThreadLeavesItsEventToTheOthers() throws Exception {
+    void interruptedWaitLeavesItsEventToOthers() throws Exception {
         try (ExecutorService threads = threads(false)) {
             Future<WorkCompletion> first = asleep(threads, () -> right.queue.await(LONG));
             Future<WorkCompletion> second = asleep(threads, () -> right.queue.await(LONG));
@@ -499,7 +499,7 @@ class CompletionEventsTest {
     }
 
     @Test
-    void aQueueWithEventsThatNobodyTookIsDestroyedAtOnce() throws Exception {
+    void queueCloseSucceedsWithUnreadEvents() throws Exception {
         right.queue.requestNotification(false);
         send(loopback.get(0), 1);
         left.queue.await(DEADLINE).orThrow();
@@ -508,7 +508,7 @@ class CompletionEventsTest {
     }
 
     @Test
-    void aQueueWithEventsThatWereTakenAndNotAcknowledgedIsDestroyedAtOnce() throws Exception {
+    void queueCloseAcknowledgesReadEvents() throws Exception {
         for (int i = 0; i < 150; i++) { // more than two batches of acknowledgements, and not a whole number of them
             right.queue.requestNotification(false);
             send(loopback.get(0), i);
@@ -521,7 +521,7 @@ class CompletionEventsTest {
     }
 
     @Test
-    void queuesAreClosedWhileTheirEventsAreTaken() throws Exception {
+    void queueCloseSucceedsWhileEventsAreRead() throws Exception {
         try (ExecutorService threads = threads(true)) {
             for (int round = 0; round < 12; round++) {
                 loopback.close();
@@ -545,7 +545,7 @@ class CompletionEventsTest {
 
     @ParameterizedTest
     @ValueSource(booleans = {false, true})
-    void whatComesWhileTheThreadOfAConfinedArenaSleepsIsTaken(boolean byChannel) throws Exception {
+    void awaitInAConfinedArenaTakesLaterCompletions(boolean byChannel) throws Exception {
         QueuePair sender = loopback.domain.createQueuePair(QueuePair.rc(left.queue));
         CompletableFuture<Endpoint> receiver = new CompletableFuture<>();
         try (ExecutorService threads = threads(false)) {

@@ -36,7 +36,7 @@ class CompletionQueueSizeTest {
 
     @Twin("test_cq.CQAPITest.test_create_cq")
     @Test
-    void aQueueIsMadeInAnySizeAndOnAnyVector() {
+    void createAcceptsEachSizeAndVector() {
         int most = context.attributes().maxCompletions();
         for (int size : new int[] {1, most / 2, most}) {
             for (int vector = 0; vector < context.completionVectors(); vector++) {
@@ -50,7 +50,7 @@ class CompletionQueueSizeTest {
 
     @Twin("test_cq.CQAPITest.test_create_cq_bad_flow")
     @Test
-    void tooManyCompletionsAndUnknownVectorsAreRefused() {
+    void createRefusesInvalidSizesAndVectors() {
         int tooMany = context.attributes().maxCompletions() + 1;
         assertThatThrownBy(() -> context.createCompletionQueue(tooMany))
                 .isInstanceOfSatisfying(
@@ -63,7 +63,7 @@ class CompletionQueueSizeTest {
 
     @Twin("test_cq.CQAPITest.test_create_cq_with_comp_channel")
     @Test
-    void aQueueOfAnySizeCanHaveAChannel() {
+    void createAcceptsAChannelForEachSize() {
         int most = context.attributes().maxCompletions();
         for (int size : new int[] {1, most / 2, most}) {
             try (CompletionChannel channel = context.createCompletionChannel();
@@ -76,7 +76,7 @@ class CompletionQueueSizeTest {
 
     @Twin("test_cq.CQTest.test_resize_cq")
     @Test
-    void aQueueShrinksAndGrowsButNotBelowWhatIsInIt() throws Exception {
+    void resizeKeepsTheCompletionsInTheQueue() throws Exception {
         try (Loopback loopback = Loopback.connected()) {
             CompletionQueue queue = loopback.right.queue;
             queue.resize(1);

@@ -43,7 +43,7 @@ class CompletionQueueTest {
 
     @ParameterizedTest
     @ValueSource(ints = {1, 4, 64, 100, 4095})
-    void aQueueHoldsAtLeastWhatWasAskedFor(int asked) {
+    void createGrantsAtLeastTheRequestedSize(int asked) {
         CompletionQueue queue = context.createCompletionQueue(asked);
         assertThat(queue.capacity()).isGreaterThanOrEqualTo(asked);
         assertThat(queue).hasToString("completion queue of " + context.device().name() + " for " + queue.capacity());
@@ -51,7 +51,7 @@ class CompletionQueueTest {
 
     @ParameterizedTest
     @ValueSource(ints = {0, -1, Integer.MIN_VALUE})
-    void aQueueForNothingIsRefused(int asked) {
+    void createRefusesASizeOfZero(int asked) {
         assertThatIllegalArgumentException()
                 .isThrownBy(() -> context.createCompletionQueue(asked))
                 .withMessageContaining(String.valueOf(asked));
@@ -59,7 +59,7 @@ class CompletionQueueTest {
 
     @Test
     @Fault("queue-size")
-    void aQueueThatIsTooLargeNamesTheLimit() {
+    void createNamesTheLimitForALargeSize() {
         assertThatExceptionOfType(VerbsException.class)
                 .isThrownBy(() -> context.createCompletionQueue(1 << 30))
                 .withMessageContaining("ibv_create_cq")
@@ -68,7 +68,7 @@ class CompletionQueueTest {
     }
 
     @Test
-    void anEmptyQueueAnswersNothing() {
+    void pollReturnsNothingFromAnEmptyQueue() {
         CompletionQueue queue = context.createCompletionQueue(4);
         assertThat(queue.poll()).isEmpty();
         Completions cursor = queue.completions(4);
@@ -78,7 +78,7 @@ class CompletionQueueTest {
     }
 
     @Test
-    void aCursorStandsNowhereBeforeNext() {
+    void cursorIsRefusedBeforeNext() {
         Completions cursor = context.createCompletionQueue(4).completions(4);
         assertThatIllegalStateException().isThrownBy(cursor::id).withMessageContaining("next()");
         cursor.poll();
@@ -87,14 +87,14 @@ class CompletionQueueTest {
 
     @ParameterizedTest
     @ValueSource(ints = {0, -1})
-    void aCursorForNothingIsRefused(int most) {
+    void cursorRefusesACapacityOfZero(int most) {
         CompletionQueue queue = context.createCompletionQueue(4);
         assertThatIllegalArgumentException().isThrownBy(() -> queue.completions(most));
     }
 
     @ParameterizedTest
     @ValueSource(longs = {0, 1, 30})
-    void waitingEndsAtItsTimeoutAndSaysWhatToLookAt(long milliseconds) {
+    void awaitEndsAtItsTimeoutWithAdvice(long milliseconds) {
         CompletionQueue queue = context.createCompletionQueue(4);
         assertThatExceptionOfType(VerbsTimeoutException.class)
                 .isThrownBy(() -> queue.await(Duration.ofMillis(milliseconds)))
@@ -104,7 +104,7 @@ class CompletionQueueTest {
     }
 
     @Test
-    void anInterruptedThreadDoesNotWait() {
+    void awaitThrowsAtOnceInAnInterruptedThread() {
         CompletionQueue queue = context.createCompletionQueue(4);
         Thread.currentThread().interrupt();
         assertThatExceptionOfType(InterruptedException.class).isThrownBy(() -> queue.await(Loopback.DEADLINE));
@@ -143,14 +143,14 @@ class CompletionQueueTest {
 
     @ParameterizedTest
     @ValueSource(longs = {600, Long.MAX_VALUE})
-    void anInterruptEndsAWait(long seconds) throws InterruptedException {
+    void interruptEndsTheWait(long seconds) throws InterruptedException {
         Waiter waiter = new Waiter(context.createCompletionQueue(4), Duration.ofSeconds(seconds));
         waiter.thread.interrupt();
         assertThat(waiter.failure()).isInstanceOf(InterruptedException.class);
     }
 
     @Test
-    void closingTheQueueEndsAWait() throws InterruptedException {
+    void closeEndsTheWait() throws InterruptedException {
         CompletionQueue queue = context.createCompletionQueue(4);
         Waiter waiter = new Waiter(queue, ChronoUnit.FOREVER.getDuration());
         queue.close();
@@ -158,7 +158,7 @@ class CompletionQueueTest {
     }
 
     @Test
-    void aCursorBelongsToTheFirstThreadThatUsesIt() throws Exception {
+    void cursorBelongsToItsFirstThread() throws Exception {
         Completions cursor = context.createCompletionQueue(4).completions(4);
         CompletableFuture.runAsync(cursor::poll).get(Loopback.DEADLINE.toSeconds(), TimeUnit.SECONDS);
         assertThatExceptionOfType(WrongThreadException.class)
@@ -167,7 +167,7 @@ class CompletionQueueTest {
     }
 
     @Test
-    void manyCompletionsComeInTheOrderOfTheirRequests() {
+    void pollReturnsCompletionsInOrder() {
         try (Loopback loopback = Loopback.connected()) {
             Loopback.Side left = loopback.left;
             SendBatch batch = left.pair.sendBatch(48);
@@ -203,7 +203,7 @@ class CompletionQueueTest {
     }
 
     @Test
-    void aPollForgetsWhatWasFetchedBefore() throws Exception {
+    void pollDiscardsEarlierCompletionsOfTheCursor() throws Exception {
         try (Loopback loopback = Loopback.connected()) {
             Completions done = loopback.left.queue.completions(4);
             loopback.left.pair.postWrite(1, loopback.left.buffer.slice(0, 8), loopback.right.buffer.remote());
@@ -220,7 +220,7 @@ class CompletionQueueTest {
     }
 
     @Test
-    void aCursorStaysAtItsLast() throws Exception {
+    void cursorStaysAtItsLastCompletion() throws Exception {
         try (Loopback loopback = Loopback.connected()) {
             Completions done = loopback.left.queue.completions(1);
             loopback.left.pair.postWrite(1, loopback.left.buffer.slice(0, 8), loopback.right.buffer.remote());

@@ -56,7 +56,7 @@ class DatagramTest {
     }
 
     @Test
-    void aDatagramArrivesBehindItsHeader() throws Exception {
+    void datagramArrivesBehindItsHeader() throws Exception {
         right.pair.postReceive(1, right.buffer);
         left.pair.postSend(2, write("datagram"), toRight, right.pair.number(), DatagramPair.RIGHT_KEY);
 
@@ -77,7 +77,7 @@ class DatagramTest {
     }
 
     @Test
-    void theCursorSaysTheSameAsTheValue() throws Exception {
+    void cursorEqualsTheCompletionRecord() throws Exception {
         right.pair.postReceive(1, right.buffer);
         left.pair.postSendImmediate(2, write("cursor"), 77, toRight, right.pair.number(), DatagramPair.RIGHT_KEY);
         left.done();
@@ -104,7 +104,7 @@ class DatagramTest {
 
     @Test
     @Twin("test_cq_events.CqEventsTestCase.test_cq_events_ud")
-    void bothSidesCanSleepUntilTheirWorkIsDone() throws Exception {
+    void datagramAwaitSleepsOnBothSides() throws Exception {
         CompletionChannel channel = peers.context.createCompletionChannel();
         CompletionQueue sent = peers.context.createCompletionQueue(
                 CompletionQueueOptions.of(16).channel(channel));
@@ -123,7 +123,7 @@ class DatagramTest {
     }
 
     @Test
-    void immediateDataArrivesAsTheIntThatWasSent() throws Exception {
+    void datagramImmediateDataKeepsItsValue() throws Exception {
         right.pair.postReceive(1, right.buffer);
         left.pair.postSendImmediate(
                 2, write("number"), 0x81020304, toRight, right.pair.number(), DatagramPair.RIGHT_KEY);
@@ -135,7 +135,7 @@ class DatagramTest {
     }
 
     @Test
-    void aMessageOfNoBytesIsAllHeader() throws Exception {
+    void emptyDatagramHasOnlyItsHeader() throws Exception {
         right.pair.postReceive(1, right.buffer);
         SendBatch batch = left.pair.sendBatch(1);
         batch.send(2)
@@ -150,7 +150,7 @@ class DatagramTest {
     }
 
     @Test
-    void inlineDataNeedsNoRegistration() throws Exception {
+    void datagramInlineDataNeedsNoRegistration() throws Exception {
         right.pair.postReceive(1, right.buffer);
         left.pair.postSendInline(2, text("inline"), toRight, right.pair.number(), DatagramPair.RIGHT_KEY);
         left.done();
@@ -159,7 +159,7 @@ class DatagramTest {
     }
 
     @Test
-    void theHeaderSaysWhoSentIt() throws Exception {
+    void datagramHeaderNamesItsSender() throws Exception {
         right.pair.postReceive(1, right.buffer);
         left.pair.postSend(2, write("who"), toRight, right.pair.number(), DatagramPair.RIGHT_KEY);
         left.done();
@@ -175,7 +175,7 @@ class DatagramTest {
 
     @Test
     @Covers("ibv_create_ah_from_wc")
-    void anAnswerFindsItsWayBack() throws Exception {
+    void addressHandleOfACompletionReachesTheSender() throws Exception {
         right.pair.postReceive(1, right.buffer);
         left.pair.postReceive(3, left.buffer.slice(4096, 4096));
         left.pair.postSendImmediate(
@@ -195,7 +195,7 @@ class DatagramTest {
     }
 
     @Test
-    void aFailedReceiveHasNoWayBack() {
+    void addressHandleOfAFailedReceiveIsRefused() {
         right.pair.postReceive(1, right.buffer);
         right.pair.fail();
 
@@ -204,7 +204,7 @@ class DatagramTest {
     }
 
     @Test
-    void oneBatchAddressesMany() throws Exception {
+    void batchSendsToManyAddresses() throws Exception {
         AddressHandle toLeft = left.path();
         left.pair.postReceive(10, left.buffer.slice(1024, 1024));
         right.pair.postReceive(11, right.buffer.slice(0, 1024));
@@ -223,7 +223,7 @@ class DatagramTest {
     }
 
     @Test
-    void aWrongKeyKeepsADatagramOut() throws Exception {
+    void wrongQueueKeyDropsADatagram() throws Exception {
         right.pair.postReceive(1, right.buffer);
         left.pair.postSendInline(2, text("wrong"), toRight, right.pair.number(), DatagramPair.RIGHT_KEY + 1);
         left.pair.postSendInline(3, text("right"), toRight, right.pair.number(), DatagramPair.RIGHT_KEY);
@@ -234,7 +234,7 @@ class DatagramTest {
     }
 
     @Test
-    void aDatagramWithoutAnAddressIsRefused() {
+    void postRefusesADatagramWithoutAddress() {
         LocalMemory local = write("lost");
         assertThatThrownBy(() -> left.pair.postSend(1, local))
                 .isInstanceOf(IllegalStateException.class)
@@ -251,7 +251,7 @@ class DatagramTest {
     }
 
     @Test
-    void aPathThatWasClosedIsNotFollowed() {
+    void postRefusesAClosedAddressHandle() {
         SendBatch batch = left.pair.sendBatch(1);
         batch.send(1, write("closed")).to(toRight, right.pair.number(), DatagramPair.RIGHT_KEY);
         toRight.close();
@@ -265,7 +265,7 @@ class DatagramTest {
     }
 
     @Test
-    void aPathOfAnotherProtectionDomainIsRefused() {
+    void postRefusesAnAddressHandleOfAnotherDomain() {
         AddressHandle foreign = peers.context.allocateProtectionDomain().createAddressHandle(toRight.path());
 
         assertThatThrownBy(() -> left.pair.postSendInline(1, text("x"), foreign, right.pair.number(), 0))
@@ -274,7 +274,7 @@ class DatagramTest {
     }
 
     @Test
-    void aMessageLongerThanAPacketIsRefused() {
+    void postRefusesADatagramBeyondTheMtu() {
         int most = peers.context.port(1).activeMtu().bytes();
         left.pair.postSend(1, left.buffer.slice(0, most), toRight, right.pair.number(), DatagramPair.RIGHT_KEY);
 
@@ -284,7 +284,7 @@ class DatagramTest {
     }
 
     @Test
-    void datagramsNeitherReadNorWrite() {
+    void postRefusesReadsAndWritesOfDatagrams() {
         RemoteMemory remote = right.buffer.remote();
 
         assertThatThrownBy(() -> left.pair.postWrite(1, left.buffer.slice(0, 8), remote))
@@ -296,7 +296,7 @@ class DatagramTest {
     }
 
     @Test
-    void aConnectedQueuePairTakesNoAddress() {
+    void postRefusesAnAddressOnAConnectedPair() {
         QueuePair connected = peers.domain.createQueuePair(QueuePair.rc(left.queue));
 
         assertThatThrownBy(() -> connected.sendBatch(1).send(1).to(toRight, 1, 1))

@@ -300,7 +300,7 @@ class DeviceCapabilitiesTest {
 
     @Test
     @Twin("test_fork.ForkAPITest.test_is_fork_initialized")
-    void forkingIsTakenCareOfByTheKernelOrCanBePrepared() {
+    void forkIsSafeOrCanBePrepared() {
         if (ForkStatus.current() == ForkStatus.UNNEEDED) {
             try {
                 ForkStatus.initialize();

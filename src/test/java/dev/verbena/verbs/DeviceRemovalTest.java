@@ -19,7 +19,7 @@ import org.junit.jupiter.api.Test;
 class DeviceRemovalTest {
     @Test
     @Fault("device-removed")
-    void allIsClosedInOrderAndOnlyThenTheDeviceIsGone() throws Exception {
+    void removedDeviceIsGoneAfterAllIsClosed() throws Exception {
         try (SecondDevice second = SecondDevice.make()) {
             Process removal;
             try (VerbsArena arena = VerbsArena.ofConfined()) {

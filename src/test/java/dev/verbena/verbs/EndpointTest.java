@@ -17,26 +17,26 @@ class EndpointTest {
     private static final Endpoint ENDPOINT = new Endpoint(0x11, 0xa3b2c1, 0x0102, Gid.parse("::ffff:10.9.9.1"));
 
     @Test
-    void bytesAreLidNumberSequenceAndGidInNetworkOrder() {
+    void toBytesWritesFieldsInNetworkOrder() {
         assertThat(HexFormat.of().formatHex(ENDPOINT.toBytes()))
                 .isEqualTo("0102" + "00000011" + "00a3b2c1" + "00000000000000000000ffff0a090901");
         assertThat(ENDPOINT.toBytes()).hasSize(Endpoint.BYTES);
     }
 
     @Test
-    void bytesLeadBack() {
+    void fromReadsToBytes() {
         assertThat(Endpoint.from(ENDPOINT.toBytes())).isEqualTo(ENDPOINT);
         Endpoint most = new Endpoint(0xffffff, 0xffffff, 0xffff, new Gid(-1, -1));
         assertThat(Endpoint.from(most.toBytes())).isEqualTo(most);
     }
 
     @Test
-    void textIsThatOfRcPingpong() {
+    void toStringIsTheTextOfRcPingpong() {
         assertThat(ENDPOINT).hasToString(TEXT);
     }
 
     @Test
-    void textOfRcPingpongIsRead() {
+    void parseReadsTheTextOfRcPingpong() {
         assertThat(Endpoint.parse(TEXT)).isEqualTo(ENDPOINT);
         assertThat(Endpoint.parse(" " + TEXT + "\n")).isEqualTo(ENDPOINT);
         assertThat(Endpoint.parse(TEXT + "\0")).as("with the NUL that it sends").isEqualTo(ENDPOINT);
@@ -54,21 +54,21 @@ class EndpointTest {
                 "0000:-00011:a3b2c1:00000000000000000000ffff0a090901",
                 "0000:000011:a3b2c1:00000000000000000000ffff0a090901:00"
             })
-    void otherTextIsRefusedAndQuoted(String text) {
+    void parseRefusesOtherTextAndQuotesIt(String text) {
         assertThatIllegalArgumentException()
                 .isThrownBy(() -> Endpoint.parse(text))
                 .withMessageContaining("'" + text + "'");
     }
 
     @Test
-    void tooFewBytesAreRefused() {
+    void fromRefusesTooFewBytes() {
         assertThatIllegalArgumentException()
                 .isThrownBy(() -> Endpoint.from(Arrays.copyOf(ENDPOINT.toBytes(), 25)))
                 .withMessageContaining("25");
     }
 
     @Test
-    void bytesThatAreNoEndpointAreRefused() {
+    void fromRefusesInvalidBytes() {
         byte[] bytes = ENDPOINT.toBytes();
         bytes[2] = 1; // a queue pair number of 25 bits
         assertThatIllegalArgumentException()
@@ -77,7 +77,7 @@ class EndpointTest {
     }
 
     @Test
-    void numbersThatDoNotFitAreRefused() {
+    void constructorRefusesNumbersOutOfRange() {
         Gid gid = Gid.ZERO;
         assertThatIllegalArgumentException().isThrownBy(() -> new Endpoint(1 << 24, 0, 0, gid));
         assertThatIllegalArgumentException().isThrownBy(() -> new Endpoint(-1, 0, 0, gid));

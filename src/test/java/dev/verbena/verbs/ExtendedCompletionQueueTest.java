@@ -81,7 +81,7 @@ class ExtendedCompletionQueueTest {
     @Twin("test_cqex.CQEXAPITest.test_create_cq_ex")
     @ParameterizedTest
     @EnumSource
-    void anyOneFieldIsGrantedOrRefusedAsUnsupported(CompletionField field) {
+    void fieldIsGrantedOrUnsupported(CompletionField field) {
         try (CompletionQueue queue = extended(field)) {
             assertThat(queue.isExtended()).isTrue();
             assertThat(queue.capacity()).isGreaterThanOrEqualTo(256);
@@ -94,7 +94,7 @@ class ExtendedCompletionQueueTest {
     @Twin("test_cqex.CQEXAPITest.test_create_cq_ex")
     @ParameterizedTest
     @EnumSource
-    void anyOneFlagIsGrantedOrRefusedAsUnsupported(CompletionQueueFlag flag) {
+    void flagIsGrantedOrUnsupported(CompletionQueueFlag flag) {
         CompletionQueueOptions options = flag == CompletionQueueFlag.SINGLE_THREADED
                 ? CompletionQueueOptions.of(10).singleThreaded()
                 : CompletionQueueOptions.of(10).ignoreOverrun();
@@ -107,7 +107,7 @@ class ExtendedCompletionQueueTest {
 
     @Twin("test_cqex.CQEXAPITest.test_create_cq_ex_bad_flow")
     @Test
-    void moreThanTheDeviceHoldsIsRefused() {
+    void createRefusesSizesBeyondTheDevice() {
         int tooMany = context.attributes().maxCompletions() + 1;
         assertThatThrownBy(() -> context.createCompletionQueue(
                         CompletionQueueOptions.of(tooMany).fields(Set.of())))
@@ -123,7 +123,7 @@ class ExtendedCompletionQueueTest {
 
     @Twin("test_cqex.CqExTestCase.test_rc_traffic_cq_ex")
     @Test
-    void completionsOfAConnectionTellTheStandardFields() {
+    void cursorReadsTheStandardFields() {
         CompletionQueue queue = standard();
         QueuePair pair = toItself(queue);
         MemoryRegion buffer = buffer();
@@ -154,7 +154,7 @@ class ExtendedCompletionQueueTest {
     }
 
     @Test
-    void whatWasNotAskedForIsRefusedBeforeC() {
+    void cursorRefusesUnrequestedFieldsBeforeC() {
         CompletionQueue queue = extended(CompletionField.BYTE_LENGTH);
         QueuePair pair = toItself(queue);
         MemoryRegion buffer = buffer();
@@ -189,7 +189,7 @@ class ExtendedCompletionQueueTest {
     }
 
     @Test
-    void aFailureIsNotedForItsQueuePair() {
+    void failedCompletionIsNotedForItsQueuePair() {
         CompletionQueue queue = standard();
         QueuePair pair = domain.createQueuePair(QueuePair.rc(queue));
         QueuePair peer = domain.createQueuePair(QueuePair.rc(context.createCompletionQueue(4)));
@@ -208,7 +208,7 @@ class ExtendedCompletionQueueTest {
     }
 
     @Test
-    void anEmptyQueueStaysEmptyHoweverOftenItIsPolled() {
+    void pollOfAnEmptyQueueCanBeRepeated() {
         CompletionQueue queue = standard();
         QueuePair pair = toItself(queue);
         MemoryRegion buffer = buffer();
@@ -226,7 +226,7 @@ class ExtendedCompletionQueueTest {
     }
 
     @Test
-    void aShortCursorTakesManyCompletionsPieceByPiece() {
+    void shortCursorReadsManyCompletionsInPieces() {
         CompletionQueue queue = standard();
         QueuePair pair = toItself(queue);
         MemoryRegion buffer = buffer();
@@ -250,7 +250,7 @@ class ExtendedCompletionQueueTest {
     }
 
     @Test
-    void plainAndExtendedCursorsOfOneQueueTakeTurns() {
+    void plainAndExtendedCursorsAlternate() {
         CompletionQueue queue = standard();
         QueuePair pair = toItself(queue);
         MemoryRegion buffer = buffer();
@@ -265,7 +265,7 @@ class ExtendedCompletionQueueTest {
     }
 
     @Test
-    void threadsThatPollOneQueueSeeEachCompletionOnceWhileGarbageIsCollected() throws Exception {
+    void concurrentPollsReturnEachCompletionOnce() throws Exception {
         arena.close();
         open(VerbsArena.ofShared());
         int count = 400;
@@ -315,7 +315,7 @@ class ExtendedCompletionQueueTest {
     }
 
     @Test
-    void aSingleThreadedQueueNeedsAConfinedArena() {
+    void singleThreadedQueueNeedsAConfinedArena() {
         CompletionQueueOptions options = CompletionQueueOptions.of(4).singleThreaded();
         try (VerbsArena shared = VerbsArena.ofShared()) {
             assertThatIllegalArgumentException()
@@ -325,7 +325,7 @@ class ExtendedCompletionQueueTest {
     }
 
     @Test
-    void aPlainQueueHasNoExtendedCursor() {
+    void plainQueueRefusesAnExtendedCursor() {
         CompletionQueue queue = context.createCompletionQueue(4);
         assertThatIllegalStateException()
                 .isThrownBy(() -> queue.extendedCompletions(1))
@@ -333,7 +333,7 @@ class ExtendedCompletionQueueTest {
     }
 
     @Test
-    void theFieldsCanBeNone() {
+    void createAcceptsNoFields() {
         CompletionQueue queue =
                 context.createCompletionQueue(CompletionQueueOptions.of(4).fields(Set.of()));
         assertThat(queue.isExtended()).isTrue();

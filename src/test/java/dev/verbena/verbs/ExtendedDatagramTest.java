@@ -65,7 +65,7 @@ class ExtendedDatagramTest {
 
     @Twin({"test_qpex.QpExTestCase.test_qp_ex_ud_send", "test_cqex.CqExTestCase.test_ud_traffic_cq_ex"})
     @Test
-    void datagramsArrive() {
+    void extendedSendDeliversDatagrams() {
         ExtendedCompletions done = queue.extendedCompletions(1);
         for (int i = 0; i < ROUNDS; i++) {
             pair.postReceive(i, buffer.slice(0, 4096));
@@ -79,7 +79,7 @@ class ExtendedDatagramTest {
 
     @Twin("test_qpex.QpExTestCase.test_qp_ex_ud_send_imm")
     @Test
-    void datagramsCarryImmediateData() {
+    void extendedSendDeliversImmediateData() {
         ExtendedCompletions done = queue.extendedCompletions(1);
         SendBatch batch = pair.sendBatch(1);
         for (int i = 0; i < ROUNDS; i++) {
@@ -97,7 +97,7 @@ class ExtendedDatagramTest {
 
     @Twin("test_qpex.QpExTestCase.test_qp_ex_ud_zero_size")
     @Test
-    void emptyDatagramsArrive() {
+    void extendedSendDeliversEmptyDatagrams() {
         ExtendedCompletions done = queue.extendedCompletions(1);
         SendBatch batch = pair.sendBatch(1);
         for (int i = 0; i < ROUNDS; i++) {
@@ -109,7 +109,7 @@ class ExtendedDatagramTest {
 
     @Twin("test_qpex.QpExTestCase.test_post_receive_qp_state_bad_flow")
     @Test
-    void receivesAreRefusedInReset() {
+    void postReceiveIsRefusedInReset() {
         pair.reset();
         assertThatIllegalStateException()
                 .isThrownBy(() -> pair.postReceive(1, buffer))
@@ -118,7 +118,7 @@ class ExtendedDatagramTest {
 
     @Twin("test_qpex.QpExTestCase.test_post_send_qp_state_bad_flow")
     @Test
-    void sendsAreRefusedInReset() {
+    void postSendIsRefusedInReset() {
         pair.reset();
         assertThatIllegalStateException()
                 .isThrownBy(() -> pair.postSend(1, buffer.slice(0, 8), path, pair.number(), KEY))
@@ -127,7 +127,7 @@ class ExtendedDatagramTest {
 
     @Twin("test_qpex.QpExTestCase.test_full_rq_bad_flow")
     @Test
-    void aFullReceiveQueueRefusesMore() {
+    void postReceiveIsRefusedByAFullQueue() {
         assertThatThrownBy(() -> {
                     for (int i = 0; i <= 2 * pair.capabilities().receiveDepth(); i++) {
                         pair.postReceive(i, buffer);
@@ -139,7 +139,7 @@ class ExtendedDatagramTest {
 
     @Twin("test_qpex.QpExTestCase.test_rq_with_larger_sgl_bad_flow")
     @Test
-    void receivesOfTooManyPiecesAreRefused() {
+    void postReceiveRefusesTooManyPieces() {
         int most = pair.capabilities().receiveSge();
         ReceiveBatch batch = pair.receiveBatch(1);
         batch.receive(1, buffer.slice(0, 8));
@@ -150,7 +150,7 @@ class ExtendedDatagramTest {
     }
 
     @Test
-    void aDatagramWithoutAnAddressIsRefusedBeforeC() {
+    void postSendRefusesADatagramWithoutAddressBeforeC() {
         SendBatch batch = pair.sendBatch(1).send(1, buffer.slice(0, 8));
         assertThatIllegalStateException().isThrownBy(batch::post);
     }

@@ -72,7 +72,7 @@ class ExtendedQueuePairTest {
 
     @Twin("test_qpex.QpExTestCase.test_qp_ex_rc_send")
     @Test
-    void sends() throws Exception {
+    void extendedSendArrives() throws Exception {
         connect(SEND);
         for (int i = 0; i < ROUNDS; i++) {
             left.buffer.segment().copyFrom(text("message " + i));
@@ -88,7 +88,7 @@ class ExtendedQueuePairTest {
 
     @Twin("test_qpex.QpExTestCase.test_qp_ex_rc_send_imm")
     @Test
-    void sendsWithImmediateDataAlthoughPlainSendsWereNotAskedFor() throws Exception {
+    void extendedSendImmediateNeedsNoPlainSends() throws Exception {
         connect(SEND_WITH_IMMEDIATE);
         for (int i = 0; i < ROUNDS; i++) {
             right.pair.postReceive(i, right.buffer);
@@ -105,7 +105,7 @@ class ExtendedQueuePairTest {
 
     @Twin("test_qpex.QpExTestCase.test_qp_ex_rc_rdma_write")
     @Test
-    void writes() throws Exception {
+    void extendedWriteStoresInRemoteMemory() throws Exception {
         connect(RDMA_WRITE);
         for (int i = 0; i < ROUNDS; i++) {
             left.buffer.segment().set(JAVA_LONG, 0, i);
@@ -118,7 +118,7 @@ class ExtendedQueuePairTest {
 
     @Twin("test_qpex.QpExTestCase.test_qp_ex_rc_rdma_write_imm")
     @Test
-    void writesWithImmediateData() throws Exception {
+    void extendedWriteDeliversImmediateData() throws Exception {
         connect(RDMA_WRITE_WITH_IMMEDIATE);
         for (int i = 0; i < ROUNDS; i++) {
             right.pair.postReceive(i, right.buffer.slice(0, 8));
@@ -135,7 +135,7 @@ class ExtendedQueuePairTest {
 
     @Twin("test_qpex.QpExTestCase.test_qp_ex_rc_rdma_write_zero_length")
     @Test
-    void writesOfNothingChangeNothing() throws Exception {
+    void extendedWriteOfNoBytesChangesNothing() throws Exception {
         connect(RDMA_WRITE);
         for (int i = 0; i < ROUNDS; i++) {
             left.pair.postWrite(i, left.buffer.slice(0, 0), right.buffer.remote());
@@ -146,7 +146,7 @@ class ExtendedQueuePairTest {
 
     @Twin("test_qpex.QpExTestCase.test_qp_ex_rc_rdma_read")
     @Test
-    void reads() throws Exception {
+    void extendedReadFetchesRemoteMemory() throws Exception {
         connect(RDMA_READ);
         for (int i = 0; i < ROUNDS; i++) {
             right.buffer.segment().set(JAVA_LONG, 8, i);
@@ -158,7 +158,7 @@ class ExtendedQueuePairTest {
 
     @Twin("test_qpex.QpExTestCase.test_qp_ex_rc_rdma_read_zero_size")
     @Test
-    void readsOfNothingChangeNothing() throws Exception {
+    void extendedReadOfNoBytesChangesNothing() throws Exception {
         connect(RDMA_READ);
         right.buffer.segment().fill((byte) 's');
         for (int i = 0; i < ROUNDS; i++) {
@@ -170,7 +170,7 @@ class ExtendedQueuePairTest {
 
     @Twin("test_qpex.QpExTestCase.test_qp_ex_rc_atomic_cmp_swp")
     @Test
-    void comparesAndSwaps() throws Exception {
+    void extendedCompareAndSwapExchangesTheValue() throws Exception {
         connect(COMPARE_AND_SWAP);
         for (int i = 0; i < ROUNDS; i++) {
             left.pair.postCompareAndSwap(i, left.buffer, right.buffer.remote(), i, i + 1);
@@ -182,7 +182,7 @@ class ExtendedQueuePairTest {
 
     @Twin("test_qpex.QpExTestCase.test_qp_ex_rc_atomic_fetch_add")
     @Test
-    void fetchesAndAdds() throws Exception {
+    void extendedFetchAndAddReturnsTheOldValue() throws Exception {
         connect(FETCH_AND_ADD);
         for (int i = 0; i < ROUNDS; i++) {
             left.pair.postFetchAndAdd(i, left.buffer, right.buffer.remote(), 3);
@@ -194,7 +194,7 @@ class ExtendedQueuePairTest {
 
     @Twin("test_qpex.QpExTestCase.test_qp_ex_rc_atomic_write")
     @Test
-    void atomicWritesArriveOrTheKernelThatLacksThemSaysSo() throws Exception {
+    void atomicWriteArrivesOrIsUnsupported() throws Exception {
         connect(ATOMIC_WRITE);
         left.pair.postAtomicWrite(
                 1, 0x1122334455667788L, right.buffer.slice(8, 8).remote());
@@ -215,7 +215,7 @@ class ExtendedQueuePairTest {
     }
 
     @Test
-    void atomicWritesNeedAnAlignedAddress() {
+    void atomicWriteRefusesUnalignedAddresses() {
         connect(ATOMIC_WRITE);
         assertThatIllegalArgumentException()
                 .isThrownBy(() ->
@@ -226,7 +226,7 @@ class ExtendedQueuePairTest {
     }
 
     @Test
-    void flushesCompleteOrAreRefusedAsUnsupported() throws Exception {
+    void flushCompletesOrIsUnsupported() throws Exception {
         try {
             connect(RDMA_WRITE, SendOperation.FLUSH);
         } catch (UnsupportedVerbException refused) {
@@ -255,7 +255,7 @@ class ExtendedQueuePairTest {
 
     @Twin("test_qpex.QpExTestCase.test_qp_ex_rc_bind_mw")
     @Test
-    void aWindowBoundWithoutWritingLetsNobodyWriteAlthoughItsRegionWould() throws Exception {
+    void windowWithoutRemoteWriteRefusesWrites() throws Exception {
         connect(RDMA_WRITE, SendOperation.BIND_MW);
         MemoryRegion target = bindable();
         MemoryWindow window = loopback.domain.allocateMemoryWindow(MemoryWindowType.TYPE_2);
@@ -269,7 +269,7 @@ class ExtendedQueuePairTest {
     }
 
     @Test
-    void keysAreInvalidatedHereAndAtThePeer() throws Exception {
+    void invalidateEndsLocalAndRemoteKeys() throws Exception {
         connect(SendOperation.BIND_MW, SendOperation.LOCAL_INVALIDATE, SendOperation.SEND_WITH_INVALIDATE, RDMA_WRITE);
         MemoryRegion target = bindable();
         MemoryWindow window = loopback.domain.allocateMemoryWindow(MemoryWindowType.TYPE_2);
@@ -291,7 +291,7 @@ class ExtendedQueuePairTest {
     }
 
     @Test
-    void inlineDataIsCopiedAlsoInPieces() throws Exception {
+    void inlineDataIsCopiedFromSeveralPieces() throws Exception {
         connect(SEND, RDMA_WRITE);
         right.pair.postReceive(1, right.buffer);
         left.pair.postSendInline(2, text("from the heap"));
@@ -314,7 +314,7 @@ class ExtendedQueuePairTest {
     }
 
     @Test
-    void inlineDataThatIsTooLongIsRefusedWhole() {
+    void inlineDataBeyondTheLimitIsRefused() {
         connect(RDMA_WRITE);
         int most = left.pair.capabilities().inlineSize();
         SendBatch batch = left.pair.sendBatch(1);
@@ -327,7 +327,7 @@ class ExtendedQueuePairTest {
     }
 
     @Test
-    void piecesOfAnyLengthAreGatheredWhole() throws Exception {
+    void sendGathersPiecesOfAnyLength() throws Exception {
         connect(SEND, RDMA_WRITE);
         left.buffer.segment().copyFrom(text("aBBcccDDDDe"));
         right.pair.postReceive(1, right.buffer.slice(0, 1000));
@@ -359,7 +359,7 @@ class ExtendedQueuePairTest {
     }
 
     @Test
-    void flagsAreHeeded() throws Exception {
+    void sendFlagsTakeEffect() throws Exception {
         connect(SEND, RDMA_WRITE);
         right.pair.postReceive(1, right.buffer);
         SendBatch batch = left.pair.sendBatch(3);
@@ -376,7 +376,7 @@ class ExtendedQueuePairTest {
 
     @ParameterizedTest
     @EnumSource(names = {"SEND", "RDMA_WRITE", "RDMA_READ", "COMPARE_AND_SWAP", "FETCH_AND_ADD"})
-    void whatWasNotAskedForIsRefusedBeforeC(SendOperation only) {
+    void unrequestedOperationsAreRefusedBeforeC(SendOperation only) {
         connect(only);
         SendBatch batch = left.pair.sendBatch(8);
         LocalMemory local = left.buffer.slice(0, 8);
@@ -411,7 +411,7 @@ class ExtendedQueuePairTest {
     }
 
     @Test
-    void atomicWritesAndFlushesAreForExtendedQueuePairs() {
+    void plainPairRefusesAtomicWritesAndFlushes() {
         loopback = Loopback.connected();
         assertThat(loopback.left.pair.isExtended()).isFalse();
         assertThatIllegalStateException()
@@ -423,7 +423,7 @@ class ExtendedQueuePairTest {
     }
 
     @Test
-    void aFullQueueRefusesTheWholeBatch() throws Exception {
+    void fullQueueRefusesTheWholeBatch() throws Exception {
         connect(RDMA_WRITE);
         int tooMany = left.pair.capabilities().sendDepth() * 4;
         SendBatch batch = left.pair.sendBatch(tooMany);
@@ -443,7 +443,7 @@ class ExtendedQueuePairTest {
     }
 
     @Test
-    void aRequestThatFailsIsRemembered() throws Exception {
+    void failedRequestIsRemembered() throws Exception {
         connect(RDMA_WRITE);
         left.pair.postWrite(
                 9, left.buffer.slice(0, 8), new RemoteMemory(right.buffer.address(), ~right.buffer.remoteKey(), 8));
@@ -453,7 +453,7 @@ class ExtendedQueuePairTest {
     }
 
     @Test
-    void threadsPostToOneQueuePairWhileGarbageIsCollected() throws Exception {
+    void concurrentPostsSucceedDuringGarbageCollection() throws Exception {
         connect(VerbsArena.ofShared(), EnumSet.of(RDMA_WRITE));
         int each = 50;
         Thread[] threads = new Thread[3];
@@ -491,7 +491,7 @@ class ExtendedQueuePairTest {
     }
 
     @Test
-    void sendingIsNotPossibleBeforeItIsConnected() {
+    void postSendIsRefusedBeforeConnect() {
         loopback = Loopback.unconnected(VerbsArena.ofConfined(), options -> options.operations(SEND));
         assertThatIllegalStateException()
                 .isThrownBy(() -> loopback.left.pair.postSend(1, loopback.left.buffer))
@@ -500,7 +500,7 @@ class ExtendedQueuePairTest {
 
     @ParameterizedTest
     @EnumSource
-    void aFlagIsGrantedOrRefusedAsUnsupported(QueuePairCreateFlag flag) {
+    void creationFlagIsGrantedOrUnsupported(QueuePairCreateFlag flag) {
         loopback = Loopback.connected();
         CompletionQueue queue = loopback.context.createCompletionQueue(16);
         try (QueuePair pair =
@@ -515,7 +515,7 @@ class ExtendedQueuePairTest {
     }
 
     @Test
-    void whatReportsToASingleThreadedQueueIsConfinedToo() {
+    void pairOfASingleThreadedQueueNeedsAConfinedArena() {
         loopback = Loopback.connected();
         CompletionQueue queue = loopback.context.createCompletionQueue(
                 CompletionQueueOptions.of(16).singleThreaded());

@@ -66,7 +66,7 @@ class FailedCompletionTest {
     }
 
     @Test
-    void aFailureThatNobodyLookedAtIsKnownAfterTheNextPoll() throws Exception {
+    void firstFailureIsKnownWithoutReadingItsCompletion() throws Exception {
         connect();
         left.pair.postWrite(
                 1,
@@ -81,7 +81,7 @@ class FailedCompletionTest {
 
     @ParameterizedTest
     @ValueSource(booleans = {false, true})
-    void whatFailedIsRememberedHoweverManyKindsWerePosted(boolean oneQueue) throws Exception {
+    void failedOperationIsKnownAmongManyKinds(boolean oneQueue) throws Exception {
         connect();
         CompletionQueue sends = loopback.context.createCompletionQueue(8);
         CompletionQueue receives = oneQueue ? sends : loopback.context.createCompletionQueue(8);
@@ -105,7 +105,7 @@ class FailedCompletionTest {
 
     @Test
     @Fault("bad-remote-key")
-    void aWrongRemoteKeyIsARemoteAccessError() throws Exception {
+    void wrongRemoteKeyIsARemoteAccessError() throws Exception {
         connect();
         RemoteMemory memory = right.buffer.remote();
         RemoteMemory wrong = new RemoteMemory(memory.address(), memory.key() ^ 0x00ffff00, memory.length());
@@ -115,7 +115,7 @@ class FailedCompletionTest {
 
     @Test
     @Fault("remote-range")
-    void memoryBeyondTheRegionIsARemoteAccessError() throws Exception {
+    void remoteRangeBeyondTheRegionIsARemoteAccessError() throws Exception {
         connect();
         RemoteMemory memory = right.buffer.remote();
         RemoteMemory beyond = new RemoteMemory(memory.address() + memory.length() - 4, memory.key(), 8);
@@ -125,7 +125,7 @@ class FailedCompletionTest {
 
     @Test
     @Fault("no-remote-write")
-    void aRegionWithoutRemoteWriteIsNotWrittenTo() throws Exception {
+    void writeFailsWithoutRemoteWriteAccess() throws Exception {
         connect();
         left.pair.postWrite(
                 3,
@@ -136,7 +136,7 @@ class FailedCompletionTest {
 
     @Test
     @Fault("no-remote-read")
-    void aRegionWithoutRemoteReadIsNotRead() throws Exception {
+    void readFailsWithoutRemoteReadAccess() throws Exception {
         connect();
         left.pair.postRead(
                 4,
@@ -146,7 +146,7 @@ class FailedCompletionTest {
     }
 
     @Test
-    void aRegionWithoutRemoteAtomicHasNoAtomics() throws Exception {
+    void atomicFailsWithoutRemoteAtomicAccess() throws Exception {
         connect();
         left.pair.postFetchAndAdd(
                 5,
@@ -158,7 +158,7 @@ class FailedCompletionTest {
 
     @Test
     @Fault("closed-region")
-    void aRegionThatWasClosedIsNotThereAnyMore() throws Exception {
+    void writeFailsAfterTheRegionIsClosed() throws Exception {
         connect();
         MemoryRegion gone = peersMemory(LOCAL_WRITE, REMOTE_WRITE, REMOTE_READ);
         RemoteMemory remote = gone.remote();
@@ -169,7 +169,7 @@ class FailedCompletionTest {
 
     @Test
     @Fault("pair-without-read")
-    void aQueuePairWithoutRemoteReadServesNoReads() throws Exception {
+    void readFailsIfTheQueuePairForbidsIt() throws Exception {
         connect(ConnectOptions.defaults().access(Set.of(REMOTE_WRITE)));
         left.pair.postRead(7, left.buffer.slice(0, 8), right.buffer.remote());
         WorkCompletion failed = failure(7, Operation.RDMA_READ, REMOTE_INVALID_REQUEST_ERROR, REMOTE_ACCESS_ERROR);
@@ -178,7 +178,7 @@ class FailedCompletionTest {
 
     @Test
     @Fault("short-receive")
-    void aReceiveThatIsTooShortFailsOnBothSides() throws Exception {
+    void shortReceiveFailsOnBothSides() throws Exception {
         connect();
         right.pair.postReceive(8, right.buffer.slice(0, 4));
         left.pair.postSend(9, left.buffer.slice(0, 5));
@@ -193,7 +193,7 @@ class FailedCompletionTest {
     @ParameterizedTest
     @ValueSource(ints = {0, 3})
     @Fault("no-receive")
-    void aSendWithoutAReceiveFailsWhenRetriesAreUsedUp(int retries) throws Exception {
+    void sendWithoutReceiveFailsAfterItsRetries(int retries) throws Exception {
         connect(ConnectOptions.defaults().rnrRetry(retries));
         left.pair.postSend(10, left.buffer.slice(0, 4));
         assertThat(failure(10, Operation.SEND, RNR_RETRY_EXCEEDED).toString()).contains("post receives", "rnrRetry");
@@ -201,7 +201,7 @@ class FailedCompletionTest {
 
     @Test
     @Fault("late-receive")
-    void aSendWaitsForALateReceiveWhenRetriesAreEndless() throws Exception {
+    void sendWithEndlessRetriesWaitsForAReceive() throws Exception {
         connect(ConnectOptions.defaults().rnrRetry(7));
         left.pair.postSend(10, left.buffer.slice(0, 4));
         left.pair.postSend(11, left.buffer.slice(0, 8));
@@ -217,7 +217,7 @@ class FailedCompletionTest {
 
     @Test
     @Fault("post-after-error")
-    void whatIsPostedAfterAFailureIsFlushed() throws Exception {
+    void postAfterAFailureIsFlushed() throws Exception {
         connect();
         left.pair.fail();
         left.pair.postSend(13, left.buffer.slice(0, 4));
@@ -232,7 +232,7 @@ class FailedCompletionTest {
 
     @Test
     @Fault("peer-gone")
-    void aPeerThatIsGoneDoesNotAnswer() throws Exception {
+    void sendToAClosedPeerExceedsItsRetries() throws Exception {
         connect(ConnectOptions.defaults().timeoutCode(8).retryCount(1));
         right.pair.close();
         left.pair.postWrite(11, left.buffer.slice(0, 4), right.buffer.remote());
@@ -241,7 +241,7 @@ class FailedCompletionTest {
 
     @Test
     @Fault("peer-in-error")
-    void aPeerInErrorDoesNotAnswer() throws Exception {
+    void sendToAPeerInErrorExceedsItsRetries() throws Exception {
         connect(ConnectOptions.defaults().timeoutCode(8).retryCount(1));
         right.pair.fail();
         left.pair.postRead(12, left.buffer.slice(0, 4), right.buffer.remote());
@@ -250,7 +250,7 @@ class FailedCompletionTest {
 
     @Test
     @Fault("flush-order")
-    void whatWasPostedComesBackFlushedInItsOrder() throws Exception {
+    void postedRequestsAreFlushedInOrder() throws Exception {
         connect();
         for (int id = 1; id <= 3; id++) {
             left.pair.postReceive(id, left.buffer.slice(0, 8));
@@ -287,7 +287,7 @@ class FailedCompletionTest {
     }
 
     @Test
-    void flushesNameTheFirstFailure() throws Exception {
+    void flushedCompletionNamesTheFirstFailure() throws Exception {
         connect();
         postThreeOfWhichTheFirstFails();
         WorkCompletion first = failure(21, Operation.RDMA_WRITE, REMOTE_ACCESS_ERROR);
@@ -306,7 +306,7 @@ class FailedCompletionTest {
     }
 
     @Test
-    void aCursorThatFetchesAllAtOnceNamesTheFirstFailureToo() throws Exception {
+    void cursorNamesTheFirstFailureOfOnePoll() throws Exception {
         connect();
         postThreeOfWhichTheFirstFails();
         Completions done = left.queue.completions(8);
@@ -326,7 +326,7 @@ class FailedCompletionTest {
     }
 
     @Test
-    void orThrowSaysWhatFailedAndWhatToDo() throws Exception {
+    void orThrowNamesTheOperationAndARemedy() throws Exception {
         connect();
         postThreeOfWhichTheFirstFails();
         WorkCompletion failed = left.next();
@@ -340,7 +340,7 @@ class FailedCompletionTest {
     }
 
     @Test
-    void aResetForgetsTheFirstFailure() throws Exception {
+    void resetForgetsTheFirstFailure() throws Exception {
         connect();
         postThreeOfWhichTheFirstFails();
         for (int i = 0; i < 3; i++) {
@@ -359,7 +359,7 @@ class FailedCompletionTest {
     }
 
     @Test
-    void theLatestUseOfAnIdIsRemembered() throws Exception {
+    void latestUseOfAnIdIsRemembered() throws Exception {
         connect(ConnectOptions.defaults().rnrRetry(0));
         for (int i = 0; i < 200; i++) { // many more than the queue holds
             left.pair.postWrite(40, left.buffer.slice(0, 8), right.buffer.remote());
@@ -370,7 +370,7 @@ class FailedCompletionTest {
     }
 
     @Test
-    void theVariantsWithImmediateDataAreRememberedAsSuch() throws Exception {
+    void failedOperationKeepsItsImmediateVariant() throws Exception {
         connect(ConnectOptions.defaults().rnrRetry(0));
         left.pair.postSendImmediate(50, left.buffer.slice(0, 8), 1);
         failure(50, Operation.SEND_WITH_IMMEDIATE, RNR_RETRY_EXCEEDED);

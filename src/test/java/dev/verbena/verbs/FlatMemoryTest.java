@@ -14,7 +14,7 @@ import org.junit.jupiter.api.Test;
 @Slow
 class FlatMemoryTest {
     @Test
-    void twoThousandCyclesOfMakingAndClosingLeaveMemoryFlat() {
+    void createAndCloseDoesNotGrowMemory() {
         String output = ChildJvm.with(
                         "--enable-native-access=ALL-UNNAMED",
                         "-XX:TieredStopAtLevel=1",

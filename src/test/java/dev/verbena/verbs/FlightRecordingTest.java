@@ -21,7 +21,7 @@ import org.junit.jupiter.api.io.TempDir;
 @DeviceTest
 class FlightRecordingTest {
     @Test
-    void registrationsFailuresAndConnectionsAreRecorded(@TempDir Path folder) throws Exception {
+    void recordingContainsRegistrationsFailuresAndConnections(@TempDir Path folder) throws Exception {
         Path file = folder.resolve("recording.jfr");
         try (Recording recording = new Recording()) {
             for (String event : List.of("Registration", "WorkFailure", "DeviceEvent", "ConnectionEvent")) {

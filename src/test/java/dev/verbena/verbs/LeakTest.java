@@ -12,7 +12,7 @@ import org.junit.jupiter.api.Test;
 @Last
 class LeakTest {
     @Test
-    void theTestsBeforeHaveLeftNothingInTheKernel() throws Exception {
+    void testsLeaveNoKernelObjects() throws Exception {
         assertThat(Resources.ofThisProcess()).isEmpty();
     }
 }

@@ -13,7 +13,7 @@ import org.junit.jupiter.api.Test;
 class LockedMemoryLimitTest {
     @Test
     @Fault("locked-memory")
-    void theRefusalNamesTheLimitItsSizeAndHowToRaiseIt() {
+    void registerNamesTheLockedMemoryLimitAndARemedy() {
         // Whoever has CAP_IPC_LOCK is exempt from the limit: root has to give it up.
         String output = ChildJvm.startedBy(
                         "setpriv",

@@ -95,7 +95,7 @@ class MemoryKindsTest {
 
     @Test
     @Twin("test_mr.MRTest.test_reg_mr_bad_flags")
-    void peersCantBeAllowedMoreThanTheAdapterItself() {
+    void registerRefusesRemoteWriteWithoutLocalWrite() {
         for (AccessFlag flag : List.of(REMOTE_WRITE, REMOTE_ATOMIC)) {
             assertThatIllegalArgumentException()
                     .isThrownBy(() -> domain.register(page(), flag, REMOTE_READ))

@@ -125,7 +125,7 @@ class MemoryRegionTest {
             value = AccessFlag.class,
             names = {"REMOTE_WRITE", "REMOTE_ATOMIC"})
     @Fault("remote-without-local")
-    void whatPeersMayWriteTheAdapterMustWriteToo(AccessFlag flag) {
+    void registerRefusesRemoteWriteWithoutLocalWrite(AccessFlag flag) {
         assertThatIllegalArgumentException()
                 .isThrownBy(() -> domain.register(memory(), flag))
                 .withMessageContaining("LOCAL_WRITE")
@@ -149,7 +149,7 @@ class MemoryRegionTest {
 
     @Test
     @Fault("empty-region")
-    void anEmptySegmentIsRefused() {
+    void registerRefusesEmptySegments() {
         assertThatIllegalArgumentException()
                 .isThrownBy(() -> domain.register(loopback.arena.allocate(0)))
                 .withMessageContaining("empty");
@@ -185,7 +185,7 @@ class MemoryRegionTest {
 
     @Test
     @Fault("read-only-for-nothing")
-    void aFileMappedReadOnlyIsReadByAPeerOrTheRefusalSaysWhatToDo() throws Exception {
+    void registerAcceptsAReadOnlyMappingOrAdvises() throws Exception {
         MemorySegment memory = mapped("read only");
         MemoryRegion file;
         try {
@@ -199,7 +199,7 @@ class MemoryRegionTest {
 
     @Test
     @Fault("read-only")
-    void aReadOnlyMappingBehindAWritableSegmentIsExplained() throws IOException {
+    void registerExplainsAReadOnlyMapping() throws IOException {
         MemorySegment mapped = mapped("read only");
         MemorySegment disguised = MemorySegment.ofAddress(mapped.address()).reinterpret(mapped.byteSize());
         assertThatExceptionOfType(VerbsException.class)
@@ -211,7 +211,7 @@ class MemoryRegionTest {
 
     @Test
     @Fault("unmapped")
-    void memoryThatIsNotMappedIsExplained() {
+    void registerExplainsUnmappedMemory() {
         MemorySegment nowhere = MemorySegment.ofAddress(0x1000).reinterpret(4096);
         assertThatExceptionOfType(VerbsException.class)
                 .isThrownBy(() -> domain.register(nowhere, LOCAL_WRITE))

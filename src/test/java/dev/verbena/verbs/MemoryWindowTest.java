@@ -68,13 +68,13 @@ class MemoryWindowTest {
 
     @Test
     @Twin("test_mr.MWTest.test_mw_type1")
-    void peersWriteThroughAWindowOfType1() throws Exception {
+    void type1WindowAllowsRemoteWrites() throws Exception {
         write(bound(MemoryWindowType.TYPE_1).remote());
     }
 
     @Test
     @Twin("test_mr.MWTest.test_invalidate_mw_type1")
-    void anUnboundWindowOfType1LetsNobodyIn() throws Exception {
+    void type1WindowRefusesAccessWhenUnbound() throws Exception {
         MemoryWindow window = bound(MemoryWindowType.TYPE_1);
         RemoteMemory remote = window.remote();
         write(remote);
@@ -90,7 +90,7 @@ class MemoryWindowTest {
     @Test
     @Twin("test_mr.MWTest.test_mw_type2")
     @Covers("ibv_inc_rkey")
-    void peersWriteThroughAWindowOfType2() throws Exception {
+    void type2WindowAllowsRemoteWrites() throws Exception {
         MemoryWindow window = loopback.domain.allocateMemoryWindow(MemoryWindowType.TYPE_2);
         int next = window.nextRemoteKey();
         assertThat(next).isEqualTo(window.remoteKey() & ~0xff | window.remoteKey() + 1 & 0xff);
@@ -103,7 +103,7 @@ class MemoryWindowTest {
 
     @Test
     @Twin("test_mr.MWTest.test_mw_type2_invalidate_local")
-    void anInvalidatedKeyLetsNobodyIn() throws Exception {
+    void invalidatedWindowRefusesAccess() throws Exception {
         RemoteMemory remote = bound(MemoryWindowType.TYPE_2).remote();
         write(remote);
 
@@ -114,7 +114,7 @@ class MemoryWindowTest {
 
     @Test
     @Twin("test_mr.MWTest.test_mw_type2_invalidate_remote")
-    void aPeersSendInvalidatesAKey() throws Exception {
+    void sendWithInvalidateEndsTheKey() throws Exception {
         RemoteMemory remote = bound(MemoryWindowType.TYPE_2).remote();
         write(remote);
 
@@ -134,7 +134,7 @@ class MemoryWindowTest {
 
     @Test
     @Twin("test_mr.MWTest.test_mw_type2_invalidate_dealloc")
-    void aClosedWindowLetsNobodyIn() throws Exception {
+    void closedWindowRefusesAccess() throws Exception {
         MemoryWindow window = bound(MemoryWindowType.TYPE_2);
         RemoteMemory remote = window.remote();
         write(remote);
@@ -145,7 +145,7 @@ class MemoryWindowTest {
 
     @Test
     @Twin("test_mr.MWTest.test_reg_mw_wrong_type")
-    void aWrongTypeIsRefused() {
+    void bindRefusesTheWrongType() {
         assertThatThrownBy(() -> loopback.domain.allocateMemoryWindow(MemoryWindowType.UNKNOWN))
                 .isInstanceOf(IllegalArgumentException.class);
         assertThat(MemoryWindowType.of(3)).isEqualTo(MemoryWindowType.UNKNOWN);

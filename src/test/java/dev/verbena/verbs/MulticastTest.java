@@ -40,14 +40,14 @@ class MulticastTest {
     }
 
     @Test
-    void aGroupIsJoinedAndLeftOnce() {
+    void attachAndDetachWorkOnce() {
         pair.attachMulticast(GROUP);
         pair.detachMulticast(GROUP);
         notInTheGroup();
     }
 
     @Test
-    void joiningTwiceIsJoiningOnce() {
+    void secondAttachDoesNothing() {
         pair.attachMulticast(GROUP);
         pair.attachMulticast(GROUP);
         pair.detachMulticast(GROUP);
@@ -55,7 +55,7 @@ class MulticastTest {
     }
 
     @Test
-    void groupsHaveIpv6AddressesToo() {
+    void attachAcceptsIpv6Groups() {
         Gid group = Gid.parse("ff12::1");
         pair.attachMulticast(group);
         pair.attachMulticast(GROUP);
@@ -64,14 +64,14 @@ class MulticastTest {
     }
 
     @Test
-    void closingLeavesTheGroups() {
+    void closeDetachesFromGroups() {
         pair.attachMulticast(GROUP);
         pair.close();
         assertThat(pair.isOpen()).isFalse();
     }
 
     @Test
-    void onlyDatagramsAreMulticast() {
+    void attachRefusesConnectedQueuePairs() {
         QueuePair connected = peers.domain.createQueuePair(QueuePair.rc(peers.left.queue));
         assertThatThrownBy(() -> connected.attachMulticast(GROUP))
                 .isInstanceOf(IllegalStateException.class)

@@ -114,7 +114,7 @@ class NativeConstantsTest {
 
     @ParameterizedTest
     @MethodSource("values")
-    void eachValueHasTheNumberOfItsCName(Class<?> type) {
+    void constantsHaveTheNumberOfC(Class<?> type) {
         for (Object constant : type.getEnumConstants()) {
             NativeValue value = (NativeValue) constant;
             if (!value.cName().isEmpty()) {
@@ -127,7 +127,7 @@ class NativeConstantsTest {
 
     @ParameterizedTest
     @MethodSource("flags")
-    void eachFlagHasTheBitOfItsCName(Class<?> type) {
+    void flagsHaveTheBitOfC(Class<?> type) {
         for (Object constant : type.getEnumConstants()) {
             NativeFlag flag = (NativeFlag) constant;
             assertThat((long) flag.bit()).as(flag + " is " + flag.cName()).isEqualTo((int) constant(flag.cName()));
@@ -137,7 +137,7 @@ class NativeConstantsTest {
 
     @ParameterizedTest
     @MethodSource("answers")
-    void eachNumberLeadsBackToItsConstant(Class<?> type) throws ReflectiveOperationException {
+    void lookupReturnsTheConstantOfANumber(Class<?> type) throws ReflectiveOperationException {
         Method of = type.getMethod("of", int.class);
         for (Object constant : type.getEnumConstants()) {
             assertThat(of.invoke(null, ((NativeValue) constant).code())).isEqualTo(constant);
@@ -146,7 +146,7 @@ class NativeConstantsTest {
 
     @ParameterizedTest
     @MethodSource("answers")
-    void anUnknownNumberIsUnknown(Class<?> type) throws ReflectiveOperationException {
+    void lookupReturnsUnknownForOtherNumbers(Class<?> type) throws ReflectiveOperationException {
         Method of = type.getMethod("of", int.class);
         assertThat(of.invoke(null, NO_NUMBER_OF_C)).hasToString("UNKNOWN");
         assertThat(of.invoke(null, Integer.MIN_VALUE)).hasToString("UNKNOWN");
@@ -154,7 +154,7 @@ class NativeConstantsTest {
 
     @ParameterizedTest
     @MethodSource("flags")
-    void unknownBitsAreLeftOutOfTheSet(Class<?> type) {
+    void flagSetOmitsUnknownBits(Class<?> type) {
         assertThat(decode(type, 0)).isEmpty();
         assertThat(decode(type, -1)).hasSize(type.getEnumConstants().length);
     }
@@ -165,7 +165,7 @@ class NativeConstantsTest {
     }
 
     @Test
-    void manyConstantsWereCompared() throws IOException {
+    void comparisonCoversManyConstants() throws IOException {
         List<Class<?>> all = new ArrayList<>(values());
         all.addAll(flags());
         int constants =

@@ -28,14 +28,14 @@ class PostedOperationsTest {
     }
 
     @Test
-    void ofAnEmptyLogNothingIsKnown() {
+    void emptyLogKnowsNothing() {
         assertThat(log.isEmpty()).isTrue();
         assertThat(log.find(1)).isNull();
         assertThat(log.covers(SEND)).isFalse();
     }
 
     @Test
-    void whileAllAreOfOneKindNoneIsRememberedByItself() {
+    void requestsOfOneKindAreNotStored() {
         assertThat(log.add(1, SEND)).isZero();
         assertThat(log.isEmpty()).isFalse();
         assertThat(log.covers(SEND)).isTrue();
@@ -44,7 +44,7 @@ class PostedOperationsTest {
     }
 
     @Test
-    void receivesAreAKindToo() {
+    void receivesAreAKind() {
         int receive = Operation.RECEIVE.code();
         assertThat(log.add(1, receive)).isZero();
         assertThat(log.find(1)).isEqualTo(Operation.RECEIVE);
@@ -55,7 +55,7 @@ class PostedOperationsTest {
     }
 
     @Test
-    void withAnotherKindEachIsRemembered() {
+    void requestsOfTwoKindsAreStored() {
         log.add(1, SEND);
         assertThat(log.add(2, WRITE)).isOne();
         assertThat(log.covers(SEND)).isFalse();
@@ -67,7 +67,7 @@ class PostedOperationsTest {
     }
 
     @Test
-    void aBatchOfSeveralKindsIsRememberedRequestByRequest() {
+    void batchOfSeveralKindsIsStoredByRequest() {
         assertThat(addBatch(log, PostedOperations.SEVERAL, 5, SEND, WRITE, SEND))
                 .isEqualTo(3);
         assertThat(log.covers(PostedOperations.SEVERAL)).isFalse();
@@ -77,7 +77,7 @@ class PostedOperationsTest {
     }
 
     @Test
-    void whatCameBeforeIsForgottenOnceTheLogIsFull() {
+    void fullLogForgetsEarlierRequests() {
         log.add(1, SEND);
         for (int i = 0; i < 2 * DEPTH - 1; i++) {
             log.add(100 + i, WRITE);
@@ -89,7 +89,7 @@ class PostedOperationsTest {
     }
 
     @Test
-    void theOldestGoWhenMoreCome() {
+    void fullLogReplacesTheOldest() {
         addBatch(log, PostedOperations.SEVERAL, 0, SEND, WRITE, WRITE, WRITE, WRITE, WRITE);
         addBatch(log, PostedOperations.SEVERAL, 10, WRITE, WRITE, WRITE, SEND);
         assertThat(log.find(0)).isNull();
@@ -99,14 +99,14 @@ class PostedOperationsTest {
     }
 
     @Test
-    void ofABatchThatNoQueueHoldsThoseAreRememberedThatFit() {
+    void oversizedBatchStoresRequestsThatFit() {
         assertThat(addBatch(
                         log, PostedOperations.SEVERAL, 0, SEND, WRITE, SEND, SEND, SEND, SEND, SEND, SEND, SEND, SEND))
                 .isEqualTo(2 * DEPTH);
     }
 
     @Test
-    void theLatestOfAnIdCounts() {
+    void latestUseOfAnIdWins() {
         addBatch(log, PostedOperations.SEVERAL, 1, SEND, WRITE);
         log.add(1, WRITE);
         assertThat(log.find(1)).isEqualTo(Operation.RDMA_WRITE);
@@ -115,7 +115,7 @@ class PostedOperationsTest {
     }
 
     @Test
-    void whereIdsTellSendsFromReceivesEachIsRemembered() {
+    void logWithSeparateIdsStoresEachRequest() {
         PostedOperations sends = new PostedOperations(DEPTH, true);
         assertThat(sends.covers(SEND)).isFalse();
         assertThat(sends.add(1, SEND)).isOne();
@@ -125,7 +125,7 @@ class PostedOperationsTest {
     }
 
     @Test
-    void whatIsClearedIsForgotten() {
+    void clearForgetsAllRequests() {
         addBatch(log, PostedOperations.SEVERAL, 1, SEND, WRITE);
         log.clear();
         assertThat(log.isEmpty()).isTrue();

@@ -52,26 +52,26 @@ class PostingTest {
     }
 
     @Test
-    void aWriteMustFitIntoTheRemoteMemory() throws Exception {
+    void writeRefusesRangesBeyondTheRemoteMemory() throws Exception {
         assertOutOfBounds(() -> left.pair.postWrite(
                 1, left.buffer.slice(0, 9), right.buffer.slice(0, 8).remote()));
     }
 
     @Test
-    void aReadMustFitIntoTheRemoteMemory() throws Exception {
+    void readRefusesRangesBeyondTheRemoteMemory() throws Exception {
         assertOutOfBounds(() -> left.pair.postRead(
                 1, left.buffer.slice(0, 9), right.buffer.slice(0, 8).remote()));
     }
 
     @Test
-    void allPiecesTogetherMustFitIntoTheRemoteMemory() throws Exception {
+    void writeRefusesPiecesThatExceedTheRemoteMemory() throws Exception {
         SendBatch batch = left.pair.sendBatch(1);
         batch.write(1, left.buffer.slice(0, 6), right.buffer.slice(0, 10).remote());
         assertOutOfBounds(() -> batch.and(left.buffer.slice(6, 5)));
     }
 
     @Test
-    void anAtomicNeedsEightBytesOnBothSides() throws Exception {
+    void atomicNeedsEightBytesOnBothSides() throws Exception {
         assertOutOfBounds(() -> left.pair.postFetchAndAdd(1, left.buffer.slice(0, 7), right.buffer.remote(), 1));
         assertOutOfBounds(() -> left.pair.postCompareAndSwap(
                 1, left.buffer, right.buffer.slice(8, 7).remote(), 1, 2));
@@ -79,7 +79,7 @@ class PostingTest {
 
     @Test
     @Fault("misaligned-atomic")
-    void anAtomicNeedsAnAlignedAddress() throws Exception {
+    void atomicRefusesUnalignedAddresses() throws Exception {
         assertThatIllegalArgumentException()
                 .isThrownBy(() -> left.pair.postFetchAndAdd(
                         1, left.buffer, right.buffer.slice(4, 8).remote(), 1))
@@ -93,7 +93,7 @@ class PostingTest {
 
     @Test
     @Fault("long-inline")
-    void inlineDataMustFitIntoTheRequest() throws Exception {
+    void inlineDataBeyondTheLimitIsRefused() throws Exception {
         int most = left.pair.capabilities().inlineSize();
         MemorySegment data = MemorySegment.ofArray(new byte[most + 1]);
         assertThatExceptionOfType(IndexOutOfBoundsException.class)
@@ -106,7 +106,7 @@ class PostingTest {
     }
 
     @Test
-    void aMessageMustNotBeLongerThanThePortAllows() throws Exception {
+    void sendRefusesMessagesBeyondThePortsLimit() throws Exception {
         long most = loopback.context.port(1).maxMessageSize();
         QueuePair wide =
                 loopback.domain.createQueuePair(QueuePair.rc(left.queue).sendSge(32));
@@ -124,7 +124,7 @@ class PostingTest {
 
     @Test
     @Fault("foreign-local-key")
-    void memoryOfAnotherDomainIsRefused() throws Exception {
+    void postRefusesMemoryOfAnotherDomain() throws Exception {
         ProtectionDomain other = loopback.context.allocateProtectionDomain();
         MemoryRegion foreign = other.register(loopback.arena.allocate(64, 64), LOCAL_WRITE);
         assertThatIllegalArgumentException()
@@ -139,7 +139,7 @@ class PostingTest {
     }
 
     @Test
-    void moreMemoryThanARequestTakesIsRefused() throws Exception {
+    void postRefusesTooManyPieces() throws Exception {
         SendBatch sends = left.pair.sendBatch(1).send(1, left.buffer.slice(0, 1));
         for (int i = 1; i < left.pair.capabilities().sendSge(); i++) {
             sends.and(left.buffer.slice(i, 1));
@@ -158,7 +158,7 @@ class PostingTest {
     }
 
     @Test
-    void aFullBatchTakesNoMore() throws Exception {
+    void fullBatchRefusesRequests() throws Exception {
         SendBatch batch = left.pair.sendBatch(2).send(1).send(2);
         assertThatIllegalStateException()
                 .isThrownBy(() -> batch.send(3))
@@ -179,7 +179,7 @@ class PostingTest {
     }
 
     @Test
-    void aBatchIsPostedAgainWithWhatWasChanged() throws Exception {
+    void batchPostsAgainWithChanges() throws Exception {
         SendBatch batch = left.pair.sendBatch(3);
         for (int id = 1; id <= 3; id++) {
             batch.write(id, left.buffer.slice(0, 8), right.buffer.remote());
@@ -191,7 +191,7 @@ class PostingTest {
     }
 
     @Test
-    void aRequestGoneBackToTakesNoMoreMemoryAndTheNextIsAddedAtTheEnd() throws Exception {
+    void batchAtKeepsTheSizeAndRefusesMoreMemory() throws Exception {
         SendBatch batch = left.pair.sendBatch(2).write(1, left.buffer.slice(0, 8), right.buffer.remote());
         batch.at(0).write(2, left.buffer.slice(0, 8), right.buffer.remote());
         assertThatIllegalStateException()
@@ -204,7 +204,7 @@ class PostingTest {
     }
 
     @Test
-    void aBatchThatWasFullerPostsOnlyWhatItHoldsNow() throws Exception {
+    void clearedBatchPostsOnlyItsNewRequests() throws Exception {
         SendBatch batch = left.pair.sendBatch(3);
         for (int size : new int[] {3, 1, 2, 1, 3}) {
             batch.clear();
@@ -219,7 +219,7 @@ class PostingTest {
     }
 
     @Test
-    void anEmptyBatchPostsNothingAndHasNothingToChange() throws Exception {
+    void emptyBatchPostsNothing() throws Exception {
         SendBatch batch = left.pair.sendBatch(2);
         assertThat(batch.post()).isZero();
         assertThatIllegalStateException().isThrownBy(() -> batch.immediate(1)).withMessageContaining("empty");
@@ -231,14 +231,14 @@ class PostingTest {
     }
 
     @Test
-    void onlySendsAndWritesCarryImmediateData() throws Exception {
+    void immediateIsRefusedForOtherOperations() throws Exception {
         SendBatch batch = left.pair.sendBatch(1).read(1, left.buffer.slice(0, 8), right.buffer.remote());
         assertThatIllegalStateException().isThrownBy(() -> batch.immediate(1)).withMessageContaining("RDMA_READ");
         assertNothingWasPosted();
     }
 
     @Test
-    void anInlineRequestTakesNoFurtherMemory() throws Exception {
+    void inlineRequestRefusesMoreMemory() throws Exception {
         SendBatch batch = left.pair.sendBatch(1).sendInline(1, MemorySegment.ofArray(new byte[8]));
         assertThatIllegalStateException()
                 .isThrownBy(() -> batch.and(left.buffer))
@@ -247,7 +247,7 @@ class PostingTest {
     }
 
     @Test
-    void anUnreliableConnectionHasNeitherReadsNorAtomics() {
+    void unreliablePairRefusesReadsAndAtomics() {
         QueuePair unreliable = loopback.domain.createQueuePair(QueuePair.uc(left.queue));
         unreliable.connect(unreliable.endpoint());
         assertThatIllegalStateException()
@@ -273,7 +273,7 @@ class PostingTest {
 
     @Test
     @Fault("full-queue")
-    void aFullSendQueueSaysSo() {
+    void fullSendQueueIsNamedInTheException() {
         QueuePair waiting = withFewSends(4);
         int posted = 0;
         PostException full = null;
@@ -297,7 +297,7 @@ class PostingTest {
     }
 
     @Test
-    void aBatchThatDoesNotFitSaysHowManyWerePosted() throws Exception {
+    void partialPostReportsThePostedCount() throws Exception {
         QueuePair waiting = withFewSends(4);
         SendBatch batch = waiting.sendBatch(100);
         for (int i = 0; i < batch.capacity(); i++) {
@@ -328,7 +328,7 @@ class PostingTest {
 
     @Test
     @Fault("full-queue")
-    void aFullReceiveQueueSaysSo() {
+    void fullReceiveQueueIsNamedInTheException() {
         QueuePair pair =
                 loopback.domain.createQueuePair(QueuePair.rc(left.queue).receiveDepth(4));
         pair.toInit(ConnectOptions.defaults());
@@ -345,7 +345,7 @@ class PostingTest {
     }
 
     @Test
-    void postsOfManyThreadsDoNotMix() throws Exception {
+    void concurrentPostsDoNotMix() throws Exception {
         try (Loopback shared = Loopback.connected(VerbsArena.ofShared(), ConnectOptions.defaults())) {
             int threads = 4;
             int each = 30;

@@ -44,7 +44,7 @@ class ProtectionDomainTest {
 
     @Test
     @Twin({"test_pd.PDTest.test_alloc_pd", "test_pd.PDTest.test_dealloc_pd"})
-    void aDomainIsAllocatedAndDeallocated() {
+    void allocateAndCloseSucceed() {
         ProtectionDomain domain = context.allocateProtectionDomain();
         assertThat(domain.context()).isSameAs(context);
         domain.close();
@@ -53,7 +53,7 @@ class ProtectionDomainTest {
 
     @Test
     @Twin("test_pd.PDTest.test_destroy_pd_twice")
-    void closingADomainTwiceDoesNothing() {
+    void secondCloseDoesNothing() {
         ProtectionDomain domain = context.allocateProtectionDomain();
         domain.close();
         domain.close();
@@ -62,7 +62,7 @@ class ProtectionDomainTest {
 
     @Test
     @Twin("test_pd.PDTest.test_multiple_pd_creation")
-    void manyDomainsLiveSideBySide() {
+    void allocateSucceedsManyTimes() {
         List<ProtectionDomain> domains = new ArrayList<>();
         for (int i = 0; i < 200; i++) {
             domains.add(context.allocateProtectionDomain());
@@ -72,7 +72,7 @@ class ProtectionDomainTest {
 
     @Test
     @Fault("in-use")
-    void aDomainInUseIsNotClosed() {
+    void closeFailsWhileTheDomainIsInUse() {
         ProtectionDomain domain = context.allocateProtectionDomain();
         MemoryRegion region = domain.register(arena.allocate(64), LOCAL_WRITE);
         assertThatExceptionOfType(ResourceBusyException.class)

@@ -42,7 +42,7 @@ class QueuePairDrainerTest {
     }
 
     @Test
-    void allThatWasPostedComesBackFlushed() throws Exception {
+    void drainFlushesAllPostedRequests() throws Exception {
         for (int i = 0; i < 3; i++) {
             left.pair.postReceive(i, left.buffer.slice(8L * i, 8));
         }
@@ -60,7 +60,7 @@ class QueuePairDrainerTest {
     }
 
     @Test
-    void aFullReceiveQueueIsDrained() throws Exception {
+    void drainWorksWithAFullReceiveQueue() throws Exception {
         long posted = 0;
         try {
             for (; ; posted++) {
@@ -74,7 +74,7 @@ class QueuePairDrainerTest {
     }
 
     @Test
-    void whatHasFailedAlreadyIsDrained() throws Exception {
+    void drainWorksAfterAFailure() throws Exception {
         left.pair.postReceive(1, left.buffer.slice(0, 8));
         left.pair.postRead(2, left.buffer.slice(0, 8), new RemoteMemory(0, 0, 8));
         WorkCompletion failed = left.next();
@@ -87,7 +87,7 @@ class QueuePairDrainerTest {
     }
 
     @Test
-    void whatHasComeBackAlreadyIsNotWaitedFor() throws Exception {
+    void drainSkipsCompletedRequests() throws Exception {
         left.pair.postReceive(1, left.buffer.slice(0, 8));
         right.pair.postSend(2, right.buffer.slice(0, 8));
         left.done();
@@ -100,7 +100,7 @@ class QueuePairDrainerTest {
     }
 
     @Test
-    void nothingIsWaitedForWhereNothingWasPosted() throws Exception {
+    void drainReturnsAtOnceWithoutRequests() throws Exception {
         drain(left.pair);
         assertThat(left.pair.state()).isEqualTo(QueuePairState.ERR);
         left.pair.reset();
@@ -110,7 +110,7 @@ class QueuePairDrainerTest {
     }
 
     @Test
-    void aDrainedQueuePairIsResetAndUsedAgain() throws Exception {
+    void drainedPairWorksAfterReset() throws Exception {
         left.pair.postReceive(1, left.buffer.slice(0, 8));
         left.pair.postSend(2, left.buffer.slice(0, 8));
         right.pair.postReceive(3, right.buffer.slice(0, 8));
@@ -131,7 +131,7 @@ class QueuePairDrainerTest {
     }
 
     @Test
-    void datagramsAreDrainedToo() throws Exception {
+    void drainWorksForDatagrams() throws Exception {
         try (DatagramPair peers = DatagramPair.ready(VerbsArena.ofConfined())) {
             QueuePair pair = peers.left.pair;
             pair.postReceive(1, peers.left.buffer);
@@ -146,7 +146,7 @@ class QueuePairDrainerTest {
     }
 
     @Test
-    void receivesThatAreSharedStay() throws Exception {
+    void drainKeepsSharedReceives() throws Exception {
         SharedReceiveQueue shared = loopback.domain.createSharedReceiveQueue(SharedReceiveQueue.basic());
         QueuePair pair =
                 loopback.domain.createQueuePair(QueuePair.rc(left.queue).sharedReceiveQueue(shared));
@@ -158,7 +158,7 @@ class QueuePairDrainerTest {
     }
 
     @Test
-    void aReceiveTooShortForADatagramNeverSucceeds() throws Exception {
+    void shortReceiveOfADatagramNeverSucceeds() throws Exception {
         try (DatagramPair peers = DatagramPair.ready(VerbsArena.ofConfined())) {
             peers.right.pair.postReceive(1, peers.right.buffer.slice(0, 16));
             peers.left.pair.postSend(
@@ -180,7 +180,7 @@ class QueuePairDrainerTest {
     }
 
     @Test
-    void aClosedQueuePairIsNotDrained() {
+    void drainRefusesAClosedPair() {
         left.pair.close();
         assertThatThrownBy(() -> drain(left.pair)).isInstanceOf(IllegalStateException.class);
     }

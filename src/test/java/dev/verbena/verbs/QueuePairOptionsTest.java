@@ -39,7 +39,7 @@ class QueuePairOptionsTest {
     }
 
     @Test
-    void changesAddUp() {
+    void optionsCombine() {
         QueuePairOptions all = DEFAULT.sendDepth(1)
                 .receiveDepth(2)
                 .sendSge(3)

@@ -53,7 +53,7 @@ class QueuePairStateTest {
     }
 
     @Test
-    void aNewQueuePairIsInReset() {
+    void newPairIsInReset() {
         assertThat(left.state()).isEqualTo(QueuePairState.RESET);
         assertThat(left.query().state()).isEqualTo(QueuePairState.RESET);
         assertThat(left.firstError()).isEmpty();
@@ -63,7 +63,7 @@ class QueuePairStateTest {
     }
 
     @Test
-    void connectingGoesToRtsWithDefaultsThatSuitMost() {
+    void connectGoesToRtsWithDefaults() {
         connect(ConnectOptions.defaults());
         Port port = loopback.context.port(1);
         GidEntry gid = loopback.context.bestGid(1);
@@ -90,7 +90,7 @@ class QueuePairStateTest {
     }
 
     @Test
-    void everyAttributeOfTheWayCanBeSet() {
+    void connectAppliesAllOptions() {
         ConnectOptions how = ConnectOptions.defaults()
                 .access(Set.of(REMOTE_WRITE))
                 .pathMtu(Mtu.BYTES_512)
@@ -123,7 +123,7 @@ class QueuePairStateTest {
     }
 
     @Test
-    void anotherGidCanBeChosen() {
+    void connectUsesAnotherGid() {
         GidEntry other = loopback.context.gids().getFirst();
         QueuePair chosen = loopback.domain.createQueuePair(
                 QueuePair.rc(loopback.left.queue).gidIndex(other.index()));
@@ -134,13 +134,13 @@ class QueuePairStateTest {
     }
 
     @Test
-    void accessForNobodyIsAccess() {
+    void connectAcceptsAnEmptyAccessSet() {
         connect(ConnectOptions.defaults().access(Set.of()));
         assertThat(left.query().access()).isEmpty();
     }
 
     @Test
-    void anUnreliableConnectionIsConnectedWithoutWhatItLacks() {
+    void connectOmitsAttributesThatUnreliablePairsLack() {
         QueuePair one = loopback.domain.createQueuePair(QueuePair.uc(loopback.left.queue));
         QueuePair other = loopback.domain.createQueuePair(QueuePair.uc(loopback.right.queue));
         one.connect(other.endpoint());
@@ -151,7 +151,7 @@ class QueuePairStateTest {
 
     @Test
     @Fault("skipped-state")
-    void aStepThatDoesNotExistIsRefusedBeforeTheDeviceIsAsked() {
+    void modifyRefusesInvalidTransitionsBeforeC() {
         left.toInit(ConnectOptions.defaults());
         assertThatIllegalArgumentException()
                 .isThrownBy(() -> left.modify(QueuePairAttributes.to(QueuePairState.RTS)))
@@ -162,7 +162,7 @@ class QueuePairStateTest {
     }
 
     @Test
-    void missingAttributesAreNamedBeforeTheDeviceIsAsked() {
+    void modifyNamesMissingAttributesBeforeC() {
         assertThatIllegalArgumentException()
                 .isThrownBy(() ->
                         left.modify(QueuePairAttributes.to(QueuePairState.INIT).port(1)))
@@ -171,7 +171,7 @@ class QueuePairStateTest {
     }
 
     @Test
-    void attributesThatAreNotAllowedAreNamedBeforeTheDeviceIsAsked() {
+    void modifyNamesForbiddenAttributesBeforeC() {
         assertThatIllegalArgumentException()
                 .isThrownBy(() -> left.modify(QueuePairAttributes.to(QueuePairState.INIT)
                         .port(1)
@@ -183,7 +183,7 @@ class QueuePairStateTest {
     }
 
     @Test
-    void whatTheDeviceRefusesIsExplained() {
+    void modifyExplainsTheDevicesRefusal() {
         QueuePair lost = loopback.domain.createQueuePair(
                 QueuePair.rc(loopback.left.queue).gidIndex(200));
         assertThatExceptionOfType(VerbsException.class)
@@ -197,7 +197,7 @@ class QueuePairStateTest {
     }
 
     @Test
-    void aRefusalSaysWhenTheQueuePairIsElsewhere() {
+    void modifyRefusalNamesTheActualState() {
         connect(ConnectOptions.defaults());
         QueuePairAttributes failed = QueuePairAttributes.to(QueuePairState.ERR);
         int mask = NativeFlag.bits(Set.of(Attribute.STATE));
@@ -213,7 +213,7 @@ class QueuePairStateTest {
     }
 
     @Test
-    void attributesCanBeChangedWithoutAChangeOfState() {
+    void modifyChangesAttributesWithinAState() {
         connect(ConnectOptions.defaults());
         left.modify(QueuePairAttributes.unchangedState().minRnrTimerCode(5));
         assertThat(left.query().minRnrTimerCode()).isEqualTo(5);
@@ -222,7 +222,7 @@ class QueuePairStateTest {
 
     @Test
     @Fault("post-too-early")
-    void sendingBeforeTheConnectionIsRefused() throws Exception {
+    void postSendIsRefusedBeforeConnect() throws Exception {
         MemoryRegion buffer = loopback.left.buffer;
         assertThatIllegalStateException()
                 .isThrownBy(() -> left.postSend(1, buffer))
@@ -236,7 +236,7 @@ class QueuePairStateTest {
     }
 
     @Test
-    void receivesCanBePostedFromInitOn() throws Exception {
+    void postReceiveWorksInInit() throws Exception {
         assertThatIllegalStateException()
                 .isThrownBy(() -> right.postReceive(1, loopback.right.buffer))
                 .withMessageContaining("RESET");
@@ -250,7 +250,7 @@ class QueuePairStateTest {
     }
 
     @Test
-    void connectingTwiceIsRefused() {
+    void secondConnectIsRefused() {
         connect(ConnectOptions.defaults());
         assertThatIllegalStateException()
                 .isThrownBy(() -> left.connect(right.endpoint()))
@@ -260,7 +260,7 @@ class QueuePairStateTest {
     }
 
     @Test
-    void failingAndResettingAreReal() {
+    void failAndResetChangeTheState() {
         connect(ConnectOptions.defaults());
         left.fail();
         assertThat(left.state()).isEqualTo(QueuePairState.ERR);
@@ -271,7 +271,7 @@ class QueuePairStateTest {
     }
 
     @Test
-    void completionsFromBeforeAResetDoNotChangeTheStateAfterIt() throws Exception {
+    void resetIgnoresEarlierCompletions() throws Exception {
         connect(ConnectOptions.defaults());
         left.postReceive(1, loopback.left.buffer.slice(0, 8));
         left.fail();
@@ -287,7 +287,7 @@ class QueuePairStateTest {
     }
 
     @Test
-    void queuesAreAtLeastAsLargeAsAskedFor() {
+    void createGrantsAtLeastTheRequestedSizes() {
         QueueCapabilities asked =
                 QueueCapabilities.of(5, 100).sendSge(3).receiveSge(2).inlineSize(48);
         QueuePair pair = loopback.domain.createQueuePair(QueuePair.rc(loopback.left.queue)
@@ -306,7 +306,7 @@ class QueuePairStateTest {
 
     @Test
     @Fault("pair-size")
-    void queuesThatAreTooLargeNameTheLimits() {
+    void createNamesTheLimitsForLargeSizes() {
         DeviceAttributes device = loopback.context.attributes();
         QueuePairOptions options = QueuePair.rc(loopback.left.queue);
         for (QueuePairOptions tooLarge : new QueuePairOptions[] {
@@ -322,7 +322,7 @@ class QueuePairStateTest {
     }
 
     @Test
-    void aPortThatDoesNotExistIsRefused() {
+    void createRefusesAnUnknownPort() {
         assertThatExceptionOfType(VerbsException.class)
                 .isThrownBy(() -> loopback.domain.createQueuePair(
                         QueuePair.rc(loopback.left.queue).port(7)))

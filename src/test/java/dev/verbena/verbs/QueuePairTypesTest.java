@@ -54,19 +54,19 @@ class QueuePairTypesTest {
 
     @Test
     @Twin("test_qp.QPTest.test_create_rc_qp_no_attr")
-    void aReliableConnectionBeginsInReset() {
+    void rcPairBeginsInReset() {
         assertThat(make(QueuePair.rc(queue)).query().state()).isEqualTo(RESET);
     }
 
     @Test
     @Twin("test_qp.QPTest.test_create_uc_qp_no_attr")
-    void anUnreliableConnectionBeginsInReset() {
+    void ucPairBeginsInReset() {
         assertThat(make(QueuePair.uc(queue)).query().state()).isEqualTo(RESET);
     }
 
     @Test
     @Twin("test_qp.QPTest.test_create_ud_qp_no_attr")
-    void aQueuePairForDatagramsBeginsInReset() {
+    void udPairBeginsInReset() {
         assertThat(make(QueuePair.ud(queue)).query().state()).isEqualTo(RESET);
     }
 
@@ -80,7 +80,7 @@ class QueuePairTypesTest {
         "test_qp.QPTest.test_create_uc_qp_ex_no_attr",
         "test_qp.QPTest.test_create_ud_qp_ex_no_attr"
     })
-    void extendedOnesBeginInResetToo() {
+    void extendedPairsBeginInReset() {
         assertThat(makeExtended(QueuePair.rc(queue)).query().state()).isEqualTo(RESET);
         assertThat(makeExtended(QueuePair.uc(queue)).query().state()).isEqualTo(RESET);
         assertThat(makeExtended(QueuePair.ud(queue)).query().state()).isEqualTo(RESET);
@@ -92,7 +92,7 @@ class QueuePairTypesTest {
         "test_qp.QPTest.test_create_uc_qp_ex_with_attr",
         "test_qp.QPTest.test_create_ud_qp_ex_with_attr"
     })
-    void extendedOnesAreInitialisedToo() {
+    void extendedPairsGoToInit() {
         QueuePair reliable = makeExtended(QueuePair.rc(queue));
         reliable.toInit(ConnectOptions.defaults());
         assertThat(reliable.query().state()).isEqualTo(INIT);
@@ -106,7 +106,7 @@ class QueuePairTypesTest {
 
     @Test
     @Twin("test_qp.QPTest.test_create_rc_qp_with_attr")
-    void aReliableConnectionIsInitialised() {
+    void rcPairGoesToInit() {
         QueuePair pair = make(QueuePair.rc(queue));
         pair.toInit(ConnectOptions.defaults());
         assertThat(pair.query().state()).isEqualTo(INIT);
@@ -114,7 +114,7 @@ class QueuePairTypesTest {
 
     @Test
     @Twin("test_qp.QPTest.test_create_uc_qp_with_attr")
-    void anUnreliableConnectionIsInitialised() {
+    void ucPairGoesToInit() {
         QueuePair pair = make(QueuePair.uc(queue));
         pair.toInit(ConnectOptions.defaults());
         assertThat(pair.query().state()).isEqualTo(INIT);
@@ -122,7 +122,7 @@ class QueuePairTypesTest {
 
     @Test
     @Twin("test_qp.QPTest.test_create_ud_qp_with_attr")
-    void aQueuePairForDatagramsIsMadeReady() {
+    void udPairGoesToRts() {
         QueuePair pair = make(QueuePair.ud(queue));
         pair.toReady(KEY);
         assertThat(pair.query().state()).isEqualTo(RTS);
@@ -133,7 +133,7 @@ class QueuePairTypesTest {
 
     @Test
     @Twin({"test_qp.QPTest.test_create_raw_qp_no_attr", "test_qp.QPTest.test_create_raw_qp_with_attr"})
-    void aQueuePairForFramesWorksOrIsRefusedWithTheReason() {
+    void rawPacketPairWorksOrIsUnsupported() {
         try {
             QueuePair pair = make(QueuePair.rawPacket(queue));
             pair.toReady();
@@ -144,7 +144,7 @@ class QueuePairTypesTest {
     }
 
     @Test
-    void aDriversOwnKindWorksOrIsRefusedWithTheReason() {
+    void driverPairWorksOrIsUnsupported() {
         try {
             make(QueuePair.driver(queue));
         } catch (UnsupportedVerbException e) {
@@ -153,7 +153,7 @@ class QueuePairTypesTest {
     }
 
     @Test
-    void segmentedSendsWorkOrAreRefusedWithTheReason() {
+    void tcpSegmentationWorksOrIsUnsupported() {
         try {
             make(QueuePair.ud(queue).tsoHeader(64));
         } catch (UnsupportedVerbException e) {
@@ -174,25 +174,25 @@ class QueuePairTypesTest {
 
     @Test
     @Twin("test_qp.QPTest.test_create_raw_qp_ex_with_illegal_caps_max_send_wr")
-    void aSendQueueBeyondTheDeviceIsRefused() {
+    void createRefusesASendDepthBeyondTheDevice() {
         tooMuch(QueuePair.ud(queue).sendDepth(Integer.MAX_VALUE));
     }
 
     @Test
     @Twin("test_qp.QPTest.test_create_raw_qp_ex_with_illegal_caps_max_send_sge")
-    void moreSendPiecesThanTheDeviceHasAreRefused() {
+    void createRefusesSendPiecesBeyondTheDevice() {
         tooMuch(QueuePair.ud(queue).sendSge(0xffff));
     }
 
     @Test
     @Twin("test_qp.QPTest.test_create_raw_qp_ex_with_illegal_caps_max_recv_wr")
-    void aReceiveQueueBeyondTheDeviceIsRefused() {
+    void createRefusesAReceiveDepthBeyondTheDevice() {
         tooMuch(QueuePair.ud(queue).receiveDepth(Integer.MAX_VALUE));
     }
 
     @Test
     @Twin("test_qp.QPTest.test_create_raw_qp_ex_with_illegal_caps_max_recv_sge")
-    void moreReceivePiecesThanTheDeviceHasAreRefused() {
+    void createRefusesReceivePiecesBeyondTheDevice() {
         tooMuch(QueuePair.ud(queue).receiveSge(0xffff));
     }
 
@@ -216,7 +216,7 @@ class QueuePairTypesTest {
 
     @Test
     @Twin("test_qp.QPTest.test_query_rc_qp")
-    void aReliableConnectionTellsItsAttributes() {
+    void queryReturnsTheAttributesOfARcPair() {
         queryTells(QueuePair.rc(queue)
                 .sendDepth(10)
                 .receiveDepth(20)
@@ -227,7 +227,7 @@ class QueuePairTypesTest {
 
     @Test
     @Twin("test_qp.QPTest.test_query_uc_qp")
-    void anUnreliableConnectionTellsItsAttributes() {
+    void queryReturnsTheAttributesOfAUcPair() {
         queryTells(QueuePair.uc(queue)
                 .sendDepth(10)
                 .receiveDepth(20)
@@ -238,7 +238,7 @@ class QueuePairTypesTest {
 
     @Test
     @Twin("test_qp.QPTest.test_query_ud_qp")
-    void aQueuePairForDatagramsTellsItsAttributes() {
+    void queryReturnsTheAttributesOfAUdPair() {
         queryTells(QueuePair.ud(queue)
                 .sendDepth(10)
                 .receiveDepth(20)
@@ -249,7 +249,7 @@ class QueuePairTypesTest {
 
     @Test
     @Twin("test_qp.QPTest.test_modify_ud_qp")
-    void whatIsSetForDatagramsIsFound() {
+    void queryReturnsTheSetAttributesOfAUdPair() {
         isFound(make(QueuePair.ud(queue)));
         isFound(makeExtended(QueuePair.ud(queue)));
     }
@@ -270,7 +270,7 @@ class QueuePairTypesTest {
 
     @Test
     @Twin("test_qp.QPTest.test_query_data_in_order")
-    void theOrderOfDataIsToldOrNotSure() {
+    void dataInOrderReturnsKnownOrders() {
         QueuePair pair = make(QueuePair.ud(queue));
         pair.toReady(KEY);
 
@@ -279,7 +279,7 @@ class QueuePairTypesTest {
     }
 
     @Test
-    void datagramsHaveNoConnections() {
+    void connectRefusesDatagramPairs() {
         QueuePair pair = make(QueuePair.ud(queue));
         assertThatThrownBy(() -> pair.connect(pair.endpoint()))
                 .isInstanceOf(IllegalStateException.class)
@@ -290,7 +290,7 @@ class QueuePairTypesTest {
     }
 
     @Test
-    void rateLimitsWorkOrAreRefusedWithTheReason() {
+    void rateLimitWorksOrIsUnsupported() {
         QueuePair pair = make(QueuePair.ud(queue));
         pair.toReady(KEY);
         try {
@@ -302,7 +302,7 @@ class QueuePairTypesTest {
     }
 
     @Test
-    void extensionsAreToldOrRefusedWithTheReason() {
+    void eceWorksOrIsUnsupported() {
         QueuePair pair = make(QueuePair.rc(queue));
         try {
             Ece ece = pair.queryEce();
@@ -318,7 +318,7 @@ class QueuePairTypesTest {
 
     @Test
     @Covers("ibv_flow_label_to_udp_sport")
-    void aFlowLabelMakesAUdpPort() {
+    void flowLabelConvertsToAUdpPort() {
         Gid any = new Gid(0, 1);
         assertThat(new GlobalRoute(any, 0, 0, 1, 0).udpSourcePort()).isEqualTo(0xc000);
         assertThat(new GlobalRoute(any, 0, 0x12345, 1, 0).udpSourcePort()).isEqualTo(0xc000 | 0x2345 ^ 4);
@@ -326,7 +326,7 @@ class QueuePairTypesTest {
     }
 
     @Test
-    void aPathIsResolvedToAnEthernetAddress() {
+    void pathResolvesToAnEthernetAddress() {
         QueuePair pair = make(QueuePair.ud(queue));
         AddressVector path = pair.pathTo(pair.endpoint());
         EthernetAddress resolved = context.resolve(path);

@@ -75,31 +75,31 @@ class RegisteredTrafficTest {
 
     @Test
     @Twin("test_relaxed_ordering.RoTestCase.test_ro_rc_traffic")
-    void sendsThroughMemoryOfRelaxedOrder() throws Exception {
+    void sendsUseRelaxedOrderingMemory() throws Exception {
         sends(RELAXED_ORDERING);
     }
 
     @Test
     @Twin("test_relaxed_ordering.RoTestCase.test_ro_ud_traffic")
-    void datagramsThroughMemoryOfRelaxedOrder() throws Exception {
+    void datagramsUseRelaxedOrderingMemory() throws Exception {
         datagrams(RELAXED_ORDERING);
     }
 
     @Test
     @Twin("test_odp.OdpTestCase.test_odp_rc_traffic")
-    void sendsThroughMemoryPagedOnDemand() throws Exception {
+    void sendsUseOnDemandMemory() throws Exception {
         sends(ON_DEMAND);
     }
 
     @Test
     @Twin("test_odp.OdpTestCase.test_odp_ud_traffic")
-    void datagramsFromMemoryPagedOnDemand() throws Exception {
+    void datagramsUseOnDemandMemory() throws Exception {
         datagrams(ON_DEMAND);
     }
 
     @Test
     @Twin("test_odp.OdpTestCase.test_odp_rc_srq_traffic")
-    void sharedReceivesIntoMemoryPagedOnDemand() throws Exception {
+    void sharedReceivesUseOnDemandMemory() throws Exception {
         try (Loopback loopback = Loopback.connected()) {
             MemoryRegion from = region(loopback.domain, ON_DEMAND);
             MemoryRegion to = region(loopback.domain, ON_DEMAND);
@@ -124,7 +124,7 @@ class RegisteredTrafficTest {
 
     @Test
     @Twin("test_odp.OdpTestCase.test_odp_rc_rdma_write")
-    void writesToMemoryPagedOnDemand() throws Exception {
+    void writesUseOnDemandMemory() throws Exception {
         try (Loopback loopback = Loopback.connected()) {
             MemoryRegion from = region(loopback.domain, ON_DEMAND);
             MemoryRegion to = region(loopback.domain, ON_DEMAND);
@@ -139,7 +139,7 @@ class RegisteredTrafficTest {
 
     @Test
     @Twin("test_odp.OdpTestCase.test_odp_rc_rdma_read")
-    void readsOfMemoryPagedOnDemand() throws Exception {
+    void readsUseOnDemandMemory() throws Exception {
         try (Loopback loopback = Loopback.connected()) {
             MemoryRegion from = region(loopback.domain, ON_DEMAND);
             MemoryRegion to = region(loopback.domain, ON_DEMAND);
@@ -154,7 +154,7 @@ class RegisteredTrafficTest {
 
     @Test
     @Twin("test_odp.OdpTestCase.test_odp_rc_atomic_fetch_and_add")
-    void fetchAndAddOnMemoryPagedOnDemand() throws Exception {
+    void fetchAndAddUsesOnDemandMemory() throws Exception {
         try (Loopback loopback = Loopback.connected()) {
             MemoryRegion old = region(loopback.domain, ON_DEMAND);
             MemoryRegion counter = region(loopback.domain, ON_DEMAND);
@@ -169,7 +169,7 @@ class RegisteredTrafficTest {
 
     @Test
     @Twin("test_odp.OdpTestCase.test_odp_rc_atomic_cmp_and_swp")
-    void compareAndSwapOnMemoryPagedOnDemand() throws Exception {
+    void compareAndSwapUsesOnDemandMemory() throws Exception {
         try (Loopback loopback = Loopback.connected()) {
             MemoryRegion old = region(loopback.domain, ON_DEMAND);
             MemoryRegion cell = region(loopback.domain, ON_DEMAND);

@@ -57,7 +57,7 @@ class ReliableConnectionTest {
     }
 
     @Test
-    void immediateDataArrivesAsTheIntThatWasSent() throws Exception {
+    void immediateDataKeepsItsValue() throws Exception {
         right.pair.postReceive(1, right.buffer);
         left.pair.postSendImmediate(2, left.buffer.slice(0, 1), 0x01020384);
 
@@ -117,7 +117,7 @@ class ReliableConnectionTest {
     }
 
     @Test
-    void compareAndSwapSwapsOnlyWhatWasExpected() throws Exception {
+    void compareAndSwapSwapsOnlyTheExpectedValue() throws Exception {
         right.buffer.segment().set(JAVA_LONG, 0, 5);
         left.pair.postCompareAndSwap(8, left.buffer, right.buffer.remote(), 4, 9);
         assertThat(left.done().opcode()).isEqualTo(WorkOpcode.COMPARE_AND_SWAP);
@@ -178,7 +178,7 @@ class ReliableConnectionTest {
     }
 
     @Test
-    void aMessageOfManyPacketsArrivesWhole() throws Exception {
+    void sendDeliversMessagesOfManyPackets() throws Exception {
         for (int i = 0; i < Loopback.SIZE; i++) {
             left.buffer.segment().set(JAVA_BYTE, i, (byte) (i * 31));
         }
@@ -191,7 +191,7 @@ class ReliableConnectionTest {
     }
 
     @Test
-    void aQueuePairCanBeResetAndConnectedAgain() throws Exception {
+    void resetPairConnectsAgain() throws Exception {
         left.pair.fail();
         right.pair.fail();
         left.pair.reset();

@@ -42,7 +42,7 @@ class SendersThatCloseTest {
     }
 
     @Test
-    void aPathMayBeClosedWhileDatagramsArePosted() throws Exception {
+    void addressHandleCloseIsSafeDuringPosts() throws Exception {
         try (DatagramPair peers = DatagramPair.ready(VerbsArena.ofShared())) {
             QueuePair pair = peers.left.pair;
             SendBatch batch = pair.sendBatch(2); // of the thread that closes: it posts too
@@ -72,7 +72,7 @@ class SendersThatCloseTest {
     }
 
     @Test
-    void aWindowMayBeClosedWhileItIsBound() throws Exception {
+    void windowCloseIsSafeDuringBinds() throws Exception {
         try (DatagramPair peers = DatagramPair.ready(VerbsArena.ofShared())) {
             MemoryRegion region =
                     peers.domain.register(peers.arena.allocate(64), AccessFlag.LOCAL_WRITE, AccessFlag.MW_BIND);
@@ -91,7 +91,7 @@ class SendersThatCloseTest {
     }
 
     @Test
-    void aSharedReceiveQueueMayBeClosedWhileReceivesArePosted() throws Exception {
+    void sharedReceiveQueueCloseIsSafeDuringPosts() throws Exception {
         try (DatagramPair peers = DatagramPair.ready(VerbsArena.ofShared())) {
             LocalMemory place = peers.left.buffer.slice(0, 8);
             for (int i = 0; i < TIMES; i++) {

@@ -72,7 +72,7 @@ class SharedReceiveQueueTest {
     }
 
     @Test
-    void queuePairsTakeTheirReceivesFromOneQueue() throws Exception {
+    void queuePairsShareReceives() throws Exception {
         QueuePair[] one = connected();
         QueuePair[] other = connected();
         shared.postReceive(1, place(1));
@@ -94,7 +94,7 @@ class SharedReceiveQueueTest {
     }
 
     @Test
-    void receivesArePostedInBatches() throws Exception {
+    void batchPostsSharedReceives() throws Exception {
         QueuePair[] pair = connected();
         ReceiveBatch batch = shared.receiveBatch(8);
         for (int i = 0; i < 8; i++) {
@@ -110,7 +110,7 @@ class SharedReceiveQueueTest {
     }
 
     @Test
-    void aFullQueueSaysHowManyWerePosted() {
+    void partialPostReportsThePostedCount() {
         int asked = 16;
         ReceiveBatch batch = shared.receiveBatch(64);
         for (int i = 0; i < 64; i++) {
@@ -124,7 +124,7 @@ class SharedReceiveQueueTest {
     }
 
     @Test
-    void whatIsGrantedIsAtLeastWhatWasAskedFor() {
+    void createGrantsAtLeastTheRequestedSizes() {
         assertThat(shared.capabilities().depth()).isGreaterThanOrEqualTo(16);
         assertThat(shared.capabilities().sge()).isGreaterThanOrEqualTo(2);
 
@@ -134,7 +134,7 @@ class SharedReceiveQueueTest {
     }
 
     @Test
-    void theLimitCanBeSet() {
+    void limitIsSet() {
         shared.limit(3);
         assertThat(shared.query().limit()).isEqualTo(3);
 
@@ -146,7 +146,7 @@ class SharedReceiveQueueTest {
     }
 
     @Test
-    void itCanBeMadeLargerWhileReceivesArePosted() throws Exception {
+    void resizeKeepsPostedReceives() throws Exception {
         QueuePair[] pair = connected();
         shared.postReceive(1, place(1));
         shared.resize(100);
@@ -161,7 +161,7 @@ class SharedReceiveQueueTest {
     }
 
     @Test
-    void aQueuePairThatSharesHasNoReceivesOfItsOwn() {
+    void pairWithASharedQueueRefusesItsOwnReceives() {
         QueuePair[] pair = connected();
 
         assertThatThrownBy(() -> pair[1].postReceive(1, place(1)))
@@ -170,7 +170,7 @@ class SharedReceiveQueueTest {
     }
 
     @Test
-    void receivesStayWhenAQueuePairFails() throws Exception {
+    void failedPairLeavesSharedReceives() throws Exception {
         QueuePair[] failing = connected();
         QueuePair[] pair = connected();
         shared.postReceive(1, place(1));
@@ -184,7 +184,7 @@ class SharedReceiveQueueTest {
     }
 
     @Test
-    void aSenderIsToldWhenNoReceiveIsLeft() throws Exception {
+    void sendFailsWithoutSharedReceives() throws Exception {
         QueuePair[] pair = connected();
         pair[0].postSendInline(1, text("nobody"));
 
@@ -194,7 +194,7 @@ class SharedReceiveQueueTest {
     }
 
     @Test
-    void aReceiveThatIsTooShortFailsBothEnds() throws Exception {
+    void shortReceiveFailsOnBothSides() throws Exception {
         QueuePair[] pair = connected();
         shared.postReceive(1, buffer.slice(0, 4));
         pair[0].postSendInline(2, text("too long for it"));
@@ -208,7 +208,7 @@ class SharedReceiveQueueTest {
     }
 
     @Test
-    void datagramsCanShareToo() throws Exception {
+    void datagramPairsShareReceives() throws Exception {
         QueuePair sender = domain.createQueuePair(QueuePair.ud(sent).inlineSize(32));
         QueuePair receiver = domain.createQueuePair(QueuePair.ud(sent, received).sharedReceiveQueue(shared));
         sender.toReady(1);
@@ -226,7 +226,7 @@ class SharedReceiveQueueTest {
 
     @Test
     @Fault("shared-foreign-key")
-    void memoryOfAnotherProtectionDomainIsRefused() {
+    void postRefusesMemoryOfAnotherDomain() {
         MemoryRegion foreign = context.allocateProtectionDomain().register(arena.allocate(64), AccessFlag.LOCAL_WRITE);
 
         assertThatThrownBy(() -> shared.postReceive(1, foreign))
@@ -235,7 +235,7 @@ class SharedReceiveQueueTest {
     }
 
     @Test
-    void itOutlivesTheQueuePairsThatUseIt() {
+    void closeFailsWhileQueuePairsUseTheQueue() {
         QueuePair[] pair = connected();
         assertThatThrownBy(shared::close).isInstanceOf(ResourceBusyException.class);
 
@@ -246,7 +246,7 @@ class SharedReceiveQueueTest {
     }
 
     @Test
-    void sizesBeyondTheDeviceAreRefusedWithItsLimits() {
+    void createRefusesSizesBeyondTheDeviceWithItsLimits() {
         int most = context.attributes().maxSharedReceives();
 
         assertThatThrownBy(() -> domain.createSharedReceiveQueue(
@@ -258,7 +258,7 @@ class SharedReceiveQueueTest {
     }
 
     @Test
-    void aNumberIsThereOrTheReasonWhyNot() {
+    void numberIsKnownOrUnsupported() {
         try {
             assertThat(shared.number()).isNotZero();
         } catch (UnsupportedVerbException e) {
@@ -267,7 +267,7 @@ class SharedReceiveQueueTest {
     }
 
     @Test
-    void tagMatchingWorksOrIsRefusedWithTheReason() {
+    void tagMatchingWorksOrIsUnsupported() {
         SharedReceiveQueue tagged;
         try {
             tagged = domain.createSharedReceiveQueue(SharedReceiveQueue.tagMatching(received, 8, 8));
@@ -280,7 +280,7 @@ class SharedReceiveQueueTest {
     }
 
     @Test
-    void operationsOnTagsSayThatTheyCantBeDone() {
+    void tagOperationsAreUnsupportedOnOtherQueues() {
         Assumptions.assumeTrue(
                 context.device().driver().contains("rxe") || context.name().startsWith("rxe"),
                 "a driver without tag matching");
@@ -295,7 +295,7 @@ class SharedReceiveQueueTest {
     }
 
     @Test
-    void extendedConnectionsWorkOrAreRefusedWithTheReason() {
+    void xrcWorksOrIsUnsupported() {
         XrcDomain xrc;
         try {
             xrc = context.openXrcDomain();
@@ -324,7 +324,7 @@ class SharedReceiveQueueTest {
     }
 
     @Test
-    void aFileThatIsNotThereIsNamed() {
+    void xrcDomainNamesAMissingFile() {
         assertThatThrownBy(() -> context.openXrcDomain(Path.of("/no/such/file"), arena))
                 .isInstanceOf(VerbsException.class)
                 .hasMessageContaining("/no/such/file")

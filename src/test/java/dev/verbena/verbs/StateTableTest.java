@@ -151,7 +151,7 @@ class StateTableTest {
 
     @ParameterizedTest
     @MethodSource("rows")
-    void theLeastAndTheMostAreAccepted(Row row) {
+    void tableAcceptsRequiredAndAllAttributes(Row row) {
         assertThat(complaint(row, both(row.required(), set(STATE)))).isEmpty();
         assertThat(complaint(row, both(both(row.required(), row.optional()), set(STATE))))
                 .isEmpty();
@@ -164,7 +164,7 @@ class StateTableTest {
 
     @ParameterizedTest
     @MethodSource("rows")
-    void eachMissingAttributeIsNamed(Row row) {
+    void tableNamesMissingAttributes(Row row) {
         for (Attribute attribute : row.required()) {
             Set<Attribute> mask = both(row.required(), set(STATE));
             mask.remove(attribute);
@@ -179,7 +179,7 @@ class StateTableTest {
 
     @ParameterizedTest
     @MethodSource("rows")
-    void eachAttributeThatIsNotAllowedIsNamed(Row row) {
+    void tableNamesForbiddenAttributes(Row row) {
         Set<Attribute> foreign = EnumSet.allOf(Attribute.class);
         foreign.removeAll(row.required());
         foreign.removeAll(row.optional());
@@ -196,7 +196,7 @@ class StateTableTest {
 
     @ParameterizedTest
     @MethodSource("rows")
-    void aComplaintNamesTheTransportAndTheChange(Row row) {
+    void tableNamesTheTransportAndTheTransition(Row row) {
         Set<Attribute> wrong = row.type() == UD || row.type() == RAW_PACKET ? set(DESTINATION_QP) : set(QKEY);
         assertThat(complaint(row, wrong))
                 .contains(row.type().toString(), row.from().toString(), row.to().toString());
@@ -208,7 +208,7 @@ class StateTableTest {
 
     @ParameterizedTest
     @EnumSource(names = {"RC", "UC", "UD", "RAW_PACKET", "XRC_SEND", "XRC_RECV"})
-    void aChangeThatDoesNotExistSaysWhereTheWayGoes(QueuePairType type) {
+    void tableNamesThePathForAnInvalidTransition(QueuePairType type) {
         for (QueuePairState from : STATES) {
             Set<QueuePairState> reachable = reachable(type, from);
             for (QueuePairState to : STATES) {
@@ -244,12 +244,12 @@ class StateTableTest {
 
     @ParameterizedTest
     @MethodSource("transportsLeftToTheDriver")
-    void whatTheTableDoesNotKnowIsLeftToTheDriver(QueuePairType type) {
+    void tableAcceptsUnknownTransports(QueuePairType type) {
         assertThat(StateTable.complaint(type, RESET, RTS, set(QKEY))).isEmpty();
     }
 
     @Test
-    void anUnknownStateIsLeftToTheDriver() {
+    void tableAcceptsUnknownStates() {
         assertThat(StateTable.complaint(RC, QueuePairState.UNKNOWN, RTS, set(STATE)))
                 .isEmpty();
     }

@@ -49,7 +49,7 @@ class UnreliableConnectionTest {
     }
 
     @Test
-    void aMessageOfManyPacketsArrives() throws Exception {
+    void sendDeliversMessagesOfManyPackets() throws Exception {
         right.postReceive(1, target);
         left.postSend(2, source);
 
@@ -59,7 +59,7 @@ class UnreliableConnectionTest {
     }
 
     @Test
-    void aMessageOfNoBytesCarriesANumber() throws Exception {
+    void emptySendDeliversImmediateData() throws Exception {
         right.postReceive(1, target);
         left.sendBatch(1).send(2).immediate(9).post();
 
@@ -70,7 +70,7 @@ class UnreliableConnectionTest {
     }
 
     @Test
-    void aWriteStoresAndMayTell() throws Exception {
+    void writeStoresAndDeliversImmediateData() throws Exception {
         right.postReceive(1, target);
         left.postWrite(2, source.slice(0, 8), target.remote());
         left.postWriteImmediate(3, source.slice(0, 8), target.slice(8, 8).remote(), 7);
@@ -83,7 +83,7 @@ class UnreliableConnectionTest {
     }
 
     @Test
-    void aMessageWithoutAReceiveIsLost() throws Exception {
+    void sendWithoutReceiveIsLost() throws Exception {
         left.postSend(1, source.slice(0, 8));
         assertThat(done(sent).id()).as("the sender never knows").isEqualTo(1);
 
@@ -95,7 +95,7 @@ class UnreliableConnectionTest {
     }
 
     @Test
-    void thereAreNeitherReadsNorAtomics() {
+    void readsAndAtomicsAreRefused() {
         assertThatThrownBy(() -> left.postRead(1, target.slice(0, 8), target.remote()))
                 .isInstanceOf(IllegalStateException.class)
                 .hasMessageContaining("UC has no RDMA_READ");

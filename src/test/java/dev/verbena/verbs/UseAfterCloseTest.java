@@ -90,7 +90,7 @@ class UseAfterCloseTest {
     }
 
     @Test
-    void allKindsOfObjectsAreKnown() {
+    void specimensCoverAllClasses() {
         assertThat(Api.objects())
                 .contains(Context.class, QueuePair.class, MemoryRegion.class)
                 .allSatisfy(type -> assertThat(Specimens.recipes(type)).isNotEmpty());
@@ -98,12 +98,12 @@ class UseAfterCloseTest {
     }
 
     @TestFactory
-    Stream<DynamicNode> closedObjects() {
+    Stream<DynamicNode> closedObjectsRefuseAllMethods() {
         return Api.objects().stream().map(this::tests);
     }
 
     @TestFactory
-    Stream<DynamicNode> whatBelongsToClosedObjects() {
+    Stream<DynamicNode> partsOfClosedObjectsRefuseAllMethods() {
         return views().map(this::tests);
     }
 

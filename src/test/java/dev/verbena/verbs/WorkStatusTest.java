@@ -34,13 +34,13 @@ class WorkStatusTest {
 
     @ParameterizedTest
     @EnumSource
-    void eachHasAMeaningAndNoFullStop(WorkStatus status) {
+    void meaningIsPresentWithoutFullStop(WorkStatus status) {
         assertThat(status.meaning()).isNotBlank().doesNotEndWith(".");
         assertThat(status.hint()).doesNotEndWith(".");
     }
 
     @Test
-    void thoseThatPeopleMeetSayWhatToTry() {
+    void hintIsPresentForCommonStatuses() {
         assertThat(List.of(
                         WorkStatus.LOCAL_LENGTH_ERROR,
                         WorkStatus.LOCAL_QP_OPERATION_ERROR,
@@ -56,14 +56,14 @@ class WorkStatusTest {
 
     @ParameterizedTest
     @ValueSource(ints = {-1, 24, 99, Integer.MAX_VALUE, Integer.MIN_VALUE})
-    void anUnknownNumberIsKept(int code) {
+    void unknownStatusKeepsItsNumber(int code) {
         assertThat(WorkStatus.of(code)).isEqualTo(WorkStatus.UNKNOWN);
         assertThat(failed(code, null, null).statusCode()).isEqualTo(code);
         assertThat(failed(code, null, null)).hasToString("#7 work request on QP 17 failed: status " + code);
     }
 
     @Test
-    void aFailureSaysWhatItWasAndWhatToTry() {
+    void toStringOfAFailureHasStatusAndHint() {
         assertThat(failed(10, Operation.RDMA_READ, null).toString())
                 .startsWith(
                         "#7 RDMA_READ on QP 17 failed: REMOTE_ACCESS_ERROR, the peer's memory does not allow the access")
@@ -71,7 +71,7 @@ class WorkStatusTest {
     }
 
     @Test
-    void aFlushNamesTheFirstFailureInstead() {
+    void toStringOfAFlushNamesTheFirstFailure() {
         WorkCompletion first = failed(13, Operation.SEND, null);
         assertThat(failed(5, Operation.RECEIVE, first).toString())
                 .contains("RECEIVE on QP 17 failed: WORK_REQUEST_FLUSHED")
@@ -80,7 +80,7 @@ class WorkStatusTest {
     }
 
     @Test
-    void theExceptionCarriesTheCompletion() {
+    void exceptionHasItsCompletion() {
         WorkCompletion failed = failed(10, Operation.RDMA_READ, null);
         WorkCompletionException exception = new WorkCompletionException(failed);
         assertThat(exception.completion()).isEqualTo(failed);

@@ -40,18 +40,18 @@ class WrongThreadTest {
     }
 
     @TestFactory
-    Stream<DynamicNode> confinedObjects() {
+    Stream<DynamicNode> confinedObjectsRefuseOtherThreads() {
         return Api.objects().stream().map(type -> tests(type, ArenaKind.CONFINED));
     }
 
     @TestFactory
-    Stream<DynamicNode> whatBelongsToConfinedObjects() {
+    Stream<DynamicNode> partsOfConfinedObjectsRefuseOtherThreads() {
         return UseAfterCloseTest.views().map(type -> tests(type, ArenaKind.CONFINED));
     }
 
     /** Also of a shared arena: a batch is for one thread. */
     @TestFactory
-    Stream<DynamicNode> batches() {
+    Stream<DynamicNode> batchesRefuseASecondThread() {
         return Stream.of(SendBatch.class, ReceiveBatch.class).map(type -> tests(type, ArenaKind.SHARED));
     }
 
@@ -110,7 +110,7 @@ class WrongThreadTest {
     }
 
     @Test
-    void aCallByTheWrongThreadDoesNotMakeABatchOrCursorItsOwn() {
+    void refusedCallDoesNotClaimABatchOrCursor() {
         try (Loopback loopback = Loopback.connected()) {
             SendBatch sends = loopback.left.pair.sendBatch(1);
             ReceiveBatch receives = loopback.left.pair.receiveBatch(1);

@@ -16,19 +16,19 @@ class GidTest {
     private static final Gid LINK_LOCAL = new Gid(0xfe80_0000_0000_0000L, 0x5054_00ff_fe12_3456L);
 
     @Test
-    void anIpv4AddressIsMapped() throws UnknownHostException {
+    void ofMapsIpv4Addresses() throws UnknownHostException {
         assertThat(Gid.of(InetAddress.getByName("10.9.9.1"))).isEqualTo(MAPPED);
         assertThat(MAPPED.isIpv4Mapped()).isTrue();
         assertThat(MAPPED.toInetAddress()).isEqualTo(InetAddress.getByName("10.9.9.1"));
     }
 
     @Test
-    void anAddressWithTheTopBitSetIsNotSignExtended() throws UnknownHostException {
+    void ofDoesNotSignExtendBytes() throws UnknownHostException {
         assertThat(Gid.of(InetAddress.getByName("255.254.253.252"))).isEqualTo(new Gid(0, 0x0000_ffff_fffe_fdfcL));
     }
 
     @Test
-    void anIpv6AddressIsTakenAsItIs() throws UnknownHostException {
+    void ofKeepsIpv6Addresses() throws UnknownHostException {
         InetAddress address = InetAddress.getByName("fe80::5054:ff:fe12:3456");
         assertThat(Gid.of(address)).isEqualTo(LINK_LOCAL);
         assertThat(LINK_LOCAL.toInetAddress().getAddress()).isEqualTo(address.getAddress());
@@ -37,21 +37,21 @@ class GidTest {
     }
 
     @Test
-    void bytesAreInNetworkOrder() {
+    void toBytesIsInNetworkOrder() {
         byte[] bytes = {0, 0, 0, 0, 0, 0, 0, 0, 0, 0, -1, -1, 10, 9, 9, 1};
         assertThat(MAPPED.toBytes()).isEqualTo(bytes);
         assertThat(Gid.of(bytes)).isEqualTo(MAPPED);
     }
 
     @Test
-    void digitsAreThoseOfTheCTools() {
+    void toHexIsTheTextOfTheCTools() {
         assertThat(MAPPED.toHex()).isEqualTo("00000000000000000000ffff0a090901");
         assertThat(Gid.parse("00000000000000000000ffff0a090901")).isEqualTo(MAPPED);
         assertThat(Gid.parse("FE80000000000000505400FFFE123456")).isEqualTo(LINK_LOCAL);
     }
 
     @Test
-    void textIsTheAddressAndCanBeParsed() {
+    void parseReadsToString() {
         assertThat(MAPPED).hasToString("::ffff:10.9.9.1");
         assertThat(LINK_LOCAL).hasToString("fe80:0:0:0:5054:ff:fe12:3456");
         assertThat(Gid.parse(MAPPED.toString())).isEqualTo(MAPPED);
@@ -60,7 +60,7 @@ class GidTest {
     }
 
     @Test
-    void theGidOfNobodyIsZero() {
+    void zeroIsTheEmptyGid() {
         assertThat(Gid.ZERO.isZero()).isTrue();
         assertThat(MAPPED.isZero()).isFalse();
         assertThat(Gid.parse("::")).isEqualTo(Gid.ZERO);
@@ -68,12 +68,12 @@ class GidTest {
 
     @ParameterizedTest
     @ValueSource(strings = {"", "10.9.9.1", "rxe0", "00ff", "zz000000000000000000ffff0a090901", "fe80::1::2", ":"})
-    void otherTextIsRefusedAndQuoted(String text) {
+    void parseRefusesOtherTextAndQuotesIt(String text) {
         assertThatIllegalArgumentException().isThrownBy(() -> Gid.parse(text)).withMessageContaining("'" + text + "'");
     }
 
     @Test
-    void otherLengthsAreRefused() {
+    void ofRefusesOtherLengths() {
         assertThatIllegalArgumentException()
                 .isThrownBy(() -> Gid.of(new byte[15]))
                 .withMessageContaining("15");
@@ -83,7 +83,7 @@ class GidTest {
     }
 
     @Test
-    void aGuidReadsAsTheCToolsPrintIt() {
+    void guidToStringIsTheTextOfTheCTools() {
         assertThat(new Guid(0x5054_00ff_fe12_3456L)).hasToString("5054:00ff:fe12:3456");
         assertThat(new Guid(-1)).hasToString("ffff:ffff:ffff:ffff");
         assertThat(new Guid(0)).hasToString("0000:0000:0000:0000");

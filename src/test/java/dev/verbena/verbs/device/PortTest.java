@@ -37,7 +37,7 @@ class PortTest {
         "64, HDR, 50",
         "128, NDR, 100"
     })
-    void aSpeedHasItsGenerationsName(int code, String name, double gigabits) {
+    void speedHasTheNameOfItsGeneration(int code, String name, double gigabits) {
         link(1, code);
         assertThat(port.speedName()).isEqualTo(name);
         assertThat(port.gigabitsPerSecond()).isEqualTo(gigabits);
@@ -45,14 +45,14 @@ class PortTest {
 
     @ParameterizedTest
     @CsvSource({"1, 1", "2, 4", "4, 8", "8, 12", "16, 2"})
-    void aWidthIsANumberOfLanes(int code, int lanes) {
+    void lanesAreThoseOfTheWidth(int code, int lanes) {
         link(code, 64);
         assertThat(port.lanes()).isEqualTo(lanes);
         assertThat(port.gigabitsPerSecond()).isEqualTo(lanes * 50.0);
     }
 
     @Test
-    void unknownCodesAreKeptAsNumbers() {
+    void unknownCodesKeepTheirNumbers() {
         link(3, 5);
         assertThat(port.lanes()).isZero();
         assertThat(port.speedName()).isEqualTo("speed 5");
@@ -61,7 +61,7 @@ class PortTest {
     }
 
     @Test
-    void theTextSaysWhatAPersonWantsToKnow() {
+    void toStringHasStateSpeedAndMtu() {
         link(2, 64);
         ibv_port_attr.state(attributes, 4);
         ibv_port_attr.max_mtu(attributes, 5);
@@ -74,7 +74,7 @@ class PortTest {
     }
 
     @Test
-    void ethernetAlwaysNeedsGlobalRoutingAndInfinibandWhereItSaysSo() {
+    void needsGlobalRoutingOnEthernetOrByFlag() {
         ibv_port_attr.link_layer(attributes, (byte) 2);
         assertThat(port.needsGlobalRouting()).isTrue();
         ibv_port_attr.link_layer(attributes, (byte) 1);

@@ -35,7 +35,8 @@ build_siw() {
 # Fetches the headers of exactly this kernel and the matching source, and unpacks the needed parts.
 fetch_siw_source() {
     local work=$1 headers=linux-headers-$KERNEL_VERSION source folder tier version built names package
-    source=linux-source-$(sed 's/^\([0-9]*\.[0-9]*\).*/\1/' <<< "$KERNEL_VERSION")
+    version=${KERNEL_VERSION#*.}
+    source=linux-source-${KERNEL_VERSION%%.*}.${version%%[!0-9]*} # 6.1 of 6.1.0-48-amd64
     for tier in own backports unstable; do
         folder=$CACHE/apt/$tier
         mkdir -p "$folder/state/lists/partial" "$folder/cache/archives/partial"

@@ -1,0 +1,72 @@
+package dev.verbena.docs;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import java.io.IOException;
+import java.nio.charset.StandardCharsets;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.stream.Stream;
+import org.junit.jupiter.api.DynamicTest;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.TestFactory;
+
+/** Tests of the shell scripts with the program {@code shellcheck}. */
+class ScriptsTest {
+    private static final Path FOLDER = Path.of("scripts");
+
+    @TestFactory
+    Stream<DynamicTest> shellcheckFindsNothing() throws IOException {
+        return scripts().stream()
+                .map(script -> DynamicTest.dynamicTest(script.toString(), () -> {
+                    assertThat(shellcheck(script)).as(script.toString()).isEmpty();
+                }));
+    }
+
+    @Test
+    void scriptsAreFound() throws IOException {
+        assertThat(scripts())
+                .contains(
+                        FOLDER.resolve("test"),
+                        FOLDER.resolve("lib/jdk.sh"),
+                        FOLDER.resolve("lib/guest-init"),
+                        Path.of(".ci/run"),
+                        Path.of("src/test/resources/wire.sh"));
+    }
+
+    /** Finds the files that begin as a script does, and those that scripts source. */
+    private static List<Path> scripts() throws IOException {
+        List<Path> found = new ArrayList<>();
+        for (Path root : List.of(FOLDER, Path.of(".ci"), Path.of("src"))) {
+            try (Stream<Path> files = Files.walk(root)) {
+                files.filter(Files::isRegularFile).filter(ScriptsTest::isScript).forEach(found::add);
+            }
+        }
+        return found.stream().sorted().toList();
+    }
+
+    private static boolean isScript(Path file) {
+        if (file.toString().endsWith(".sh")) {
+            return true;
+        }
+        try (Stream<String> lines = Files.lines(file, StandardCharsets.ISO_8859_1)) {
+            return lines.findFirst().orElse("").matches("#!.*\\b(ba|da)?sh");
+        } catch (IOException e) {
+            throw new AssertionError(file.toString(), e);
+        }
+    }
+
+    private static String shellcheck(Path script) throws IOException, InterruptedException {
+        Process process = new ProcessBuilder("shellcheck", "--color=never", script.toString())
+                .redirectErrorStream(true)
+                .start();
+        process.getOutputStream().close();
+        String findings = new String(process.getInputStream().readAllBytes(), StandardCharsets.UTF_8);
+        assertThat(process.waitFor() > 1 ? findings : "")
+                .as("shellcheck itself")
+                .isEmpty();
+        return findings;
+    }
+}

@@ -60,9 +60,10 @@ final class MemorySnippets {
         sendHello(domain, qp);
         // @start region="pool-return"
         WorkCompletion completion = cq.await(timeout).orThrow();
-        BufferPool.Buffer arrived = pool.buffer((int) completion.id());
-        String text = arrived.segment().getString(0);
-        arrived.giveBack();
+        String text;
+        try (BufferPool.Buffer arrived = pool.buffer((int) completion.id())) { // gives the buffer back
+            text = arrived.segment().getString(0);
+        }
         // @end
         return text;
     }
@@ -78,10 +79,11 @@ final class MemorySnippets {
             throws InterruptedException {
         // @start region="cache"
         RegistrationCache cache = RegistrationCache.of(domain, 128, AccessFlag.LOCAL_WRITE);
-        RegistrationCache.Use use = cache.use(segment); // registers the segment, or finds its registration
-        qp.postSend(1, use.memory(segment));
-        WorkCompletion completion = cq.await(timeout).orThrow();
-        use.end();
+        WorkCompletion completion;
+        try (RegistrationCache.Use use = cache.use(segment)) { // registers the segment, or finds its registration
+            qp.postSend(1, use.memory(segment));
+            completion = cq.await(timeout).orThrow();
+        }
         // @end
         return completion;
     }

@@ -1,0 +1,134 @@
+package dev.verbena.docs;
+
+import dev.verbena.verbs.AccessFlag;
+import dev.verbena.verbs.CompletionQueue;
+import dev.verbena.verbs.ConnectOptions;
+import dev.verbena.verbs.Context;
+import dev.verbena.verbs.DeviceMemory;
+import dev.verbena.verbs.Flow;
+import dev.verbena.verbs.LocalMemory;
+import dev.verbena.verbs.MemoryRegion;
+import dev.verbena.verbs.MemoryWindow;
+import dev.verbena.verbs.MemoryWindowType;
+import dev.verbena.verbs.ProtectionDomain;
+import dev.verbena.verbs.QueueCapabilities;
+import dev.verbena.verbs.QueuePair;
+import dev.verbena.verbs.RateLimit;
+import dev.verbena.verbs.RegionChange;
+import dev.verbena.verbs.SharedReceiveQueue;
+import dev.verbena.verbs.WorkQueue;
+import dev.verbena.verbs.WorkQueueOptions;
+import dev.verbena.verbs.XrcDomain;
+import dev.verbena.verbs.address.AddressVector;
+import dev.verbena.verbs.address.Endpoint;
+import dev.verbena.verbs.address.GlobalRoute;
+import dev.verbena.verbs.address.Rate;
+import dev.verbena.verbs.flow.FlowMatch;
+import dev.verbena.verbs.flow.FlowRule;
+import java.lang.foreign.MemorySegment;
+import java.nio.file.Path;
+import java.time.Duration;
+import java.util.Set;
+
+/** Examples of the options of objects, and of objects that not every device has. */
+final class ObjectSnippets {
+    private ObjectSnippets() {}
+
+    static QueuePair queuePair(ProtectionDomain domain, CompletionQueue queue) {
+        // @start region="queue-pair"
+        QueuePair qp = domain.createQueuePair(QueuePair.rc(queue).sendDepth(128).inlineSize(64));
+        // @end
+        return qp;
+    }
+
+    static void connect(QueuePair qp, Endpoint peer) {
+        // @start region="connect-options"
+        qp.connect(
+                peer, ConnectOptions.defaults().timeout(Duration.ofMillis(10)).retryCount(3));
+        // @end
+    }
+
+    static SharedReceiveQueue sharedReceiveQueue(ProtectionDomain domain) {
+        // @start region="shared-receive-queue"
+        SharedReceiveQueue queue =
+                domain.createSharedReceiveQueue(SharedReceiveQueue.basic().depth(256));
+        // @end
+        return queue;
+    }
+
+    static QueueCapabilities capabilities() {
+        // @start region="capabilities"
+        QueueCapabilities sizes = QueueCapabilities.of(128, 128).inlineSize(64);
+        // @end
+        return sizes;
+    }
+
+    static MemoryRegion reregister(MemoryRegion old, MemorySegment otherMemory) {
+        // @start region="reregister"
+        MemoryRegion region = old.reregister(RegionChange.of(otherMemory).access(Set.of(AccessFlag.LOCAL_WRITE)));
+        // @end
+        return region;
+    }
+
+    static LocalMemory slice(QueuePair qp, MemoryRegion region) {
+        // @start region="slice"
+        LocalMemory header = region.slice(0, 64);
+        qp.postReceive(1, header);
+        // @end
+        return header;
+    }
+
+    static MemoryWindow window(ProtectionDomain domain) {
+        // @start region="window"
+        MemoryWindow window = domain.allocateMemoryWindow(MemoryWindowType.TYPE_2);
+        // @end
+        return window;
+    }
+
+    static AddressVector path(Endpoint peer, int gidIndex) {
+        // @start region="path"
+        AddressVector path = AddressVector.of(1)
+                .globalRoute(GlobalRoute.to(peer.gid(), gidIndex))
+                .staticRate(Rate.GBPS_10);
+        // @end
+        return path;
+    }
+
+    static Flow flow(QueuePair pair) {
+        // @start region="flow"
+        Flow flow = pair.createFlow(
+                FlowRule.of(FlowMatch.ethernet(), FlowMatch.ipv4()).priority(1));
+        // @end
+        return flow;
+    }
+
+    static MemoryRegion deviceMemory(Context context, ProtectionDomain domain) {
+        // @start region="device-memory"
+        DeviceMemory memory = context.allocateDeviceMemory(4096, 64);
+        MemoryRegion region = domain.register(memory, 0, 4096, AccessFlag.LOCAL_WRITE);
+        // @end
+        return region;
+    }
+
+    static WorkQueue workQueue(ProtectionDomain domain, CompletionQueue completions) {
+        // @start region="work-queue"
+        WorkQueue queue =
+                domain.createWorkQueue(WorkQueueOptions.of(completions, 64).sge(2));
+        // @end
+        return queue;
+    }
+
+    static SharedReceiveQueue xrc(Context context, ProtectionDomain pd, CompletionQueue completions, Path file) {
+        // @start region="xrc"
+        XrcDomain domain = context.openXrcDomain(file);
+        SharedReceiveQueue queue = pd.createSharedReceiveQueue(SharedReceiveQueue.xrc(domain, completions));
+        // @end
+        return queue;
+    }
+
+    static void limitRate(QueuePair qp) {
+        // @start region="rate-limit"
+        qp.limitRate(RateLimit.of(1_000_000).maxBurst(16 << 10)); // 1 Gbit/s
+        // @end
+    }
+}

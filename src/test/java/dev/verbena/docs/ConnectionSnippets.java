@@ -27,11 +27,11 @@ final class ConnectionSnippets {
         try (VerbsArena arena = VerbsArena.ofShared()) {
             Listener listener = Listener.open(address, arena);
             ready.accept(listener.address());
-            Connection peer = listener.next(timeout);
+            Connection peer = listener.awaitConnection(timeout);
             MemoryRegion buffer = peer.register(arena.allocate(4096), AccessFlag.LOCAL_WRITE);
             peer.queuePair().postReceive(1, buffer); // before the peer can send
             peer.accept(timeout);
-            peer.completions().await(timeout).orThrow();
+            peer.completionQueue().await(timeout).orThrow();
             text = buffer.segment().getString(0);
         }
         // @end
@@ -44,7 +44,7 @@ final class ConnectionSnippets {
             Connection server = Connection.open(address, timeout, arena);
             MemoryRegion hello = server.register(arena.allocateFrom("hello"));
             server.queuePair().postSend(1, hello);
-            server.completions().await(timeout).orThrow();
+            server.completionQueue().await(timeout).orThrow();
         }
         // @end
     }

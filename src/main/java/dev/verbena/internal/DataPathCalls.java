@@ -11,13 +11,13 @@ import java.lang.invoke.MethodHandles;
 import java.lang.invoke.MethodType;
 
 /**
- * The calls of the data path: {@code static inline} functions in C, reached through a provider's function pointers.
+ * The calls of the data path: {@code static inline} functions in C, reached through a driver's function pointers.
  *
- * <p>One constant handle a shape serves all providers; the function's address and all pointers travel as
- * {@code long}, which costs no liveness check. The caller makes sure that what they point to is alive.
+ * <p>One constant handle for each signature serves all drivers. The function's address and all pointers are passed as
+ * {@code long}, which costs no liveness check. The caller makes sure that the memory behind them is alive.
  *
- * <p>A <em>critical</em> call leaves out the change of thread state, and so holds up every safepoint while it runs:
- * right for a poll, and for posting where the provider rings its doorbell from user space.
+ * <p>A <em>critical</em> call does without a change of thread state, and so holds up every safepoint while it runs. It
+ * suits a poll, and a post where the driver's library rings the doorbell from user space.
  */
 public final class DataPathCalls {
     private static final FunctionDescriptor POLL_SHAPE =
@@ -40,7 +40,7 @@ public final class DataPathCalls {
 
     private DataPathCalls() {}
 
-    /** {@code int poll_cq(struct ibv_cq *, int, struct ibv_wc *)}. */
+    /** Polls ({@code int poll_cq(struct ibv_cq *, int, struct ibv_wc *)}). */
     public static int poll(boolean critical, long function, long cq, int entries, long completions) {
         try {
             return critical
@@ -51,7 +51,7 @@ public final class DataPathCalls {
         }
     }
 
-    /** As {@link #poll}, critical. */
+    /** Polls as {@link #poll} does, by a critical call. */
     public static int pollCritical(long function, long cq, int entries, long completions) {
         try {
             return (int) POLL_CRITICAL.invokeExact(function, cq, entries, completions);
@@ -60,7 +60,7 @@ public final class DataPathCalls {
         }
     }
 
-    /** {@code int req_notify_cq(struct ibv_cq *, int)}: a system call with some providers. */
+    /** Asks for an event ({@code int req_notify_cq(struct ibv_cq *, int)}), which is a system call with some drivers. */
     public static int requestNotification(long function, long cq, int solicitedOnly) {
         try {
             return (int) ASK.invokeExact(function, cq, solicitedOnly);
@@ -69,7 +69,7 @@ public final class DataPathCalls {
         }
     }
 
-    /** {@code int post_send(struct ibv_qp *, struct ibv_send_wr *, struct ibv_send_wr **)}, and those alike. */
+    /** Posts requests ({@code int post_send(struct ibv_qp *, struct ibv_send_wr *, struct ibv_send_wr **)} and its like). */
     public static int post(boolean critical, long function, long queue, long requests, long firstRefused) {
         try {
             return critical
@@ -80,7 +80,7 @@ public final class DataPathCalls {
         }
     }
 
-    /** As {@link #post}, critical. */
+    /** Posts as {@link #post} does, by a critical call. */
     public static int postCritical(long function, long queue, long requests, long firstRefused) {
         try {
             return (int) POST_CRITICAL.invokeExact(function, queue, requests, firstRefused);

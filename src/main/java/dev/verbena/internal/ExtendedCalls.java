@@ -14,12 +14,12 @@ import java.lang.invoke.MethodType;
  * The calls of the extended data path: {@code ibv_wr_*}, {@code ibv_start_poll} and {@code ibv_wc_read_*}, which C
  * reaches through function pointers in the queue itself.
  *
- * <p>All integers and pointers travel as {@code long}, as in {@link CFunction}; a result that is narrower than that has
- * undefined high bits, and is to be cut. Nothing is allocated and {@code errno} is not kept: these functions answer it.
+ * <p>All integers and pointers are passed as {@code long}, as in {@link CFunction}. A narrower result has undefined high
+ * bits, and the caller cuts it. A call allocates nothing and does not keep {@code errno}: these functions return it.
  *
  * <p>{@code ibv_start_poll} and {@code ibv_wr_start} take a lock that is then held in Java. A second thread that spins
- * on it in a <em>critical</em> call would keep the machine from its safepoint, while the holder may be waiting at that
- * very safepoint: so those two are critical only where there can be no second thread.
+ * on the lock in a <em>critical</em> call would keep the virtual machine from its safepoint, while the holder may wait at
+ * that very safepoint. So these two calls are critical only where there can be no second thread.
  */
 public final class ExtendedCalls {
     private static final MethodHandle ONE = link(1);
@@ -53,7 +53,7 @@ public final class ExtendedCalls {
         }
     }
 
-    /** Calls a function of the object and up to four arguments: what it does not take stays in its register unread. */
+    /** Calls a function of the object and up to four arguments. C leaves arguments unread that the function does not take. */
     public static long call(boolean critical, long function, long object, long a, long b, long c, long d) {
         try {
             return critical
@@ -64,13 +64,13 @@ public final class ExtendedCalls {
         }
     }
 
-    /** {@code wr_flush}, the only one that takes more. */
+    /** Calls {@code wr_flush}, the only function with more arguments. */
     public static void flush(
             boolean critical, long function, long queue, long key, long address, long length, long type, long level) {
         Flush.call(critical, function, queue, key, address, length, type, level);
     }
 
-    /** Linked when first used, since few ever do. */
+    /** Handles that are linked when first used, because few programs flush. */
     private static final class Flush {
         private static final MethodHandle SIX = link(6);
         private static final MethodHandle SIX_CRITICAL = link(6, Linker.Option.critical(false));

@@ -20,12 +20,12 @@ public enum OpsVerb {
         this.offset = ibv_context.ops$offset() + offset;
     }
 
-    /** The C name. */
+    /** Returns the C name. */
     public String verb() {
         return verb;
     }
 
-    /** The function for a context, if its provider has it. */
+    /** Returns the function for a context, if its driver has it. */
     public Optional<MemorySegment> in(long context) {
         MemorySegment function = MemorySegment.ofAddress(context)
                 .reinterpret(ibv_context.sizeof())

@@ -6,16 +6,17 @@ import java.lang.foreign.MemorySegment;
 import java.util.Set;
 
 /**
- * The functions of a device's provider that C's inline verbs call, read once a context, and how they may be called.
+ * The functions of a driver's library that C's inline verbs call, and the way that they may be called. They are read once
+ * for each context, and never change.
  *
  * @param pollCq {@code ops.poll_cq}
  * @param requestNotification {@code ops.req_notify_cq}
  * @param postSend {@code ops.post_send}
  * @param postReceive {@code ops.post_recv}
  * @param postSharedReceive {@code ops.post_srq_recv}
- * @param criticalPoll whether a poll may leave out the change of thread state
- * @param criticalPost whether a post may: only where the provider rings the doorbell from user space
- * @param software whether no hardware driver is below: soft-RoCE and its like
+ * @param criticalPoll whether a poll may do without a change of thread state
+ * @param criticalPost whether a post may do so: only if the library rings the doorbell from user space
+ * @param software whether the device is software, such as soft-RoCE
  */
 record DriverFunctions(
         long pollCq,
@@ -26,11 +27,11 @@ record DriverFunctions(
         boolean criticalPoll,
         boolean criticalPost,
         boolean software) {
-    /** Drivers whose providers post without a system call. */
+    /** The drivers whose libraries post without a system call. */
     private static final Set<String> POSTS_IN_USER_SPACE = Set.of(
             "mlx4_core", "mlx5_core", "bnxt_en", "efa", "hns_roce", "ice", "irdma", "i40e", "mana", "qede", "erdma");
 
-    /** {@code none}, {@code poll} or {@code post} (both) instead of what the driver suggests. */
+    /** The system property that overrides the choice: {@code none}, {@code poll}, or {@code post} for both. */
     private static final String CRITICAL = "dev.verbena.critical";
 
     static DriverFunctions of(Device device, long context) {

@@ -57,7 +57,7 @@ final class ExtendedSends {
     private final boolean datagrams;
     private final boolean namesSharedReceiveQueue;
     private final int flags;
-    private final boolean listsAsBefore;
+    private final boolean assumesEqualPieces;
     private final QueuePair queuePair;
     private final AllowedOperations allowed;
     private final long plainQueue;
@@ -83,14 +83,14 @@ final class ExtendedSends {
         this.setPiece = ibv_qp_ex.wr_set_sge(struct).address();
         this.setPieces = ibv_qp_ex.wr_set_sge_list(struct).address();
         this.critical = provider.criticalPoll();
-        this.criticalStart = critical && queuePair.lifetime.isConfined(); // it takes a lock: see ExtendedCalls
+        this.criticalStart = critical && queuePair.lifetime.isConfined(); // the call takes a lock: see ExtendedCalls
         this.criticalComplete = provider.criticalPost();
         this.datagrams = queuePair.options.type() == QueuePairType.UD;
         this.namesSharedReceiveQueue = queuePair.options.type() == QueuePairType.XRC_SEND;
         // Inline data has a setter of its own, and only soft-RoCE wants the flag as well.
         this.flags = provider.software() ? -1 : ~INLINE;
-        // Before rdma-core 64 soft-RoCE takes all pieces of a list to be as long as the first.
-        this.listsAsBefore = provider.software() && !RdmaCoreVersion.V64.isInstalled();
+        // Before rdma-core 64, soft-RoCE assumes that all pieces of a list are as long as the first.
+        this.assumesEqualPieces = provider.software() && !RdmaCoreVersion.V64.isInstalled();
         this.queuePair = queuePair;
         this.allowed = allowed;
         this.plainQueue = queuePair.address;
@@ -117,7 +117,7 @@ final class ExtendedSends {
         for (long request = requests; request != 0; request = next(request)) {
             checkOffered(request);
         }
-        if (!listsAsBefore) {
+        if (!assumesEqualPieces) {
             int errno = postRun(requests, 0);
             if (errno != 0) {
                 MEMORY.set(JAVA_LONG, firstRefused, requests);
@@ -126,16 +126,16 @@ final class ExtendedSends {
         }
         long from = requests;
         while (from != 0) {
-            boolean asBefore = mustGoAsBefore(from);
+            boolean plainly = mustPostPlainly(from);
             long last = from;
             long next = next(last);
-            while (next != 0 && mustGoAsBefore(next) == asBefore) {
+            while (next != 0 && mustPostPlainly(next) == plainly) {
                 last = next;
                 next = next(last);
             }
-            int errno = asBefore ? postAsBefore(from, last, next, firstRefused) : postRun(from, next);
+            int errno = plainly ? postPlainly(from, last, next, firstRefused) : postRun(from, next);
             if (errno != 0) {
-                if (!asBefore || MEMORY.get(JAVA_LONG, firstRefused) == 0) {
+                if (!plainly || MEMORY.get(JAVA_LONG, firstRefused) == 0) {
                     MEMORY.set(JAVA_LONG, firstRefused, from);
                 }
                 return errno;
@@ -163,7 +163,7 @@ final class ExtendedSends {
         return MEMORY.get(JAVA_LONG, request + NEXT);
     }
 
-    private boolean mustGoAsBefore(long request) {
+    private boolean mustPostPlainly(long request) {
         int count = MEMORY.get(JAVA_INT, request + PIECE_COUNT);
         if (count < 2) {
             return false;
@@ -178,7 +178,7 @@ final class ExtendedSends {
         return false;
     }
 
-    private int postAsBefore(long first, long last, long next, long firstRefused) {
+    private int postPlainly(long first, long last, long next, long firstRefused) {
         MEMORY.set(JAVA_LONG, last + NEXT, 0);
         try {
             return DataPathCalls.post(criticalStart && criticalComplete, plainPost, plainQueue, first, firstRefused);
@@ -196,7 +196,7 @@ final class ExtendedSends {
             }
             built = true;
         } finally {
-            if (!built) { // only an error of the virtual machine comes here
+            if (!built) { // only an error of the virtual machine leads here
                 ExtendedCalls.call(critical, abort, queue);
             }
         }

@@ -12,7 +12,12 @@ import java.lang.foreign.ValueLayout;
 import java.util.LinkedHashSet;
 import java.util.List;
 
-/** The work queues that a queue pair spreads packets over ({@code struct ibv_rwq_ind_table}). */
+/**
+ * A table of the work queues over which a queue pair spreads packets ({@code struct ibv_rwq_ind_table}).
+ *
+ * <p>All threads may use a table of a {@linkplain VerbsArena#ofShared shared} arena; one of a confined arena belongs to
+ * the arena's thread. The arena destroys the table, or {@link #close} does.
+ */
 public final class IndirectionTable extends VerbsObject {
     private final ObjectLifetime lifetime;
     private final Context context;
@@ -32,10 +37,10 @@ public final class IndirectionTable extends VerbsObject {
         List<WorkQueue> entries = List.copyOf(queues);
         if (Integer.bitCount(entries.size()) != 1) {
             throw new IllegalArgumentException(
-                    "The number of entries is a power of two, and a queue may come twice: not " + entries.size());
+                    "entry count must be a power of two, got " + entries.size() + ": a queue may have several entries");
         }
         if (entries.stream().anyMatch(queue -> queue.contextEvenIfClosed() != context)) {
-            throw new IllegalArgumentException("All work queues must be of " + context);
+            throw new IllegalArgumentException("All work queues of a table must belong to " + context);
         }
         LinkedHashSet<VerbsObject> parents = new LinkedHashSet<>(entries);
         parents.add(context);
@@ -77,7 +82,7 @@ public final class IndirectionTable extends VerbsObject {
     }
 
     /**
-     * The work queues.
+     * Returns the work queues.
      *
      * @return the entries, in order
      */

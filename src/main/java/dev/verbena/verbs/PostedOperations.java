@@ -5,31 +5,37 @@ import java.util.Arrays;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Remembers what the latest work requests of a queue were, by their ids: when one fails, the device says which, but no
- * longer what it was. As long as all are of one kind, the kind is all there is to remember, unless ids are needed to tell
+ * A log of the latest work requests of a queue: their ids and operations. When a request fails, the device tells its id,
+ * but not its operation. While all requests are of one kind, the log keeps the kind alone, unless it needs the ids to tell
  * sends from receives.
  *
- * <p>What threads add that post to one queue at the same time may be mixed up: then a failed request's operation is not
- * known, or is a neighbour's, and nothing worse.
+ * <p>Threads that post to one queue at the same time may mix up their entries. The operation of a failed request is then
+ * unknown, or is that of a neighbour; no other harm is done.
  */
 final class PostedOperations {
-    /** The kind of requests that are of several kinds. */
-    static final int SEVERAL = -101; // no operation's number
-    /** Instead of the only kind: nothing was posted yet, or each request is remembered. */
+    /** Stands for requests of several kinds. */
+    static final int SEVERAL = -101; // not the code of an operation
+    /** In place of the only kind: no request was posted yet. */
     private static final int NOTHING = -102;
 
+    /** In place of the only kind: each request is logged. */
     private static final int EACH = -103;
 
     private final long[] ids;
     private final byte[] operations;
     private final boolean idsTellSides;
     private int only = NOTHING;
-    /** The kind of what was posted before each request was remembered, or {@link #NOTHING}. */
+    /** The kind of the requests before each was logged, or {@link #NOTHING}. */
     private int before = NOTHING;
 
     private int next;
 
-    /** Whether ids are all that tells failed sends from failed receives: where both are reported to one queue. */
+    /**
+     * Makes an empty log.
+     *
+     * @param depth the number of requests that the queue holds
+     * @param idsTellSides whether sends and receives complete in one queue, so that only ids tell them apart
+     */
     PostedOperations(int depth, boolean idsTellSides) {
         int size = Integer.highestOneBit(Math.max(depth, 1)) << 1; // more than can be outstanding
         this.ids = new long[size];
@@ -46,14 +52,20 @@ final class PostedOperations {
         return number & ids.length - 1;
     }
 
-    /** Whether nothing need be added for requests of this kind: asked for each post, so that most need no more. */
+    /** Returns true if requests of this kind need not be added. Most posts need no more than this. */
     boolean covers(int kind) {
         return kind == only;
     }
 
     /**
-     * Adds those of a batch: their ids are so many bytes apart, and an operation so many behind its id, or 0 for receives.
-     * The kind is that of all of them. Answers how many are now remembered one by one: not more than a queue can hold.
+     * Adds the requests of a batch.
+     *
+     * @param first the address of the first id
+     * @param behind the offset of an operation from its id, or 0 if all requests are receives
+     * @param apart the distance between ids
+     * @param count the number of requests
+     * @param kind the kind of all requests, or {@link #SEVERAL}
+     * @return the number of entries that were added, at most as many as a queue can hold
      */
     int add(long first, long behind, long apart, int count, int kind) {
         if (isEnough(kind)) {
@@ -70,7 +82,7 @@ final class PostedOperations {
         return added;
     }
 
-    /** Adds one; answers how many are now remembered one by one. */
+    /** Adds one request. Returns the number of entries that were added: 0 or 1. */
     int add(long id, int kind) {
         if (isEnough(kind)) {
             return 0;
@@ -81,7 +93,7 @@ final class PostedOperations {
         return 1;
     }
 
-    /** Whether the kind is all there is to remember, with these too. */
+    /** Returns true if the log keeps the kind alone, also with requests of this kind. */
     private boolean isEnough(int kind) {
         if (only == NOTHING && kind != SEVERAL && !idsTellSides) {
             only = kind;
@@ -93,7 +105,7 @@ final class PostedOperations {
         return only == kind;
     }
 
-    /** A plain loop over neighbours, for which the compiler checks the arrays' bounds once. */
+    /** Copies requests in a plain loop, for which the compiler checks the bounds of the arrays once. */
     private void copy(long first, long behind, long apart, int to, int count) {
         long[] intoIds = ids;
         byte[] intoOperations = operations;
@@ -109,7 +121,7 @@ final class PostedOperations {
         return only == NOTHING;
     }
 
-    /** Forgets all. */
+    /** Empties the log. */
     void clear() {
         only = NOTHING;
         before = NOTHING;
@@ -117,14 +129,14 @@ final class PostedOperations {
         forgetOperations();
     }
 
-    /** Takes back the latest: they were not posted after all. */
+    /** Removes the latest entries, whose requests were not posted after all. */
     void takeBack(int count) {
         for (int i = 0; i < count; i++) {
             operations[slot(--next)] = (byte) Operation.UNKNOWN.code();
         }
     }
 
-    /** The latest request with this id. */
+    /** Returns the operation of the latest request with this id, or null if it is unknown. */
     @Nullable
     Operation find(long id) {
         int otherwise = only;
@@ -139,7 +151,7 @@ final class PostedOperations {
                     return Operation.of(operations[slot]);
                 }
                 if (i == ids.length) {
-                    otherwise = NOTHING; // all that can be outstanding is here
+                    otherwise = NOTHING; // the log holds all requests that can be outstanding
                 }
             }
         }

@@ -7,8 +7,8 @@ import java.lang.foreign.ValueLayout;
 import java.util.Set;
 
 /**
- * How a queue pair spreads packets over work queues ({@code struct ibv_rx_hash_conf}, with Toeplitz's function): receive-side
- * scaling. For {@link QueuePair#hashed}.
+ * A hash by which a queue pair spreads packets over work queues ({@code struct ibv_rx_hash_conf}, with Toeplitz's
+ * function): receive-side scaling. Name it with {@link QueuePair#hashed}. Values are immutable, and all threads may use them.
  */
 public final class ReceiveHash {
     private static final int LONGEST_KEY = 255;
@@ -24,22 +24,22 @@ public final class ReceiveHash {
     }
 
     /**
-     * Spreads packets by some of their fields.
+     * Returns a hash of some fields of a packet.
      *
      * @param table the work queues
-     * @param key the secret of the hash function: 40 bytes with all devices so far
-     * @param fields what of a packet decides
+     * @param key the secret of the hash function: 40 bytes on all devices so far
+     * @param fields the fields of a packet that decide
      * @return the hash
      */
     public static ReceiveHash of(IndirectionTable table, byte[] key, Set<HashField> fields) {
         if (key.length < 1 || key.length > LONGEST_KEY) {
-            throw new IllegalArgumentException("A key has 1 to " + LONGEST_KEY + " bytes, not " + key.length);
+            throw new IllegalArgumentException("key must have 1 to " + LONGEST_KEY + " bytes, got " + key.length);
         }
         return new ReceiveHash(table, Arena.ofAuto().allocateFrom(ValueLayout.JAVA_BYTE, key), Set.copyOf(fields));
     }
 
     /**
-     * The work queues.
+     * Returns the work queues.
      *
      * @return the table
      */
@@ -48,7 +48,7 @@ public final class ReceiveHash {
     }
 
     /**
-     * What of a packet decides.
+     * Returns the fields of a packet that decide.
      *
      * @return the fields
      */
@@ -56,7 +56,7 @@ public final class ReceiveHash {
         return fields;
     }
 
-    /** The key, which C reads while this is reachable. */
+    /** Returns the key, which C may read while this object is reachable. */
     MemorySegment key() {
         return key;
     }

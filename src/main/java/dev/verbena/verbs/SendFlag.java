@@ -2,17 +2,17 @@ package dev.verbena.verbs;
 
 import dev.verbena.NativeFlag;
 
-/** How a work request is carried out ({@code enum ibv_send_flags}). */
+/** A flag of a work request ({@code enum ibv_send_flags}). */
 public enum SendFlag implements NativeFlag {
-    /** Waits for earlier reads and atomics of the queue pair ({@code IBV_SEND_FENCE}). */
+    /** Holds the request back until earlier reads and atomics are done ({@code IBV_SEND_FENCE}). */
     FENCE(1, "IBV_SEND_FENCE"),
-    /** Makes a completion ({@code IBV_SEND_SIGNALED}). */
+    /** Makes a successful request complete ({@code IBV_SEND_SIGNALED}). */
     SIGNALED(1 << 1, "IBV_SEND_SIGNALED"),
     /** Wakes a receiver that waits for solicited messages only ({@code IBV_SEND_SOLICITED}). */
     SOLICITED(1 << 2, "IBV_SEND_SOLICITED"),
-    /** The data travels within the request, and its memory is free at once ({@code IBV_SEND_INLINE}). */
+    /** Copies the data into the request, so that its memory is free at once ({@code IBV_SEND_INLINE}). */
     INLINE(1 << 3, "IBV_SEND_INLINE"),
-    /** The adapter fills in the checksums of IP and of UDP or TCP ({@code IBV_SEND_IP_CSUM}). */
+    /** Lets the adapter fill in the checksums of IP and of UDP or TCP ({@code IBV_SEND_IP_CSUM}). */
     IP_CSUM(1 << 4, "IBV_SEND_IP_CSUM");
 
     private final int bit;

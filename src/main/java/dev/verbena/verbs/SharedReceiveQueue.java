@@ -29,10 +29,13 @@ import java.util.function.ToLongFunction;
 import org.jspecify.annotations.Nullable;
 
 /**
- * A receive queue that many queue pairs take their receives from ({@code struct ibv_srq}): name it with
- * {@link QueuePairOptions#sharedReceiveQueue}. The end of a receive is reported to the queue pair's completion queue.
+ * A receive queue that many queue pairs share ({@code struct ibv_srq}). Name it with
+ * {@link QueuePairOptions#sharedReceiveQueue}. A receive completes in the completion queue of the queue pair that took it.
  *
- * <p>When a queue pair fails or is reset, the receives here stay: they belong to all.
+ * <p>When a queue pair fails or is reset, the receives stay in the shared queue.
+ *
+ * <p>All threads may use a queue of a {@linkplain VerbsArena#ofShared shared} arena; one of a confined arena belongs to
+ * the arena's thread. The arena destroys the queue, or {@link #close} does.
  */
 public final class SharedReceiveQueue extends VerbsObject {
     private static final String POST = "ibv_post_srq_recv";
@@ -83,7 +86,7 @@ public final class SharedReceiveQueue extends VerbsObject {
     }
 
     /**
-     * A shared receive queue for the queue pairs that name it.
+     * Returns options for a shared receive queue of queue pairs that name it.
      *
      * @return options for {@link ProtectionDomain#createSharedReceiveQueue}
      */
@@ -92,10 +95,11 @@ public final class SharedReceiveQueue extends VerbsObject {
     }
 
     /**
-     * A shared receive queue of an extended reliable connection, whose senders name it by its {@link #number}.
+     * Returns options for a shared receive queue of extended reliable connections, whose senders name the queue by its
+     * {@link #number}.
      *
-     * @param xrcDomain the domain that it belongs to
-     * @param queue where the ends of receives are reported
+     * @param xrcDomain the domain of the connections
+     * @param queue the completion queue of receives
      * @return options for {@link ProtectionDomain#createSharedReceiveQueue}
      */
     public static SharedReceiveQueueOptions xrc(XrcDomain xrcDomain, CompletionQueue queue) {
@@ -103,11 +107,11 @@ public final class SharedReceiveQueue extends VerbsObject {
     }
 
     /**
-     * A shared receive queue that finds the receive for a message by its tag.
+     * Returns options for a shared receive queue that finds the receive for a message by the message's tag.
      *
-     * @param queue where the ends of receives and of operations on tags are reported
-     * @param tags how many tagged receives it must hold
-     * @param operations how many operations on tags may be under way
+     * @param queue the completion queue of receives and of operations on tags
+     * @param tags the number of tagged receives that the queue must hold
+     * @param operations the number of operations on tags that may be in progress
      * @return options for {@link ProtectionDomain#createSharedReceiveQueue}
      */
     public static SharedReceiveQueueOptions tagMatching(CompletionQueue queue, int tags, int operations) {
@@ -127,7 +131,7 @@ public final class SharedReceiveQueue extends VerbsObject {
                 parents(domain, options).toArray(VerbsObject[]::new));
     }
 
-    /** One that another function makes, of the same struct, and destroys. */
+    /** Wraps a shared receive queue that another library makes from the same struct, and destroys. */
     static SharedReceiveQueue adopt(
             ProtectionDomain domain,
             SharedReceiveQueueOptions options,
@@ -167,7 +171,7 @@ public final class SharedReceiveQueue extends VerbsObject {
             ObjectLifetime lifetime,
             ToLongFunction<MemorySegment> maker) {
         try (Arena scratch = Arena.ofConfined()) {
-            MemorySegment init = scratch.allocate(ibv_srq_init_attr_ex.layout()); // begins as the shorter one does
+            MemorySegment init = scratch.allocate(ibv_srq_init_attr_ex.layout()); // it begins like the shorter struct
             options.attributes().write(ibv_srq_init_attr_ex.attr(init));
             long srq = maker.applyAsLong(init);
             return new SharedReceiveQueue(
@@ -227,7 +231,7 @@ public final class SharedReceiveQueue extends VerbsObject {
         DeviceAttributes device = context.attributes();
         String hint = switch (errno) {
             case Errno.EINVAL ->
-                "This device has at most " + device.maxSharedReceives() + " receives a queue, "
+                "This device allows at most " + device.maxSharedReceives() + " receives a queue, "
                         + device.maxSharedReceiveSge() + " pieces of memory a receive";
             case Errno.EOPNOTSUPP -> "This device or its driver has no shared receive queue of this kind";
             default -> "";
@@ -246,18 +250,18 @@ public final class SharedReceiveQueue extends VerbsObject {
         context.eventsEvenIfClosed().remove(address, this);
     }
 
-    /** The {@code struct ibv_srq}. Hold this object while C uses it. */
+    /** Returns the {@code struct ibv_srq}. Hold this object while C uses the struct. */
     long address() {
         return address;
     }
 
-    /** What was posted to it: for the queue pairs that take from it. */
+    /** Returns the log of posted receives, for the queue pairs that share this queue. */
     PostedOperations log() {
         return log;
     }
 
     /**
-     * The protection domain that it was made in. The memory of its receives is registered there.
+     * Returns the protection domain that this queue was made in. The memory of its receives is registered there.
      *
      * @return the protection domain
      */
@@ -267,7 +271,7 @@ public final class SharedReceiveQueue extends VerbsObject {
     }
 
     /**
-     * The kind.
+     * Returns the type.
      *
      * @return for example {@link SharedReceiveQueueType#BASIC}
      */
@@ -277,9 +281,9 @@ public final class SharedReceiveQueue extends VerbsObject {
     }
 
     /**
-     * The sizes, as they were granted, or found by the last {@link #query}.
+     * Returns the granted sizes, or those found by the last {@link #query}.
      *
-     * @return at least what was asked for
+     * @return at least the sizes asked for
      */
     public SharedReceiveQueueAttributes capabilities() {
         lifetime.checkOpen();
@@ -287,10 +291,10 @@ public final class SharedReceiveQueue extends VerbsObject {
     }
 
     /**
-     * The number by which senders of an extended reliable connection name it ({@code ibv_get_srq_num}).
+     * Returns the number by which senders of extended reliable connections name this queue ({@code ibv_get_srq_num}).
      *
      * @return the number
-     * @throws UnsupportedVerbException if this device's shared receive queues have no numbers
+     * @throws UnsupportedVerbException if the shared receive queues of this device have no numbers
      */
     @CName("ibv_get_srq_num")
     public int number() {
@@ -311,7 +315,7 @@ public final class SharedReceiveQueue extends VerbsObject {
     /**
      * Asks the device for the sizes ({@code ibv_query_srq}).
      *
-     * @return the sizes, and the limit that is still to be reached
+     * @return the sizes, and the limit that has not been reached yet
      */
     @CName("ibv_query_srq")
     public SharedReceiveQueueAttributes query() {
@@ -327,11 +331,11 @@ public final class SharedReceiveQueue extends VerbsObject {
     }
 
     /**
-     * Asks for one event when fewer receives than this are left ({@code ibv_modify_srq}, {@code IBV_SRQ_LIMIT}). After
+     * Asks for one event when fewer receives than a limit are left ({@code ibv_modify_srq}, {@code IBV_SRQ_LIMIT}). After
      * the event, ask again.
      *
-     * @param receives the limit; 0 asks for none
-     * @throws VerbsException if it is more than the queue holds
+     * @param receives the limit; 0 asks for no event
+     * @throws VerbsException if the limit is more than the queue holds
      */
     @CName("ibv_modify_srq")
     public void limit(int receives) {
@@ -339,10 +343,11 @@ public final class SharedReceiveQueue extends VerbsObject {
     }
 
     /**
-     * Changes how many receives it holds ({@code ibv_modify_srq}, {@code IBV_SRQ_MAX_WR}). Those posted stay.
+     * Changes the number of receives that this queue holds ({@code ibv_modify_srq}, {@code IBV_SRQ_MAX_WR}). Posted
+     * receives stay.
      *
-     * @param depth the least
-     * @throws VerbsException if more are posted, or the device can't
+     * @param depth the number of receives that the queue must hold at least
+     * @throws VerbsException if more receives are posted, or the device cannot resize the queue
      */
     @CName("ibv_modify_srq")
     public void resize(int depth) {
@@ -364,7 +369,7 @@ public final class SharedReceiveQueue extends VerbsObject {
                     result,
                     this + ", " + what,
                     result == Errno.EINVAL
-                            ? "Neither can the limit be more than the depth, nor the depth less than what is posted"
+                            ? "The limit must not be more than the depth, nor the depth less than the number of posted receives"
                             : "");
         } finally {
             lifetime.release();
@@ -372,10 +377,10 @@ public final class SharedReceiveQueue extends VerbsObject {
     }
 
     /**
-     * Memory for receives to post together.
+     * Makes a batch of receives.
      *
-     * @param capacity how many requests it holds
-     * @return a new batch: keep it, it is freed with this queue
+     * @param capacity the number of requests that the batch can hold
+     * @return a new batch: keep it, its memory is freed after this queue is closed
      */
     @CName(POST)
     public ReceiveBatch receiveBatch(int capacity) {
@@ -391,10 +396,10 @@ public final class SharedReceiveQueue extends VerbsObject {
     }
 
     /**
-     * Posts a receive ({@code ibv_post_srq_recv}): memory for one message of any queue pair's peer.
+     * Posts a receive ({@code ibv_post_srq_recv}): memory for one message to any of the queue pairs.
      *
      * @param id comes back with the completion
-     * @param local where the message is stored; its region needs {@link AccessFlag#LOCAL_WRITE}
+     * @param local the memory for the message; its region needs {@link AccessFlag#LOCAL_WRITE}
      */
     @CName({POST, "rdma_post_recv"})
     public void postReceive(long id, LocalMemory local) {
@@ -408,10 +413,10 @@ public final class SharedReceiveQueue extends VerbsObject {
     }
 
     /**
-     * What is done by tag, for a queue made by {@link #tagMatching}.
+     * Returns the operations on tags, for a queue made by {@link #tagMatching}.
      *
      * @return the operations
-     * @throws IllegalStateException if it is of another kind
+     * @throws IllegalStateException if the queue is of another type
      */
     public TagMatching tags() {
         lifetime.checkOpen();
@@ -421,7 +426,7 @@ public final class SharedReceiveQueue extends VerbsObject {
         return new TagMatching(this);
     }
 
-    /** One operation on tags. */
+    /** Posts an operation on tags. */
     void callTagOperation(MemorySegment request, MemorySegment firstRefused, String what) {
         lifetime.hold();
         try {
@@ -434,13 +439,13 @@ public final class SharedReceiveQueue extends VerbsObject {
                     verb,
                     result,
                     this + ", " + what,
-                    result == Errno.ENOMEM ? "No room for more tags or operations" : "");
+                    result == Errno.ENOMEM ? "The queue has no room for more tags or operations" : "");
         } finally {
             lifetime.release();
         }
     }
 
-    /** For example {@code BASIC shared receive queue of rxe0 (64x1, limit 0)}. */
+    /** Returns for example {@code BASIC shared receive queue of rxe0 (64x1, limit 0)}. */
     @Override
     public String toString() {
         return options.type() + " shared receive queue of " + context.name() + " (" + granted + ")";

@@ -2,13 +2,13 @@ package dev.verbena.verbs;
 
 import dev.verbena.NativeValue;
 
-/** The kind of a shared receive queue ({@code enum ibv_srq_type}). */
+/** A type of shared receive queues ({@code enum ibv_srq_type}). */
 public enum SharedReceiveQueueType implements NativeValue {
-    /** Receives for the queue pairs that name it ({@code IBV_SRQT_BASIC}). */
+    /** A queue of the queue pairs that name it ({@code IBV_SRQT_BASIC}). */
     BASIC(0, "IBV_SRQT_BASIC"),
-    /** Receives for an extended reliable connection, whose senders name it ({@code IBV_SRQT_XRC}). */
+    /** A queue of extended reliable connections, whose senders name it ({@code IBV_SRQT_XRC}). */
     XRC(1, "IBV_SRQT_XRC"),
-    /** Receives by tag ({@code IBV_SRQT_TM}). */
+    /** A queue that finds receives by tag ({@code IBV_SRQT_TM}). */
     TAG_MATCHING(2, "IBV_SRQT_TM"),
     /** A number that this release does not know. */
     UNKNOWN(-1, "");
@@ -34,7 +34,7 @@ public enum SharedReceiveQueueType implements NativeValue {
     }
 
     /**
-     * The constant for a number.
+     * Returns the type with a number.
      *
      * @param code the number in C
      * @return the constant, or {@link #UNKNOWN} for a number that this release does not know

@@ -46,8 +46,8 @@ import java.util.Optional;
 import java.util.Set;
 
 /**
- * Which attributes a queue pair's change of state must and may set, for each transport: the InfiniBand specification's
- * table, as the kernel checks it.
+ * The table of a queue pair's changes of state: for each transport, the attributes that a change must and may set. It is
+ * the table of the InfiniBand specification, as the kernel checks it.
  */
 final class StateTable {
     private record Step(QueuePairType type, QueuePairState from, QueuePairState to) {}
@@ -60,8 +60,8 @@ final class StateTable {
     private StateTable() {}
 
     /**
-     * What is wrong with a change, in words; nothing when it is right. Transports that the table does not know are
-     * left to the driver.
+     * Returns the fault of a change, in words, or empty if the change is right. The driver checks transports that the table
+     * does not know.
      */
     static Optional<String> complaint(QueuePairType type, QueuePairState from, QueuePairState to, Set<Attribute> mask) {
         if (!KNOWN.contains(type) || from == QueuePairState.UNKNOWN) {
@@ -70,8 +70,8 @@ final class StateTable {
         Rule rule = RULES.get(new Step(type, from, to));
         String change = from == to ? type + " in " + from : type + " from " + from + " to " + to;
         if (rule == null) {
-            return Optional.of(
-                    "There is no way for " + change + ": from " + from + " it goes to " + reachable(type, from));
+            return Optional.of("There is no transition for " + change + ": from " + from + " a queue pair goes to "
+                    + reachable(type, from));
         }
         Set<Attribute> missing = EnumSet.noneOf(Attribute.class);
         missing.addAll(rule.required());

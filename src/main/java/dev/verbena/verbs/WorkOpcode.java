@@ -2,7 +2,7 @@ package dev.verbena.verbs;
 
 import dev.verbena.NativeValue;
 
-/** What completed ({@code enum ibv_wc_opcode}). It means nothing when the completion failed. */
+/** An opcode of a completion ({@code enum ibv_wc_opcode}). The opcode of a failed completion has no meaning. */
 public enum WorkOpcode implements NativeValue {
     /** A send ({@code IBV_WC_SEND}). */
     SEND(0, "IBV_WC_SEND"),
@@ -14,9 +14,9 @@ public enum WorkOpcode implements NativeValue {
     COMPARE_AND_SWAP(3, "IBV_WC_COMP_SWAP"),
     /** A fetch-and-add ({@code IBV_WC_FETCH_ADD}). */
     FETCH_AND_ADD(4, "IBV_WC_FETCH_ADD"),
-    /** Binding a memory window ({@code IBV_WC_BIND_MW}). */
+    /** The binding of a memory window ({@code IBV_WC_BIND_MW}). */
     BIND_MW(5, "IBV_WC_BIND_MW"),
-    /** Invalidating a local key ({@code IBV_WC_LOCAL_INV}). */
+    /** The invalidation of a local key ({@code IBV_WC_LOCAL_INV}). */
     LOCAL_INVALIDATE(6, "IBV_WC_LOCAL_INV"),
     /** A segmented TCP send ({@code IBV_WC_TSO}). */
     TSO(7, "IBV_WC_TSO"),
@@ -26,23 +26,23 @@ public enum WorkOpcode implements NativeValue {
     ATOMIC_WRITE(9, "IBV_WC_ATOMIC_WRITE"),
     /** A receive ({@code IBV_WC_RECV}). */
     RECEIVE(128, "IBV_WC_RECV"),
-    /** A receive that a peer's RDMA write with immediate used up ({@code IBV_WC_RECV_RDMA_WITH_IMM}). */
+    /** A receive that an RDMA write with immediate data used up ({@code IBV_WC_RECV_RDMA_WITH_IMM}). */
     RECEIVE_RDMA_WITH_IMMEDIATE(129, "IBV_WC_RECV_RDMA_WITH_IMM"),
-    /** A tag was added to the list of tag matching ({@code IBV_WC_TM_ADD}). */
+    /** The addition of a tag to the list of tag matching ({@code IBV_WC_TM_ADD}). */
     TM_ADD(130, "IBV_WC_TM_ADD"),
-    /** A tag was removed ({@code IBV_WC_TM_DEL}). */
+    /** The removal of a tag ({@code IBV_WC_TM_DEL}). */
     TM_DEL(131, "IBV_WC_TM_DEL"),
-    /** The list of tags was synchronised ({@code IBV_WC_TM_SYNC}). */
+    /** The synchronisation of the list of tags ({@code IBV_WC_TM_SYNC}). */
     TM_SYNC(132, "IBV_WC_TM_SYNC"),
     /** A tagged receive ({@code IBV_WC_TM_RECV}). */
     TM_RECEIVE(133, "IBV_WC_TM_RECV"),
     /** A receive without a tag ({@code IBV_WC_TM_NO_TAG}). */
     TM_NO_TAG(134, "IBV_WC_TM_NO_TAG"),
-    /** What a driver defines for itself ({@code IBV_WC_DRIVER1}). */
+    /** A driver's own operation ({@code IBV_WC_DRIVER1}). */
     DRIVER1(135, "IBV_WC_DRIVER1"),
-    /** What a driver defines for itself ({@code IBV_WC_DRIVER2}). */
+    /** A driver's own operation ({@code IBV_WC_DRIVER2}). */
     DRIVER2(136, "IBV_WC_DRIVER2"),
-    /** What a driver defines for itself ({@code IBV_WC_DRIVER3}). */
+    /** A driver's own operation ({@code IBV_WC_DRIVER3}). */
     DRIVER3(137, "IBV_WC_DRIVER3"),
     /** A number that this release does not know. */
     UNKNOWN(-1, "");
@@ -68,7 +68,7 @@ public enum WorkOpcode implements NativeValue {
     }
 
     /**
-     * The constant for a number.
+     * Returns the opcode with a number.
      *
      * @param code the number in C
      * @return the constant, or {@link #UNKNOWN} for a number that this release does not know

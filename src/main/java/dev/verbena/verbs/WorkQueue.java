@@ -18,8 +18,11 @@ import java.util.Set;
 import java.util.concurrent.locks.ReentrantLock;
 
 /**
- * A queue for what is received, without a queue pair ({@code struct ibv_wq}): several make an {@link IndirectionTable}, and
- * a queue pair spreads packets over them (RSS).
+ * A queue of receives without a queue pair ({@code struct ibv_wq}). Several work queues make an {@link IndirectionTable},
+ * over which a queue pair spreads packets (RSS).
+ *
+ * <p>All threads may use a queue of a {@linkplain VerbsArena#ofShared shared} arena; one of a confined arena belongs to
+ * the arena's thread. The arena destroys the queue, or {@link #close} does.
  */
 public final class WorkQueue extends VerbsObject {
     private static final String POST = "ibv_post_wq_recv";
@@ -66,7 +69,7 @@ public final class WorkQueue extends VerbsObject {
         context.eventsEvenIfClosed().add(address, this);
     }
 
-    /** What C's inline function does after it has called the driver. */
+    /** Initialises the fields that C's inline function sets after it has called the driver. */
     private static void initialise(MemorySegment wq) {
         ibv_wq.wq_context(wq, MemorySegment.NULL);
         ibv_wq.events_completed(wq, 0);
@@ -124,7 +127,7 @@ public final class WorkQueue extends VerbsObject {
     }
 
     /**
-     * Its number ({@code wq_num}).
+     * Returns the number of this queue ({@code wq_num}).
      *
      * @return the number
      */
@@ -134,7 +137,7 @@ public final class WorkQueue extends VerbsObject {
     }
 
     /**
-     * The state after the last {@link #modify}.
+     * Returns the state after the last {@link #modify}.
      *
      * @return the state
      */
@@ -151,7 +154,7 @@ public final class WorkQueue extends VerbsObject {
     @CName("ibv_modify_wq")
     public void modify(WorkQueueState to) {
         if (to == WorkQueueState.UNKNOWN) {
-            throw new IllegalArgumentException("A work queue can't be moved to UNKNOWN");
+            throw new IllegalArgumentException("state of a work queue must not be UNKNOWN");
         }
         lifetime.hold();
         try (Arena scratch = Arena.ofConfined()) {
@@ -167,7 +170,7 @@ public final class WorkQueue extends VerbsObject {
     }
 
     /**
-     * Changes what it does with packets ({@code ibv_modify_wq}).
+     * Changes the way that this queue treats packets ({@code ibv_modify_wq}).
      *
      * @param set the flags to set
      * @param cleared the flags to clear
@@ -195,7 +198,7 @@ public final class WorkQueue extends VerbsObject {
      * Posts a receive ({@code ibv_post_wq_recv}).
      *
      * @param id comes back with the completion
-     * @param local where the message is stored, one piece after the other
+     * @param local the memory for the message, which fills one piece after the other
      * @throws IllegalStateException if the queue is not {@link WorkQueueState#READY}
      */
     @CName("ibv_post_wq_recv")
@@ -227,7 +230,7 @@ public final class WorkQueue extends VerbsObject {
         return new IllegalStateException(this + " takes receives in READY only: it is in " + state);
     }
 
-    /** For example {@code work queue 3 of rxe0 (READY)}. */
+    /** Returns for example {@code work queue 3 of rxe0 (READY)}. */
     @Override
     public String toString() {
         return "work queue " + number + " of " + context.name() + " (" + (isOpen() ? state : "closed") + ")";

@@ -2,15 +2,15 @@ package dev.verbena.verbs;
 
 import dev.verbena.NativeFlag;
 
-/** What a work queue does with packets ({@code enum ibv_wq_flags}). */
+/** A flag for the way that a work queue treats packets ({@code enum ibv_wq_flags}). */
 public enum WorkQueueFlag implements NativeFlag {
-    /** Takes the VLAN tag off ({@code IBV_WQ_FLAGS_CVLAN_STRIPPING}). */
+    /** Removes the VLAN tag ({@code IBV_WQ_FLAGS_CVLAN_STRIPPING}). */
     STRIP_VLAN(1, "IBV_WQ_FLAGS_CVLAN_STRIPPING"),
-    /** Stores the check sequence too ({@code IBV_WQ_FLAGS_SCATTER_FCS}). */
+    /** Stores the frame check sequence too ({@code IBV_WQ_FLAGS_SCATTER_FCS}). */
     SCATTER_FCS(1 << 1, "IBV_WQ_FLAGS_SCATTER_FCS"),
     /** Waits a while for a receive before it drops a packet ({@code IBV_WQ_FLAGS_DELAY_DROP}). */
     DELAY_DROP(1 << 2, "IBV_WQ_FLAGS_DELAY_DROP"),
-    /** Fills the last cache line up ({@code IBV_WQ_FLAGS_PCI_WRITE_END_PADDING}). */
+    /** Pads the last cache line ({@code IBV_WQ_FLAGS_PCI_WRITE_END_PADDING}). */
     PAD_TO_CACHE_LINE(1 << 3, "IBV_WQ_FLAGS_PCI_WRITE_END_PADDING");
 
     private final int bit;

@@ -2,15 +2,15 @@ package dev.verbena.verbs;
 
 import dev.verbena.NativeValue;
 
-/** The state of a work queue ({@code enum ibv_wq_state}). */
+/** A state of a work queue ({@code enum ibv_wq_state}). */
 public enum WorkQueueState implements NativeValue {
-    /** Made, and not used yet; nothing can be posted ({@code IBV_WQS_RESET}). */
+    /** The queue is new, and nothing can be posted ({@code IBV_WQS_RESET}). */
     RESET(0, "IBV_WQS_RESET"),
-    /** Receives ({@code IBV_WQS_RDY}). */
+    /** The queue receives ({@code IBV_WQS_RDY}). */
     READY(1, "IBV_WQS_RDY"),
-    /** Given up: what was posted comes back flushed ({@code IBV_WQS_ERR}). */
+    /** The queue has failed, and posted receives complete as flushed ({@code IBV_WQS_ERR}). */
     ERROR(2, "IBV_WQS_ERR"),
-    /** The library does not know ({@code IBV_WQS_UNKNOWN}), or a number that this release does not know. */
+    /** The state is unknown to the library ({@code IBV_WQS_UNKNOWN}), or its number to this release. */
     UNKNOWN(3, "IBV_WQS_UNKNOWN");
 
     private static final WorkQueueState[] VALUES = values();
@@ -34,7 +34,7 @@ public enum WorkQueueState implements NativeValue {
     }
 
     /**
-     * The constant for a number.
+     * Returns the state with a number.
      *
      * @param code the number in C
      * @return the constant, or {@link #UNKNOWN} for a number that this release does not know

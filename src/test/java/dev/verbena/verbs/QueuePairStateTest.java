@@ -156,7 +156,7 @@ class QueuePairStateTest {
         assertThatIllegalArgumentException()
                 .isThrownBy(() -> left.modify(QueuePairAttributes.to(QueuePairState.RTS)))
                 .withMessageContaining("ibv_modify_qp")
-                .withMessageContaining("no way for RC from INIT to RTS")
+                .withMessageContaining("no transition for RC from INIT to RTS")
                 .withMessageContaining("RTR");
         assertThat(left.query().state()).isEqualTo(QueuePairState.INIT);
     }

@@ -214,7 +214,7 @@ class StateTableTest {
             for (QueuePairState to : STATES) {
                 boolean impossible = StateTable.complaint(type, from, to, set(STATE))
                         .orElse("")
-                        .contains("no way");
+                        .contains("no transition");
                 assertThat(impossible).as(type + " " + from + " -> " + to).isEqualTo(!reachable.contains(to));
                 if (impossible) {
                     assertThat(StateTable.complaint(type, from, to, set(STATE)).orElseThrow())

@@ -2,15 +2,15 @@ package dev.verbena.cm;
 
 import dev.verbena.NativeValue;
 
-/** What kind of address it is ({@code AF_*}). */
+/** A family of addresses ({@code AF_*}). */
 public enum AddressFamily implements NativeValue {
-    /** Any ({@code AF_UNSPEC}). */
+    /** Any family ({@code AF_UNSPEC}). */
     ANY(0, "AF_UNSPEC"),
     /** IPv4 ({@code AF_INET}). */
     IPV4(2, "AF_INET"),
     /** IPv6 ({@code AF_INET6}). */
     IPV6(10, "AF_INET6"),
-    /** InfiniBand's own: {@link IbAddress} ({@code AF_IB}). */
+    /** InfiniBand: {@link IbAddress} ({@code AF_IB}). */
     IB(27, "AF_IB"),
     /** A number that this release does not know. */
     UNKNOWN(-1, "");

@@ -11,8 +11,8 @@ import java.util.function.Consumer;
 import java.util.function.Supplier;
 
 /**
- * A call of C that blocks as long as a name service or the kernel likes. It has a daemon thread of its own until C returns,
- * so that whoever waits for it can give up.
+ * A call of C that may block for long in a name service or in the kernel. A daemon thread of its own makes the call, so that
+ * a thread that waits for the result can give up.
  */
 final class BlockingCall<T> {
     private final String verb;
@@ -20,11 +20,11 @@ final class BlockingCall<T> {
     private final CompletableFuture<T> result = new CompletableFuture<>();
 
     /**
-     * Starts.
+     * Starts the call.
      *
      * @param verb the C function
-     * @param work calls it
-     * @param undo gets what C has answered when nobody waits any more
+     * @param work calls the C function
+     * @param undo gets the result when no thread waits for it any more
      */
     BlockingCall(String verb, String arguments, Supplier<T> work, Consumer<T> undo) {
         this.verb = verb;
@@ -49,7 +49,7 @@ final class BlockingCall<T> {
         }
     }
 
-    /** Has who waits throw this, unless C has answered. */
+    /** Makes the waiting thread throw an exception, unless C has returned. */
     void end(RuntimeException why) {
         result.completeExceptionally(why);
     }
@@ -60,13 +60,13 @@ final class BlockingCall<T> {
             try {
                 return result.get(Deadline.after(timeout).remaining(), TimeUnit.NANOSECONDS);
             } catch (TimeoutException e) {
-                result.completeExceptionally(late); // or it has ended just now, and is asked once more
+                result.completeExceptionally(late); // or the call has just ended: the loop asks once more
             } catch (InterruptedException e) {
                 result.completeExceptionally(late);
                 if (result.isCompletedExceptionally()) {
                     throw e;
                 }
-                Thread.currentThread().interrupt(); // C has answered: the next wait is interrupted
+                Thread.currentThread().interrupt(); // C has returned: the next wait is interrupted
                 return result.resultNow();
             } catch (ExecutionException e) {
                 throw thrown(e.getCause());

@@ -1,63 +1,63 @@
 package dev.verbena.cm;
 
 /**
- * What the connection manager has told ({@code struct rdma_cm_event}): a copy, which was acknowledged before anybody saw
- * it.
+ * An event of the connection manager ({@code struct rdma_cm_event}): a copy that was acknowledged before it was handed out.
+ * Events cannot be changed, and all threads can use them.
  *
- * <p>Taking an event has side effects in C: {@code rdma_get_cm_event} makes the queue pair of an id ready before it tells
- * {@link CmEventType#ESTABLISHED} to the side that connects, attaches it to a group before {@link
- * CmEventType#MULTICAST_JOIN}, and makes a new id for a {@link Request}.
+ * <p>Taking an event has side effects in C. {@code rdma_get_cm_event} makes the queue pair of the connecting side ready
+ * before {@link CmEventType#ESTABLISHED}. It attaches a queue pair to a group before {@link CmEventType#MULTICAST_JOIN}. It
+ * makes a new id for a {@link Request}.
  */
 public sealed interface CmEvent {
     /**
-     * Whom it is about.
+     * Returns the id that the event belongs to.
      *
-     * @return the id: for a {@link Request} the listening one
+     * @return the id; for a {@link Request} the listening id
      */
     ConnectionId id();
 
     /**
-     * What it says.
+     * Returns the type of the event.
      *
      * @return the type, or {@link CmEventType#UNKNOWN}
      */
     CmEventType type();
 
     /**
-     * The type's number in C, also of a type that this release does not know.
+     * Returns the type's number in C, also of a type that this release does not know.
      *
      * @return the number
      */
     int typeCode();
 
     /**
-     * The status: 0, a negative {@code errno}, or a reason of the transport's.
+     * Returns the status: 0, a negative {@code errno}, or a reason code of the transport.
      *
      * @return the number in C
      */
     int status();
 
     /**
-     * Nothing but its type: something was resolved, ended or changed.
+     * An event that has nothing but its type: a step was resolved, ended or changed.
      *
-     * @param id whom it is about
-     * @param type what it says
+     * @param id the id that the event belongs to
+     * @param type the type of the event
      * @param typeCode the type's number
      * @param status the status
      */
     record Notice(ConnectionId id, CmEventType type, int typeCode, int status) implements CmEvent {}
 
     /**
-     * Something could not be done.
+     * An event that reports a failure.
      *
-     * @param id whom it is about
-     * @param type what it says
+     * @param id the id that the event belongs to
+     * @param type the type of the event
      * @param typeCode the type's number
      * @param status the status
      */
     record Failure(ConnectionId id, CmEventType type, int typeCode, int status) implements CmEvent {
         /**
-         * Why, in words.
+         * Returns the reason in words.
          *
          * @return for example {@code ETIMEDOUT (timed out)}
          */
@@ -67,20 +67,20 @@ public sealed interface CmEvent {
     }
 
     /**
-     * The peer has refused.
+     * An event that reports that the peer rejected the connection.
      *
-     * @param id whom it is about
+     * @param id the id that the event belongs to
      * @param type {@link CmEventType#REJECTED}
      * @param typeCode the type's number
      * @param status the reason's number
-     * @param privateData what the peer sent along, padded
+     * @param privateData the peer's private data, padded
      */
     record Rejected(ConnectionId id, CmEventType type, int typeCode, int status, PrivateData privateData)
             implements CmEvent {
         /**
-         * Why, in words.
+         * Returns the reason in words.
          *
-         * @return for example {@code nobody listens on this port}
+         * @return for example {@code no program listens on this port}
          */
         public String reason() {
             return RejectReason.of(type, status);
@@ -88,47 +88,47 @@ public sealed interface CmEvent {
     }
 
     /**
-     * A connection stands, or has been accepted by the peer.
+     * An event that reports that a connection is established, or that the peer accepted it.
      *
-     * @param id whom it is about
+     * @param id the id that the event belongs to
      * @param type {@link CmEventType#ESTABLISHED} or {@link CmEventType#CONNECT_RESPONSE}
      * @param typeCode the type's number
      * @param status the status
-     * @param parameters what the peer wants, with its private data, padded
+     * @param parameters the peer's parameters, with its private data, padded
      */
     record Connected(ConnectionId id, CmEventType type, int typeCode, int status, ConnectionParameters parameters)
             implements CmEvent {}
 
     /**
-     * A service for datagrams was found, or a multicast group joined.
+     * An event that reports that a datagram service was found, or a multicast group joined.
      *
-     * @param id whom it is about
+     * @param id the id that the event belongs to
      * @param type {@link CmEventType#ESTABLISHED} or {@link CmEventType#MULTICAST_JOIN}
      * @param typeCode the type's number
      * @param status the status
-     * @param target where to send
-     * @param privateData what the peer sent along, padded
+     * @param target the destination of datagrams
+     * @param privateData the peer's private data, padded
      */
     record DatagramReady(
             ConnectionId id, CmEventType type, int typeCode, int status, DatagramTarget target, PrivateData privateData)
             implements CmEvent {}
 
     /**
-     * A peer wants to connect.
+     * An event that reports that a peer wants to connect.
      *
      * @param id the listening id
      * @param type {@link CmEventType#CONNECT_REQUEST}
      * @param typeCode the type's number
      * @param status the status
-     * @param request what to accept or to refuse
+     * @param request the request to accept or reject
      */
     record Request(ConnectionId id, CmEventType type, int typeCode, int status, ConnectRequest request)
             implements CmEvent {}
 
     /**
-     * What a program has {@linkplain ConnectionId#post posted} itself.
+     * An event that a program {@linkplain ConnectionId#post posted} itself.
      *
-     * @param id whom it is about
+     * @param id the id that the event belongs to
      * @param type {@link CmEventType#USER}
      * @param typeCode the type's number
      * @param status as posted

@@ -3,47 +3,47 @@ package dev.verbena.cm;
 import dev.verbena.CName;
 import dev.verbena.NativeValue;
 
-/** What the connection manager can tell ({@code enum rdma_cm_event_type}). */
+/** The type of an event of the connection manager ({@code enum rdma_cm_event_type}). */
 public enum CmEventType implements NativeValue {
     /** The address has a device and a port to be reached by. */
     ADDRESS_RESOLVED(0, "RDMA_CM_EVENT_ADDR_RESOLVED", "the address was resolved"),
-    /** Nobody answers for the address. */
+    /** No machine answers for the address. */
     ADDRESS_ERROR(1, "RDMA_CM_EVENT_ADDR_ERROR", "the address can't be resolved"),
-    /** The way to the address is known. */
+    /** The route to the address is known. */
     ROUTE_RESOLVED(2, "RDMA_CM_EVENT_ROUTE_RESOLVED", "the route was resolved"),
-    /** There is no way to the address. */
+    /** There is no route to the address. */
     ROUTE_ERROR(3, "RDMA_CM_EVENT_ROUTE_ERROR", "there is no route to the address"),
     /** A peer wants to connect to a listening id. */
     CONNECT_REQUEST(4, "RDMA_CM_EVENT_CONNECT_REQUEST", "a peer wants to connect"),
-    /** The peer has accepted, and one's own queue pair is to be made ready. */
+    /** The peer has accepted, and a queue pair that was not made on the id is to be made ready. */
     CONNECT_RESPONSE(5, "RDMA_CM_EVENT_CONNECT_RESPONSE", "the peer has accepted"),
     /** Connecting or accepting failed. */
     CONNECT_ERROR(6, "RDMA_CM_EVENT_CONNECT_ERROR", "the connection could not be made"),
     /** The peer's machine does not answer, or there is no such peer. */
     UNREACHABLE(7, "RDMA_CM_EVENT_UNREACHABLE", "the peer does not answer"),
-    /** The peer has refused. */
-    REJECTED(8, "RDMA_CM_EVENT_REJECTED", "the peer has refused"),
-    /** The connection stands. */
+    /** The peer has rejected the connection. */
+    REJECTED(8, "RDMA_CM_EVENT_REJECTED", "the peer has rejected the connection"),
+    /** The connection is established. */
     ESTABLISHED(9, "RDMA_CM_EVENT_ESTABLISHED", "the connection is established"),
     /** The connection was ended, by one side or the other. */
     DISCONNECTED(10, "RDMA_CM_EVENT_DISCONNECTED", "the connection was ended"),
-    /** The device goes away: all that belongs to it must be closed. */
+    /** The device is being removed: close all its objects. */
     DEVICE_REMOVAL(11, "RDMA_CM_EVENT_DEVICE_REMOVAL", "the device was removed"),
     /** A multicast group was joined. */
     MULTICAST_JOIN(12, "RDMA_CM_EVENT_MULTICAST_JOIN", "the multicast group was joined"),
     /** A multicast group could not be joined, or was lost. */
     MULTICAST_ERROR(13, "RDMA_CM_EVENT_MULTICAST_ERROR", "the multicast group can't be joined, or was lost"),
-    /** The network device of the address is another one now. */
+    /** The address has moved to another network device. */
     ADDRESS_CHANGE(14, "RDMA_CM_EVENT_ADDR_CHANGE", "the address has moved to another network device"),
-    /** The queue pair has left its time of waiting after a connection, and may be used again. */
+    /** The queue pair's waiting time after a connection is over: it may be used again. */
     TIMEWAIT_EXIT(15, "RDMA_CM_EVENT_TIMEWAIT_EXIT", "the queue pair may be used again"),
-    /** Where a service is was found, for {@link ConnectionId#resolveAddressInfo}. */
+    /** The addresses of a service were found, for {@link ConnectionId#resolveAddressInfo}. */
     ADDRESS_INFO_RESOLVED(16, "RDMA_CM_EVENT_ADDRINFO_RESOLVED", "the service was found"),
     /** There is no such service, for {@link ConnectionId#resolveAddressInfo}. */
     ADDRESS_INFO_ERROR(17, "RDMA_CM_EVENT_ADDRINFO_ERROR", "the service was not found"),
-    /** What a program has {@linkplain ConnectionId#post posted}. */
-    USER(18, "RDMA_CM_EVENT_USER", "the program has posted this"),
-    /** For the connection manager's library itself. */
+    /** A program has {@linkplain ConnectionId#post posted} the event. */
+    USER(18, "RDMA_CM_EVENT_USER", "the program has posted the event"),
+    /** An event for the connection manager's library itself. */
     INTERNAL(19, "RDMA_CM_EVENT_INTERNAL", "for the connection manager itself"),
     /** A number that this release does not know: see {@link CmEvent#typeCode}. */
     UNKNOWN(-1, "", "unknown");
@@ -63,7 +63,7 @@ public enum CmEventType implements NativeValue {
         return code;
     }
 
-    /** What {@code rdma_event_str} answers. */
+    /** Returns the name that {@code rdma_event_str} returns. */
     @CName("rdma_event_str")
     @Override
     public String cName() {
@@ -71,9 +71,9 @@ public enum CmEventType implements NativeValue {
     }
 
     /**
-     * What it says, in words.
+     * Returns the meaning of the type in words.
      *
-     * @return for example {@code the peer has refused}
+     * @return for example {@code the peer has rejected the connection}
      */
     public String meaning() {
         return meaning;
@@ -89,7 +89,7 @@ public enum CmEventType implements NativeValue {
         return NativeValue.find(values(), code, UNKNOWN);
     }
 
-    /** Whether it says that what was being done, has failed or was ended. */
+    /** Returns true if the type reports that a step has failed or was ended. */
     boolean isEnd() {
         return switch (this) {
             case ADDRESS_ERROR,

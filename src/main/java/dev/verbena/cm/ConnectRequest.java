@@ -15,8 +15,10 @@ import java.util.concurrent.locks.ReentrantLock;
 import org.jspecify.annotations.Nullable;
 
 /**
- * A peer that wants to connect to a listening id. {@link #claim} it, and accept or reject with the id that this gives; or
- * {@link #reject} it as it is. One that nobody claims is refused when its listener closes.
+ * A request of a peer to connect to a listening id. {@link #claim} the request, and accept or reject with the resulting id;
+ * or {@link #reject} it at once. A request that is not claimed is rejected when its listener closes.
+ *
+ * <p>Many threads can use a request at once: the first to claim or reject it wins.
  */
 public final class ConnectRequest {
     private final EventChannel channel;
@@ -43,7 +45,7 @@ public final class ConnectRequest {
     }
 
     /**
-     * The peer's address, if it has one of IP.
+     * Returns the peer's address, if it is an IP address.
      *
      * @return the address
      */
@@ -52,7 +54,7 @@ public final class ConnectRequest {
     }
 
     /**
-     * What the peer sent along.
+     * Returns the private data of the request.
      *
      * @return the bytes, padded with zeros
      */
@@ -61,7 +63,7 @@ public final class ConnectRequest {
     }
 
     /**
-     * What the peer wants.
+     * Returns the parameters that the peer wants.
      *
      * @return the parameters, with the numbers of reads and atomics as seen from here; empty for datagrams
      */
@@ -70,21 +72,21 @@ public final class ConnectRequest {
     }
 
     /**
-     * Makes it an id, closed by the listener's arena.
+     * Makes an id of this request, closed by the listener's arena.
      *
      * @return the id, to accept or reject with
-     * @throws IllegalStateException if it was claimed or rejected already, or its listener is closed
+     * @throws IllegalStateException if the request was claimed or rejected already, or its listener is closed
      */
     public ConnectionId claim() {
         return claim(listeningId.arena());
     }
 
     /**
-     * Makes it an id.
+     * Makes an id of this request.
      *
-     * @param arena what will close the id
+     * @param arena the arena that closes the id
      * @return the id, to accept or reject with
-     * @throws IllegalStateException if it was claimed or rejected already, or its listener is closed
+     * @throws IllegalStateException if the request was claimed or rejected already, or its listener is closed
      */
     public ConnectionId claim(VerbsArena arena) {
         answering.lock();
@@ -100,29 +102,29 @@ public final class ConnectRequest {
     }
 
     /**
-     * Refuses, without a word.
+     * Rejects this request without private data ({@code rdma_reject}).
      *
-     * @throws IllegalStateException if it was claimed or rejected already, or its listener is closed
+     * @throws IllegalStateException if the request was claimed or rejected already, or its listener is closed
      */
     public void reject() {
         reject(PrivateData.NONE);
     }
 
     /**
-     * Refuses ({@code rdma_reject}).
+     * Rejects this request ({@code rdma_reject}).
      *
-     * @param why bytes for the peer
-     * @throws IllegalStateException if it was claimed or rejected already, or its listener is closed
+     * @param data bytes for the peer
+     * @throws IllegalStateException if the request was claimed or rejected already, or its listener is closed
      */
     @CName("rdma_reject")
-    public void reject(PrivateData why) {
+    public void reject(PrivateData data) {
         answering.lock();
         try (Arena scratch = Arena.ofConfined()) {
             checkThere();
             try {
                 long result = RdmaCm.REJECT.call(
-                        event.id(), ConnectionParameters.write(why, scratch).address(), why.size());
-                CmFailures.check(RdmaCm.REJECT, result, toString(), CmFailures.tooLong(CFunction.errno(), why));
+                        event.id(), ConnectionParameters.write(data, scratch).address(), data.size());
+                CmFailures.check(RdmaCm.REJECT, result, toString(), CmFailures.tooLong(CFunction.errno(), data));
             } finally {
                 drop();
             }
@@ -138,7 +140,7 @@ public final class ConnectRequest {
         }
     }
 
-    /** Destroys the id in C, which refuses the peer if nobody has yet. */
+    /** Destroys the id in C, which rejects the request if it was not rejected before. */
     void drop() {
         answering.lock();
         try {
@@ -154,7 +156,7 @@ public final class ConnectRequest {
     }
 
     static String text(@Nullable InetSocketAddress address) {
-        return address == null ? "somebody" : ConnectionException.text(address);
+        return address == null ? "an unknown peer" : ConnectionException.text(address);
     }
 
     @Override

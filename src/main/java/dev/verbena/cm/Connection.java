@@ -19,8 +19,11 @@ import java.time.Duration;
 import org.jspecify.annotations.Nullable;
 
 /**
- * A reliable connection with all that belongs to it: an id, a protection domain, a completion queue that can be waited
- * for, and a queue pair.
+ * A reliable connection: an id, with a protection domain, a queue pair and a completion queue of its own. A program can wait
+ * for completions.
+ *
+ * <p>A connection of a shared arena can be used by many threads at once. A connection of a confined arena can be used by the
+ * arena's thread only.
  *
  * <pre>{@code
  * try (VerbsArena arena = VerbsArena.ofConfined()) {
@@ -71,14 +74,14 @@ public final class Connection implements AutoCloseable {
     }
 
     /**
-     * Connects to a server. Where the server sends first, use {@link #to} and post a receive before connecting.
+     * Connects to a server. If the server sends first, use {@link #to}, and post a receive before connecting.
      *
-     * @param server its address
-     * @param timeout how long to wait in each step
-     * @param arena what will close the connection
-     * @return a connection that stands
-     * @throws ConnectionException if the server can't be found, or refuses
-     * @throws VerbsTimeoutException if it does not answer in time
+     * @param server the server's address
+     * @param timeout the longest time to wait in each step
+     * @param arena the arena that closes the connection
+     * @return an established connection
+     * @throws ConnectionException if the server can't be found, or rejects
+     * @throws VerbsTimeoutException if the peer does not answer in time
      * @throws InterruptedException if the thread was interrupted
      */
     public static Connection open(InetSocketAddress server, Duration timeout, VerbsArena arena)
@@ -94,14 +97,14 @@ public final class Connection implements AutoCloseable {
     }
 
     /**
-     * Finds the way to a server, and makes what a connection needs. Nothing is sent to the server before
+     * Finds the route to a server, and makes the objects that a connection needs. Sends nothing to the server before
      * {@link #connect(Duration)}.
      *
-     * @param server its address
-     * @param timeout how long to wait in each step
-     * @param arena what will close the connection
-     * @return a connection that does not stand yet
-     * @throws ConnectionException if nobody answers for the address
+     * @param server the server's address
+     * @param timeout the longest time to wait in each step
+     * @param arena the arena that closes the connection
+     * @return a connection that is not established yet
+     * @throws ConnectionException if no machine answers for the address
      * @throws InterruptedException if the thread was interrupted
      */
     public static Connection to(InetSocketAddress server, Duration timeout, VerbsArena arena)
@@ -110,15 +113,15 @@ public final class Connection implements AutoCloseable {
     }
 
     /**
-     * Finds the way to a server, and makes what a connection needs. Nothing is sent to the server before
+     * Finds the route to a server, and makes the objects that a connection needs. Sends nothing to the server before
      * {@link #connect(Duration)}.
      *
-     * @param server its address
-     * @param timeout how long to wait in each step
-     * @param sizes of its queues
-     * @param arena what will close the connection
-     * @return a connection that does not stand yet
-     * @throws ConnectionException if nobody answers for the address
+     * @param server the server's address
+     * @param timeout the longest time to wait in each step
+     * @param sizes the sizes of its queues
+     * @param arena the arena that closes the connection
+     * @return a connection that is not established yet
+     * @throws ConnectionException if no machine answers for the address
      * @throws InterruptedException if the thread was interrupted
      */
     public static Connection to(InetSocketAddress server, Duration timeout, QueueCapabilities sizes, VerbsArena arena)
@@ -141,11 +144,11 @@ public final class Connection implements AutoCloseable {
     }
 
     /**
-     * Connects.
+     * Connects to the server with default parameters.
      *
-     * @param timeout how long to wait
-     * @throws ConnectionException if the server refuses or does not answer
-     * @throws VerbsTimeoutException if it does not answer in time
+     * @param timeout the longest time to wait
+     * @throws ConnectionException if the server rejects or does not answer
+     * @throws VerbsTimeoutException if the peer does not answer in time
      * @throws InterruptedException if the thread was interrupted
      */
     public void connect(Duration timeout) throws InterruptedException {
@@ -153,13 +156,13 @@ public final class Connection implements AutoCloseable {
     }
 
     /**
-     * Connects.
+     * Connects to the server.
      *
-     * @param parameters what to offer
+     * @param parameters the parameters to offer
      * @param timeout how long to wait
-     * @return what the server sent along, padded with zeros
-     * @throws ConnectionException if the server refuses or does not answer
-     * @throws VerbsTimeoutException if it does not answer in time
+     * @return the private data of the server's answer, padded with zeros
+     * @throws ConnectionException if the server rejects or does not answer
+     * @throws VerbsTimeoutException if the peer does not answer in time
      * @throws InterruptedException if the thread was interrupted
      */
     public PrivateData connect(ConnectionParameters parameters, Duration timeout) throws InterruptedException {
@@ -170,11 +173,11 @@ public final class Connection implements AutoCloseable {
     }
 
     /**
-     * Accepts a peer that a {@link Listener} has told of.
+     * Accepts the peer of a {@link Listener}'s connection with default parameters.
      *
-     * @param timeout how long to wait
+     * @param timeout the longest time to wait
      * @throws ConnectionException if the peer has given up
-     * @throws VerbsTimeoutException if it does not answer in time
+     * @throws VerbsTimeoutException if the peer does not answer in time
      * @throws InterruptedException if the thread was interrupted
      */
     public void accept(Duration timeout) throws InterruptedException {
@@ -182,12 +185,12 @@ public final class Connection implements AutoCloseable {
     }
 
     /**
-     * Accepts a peer that a {@link Listener} has told of.
+     * Accepts the peer of a {@link Listener}'s connection.
      *
-     * @param parameters what to offer
+     * @param parameters the parameters to offer
      * @param timeout how long to wait
      * @throws ConnectionException if the peer has given up
-     * @throws VerbsTimeoutException if it does not answer in time
+     * @throws VerbsTimeoutException if the peer does not answer in time
      * @throws InterruptedException if the thread was interrupted
      */
     public void accept(ConnectionParameters parameters, Duration timeout) throws InterruptedException {
@@ -196,17 +199,17 @@ public final class Connection implements AutoCloseable {
     }
 
     /**
-     * Refuses a peer that a {@link Listener} has told of, and closes this.
+     * Rejects the peer of a {@link Listener}'s connection, and closes this connection.
      *
-     * @param why bytes for the peer
+     * @param data bytes for the peer
      */
-    public void reject(PrivateData why) {
-        id.reject(why);
+    public void reject(PrivateData data) {
+        id.reject(data);
         close();
     }
 
     /**
-     * What the peer sent along with its request.
+     * Returns the private data of the peer's request.
      *
      * @return the bytes, padded with zeros; none at the client
      */
@@ -215,7 +218,7 @@ public final class Connection implements AutoCloseable {
     }
 
     /**
-     * The id.
+     * Returns the id of this connection.
      *
      * @return the id
      */
@@ -224,7 +227,7 @@ public final class Connection implements AutoCloseable {
     }
 
     /**
-     * Where memory is registered.
+     * Returns the protection domain that this connection registers memory in.
      *
      * @return this connection's protection domain
      */
@@ -233,18 +236,18 @@ public final class Connection implements AutoCloseable {
     }
 
     /**
-     * Where sends and receives end.
+     * Returns the completion queue of this connection's sends and receives.
      *
-     * @return this connection's completion queue
+     * @return the completion queue
      */
     public CompletionQueue completionQueue() {
         return completions;
     }
 
     /**
-     * Where sends and receives are posted.
+     * Returns the queue pair that sends and receives are posted to.
      *
-     * @return this connection's queue pair
+     * @return the queue pair
      */
     public QueuePair queuePair() {
         return queuePair;
@@ -253,18 +256,18 @@ public final class Connection implements AutoCloseable {
     /**
      * Registers memory for this connection ({@code ibv_reg_mr}).
      *
-     * @param memory a segment of this connection's arena, or another that lives long enough
-     * @param access what may be done with it
+     * @param memory a segment of this connection's arena, or another segment that outlives the registration
+     * @param access the operations that are allowed on it
      * @return the memory region, closed with this connection's arena
      */
     public MemoryRegion register(MemorySegment memory, AccessFlag... access) {
-        id.checkUsable(); // also where the domain is kept open by other memory
+        id.checkUsable(); // the domain may be open still, because of other memory
         return domain.register(memory, access);
     }
 
     /**
-     * Ends the connection, if it stands, without waiting for the peer, and closes what belongs to it. Memory that was
-     * registered must be closed before, or is closed with the arena.
+     * Ends the connection without waiting for the peer, and closes the objects that belong to it. Close registered memory
+     * before, or leave it to the arena.
      */
     @Override
     public void close() {
@@ -286,7 +289,7 @@ public final class Connection implements AutoCloseable {
             try {
                 id.beginDisconnect();
             } catch (VerbsException neverConnected) {
-                // Then there is nothing to end.
+                // There is no connection to end.
             }
         }
     }
@@ -296,7 +299,7 @@ public final class Connection implements AutoCloseable {
         try {
             domain.close();
         } catch (ResourceBusyException inUse) {
-            // See above.
+            // By memory that is registered in it.
         }
     }
 

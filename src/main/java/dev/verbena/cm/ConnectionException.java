@@ -6,7 +6,7 @@ import java.net.SocketAddress;
 import java.util.Optional;
 import org.jspecify.annotations.Nullable;
 
-/** A connection can't be made, or has ended: the connection manager said so with an event. */
+/** A failure to connect, or the end of a connection, that the connection manager reported with an event. */
 public class ConnectionException extends VerbsException {
     private static final long serialVersionUID = 1L;
 
@@ -48,7 +48,7 @@ public class ConnectionException extends VerbsException {
     }
 
     /**
-     * The event that ended it.
+     * Returns the type of the event that reported the failure.
      *
      * @return for example {@link CmEventType#REJECTED}
      */
@@ -57,7 +57,7 @@ public class ConnectionException extends VerbsException {
     }
 
     /**
-     * The event's status: a negative {@code errno}, or a reason of the transport's.
+     * Returns the event's status: a negative {@code errno}, or a reason code of the transport.
      *
      * @return the number in C
      */
@@ -66,16 +66,16 @@ public class ConnectionException extends VerbsException {
     }
 
     /**
-     * Why, in words.
+     * Returns the reason in words.
      *
-     * @return for example {@code nobody listens on this port}
+     * @return for example {@code no program listens on this port}
      */
     public String reason() {
         return reason;
     }
 
     /**
-     * The peer's address, if it is known.
+     * Returns the peer's address, if it is known.
      *
      * @return the address
      */
@@ -84,9 +84,9 @@ public class ConnectionException extends VerbsException {
     }
 
     /**
-     * What the peer sent along when it refused, padded with zeros.
+     * Returns the private data that the peer rejected with, padded with zeros.
      *
-     * @return the bytes; none on a deserialised exception
+     * @return the bytes; no bytes in a deserialised exception
      */
     public PrivateData privateData() {
         return privateData == null ? PrivateData.NONE : privateData;

@@ -3,10 +3,10 @@ package dev.verbena.cm;
 import dev.verbena.verbs.address.AddressVector;
 
 /**
- * Where datagrams for a service or a multicast group go ({@code struct rdma_ud_param}).
+ * The destination of datagrams for a service or a multicast group ({@code struct rdma_ud_param}).
  *
- * @param path the way there: for {@link dev.verbena.verbs.ProtectionDomain#createAddressHandle(AddressVector)}
+ * @param path the path to the destination, for {@link dev.verbena.verbs.ProtectionDomain#createAddressHandle(AddressVector)}
  * @param queuePairNumber the queue pair at the other end, or {@link dev.verbena.verbs.QueuePair#MULTICAST}
- * @param qkey the key that they must carry
+ * @param qkey the key that the datagrams must carry
  */
 public record DatagramTarget(AddressVector path, int queuePairNumber, int qkey) {}

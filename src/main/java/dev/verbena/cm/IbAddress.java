@@ -7,8 +7,9 @@ import java.util.Arrays;
 import java.util.Objects;
 
 /**
- * An address of InfiniBand's own ({@code struct sockaddr_ib}): a port's GID, and the number of a service there. Only
- * devices of InfiniBand have such addresses; everywhere, also there, addresses of IP do.
+ * An InfiniBand address ({@code struct sockaddr_ib}): a port's GID, and the number of a service there. Only InfiniBand
+ * devices have such addresses; IP addresses work with all devices. Addresses cannot be changed, and all threads can use
+ * them.
  */
 public final class IbAddress extends SocketAddress {
     private static final long serialVersionUID = 1L;
@@ -22,13 +23,13 @@ public final class IbAddress extends SocketAddress {
     private final long scope;
 
     /**
-     * An address with all that C knows of it.
+     * Makes an address of all its fields.
      *
      * @param gid the port
      * @param pkey the partition's key, 16 bits; {@code 0xffff} for the default one
      * @param flow the flow's label
      * @param service the number of the service: the upper half may be a port space, the lower 16 bits a port
-     * @param serviceMask which bits of the number count
+     * @param serviceMask the bits of the number that count
      * @param scope the scope
      */
     public IbAddress(Gid gid, int pkey, int flow, long service, long serviceMask, long scope) {
@@ -42,10 +43,10 @@ public final class IbAddress extends SocketAddress {
     }
 
     /**
-     * The address of a service in the default partition.
+     * Makes the address of a service in the default partition.
      *
      * @param gid the port
-     * @param space whose ports these are
+     * @param space the port space of the port
      * @param port the service's port, 0 to 65535
      * @return the address
      */
@@ -55,7 +56,7 @@ public final class IbAddress extends SocketAddress {
     }
 
     /**
-     * The port's address in the network.
+     * Returns the port's GID.
      *
      * @return the GID
      */
@@ -64,7 +65,7 @@ public final class IbAddress extends SocketAddress {
     }
 
     /**
-     * The partition's key.
+     * Returns the partition's key.
      *
      * @return 16 bits
      */
@@ -73,7 +74,7 @@ public final class IbAddress extends SocketAddress {
     }
 
     /**
-     * The flow's label.
+     * Returns the flow's label.
      *
      * @return the number
      */
@@ -82,7 +83,7 @@ public final class IbAddress extends SocketAddress {
     }
 
     /**
-     * The number of the service ({@code sib_sid}).
+     * Returns the number of the service ({@code sib_sid}).
      *
      * @return 64 bits
      */
@@ -91,7 +92,7 @@ public final class IbAddress extends SocketAddress {
     }
 
     /**
-     * Which bits of {@link #service} count ({@code sib_sid_mask}).
+     * Returns the bits of {@link #service} that count ({@code sib_sid_mask}).
      *
      * @return 64 bits
      */
@@ -100,7 +101,7 @@ public final class IbAddress extends SocketAddress {
     }
 
     /**
-     * The scope.
+     * Returns the scope.
      *
      * @return the number
      */
@@ -109,7 +110,7 @@ public final class IbAddress extends SocketAddress {
     }
 
     /**
-     * The port that the number of the service ends with.
+     * Returns the port: the last 16 bits of the number of the service.
      *
      * @return 0 to 65535
      */
@@ -133,7 +134,7 @@ public final class IbAddress extends SocketAddress {
         return Objects.hash(Arrays.hashCode(gid), pkey, service);
     }
 
-    /** For example {@code fe80::1, service 0x1061d2f}. */
+    /** Returns for example {@code fe80::1, service 0x1061d2f}. */
     @Override
     public String toString() {
         return gid() + ", service 0x" + Long.toHexString(service);

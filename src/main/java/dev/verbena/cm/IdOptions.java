@@ -9,7 +9,7 @@ import java.time.Duration;
 
 /** The options of an id, which C can set and cannot read ({@code rdma_set_option}). */
 final class IdOptions {
-    /** The acknowledgement timeout of code 0, which a device takes as no timeout at all; each code doubles it. */
+    /** Code n stands for 2 to the power of n units, but code 0 for no timeout. */
     private static final long ACK_TIMEOUT_UNIT_NANOS = 4_096;
 
     private static final int MAX_ACK_TIMEOUT_CODE = 31;

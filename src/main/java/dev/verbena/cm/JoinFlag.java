@@ -2,11 +2,11 @@ package dev.verbena.cm;
 
 import dev.verbena.NativeValue;
 
-/** How to join a multicast group ({@code enum rdma_cm_mc_join_flags}). */
+/** A kind of membership in a multicast group ({@code enum rdma_cm_mc_join_flags}). */
 public enum JoinFlag implements NativeValue {
-    /** To send and to receive ({@code RDMA_MC_JOIN_FLAG_FULLMEMBER}). */
+    /** Sends and receives ({@code RDMA_MC_JOIN_FLAG_FULLMEMBER}). */
     FULL_MEMBER(0, "RDMA_MC_JOIN_FLAG_FULLMEMBER"),
-    /** To send only ({@code RDMA_MC_JOIN_FLAG_SENDONLY_FULLMEMBER}). */
+    /** Sends only ({@code RDMA_MC_JOIN_FLAG_SENDONLY_FULLMEMBER}). */
     SEND_ONLY(1, "RDMA_MC_JOIN_FLAG_SENDONLY_FULLMEMBER");
 
     private final int code;

@@ -11,10 +11,13 @@ import java.net.SocketAddress;
 import org.jspecify.annotations.Nullable;
 
 /**
- * That an id has joined a multicast group, until this is closed. If the id has a queue pair, that one receives what is sent
- * to the group.
+ * An id's membership in a multicast group, which ends when this object is closed. The id's queue pair receives the datagrams
+ * that are sent to the group.
  *
- * <p>Before closing, take the completions of what was sent: leaving may drop datagrams that are on their way out.
+ * <p>Take the completions of all sends before closing: leaving the group may drop datagrams that were not sent yet.
+ *
+ * <p>A membership of a shared arena can be used by many threads at once. A membership of a confined arena can be used by the
+ * arena's thread only.
  */
 public final class MulticastMembership extends VerbsObject {
     private final ObjectLifetime lifetime;
@@ -49,7 +52,7 @@ public final class MulticastMembership extends VerbsObject {
     }
 
     /**
-     * The group's address.
+     * Returns the group's address.
      *
      * @return the address that was joined
      */
@@ -59,9 +62,9 @@ public final class MulticastMembership extends VerbsObject {
     }
 
     /**
-     * Where to send.
+     * Returns the destination for datagrams to the group.
      *
-     * @return the path, the number that stands for all, and the key
+     * @return the path, the queue pair number of multicast, and the key
      */
     public DatagramTarget target() {
         lifetime.checkOpen();

@@ -2,7 +2,7 @@ package dev.verbena.cm;
 
 import dev.verbena.NativeValue;
 
-/** Whose port numbers an address has, and so what kind of service it is ({@code enum rdma_port_space}). */
+/** A port space: the kind of service that a port number belongs to ({@code enum rdma_port_space}). */
 public enum PortSpace implements NativeValue {
     /** Reliable connections ({@code RDMA_PS_TCP}). */
     TCP(0x0106, "RDMA_PS_TCP"),

@@ -6,18 +6,18 @@ import java.util.Arrays;
 import java.util.HexFormat;
 
 /**
- * The bytes that come along with a request to connect, an acceptance or a refusal ({@code private_data}). They can't be
- * changed.
+ * Private data ({@code private_data}): the bytes that a request to connect, an acceptance or a rejection carries. Private
+ * data cannot be changed, and all threads can use it.
  *
- * <p>What arrives is <em>padded with zeros</em> to a length that depends on the message and not on what was sent: say the
- * length within, or end with something that tells.
+ * <p>Received data is <em>padded with zeros</em> to a length that depends on the kind of message, not on the length that was
+ * sent. Send the length with the data, or an end mark.
  *
  * <table>
- *   <caption>How many bytes can be sent on InfiniBand and RoCE</caption>
+ *   <caption>The largest number of bytes on InfiniBand and RoCE</caption>
  *   <tr><th>with</th><th>{@link PortSpace#TCP}</th><th>{@link PortSpace#UDP}</th></tr>
  *   <tr><td>a request</td><td>56</td><td>180</td></tr>
  *   <tr><td>an acceptance</td><td>196</td><td>136</td></tr>
- *   <tr><td>a refusal</td><td>148</td><td>136</td></tr>
+ *   <tr><td>a rejection</td><td>148</td><td>136</td></tr>
  * </table>
  */
 public final class PrivateData {
@@ -33,32 +33,33 @@ public final class PrivateData {
     }
 
     /**
-     * Some bytes.
+     * Makes private data of bytes.
      *
      * @param bytes at most 255; they are copied
      * @return private data
-     * @throws IllegalArgumentException if there are more
+     * @throws IllegalArgumentException if there are more than 255 bytes
      */
     public static PrivateData of(byte[] bytes) {
         if (bytes.length > LONGEST) {
-            throw new IllegalArgumentException("Private data has at most " + LONGEST + " bytes, not " + bytes.length);
+            throw new IllegalArgumentException(
+                    "private data must have at most " + LONGEST + " bytes, got " + bytes.length);
         }
         return bytes.length == 0 ? NONE : new PrivateData(bytes.clone());
     }
 
     /**
-     * A text, in UTF-8.
+     * Makes private data of a text, in UTF-8.
      *
      * @param text at most 255 bytes
      * @return private data
-     * @throws IllegalArgumentException if there are more
+     * @throws IllegalArgumentException if there are more than 255 bytes
      */
     public static PrivateData of(String text) {
         return of(text.getBytes(StandardCharsets.UTF_8));
     }
 
     /**
-     * How many bytes there are, with the padding if they have arrived.
+     * Returns the number of bytes. Received data includes the padding.
      *
      * @return the count
      */
@@ -67,7 +68,7 @@ public final class PrivateData {
     }
 
     /**
-     * The bytes.
+     * Returns the bytes in a buffer.
      *
      * @return a new read-only buffer, big-endian
      */
@@ -76,7 +77,7 @@ public final class PrivateData {
     }
 
     /**
-     * The bytes.
+     * Returns the bytes in an array.
      *
      * @return a copy
      */
@@ -85,7 +86,7 @@ public final class PrivateData {
     }
 
     /**
-     * The text up to the first zero, as UTF-8.
+     * Returns the text up to the first zero, decoded as UTF-8.
      *
      * @return the text without padding
      */
@@ -107,7 +108,7 @@ public final class PrivateData {
         return Arrays.hashCode(bytes);
     }
 
-    /** For example {@code 4 bytes 50494e47}. */
+    /** Returns for example {@code 4 bytes 50494e47}. */
     @Override
     public String toString() {
         return bytes.length == 0

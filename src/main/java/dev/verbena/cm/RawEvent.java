@@ -10,13 +10,13 @@ import java.lang.foreign.ValueLayout;
 import org.jspecify.annotations.Nullable;
 
 /**
- * What is copied from a {@code struct rdma_cm_event} before it is acknowledged.
+ * A copy of a {@code struct rdma_cm_event}, made before the event is acknowledged.
  *
- * @param id the {@code struct rdma_cm_id}: the new one in a request
- * @param listener the listening one in a request, or 0
- * @param parameters for a connection
- * @param target for datagrams
- * @param argument of what a program has posted itself
+ * @param id the {@code struct rdma_cm_id}; of a request the new id
+ * @param listener the listening id of a request, or 0
+ * @param parameters the parameters of a connection
+ * @param target the destination of datagrams
+ * @param argument the argument of an event that a program posted itself
  */
 record RawEvent(
         long id,
@@ -91,7 +91,7 @@ record RawEvent(
         return type == CmEventType.CONNECT_REQUEST;
     }
 
-    /** The id whose event it is. */
+    /** Returns the id that the event belongs to. */
     long about() {
         return isRequest() ? listener : id;
     }

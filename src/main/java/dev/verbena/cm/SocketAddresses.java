@@ -15,13 +15,13 @@ import java.net.UnknownHostException;
 import java.nio.ByteOrder;
 import java.util.Optional;
 
-/** {@code SocketAddress} and {@code struct sockaddr}. */
+/** Converts between {@code SocketAddress} and {@code struct sockaddr}. */
 final class SocketAddresses {
     static final int INET = 2;
     static final int INET6 = 10;
     static final int IB = 27;
 
-    /** {@code struct sockaddr_ib}, which is in a header that is no part of the bindings. */
+    /** The size of {@code struct sockaddr_ib}, whose header is not part of the bindings. */
     private static final long IB_SIZE = 48;
 
     private static final long IB_PKEY = 2;
@@ -41,7 +41,7 @@ final class SocketAddresses {
 
     private SocketAddresses() {}
 
-    /** A {@code struct sockaddr_storage} for an address. */
+    /** Writes an address into a {@code struct sockaddr_storage}. */
     static MemorySegment write(SocketAddress address, Arena scratch) {
         return switch (address) {
             case InetSocketAddress ip -> write(ip, scratch);
@@ -53,7 +53,7 @@ final class SocketAddresses {
         };
     }
 
-    /** How much of it C must be told to look at. */
+    /** Returns the number of bytes of the struct that C reads. */
     static int length(SocketAddress address) {
         return (int)
                 switch (address) {
@@ -76,7 +76,7 @@ final class SocketAddresses {
         return to;
     }
 
-    /** The address in a {@code struct sockaddr_storage}, if it is one of InfiniBand. */
+    /** Reads a {@code struct sockaddr_storage}, if it holds an InfiniBand address. */
     static Optional<IbAddress> readIb(MemorySegment from) {
         if (sockaddr_storage.ss_family(from) != IB) {
             return Optional.empty();
@@ -90,7 +90,7 @@ final class SocketAddresses {
                 from.get(ValueLayout.JAVA_LONG_UNALIGNED, IB_SCOPE)));
     }
 
-    /** The address in a struct of its family, if it is one that is known. */
+    /** Reads an address from the struct of its family, if the family is known. */
     static Optional<SocketAddress> readAny(MemorySegment from) {
         MemorySegment storage = Arena.ofAuto().allocate(sockaddr_storage.layout());
         storage.copyFrom(from.asSlice(0, Math.min(from.byteSize(), storage.byteSize())));
@@ -117,7 +117,7 @@ final class SocketAddresses {
         return to;
     }
 
-    /** The address in a {@code struct sockaddr_storage}, if it is one of IP. */
+    /** Reads a {@code struct sockaddr_storage}, if it holds an IP address. */
     static Optional<InetSocketAddress> read(MemorySegment from) {
         int family = sockaddr_storage.ss_family(from);
         if (family != INET && family != INET6) {

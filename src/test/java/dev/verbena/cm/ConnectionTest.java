@@ -199,7 +199,7 @@ class ConnectionTest {
         assertThat(thrown.getCause()).isInstanceOfSatisfying(ConnectionException.class, refused -> {
             assertThat(refused.event()).isEqualTo(CmEventType.REJECTED);
             assertThat(refused.status()).isEqualTo(28);
-            assertThat(refused.reason()).isEqualTo("the peer's program has refused");
+            assertThat(refused.reason()).isEqualTo("the peer's program has rejected the connection");
             assertThat(refused.peer()).contains(listener.address());
             assertThat(refused.privateData().text()).isEqualTo("z".repeat(size));
             assertThat(refused.privateData().size()).isEqualTo(148);
@@ -216,8 +216,10 @@ class ConnectionTest {
         ConnectionException refused =
                 catchThrowableOfType(ConnectionException.class, () -> Connection.open(address, DEADLINE, arena));
         assertThat(refused.event()).isEqualTo(CmEventType.REJECTED);
-        assertThat(refused.reason()).isEqualTo("nobody listens on this port");
-        assertThat(refused).hasMessageContaining("rdma_connect").hasMessageContaining("nobody listens on this port");
+        assertThat(refused.reason()).isEqualTo("no program listens on this port");
+        assertThat(refused)
+                .hasMessageContaining("rdma_connect")
+                .hasMessageContaining("no program listens on this port");
     }
 
     /** The address may be found not to exist, or only not to answer: a network without ARP does not know. */

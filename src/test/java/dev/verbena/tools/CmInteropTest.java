@@ -175,7 +175,7 @@ class CmInteropTest {
             assertThat(client.output())
                     .contains(
                             "return status 8",
-                            "cmatose: event: RDMA_CM_EVENT_REJECTED, error: 8 (nobody listens on this port)");
+                            "cmatose: event: RDMA_CM_EVENT_REJECTED, error: 8 (no program listens on this port)");
         }
     }
 

@@ -390,11 +390,15 @@ public final class CompletionQueue extends VerbsObject {
      */
     @CName("ibv_poll_cq")
     public Optional<WorkCompletion> poll() {
+        return Optional.ofNullable(take());
+    }
+
+    private @Nullable WorkCompletion take() {
         lifetime.checkOpen();
         oneAtATime.lock();
         try {
             one.takeOver();
-            return one.poll() == 0 ? Optional.empty() : Optional.of(one.first());
+            return one.poll() == 0 ? null : one.first();
         } finally {
             oneAtATime.unlock();
         }
@@ -439,7 +443,7 @@ public final class CompletionQueue extends VerbsObject {
      */
     @CName({"ibv_poll_cq", "ibv_req_notify_cq", "ibv_get_cq_event", "ibv_ack_cq_events"})
     public WorkCompletion await(Duration timeout) throws InterruptedException {
-        return await(this::pollOne, false, timeout);
+        return await(this::take, false, timeout);
     }
 
     /**
@@ -456,11 +460,7 @@ public final class CompletionQueue extends VerbsObject {
      */
     @CName({"ibv_poll_cq", "ibv_req_notify_cq", "ibv_get_cq_event", "ibv_ack_cq_events"})
     public WorkCompletion awaitSolicited(Duration timeout) throws InterruptedException {
-        return await(this::pollOne, true, timeout);
-    }
-
-    private @Nullable WorkCompletion pollOne() {
-        return poll().orElse(null);
+        return await(this::take, true, timeout);
     }
 
     /** Waits until an attempt finds something, and returns it. */

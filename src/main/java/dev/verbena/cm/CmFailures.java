@@ -36,11 +36,6 @@ final class CmFailures {
         }
     }
 
-    /** Checks that librdmacm has a function: see {@link Failures#require}. */
-    static void require(CFunction function, String arguments) {
-        Failures.require(function, arguments);
-    }
-
     /** Makes the exception for a failed function. Some functions set an {@code errno} that is no error number. */
     static VerbsException failure(CFunction function, int errno, String arguments, String hint) {
         int number = errno > 0 ? errno : Errno.EINVAL;

@@ -8,6 +8,7 @@ import dev.verbena.VerbsTimeoutException;
 import dev.verbena.access.ObjectLifetime;
 import dev.verbena.internal.Checks;
 import dev.verbena.internal.RdmaCm;
+import dev.verbena.internal.failures.Failures;
 import dev.verbena.verbs.AccessFlag;
 import dev.verbena.verbs.AsyncEventType;
 import dev.verbena.verbs.CompletionQueue;
@@ -954,7 +955,7 @@ public final class ConnectionId extends VerbsObject {
     @CName("rdma_write_cm_event")
     public void post(int status, long argument) {
         lifetime.checkOpen();
-        CmFailures.require(RdmaCm.WRITE_CM_EVENT, toString());
+        Failures.require(RdmaCm.WRITE_CM_EVENT, toString());
         id.call(
                 RdmaCm.WRITE_CM_EVENT,
                 this,

@@ -1,6 +1,7 @@
 package dev.verbena.cm;
 
 import dev.verbena.internal.RdmaCm;
+import dev.verbena.internal.failures.Failures;
 import dev.verbena.internal.raw.ibv_ece;
 import dev.verbena.internal.raw.ibv_qp_attr;
 import dev.verbena.verbs.Attribute;
@@ -68,7 +69,7 @@ final class Handshake {
     }
 
     void rejectEce(PrivateData data) {
-        CmFailures.require(RdmaCm.REJECT_ECE, id.toString());
+        Failures.require(RdmaCm.REJECT_ECE, id.toString());
         id.call(
                 RdmaCm.REJECT_ECE,
                 id,
@@ -138,7 +139,7 @@ final class Handshake {
     }
 
     QueuePairAttributes attributesFor(QueuePairState to) {
-        CmFailures.require(RdmaCm.INIT_QP_ATTR, id.toString());
+        Failures.require(RdmaCm.INIT_QP_ATTR, id.toString());
         id.lifetime.hold();
         try (Arena scratch = Arena.ofConfined()) {
             MemorySegment attributes = scratch.allocate(ibv_qp_attr.layout());
@@ -156,7 +157,7 @@ final class Handshake {
     }
 
     void establish() {
-        CmFailures.require(RdmaCm.ESTABLISH, id.toString());
+        Failures.require(RdmaCm.ESTABLISH, id.toString());
         id.call(RdmaCm.ESTABLISH, id.toPeer(), scratch -> RdmaCm.ESTABLISH.call(id.address));
     }
 
@@ -190,7 +191,7 @@ final class Handshake {
     }
 
     void offerEce(Ece offer) {
-        CmFailures.require(RdmaCm.SET_LOCAL_ECE, id.toString());
+        Failures.require(RdmaCm.SET_LOCAL_ECE, id.toString());
         id.call(RdmaCm.SET_LOCAL_ECE, id + ", " + offer, scratch -> {
             MemorySegment memory = scratch.allocate(ibv_ece.layout());
             ibv_ece.vendor_id(memory, offer.vendorId());
@@ -200,7 +201,7 @@ final class Handshake {
     }
 
     Ece peerEce() {
-        CmFailures.require(RdmaCm.GET_REMOTE_ECE, id.toString());
+        Failures.require(RdmaCm.GET_REMOTE_ECE, id.toString());
         id.lifetime.hold();
         try (Arena scratch = Arena.ofConfined()) {
             MemorySegment memory = scratch.allocate(ibv_ece.layout());

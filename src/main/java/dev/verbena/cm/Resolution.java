@@ -1,6 +1,7 @@
 package dev.verbena.cm;
 
 import dev.verbena.internal.RdmaCm;
+import dev.verbena.internal.failures.Failures;
 import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
 import java.lang.foreign.ValueLayout;
@@ -59,7 +60,7 @@ final class Resolution {
     List<AddressInfo> addressInfo(@Nullable String node, @Nullable String service, AddressInfo hints, Duration timeout)
             throws InterruptedException {
         id.lifetime.checkOpen();
-        CmFailures.require(RdmaCm.RESOLVE_ADDRINFO, id.toString());
+        Failures.require(RdmaCm.RESOLVE_ADDRINFO, id.toString());
         if (node != null) {
             InetAddress.ofLiteral(node);
         }

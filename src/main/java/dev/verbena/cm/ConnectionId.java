@@ -255,7 +255,7 @@ public final class ConnectionId extends VerbsObject {
      * Sets how long a queue pair waits for an acknowledgement ({@code RDMA_OPTION_ID_ACK_TIMEOUT}). The time is rounded up
      * to 4.096 µs times the next power of two. Call this before the id is connected.
      *
-     * @param timeout more than zero, at most 2 hours 26 minutes
+     * @param timeout more than 0 and at most 8796 s, or {@code ChronoUnit.FOREVER.getDuration()} for no limit
      * @throws IllegalArgumentException if the timeout is out of range
      */
     @CName("rdma_set_option")
@@ -267,7 +267,7 @@ public final class ConnectionId extends VerbsObject {
      * Sets how long a queue pair waits for an acknowledgement, as the code of the wire
      * ({@code RDMA_OPTION_ID_ACK_TIMEOUT}). Call this before the id is connected.
      *
-     * @param code 0 to 31: the time is 4.096 µs times 2 to the power of the code, and 0 stands for no timeout
+     * @param code 0 to 31: the time is 4.096 µs times 2 to the power of the code, and code 0 is no limit
      */
     @CName("rdma_set_option")
     public void ackTimeoutCode(int code) {
@@ -854,13 +854,13 @@ public final class ConnectionId extends VerbsObject {
     }
 
     /**
-     * Informs the connection manager of an asynchronous event of a queue pair that was not made on this id
+     * Reports to the connection manager an asynchronous event of a queue pair that was not made on this id
      * ({@code rdma_notify}): of {@link AsyncEventType#COMM_EST}, when a message came before the peer's last answer.
      *
      * @param event the type of the event
      */
     @CName("rdma_notify")
-    public void tell(AsyncEventType event) {
+    public void report(AsyncEventType event) {
         id.call(RdmaCm.NOTIFY, this + ", " + event, scratch -> RdmaCm.NOTIFY.call(address, event.code()));
     }
 

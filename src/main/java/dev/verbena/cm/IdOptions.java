@@ -2,6 +2,7 @@ package dev.verbena.cm;
 
 import dev.verbena.internal.Checks;
 import dev.verbena.internal.RdmaCm;
+import dev.verbena.internal.WireTime;
 import dev.verbena.internal.raw.rdma_h;
 import java.lang.foreign.MemorySegment;
 import java.lang.foreign.ValueLayout;
@@ -9,11 +10,6 @@ import java.time.Duration;
 
 /** The options of an id, which C can set and cannot read ({@code rdma_set_option}). */
 final class IdOptions {
-    /** Code n stands for 2 to the power of n units, but code 0 for no timeout. */
-    private static final long ACK_TIMEOUT_UNIT_NANOS = 4_096;
-
-    private static final int MAX_ACK_TIMEOUT_CODE = 31;
-
     private final CmId id;
 
     IdOptions(CmId id) {
@@ -34,26 +30,12 @@ final class IdOptions {
     }
 
     void ackTimeout(Duration timeout) {
-        ackTimeoutCode(ackTimeoutCodeOf(timeout));
+        ackTimeoutCode(WireTime.acknowledgementCode(timeout));
     }
 
     void ackTimeoutCode(int code) {
-        Checks.checkRange("acknowledgement timeout code", code, MAX_ACK_TIMEOUT_CODE);
+        WireTime.checkCode("acknowledgement timeout code", code);
         set(rdma_h.RDMA_OPTION_ID_ACK_TIMEOUT(), code, 1, "acknowledgement timeout code " + code);
-    }
-
-    /** Returns the smallest code whose timeout is not shorter. */
-    static int ackTimeoutCodeOf(Duration timeout) {
-        Duration longest = Duration.ofNanos(ACK_TIMEOUT_UNIT_NANOS << MAX_ACK_TIMEOUT_CODE);
-        if (!timeout.isPositive() || timeout.compareTo(longest) > 0) {
-            throw new IllegalArgumentException("acknowledgement timeout must be longer than 0 and at most " + longest
-                    + ", got " + timeout + "; code 0 stands for no timeout");
-        }
-        int code = 1;
-        while (ACK_TIMEOUT_UNIT_NANOS << code < timeout.toNanos()) {
-            code++;
-        }
-        return code;
     }
 
     private void set(int option, int value, int size, String text) {

@@ -241,6 +241,8 @@ class ConnectionIdTest {
         id.bind(any);
         assertThat(id.localAddress().orElseThrow().getPort()).isPositive();
         assertThatThrownBy(() -> id.typeOfService(256)).isInstanceOf(IllegalArgumentException.class);
+        assertThatThrownBy(() -> id.ackTimeout(Duration.ZERO)).isInstanceOf(IllegalArgumentException.class);
+        assertThatThrownBy(() -> id.ackTimeoutCode(32)).isInstanceOf(IllegalArgumentException.class);
     }
 
     @Test
@@ -334,7 +336,7 @@ class ConnectionIdTest {
         server.createQueuePair(domain, QueuePair.rc(context.createCompletionQueue(4)));
         server.beginAccept(ConnectionParameters.defaults());
         assertThat(client.awaitEvent(DEADLINE).type()).isEqualTo(answer());
-        server.tell(AsyncEventType.COMM_EST); // the client has not said that it is ready, but has sent
+        server.report(AsyncEventType.COMM_EST); // the client has not said that it is ready, but has sent
         assertThat(server.awaitEvent(DEADLINE).type()).isEqualTo(CmEventType.ESTABLISHED);
     }
 

@@ -11,6 +11,7 @@ import dev.verbena.verbs.CompletionQueue;
 import dev.verbena.verbs.MemoryRegion;
 import dev.verbena.verbs.QueuePair;
 import dev.verbena.verbs.QueuePairState;
+import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.List;
 import org.assertj.core.api.ThrowableAssert.ThrowingCallable;
@@ -39,7 +40,8 @@ class ObjectSnippetsTest {
     }
 
     @Test
-    void featuresWorkOrAreUnsupported(@TempDir Path folder) {
+    void featuresWorkOrAreUnsupported(@TempDir Path folder) throws Exception {
+        Path file = Files.createFile(folder.resolve("xrc"));
         try (Loopback loopback = Loopback.unconnected(VerbsArena.ofConfined(), options -> options)) {
             MemoryRegion buffer = loopback.domain.register(loopback.arena.allocate(4096, 4096));
             CompletionQueue queue = loopback.left.queue;
@@ -48,7 +50,7 @@ class ObjectSnippetsTest {
                     () -> ObjectSnippets.flow(loopback.left.pair),
                     () -> ObjectSnippets.deviceMemory(loopback.context, loopback.domain),
                     () -> ObjectSnippets.workQueue(loopback.domain, queue),
-                    () -> ObjectSnippets.xrc(loopback.context, loopback.domain, queue, folder.resolve("xrc")),
+                    () -> ObjectSnippets.xrc(loopback.context, loopback.domain, queue, file),
                     () -> ObjectSnippets.limitRate(loopback.left.pair));
             assertThat(features).allSatisfy(feature -> {
                 Throwable failure = catchThrowable(feature);

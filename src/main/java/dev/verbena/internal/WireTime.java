@@ -34,7 +34,7 @@ public final class WireTime {
             return 0;
         }
         if (!timeout.isPositive() || timeout.compareTo(LONGEST_ACK) > 0) {
-            throw new IllegalArgumentException("timeout must be positive and at most " + LONGEST_ACK
+            throw new IllegalArgumentException("acknowledgement timeout must be positive and at most " + LONGEST_ACK
                     + ", or ChronoUnit.FOREVER.getDuration() for no limit, got " + timeout);
         }
         long nanos = timeout.toNanos();

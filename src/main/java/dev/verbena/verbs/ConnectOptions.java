@@ -508,7 +508,7 @@ public final class ConnectOptions {
                 .access(allowed(type));
     }
 
-    /** An unreliable connection has neither reads nor atomics. */
+    /** Returns the rights that the transport has: an unreliable connection has neither reads nor atomics. */
     private Set<AccessFlag> allowed(QueuePairType type) {
         EnumSet<AccessFlag> flags = EnumSet.noneOf(AccessFlag.class);
         flags.addAll(values.access);

@@ -42,7 +42,7 @@ public final class QueueCapabilities {
         return checked(sendDepth, receiveDepth, 1, 1, 0);
     }
 
-    /** The sizes of a queue pair without queues of its own. */
+    /** Returns the sizes of a queue pair without queues of its own. */
     static QueueCapabilities none() {
         return new QueueCapabilities(0, 0, 0, 0, 0);
     }

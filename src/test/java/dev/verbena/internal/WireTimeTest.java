@@ -41,6 +41,7 @@ class WireTimeTest {
         assertThat(WireTime.acknowledgementCode(longest)).isEqualTo(31);
         assertThatIllegalArgumentException()
                 .isThrownBy(() -> WireTime.acknowledgementCode(longest.plus(NANO)))
+                .withMessageContaining("acknowledgement timeout must be")
                 .withMessageContaining(longest.toString());
         assertThatIllegalArgumentException().isThrownBy(() -> WireTime.acknowledgementCode(Duration.ZERO));
         assertThatIllegalArgumentException().isThrownBy(() -> WireTime.acknowledgementCode(Duration.ofMillis(-1)));

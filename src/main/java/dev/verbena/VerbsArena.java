@@ -16,13 +16,7 @@ import org.jspecify.annotations.Nullable;
  * <p>The last parameter of every factory of verbs objects is the arena that closes the object. An overload without it uses
  * the arena of the parent:
  *
- * <pre>{@code
- * try (VerbsArena arena = VerbsArena.ofConfined()) {
- *     Context context = Device.named("rxe0").open(arena);
- *     ProtectionDomain pd = context.allocateProtectionDomain();      // closed with the arena
- *     MemoryRegion buffer = pd.register(arena.allocate(4096, 64));   // before the memory is freed
- * }
- * }</pre>
+ * {@snippet file="DeviceSnippets.java" region="arena"}
  *
  * <table>
  *   <caption>Two kinds of arena</caption>

@@ -28,10 +28,7 @@ import org.jspecify.annotations.Nullable;
  * {@link #hints} or {@link #find}. Each option has a method that returns a changed copy, and a method of the same name
  * that reads it. An address copies C's memory and never changes, so all threads can use it.
  *
- * <pre>{@code
- * AddressInfo server = AddressInfo.find("node7", "7471", AddressInfo.hints().space(PortSpace.TCP), timeout).getFirst();
- * ConnectionId id = channel.createEndpoint(server, timeout);
- * }</pre>
+ * {@snippet file="ConnectionSnippets.java" region="find"}
  */
 public final class AddressInfo {
     private static final long LONGEST = 1 << 16;

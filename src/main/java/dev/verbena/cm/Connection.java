@@ -25,14 +25,7 @@ import org.jspecify.annotations.Nullable;
  * <p>A connection of a shared arena can be used by many threads at once. A connection of a confined arena can be used by the
  * arena's thread only.
  *
- * <pre>{@code
- * try (VerbsArena arena = VerbsArena.ofConfined()) {
- *     Connection server = Connection.open(new InetSocketAddress("10.9.9.1", 7471), timeout, arena);
- *     MemoryRegion buffer = server.register(arena.allocate(4096), AccessFlag.LOCAL_WRITE);
- *     server.queuePair().postSend(1, buffer.slice(0, 64));
- *     server.completionQueue().await(timeout).orThrow();
- * }
- * }</pre>
+ * {@snippet file="ConnectionSnippets.java" region="client"}
  */
 public final class Connection implements AutoCloseable {
     static final QueueCapabilities SIZES = QueueCapabilities.of(64, 64);

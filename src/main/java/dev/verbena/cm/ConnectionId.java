@@ -42,14 +42,7 @@ import org.jspecify.annotations.Nullable;
  * <p>An id of a shared arena can be used by many threads at once. An id of a confined arena can be used by the arena's
  * thread only.
  *
- * <pre>{@code
- * ConnectionId id = channel.createId(PortSpace.TCP);
- * id.resolveAddress(server, timeout);
- * id.resolveRoute(timeout);
- * ProtectionDomain pd = id.context().allocateProtectionDomain();
- * QueuePair qp = id.createQueuePair(pd, QueuePair.rc(id.context().createCompletionQueue(64)));
- * id.connect(ConnectionParameters.defaults(), timeout);
- * }</pre>
+ * {@snippet file="ConnectionSnippets.java" region="id"}
  */
 public final class ConnectionId extends VerbsObject {
     private final ObjectLifetime lifetime;

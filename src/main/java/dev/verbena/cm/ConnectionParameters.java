@@ -14,9 +14,7 @@ import org.jspecify.annotations.Nullable;
  * {@link #defaults}. Each option has a method that returns a changed copy, and a method of the same name that reads it.
  * Parameters never change, so all threads can use them.
  *
- * <pre>{@code
- * id.connect(ConnectionParameters.defaults().privateData(PrivateData.of("hello")).retryCount(3), timeout);
- * }</pre>
+ * {@snippet file="ConnectionSnippets.java" region="parameters"}
  */
 public final class ConnectionParameters {
     /**

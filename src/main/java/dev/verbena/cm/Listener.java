@@ -11,14 +11,7 @@ import java.util.Optional;
  * A server: listens at an address, and makes a {@link Connection} of each peer that wants to connect. A listener of a
  * shared arena can be used by many threads at once. A listener of a confined arena can be used by the arena's thread only.
  *
- * <pre>{@code
- * try (VerbsArena arena = VerbsArena.ofShared()) {
- *     Listener listener = Listener.open(new InetSocketAddress("10.9.9.1", 7471), arena);
- *     Connection peer = listener.awaitConnection(timeout);
- *     peer.queuePair().postReceive(1, buffer);                  // before the peer can send
- *     peer.accept(timeout);
- * }
- * }</pre>
+ * {@snippet file="ConnectionSnippets.java" region="server"}
  */
 public final class Listener implements AutoCloseable {
     private static final int BACKLOG = 128;

@@ -16,15 +16,11 @@ import java.util.concurrent.locks.ReentrantLock;
  * A pool of buffers of one size, cut from memory that is registered once. Taking a buffer and giving it back allocate
  * nothing.
  *
- * <pre>{@code
- * BufferPool pool = BufferPool.of(domain, 64, 4096, AccessFlag.LOCAL_WRITE);
- * BufferPool.Buffer buffer = pool.take();
- * qp.postReceive(buffer.index(), buffer.memory());
- * ...
- * try (BufferPool.Buffer arrived = pool.buffer((int) completion.id())) { // gives the buffer back
- *     handle(arrived.segment().asSlice(0, completion.byteLength()));
- * }
- * }</pre>
+ * {@snippet file="MemorySnippets.java" region="pool"}
+ *
+ * <p>The id of the completion is the index of the buffer:
+ *
+ * {@snippet file="MemorySnippets.java" region="pool-return"}
  *
  * <p>All threads that can use the protection domain can use the pool. The pool ends when its region is closed, by the
  * arena or by {@link MemoryRegion#close}.

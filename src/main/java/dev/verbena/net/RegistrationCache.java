@@ -18,13 +18,7 @@ import org.jspecify.annotations.Nullable;
  * A cache of the registrations of memory that comes from elsewhere, such as the segments of a library's callers. The
  * cache registers a segment once, and finds the registration again for the segment and for any part of it.
  *
- * <pre>{@code
- * RegistrationCache cache = RegistrationCache.of(domain, 128, AccessFlag.LOCAL_WRITE);
- * try (RegistrationCache.Use use = cache.use(segment)) { // registers the segment, or finds its registration
- *     qp.postSend(1, use.memory(segment));
- *     cq.await(timeout).orThrow();
- * }
- * }</pre>
+ * {@snippet file="MemorySnippets.java" region="cache"}
  *
  * <p>Registrations in use stay. When the cache is full, it closes the registration that was unused for the longest
  * time. Registered memory can't be freed: an arena refuses to close while its memory is in the cache, until {@link

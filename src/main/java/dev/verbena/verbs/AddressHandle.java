@@ -23,10 +23,7 @@ import org.jspecify.annotations.Nullable;
  * <p>Keep the handle open until the datagrams along it have completed: some devices read it when they send. All threads
  * can use a handle of a shared arena; only the arena's thread can use one of a confined arena.
  *
- * <pre>{@code
- * AddressHandle path = domain.createAddressHandle(qp.pathTo(peer));
- * qp.postSend(1, message, path, peer.queuePairNumber(), qkey);
- * }</pre>
+ * {@snippet file="DatagramSnippets.java" region="send"}
  */
 public final class AddressHandle extends RequestPart {
     private final ProtectionDomain domain;

@@ -21,10 +21,7 @@ import java.util.Set;
  *
  * <p>All threads can use an address space of a shared arena; only the arena's thread can use one of a confined arena.
  *
- * <pre>{@code
- * AddressSpace space = domain.registerAddressSpace(AccessFlag.LOCAL_WRITE);
- * qp.postSend(1, space.region(segment));
- * }</pre>
+ * {@snippet file="ObjectSnippets.java" region="address-space"}
  */
 public final class AddressSpace extends VerbsObject {
     private final ObjectLifetime lifetime;

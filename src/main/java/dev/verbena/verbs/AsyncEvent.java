@@ -6,13 +6,7 @@ package dev.verbena.verbs;
  * <p>An event is an immutable value that can be kept, because the event in C was acknowledged before. Its object is the
  * one that the application made, and may have been closed since.
  *
- * <pre>{@code
- * switch (context.events().await(timeout)) {
- *     case AsyncEvent.OfPort event -> log(event.port(), event.type());
- *     case AsyncEvent.OfQueuePair event -> reconnect(event.queuePair());
- *     case AsyncEvent event -> log(event);
- * }
- * }</pre>
+ * {@snippet file="DeviceSnippets.java" region="events"}
  */
 public sealed interface AsyncEvent {
     /**

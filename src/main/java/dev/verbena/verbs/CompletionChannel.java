@@ -29,14 +29,9 @@ import org.jspecify.annotations.Nullable;
  * <p>To wait for one queue, make the queue with a channel and call {@link CompletionQueue#await}. To serve many queues
  * with one thread, wait at the channel, which returns the queues that reported an event:
  *
- * <pre>{@code
- * cq.requestNotification(false);                 // each queue, once
- * for (;;) {
- *     CompletionQueue cq = channel.await(timeout);
- *     cq.requestNotification(false);             // ask again before the poll, so that nothing is missed
- *     while (done(cq).poll() > 0) handle(done(cq));
- * }
- * }</pre>
+ * {@snippet file="CompletionSnippets.java" region="channel"}
+ *
+ * {@snippet file="CompletionSnippets.java" region="serve"}
  *
  * <p>Both ways can be mixed. The channel acknowledges all events.
  *

@@ -14,9 +14,7 @@ import org.jspecify.annotations.Nullable;
  * that returns a changed copy, and a method of the same name that reads it. Options never change, so all threads can
  * use them.
  *
- * <pre>{@code
- * CompletionQueue queue = context.createCompletionQueue(CompletionQueueOptions.of(128).channel(channel));
- * }</pre>
+ * {@snippet file="CompletionSnippets.java" region="channel"}
  */
 public final class CompletionQueueOptions {
     private final int capacity;

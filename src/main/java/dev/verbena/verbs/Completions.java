@@ -18,11 +18,7 @@ import org.jspecify.annotations.Nullable;
  * A cursor over the completions of a queue (an array of {@code struct ibv_wc}). One poll fetches many completions, and
  * nothing is allocated. {@link CompletionQueue#completions} and {@link CompletionQueue#extendedCompletions} make cursors.
  *
- * <pre>{@code
- * Completions done = cq.completions(16);
- * while (done.poll() == 0) Thread.onSpinWait();
- * while (done.next()) handle(done.id(), done.status());
- * }</pre>
+ * {@snippet file="CompletionSnippets.java" region="poll"}
  *
  * <p>A cursor belongs to the first thread that uses it; other threads get a {@link WrongThreadException}. The cursor ends
  * when its queue is closed.

@@ -25,9 +25,7 @@ import org.jspecify.annotations.Nullable;
  * {@link QueuePairState#RTS}, with a default that suits most programs. Each option has a method that returns a changed
  * copy, and a method of the same name that reads it. Options never change, so all threads can use them.
  *
- * <pre>{@code
- * qp.connect(peer, ConnectOptions.defaults().timeout(Duration.ofMillis(10)).retryCount(3));
- * }</pre>
+ * {@snippet file="ObjectSnippets.java" region="connect-options"}
  */
 public final class ConnectOptions {
     /**

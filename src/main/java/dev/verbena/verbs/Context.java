@@ -51,12 +51,7 @@ import org.jspecify.annotations.Nullable;
  * <p>All threads can use a context of a shared arena; only the arena's thread can use one of a confined arena. The
  * arena closes the context.
  *
- * <pre>{@code
- * try (VerbsArena arena = VerbsArena.ofConfined()) {
- *     Context context = Device.named("rxe0").open(arena);
- *     CompletionQueue queue = context.createCompletionQueue(128);
- * }
- * }</pre>
+ * {@snippet file="DeviceSnippets.java" region="open"}
  */
 public final class Context extends VerbsObject {
     static {

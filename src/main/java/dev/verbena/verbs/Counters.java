@@ -19,11 +19,7 @@ import java.lang.foreign.ValueLayout;
  *
  * <p>All threads can use counters of a shared arena; only the arena's thread can use those of a confined arena.
  *
- * <pre>{@code
- * Counters counters = context.createCounters();
- * counters.attach(CounterKind.PACKETS, 0);
- * Flow flow = pair.createFlow(FlowRule.of(FlowMatch.ethernet(), FlowAction.count(counters)));
- * }</pre>
+ * {@snippet file="ObjectSnippets.java" region="counters"}
  */
 public final class Counters extends VerbsObject implements FlowCounters {
     private final ObjectLifetime lifetime;

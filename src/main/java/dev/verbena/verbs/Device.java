@@ -29,9 +29,7 @@ import java.util.function.LongFunction;
  * An RDMA device of this machine ({@code struct ibv_device}). {@link #open} makes a context, which uses the device. A
  * device is an immutable value that needs no closing: all threads can use it.
  *
- * <pre>{@code
- * Context context = Device.named("rxe0").open(arena);
- * }</pre>
+ * {@snippet file="DeviceSnippets.java" region="list"}
  */
 public final class Device {
     private final String name;

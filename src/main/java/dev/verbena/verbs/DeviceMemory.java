@@ -24,10 +24,7 @@ import java.util.Objects;
  *
  * <p>All threads can use device memory of a shared arena; only the arena's thread can use that of a confined arena.
  *
- * <pre>{@code
- * DeviceMemory memory = context.allocateDeviceMemory(4096, 64);
- * MemoryRegion region = domain.register(memory, 0, 4096, AccessFlag.LOCAL_WRITE);
- * }</pre>
+ * {@snippet file="ObjectSnippets.java" region="device-memory"}
  */
 public final class DeviceMemory extends VerbsObject {
     private final ObjectLifetime lifetime;

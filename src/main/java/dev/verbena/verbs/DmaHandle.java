@@ -16,10 +16,7 @@ import java.lang.foreign.Arena;
  *
  * <p>All threads can use a handle of a shared arena; only the arena's thread can use one of a confined arena.
  *
- * <pre>{@code
- * DmaHandle handle = context.allocateDmaHandle(DmaHints.none().cpu(3));
- * MemoryRegion region = domain.register(memory, Set.of(AccessFlag.LOCAL_WRITE), handle);
- * }</pre>
+ * {@snippet file="ObjectSnippets.java" region="dma-handle"}
  */
 public final class DmaHandle extends VerbsObject {
     private final ObjectLifetime lifetime;

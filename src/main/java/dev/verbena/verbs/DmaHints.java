@@ -9,9 +9,7 @@ import org.jspecify.annotations.Nullable;
  * Hints for the bus about the use of memory ({@code struct ibv_dmah_init_attr}). Each hint has a method that returns a
  * changed copy, and a method of the same name that reads it. Hints never change, so all threads can use them.
  *
- * <pre>{@code
- * DmaHandle handle = context.allocateDmaHandle(DmaHints.none().cpu(3).memoryType(0));
- * }</pre>
+ * {@snippet file="ObjectSnippets.java" region="dma-handle"}
  */
 public final class DmaHints {
     /** The value of a hint that is left out. */

@@ -18,11 +18,7 @@ import java.util.function.LongConsumer;
  *
  * <p>All threads can use a flow of a shared arena; only the arena's thread can use one of a confined arena.
  *
- * <pre>{@code
- * try (Flow flow = pair.createFlow(FlowRule.of(FlowMatch.ethernet()))) {
- *     receive(pair);
- * }
- * }</pre>
+ * {@snippet file="ObjectSnippets.java" region="flow"}
  */
 public final class Flow extends VerbsObject {
     private final ObjectLifetime lifetime;

@@ -8,10 +8,7 @@ import java.lang.foreign.MemorySegment;
  *
  * <p>The threads that can use the region can use its parts. The memory ends with the region.
  *
- * <pre>{@code
- * LocalMemory header = region.slice(0, 64);
- * qp.postSend(1, header);
- * }</pre>
+ * {@snippet file="ObjectSnippets.java" region="slice"}
  */
 public sealed interface LocalMemory permits MemoryRegion, MemorySlice {
     /**

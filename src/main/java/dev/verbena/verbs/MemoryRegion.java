@@ -25,10 +25,11 @@ import org.jspecify.annotations.Nullable;
  * <p>All threads can use a region of a shared arena; only the arena's thread can use one of a confined arena. A region
  * can't be closed while a window is bound to it.
  *
- * <pre>{@code
- * MemoryRegion region = domain.register(arena.allocate(4096, 64), AccessFlag.LOCAL_WRITE);
- * qp.postReceive(1, region.slice(0, 1024));
- * }</pre>
+ * {@snippet file="MemorySnippets.java" region="register"}
+ *
+ * <p>Requests can use parts of a region:
+ *
+ * {@snippet file="ObjectSnippets.java" region="slice"}
  */
 public final class MemoryRegion extends RequestPart implements LocalMemory {
     /** The call that ends a region in C. */

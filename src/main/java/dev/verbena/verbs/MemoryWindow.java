@@ -24,9 +24,7 @@ import org.jspecify.annotations.Nullable;
  * <p>All threads can use a window of a shared arena; only the arena's thread can use one of a confined arena. One
  * binding at a time can be under way.
  *
- * <pre>{@code
- * MemoryWindow window = domain.allocateMemoryWindow(MemoryWindowType.TYPE_2);
- * }</pre>
+ * {@snippet file="ObjectSnippets.java" region="window"}
  */
 public final class MemoryWindow extends RequestPart {
     private static final int KEY_PART = 0xff;

@@ -33,10 +33,7 @@ import org.jspecify.annotations.Nullable;
  * <p>All threads can use a protection domain of a shared arena; only the arena's thread can use one of a confined
  * arena. The arena closes the domain.
  *
- * <pre>{@code
- * ProtectionDomain domain = context.allocateProtectionDomain();
- * MemoryRegion region = domain.register(arena.allocate(4096, 64), AccessFlag.LOCAL_WRITE);
- * }</pre>
+ * {@snippet file="ObjectSnippets.java" region="domain"}
  */
 public final class ProtectionDomain extends VerbsObject {
     final ObjectLifetime lifetime;

@@ -11,9 +11,7 @@ import org.jspecify.annotations.Nullable;
  * sizes asked for, and often more. Each size has a method that returns a changed copy, and a method of the same name
  * that reads it. Sizes never change, so all threads can use them.
  *
- * <pre>{@code
- * QueueCapabilities sizes = QueueCapabilities.of(128, 128).inlineSize(64);
- * }</pre>
+ * {@snippet file="ObjectSnippets.java" region="capabilities"}
  */
 public final class QueueCapabilities {
     private final int sendDepth;

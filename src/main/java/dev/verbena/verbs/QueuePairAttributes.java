@@ -23,9 +23,7 @@ import org.jspecify.annotations.Nullable;
  * {@link QueuePair#query}. Each attribute has a method that returns a changed copy, which also names the attribute in
  * the mask for C. A method of the same name reads the attribute. Attributes never change, so all threads can use them.
  *
- * <pre>{@code
- * qp.modify(QueuePairAttributes.to(QueuePairState.INIT).pkeyIndex(0).port(1).access(Set.of()));
- * }</pre>
+ * {@snippet file="MessageSnippets.java" region="modify"}
  */
 public final class QueuePairAttributes {
     /** The struct, in heap memory that nobody writes to after the constructor. */

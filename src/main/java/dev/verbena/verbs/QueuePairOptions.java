@@ -16,9 +16,7 @@ import org.jspecify.annotations.Nullable;
  * {@link QueuePair#rc} or the method for another transport. Each option has a method that returns a changed copy, and a
  * method of the same name that reads it. Options never change, so all threads can use them.
  *
- * <pre>{@code
- * QueuePair pair = domain.createQueuePair(QueuePair.rc(queue).sendDepth(128).inlineSize(64));
- * }</pre>
+ * {@snippet file="ObjectSnippets.java" region="queue-pair"}
  */
 public final class QueuePairOptions {
     /** The value of {@link #gidIndex} that leaves the choice to {@link Context#bestGid}. */

@@ -11,9 +11,7 @@ import org.jspecify.annotations.Nullable;
  * that returns a changed copy, and a method of the same name that reads it. Limits never change, so all threads can use
  * them.
  *
- * <pre>{@code
- * qp.limitRate(RateLimit.of(1_000_000).maxBurst(16 << 10)); // 1 Gbit/s
- * }</pre>
+ * {@snippet file="ObjectSnippets.java" region="rate-limit"}
  */
 public final class RateLimit {
     private static final long MAX = 0xffff_ffffL;

@@ -12,9 +12,7 @@ import org.jspecify.annotations.Nullable;
  * method that returns a changed copy, and a method of the same name that reads it. A change is immutable: all threads
  * can use it.
  *
- * <pre>{@code
- * region = region.reregister(RegionChange.of(otherMemory).access(Set.of(AccessFlag.LOCAL_WRITE)));
- * }</pre>
+ * {@snippet file="ObjectSnippets.java" region="reregister"}
  */
 public final class RegionChange {
     private final @Nullable MemorySegment memory;

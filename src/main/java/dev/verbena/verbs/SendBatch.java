@@ -18,13 +18,7 @@ import java.util.Set;
  *
  * <p>Methods such as {@link #send} add a request; methods such as {@link #immediate} change the request added last.
  *
- * <pre>{@code
- * SendBatch batch = qp.sendBatch(16);
- * batch.clear();
- * batch.write(1, local, remote).unsignaled();
- * batch.send(2, local).immediate(42);
- * batch.post();
- * }</pre>
+ * {@snippet file="BatchSnippets.java" region="mixed"}
  *
  * <p>The memory that a batch names belongs to the adapter from {@link #post} until the requests complete. The batch itself
  * may be filled again when {@code post} returns.

@@ -11,9 +11,7 @@ import org.jspecify.annotations.Nullable;
  * option has a method that returns a changed copy, and a method of the same name that reads it. Options never change,
  * so all threads can use them.
  *
- * <pre>{@code
- * SharedReceiveQueue queue = domain.createSharedReceiveQueue(SharedReceiveQueue.basic().depth(256));
- * }</pre>
+ * {@snippet file="ObjectSnippets.java" region="shared-receive-queue"}
  */
 public final class SharedReceiveQueueOptions {
     private static final int DEFAULT_DEPTH = 64;

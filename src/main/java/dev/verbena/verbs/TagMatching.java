@@ -16,10 +16,7 @@ import java.lang.foreign.ValueLayout;
  *
  * <p>The threads that can use the shared receive queue can use the list, one at a time. The list ends with the queue.
  *
- * <pre>{@code
- * TagMatching tags = queue.tags();
- * int handle = tags.add(1, 2, memory, 0xcafe, -1L, unexpected);
- * }</pre>
+ * {@snippet file="ObjectSnippets.java" region="tags"}
  */
 public final class TagMatching {
     private final SharedReceiveQueue queue;

@@ -16,9 +16,7 @@ import java.lang.foreign.Arena;
  *
  * <p>All threads can use a thread domain of a shared arena; only the arena's thread can use one of a confined arena.
  *
- * <pre>{@code
- * ProtectionDomain unlocked = domain.allocateParentDomain(context.allocateThreadDomain());
- * }</pre>
+ * {@snippet file="ObjectSnippets.java" region="thread-domain"}
  */
 public final class ThreadDomain extends VerbsObject {
     private final ObjectLifetime lifetime;

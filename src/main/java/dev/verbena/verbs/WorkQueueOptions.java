@@ -13,9 +13,7 @@ import org.jspecify.annotations.Nullable;
  * returns a changed copy, and a method of the same name that reads it. Options never change, so all threads can use
  * them.
  *
- * <pre>{@code
- * WorkQueue queue = domain.createWorkQueue(WorkQueueOptions.of(completions, 64).sge(2));
- * }</pre>
+ * {@snippet file="ObjectSnippets.java" region="work-queue"}
  */
 public final class WorkQueueOptions {
     private final CompletionQueue queue;

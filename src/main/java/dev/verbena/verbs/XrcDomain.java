@@ -22,10 +22,7 @@ import org.jspecify.annotations.Nullable;
  *
  * <p>All threads can use a domain of a shared arena; only the arena's thread can use one of a confined arena.
  *
- * <pre>{@code
- * XrcDomain domain = context.openXrcDomain(Path.of("/run/app/xrc"));
- * SharedReceiveQueue queue = pd.createSharedReceiveQueue(SharedReceiveQueue.xrc(domain, completions));
- * }</pre>
+ * {@snippet file="ObjectSnippets.java" region="xrc"}
  */
 public final class XrcDomain extends VerbsObject {
     private final ObjectLifetime lifetime;

@@ -8,6 +8,7 @@ import dev.verbena.verbs.Context;
 import dev.verbena.verbs.WorkCompletion;
 import java.time.Duration;
 import java.util.List;
+import java.util.Optional;
 import java.util.function.LongConsumer;
 
 /** Examples of waiting for completions. */
@@ -53,7 +54,10 @@ final class CompletionSnippets {
         // @start region="serve"
         CompletionQueue cq = channel.await(timeout);
         cq.requestNotification(false); // before the poll: a completion in between is reported again
-        cq.poll().ifPresent(completion -> finish.accept(completion.id()));
+        Optional<WorkCompletion> completion;
+        while ((completion = cq.poll()).isPresent()) { // one event can stand for many completions
+            finish.accept(completion.get().id());
+        }
         // @end
     }
 }

@@ -8,6 +8,7 @@ import dev.verbena.cm.ConnectionParameters;
 import dev.verbena.cm.EventChannel;
 import dev.verbena.cm.Listener;
 import dev.verbena.cm.PortSpace;
+import dev.verbena.cm.PrivateData;
 import dev.verbena.verbs.AccessFlag;
 import dev.verbena.verbs.MemoryRegion;
 import dev.verbena.verbs.ProtectionDomain;
@@ -69,5 +70,12 @@ final class ConnectionSnippets {
         ConnectionId id = channel.createEndpoint(server, timeout);
         // @end
         return id;
+    }
+
+    static void greet(ConnectionId id, Duration timeout) throws InterruptedException {
+        // @start region="parameters"
+        PrivateData greeting = PrivateData.of("hello"); // the server reads it before it accepts
+        id.connect(ConnectionParameters.defaults().privateData(greeting).retryCount(3), timeout);
+        // @end
     }
 }

@@ -7,6 +7,7 @@ import dev.verbena.verbs.ProtectionDomain;
 import dev.verbena.verbs.QueuePair;
 import dev.verbena.verbs.WorkCompletion;
 import dev.verbena.verbs.address.Endpoint;
+import dev.verbena.verbs.address.Gid;
 import dev.verbena.verbs.address.Grh;
 import java.time.Duration;
 
@@ -46,5 +47,13 @@ final class DatagramSnippets {
         // @end
         System.out.println(text);
         return back;
+    }
+
+    static Gid sender(MemoryRegion buffer) {
+        // @start region="header"
+        Grh header = Grh.read(buffer.segment());
+        System.out.println("from " + header.source());
+        // @end
+        return header.source();
     }
 }

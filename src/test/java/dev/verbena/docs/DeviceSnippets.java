@@ -2,6 +2,7 @@ package dev.verbena.docs;
 
 import dev.verbena.VerbsArena;
 import dev.verbena.verbs.AsyncEvent;
+import dev.verbena.verbs.CompletionQueue;
 import dev.verbena.verbs.Context;
 import dev.verbena.verbs.Device;
 import dev.verbena.verbs.MemoryRegion;
@@ -22,6 +23,14 @@ final class DeviceSnippets {
             System.out.println(buffer);
         }
         // @end
+    }
+
+    static CompletionQueue open(String name, VerbsArena arena) {
+        // @start region="open"
+        Context context = Device.named(name).open(arena);
+        CompletionQueue queue = context.createCompletionQueue(128); // closed with the same arena
+        // @end
+        return queue;
     }
 
     static void list() {

@@ -1,10 +1,15 @@
 package dev.verbena.docs;
 
 import dev.verbena.verbs.AccessFlag;
+import dev.verbena.verbs.AddressSpace;
 import dev.verbena.verbs.CompletionQueue;
 import dev.verbena.verbs.ConnectOptions;
 import dev.verbena.verbs.Context;
+import dev.verbena.verbs.CounterKind;
+import dev.verbena.verbs.Counters;
 import dev.verbena.verbs.DeviceMemory;
+import dev.verbena.verbs.DmaHandle;
+import dev.verbena.verbs.DmaHints;
 import dev.verbena.verbs.Flow;
 import dev.verbena.verbs.LocalMemory;
 import dev.verbena.verbs.MemoryRegion;
@@ -16,6 +21,7 @@ import dev.verbena.verbs.QueuePair;
 import dev.verbena.verbs.RateLimit;
 import dev.verbena.verbs.RegionChange;
 import dev.verbena.verbs.SharedReceiveQueue;
+import dev.verbena.verbs.ThreadDomain;
 import dev.verbena.verbs.WorkQueue;
 import dev.verbena.verbs.WorkQueueOptions;
 import dev.verbena.verbs.XrcDomain;
@@ -23,6 +29,7 @@ import dev.verbena.verbs.address.AddressVector;
 import dev.verbena.verbs.address.Endpoint;
 import dev.verbena.verbs.address.GlobalRoute;
 import dev.verbena.verbs.address.Rate;
+import dev.verbena.verbs.flow.FlowAction;
 import dev.verbena.verbs.flow.FlowMatch;
 import dev.verbena.verbs.flow.FlowRule;
 import java.lang.foreign.MemorySegment;
@@ -130,5 +137,58 @@ final class ObjectSnippets {
         // @start region="rate-limit"
         qp.limitRate(RateLimit.of(1_000_000).maxBurst(16 << 10)); // 1 Gbit/s
         // @end
+    }
+
+    static QueuePair domain(Context context, CompletionQueue queue) {
+        // @start region="domain"
+        ProtectionDomain domain = context.allocateProtectionDomain();
+        MemoryRegion buffer = domain.register(domain.arena().allocate(4096, 64), AccessFlag.LOCAL_WRITE);
+        QueuePair qp = domain.createQueuePair(QueuePair.rc(queue)); // can use the buffer
+        // @end
+        assert buffer.isOpen();
+        return qp;
+    }
+
+    static MemoryRegion addressSpace(ProtectionDomain domain, MemorySegment memory) {
+        // @start region="address-space"
+        AddressSpace space = domain.registerAddressSpace(AccessFlag.LOCAL_WRITE); // once
+        MemoryRegion region = space.region(memory); // no call into C
+        // @end
+        return region;
+    }
+
+    static long[] count(Context context, QueuePair pair) {
+        // @start region="counters"
+        Counters counters = context.createCounters();
+        counters.attach(CounterKind.PACKETS, 0);
+        Flow flow = pair.createFlow(FlowRule.of(FlowMatch.ethernet(), FlowAction.count(counters)));
+        long[] values = counters.read(1, false);
+        System.out.println(flow + " has had " + values[0] + " packets");
+        // @end
+        return values;
+    }
+
+    static ProtectionDomain threadDomain(ProtectionDomain domain) {
+        // @start region="thread-domain"
+        ThreadDomain thread = domain.context().allocateThreadDomain();
+        ProtectionDomain unlocked = domain.allocateParentDomain(thread);
+        // @end
+        return unlocked;
+    }
+
+    static int tags(ProtectionDomain domain, CompletionQueue completions, LocalMemory memory) {
+        // @start region="tags"
+        SharedReceiveQueue queue = domain.createSharedReceiveQueue(SharedReceiveQueue.tagMatching(completions, 8, 8));
+        int handle = queue.tags().add(1, 2, memory, 0xcafe, -1L, 0);
+        // @end
+        return handle;
+    }
+
+    static MemoryRegion dmaHandle(ProtectionDomain domain, MemorySegment memory) {
+        // @start region="dma-handle"
+        DmaHandle handle = domain.context().allocateDmaHandle(DmaHints.none().cpu(0));
+        MemoryRegion region = domain.register(memory, Set.of(AccessFlag.LOCAL_WRITE), handle);
+        // @end
+        return region;
     }
 }

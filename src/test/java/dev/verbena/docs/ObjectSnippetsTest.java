@@ -5,12 +5,14 @@ import static org.assertj.core.api.Assertions.catchThrowable;
 
 import dev.verbena.UnsupportedVerbException;
 import dev.verbena.VerbsArena;
+import dev.verbena.VerbsException;
 import dev.verbena.support.DeviceTest;
 import dev.verbena.support.Loopback;
 import dev.verbena.verbs.CompletionQueue;
 import dev.verbena.verbs.MemoryRegion;
 import dev.verbena.verbs.QueuePair;
 import dev.verbena.verbs.QueuePairState;
+import java.lang.foreign.MemorySegment;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.List;
@@ -34,6 +36,7 @@ class ObjectSnippetsTest {
             assertThat(ObjectSnippets.sharedReceiveQueue(loopback.domain).isOpen())
                     .isTrue();
             assertThat(ObjectSnippets.window(loopback.domain).isOpen()).isTrue();
+            assertThat(ObjectSnippets.domain(loopback.context, queue).isOpen()).isTrue();
             assertThat(ObjectSnippets.capabilities().toString()).isNotEmpty();
             assertThat(buffer.isOpen()).isTrue();
         }
@@ -51,6 +54,10 @@ class ObjectSnippetsTest {
                     () -> ObjectSnippets.deviceMemory(loopback.context, loopback.domain),
                     () -> ObjectSnippets.workQueue(loopback.domain, queue),
                     () -> ObjectSnippets.xrc(loopback.context, loopback.domain, queue, file),
+                    () -> ObjectSnippets.count(loopback.context, loopback.left.pair),
+                    () -> ObjectSnippets.threadDomain(loopback.domain),
+                    () -> ObjectSnippets.tags(loopback.domain, queue, buffer),
+                    () -> ObjectSnippets.dmaHandle(loopback.domain, loopback.arena.allocate(4096, 4096)),
                     () -> ObjectSnippets.limitRate(loopback.left.pair));
             assertThat(features).allSatisfy(feature -> {
                 Throwable failure = catchThrowable(feature);
@@ -58,6 +65,19 @@ class ObjectSnippetsTest {
                     assertThat(failure).isInstanceOf(UnsupportedVerbException.class);
                 }
             });
+        }
+    }
+
+    @Test
+    void addressSpaceMakesRegionsOrGivesTheReason() {
+        try (Loopback loopback = Loopback.unconnected(VerbsArena.ofConfined(), options -> options)) {
+            MemorySegment memory = loopback.arena.allocate(4096, 4096);
+            try {
+                assertThat(ObjectSnippets.addressSpace(loopback.domain, memory).segment())
+                        .isEqualTo(memory);
+            } catch (VerbsException e) {
+                assertThat(e).hasMessageContaining("on-demand paging");
+            }
         }
     }
 }

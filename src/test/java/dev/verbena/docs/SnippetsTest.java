@@ -45,6 +45,12 @@ class SnippetsTest {
     void arenaClosesTheObjectsOfADevice() {
         DeviceSnippets.arena(TestDevice.get().name());
         DeviceSnippets.list();
+        CompletionQueue queue;
+        try (VerbsArena arena = VerbsArena.ofConfined()) {
+            queue = DeviceSnippets.open(TestDevice.get().name(), arena);
+            assertThat(queue.isOpen()).isTrue();
+        }
+        assertThat(queue.isOpen()).isFalse();
     }
 
     @Test
@@ -218,6 +224,19 @@ class SnippetsTest {
     }
 
     @Test
+    void parametersCarryPrivateData() throws Exception {
+        try (VerbsArena arena = VerbsArena.ofShared();
+                ExecutorService threads = Executors.newVirtualThreadPerTaskExecutor()) {
+            Listener listener = Listener.open(CmAddress.four(0), arena);
+            Future<Connection> accepted = threads.submit(() -> listener.accept(DEADLINE));
+            ConnectionSnippets.greet(
+                    Connection.to(listener.address(), DEADLINE, arena).id(), DEADLINE);
+            assertThat(accepted.get(DEADLINE.toSeconds(), SECONDS).request().text())
+                    .isEqualTo("hello");
+        }
+    }
+
+    @Test
     void datagramsAreSentAndAnswered() throws Exception {
         try (DatagramPair pairs = DatagramPair.ready(VerbsArena.ofConfined())) {
             QueuePair sender = DatagramSnippets.open(pairs.domain, pairs.left.queue);
@@ -230,6 +249,8 @@ class SnippetsTest {
                                     DEADLINE)
                             .isOpen())
                     .isTrue();
+            assertThat(DatagramSnippets.sender(pairs.right.buffer))
+                    .isEqualTo(sender.endpoint().gid());
         }
     }
 

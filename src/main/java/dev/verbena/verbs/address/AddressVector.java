@@ -8,9 +8,7 @@ import org.jspecify.annotations.Nullable;
  * A path to a peer ({@code struct ibv_ah_attr}). Each option has a method that returns a changed copy, and a method of
  * the same name that reads it. A path never changes, so all threads can use it.
  *
- * <pre>{@code
- * AddressVector path = AddressVector.of(1).globalRoute(GlobalRoute.to(peer, index)).staticRate(Rate.GBPS_10);
- * }</pre>
+ * {@snippet file="ObjectSnippets.java" region="path"}
  */
 public final class AddressVector {
     private final int port;

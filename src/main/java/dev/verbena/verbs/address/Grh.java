@@ -13,10 +13,7 @@ import org.jspecify.annotations.Nullable;
  * <p>RoCE v2 over IPv4 has an IPv4 header instead, in the last 20 of the 40 bytes. The 20 bytes before it are
  * undefined.
  *
- * <pre>{@code
- * Grh header = Grh.read(buffer.segment());
- * System.out.println("from " + header.source());
- * }</pre>
+ * {@snippet file="DatagramSnippets.java" region="header"}
  */
 public final class Grh {
     /** The number of bytes that a receive for datagrams needs before the message. */

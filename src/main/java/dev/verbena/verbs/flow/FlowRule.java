@@ -15,9 +15,7 @@ import org.jspecify.annotations.Nullable;
  * {@link #of}, and give the rule to {@code QueuePair.createFlow}. Each option has a method that returns a changed copy,
  * and a method of the same name that reads it. Rules never change, so all threads can use them.
  *
- * <pre>{@code
- * Flow flow = pair.createFlow(FlowRule.of(FlowMatch.ethernet(), FlowMatch.ipv4()).priority(1));
- * }</pre>
+ * {@snippet file="ObjectSnippets.java" region="flow"}
  */
 public final class FlowRule {
     static {

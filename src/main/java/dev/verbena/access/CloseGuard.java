@@ -47,8 +47,13 @@ public abstract sealed class CloseGuard permits ArenaLifetime, ObjectLifetime {
 
     private final Set<ObjectLifetime> dependents = new LinkedHashSet<>();
 
+    @SuppressWarnings("unused") // VarHandles read these three
     private boolean closed;
+
+    @SuppressWarnings("unused")
     private boolean busy;
+
+    @SuppressWarnings("unused")
     private int users;
 
     CloseGuard(@Nullable Thread owner) {

@@ -3,6 +3,7 @@ package dev.verbena.cm;
 import dev.verbena.VerbsTimeoutException;
 import dev.verbena.internal.Deadline;
 import java.time.Duration;
+import java.util.Objects;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ExecutionException;
 import java.util.concurrent.TimeUnit;
@@ -69,7 +70,7 @@ final class BlockingCall<T> {
                 Thread.currentThread().interrupt(); // C has returned: the next wait is interrupted
                 return result.resultNow();
             } catch (ExecutionException e) {
-                throw thrown(e.getCause());
+                throw thrown(Objects.requireNonNull(e.getCause()));
             }
         }
     }

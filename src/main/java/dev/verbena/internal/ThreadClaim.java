@@ -18,7 +18,7 @@ public final class ThreadClaim {
     /** Returns true if the calling thread holds the claim, and makes the claim if no thread holds it. */
     public boolean isMine() {
         Thread known = holder;
-        return known == Thread.currentThread() || known == null && make() == null;
+        return known == Thread.currentThread() || (known == null && make() == null);
     }
 
     /** Makes the claim for the calling thread. Returns null, or the other thread that holds the claim already. */

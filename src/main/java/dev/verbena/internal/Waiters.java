@@ -78,6 +78,7 @@ public final class Waiters {
         }
     }
 
+    @SuppressWarnings("NonAtomicVolatileUpdate") // under the lock
     private void sleep(long seen, @Nullable Failure before, Deadline deadline) throws InterruptedException {
         lock.lock();
         try {
@@ -97,6 +98,7 @@ public final class Waiters {
     }
 
     /** Wakes one thread, for one event. */
+    @SuppressWarnings("NonAtomicVolatileUpdate") // under the lock
     public void wake() {
         lock.lock();
         try {
@@ -108,6 +110,7 @@ public final class Waiters {
     }
 
     /** Wakes all threads, for example when the source of events was closed. */
+    @SuppressWarnings("NonAtomicVolatileUpdate") // under the lock
     public void wakeAll() {
         lock.lock();
         try {

@@ -167,7 +167,7 @@ public final class RegistrationCache {
         int low = 0;
         int high = count - 1;
         while (low <= high) {
-            int middle = low + high >>> 1;
+            int middle = (low + high) >>> 1;
             if (entries[middle].start <= address) {
                 low = middle + 1;
             } else {

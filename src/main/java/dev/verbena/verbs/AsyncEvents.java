@@ -138,7 +138,7 @@ public final class AsyncEvents {
     @CName({"ibv_get_async_event", "ibv_ack_async_event"})
     public Subscription subscribe(Consumer<? super AsyncEvent> listener) {
         context.device(); // throws if the context is closed, or confined to another thread
-        // A new object for each subscription, as the same listener may be subscribed twice.
+        @SuppressWarnings("UnnecessaryMethodReference") // a new object each time: a listener may subscribe twice
         Consumer<? super AsyncEvent> own = listener::accept;
         WatchedDescriptor events = descriptor();
         lock.lock();
@@ -262,6 +262,7 @@ public final class AsyncEvents {
     }
 
     /** Returns an event; null if there is none; empty if there are no listeners any more. */
+    @SuppressWarnings("NullableOptional") // three results
     private @Nullable Optional<AsyncEvent> takeForListeners() {
         lock.lock();
         try {

@@ -197,7 +197,7 @@ public abstract sealed class Completions extends ThreadBound permits PlainComple
     /** Returns the address of a field of the current completion. */
     final long at(long field) {
         long at = base;
-        if (at < address || owner != null && owner != Thread.currentThread()) {
+        if (at < address || (owner != null && owner != Thread.currentThread())) {
             throw unreadable();
         }
         return at + field;

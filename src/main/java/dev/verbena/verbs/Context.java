@@ -866,7 +866,7 @@ public final class Context extends VerbsObject {
                         "Check that the peer is on the network of this GID");
             }
             return new EthernetAddress(
-                    Long.reverseBytes(mac.get(ValueLayout.JAVA_LONG, 0)) >>> Long.SIZE - 8 * EthernetAddress.BYTES,
+                    Long.reverseBytes(mac.get(ValueLayout.JAVA_LONG, 0)) >>> (Long.SIZE - 8 * EthernetAddress.BYTES),
                     Short.toUnsignedInt(vlan.get(ValueLayout.JAVA_SHORT, 0)));
         } finally {
             lifetime.release();

@@ -159,7 +159,7 @@ public final class MemoryWindow extends RequestPart {
 
     /** Returns the key that follows a key of a window of type 2. */
     static int after(int key) {
-        return key & ~KEY_PART | key + 1 & KEY_PART;
+        return (key & ~KEY_PART) | ((key + 1) & KEY_PART);
     }
 
     /**

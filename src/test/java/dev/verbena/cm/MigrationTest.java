@@ -125,7 +125,7 @@ class MigrationTest {
         other = EventChannel.create(arena);
         assertThatThrownBy(() -> listener.migrate(other))
                 .isInstanceOf(IllegalStateException.class)
-                .hasMessageContaining("nobody has claimed");
+                .hasMessageContaining("requests to connect");
         request.reject();
         listener.migrate(other);
         second.beginConnect(ConnectionParameters.defaults());

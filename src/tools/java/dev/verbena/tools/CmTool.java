@@ -121,7 +121,7 @@ abstract class CmTool {
 
     /** Parses a numeric address without a look-up: an address starts with a hexadecimal digit or has a colon. */
     private static InetAddress literal(String host, Class<? extends InetAddress> kind) throws UnknownHostException {
-        if (host.isEmpty() || Character.digit(host.charAt(0), 16) < 0 && host.indexOf(':') < 0) {
+        if (host.isEmpty() || (Character.digit(host.charAt(0), 16) < 0 && host.indexOf(':') < 0)) {
             throw new IllegalArgumentException("'" + host + "' is not an address: give -f name to look up a host name");
         }
         InetAddress found = InetAddress.getByName(host);

@@ -17,6 +17,7 @@ import java.time.Duration;
 import java.util.HashMap;
 import java.util.Locale;
 import java.util.Map;
+import java.util.Objects;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -141,7 +142,7 @@ final class Cmtime {
                 numbers.put(ids[i], i);
             });
             if (options.has("-b")) {
-                step("binding source address", "bind addr", null, 0, i -> ids[i].bind(own(0)));
+                step("binding source address", "bind addr", null, 0, i -> ids[i].bind(Objects.requireNonNull(own(0))));
             }
             step(
                     "resolving address",
@@ -187,7 +188,7 @@ final class Cmtime {
             }
             for (int left = end == null ? 0 : count; left > 0; ) {
                 CmEvent event = channel.awaitEvent(CmTool.PATIENCE);
-                int i = numbers.get(event.id());
+                int i = Objects.requireNonNull(numbers.get(event.id()));
                 if (event.type() == CmEventType.TIMEWAIT_EXIT) {
                     continue; // belongs to a connection that ended earlier
                 }

@@ -105,7 +105,7 @@ final class Doctor {
         Optional<RdmaUnavailableException> problem = Rdma.unavailability();
         if (problem.isPresent()) {
             boolean denied = problem.get().getCause() instanceof IllegalCallerException;
-            String message = problem.get().getMessage();
+            String message = String.valueOf(problem.get().getMessage());
             int colon = message.indexOf(denied ? ": " : ". ");
             bad(denied ? "native access" : "libraries", message.substring(0, colon), message.substring(colon + 2));
             return false;
@@ -219,7 +219,10 @@ final class Doctor {
                 selfTest(context);
             }
         } catch (VerbsException refused) {
-            bad("open", refused.getMessage(), "check the rights above; a container needs access to " + NODES);
+            bad(
+                    "open",
+                    String.valueOf(refused.getMessage()),
+                    "check the rights above; a container needs access to " + NODES);
         }
     }
 

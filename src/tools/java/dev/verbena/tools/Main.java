@@ -78,21 +78,21 @@ public final class Main {
             name = words.removeFirst();
             words = new ArrayList<>(List.of("--help"));
         }
-        switch (name) {
+        return switch (name) {
             case "" -> {
                 err.print(usage());
-                return WRONG_USAGE;
+                yield WRONG_USAGE;
             }
             case "-h", "--help", "help" -> {
                 out.print(usage());
-                return OK;
+                yield OK;
             }
             case "--version" -> {
                 out.println("verbena "
                         + Optional.ofNullable(Main.class.getPackage().getImplementationVersion())
                                 .orElse("(not packaged)")
                         + ", Java " + Runtime.version());
-                return OK;
+                yield OK;
             }
             default -> {
                 String wanted = name.equals("cmatose") ? "ucmatose" : name; // the C tool prints this name
@@ -101,11 +101,11 @@ public final class Main {
                         .findFirst();
                 if (tool.isEmpty()) {
                     err.println("verbena: unknown tool '" + name + "'. 'verbena --help' lists the tools.");
-                    return WRONG_USAGE;
+                    yield WRONG_USAGE;
                 }
-                return run(tool.get(), words.toArray(String[]::new), debug, out, err);
+                yield run(tool.get(), words.toArray(String[]::new), debug, out, err);
             }
-        }
+        };
     }
 
     private static int run(Tool tool, String[] args, boolean debug, PrintStream out, PrintStream err) {

@@ -138,7 +138,7 @@ final class Perf {
         allowPerftest(!options.has("-a") && !options.text("-s", "").contains(","), "measures one size at a time");
         allowPerftest(options.number("-n", 1000) >= 5, "needs an -n of at least 5, as the C programs do");
         allowPerftest(
-                !host.isEmpty() || !options.has("--json") && !options.has("--html"),
+                !host.isEmpty() || (!options.has("--json") && !options.has("--html")),
                 "has no results for --json or --html on the server: the client has them");
     }
 

@@ -211,9 +211,10 @@ final class PerfRun {
         return (System.nanoTime() - begin) / 1e9;
     }
 
+    @SuppressWarnings("NonAtomicVolatileUpdate") // one thread writes
     void record(Histogram nanos, long value) {
         nanos.recordValue(Math.clamp(value, 1, LONGEST_NANOS));
-        soFar++; // written by this thread only
+        soFar++;
     }
 
     // Ping-pong of writes

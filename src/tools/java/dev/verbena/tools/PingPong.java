@@ -152,7 +152,7 @@ final class PingPong {
             try {
                 return Mtu.ofBytes(options.number("-m", 1024));
             } catch (IllegalArgumentException e) {
-                throw options.usage(e.getMessage());
+                throw options.usage(String.valueOf(e.getMessage()));
             }
         }
 

@@ -54,7 +54,6 @@ final class PingPongEnd {
     private static final int SPINS = 1_000;
 
     private final Setting setting;
-    private final Context context;
     private final Port port;
     private final ProtectionDomain domain;
     private final CompletionQueue queue;
@@ -92,7 +91,6 @@ final class PingPongEnd {
 
     PingPongEnd(Setting setting, Context context) {
         this.setting = setting;
-        this.context = context;
         port = context.port(setting.port());
         if (setting.kind() == Kind.UD && setting.size() > port.activeMtu().bytes()) {
             throw new IllegalArgumentException("a datagram is one packet, limited by the port's MTU of "

@@ -57,7 +57,8 @@ final class Tcp implements AutoCloseable {
             }
         }
         throw new IOException(
-                "can't connect to " + host + ":" + port + ": " + failure.getMessage() + ". Is the server running?",
+                "can't connect to " + host + ":" + port + ": "
+                        + (failure == null ? "it has no address" : failure.getMessage()) + ". Is the server running?",
                 failure);
     }
 

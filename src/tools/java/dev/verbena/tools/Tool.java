@@ -28,7 +28,7 @@ record Tool(String name, String summary, Body body) {
         try {
             body.run(new String[] {"--help"}, System.out);
         } catch (Options.Help help) {
-            return help.getMessage();
+            return String.valueOf(help.getMessage());
         } catch (Exception e) {
             throw new IllegalStateException(name + " has no help", e);
         }

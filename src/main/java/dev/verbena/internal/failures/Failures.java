@@ -56,7 +56,7 @@ public final class Failures {
      */
     public static VerbsException cannotWait(String what, Throwable cause) {
         VerbsException failure = switch (cause) {
-            case VerbsException e -> new VerbsException(e.verb(), what, e.errno(), e.getMessage());
+            case VerbsException e -> new VerbsException(e.verb(), what, e.errno(), String.valueOf(e.getMessage()));
             case SystemCallException e -> new VerbsException(e.call(), what, e.errno(), "");
             default -> new VerbsException("epoll_wait", what, 0, "The thread that waits for events ended: " + cause);
         };

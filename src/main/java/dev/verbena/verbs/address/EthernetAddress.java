@@ -20,7 +20,7 @@ public record EthernetAddress(long mac, int vlan) {
     public String toString() {
         byte[] bytes = new byte[BYTES];
         for (int i = 0; i < BYTES; i++) {
-            bytes[i] = (byte) (mac >>> 8 * (BYTES - 1 - i));
+            bytes[i] = (byte) (mac >>> (8 * (BYTES - 1 - i)));
         }
         return HexFormat.ofDelimiter(":").formatHex(bytes) + (vlan == NO_VLAN ? "" : " vlan " + vlan);
     }

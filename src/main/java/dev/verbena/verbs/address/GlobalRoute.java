@@ -79,6 +79,6 @@ public record GlobalRoute(Gid destination, int sourceGidIndex, int flowLabel, in
     public int udpSourcePort() {
         int low = flowLabel & 0x3fff;
         int high = flowLabel & 0xfc000;
-        return low ^ high >>> 14 | 0xc000;
+        return (low ^ (high >>> 14)) | 0xc000;
     }
 }

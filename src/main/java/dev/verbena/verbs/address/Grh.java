@@ -68,7 +68,7 @@ public final class Grh {
         boolean version6 = first >>> 28 == 6;
         int second = received.get(INT, IPV4);
         boolean version4 = second >>> 28 == 4;
-        if (version4 && (!version6 || (second >>> 24 & 15) == IPV4_WORDS && checksum(received) == 0)) {
+        if (version4 && (!version6 || (((second >>> 24) & 15) == IPV4_WORDS && checksum(received) == 0))) {
             return readIpv4(received);
         }
         if (!version6) {

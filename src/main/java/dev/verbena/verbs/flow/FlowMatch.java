@@ -433,7 +433,7 @@ public final class FlowMatch implements FlowSpec {
         byte[] changed = image.clone();
         for (int i = 0; i < value.length; i++) {
             int bits = Math.clamp(prefix - (long) i * Byte.SIZE, 0, Byte.SIZE);
-            int mask = BYTE << Byte.SIZE - bits & BYTE;
+            int mask = (BYTE << (Byte.SIZE - bits)) & BYTE;
             changed[(int) (header.value + offset) + i] = (byte) (value[i] & mask);
             changed[(int) (header.mask + offset) + i] = (byte) mask;
         }

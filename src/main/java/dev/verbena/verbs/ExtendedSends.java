@@ -39,6 +39,18 @@ final class ExtendedSends {
     private static final long LOW = 0xffff_ffffL;
     private static final int INLINE = SendFlag.INLINE.bit();
 
+    /** The columns of the table of operations that each request needs, by code. */
+    private static final Operation.Shape[] SHAPES = new Operation.Shape[Operation.CODES];
+
+    private static final boolean[] CARRY_DATA = new boolean[Operation.CODES];
+
+    static {
+        for (int code = 0; code < Operation.CODES; code++) {
+            SHAPES[code] = Operation.of(code).shape();
+            CARRY_DATA[code] = Operation.of(code).carriesData();
+        }
+    }
+
     private final long queue;
     private final long idField;
     private final long flagsField;
@@ -208,9 +220,8 @@ final class ExtendedSends {
         int opcode = MEMORY.get(JAVA_INT, request + SendBatch.OPCODE);
         MEMORY.set(JAVA_LONG, idField, MEMORY.get(JAVA_LONG, request + ID));
         MEMORY.set(JAVA_INT, flagsField, sendFlags & flags);
-        Operation operation = Operation.of(opcode);
         long function = builders[opcode];
-        switch (operation.shape()) {
+        switch (SHAPES[opcode]) {
             case SEND -> ExtendedCalls.call(critical, function, queue);
             case IMMEDIATE_OR_KEY -> ExtendedCalls.call(critical, function, queue, word(request + SendBatch.IMMEDIATE));
             case REMOTE ->
@@ -265,7 +276,7 @@ final class ExtendedSends {
                         MEMORY.get(JAVA_LONG, request + SendBatch.COMPARE_ADD),
                         word(request + SendBatch.SWAP),
                         word(request + SendBatch.SWAP + Integer.BYTES));
-            case NONE -> throw new AssertionError(operation);
+            case NONE -> throw new AssertionError(Operation.of(opcode));
         }
         if (datagrams) {
             call(
@@ -277,7 +288,7 @@ final class ExtendedSends {
         } else if (namesSharedReceiveQueue) {
             ExtendedCalls.call(critical, setSharedReceiveQueue, queue, word(request + SendBatch.REMOTE_SRQ));
         }
-        if (operation.carriesData()) {
+        if (CARRY_DATA[opcode]) {
             setData(request, (sendFlags & INLINE) != 0);
         }
     }

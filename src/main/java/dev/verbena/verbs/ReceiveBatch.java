@@ -67,7 +67,7 @@ public final class ReceiveBatch extends WorkBatch<ReceiveBatch> {
         }
         region.checkUsableIn(domain);
         checkPiece(length);
-        begin(id, Operation.RECEIVE);
+        begin(id, Operation.RECEIVE, 1);
         onlyPiece(start, length, region.keyWhenOpen());
     }
 
@@ -80,7 +80,7 @@ public final class ReceiveBatch extends WorkBatch<ReceiveBatch> {
      */
     public ReceiveBatch receive(long id) {
         checkUser();
-        begin(id, Operation.RECEIVE);
+        begin(id, Operation.RECEIVE, 0);
         return this;
     }
 

@@ -132,7 +132,7 @@ public final class SendBatch extends WorkBatch<SendBatch> {
     @CName("ibv_wr_send")
     public SendBatch send(long id) {
         checkUser();
-        put(id, Operation.SEND, NO_LIMIT);
+        put(id, Operation.SEND, path.longestMessage());
         return this;
     }
 
@@ -315,7 +315,6 @@ public final class SendBatch extends WorkBatch<SendBatch> {
         checkPiece(length);
         long place = copy(header);
         put(id, Operation.TSO, LONGEST_PIECE);
-        room = LONGEST_PIECE;
         Memory.set(base + TSO_HEADER, place);
         Memory.set(base + TSO_HEADER_SIZE, (short) header.byteSize());
         Memory.set(base + TSO_MSS, (short) segmentSize);
@@ -547,17 +546,21 @@ public final class SendBatch extends WorkBatch<SendBatch> {
             length = region.lengthWhenOpen();
         }
         region.checkUsableIn(domain);
-        checkRoom(length, Math.min(limit, path.longestMessage()));
-        put(id, operation, limit);
-        room -= length;
+        long most = Math.min(limit, path.longestMessage());
+        checkRoom(length, most);
+        put(id, operation, most - length, 1);
         onlyPiece(start, length, region.keyWhenOpen());
     }
 
-    /** Adds a request that names no memory yet. */
-    void put(long id, Operation operation, long limit) {
+    /** Adds a request that names no memory yet, and may name some bytes. */
+    void put(long id, Operation operation, long bytes) {
+        put(id, operation, bytes, 0);
+    }
+
+    private void put(long id, Operation operation, long bytes, int pieces) {
         operations.check(operation);
-        begin(id, operation);
-        room = Math.min(limit, path.longestMessage());
+        begin(id, operation, pieces);
+        room = bytes;
         if (parts != null) {
             parts.forget(index());
         }
@@ -572,9 +575,10 @@ public final class SendBatch extends WorkBatch<SendBatch> {
     void putInline(long id, Operation operation, MemorySegment data, long limit) {
         long length = data.byteSize();
         checkInline(length);
-        checkRoom(length, Math.min(limit, path.longestMessage()));
+        long most = Math.min(limit, path.longestMessage());
+        checkRoom(length, most);
         long place = copy(data);
-        put(id, operation, limit);
+        put(id, operation, most);
         take(place, length, 0);
         Memory.set(base + FLAGS, SIGNALED | INLINE);
     }

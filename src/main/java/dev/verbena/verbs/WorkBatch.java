@@ -180,8 +180,8 @@ abstract sealed class WorkBatch<B extends WorkBatch<B>> extends ThreadBound perm
         return self();
     }
 
-    /** Begins a request and writes its id. From here on nothing may fail. */
-    final void begin(long id, Operation operation) {
+    /** Begins a request, and writes its id and the number of its pieces of memory. From here on nothing may fail. */
+    final void begin(long id, Operation operation, int piecesUsed) {
         int request = count;
         if (request == capacity) {
             throw new IllegalStateException("The batch is full: it was made for " + capacity + " requests");
@@ -190,7 +190,7 @@ abstract sealed class WorkBatch<B extends WorkBatch<B>> extends ThreadBound perm
         current = request;
         base = addressOf(request);
         Memory.set(base + ID, id);
-        Memory.set(base + NUM_SGE, 0);
+        Memory.set(base + NUM_SGE, piecesUsed);
         kindIs(operation.code());
     }
 
@@ -230,13 +230,12 @@ abstract sealed class WorkBatch<B extends WorkBatch<B>> extends ThreadBound perm
         Memory.set(base + NUM_SGE, used + 1);
     }
 
-    /** Sets the only piece of memory of a request, as {@link #addPiece} does, but in fewer steps. */
+    /** Writes the only piece of memory of a request that was begun with one. */
     final void onlyPiece(long start, long length, int key) {
         long piece = pieceOf(current);
         Memory.set(piece + SGE_ADDRESS, start);
         Memory.set(piece + SGE_LENGTH, (int) length);
         Memory.set(piece + SGE_KEY, key);
-        Memory.set(base + NUM_SGE, 1);
     }
 
     /** Returns the length of the piece of a request that has one. */

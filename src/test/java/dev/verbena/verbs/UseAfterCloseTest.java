@@ -46,7 +46,7 @@ class UseAfterCloseTest {
             Map.entry(BufferPool.class, Set.of("buffer", "size", "available", "region")),
             Map.entry(RegistrationCache.class, Set.of("forget", "size")),
             Map.entry(RegistrationCache.Use.class, Set.of("region")),
-            Map.entry(Connection.class, Set.of("id", "domain", "completions", "queuePair", "request")),
+            Map.entry(Connection.class, Set.of("id", "domain", "completionQueue", "queuePair", "request")),
             Map.entry(Listener.class, Set.of("id")),
             Map.entry(ConnectRequest.class, Set.of("peer", "privateData", "parameters")),
             Map.entry(MemorySlice.class, Set.of("region", "length", "slice")),

@@ -38,6 +38,7 @@ final class QueuePairCreation {
     static QueuePair create(ProtectionDomain domain, QueuePairOptions options, VerbsArena arena) {
         checkThreads(options.sendQueue(), arena);
         checkThreads(options.receiveQueue(), arena);
+        checkContexts(domain, options);
         checkRelease(options);
         return ObjectLifetime.create(
                 arena,
@@ -71,6 +72,7 @@ final class QueuePairCreation {
             LongConsumer destroyer,
             QueuePairState begins,
             VerbsObject owner) {
+        checkContexts(domain, options);
         List<VerbsObject> parents = parents(domain, options);
         parents.add(owner);
         return ObjectLifetime.create(
@@ -137,6 +139,28 @@ final class QueuePairCreation {
                     "The driver accepted the operations " + missing + " and lacks " + builders);
         }
         return made;
+    }
+
+    /** Checks that all queues are of the domain's context: C takes others, and some drivers follow their pointers. */
+    private static void checkContexts(ProtectionDomain domain, QueuePairOptions options) {
+        Context context = domain.contextEvenIfClosed();
+        if (options.sendQueue() != null) {
+            checkContext(context, options.sendQueue().contextEvenIfClosed(), options.sendQueue());
+        }
+        if (options.receiveQueue() != null) {
+            checkContext(context, options.receiveQueue().contextEvenIfClosed(), options.receiveQueue());
+        }
+        if (options.sharedReceiveQueue() != null) {
+            checkContext(context, options.sharedReceiveQueue().contextEvenIfClosed(), options.sharedReceiveQueue());
+        }
+    }
+
+    /** Checks that an object is of a context. Two contexts may stand for one in C. */
+    static void checkContext(Context wanted, Context actual, VerbsObject object) {
+        if (actual.address() != wanted.address()) {
+            throw new IllegalArgumentException(
+                    object + " belongs to another context than the protection domain: make both in one context");
+        }
     }
 
     /** Checks that a completion queue for one thread is used by one thread. */

@@ -154,12 +154,18 @@ public final class SharedReceiveQueue extends VerbsObject {
                 parents.toArray(VerbsObject[]::new));
     }
 
+    Context contextEvenIfClosed() {
+        return context;
+    }
+
     private static List<VerbsObject> parents(ProtectionDomain domain, SharedReceiveQueueOptions options) {
         List<VerbsObject> parents = new ArrayList<>(List.of(domain));
         if (options.xrcDomain() != null) {
             parents.add(options.xrcDomain());
         }
         if (options.queue() != null) {
+            QueuePairCreation.checkContext(
+                    domain.contextEvenIfClosed(), options.queue().contextEvenIfClosed(), options.queue());
             parents.add(options.queue());
         }
         return parents;

@@ -1,0 +1,2137 @@
+/*
+ * A provider for tests: libibverbs without a device, which notices what a device would suffer in silence.
+ *
+ * - Every object of the API has pages of its own, which are never used again: a use after its destruction is a fault.
+ * - Objects count who depends on them, as the kernel does: destroying one that is in use answers EBUSY.
+ * - Sends, writes, reads and atomics move bytes between the queue pairs of this process, check keys, ranges and access,
+ *   and complete in order, with events where they were asked for.
+ * - Any function can be made to fail at its n-th call, to take its time, or to stop until it is let go.
+ * - munmap and free look whether the memory is registered (where this library is preloaded), and count a violation.
+ *
+ * One lock is held by each call: races of the caller are what is tested, not those of a driver.
+ */
+#define _GNU_SOURCE
+#include <errno.h>
+#include <fcntl.h>
+#include <malloc.h>
+#include <pthread.h>
+#include <stdarg.h>
+#include <stdatomic.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/eventfd.h>
+#include <sys/mman.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
+
+#include <infiniband/verbs.h>
+
+#undef ibv_query_port
+#undef ibv_reg_mr
+#undef ibv_reg_mr_iova
+
+#define API __attribute__((visibility("default")))
+#define PAGE 4096ul
+
+static pthread_mutex_t big = PTHREAD_MUTEX_INITIALIZER;
+static pthread_cond_t changed = PTHREAD_COND_INITIALIZER;
+
+/* --- violations: what must never happen --- */
+
+static atomic_int violations;
+static char first_violation[512];
+
+static void violate(const char *format, ...)
+{
+	if (atomic_fetch_add(&violations, 1) == 0) {
+		va_list arguments;
+		va_start(arguments, format);
+		vsnprintf(first_violation, sizeof(first_violation), format, arguments);
+		va_end(arguments);
+		fprintf(stderr, "fenced: %s\n", first_violation);
+	}
+}
+
+API int fenced_violations(void) { return atomic_load(&violations); }
+
+API const char *fenced_first_violation(void) { return first_violation; }
+
+/* --- faults on demand --- */
+
+enum { FAULTS = 64 };
+
+static struct fault {
+	char function[48];
+	int calls_left; /* until it fails; 0 for none */
+	int error;
+	long delay_micros;
+	int stopped; /* calls wait while this is set */
+	int waiting; /* calls that wait */
+	long calls;
+} faults[FAULTS];
+static atomic_int fault_count;
+
+static struct fault *fault_of(const char *function)
+{
+	for (int i = 0; i < atomic_load(&fault_count); i++)
+		if (!strcmp(faults[i].function, function))
+			return &faults[i];
+	if (atomic_load(&fault_count) == FAULTS)
+		abort();
+	struct fault *fault = &faults[fault_count];
+	snprintf(fault->function, sizeof(fault->function), "%s", function);
+	atomic_fetch_add(&fault_count, 1);
+	return fault;
+}
+
+/* Enters the library with its lock held: answers the error that this call is to fail with, or 0. */
+static int enter(const char *function)
+{
+	pthread_mutex_lock(&big);
+	struct fault *fault = fault_of(function);
+	fault->calls++;
+	if (fault->delay_micros) {
+		struct timespec time = { fault->delay_micros / 1000000, fault->delay_micros % 1000000 * 1000 };
+		pthread_mutex_unlock(&big);
+		nanosleep(&time, NULL);
+		pthread_mutex_lock(&big);
+	}
+	if (fault->stopped) {
+		fault->waiting++;
+		pthread_cond_broadcast(&changed);
+		while (fault->stopped)
+			pthread_cond_wait(&changed, &big);
+		fault->waiting--;
+	}
+	if (fault->calls_left && --fault->calls_left == 0)
+		return fault->error;
+	return 0;
+}
+
+static void leave(void) { pthread_mutex_unlock(&big); }
+
+/* For functions that answer a pointer. */
+static void *refuse(int error)
+{
+	leave();
+	errno = error;
+	return NULL;
+}
+
+/* For functions that answer an error number. */
+static int answer(int error)
+{
+	leave();
+	return error;
+}
+
+/* The nth call from now on, counted from 1, fails; 0 takes that back. */
+API void fenced_fail(const char *function, int nth, int error)
+{
+	pthread_mutex_lock(&big);
+	struct fault *fault = fault_of(function);
+	fault->calls_left = nth;
+	fault->error = error;
+	pthread_mutex_unlock(&big);
+}
+
+API void fenced_delay(const char *function, long micros)
+{
+	pthread_mutex_lock(&big);
+	fault_of(function)->delay_micros = micros;
+	pthread_mutex_unlock(&big);
+}
+
+API void fenced_stop(const char *function)
+{
+	pthread_mutex_lock(&big);
+	fault_of(function)->stopped = 1;
+	pthread_mutex_unlock(&big);
+}
+
+API void fenced_go_on(const char *function)
+{
+	pthread_mutex_lock(&big);
+	fault_of(function)->stopped = 0;
+	pthread_cond_broadcast(&changed);
+	pthread_mutex_unlock(&big);
+}
+
+/* How many calls of a stopped function wait. */
+API int fenced_waiting(const char *function)
+{
+	pthread_mutex_lock(&big);
+	int waiting = fault_of(function)->waiting;
+	pthread_mutex_unlock(&big);
+	return waiting;
+}
+
+API long fenced_calls(const char *function)
+{
+	pthread_mutex_lock(&big);
+	long calls = fault_of(function)->calls;
+	pthread_mutex_unlock(&big);
+	return calls;
+}
+
+/* Takes back all faults. */
+API void fenced_calm(void)
+{
+	pthread_mutex_lock(&big);
+	for (int i = 0; i < fault_count; i++) {
+		faults[i].calls_left = faults[i].stopped = 0;
+		faults[i].delay_micros = 0;
+		faults[i].calls = 0;
+	}
+	pthread_cond_broadcast(&changed);
+	pthread_mutex_unlock(&big);
+}
+
+/* --- pages that are never used again --- */
+
+static char *next_page, *end_of_pages;
+
+static void *pages(size_t size)
+{
+	size = (size + PAGE - 1) & ~(PAGE - 1);
+	if (!next_page || next_page + size > end_of_pages) {
+		size_t reserve = 1ul << 38;
+		next_page = mmap(NULL, reserve, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+		if (next_page == MAP_FAILED)
+			abort();
+		end_of_pages = next_page + reserve;
+	}
+	char *memory = next_page;
+	next_page += size + PAGE; /* a page between any two */
+	if (mprotect(memory, size, PROT_READ | PROT_WRITE))
+		return NULL;
+	return memory;
+}
+
+static void fence(void *memory, size_t size)
+{
+	size = (size + PAGE - 1) & ~(PAGE - 1);
+	if (mmap(memory, size, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED, -1, 0) == MAP_FAILED)
+		abort();
+}
+
+/* --- objects --- */
+
+enum kind { CONTEXT, PD, MR, MW, CQ, CHANNEL, QP, SRQ, AH, TD, KINDS };
+
+static int live[KINDS];
+
+struct fenced_pd {
+	struct ibv_pd ibv;
+	struct ibv_pd *root; /* of a parent domain */
+	struct fenced_td *td;
+	int users;
+};
+
+struct fenced_td {
+	struct ibv_td ibv;
+	int users;
+};
+
+struct fenced_mr {
+	struct ibv_mr ibv;
+	struct fenced_pd *pd;
+	uint64_t iova;
+	int access;
+	int users; /* windows that are bound to it */
+	struct fenced_mr *next;
+};
+
+struct fenced_mw {
+	struct ibv_mw ibv;
+	struct fenced_mr *mr;
+	uint64_t address, length;
+	int access;
+	uint32_t qp_num; /* of a bound window of type 2 */
+	struct fenced_mw *next;
+};
+
+struct fenced_channel {
+	struct ibv_comp_channel ibv;
+	struct ibv_cq *queue[4096];
+	unsigned head, tail;
+	int users;
+};
+
+struct fenced_cq {
+	struct ibv_cq_ex ibv; /* begins like a struct ibv_cq */
+	struct ibv_wc *done;
+	unsigned head, tail, size; /* of done, a power of two */
+	int users;
+	int asked; /* 0, 1 for any, 2 for solicited */
+	unsigned events, acknowledged;
+	int polling;
+	struct ibv_wc current;
+	int overrun;
+};
+
+struct work {
+	struct ibv_send_wr send;
+	uint64_t id;
+	struct ibv_sge *pieces;
+	int count;
+	char *inlined; /* data that was copied when it was posted */
+	struct work *next;
+};
+
+struct queue {
+	struct work *first, **end;
+	unsigned length, depth;
+};
+
+struct fenced_srq {
+	struct ibv_srq ibv;
+	struct queue receives;
+	uint32_t max_sge, limit;
+	int users;
+};
+
+struct fenced_qp {
+	struct ibv_qp_ex ibv;
+	struct queue sends, receives;
+	struct fenced_srq *srq;
+	struct ibv_qp_cap cap;
+	struct ibv_qp_attr attr;
+	int sq_sig_all;
+	int extended;
+	int busy; /* its sends are being carried out */
+	struct fenced_qp *next;
+	/* ibv_wr_start ... */
+	struct ibv_send_wr building[256];
+	struct ibv_sge pieces[256][16];
+	char inlined[256][256];
+	int built, error;
+};
+
+struct fenced_ah {
+	struct ibv_ah ibv;
+	struct ibv_ah_attr attr;
+};
+
+struct fenced_async {
+	struct ibv_async_event event;
+	struct fenced_async *next;
+};
+
+struct fenced_context {
+	struct verbs_context all;
+	struct fenced_async *first, **end;
+	int users;
+	unsigned unacknowledged;
+};
+
+static struct fenced_mr *regions;
+static struct fenced_mw *windows;
+static struct fenced_qp *queue_pairs;
+static uint32_t next_number = 0x11, next_key = 0x100, next_handle = 1;
+static long rnr;
+static long moved;
+
+static struct fenced_context *of(struct ibv_context *context)
+{
+	return (struct fenced_context *)((char *)context - offsetof(struct verbs_context, context));
+}
+
+API int fenced_live(int kind)
+{
+	pthread_mutex_lock(&big);
+	int count = 0;
+	for (int i = 0; i < KINDS; i++)
+		if (kind < 0 || kind == i)
+			count += live[i];
+	pthread_mutex_unlock(&big);
+	return count;
+}
+
+/* Sends that found no receive at the peer, and had to wait for one. */
+API long fenced_rnr(void) { return rnr; }
+
+API long fenced_bytes_moved(void) { return moved; }
+
+static void *make(enum kind kind, size_t size)
+{
+	void *memory = pages(size);
+	if (memory)
+		live[kind]++;
+	return memory;
+}
+
+static void unmake(enum kind kind, void *memory, size_t size)
+{
+	live[kind]--;
+	fence(memory, size);
+}
+
+/* --- registered memory, and who frees it --- */
+
+enum { SPANS = 1 << 16 };
+static struct { _Atomic uintptr_t start, end; } spans[SPANS];
+static atomic_int span_count;
+
+static void add_span(struct fenced_mr *mr)
+{
+	uintptr_t start = (uintptr_t)mr->ibv.addr;
+	if (!mr->ibv.length)
+		return;
+	for (int i = 0; i < SPANS; i++) {
+		if (!atomic_load(&spans[i].end)) {
+			atomic_store(&spans[i].start, start);
+			atomic_store(&spans[i].end, start + mr->ibv.length);
+			if (i >= span_count)
+				atomic_store(&span_count, i + 1);
+			return;
+		}
+	}
+}
+
+static void remove_span(struct fenced_mr *mr)
+{
+	uintptr_t start = (uintptr_t)mr->ibv.addr;
+	for (int i = 0; i < span_count; i++) {
+		if (atomic_load(&spans[i].start) == start && atomic_load(&spans[i].end) == start + mr->ibv.length) {
+			atomic_store(&spans[i].end, 0);
+			atomic_store(&spans[i].start, 0);
+			return;
+		}
+	}
+}
+
+static void look(const char *what, uintptr_t start, uintptr_t end)
+{
+	for (int i = 0, n = atomic_load(&span_count); i < n; i++) {
+		uintptr_t to = atomic_load(&spans[i].end), from = atomic_load(&spans[i].start);
+		if (to && from < end && start < to)
+			violate("%s of memory at %#lx that is registered", what, (unsigned long)start);
+	}
+}
+
+#ifdef INTERPOSE
+extern void __libc_free(void *);
+
+API void free(void *memory)
+{
+	if (memory && atomic_load_explicit(&span_count, memory_order_relaxed))
+		look("free", (uintptr_t)memory, (uintptr_t)memory + malloc_usable_size(memory));
+	__libc_free(memory);
+}
+
+API int munmap(void *memory, size_t length)
+{
+	if (atomic_load_explicit(&span_count, memory_order_relaxed))
+		look("munmap", (uintptr_t)memory, (uintptr_t)memory + length);
+	return (int)syscall(SYS_munmap, memory, length);
+}
+#endif
+
+/* --- completion --- */
+
+static void signal_fd(int fd)
+{
+	uint64_t one = 1;
+	if (write(fd, &one, sizeof(one)) < 0)
+		violate("eventfd: %s", strerror(errno));
+}
+
+static int take_fd(int fd)
+{
+	uint64_t one;
+	return read(fd, &one, sizeof(one)) == sizeof(one) ? 0 : -1;
+}
+
+static void raise_async(struct ibv_context *context, enum ibv_event_type type, void *element)
+{
+	struct fenced_context *it = of(context);
+	struct fenced_async *async = calloc(1, sizeof(*async));
+	async->event.event_type = type;
+	async->event.element.qp = element;
+	*it->end = async;
+	it->end = &async->next;
+	signal_fd(context->async_fd);
+}
+
+/* Events of an object that is destroyed are gone with it. */
+static void forget_async(struct ibv_context *context, void *element)
+{
+	struct fenced_context *it = of(context);
+	struct fenced_async **at = &it->first;
+	while (*at) {
+		struct fenced_async *async = *at;
+		if (async->event.element.qp == element) {
+			uint64_t one;
+			int flags = fcntl(context->async_fd, F_GETFL);
+			fcntl(context->async_fd, F_SETFL, flags | O_NONBLOCK);
+			int taken = read(context->async_fd, &one, sizeof(one)) < 0; /* by somebody who waits for the lock */
+			fcntl(context->async_fd, F_SETFL, flags);
+			if (taken)
+				return;
+			*at = async->next;
+			free(async);
+		} else {
+			at = &async->next;
+		}
+	}
+	it->end = at;
+}
+
+static void complete(struct ibv_cq *ibcq, const struct ibv_wc *wc, int solicited)
+{
+	struct fenced_cq *cq = (struct fenced_cq *)ibcq;
+	if (cq->tail - cq->head == cq->size) {
+		if (!cq->overrun++)
+			raise_async(ibcq->context, IBV_EVENT_CQ_ERR, ibcq);
+		return;
+	}
+	cq->done[cq->tail++ & (cq->size - 1)] = *wc;
+	if (cq->asked && ibcq->channel && (cq->asked == 1 || solicited || wc->status != IBV_WC_SUCCESS)) {
+		struct fenced_channel *channel = (struct fenced_channel *)ibcq->channel;
+		cq->asked = 0;
+		channel->queue[channel->tail++ % 4096] = ibcq;
+		cq->events++;
+		signal_fd(ibcq->channel->fd);
+	}
+}
+
+static void append(struct queue *queue, struct work *work)
+{
+	work->next = NULL;
+	*queue->end = work;
+	queue->end = &work->next;
+	queue->length++;
+}
+
+static struct work *take(struct queue *queue)
+{
+	struct work *work = queue->first;
+	if (work) {
+		queue->first = work->next;
+		if (!queue->first)
+			queue->end = &queue->first;
+		queue->length--;
+	}
+	return work;
+}
+
+static void discard(struct work *work)
+{
+	free(work->pieces);
+	free(work->inlined);
+	free(work);
+}
+
+static void drop(struct queue *queue)
+{
+	struct work *work;
+	while ((work = take(queue)))
+		discard(work);
+}
+
+static enum ibv_wc_opcode done_opcode(enum ibv_wr_opcode opcode)
+{
+	switch (opcode) {
+	case IBV_WR_RDMA_WRITE:
+	case IBV_WR_RDMA_WRITE_WITH_IMM:
+		return IBV_WC_RDMA_WRITE;
+	case IBV_WR_RDMA_READ:
+		return IBV_WC_RDMA_READ;
+	case IBV_WR_ATOMIC_CMP_AND_SWP:
+		return IBV_WC_COMP_SWAP;
+	case IBV_WR_ATOMIC_FETCH_AND_ADD:
+		return IBV_WC_FETCH_ADD;
+	case IBV_WR_BIND_MW:
+		return IBV_WC_BIND_MW;
+	case IBV_WR_LOCAL_INV:
+		return IBV_WC_LOCAL_INV;
+	default:
+		return IBV_WC_SEND;
+	}
+}
+
+/* Every field has a value of its own, so that a reader of a neighbour is found out. */
+static struct ibv_wc wc_of(struct fenced_qp *qp, uint64_t id, enum ibv_wc_status status, enum ibv_wc_opcode opcode)
+{
+	struct ibv_wc wc = {
+		.wr_id = id, .status = status, .opcode = opcode, .qp_num = qp->ibv.qp_base.qp_num,
+		.vendor_err = status == IBV_WC_SUCCESS ? 0 : 0x77,
+	};
+	return wc;
+}
+
+static void finish_send(struct fenced_qp *qp, struct work *work, enum ibv_wc_status status, uint32_t bytes)
+{
+	if (status != IBV_WC_SUCCESS || work->send.send_flags & IBV_SEND_SIGNALED || qp->sq_sig_all) {
+		struct ibv_wc wc = wc_of(qp, work->id, status, done_opcode(work->send.opcode));
+		wc.byte_len = bytes;
+		complete(qp->ibv.qp_base.send_cq, &wc, 0);
+	}
+	discard(work);
+}
+
+static void flush(struct fenced_qp *qp)
+{
+	struct work *work;
+	while ((work = take(&qp->sends)))
+		finish_send(qp, work, IBV_WC_WR_FLUSH_ERR, 0);
+	while ((work = take(&qp->receives))) {
+		struct ibv_wc wc = wc_of(qp, work->id, IBV_WC_WR_FLUSH_ERR, IBV_WC_RECV);
+		complete(qp->ibv.qp_base.recv_cq, &wc, 0);
+		discard(work);
+	}
+}
+
+static void fail_pair(struct fenced_qp *qp)
+{
+	if (qp->ibv.qp_base.state == IBV_QPS_ERR)
+		return;
+	qp->ibv.qp_base.state = qp->attr.qp_state = IBV_QPS_ERR;
+	flush(qp);
+	if (qp->srq)
+		raise_async(qp->ibv.qp_base.context, IBV_EVENT_QP_LAST_WQE_REACHED, &qp->ibv.qp_base);
+}
+
+/* --- moving bytes --- */
+
+static struct fenced_mr *region(uint32_t key)
+{
+	for (struct fenced_mr *mr = regions; mr; mr = mr->next)
+		if (mr->ibv.lkey == key)
+			return mr;
+	return NULL;
+}
+
+static struct ibv_pd *root(struct ibv_pd *pd)
+{
+	struct fenced_pd *it = (struct fenced_pd *)pd;
+	return it->root ? it->root : pd;
+}
+
+/* The memory of a piece; null if the key does not open it. */
+static char *local(struct ibv_pd *pd, const struct ibv_sge *piece, int write)
+{
+	struct fenced_mr *mr = region(piece->lkey);
+	if (!mr || root(mr->ibv.pd) != root(pd) || (write && !(mr->access & IBV_ACCESS_LOCAL_WRITE)) ||
+	    piece->addr < mr->iova || piece->addr - mr->iova > mr->ibv.length ||
+	    mr->ibv.length - (piece->addr - mr->iova) < piece->length)
+		return NULL;
+	return (char *)mr->ibv.addr + (piece->addr - mr->iova);
+}
+
+static char *remote(struct fenced_qp *target, uint64_t address, uint64_t length, uint32_t key, int access)
+{
+	for (struct fenced_mr *mr = regions; mr; mr = mr->next)
+		if (mr->ibv.rkey == key)
+			return root(mr->ibv.pd) == root(target->ibv.qp_base.pd) && (mr->access & access) == access &&
+					(target->attr.qp_access_flags & access) == (unsigned)access && address >= mr->iova &&
+					address - mr->iova <= mr->ibv.length && mr->ibv.length - (address - mr->iova) >= length
+				? (char *)mr->ibv.addr + (address - mr->iova) : NULL;
+	for (struct fenced_mw *mw = windows; mw; mw = mw->next)
+		if (mw->ibv.rkey == key && mw->mr)
+			return root(mw->ibv.pd) == root(target->ibv.qp_base.pd) && (mw->access & access) == access &&
+					address >= mw->address && address - mw->address <= mw->length &&
+					mw->length - (address - mw->address) >= length
+				? (char *)mw->mr->ibv.addr + (address - mw->mr->iova) : NULL;
+	return NULL;
+}
+
+static struct fenced_qp *pair(uint32_t number)
+{
+	for (struct fenced_qp *qp = queue_pairs; qp; qp = qp->next)
+		if (qp->ibv.qp_base.qp_num == number)
+			return qp;
+	return NULL;
+}
+
+static uint64_t length_of(struct work *work)
+{
+	uint64_t length = 0;
+	for (int i = 0; i < work->count; i++)
+		length += work->pieces[i].length;
+	return length;
+}
+
+/* Copies between the pieces of a request and one place; answers 0 if a key does not open a piece. */
+static int scatter(struct fenced_qp *qp, struct work *work, char *place, uint64_t length, int into_pieces)
+{
+	for (int i = 0; i < work->count && length; i++) {
+		uint64_t part = work->pieces[i].length < length ? work->pieces[i].length : length;
+		char *memory;
+		if (work->inlined && !into_pieces)
+			memory = work->inlined + (work->pieces[i].addr - work->pieces[0].addr);
+		else
+			memory = local(qp->ibv.qp_base.pd, &work->pieces[i], into_pieces);
+		if (!memory)
+			return 0;
+		if (into_pieces)
+			memcpy(memory, place, part);
+		else
+			memcpy(place, memory, part);
+		place += part;
+		length -= part;
+		moved += (long)part;
+	}
+	return 1;
+}
+
+static int checks_locally(struct fenced_qp *qp, struct work *work, int write)
+{
+	if (work->inlined)
+		return 1;
+	for (int i = 0; i < work->count; i++)
+		if (work->pieces[i].length && !local(qp->ibv.qp_base.pd, &work->pieces[i], write))
+			return 0;
+	return 1;
+}
+
+static struct queue *receives_of(struct fenced_qp *qp) { return qp->srq ? &qp->srq->receives : &qp->receives; }
+
+/* As RoCE v2 over IPv4 leaves it: 20 bytes of nothing, then an IPv4 header with its checksum. */
+static void fill_header(char *buffer, uint64_t length)
+{
+	unsigned char *ip = (unsigned char *)buffer + 20;
+	static const unsigned char address[4] = { 10, 9, 9, 1 };
+	uint32_t total = (uint32_t)(20 + length), sum = 0;
+	ip[0] = 0x45;
+	ip[2] = (unsigned char)(total >> 8);
+	ip[3] = (unsigned char)total;
+	ip[8] = 64;
+	ip[9] = 17;
+	memcpy(ip + 12, address, 4);
+	memcpy(ip + 16, address, 4);
+	for (int i = 0; i < 20; i += 2)
+		sum += (uint32_t)ip[i] << 8 | ip[i + 1];
+	sum = (sum & 0xffff) + (sum >> 16);
+	sum = ~((sum & 0xffff) + (sum >> 16));
+	ip[10] = (unsigned char)(sum >> 8);
+	ip[11] = (unsigned char)sum;
+}
+
+/* Delivers into the next receive of the peer's; answers -1 if there is none. */
+static int deliver(struct fenced_qp *from, struct work *work, struct fenced_qp *to, uint64_t length, int with_data)
+{
+	struct queue *queue = receives_of(to);
+	struct work *receive = queue->first;
+	if (!receive)
+		return -1;
+	int datagram = to->ibv.qp_base.qp_type == IBV_QPT_UD;
+	uint64_t header = datagram ? 40 : 0;
+	struct ibv_wc wc = wc_of(to, receive->id, IBV_WC_SUCCESS,
+		with_data ? IBV_WC_RECV : IBV_WC_RECV_RDMA_WITH_IMM);
+	int status = IBV_WC_SUCCESS;
+	if (with_data) {
+		char *buffer = calloc(1, header + length + 1);
+		if (datagram)
+			fill_header(buffer, length);
+		if (!scatter(from, work, buffer + header, length, 0))
+			status = IBV_WC_LOC_PROT_ERR;
+		else if (header + length > length_of(receive))
+			wc.status = IBV_WC_LOC_LEN_ERR, status = IBV_WC_REM_INV_REQ_ERR;
+		else if (!scatter(to, receive, buffer, header + length, 1))
+			wc.status = IBV_WC_LOC_PROT_ERR, status = IBV_WC_REM_OP_ERR;
+		free(buffer);
+	}
+	if (status == IBV_WC_LOC_PROT_ERR)
+		return status;
+	take(queue);
+	wc.byte_len = (uint32_t)(header + length);
+	wc.src_qp = from->ibv.qp_base.qp_num;
+	wc.slid = 0x1234;
+	wc.sl = 5;
+	wc.pkey_index = 3;
+	wc.dlid_path_bits = 7;
+	if (datagram)
+		wc.wc_flags |= IBV_WC_GRH;
+	if (work->send.opcode == IBV_WR_SEND_WITH_IMM || work->send.opcode == IBV_WR_RDMA_WRITE_WITH_IMM) {
+		wc.wc_flags |= IBV_WC_WITH_IMM;
+		wc.imm_data = work->send.imm_data;
+	}
+	if (work->send.opcode == IBV_WR_SEND_WITH_INV) {
+		wc.wc_flags |= IBV_WC_WITH_INV;
+		wc.invalidated_rkey = work->send.invalidate_rkey;
+		for (struct fenced_mw *mw = windows; mw; mw = mw->next)
+			if (mw->ibv.rkey == work->send.invalidate_rkey && mw->mr) {
+				mw->mr->users--;
+				mw->mr = NULL;
+			}
+	}
+	if (wc.status != IBV_WC_SUCCESS)
+		wc.vendor_err = 0x77;
+	complete(to->ibv.qp_base.recv_cq, &wc, work->send.send_flags & IBV_SEND_SOLICITED);
+	if (to->srq && to->srq->limit && queue->length < to->srq->limit) {
+		to->srq->limit = 0;
+		raise_async(to->ibv.qp_base.context, IBV_EVENT_SRQ_LIMIT_REACHED, &to->srq->ibv);
+	}
+	discard(receive);
+	if (wc.status != IBV_WC_SUCCESS && !datagram)
+		fail_pair(to);
+	return datagram ? IBV_WC_SUCCESS : status;
+}
+
+static int bind(struct fenced_qp *qp, struct ibv_mw *window, uint32_t key, const struct ibv_mw_bind_info *info)
+{
+	struct fenced_mw *mw = (struct fenced_mw *)window;
+	struct fenced_mr *mr = (struct fenced_mr *)info->mr;
+	if (mw->mr) {
+		if (window->type == IBV_MW_TYPE_2)
+			return IBV_WC_MW_BIND_ERR;
+		mw->mr->users--;
+		mw->mr = NULL;
+	}
+	window->rkey = key;
+	if (!info->length && window->type == IBV_MW_TYPE_1)
+		return IBV_WC_SUCCESS;
+	if (!mr || !(mr->access & IBV_ACCESS_MW_BIND) || root(mr->ibv.pd) != root(window->pd) || info->addr < mr->iova ||
+	    info->addr - mr->iova + info->length > mr->ibv.length)
+		return IBV_WC_MW_BIND_ERR;
+	mw->mr = mr;
+	mr->users++;
+	mw->address = info->addr;
+	mw->length = info->length;
+	mw->access = (int)info->mw_access_flags;
+	mw->qp_num = qp->ibv.qp_base.qp_num;
+	return IBV_WC_SUCCESS;
+}
+
+/* Carries out one request; answers its status, or -1 if it has to wait for a receive. */
+static int carry_out(struct fenced_qp *qp, struct work *work, uint64_t *bytes)
+{
+	struct ibv_send_wr *send = &work->send;
+	uint64_t length = *bytes = length_of(work);
+	int datagram = qp->ibv.qp_base.qp_type == IBV_QPT_UD;
+	int reliable = qp->ibv.qp_base.qp_type == IBV_QPT_RC;
+	if (send->opcode == IBV_WR_BIND_MW)
+		return bind(qp, send->bind_mw.mw, send->bind_mw.rkey, &send->bind_mw.bind_info);
+	if (send->opcode == IBV_WR_LOCAL_INV) {
+		for (struct fenced_mw *mw = windows; mw; mw = mw->next)
+			if (mw->ibv.rkey == send->invalidate_rkey && mw->mr) {
+				mw->mr->users--;
+				mw->mr = NULL;
+				return IBV_WC_SUCCESS;
+			}
+		return IBV_WC_LOC_QP_OP_ERR;
+	}
+	struct fenced_qp *to = pair(datagram ? send->wr.ud.remote_qpn : qp->attr.dest_qp_num);
+	int gone = !to || to->ibv.qp_base.state < IBV_QPS_RTR || to->ibv.qp_base.state > IBV_QPS_SQD ||
+		(datagram && to->attr.qkey != send->wr.ud.remote_qkey);
+	int writes = send->opcode == IBV_WR_RDMA_READ || send->opcode == IBV_WR_ATOMIC_CMP_AND_SWP ||
+		send->opcode == IBV_WR_ATOMIC_FETCH_AND_ADD;
+	if (!checks_locally(qp, work, writes))
+		return IBV_WC_LOC_PROT_ERR;
+	if (gone)
+		return reliable ? IBV_WC_RETRY_EXC_ERR : IBV_WC_SUCCESS;
+	switch (send->opcode) {
+	case IBV_WR_SEND:
+	case IBV_WR_SEND_WITH_IMM:
+	case IBV_WR_SEND_WITH_INV: {
+		int status = deliver(qp, work, to, length, 1);
+		if (status >= 0)
+			return status;
+		if (!reliable)
+			return IBV_WC_SUCCESS; /* it is lost */
+		rnr++;
+		return qp->attr.rnr_retry == 7 ? -1 : IBV_WC_RNR_RETRY_EXC_ERR;
+	}
+	case IBV_WR_RDMA_WRITE:
+	case IBV_WR_RDMA_WRITE_WITH_IMM: {
+		if (send->opcode == IBV_WR_RDMA_WRITE_WITH_IMM && !receives_of(to)->first) {
+			rnr++;
+			return !reliable ? IBV_WC_SUCCESS : qp->attr.rnr_retry == 7 ? -1 : IBV_WC_RNR_RETRY_EXC_ERR;
+		}
+		char *place = remote(to, send->wr.rdma.remote_addr, length, send->wr.rdma.rkey, IBV_ACCESS_REMOTE_WRITE);
+		if (length && !place) {
+			fail_pair(to);
+			return reliable ? IBV_WC_REM_ACCESS_ERR : IBV_WC_SUCCESS;
+		}
+		scatter(qp, work, place, length, 0);
+		if (send->opcode == IBV_WR_RDMA_WRITE_WITH_IMM)
+			deliver(qp, work, to, length, 0);
+		return IBV_WC_SUCCESS;
+	}
+	case IBV_WR_RDMA_READ: {
+		char *place = remote(to, send->wr.rdma.remote_addr, length, send->wr.rdma.rkey, IBV_ACCESS_REMOTE_READ);
+		if (length && !place) {
+			fail_pair(to);
+			return IBV_WC_REM_ACCESS_ERR;
+		}
+		scatter(qp, work, place, length, 1);
+		return IBV_WC_SUCCESS;
+	}
+	case IBV_WR_ATOMIC_CMP_AND_SWP:
+	case IBV_WR_ATOMIC_FETCH_AND_ADD: {
+		uint64_t *place = (uint64_t *)remote(to, send->wr.atomic.remote_addr, 8, send->wr.atomic.rkey,
+			IBV_ACCESS_REMOTE_ATOMIC);
+		if (!place || send->wr.atomic.remote_addr % 8) {
+			fail_pair(to);
+			return place ? IBV_WC_REM_INV_REQ_ERR : IBV_WC_REM_ACCESS_ERR;
+		}
+		uint64_t old = *place;
+		if (send->opcode == IBV_WR_ATOMIC_FETCH_AND_ADD)
+			*place = old + send->wr.atomic.compare_add;
+		else if (old == send->wr.atomic.compare_add)
+			*place = send->wr.atomic.swap;
+		*bytes = 8;
+		scatter(qp, work, (char *)&old, 8, 1);
+		return IBV_WC_SUCCESS;
+	}
+	default:
+		return IBV_WC_LOC_QP_OP_ERR;
+	}
+}
+
+static void progress(struct fenced_qp *qp)
+{
+	if (qp->busy)
+		return;
+	qp->busy = 1;
+	while (qp->sends.first && qp->ibv.qp_base.state == IBV_QPS_RTS) {
+		struct work *work = qp->sends.first;
+		uint64_t bytes;
+		int status = carry_out(qp, work, &bytes);
+		if (status < 0)
+			break;
+		take(&qp->sends);
+		finish_send(qp, work, status, (uint32_t)bytes);
+		if (status != IBV_WC_SUCCESS)
+			fail_pair(qp);
+	}
+	qp->busy = 0;
+	if (qp->ibv.qp_base.state == IBV_QPS_ERR)
+		flush(qp);
+}
+
+/* A receive has come: those who wait for it go on. */
+static void progress_all(void)
+{
+	for (struct fenced_qp *qp = queue_pairs; qp; qp = qp->next)
+		if (qp->sends.first)
+			progress(qp);
+}
+
+static struct work *work_of(uint64_t id, const struct ibv_sge *list, int count)
+{
+	struct work *work = calloc(1, sizeof(*work));
+	work->id = id;
+	work->count = count;
+	work->pieces = calloc((size_t)count + 1, sizeof(*work->pieces));
+	if (count)
+		memcpy(work->pieces, list, (size_t)count * sizeof(*list));
+	return work;
+}
+
+static int accept_send(struct fenced_qp *qp, struct ibv_send_wr *wr)
+{
+	enum ibv_qp_state state = qp->ibv.qp_base.state;
+	if (state < IBV_QPS_RTS)
+		return EINVAL;
+	if (qp->sends.length >= qp->sends.depth)
+		return ENOMEM;
+	if (wr->num_sge > (int)qp->cap.max_send_sge)
+		return EINVAL;
+	if (qp->ibv.qp_base.qp_type == IBV_QPT_UD) {
+		if (!wr->wr.ud.ah)
+			return EINVAL;
+		if (root(wr->wr.ud.ah->pd) != root(qp->ibv.qp_base.pd)) /* reads it: a fault if it was destroyed */
+			return EINVAL;
+	}
+	struct work *work = work_of(wr->wr_id, wr->sg_list, wr->num_sge);
+	work->send = *wr;
+	if (wr->send_flags & IBV_SEND_INLINE) {
+		uint64_t length = length_of(work), at = 0;
+		if (length > qp->cap.max_inline_data) {
+			discard(work);
+			return ENOMEM;
+		}
+		work->inlined = malloc(length + 1);
+		for (int i = 0; i < wr->num_sge; i++) {
+			memcpy(work->inlined + at, (void *)wr->sg_list[i].addr, wr->sg_list[i].length);
+			work->pieces[i].addr = at;
+			at += wr->sg_list[i].length;
+		}
+	}
+	if (wr->opcode == IBV_WR_BIND_MW)
+		(void)*(volatile uint32_t *)&wr->bind_mw.mw->rkey; /* follows the pointers, as a driver does */
+	append(&qp->sends, work);
+	return 0;
+}
+
+static int post_send(struct ibv_qp *ibqp, struct ibv_send_wr *wr, struct ibv_send_wr **bad)
+{
+	struct fenced_qp *qp = (struct fenced_qp *)ibqp;
+	int error = enter("ibv_post_send");
+	for (; wr; wr = wr->next) {
+		if (!error)
+			error = accept_send(qp, wr);
+		if (error) {
+			*bad = wr;
+			break;
+		}
+	}
+	if (ibqp->state == IBV_QPS_ERR)
+		flush(qp);
+	else
+		progress(qp);
+	return answer(error);
+}
+
+static int accept_receives(struct queue *queue, struct ibv_recv_wr *wr, struct ibv_recv_wr **bad, int most, int error)
+{
+	for (; wr; wr = wr->next) {
+		if (!error)
+			error = queue->length >= queue->depth ? ENOMEM : wr->num_sge > most ? EINVAL : 0;
+		if (error) {
+			*bad = wr;
+			return error;
+		}
+		append(queue, work_of(wr->wr_id, wr->sg_list, wr->num_sge));
+	}
+	return 0;
+}
+
+static int post_recv(struct ibv_qp *ibqp, struct ibv_recv_wr *wr, struct ibv_recv_wr **bad)
+{
+	struct fenced_qp *qp = (struct fenced_qp *)ibqp;
+	int error = enter("ibv_post_recv");
+	if (!error && (ibqp->state == IBV_QPS_RESET || qp->srq))
+		error = EINVAL;
+	error = accept_receives(&qp->receives, wr, bad, (int)qp->cap.max_recv_sge, error);
+	if (ibqp->state == IBV_QPS_ERR)
+		flush(qp);
+	progress_all();
+	return answer(error);
+}
+
+static int post_srq_recv(struct ibv_srq *ibsrq, struct ibv_recv_wr *wr, struct ibv_recv_wr **bad)
+{
+	struct fenced_srq *srq = (struct fenced_srq *)ibsrq;
+	int error = enter("ibv_post_srq_recv");
+	error = accept_receives(&srq->receives, wr, bad, (int)srq->max_sge, error);
+	progress_all();
+	return answer(error);
+}
+
+static int poll_cq(struct ibv_cq *ibcq, int most, struct ibv_wc *wc)
+{
+	struct fenced_cq *cq = (struct fenced_cq *)ibcq;
+	int found = 0;
+	int error = enter("ibv_poll_cq");
+	if (error)
+		return answer(-error);
+	while (found < most && cq->head != cq->tail)
+		wc[found++] = cq->done[cq->head++ & (cq->size - 1)];
+	return answer(found);
+}
+
+static int req_notify_cq(struct ibv_cq *ibcq, int solicited)
+{
+	struct fenced_cq *cq = (struct fenced_cq *)ibcq;
+	int error = enter("ibv_req_notify_cq");
+	if (!error && (!cq->asked || cq->asked == 2))
+		cq->asked = solicited ? 2 : 1;
+	return answer(error);
+}
+
+/* --- extended completion queues --- */
+
+static int stand(struct fenced_cq *cq)
+{
+	if (cq->head == cq->tail)
+		return ENOENT;
+	cq->current = cq->done[cq->head++ & (cq->size - 1)];
+	cq->ibv.wr_id = cq->current.wr_id;
+	cq->ibv.status = cq->current.status;
+	return 0;
+}
+
+static int start_poll(struct ibv_cq_ex *ex, struct ibv_poll_cq_attr *attributes)
+{
+	struct fenced_cq *cq = (struct fenced_cq *)ex;
+	(void)attributes;
+	int error = enter("ibv_start_poll");
+	while (cq->polling) /* a driver's lock: held until ibv_end_poll */
+		pthread_cond_wait(&changed, &big);
+	if (!error)
+		error = stand(cq);
+	cq->polling = !error;
+	return answer(error);
+}
+
+static int next_poll(struct ibv_cq_ex *ex)
+{
+	int error = enter("ibv_next_poll");
+	return answer(error ? error : stand((struct fenced_cq *)ex));
+}
+
+static void end_poll(struct ibv_cq_ex *ex)
+{
+	pthread_mutex_lock(&big);
+	if (!((struct fenced_cq *)ex)->polling)
+		violate("ibv_end_poll without ibv_start_poll");
+	((struct fenced_cq *)ex)->polling = 0;
+	pthread_cond_broadcast(&changed);
+	leave();
+}
+
+#define READ(type, name, field) \
+	static type name(struct ibv_cq_ex *ex) { return (type)((struct fenced_cq *)ex)->current.field; }
+
+READ(enum ibv_wc_opcode, read_opcode, opcode)
+READ(uint32_t, read_vendor_err, vendor_err)
+READ(uint32_t, read_byte_len, byte_len)
+READ(__be32, read_imm_data, imm_data)
+READ(uint32_t, read_qp_num, qp_num)
+READ(uint32_t, read_src_qp, src_qp)
+READ(unsigned int, read_wc_flags, wc_flags)
+READ(uint32_t, read_slid, slid)
+READ(uint8_t, read_sl, sl)
+READ(uint8_t, read_dlid_path_bits, dlid_path_bits)
+
+static uint64_t read_completion_ts(struct ibv_cq_ex *ex)
+{
+	(void)ex;
+	return 0x1122334455667788;
+}
+
+/* --- extended queue pairs --- */
+
+static void wr_start(struct ibv_qp_ex *ex)
+{
+	struct fenced_qp *qp = (struct fenced_qp *)ex;
+	pthread_mutex_lock(&big);
+	qp->built = qp->error = 0;
+	leave();
+}
+
+static struct ibv_send_wr *build(struct ibv_qp_ex *ex, enum ibv_wr_opcode opcode)
+{
+	struct fenced_qp *qp = (struct fenced_qp *)ex;
+	static struct ibv_send_wr nowhere;
+	if (qp->built == 256) {
+		qp->error = ENOMEM;
+		return &nowhere;
+	}
+	struct ibv_send_wr *wr = &qp->building[qp->built];
+	memset(wr, 0, sizeof(*wr));
+	wr->wr_id = ex->wr_id;
+	wr->send_flags = ex->wr_flags;
+	wr->opcode = opcode;
+	wr->sg_list = qp->pieces[qp->built];
+	if (qp->built)
+		qp->building[qp->built - 1].next = wr;
+	qp->built++;
+	return wr;
+}
+
+static struct ibv_send_wr *last(struct ibv_qp_ex *ex)
+{
+	struct fenced_qp *qp = (struct fenced_qp *)ex;
+	return &qp->building[qp->built ? qp->built - 1 : 0];
+}
+
+static void wr_send(struct ibv_qp_ex *ex) { build(ex, IBV_WR_SEND); }
+
+static void wr_send_imm(struct ibv_qp_ex *ex, __be32 data) { build(ex, IBV_WR_SEND_WITH_IMM)->imm_data = data; }
+
+static void wr_send_inv(struct ibv_qp_ex *ex, uint32_t key) { build(ex, IBV_WR_SEND_WITH_INV)->invalidate_rkey = key; }
+
+static void wr_local_inv(struct ibv_qp_ex *ex, uint32_t key) { build(ex, IBV_WR_LOCAL_INV)->invalidate_rkey = key; }
+
+static struct ibv_send_wr *rdma(struct ibv_qp_ex *ex, enum ibv_wr_opcode opcode, uint32_t key, uint64_t address)
+{
+	struct ibv_send_wr *wr = build(ex, opcode);
+	wr->wr.rdma.rkey = key;
+	wr->wr.rdma.remote_addr = address;
+	return wr;
+}
+
+static void wr_rdma_write(struct ibv_qp_ex *ex, uint32_t key, uint64_t address)
+{
+	rdma(ex, IBV_WR_RDMA_WRITE, key, address);
+}
+
+static void wr_rdma_write_imm(struct ibv_qp_ex *ex, uint32_t key, uint64_t address, __be32 data)
+{
+	rdma(ex, IBV_WR_RDMA_WRITE_WITH_IMM, key, address)->imm_data = data;
+}
+
+static void wr_rdma_read(struct ibv_qp_ex *ex, uint32_t key, uint64_t address)
+{
+	rdma(ex, IBV_WR_RDMA_READ, key, address);
+}
+
+static void atomic(struct ibv_qp_ex *ex, enum ibv_wr_opcode opcode, uint32_t key, uint64_t address, uint64_t one,
+		   uint64_t other)
+{
+	struct ibv_send_wr *wr = build(ex, opcode);
+	wr->wr.atomic.rkey = key;
+	wr->wr.atomic.remote_addr = address;
+	wr->wr.atomic.compare_add = one;
+	wr->wr.atomic.swap = other;
+}
+
+static void wr_atomic_cmp_swp(struct ibv_qp_ex *ex, uint32_t key, uint64_t address, uint64_t compare, uint64_t swap)
+{
+	atomic(ex, IBV_WR_ATOMIC_CMP_AND_SWP, key, address, compare, swap);
+}
+
+static void wr_atomic_fetch_add(struct ibv_qp_ex *ex, uint32_t key, uint64_t address, uint64_t add)
+{
+	atomic(ex, IBV_WR_ATOMIC_FETCH_AND_ADD, key, address, add, 0);
+}
+
+static void wr_bind_mw(struct ibv_qp_ex *ex, struct ibv_mw *mw, uint32_t key, const struct ibv_mw_bind_info *info)
+{
+	struct ibv_send_wr *wr = build(ex, IBV_WR_BIND_MW);
+	wr->bind_mw.mw = mw;
+	wr->bind_mw.rkey = key;
+	wr->bind_mw.bind_info = *info;
+}
+
+static void wr_set_sge(struct ibv_qp_ex *ex, uint32_t key, uint64_t address, uint32_t length)
+{
+	struct ibv_send_wr *wr = last(ex);
+	wr->num_sge = 1;
+	wr->sg_list[0] = (struct ibv_sge){ .addr = address, .length = length, .lkey = key };
+}
+
+static void wr_set_sge_list(struct ibv_qp_ex *ex, size_t count, const struct ibv_sge *list)
+{
+	struct ibv_send_wr *wr = last(ex);
+	if (count > 16) {
+		((struct fenced_qp *)ex)->error = EINVAL;
+		return;
+	}
+	wr->num_sge = (int)count;
+	memcpy(wr->sg_list, list, count * sizeof(*list));
+}
+
+static void wr_set_inline_data(struct ibv_qp_ex *ex, void *data, size_t length)
+{
+	struct fenced_qp *qp = (struct fenced_qp *)ex;
+	struct ibv_send_wr *wr = last(ex);
+	if (length > 256 || !qp->built) {
+		qp->error = ENOMEM;
+		return;
+	}
+	memcpy(qp->inlined[qp->built - 1], data, length);
+	wr->num_sge = 1;
+	wr->sg_list[0] = (struct ibv_sge){ .addr = (uintptr_t)qp->inlined[qp->built - 1], .length = (uint32_t)length };
+	wr->send_flags |= IBV_SEND_INLINE;
+}
+
+static void wr_set_inline_data_list(struct ibv_qp_ex *ex, size_t count, const struct ibv_data_buf *list)
+{
+	char all[256];
+	size_t length = 0;
+	for (size_t i = 0; i < count; i++) {
+		if (length + list[i].length > sizeof(all)) {
+			((struct fenced_qp *)ex)->error = ENOMEM;
+			return;
+		}
+		memcpy(all + length, list[i].addr, list[i].length);
+		length += list[i].length;
+	}
+	wr_set_inline_data(ex, all, length);
+}
+
+static void wr_set_ud_addr(struct ibv_qp_ex *ex, struct ibv_ah *ah, uint32_t number, uint32_t key)
+{
+	struct ibv_send_wr *wr = last(ex);
+	wr->wr.ud.ah = ah;
+	wr->wr.ud.remote_qpn = number;
+	wr->wr.ud.remote_qkey = key;
+}
+
+static int wr_complete(struct ibv_qp_ex *ex)
+{
+	struct fenced_qp *qp = (struct fenced_qp *)ex;
+	struct ibv_send_wr *bad;
+	if (qp->error || !qp->built)
+		return qp->error;
+	if (qp->sends.length + (unsigned)qp->built > qp->sends.depth)
+		return ENOMEM;
+	return post_send(&ex->qp_base, qp->building, &bad);
+}
+
+static void wr_abort(struct ibv_qp_ex *ex) { ((struct fenced_qp *)ex)->built = 0; }
+
+/* --- the device --- */
+
+static struct ibv_device device = {
+	.node_type = IBV_NODE_CA, .transport_type = IBV_TRANSPORT_IB, .name = "fenced0", .dev_name = "uverbs0",
+};
+
+API struct ibv_device **ibv_get_device_list(int *count)
+{
+	int error = enter("ibv_get_device_list");
+	if (error)
+		return refuse(error);
+	struct ibv_device **list = calloc(2, sizeof(*list));
+	list[0] = &device;
+	if (count)
+		*count = 1;
+	leave();
+	return list;
+}
+
+API void ibv_free_device_list(struct ibv_device **list) { free(list); }
+
+API const char *ibv_get_device_name(struct ibv_device *which) { return which->name; }
+
+API __be64 ibv_get_device_guid(struct ibv_device *which)
+{
+	(void)which;
+	return 0x0100000000000000;
+}
+
+API int ibv_get_device_index(struct ibv_device *which)
+{
+	(void)which;
+	return 0;
+}
+
+API int ibv_fork_init(void) { return 0; }
+
+API enum ibv_fork_status ibv_is_fork_initialized(void) { return IBV_FORK_UNNEEDED; }
+
+API int ibv_query_device(struct ibv_context *context, struct ibv_device_attr *attributes)
+{
+	(void)context;
+	memset(attributes, 0, sizeof(*attributes));
+	attributes->max_qp = attributes->max_cq = attributes->max_mr = attributes->max_pd = 1 << 16;
+	attributes->max_mw = attributes->max_ah = attributes->max_srq = 1 << 16;
+	attributes->max_qp_wr = attributes->max_srq_wr = 1 << 14;
+	attributes->max_sge = attributes->max_srq_sge = attributes->max_sge_rd = 16;
+	attributes->max_cqe = 1 << 16;
+	attributes->max_mr_size = UINT64_MAX;
+	attributes->page_size_cap = 4096;
+	attributes->max_qp_rd_atom = attributes->max_qp_init_rd_atom = 16;
+	attributes->atomic_cap = IBV_ATOMIC_HCA;
+	attributes->device_cap_flags = IBV_DEVICE_MEM_WINDOW | IBV_DEVICE_MEM_WINDOW_TYPE_2B;
+	attributes->phys_port_cnt = 1;
+	snprintf(attributes->fw_ver, sizeof(attributes->fw_ver), "1.0");
+	return 0;
+}
+
+static int query_device_ex(struct ibv_context *context, const struct ibv_query_device_ex_input *input,
+			   struct ibv_device_attr_ex *attributes, size_t size)
+{
+	(void)input;
+	memset(attributes, 0, size);
+	return ibv_query_device(context, &attributes->orig_attr);
+}
+
+static int query_port(struct ibv_context *context, uint8_t number, struct ibv_port_attr *port, size_t size)
+{
+	struct ibv_port_attr it = {
+		.state = IBV_PORT_ACTIVE, .max_mtu = IBV_MTU_4096, .active_mtu = IBV_MTU_4096, .gid_tbl_len = 1,
+		.max_msg_sz = 1u << 23, .pkey_tbl_len = 1, .max_vl_num = 1, .active_width = 2,
+		.active_speed = 64, .phys_state = 5, .link_layer = IBV_LINK_LAYER_ETHERNET,
+	};
+	(void)context;
+	if (number != 1)
+		return EINVAL;
+	memcpy(port, &it, size < sizeof(it) ? size : sizeof(it));
+	return 0;
+}
+
+API int ibv_query_port(struct ibv_context *context, uint8_t number, struct _compat_ibv_port_attr *port)
+{
+	return query_port(context, number, (struct ibv_port_attr *)port, offsetof(struct ibv_port_attr, port_cap_flags2));
+}
+
+API int ibv_query_gid(struct ibv_context *context, uint8_t port, int index, union ibv_gid *gid)
+{
+	(void)context, (void)port;
+	if (index) {
+		errno = EINVAL;
+		return -1;
+	}
+	static const uint8_t address[16] = { [10] = 0xff, 0xff, 10, 9, 9, 1 };
+	memcpy(gid->raw, address, sizeof(address));
+	return 0;
+}
+
+API int ibv_query_pkey(struct ibv_context *context, uint8_t port, int index, __be16 *pkey)
+{
+	(void)context, (void)port;
+	if (index)
+		return -1;
+	*pkey = 0xffff;
+	return 0;
+}
+
+API int ibv_get_pkey_index(struct ibv_context *context, uint8_t port, __be16 pkey)
+{
+	(void)context, (void)port;
+	return pkey == 0xffff ? 0 : -1;
+}
+
+API ssize_t _ibv_query_gid_table(struct ibv_context *context, struct ibv_gid_entry *entries, size_t most,
+				 uint32_t flags, size_t size)
+{
+	(void)flags;
+	if (most < 1)
+		return -EINVAL;
+	memset(entries, 0, size);
+	entries->port_num = 1;
+	entries->gid_type = IBV_GID_TYPE_ROCE_V2;
+	ibv_query_gid(context, 1, 0, &entries->gid);
+	return 1;
+}
+
+/* --- domains and memory --- */
+
+API struct ibv_pd *ibv_alloc_pd(struct ibv_context *context)
+{
+	int error = enter("ibv_alloc_pd");
+	if (error)
+		return refuse(error);
+	struct fenced_pd *pd = make(PD, sizeof(*pd));
+	pd->ibv.context = context;
+	pd->ibv.handle = next_handle++;
+	of(context)->users++;
+	leave();
+	return &pd->ibv;
+}
+
+API int ibv_dealloc_pd(struct ibv_pd *ibpd)
+{
+	struct fenced_pd *pd = (struct fenced_pd *)ibpd;
+	int error = enter("ibv_dealloc_pd");
+	if (error || pd->users)
+		return answer(error ? error : EBUSY);
+	of(ibpd->context)->users--;
+	if (pd->root)
+		((struct fenced_pd *)pd->root)->users--;
+	if (pd->td)
+		pd->td->users--;
+	unmake(PD, pd, sizeof(*pd));
+	return answer(0);
+}
+
+static struct ibv_td *alloc_td(struct ibv_context *context, struct ibv_td_init_attr *init)
+{
+	(void)init;
+	int error = enter("ibv_alloc_td");
+	if (error)
+		return refuse(error);
+	struct fenced_td *td = make(TD, sizeof(*td));
+	td->ibv.context = context;
+	of(context)->users++;
+	leave();
+	return &td->ibv;
+}
+
+static int dealloc_td(struct ibv_td *ibtd)
+{
+	struct fenced_td *td = (struct fenced_td *)ibtd;
+	int error = enter("ibv_dealloc_td");
+	if (error || td->users)
+		return answer(error ? error : EBUSY);
+	of(ibtd->context)->users--;
+	unmake(TD, td, sizeof(*td));
+	return answer(0);
+}
+
+static struct ibv_pd *alloc_parent_domain(struct ibv_context *context, struct ibv_parent_domain_init_attr *init)
+{
+	int error = enter("ibv_alloc_parent_domain");
+	if (error)
+		return refuse(error);
+	struct fenced_pd *pd = make(PD, sizeof(*pd));
+	pd->ibv.context = context;
+	pd->root = root(init->pd);
+	pd->td = (struct fenced_td *)init->td;
+	((struct fenced_pd *)pd->root)->users++;
+	if (pd->td)
+		pd->td->users++;
+	of(context)->users++;
+	leave();
+	return &pd->ibv;
+}
+
+API struct ibv_mr *ibv_reg_mr_iova2(struct ibv_pd *ibpd, void *start, size_t length, uint64_t iova, unsigned int access)
+{
+	struct fenced_pd *pd = (struct fenced_pd *)ibpd;
+	int error = enter("ibv_reg_mr_iova2");
+	if (error)
+		return refuse(error);
+	unsigned char in_core;
+	uintptr_t page = (uintptr_t)start & ~(PAGE - 1);
+	if (length && mincore((void *)page, 1, &in_core) && errno == ENOMEM)
+		return refuse(EFAULT);
+	struct fenced_mr *mr = make(MR, sizeof(*mr));
+	mr->ibv.context = ibpd->context;
+	mr->ibv.pd = ibpd;
+	mr->ibv.addr = start;
+	mr->ibv.length = length;
+	mr->ibv.handle = next_handle++;
+	mr->ibv.lkey = mr->ibv.rkey = next_key++ << 8;
+	mr->pd = pd;
+	mr->iova = iova;
+	mr->access = (int)access;
+	pd->users++;
+	mr->next = regions;
+	regions = mr;
+	add_span(mr);
+	leave();
+	return &mr->ibv;
+}
+
+API struct ibv_mr *ibv_reg_mr(struct ibv_pd *pd, void *start, size_t length, int access)
+{
+	return ibv_reg_mr_iova2(pd, start, length, (uintptr_t)start, (unsigned int)access);
+}
+
+API int ibv_dereg_mr(struct ibv_mr *ibmr)
+{
+	struct fenced_mr *mr = (struct fenced_mr *)ibmr;
+	int error = enter("ibv_dereg_mr");
+	if (error || mr->users)
+		return answer(error ? error : EINVAL); /* as rxe says it */
+	for (struct fenced_mr **at = &regions; *at; at = &(*at)->next) {
+		if (*at == mr) {
+			*at = mr->next;
+			break;
+		}
+	}
+	remove_span(mr);
+	mr->pd->users--;
+	unmake(MR, mr, sizeof(*mr));
+	return answer(0);
+}
+
+API int ibv_rereg_mr(struct ibv_mr *ibmr, int flags, struct ibv_pd *pd, void *address, size_t length, int access)
+{
+	struct fenced_mr *mr = (struct fenced_mr *)ibmr;
+	int error = enter("ibv_rereg_mr");
+	if (error) {
+		errno = error;
+		return answer(IBV_REREG_MR_ERR_CMD);
+	}
+	if (flags & IBV_REREG_MR_CHANGE_TRANSLATION) {
+		remove_span(mr);
+		ibmr->addr = address;
+		ibmr->length = length;
+		mr->iova = (uintptr_t)address;
+		add_span(mr);
+	}
+	if (flags & IBV_REREG_MR_CHANGE_PD) {
+		mr->pd->users--;
+		ibmr->pd = pd;
+		mr->pd = (struct fenced_pd *)pd;
+		mr->pd->users++;
+	}
+	if (flags & IBV_REREG_MR_CHANGE_ACCESS)
+		mr->access = access;
+	ibmr->lkey = ibmr->rkey = next_key++ << 8;
+	return answer(0);
+}
+
+static struct ibv_mw *alloc_mw(struct ibv_pd *pd, enum ibv_mw_type type)
+{
+	int error = enter("ibv_alloc_mw");
+	if (error)
+		return refuse(error);
+	struct fenced_mw *mw = make(MW, sizeof(*mw));
+	mw->ibv.context = pd->context;
+	mw->ibv.pd = pd;
+	mw->ibv.type = type;
+	mw->ibv.rkey = next_key++ << 8;
+	mw->next = windows;
+	windows = mw;
+	((struct fenced_pd *)pd)->users++;
+	leave();
+	return &mw->ibv;
+}
+
+static int dealloc_mw(struct ibv_mw *ibmw)
+{
+	struct fenced_mw *mw = (struct fenced_mw *)ibmw;
+	int error = enter("ibv_dealloc_mw");
+	if (error)
+		return answer(error);
+	for (struct fenced_mw **at = &windows; *at; at = &(*at)->next) {
+		if (*at == mw) {
+			*at = mw->next;
+			break;
+		}
+	}
+	if (mw->mr)
+		mw->mr->users--;
+	((struct fenced_pd *)ibmw->pd)->users--;
+	unmake(MW, mw, sizeof(*mw));
+	return answer(0);
+}
+
+static int bind_mw(struct ibv_qp *ibqp, struct ibv_mw *mw, struct ibv_mw_bind *how)
+{
+	struct fenced_qp *qp = (struct fenced_qp *)ibqp;
+	int error = enter("ibv_bind_mw");
+	if (!error && qp->ibv.qp_base.state != IBV_QPS_RTS)
+		error = EINVAL;
+	if (!error && bind(qp, mw, next_key++ << 8, &how->bind_info) != IBV_WC_SUCCESS)
+		error = EINVAL;
+	if (!error && how->send_flags & IBV_SEND_SIGNALED) {
+		struct ibv_wc wc = wc_of(qp, how->wr_id, IBV_WC_SUCCESS, IBV_WC_BIND_MW);
+		complete(ibqp->send_cq, &wc, 0);
+	}
+	return answer(error);
+}
+
+/* --- completion queues --- */
+
+API struct ibv_comp_channel *ibv_create_comp_channel(struct ibv_context *context)
+{
+	int error = enter("ibv_create_comp_channel");
+	if (error)
+		return refuse(error);
+	struct fenced_channel *channel = make(CHANNEL, sizeof(*channel));
+	channel->ibv.context = context;
+	channel->ibv.fd = eventfd(0, EFD_CLOEXEC | EFD_SEMAPHORE);
+	of(context)->users++;
+	leave();
+	return &channel->ibv;
+}
+
+API int ibv_destroy_comp_channel(struct ibv_comp_channel *ibchannel)
+{
+	struct fenced_channel *channel = (struct fenced_channel *)ibchannel;
+	int error = enter("ibv_destroy_comp_channel");
+	if (error || channel->users)
+		return answer(error ? error : EBUSY);
+	close(ibchannel->fd);
+	of(ibchannel->context)->users--;
+	unmake(CHANNEL, channel, sizeof(*channel));
+	return answer(0);
+}
+
+API int ibv_get_cq_event(struct ibv_comp_channel *ibchannel, struct ibv_cq **cq, void **user)
+{
+	struct fenced_channel *channel = (struct fenced_channel *)ibchannel;
+	if (take_fd(ibchannel->fd))
+		return -1;
+	pthread_mutex_lock(&big);
+	*cq = channel->queue[channel->head++ % 4096];
+	*user = (*cq)->cq_context;
+	leave();
+	return 0;
+}
+
+API void ibv_ack_cq_events(struct ibv_cq *ibcq, unsigned int count)
+{
+	struct fenced_cq *cq = (struct fenced_cq *)ibcq;
+	pthread_mutex_lock(&big);
+	cq->acknowledged += count;
+	if (cq->acknowledged > cq->events)
+		violate("more events were acknowledged than taken");
+	pthread_cond_broadcast(&changed);
+	leave();
+}
+
+static struct ibv_cq_ex *new_cq(struct ibv_context *context, struct ibv_cq_init_attr_ex *init)
+{
+	struct fenced_cq *cq = make(CQ, sizeof(*cq));
+	cq->size = 1;
+	while (cq->size < init->cqe)
+		cq->size *= 2;
+	cq->done = calloc(cq->size, sizeof(*cq->done));
+	cq->ibv.context = context;
+	cq->ibv.channel = init->channel;
+	cq->ibv.cq_context = init->cq_context;
+	cq->ibv.handle = next_handle++;
+	cq->ibv.cqe = (int)cq->size;
+	cq->ibv.start_poll = start_poll;
+	cq->ibv.next_poll = next_poll;
+	cq->ibv.end_poll = end_poll;
+	cq->ibv.read_opcode = read_opcode;
+	cq->ibv.read_vendor_err = read_vendor_err;
+	cq->ibv.read_byte_len = read_byte_len;
+	cq->ibv.read_imm_data = read_imm_data;
+	cq->ibv.read_qp_num = read_qp_num;
+	cq->ibv.read_src_qp = read_src_qp;
+	cq->ibv.read_wc_flags = read_wc_flags;
+	cq->ibv.read_slid = read_slid;
+	cq->ibv.read_sl = read_sl;
+	cq->ibv.read_dlid_path_bits = read_dlid_path_bits;
+	cq->ibv.read_completion_ts = read_completion_ts;
+	if (init->channel)
+		((struct fenced_channel *)init->channel)->users++;
+	of(context)->users++;
+	return &cq->ibv;
+}
+
+static struct ibv_cq_ex *create_cq_ex(struct ibv_context *context, struct ibv_cq_init_attr_ex *init)
+{
+	int error = enter("ibv_create_cq_ex");
+	if (error)
+		return refuse(error);
+	if (!init->cqe || init->cqe > 1 << 16)
+		return refuse(EINVAL);
+	struct ibv_cq_ex *cq = new_cq(context, init);
+	leave();
+	return cq;
+}
+
+API struct ibv_cq *ibv_create_cq(struct ibv_context *context, int size, void *user, struct ibv_comp_channel *channel,
+				 int vector)
+{
+	struct ibv_cq_init_attr_ex init = {
+		.cqe = (uint32_t)size, .cq_context = user, .channel = channel, .comp_vector = (uint32_t)vector,
+	};
+	int error = enter("ibv_create_cq");
+	if (error)
+		return refuse(error);
+	if (size < 1 || size > 1 << 16 || vector)
+		return refuse(EINVAL);
+	struct ibv_cq *cq = ibv_cq_ex_to_cq(new_cq(context, &init));
+	leave();
+	return cq;
+}
+
+API int ibv_resize_cq(struct ibv_cq *ibcq, int size)
+{
+	struct fenced_cq *cq = (struct fenced_cq *)ibcq;
+	int error = enter("ibv_resize_cq");
+	unsigned wanted = 1, have = cq->tail - cq->head;
+	while (wanted < (unsigned)size)
+		wanted *= 2;
+	if (!error && (size < 1 || wanted < have))
+		error = EINVAL;
+	if (error)
+		return answer(error);
+	struct ibv_wc *done = calloc(wanted, sizeof(*done));
+	for (unsigned i = 0; i < have; i++)
+		done[i] = cq->done[(cq->head + i) & (cq->size - 1)];
+	free(cq->done);
+	cq->done = done;
+	cq->head = 0;
+	cq->tail = have;
+	cq->size = wanted;
+	cq->ibv.cqe = (int)wanted;
+	return answer(0);
+}
+
+API int ibv_destroy_cq(struct ibv_cq *ibcq)
+{
+	struct fenced_cq *cq = (struct fenced_cq *)ibcq;
+	int error = enter("ibv_destroy_cq");
+	if (error || cq->users)
+		return answer(error ? error : EBUSY);
+	struct fenced_channel *channel = (struct fenced_channel *)ibcq->channel;
+	if (channel) { /* events that were not taken go with it; those that were taken are waited for */
+		unsigned kept = channel->head;
+		for (unsigned i = channel->head; i != channel->tail; i++) {
+			if (channel->queue[i % 4096] == ibcq) {
+				cq->acknowledged++;
+				uint64_t one;
+				int flags = fcntl(channel->ibv.fd, F_GETFL);
+				fcntl(channel->ibv.fd, F_SETFL, flags | O_NONBLOCK);
+				if (read(channel->ibv.fd, &one, sizeof(one)) < 0)
+					cq->acknowledged--; /* somebody has just taken it */
+				fcntl(channel->ibv.fd, F_SETFL, flags);
+			} else {
+				channel->queue[kept++ % 4096] = channel->queue[i % 4096];
+			}
+		}
+		channel->tail = kept;
+	}
+	struct timespec until;
+	clock_gettime(CLOCK_REALTIME, &until);
+	until.tv_sec += 10;
+	while (cq->acknowledged != cq->events) {
+		if (pthread_cond_timedwait(&changed, &big, &until) == ETIMEDOUT) {
+			violate("ibv_destroy_cq waits for %u events that nobody acknowledges", cq->events - cq->acknowledged);
+			break;
+		}
+	}
+	forget_async(ibcq->context, ibcq);
+	if (channel)
+		channel->users--;
+	of(ibcq->context)->users--;
+	free(cq->done);
+	unmake(CQ, cq, sizeof(*cq));
+	return answer(0);
+}
+
+/* --- queue pairs --- */
+
+static void begin(struct queue *queue, unsigned depth)
+{
+	queue->end = &queue->first;
+	queue->depth = depth;
+}
+
+static struct ibv_qp *new_qp(struct ibv_context *context, struct ibv_qp_init_attr_ex *init, int extended)
+{
+	struct fenced_qp *qp = make(QP, sizeof(*qp));
+	struct ibv_qp *base = &qp->ibv.qp_base;
+	base->context = context;
+	base->pd = init->pd;
+	base->send_cq = init->send_cq;
+	base->recv_cq = init->recv_cq;
+	base->srq = init->srq;
+	base->qp_type = init->qp_type;
+	base->qp_num = next_number++;
+	base->handle = next_handle++;
+	if (init->cap.max_inline_data < 64)
+		init->cap.max_inline_data = 64;
+	qp->cap = init->cap;
+	qp->srq = (struct fenced_srq *)init->srq;
+	qp->sq_sig_all = init->sq_sig_all;
+	qp->extended = extended;
+	begin(&qp->sends, init->cap.max_send_wr);
+	begin(&qp->receives, init->cap.max_recv_wr);
+	if (extended) {
+		qp->ibv.wr_start = wr_start;
+		qp->ibv.wr_complete = wr_complete;
+		qp->ibv.wr_abort = wr_abort;
+		qp->ibv.wr_send = wr_send;
+		qp->ibv.wr_send_imm = wr_send_imm;
+		qp->ibv.wr_send_inv = wr_send_inv;
+		qp->ibv.wr_local_inv = wr_local_inv;
+		qp->ibv.wr_rdma_write = wr_rdma_write;
+		qp->ibv.wr_rdma_write_imm = wr_rdma_write_imm;
+		qp->ibv.wr_rdma_read = wr_rdma_read;
+		qp->ibv.wr_atomic_cmp_swp = wr_atomic_cmp_swp;
+		qp->ibv.wr_atomic_fetch_add = wr_atomic_fetch_add;
+		qp->ibv.wr_bind_mw = wr_bind_mw;
+		qp->ibv.wr_set_sge = wr_set_sge;
+		qp->ibv.wr_set_sge_list = wr_set_sge_list;
+		qp->ibv.wr_set_inline_data = wr_set_inline_data;
+		qp->ibv.wr_set_inline_data_list = wr_set_inline_data_list;
+		qp->ibv.wr_set_ud_addr = wr_set_ud_addr;
+	}
+	((struct fenced_pd *)init->pd)->users++;
+	((struct fenced_cq *)init->send_cq)->users++;
+	if (init->recv_cq)
+		((struct fenced_cq *)init->recv_cq)->users++;
+	if (qp->srq)
+		qp->srq->users++;
+	of(context)->users++;
+	qp->next = queue_pairs;
+	queue_pairs = qp;
+	return base;
+}
+
+static int wrong(struct ibv_context *context, struct ibv_qp_init_attr_ex *init)
+{
+	if (!init->pd || !init->send_cq || init->pd->context != context)
+		return EINVAL;
+	if (init->send_cq->context != context || (init->recv_cq && init->recv_cq->context != context) ||
+	    (init->srq && init->srq->context != context)) {
+		violate("a queue pair was given a queue of another context");
+		return EINVAL;
+	}
+	if (init->cap.max_send_wr > 1 << 14 || init->cap.max_recv_wr > 1 << 14 || init->cap.max_send_sge > 16 ||
+	    init->cap.max_recv_sge > 16 || init->cap.max_inline_data > 256)
+		return EINVAL;
+	return 0;
+}
+
+static struct ibv_qp *create_qp_ex(struct ibv_context *context, struct ibv_qp_init_attr_ex *init)
+{
+	int error = enter("ibv_create_qp_ex");
+	if (!error)
+		error = wrong(context, init);
+	if (error)
+		return refuse(error);
+	struct ibv_qp *qp = new_qp(context, init, init->comp_mask & IBV_QP_INIT_ATTR_SEND_OPS_FLAGS);
+	leave();
+	return qp;
+}
+
+API struct ibv_qp *ibv_create_qp(struct ibv_pd *pd, struct ibv_qp_init_attr *init)
+{
+	struct ibv_qp_init_attr_ex ex = {
+		.qp_context = init->qp_context, .send_cq = init->send_cq, .recv_cq = init->recv_cq, .srq = init->srq,
+		.cap = init->cap, .qp_type = init->qp_type, .sq_sig_all = init->sq_sig_all, .pd = pd,
+	};
+	int error = enter("ibv_create_qp");
+	if (!error)
+		error = wrong(pd->context, &ex);
+	if (error)
+		return refuse(error);
+	struct ibv_qp *qp = new_qp(pd->context, &ex, 0);
+	init->cap = ex.cap;
+	leave();
+	return qp;
+}
+
+API struct ibv_qp_ex *ibv_qp_to_qp_ex(struct ibv_qp *qp)
+{
+	return ((struct fenced_qp *)qp)->extended ? (struct ibv_qp_ex *)qp : NULL;
+}
+
+API int ibv_modify_qp(struct ibv_qp *ibqp, struct ibv_qp_attr *attributes, int mask)
+{
+	struct fenced_qp *qp = (struct fenced_qp *)ibqp;
+	int error = enter("ibv_modify_qp");
+	if (error)
+		return answer(error);
+	if (mask & IBV_QP_ACCESS_FLAGS)
+		qp->attr.qp_access_flags = attributes->qp_access_flags;
+	if (mask & IBV_QP_DEST_QPN)
+		qp->attr.dest_qp_num = attributes->dest_qp_num;
+	if (mask & IBV_QP_QKEY)
+		qp->attr.qkey = attributes->qkey;
+	if (mask & IBV_QP_RNR_RETRY)
+		qp->attr.rnr_retry = attributes->rnr_retry;
+	if (mask & IBV_QP_RETRY_CNT)
+		qp->attr.retry_cnt = attributes->retry_cnt;
+	if (mask & IBV_QP_TIMEOUT)
+		qp->attr.timeout = attributes->timeout;
+	if (mask & IBV_QP_PATH_MTU)
+		qp->attr.path_mtu = attributes->path_mtu;
+	if (mask & IBV_QP_PORT)
+		qp->attr.port_num = attributes->port_num;
+	if (mask & IBV_QP_PKEY_INDEX)
+		qp->attr.pkey_index = attributes->pkey_index;
+	if (mask & IBV_QP_SQ_PSN)
+		qp->attr.sq_psn = attributes->sq_psn;
+	if (mask & IBV_QP_RQ_PSN)
+		qp->attr.rq_psn = attributes->rq_psn;
+	if (mask & IBV_QP_MAX_QP_RD_ATOMIC)
+		qp->attr.max_rd_atomic = attributes->max_rd_atomic;
+	if (mask & IBV_QP_MAX_DEST_RD_ATOMIC)
+		qp->attr.max_dest_rd_atomic = attributes->max_dest_rd_atomic;
+	if (mask & IBV_QP_MIN_RNR_TIMER)
+		qp->attr.min_rnr_timer = attributes->min_rnr_timer;
+	if (mask & IBV_QP_AV)
+		qp->attr.ah_attr = attributes->ah_attr;
+	if (mask & IBV_QP_STATE) {
+		if (attributes->qp_state == IBV_QPS_ERR) {
+			fail_pair(qp);
+		} else {
+			ibqp->state = qp->attr.qp_state = attributes->qp_state;
+			if (attributes->qp_state == IBV_QPS_RESET) {
+				drop(&qp->sends);
+				drop(&qp->receives);
+			}
+			progress(qp);
+			progress_all();
+		}
+	}
+	return answer(0);
+}
+
+API int ibv_query_qp(struct ibv_qp *ibqp, struct ibv_qp_attr *attributes, int mask, struct ibv_qp_init_attr *init)
+{
+	struct fenced_qp *qp = (struct fenced_qp *)ibqp;
+	(void)mask;
+	int error = enter("ibv_query_qp");
+	if (error)
+		return answer(error);
+	memset(init, 0, sizeof(*init));
+	*attributes = qp->attr;
+	attributes->qp_state = attributes->cur_qp_state = ibqp->state;
+	attributes->cap = init->cap = qp->cap;
+	init->send_cq = ibqp->send_cq;
+	init->recv_cq = ibqp->recv_cq;
+	init->srq = ibqp->srq;
+	init->qp_type = ibqp->qp_type;
+	return answer(0);
+}
+
+API int ibv_destroy_qp(struct ibv_qp *ibqp)
+{
+	struct fenced_qp *qp = (struct fenced_qp *)ibqp;
+	int error = enter("ibv_destroy_qp");
+	if (error)
+		return answer(error);
+	for (struct fenced_qp **at = &queue_pairs; *at; at = &(*at)->next) {
+		if (*at == qp) {
+			*at = qp->next;
+			break;
+		}
+	}
+	forget_async(ibqp->context, ibqp);
+	drop(&qp->sends);
+	drop(&qp->receives);
+	((struct fenced_pd *)ibqp->pd)->users--;
+	((struct fenced_cq *)ibqp->send_cq)->users--;
+	if (ibqp->recv_cq)
+		((struct fenced_cq *)ibqp->recv_cq)->users--;
+	if (qp->srq)
+		qp->srq->users--;
+	of(ibqp->context)->users--;
+	unmake(QP, qp, sizeof(*qp));
+	return answer(0);
+}
+
+/* --- shared receive queues, address handles --- */
+
+API struct ibv_srq *ibv_create_srq(struct ibv_pd *pd, struct ibv_srq_init_attr *init)
+{
+	int error = enter("ibv_create_srq");
+	if (!error && (init->attr.max_wr > 1 << 14 || init->attr.max_sge > 16 || !init->attr.max_wr))
+		error = EINVAL;
+	if (error)
+		return refuse(error);
+	struct fenced_srq *srq = make(SRQ, sizeof(*srq));
+	srq->ibv.context = pd->context;
+	srq->ibv.pd = pd;
+	srq->ibv.handle = next_handle++;
+	begin(&srq->receives, init->attr.max_wr);
+	srq->max_sge = init->attr.max_sge;
+	((struct fenced_pd *)pd)->users++;
+	of(pd->context)->users++;
+	leave();
+	return &srq->ibv;
+}
+
+API int ibv_modify_srq(struct ibv_srq *ibsrq, struct ibv_srq_attr *attributes, int mask)
+{
+	struct fenced_srq *srq = (struct fenced_srq *)ibsrq;
+	int error = enter("ibv_modify_srq");
+	if (error)
+		return answer(error);
+	if (mask & IBV_SRQ_LIMIT)
+		srq->limit = attributes->srq_limit;
+	if (mask & IBV_SRQ_MAX_WR)
+		srq->receives.depth = attributes->max_wr;
+	return answer(0);
+}
+
+API int ibv_query_srq(struct ibv_srq *ibsrq, struct ibv_srq_attr *attributes)
+{
+	struct fenced_srq *srq = (struct fenced_srq *)ibsrq;
+	int error = enter("ibv_query_srq");
+	attributes->max_wr = srq->receives.depth;
+	attributes->max_sge = srq->max_sge;
+	attributes->srq_limit = srq->limit;
+	return answer(error);
+}
+
+API int ibv_destroy_srq(struct ibv_srq *ibsrq)
+{
+	struct fenced_srq *srq = (struct fenced_srq *)ibsrq;
+	int error = enter("ibv_destroy_srq");
+	if (error || srq->users)
+		return answer(error ? error : EBUSY);
+	forget_async(ibsrq->context, ibsrq);
+	drop(&srq->receives);
+	((struct fenced_pd *)ibsrq->pd)->users--;
+	of(ibsrq->context)->users--;
+	unmake(SRQ, srq, sizeof(*srq));
+	return answer(0);
+}
+
+API struct ibv_ah *ibv_create_ah(struct ibv_pd *pd, struct ibv_ah_attr *attributes)
+{
+	int error = enter("ibv_create_ah");
+	if (error)
+		return refuse(error);
+	struct fenced_ah *ah = make(AH, sizeof(*ah));
+	ah->ibv.context = pd->context;
+	ah->ibv.pd = pd;
+	ah->attr = *attributes;
+	((struct fenced_pd *)pd)->users++;
+	leave();
+	return &ah->ibv;
+}
+
+API int ibv_destroy_ah(struct ibv_ah *ibah)
+{
+	int error = enter("ibv_destroy_ah");
+	if (error)
+		return answer(error);
+	((struct fenced_pd *)ibah->pd)->users--;
+	unmake(AH, ibah, sizeof(struct fenced_ah));
+	return answer(0);
+}
+
+/* --- contexts --- */
+
+API struct ibv_context *ibv_open_device(struct ibv_device *which)
+{
+	int error = enter("ibv_open_device");
+	if (error)
+		return refuse(error);
+	struct fenced_context *it = make(CONTEXT, sizeof(*it));
+	struct verbs_context *all = &it->all;
+	struct ibv_context *context = &all->context;
+	it->end = &it->first;
+	all->sz = sizeof(*all);
+	all->query_port = query_port;
+	all->query_device_ex = query_device_ex;
+	all->create_cq_ex = create_cq_ex;
+	all->create_qp_ex = create_qp_ex;
+	all->alloc_td = alloc_td;
+	all->dealloc_td = dealloc_td;
+	all->alloc_parent_domain = alloc_parent_domain;
+	context->device = which;
+	context->ops.poll_cq = poll_cq;
+	context->ops.req_notify_cq = req_notify_cq;
+	context->ops.post_send = post_send;
+	context->ops.post_recv = post_recv;
+	context->ops.post_srq_recv = post_srq_recv;
+	context->ops.alloc_mw = alloc_mw;
+	context->ops.bind_mw = bind_mw;
+	context->ops.dealloc_mw = dealloc_mw;
+	context->cmd_fd = -1;
+	context->async_fd = eventfd(0, EFD_CLOEXEC | EFD_SEMAPHORE);
+	context->num_comp_vectors = 1;
+	pthread_mutex_init(&context->mutex, NULL);
+	context->abi_compat = (void *)-1; /* there is a struct verbs_context around it */
+	leave();
+	return context;
+}
+
+API int ibv_close_device(struct ibv_context *context)
+{
+	int error = enter("ibv_close_device");
+	struct fenced_context *it = of(context);
+	if (error)
+		return answer(error);
+	if (it->users)
+		violate("ibv_close_device with %d objects of it left", it->users);
+	close(context->async_fd);
+	while (it->first) {
+		struct fenced_async *async = it->first;
+		it->first = async->next;
+		free(async);
+	}
+	unmake(CONTEXT, it, sizeof(*it));
+	return answer(0);
+}
+
+API int ibv_get_async_event(struct ibv_context *context, struct ibv_async_event *event)
+{
+	struct fenced_context *it = of(context);
+	if (take_fd(context->async_fd))
+		return -1;
+	pthread_mutex_lock(&big);
+	struct fenced_async *async = it->first;
+	it->first = async->next;
+	if (!it->first)
+		it->end = &it->first;
+	*event = async->event;
+	it->unacknowledged++;
+	free(async);
+	leave();
+	return 0;
+}
+
+API void ibv_ack_async_event(struct ibv_async_event *event)
+{
+	(void)event;
+}
+
+/* Raises an asynchronous event: of a queue pair by its number, or, with number 0, of the device's first port. */
+API int fenced_raise(struct ibv_context *context, int type, uint32_t number)
+{
+	pthread_mutex_lock(&big);
+	struct fenced_qp *qp = number ? pair(number) : NULL;
+	if (number && !qp)
+		return answer(-1);
+	raise_async(context, (enum ibv_event_type)type, qp ? (void *)&qp->ibv.qp_base : (void *)(uintptr_t)1);
+	return answer(0);
+}

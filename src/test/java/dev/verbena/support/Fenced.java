@@ -1,0 +1,161 @@
+package dev.verbena.support;
+
+import static java.lang.foreign.ValueLayout.ADDRESS;
+import static java.lang.foreign.ValueLayout.JAVA_INT;
+import static java.lang.foreign.ValueLayout.JAVA_LONG;
+
+import java.lang.foreign.Arena;
+import java.lang.foreign.FunctionDescriptor;
+import java.lang.foreign.Linker;
+import java.lang.foreign.MemorySegment;
+import java.lang.foreign.SymbolLookup;
+import java.lang.invoke.MethodHandle;
+
+/** The controls of the provider for tests (src/test/c/fenced.c): faults on demand, and what the provider has seen. */
+public final class Fenced {
+    private static int allowed;
+
+    private Fenced() {}
+
+    /** Returns true if this JVM runs on the provider for tests. */
+    public static boolean isLoaded() {
+        return Boolean.getBoolean("dev.verbena.fenced");
+    }
+
+    /** Makes the nth call of a function from now on, counted from 1, fail with an error number. */
+    public static void fail(String function, int nth, int errno) {
+        try (Arena arena = Arena.ofConfined()) {
+            Functions.FAIL.invokeExact(arena.allocateFrom(function), nth, errno);
+        } catch (Throwable t) {
+            throw new AssertionError(t);
+        }
+    }
+
+    /** Makes each call of a function wait before it does its work; 0 ends that. */
+    public static void delay(String function, long micros) {
+        try (Arena arena = Arena.ofConfined()) {
+            Functions.DELAY.invokeExact(arena.allocateFrom(function), micros);
+        } catch (Throwable t) {
+            throw new AssertionError(t);
+        }
+    }
+
+    /** Stops calls of a function when they come, until {@link #goOn}. Never stop a function that is called critically. */
+    public static void stop(String function) {
+        named(Functions.STOP, function);
+    }
+
+    /** Lets calls of a function go on. */
+    public static void goOn(String function) {
+        named(Functions.GO_ON, function);
+    }
+
+    private static void named(MethodHandle handle, String function) {
+        try (Arena arena = Arena.ofConfined()) {
+            handle.invokeExact(arena.allocateFrom(function));
+        } catch (Throwable t) {
+            throw new AssertionError(t);
+        }
+    }
+
+    /** Waits until calls of a stopped function have come. */
+    public static void awaitStopped(String function, int calls) {
+        Await.until(calls + " stopped calls of " + function, () -> count(Functions.WAITING, function) >= calls);
+    }
+
+    /** Returns the number of calls of a function since {@link #calm}. */
+    public static long calls(String function) {
+        try (Arena arena = Arena.ofConfined()) {
+            return (long) Functions.CALLS.invokeExact(arena.allocateFrom(function));
+        } catch (Throwable t) {
+            throw new AssertionError(t);
+        }
+    }
+
+    private static int count(MethodHandle handle, String function) {
+        try (Arena arena = Arena.ofConfined()) {
+            return (int) handle.invokeExact(arena.allocateFrom(function));
+        } catch (Throwable t) {
+            throw new AssertionError(t);
+        }
+    }
+
+    /** Takes back all faults, and sets the counts of calls to 0. */
+    public static void calm() {
+        try {
+            Functions.CALM.invokeExact();
+        } catch (Throwable t) {
+            throw new AssertionError(t);
+        }
+    }
+
+    /** Returns the number of C objects of all kinds that exist. */
+    public static int liveObjects() {
+        try {
+            return (int) Functions.LIVE.invokeExact(-1);
+        } catch (Throwable t) {
+            throw new AssertionError(t);
+        }
+    }
+
+    /** Returns the number of things seen so far that must never happen. */
+    public static int violations() {
+        try {
+            return (int) Functions.VIOLATIONS.invokeExact();
+        } catch (Throwable t) {
+            throw new AssertionError(t);
+        }
+    }
+
+    /** Lets the test that calls this leave violations behind: it has made them on purpose. */
+    public static void allowViolations(int count) {
+        allowed = count;
+    }
+
+    /** Returns the number of violations that the test may leave behind, and sets it to 0. */
+    static int takeAllowed() {
+        int count = allowed;
+        allowed = 0;
+        return count;
+    }
+
+    /** Returns a description of the first violation. */
+    public static String firstViolation() {
+        try {
+            MemorySegment text = (MemorySegment) Functions.FIRST.invokeExact();
+            return text.reinterpret(512).getString(0);
+        } catch (Throwable t) {
+            throw new AssertionError(t);
+        }
+    }
+
+    /** Returns the number of sends that found no receive at the peer. */
+    public static long receiverNotReady() {
+        try {
+            return (long) Functions.RNR.invokeExact();
+        } catch (Throwable t) {
+            throw new AssertionError(t);
+        }
+    }
+
+    private static final class Functions {
+        private static final SymbolLookup LIBRARY =
+                SymbolLookup.libraryLookup(System.getProperty("dev.verbena.libibverbs"), Arena.global());
+        private static final MethodHandle FAIL =
+                link("fenced_fail", FunctionDescriptor.ofVoid(ADDRESS, JAVA_INT, JAVA_INT));
+        private static final MethodHandle DELAY = link("fenced_delay", FunctionDescriptor.ofVoid(ADDRESS, JAVA_LONG));
+        private static final MethodHandle STOP = link("fenced_stop", FunctionDescriptor.ofVoid(ADDRESS));
+        private static final MethodHandle GO_ON = link("fenced_go_on", FunctionDescriptor.ofVoid(ADDRESS));
+        private static final MethodHandle WAITING = link("fenced_waiting", FunctionDescriptor.of(JAVA_INT, ADDRESS));
+        private static final MethodHandle CALLS = link("fenced_calls", FunctionDescriptor.of(JAVA_LONG, ADDRESS));
+        private static final MethodHandle CALM = link("fenced_calm", FunctionDescriptor.ofVoid());
+        private static final MethodHandle LIVE = link("fenced_live", FunctionDescriptor.of(JAVA_INT, JAVA_INT));
+        private static final MethodHandle VIOLATIONS = link("fenced_violations", FunctionDescriptor.of(JAVA_INT));
+        private static final MethodHandle FIRST = link("fenced_first_violation", FunctionDescriptor.of(ADDRESS));
+        private static final MethodHandle RNR = link("fenced_rnr", FunctionDescriptor.of(JAVA_LONG));
+
+        private static MethodHandle link(String name, FunctionDescriptor shape) {
+            return Linker.nativeLinker().downcallHandle(LIBRARY.find(name).orElseThrow(), shape);
+        }
+    }
+}

@@ -12,6 +12,9 @@ import java.lang.foreign.MemorySegment;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.CountDownLatch;
+import java.util.concurrent.atomic.AtomicBoolean;
+import java.util.concurrent.atomic.AtomicReference;
+import java.util.stream.Stream;
 import org.assertj.core.api.ThrowableAssert.ThrowingCallable;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
@@ -198,6 +201,49 @@ class ThreadsTest {
         closer.join();
         assertThat(object.timesDestroyed()).isEqualTo(1);
         assertThatIllegalStateException().isThrownBy(() -> object.useFast(() -> {}));
+    }
+
+    @Test
+    void closingAnObjectThatIsBeingPublishedLeavesNoDependent() throws Throwable {
+        try (VerbsArena arena = VerbsArena.ofShared()) {
+            AtomicBoolean stop = new AtomicBoolean();
+            AtomicReference<FakeObject> target = new AtomicReference<>();
+            OtherThread<Void> closer = OtherThread.start(() -> {
+                while (!stop.get()) {
+                    FakeObject parent = target.get();
+                    if (parent != null) {
+                        closeDependents(parent);
+                    }
+                }
+            });
+            try {
+                for (int round = 0; round < 20_000; round++) {
+                    FakeObject first = FakeObject.in(arena, "first");
+                    List<FakeObject> others = new ArrayList<>();
+                    for (int i = 0; i < 4; i++) {
+                        others.add(FakeObject.in(arena, "other " + i));
+                    }
+                    target.set(first);
+                    FakeObject child = FakeObject.in(
+                            arena,
+                            "child",
+                            Stream.concat(Stream.of(first), others.stream()).toArray(VerbsObject[]::new));
+                    target.set(null);
+                    child.close();
+                    first.close();
+                    others.forEach(FakeObject::close);
+                }
+            } finally {
+                stop.set(true);
+                closer.join();
+            }
+        }
+    }
+
+    private static void closeDependents(FakeObject parent) {
+        for (ObjectLifetime dependent : parent.lifetime().dependents()) {
+            dependent.close();
+        }
     }
 
     private static void awaitClosing(CloseGuard guarded) {

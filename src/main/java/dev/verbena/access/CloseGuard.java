@@ -235,7 +235,7 @@ public abstract sealed class CloseGuard permits ArenaLifetime, ObjectLifetime {
     }
 
     /** Returns the dependents, the oldest first. */
-    final List<ObjectLifetime> dependents() {
+    public final List<ObjectLifetime> dependents() {
         synchronized (dependents) {
             return List.copyOf(dependents);
         }

@@ -125,12 +125,25 @@ public final class ObjectLifetime extends CloseGuard {
             parents.forEach(parent -> hold(parent, held));
             ObjectLifetime lifetime = new ObjectLifetime(arena);
             T object = maker.apply(lifetime);
-            lifetime.parents = parents;
-            parents.forEach(parent -> parent.addDependent(lifetime));
-            arena.add(lifetime);
+            lifetime.publish(parents);
             return object;
         } finally {
             held.forEach(CloseGuard::release);
+        }
+    }
+
+    /**
+     * Makes the object known to its parents and to its arena. Another thread may find it with one parent and close it
+     * before the next parent knows it: that thread waits until the object is known to all, and so removes it from all.
+     */
+    private void publish(List<CloseGuard> known) {
+        hold();
+        try {
+            parents = known;
+            known.forEach(parent -> parent.addDependent(this));
+            arena.add(this);
+        } finally {
+            release();
         }
     }
 

@@ -38,11 +38,11 @@ final class QueuePairCreation {
     static QueuePair create(ProtectionDomain domain, QueuePairOptions options, VerbsArena arena) {
         checkThreads(options.sendQueue(), arena);
         checkThreads(options.receiveQueue(), arena);
-        checkContexts(domain, options);
         checkRelease(options);
         return ObjectLifetime.create(
                 arena,
                 lifetime -> {
+                    checkContexts(domain, options);
                     Context context = domain.contextEvenIfClosed();
                     Port port = context.port(options.port());
                     try (Arena scratch = Arena.ofConfined()) {
@@ -72,12 +72,12 @@ final class QueuePairCreation {
             LongConsumer destroyer,
             QueuePairState begins,
             VerbsObject owner) {
-        checkContexts(domain, options);
         List<VerbsObject> parents = parents(domain, options);
         parents.add(owner);
         return ObjectLifetime.create(
                 arena,
                 lifetime -> {
+                    checkContexts(domain, options);
                     Context context = domain.contextEvenIfClosed();
                     Port port = context.port(options.port());
                     try (Arena scratch = Arena.ofConfined()) {

@@ -164,8 +164,6 @@ public final class SharedReceiveQueue extends VerbsObject {
             parents.add(options.xrcDomain());
         }
         if (options.queue() != null) {
-            QueuePairCreation.checkContext(
-                    domain.contextEvenIfClosed(), options.queue().contextEvenIfClosed(), options.queue());
             parents.add(options.queue());
         }
         return parents;
@@ -176,6 +174,10 @@ public final class SharedReceiveQueue extends VerbsObject {
             SharedReceiveQueueOptions options,
             ObjectLifetime lifetime,
             ToLongFunction<MemorySegment> maker) {
+        if (options.queue() != null) {
+            QueuePairCreation.checkContext(
+                    domain.contextEvenIfClosed(), options.queue().contextEvenIfClosed(), options.queue());
+        }
         try (Arena scratch = Arena.ofConfined()) {
             MemorySegment init = scratch.allocate(ibv_srq_init_attr_ex.layout()); // it begins like the shorter struct
             options.attributes().write(ibv_srq_init_attr_ex.attr(init));

@@ -23,16 +23,20 @@ public final class Resources {
 
     /**
      * Returns the objects with their kinds, without one context of each device: the connection manager in C opens that
-     * context when it first needs it, and keeps it until the process ends.
+     * context when it first needs it, and keeps it until the process ends. One protection domain of each device that
+     * nothing uses is left out too: the connection manager has one in its context for ids that name none.
      *
      * <p>The kernel names the thread that made an object, whose number is not that of the process. If the thread has
      * ended, the kernel names no owner at all, unlike for its own objects.
      */
     public static List<String> ofThisProcess() throws IOException {
         List<String> ours = of(KINDS);
-        Set<String> kept = new HashSet<>();
-        ours.removeIf(
-                entry -> entry.startsWith("ctx ") && kept.add(entry.replaceFirst(".*\"ifname\":\"([^\"]*)\".*", "$1")));
+        for (String kind : List.of("ctx", "pd")) {
+            Set<String> kept = new HashSet<>();
+            ours.removeIf(entry -> entry.startsWith(kind + " ")
+                    && (kind.equals("ctx") || entry.contains("\"users\":0"))
+                    && kept.add(entry.replaceFirst(".*\"ifname\":\"([^\"]*)\".*", "$1")));
+        }
         return ours;
     }
 

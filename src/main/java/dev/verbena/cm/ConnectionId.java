@@ -56,7 +56,7 @@ public final class ConnectionId extends VerbsObject {
     private final Handshake handshake;
     private final ReentrantLock moving = new ReentrantLock();
 
-    /** Whether {@code rdma_create_ep} made the id. */
+    /** True if {@code rdma_create_ep} made the id. */
     private final boolean isEndpoint;
 
     ConnectionId(ObjectLifetime lifetime, long address, IdEvents events, boolean isEndpoint) {

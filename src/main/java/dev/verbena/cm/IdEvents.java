@@ -26,7 +26,7 @@ final class IdEvents {
     /** Null until the program claims the request that the id came with. */
     volatile @Nullable ConnectionId owner;
 
-    /** Whether the connection has ended: C reports this once. */
+    /** True if the connection has ended: C reports this once. */
     volatile boolean disconnected;
 
     /** The number of requests that may wait to be taken; 0 while the id does not listen. */

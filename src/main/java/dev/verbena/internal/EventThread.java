@@ -28,7 +28,7 @@ public final class EventThread {
     private static final int ONCE = 1 << 30;
     private static final int FOR_EVER = -1;
 
-    /** Whether {@code struct epoll_event} is packed, as on x86-64 only. It has 32 bits of events and 64 of user data. */
+    /** True if {@code struct epoll_event} is packed, as on x86-64 only. It has 32 bits of events and 64 of user data. */
     private static final boolean PACKED = List.of("amd64", "x86_64").contains(System.getProperty("os.arch"));
 
     private static final long SIZE = PACKED ? 12 : 16;

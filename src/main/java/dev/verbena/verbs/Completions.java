@@ -46,7 +46,7 @@ public abstract sealed class Completions extends ThreadBound permits PlainComple
 
     private final MemorySegment memory;
     private final @Nullable Thread owner;
-    /** Whether {@link #poll} may call C itself, because no other thread can close the queue meanwhile. */
+    /** True if {@link #poll} may call C itself, because no other thread can close the queue meanwhile. */
     private final boolean direct;
 
     private final long function;

@@ -38,7 +38,7 @@ public final class ExtendedCompletions extends Completions {
     private final long attributes;
     private final MemorySegment tagInfo;
     private final CompletionReaders.Reader length;
-    /** Whether the queue reports more than the length. */
+    /** True if the queue reports more than the length. */
     private final boolean asksForMore;
 
     private final int[] sourceLids;

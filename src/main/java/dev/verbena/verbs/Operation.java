@@ -121,7 +121,7 @@ public enum Operation implements NativeValue {
         NONE
     }
 
-    /** Whether a request names local memory that data is read from or written to. */
+    /** True if a request names local memory that data is read from or written to. */
     private enum Data {
         CARRIED,
         NONE

@@ -22,7 +22,7 @@ final class PostPath {
     private final @Nullable ExtendedSends extended;
     private final boolean confined;
     private final boolean critical;
-    /** Whether nothing but {@link #ready} need be checked before a critical call. */
+    /** True if nothing but {@link #ready} need be checked before a critical call. */
     private final boolean direct;
 
     private final long function;

@@ -9,7 +9,7 @@ final class PostedRequests {
     private final boolean sharesReceives;
     private final boolean ownsReceives;
     private final @Nullable CompletionQueue receiveQueue;
-    /** Whether sends and receives complete in one queue. */
+    /** True if sends and receives complete in one queue. */
     private final boolean oneQueue;
 
     PostedRequests(QueuePairOptions options, QueueCapabilities granted) {

@@ -2,7 +2,7 @@ package dev.verbena.verbs;
 
 import dev.verbena.NativeFlag;
 
-/** What is special about a queue pair ({@code enum ibv_qp_create_flags}). */
+/** A property of a queue pair ({@code enum ibv_qp_create_flags}). */
 public enum QueuePairCreateFlag implements NativeFlag {
     /** It does not receive the multicast messages it sends ({@code IBV_QP_CREATE_BLOCK_SELF_MCAST_LB}). */
     BLOCK_SELF_MULTICAST(1 << 1, "IBV_QP_CREATE_BLOCK_SELF_MCAST_LB"),

@@ -36,14 +36,15 @@ public abstract sealed class CloseGuard permits ArenaLifetime, ObjectLifetime {
     private static final int YIELDS = 200;
     private static final long PAUSE_NANOS = 20_000;
 
+    private static final ThreadClaim CLAIM = new ThreadClaim(field("holder", Thread.class));
     private static final VarHandle CLOSED = field("closed", boolean.class);
     private static final VarHandle BUSY = field("busy", boolean.class);
     private static final VarHandle USERS = field("users", int.class);
 
     private final @Nullable Thread owner;
 
-    /** Of the thread that has the flag {@link #busy} for itself. */
-    private final ThreadClaim flag = new ThreadClaim();
+    /** The thread that has the flag {@link #busy} for itself. */
+    private @Nullable Thread holder;
 
     private final Set<ObjectLifetime> dependents = new LinkedHashSet<>();
 
@@ -153,7 +154,8 @@ public abstract sealed class CloseGuard permits ArenaLifetime, ObjectLifetime {
             checkOpen();
             return UNGUARDED;
         }
-        if (flag.isMine()) {
+        Thread known = holder;
+        if (known == Thread.currentThread() || (known == null && CLAIM.make(this) == null)) {
             if (Barrier.AVAILABLE) {
                 // HotSpot keeps the order of two opaque accesses. That is enough, because closing uses membarrier.
                 BUSY.setOpaque(this, true);

@@ -1,55 +1,35 @@
 package dev.verbena.internal;
 
-import java.lang.invoke.MethodHandles;
 import java.lang.invoke.VarHandle;
 import org.jspecify.annotations.Nullable;
 
 /**
- * A claim that belongs to the first thread that asks for it. The holder has something for itself, such as a batch or a
- * flag, and needs no lock.
+ * The rule that something belongs to the first thread that claims it, such as a batch or a flag. The holder needs no lock.
  *
- * <p>All threads may ask at the same time. Asking costs the holder one comparison.
+ * <p>The holder is a field of the claimed object, so that the data path reads it at once; this class writes the field.
+ * All threads may claim at the same time.
  */
 public final class ThreadClaim {
-    private static final VarHandle HOLDER = holderField();
+    private final VarHandle holder;
 
-    private @Nullable Thread holder;
-
-    /** Returns true if the calling thread holds the claim, and makes the claim if no thread holds it. */
-    public boolean isMine() {
-        Thread known = holder;
-        return known == Thread.currentThread() || (known == null && make() == null);
+    /**
+     * Makes the rule for a class.
+     *
+     * @param holder a field of type {@link Thread} of the claimed class
+     */
+    public ThreadClaim(VarHandle holder) {
+        this.holder = holder;
     }
 
-    /** Makes the claim for the calling thread. Returns null, or the other thread that holds the claim already. */
-    public @Nullable Thread make() {
+    /** Claims an object for the calling thread. Returns null, or the other thread that holds the claim already. */
+    public @Nullable Thread make(Object claimed) {
         Thread current = Thread.currentThread();
-        Thread first = (Thread) HOLDER.compareAndExchange(this, (Thread) null, current);
-        return first == current ? null : first;
+        Thread first = (Thread) holder.compareAndExchange(claimed, (Thread) null, current);
+        return first == null || first == current ? null : first;
     }
 
-    /** Returns true if the calling thread holds the claim already. */
-    public boolean isHeldByCurrentThread() {
-        return holder == Thread.currentThread();
-    }
-
-    /** Gives the claim to the calling thread, which has made sure that the holder is not using it. */
-    public void take() {
-        if (holder != Thread.currentThread()) {
-            holder = Thread.currentThread();
-        }
-    }
-
-    /** Ends the claim. */
-    public void end() {
-        HOLDER.setVolatile(this, (Thread) null);
-    }
-
-    private static VarHandle holderField() {
-        try {
-            return MethodHandles.lookup().findVarHandle(ThreadClaim.class, "holder", Thread.class);
-        } catch (ReflectiveOperationException e) {
-            throw new ExceptionInInitializerError(e);
-        }
+    /** Ends the claim to an object. */
+    public void end(Object claimed) {
+        holder.setVolatile(claimed, (Thread) null);
     }
 }

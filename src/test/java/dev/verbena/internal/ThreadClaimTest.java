@@ -2,15 +2,27 @@ package dev.verbena.internal;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import java.lang.invoke.MethodHandles;
+import java.lang.invoke.VarHandle;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.atomic.AtomicInteger;
+import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.Test;
 
 /** Tests the claim of the first thread. */
 class ThreadClaimTest {
-    private final ThreadClaim claim = new ThreadClaim();
+    private @Nullable Thread holder;
+    private final ThreadClaim claim = new ThreadClaim(holderField());
+
+    private static VarHandle holderField() {
+        try {
+            return MethodHandles.lookup().findVarHandle(ThreadClaimTest.class, "holder", Thread.class);
+        } catch (ReflectiveOperationException e) {
+            throw new AssertionError(e);
+        }
+    }
 
     private static void onAnotherThread(Runnable action) throws InterruptedException {
         Thread.ofPlatform().start(action).join();
@@ -18,32 +30,26 @@ class ThreadClaimTest {
 
     @Test
     void claimBelongsToFirstThread() throws InterruptedException {
-        assertThat(claim.isHeldByCurrentThread()).isFalse();
-        assertThat(claim.isMine()).isTrue();
-        assertThat(claim.isMine()).isTrue();
-        assertThat(claim.isHeldByCurrentThread()).isTrue();
-        assertThat(claim.make()).isNull();
+        assertThat(claim.make(this)).isNull();
+        assertThat(claim.make(this)).as("a second time").isNull();
+        assertThat(holder).isSameAs(Thread.currentThread());
         Thread first = Thread.currentThread();
         AtomicInteger checked = new AtomicInteger();
         onAnotherThread(() -> {
-            assertThat(claim.isMine()).isFalse();
-            assertThat(claim.make()).isSameAs(first);
-            assertThat(claim.isHeldByCurrentThread()).isFalse();
+            assertThat(claim.make(this)).isSameAs(first);
             checked.incrementAndGet();
         });
         assertThat(checked).hasValue(1);
+        assertThat(holder).isSameAs(first);
     }
 
     @Test
-    void claimCanBeTakenAndEnded() throws InterruptedException {
-        onAnotherThread(claim::isMine);
-        assertThat(claim.isMine()).isFalse();
-        claim.take();
-        assertThat(claim.isMine()).isTrue();
-        claim.end();
-        assertThat(claim.isHeldByCurrentThread()).isFalse();
-        onAnotherThread(claim::isMine);
-        assertThat(claim.isMine()).isFalse();
+    void claimCanBeEnded() throws InterruptedException {
+        onAnotherThread(() -> claim.make(this));
+        assertThat(claim.make(this)).isNotNull();
+        claim.end(this);
+        assertThat(holder).isNull();
+        assertThat(claim.make(this)).isNull();
     }
 
     @Test
@@ -58,7 +64,7 @@ class ThreadClaimTest {
                 } catch (InterruptedException e) {
                     throw new AssertionError(e);
                 }
-                if (claim.isMine()) {
+                if (claim.make(this) == null) {
                     holders.incrementAndGet();
                 }
             }));

@@ -398,27 +398,15 @@ public abstract sealed class Completions extends ThreadBound permits PlainComple
     public final WorkCompletion completion() {
         WorkStatus status = status();
         QueuePair queuePair = status == WorkStatus.SUCCESS ? null : queuePair();
-        return new WorkCompletion(
-                id(),
-                status,
-                statusCode(),
-                opcode(),
-                word(OPCODE),
-                vendorError(),
-                word(BYTE_LENGTH),
-                Integer.reverseBytes(word(IMMEDIATE)),
-                word(INVALIDATED_KEY),
-                word(QP_NUMBER),
-                word(SOURCE_QP),
-                flagBits(),
-                Short.toUnsignedInt(Memory.getShort(at(PKEY_INDEX))),
+        WorkCompletion copy = new WorkCompletion(
+                at(0),
                 sourceLidIfKnown(),
-                Byte.toUnsignedInt(Memory.getByte(at(SERVICE_LEVEL))),
-                Byte.toUnsignedInt(Memory.getByte(at(PATH_BITS))),
                 queuePair == null ? null : queuePair.posted.operationOf(id(), status, queue),
                 queuePair == null || status != WorkStatus.WORK_REQUEST_FLUSHED
                         ? null
                         : queuePair.states.firstFailure());
+        Reference.reachabilityFence(this);
+        return copy;
     }
 
     /**

@@ -1,6 +1,7 @@
 package dev.verbena.verbs;
 
 import dev.verbena.NativeFlag;
+import dev.verbena.internal.Memory;
 import dev.verbena.verbs.address.Grh;
 import java.util.Arrays;
 import java.util.List;
@@ -34,42 +35,31 @@ public final class WorkCompletion {
     private final @Nullable Operation operation;
     private final @Nullable WorkCompletion firstFailure;
 
-    /** Makes a completion of the values that a cursor reads. */
-    WorkCompletion(
-            long id,
-            WorkStatus status,
-            int statusCode,
-            WorkOpcode opcode,
-            int opcodeNumber,
-            int vendorError,
-            int byteLength,
-            int immediate,
-            int invalidatedKey,
-            int queuePairNumber,
-            int sourceQueuePair,
-            int flagBits,
-            int pkeyIndex,
-            int sourceLid,
-            int serviceLevel,
-            int pathBits,
-            @Nullable Operation operation,
-            @Nullable WorkCompletion firstFailure) {
-        this.id = id;
-        this.status = status;
-        this.statusCode = statusCode;
-        this.opcode = opcode;
-        this.opcodeNumber = opcodeNumber;
-        this.vendorError = vendorError;
-        this.byteLength = byteLength;
-        this.immediate = immediate;
-        this.invalidatedKey = invalidatedKey;
-        this.queuePairNumber = queuePairNumber;
-        this.sourceQueuePair = sourceQueuePair;
-        this.flagBits = flagBits;
-        this.pkeyIndex = pkeyIndex;
+    /**
+     * Copies a completion.
+     *
+     * @param address the {@code struct ibv_wc}
+     * @param sourceLid the sender's LID, which an extended queue may not report
+     * @param operation the operation of a failed request, or null
+     * @param firstFailure the failure that a flushed request follows, or null
+     */
+    WorkCompletion(long address, int sourceLid, @Nullable Operation operation, @Nullable WorkCompletion firstFailure) {
+        this.id = Memory.getLong(address + Completions.ID);
+        this.statusCode = Memory.getInt(address + Completions.STATUS);
+        this.status = WorkStatus.of(statusCode);
+        this.opcodeNumber = Memory.getInt(address + Completions.OPCODE);
+        this.opcode = WorkOpcode.of(opcodeNumber);
+        this.vendorError = Memory.getInt(address + Completions.VENDOR_ERROR);
+        this.byteLength = Memory.getInt(address + Completions.BYTE_LENGTH);
+        this.immediate = Integer.reverseBytes(Memory.getInt(address + Completions.IMMEDIATE));
+        this.invalidatedKey = Memory.getInt(address + Completions.INVALIDATED_KEY);
+        this.queuePairNumber = Memory.getInt(address + Completions.QP_NUMBER);
+        this.sourceQueuePair = Memory.getInt(address + Completions.SOURCE_QP);
+        this.flagBits = Memory.getInt(address + Completions.FLAGS);
+        this.pkeyIndex = Short.toUnsignedInt(Memory.getShort(address + Completions.PKEY_INDEX));
         this.sourceLid = sourceLid;
-        this.serviceLevel = serviceLevel;
-        this.pathBits = pathBits;
+        this.serviceLevel = Byte.toUnsignedInt(Memory.getByte(address + Completions.SERVICE_LEVEL));
+        this.pathBits = Byte.toUnsignedInt(Memory.getByte(address + Completions.PATH_BITS));
         this.operation = operation;
         this.firstFailure = firstFailure;
     }

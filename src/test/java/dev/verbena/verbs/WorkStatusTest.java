@@ -2,6 +2,9 @@ package dev.verbena.verbs;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import dev.verbena.internal.raw.ibv_wc;
+import java.lang.foreign.Arena;
+import java.lang.foreign.MemorySegment;
 import java.util.List;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
@@ -11,25 +14,13 @@ import org.junit.jupiter.params.provider.ValueSource;
 /** What statuses and completions say in words. */
 class WorkStatusTest {
     private static WorkCompletion failed(int status, Operation operation, WorkCompletion first) {
-        return new WorkCompletion(
-                7,
-                WorkStatus.of(status),
-                status,
-                WorkOpcode.SEND,
-                0,
-                0,
-                0,
-                0,
-                0,
-                17,
-                0,
-                0,
-                0,
-                0,
-                0,
-                0,
-                operation,
-                first);
+        try (Arena arena = Arena.ofConfined()) {
+            MemorySegment completion = ibv_wc.allocate(arena);
+            ibv_wc.wr_id(completion, 7);
+            ibv_wc.status(completion, status);
+            ibv_wc.qp_num(completion, 17);
+            return new WorkCompletion(completion.address(), 0, operation, first);
+        }
     }
 
     @ParameterizedTest

@@ -4,28 +4,31 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.verbena.support.AllocationProbe;
 import dev.verbena.support.ChildJvm;
-import dev.verbena.support.Slow;
+import dev.verbena.support.FencedTest;
 import java.util.HashSet;
 import java.util.List;
 import java.util.Set;
 import org.junit.jupiter.params.ParameterizedTest;
-import org.junit.jupiter.params.provider.ValueSource;
+import org.junit.jupiter.params.provider.CsvSource;
 
 /** Posting and polling allocate nothing once they are compiled: not one byte in thousands of operations. */
-@Slow
+@FencedTest
 class AllocationTest {
     private static final int ROWS = 10;
     private static final int ATTEMPTS = 3;
 
     @ParameterizedTest
-    @ValueSource(strings = {"confined", "shared"})
-    void dataPathAllocatesNothing(String arena) {
+    @CsvSource({"confined, true", "shared, true", "confined, false", "shared, false"})
+    void dataPathAllocatesNothing(String arena, boolean critical) {
         // What the code allocates it allocates in each run. Whether the compiler sees through a call is decided anew in
         // each, now and then badly: so a row counts that was clean in one of them.
         Set<String> clean = new HashSet<>();
         StringBuilder all = new StringBuilder();
         for (int i = 0; i < ATTEMPTS && clean.size() < ROWS; i++) {
-            String output = ChildJvm.with("--enable-native-access=ALL-UNNAMED")
+            String output = ChildJvm.with(
+                            "--enable-native-access=ALL-UNNAMED",
+                            "-Ddev.verbena.critical=" + critical,
+                            "-Ddev.verbena.libibverbs=" + System.getProperty("dev.verbena.libibverbs"))
                     .runOnClassPath(AllocationProbe.class, arena)
                     .successfulOutput();
             all.append(output);

@@ -3,15 +3,15 @@ package dev.verbena.verbs;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.verbena.support.ChildJvm;
+import dev.verbena.support.DeviceTest;
 import dev.verbena.support.MakeAndClose;
-import dev.verbena.support.Slow;
 import java.time.Duration;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 import org.junit.jupiter.api.Test;
 
 /** Objects that come and go leave the memory of the process as it was. */
-@Slow
+@DeviceTest
 class FlatMemoryTest {
     @Test
     void createAndCloseDoesNotGrowMemory() {

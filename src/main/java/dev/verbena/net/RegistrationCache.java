@@ -7,7 +7,7 @@ import dev.verbena.verbs.LocalMemory;
 import dev.verbena.verbs.MemoryRegion;
 import dev.verbena.verbs.ProtectionDomain;
 import java.lang.foreign.MemorySegment;
-import java.util.Arrays;
+import java.util.ArrayList;
 import java.util.Collection;
 import java.util.List;
 import java.util.NoSuchElementException;
@@ -19,6 +19,9 @@ import org.jspecify.annotations.Nullable;
  * cache registers a segment once, and finds the registration again for the segment and for any part of it.
  *
  * {@snippet file="MemorySnippets.java" region="cache"}
+ *
+ * <p>The cache tells segments apart by address, by arena and by the right to write. So a read-only segment has a
+ * registration of its own, and memory that was freed and allocated again is registered again.
  *
  * <p>Registrations in use stay. When the cache is full, it closes the registration that was unused for the longest
  * time. Registered memory can't be freed: an arena refuses to close while its memory is in the cache, until {@link
@@ -33,9 +36,8 @@ public final class RegistrationCache {
     private final int max;
     private final ReentrantLock lock = new ReentrantLock();
     /** Ordered by address. */
-    private Entry[] entries = new Entry[16];
+    private final List<Entry> entries = new ArrayList<>();
 
-    private int count;
     private long clock;
 
     private RegistrationCache(ProtectionDomain domain, int max, Collection<AccessFlag> access, VerbsArena arena) {
@@ -81,11 +83,13 @@ public final class RegistrationCache {
      * @return the registration, in use until {@link Use#close}
      * @throws NoSuchElementException if the cache is full and all registrations are in use
      * @throws IllegalArgumentException if the segment can't be registered
-     * @throws IllegalStateException if the protection domain is closed
+     * @throws IllegalStateException if the protection domain is closed, or the memory was freed
+     * @throws WrongThreadException if the protection domain or the segment is confined to another thread
      * @throws dev.verbena.VerbsException if the memory can't be pinned
      */
     public Use use(MemorySegment segment) {
         domain.context(); // throws if the domain is closed, or confined to another thread
+        checkUsable(segment);
         lock.lock();
         try {
             Entry entry = find(segment);
@@ -98,6 +102,17 @@ public final class RegistrationCache {
             return use;
         } finally {
             lock.unlock();
+        }
+    }
+
+    /** Checks a segment before the cache looks for it: its address may belong to other memory by now. */
+    private static void checkUsable(MemorySegment segment) {
+        if (!segment.scope().isAlive()) {
+            throw new IllegalStateException("the memory of " + segment + " was freed: its arena is closed");
+        }
+        if (!segment.isAccessibleBy(Thread.currentThread())) {
+            throw new WrongThreadException(segment + " is confined to another thread than '"
+                    + Thread.currentThread().getName() + "'. Allocate in a shared arena for many threads");
         }
     }
 
@@ -122,14 +137,15 @@ public final class RegistrationCache {
     public void forget(MemorySegment segment) {
         lock.lock();
         try {
-            for (int i = 0; i < count; i++) {
-                if (entries[i].overlaps(segment) && entries[i].users > 0) {
-                    throw new IllegalStateException(entries[i].region + " is in use: wait until the work that names it "
+            dropClosed();
+            for (Entry entry : entries) {
+                if (entry.overlaps(segment) && entry.users > 0) {
+                    throw new IllegalStateException(entry.region + " is in use: wait until the work that names it "
                             + "has completed, and close the use");
                 }
             }
-            for (int i = count; --i >= 0; ) {
-                if (entries[i].overlaps(segment)) {
+            for (int i = entries.size(); --i >= 0; ) {
+                if (entries.get(i).overlaps(segment)) {
                     remove(i);
                 }
             }
@@ -147,7 +163,7 @@ public final class RegistrationCache {
         lock.lock();
         try {
             dropClosed();
-            return count;
+            return entries.size();
         } finally {
             lock.unlock();
         }
@@ -155,8 +171,9 @@ public final class RegistrationCache {
 
     private @Nullable Entry find(MemorySegment segment) {
         for (int at = indexOf(segment.address()); at >= 0; at--) { // most often the first
-            if (entries[at].contains(segment) && entries[at].region.isOpen()) {
-                return entries[at];
+            Entry entry = entries.get(at);
+            if (entry.contains(segment) && entry.hasRightsOf(segment) && entry.region.isOpen()) {
+                return entry;
             }
         }
         return null;
@@ -165,10 +182,10 @@ public final class RegistrationCache {
     /** Returns the index of the last entry that begins at an address or before it; -1 if there is none. */
     private int indexOf(long address) {
         int low = 0;
-        int high = count - 1;
+        int high = entries.size() - 1;
         while (low <= high) {
             int middle = (low + high) >>> 1;
-            if (entries[middle].start <= address) {
+            if (entries.get(middle).start <= address) {
                 low = middle + 1;
             } else {
                 high = middle - 1;
@@ -180,56 +197,43 @@ public final class RegistrationCache {
     /** Registers a segment. Closes the unused entries within the segment, which the new entry replaces. */
     private Entry add(MemorySegment segment) {
         dropClosed();
-        for (int i = count; --i >= 0; ) {
-            if (entries[i].isWithin(segment) && entries[i].users == 0) {
+        for (int i = entries.size(); --i >= 0; ) {
+            Entry entry = entries.get(i);
+            if (entry.isWithin(segment) && entry.hasRightsOf(segment) && entry.users == 0) {
                 remove(i);
             }
         }
-        if (count == max) {
+        if (entries.size() == max) {
             remove(oldestUnused());
         }
         Entry entry = new Entry(domain.register(segment, access, arena));
-        if (count == entries.length) {
-            entries = Arrays.copyOf(entries, Math.min(max, 2 * count));
-        }
-        int at = indexOf(entry.start) + 1;
-        System.arraycopy(entries, at, entries, at + 1, count - at);
-        entries[at] = entry;
-        count++;
+        entries.add(indexOf(entry.start) + 1, entry);
         return entry;
     }
 
     private int oldestUnused() {
         int oldest = -1;
-        for (int i = 0; i < count; i++) {
-            if (entries[i].users == 0 && (oldest < 0 || entries[i].last < entries[oldest].last)) {
+        for (int i = 0; i < entries.size(); i++) {
+            Entry entry = entries.get(i);
+            if (entry.users == 0 && (oldest < 0 || entry.last < entries.get(oldest).last)) {
                 oldest = i;
             }
         }
         if (oldest < 0) {
-            throw new NoSuchElementException("all " + count
+            throw new NoSuchElementException("all " + entries.size()
                     + " registrations of the cache are in use: close some uses first, or make a larger cache");
         }
         return oldest;
     }
 
     private void remove(int at) {
-        entries[at].region.close();
-        takeOut(at);
+        entries.get(at).region.close();
+        entries.remove(at);
     }
 
-    /** Takes out the entries whose region somebody else has closed, such as the arena. */
+    /** Removes the entries whose region somebody else has closed, such as the arena. */
     private void dropClosed() {
-        for (int i = count; --i >= 0; ) {
-            if (!entries[i].region.isOpen()) {
-                takeOut(i);
-            }
-        }
-    }
-
-    private void takeOut(int at) {
-        count--;
-        System.arraycopy(entries, at + 1, entries, at, count - at);
+        entries.removeIf(entry -> !entry.region.isOpen());
     }
 
     /** Returns for example {@code cache of 3 registrations (of 128)}. */
@@ -241,6 +245,7 @@ public final class RegistrationCache {
     /** A registration and the number of its uses. */
     private static final class Entry {
         private final MemoryRegion region;
+        private final MemorySegment memory;
         private final long start;
         private final long end;
         /** Guarded by the cache's lock, as is the next. */
@@ -250,16 +255,27 @@ public final class RegistrationCache {
 
         private Entry(MemoryRegion region) {
             this.region = region;
-            this.start = region.segment().address();
+            this.memory = region.segment();
+            this.start = memory.address();
             this.end = start + region.length();
         }
 
         private boolean contains(MemorySegment segment) {
-            return segment.isNative() && start <= segment.address() && segment.address() + segment.byteSize() <= end;
+            return start <= segment.address() && segment.address() + segment.byteSize() <= end && isSameMemory(segment);
         }
 
         private boolean isWithin(MemorySegment segment) {
-            return segment.address() <= start && end <= segment.address() + segment.byteSize();
+            return segment.address() <= start && end <= segment.address() + segment.byteSize() && isSameMemory(segment);
+        }
+
+        /** Returns true if a segment is of the same arena: an address can belong to one arena after the other. */
+        private boolean isSameMemory(MemorySegment segment) {
+            return segment.isNative() && memory.scope().equals(segment.scope());
+        }
+
+        /** Returns true if either both this memory and a segment can be written, or none of them. */
+        private boolean hasRightsOf(MemorySegment segment) {
+            return memory.isReadOnly() == segment.isReadOnly();
         }
 
         private boolean overlaps(MemorySegment segment) {
@@ -291,6 +307,7 @@ public final class RegistrationCache {
          * @param segment the segment of {@link RegistrationCache#use}, or a part of it
          * @return the registered memory
          * @throws IndexOutOfBoundsException if the segment is not within this registration
+         * @throws IllegalArgumentException if the segment is read-only and the registered memory is not, or the reverse
          * @throws IllegalStateException if this use or the registration is closed
          */
         public LocalMemory memory(MemorySegment segment) {
@@ -300,6 +317,10 @@ public final class RegistrationCache {
             region.address(); // throws if the region is closed, or confined to another thread
             if (!entry.contains(segment)) {
                 throw new IndexOutOfBoundsException(segment + " is not within " + region);
+            }
+            if (!entry.hasRightsOf(segment)) {
+                throw new IllegalArgumentException(segment + (segment.isReadOnly() ? " is" : " is not")
+                        + " read-only, unlike the registered memory: call use() with this segment");
             }
             boolean whole = segment.address() == entry.start && segment.byteSize() == entry.end - entry.start;
             return whole ? region : region.slice(segment.address() - entry.start, segment.byteSize());

@@ -55,7 +55,7 @@ public enum WorkStatus implements NativeValue {
             10,
             "IBV_WC_REM_ACCESS_ERR",
             "the peer's memory does not allow the access",
-            "check the remote key, address and length, and that the peer's region is still registered and allows the access"),
+            "check the remote key, which may be unknown or revoked; the range, which may be outside the region; the access flags of the peer's region and queue pair, such as REMOTE_READ; and that both are in the same protection domain"),
     /** The peer could not carry out the request ({@code IBV_WC_REM_OP_ERR}). */
     REMOTE_OPERATION_ERROR(
             11,

@@ -45,6 +45,15 @@ class WorkStatusTest {
                 .allMatch(status -> !status.hint().isEmpty());
     }
 
+    @Test
+    void remoteAccessHintNamesAllCauses() {
+        assertThat(WorkStatus.REMOTE_ACCESS_ERROR.hint())
+                .contains("key, which may be unknown or revoked")
+                .contains("range, which may be outside the region")
+                .contains("access flags of the peer's region and queue pair")
+                .contains("same protection domain");
+    }
+
     @ParameterizedTest
     @ValueSource(ints = {-1, 24, 99, Integer.MAX_VALUE, Integer.MIN_VALUE})
     void unknownStatusKeepsItsNumber(int code) {

@@ -62,7 +62,7 @@ API const char *fenced_first_violation(void) { return first_violation; }
 
 /* --- faults on demand --- */
 
-enum { FAULTS = 64 };
+enum { FAULTS = 128 };
 
 static struct fault {
 	char function[48];
@@ -74,6 +74,7 @@ static struct fault {
 	long calls;
 } faults[FAULTS];
 static atomic_int fault_count;
+static int out_of_memory; /* no object can be made while this is set */
 
 static struct fault *fault_of(const char *function)
 {
@@ -178,6 +179,14 @@ API long fenced_calls(const char *function)
 	return calls;
 }
 
+/* From now on no object can be made: functions that make one answer ENOMEM. 0 ends that. */
+API void fenced_out_of_memory(int on)
+{
+	pthread_mutex_lock(&big);
+	out_of_memory = on;
+	pthread_mutex_unlock(&big);
+}
+
 /* Takes back all faults. */
 API void fenced_calm(void)
 {
@@ -187,6 +196,7 @@ API void fenced_calm(void)
 		faults[i].delay_micros = 0;
 		faults[i].calls = 0;
 	}
+	out_of_memory = 0;
 	pthread_cond_broadcast(&changed);
 	pthread_mutex_unlock(&big);
 }
@@ -221,7 +231,7 @@ static void fence(void *memory, size_t size)
 
 /* --- objects --- */
 
-enum kind { CONTEXT, PD, MR, MW, CQ, CHANNEL, QP, SRQ, AH, TD, KINDS };
+enum kind { CONTEXT, PD, MR, MW, CQ, CHANNEL, QP, SRQ, AH, TD, DM, XRCD, WQ, TABLE, FLOW, COUNTERS, KINDS };
 
 static int live[KINDS];
 
@@ -229,7 +239,9 @@ struct fenced_pd {
 	struct ibv_pd ibv;
 	struct ibv_pd *root; /* of a parent domain */
 	struct fenced_td *td;
+	int imported;
 	int users;
+	struct fenced_pd *next;
 };
 
 struct fenced_td {
@@ -240,6 +252,7 @@ struct fenced_td {
 struct fenced_mr {
 	struct ibv_mr ibv;
 	struct fenced_pd *pd;
+	int *more_users; /* those of the adapter's memory that it is in */
 	uint64_t iova;
 	int access;
 	int users; /* windows that are bound to it */
@@ -292,6 +305,8 @@ struct fenced_srq {
 	struct ibv_srq ibv;
 	struct queue receives;
 	uint32_t max_sge, limit;
+	struct ibv_xrcd *xrcd;
+	struct ibv_cq *cq;
 	int users;
 };
 
@@ -304,6 +319,7 @@ struct fenced_qp {
 	int sq_sig_all;
 	int extended;
 	int busy; /* its sends are being carried out */
+	int users; /* flow rules, and multicast groups that it is attached to */
 	struct fenced_qp *next;
 	/* ibv_wr_start ... */
 	struct ibv_send_wr building[256];
@@ -325,10 +341,14 @@ struct fenced_async {
 struct fenced_context {
 	struct verbs_context all;
 	struct fenced_async *first, **end;
+	struct fenced_async *taken; /* events that were not acknowledged */
 	int users;
-	unsigned unacknowledged;
+	struct fenced_context *next;
 };
 
+static struct fenced_context *contexts;
+
+static struct fenced_pd *domains;
 static struct fenced_mr *regions;
 static struct fenced_mw *windows;
 static struct fenced_qp *queue_pairs;
@@ -359,7 +379,7 @@ API long fenced_bytes_moved(void) { return moved; }
 
 static void *make(enum kind kind, size_t size)
 {
-	void *memory = pages(size);
+	void *memory = out_of_memory ? NULL : pages(size);
 	if (memory)
 		live[kind]++;
 	return memory;
@@ -373,6 +393,9 @@ static void unmake(enum kind kind, void *memory, size_t size)
 
 /* --- registered memory, and who frees it --- */
 
+/* Whether a region is the whole address space, by implicit on-demand paging. */
+static int whole(struct fenced_mr *mr) { return mr->ibv.length == SIZE_MAX; }
+
 enum { SPANS = 1 << 16 };
 static struct { _Atomic uintptr_t start, end; } spans[SPANS];
 static atomic_int span_count;
@@ -380,7 +403,7 @@ static atomic_int span_count;
 static void add_span(struct fenced_mr *mr)
 {
 	uintptr_t start = (uintptr_t)mr->ibv.addr;
-	if (!mr->ibv.length)
+	if (!mr->ibv.length || whole(mr)) /* the whole address space pins nothing */
 		return;
 	for (int i = 0; i < SPANS; i++) {
 		if (!atomic_load(&spans[i].end)) {
@@ -458,6 +481,25 @@ static void raise_async(struct ibv_context *context, enum ibv_event_type type, v
 	signal_fd(context->async_fd);
 }
 
+/* Waits until the events of an object that were taken are acknowledged, as libibverbs does. */
+static void await_acknowledged(struct fenced_context *it, void *element)
+{
+	struct timespec until;
+	clock_gettime(CLOCK_REALTIME, &until);
+	until.tv_sec += 10;
+	for (;;) {
+		struct fenced_async *async = it->taken;
+		while (async && async->event.element.qp != element)
+			async = async->next;
+		if (!async)
+			return;
+		if (pthread_cond_timedwait(&changed, &big, &until) == ETIMEDOUT) {
+			violate("an object is destroyed, and nobody acknowledges its event %d", async->event.event_type);
+			return;
+		}
+	}
+}
+
 /* Events of an object that is destroyed are gone with it. */
 static void forget_async(struct ibv_context *context, void *element)
 {
@@ -469,10 +511,13 @@ static void forget_async(struct ibv_context *context, void *element)
 			uint64_t one;
 			int flags = fcntl(context->async_fd, F_GETFL);
 			fcntl(context->async_fd, F_SETFL, flags | O_NONBLOCK);
-			int taken = read(context->async_fd, &one, sizeof(one)) < 0; /* by somebody who waits for the lock */
+			int theirs = read(context->async_fd, &one, sizeof(one)) < 0;
 			fcntl(context->async_fd, F_SETFL, flags);
-			if (taken)
-				return;
+			if (theirs) { /* another thread has read for it, and waits for the lock */
+				pthread_cond_wait(&changed, &big);
+				at = &it->first;
+				continue;
+			}
 			*at = async->next;
 			free(async);
 		} else {
@@ -480,6 +525,7 @@ static void forget_async(struct ibv_context *context, void *element)
 		}
 	}
 	it->end = at;
+	await_acknowledged(it, element);
 }
 
 static void complete(struct ibv_cq *ibcq, const struct ibv_wc *wc, int solicited)
@@ -1324,6 +1370,7 @@ static int query_device_ex(struct ibv_context *context, const struct ibv_query_d
 {
 	(void)input;
 	memset(attributes, 0, size);
+	attributes->odp_caps.general_caps = IBV_ODP_SUPPORT | IBV_ODP_SUPPORT_IMPLICIT;
 	return ibv_query_device(context, &attributes->orig_attr);
 }
 
@@ -1388,15 +1435,39 @@ API ssize_t _ibv_query_gid_table(struct ibv_context *context, struct ibv_gid_ent
 
 /* --- domains and memory --- */
 
+static struct fenced_pd *new_pd(struct ibv_context *context, uint32_t handle)
+{
+	struct fenced_pd *pd = make(PD, sizeof(*pd));
+	if (!pd)
+		return NULL;
+	pd->ibv.context = context;
+	pd->ibv.handle = handle;
+	of(context)->users++;
+	pd->next = domains;
+	domains = pd;
+	return pd;
+}
+
+static void forget_pd(struct fenced_pd *pd)
+{
+	for (struct fenced_pd **at = &domains; *at; at = &(*at)->next) {
+		if (*at == pd) {
+			*at = pd->next;
+			break;
+		}
+	}
+	of(pd->ibv.context)->users--;
+	unmake(PD, pd, sizeof(*pd));
+}
+
 API struct ibv_pd *ibv_alloc_pd(struct ibv_context *context)
 {
 	int error = enter("ibv_alloc_pd");
 	if (error)
 		return refuse(error);
-	struct fenced_pd *pd = make(PD, sizeof(*pd));
-	pd->ibv.context = context;
-	pd->ibv.handle = next_handle++;
-	of(context)->users++;
+	struct fenced_pd *pd = new_pd(context, next_handle++);
+	if (!pd)
+		return refuse(ENOMEM);
 	leave();
 	return &pd->ibv;
 }
@@ -1407,12 +1478,11 @@ API int ibv_dealloc_pd(struct ibv_pd *ibpd)
 	int error = enter("ibv_dealloc_pd");
 	if (error || pd->users)
 		return answer(error ? error : EBUSY);
-	of(ibpd->context)->users--;
 	if (pd->root)
 		((struct fenced_pd *)pd->root)->users--;
 	if (pd->td)
 		pd->td->users--;
-	unmake(PD, pd, sizeof(*pd));
+	forget_pd(pd);
 	return answer(0);
 }
 
@@ -1423,6 +1493,8 @@ static struct ibv_td *alloc_td(struct ibv_context *context, struct ibv_td_init_a
 	if (error)
 		return refuse(error);
 	struct fenced_td *td = make(TD, sizeof(*td));
+	if (!td)
+		return refuse(ENOMEM);
 	td->ibv.context = context;
 	of(context)->users++;
 	leave();
@@ -1445,41 +1517,54 @@ static struct ibv_pd *alloc_parent_domain(struct ibv_context *context, struct ib
 	int error = enter("ibv_alloc_parent_domain");
 	if (error)
 		return refuse(error);
-	struct fenced_pd *pd = make(PD, sizeof(*pd));
-	pd->ibv.context = context;
+	struct fenced_pd *pd = new_pd(context, next_handle++);
+	if (!pd)
+		return refuse(ENOMEM);
 	pd->root = root(init->pd);
 	pd->td = (struct fenced_td *)init->td;
 	((struct fenced_pd *)pd->root)->users++;
 	if (pd->td)
 		pd->td->users++;
-	of(context)->users++;
 	leave();
 	return &pd->ibv;
 }
 
-API struct ibv_mr *ibv_reg_mr_iova2(struct ibv_pd *ibpd, void *start, size_t length, uint64_t iova, unsigned int access)
+static struct fenced_mr *new_mr(struct ibv_pd *ibpd, void *start, size_t length, uint64_t iova, int access)
 {
-	struct fenced_pd *pd = (struct fenced_pd *)ibpd;
-	int error = enter("ibv_reg_mr_iova2");
-	if (error)
-		return refuse(error);
-	unsigned char in_core;
-	uintptr_t page = (uintptr_t)start & ~(PAGE - 1);
-	if (length && mincore((void *)page, 1, &in_core) && errno == ENOMEM)
-		return refuse(EFAULT);
 	struct fenced_mr *mr = make(MR, sizeof(*mr));
+	if (!mr)
+		return NULL;
 	mr->ibv.context = ibpd->context;
 	mr->ibv.pd = ibpd;
 	mr->ibv.addr = start;
 	mr->ibv.length = length;
 	mr->ibv.handle = next_handle++;
 	mr->ibv.lkey = mr->ibv.rkey = next_key++ << 8;
-	mr->pd = pd;
+	mr->pd = (struct fenced_pd *)ibpd;
 	mr->iova = iova;
-	mr->access = (int)access;
-	pd->users++;
+	mr->access = access;
+	mr->pd->users++;
 	mr->next = regions;
 	regions = mr;
+	return mr;
+}
+
+API struct ibv_mr *ibv_reg_mr_iova2(struct ibv_pd *pd, void *start, size_t length, uint64_t iova, unsigned int access)
+{
+	int error = enter("ibv_reg_mr_iova2");
+	if (error)
+		return refuse(error);
+	unsigned char in_core;
+	uintptr_t page = (uintptr_t)start & ~(PAGE - 1);
+	if (length == SIZE_MAX) {
+		if (start || !(access & IBV_ACCESS_ON_DEMAND))
+			return refuse(EINVAL);
+	} else if (length && mincore((void *)page, 1, &in_core) && errno == ENOMEM) {
+		return refuse(EFAULT);
+	}
+	struct fenced_mr *mr = new_mr(pd, start, length, iova, (int)access);
+	if (!mr)
+		return refuse(ENOMEM);
 	add_span(mr);
 	leave();
 	return &mr->ibv;
@@ -1504,6 +1589,8 @@ API int ibv_dereg_mr(struct ibv_mr *ibmr)
 	}
 	remove_span(mr);
 	mr->pd->users--;
+	if (mr->more_users)
+		--*mr->more_users;
 	unmake(MR, mr, sizeof(*mr));
 	return answer(0);
 }
@@ -1541,6 +1628,8 @@ static struct ibv_mw *alloc_mw(struct ibv_pd *pd, enum ibv_mw_type type)
 	if (error)
 		return refuse(error);
 	struct fenced_mw *mw = make(MW, sizeof(*mw));
+	if (!mw)
+		return refuse(ENOMEM);
 	mw->ibv.context = pd->context;
 	mw->ibv.pd = pd;
 	mw->ibv.type = type;
@@ -1594,6 +1683,8 @@ API struct ibv_comp_channel *ibv_create_comp_channel(struct ibv_context *context
 	if (error)
 		return refuse(error);
 	struct fenced_channel *channel = make(CHANNEL, sizeof(*channel));
+	if (!channel)
+		return refuse(ENOMEM);
 	channel->ibv.context = context;
 	channel->ibv.fd = eventfd(0, EFD_CLOEXEC | EFD_SEMAPHORE);
 	of(context)->users++;
@@ -1639,6 +1730,8 @@ API void ibv_ack_cq_events(struct ibv_cq *ibcq, unsigned int count)
 static struct ibv_cq_ex *new_cq(struct ibv_context *context, struct ibv_cq_init_attr_ex *init)
 {
 	struct fenced_cq *cq = make(CQ, sizeof(*cq));
+	if (!cq)
+		return NULL;
 	cq->size = 1;
 	while (cq->size < init->cqe)
 		cq->size *= 2;
@@ -1676,6 +1769,8 @@ static struct ibv_cq_ex *create_cq_ex(struct ibv_context *context, struct ibv_cq
 	if (!init->cqe || init->cqe > 1 << 16)
 		return refuse(EINVAL);
 	struct ibv_cq_ex *cq = new_cq(context, init);
+	if (!cq)
+		return refuse(ENOMEM);
 	leave();
 	return cq;
 }
@@ -1691,9 +1786,11 @@ API struct ibv_cq *ibv_create_cq(struct ibv_context *context, int size, void *us
 		return refuse(error);
 	if (size < 1 || size > 1 << 16 || vector)
 		return refuse(EINVAL);
-	struct ibv_cq *cq = ibv_cq_ex_to_cq(new_cq(context, &init));
+	struct ibv_cq_ex *cq = new_cq(context, &init);
+	if (!cq)
+		return refuse(ENOMEM);
 	leave();
-	return cq;
+	return ibv_cq_ex_to_cq(cq);
 }
 
 API int ibv_resize_cq(struct ibv_cq *ibcq, int size)
@@ -1772,6 +1869,8 @@ static void begin(struct queue *queue, unsigned depth)
 static struct ibv_qp *new_qp(struct ibv_context *context, struct ibv_qp_init_attr_ex *init, int extended)
 {
 	struct fenced_qp *qp = make(QP, sizeof(*qp));
+	if (!qp)
+		return NULL;
 	struct ibv_qp *base = &qp->ibv.qp_base;
 	base->context = context;
 	base->pd = init->pd;
@@ -1844,6 +1943,8 @@ static struct ibv_qp *create_qp_ex(struct ibv_context *context, struct ibv_qp_in
 	if (error)
 		return refuse(error);
 	struct ibv_qp *qp = new_qp(context, init, init->comp_mask & IBV_QP_INIT_ATTR_SEND_OPS_FLAGS);
+	if (!qp)
+		return refuse(ENOMEM);
 	leave();
 	return qp;
 }
@@ -1860,6 +1961,8 @@ API struct ibv_qp *ibv_create_qp(struct ibv_pd *pd, struct ibv_qp_init_attr *ini
 	if (error)
 		return refuse(error);
 	struct ibv_qp *qp = new_qp(pd->context, &ex, 0);
+	if (!qp)
+		return refuse(ENOMEM);
 	init->cap = ex.cap;
 	leave();
 	return qp;
@@ -1944,8 +2047,8 @@ API int ibv_destroy_qp(struct ibv_qp *ibqp)
 {
 	struct fenced_qp *qp = (struct fenced_qp *)ibqp;
 	int error = enter("ibv_destroy_qp");
-	if (error)
-		return answer(error);
+	if (error || qp->users)
+		return answer(error ? error : EBUSY);
 	for (struct fenced_qp **at = &queue_pairs; *at; at = &(*at)->next) {
 		if (*at == qp) {
 			*at = qp->next;
@@ -1968,6 +2071,23 @@ API int ibv_destroy_qp(struct ibv_qp *ibqp)
 
 /* --- shared receive queues, address handles --- */
 
+static struct fenced_srq *new_srq(struct ibv_pd *pd, struct ibv_srq_attr *sizes)
+{
+	struct fenced_srq *srq = make(SRQ, sizeof(*srq));
+	if (!srq)
+		return NULL;
+	srq->ibv.context = pd->context;
+	srq->ibv.pd = pd;
+	srq->ibv.handle = next_handle++;
+	begin(&srq->receives, sizes->max_wr);
+	srq->max_sge = sizes->max_sge;
+	((struct fenced_pd *)pd)->users++;
+	of(pd->context)->users++;
+	return srq;
+}
+
+static void release_rare(struct fenced_srq *srq);
+
 API struct ibv_srq *ibv_create_srq(struct ibv_pd *pd, struct ibv_srq_init_attr *init)
 {
 	int error = enter("ibv_create_srq");
@@ -1975,14 +2095,9 @@ API struct ibv_srq *ibv_create_srq(struct ibv_pd *pd, struct ibv_srq_init_attr *
 		error = EINVAL;
 	if (error)
 		return refuse(error);
-	struct fenced_srq *srq = make(SRQ, sizeof(*srq));
-	srq->ibv.context = pd->context;
-	srq->ibv.pd = pd;
-	srq->ibv.handle = next_handle++;
-	begin(&srq->receives, init->attr.max_wr);
-	srq->max_sge = init->attr.max_sge;
-	((struct fenced_pd *)pd)->users++;
-	of(pd->context)->users++;
+	struct fenced_srq *srq = new_srq(pd, &init->attr);
+	if (!srq)
+		return refuse(ENOMEM);
 	leave();
 	return &srq->ibv;
 }
@@ -2018,6 +2133,7 @@ API int ibv_destroy_srq(struct ibv_srq *ibsrq)
 		return answer(error ? error : EBUSY);
 	forget_async(ibsrq->context, ibsrq);
 	drop(&srq->receives);
+	release_rare(srq);
 	((struct fenced_pd *)ibsrq->pd)->users--;
 	of(ibsrq->context)->users--;
 	unmake(SRQ, srq, sizeof(*srq));
@@ -2030,12 +2146,49 @@ API struct ibv_ah *ibv_create_ah(struct ibv_pd *pd, struct ibv_ah_attr *attribut
 	if (error)
 		return refuse(error);
 	struct fenced_ah *ah = make(AH, sizeof(*ah));
+	if (!ah)
+		return refuse(ENOMEM);
 	ah->ibv.context = pd->context;
 	ah->ibv.pd = pd;
 	ah->attr = *attributes;
 	((struct fenced_pd *)pd)->users++;
 	leave();
 	return &ah->ibv;
+}
+
+/* The way back to the sender of a datagram, from the header that fill_header() has made. */
+API int ibv_init_ah_from_wc(struct ibv_context *context, uint8_t port, struct ibv_wc *wc, struct ibv_grh *grh,
+			    struct ibv_ah_attr *attributes)
+{
+	int error = enter("ibv_init_ah_from_wc");
+	const unsigned char *ip = (const unsigned char *)grh + 20;
+	(void)context;
+	if (!error && wc->wc_flags & IBV_WC_GRH && ip[0] != 0x45)
+		error = EINVAL;
+	if (error) {
+		leave();
+		errno = error;
+		return -1;
+	}
+	memset(attributes, 0, sizeof(*attributes));
+	attributes->dlid = wc->slid;
+	attributes->sl = wc->sl;
+	attributes->src_path_bits = wc->dlid_path_bits;
+	attributes->port_num = port;
+	if (wc->wc_flags & IBV_WC_GRH) {
+		attributes->is_global = 1;
+		attributes->grh.hop_limit = 0xff;
+		attributes->grh.dgid.raw[10] = attributes->grh.dgid.raw[11] = 0xff;
+		memcpy(attributes->grh.dgid.raw + 12, ip + 12, 4);
+	}
+	leave();
+	return 0;
+}
+
+API struct ibv_ah *ibv_create_ah_from_wc(struct ibv_pd *pd, struct ibv_wc *wc, struct ibv_grh *grh, uint8_t port)
+{
+	struct ibv_ah_attr attributes;
+	return ibv_init_ah_from_wc(pd->context, port, wc, grh, &attributes) ? NULL : ibv_create_ah(pd, &attributes);
 }
 
 API int ibv_destroy_ah(struct ibv_ah *ibah)
@@ -2048,14 +2201,17 @@ API int ibv_destroy_ah(struct ibv_ah *ibah)
 	return answer(0);
 }
 
+static struct ibv_context *new_context(struct ibv_device *which, int descriptor);
+
+#include "fenced_rare.c"
+
 /* --- contexts --- */
 
-API struct ibv_context *ibv_open_device(struct ibv_device *which)
+static struct ibv_context *new_context(struct ibv_device *which, int descriptor)
 {
-	int error = enter("ibv_open_device");
-	if (error)
-		return refuse(error);
 	struct fenced_context *it = make(CONTEXT, sizeof(*it));
+	if (!it)
+		return NULL;
 	struct verbs_context *all = &it->all;
 	struct ibv_context *context = &all->context;
 	it->end = &it->first;
@@ -2067,6 +2223,23 @@ API struct ibv_context *ibv_open_device(struct ibv_device *which)
 	all->alloc_td = alloc_td;
 	all->dealloc_td = dealloc_td;
 	all->alloc_parent_domain = alloc_parent_domain;
+	all->alloc_dm = alloc_dm;
+	all->free_dm = free_dm;
+	all->reg_dm_mr = reg_dm_mr;
+	all->alloc_null_mr = alloc_null_mr;
+	all->open_xrcd = open_xrcd;
+	all->close_xrcd = close_xrcd;
+	all->create_wq = create_wq;
+	all->modify_wq = modify_wq;
+	all->destroy_wq = destroy_wq;
+	all->create_rwq_ind_table = create_rwq_ind_table;
+	all->destroy_rwq_ind_table = destroy_rwq_ind_table;
+	all->ibv_create_flow = create_flow;
+	all->ibv_destroy_flow = destroy_flow;
+	all->create_counters = create_counters;
+	all->destroy_counters = destroy_counters;
+	all->create_srq_ex = create_srq_ex;
+	all->get_srq_num = get_srq_num;
 	context->device = which;
 	context->ops.poll_cq = poll_cq;
 	context->ops.req_notify_cq = req_notify_cq;
@@ -2076,11 +2249,29 @@ API struct ibv_context *ibv_open_device(struct ibv_device *which)
 	context->ops.alloc_mw = alloc_mw;
 	context->ops.bind_mw = bind_mw;
 	context->ops.dealloc_mw = dealloc_mw;
-	context->cmd_fd = -1;
+	context->cmd_fd = descriptor;
 	context->async_fd = eventfd(0, EFD_CLOEXEC | EFD_SEMAPHORE);
 	context->num_comp_vectors = 1;
 	pthread_mutex_init(&context->mutex, NULL);
 	context->abi_compat = (void *)-1; /* there is a struct verbs_context around it */
+	it->next = contexts;
+	contexts = it;
+	return context;
+}
+
+API struct ibv_context *ibv_open_device(struct ibv_device *which)
+{
+	int error = enter("ibv_open_device");
+	int descriptor = error ? -1 : eventfd(0, EFD_CLOEXEC);
+	if (!error && descriptor < 0)
+		error = errno;
+	if (error)
+		return refuse(error);
+	struct ibv_context *context = new_context(which, descriptor);
+	if (!context) {
+		close(descriptor);
+		return refuse(ENOMEM);
+	}
 	leave();
 	return context;
 }
@@ -2093,10 +2284,22 @@ API int ibv_close_device(struct ibv_context *context)
 		return answer(error);
 	if (it->users)
 		violate("ibv_close_device with %d objects of it left", it->users);
+	for (struct fenced_context **at = &contexts; *at; at = &(*at)->next) {
+		if (*at == it) {
+			*at = it->next;
+			break;
+		}
+	}
 	close(context->async_fd);
+	close(context->cmd_fd);
 	while (it->first) {
 		struct fenced_async *async = it->first;
 		it->first = async->next;
+		free(async);
+	}
+	while (it->taken) {
+		struct fenced_async *async = it->taken;
+		it->taken = async->next;
 		free(async);
 	}
 	unmake(CONTEXT, it, sizeof(*it));
@@ -2114,15 +2317,30 @@ API int ibv_get_async_event(struct ibv_context *context, struct ibv_async_event 
 	if (!it->first)
 		it->end = &it->first;
 	*event = async->event;
-	it->unacknowledged++;
-	free(async);
+	async->next = it->taken;
+	it->taken = async;
+	pthread_cond_broadcast(&changed);
 	leave();
 	return 0;
 }
 
 API void ibv_ack_async_event(struct ibv_async_event *event)
 {
-	(void)event;
+	pthread_mutex_lock(&big);
+	for (struct fenced_context *it = contexts; it; it = it->next) {
+		for (struct fenced_async **at = &it->taken; *at; at = &(*at)->next) {
+			struct fenced_async *async = *at;
+			if (async->event.element.qp == event->element.qp && async->event.event_type == event->event_type) {
+				*at = async->next;
+				free(async);
+				pthread_cond_broadcast(&changed);
+				leave();
+				return;
+			}
+		}
+	}
+	violate("an event that was not taken is acknowledged");
+	leave();
 }
 
 /* Raises an asynchronous event: of a queue pair by its number, or, with number 0, of the device's first port. */

@@ -4,18 +4,29 @@ import static java.lang.foreign.ValueLayout.ADDRESS;
 import static java.lang.foreign.ValueLayout.JAVA_INT;
 import static java.lang.foreign.ValueLayout.JAVA_LONG;
 
+import dev.verbena.verbs.Context;
+import dev.verbena.verbs.QueuePair;
+import dev.verbena.verbs.access.VerbsAccess;
 import java.lang.foreign.Arena;
 import java.lang.foreign.FunctionDescriptor;
 import java.lang.foreign.Linker;
 import java.lang.foreign.MemorySegment;
 import java.lang.foreign.SymbolLookup;
 import java.lang.invoke.MethodHandle;
+import java.util.Map;
+import java.util.concurrent.ConcurrentHashMap;
 
 /** The controls of the provider for tests (src/test/c/fenced.c): faults on demand, and what the provider has seen. */
 public final class Fenced {
     private static int allowed;
+    /** The names of functions in native memory: these methods work when no memory is left. */
+    private static final Map<String, MemorySegment> NAMES = new ConcurrentHashMap<>();
 
     private Fenced() {}
+
+    private static MemorySegment name(String function) {
+        return NAMES.computeIfAbsent(function, Arena.global()::allocateFrom);
+    }
 
     /** Returns true if this JVM runs on the provider for tests. */
     public static boolean isLoaded() {
@@ -24,8 +35,8 @@ public final class Fenced {
 
     /** Makes the nth call of a function from now on, counted from 1, fail with an error number. */
     public static void fail(String function, int nth, int errno) {
-        try (Arena arena = Arena.ofConfined()) {
-            Functions.FAIL.invokeExact(arena.allocateFrom(function), nth, errno);
+        try {
+            Functions.FAIL.invokeExact(name(function), nth, errno);
         } catch (Throwable t) {
             throw new AssertionError(t);
         }
@@ -33,8 +44,27 @@ public final class Fenced {
 
     /** Makes each call of a function wait before it does its work; 0 ends that. */
     public static void delay(String function, long micros) {
-        try (Arena arena = Arena.ofConfined()) {
-            Functions.DELAY.invokeExact(arena.allocateFrom(function), micros);
+        try {
+            Functions.DELAY.invokeExact(name(function), micros);
+        } catch (Throwable t) {
+            throw new AssertionError(t);
+        }
+    }
+
+    /** Makes all functions that make an object fail for want of memory, or ends that. */
+    public static void outOfMemory(boolean on) {
+        try {
+            Functions.OUT_OF_MEMORY.invokeExact(on ? 1 : 0);
+        } catch (Throwable t) {
+            throw new AssertionError(t);
+        }
+    }
+
+    /** Raises an asynchronous event of a queue pair, with a number of {@code enum ibv_event_type}. */
+    public static void raise(Context context, int type, QueuePair pair) {
+        try {
+            int result = (int) Functions.RAISE.invokeExact(VerbsAccess.get().address(context), type, pair.number());
+            assert result == 0 : "no such queue pair";
         } catch (Throwable t) {
             throw new AssertionError(t);
         }
@@ -51,8 +81,8 @@ public final class Fenced {
     }
 
     private static void named(MethodHandle handle, String function) {
-        try (Arena arena = Arena.ofConfined()) {
-            handle.invokeExact(arena.allocateFrom(function));
+        try {
+            handle.invokeExact(name(function));
         } catch (Throwable t) {
             throw new AssertionError(t);
         }
@@ -65,16 +95,16 @@ public final class Fenced {
 
     /** Returns the number of calls of a function since {@link #calm}. */
     public static long calls(String function) {
-        try (Arena arena = Arena.ofConfined()) {
-            return (long) Functions.CALLS.invokeExact(arena.allocateFrom(function));
+        try {
+            return (long) Functions.CALLS.invokeExact(name(function));
         } catch (Throwable t) {
             throw new AssertionError(t);
         }
     }
 
     private static int count(MethodHandle handle, String function) {
-        try (Arena arena = Arena.ofConfined()) {
-            return (int) handle.invokeExact(arena.allocateFrom(function));
+        try {
+            return (int) handle.invokeExact(name(function));
         } catch (Throwable t) {
             throw new AssertionError(t);
         }
@@ -152,6 +182,10 @@ public final class Fenced {
         private static final MethodHandle LIVE = link("fenced_live", FunctionDescriptor.of(JAVA_INT, JAVA_INT));
         private static final MethodHandle VIOLATIONS = link("fenced_violations", FunctionDescriptor.of(JAVA_INT));
         private static final MethodHandle FIRST = link("fenced_first_violation", FunctionDescriptor.of(ADDRESS));
+        private static final MethodHandle OUT_OF_MEMORY =
+                link("fenced_out_of_memory", FunctionDescriptor.ofVoid(JAVA_INT));
+        private static final MethodHandle RAISE =
+                link("fenced_raise", FunctionDescriptor.of(JAVA_INT, JAVA_LONG, JAVA_INT, JAVA_INT));
         private static final MethodHandle RNR = link("fenced_rnr", FunctionDescriptor.of(JAVA_LONG));
 
         private static MethodHandle link(String name, FunctionDescriptor shape) {

@@ -79,6 +79,65 @@ class FencedProviderTest {
     }
 
     @Test
+    void outOfMemoryFailsAllMakersUntilItEnds() {
+        Fenced.outOfMemory(true);
+        assertThatThrownBy(loopback.context::allocateProtectionDomain).hasMessageContaining("ENOMEM");
+        assertThatThrownBy(() -> loopback.domain.createQueuePair(QueuePair.rc(loopback.left.queue)))
+                .hasMessageContaining("ENOMEM");
+        Fenced.outOfMemory(false);
+        loopback.context.allocateProtectionDomain().close();
+    }
+
+    @Test
+    void asyncEventsAreAcknowledgedBeforeTheirObjectIsDestroyed() throws InterruptedException {
+        Fenced.raise(loopback.context, AsyncEventType.QP_FATAL.code(), loopback.left.pair);
+        AsyncEvent event = loopback.context.events().await(Loopback.DEADLINE);
+        assertThat(event)
+                .isInstanceOfSatisfying(
+                        AsyncEvent.OfQueuePair.class,
+                        of -> assertThat(of.queuePair()).isSameAs(loopback.left.pair));
+        Fenced.raise(loopback.context, AsyncEventType.QP_FATAL.code(), loopback.left.pair);
+        loopback.left.pair.close();
+        assertThat(loopback.context.events().poll()).isEmpty();
+    }
+
+    @Test
+    void importsShareTheObjectsOfAnotherContext() {
+        try (VerbsArena arena = VerbsArena.ofConfined()) {
+            Context context = Context.importDevice(loopback.context.commandDescriptor(), arena);
+            ProtectionDomain domain = context.importProtectionDomain(loopback.domain.handle());
+            MemoryRegion region = domain.importRegion(loopback.left.buffer.handle(), loopback.left.buffer.address());
+            assertThat(region.localKey()).isEqualTo(loopback.left.buffer.localKey());
+            assertThat(region.length()).isEqualTo(loopback.left.buffer.length());
+        }
+    }
+
+    @Test
+    void pathBackLeadsToTheSenderOfADatagram() throws InterruptedException {
+        QueuePair pair = loopback.domain.createQueuePair(QueuePair.ud(loopback.left.queue));
+        pair.toReady(1);
+        AddressHandle path = loopback.domain.createAddressHandle(pair.pathTo(pair.endpoint()));
+        pair.postReceive(1, loopback.left.buffer);
+        pair.postSend(2, loopback.right.buffer.slice(0, 8), path, pair.number(), 1);
+        WorkCompletion first = loopback.left.done();
+        WorkCompletion received = first.isReceive() ? first : loopback.left.done();
+        AddressHandle back = loopback.domain.createAddressHandle(received, loopback.left.buffer.segment());
+        assertThat(back.path().globalRoute()).isNotNull();
+        assertThat(back.path().globalRoute().destination())
+                .isEqualTo(pair.endpoint().gid());
+    }
+
+    @Test
+    void freeOfMemoryInARegisteredAddressSpaceIsNoViolation() {
+        loopback.domain.registerAddressSpace(AccessFlag.LOCAL_WRITE);
+        int violations = Fenced.violations();
+        try (Arena arena = Arena.ofConfined()) {
+            arena.allocate(64);
+        }
+        assertThat(Fenced.violations()).isEqualTo(violations);
+    }
+
+    @Test
     void queuePairRefusesQueuesOfAnotherContext() {
         try (VerbsArena other = VerbsArena.ofConfined()) {
             Context context = loopback.context.device().open(other);

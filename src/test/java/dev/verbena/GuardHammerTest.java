@@ -8,16 +8,16 @@ import org.junit.jupiter.params.provider.CsvSource;
 
 /** Nothing is destroyed while a thread is using it, by whichever of the two handshakes the kernel allows. */
 class GuardHammerTest {
-    @ParameterizedTest(name = "{0} threads, {1} rounds")
+    @ParameterizedTest(name = "{0} threads, up to {1} rounds")
     @CsvSource({"1, 10000", "3, 2000"})
     void guardNeverClosesDuringACall(int users, int rounds) {
-        assertThat(hammer("true", users, rounds)).contains("survived " + rounds);
+        assertThat(hammer("true", users, rounds)).contains("survived");
     }
 
-    @ParameterizedTest(name = "{0} threads, {1} rounds")
+    @ParameterizedTest(name = "{0} threads, up to {1} rounds")
     @CsvSource({"1, 10000", "3, 2000"})
     void guardWithoutMembarrierNeverClosesDuringACall(int users, int rounds) {
-        assertThat(hammer("false", users, rounds)).contains("survived " + rounds, "membarrier not in use");
+        assertThat(hammer("false", users, rounds)).contains("survived", "membarrier not in use");
     }
 
     private static String hammer(String membarrier, int users, int rounds) {

@@ -6,8 +6,10 @@ import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
+import java.util.HashMap;
 import java.util.HashSet;
 import java.util.List;
+import java.util.Map;
 import java.util.Set;
 import java.util.regex.MatchResult;
 import java.util.regex.Matcher;
@@ -22,22 +24,33 @@ public final class Resources {
     private Resources() {}
 
     /**
-     * Returns the objects with their kinds, without one context of each device: the connection manager in C opens that
-     * context when it first needs it, and keeps it until the process ends. One protection domain of each device that
-     * nothing uses is left out too: the connection manager has one in its context for ids that name none.
+     * Returns the objects with their kinds, without two of each device that the connection manager in C keeps: a context,
+     * which it opens when it first needs the device, and keeps until the process ends; and the protection domain of that
+     * context that it makes for ids. C frees this domain when the last user of the device goes, but only if the user is an
+     * id ({@code ucma_put_device}). A list of devices is a user too ({@code rdma_get_devices}), and each of our contexts of
+     * the connection manager holds one, often longer than the last id lives. {@code rdma_free_devices} does not free the
+     * domain: the next id of the device gets it, and frees it in the end.
      *
      * <p>The kernel names the thread that made an object, whose number is not that of the process. If the thread has
      * ended, the kernel names no owner at all, unlike for its own objects.
      */
     public static List<String> ofThisProcess() throws IOException {
         List<String> ours = of(KINDS);
-        for (String kind : List.of("ctx", "pd")) {
-            Set<String> kept = new HashSet<>();
-            ours.removeIf(entry -> entry.startsWith(kind + " ")
-                    && (kind.equals("ctx") || entry.contains("\"users\":0"))
-                    && kept.add(entry.replaceFirst(".*\"ifname\":\"([^\"]*)\".*", "$1")));
-        }
+        Map<String, String> contexts = new HashMap<>();
+        ours.removeIf(entry ->
+                entry.startsWith("ctx ") && contexts.putIfAbsent(field(entry, "ifname"), field(entry, "ctxn")) == null);
+        Set<String> devices = new HashSet<>();
+        ours.removeIf(entry -> entry.startsWith("pd ")
+                && field(entry, "users").equals("0")
+                && field(entry, "ctxn").equals(contexts.get(field(entry, "ifname")))
+                && devices.add(field(entry, "ifname")));
         return ours;
+    }
+
+    /** Returns a field of an entry without its quotation marks; empty if there is none. */
+    private static String field(String entry, String name) {
+        Matcher found = Pattern.compile("\"" + name + "\":\"?([^\",}]*)").matcher(entry);
+        return found.find() ? found.group(1) : "";
     }
 
     private static List<String> of(List<String> kinds) throws IOException {

@@ -11,6 +11,7 @@ import java.util.Objects;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.locks.ReentrantLock;
 import java.util.function.Function;
+import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
 
 /** The lifetime of an arena: its objects, its memory, and the order in which they are destroyed and freed. */
@@ -112,6 +113,16 @@ public final class ArenaLifetime extends CloseGuard {
         object.destroyOnce();
         synchronized (objects) {
             objects.remove(object);
+        }
+    }
+
+    /** Does work while no other thread closes this arena or an object of it. */
+    <T> T withoutClosing(Supplier<T> work) {
+        closing.lock();
+        try {
+            return work.get();
+        } finally {
+            closing.unlock();
         }
     }
 

@@ -169,6 +169,19 @@ public final class ObjectLifetime extends CloseGuard {
     }
 
     /**
+     * Does work during which neither the object's arena nor an object of this arena is closed by another thread. The work
+     * itself may close them.
+     *
+     * @param <T> the type of the result
+     * @param work replaces the object, for example
+     * @return the result of the work
+     */
+    public <T> T withoutClosing(Supplier<T> work) {
+        checkThread();
+        return arena.withoutClosing(work);
+    }
+
+    /**
      * Sets the function that names objects to destroy before this one when the arena of both closes. These objects do not
      * depend on this one.
      */

@@ -51,7 +51,8 @@ public final class MemoryRegion extends RequestPart implements LocalMemory {
     /** The windows that were bound to this region, and may still be. */
     private final Set<MemoryWindow> windows = ConcurrentHashMap.newKeySet();
 
-    private volatile @Nullable Reregistration change;
+    /** The change under way. Only the thread that keeps the arena from closing sets and reads this. */
+    private @Nullable Reregistration change;
 
     private MemoryRegion(
             ObjectLifetime lifetime,
@@ -144,7 +145,7 @@ public final class MemoryRegion extends RequestPart implements LocalMemory {
     @CName({"ibv_dereg_mr", "ibv_unimport_mr", "rdma_dereg_mr"})
     void destroy() {
         Reregistration under = change;
-        if (under != null && under.isMine()) {
+        if (under != null) {
             under.call(structure);
             return;
         }
@@ -194,20 +195,16 @@ public final class MemoryRegion extends RequestPart implements LocalMemory {
         if (!windows.isEmpty()) {
             throw new IllegalStateException("unbind, invalidate or close its windows first: " + windows);
         }
-        synchronized (this) {
-            Reregistration mine = Reregistration.of(this, domain, backing, access, wanted);
+        Reregistration mine = Reregistration.of(this, domain, backing, access, wanted);
+        return lifetime.withoutClosing(() -> {
+            lifetime.checkOpen(); // another thread may have closed or changed this region meanwhile
             change = mine;
             try {
                 return mine.run();
             } finally {
                 change = null;
             }
-        }
-    }
-
-    /** Makes the region that a reregistration has left. */
-    static MemoryRegion after(Reregistration done, long structure) {
-        return over(done.arena(), done.backing(), done.access(), done.domain(), () -> structure);
+        });
     }
 
     /** Throws if this region is closed, or if a protection domain can't use it. */

@@ -1,10 +1,7 @@
 package dev.verbena.verbs;
 
 import dev.verbena.NativeFlag;
-import dev.verbena.VerbsArena;
 import dev.verbena.VerbsException;
-import dev.verbena.VerbsObject;
-import dev.verbena.access.ObjectLifetime;
 import dev.verbena.internal.CFunction;
 import dev.verbena.internal.Errno;
 import dev.verbena.internal.Ibv;
@@ -15,7 +12,7 @@ import org.jspecify.annotations.Nullable;
 
 /**
  * A call of {@code ibv_rereg_mr}. It runs instead of the old region's deregistration, when no other thread can use that
- * region. The memory and protection domain of the new region are reserved before, so that they exist when C uses them.
+ * region, and while the new region is being made. The memory has an owner at all times: the old region, or the new one.
  */
 final class Reregistration {
     private final MemoryRegion old;
@@ -23,9 +20,6 @@ final class Reregistration {
     private final Set<AccessFlag> access;
     private final ProtectionDomain domain;
     private final RegionChange wanted;
-    private final Thread thread = Thread.currentThread();
-
-    private @Nullable Reservation reservation;
     /** The {@code struct ibv_mr} after C has changed it; 0 before the call, and after a failure. */
     private long structure;
 
@@ -63,70 +57,35 @@ final class Reregistration {
                 wanted);
     }
 
-    VerbsArena arena() {
-        return old.arena();
-    }
-
-    RegionBacking backing() {
-        return backing;
-    }
-
-    Set<AccessFlag> access() {
-        return access;
-    }
-
-    ProtectionDomain domain() {
-        return domain;
-    }
-
-    /** Returns true if this thread began the change: an arena that another thread closes meanwhile must deregister. */
-    boolean isMine() {
-        return thread == Thread.currentThread();
-    }
-
+    /**
+     * Makes the changed region. The caller keeps the arena from closing. The memory and the protection domain of the changed
+     * region are kept from closing before C uses them, and until the region exists.
+     */
     MemoryRegion run() {
-        try (Reservation mine = Reservation.make(this)) {
-            reservation = mine;
+        return MemoryRegion.over(old.arena(), backing, access, domain, () -> {
             old.close(); // runs call()
             if (failure != null) {
                 throw failure;
             }
-            if (structure == 0) {
-                throw new IllegalStateException(old + " is closed");
-            }
-            try {
-                return MemoryRegion.after(this, structure);
-            } catch (Throwable refused) {
-                Ibv.DEREG_MR.call(structure);
-                throw refused;
-            }
-        }
+            return structure;
+        });
     }
 
     /** Calls C instead of deregistering the old region. Throws if the old region is unchanged. */
     void call(long region) {
-        Reservation held = reservation;
-        if (held == null) {
-            throw new IllegalStateException("nothing is reserved for the changed region");
-        }
-        held.begin();
-        try {
-            int result = (int) Ibv.REREG_MR.call(
-                    region,
-                    flags(),
-                    wanted.domain() == null ? 0 : domain.address(),
-                    wanted.memory() == null ? 0 : backing.segment().address(),
-                    wanted.memory() == null ? 0 : backing.length(),
-                    wanted.access() == null ? 0 : NativeFlag.bits(access));
-            // A failure to undo the protection against fork() does no harm: the JDK's child processes do not touch this
-            // memory.
-            if (result == 0 || RegionChangeError.of(result) == RegionChangeError.DO_FORK_OLD) {
-                structure = region;
-            } else {
-                failed(result, region, CFunction.errno());
-            }
-        } finally {
-            held.end();
+        int result = (int) Ibv.REREG_MR.call(
+                region,
+                flags(),
+                wanted.domain() == null ? 0 : domain.address(),
+                wanted.memory() == null ? 0 : backing.segment().address(),
+                wanted.memory() == null ? 0 : backing.length(),
+                wanted.access() == null ? 0 : NativeFlag.bits(access));
+        // A failure to undo the protection against fork() does no harm: the JDK's child processes do not touch this
+        // memory.
+        if (result == 0 || RegionChangeError.of(result) == RegionChangeError.DO_FORK_OLD) {
+            structure = region;
+        } else {
+            failed(result, region, CFunction.errno());
         }
     }
 
@@ -152,38 +111,5 @@ final class Reregistration {
         return (wanted.memory() == null ? 0 : rdma_h.IBV_REREG_MR_CHANGE_TRANSLATION())
                 | (wanted.domain() == null ? 0 : rdma_h.IBV_REREG_MR_CHANGE_PD())
                 | (wanted.access() == null ? 0 : rdma_h.IBV_REREG_MR_CHANGE_ACCESS());
-    }
-
-    /** Keeps the memory and the protection domain of the new region open until the new region exists. */
-    private static final class Reservation extends VerbsObject {
-        private final ObjectLifetime lifetime;
-
-        private Reservation(ObjectLifetime lifetime) {
-            super(lifetime);
-            this.lifetime = lifetime;
-            lifetime.destroyedBy(() -> {}); // nothing was made in C
-        }
-
-        static Reservation make(Reregistration change) {
-            VerbsArena arena = change.arena();
-            MemorySegment memory = change.backing.segment();
-            return change.backing.foreign()
-                    ? ObjectLifetime.createOverForeign(
-                            arena, memory, lifetime -> new Reservation(lifetime), change.domain)
-                    : ObjectLifetime.createOver(arena, memory, lifetime -> new Reservation(lifetime), change.domain);
-        }
-
-        void begin() {
-            lifetime.hold();
-        }
-
-        void end() {
-            lifetime.release();
-        }
-
-        @Override
-        public String toString() {
-            return "reservation for a changed memory region";
-        }
     }
 }

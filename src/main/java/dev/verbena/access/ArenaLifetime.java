@@ -111,6 +111,10 @@ public final class ArenaLifetime extends CloseGuard {
 
     private void destroyAndForget(ObjectLifetime object) {
         object.destroyOnce();
+        forget(object);
+    }
+
+    void forget(ObjectLifetime object) {
         synchronized (objects) {
             objects.remove(object);
         }

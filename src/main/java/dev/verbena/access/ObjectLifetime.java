@@ -24,6 +24,7 @@ public final class ObjectLifetime extends CloseGuard {
     private final ArenaLifetime arena;
     private @Nullable VerbsObject object;
     private @Nullable Runnable destroyer;
+    private @Nullable Runnable undoer;
     private Supplier<? extends Collection<? extends VerbsObject>> closedBefore = List::of;
     private volatile List<CloseGuard> parents = List.of();
     private @Nullable Arena scratch;
@@ -48,7 +49,8 @@ public final class ObjectLifetime extends CloseGuard {
      *
      * @param <T> the object's type
      * @param arena the arena that will destroy the object
-     * @param maker calls C and wraps the result; when it throws, there must be nothing to destroy
+     * @param maker calls C and wraps the result; when it throws, an object with a {@link #destroyedBy destroyer}
+     *     is destroyed
      * @param parents the objects that the new one depends on
      * @return the object
      * @throws IllegalStateException if the arena or a parent is closed
@@ -65,7 +67,8 @@ public final class ObjectLifetime extends CloseGuard {
      * @param <T> the object's type
      * @param arena the arena that will destroy the object
      * @param memory the memory that an adapter will read and write
-     * @param maker calls C and wraps the result; when it throws, there must be nothing to destroy
+     * @param maker calls C and wraps the result; when it throws, an object with a {@link #destroyedBy destroyer}
+     *     is destroyed
      * @param parents the objects that the new one depends on
      * @return the object
      * @throws IllegalArgumentException if the memory is on the heap, or might be freed before the object is destroyed
@@ -84,7 +87,8 @@ public final class ObjectLifetime extends CloseGuard {
      * @param <T> the object's type
      * @param arena the arena that will destroy the object
      * @param memory the memory that an adapter will read and write
-     * @param maker calls C and wraps the result; when it throws, there must be nothing to destroy
+     * @param maker calls C and wraps the result; when it throws, an object with a {@link #destroyedBy destroyer}
+     *     is destroyed
      * @param parents the objects that the new one depends on
      * @return the object
      * @throws IllegalArgumentException if the memory is on the heap
@@ -119,17 +123,41 @@ public final class ObjectLifetime extends CloseGuard {
 
     private static <T extends VerbsObject> T createUnder(
             ArenaLifetime arena, Function<ObjectLifetime, T> maker, List<CloseGuard> parents) {
-        List<CloseGuard> held = new ArrayList<>();
+        List<CloseGuard> held = new ArrayList<>(parents.size() + 1);
         try {
             hold(arena, held);
             parents.forEach(parent -> hold(parent, held));
             ObjectLifetime lifetime = new ObjectLifetime(arena);
-            T object = maker.apply(lifetime);
-            lifetime.publish(parents);
-            return object;
+            try {
+                T object = maker.apply(lifetime);
+                lifetime.publish(parents);
+                return object;
+            } catch (Throwable failure) {
+                lifetime.undo(parents, failure);
+                throw failure;
+            }
         } finally {
             held.forEach(CloseGuard::release);
         }
+    }
+
+    /** Destroys an object whose maker has failed. An object that C refuses to destroy stays until its arena closes. */
+    private void undo(List<CloseGuard> known, Throwable failure) {
+        Runnable back = undoer == null ? destroyer : undoer;
+        if (back != null) {
+            shut();
+            try {
+                back.run();
+            } catch (Throwable refused) {
+                failure.addSuppressed(refused);
+                reopen();
+                publish(known);
+                return;
+            }
+        }
+        known.forEach(parent -> parent.removeDependent(this));
+        arena.forget(this);
+        closeScratch();
     }
 
     /**
@@ -163,9 +191,20 @@ public final class ObjectLifetime extends CloseGuard {
     /**
      * Sets the function that calls C to destroy the object. No other call uses the object meanwhile, and nothing depends on
      * the object. The function throws if C refused; the object is then unchanged.
+     *
+     * <p>The maker calls this as soon as the function would work, before anything that may fail. If the maker fails later,
+     * the function undoes what C has done.
      */
     public void destroyedBy(Runnable function) {
         destroyer = function;
+    }
+
+    /**
+     * Sets the function that undoes the work of a maker that fails. This is for a maker that wraps an object of C which
+     * its caller keeps, and destroys, when the maker fails.
+     */
+    public void undoneBy(Runnable function) {
+        undoer = function;
     }
 
     /**
@@ -228,6 +267,10 @@ public final class ObjectLifetime extends CloseGuard {
             throw failure;
         }
         parents.forEach(parent -> parent.removeDependent(this));
+        closeScratch();
+    }
+
+    private void closeScratch() {
         if (scratch != null) {
             scratch.close();
         }

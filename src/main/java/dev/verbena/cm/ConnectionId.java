@@ -62,13 +62,13 @@ public final class ConnectionId extends VerbsObject {
     ConnectionId(ObjectLifetime lifetime, long address, IdEvents events, boolean isEndpoint) {
         super(lifetime);
         this.lifetime = lifetime;
-        lifetime.destroyedBy(this::destroy);
         this.address = address;
         this.events = events;
         this.isEndpoint = isEndpoint;
         id = new CmId(lifetime, address, events);
         options = new IdOptions(id);
         queues = new IdQueues(this, id);
+        lifetime.destroyedBy(this::destroy);
         groups = new IdGroups(this, id, queues);
         resolution = new Resolution(id);
         handshake = new Handshake(id, queues);

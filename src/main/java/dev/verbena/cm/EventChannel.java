@@ -68,18 +68,25 @@ public final class EventChannel extends VerbsObject {
     private final LinkedHashSet<IdEvents.Entry> order = new LinkedHashSet<>();
     private final Set<ConnectRequest> unclaimed = new LinkedHashSet<>();
     /** Memory for the pointer to one event. It is not of the arena, because the event thread uses it too. */
-    private final MemorySegment taken = Arena.ofAuto().allocate(ValueLayout.JAVA_LONG);
+    private final MemorySegment taken;
 
     private boolean destroying;
 
-    private EventChannel(ObjectLifetime lifetime, long address, int descriptor) {
+    private EventChannel(ObjectLifetime lifetime, long address) {
         super(lifetime);
         this.lifetime = lifetime;
-        lifetime.destroyedBy(this::destroy);
         this.address = address;
-        this.descriptor = descriptor;
+        this.descriptor =
+                rdma_event_channel.fd(MemorySegment.ofAddress(address).reinterpret(rdma_event_channel.sizeof()));
         this.events = new WatchedDescriptor(
                 descriptor, this::takeAll, cause -> Failures.cannotWait(toString(), cause), this::failWaitingIds);
+        lifetime.destroyedBy(this::destroy);
+        this.taken = Arena.ofAuto().allocate(ValueLayout.JAVA_LONG);
+        try {
+            WatchedDescriptor.makeNonBlocking(descriptor);
+        } catch (SystemCallException refused) {
+            throw Failures.cannotWait("event channel", refused);
+        }
     }
 
     /**
@@ -102,18 +109,7 @@ public final class EventChannel extends VerbsObject {
                         "",
                         "The connection manager needs an RDMA device, the module rdma_ucm and /dev/infiniband/rdma_cm");
             }
-            int descriptor =
-                    rdma_event_channel.fd(MemorySegment.ofAddress(channel).reinterpret(rdma_event_channel.sizeof()));
-            try {
-                WatchedDescriptor.makeNonBlocking(descriptor);
-                return new EventChannel(lifetime, channel, descriptor);
-            } catch (Throwable t) {
-                RdmaCm.DESTROY_EVENT_CHANNEL.call(channel);
-                if (t instanceof SystemCallException) {
-                    throw Failures.cannotWait("event channel", t);
-                }
-                throw t;
-            }
+            return new EventChannel(lifetime, channel);
         });
     }
 

@@ -60,32 +60,33 @@ final class IdFactory {
 
     /** Moves a synchronous id of C to a channel, and wraps it. Destroys the id in C on failure. */
     static ConnectionId endpoint(EventChannel channel, AddressInfo info, long address, VerbsArena arena) {
+        IdEvents events = new IdEvents(info.space(), channel);
         try {
             return ObjectLifetime.create(
                     arena,
                     lifetime -> {
-                        IdEvents events = new IdEvents(info.space(), channel);
+                        lifetime.undoneBy(() -> {});
                         ConnectionId id = wrap(lifetime, address, events, true);
-                        try {
-                            CmFailures.check(
-                                    RdmaCm.MIGRATE_ID,
-                                    RdmaCm.MIGRATE_ID.call(address, channel.address()),
-                                    info.toString());
-                        } catch (Throwable t) {
-                            channel.remove(address, events);
-                            throw t;
-                        }
+                        CmFailures.check(
+                                RdmaCm.MIGRATE_ID, RdmaCm.MIGRATE_ID.call(address, channel.address()), info.toString());
                         return id;
                     },
                     channel);
         } catch (Throwable t) {
             RdmaCm.DESTROY_EP.call(address);
+            channel.remove(address, events);
             throw t;
         }
     }
 
     /** Wraps the id that came with a request. */
     static ConnectionId claim(EventChannel channel, RawEvent event, IdEvents events, VerbsArena arena) {
-        return ObjectLifetime.create(arena, lifetime -> new ConnectionId(lifetime, event.id(), events, false), channel);
+        return ObjectLifetime.create(
+                arena,
+                lifetime -> {
+                    lifetime.undoneBy(() -> {}); // the request keeps the id if this fails
+                    return new ConnectionId(lifetime, event.id(), events, false);
+                },
+                channel);
     }
 }

@@ -28,16 +28,22 @@ public final class MulticastMembership extends VerbsObject {
     private MulticastMembership(ObjectLifetime lifetime, ConnectionId id, SocketAddress group, DatagramTarget target) {
         super(lifetime);
         this.lifetime = lifetime;
-        lifetime.destroyedBy(this::destroy);
         this.id = id;
         this.group = group;
         this.target = target;
+        lifetime.destroyedBy(this::destroy);
     }
 
     static MulticastMembership of(
             ConnectionId id, @Nullable QueuePair pair, SocketAddress group, DatagramTarget target, VerbsArena arena) {
         VerbsObject[] parents = pair == null ? new VerbsObject[] {id} : new VerbsObject[] {id, pair};
-        return ObjectLifetime.create(arena, lifetime -> new MulticastMembership(lifetime, id, group, target), parents);
+        return ObjectLifetime.create(
+                arena,
+                lifetime -> {
+                    lifetime.undoneBy(() -> {}); // the caller leaves the group if this fails
+                    return new MulticastMembership(lifetime, id, group, target);
+                },
+                parents);
     }
 
     @CName("rdma_leave_multicast")

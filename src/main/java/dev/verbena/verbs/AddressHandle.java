@@ -35,6 +35,7 @@ public final class AddressHandle extends RequestPart {
         this.domain = domain;
         this.path = path;
         this.address = address;
+        lifetime.destroyedBy(this::destroy);
     }
 
     static AddressHandle make(ProtectionDomain domain, AddressVector path, VerbsArena arena) {

@@ -40,10 +40,10 @@ public final class AddressSpace extends VerbsObject {
     private AddressSpace(ObjectLifetime lifetime, ProtectionDomain domain, Set<AccessFlag> access, long structure) {
         super(lifetime);
         this.lifetime = lifetime;
-        lifetime.destroyedBy(this::destroy);
         this.domain = domain;
         this.access = access;
         this.structure = structure;
+        lifetime.destroyedBy(this::destroy);
     }
 
     static AddressSpace register(ProtectionDomain domain, Collection<AccessFlag> access, VerbsArena arena) {

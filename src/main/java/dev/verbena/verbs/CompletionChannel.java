@@ -51,39 +51,37 @@ public final class CompletionChannel extends VerbsObject {
 
     private final LinkedHashSet<CompletionQueue> ready = new LinkedHashSet<>();
     /** Memory for one event. It is not of the arena, because the event thread uses it too. */
-    private final MemorySegment event = Arena.ofAuto().allocate(ValueLayout.JAVA_LONG, 2);
+    private final MemorySegment event;
 
     private boolean destroying;
 
-    private CompletionChannel(ObjectLifetime lifetime, Context context, long address, int descriptor) {
+    private CompletionChannel(ObjectLifetime lifetime, Context context, long address) {
         super(lifetime);
         this.lifetime = lifetime;
-        lifetime.destroyedBy(this::destroy);
         this.context = context;
         this.address = address;
+        int number = ibv_comp_channel.fd(MemorySegment.ofAddress(address).reinterpret(ibv_comp_channel.sizeof()));
         this.descriptor = new WatchedDescriptor(
-                descriptor, this::takeAll, cause -> Failures.cannotWait(toString(), cause), this::failWaitingQueues);
+                number, this::takeAll, cause -> Failures.cannotWait(toString(), cause), this::failWaitingQueues);
+        lifetime.destroyedBy(this::destroy);
+        this.event = Arena.ofAuto().allocate(ValueLayout.JAVA_LONG, 2);
+        try {
+            WatchedDescriptor.makeNonBlocking(number);
+        } catch (SystemCallException refused) {
+            throw Failures.cannotWait(context.name(), refused);
+        }
     }
 
     static CompletionChannel make(Context context, VerbsArena arena) {
         return ObjectLifetime.create(
                 arena,
-                lifetime -> {
-                    long channel = VerbFailures.pointer(
-                            Ibv.CREATE_COMP_CHANNEL, Ibv.CREATE_COMP_CHANNEL.call(context.address()), context.name());
-                    int descriptor = ibv_comp_channel.fd(
-                            MemorySegment.ofAddress(channel).reinterpret(ibv_comp_channel.sizeof()));
-                    try {
-                        WatchedDescriptor.makeNonBlocking(descriptor);
-                        return new CompletionChannel(lifetime, context, channel, descriptor);
-                    } catch (Throwable t) {
-                        Ibv.DESTROY_COMP_CHANNEL.call(channel);
-                        if (t instanceof SystemCallException) {
-                            throw Failures.cannotWait(context.name(), t);
-                        }
-                        throw t;
-                    }
-                },
+                lifetime -> new CompletionChannel(
+                        lifetime,
+                        context,
+                        VerbFailures.pointer(
+                                Ibv.CREATE_COMP_CHANNEL,
+                                Ibv.CREATE_COMP_CHANNEL.call(context.address()),
+                                context.name())),
                 context);
     }
 

@@ -71,19 +71,32 @@ public final class CompletionQueue extends VerbsObject {
     private CompletionQueue(ObjectLifetime lifetime, Context context, CompletionQueueOptions options, long address) {
         super(lifetime);
         this.lifetime = lifetime;
-        lifetime.destroyedBy(this::destroy);
         this.context = context;
         this.options = options;
         this.address = address;
+        lifetime.destroyedBy(this::destroy);
         this.capacity = currentCapacity();
         this.events = options.channel() == null ? null : new CompletionEvents(this, options.channel());
         this.pollFunction = context.provider().pollCq();
         boolean critical = context.provider().criticalPoll();
-        this.readers = options.extended() ? new CompletionReaders(address, critical, lifetime.isConfined()) : null;
+        this.readers = options.extended() ? readers(critical) : null;
         // Another thread may hold the lock of an extended queue while it runs Java code: see ExtendedCalls.
         this.criticalPoll = critical && (readers == null || lifetime.isConfined());
         this.one = keep(new PlainCompletions(this, 1));
         expectEvents();
+    }
+
+    private CompletionReaders readers(boolean critical) {
+        CompletionReaders found = new CompletionReaders(address, critical, lifetime.isConfined());
+        Set<CompletionField> missing = found.missing(options.fields());
+        if (!missing.isEmpty()) {
+            throw new UnsupportedVerbException(
+                    ContextVerb.CREATE_CQ_EX.verb(),
+                    context.name(),
+                    0,
+                    "The driver accepted the fields " + missing + " but has no function to read them");
+        }
+        return found;
     }
 
     /** Enters the queue where events look it up by its address, until C has destroyed the queue. */
@@ -160,17 +173,7 @@ public final class CompletionQueue extends VerbsObject {
         if (cq == 0) {
             throw failedToMake(context, options, ContextVerb.CREATE_CQ_EX.verb(), CFunction.errno());
         }
-        CompletionQueue made = new CompletionQueue(lifetime, context, options, cq);
-        Set<CompletionField> missing = made.requireExtended().missing(options.fields());
-        if (!missing.isEmpty()) {
-            made.destroy();
-            throw new UnsupportedVerbException(
-                    ContextVerb.CREATE_CQ_EX.verb(),
-                    context.name(),
-                    0,
-                    "The driver accepted the fields " + missing + " but has no function to read them");
-        }
-        return made;
+        return new CompletionQueue(lifetime, context, options, cq);
     }
 
     private static VerbsException failedToMake(

@@ -63,18 +63,25 @@ public final class Context extends VerbsObject {
     private final long address;
     private final DriverFunctions provider;
     private final AsyncEvents events;
-    private @Nullable Runnable letGo;
+    private final @Nullable Runnable letGo;
     private final ConcurrentHashMap<Integer, QueuePair> queuePairs = new ConcurrentHashMap<>();
 
-    private Context(ObjectLifetime lifetime, Device device, long address, boolean shared) {
+    /**
+     * Wraps a context of C.
+     *
+     * @param letGo lets go of a context that another library has opened; null for a context to close
+     */
+    private Context(ObjectLifetime lifetime, Device device, long address, @Nullable Runnable letGo) {
         super(lifetime);
         this.lifetime = lifetime;
-        lifetime.destroyedBy(this::destroy);
         this.device = device;
         this.address = address;
+        this.letGo = letGo;
+        lifetime.destroyedBy(this::closeInC);
         this.provider = DriverFunctions.of(device, address);
-        this.events = new AsyncEvents(
-                this, ibv_context.async_fd(MemorySegment.ofAddress(address).reinterpret(ibv_context.sizeof())), shared);
+        int number = ibv_context.async_fd(MemorySegment.ofAddress(address).reinterpret(ibv_context.sizeof()));
+        this.events = new AsyncEvents(this, number, letGo != null);
+        lifetime.destroyedBy(this::destroy);
     }
 
     static Context open(Device device, long pointer, VerbsArena arena) {
@@ -88,32 +95,40 @@ public final class Context extends VerbsObject {
                                 Ibv.OPEN_DEVICE.call(pointer),
                                 device.name(),
                                 "/dev/infiniband/uverbs* must exist, and this user must have the right to open it"),
-                        false));
+                        null));
     }
 
-    /** Wraps a context that another library has opened, and closes some time after {@code letGo} was called. */
+    /**
+     * Wraps a context that another library has opened, and closes some time after {@code letGo} was called. The caller
+     * keeps the context if this fails.
+     */
     static Context adopt(long address, VerbsArena arena, Runnable letGo) {
         MemorySegment device =
                 ibv_context.device(MemorySegment.ofAddress(address).reinterpret(ibv_context.sizeof()));
         return ObjectLifetime.create(arena, lifetime -> {
-            Context context = new Context(lifetime, Device.read(device.address()), address, true);
-            context.letGo = letGo;
+            lifetime.undoneBy(() -> {});
+            Context context = new Context(lifetime, Device.read(device.address()), address, letGo);
+            lifetime.undoneBy(context.events::closing);
             return context;
         });
     }
 
-    @CName("ibv_close_device")
     private void destroy() {
         events.closing();
-        if (letGo != null) {
-            letGo.run();
-            return;
-        }
         try {
-            VerbFailures.check(Ibv.CLOSE_DEVICE, Ibv.CLOSE_DEVICE.call(address), device.name());
+            closeInC();
         } catch (VerbsException refused) {
             events.notClosed();
             throw refused;
+        }
+    }
+
+    @CName("ibv_close_device")
+    private void closeInC() {
+        if (letGo != null) {
+            letGo.run();
+        } else {
+            VerbFailures.check(Ibv.CLOSE_DEVICE, Ibv.CLOSE_DEVICE.call(address), device.name());
         }
     }
 
@@ -638,9 +653,10 @@ public final class Context extends VerbsObject {
                                 ? "This is not an RDMA device's command descriptor"
                                 : "");
             }
+            lifetime.destroyedBy(() -> Ibv.CLOSE_DEVICE.call(context));
             MemorySegment device =
                     ibv_context.device(MemorySegment.ofAddress(context).reinterpret(ibv_context.sizeof()));
-            return new Context(lifetime, Device.read(device.address()), context, false);
+            return new Context(lifetime, Device.read(device.address()), context, null);
         });
     }
 

@@ -31,9 +31,9 @@ public final class Counters extends VerbsObject implements FlowCounters {
     private Counters(ObjectLifetime lifetime, Context context, long address) {
         super(lifetime);
         this.lifetime = lifetime;
-        lifetime.destroyedBy(this::destroy);
         this.context = context;
         this.address = address;
+        lifetime.destroyedBy(this::destroy);
     }
 
     static Counters create(Context context, VerbsArena arena) {

@@ -36,11 +36,11 @@ public final class DeviceMemory extends VerbsObject {
     private DeviceMemory(ObjectLifetime lifetime, Context context, long address, long length, boolean isImported) {
         super(lifetime);
         this.lifetime = lifetime;
-        lifetime.destroyedBy(this::destroy);
         this.context = context;
         this.address = address;
         this.length = length;
         this.isImported = isImported;
+        lifetime.destroyedBy(this::destroy);
     }
 
     static DeviceMemory allocate(Context context, long length, long alignment, VerbsArena arena) {

@@ -27,10 +27,10 @@ public final class DmaHandle extends VerbsObject {
     private DmaHandle(ObjectLifetime lifetime, Context context, DmaHints hints, long address) {
         super(lifetime);
         this.lifetime = lifetime;
-        lifetime.destroyedBy(this::destroy);
         this.context = context;
         this.hints = hints;
         this.address = address;
+        lifetime.destroyedBy(this::destroy);
     }
 
     static DmaHandle allocate(Context context, DmaHints hints, VerbsArena arena) {

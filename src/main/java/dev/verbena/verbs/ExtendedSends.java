@@ -5,6 +5,7 @@ import static java.lang.foreign.ValueLayout.JAVA_LONG;
 import static java.lang.foreign.ValueLayout.JAVA_SHORT;
 
 import dev.verbena.UnsupportedVerbException;
+import dev.verbena.internal.ContextVerb;
 import dev.verbena.internal.DataPathCalls;
 import dev.verbena.internal.ExtendedCalls;
 import dev.verbena.internal.Ibv;
@@ -14,8 +15,7 @@ import dev.verbena.internal.raw.ibv_send_wr;
 import dev.verbena.internal.raw.ibv_sge;
 import dev.verbena.verbs.device.QueuePairType;
 import java.lang.foreign.MemorySegment;
-import java.util.EnumSet;
-import java.util.Set;
+import java.util.List;
 
 /**
  * The functions of one extended queue pair ({@code struct ibv_qp_ex}), which post a list of {@code struct ibv_send_wr}:
@@ -75,9 +75,20 @@ final class ExtendedSends {
     private final long plainQueue;
     private final long plainPost;
 
-    /** Reads the functions of a queue pair, whose driver has made it an extended one. */
+    /**
+     * Reads the functions of a queue pair.
+     *
+     * @throws UnsupportedVerbException if the driver has not made it an extended one, or lacks a function
+     */
     ExtendedSends(QueuePair queuePair, AllowedOperations allowed, DriverFunctions provider) {
         long queue = Ibv.QP_TO_QP_EX.call(queuePair.address);
+        if (queue == 0) {
+            throw new UnsupportedVerbException(
+                    Ibv.QP_TO_QP_EX.name(),
+                    queuePair.context.name() + ", " + queuePair.options,
+                    0,
+                    "This device's driver has no extended queue pairs");
+        }
         MemorySegment struct = MemorySegment.ofAddress(queue).reinterpret(ibv_qp_ex.sizeof());
         this.queue = queue;
         this.idField = queue + ibv_qp_ex.wr_id$offset();
@@ -86,6 +97,7 @@ final class ExtendedSends {
             builders[operation.operation().code()] =
                     operation.operation().builder(struct).address();
         }
+        checkComplete(queuePair);
         this.start = ibv_qp_ex.wr_start(struct).address();
         this.complete = ibv_qp_ex.wr_complete(struct).address();
         this.abort = ibv_qp_ex.wr_abort(struct).address();
@@ -109,15 +121,21 @@ final class ExtendedSends {
         this.plainPost = provider.postSend();
     }
 
-    /** Returns the operations that the driver has no function for, although it made the queue pair. */
-    Set<SendOperation> missing() {
-        EnumSet<SendOperation> missing = EnumSet.noneOf(SendOperation.class);
-        for (SendOperation operation : queuePair.options.operations()) {
-            if (builders[operation.operation().code()] == 0) {
-                missing.add(operation);
-            }
+    /** Checks that the driver has a function for each operation that it made the queue pair with. */
+    private void checkComplete(QueuePair made) {
+        List<SendOperation> missing = made.options.operations().stream()
+                .filter(operation -> builders[operation.operation().code()] == 0)
+                .toList();
+        if (!missing.isEmpty()) {
+            List<String> lacking = missing.stream()
+                    .map(operation -> operation.operation().builder())
+                    .toList();
+            throw new UnsupportedVerbException(
+                    ContextVerb.CREATE_QP_EX.verb(),
+                    made.context.name() + ", " + made.options,
+                    0,
+                    "The driver accepted the operations " + missing + " and lacks " + lacking);
         }
-        return missing;
     }
 
     /**

@@ -30,11 +30,11 @@ public final class Flow extends VerbsObject {
     private Flow(ObjectLifetime lifetime, QueuePair target, Context context, FlowRule rule, long address) {
         super(lifetime);
         this.lifetime = lifetime;
-        lifetime.destroyedBy(this::destroy);
         this.target = target;
         this.context = context;
         this.rule = rule;
         this.address = address;
+        lifetime.destroyedBy(this::destroy);
     }
 
     static Flow create(QueuePair target, Context context, long queuePair, FlowRule rule, VerbsArena arena) {

@@ -27,10 +27,10 @@ public final class IndirectionTable extends VerbsObject {
     private IndirectionTable(ObjectLifetime lifetime, Context context, List<WorkQueue> queues, long address) {
         super(lifetime);
         this.lifetime = lifetime;
-        lifetime.destroyedBy(this::destroy);
         this.context = context;
         this.queues = queues;
         this.address = address;
+        lifetime.destroyedBy(this::destroy);
     }
 
     static IndirectionTable create(Context context, List<WorkQueue> queues, VerbsArena arena) {

@@ -74,6 +74,7 @@ public final class MemoryRegion extends RequestPart implements LocalMemory {
         this.remoteKey = ibv_mr.rkey(mr);
         lifetime.closesAfter(() -> List.copyOf(windows)); // C refuses to deregister a region with a bound window
     }
+        lifetime.destroyedBy(this::destroy);
 
     private static MemorySegment struct(long address) {
         return MemorySegment.ofAddress(address).reinterpret(ibv_mr.sizeof());

@@ -45,6 +45,7 @@ public final class MemoryWindow extends RequestPart {
         this.domain = domain;
         this.type = type;
         this.address = address;
+        lifetime.destroyedBy(this::destroy);
         this.struct = MemorySegment.ofAddress(address).reinterpret(ibv_mw.sizeof());
     }
 

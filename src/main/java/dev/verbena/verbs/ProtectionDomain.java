@@ -65,12 +65,12 @@ public final class ProtectionDomain extends VerbsObject {
             @Nullable ThreadDomain threadDomain) {
         super(lifetime);
         this.lifetime = lifetime;
-        lifetime.destroyedBy(this::destroy);
         this.context = context;
         this.address = address;
         this.origin = origin;
         this.base = base;
         this.threadDomain = threadDomain;
+        lifetime.destroyedBy(this::destroy);
     }
 
     static ProtectionDomain allocate(Context context, VerbsArena arena) {

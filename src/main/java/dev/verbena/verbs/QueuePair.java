@@ -81,7 +81,6 @@ public final class QueuePair extends VerbsObject {
             @Nullable LongConsumer destroyer) {
         super(lifetime);
         this.lifetime = lifetime;
-        lifetime.destroyedBy(this::destroy);
         this.domain = domain;
         this.context = context;
         this.options = options;
@@ -89,6 +88,7 @@ public final class QueuePair extends VerbsObject {
         this.address = address;
         this.destroyer = destroyer;
         this.number = ibv_qp.qp_num(MemorySegment.ofAddress(address).reinterpret(ibv_qp.sizeof()));
+        lifetime.destroyedBy(this::destroy);
         this.addressing = new QueuePairAddress(context, options, number);
         this.posted = new PostedRequests(options, granted);
         this.operations = AllowedOperations.of(options, this);

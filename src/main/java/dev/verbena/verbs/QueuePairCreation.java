@@ -1,7 +1,6 @@
 package dev.verbena.verbs;
 
 import dev.verbena.NativeFlag;
-import dev.verbena.UnsupportedVerbException;
 import dev.verbena.VerbsArena;
 import dev.verbena.VerbsException;
 import dev.verbena.VerbsObject;
@@ -25,7 +24,6 @@ import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
 import java.util.ArrayList;
 import java.util.List;
-import java.util.Set;
 import java.util.function.LongConsumer;
 import java.util.function.LongUnaryOperator;
 import org.jspecify.annotations.Nullable;
@@ -48,9 +46,8 @@ final class QueuePairCreation {
                     try (Arena scratch = Arena.ofConfined()) {
                         MemorySegment init = scratch.allocate(ibv_qp_init_attr_ex.layout());
                         long qp = callCreate(domain, options, init);
-                        checkExtended(context, options, qp);
                         QueueCapabilities granted = QueueCapabilities.read(ibv_qp_init_attr_ex.cap(init));
-                        return complete(new QueuePair(lifetime, domain, options, granted, context, port, qp, null));
+                        return new QueuePair(lifetime, domain, options, granted, context, port, qp, null);
                     }
                 },
                 parents(domain, options).toArray(VerbsObject[]::new));
@@ -88,7 +85,7 @@ final class QueuePairCreation {
                         QueuePair made =
                                 new QueuePair(lifetime, domain, options, granted, context, port, qp, destroyer);
                         made.states.known(begins);
-                        return complete(made);
+                        return made;
                     }
                 },
                 parents.toArray(VerbsObject[]::new));
@@ -102,6 +99,7 @@ final class QueuePairCreation {
                 arena,
                 lifetime -> {
                     Port port = context.port(1);
+                    QueuePairOptions options = QueuePairOptions.xrcReceive(xrcDomain);
                     try (Arena scratch = Arena.ofConfined()) {
                         MemorySegment attributes = scratch.allocate(ibv_qp_open_attr.layout());
                         ibv_qp_open_attr.comp_mask(
@@ -113,7 +111,6 @@ final class QueuePairCreation {
                         ibv_qp_open_attr.xrcd(attributes, MemorySegment.ofAddress(xrcDomain.address()));
                         ibv_qp_open_attr.qp_type(attributes, QueuePairType.XRC_RECV.code());
                         long qp = callOpen(context, attributes, number);
-                        QueuePairOptions options = QueuePairOptions.xrcReceive(xrcDomain);
                         QueuePair opened =
                                 new QueuePair(lifetime, null, options, options.capabilities(), context, port, qp, null);
                         opened.states.unknown();
@@ -121,24 +118,6 @@ final class QueuePairCreation {
                     }
                 },
                 xrcDomain);
-    }
-
-    /** Destroys a queue pair again whose driver lacks a function. */
-    private static QueuePair complete(QueuePair made) {
-        Set<SendOperation> missing = made.extended == null ? Set.of() : made.extended.missing();
-        if (!missing.isEmpty()) {
-            String arguments = made.context.name() + ", " + made.options;
-            made.destroy();
-            List<String> builders = missing.stream()
-                    .map(operation -> operation.operation().builder())
-                    .toList();
-            throw new UnsupportedVerbException(
-                    ContextVerb.CREATE_QP_EX.verb(),
-                    arguments,
-                    0,
-                    "The driver accepted the operations " + missing + " and lacks " + builders);
-        }
-        return made;
     }
 
     /** Checks that all queues are of the domain's context: C takes others, and some drivers follow their pointers. */
@@ -177,17 +156,6 @@ final class QueuePairCreation {
     private static void checkRelease(QueuePairOptions options) {
         if (options.operations().contains(SendOperation.FLUSH)) {
             Failures.require(RdmaCoreVersion.V49, Operation.FLUSH.builder(), options.toString());
-        }
-    }
-
-    private static void checkExtended(Context context, QueuePairOptions options, long qp) {
-        if (!options.operations().isEmpty() && Ibv.QP_TO_QP_EX.call(qp) == 0) {
-            Ibv.DESTROY_QP.call(qp);
-            throw new UnsupportedVerbException(
-                    Ibv.QP_TO_QP_EX.name(),
-                    context.name() + ", " + options,
-                    0,
-                    "This device's driver has no extended queue pairs");
         }
     }
 

@@ -3,14 +3,16 @@ package dev.verbena.verbs;
 import dev.verbena.VerbsObject;
 import dev.verbena.access.ObjectLifetime;
 
-/** An object that a work request names by a pointer. C follows the pointer while it posts the request. */
+/**
+ * An object that a work request names by a pointer. C follows the pointer while it posts the request. The constructors of
+ * subclasses set {@link #destroy} as the destroyer, once the pointer is set.
+ */
 abstract sealed class RequestPart extends VerbsObject permits AddressHandle, MemoryRegion, MemoryWindow {
     final ObjectLifetime lifetime;
 
     RequestPart(ObjectLifetime lifetime) {
         super(lifetime);
         this.lifetime = lifetime;
-        lifetime.destroyedBy(this::destroy);
     }
 
     /** Calls C to destroy the object. */

@@ -52,22 +52,24 @@ public final class SharedReceiveQueue extends VerbsObject {
     private final SingleRequestBatches<ReceiveBatch> singleReceives;
 
     private volatile SharedReceiveQueueAttributes granted;
-    private @Nullable LongConsumer destroyer;
+    private final @Nullable LongConsumer destroyer;
 
     private SharedReceiveQueue(
             ObjectLifetime lifetime,
             ProtectionDomain domain,
             SharedReceiveQueueOptions options,
             SharedReceiveQueueAttributes granted,
-            long address) {
+            long address,
+            @Nullable LongConsumer destroyer) {
         super(lifetime);
         this.lifetime = lifetime;
-        lifetime.destroyedBy(this::destroy);
         this.domain = domain;
         this.context = domain.contextEvenIfClosed();
         this.options = options;
         this.granted = granted;
         this.address = address;
+        this.destroyer = destroyer;
+        lifetime.destroyedBy(this::destroy);
         this.log = new PostedOperations(granted.depth(), true);
         DriverFunctions driver = context.provider();
         this.path = new PostPath(
@@ -127,7 +129,8 @@ public final class SharedReceiveQueue extends VerbsObject {
                         lifetime,
                         init -> options.type() == SharedReceiveQueueType.BASIC
                                 ? callCreate(domain, options, init)
-                                : callCreateExtended(domain, options, init)),
+                                : callCreateExtended(domain, options, init),
+                        null),
                 parents(domain, options).toArray(VerbsObject[]::new));
     }
 
@@ -143,14 +146,15 @@ public final class SharedReceiveQueue extends VerbsObject {
         parents.add(owner);
         return ObjectLifetime.create(
                 arena,
-                lifetime -> {
-                    SharedReceiveQueue made = make(domain, options, lifetime, init -> {
-                        fillExtended(domain, options, init);
-                        return maker.applyAsLong(init.address());
-                    });
-                    made.destroyer = destroyer;
-                    return made;
-                },
+                lifetime -> make(
+                        domain,
+                        options,
+                        lifetime,
+                        init -> {
+                            fillExtended(domain, options, init);
+                            return maker.applyAsLong(init.address());
+                        },
+                        destroyer),
                 parents.toArray(VerbsObject[]::new));
     }
 
@@ -173,7 +177,8 @@ public final class SharedReceiveQueue extends VerbsObject {
             ProtectionDomain domain,
             SharedReceiveQueueOptions options,
             ObjectLifetime lifetime,
-            ToLongFunction<MemorySegment> maker) {
+            ToLongFunction<MemorySegment> maker,
+            @Nullable LongConsumer destroyer) {
         if (options.queue() != null) {
             QueuePairCreation.checkContext(
                     domain.contextEvenIfClosed(), options.queue().contextEvenIfClosed(), options.queue());
@@ -183,7 +188,12 @@ public final class SharedReceiveQueue extends VerbsObject {
             options.attributes().write(ibv_srq_init_attr_ex.attr(init));
             long srq = maker.applyAsLong(init);
             return new SharedReceiveQueue(
-                    lifetime, domain, options, SharedReceiveQueueAttributes.read(ibv_srq_init_attr_ex.attr(init)), srq);
+                    lifetime,
+                    domain,
+                    options,
+                    SharedReceiveQueueAttributes.read(ibv_srq_init_attr_ex.attr(init)),
+                    srq,
+                    destroyer);
         }
     }
 

@@ -26,9 +26,9 @@ public final class ThreadDomain extends VerbsObject {
     private ThreadDomain(ObjectLifetime lifetime, Context context, long address) {
         super(lifetime);
         this.lifetime = lifetime;
-        lifetime.destroyedBy(this::destroy);
         this.context = context;
         this.address = address;
+        lifetime.destroyedBy(this::destroy);
     }
 
     static ThreadDomain allocate(Context context, VerbsArena arena) {

@@ -43,7 +43,6 @@ public final class WorkQueue extends VerbsObject {
     private WorkQueue(ObjectLifetime lifetime, ProtectionDomain domain, WorkQueueOptions options, long address) {
         super(lifetime);
         this.lifetime = lifetime;
-        lifetime.destroyedBy(this::destroy);
         this.domain = domain;
         this.context = domain.contextEvenIfClosed();
         this.options = options;
@@ -51,6 +50,7 @@ public final class WorkQueue extends VerbsObject {
         MemorySegment wq = MemorySegment.ofAddress(address).reinterpret(ibv_wq.sizeof());
         initialise(wq);
         this.number = ibv_wq.wq_num(wq);
+        lifetime.destroyedBy(this::destroy);
         this.state = WorkQueueState.of(ibv_wq.state(wq));
         this.path = new PostPath(
                 lifetime,

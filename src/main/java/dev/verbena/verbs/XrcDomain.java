@@ -34,9 +34,9 @@ public final class XrcDomain extends VerbsObject {
     private XrcDomain(ObjectLifetime lifetime, Context context, long address) {
         super(lifetime);
         this.lifetime = lifetime;
-        lifetime.destroyedBy(this::destroy);
         this.context = context;
         this.address = address;
+        lifetime.destroyedBy(this::destroy);
     }
 
     static XrcDomain open(Context context, @Nullable Path file, VerbsArena arena) {

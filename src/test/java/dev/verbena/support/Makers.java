@@ -1,0 +1,291 @@
+package dev.verbena.support;
+
+import dev.verbena.VerbsArena;
+import dev.verbena.VerbsObject;
+import dev.verbena.verbs.AccessFlag;
+import dev.verbena.verbs.CompletionChannel;
+import dev.verbena.verbs.CompletionField;
+import dev.verbena.verbs.CompletionQueue;
+import dev.verbena.verbs.CompletionQueueOptions;
+import dev.verbena.verbs.Context;
+import dev.verbena.verbs.DeviceMemory;
+import dev.verbena.verbs.MemoryRegion;
+import dev.verbena.verbs.MemoryWindowType;
+import dev.verbena.verbs.ProtectionDomain;
+import dev.verbena.verbs.QueuePair;
+import dev.verbena.verbs.SendOperation;
+import dev.verbena.verbs.SharedReceiveQueue;
+import dev.verbena.verbs.ThreadDomain;
+import dev.verbena.verbs.WorkQueue;
+import dev.verbena.verbs.WorkQueueOptions;
+import dev.verbena.verbs.XrcDomain;
+import dev.verbena.verbs.flow.FlowMatch;
+import dev.verbena.verbs.flow.FlowRule;
+import java.lang.foreign.Arena;
+import java.lang.foreign.MemorySegment;
+import java.nio.file.Path;
+import java.util.HashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.function.BiFunction;
+import java.util.function.Function;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * A maker of each kind of verbs object, for tests on the {@linkplain Fenced provider for tests}. The parents of an object are
+ * made when its maker first needs them, so they have no other dependents.
+ */
+public final class Makers implements AutoCloseable {
+    private static final MemorySegment MEMORY = Arena.global().allocate(4096, 4096);
+    private static final List<AccessFlag> WRITES = List.of(AccessFlag.LOCAL_WRITE);
+
+    private final VerbsArena arena = VerbsArena.ofShared();
+    private final Map<Class<?>, VerbsObject> parents = new HashMap<>();
+
+    /**
+     * A maker.
+     *
+     * @param name the kind of object
+     * @param function the function of C that makes it
+     * @param parent the parent, made on first use; null if there is none
+     * @param maker makes an object in an arena
+     */
+    public record Maker(
+            String name,
+            String function,
+            @Nullable Function<Makers, VerbsObject> parent,
+            BiFunction<Makers, VerbsArena, VerbsObject> maker) {
+        /** Makes an object in an arena. */
+        public VerbsObject make(Makers parents, VerbsArena arena) {
+            return maker.apply(parents, arena);
+        }
+
+        @Override
+        public String toString() {
+            return name;
+        }
+    }
+
+    /** Returns all makers. */
+    public static List<Maker> all() {
+        return List.of(
+                new Maker(
+                        "context",
+                        "ibv_open_device",
+                        null,
+                        (it, arena) -> TestDevice.get().open(arena)),
+                new Maker(
+                        "imported context",
+                        "ibv_import_device",
+                        null,
+                        (it, arena) -> Context.importDevice(it.context().commandDescriptor(), arena)),
+                new Maker(
+                        "protection domain",
+                        "ibv_alloc_pd",
+                        Makers::context,
+                        (it, arena) -> it.context().allocateProtectionDomain(arena)),
+                new Maker(
+                        "imported protection domain",
+                        "ibv_import_pd",
+                        Makers::context,
+                        (it, arena) -> it.context()
+                                .importProtectionDomain(it.elsewhere().handle(), arena)),
+                new Maker(
+                        "parent domain",
+                        "ibv_alloc_parent_domain",
+                        Makers::threads,
+                        (it, arena) -> it.domain().allocateParentDomain(it.threads(), arena)),
+                new Maker(
+                        "thread domain",
+                        "ibv_alloc_td",
+                        Makers::context,
+                        (it, arena) -> it.context().allocateThreadDomain(arena)),
+                new Maker(
+                        "completion channel",
+                        "ibv_create_comp_channel",
+                        Makers::context,
+                        (it, arena) -> it.context().createCompletionChannel(arena)),
+                new Maker(
+                        "completion queue",
+                        "ibv_create_cq",
+                        Makers::context,
+                        (it, arena) -> it.context().createCompletionQueue(4, arena)),
+                new Maker(
+                        "completion queue with a channel",
+                        "ibv_create_cq",
+                        Makers::channel,
+                        (it, arena) -> it.context()
+                                .createCompletionQueue(
+                                        CompletionQueueOptions.of(4).channel(it.channel()), arena)),
+                new Maker(
+                        "extended completion queue",
+                        "ibv_create_cq_ex",
+                        Makers::context,
+                        (it, arena) -> it.context()
+                                .createCompletionQueue(
+                                        CompletionQueueOptions.of(4).fields(CompletionField.standard()), arena)),
+                new Maker(
+                        "queue pair",
+                        "ibv_create_qp",
+                        Makers::domain,
+                        (it, arena) -> it.domain().createQueuePair(QueuePair.rc(it.queue()), arena)),
+                new Maker(
+                        "queue pair for datagrams",
+                        "ibv_create_qp",
+                        Makers::queue,
+                        (it, arena) -> it.domain().createQueuePair(QueuePair.ud(it.queue()), arena)),
+                new Maker(
+                        "extended queue pair",
+                        "ibv_create_qp_ex",
+                        Makers::domain,
+                        (it, arena) -> it.domain()
+                                .createQueuePair(QueuePair.rc(it.queue()).operations(SendOperation.RDMA_WRITE), arena)),
+                new Maker(
+                        "shared receive queue",
+                        "ibv_create_srq",
+                        Makers::domain,
+                        (it, arena) -> it.domain().createSharedReceiveQueue(SharedReceiveQueue.basic(), arena)),
+                new Maker(
+                        "shared receive queue of an XRC domain",
+                        "ibv_create_srq_ex",
+                        Makers::xrc,
+                        (it, arena) -> it.domain()
+                                .createSharedReceiveQueue(SharedReceiveQueue.xrc(it.xrc(), it.queue()), arena)),
+                new Maker(
+                        "memory region",
+                        "ibv_reg_mr_iova2",
+                        Makers::domain,
+                        (it, arena) -> it.domain().register(MEMORY, WRITES, arena)),
+                new Maker(
+                        "null region",
+                        "ibv_alloc_null_mr",
+                        Makers::domain,
+                        (it, arena) -> it.domain().allocateNullRegion(arena)),
+                new Maker(
+                        "region of device memory",
+                        "ibv_reg_dm_mr",
+                        Makers::deviceMemory,
+                        (it, arena) -> it.domain().register(it.deviceMemory(), 0, 64, WRITES, arena)),
+                new Maker(
+                        "imported region",
+                        "ibv_import_mr",
+                        Makers::domain,
+                        (it, arena) -> it.domain().importRegion(it.region().handle(), 0, arena)),
+                new Maker(
+                        "address space",
+                        "ibv_reg_mr_iova2",
+                        Makers::domain,
+                        (it, arena) -> it.domain().registerAddressSpace(WRITES, arena)),
+                new Maker(
+                        "memory window",
+                        "ibv_alloc_mw",
+                        Makers::domain,
+                        (it, arena) -> it.domain().allocateMemoryWindow(MemoryWindowType.TYPE_2, arena)),
+                new Maker(
+                        "address handle",
+                        "ibv_create_ah",
+                        Makers::domain,
+                        (it, arena) -> it.domain()
+                                .createAddressHandle(it.raw().pathTo(it.raw().endpoint()), arena)),
+                new Maker(
+                        "device memory",
+                        "ibv_alloc_dm",
+                        Makers::context,
+                        (it, arena) -> it.context().allocateDeviceMemory(64, 8, arena)),
+                new Maker(
+                        "imported device memory",
+                        "ibv_import_dm",
+                        Makers::context,
+                        (it, arena) -> it.context()
+                                .importDeviceMemory(it.deviceMemory().handle(), 64, arena)),
+                new Maker(
+                        "XRC domain",
+                        "ibv_open_xrcd",
+                        Makers::context,
+                        (it, arena) -> it.context().openXrcDomain(Path.of("/"), arena)),
+                new Maker(
+                        "work queue",
+                        "ibv_create_wq",
+                        Makers::queue,
+                        (it, arena) -> it.domain().createWorkQueue(WorkQueueOptions.of(it.queue(), 4), arena)),
+                new Maker(
+                        "indirection table",
+                        "ibv_create_rwq_ind_table",
+                        Makers::workQueue,
+                        (it, arena) -> it.context().createIndirectionTable(List.of(it.workQueue()), arena)),
+                new Maker(
+                        "flow",
+                        "ibv_create_flow",
+                        Makers::raw,
+                        (it, arena) -> it.raw().createFlow(FlowRule.of(FlowMatch.ethernet()), arena)),
+                new Maker(
+                        "counters",
+                        "ibv_create_counters",
+                        Makers::context,
+                        (it, arena) -> it.context().createCounters(arena)));
+    }
+
+    private <T extends VerbsObject> T the(Class<T> type, Function<VerbsArena, T> maker) {
+        VerbsObject known = parents.get(type);
+        if (known == null) {
+            known = maker.apply(arena);
+            parents.put(type, known);
+        }
+        return type.cast(known);
+    }
+
+    private Context context() {
+        return the(Context.class, in -> TestDevice.get().open(in));
+    }
+
+    private ProtectionDomain domain() {
+        return the(ProtectionDomain.class, context()::allocateProtectionDomain);
+    }
+
+    private ThreadDomain threads() {
+        return the(ThreadDomain.class, context()::allocateThreadDomain);
+    }
+
+    private CompletionChannel channel() {
+        return the(CompletionChannel.class, context()::createCompletionChannel);
+    }
+
+    private CompletionQueue queue() {
+        return the(CompletionQueue.class, in -> context().createCompletionQueue(4, in));
+    }
+
+    private DeviceMemory deviceMemory() {
+        return the(DeviceMemory.class, in -> elsewhere().context().allocateDeviceMemory(64, 8, in));
+    }
+
+    private XrcDomain xrc() {
+        return the(XrcDomain.class, context()::openXrcDomain);
+    }
+
+    private WorkQueue workQueue() {
+        return the(WorkQueue.class, in -> domain().createWorkQueue(WorkQueueOptions.of(queue(), 4), in));
+    }
+
+    private QueuePair raw() {
+        return the(
+                QueuePair.class,
+                in -> elsewhere()
+                        .createQueuePair(QueuePair.ud(elsewhere().context().createCompletionQueue(4, in)), in));
+    }
+
+    /** Returns a domain of another context, which is no parent of the objects. */
+    private ProtectionDomain elsewhere() {
+        return region().domain();
+    }
+
+    private MemoryRegion region() {
+        return the(
+                MemoryRegion.class,
+                in -> TestDevice.get().open(in).allocateProtectionDomain(in).register(MEMORY, WRITES, in));
+    }
+
+    @Override
+    public void close() {
+        arena.close();
+    }
+}

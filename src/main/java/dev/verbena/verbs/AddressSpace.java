@@ -17,7 +17,8 @@ import java.util.Set;
  * when it uses them.
  *
  * <p>Work requests still name memory regions. {@link #region} makes a region without a call into C. As with all
- * regions, memory is not freed before its region is closed.
+ * regions, memory is not freed before its region is closed. A request that names a closed region is not posted. Closing a
+ * region does not stop requests that were posted before: wait for their completions first.
  *
  * <p>All threads can use an address space of a shared arena; only the arena's thread can use one of a confined arena.
  *

@@ -40,6 +40,10 @@ public final class MemoryRegion extends RequestPart implements LocalMemory {
     }
 
     private final ProtectionDomain domain;
+
+    /** The domain, if C checks the key of each request; else an object that is no domain. */
+    private final Object checkedIn;
+
     private final RegionBacking backing;
     private final Set<AccessFlag> access;
     private final long structure;
@@ -63,18 +67,19 @@ public final class MemoryRegion extends RequestPart implements LocalMemory {
             End end) {
         super(lifetime);
         this.domain = domain;
+        this.checkedIn = end == End.NOTHING ? this : domain;
         this.backing = backing;
         this.start = backing.address();
         this.length = backing.length();
         this.access = access;
         this.structure = structure;
         this.end = end;
+        lifetime.destroyedBy(this::destroy);
         MemorySegment mr = struct(structure);
         this.localKey = ibv_mr.lkey(mr);
         this.remoteKey = ibv_mr.rkey(mr);
         lifetime.closesAfter(() -> List.copyOf(windows)); // C refuses to deregister a region with a bound window
     }
-        lifetime.destroyedBy(this::destroy);
 
     private static MemorySegment struct(long address) {
         return MemorySegment.ofAddress(address).reinterpret(ibv_mr.sizeof());
@@ -208,12 +213,21 @@ public final class MemoryRegion extends RequestPart implements LocalMemory {
         });
     }
 
-    /** Throws if this region is closed, or if a protection domain can't use it. */
-    void checkUsableIn(@Nullable ProtectionDomain wanted) {
+    /**
+     * Throws if this region is closed, or if a protection domain can't use it.
+     *
+     * @return true if C does not notice that this region is closed: each post must keep it open
+     */
+    boolean checkUsableIn(@Nullable ProtectionDomain wanted) {
         lifetime.checkOpen();
-        if (domain != wanted && (wanted == null || domain.root() != wanted.root())) {
+        return checkedIn != wanted && checkRarely(wanted);
+    }
+
+    private boolean checkRarely(@Nullable ProtectionDomain wanted) {
+        if (wanted == null || domain.root() != wanted.root()) {
             throw new IllegalArgumentException(this + " belongs to another protection domain than the queue");
         }
+        return end == End.NOTHING;
     }
 
     /** Returns the local key, for a caller that has just checked that this region is open. */

@@ -65,10 +65,13 @@ public final class ReceiveBatch extends WorkBatch<ReceiveBatch> {
             start = region.startWhenOpen();
             length = region.lengthWhenOpen();
         }
-        region.checkUsableIn(domain);
+        boolean watched = region.checkUsableIn(domain);
         checkPiece(length);
         begin(id, Operation.RECEIVE, 1);
         onlyPiece(start, length, region.keyWhenOpen());
+        if (watched) {
+            keepOpen(region);
+        }
     }
 
     /**
@@ -94,10 +97,13 @@ public final class ReceiveBatch extends WorkBatch<ReceiveBatch> {
     public ReceiveBatch and(LocalMemory local) {
         checkAnotherPiece();
         MemoryRegion region = local.region();
-        region.checkUsableIn(domain);
+        boolean watched = region.checkUsableIn(domain);
         long length = local.length();
         checkPiece(length);
         addPiece(local.address(), length, region.keyWhenOpen());
+        if (watched) {
+            keepOpen(region);
+        }
         return this;
     }
 }

@@ -8,6 +8,9 @@ import dev.verbena.access.ObjectLifetime;
  * subclasses set {@link #destroy} as the destroyer, once the pointer is set.
  */
 abstract sealed class RequestPart extends VerbsObject permits AddressHandle, MemoryRegion, MemoryWindow {
+    /** An argument for {@link #endPost} that ends nothing. */
+    static final int NOT_BEGUN = 0;
+
     final ObjectLifetime lifetime;
 
     RequestPart(ObjectLifetime lifetime) {

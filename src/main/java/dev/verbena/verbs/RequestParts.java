@@ -2,6 +2,7 @@ package dev.verbena.verbs;
 
 import dev.verbena.internal.Memory;
 import java.util.Arrays;
+import java.util.Objects;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -15,6 +16,12 @@ final class RequestParts {
     private final int[] ways;
     private final boolean eachAddressed;
     private boolean binds;
+
+    /** The regions that C does not know, of which the requests name pieces. There is room for more than are in use. */
+    private @Nullable MemoryRegion[] regions = {};
+
+    private int[] regionWays = {};
+    private int regionCount;
 
     /**
      * Makes room for the parts of some requests.
@@ -38,6 +45,24 @@ final class RequestParts {
         Arrays.fill(parts, EACH * request, EACH * (request + 1), null);
     }
 
+    /** Adds a region of an address space. C does not notice when it is closed, so the post checks that it is open. */
+    void add(MemoryRegion region) {
+        if (regionCount == regions.length) {
+            int room = 2 * regionCount + EACH;
+            regions = Arrays.copyOf(regions, room);
+            regionWays = Arrays.copyOf(regionWays, room);
+        }
+        regions[regionCount++] = region;
+    }
+
+    /** Forgets the regions that were added. */
+    void forgetRegions() {
+        if (regionCount != 0) {
+            Arrays.fill(regions, 0, regionCount, null);
+            regionCount = 0;
+        }
+    }
+
     /**
      * Posts the requests of a batch while their parts are kept open.
      *
@@ -47,9 +72,33 @@ final class RequestParts {
     int post(WorkBatch<?> batch, long requests, long firstRefused) {
         int entered = enter(batch.size());
         try {
-            return binds ? bind(batch, requests, firstRefused) : batch.path.post(requests, firstRefused);
+            int regionsEntered = enterRegions();
+            try {
+                return binds ? bind(batch, requests, firstRefused) : batch.path.post(requests, firstRefused);
+            } finally {
+                exitRegions(regionsEntered);
+            }
         } finally {
             exit(entered);
+        }
+    }
+
+    private int enterRegions() {
+        int at = 0;
+        try {
+            for (; at < regionCount; at++) {
+                regionWays[at] = Objects.requireNonNull(regions[at]).beginPost();
+            }
+            return at;
+        } catch (RuntimeException notAll) {
+            exitRegions(at);
+            throw notAll;
+        }
+    }
+
+    private void exitRegions(int entered) {
+        for (int at = 0; at < entered; at++) {
+            Objects.requireNonNull(regions[at]).endPost(regionWays[at]);
         }
     }
 

@@ -93,7 +93,7 @@ public final class SendBatch extends WorkBatch<SendBatch> {
         this.datagrams = queuePair.options.type() == QueuePairType.UD;
         this.namesSharedReceiveQueue = queuePair.options.type() == QueuePairType.XRC_SEND;
         if (datagrams) {
-            parts(); // each datagram names its address
+            parts = new RequestParts(capacity, true); // each datagram names its address
         }
     }
 
@@ -310,7 +310,7 @@ public final class SendBatch extends WorkBatch<SendBatch> {
         }
         Checks.checkRange("segment size", segmentSize, 0xffff);
         MemoryRegion region = local.region();
-        region.checkUsableIn(domain);
+        boolean watched = region.checkUsableIn(domain);
         long length = local.length();
         checkPiece(length);
         long place = copy(header);
@@ -319,6 +319,9 @@ public final class SendBatch extends WorkBatch<SendBatch> {
         Memory.set(base + TSO_HEADER_SIZE, (short) header.byteSize());
         Memory.set(base + TSO_MSS, (short) segmentSize);
         take(local.address(), length, region.keyWhenOpen());
+        if (watched) {
+            keepOpen(region);
+        }
         return this;
     }
 
@@ -378,10 +381,13 @@ public final class SendBatch extends WorkBatch<SendBatch> {
             throw new IllegalStateException(operation() + " moves no data");
         }
         MemoryRegion region = local.region();
-        region.checkUsableIn(domain);
+        boolean watched = region.checkUsableIn(domain);
         long length = local.length();
         checkRoom(length, room);
         take(local.address(), length, region.keyWhenOpen());
+        if (watched) {
+            keepOpen(region);
+        }
         return this;
     }
 
@@ -522,7 +528,7 @@ public final class SendBatch extends WorkBatch<SendBatch> {
     private RequestParts parts() {
         RequestParts known = parts;
         if (known == null) {
-            parts = known = new RequestParts(capacity(), datagrams);
+            parts = known = new RequestParts(capacity(), false);
         }
         return known;
     }
@@ -545,11 +551,14 @@ public final class SendBatch extends WorkBatch<SendBatch> {
             start = region.startWhenOpen();
             length = region.lengthWhenOpen();
         }
-        region.checkUsableIn(domain);
+        boolean watched = region.checkUsableIn(domain);
         long most = Math.min(limit, path.longestMessage());
         checkRoom(length, most);
         put(id, operation, most - length, 1);
         onlyPiece(start, length, region.keyWhenOpen());
+        if (watched) {
+            keepOpen(region);
+        }
     }
 
     /** Adds a request that names no memory yet, and may name some bytes. */
@@ -593,10 +602,13 @@ public final class SendBatch extends WorkBatch<SendBatch> {
         Objects.checkFromIndexSize(0, ATOMIC_SIZE, local.length());
         Objects.checkFromIndexSize(0, ATOMIC_SIZE, remote.length());
         MemoryRegion region = local.region();
-        region.checkUsableIn(domain);
+        boolean watched = region.checkUsableIn(domain);
         put(id, operation, ATOMIC_SIZE);
         setOperands(remote, compareAdd, swap);
         take(local.address(), ATOMIC_SIZE, region.keyWhenOpen());
+        if (watched) {
+            keepOpen(region);
+        }
     }
 
     void putBind(long id, MemoryWindow window, LocalMemory part, Collection<AccessFlag> access) {

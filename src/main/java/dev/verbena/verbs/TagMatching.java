@@ -38,13 +38,14 @@ public final class TagMatching {
      */
     @CName("ibv_post_srq_ops")
     public int add(long id, long receiveId, LocalMemory local, long tag, long mask, int unexpected) {
-        local.region().checkUsableIn(queue.domain());
+        MemoryRegion region = local.region();
+        int way = region.checkUsableIn(queue.domain()) ? region.beginPost() : RequestPart.NOT_BEGUN;
         try (Arena scratch = Arena.ofConfined()) {
             MemorySegment piece = scratch.allocate(ibv_sge.layout());
             WorkBatch.checkPiece(local.length());
             ibv_sge.addr(piece, local.address());
             ibv_sge.length(piece, (int) local.length());
-            ibv_sge.lkey(piece, local.region().keyWhenOpen());
+            ibv_sge.lkey(piece, region.keyWhenOpen());
             MemorySegment request = request(scratch, id, rdma_h.IBV_WR_TAG_ADD(), unexpected);
             MemorySegment add = ibv_ops_wr.tm.add(ibv_ops_wr.tm(request));
             ibv_ops_wr.tm.add.recv_wr_id(add, receiveId);
@@ -54,6 +55,8 @@ public final class TagMatching {
             ibv_ops_wr.tm.add.mask(add, mask);
             post(scratch, request, "adding tag 0x" + Long.toHexString(tag));
             return ibv_ops_wr.tm.handle(ibv_ops_wr.tm(request));
+        } finally {
+            region.endPost(way);
         }
     }
 

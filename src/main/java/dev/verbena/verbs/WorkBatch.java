@@ -137,6 +137,17 @@ abstract sealed class WorkBatch<B extends WorkBatch<B>> extends ThreadBound perm
     final void reset() {
         count = 0;
         base = 0;
+        if (parts != null) {
+            parts.forgetRegions();
+        }
+    }
+
+    /** Makes each post check that a region is open, and keep it open, because C does not notice when it is closed. */
+    final void keepOpen(MemoryRegion region) {
+        if (parts == null) {
+            parts = new RequestParts(capacity, false);
+        }
+        parts.add(region);
     }
 
     /**

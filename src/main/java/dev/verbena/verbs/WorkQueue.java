@@ -38,6 +38,9 @@ public final class WorkQueue extends VerbsObject {
     private final MemorySegment pieces;
     private final ReentrantLock posting = new ReentrantLock();
 
+    /** The ways in which a post keeps the regions of its pieces open. */
+    private final int[] ways;
+
     private volatile WorkQueueState state;
 
     private WorkQueue(ObjectLifetime lifetime, ProtectionDomain domain, WorkQueueOptions options, long address) {
@@ -47,10 +50,10 @@ public final class WorkQueue extends VerbsObject {
         this.context = domain.contextEvenIfClosed();
         this.options = options;
         this.address = address;
+        lifetime.destroyedBy(this::destroy);
         MemorySegment wq = MemorySegment.ofAddress(address).reinterpret(ibv_wq.sizeof());
         initialise(wq);
         this.number = ibv_wq.wq_num(wq);
-        lifetime.destroyedBy(this::destroy);
         this.state = WorkQueueState.of(ibv_wq.state(wq));
         this.path = new PostPath(
                 lifetime,
@@ -66,6 +69,7 @@ public final class WorkQueue extends VerbsObject {
         this.request = lifetime.scratch().allocate(ibv_recv_wr.sizeof() + Long.BYTES, 64);
         this.pieces = ibv_sge.allocateArray(options.sge(), lifetime.scratch());
         ibv_recv_wr.sg_list(request, pieces);
+        this.ways = new int[options.sge()];
         context.eventsEvenIfClosed().add(address, this);
     }
 
@@ -207,21 +211,28 @@ public final class WorkQueue extends VerbsObject {
             throw new IllegalArgumentException("A receive has at most " + options.sge() + " pieces here");
         }
         posting.lock();
+        int entered = 0;
         try {
             lifetime.checkOpen();
             path.checkReady();
-            for (int i = 0; i < local.length; i++) {
-                local[i].region().checkUsableIn(domain);
-                MemorySegment piece = ibv_sge.asSlice(pieces, i);
-                ibv_sge.addr(piece, local[i].address());
-                ibv_sge.length(piece, Math.toIntExact(local[i].length()));
-                ibv_sge.lkey(piece, local[i].region().keyWhenOpen());
+            for (; entered < local.length; entered++) {
+                LocalMemory memory = local[entered];
+                boolean watched = memory.region().checkUsableIn(domain);
+                MemorySegment piece = ibv_sge.asSlice(pieces, entered);
+                ibv_sge.addr(piece, memory.address());
+                ibv_sge.length(piece, Math.toIntExact(memory.length()));
+                ibv_sge.lkey(piece, memory.region().keyWhenOpen());
+                ways[entered] = watched ? memory.region().beginPost() : RequestPart.NOT_BEGUN;
             }
             ibv_recv_wr.wr_id(request, id);
             ibv_recv_wr.num_sge(request, local.length);
             int errno = path.post(request.address(), request.address() + ibv_recv_wr.sizeof());
             VerbFailures.check(POST, errno, toString(), "");
         } finally {
+            while (entered > 0) {
+                entered--;
+                local[entered].region().endPost(ways[entered]);
+            }
             posting.unlock();
         }
     }

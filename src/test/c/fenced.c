@@ -231,7 +231,9 @@ static void fence(void *memory, size_t size)
 
 /* --- objects --- */
 
-enum kind { CONTEXT, PD, MR, MW, CQ, CHANNEL, QP, SRQ, AH, TD, DM, XRCD, WQ, TABLE, FLOW, COUNTERS, KINDS };
+enum kind {
+	CONTEXT, PD, MR, MW, CQ, CHANNEL, QP, SRQ, AH, TD, DM, XRCD, WQ, TABLE, FLOW, COUNTERS, CM_CHANNEL, CM_ID, KINDS
+};
 
 static int live[KINDS];
 
@@ -820,7 +822,7 @@ static int deliver(struct fenced_qp *from, struct work *work, struct fenced_qp *
 	return datagram ? IBV_WC_SUCCESS : status;
 }
 
-static int bind(struct fenced_qp *qp, struct ibv_mw *window, uint32_t key, const struct ibv_mw_bind_info *info)
+static int bind_window(struct fenced_qp *qp, struct ibv_mw *window, uint32_t key, const struct ibv_mw_bind_info *info)
 {
 	struct fenced_mw *mw = (struct fenced_mw *)window;
 	struct fenced_mr *mr = (struct fenced_mr *)info->mr;
@@ -853,7 +855,7 @@ static int carry_out(struct fenced_qp *qp, struct work *work, uint64_t *bytes)
 	int datagram = qp->ibv.qp_base.qp_type == IBV_QPT_UD;
 	int reliable = qp->ibv.qp_base.qp_type == IBV_QPT_RC;
 	if (send->opcode == IBV_WR_BIND_MW)
-		return bind(qp, send->bind_mw.mw, send->bind_mw.rkey, &send->bind_mw.bind_info);
+		return bind_window(qp, send->bind_mw.mw, send->bind_mw.rkey, &send->bind_mw.bind_info);
 	if (send->opcode == IBV_WR_LOCAL_INV) {
 		for (struct fenced_mw *mw = windows; mw; mw = mw->next)
 			if (mw->ibv.rkey == send->invalidate_rkey && mw->mr) {
@@ -1666,7 +1668,7 @@ static int bind_mw(struct ibv_qp *ibqp, struct ibv_mw *mw, struct ibv_mw_bind *h
 	int error = enter("ibv_bind_mw");
 	if (!error && qp->ibv.qp_base.state != IBV_QPS_RTS)
 		error = EINVAL;
-	if (!error && bind(qp, mw, next_key++ << 8, &how->bind_info) != IBV_WC_SUCCESS)
+	if (!error && bind_window(qp, mw, next_key++ << 8, &how->bind_info) != IBV_WC_SUCCESS)
 		error = EINVAL;
 	if (!error && how->send_flags & IBV_SEND_SIGNALED) {
 		struct ibv_wc wc = wc_of(qp, how->wr_id, IBV_WC_SUCCESS, IBV_WC_BIND_MW);
@@ -1707,7 +1709,9 @@ API int ibv_destroy_comp_channel(struct ibv_comp_channel *ibchannel)
 API int ibv_get_cq_event(struct ibv_comp_channel *ibchannel, struct ibv_cq **cq, void **user)
 {
 	struct fenced_channel *channel = (struct fenced_channel *)ibchannel;
-	if (take_fd(ibchannel->fd))
+	errno = enter("ibv_get_cq_event");
+	leave();
+	if (errno || take_fd(ibchannel->fd))
 		return -1;
 	pthread_mutex_lock(&big);
 	*cq = channel->queue[channel->head++ % 4096];
@@ -2309,7 +2313,9 @@ API int ibv_close_device(struct ibv_context *context)
 API int ibv_get_async_event(struct ibv_context *context, struct ibv_async_event *event)
 {
 	struct fenced_context *it = of(context);
-	if (take_fd(context->async_fd))
+	errno = enter("ibv_get_async_event");
+	leave();
+	if (errno || take_fd(context->async_fd))
 		return -1;
 	pthread_mutex_lock(&big);
 	struct fenced_async *async = it->first;
@@ -2353,3 +2359,5 @@ API int fenced_raise(struct ibv_context *context, int type, uint32_t number)
 	raise_async(context, (enum ibv_event_type)type, qp ? (void *)&qp->ibv.qp_base : (void *)(uintptr_t)1);
 	return answer(0);
 }
+
+#include "fenced_cm.c"

@@ -90,7 +90,12 @@ public final class Fenced {
 
     /** Waits until calls of a stopped function have come. */
     public static void awaitStopped(String function, int calls) {
-        Await.until(calls + " stopped calls of " + function, () -> count(Functions.WAITING, function) >= calls);
+        Await.until(calls + " stopped calls of " + function, () -> stopped(function) >= calls);
+    }
+
+    /** Returns the number of calls of a stopped function that have come. */
+    public static int stopped(String function) {
+        return count(Functions.WAITING, function);
     }
 
     /** Returns the number of calls of a function since {@link #calm}. */

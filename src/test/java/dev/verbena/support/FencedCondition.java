@@ -10,6 +10,13 @@ import org.junit.jupiter.api.extension.ExtensionContext;
 final class FencedCondition implements ExecutionCondition, BeforeEachCallback, AfterEachCallback {
     private static final String VIOLATIONS = "violations";
 
+    static {
+        if (Fenced.isLoaded()) {
+            // The provider is the connection manager too. It is opened when it is first used, which is after this.
+            System.setProperty("dev.verbena.librdmacm", System.getProperty("dev.verbena.libibverbs"));
+        }
+    }
+
     @Override
     public ConditionEvaluationResult evaluateExecutionCondition(ExtensionContext context) {
         return Fenced.isLoaded()

@@ -121,20 +121,27 @@ final class AsyncSource {
     /** Takes all events, and hands them to the readers. The caller holds the lock. */
     void takeAll() {
         boolean some = false;
-        event.fill((byte) 0); // C writes only a part of the element if it is a port
-        while ((int) Ibv.GET_ASYNC_EVENT.call(address, event.address()) == 0) {
-            some = true;
-            takeOne();
-            event.fill((byte) 0);
+        int errno = get();
+        while (errno == 0 || errno == Errno.EINTR) {
+            if (errno == 0) {
+                some = true;
+                takeOne();
+            }
+            errno = get();
         }
-        int errno = CFunction.errno();
         if (some && readers.size() > 1) {
             descriptor().wakeAll();
         }
-        if (errno != Errno.EAGAIN && errno != Errno.EINTR) {
+        if (errno != Errno.EAGAIN) {
             throw VerbFailures.failure(
                     Ibv.GET_ASYNC_EVENT.name(), errno, device, errno == Errno.EIO ? "The device was removed" : "");
         }
+    }
+
+    /** Gets an event. Returns 0 or an error number. */
+    private int get() {
+        event.fill((byte) 0); // C writes only a part of the element if it is a port
+        return (int) Ibv.GET_ASYNC_EVENT.call(address, event.address()) == 0 ? 0 : CFunction.errno();
     }
 
     private void takeOne() {

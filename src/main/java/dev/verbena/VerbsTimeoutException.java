@@ -1,5 +1,6 @@
 package dev.verbena;
 
+import dev.verbena.internal.Deadline;
 import dev.verbena.internal.Errno;
 import java.time.Duration;
 
@@ -20,6 +21,6 @@ public class VerbsTimeoutException extends VerbsException {
                 verb,
                 arguments,
                 Errno.ETIMEDOUT,
-                "Waited " + waited.toMillis() + " ms" + (hint.isEmpty() ? "" : ". " + hint));
+                "Waited " + Deadline.milliseconds(waited) + " ms" + (hint.isEmpty() ? "" : ". " + hint));
     }
 }

@@ -14,6 +14,8 @@ import java.net.InetSocketAddress;
 import java.util.Optional;
 import java.util.concurrent.locks.ReentrantLock;
 import java.util.function.Function;
+import java.util.function.IntFunction;
+import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
 
 /** A {@code struct rdma_cm_id}: its fields, and calls of C with it. The parts of a {@link ConnectionId} share one. */
@@ -22,7 +24,10 @@ final class CmId {
     final long address;
     final IdEvents events;
 
-    /** Held while C works on the id: C does not guard the id's queue pair against other threads. */
+    /**
+     * Held while C works on the id. C does not guard the id's queue pair against other threads. The kernel refuses a call
+     * with EINVAL if the id moves to another channel meanwhile.
+     */
     final ReentrantLock inC = new ReentrantLock();
 
     /** The thread that may read the struct; null for all. */
@@ -49,18 +54,35 @@ final class CmId {
 
     /** Calls C while the id is open. The arguments become text only on failure: text takes longer than many a call. */
     void call(CFunction function, Object arguments, Call call) {
-        call(function, arguments, PrivateData.NONE, call);
+        call(function, arguments, errno -> "", call);
     }
 
     /** Calls C with private data. The transport limits the length of the data. */
     void call(CFunction function, Object arguments, PrivateData data, Call call) {
+        call(function, arguments, errno -> CmFailures.tooLong(errno, data), call);
+    }
+
+    /** Calls C, with hints for error numbers; an empty hint stands for the usual one. */
+    void call(CFunction function, Object arguments, IntFunction<String> hints, Call call) {
         lifetime.hold();
         inC.lock();
         try (Arena scratch = Arena.ofConfined()) {
             if ((int) call.of(scratch) != 0) {
                 int errno = CFunction.errno(); // first: text of arguments calls C too
-                throw CmFailures.failure(function, errno, arguments.toString(), CmFailures.tooLong(errno, data));
+                throw CmFailures.failure(function, errno, arguments.toString(), hints.apply(errno));
             }
+        } finally {
+            inC.unlock();
+            lifetime.release();
+        }
+    }
+
+    /** Calls C while the id is open. The call converts failures itself. */
+    <T> T call(Supplier<T> work) {
+        lifetime.hold();
+        inC.lock();
+        try {
+            return work.get();
         } finally {
             inC.unlock();
             lifetime.release();
@@ -79,19 +101,22 @@ final class CmId {
 
     /** Returns the context of the id's device. */
     Context context() {
-        return read(struct -> {
-            Context known = found;
-            if (known != null && known.isOpen()) {
-                return known;
-            }
-            long verbs = rdma_cm_id.verbs(struct).address();
-            if (verbs == 0) {
-                throw new IllegalStateException(
-                        this + " has no device yet: resolve an address, or bind the id to an address of a device");
-            }
-            found = known = events.channel.context(verbs);
+        lifetime.checkOpen();
+        Context known = found;
+        if (known != null && known.isOpen()) {
             return known;
-        });
+        }
+        return call(
+                () -> { // the id does not move meanwhile: the channel stays open
+                    long verbs = rdma_cm_id.verbs(struct()).address();
+                    if (verbs == 0) {
+                        throw new IllegalStateException(this
+                                + " has no device yet: resolve an address, or bind the id to an address of a device");
+                    }
+                    Context made = events.channel.context(verbs);
+                    found = made;
+                    return made;
+                });
     }
 
     boolean hasDevice() {

@@ -1,11 +1,14 @@
 package dev.verbena.cm;
 
+import dev.verbena.internal.Deadline;
+import dev.verbena.internal.Errno;
 import dev.verbena.internal.RdmaCm;
 import dev.verbena.internal.failures.Failures;
 import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
 import java.lang.foreign.ValueLayout;
 import java.net.InetAddress;
+import java.net.InetSocketAddress;
 import java.net.SocketAddress;
 import java.time.Duration;
 import java.util.List;
@@ -26,6 +29,7 @@ final class Resolution {
         id.call(
                 RdmaCm.RESOLVE_ADDR,
                 destination,
+                errno -> errno == Errno.ENETUNREACH ? hint(destination) : "",
                 scratch -> RdmaCm.RESOLVE_ADDR.call(
                         id.address,
                         source == null
@@ -35,10 +39,19 @@ final class Resolution {
                         milliseconds(timeout)));
     }
 
+    private static String hint(SocketAddress destination) {
+        return destination instanceof InetSocketAddress ip
+                        && ip.getAddress() != null
+                        && ip.getAddress().isMulticastAddress()
+                ? "No route of this machine leads to the group: bind the id to an address of a device first, or give "
+                        + "resolveAddress the own address to send from"
+                : "No route of this machine leads there: 'ip route get' shows the route to an address";
+    }
+
     void address(@Nullable SocketAddress source, SocketAddress destination, Duration timeout)
             throws InterruptedException {
         beginAddress(source, destination, timeout);
-        id.events.awaitEnd(RdmaCm.RESOLVE_ADDR, timeout.plus(GRACE), CmEventType.ADDRESS_RESOLVED);
+        id.events.awaitEnd(RdmaCm.RESOLVE_ADDR, Deadline.sum(timeout, GRACE), CmEventType.ADDRESS_RESOLVED);
     }
 
     void beginRoute(Duration timeout) {
@@ -47,14 +60,11 @@ final class Resolution {
 
     void route(Duration timeout) throws InterruptedException {
         beginRoute(timeout);
-        id.events.awaitEnd(RdmaCm.RESOLVE_ROUTE, timeout.plus(GRACE), CmEventType.ROUTE_RESOLVED);
+        id.events.awaitEnd(RdmaCm.RESOLVE_ROUTE, Deadline.sum(timeout, GRACE), CmEventType.ROUTE_RESOLVED);
     }
 
     private static int milliseconds(Duration timeout) {
-        return (int) Math.clamp(
-                timeout.compareTo(Duration.ofDays(20)) > 0 ? Integer.MAX_VALUE : timeout.toMillis(),
-                1L,
-                Integer.MAX_VALUE);
+        return Math.clamp(Deadline.milliseconds(timeout), 1, Integer.MAX_VALUE);
     }
 
     List<AddressInfo> addressInfo(@Nullable String node, @Nullable String service, AddressInfo hints, Duration timeout)
@@ -73,19 +83,15 @@ final class Resolution {
                         AddressInfo.text(service, scratch),
                         hints.write(scratch).address()));
         id.events.awaitEnd(RdmaCm.RESOLVE_ADDRINFO, timeout, CmEventType.ADDRESS_INFO_RESOLVED);
-        id.lifetime.hold();
-        try (Arena scratch = Arena.ofConfined()) {
-            MemorySegment found = scratch.allocate(ValueLayout.JAVA_LONG);
-            String arguments = id.toString(); // before the call: this calls C too, which changes errno
-            CmFailures.check(RdmaCm.QUERY_ADDRINFO, RdmaCm.QUERY_ADDRINFO.call(id.address, found.address()), arguments);
+        try (Arena memory = Arena.ofConfined()) {
+            MemorySegment found = memory.allocate(ValueLayout.JAVA_LONG);
+            id.call(RdmaCm.QUERY_ADDRINFO, id, scratch -> RdmaCm.QUERY_ADDRINFO.call(id.address, found.address()));
             long first = found.get(ValueLayout.JAVA_LONG, 0);
             try {
                 return AddressInfo.list(first);
             } finally {
                 RdmaCm.FREEADDRINFO.call(first);
             }
-        } finally {
-            id.lifetime.release();
         }
     }
 }

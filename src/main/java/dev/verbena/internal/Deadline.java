@@ -3,8 +3,13 @@ package dev.verbena.internal;
 import java.time.Duration;
 import java.util.concurrent.TimeUnit;
 
-/** The moment at which a wait ends. A timeout of more nanoseconds than a {@code long} holds never ends. */
+/**
+ * The moment at which a wait ends. A timeout of more nanoseconds than a {@code long} holds never ends. All waits convert
+ * their timeouts here, because the methods of {@code Duration} throw when a result is too large.
+ */
 public final class Deadline {
+    private static final Duration LONGEST = Duration.ofSeconds(Long.MAX_VALUE, 999_999_999);
+
     private final long start = System.nanoTime();
     private final long limit;
 
@@ -15,6 +20,16 @@ public final class Deadline {
     /** Makes the deadline that is a timeout ahead of now. It is over at once if the timeout is 0 or negative. */
     public static Deadline after(Duration timeout) {
         return new Deadline(Math.max(0, TimeUnit.NANOSECONDS.convert(timeout)));
+    }
+
+    /** Returns the sum of a timeout and a grace, which is not negative: the longest duration if the sum is longer. */
+    public static Duration sum(Duration timeout, Duration grace) {
+        return timeout.compareTo(LONGEST.minus(grace)) > 0 ? LONGEST : timeout.plus(grace);
+    }
+
+    /** Returns the milliseconds of a timeout: the largest or smallest {@code long} if a {@code long} is too small. */
+    public static long milliseconds(Duration timeout) {
+        return TimeUnit.MILLISECONDS.convert(timeout);
     }
 
     /** Returns the number of nanoseconds that are left: 0 or less when the time is over. */

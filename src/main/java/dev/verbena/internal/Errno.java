@@ -21,6 +21,7 @@ public final class Errno {
     public static final int ENODATA = 61;
     public static final int EPROTONOSUPPORT = 93;
     public static final int EOPNOTSUPP = 95;
+    public static final int ENETUNREACH = 101;
     public static final int ETIMEDOUT = 110;
     public static final int EHOSTUNREACH = 113;
 
@@ -57,7 +58,7 @@ public final class Errno {
             text(98, "EADDRINUSE", "address already in use"),
             text(99, "EADDRNOTAVAIL", "cannot assign requested address"),
             text(100, "ENETDOWN", "network is down"),
-            text(101, "ENETUNREACH", "network is unreachable"),
+            text(ENETUNREACH, "ENETUNREACH", "network is unreachable"),
             text(103, "ECONNABORTED", "connection aborted"),
             text(104, "ECONNRESET", "connection reset by peer"),
             text(105, "ENOBUFS", "no buffer space available"),

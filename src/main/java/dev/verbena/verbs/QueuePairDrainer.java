@@ -1,6 +1,7 @@
 package dev.verbena.verbs;
 
 import dev.verbena.VerbsTimeoutException;
+import dev.verbena.internal.Deadline;
 import dev.verbena.internal.Errno;
 import dev.verbena.verbs.device.QueuePairType;
 import java.time.Duration;
@@ -54,7 +55,7 @@ final class QueuePairDrainer {
     }
 
     private void run(Duration timeout) throws InterruptedException {
-        long start = System.nanoTime();
+        Deadline deadline = Deadline.after(timeout);
         queuePair.fail();
         if (!queuePair.posted.hasSends()) {
             send.notNeeded();
@@ -72,7 +73,7 @@ final class QueuePairDrainer {
                 if (Thread.interrupted()) {
                     throw new InterruptedException("while draining " + queuePair);
                 }
-                if (System.nanoTime() - start >= timeout.toNanos()) {
+                if (deadline.isOver()) {
                     throw new VerbsTimeoutException(
                             "drain",
                             queuePair.toString(),

@@ -21,6 +21,9 @@ final class SocketAddresses {
     static final int INET6 = 10;
     static final int IB = 27;
 
+    /** The scope of a Java address that has none. C has 0. */
+    private static final int NO_SCOPE = -1;
+
     /** The size of {@code struct sockaddr_ib}, whose header is not part of the bindings. */
     private static final long IB_SIZE = 48;
 
@@ -130,9 +133,10 @@ final class SocketAddresses {
         int port = Short.toUnsignedInt(
                 from.get(BIG_ENDIAN_SHORT, four ? sockaddr_in.sin_port$offset() : sockaddr_in6.sin6_port$offset()));
         try {
+            int scope = four ? 0 : sockaddr_in6.sin6_scope_id(from);
             InetAddress address = four
                     ? InetAddress.getByAddress(bytes)
-                    : Inet6Address.getByAddress(null, bytes, sockaddr_in6.sin6_scope_id(from));
+                    : Inet6Address.getByAddress(null, bytes, scope == 0 ? NO_SCOPE : scope);
             return Optional.of(new InetSocketAddress(address, port));
         } catch (UnknownHostException impossible) {
             throw new AssertionError(impossible);

@@ -5,6 +5,9 @@ import java.lang.foreign.MemorySegment;
 import java.lang.foreign.ValueLayout;
 import java.util.List;
 import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.SynchronousQueue;
+import java.util.concurrent.ThreadPoolExecutor;
+import java.util.concurrent.TimeUnit;
 import java.util.concurrent.locks.ReentrantLock;
 import org.jspecify.annotations.Nullable;
 
@@ -27,6 +30,7 @@ public final class EventThread {
     private static final int READABLE = 1;
     private static final int ONCE = 1 << 30;
     private static final int FOR_EVER = -1;
+    private static final long IDLE_SECONDS = 1;
 
     /** True if {@code struct epoll_event} is packed, as on x86-64 only. It has 32 bits of events and 64 of user data. */
     private static final boolean PACKED = List.of("amd64", "x86_64").contains(System.getProperty("os.arch"));
@@ -39,10 +43,34 @@ public final class EventThread {
     private final int poll;
     private final int wakeUp;
     private final ConcurrentHashMap<Long, Watch> watches = new ConcurrentHashMap<>();
+
+    /** The threads for handlers that may block. A thread ends when it has had nothing to do for a while. */
+    private final ThreadPoolExecutor apart = new ThreadPoolExecutor(
+            0,
+            Integer.MAX_VALUE,
+            IDLE_SECONDS,
+            TimeUnit.SECONDS,
+            new SynchronousQueue<>(),
+            work -> Thread.ofPlatform()
+                    .daemon()
+                    .name("verbena-reader")
+                    .inheritInheritableThreadLocals(false)
+                    .unstarted(work));
+
     private long lastKey = WAKE_UP;
     private volatile boolean retired;
 
-    /** The callbacks of a watch. The event thread calls them: they must neither block nor run user code. */
+    /** The thread that handles the events of a descriptor, and the number of events. */
+    public enum Handling {
+        /** The event thread calls the handler again and again while there is something to read. */
+        REPEATED,
+        /** The event thread calls the handler for one event, and for the next one after {@link Watch#again}. */
+        ONCE,
+        /** Another thread calls the handler, which may block. The descriptor is watched again when the handler returns. */
+        APART
+    }
+
+    /** The callbacks of a watch. They must not run user code, and must not block except as {@link Handling#APART}. */
     public interface Handler {
         /** Handles a descriptor that can be read, or that has an error which reading reports. Throwing ends the watch. */
         void readable();
@@ -55,12 +83,14 @@ public final class EventThread {
     public final class Watch {
         private final int descriptor;
         private final int events;
+        private final boolean apart;
         private final long key;
         private final Handler handler;
 
-        private Watch(int descriptor, int events, long key, Handler handler) {
+        private Watch(int descriptor, Handling handling, long key, Handler handler) {
             this.descriptor = descriptor;
-            this.events = events;
+            this.events = handling == Handling.REPEATED ? READABLE : READABLE | ONCE;
+            this.apart = handling == Handling.APART;
             this.key = key;
             this.handler = handler;
         }
@@ -74,6 +104,25 @@ public final class EventThread {
                 }
             } finally {
                 LOCK.unlock();
+            }
+        }
+
+        private void handle() {
+            try {
+                handler.readable();
+                if (apart) {
+                    again();
+                }
+            } catch (Throwable t) {
+                fail(t);
+            }
+        }
+
+        private void fail(Throwable cause) {
+            try {
+                close();
+            } finally {
+                handler.failed(cause);
             }
         }
 
@@ -123,27 +172,25 @@ public final class EventThread {
     /**
      * Watches a descriptor. Close the watch before the descriptor.
      *
-     * @param once whether to report one event, and the next one after {@link Watch#again}; otherwise the handler is
-     *     called again and again while there is something to read
      * @throws SystemCallException if {@code epoll} refuses the descriptor
      */
-    public static Watch watch(int descriptor, boolean once, Handler handler) {
+    public static Watch watch(int descriptor, Handling handling, Handler handler) {
         LOCK.lock();
         try {
             if (running == null) {
                 running = start();
             }
-            return running.add(descriptor, once ? READABLE | ONCE : READABLE, handler);
+            return running.add(descriptor, handling, handler);
         } finally {
             LOCK.unlock();
         }
     }
 
-    private Watch add(int descriptor, int events, Handler handler) {
-        Watch watch = new Watch(descriptor, events, ++lastKey, handler);
+    private Watch add(int descriptor, Handling handling, Handler handler) {
+        Watch watch = new Watch(descriptor, handling, ++lastKey, handler);
         watches.put(watch.key, watch);
         try {
-            control(ADD, descriptor, events, watch.key);
+            control(ADD, descriptor, watch.events, watch.key);
         } catch (Throwable t) {
             watches.remove(watch.key);
             retireIfIdle();
@@ -191,18 +238,18 @@ public final class EventThread {
         }
     }
 
-    private static void tell(@Nullable Watch watch) {
+    private void tell(@Nullable Watch watch) {
         if (watch == null) {
             return; // the wake-up descriptor, or a watch that was closed a moment ago
         }
+        if (!watch.apart) {
+            watch.handle();
+            return;
+        }
         try {
-            watch.handler.readable();
-        } catch (Throwable t) {
-            try {
-                watch.close();
-            } finally {
-                watch.handler.failed(t);
-            }
+            apart.execute(watch::handle);
+        } catch (Throwable noThread) {
+            watch.fail(noThread);
         }
     }
 
@@ -220,6 +267,7 @@ public final class EventThread {
         } finally {
             LOCK.unlock();
         }
+        apart.shutdown();
         left.forEach(watch -> watch.handler.failed(cause));
     }
 

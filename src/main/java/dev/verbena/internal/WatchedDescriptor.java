@@ -16,7 +16,8 @@ import org.jspecify.annotations.Nullable;
  * }</pre>
  *
  * <p>The event thread watches the descriptor from the first wait on. Either it wakes one waiting thread, which takes the
- * event, or it takes all events itself and hands them on: each has a constructor.
+ * event, or it takes all events itself and hands them on: each has a constructor. If taking may be slow, {@link #readApart}
+ * leaves it to another thread.
  *
  * <p>The owner calls {@link #close} before C closes the descriptor, and {@link #reopen} if C refused to.
  *
@@ -24,7 +25,7 @@ import org.jspecify.annotations.Nullable;
  */
 public final class WatchedDescriptor {
     private final int number;
-    private final boolean oneShot;
+    private final EventThread.Handling handling;
     private final Runnable readable;
     private final Function<? super Throwable, ? extends RuntimeException> failure;
     private final Consumer<? super Throwable> failOthers;
@@ -43,7 +44,7 @@ public final class WatchedDescriptor {
      */
     public WatchedDescriptor(int number, Function<? super Throwable, ? extends RuntimeException> failure) {
         this.number = number;
-        this.oneShot = true;
+        this.handling = EventThread.Handling.ONCE;
         this.readable = waiters::wake;
         this.failure = failure;
         this.failOthers = cause -> {};
@@ -64,11 +65,37 @@ public final class WatchedDescriptor {
             Runnable reader,
             Function<? super Throwable, ? extends RuntimeException> failure,
             Consumer<? super Throwable> failOthers) {
+        this(number, EventThread.Handling.REPEATED, reader, failure, failOthers);
+    }
+
+    private WatchedDescriptor(
+            int number,
+            EventThread.Handling handling,
+            Runnable reader,
+            Function<? super Throwable, ? extends RuntimeException> failure,
+            Consumer<? super Throwable> failOthers) {
         this.number = number;
-        this.oneShot = false;
+        this.handling = handling;
         this.readable = reader;
         this.failure = failure;
         this.failOthers = failOthers;
+    }
+
+    /**
+     * Makes a watched descriptor whose events a thread takes that may block. No other wait is delayed meanwhile.
+     *
+     * @param number the descriptor; reads of it must not block for lack of an event
+     * @param reader takes all events, and calls {@link #wake} for each that a thread may wait for. Exceptions have the same
+     *     consequences as in the event thread
+     * @param failure makes the exception of a thread that can wait no longer, from the cause
+     * @param failOthers fails the threads that wait elsewhere for these events
+     */
+    public static WatchedDescriptor readApart(
+            int number,
+            Runnable reader,
+            Function<? super Throwable, ? extends RuntimeException> failure,
+            Consumer<? super Throwable> failOthers) {
+        return new WatchedDescriptor(number, EventThread.Handling.APART, reader, failure, failOthers);
     }
 
     /**
@@ -95,7 +122,7 @@ public final class WatchedDescriptor {
 
     /** Makes the event thread watch the descriptor for the next event. Does nothing once this is closed. */
     public void watch() {
-        if (!oneShot && watch != null) {
+        if (handling != EventThread.Handling.ONCE && watch != null) {
             return;
         }
         lock.lock();
@@ -105,8 +132,8 @@ public final class WatchedDescriptor {
             }
             EventThread.Watch known = watch;
             if (known == null) {
-                watch = EventThread.watch(number, oneShot, new News());
-            } else if (oneShot) {
+                watch = EventThread.watch(number, handling, new News());
+            } else if (handling == EventThread.Handling.ONCE) {
                 known.again();
             }
         } catch (SystemCallException e) {

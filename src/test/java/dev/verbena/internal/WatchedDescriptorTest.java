@@ -5,12 +5,18 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatNullPointerException;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
+import dev.verbena.support.Await;
+import java.io.File;
+import java.io.IOException;
 import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
 import java.lang.foreign.ValueLayout;
+import java.nio.file.Files;
+import java.nio.file.Path;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Objects;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ConcurrentLinkedQueue;
 import java.util.concurrent.CountDownLatch;
@@ -32,6 +38,8 @@ class WatchedDescriptorTest {
     private static final Duration LONG = Duration.ofSeconds(180);
 
     private static final int SEMAPHORE = 1;
+    private static final int SIGNALS = 100;
+    private static final int SIGPIPE = 13;
 
     private final AtomicBoolean closed = new AtomicBoolean();
     private int number;
@@ -226,7 +234,7 @@ class WatchedDescriptorTest {
             Thread.yield();
         }
         int ready = SystemCall.EVENTFD.call(1, 0);
-        EventThread.watch(ready, false, new EventThread.Handler() {
+        EventThread.watch(ready, EventThread.Handling.REPEATED, new EventThread.Handler() {
             @Override
             public void readable() {}
 
@@ -284,6 +292,102 @@ class WatchedDescriptorTest {
     }
 
     @Test
+    void slowReaderDelaysNoOtherWait() throws Exception {
+        CountDownLatch reading = new CountDownLatch(1);
+        CountDownLatch goOn = new CountDownLatch(1);
+        AtomicInteger reads = new AtomicInteger();
+        WatchedDescriptor[] slow = new WatchedDescriptor[1];
+        int ready = SystemCall.EVENTFD.call(1, SEMAPHORE);
+        Runnable reader = () -> {
+            reading.countDown();
+            try {
+                goOn.await();
+            } catch (InterruptedException e) {
+                throw new AssertionError(e);
+            }
+            if (reads.incrementAndGet() == 2) {
+                slow[0].wakeAll();
+            }
+        };
+        slow[0] = WatchedDescriptor.readApart(ready, reader, IllegalStateException::new, cause -> {});
+        try (ExecutorService threads = Executors.newFixedThreadPool(2)) {
+            Future<Integer> other =
+                    threads.submit(() -> slow[0].await(() -> reads.get() > 1 ? reads.get() : null, LONG));
+            assertThat(reading.await(60, SECONDS)).isTrue();
+            Future<Long> waiting = waiting(threads);
+            write(1);
+            assertThat(waiting.get(60, SECONDS)).isEqualTo(1);
+            goOn.countDown();
+            assertThat(other.get(60, SECONDS))
+                    .as("the descriptor is watched again")
+                    .isGreaterThan(1);
+        } finally {
+            goOn.countDown();
+            slow[0].close();
+            SystemCall.close(ready);
+        }
+    }
+
+    @Test
+    void slowReaderThatThrowsFailsAllWaits() throws Exception {
+        CompletableFuture<Throwable> others = new CompletableFuture<>();
+        WatchedDescriptor broken = WatchedDescriptor.readApart(
+                number,
+                () -> {
+                    tryToRead();
+                    throw new IllegalStateException("broken reader");
+                },
+                cause -> new IllegalStateException("can't wait", cause),
+                others::complete);
+        try {
+            write(1);
+            assertThatThrownBy(() -> broken.await(() -> null, LONG)).rootCause().hasMessage("broken reader");
+            assertThat(others.get(60, SECONDS)).hasMessage("broken reader");
+            write(1);
+            assertThatThrownBy(() -> broken.await(() -> null, LONG)).hasMessage("can't wait");
+        } finally {
+            broken.close();
+        }
+    }
+
+    /** The virtual machine ignores SIGPIPE, but the signal interrupts system calls. */
+    @Test
+    void eventThreadSurvivesSignals() throws Exception {
+        MemorySegment kill = java.lang.foreign.Linker.nativeLinker()
+                .defaultLookup()
+                .find("tgkill")
+                .orElseThrow();
+        try (ExecutorService threads = Executors.newSingleThreadExecutor()) {
+            Future<Long> reader = waiting(threads);
+            Await.until("the event thread", () -> !tasksOfEventThreads().isEmpty());
+            for (int i = 0; i < SIGNALS; i++) {
+                for (long task : tasksOfEventThreads()) { // one of an earlier test may be about to end
+                    CFunction.callAt(kill, ProcessHandle.current().pid(), task, SIGPIPE);
+                }
+                Thread.yield();
+            }
+            write(1);
+            assertThat(reader.get(60, SECONDS)).isEqualTo(1);
+        }
+    }
+
+    private static List<Long> tasksOfEventThreads() {
+        List<Long> found = new ArrayList<>();
+        for (String task : Objects.requireNonNull(new File("/proc/self/task").list())) {
+            try {
+                if (Files.readString(Path.of("/proc/self/task", task, "comm"))
+                        .strip()
+                        .equals("verbena-events")) {
+                    found.add(Long.parseLong(task));
+                }
+            } catch (IOException ended) {
+                assertThat(ended).as("a thread that has ended").isNotNull();
+            }
+        }
+        return found;
+    }
+
+    @Test
     void awaitChecksItsTimeoutBeforeItTakesAnything() throws Exception {
         write(1);
         assertThatNullPointerException().isThrownBy(() -> descriptor.await(this::tryToRead, null));
@@ -296,7 +400,7 @@ class WatchedDescriptorTest {
             Future<Long> reader = waiting(threads);
             int ready = SystemCall.EVENTFD.call(1, 0);
             CompletableFuture<Throwable> told = new CompletableFuture<>();
-            EventThread.watch(ready, false, new EventThread.Handler() {
+            EventThread.watch(ready, EventThread.Handling.REPEATED, new EventThread.Handler() {
                 @Override
                 public void readable() {
                     throw new IllegalStateException("broken handler");

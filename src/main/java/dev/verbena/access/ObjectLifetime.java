@@ -277,13 +277,32 @@ public final class ObjectLifetime extends CloseGuard {
     }
 
     /**
-     * Replaces a parent of the object by another one. The caller holds the object and both parents, and no two threads do
-     * this at once.
+     * Moves the object from one parent to another. Neither the object, nor a parent, nor an arena of these is closed
+     * meanwhile: an arena that closes at the same time waits, and then closes all of its objects or none. No two threads may
+     * move an object at once.
      *
      * @param before the parent until now
      * @param after the parent from now on
+     * @param mover calls C to move the object; when it throws, the object keeps its parent
+     * @throws IllegalStateException if the object, a parent or an arena is closed
+     * @throws WrongThreadException if the object or a parent is confined to another thread
      */
-    public void changeParent(VerbsObject before, VerbsObject after) {
+    public void move(VerbsObject before, VerbsObject after, Runnable mover) {
+        ObjectLifetime from = of(before);
+        ObjectLifetime to = of(after);
+        List<CloseGuard> held = new ArrayList<>();
+        try {
+            for (CloseGuard guard : List.of(arena, this, from.arena, from, to.arena, to)) {
+                hold(guard, held);
+            }
+            mover.run();
+            changeParent(before, after);
+        } finally {
+            held.forEach(CloseGuard::release);
+        }
+    }
+
+    private void changeParent(VerbsObject before, VerbsObject after) {
         List<CloseGuard> changed = new ArrayList<>(parents);
         changed.remove(of(before));
         changed.add(of(after));

@@ -29,7 +29,6 @@ import java.net.SocketAddress;
 import java.time.Duration;
 import java.util.List;
 import java.util.Optional;
-import java.util.concurrent.locks.ReentrantLock;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -54,7 +53,6 @@ public final class ConnectionId extends VerbsObject {
     private final IdGroups groups;
     private final Resolution resolution;
     private final Handshake handshake;
-    private final ReentrantLock moving = new ReentrantLock();
 
     /** True if {@code rdma_create_ep} made the id. */
     private final boolean isEndpoint;
@@ -79,28 +77,29 @@ public final class ConnectionId extends VerbsObject {
         events.waiters.wakeAll();
         queues.closeOwn();
         EventChannel channel = events.channel;
+        // From now on, requests are refused when they are taken from C. Those that were taken before are dropped.
+        channel.refuseRequests(events, true);
         channel.unclaimedOf(events).forEach(ConnectRequest::drop);
+        try {
+            destroyInC();
+        } catch (Throwable t) {
+            channel.refuseRequests(events, false);
+            throw t;
+        }
+        channel.remove(address, events);
+    }
+
+    private void destroyInC() {
         if (isEndpoint) {
             RdmaCm.DESTROY_EP.call(address);
         } else {
             CmFailures.check(RdmaCm.DESTROY_ID, RdmaCm.DESTROY_ID.call(address), "");
         }
-        channel.remove(address, events);
-    }
-
-    /** Returns the {@code struct rdma_cm_id}. The caller holds this object while C uses the struct. */
-    long address() {
-        return address;
     }
 
     /** Throws if this id is closed or confined to another thread. */
     void checkUsable() {
         lifetime.checkOpen();
-    }
-
-    /** Makes this id depend on another channel. */
-    void changeChannel(EventChannel from, EventChannel to) {
-        lifetime.changeParent(from, to);
     }
 
     /** Notes that C has made the queue pair ready. */
@@ -297,25 +296,24 @@ public final class ConnectionId extends VerbsObject {
      * with a request can get a channel of its own in this way. Events that no thread has taken come along. Threads that wait
      * for this id keep waiting. The channel that the id leaves may be closed.
      *
-     * <p>The new channel stays open as long as this id: close the id before the channel, or with it.
+     * <p>The new channel stays open as long as this id: close the id before the channel, or with it. Other calls of C with
+     * this id wait until the id has moved, and so do arenas of the id and the channels that close meanwhile.
      *
      * @param to the channel to report events to
      * @throws IllegalStateException if this id listens and has requests that were neither claimed nor rejected
      */
     @CName("rdma_migrate_id")
     public void migrate(EventChannel to) {
-        moving.lock();
+        lifetime.checkOpen();
+        id.inC.lock();
         try {
-            lifetime.hold();
-            try {
-                if (to != events.channel) {
-                    to.take(this, address, events);
-                }
-            } finally {
-                lifetime.release();
+            EventChannel from = events.channel;
+            if (to != from) {
+                lifetime.move(from, to, () -> to.take(address, events));
+                to.takeEventsOf(events);
             }
         } finally {
-            moving.unlock();
+            id.inC.unlock();
         }
     }
 

@@ -62,14 +62,25 @@ public final class EventChannel extends VerbsObject {
     /** The calls that make ids for this channel. */
     private final Set<BlockingCall<Long>> lookups = ConcurrentHashMap.newKeySet();
 
-    /** Guards the fields below and the inboxes' entries. The lock of another channel may be taken under it. */
+    /** Held while this channel's object for a context or a domain is made: C may take long to open a device. */
+    private final ReentrantLock opening = new ReentrantLock();
+
+    /**
+     * Held while C takes events, or does what excludes that, for as long as C needs. Waiting threads do not wait for it.
+     * The same lock of another channel, and {@link #lock}, may be taken under it.
+     */
+    private final ReentrantLock taking = new ReentrantLock();
+
+    /** Guards the fields below and the inboxes' entries, never during a call of C. */
     private final ReentrantLock lock = new ReentrantLock();
 
     private final LinkedHashSet<IdEvents.Entry> order = new LinkedHashSet<>();
     private final Set<ConnectRequest> unclaimed = new LinkedHashSet<>();
-    /** Memory for the pointer to one event. It is not of the arena, because the event thread uses it too. */
+
+    /** Memory for the pointer to one event. It is not of the arena, because the channel's reader uses it too. */
     private final MemorySegment taken;
 
+    /** True once the channel is being destroyed. {@link #taking} guards this. */
     private boolean destroying;
 
     private EventChannel(ObjectLifetime lifetime, long address) {
@@ -78,7 +89,7 @@ public final class EventChannel extends VerbsObject {
         this.address = address;
         this.descriptor =
                 rdma_event_channel.fd(MemorySegment.ofAddress(address).reinterpret(rdma_event_channel.sizeof()));
-        this.events = new WatchedDescriptor(
+        this.events = WatchedDescriptor.readApart(
                 descriptor, this::takeAll, cause -> Failures.cannotWait(toString(), cause), this::failWaitingIds);
         lifetime.destroyedBy(this::destroy);
         this.taken = Arena.ofAuto().allocate(ValueLayout.JAVA_LONG);
@@ -115,12 +126,7 @@ public final class EventChannel extends VerbsObject {
 
     @CName("rdma_destroy_event_channel")
     private void destroy() {
-        lock.lock();
-        try {
-            destroying = true;
-        } finally {
-            lock.unlock();
-        }
+        withoutEvents(() -> destroying = true);
         events.close();
         lookups.forEach(lookup -> lookup.end(closedMeanwhile()));
         unclaimedOf(null).forEach(ConnectRequest::drop);
@@ -224,68 +230,68 @@ public final class EventChannel extends VerbsObject {
         return new IllegalStateException(this + " was closed meanwhile");
     }
 
-    /** Moves an id here from another channel, with its events that were not taken. */
-    void take(ConnectionId id, long pointer, IdEvents inbox) {
+    /**
+     * Moves an id here from another channel, with its events that were not taken. The caller holds the id, both channels,
+     * and the lock of the id's calls.
+     */
+    void take(long pointer, IdEvents inbox) {
         EventChannel from = inbox.channel;
-        lifetime.hold();
+        // Two locks, always in the same order. Nothing is unacknowledged meanwhile: C would wait for that.
+        ReentrantLock first = address < from.address ? taking : from.taking;
+        ReentrantLock second = first == taking ? from.taking : taking;
+        first.lock();
+        second.lock();
         try {
-            from.lifetime.hold();
-            try {
-                // Two locks, always in the same order.
-                ReentrantLock first = address < from.address ? lock : from.lock;
-                ReentrantLock second = first == lock ? from.lock : lock;
-                first.lock();
-                second.lock();
-                try {
-                    take(pointer, inbox, from);
-                    id.changeChannel(from, this);
-                } finally {
-                    second.unlock();
-                    first.unlock();
-                }
-            } finally {
-                from.lifetime.release();
+            from.takeAll();
+            if (!from.unclaimedOf(inbox).isEmpty()) {
+                throw new IllegalStateException("The id can't leave the " + from
+                        + " while it has requests to connect: accept or reject them first");
             }
-            takeAll(); // the kernel has moved the id's events, and wakes no thread for them
+            inboxes.put(pointer, inbox); // before the call, because events may come at once
+            String what = toString(); // before the call, because toString() may change errno
+            try {
+                CmFailures.check(RdmaCm.MIGRATE_ID, RdmaCm.MIGRATE_ID.call(pointer, address), what);
+            } catch (Throwable t) {
+                inboxes.remove(pointer, inbox);
+                throw t;
+            }
+            from.inboxes.remove(pointer, inbox);
+            moveEntries(inbox, from);
         } finally {
-            lifetime.release();
+            second.unlock();
+            first.unlock();
         }
+    }
+
+    private void moveEntries(IdEvents inbox, EventChannel from) {
+        ReentrantLock first = address < from.address ? lock : from.lock;
+        ReentrantLock second = first == lock ? from.lock : lock;
+        first.lock();
+        second.lock();
+        try {
+            from.order.removeAll(inbox.entries);
+            order.addAll(inbox.entries);
+            inbox.channel = this;
+        } finally {
+            second.unlock();
+            first.unlock();
+        }
+    }
+
+    /** Takes the events that have come with an id, and wakes the threads that wait for them. */
+    void takeEventsOf(IdEvents inbox) {
+        takeAll(); // the kernel has moved the id's events, and wakes no thread for them
         inbox.waiters.wakeAll();
         events.wakeAll();
     }
 
-    /** Moves an id. The caller holds both locks, so that no event is unacknowledged, which C would wait for. */
-    private void take(long pointer, IdEvents inbox, EventChannel from) {
-        from.takeAll();
-        if (!from.unclaimedOf(inbox).isEmpty()) {
-            throw new IllegalStateException("The id can't leave the " + from
-                    + " while it has requests to connect: accept or reject them first");
-        }
-        inboxes.put(pointer, inbox); // before the call, because events may come at once
-        String what = toString(); // before the call, because toString() may change errno
+    /** Runs work while no event is taken, because C may change a queue pair for an event. */
+    void withoutEvents(Runnable work) {
+        taking.lock();
         try {
-            CmFailures.check(RdmaCm.MIGRATE_ID, RdmaCm.MIGRATE_ID.call(pointer, address), what);
-        } catch (Throwable t) {
-            inboxes.remove(pointer, inbox);
-            throw t;
-        }
-        from.inboxes.remove(pointer, inbox);
-        from.order.removeAll(inbox.entries);
-        order.addAll(inbox.entries);
-        inbox.channel = this;
-    }
-
-    /** Runs work while no event is taken, because C may change a queue pair for an event. False if the id has moved. */
-    boolean withoutEvents(IdEvents inbox, Runnable work) {
-        lock.lock();
-        try {
-            if (inbox.channel != this) {
-                return false;
-            }
             work.run();
-            return true;
         } finally {
-            lock.unlock();
+            taking.unlock();
         }
     }
 
@@ -297,6 +303,10 @@ public final class EventChannel extends VerbsObject {
     /** Removes an id that C has destroyed, and its events. */
     void remove(long id, IdEvents inbox) {
         inboxes.remove(id, inbox);
+        withoutEvents(() -> forgetEntries(inbox)); // a thread may be adding one that it has just taken
+    }
+
+    private void forgetEntries(IdEvents inbox) {
         lock.lock();
         try {
             order.removeAll(inbox.entries);
@@ -323,6 +333,16 @@ public final class EventChannel extends VerbsObject {
         lock.lock();
         try {
             unclaimed.remove(request);
+        } finally {
+            lock.unlock();
+        }
+    }
+
+    /** Refuses the requests of a listener from now on, or takes them again after C refused to destroy the listener. */
+    void refuseRequests(IdEvents listener, boolean refusing) {
+        lock.lock();
+        try {
+            listener.refusing = refusing;
         } finally {
             lock.unlock();
         }
@@ -384,7 +404,7 @@ public final class EventChannel extends VerbsObject {
         if (known != null && known.isOpen()) {
             return known;
         }
-        lock.lock();
+        opening.lock();
         try {
             known = contexts.get(pointer);
             if (known == null || !known.isOpen()) {
@@ -393,13 +413,13 @@ public final class EventChannel extends VerbsObject {
             }
             return known;
         } finally {
-            lock.unlock();
+            opening.unlock();
         }
     }
 
     /** Returns this channel's object for a protection domain of C, which C keeps as long as the context is open. */
     ProtectionDomain domain(Context context, long pointer) {
-        lock.lock();
+        opening.lock();
         try {
             ProtectionDomain known = domains.get(pointer);
             if (known == null || !known.isOpen() || known.context() != context) {
@@ -408,7 +428,7 @@ public final class EventChannel extends VerbsObject {
             }
             return known;
         } finally {
-            lock.unlock();
+            opening.unlock();
         }
     }
 
@@ -431,7 +451,7 @@ public final class EventChannel extends VerbsObject {
      */
     @CName({"rdma_get_cm_event", "rdma_ack_cm_event"})
     public Optional<CmEvent> pollEvent() {
-        return Optional.ofNullable(next());
+        return Optional.ofNullable(next(true));
     }
 
     /**
@@ -445,17 +465,17 @@ public final class EventChannel extends VerbsObject {
      */
     @CName({"rdma_get_cm_event", "rdma_ack_cm_event"})
     public CmEvent awaitEvent(Duration timeout) throws InterruptedException {
-        CmEvent event = events.await(this::next, timeout);
+        CmEvent event = events.await(() -> next(false), timeout);
         if (event == null) {
             throw new VerbsTimeoutException(RdmaCm.GET_CM_EVENT.name(), toString(), timeout, "");
         }
         return event;
     }
 
-    private @Nullable CmEvent next() {
+    private @Nullable CmEvent next(boolean patient) {
         lifetime.hold();
         try {
-            takeAll();
+            takeAll(patient);
             lock.lock();
             try {
                 if (order.isEmpty()) {
@@ -473,12 +493,16 @@ public final class EventChannel extends VerbsObject {
         }
     }
 
-    /** Takes the first event of an id that has a wanted type, if there is one. */
+    /**
+     * Takes the first event of an id that has a wanted type, if there is one.
+     *
+     * @param patient true to wait for a thread that works on the channel in C
+     */
     @Nullable
-    CmEvent next(ConnectionId id, IdEvents inbox, Predicate<CmEventType> wanted) {
+    CmEvent next(ConnectionId id, IdEvents inbox, Predicate<CmEventType> wanted, boolean patient) {
         lifetime.hold();
         try {
-            takeAll();
+            takeAll(patient);
             lock.lock();
             try {
                 if (inbox.channel != this) {
@@ -500,14 +524,30 @@ public final class EventChannel extends VerbsObject {
         }
     }
 
+    /**
+     * Takes all events of C. A waiting thread is not patient: it does not wait while C works on the channel for another
+     * thread. The channel's reader takes the events then, and wakes the waiting thread.
+     */
+    private void takeAll(boolean patient) {
+        if (patient) {
+            takeAll();
+        } else if (taking.tryLock()) {
+            try {
+                takeAll();
+            } finally {
+                taking.unlock();
+            }
+        }
+    }
+
     private void takeAll() {
-        lock.lock();
+        taking.lock();
         try {
             while (!destroying && takeOne()) {
                 events.wake();
             }
         } finally {
-            lock.unlock();
+            taking.unlock();
         }
     }
 
@@ -556,29 +596,46 @@ public final class EventChannel extends VerbsObject {
         }
     }
 
-    /** Adds an event. The caller holds the lock. */
+    /** Adds an event, and wakes a thread that waits for it. */
     private void deliver(IdEvents.Entry entry) {
-        entry.inbox.entries.add(entry);
-        if (entry.inbox.owner != null) {
-            order.add(entry);
+        lock.lock();
+        try {
+            entry.inbox.entries.add(entry);
+            if (entry.inbox.owner != null) {
+                order.add(entry);
+            }
+        } finally {
+            lock.unlock();
         }
         entry.inbox.waiters.wake();
     }
 
     private void addRequest(RawEvent event, @Nullable IdEvents listener) {
         ConnectionId owner = listener == null ? null : listener.owner;
-        if (listener == null || owner == null || hasEnough(listener, listener.backlog)) {
+        if (listener == null || owner == null || !addUnlessRefused(event, listener, owner)) {
             RdmaCm.DESTROY_ID.call(event.id()); // this rejects the request
-            return;
         }
-        IdEvents inbox = new IdEvents(listener.space, this);
-        inboxes.put(event.id(), inbox);
-        ConnectRequest request = new ConnectRequest(this, listener, inbox, owner, event);
-        unclaimed.add(request);
-        deliver(new IdEvents.Entry(listener, event.type(), id -> event.requestValue(id, request)));
     }
 
-    /** Returns whether a listener has as many unclaimed requests as its backlog allows. */
+    /** Adds a request, unless the listener closes or its backlog is full. */
+    private boolean addUnlessRefused(RawEvent event, IdEvents listener, ConnectionId owner) {
+        IdEvents inbox = new IdEvents(listener.space, this);
+        ConnectRequest request = new ConnectRequest(this, listener, inbox, owner, event);
+        lock.lock();
+        try {
+            if (listener.refusing || hasEnough(listener, listener.backlog)) {
+                return false;
+            }
+            inboxes.put(event.id(), inbox);
+            unclaimed.add(request);
+            deliver(new IdEvents.Entry(listener, event.type(), id -> event.requestValue(id, request)));
+            return true;
+        } finally {
+            lock.unlock();
+        }
+    }
+
+    /** Returns whether a listener has as many unclaimed requests as its backlog allows. The caller holds the lock. */
     private boolean hasEnough(IdEvents listener, int backlog) {
         return unclaimed.size() >= backlog
                 && listener.entries.stream()
@@ -587,7 +644,7 @@ public final class EventChannel extends VerbsObject {
                         >= backlog;
     }
 
-    /** Makes the event thread take the events from now on. */
+    /** Makes a thread take the events from now on. */
     void watch() {
         events.watch();
     }

@@ -140,19 +140,15 @@ final class Handshake {
 
     QueuePairAttributes attributesFor(QueuePairState to) {
         Failures.require(RdmaCm.INIT_QP_ATTR, id.toString());
-        id.lifetime.hold();
-        try (Arena scratch = Arena.ofConfined()) {
-            MemorySegment attributes = scratch.allocate(ibv_qp_attr.layout());
-            MemorySegment mask = scratch.allocate(ValueLayout.JAVA_INT);
+        try (Arena memory = Arena.ofConfined()) {
+            MemorySegment attributes = memory.allocate(ibv_qp_attr.layout());
+            MemorySegment mask = memory.allocate(ValueLayout.JAVA_INT);
             ibv_qp_attr.qp_state(attributes, to.code());
-            String arguments = id + " to " + to; // before the call: this calls C too, which changes errno
-            CmFailures.check(
+            id.call(
                     RdmaCm.INIT_QP_ATTR,
-                    RdmaCm.INIT_QP_ATTR.call(id.address, attributes.address(), mask.address()),
-                    arguments);
+                    id + " to " + to,
+                    scratch -> RdmaCm.INIT_QP_ATTR.call(id.address, attributes.address(), mask.address()));
             return VerbsAccess.get().readAttributes(attributes, mask.get(ValueLayout.JAVA_INT, 0));
-        } finally {
-            id.lifetime.release();
         }
     }
 
@@ -202,15 +198,10 @@ final class Handshake {
 
     Ece peerEce() {
         Failures.require(RdmaCm.GET_REMOTE_ECE, id.toString());
-        id.lifetime.hold();
-        try (Arena scratch = Arena.ofConfined()) {
-            MemorySegment memory = scratch.allocate(ibv_ece.layout());
-            String arguments = id.toString(); // before the call: this calls C too, which changes errno
-            CmFailures.check(
-                    RdmaCm.GET_REMOTE_ECE, RdmaCm.GET_REMOTE_ECE.call(id.address, memory.address()), arguments);
+        try (Arena arena = Arena.ofConfined()) {
+            MemorySegment memory = arena.allocate(ibv_ece.layout());
+            id.call(RdmaCm.GET_REMOTE_ECE, id, scratch -> RdmaCm.GET_REMOTE_ECE.call(id.address, memory.address()));
             return new Ece(ibv_ece.vendor_id(memory), ibv_ece.options(memory));
-        } finally {
-            id.lifetime.release();
         }
     }
 }

@@ -32,6 +32,9 @@ final class IdEvents {
     /** The number of requests that may wait to be taken; 0 while the id does not listen. */
     volatile int backlog;
 
+    /** True if the id is being closed: requests are refused. The lock of the channel guards this. */
+    boolean refusing;
+
     IdEvents(PortSpace space, EventChannel channel) {
         this.space = space;
         this.channel = channel;
@@ -57,11 +60,20 @@ final class IdEvents {
     /** Takes the oldest event of a wanted type, also if the id moves to another channel meanwhile; null if none is there. */
     @Nullable
     CmEvent take(Predicate<CmEventType> wanted) {
+        return take(wanted, true);
+    }
+
+    /**
+     * Takes the oldest event of a wanted type; null if none is there.
+     *
+     * @param patient true to wait for a thread that works on the channel in C
+     */
+    private @Nullable CmEvent take(Predicate<CmEventType> wanted, boolean patient) {
         ConnectionId id = Objects.requireNonNull(owner);
         while (true) {
             EventChannel at = channel;
             try {
-                CmEvent event = at.next(id, this, wanted);
+                CmEvent event = at.next(id, this, wanted, patient);
                 if (event != null || at == channel) {
                     return event;
                 }
@@ -85,7 +97,7 @@ final class IdEvents {
         CmEvent event = waiters.await(
                 () -> {
                     id.checkUsable();
-                    return take(wanted);
+                    return take(wanted, false);
                 },
                 () -> channel.watch(),
                 timeout);

@@ -1,6 +1,7 @@
 package dev.verbena.cm;
 
 import dev.verbena.VerbsArena;
+import dev.verbena.VerbsException;
 import dev.verbena.internal.CFunction;
 import dev.verbena.internal.RdmaCm;
 import dev.verbena.internal.raw.rdma_cm_join_mc_attr_ex;
@@ -52,22 +53,39 @@ final class IdGroups {
         try {
             CmEvent joined = id.events.awaitEnd(function, timeout, CmEventType.MULTICAST_JOIN);
             return MulticastMembership.of(
-                    owner, queues.queuePair(), group, ((CmEvent.DatagramReady) joined).target(), arena);
+                    this, owner, queues.queuePair(), group, ((CmEvent.DatagramReady) joined).target(), arena);
         } catch (Throwable t) {
-            leave(group);
+            leaveAfter(t, group);
             throw t;
         }
     }
 
-    private void leave(SocketAddress group) {
-        if (owner.isOpen()) {
+    /** Leaves a group that was joined in vain. An id that is closed has left its groups. */
+    private void leaveAfter(Throwable failure, SocketAddress group) {
+        try {
             id.lifetime.hold();
-            try (Arena scratch = Arena.ofConfined()) {
-                RdmaCm.LEAVE_MULTICAST.call(
-                        id.address, SocketAddresses.write(group, scratch).address());
+            try {
+                leave(group);
             } finally {
                 id.lifetime.release();
             }
+        } catch (VerbsException | IllegalStateException e) {
+            failure.addSuppressed(e);
+        }
+    }
+
+    /** Leaves a group. The caller holds the id, or is a membership, which the id outlives. */
+    void leave(SocketAddress group) {
+        String arguments = "group " + ConnectionException.text(group);
+        id.inC.lock();
+        try (Arena scratch = Arena.ofConfined()) {
+            CmFailures.check(
+                    RdmaCm.LEAVE_MULTICAST,
+                    RdmaCm.LEAVE_MULTICAST.call(
+                            id.address, SocketAddresses.write(group, scratch).address()),
+                    arguments);
+        } finally {
+            id.inC.unlock();
         }
     }
 }

@@ -92,8 +92,8 @@ final class IdQueues {
 
     ProtectionDomain domain() {
         Context context = id.context();
-        return id.read(struct ->
-                id.events.channel.domain(context, rdma_cm_id.pd(struct).address()));
+        return id.call(() ->
+                id.events.channel.domain(context, rdma_cm_id.pd(id.struct()).address()));
     }
 
     QueuePair createQueuePair(QueueCapabilities sizes, VerbsArena arena) {
@@ -182,12 +182,7 @@ final class IdQueues {
     }
 
     private long callCreate(ProtectionDomain domain, long attributes) {
-        id.inC.lock();
-        try {
-            return callCreateAlone(domain, attributes);
-        } finally {
-            id.inC.unlock();
-        }
+        return id.call(() -> callCreateAlone(domain, attributes));
     }
 
     private long callCreateAlone(ProtectionDomain domain, long attributes) {
@@ -216,9 +211,7 @@ final class IdQueues {
     private void callDestroy(long pair) {
         id.inC.lock();
         try {
-            while (!id.events.channel.withoutEvents(id.events, () -> RdmaCm.DESTROY_QP.call(id.address))) {
-                Thread.onSpinWait(); // the id is changing its channel
-            }
+            id.events.channel.withoutEvents(() -> RdmaCm.DESTROY_QP.call(id.address));
             queuePair = null;
         } finally {
             id.inC.unlock();
@@ -250,6 +243,10 @@ final class IdQueues {
     }
 
     private long callCreate(ProtectionDomain domain, SharedReceiveQueueOptions options, long attributes) {
+        return id.call(() -> callCreateAlone(domain, options, attributes));
+    }
+
+    private long callCreateAlone(ProtectionDomain domain, SharedReceiveQueueOptions options, long attributes) {
         boolean plain = options.type() == SharedReceiveQueueType.BASIC;
         CFunction create = plain ? RdmaCm.CREATE_SRQ : RdmaCm.CREATE_SRQ_EX;
         String arguments = id + ", " + options; // before the call: this calls C too, which changes errno
@@ -263,7 +260,12 @@ final class IdQueues {
     }
 
     private void callDestroyShared(long queue) {
-        RdmaCm.DESTROY_SRQ.call(id.address);
-        sharedReceives = null;
+        id.inC.lock();
+        try {
+            RdmaCm.DESTROY_SRQ.call(id.address);
+            sharedReceives = null;
+        } finally {
+            id.inC.unlock();
+        }
     }
 }

@@ -4,9 +4,7 @@ import dev.verbena.CName;
 import dev.verbena.VerbsArena;
 import dev.verbena.VerbsObject;
 import dev.verbena.access.ObjectLifetime;
-import dev.verbena.internal.RdmaCm;
 import dev.verbena.verbs.QueuePair;
-import java.lang.foreign.Arena;
 import java.net.SocketAddress;
 import org.jspecify.annotations.Nullable;
 
@@ -21,40 +19,39 @@ import org.jspecify.annotations.Nullable;
  */
 public final class MulticastMembership extends VerbsObject {
     private final ObjectLifetime lifetime;
-    private final ConnectionId id;
+    private final IdGroups groups;
     private final SocketAddress group;
     private final DatagramTarget target;
 
-    private MulticastMembership(ObjectLifetime lifetime, ConnectionId id, SocketAddress group, DatagramTarget target) {
+    private MulticastMembership(ObjectLifetime lifetime, IdGroups groups, SocketAddress group, DatagramTarget target) {
         super(lifetime);
         this.lifetime = lifetime;
-        this.id = id;
+        this.groups = groups;
         this.group = group;
         this.target = target;
         lifetime.destroyedBy(this::destroy);
     }
 
     static MulticastMembership of(
-            ConnectionId id, @Nullable QueuePair pair, SocketAddress group, DatagramTarget target, VerbsArena arena) {
+            IdGroups groups,
+            ConnectionId id,
+            @Nullable QueuePair pair,
+            SocketAddress group,
+            DatagramTarget target,
+            VerbsArena arena) {
         VerbsObject[] parents = pair == null ? new VerbsObject[] {id} : new VerbsObject[] {id, pair};
         return ObjectLifetime.create(
                 arena,
                 lifetime -> {
                     lifetime.undoneBy(() -> {}); // the caller leaves the group if this fails
-                    return new MulticastMembership(lifetime, id, group, target);
+                    return new MulticastMembership(lifetime, groups, group, target);
                 },
                 parents);
     }
 
     @CName("rdma_leave_multicast")
     private void destroy() {
-        try (Arena scratch = Arena.ofConfined()) {
-            CmFailures.check(
-                    RdmaCm.LEAVE_MULTICAST,
-                    RdmaCm.LEAVE_MULTICAST.call(
-                            id.address(), SocketAddresses.write(group, scratch).address()),
-                    toString());
-        }
+        groups.leave(group);
     }
 
     /**

@@ -1,0 +1,107 @@
+package dev.verbena.cm;
+
+import static dev.verbena.support.Loopback.DEADLINE;
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
+
+import dev.verbena.VerbsException;
+import dev.verbena.VerbsTimeoutException;
+import dev.verbena.internal.Errno;
+import dev.verbena.support.Fenced;
+import dev.verbena.support.FencedTest;
+import java.time.Duration;
+import java.util.List;
+import org.assertj.core.api.InstanceOfAssertFactories;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
+
+/** Steps of an id that fail half done: everything is undone. */
+@FencedTest
+class FailedStepsTest {
+    private static final int LOST = -1;
+
+    private final FencedIds ids = new FencedIds();
+
+    @AfterEach
+    void close() {
+        ids.close();
+    }
+
+    @Test
+    void joinThatFailsLeavesTheGroup() {
+        ConnectionId id = ids.datagrams();
+        Fenced.fail("joined", 1, Errno.EINVAL);
+        assertThatThrownBy(() -> id.join(FencedIds.GROUP, DEADLINE))
+                .isInstanceOf(ConnectionException.class)
+                .hasMessageContaining("MULTICAST_ERROR");
+        assertThat(Fenced.calls("rdma_leave_multicast")).isEqualTo(1);
+    }
+
+    @Test
+    void joinThatIsLateLeavesTheGroup() {
+        ConnectionId id = ids.datagrams();
+        Fenced.fail("joined", 1, LOST);
+        assertThatThrownBy(() -> id.join(FencedIds.GROUP, JoinFlag.FULL_MEMBER, Duration.ofMillis(1)))
+                .isInstanceOf(VerbsTimeoutException.class);
+        assertThat(Fenced.calls("rdma_leave_multicast")).isEqualTo(1);
+    }
+
+    @Test
+    void joinThatIsInterruptedLeavesTheGroup() {
+        ConnectionId id = ids.datagrams();
+        Fenced.fail("joined", 1, LOST);
+        Thread.currentThread().interrupt();
+        assertThatThrownBy(() -> id.join(FencedIds.GROUP, DEADLINE)).isInstanceOf(InterruptedException.class);
+        assertThat(Fenced.calls("rdma_leave_multicast")).isEqualTo(1);
+    }
+
+    @Test
+    void joinThatCannotLeaveReportsWhyItFailed() {
+        ConnectionId id = ids.datagrams();
+        Fenced.fail("joined", 1, LOST);
+        Fenced.fail("rdma_leave_multicast", 1, Errno.EIO);
+        assertThatThrownBy(() -> id.join(FencedIds.GROUP, Duration.ofMillis(1)))
+                .isInstanceOf(VerbsTimeoutException.class)
+                .satisfies(late -> assertThat(late.getSuppressed())
+                        .singleElement()
+                        .asInstanceOf(InstanceOfAssertFactories.THROWABLE)
+                        .hasMessageContaining("rdma_leave_multicast"));
+    }
+
+    @ParameterizedTest
+    @CsvSource({
+        "ibv_create_comp_channel, 1",
+        "ibv_create_cq, 1",
+        "ibv_create_comp_channel, 2",
+        "ibv_create_cq, 2",
+        "rdma_create_qp, 1",
+        "ibv_create_qp, 1"
+    })
+    void createQueuePairThatFailsLeavesNoQueues(String function, int nth) {
+        ConnectionId id = ids.channel.createId(PortSpace.TCP);
+        id.bind(FencedIds.OWN);
+        id.protectionDomain();
+        int before = Fenced.liveObjects();
+        Fenced.fail(function, nth, Errno.ENOMEM);
+        assertThatThrownBy(() -> id.createQueuePair(FencedIds.SIZES))
+                .isInstanceOf(VerbsException.class)
+                .hasMessageContaining("ENOMEM");
+        assertThat(Fenced.liveObjects()).isEqualTo(before);
+        assertThat(id.createQueuePair(FencedIds.SIZES).isOpen()).isTrue();
+        assertThat(id.sendCompletionQueue()).isPresent();
+    }
+
+    @Test
+    void endpointThatCannotMoveIsDestroyed() throws Exception {
+        List<AddressInfo> found = AddressInfo.find("10.9.9.1", "7471", AddressInfo.hints(), DEADLINE);
+        int before = Fenced.liveObjects();
+        Fenced.fail("rdma_migrate_id", 1, Errno.EINVAL);
+        assertThatThrownBy(() -> ids.channel.createEndpoint(found.getFirst(), DEADLINE))
+                .isInstanceOf(VerbsException.class)
+                .hasMessageContaining("rdma_migrate_id");
+        assertThat(Fenced.liveObjects()).isEqualTo(before);
+        assertThat(ids.channel.isUnused()).isTrue();
+    }
+}

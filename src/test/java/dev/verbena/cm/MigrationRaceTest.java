@@ -1,0 +1,131 @@
+package dev.verbena.cm;
+
+import static dev.verbena.support.Loopback.DEADLINE;
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
+import static org.junit.jupiter.api.Named.named;
+
+import dev.verbena.ResourceBusyException;
+import dev.verbena.VerbsArena;
+import dev.verbena.VerbsException;
+import dev.verbena.support.Await;
+import dev.verbena.support.Fenced;
+import dev.verbena.support.FencedTest;
+import dev.verbena.verbs.QueuePairState;
+import dev.verbena.verbs.SharedReceiveQueue;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.Future;
+import java.util.concurrent.atomic.AtomicInteger;
+import java.util.stream.Stream;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.Named;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.MethodSource;
+
+/** Ids that change their event channel while other threads use the id, the channels or the arenas. */
+@FencedTest
+class MigrationRaceTest {
+    private static final int ROUNDS = 200;
+
+    private final FencedIds ids = new FencedIds();
+    private final EventChannel other = EventChannel.create(ids.arena);
+
+    @AfterEach
+    void close() {
+        ids.close();
+    }
+
+    interface Call {
+        /** Returns the call of C, once the objects are made that the call needs. */
+        Runnable prepare(ConnectionId id) throws InterruptedException;
+    }
+
+    static Stream<Named<Call>> calls() {
+        return Stream.of(
+                named("set an option", id -> () -> id.typeOfService(8)),
+                named("read attributes", id -> () -> id.attributesFor(QueuePairState.INIT)),
+                named(
+                        "create a shared receive queue",
+                        id -> () -> id.createSharedReceiveQueue(
+                                id.protectionDomain(),
+                                SharedReceiveQueue.basic().depth(4))),
+                named("leave a group", id -> id.join(FencedIds.GROUP, DEADLINE)::close));
+    }
+
+    @ParameterizedTest
+    @MethodSource("calls")
+    void migrateExcludesOtherCallsOfTheId(Call call) throws Exception {
+        ConnectionId id = ids.datagrams();
+        Runnable work = call.prepare(id);
+        Fenced.stop("moved");
+        Future<?> moving = ids.start(() -> id.migrate(other));
+        Fenced.awaitStopped("moved", 1);
+        CompletableFuture<Void> called = new CompletableFuture<>();
+        Thread caller = Thread.ofPlatform().daemon().start(() -> {
+            try {
+                work.run();
+                called.complete(null);
+            } catch (Throwable t) {
+                called.completeExceptionally(t);
+            }
+        });
+        Await.until(
+                "a call that waits or has ended", () -> caller.getState() == Thread.State.WAITING || called.isDone());
+        Fenced.goOn("moved");
+        FencedIds.end(moving);
+        FencedIds.end(called);
+    }
+
+    @Test
+    void migrateLosesNoCallOfAnotherThread() throws Exception {
+        ConnectionId id = ids.datagrams();
+        AtomicInteger failed = new AtomicInteger();
+        Future<?> calling = ids.start(() -> {
+            for (int i = 0; i < ROUNDS; i++) {
+                try {
+                    id.typeOfService(i & 255);
+                } catch (VerbsException e) {
+                    failed.incrementAndGet();
+                }
+            }
+        });
+        for (int i = 0; i < ROUNDS; i++) {
+            id.migrate(i % 2 == 0 ? other : ids.channel);
+        }
+        FencedIds.end(calling);
+        assertThat(failed).hasValue(0);
+    }
+
+    @Test
+    void arenaCloseDuringMigrateClosesAllOrNothing() throws Exception {
+        VerbsArena second = VerbsArena.ofShared();
+        EventChannel target = EventChannel.create(second);
+        EventChannel younger = EventChannel.create(second);
+        ConnectionId id = ids.datagrams();
+        Fenced.stop("rdma_migrate_id");
+        Future<?> moving = ids.start(() -> id.migrate(target));
+        Fenced.awaitStopped("rdma_migrate_id", 1);
+        CompletableFuture<Throwable> refusal = new CompletableFuture<>();
+        Thread closer = Thread.ofPlatform().daemon().start(() -> {
+            try {
+                second.close();
+                refusal.complete(null);
+            } catch (Throwable t) {
+                refusal.complete(t);
+            }
+        });
+        Await.until(
+                "an arena that waits for the move",
+                () -> closer.getState() == Thread.State.TIMED_WAITING || refusal.isDone());
+        Fenced.goOn("rdma_migrate_id");
+        FencedIds.end(moving);
+        assertThat(FencedIds.end(refusal)).isInstanceOf(ResourceBusyException.class);
+        assertThat(younger.isOpen()).isTrue();
+        assertThat(id.channel()).isSameAs(target);
+        assertThatThrownBy(target::close).isInstanceOf(ResourceBusyException.class);
+        id.queuePair().orElseThrow().close();
+        id.close();
+        second.close();
+    }
+}

@@ -36,6 +36,15 @@ final class CmFailures {
         }
     }
 
+    /** Undoes a step after a failure. The failure is thrown afterwards, also if undoing fails. */
+    static void undo(Throwable failure, Runnable step) {
+        try {
+            step.run();
+        } catch (RuntimeException | Error more) {
+            failure.addSuppressed(more);
+        }
+    }
+
     /** Makes the exception for a failed function. Some functions set an {@code errno} that is no error number. */
     static VerbsException failure(CFunction function, int errno, String arguments, String hint) {
         int number = errno > 0 ? errno : Errno.EINVAL;

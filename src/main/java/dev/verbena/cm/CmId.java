@@ -1,15 +1,20 @@
 package dev.verbena.cm;
 
+import dev.verbena.VerbsException;
 import dev.verbena.access.ObjectLifetime;
 import dev.verbena.internal.CFunction;
+import dev.verbena.internal.Errno;
 import dev.verbena.internal.RdmaCm;
+import dev.verbena.internal.raw.ibv_qp_attr;
 import dev.verbena.internal.raw.rdma_addr;
 import dev.verbena.internal.raw.rdma_cm_id;
 import dev.verbena.internal.raw.rdma_route;
 import dev.verbena.verbs.Context;
+import dev.verbena.verbs.QueuePairState;
 import dev.verbena.verbs.device.QueuePairType;
 import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
+import java.lang.foreign.ValueLayout;
 import java.net.InetSocketAddress;
 import java.util.Optional;
 import java.util.concurrent.locks.ReentrantLock;
@@ -117,6 +122,33 @@ final class CmId {
                     found = made;
                     return made;
                 });
+    }
+
+    /**
+     * Returns a better exception for a failed call if the reason is that the peer has left. The kernel reports no event of
+     * that before the peer is accepted: it forgets the request.
+     */
+    VerbsException explain(VerbsException failed) {
+        return failed.errno() == Errno.EINVAL && peerHasLeft()
+                ? ConnectionException.peerHasLeft(failed, peerAddress().orElse(null))
+                : failed;
+    }
+
+    /** Returns true if the kernel has forgotten the handshake, and so knows no attributes of it for a queue pair. */
+    private boolean peerHasLeft() {
+        if (!RdmaCm.INIT_QP_ATTR.isPresent()) {
+            return false;
+        }
+        lifetime.hold();
+        try (Arena scratch = Arena.ofConfined()) {
+            MemorySegment attributes = scratch.allocate(ibv_qp_attr.layout());
+            MemorySegment mask = scratch.allocate(ValueLayout.JAVA_INT);
+            ibv_qp_attr.qp_state(attributes, QueuePairState.INIT.code());
+            return (int) RdmaCm.INIT_QP_ATTR.call(address, attributes.address(), mask.address()) != 0
+                    && CFunction.errno() == Errno.EINVAL;
+        } finally {
+            lifetime.release();
+        }
     }
 
     boolean hasDevice() {

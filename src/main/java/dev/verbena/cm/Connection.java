@@ -1,26 +1,32 @@
 package dev.verbena.cm;
 
-import dev.verbena.ResourceBusyException;
 import dev.verbena.VerbsArena;
 import dev.verbena.VerbsException;
 import dev.verbena.VerbsTimeoutException;
 import dev.verbena.verbs.AccessFlag;
-import dev.verbena.verbs.CompletionChannel;
 import dev.verbena.verbs.CompletionQueue;
-import dev.verbena.verbs.CompletionQueueOptions;
-import dev.verbena.verbs.Context;
 import dev.verbena.verbs.MemoryRegion;
 import dev.verbena.verbs.ProtectionDomain;
 import dev.verbena.verbs.QueueCapabilities;
 import dev.verbena.verbs.QueuePair;
+import dev.verbena.verbs.WorkCompletion;
+import dev.verbena.verbs.WorkStatus;
 import java.lang.foreign.MemorySegment;
 import java.net.InetSocketAddress;
 import java.time.Duration;
+import java.util.List;
+import java.util.Optional;
 import org.jspecify.annotations.Nullable;
 
 /**
- * A reliable connection: an id, with a protection domain, a queue pair and a completion queue of its own. A program can wait
- * for completions.
+ * A reliable connection: an id, with a queue pair and a completion queue of its own. A program can wait for completions.
+ *
+ * <p>All connections of a listener that are on one device have one protection domain, {@link #domain}. So they can use the
+ * same registered memory. {@link ConnectionOptions} has more that connections can share.
+ *
+ * <p>When the peer disconnects, or its process ends, the connection manager reports the end. {@link #isOpen} is false from
+ * then on, {@link #awaitCompletion} throws a {@link ConnectionException}, and posted requests are flushed. The connection
+ * manager does not report that the peer's machine or the network has failed. Then requests that were sent fail.
  *
  * <p>A connection of a shared arena can be used by many threads at once. A connection of a confined arena can be used by the
  * arena's thread only.
@@ -28,42 +34,42 @@ import org.jspecify.annotations.Nullable;
  * {@snippet file="ConnectionSnippets.java" region="client"}
  */
 public final class Connection implements AutoCloseable {
-    static final QueueCapabilities SIZES = QueueCapabilities.of(64, 64);
-
     private final @Nullable EventChannel own;
     private final ConnectionId id;
-    private final ProtectionDomain domain;
-    private final CompletionChannel waiting;
-    private final CompletionQueue completions;
-    private final QueuePair queuePair;
+    private final ConnectionParts parts;
     private final PrivateData request;
+    private final Optional<InetSocketAddress> peer;
     private volatile boolean answered;
 
-    private Connection(@Nullable EventChannel own, ConnectionId id, PrivateData request, QueueCapabilities sizes) {
-        Context context = id.context();
-        VerbsArena arena = id.arena();
+    private Connection(
+            @Nullable EventChannel own,
+            ConnectionId id,
+            ConnectionParts parts,
+            PrivateData request,
+            Optional<InetSocketAddress> peer) {
         this.own = own;
         this.id = id;
+        this.parts = parts;
         this.request = request;
-        domain = context.allocateProtectionDomain(arena);
-        waiting = context.createCompletionChannel(arena);
-        completions = context.createCompletionQueue(
-                CompletionQueueOptions.of(Math.max(1, sizes.sendDepth() + sizes.receiveDepth()))
-                        .channel(waiting),
-                arena);
-        queuePair = id.createQueuePair(
-                domain,
-                QueuePair.rc(completions)
-                        .sendDepth(sizes.sendDepth())
-                        .receiveDepth(sizes.receiveDepth())
-                        .sendSge(sizes.sendSge())
-                        .receiveSge(sizes.receiveSge())
-                        .inlineSize(sizes.inlineSize()),
-                arena);
+        this.peer = peer;
     }
 
-    static Connection of(@Nullable EventChannel own, ConnectionId id, PrivateData request, QueueCapabilities sizes) {
-        return new Connection(own, id, request, sizes);
+    /**
+     * Makes a connection of an id that has a device. Closes nothing of the caller's on failure.
+     *
+     * @param own the channel that the connection closes; null for a channel of others
+     * @throws ConnectionException if the peer of a request has left
+     */
+    static Connection of(@Nullable EventChannel own, ConnectionId id, PrivateData request, ConnectionOptions options) {
+        Optional<InetSocketAddress> peer = id.peerAddress();
+        ConnectionParts parts = ConnectionParts.make(id, options);
+        try {
+            id.atEnd(parts::wakeWaits);
+            return new Connection(own, id, parts, request, peer);
+        } catch (Throwable t) {
+            CmFailures.undo(t, parts::close);
+            throw t;
+        }
     }
 
     /**
@@ -79,12 +85,30 @@ public final class Connection implements AutoCloseable {
      */
     public static Connection open(InetSocketAddress server, Duration timeout, VerbsArena arena)
             throws InterruptedException {
-        Connection connection = to(server, timeout, arena);
+        return open(server, timeout, ConnectionOptions.defaults(), arena);
+    }
+
+    /**
+     * Connects to a server. If the server sends first, use {@link #to}, and post a receive before connecting.
+     *
+     * @param server the server's address
+     * @param timeout the longest time to wait in each step
+     * @param options the sizes of its queues, and the objects to share with other connections
+     * @param arena the arena that closes the connection
+     * @return an established connection
+     * @throws ConnectionException if the server can't be found, or rejects
+     * @throws VerbsTimeoutException if the peer does not answer in time
+     * @throws InterruptedException if the thread was interrupted
+     */
+    public static Connection open(
+            InetSocketAddress server, Duration timeout, ConnectionOptions options, VerbsArena arena)
+            throws InterruptedException {
+        Connection connection = to(server, timeout, options, arena);
         try {
             connection.connect(timeout);
             return connection;
         } catch (Throwable t) {
-            connection.close();
+            CmFailures.undo(t, connection::close);
             throw t;
         }
     }
@@ -102,7 +126,7 @@ public final class Connection implements AutoCloseable {
      */
     public static Connection to(InetSocketAddress server, Duration timeout, VerbsArena arena)
             throws InterruptedException {
-        return to(server, timeout, SIZES, arena);
+        return to(server, timeout, ConnectionOptions.defaults(), arena);
     }
 
     /**
@@ -119,19 +143,36 @@ public final class Connection implements AutoCloseable {
      */
     public static Connection to(InetSocketAddress server, Duration timeout, QueueCapabilities sizes, VerbsArena arena)
             throws InterruptedException {
+        return to(server, timeout, ConnectionOptions.of(sizes), arena);
+    }
+
+    /**
+     * Finds the route to a server, and makes the objects that a connection needs. Sends nothing to the server before
+     * {@link #connect(Duration)}.
+     *
+     * @param server the server's address
+     * @param timeout the longest time to wait in each step
+     * @param options the sizes of its queues, and the objects to share with other connections
+     * @param arena the arena that closes the connection
+     * @return a connection that is not established yet
+     * @throws ConnectionException if no machine answers for the address
+     * @throws InterruptedException if the thread was interrupted
+     */
+    public static Connection to(InetSocketAddress server, Duration timeout, ConnectionOptions options, VerbsArena arena)
+            throws InterruptedException {
         EventChannel channel = EventChannel.create(arena);
         try {
             ConnectionId id = channel.createId(PortSpace.TCP);
             try {
                 id.resolveAddress(server, timeout);
                 id.resolveRoute(timeout);
-                return of(channel, id, PrivateData.NONE, sizes);
+                return of(channel, id, PrivateData.NONE, options);
             } catch (Throwable t) {
-                id.close();
+                CmFailures.undo(t, id::close);
                 throw t;
             }
         } catch (Throwable t) {
-            channel.close();
+            CmFailures.undo(t, channel::close);
             throw t;
         }
     }
@@ -192,13 +233,17 @@ public final class Connection implements AutoCloseable {
     }
 
     /**
-     * Rejects the peer of a {@link Listener}'s connection, and closes this connection.
+     * Rejects the peer of a {@link Listener}'s connection, and closes this connection, also on failure.
      *
      * @param data bytes for the peer
+     * @throws ConnectionException if the peer has given up
      */
     public void reject(PrivateData data) {
-        id.reject(data);
-        close();
+        try {
+            id.reject(data);
+        } finally {
+            close();
+        }
     }
 
     /**
@@ -211,6 +256,25 @@ public final class Connection implements AutoCloseable {
     }
 
     /**
+     * Returns the address of the peer, also once this connection is closed.
+     *
+     * @return the address; empty if the peer has no IP address
+     */
+    public Optional<InetSocketAddress> peer() {
+        return peer;
+    }
+
+    /**
+     * Returns true until this connection is closed, or the connection manager reports its end. The peer has then
+     * disconnected, or its process has ended. Any thread can call this method.
+     *
+     * @return false if nothing can be sent or received any more
+     */
+    public boolean isOpen() {
+        return id.isOpen() && id.end() == null;
+    }
+
+    /**
      * Returns the id of this connection.
      *
      * @return the id
@@ -220,12 +284,13 @@ public final class Connection implements AutoCloseable {
     }
 
     /**
-     * Returns the protection domain that this connection registers memory in.
+     * Returns the protection domain that this connection registers memory in. All connections of a listener that are on one
+     * device have one domain, unless {@link ConnectionOptions#domain() another was given}.
      *
-     * @return this connection's protection domain
+     * @return the protection domain
      */
     public ProtectionDomain domain() {
-        return domain;
+        return parts.domain();
     }
 
     /**
@@ -234,7 +299,7 @@ public final class Connection implements AutoCloseable {
      * @return the completion queue
      */
     public CompletionQueue completionQueue() {
-        return completions;
+        return parts.completions();
     }
 
     /**
@@ -243,7 +308,7 @@ public final class Connection implements AutoCloseable {
      * @return the queue pair
      */
     public QueuePair queuePair() {
-        return queuePair;
+        return parts.queuePair();
     }
 
     /**
@@ -254,23 +319,57 @@ public final class Connection implements AutoCloseable {
      * @return the memory region, closed with this connection's arena
      */
     public MemoryRegion register(MemorySegment memory, AccessFlag... access) {
-        id.checkUsable(); // the domain may be open still, because of other memory
-        return domain.register(memory, access);
+        id.checkUsable(); // the domain may be open still, because others use it
+        return domain().register(memory, List.of(access), id.arena());
     }
 
     /**
-     * Ends the connection without waiting for the peer, and closes the objects that belong to it. Close registered memory
-     * before, or leave it to the arena.
+     * Waits for one completion of this connection, and takes it. Throws once the connection has ended: because the peer has
+     * disconnected, or its process is gone, or this side has disconnected. Completions that came before the end are returned
+     * first. Requests that the end has flushed are not returned: none of them has been carried out, and closing the
+     * connection ends their use of memory.
+     *
+     * @param timeout the longest time to wait
+     * @return the completion, successful or not: see {@link WorkCompletion#orThrow}
+     * @throws ConnectionException if the connection has ended, also while waiting
+     * @throws VerbsTimeoutException if no completion came in time
+     * @throws InterruptedException if the thread was interrupted
+     * @throws IllegalStateException if the connection is closed, also while waiting, or if its completion queue was given by
+     *     {@link ConnectionOptions#completionQueue(CompletionQueue)}: wait at that queue, where flushed requests report the
+     *     end
+     */
+    public WorkCompletion awaitCompletion(Duration timeout) throws InterruptedException {
+        id.checkUsable();
+        return parts.await(this::nextOrEnd, timeout);
+    }
+
+    /** Takes a completion, or throws if none is left and the connection has ended. */
+    private @Nullable WorkCompletion nextOrEnd() {
+        id.checkUsable();
+        IdEvents.End end = id.end(); // first: all that completed before the end is in the queue by then
+        WorkCompletion next = completionQueue().poll().orElse(null);
+        if (end == null) {
+            return next;
+        }
+        while (next != null && next.status() == WorkStatus.WORK_REQUEST_FLUSHED) {
+            next = completionQueue().poll().orElse(null);
+        }
+        if (next == null) {
+            throw ConnectionException.ended(end, peer.orElse(null));
+        }
+        return next;
+    }
+
+    /**
+     * Ends the connection without waiting for the peer, and closes the objects that were made for it. Registered memory and
+     * the protection domain stay open until they are closed, or the arena.
      */
     @Override
     public void close() {
         if (id.isOpen()) {
             disconnect();
         }
-        queuePair.close();
-        completions.close();
-        waiting.close();
-        closeUnlessUsed();
+        parts.close();
         id.close();
         if (own != null) {
             own.close();
@@ -284,15 +383,6 @@ public final class Connection implements AutoCloseable {
             } catch (VerbsException neverConnected) {
                 // There is no connection to end.
             }
-        }
-    }
-
-    /** Registered memory keeps the domain open, until the arena closes both. */
-    private void closeUnlessUsed() {
-        try {
-            domain.close();
-        } catch (ResourceBusyException inUse) {
-            // By memory that is registered in it.
         }
     }
 

@@ -1,12 +1,16 @@
 package dev.verbena.cm;
 
 import dev.verbena.VerbsException;
+import dev.verbena.internal.RdmaCm;
 import java.net.InetSocketAddress;
 import java.net.SocketAddress;
 import java.util.Optional;
 import org.jspecify.annotations.Nullable;
 
-/** A failure to connect, or the end of a connection, that the connection manager reported with an event. */
+/**
+ * A failure to connect, or the end of a connection, that the connection manager reported. The cause is most often the peer, or
+ * the network. Other failures, such as queues that are too large for the device, are a plain {@link VerbsException}.
+ */
 public class ConnectionException extends VerbsException {
     private static final long serialVersionUID = 1L;
 
@@ -16,17 +20,66 @@ public class ConnectionException extends VerbsException {
     private final @Nullable InetSocketAddress peer;
     private final transient PrivateData privateData;
 
+    private ConnectionException(
+            String verb,
+            String arguments,
+            int errno,
+            String words,
+            CmEventType event,
+            int status,
+            @Nullable InetSocketAddress peer,
+            PrivateData privateData) {
+        super(verb, arguments, errno, words);
+        this.event = event;
+        this.status = status;
+        this.reason = RejectReason.of(event, status);
+        this.peer = peer;
+        this.privateData = privateData;
+    }
+
     ConnectionException(String verb, CmEvent event, @Nullable InetSocketAddress peer, String hint) {
-        super(
+        this(
                 verb,
                 peer == null ? event.id().toString() : "to " + text(peer),
                 event.status() < -1 ? -event.status() : 0,
-                words(event, hint));
-        this.event = event.type();
-        this.status = event.status();
-        this.reason = RejectReason.of(event.type(), event.status());
-        this.peer = peer;
-        this.privateData = event instanceof CmEvent.Rejected rejected ? rejected.privateData() : PrivateData.NONE;
+                words(event, hint),
+                event.type(),
+                event.status(),
+                peer,
+                event instanceof CmEvent.Rejected rejected ? rejected.privateData() : PrivateData.NONE);
+    }
+
+    /** Makes the exception for a wait that ends with the connection. */
+    static ConnectionException ended(IdEvents.End end, @Nullable InetSocketAddress peer) {
+        return new ConnectionException(
+                RdmaCm.GET_CM_EVENT.name(),
+                "to " + ConnectRequest.text(peer),
+                end.status() < -1 ? -end.status() : 0,
+                end.type().cName() + " (status " + end.status() + "), "
+                        + end.type().meaning()
+                        + (end.type() == CmEventType.DISCONNECTED
+                                ? ": one side has disconnected, or the peer's process has ended. Close this connection"
+                                : ""),
+                end.type(),
+                end.status(),
+                peer,
+                PrivateData.NONE);
+    }
+
+    /** Makes the exception for a call that failed because the peer left before it was accepted. */
+    static ConnectionException peerHasLeft(VerbsException failed, @Nullable InetSocketAddress peer) {
+        ConnectionException made = new ConnectionException(
+                failed.verb(),
+                "to " + ConnectRequest.text(peer),
+                failed.errno(),
+                "The peer has left before it was accepted: it has closed its connection, or its process has ended. "
+                        + "Go on with the next peer",
+                CmEventType.CONNECT_ERROR,
+                -failed.errno(),
+                peer,
+                PrivateData.NONE);
+        made.initCause(failed);
+        return made;
     }
 
     private static String words(CmEvent event, String hint) {
@@ -48,7 +101,8 @@ public class ConnectionException extends VerbsException {
     }
 
     /**
-     * Returns the type of the event that reported the failure.
+     * Returns the type of the event that reported the failure. The connection manager reports no event if a peer leaves
+     * before it is accepted: the type is {@link CmEventType#CONNECT_ERROR} then.
      *
      * @return for example {@link CmEventType#REJECTED}
      */

@@ -107,6 +107,25 @@ public final class ConnectionId extends VerbsObject {
         handshake.established();
     }
 
+    /** Notes that the queue pair has gone to {@link QueuePairState#ERR}. */
+    void failed() {
+        handshake.failed();
+    }
+
+    /**
+     * Sets the function to call when the connection ends, and has its end looked for from now on. The queue pair fails then,
+     * so that posted requests end. The function does not wait.
+     */
+    void atEnd(Runnable function) {
+        events.atEnd = function;
+        events.channel.watch();
+    }
+
+    /** Returns the event that has ended the connection; null while there is none. */
+    IdEvents.@Nullable End end() {
+        return events.end;
+    }
+
     // Identity
 
     /**

@@ -15,6 +15,7 @@ import dev.verbena.internal.SystemCallException;
 import dev.verbena.internal.WatchedDescriptor;
 import dev.verbena.internal.failures.Failures;
 import dev.verbena.internal.jfr.ConnectionEvent;
+import dev.verbena.internal.raw.rdma_cm_id;
 import dev.verbena.internal.raw.rdma_event_channel;
 import dev.verbena.verbs.Context;
 import dev.verbena.verbs.ProtectionDomain;
@@ -281,6 +282,9 @@ public final class EventChannel extends VerbsObject {
     /** Takes the events that have come with an id, and wakes the threads that wait for them. */
     void takeEventsOf(IdEvents inbox) {
         takeAll(); // the kernel has moved the id's events, and wakes no thread for them
+        if (inbox.atEnd != null) {
+            watch();
+        }
         inbox.waiters.wakeAll();
         events.wakeAll();
     }
@@ -564,10 +568,14 @@ public final class EventChannel extends VerbsObject {
         long event = taken.get(ValueLayout.JAVA_LONG, 0);
         RawEvent copy;
         IdEvents inbox;
+        boolean failed = false;
         try {
             copy = RawEvent.read(event);
             // Before the acknowledgement: after it, C may destroy the id and make another one at its address.
             inbox = inboxes.get(copy.about());
+            if (inbox != null && inbox.ends(copy)) {
+                failed = failQueuePair(copy.id());
+            }
         } finally {
             // Nothing before this may block: a thread that destroys the id may wait in C for the acknowledgement.
             RdmaCm.ACK_CM_EVENT.call(event);
@@ -582,9 +590,27 @@ public final class EventChannel extends VerbsObject {
             } else if (copy.type() == CmEventType.ESTABLISHED && owner != null) {
                 owner.established();
             }
+            if (failed && owner != null) {
+                owner.failed();
+            }
             deliver(new IdEvents.Entry(inbox, copy.type(), copy::value));
+            Runnable atEnd = inbox.atEnd;
+            if (atEnd != null && inbox.end != null) {
+                atEnd.run();
+            }
         }
         return true;
+    }
+
+    /**
+     * Has C flush the requests of an id's queue pair, so that they end. The caller holds the lock under which C destroys
+     * queue pairs of ids, and an event that keeps the id.
+     */
+    private static boolean failQueuePair(long id) {
+        long pair = rdma_cm_id
+                .qp(MemorySegment.ofAddress(id).reinterpret(rdma_cm_id.sizeof()))
+                .address();
+        return pair != 0 && VerbsAccess.get().fail(pair) == 0; // a device that was removed refuses
     }
 
     private static void record(RawEvent taken) {

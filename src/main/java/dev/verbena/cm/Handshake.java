@@ -1,5 +1,6 @@
 package dev.verbena.cm;
 
+import dev.verbena.VerbsException;
 import dev.verbena.internal.RdmaCm;
 import dev.verbena.internal.failures.Failures;
 import dev.verbena.internal.raw.ibv_ece;
@@ -18,6 +19,9 @@ import java.time.Duration;
 
 /** The handshake of an id: connects, accepts, rejects and disconnects, and keeps the queue pair's state in step. */
 final class Handshake {
+    /** The number of bytes that all transports send with an answer. The kernel forgets the peer after a longer answer. */
+    private static final int ACCEPT_DATA = 196;
+
     private final CmId id;
     private final IdQueues queues;
 
@@ -34,11 +38,15 @@ final class Handshake {
         }
         ConnectionParameters all =
                 pair == null ? parameters : parameters.queuePair(pair.number(), parameters.sharedReceives());
-        id.call(
-                RdmaCm.ACCEPT,
-                id,
-                all.privateData(),
-                scratch -> RdmaCm.ACCEPT.call(id.address, all.write(scratch).address()));
+        try {
+            id.call(
+                    RdmaCm.ACCEPT,
+                    id,
+                    all.privateData(),
+                    scratch -> RdmaCm.ACCEPT.call(id.address, all.write(scratch).address()));
+        } catch (VerbsException refused) {
+            throw all.privateData().size() > ACCEPT_DATA ? refused : id.explain(refused);
+        }
         established();
     }
 
@@ -51,21 +59,31 @@ final class Handshake {
 
     void accept(QueuePair own, ConnectionParameters parameters, Duration timeout) throws InterruptedException {
         id.lifetime.checkOpen();
-        prepare(own);
-        if (own.type() != QueuePairType.UD) {
-            bring(own, QueuePairState.RTR);
-            bring(own, QueuePairState.RTS);
+        try {
+            prepare(own);
+            if (own.type() != QueuePairType.UD) {
+                bring(own, QueuePairState.RTR);
+                bring(own, QueuePairState.RTS);
+            }
+        } catch (VerbsException refused) {
+            throw id.explain(refused);
         }
         accept(parameters.queuePair(own.number(), parameters.sharedReceives()), timeout);
     }
 
     void reject(PrivateData data) {
-        id.call(
-                RdmaCm.REJECT,
-                id,
-                data,
-                scratch -> RdmaCm.REJECT.call(
-                        id.address, ConnectionParameters.write(data, scratch).address(), data.size()));
+        try {
+            id.call(
+                    RdmaCm.REJECT,
+                    id,
+                    data,
+                    scratch -> RdmaCm.REJECT.call(
+                            id.address,
+                            ConnectionParameters.write(data, scratch).address(),
+                            data.size()));
+        } catch (VerbsException refused) {
+            throw id.explain(refused);
+        }
     }
 
     void rejectEce(PrivateData data) {
@@ -167,6 +185,11 @@ final class Handshake {
 
     void beginDisconnect() {
         id.call(RdmaCm.DISCONNECT, id.toPeer(), scratch -> RdmaCm.DISCONNECT.call(id.address));
+        failed();
+    }
+
+    /** Notes that C has failed the id's queue pair. */
+    void failed() {
         QueuePair pair = queues.queuePair();
         if (pair != null && pair.isOpen()) {
             VerbsAccess.get().noteState(pair, QueuePairState.ERR);

@@ -29,6 +29,12 @@ final class IdEvents {
     /** True if the connection has ended: C reports this once. */
     volatile boolean disconnected;
 
+    /** The event that has ended the connection; null while there is none. */
+    volatile @Nullable End end;
+
+    /** Called when an event ends the connection; null for an id that is not part of a {@link Connection}. */
+    volatile @Nullable Runnable atEnd;
+
     /** The number of requests that may wait to be taken; 0 while the id does not listen. */
     volatile int backlog;
 
@@ -38,6 +44,20 @@ final class IdEvents {
     IdEvents(PortSpace space, EventChannel channel) {
         this.space = space;
         this.channel = channel;
+    }
+
+    /** The type and the status of an event that ended a connection. */
+    record End(CmEventType type, int status) {}
+
+    /** Notes an event that C reports. Returns true if the event ends a {@link Connection}. */
+    boolean ends(RawEvent event) {
+        if (!event.type().isEnd()) {
+            return false;
+        }
+        if (end == null) {
+            end = new End(event.type(), event.status());
+        }
+        return atEnd != null;
     }
 
     /** An event that becomes a value when a thread takes it. */

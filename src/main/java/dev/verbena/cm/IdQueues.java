@@ -194,11 +194,11 @@ final class IdQueues {
                 : RdmaCm.CREATE_QP_EX.call(id.address, attributes);
         if ((int) result != 0) {
             int errno = CFunction.errno(); // first: toString() calls C too
-            throw CmFailures.failure(
+            throw id.explain(CmFailures.failure(
                     plain ? RdmaCm.CREATE_QP : RdmaCm.CREATE_QP_EX,
                     errno,
                     id.toString(),
-                    errno == Errno.EINVAL ? "Does the device have queues of this size?" : "");
+                    errno == Errno.EINVAL ? "Does the device have queues of this size?" : ""));
         }
         return rdma_cm_id.qp(id.struct()).address();
     }

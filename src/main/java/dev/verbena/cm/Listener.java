@@ -8,8 +8,13 @@ import java.time.Duration;
 import java.util.Optional;
 
 /**
- * A server: listens at an address, and makes a {@link Connection} of each peer that wants to connect. A listener of a
- * shared arena can be used by many threads at once. A listener of a confined arena can be used by the arena's thread only.
+ * A server: listens at an address, and makes a {@link Connection} of each peer that wants to connect.
+ *
+ * <p>A peer may leave before it is accepted. Taking or accepting it then throws a {@link ConnectionException}, and leaves
+ * nothing behind. A loop that accepts peers continues after this exception with the next peer.
+ *
+ * <p>A listener of a shared arena can be used by many threads at once. A listener of a confined arena can be used by the
+ * arena's thread only.
  *
  * {@snippet file="ConnectionSnippets.java" region="server"}
  */
@@ -41,11 +46,11 @@ public final class Listener implements AutoCloseable {
                 id.listen(BACKLOG);
                 return new Listener(channel, id);
             } catch (Throwable t) {
-                id.close();
+                CmFailures.undo(t, id::close);
                 throw t;
             }
         } catch (Throwable t) {
-            channel.close();
+            CmFailures.undo(t, channel::close);
             throw t;
         }
     }
@@ -73,10 +78,11 @@ public final class Listener implements AutoCloseable {
      * the connection. This listener's arena closes the connection.
      *
      * @return a connection that is not accepted yet
+     * @throws ConnectionException if the peer has left meanwhile
      * @throws IllegalStateException if the listener is closed
      */
     public Optional<Connection> pollConnection() {
-        return pollConnection(Connection.SIZES, id.arena());
+        return pollConnection(ConnectionOptions.defaults(), id.arena());
     }
 
     /**
@@ -86,11 +92,26 @@ public final class Listener implements AutoCloseable {
      * @param sizes the sizes of its queues
      * @param arena the arena that closes the connection
      * @return a connection that is not accepted yet
+     * @throws ConnectionException if the peer has left meanwhile
      * @throws IllegalStateException if the listener or the arena is closed
      */
     public Optional<Connection> pollConnection(QueueCapabilities sizes, VerbsArena arena) {
+        return pollConnection(ConnectionOptions.of(sizes), arena);
+    }
+
+    /**
+     * Takes a peer that wants to connect, if there is one, and makes the objects that its connection needs. Accept or reject
+     * the connection.
+     *
+     * @param options the sizes of its queues, and the objects to share with other connections
+     * @param arena the arena that closes the connection
+     * @return a connection that is not accepted yet
+     * @throws ConnectionException if the peer has left meanwhile
+     * @throws IllegalStateException if the listener or the arena is closed
+     */
+    public Optional<Connection> pollConnection(ConnectionOptions options, VerbsArena arena) {
         CmFailures.checkOpen(arena);
-        return id.pollRequest().map(request -> connectionOf(request, sizes, arena));
+        return id.pollRequest().map(request -> connectionOf(request, options, arena));
     }
 
     /**
@@ -99,12 +120,13 @@ public final class Listener implements AutoCloseable {
      *
      * @param timeout the longest time to wait
      * @return a connection that is not accepted yet, closed by this listener's arena
+     * @throws ConnectionException if the peer has left meanwhile
      * @throws VerbsTimeoutException if no peer came in time
      * @throws InterruptedException if the thread was interrupted
      * @throws IllegalStateException if the listener is closed, also while waiting
      */
     public Connection awaitConnection(Duration timeout) throws InterruptedException {
-        return awaitConnection(timeout, Connection.SIZES, id.arena());
+        return awaitConnection(timeout, ConnectionOptions.defaults(), id.arena());
     }
 
     /**
@@ -115,22 +137,50 @@ public final class Listener implements AutoCloseable {
      * @param sizes the sizes of its queues
      * @param arena the arena that closes the connection
      * @return a connection that is not accepted yet
+     * @throws ConnectionException if the peer has left meanwhile
      * @throws VerbsTimeoutException if no peer came in time
      * @throws InterruptedException if the thread was interrupted
      * @throws IllegalStateException if the listener is closed, also while waiting
      */
     public Connection awaitConnection(Duration timeout, QueueCapabilities sizes, VerbsArena arena)
             throws InterruptedException {
-        CmFailures.checkOpen(arena);
-        return connectionOf(id.awaitRequest(timeout), sizes, arena);
+        return awaitConnection(timeout, ConnectionOptions.of(sizes), arena);
     }
 
-    private static Connection connectionOf(ConnectRequest request, QueueCapabilities sizes, VerbsArena arena) {
-        ConnectionId claimed = request.claim(arena);
+    /**
+     * Waits for a peer that wants to connect, and makes the objects that its connection needs. Accept or reject the
+     * connection.
+     *
+     * @param timeout the longest time to wait
+     * @param options the sizes of its queues, and the objects to share with other connections
+     * @param arena the arena that closes the connection
+     * @return a connection that is not accepted yet
+     * @throws ConnectionException if the peer has left meanwhile
+     * @throws VerbsTimeoutException if no peer came in time
+     * @throws InterruptedException if the thread was interrupted
+     * @throws IllegalStateException if the listener is closed, also while waiting
+     */
+    public Connection awaitConnection(Duration timeout, ConnectionOptions options, VerbsArena arena)
+            throws InterruptedException {
+        CmFailures.checkOpen(arena);
+        return connectionOf(id.awaitRequest(timeout), options, arena);
+    }
+
+    private static Connection connectionOf(ConnectRequest request, ConnectionOptions options, VerbsArena arena) {
+        ConnectionId claimed = claim(request, arena);
         try {
-            return Connection.of(null, claimed, request.privateData(), sizes);
+            return Connection.of(null, claimed, request.privateData(), options);
         } catch (Throwable t) {
-            claimed.close();
+            CmFailures.undo(t, claimed::close);
+            throw t;
+        }
+    }
+
+    private static ConnectionId claim(ConnectRequest request, VerbsArena arena) {
+        try {
+            return request.claim(arena);
+        } catch (Throwable t) {
+            CmFailures.undo(t, request::drop); // nobody else can answer it
             throw t;
         }
     }
@@ -147,7 +197,7 @@ public final class Listener implements AutoCloseable {
      * @throws IllegalStateException if the listener is closed, also while waiting
      */
     public Connection accept(Duration timeout) throws InterruptedException {
-        return accept(timeout, Connection.SIZES, id.arena());
+        return accept(timeout, ConnectionOptions.defaults(), id.arena());
     }
 
     /**
@@ -164,12 +214,30 @@ public final class Listener implements AutoCloseable {
      * @throws IllegalStateException if the listener is closed, also while waiting
      */
     public Connection accept(Duration timeout, QueueCapabilities sizes, VerbsArena arena) throws InterruptedException {
-        Connection peer = awaitConnection(timeout, sizes, arena);
+        return accept(timeout, ConnectionOptions.of(sizes), arena);
+    }
+
+    /**
+     * Waits for a peer, and accepts it. If the peer sends first, call {@link #awaitConnection} instead, and post a receive
+     * before accepting.
+     *
+     * @param timeout the longest time to wait for the peer, and again for its answer
+     * @param options the sizes of its queues, and the objects to share with other connections
+     * @param arena the arena that closes the connection
+     * @return an established connection
+     * @throws ConnectionException if the peer has given up
+     * @throws VerbsTimeoutException if no peer came in time, or it did not answer in time
+     * @throws InterruptedException if the thread was interrupted
+     * @throws IllegalStateException if the listener is closed, also while waiting
+     */
+    public Connection accept(Duration timeout, ConnectionOptions options, VerbsArena arena)
+            throws InterruptedException {
+        Connection peer = awaitConnection(timeout, options, arena);
         try {
             peer.accept(timeout);
             return peer;
         } catch (Throwable t) {
-            peer.close();
+            CmFailures.undo(t, peer::close);
             throw t;
         }
     }

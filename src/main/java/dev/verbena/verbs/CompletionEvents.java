@@ -82,6 +82,11 @@ final class CompletionEvents {
         waiters.wake();
     }
 
+    /** Wakes all threads that wait for completions of this queue. */
+    void wakeAll() {
+        waiters.wakeAll();
+    }
+
     /** Fails the threads that wait for completions of this queue. */
     void fail(Throwable cause) {
         waiters.fail(() -> Failures.cannotWait(queue.toString(), cause));

@@ -81,6 +81,15 @@ final class QueuePairStateMachine {
         return state;
     }
 
+    /** Changes a queue pair to ERR in C. Returns 0, or an error number. The caller keeps the queue pair from being destroyed. */
+    static int fail(long pair) {
+        try (Arena scratch = Arena.ofConfined()) {
+            MemorySegment attributes = scratch.allocate(ibv_qp_attr.layout());
+            ibv_qp_attr.qp_state(attributes, QueuePairState.ERR.code());
+            return (int) Ibv.MODIFY_QP.call(pair, attributes.address(), Attribute.STATE.bit());
+        }
+    }
+
     /** Notes the state that the queue pair is in, also when another library has changed it. */
     void known(QueuePairState now) {
         state = now;

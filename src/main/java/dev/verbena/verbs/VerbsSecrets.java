@@ -6,8 +6,11 @@ import dev.verbena.VerbsObject;
 import dev.verbena.verbs.access.VerbsAccess;
 import dev.verbena.verbs.address.AddressVector;
 import java.lang.foreign.MemorySegment;
+import java.time.Duration;
 import java.util.function.LongConsumer;
 import java.util.function.LongUnaryOperator;
+import java.util.function.Supplier;
+import org.jspecify.annotations.Nullable;
 
 /** Opens this package's secrets to the floors above. {@link Context} installs the one instance. */
 final class VerbsSecrets implements VerbsAccess {
@@ -62,6 +65,25 @@ final class VerbsSecrets implements VerbsAccess {
     @Override
     public void noteState(QueuePair pair, QueuePairState state) {
         pair.states.known(state);
+    }
+
+    @Override
+    public int fail(long pair) {
+        return QueuePairStateMachine.fail(pair);
+    }
+
+    @Override
+    public <T> T await(CompletionQueue queue, Supplier<? extends @Nullable T> attempt, Duration timeout)
+            throws InterruptedException {
+        return queue.await(attempt, false, timeout);
+    }
+
+    @Override
+    public void wakeWaits(CompletionQueue queue) {
+        CompletionEvents events = queue.events();
+        if (events != null) {
+            events.wakeAll();
+        }
     }
 
     @Override

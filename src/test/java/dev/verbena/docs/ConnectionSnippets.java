@@ -4,17 +4,20 @@ import dev.verbena.VerbsArena;
 import dev.verbena.cm.AddressInfo;
 import dev.verbena.cm.Connection;
 import dev.verbena.cm.ConnectionId;
+import dev.verbena.cm.ConnectionOptions;
 import dev.verbena.cm.ConnectionParameters;
 import dev.verbena.cm.EventChannel;
 import dev.verbena.cm.Listener;
 import dev.verbena.cm.PortSpace;
 import dev.verbena.cm.PrivateData;
 import dev.verbena.verbs.AccessFlag;
+import dev.verbena.verbs.CompletionQueue;
 import dev.verbena.verbs.MemoryRegion;
 import dev.verbena.verbs.ProtectionDomain;
 import dev.verbena.verbs.QueuePair;
 import java.net.InetSocketAddress;
 import java.time.Duration;
+import java.util.List;
 import java.util.function.Consumer;
 
 /** Examples of the connection manager. */
@@ -48,6 +51,19 @@ final class ConnectionSnippets {
             server.completionQueue().await(timeout).orThrow();
         }
         // @end
+    }
+
+    static List<Connection> share(Listener listener, Duration timeout) throws InterruptedException {
+        VerbsArena arena = listener.id().arena();
+        // @start region="share"
+        CompletionQueue completions = listener.id().context().createCompletionQueue(256); // one queue to wait at
+        ConnectionOptions options = ConnectionOptions.defaults().completionQueue(completions);
+        Connection first = listener.accept(timeout, options, arena);
+        Connection second = listener.accept(timeout, options, arena);
+        MemoryRegion buffer = first.register(arena.allocate(4096), AccessFlag.LOCAL_WRITE);
+        second.queuePair().postReceive(1, buffer); // both are in the listener's protection domain
+        // @end
+        return List.of(first, second);
     }
 
     static QueuePair id(EventChannel channel, InetSocketAddress server, Duration timeout) throws InterruptedException {

@@ -204,6 +204,20 @@ class SnippetsTest {
     }
 
     @Test
+    void connectionsShareObjects() throws Exception {
+        try (VerbsArena arena = VerbsArena.ofShared();
+                ExecutorService threads = Executors.newVirtualThreadPerTaskExecutor()) {
+            Listener listener = Listener.open(CmAddress.four(0), arena);
+            Future<List<Connection>> accepted = threads.submit(() -> ConnectionSnippets.share(listener, DEADLINE));
+            Connection.open(listener.address(), DEADLINE, arena);
+            Connection.open(listener.address(), DEADLINE, arena);
+            List<Connection> servers = accepted.get(DEADLINE.toSeconds(), SECONDS);
+            assertThat(servers.getFirst().completionQueue())
+                    .isSameAs(servers.getLast().completionQueue());
+        }
+    }
+
+    @Test
     void idsConnectStepByStep() throws Exception {
         try (VerbsArena arena = VerbsArena.ofShared();
                 ExecutorService threads = Executors.newVirtualThreadPerTaskExecutor()) {

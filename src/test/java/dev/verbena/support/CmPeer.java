@@ -8,7 +8,7 @@ import java.io.BufferedReader;
 import java.io.IOException;
 import java.net.InetSocketAddress;
 
-/** A program to be killed: a server that never accepts, or a client that requests a connection. */
+/** A program to be killed: a server that never accepts, a client that requests a connection, or one that has it. */
 public final class CmPeer implements AutoCloseable {
     private final Process process;
     private final BufferedReader output;
@@ -18,7 +18,10 @@ public final class CmPeer implements AutoCloseable {
         this.output = process.inputReader();
     }
 
-    /** Starts a {@code server} at an address, or a {@code client} that connects to an address. */
+    /**
+     * Starts a {@code server} at an address, or a {@code client} that connects to an address. A {@code connected} client
+     * prints a line when it is connected.
+     */
     public static CmPeer start(String role, InetSocketAddress address) throws IOException {
         return new CmPeer(ChildJvm.with(ChildJvm.DENY, "--enable-native-access=ALL-UNNAMED", "-XX:TieredStopAtLevel=1")
                 .startOnClassPath(
@@ -50,6 +53,9 @@ public final class CmPeer implements AutoCloseable {
             System.out.println(listener.address().getPort());
             listener.awaitConnection(Loopback.DEADLINE);
             System.out.println("requested");
+        } else if (arguments[0].equals("connected")) {
+            Connection.open(address, Loopback.DEADLINE, arena);
+            System.out.println("connected");
         } else {
             Connection.to(address, Loopback.DEADLINE, arena).id().beginConnect(ConnectionParameters.defaults());
         }

@@ -8,6 +8,7 @@ import static org.junit.jupiter.api.DynamicTest.dynamicTest;
 import dev.verbena.VerbsException;
 import dev.verbena.cm.ConnectRequest;
 import dev.verbena.cm.Connection;
+import dev.verbena.cm.ConnectionOptions;
 import dev.verbena.cm.Listener;
 import dev.verbena.net.BufferPool;
 import dev.verbena.net.RegistrationCache;
@@ -46,7 +47,7 @@ class UseAfterCloseTest {
             Map.entry(BufferPool.class, Set.of("buffer", "size", "available", "region")),
             Map.entry(RegistrationCache.class, Set.of("forget", "size")),
             Map.entry(RegistrationCache.Use.class, Set.of("region")),
-            Map.entry(Connection.class, Set.of("id", "domain", "completionQueue", "queuePair", "request")),
+            Map.entry(Connection.class, Set.of("id", "domain", "completionQueue", "queuePair", "request", "peer")),
             Map.entry(Listener.class, Set.of("id")),
             Map.entry(ConnectRequest.class, Set.of("peer", "privateData", "parameters")),
             Map.entry(MemorySlice.class, Set.of("region", "length", "slice")),
@@ -79,6 +80,7 @@ class UseAfterCloseTest {
             SharedReceiveQueueOptions.class,
             CompletionQueueOptions.class,
             WorkQueueOptions.class,
+            ConnectionOptions.class,
             RegionChange.class,
             ReceiveHash.class);
 

@@ -2,6 +2,7 @@ package dev.verbena.verbs.access;
 
 import dev.verbena.VerbsArena;
 import dev.verbena.VerbsObject;
+import dev.verbena.verbs.CompletionQueue;
 import dev.verbena.verbs.Context;
 import dev.verbena.verbs.ProtectionDomain;
 import dev.verbena.verbs.QueuePair;
@@ -13,9 +14,11 @@ import dev.verbena.verbs.SharedReceiveQueueOptions;
 import dev.verbena.verbs.address.AddressVector;
 import java.lang.foreign.MemorySegment;
 import java.lang.invoke.MethodHandles;
+import java.time.Duration;
 import java.util.Objects;
 import java.util.function.LongConsumer;
 import java.util.function.LongUnaryOperator;
+import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
 
 /** Wraps objects of C that another library made, and gives out the addresses of ours, which users cannot do. */
@@ -87,6 +90,30 @@ public interface VerbsAccess {
 
     /** Notes the state of a queue pair that another library, or the kernel, changed. */
     void noteState(QueuePair pair, QueuePairState state);
+
+    /**
+     * Changes a queue pair to {@link QueuePairState#ERR} in C, so that its requests end. Any thread may call this. The Java
+     * object is not changed: see {@link #noteState}.
+     *
+     * @param pair the {@code struct ibv_qp}, which the caller keeps
+     * @return 0, or an error number
+     */
+    int fail(long pair);
+
+    /**
+     * Waits as {@link CompletionQueue#await} does, until an attempt finds something or throws.
+     *
+     * @param <T> the type of the result
+     * @param queue the queue to wait for
+     * @param attempt looks without blocking, and returns null if there is nothing
+     * @param timeout the time to wait
+     * @return the result of the attempt
+     */
+    <T> T await(CompletionQueue queue, Supplier<? extends @Nullable T> attempt, Duration timeout)
+            throws InterruptedException;
+
+    /** Makes the threads that wait for a queue try again. Any thread may call this. */
+    void wakeWaits(CompletionQueue queue);
 
     /** Reads a {@code struct ibv_ah_attr}. */
     AddressVector readPath(MemorySegment struct);

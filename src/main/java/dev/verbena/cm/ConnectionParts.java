@@ -1,0 +1,94 @@
+package dev.verbena.cm;
+
+import dev.verbena.VerbsArena;
+import dev.verbena.VerbsObject;
+import dev.verbena.verbs.CompletionChannel;
+import dev.verbena.verbs.CompletionQueue;
+import dev.verbena.verbs.CompletionQueueOptions;
+import dev.verbena.verbs.Context;
+import dev.verbena.verbs.ProtectionDomain;
+import dev.verbena.verbs.QueueCapabilities;
+import dev.verbena.verbs.QueuePair;
+import dev.verbena.verbs.QueuePairOptions;
+import dev.verbena.verbs.access.VerbsAccess;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.function.Supplier;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * The verbs objects of a {@link Connection}, and which of them it closes.
+ *
+ * @param made the objects that were made for the connection, the youngest first
+ */
+record ConnectionParts(
+        ProtectionDomain domain, CompletionQueue completions, QueuePair queuePair, List<VerbsObject> made) {
+    /**
+     * Makes what the options do not give. Leaves nothing behind on failure.
+     *
+     * @throws ConnectionException if the peer of a request has left
+     */
+    static ConnectionParts make(ConnectionId id, ConnectionOptions options) {
+        List<VerbsObject> made = new ArrayList<>();
+        try {
+            ProtectionDomain domain = options.domain() == null ? id.protectionDomain() : options.domain();
+            CompletionQueue completions = options.completionQueue() == null
+                    ? makeQueue(id, options.sizes(), made)
+                    : options.completionQueue();
+            QueuePair pair = id.createQueuePair(domain, pairOptions(completions, options), id.arena());
+            made.addFirst(pair);
+            return new ConnectionParts(domain, completions, pair, List.copyOf(made));
+        } catch (Throwable t) {
+            made.forEach(object -> CmFailures.undo(t, object::close));
+            throw t;
+        }
+    }
+
+    private static CompletionQueue makeQueue(ConnectionId id, QueueCapabilities sizes, List<VerbsObject> made) {
+        Context context = id.context();
+        VerbsArena arena = id.arena();
+        CompletionChannel channel = context.createCompletionChannel(arena);
+        made.addFirst(channel);
+        int capacity = Math.max(1, sizes.sendDepth() + sizes.receiveDepth());
+        CompletionQueue queue = context.createCompletionQueue(
+                CompletionQueueOptions.of(capacity).channel(channel), arena);
+        made.addFirst(queue);
+        return queue;
+    }
+
+    private static QueuePairOptions pairOptions(CompletionQueue completions, ConnectionOptions options) {
+        QueueCapabilities sizes = options.sizes();
+        QueuePairOptions all = QueuePair.rc(completions)
+                .sendDepth(sizes.sendDepth())
+                .receiveDepth(sizes.receiveDepth())
+                .sendSge(sizes.sendSge())
+                .receiveSge(sizes.receiveSge())
+                .inlineSize(sizes.inlineSize());
+        return options.sharedReceiveQueue() == null ? all : all.sharedReceiveQueue(options.sharedReceiveQueue());
+    }
+
+    private boolean ownsCompletions() {
+        return made.contains(completions);
+    }
+
+    /** Waits until an attempt finds something in the connection's own queue, or throws. */
+    <T> T await(Supplier<? extends @Nullable T> attempt, Duration timeout) throws InterruptedException {
+        if (!ownsCompletions()) {
+            throw new IllegalStateException("The " + completions + " serves other queue pairs too: wait there. Flushed "
+                    + "requests report the end of this connection");
+        }
+        return VerbsAccess.get().await(completions, attempt, timeout);
+    }
+
+    /** Makes the threads that wait in {@link #await} try again. */
+    void wakeWaits() {
+        if (ownsCompletions()) {
+            VerbsAccess.get().wakeWaits(completions);
+        }
+    }
+
+    void close() {
+        made.forEach(VerbsObject::close);
+    }
+}

@@ -1,0 +1,123 @@
+package dev.verbena.cm;
+
+import static dev.verbena.support.Loopback.DEADLINE;
+import static dev.verbena.verbs.AccessFlag.LOCAL_WRITE;
+import static dev.verbena.verbs.AccessFlag.REMOTE_READ;
+import static java.util.concurrent.TimeUnit.SECONDS;
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
+
+import dev.verbena.VerbsArena;
+import dev.verbena.support.CmAddress;
+import dev.verbena.support.DeviceTest;
+import dev.verbena.support.IwarpToo;
+import dev.verbena.verbs.CompletionQueue;
+import dev.verbena.verbs.MemoryRegion;
+import dev.verbena.verbs.ProtectionDomain;
+import dev.verbena.verbs.SharedReceiveQueue;
+import dev.verbena.verbs.WorkCompletion;
+import java.util.ArrayList;
+import java.util.HashSet;
+import java.util.List;
+import java.util.Set;
+import java.util.concurrent.ExecutorService;
+import java.util.concurrent.Executors;
+import java.util.concurrent.Future;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Test;
+
+/** Tests objects that connections share. */
+@DeviceTest
+@IwarpToo
+class ConnectionOptionsTest {
+    private static final int CLIENTS = 2;
+
+    private final ExecutorService threads = Executors.newVirtualThreadPerTaskExecutor();
+    private VerbsArena arena;
+    private Listener listener;
+    private final List<Connection> clients = new ArrayList<>();
+    private final List<Connection> servers = new ArrayList<>();
+
+    @BeforeEach
+    void open() {
+        arena = VerbsArena.ofShared();
+        listener = Listener.open(CmAddress.four(0), arena);
+    }
+
+    @AfterEach
+    void close() {
+        threads.shutdownNow();
+        arena.close();
+    }
+
+    private void connect(ConnectionOptions options) throws Exception {
+        for (int i = 0; i < CLIENTS; i++) {
+            Future<Connection> accepted = threads.submit(() -> listener.accept(DEADLINE, options, arena));
+            clients.add(Connection.open(listener.address(), DEADLINE, arena));
+            servers.add(accepted.get(DEADLINE.toSeconds(), SECONDS));
+        }
+    }
+
+    @Test
+    void memoryOfTheListenerServesAllClients() throws Exception {
+        MemoryRegion shared = listener.id().register(arena.allocate(64), LOCAL_WRITE, REMOTE_READ);
+        shared.segment().setString(0, "for all");
+        connect(ConnectionOptions.defaults());
+        for (Connection client : clients) {
+            MemoryRegion sink = client.register(arena.allocate(64), LOCAL_WRITE);
+            client.queuePair().postRead(1, sink, shared.remote());
+            client.completionQueue().await(DEADLINE).orThrow();
+            assertThat(sink.segment().getString(0)).isEqualTo("for all");
+        }
+        assertThat(servers)
+                .allSatisfy(server ->
+                        assertThat(server.domain()).isSameAs(listener.id().protectionDomain()));
+    }
+
+    @Test
+    void connectionsShareQueuesOfTheirOptions() throws Exception {
+        ProtectionDomain domain = listener.id().protectionDomain();
+        CompletionQueue completions = listener.id().context().createCompletionQueue(16);
+        SharedReceiveQueue receives =
+                domain.createSharedReceiveQueue(SharedReceiveQueue.basic().depth(8));
+        MemoryRegion sink = domain.register(arena.allocate(64), LOCAL_WRITE);
+        connect(ConnectionOptions.defaults().completionQueue(completions).sharedReceiveQueue(receives));
+        Set<Integer> received = new HashSet<>();
+        for (Connection client : clients) {
+            receives.postReceive(1, sink);
+            client.queuePair().postSend(2, client.register(arena.allocate(64)));
+            client.awaitCompletion(DEADLINE).orThrow();
+            WorkCompletion message = completions.await(DEADLINE).orThrow();
+            received.add(message.queuePairNumber());
+        }
+        assertThat(received)
+                .containsExactlyInAnyOrderElementsOf(servers.stream()
+                        .map(server -> server.queuePair().number())
+                        .toList());
+        assertThatThrownBy(() -> servers.getFirst().awaitCompletion(DEADLINE))
+                .isInstanceOf(IllegalStateException.class)
+                .hasMessageContaining("wait there");
+        servers.forEach(Connection::close);
+        assertThat(completions.isOpen()).isTrue();
+        assertThat(receives.isOpen()).isTrue();
+    }
+
+    @Test
+    void connectionsOfOneClientShareAGivenDomain() throws Exception {
+        connect(ConnectionOptions.defaults());
+        Connection first = clients.getFirst();
+        MemoryRegion source = first.register(arena.allocateFrom("shared"));
+        Future<Connection> accepted = threads.submit(() -> listener.accept(DEADLINE));
+        Connection second = Connection.open(
+                listener.address(), DEADLINE, ConnectionOptions.defaults().domain(first.domain()), arena);
+        Connection server = accepted.get(DEADLINE.toSeconds(), SECONDS);
+        MemoryRegion sink = server.register(arena.allocate(64), LOCAL_WRITE);
+        server.queuePair().postReceive(1, sink);
+        second.queuePair().postSend(2, source);
+        server.awaitCompletion(DEADLINE).orThrow();
+        assertThat(sink.segment().getString(0)).isEqualTo("shared");
+        first.close();
+        assertThat(second.domain().isOpen()).isTrue();
+    }
+}

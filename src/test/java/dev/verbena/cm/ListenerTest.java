@@ -1,0 +1,175 @@
+package dev.verbena.cm;
+
+import static dev.verbena.support.Loopback.DEADLINE;
+import static java.util.concurrent.TimeUnit.SECONDS;
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
+
+import dev.verbena.VerbsArena;
+import dev.verbena.support.Await;
+import dev.verbena.support.CmAddress;
+import dev.verbena.support.DeviceTest;
+import dev.verbena.support.IwarpToo;
+import dev.verbena.support.NotOnIwarp;
+import dev.verbena.verbs.CompletionQueue;
+import dev.verbena.verbs.ProtectionDomain;
+import dev.verbena.verbs.QueueCapabilities;
+import dev.verbena.verbs.QueuePair;
+import dev.verbena.verbs.QueuePairState;
+import java.net.InetSocketAddress;
+import java.util.Optional;
+import java.util.concurrent.ExecutorService;
+import java.util.concurrent.Executors;
+import java.util.concurrent.Future;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Test;
+
+/** Tests each way to take a peer, and to join a group: at once or waiting, with and without an arena. */
+@DeviceTest
+@IwarpToo
+class ListenerTest {
+    private static final QueueCapabilities SIZES = QueueCapabilities.of(3, 5);
+
+    private final ExecutorService threads = Executors.newVirtualThreadPerTaskExecutor();
+    private VerbsArena arena;
+    private VerbsArena other;
+    private Listener listener;
+
+    @BeforeEach
+    void open() {
+        arena = VerbsArena.ofShared();
+        other = VerbsArena.ofShared();
+        listener = Listener.open(CmAddress.four(0), arena);
+    }
+
+    @AfterEach
+    void close() {
+        threads.shutdownNow();
+        if (other.scope().isAlive()) {
+            other.close();
+        }
+        arena.close();
+    }
+
+    private Connection requesting() throws InterruptedException {
+        Connection client = Connection.to(listener.address(), DEADLINE, arena);
+        client.id().beginConnect(ConnectionParameters.defaults().privateData(PrivateData.of("please")));
+        return client;
+    }
+
+    private interface Poll<T> {
+        Optional<T> poll();
+    }
+
+    private static <T> T polled(Poll<T> from) {
+        Object[] found = new Object[1];
+        Await.until("a request", () -> {
+            Optional<T> next = from.poll();
+            next.ifPresent(value -> found[0] = value);
+            return next.isPresent();
+        });
+        @SuppressWarnings("unchecked")
+        T value = (T) found[0];
+        return value;
+    }
+
+    private static void establish(Connection server, Connection client) throws InterruptedException {
+        server.accept(DEADLINE);
+        assertThat(client.id().awaitEvent(DEADLINE).type()).isEqualTo(CmEventType.ESTABLISHED);
+        assertThat(server.queuePair().state()).isEqualTo(QueuePairState.RTS);
+    }
+
+    @Test
+    void pollConnectionTakesEachPeerOnce() throws Exception {
+        assertThat(listener.pollConnection()).isEmpty();
+        Connection client = requesting();
+        Connection server = polled(listener::pollConnection);
+        assertThat(server.request().text()).startsWith("please");
+        assertThat(server.id().arena()).isSameAs(arena);
+        assertThat(listener.pollConnection()).isEmpty();
+        establish(server, client);
+    }
+
+    @Test
+    void pollConnectionTakesSizesAndAnArena() throws Exception {
+        Connection client = requesting();
+        Connection server = polled(() -> listener.pollConnection(SIZES, other));
+        assertThat(server.queuePair().capabilities().sendDepth()).isBetween(SIZES.sendDepth(), 63);
+        establish(server, client);
+        other.close();
+        assertThat(server.id().isOpen()).isFalse();
+        assertThat(listener.id().isOpen()).isTrue();
+    }
+
+    @Test
+    void pollConnectionRefusesAClosedArena() throws Exception {
+        other.close();
+        Connection client = requesting();
+        assertThatThrownBy(() -> listener.pollConnection(SIZES, other)).isInstanceOf(IllegalStateException.class);
+        establish(polled(listener::pollConnection), client);
+    }
+
+    @Test
+    void pollRequestTakesEachRequestOnce() throws Exception {
+        assertThat(listener.id().pollRequest()).isEmpty();
+        requesting();
+        ConnectRequest request = polled(listener.id()::pollRequest);
+        assertThat(request.privateData().text()).startsWith("please");
+        assertThat(listener.id().pollRequest()).isEmpty();
+        request.reject();
+        assertThatThrownBy(request::reject)
+                .isInstanceOf(IllegalStateException.class)
+                .hasMessageContaining("claimed or rejected");
+    }
+
+    @Test
+    void pollRequestRefusesAnIdThatDoesNotListen() throws Exception {
+        ConnectionId id = Connection.to(listener.address(), DEADLINE, arena).id();
+        assertThatThrownBy(id::pollRequest)
+                .isInstanceOf(IllegalStateException.class)
+                .hasMessageContaining("does not listen");
+    }
+
+    @Test
+    void acceptTakesSizesAndAnArena() throws Exception {
+        Future<Connection> accepted = threads.submit(() -> listener.accept(DEADLINE, SIZES, other));
+        Connection client = Connection.open(listener.address(), DEADLINE, arena);
+        Connection server = accepted.get(DEADLINE.toSeconds(), SECONDS);
+        assertThat(server.queuePair().capabilities().receiveDepth()).isBetween(SIZES.receiveDepth(), 63);
+        assertThat(server.id().arena()).isSameAs(other);
+        other.close();
+        Await.until("the end of the connection", () -> !client.isOpen());
+    }
+
+    @Test
+    void acceptMakesTheCallersQueuePairReady() throws Exception {
+        Future<Connection> opening = threads.submit(() -> Connection.open(listener.address(), DEADLINE, arena));
+        ConnectionId server = listener.id().awaitRequest(DEADLINE).claim();
+        CompletionQueue queue = server.context().createCompletionQueue(4);
+        QueuePair own = server.context().allocateProtectionDomain().createQueuePair(QueuePair.rc(queue));
+        server.accept(own, ConnectionParameters.defaults(), DEADLINE);
+        assertThat(own.state()).isEqualTo(QueuePairState.RTS);
+        assertThat(opening.get(DEADLINE.toSeconds(), SECONDS).isOpen()).isTrue();
+    }
+
+    @Test
+    @NotOnIwarp("there are no datagrams")
+    void joinTakesAnArenaThatLeavesTheGroup() throws Exception {
+        InetSocketAddress group = new InetSocketAddress("239.1.1.9", 0);
+        ConnectionId id = listener.id().channel().createId(PortSpace.UDP);
+        id.resolveAddress(CmAddress.four(0), group, DEADLINE);
+        ProtectionDomain domain = id.context().allocateProtectionDomain();
+        id.createQueuePair(domain, QueuePair.ud(id.context().createCompletionQueue(4)));
+        MulticastMembership plain = id.join(group, DEADLINE, other);
+        assertThat(plain.arena()).isSameAs(other);
+        assertThat(plain.group()).isEqualTo(group);
+        other.close();
+        assertThat(plain.isOpen()).isFalse();
+        try (VerbsArena another = VerbsArena.ofShared()) {
+            MulticastMembership again = id.join(group, JoinFlag.FULL_MEMBER, DEADLINE, another);
+            assertThat(again.arena()).isSameAs(another);
+        }
+        assertThat(id.join(group, JoinFlag.FULL_MEMBER, DEADLINE).arena()).isSameAs(arena);
+    }
+}

@@ -3,12 +3,19 @@ package dev.verbena.tools;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.junit.jupiter.api.Assumptions.assumeTrue;
 
+import dev.verbena.VerbsArena;
 import dev.verbena.VerbsException;
+import dev.verbena.cm.ConnectionId;
+import dev.verbena.cm.EventChannel;
+import dev.verbena.cm.PortSpace;
 import dev.verbena.support.CmAddress;
 import dev.verbena.support.DeviceTest;
 import dev.verbena.support.IwarpToo;
+import dev.verbena.support.Loopback;
 import dev.verbena.support.NotOnIwarp;
 import dev.verbena.support.Resources;
+import dev.verbena.verbs.RemoteMemory;
+import java.net.InetSocketAddress;
 import java.util.concurrent.ExecutionException;
 import java.util.concurrent.atomic.AtomicInteger;
 import org.junit.jupiter.api.BeforeEach;
@@ -134,6 +141,36 @@ class CmInteropTest {
                 two.assertSucceeds();
             }
             assertThat(server.output()).contains("rdma-ping-19: ");
+        }
+    }
+
+    @Test
+    void persistentRpingSurvivesClientsWithInvalidPings() throws Exception {
+        String place = "-a " + four() + " -p " + port;
+        try (Peer server = rping("-s -P -v -S 64 " + place)) {
+            Resources.awaitListener(port);
+            try (VerbsArena arena = VerbsArena.ofShared()) {
+                ConnectionId id = EventChannel.create(arena).createId(PortSpace.TCP);
+                id.resolveAddress(new InetSocketAddress(four(), port), Loopback.DEADLINE);
+                id.resolveRoute(Loopback.DEADLINE);
+                RpingLink link = new RpingLink(id, 64, false, step -> {});
+                link.connect();
+                link.source().segment().fill((byte) 0xc3); // neither ASCII nor UTF-8, and no NUL
+                link.say(link.source().remote());
+                assertThat(link.hear()).isNotNull();
+                link.say(link.sink().remote());
+                assertThat(link.hear()).isNotNull();
+                assertThat(link.sink().segment().mismatch(link.source().segment()))
+                        .isEqualTo(-1);
+                RemoteMemory memory = link.source().remote();
+                link.say(new RemoteMemory(memory.address(), memory.key(), 65));
+                assertThat(link.hear()).as("the server has left this client").isNull();
+                link.giveUp();
+            }
+            try (Peer client = rping("-c -C 3 -V " + place)) {
+                client.assertSucceeds();
+            }
+            assertThat(server.output()).contains("server ping data: " + ".".repeat(64), "rdma-ping-2: ");
         }
     }
 

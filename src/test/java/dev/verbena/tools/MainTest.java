@@ -12,6 +12,7 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.MethodSource;
+import org.junit.jupiter.params.provider.ValueSource;
 
 /** Tests the start, the messages and the exit status of the tools. */
 class MainTest {
@@ -57,6 +58,70 @@ class MainTest {
                 .startsWith("verbena " + tool.name() + ": ")
                 .contains("--no-such-option")
                 .hasLineCount(1);
+    }
+
+    @ParameterizedTest
+    @ValueSource(
+            strings = {
+                "devinfo -i 0",
+                "gids -i 256",
+                "rc-pingpong -n 0",
+                "rc-pingpong -p 65536",
+                "rc-pingpong -m 1000",
+                "rc-pingpong -g x",
+                "rc-pingpong -o -j",
+                "rc-pingpong -O -j",
+                "rc-pingpong -P",
+                "uc-pingpong -s 0",
+                "ud-pingpong -l 16",
+                "srq-pingpong -q 257",
+                "srq-pingpong -q 16 -r 8",
+                "perf server -p x",
+                "perf server -p 0",
+                "perf server -i x",
+                "perf server -g x",
+                "perf server -n x",
+                "perf server HOST",
+                "perf lat -i x HOST",
+                "perf lat -g 256 HOST",
+                "perf lat -t 0 HOST",
+                "perf lat -s 0 HOST",
+                "perf both -s 64,x --self",
+                "perf bw --peer-perftest -p x",
+                "rping -s -p x",
+                "rping -s -p 65536",
+                "rping -c -a 127.0.0.1 -C -1",
+                "rping -c -a 127.0.0.1 -S 25",
+                "ucmatose -p 65536",
+                "ucmatose -s 127.0.0.1 -p x",
+                "ucmatose -s 127.0.0.1 -a 32",
+                "ucmatose -t 256",
+                "ucmatose -c 0",
+                "ucmatose -P udp",
+                "ucmatose -f host",
+                "ucmatose -f ip -s ::1",
+                "ucmatose -f ip -s verbena.invalid",
+                "ucmatose -f ipv6 -b 127.0.0.1",
+                "ucmatose -f gid -s 10.9.9.1.1",
+                "udaddy -p 5",
+                "udaddy -P tcp",
+                "udaddy -t x",
+                "mckey -m 239.1.1.1 -p 5",
+                "mckey -m 239.1.1.1 -C x",
+                "mckey -M nothing -b 127.0.0.1",
+                "cmtime -p x",
+                "cmtime -s 127.0.0.1 -c 0",
+                "cmtime -s 127.0.0.1 -r -1",
+                "cmtime -s 127.0.0.1 -t -1",
+                "rdma_server -p 65536",
+                "rdma_client -p x"
+            })
+    void invalidValuePrintsOneLineAndReturnsTwoBeforeAnythingIsOpened(String line) {
+        String[] words = line.split(" ");
+        ToolRun run = ToolRun.of(words);
+        assertThat(run.status()).as(run.toString()).isEqualTo(Main.WRONG_USAGE);
+        assertThat(run.err()).startsWith("verbena " + words[0] + ": ").hasLineCount(1);
+        assertThat(run.out()).isEmpty();
     }
 
     @Test

@@ -123,8 +123,17 @@ class PerftestPeerTest {
         for (boolean client : new boolean[] {true, false}) {
             assertThatExceptionOfType(IOException.class)
                     .isThrownBy(() -> against("6.0", client, true, peer -> peer.agree(Mtu.ofBytes(4096))))
-                    .withMessageContaining("sent 3 of the 16 bytes of its version and then nothing");
+                    .withMessageContaining("sent 3 of the 16 bytes of its version within");
         }
+    }
+
+    @Test
+    void reportConvertsMebibytesAndMegabytes() {
+        PerfRun.Result result = new PerfRun.Result(PerfPlan.Mode.BW, 1 << 20, 100, PerfRun.histogram(), 1);
+        PerftestPeer.Report report = PerftestPeer.Report.of(result);
+        assertThat(report.mebibytes()).isEqualTo(100);
+        assertThat(report.megabytesPerSecond()).isEqualTo(104.8576).isEqualTo(result.megabytesPerSecond());
+        assertThat(report.millions()).isEqualTo(0.0001);
     }
 
     @Test

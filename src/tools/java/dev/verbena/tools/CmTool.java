@@ -45,9 +45,24 @@ abstract class CmTool {
 
     private final String name;
     private final PrintStream out;
+    private final AddressFormat format;
+    private final int typeOfService;
     private @Nullable EventChannel channel;
     private final Map<ConnectionId, CmNode> nodes = new LinkedHashMap<>();
 
+    /** The formats of {@code -f}. */
+    private enum AddressFormat {
+        /** A host name, or an IPv4 or IPv6 address. */
+        NAME,
+        /** An IPv4 address. */
+        IP,
+        /** An IPv6 address. */
+        IPV6,
+        /** A GID. */
+        GID
+    }
+
+    /** Checks the options of all these tools, before any of them is used. Each tool checks its own. */
     CmTool(String name, Options options, PrintStream out) {
         this.name = name;
         this.options = options;
@@ -55,6 +70,36 @@ abstract class CmTool {
         connections = options.number("-c", 1, 1, MAX);
         messages = options.number("-C", 10, 0, MAX);
         size = options.number("-S", 100, 1, Integer.MAX_VALUE - Grh.BYTES);
+        typeOfService = options.number("-t", 0, 0, 255);
+        format = switch (options.text("-f", "name")) {
+            case "name" -> AddressFormat.NAME;
+            case "ip" -> AddressFormat.IP;
+            case "ipv6" -> AddressFormat.IPV6;
+            case "gid" -> AddressFormat.GID;
+            default -> throw options.usage("-f must be name, ip, ipv6 or gid");
+        };
+        checkAddress("-b");
+        if (options.hasValue("-s")) {
+            checkAddress("-s");
+        }
+    }
+
+    /** Checks the address that an option gives, as far as that needs no look-up. */
+    private void checkAddress(String option) {
+        if (!options.has(option)) {
+            return;
+        }
+        String host = options.text(option, "");
+        try {
+            switch (format) {
+                case NAME -> {}
+                case IP -> literal(host, Inet4Address.class);
+                case IPV6 -> literal(host, Inet6Address.class);
+                case GID -> Gid.parse(host);
+            }
+        } catch (IllegalArgumentException e) {
+            throw options.usage(option + ": " + e.getMessage());
+        }
     }
 
     /** Signals an event that ends the tool and has been reported already. */
@@ -107,24 +152,26 @@ abstract class CmTool {
     /** Returns the address of a host that is given in the format of {@code -f}. */
     final SocketAddress address(String host, int port) {
         try {
-            return switch (options.text("-f", "name")) {
-                case "name" -> new InetSocketAddress(InetAddress.getByName(host), port);
-                case "ip" -> new InetSocketAddress(literal(host, Inet4Address.class), port);
-                case "ipv6" -> new InetSocketAddress(literal(host, Inet6Address.class), port);
-                case "gid" -> IbAddress.of(Gid.parse(host), space(), port);
-                default -> throw options.usage("-f must be name, ip, ipv6 or gid");
+            return switch (format) {
+                case NAME -> new InetSocketAddress(InetAddress.getByName(host), port);
+                case IP -> new InetSocketAddress(literal(host, Inet4Address.class), port);
+                case IPV6 -> new InetSocketAddress(literal(host, Inet6Address.class), port);
+                case GID -> IbAddress.of(Gid.parse(host), space(), port);
             };
         } catch (UnknownHostException e) {
             throw new IllegalArgumentException("host '" + host + "' not found", e);
         }
     }
 
-    /** Parses a numeric address without a look-up: an address starts with a hexadecimal digit or has a colon. */
-    private static InetAddress literal(String host, Class<? extends InetAddress> kind) throws UnknownHostException {
-        if (host.isEmpty() || (Character.digit(host.charAt(0), 16) < 0 && host.indexOf(':') < 0)) {
-            throw new IllegalArgumentException("'" + host + "' is not an address: give -f name to look up a host name");
+    /** Parses a numeric address without a look-up. */
+    private static InetAddress literal(String host, Class<? extends InetAddress> kind) {
+        InetAddress found;
+        try {
+            found = InetAddress.ofLiteral(host);
+        } catch (IllegalArgumentException e) {
+            throw new IllegalArgumentException(
+                    "'" + host + "' is not an address: give -f name to look up a host name", e);
         }
-        InetAddress found = InetAddress.getByName(host);
         if (!kind.isInstance(found)) {
             throw new IllegalArgumentException("address '" + host + "' does not have the format given by -f");
         }
@@ -158,7 +205,7 @@ abstract class CmTool {
     final ConnectionId newId() {
         ConnectionId id = channel().createId(space());
         if (options.has("-t")) {
-            id.typeOfService(options.number("-t", 0));
+            id.typeOfService(typeOfService);
         }
         return id;
     }

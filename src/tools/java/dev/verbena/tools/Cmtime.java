@@ -43,9 +43,17 @@ final class Cmtime {
 
     private final Options options;
     private final PrintStream out;
+    private final int port;
+    private final int count;
+    private final int retries;
+    private final Duration timeout;
 
     private Cmtime(String[] args, PrintStream out) {
         options = Options.parse(args, USAGE, "-s:", "-b:", "-c:", "-p:", "-r:", "-t:");
+        port = options.number("-p", PORT, options.has("-s") ? 1 : 0, 65_535);
+        count = options.number("-c", 100, 1, 1 << 16);
+        retries = options.number("-r", 2, 0, Integer.MAX_VALUE);
+        timeout = Duration.ofMillis(options.number("-t", 2000, 1, Integer.MAX_VALUE));
         this.out = out;
     }
 
@@ -57,7 +65,7 @@ final class Cmtime {
         try (VerbsArena arena = VerbsArena.ofConfined()) {
             EventChannel channel = EventChannel.create(arena);
             if (options.has("-s")) {
-                new Client(channel, options.number("-c", 100, 1, 1 << 16)).run();
+                new Client(channel).run();
             } else {
                 serve(channel);
             }
@@ -83,9 +91,9 @@ final class Cmtime {
     // Server
 
     private void serve(EventChannel channel) throws InterruptedException {
-        InetSocketAddress own = own(options.number("-p", PORT));
+        InetSocketAddress own = own(port);
         ConnectionId listener = channel.createId(PortSpace.TCP);
-        listener.bind(own == null ? new InetSocketAddress(options.number("-p", PORT)) : own);
+        listener.bind(own == null ? new InetSocketAddress(port) : own);
         listener.listen(BACKLOG);
         Map<Context, Shared> shared = new HashMap<>();
         Map<ConnectionId, QueuePair> pairs = new HashMap<>();
@@ -124,18 +132,15 @@ final class Cmtime {
         private final Map<ConnectionId, Integer> numbers = new HashMap<>();
         private final StringBuilder table = new StringBuilder();
         private final InetSocketAddress server;
-        private final Duration timeout;
 
-        Client(EventChannel channel, int count) {
+        Client(EventChannel channel) {
             this.channel = channel;
             ids = new ConnectionId[count];
             pairs = new QueuePair[count];
-            server = new InetSocketAddress(options.text("-s", ""), options.number("-p", PORT));
-            timeout = Duration.ofMillis(options.number("-t", 2000));
+            server = new InetSocketAddress(options.text("-s", ""), port);
         }
 
         void run() throws InterruptedException {
-            int retries = options.number("-r", 2);
             row("step", "total ms", "max ms", "min us", "us / conn");
             step("creating id", "create id", null, 0, i -> {
                 ids[i] = channel.createId(PortSpace.TCP);
@@ -168,10 +173,9 @@ final class Cmtime {
         }
 
         /** Begins a step for all connections, and waits for each connection's event that ends the step. */
-        private void step(String doing, String title, @Nullable CmEventType end, int retries, Step step)
+        private void step(String doing, String title, @Nullable CmEventType end, int again, Step step)
                 throws InterruptedException {
             out.println(doing);
-            int count = ids.length;
             long[] begun = new long[count];
             int[] tries = new int[count];
             long longest = 0;
@@ -197,7 +201,7 @@ final class Cmtime {
                     longest = Math.max(longest, took);
                     shortest = Math.min(shortest, took);
                     left--;
-                } else if (tries[i]++ < retries) {
+                } else if (tries[i]++ < again) {
                     step.begin(i);
                 } else {
                     throw new IllegalStateException("event: " + event.type().cName() + ", error: " + event.status()

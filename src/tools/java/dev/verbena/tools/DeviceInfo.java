@@ -49,6 +49,7 @@ final class DeviceInfo {
 
     static int run(String[] args, PrintStream out) {
         Options options = Options.parse(args, USAGE, "-d,--ib-dev:", "-i,--ib-port:", "-l,--list", "-v,--verbose");
+        int only = options.number("-i", 0, 1, 255);
         List<Device> devices = options.has("-d") ? List.of(Device.named(options.text("-d", ""))) : Device.list();
         if (options.has("-l")) {
             out.println(devices.size() + (devices.size() == 1 ? " HCA found:" : " HCAs found:"));
@@ -59,7 +60,6 @@ final class DeviceInfo {
         if (devices.isEmpty()) {
             Device.first(); // throws, with advice on how to get a device
         }
-        int only = options.number("-i", 0, 1, 255);
         for (Device device : devices) {
             try (VerbsArena arena = VerbsArena.ofConfined()) {
                 new DeviceInfo(device.open(arena), out).print(only, options.has("-v"));

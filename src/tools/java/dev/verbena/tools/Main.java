@@ -146,7 +146,8 @@ public final class Main {
         }
     }
 
-    private static String inOneLine(Throwable failure) {
+    /** Returns the message of a failure without line breaks. A message that says little has the class in front. */
+    static String inOneLine(Throwable failure) {
         String message =
                 failure.getMessage() == null ? "" : failure.getMessage().strip().replaceAll("\\s*\\R\\s*", " ");
         boolean bare = message.isEmpty()

@@ -17,6 +17,7 @@ import java.net.SocketAddress;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.TimeUnit;
+import org.jspecify.annotations.Nullable;
 
 /**
  * Joins a multicast group and sends datagrams to it or receives them. Interoperates with {@code mckey} of rdma-core.
@@ -38,6 +39,9 @@ final class Mckey extends CmTool {
     /** Time for switches to learn of a new member. */
     private static final long LEARNING_SECONDS = 3;
 
+    private final PortSpace space;
+    private final @Nullable Gid gid;
+
     private Mckey(String[] args, PrintStream out) {
         super(
                 "mckey",
@@ -49,6 +53,12 @@ final class Mckey extends CmTool {
         if (options.has("-M") && !options.has("-b")) {
             throw options.usage("-M needs -b ADDRESS, which determines the device");
         }
+        space = datagramSpace(PortSpace.UDP.code());
+        try {
+            gid = options.has("-M") ? Gid.parse(options.text("-M", "")) : null;
+        } catch (IllegalArgumentException e) {
+            throw options.usage("-M: " + e.getMessage());
+        }
     }
 
     static int run(String[] args, PrintStream out) throws Exception {
@@ -57,7 +67,7 @@ final class Mckey extends CmTool {
 
     @Override
     PortSpace space() {
-        return datagramSpace(PortSpace.UDP.code());
+        return space;
     }
 
     @Override
@@ -71,14 +81,12 @@ final class Mckey extends CmTool {
         boolean sender = options.has("-s");
         say("starting " + (sender ? "client" : "server"));
         say("joining");
-        SocketAddress group = options.has("-M")
-                ? IbAddress.of(Gid.parse(options.text("-M", "")), space(), 0)
-                : address(options.text("-m", ""), 0);
+        SocketAddress group = gid != null ? IbAddress.of(gid, space, 0) : address(options.text("-m", ""), 0);
         List<MulticastMembership> memberships = new ArrayList<>();
         for (int i = 0; i < connections; i++) {
             ConnectionId id = newId();
             SocketAddress own = own(0);
-            if (own != null && options.has("-M")) {
+            if (own != null && gid != null) {
                 id.bind(own);
             } else {
                 id.resolveAddress(own, group, RESOLVING);

@@ -115,6 +115,11 @@ final class Options {
         return new UsageException(reason);
     }
 
+    /** Returns true if an option was given with a value, not as a switch. */
+    boolean hasValue(String name) {
+        return !given.getOrDefault(name, "").isEmpty();
+    }
+
     boolean has(String name) {
         return given.containsKey(name);
     }

@@ -10,6 +10,7 @@ import dev.verbena.verbs.device.QueuePairType;
 import java.io.IOException;
 import java.io.PrintStream;
 import java.net.InetSocketAddress;
+import java.nio.channels.ServerSocketChannel;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
@@ -17,8 +18,8 @@ import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Locale;
+import java.util.Map;
 import java.util.Optional;
-import java.util.concurrent.Callable;
 import java.util.concurrent.Future;
 import java.util.concurrent.FutureTask;
 
@@ -49,7 +50,8 @@ final class Perf {
               --html=FILE           write a page with the latency distribution and the bandwidth by size
 
             The server answers each send and write; their latency is half of the round trip. For writes, both ends poll
-            the memory. The latency of a read or an atomic is the time until its completion.
+            the memory. The latency of a read or an atomic is the time until its completion. A bandwidth of 1 MB/s is
+            1,000,000 bytes per second; the C programs print MiB/s as MB/sec.
 
             --peer-perftest talks with ib_send_lat, ib_write_lat, ib_read_lat, ib_send_bw, ib_write_bw or ib_read_bw,
             as --op tells, over RC, without -R. The ends do not exchange -s and -n: give both the same, with -n at least
@@ -57,16 +59,81 @@ final class Perf {
               ib_write_lat -d rxe0 -x 1 -F -s 64 -n 100      and
               verbena perf lat --peer-perftest --op write -s 64 -n 100 HOST""";
 
-    private static final Duration HANDSHAKE = Duration.ofSeconds(30);
+    /** Time limit for connecting and the exchange of endpoints. */
+    private static final Duration HANDSHAKE = Duration.ofSeconds(60);
+
+    /** Time limit for each later message between both ends. */
+    private static final Duration MESSAGE = Duration.ofSeconds(30);
+
+    /** Time limit for the client's next message: a measurement can take long. */
+    private static final Duration MEASUREMENT = Duration.ofHours(1);
+
     private static final int PORT = 18_515;
     private static final int LARGEST = 1 << 23;
 
     private final Options options;
     private final PrintStream out;
+    private final String mode;
+    private final String host;
+    private final int tcpPort;
+    private final int port;
+    private final int gidIndex;
+    private final PerfPlan plan;
 
+    /** Checks all options, before any of them is used. */
     private Perf(Options options, PrintStream out) {
         this.options = options;
         this.out = out;
+        mode = options.operand("");
+        host = options.operand(1, "");
+        tcpPort = options.number("-p", PORT, 1, 65_535);
+        port = options.number("-i", 1, 1, 255);
+        gidIndex = options.number("-g", -1, -1, 255);
+        if (options.has("--peer-perftest")) {
+            checkPerftest();
+        }
+        List<Mode> modes = switch (mode) {
+            case "lat" -> List.of(Mode.LAT);
+            case "bw", "server" -> List.of(Mode.BW); // a server takes the client's plan
+            case "both" -> List.of(Mode.LAT, Mode.BW);
+            default -> throw options.usage("the first word must be server, lat, bw or both");
+        };
+        if (mode.equals("server")) {
+            if (!host.isEmpty() || options.has("--self")) {
+                throw options.usage("a server has neither HOST nor --self");
+            }
+        } else if (!options.has("--peer-perftest") && host.isEmpty() != options.has("--self")) {
+            throw options.usage("either the server's HOST or --self is required");
+        }
+        plan = plan(modes);
+        checkPage();
+    }
+
+    /** Checks that the page of --html can be written, before minutes are spent on its contents. */
+    private void checkPage() {
+        if (options.has("--html")) {
+            String problem = problemOfPage(Path.of(options.text("--html", "")), System.getenv());
+            if (!problem.isEmpty()) {
+                throw options.usage(problem);
+            }
+        }
+    }
+
+    /** Returns the reason why a file can't be written, or why it would be lost with a guest; or an empty text. */
+    static String problemOfPage(Path file, Map<String, String> environment) {
+        Path place = file.toAbsolutePath().normalize();
+        Path folder = place.getParent();
+        if (folder == null || Files.isDirectory(place) || !Files.isDirectory(folder)) {
+            return "--html needs a file in an existing folder, got '" + file + "'";
+        }
+        if (!Files.isWritable(Files.exists(place) ? place : folder)) {
+            return "--html needs a file that can be written, got '" + file + "'";
+        }
+        String kept = environment.get("VERBENA_GUEST_KEEPS"); // set by scripts/soft-roce
+        if (kept != null && !place.startsWith(kept)) {
+            return "--html: this guest keeps only files below " + kept + ", and would lose '" + file + "'";
+        }
+        return "";
     }
 
     static int run(String[] args, PrintStream out) throws Exception {
@@ -92,43 +159,32 @@ final class Perf {
                 "--peer-perftest",
                 "MODE",
                 "HOST");
-        Perf perf = new Perf(options, out);
-        String host = options.operand(1, "");
-        String mode = options.operand("");
-        boolean perftest = options.has("--peer-perftest");
-        if (perftest) {
-            perf.checkPerftest(mode, host);
-        }
+        return new Perf(options, out).run();
+    }
+
+    private int run() throws Exception {
         if (mode.equals("server")) {
-            perf.serve(perf.tcpPort());
+            try (ServerSocketChannel listening = Tcp.listen(tcpPort)) {
+                serve(listening);
+            }
             return Main.OK;
         }
-        List<Mode> modes = switch (mode) {
-            case "lat" -> List.of(Mode.LAT);
-            case "bw" -> List.of(Mode.BW);
-            case "both" -> List.of(Mode.LAT, Mode.BW);
-            default -> throw options.usage("the first word must be server, lat, bw or both");
-        };
-        if (!perftest && host.isEmpty() != options.has("--self")) {
-            throw options.usage("either the server's HOST or --self is required");
-        }
         List<PerfRun.Result> results = new ArrayList<>();
-        PerfPlan plan = perf.plan(modes);
-        if (perftest) {
-            if (!perf.withPerftest(plan, host, results)) {
+        if (options.has("--peer-perftest")) {
+            if (!measureWithPerftest(results)) {
                 return Main.OK;
             }
         } else if (options.has("--self")) {
-            perf.measureSelf(plan, results);
+            measureSelf(results);
         } else {
-            perf.measure(plan, host, results);
+            measure(host, results);
         }
-        perf.report(plan, results);
+        report(results);
         return Main.OK;
     }
 
     /** Checks that a C program of perftest, and this tool with it, can do what the options ask for. */
-    private void checkPerftest(String mode, String host) {
+    private void checkPerftest() {
         allowPerftest(mode.equals("lat") || mode.equals("bw"), "needs 'lat' or 'bw', as a client or as the server");
         allowPerftest(!options.has("--self"), "can't be combined with --self");
         allowPerftest(!options.has("-R"), "can't be combined with -R");
@@ -149,14 +205,14 @@ final class Perf {
     }
 
     /** Measures with a C program as the peer. Returns false for the server, which has no results to report. */
-    private boolean withPerftest(PerfPlan plan, String host, List<PerfRun.Result> results)
-            throws IOException, InterruptedException {
+    private boolean measureWithPerftest(List<PerfRun.Result> results) throws IOException, InterruptedException {
         boolean client = !host.isEmpty();
         try (VerbsArena arena = VerbsArena.ofShared();
-                Tcp tcp = client ? connect(host) : Tcp.accept(tcpPort(), HANDSHAKE)) {
+                Tcp tcp = client ? connect(host) : Tcp.accept(tcpPort, HANDSHAKE)) {
             PerftestPeer peer = new PerftestPeer(tcp, client);
             PerfSetup setup = new PerfSetup(plan, arena, tcp);
-            PerfLink link = setup.withPerftest(device().open(arena), port(), gidIndex(), peer);
+            PerfLink link = setup.withPerftest(device().open(arena), port, gidIndex, peer);
+            tcp.patience(MESSAGE);
             PerftestRun run = new PerftestRun(plan, link, peer, tcp, client);
             if (client) {
                 results.add(run.measure());
@@ -166,22 +222,14 @@ final class Perf {
             out.println("served " + PerftestRun.program(plan) + " of perftest " + PerftestPeer.VERSION
                     + report.map(it -> String.format(
                                     Locale.ROOT,
-                                    ": %d messages of %d bytes, %.2f MiB/s, %.0f messages/s",
+                                    ": %d messages of %d bytes, %.2f MB/s, %.0f messages/s",
                                     it.iterations(),
                                     it.size(),
-                                    it.mebibytes(),
+                                    it.megabytesPerSecond(),
                                     it.millions() * 1e6))
                             .orElse(""));
             return false;
         }
-    }
-
-    private int gidIndex() {
-        return options.number("-g", -1, -1, 255);
-    }
-
-    private int tcpPort() {
-        return options.number("-p", PORT, 1, 65_535);
     }
 
     private PerfPlan plan(List<Mode> modes) {
@@ -192,18 +240,6 @@ final class Perf {
             type = QueuePairType.valueOf(options.text("-c", "RC").toUpperCase(Locale.ROOT));
         } catch (IllegalArgumentException e) {
             throw options.usage("--op must be send, write, read or atomic, and -c must be RC, UC or UD");
-        }
-        if (type != QueuePairType.RC && type != QueuePairType.UC && type != QueuePairType.UD) {
-            throw options.usage("-c must be RC, UC or UD");
-        }
-        if (!operation.worksOver(type)) {
-            throw options.usage(type + " has no " + operation.text());
-        }
-        if (options.has("-R") && type == QueuePairType.UC) {
-            throw options.usage("-R connects RC and UD only");
-        }
-        if (options.has("-e") && operation == Operation.WRITE && modes.contains(Mode.LAT)) {
-            throw options.usage("the write latency can't be measured with -e: the arrival of a write causes no event");
         }
         List<Integer> sizes = new ArrayList<>();
         if (operation == Operation.ATOMIC) {
@@ -219,64 +255,55 @@ final class Perf {
                 } catch (NumberFormatException e) {
                     throw options.usage("-s needs numbers separated by commas, got '" + size + "'");
                 }
-                if (sizes.getLast() < 1 || sizes.getLast() > 1 << 30) {
-                    throw options.usage("message size must be from 1 byte to 1 GiB, got " + size);
-                }
             }
         }
-        return new PerfPlan(
-                modes,
-                operation,
-                type,
-                options.has("-R"),
-                sizes,
-                options.number("-n", 1000, 1, 1_000_000_000),
-                options.number("-t", 128, 1, 1 << 14),
-                options.number("-I", 0, 0, 1 << 16),
-                options.has("-e"));
+        int iterations = options.number("-n", 1000, 1, PerfPlan.MOST_ITERATIONS);
+        int depth = options.number("-t", 128, 1, PerfPlan.MOST_DEPTH);
+        int inline = options.number("-I", 0, 0, PerfPlan.MOST_INLINE);
+        try {
+            return new PerfPlan(
+                    modes, operation, type, options.has("-R"), sizes, iterations, depth, inline, options.has("-e"));
+        } catch (IllegalArgumentException e) {
+            throw options.usage(String.valueOf(e.getMessage()));
+        }
     }
 
     private Device device() {
         return options.has("-d") ? Device.named(options.text("-d", "")) : Device.first();
     }
 
-    private int port() {
-        return options.number("-i", 1, 1, 255);
-    }
-
     private PerfLink overTcp(PerfSetup setup, VerbsArena arena) throws IOException, InterruptedException {
-        return setup.overTcp(device().open(arena), port(), gidIndex());
+        return setup.overTcp(device().open(arena), port, gidIndex);
     }
 
-    private int serve(int tcpPort) throws IOException, InterruptedException {
+    private void serve(ServerSocketChannel listening) throws IOException, InterruptedException {
         try (VerbsArena arena = VerbsArena.ofShared();
-                Tcp tcp = Tcp.accept(tcpPort, HANDSHAKE)) {
-            PerfPlan plan = PerfPlan.fromLine(tcp.readLine(1000, "the plan of the measurement"));
-            PerfSetup setup = new PerfSetup(plan, arena, tcp);
-            PerfLink link = plan.manager() ? setup.accept(address(arena, tcpPort)) : overTcp(setup, arena);
-            tcp.patience(Duration.ofHours(1)); // a measurement can take long
-            new PerfRun(plan, link, tcp).serve();
-            return Main.OK;
+                Tcp tcp = Tcp.accept(listening, HANDSHAKE)) {
+            listening.close(); // another client is refused at once
+            PerfPlan asked = PerfPlan.fromLine(tcp.readLine(1000, "the plan of the measurement"));
+            PerfSetup setup = new PerfSetup(asked, arena, tcp);
+            PerfLink link = asked.manager() ? setup.accept(address(arena)) : overTcp(setup, arena);
+            tcp.patience(MEASUREMENT);
+            new PerfRun(asked, link, tcp).serve();
         }
     }
 
     /** Returns the address on which the connection manager listens: the IP address of the device, not 127.0.0.1. */
-    private InetSocketAddress address(VerbsArena arena, int tcpPort) {
+    private InetSocketAddress address(VerbsArena arena) {
         Context context = device().open(arena);
-        GidEntry best = context.bestGid(port());
+        GidEntry best = context.bestGid(port);
         return new InetSocketAddress(best.gid().toInetAddress(), tcpPort);
     }
 
-    private void measure(PerfPlan plan, String host, List<PerfRun.Result> results)
-            throws IOException, InterruptedException {
+    private void measure(String server, List<PerfRun.Result> results) throws IOException, InterruptedException {
         try (VerbsArena arena = VerbsArena.ofShared();
-                Tcp tcp = connect(host)) {
+                Tcp tcp = connect(server)) {
             tcp.write(plan.toLine().getBytes(StandardCharsets.US_ASCII), "the plan of the measurement");
             PerfSetup setup = new PerfSetup(plan, arena, tcp);
             PerfLink link = !plan.manager()
                     ? overTcp(setup, arena)
-                    : setup.connect(
-                            options.has("--self") ? address(arena, tcpPort()) : new InetSocketAddress(host, tcpPort()));
+                    : setup.connect(options.has("--self") ? address(arena) : new InetSocketAddress(server, tcpPort));
+            tcp.patience(MESSAGE);
             PerfRun run = new PerfRun(plan, link, tcp);
             try (PerfProgress progress = PerfProgress.onTerminal(plan, run)) {
                 for (Mode mode : plan.modes()) {
@@ -289,40 +316,50 @@ final class Perf {
         }
     }
 
-    /** Measures with the server in a thread. If the server fails, reports its failure instead of the client's. */
-    private void measureSelf(PerfPlan plan, List<PerfRun.Result> results) throws Exception {
-        FutureTask<Integer> served = new FutureTask<>((Callable<Integer>) () -> serve(tcpPort()));
-        Thread server = Thread.ofPlatform().daemon().name("server").start(served);
+    /** One end of a measurement. */
+    interface End {
+        void run() throws Exception;
+    }
+
+    /** Measures with the server in a thread. */
+    private void measureSelf(List<PerfRun.Result> results) throws Exception {
+        try (ServerSocketChannel listening = Tcp.listen(tcpPort)) {
+            withServer(() -> serve(listening), () -> measure("127.0.0.1", results));
+        }
+    }
+
+    /**
+     * Runs a client with its server in another thread. If the client fails only because the server has gone, throws the
+     * server's failure: it is waited for, as the connection ends before the server does.
+     */
+    static void withServer(End server, End client) throws Exception {
+        FutureTask<Integer> served = new FutureTask<>(() -> {
+            server.run();
+            return Main.OK;
+        });
+        Thread thread = Thread.ofPlatform().daemon().name("server").start(served);
         try {
-            measure(plan, "127.0.0.1", results);
-        } catch (IOException e) {
-            if (served.state() == Future.State.FAILED && served.exceptionNow() instanceof Exception reason) {
-                reason.addSuppressed(e);
+            client.run();
+        } catch (Tcp.PeerGoneException gone) {
+            thread.join(MESSAGE);
+            if (served.state() == Future.State.FAILED
+                    && served.exceptionNow() instanceof Exception reason
+                    && !(reason instanceof Tcp.PeerGoneException)) {
+                reason.addSuppressed(gone);
                 throw reason;
             }
-            throw e;
+            throw gone;
         } finally {
-            server.interrupt();
-            server.join();
+            thread.interrupt();
+            thread.join();
         }
     }
 
-    /** Connects to the server, with retries for {@code --self}: its server may not listen yet. */
-    private Tcp connect(String host) throws IOException, InterruptedException {
-        long limit = System.nanoTime() + HANDSHAKE.toNanos();
-        for (; ; ) {
-            try {
-                return Tcp.connect(host, tcpPort(), HANDSHAKE);
-            } catch (IOException e) {
-                if (!options.has("--self") || System.nanoTime() > limit) {
-                    throw e;
-                }
-                Thread.onSpinWait();
-            }
-        }
+    private Tcp connect(String server) throws IOException, InterruptedException {
+        return Tcp.connect(server, tcpPort, HANDSHAKE);
     }
 
-    private void report(PerfPlan plan, List<PerfRun.Result> results) throws IOException {
+    private void report(List<PerfRun.Result> results) throws IOException {
         PerfReport report = new PerfReport(plan, results);
         out.print(options.has("--json") ? report.json() : report.table());
         if (options.has("--html")) {

@@ -5,6 +5,7 @@ import java.io.IOException;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Locale;
+import java.util.Set;
 import java.util.stream.Collectors;
 
 /**
@@ -30,8 +31,61 @@ record PerfPlan(
         int depth,
         int inline,
         boolean events) {
+    /** The largest message in bytes. */
+    static final int LARGEST = 1 << 30;
+
+    /** The largest number of messages of each size. */
+    static final int MOST_ITERATIONS = 1_000_000_000;
+
+    /** The largest number of outstanding operations. */
+    static final int MOST_DEPTH = 1 << 14;
+
+    /** The largest message to send inline, in bytes. */
+    static final int MOST_INLINE = 1 << 16;
+
+    private static final int MOST_SIZES = 64;
+
     /** The version of the line, which must be the same on both sides. */
     private static final String VERSION = "verbena-perf-2";
+
+    /**
+     * Makes a plan.
+     *
+     * @throws IllegalArgumentException if a value is out of bounds, or if the values contradict each other
+     */
+    PerfPlan {
+        modes = List.copyOf(modes);
+        sizes = List.copyOf(sizes);
+        check(!modes.isEmpty() && modes.size() == Set.copyOf(modes).size(), "LAT, BW or both are needed, got " + modes);
+        check(
+                type == QueuePairType.RC || type == QueuePairType.UC || type == QueuePairType.UD,
+                "-c must be RC, UC or UD, got " + type);
+        check(operation.worksOver(type), type + " has no " + operation.text());
+        check(!manager || type != QueuePairType.UC, "-R connects RC and UD only");
+        check(
+                !events || operation != Operation.WRITE || !modes.contains(Mode.LAT),
+                "the write latency can't be measured with -e: the arrival of a write causes no event");
+        check(
+                !sizes.isEmpty() && sizes.size() <= MOST_SIZES,
+                "there must be 1 to " + MOST_SIZES + " message sizes, got " + sizes.size());
+        for (int size : sizes) {
+            check(size >= 1 && size <= LARGEST, "message size must be from 1 byte to 1 GiB, got " + size);
+        }
+        check(operation != Operation.ATOMIC || sizes.equals(List.of(8)), "an atomic has 8 bytes, got " + sizes);
+        checkRange("number of messages", iterations, 1, MOST_ITERATIONS);
+        checkRange("number of outstanding operations", depth, 1, MOST_DEPTH);
+        checkRange("largest message to send inline", inline, 0, MOST_INLINE);
+    }
+
+    private static void checkRange(String what, int value, int least, int most) {
+        check(value >= least && value <= most, what + " must be from " + least + " to " + most + ", got " + value);
+    }
+
+    private static void check(boolean right, String otherwise) {
+        if (!right) {
+            throw new IllegalArgumentException(otherwise);
+        }
+    }
 
     /** A quantity to measure. */
     enum Mode {
@@ -137,14 +191,19 @@ record PerfPlan(
                     modes,
                     Operation.valueOf(words[2]),
                     QueuePairType.valueOf(words[3]),
-                    words[4].equals("cm"),
+                    isFirst(words[4], "cm", "tcp"),
                     sizes,
                     Integer.parseInt(words[6]),
                     Integer.parseInt(words[7]),
                     Integer.parseInt(words[8]),
-                    words[9].equals("events"));
+                    isFirst(words[9], "events", "polling"));
         } catch (IllegalArgumentException e) {
-            throw new IOException("the client sent an unknown plan: '" + line.strip() + "'", e);
+            throw new IOException("the client sent an invalid plan, '" + line.strip() + "': " + e.getMessage(), e);
         }
+    }
+
+    private static boolean isFirst(String word, String first, String second) {
+        check(word.equals(first) || word.equals(second), "'" + word + "' is neither " + first + " nor " + second);
+        return word.equals(first);
     }
 }

@@ -30,10 +30,13 @@ import dev.verbena.verbs.address.Endpoint;
 import dev.verbena.verbs.device.Mtu;
 import dev.verbena.verbs.device.Port;
 import dev.verbena.verbs.device.QueuePairType;
+import dev.verbena.verbs.device.TransportType;
 import java.io.IOException;
 import java.net.InetSocketAddress;
 import java.nio.ByteBuffer;
 import java.time.Duration;
+import java.util.EnumSet;
+import java.util.Set;
 
 /** Makes one end of a measurement and connects it to the peer, over TCP or by the connection manager. */
 final class PerfSetup {
@@ -115,10 +118,26 @@ final class PerfSetup {
     }
 
     private MemoryRegion memory(ProtectionDomain domain, long least) {
-        AccessFlag[] access = plan.type() == QueuePairType.RC
-                ? new AccessFlag[] {LOCAL_WRITE, REMOTE_WRITE, REMOTE_READ, REMOTE_ATOMIC}
-                : new AccessFlag[] {LOCAL_WRITE, REMOTE_WRITE};
-        return domain.register(arena.allocate(PerfLink.memorySize(plan, least), 4096), access);
+        Set<AccessFlag> access =
+                access(plan.operation(), domain.context().device().transport() == TransportType.IWARP);
+        return domain.register(arena.allocate(PerfLink.memorySize(plan, least), 4096), access, arena);
+    }
+
+    /** Returns the rights that an operation needs over the memory of both ends, and no others. */
+    static Set<AccessFlag> access(Operation operation, boolean iwarp) {
+        EnumSet<AccessFlag> access = EnumSet.of(LOCAL_WRITE);
+        switch (operation) {
+            case SEND -> {}
+            case WRITE -> access.add(REMOTE_WRITE);
+            case READ -> {
+                access.add(REMOTE_READ);
+                if (iwarp) {
+                    access.add(REMOTE_WRITE); // the answer to a read is a write
+                }
+            }
+            case ATOMIC -> access.add(REMOTE_ATOMIC);
+        }
+        return access;
     }
 
     /** Connects to a C program of perftest. */

@@ -68,7 +68,23 @@ final class PerftestPeer {
      * @param mebibytes mebibytes per second
      * @param millions millions of messages per second
      */
-    record Report(long size, long iterations, double mebibytes, double millions) {}
+    record Report(long size, long iterations, double mebibytes, double millions) {
+        private static final double MEBI = 1 << 20;
+
+        /** Returns the report of a client's result. */
+        static Report of(PerfRun.Result result) {
+            return new Report(
+                    result.size(),
+                    result.iterations(),
+                    result.size() * result.messagesPerSecond() / MEBI,
+                    result.messagesPerSecond() / 1e6);
+        }
+
+        /** Returns the bandwidth in the unit of all of this tool's output: 1,000,000 bytes per second. */
+        double megabytesPerSecond() {
+            return mebibytes * MEBI / 1e6;
+        }
+    }
 
     private byte[] swap(byte[] mine, String what) throws IOException, InterruptedException {
         if (client) {

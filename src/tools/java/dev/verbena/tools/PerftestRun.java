@@ -17,7 +17,6 @@ import org.HdrHistogram.Histogram;
  */
 final class PerftestRun {
     private static final Duration LONG = Duration.ofHours(1);
-    private static final double MEBI = 1 << 20;
 
     private final PerfPlan plan;
     private final Mode mode;
@@ -54,11 +53,7 @@ final class PerftestRun {
         Result result = new Result(mode, size, plan.iterations(), nanos, seconds);
         peer.repeat(Point.AFTER_IT_HAS_MEASURED, plan);
         if (reports()) {
-            peer.exchange(new Report(
-                    size,
-                    plan.iterations(),
-                    size * result.messagesPerSecond() / MEBI,
-                    result.messagesPerSecond() / 1e6));
+            peer.exchange(Report.of(result));
         }
         end();
         return result;

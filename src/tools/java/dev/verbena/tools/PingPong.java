@@ -19,13 +19,15 @@ final class PingPong {
     /** Number of queue pairs in a message of {@code ibv_srq_pingpong}. */
     private static final int MAX_PAIRS = 256;
 
-    private static final Duration HANDSHAKE = Duration.ofSeconds(10);
+    /** Time limit for connecting and the exchange of endpoints. */
+    private static final Duration HANDSHAKE = Duration.ofSeconds(60);
+
     private static final int PORT = 18_515;
 
     /** One of the four tools. */
     enum Kind {
         /** Over a reliable connection. */
-        RC("rc-pingpong", "-m,--mtu:", "-o,--odp", "-t,--ts", "-j,--dm", "-N,--new_send"),
+        RC("rc-pingpong", "-m,--mtu:", "-o,--odp", "-O,--iodp", "-P,--prefetch", "-t,--ts", "-j,--dm", "-N,--new_send"),
         /** Over an unreliable connection. */
         UC("uc-pingpong", "-m,--mtu:"),
         /** With datagrams. */
@@ -83,6 +85,8 @@ final class PingPong {
                             case "q" ->
                                 "  -q, --num-qp=COUNT    number of queue pairs, the same on both sides (default: 16)\n";
                             case "o" -> "  -o, --odp             use on-demand paging\n";
+                            case "O" -> "  -O, --iodp            use implicit on-demand paging of all memory\n";
+                            case "P" -> "  -P, --prefetch        bring in paged memory in advance; needs -o or -O\n";
                             case "t" -> "  -t, --ts              request completion timestamps\n";
                             case "j" -> "  -j, --dm              use device memory\n";
                             default -> "  -N, --new_send        post by ibv_wr_* instead of ibv_post_send\n";
@@ -93,8 +97,8 @@ final class PingPong {
 
         int run(String[] args, PrintStream out) throws Exception {
             Options options = Options.parse(args, usage(), known());
+            Setting setting = new Setting(this, options);
             try (VerbsArena arena = VerbsArena.ofConfined()) {
-                Setting setting = new Setting(this, options);
                 Device device = options.has("-d") ? Device.named(options.text("-d", "")) : Device.first();
                 return new PingPong(setting, new PingPongEnd(setting, device.open(arena)), out).run();
             }
@@ -121,6 +125,8 @@ final class PingPong {
             boolean events,
             boolean check,
             boolean onDemand,
+            boolean implicit,
+            boolean prefetch,
             boolean timestamps,
             boolean deviceMemory,
             boolean extendedSends) {
@@ -139,12 +145,20 @@ final class PingPong {
                     options.number("-q", kind == Kind.SRQ ? 16 : 1, 1, MAX_PAIRS),
                     options.has("-e"),
                     options.has("-c"),
-                    options.has("-o"),
+                    options.has("-o") || options.has("-O"),
+                    options.has("-O"),
+                    options.has("-P"),
                     options.has("-t"),
                     options.has("-j"),
                     options.has("-N"));
             if (kind == Kind.SRQ && depth < pairs) {
                 throw options.usage("-r must be at least the number of queue pairs, " + pairs);
+            }
+            if (onDemand && deviceMemory) {
+                throw options.usage("device memory (-j) can't be paged on demand (-o, -O)");
+            }
+            if (prefetch && !onDemand) {
+                throw options.usage("-P is for memory that is paged on demand: give -o or -O, too");
             }
         }
 

@@ -3,11 +3,13 @@ package dev.verbena.tools;
 import static dev.verbena.verbs.AccessFlag.LOCAL_WRITE;
 import static dev.verbena.verbs.AccessFlag.ON_DEMAND;
 
+import dev.verbena.VerbsException;
 import dev.verbena.VerbsTimeoutException;
 import dev.verbena.tools.PingPong.Kind;
 import dev.verbena.tools.PingPong.Setting;
 import dev.verbena.verbs.AccessFlag;
 import dev.verbena.verbs.AddressHandle;
+import dev.verbena.verbs.Advice;
 import dev.verbena.verbs.CompletionField;
 import dev.verbena.verbs.CompletionQueue;
 import dev.verbena.verbs.CompletionQueueOptions;
@@ -117,7 +119,12 @@ final class PingPongEnd {
             region = domain.register(deviceMemory, 0, length, access, domain.arena());
         } else {
             deviceMemory = null;
-            region = domain.register(data, access, domain.arena());
+            region = setting.implicit()
+                    ? domain.registerAddressSpace(access, domain.arena()).region(data)
+                    : domain.register(data, access, domain.arena());
+        }
+        if (setting.prefetch()) {
+            prefetch(region);
         }
         received = region;
         sent = region.slice(header, setting.size());
@@ -152,6 +159,15 @@ final class PingPongEnd {
             }
         }
         postReceives();
+    }
+
+    /** Asks for the pages of the memory in advance. As in C, a refusal does not end the tool. */
+    private void prefetch(MemoryRegion region) {
+        try {
+            domain.advise(Advice.PREFETCH_WRITE, true, region);
+        } catch (VerbsException e) {
+            System.err.println("going on without a prefetch: " + e.getMessage());
+        }
     }
 
     private QueuePairOptions pairOptions() {

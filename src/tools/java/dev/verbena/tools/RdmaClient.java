@@ -16,9 +16,11 @@ final class RdmaClient {
 
     private final Options options;
     private final PrintStream out;
+    private final int port;
 
     private RdmaClient(String[] args, PrintStream out) {
         options = Options.parse(args, USAGE, "-s:", "-p:");
+        port = options.number("-p", RdmaServer.PORT, 1, 65_535);
         this.out = out;
     }
 
@@ -28,8 +30,7 @@ final class RdmaClient {
 
     int run() throws Exception {
         out.println("rdma_client: start");
-        InetSocketAddress address =
-                new InetSocketAddress(options.text("-s", "127.0.0.1"), options.number("-p", RdmaServer.PORT));
+        InetSocketAddress address = new InetSocketAddress(options.text("-s", "127.0.0.1"), port);
         try (VerbsArena arena = VerbsArena.ofConfined()) {
             Connection server = Connection.to(address, CmTool.PATIENCE, RdmaServer.SIZES, arena);
             MemoryRegion answer = server.register(arena.allocate(RdmaServer.SIZE), AccessFlag.LOCAL_WRITE);

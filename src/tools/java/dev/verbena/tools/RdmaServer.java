@@ -25,9 +25,11 @@ final class RdmaServer {
 
     private final Options options;
     private final PrintStream out;
+    private final int port;
 
     private RdmaServer(String[] args, PrintStream out) {
         options = Options.parse(args, USAGE, "-s:", "-p:");
+        port = options.number("-p", PORT, 0, 65_535);
         this.out = out;
     }
 
@@ -37,7 +39,6 @@ final class RdmaServer {
 
     int run() throws Exception {
         out.println("rdma_server: start");
-        int port = options.number("-p", PORT);
         try (VerbsArena arena = VerbsArena.ofConfined()) {
             Listener listener = Listener.open(
                     options.has("-s")

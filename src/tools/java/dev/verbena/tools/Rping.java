@@ -1,7 +1,6 @@
 package dev.verbena.tools;
 
 import dev.verbena.VerbsArena;
-import dev.verbena.VerbsException;
 import dev.verbena.cm.ConnectRequest;
 import dev.verbena.cm.ConnectionId;
 import dev.verbena.cm.EventChannel;
@@ -49,12 +48,16 @@ final class Rping {
     private final Options options;
     private final PrintStream out;
     private final int size;
+    private final int port;
+    private final int count;
 
     private Rping(String[] args, PrintStream out) {
         options =
                 Options.parse(args, USAGE, "-s", "-c", "-v", "-V", "-P", "-d", "-q", "-a:", "-I:", "-p:", "-S:", "-C:");
         this.out = out;
         size = options.number("-S", 64, SMALLEST, LARGEST);
+        port = options.number("-p", PORT, 0, 65_535);
+        count = options.number("-C", Integer.MAX_VALUE, 0, Integer.MAX_VALUE);
         if (options.has("-s") == options.has("-c")) {
             throw options.usage("either -s or -c is required");
         }
@@ -77,7 +80,6 @@ final class Rping {
     }
 
     private InetSocketAddress address() {
-        int port = options.number("-p", PORT);
         return options.has("-a") ? new InetSocketAddress(options.text("-a", ""), port) : new InetSocketAddress(port);
     }
 
@@ -106,7 +108,6 @@ final class Rping {
             link.connect();
             debug("ESTABLISHED");
             try {
-                int count = options.number("-C", Integer.MAX_VALUE, 0, Integer.MAX_VALUE);
                 for (int n = 0; n < count; n++) {
                     pingOnce(link, n);
                 }
@@ -131,7 +132,7 @@ final class Rping {
             throw new IllegalStateException("data mismatch at byte " + difference + " of ping " + n);
         }
         if (options.has("-v")) {
-            out.println("ping data: " + sink.getString(0));
+            out.println("ping data: " + text(sink));
         }
     }
 
@@ -187,12 +188,12 @@ final class Rping {
         }
     }
 
-    /** Serves a client and reports its failure, which must not end the other clients' threads. */
+    /** Serves a client and reports its failure, whatever it is: it must not end the server or another client's thread. */
     private void serveToTheEnd(ConnectRequest request) {
         try {
             serve(request);
-        } catch (VerbsException | IllegalArgumentException | IllegalStateException e) {
-            System.err.println("rping: " + e.getMessage());
+        } catch (RuntimeException e) {
+            System.err.println("rping: " + Main.inOneLine(e));
         } catch (InterruptedException e) {
             Thread.currentThread().interrupt();
         }
@@ -221,23 +222,54 @@ final class Rping {
     /** Answers a ping. Returns false if the client has gone. */
     private boolean answer(RpingLink link, RemoteMemory source) throws InterruptedException {
         MemoryRegion data = link.source();
-        if (source.length() > size) {
+        if (source.length() < 1 || source.length() > size) {
             throw new IllegalArgumentException("received a ping of " + source.length() + " bytes, but the buffer has "
-                    + size + ": serve with -S " + source.length());
+                    + size + (source.length() > size ? ": serve with -S " + source.length() : ""));
         }
         if (!link.read(data.slice(0, source.length()), source)) {
             return false;
         }
-        String ping = data.segment().getString(0);
+        MemorySegment ping = data.segment().asSlice(0, source.length());
         if (options.has("-v")) {
-            out.println("server ping data: " + ping);
+            out.println("server ping data: " + text(ping));
         }
         link.say(data.remote());
         RemoteMemory sink = link.hear();
-        if (sink == null || !link.write(data.slice(0, ping.length() + 1L), sink)) {
+        if (sink == null) {
+            return false;
+        }
+        long answer = withNul(ping);
+        if (sink.length() < answer) {
+            throw new IllegalArgumentException(
+                    "the client sent a ping of " + answer + " bytes and has room for " + sink.length());
+        }
+        if (!link.write(data.slice(0, answer), sink)) {
             return false;
         }
         link.say(data.remote());
         return true;
+    }
+
+    /** Returns the number of bytes to send back: all bytes to the first NUL, with it, or all if there is no NUL. */
+    static long withNul(MemorySegment ping) {
+        for (long i = 0; i < ping.byteSize(); i++) {
+            if (ping.get(ValueLayout.JAVA_BYTE, i) == 0) {
+                return i + 1;
+            }
+        }
+        return ping.byteSize();
+    }
+
+    /** Formats the bytes before the first NUL, with dots for unprintable bytes: the peer chooses them. */
+    static String text(MemorySegment ping) {
+        StringBuilder text = new StringBuilder();
+        long length = withNul(ping);
+        for (long i = 0; i < length; i++) {
+            byte b = ping.get(ValueLayout.JAVA_BYTE, i);
+            if (b != 0) {
+                text.append(b >= ' ' && b < 127 ? (char) b : '.');
+            }
+        }
+        return text.toString();
     }
 }

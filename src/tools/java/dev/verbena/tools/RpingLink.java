@@ -174,6 +174,10 @@ final class RpingLink {
             return false;
         }
         if (done.orThrow().isReceive()) {
+            if (done.byteLength() != RemoteMemory.BYTES) {
+                throw new IllegalStateException("the peer sent a message of " + done.byteLength() + " bytes, but a"
+                        + " description of memory has " + RemoteMemory.BYTES + ": is it another tool?");
+            }
             received = true;
         } else {
             sent = true;

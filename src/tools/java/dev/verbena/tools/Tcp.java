@@ -12,27 +12,55 @@ import java.nio.channels.Selector;
 import java.nio.channels.ServerSocketChannel;
 import java.nio.channels.SocketChannel;
 import java.time.Duration;
+import org.jspecify.annotations.Nullable;
 
-/** A TCP connection over which two tools exchange their endpoints. Waits have a time limit and can be interrupted. */
+/**
+ * A TCP connection over which two tools exchange their endpoints. The handshake has one deadline for all of its messages
+ * together: a peer that sends a byte now and then does not extend it. After the handshake, {@link #patience} gives each
+ * message a time limit. Waits can be interrupted.
+ */
 final class Tcp implements AutoCloseable {
+    /** Signals that the peer has closed the connection or that it broke: the reason is at the peer. */
+    static final class PeerGoneException extends IOException {
+        private static final long serialVersionUID = 1;
+
+        PeerGoneException(String message) {
+            super(message);
+        }
+
+        PeerGoneException(String message, IOException cause) {
+            super(message, cause);
+        }
+    }
+
     private final SocketChannel channel;
     private final Selector selector;
     private final SelectionKey key;
-    private Duration patience;
+    private final long begin;
+    private final Duration handshake;
+    private @Nullable Duration patience;
     private boolean hasByte;
     private byte early;
 
-    private Tcp(SocketChannel channel, Duration patience) throws IOException {
+    /**
+     * Makes a connection.
+     *
+     * @param begin the value of {@link System#nanoTime} when the handshake began
+     * @param handshake time limit of the handshake
+     */
+    private Tcp(SocketChannel channel, long begin, Duration handshake) throws IOException {
         this.channel = channel;
-        this.patience = patience;
+        this.begin = begin;
+        this.handshake = handshake;
         channel.configureBlocking(false);
         channel.setOption(StandardSocketOptions.TCP_NODELAY, true);
         selector = Selector.open();
         key = channel.register(selector, 0);
     }
 
-    /** Connects to the first address of a server that answers. */
-    static Tcp connect(String host, int port, Duration patience) throws IOException, InterruptedException {
+    /** Connects to the first address of a server that answers. The handshake includes the connecting. */
+    static Tcp connect(String host, int port, Duration handshake) throws IOException, InterruptedException {
+        long begin = System.nanoTime();
         InetAddress[] addresses;
         try {
             addresses = InetAddress.getAllByName(host);
@@ -41,18 +69,21 @@ final class Tcp implements AutoCloseable {
         }
         IOException failure = null;
         for (InetAddress address : addresses) {
-            SocketChannel channel = SocketChannel.open();
+            Tcp tcp = new Tcp(SocketChannel.open(), begin, handshake);
             try {
-                Tcp tcp = new Tcp(channel, patience);
-                channel.connect(new InetSocketAddress(address, port));
-                while (!channel.finishConnect()) {
-                    tcp.await(SelectionKey.OP_CONNECT, "no answer");
+                tcp.channel.connect(new InetSocketAddress(address, port));
+                while (!tcp.channel.finishConnect()) {
+                    tcp.await(SelectionKey.OP_CONNECT, tcp.limit(), "no answer");
                 }
                 return tcp;
             } catch (ClosedByInterruptException e) {
+                tcp.close();
                 throw interrupted(e);
+            } catch (InterruptedException e) {
+                tcp.close();
+                throw e;
             } catch (IOException e) {
-                channel.close();
+                tcp.close();
                 failure = e;
             }
         }
@@ -62,17 +93,30 @@ final class Tcp implements AutoCloseable {
                 failure);
     }
 
-    /** Waits for one client without a time limit. */
-    static Tcp accept(int port, Duration patience) throws IOException, InterruptedException {
-        try (ServerSocketChannel server = ServerSocketChannel.open();
-                Selector arrival = Selector.open()) {
+    /** Waits for one client without a time limit. The handshake begins when the client has connected. */
+    static Tcp accept(int port, Duration handshake) throws IOException, InterruptedException {
+        try (ServerSocketChannel server = listen(port)) {
+            return accept(server, handshake);
+        }
+    }
+
+    /** Listens on a port for one client. */
+    static ServerSocketChannel listen(int port) throws IOException {
+        ServerSocketChannel server = ServerSocketChannel.open();
+        try {
             server.setOption(StandardSocketOptions.SO_REUSEADDR, true);
-            try {
-                server.bind(new InetSocketAddress(port), 1);
-            } catch (IOException e) {
-                throw new IOException("can't listen on port " + port + ": " + e.getMessage(), e);
-            }
+            server.bind(new InetSocketAddress(port), 1);
             server.configureBlocking(false);
+            return server;
+        } catch (IOException e) {
+            server.close();
+            throw new IOException("can't listen on port " + port + ": " + e.getMessage(), e);
+        }
+    }
+
+    /** Waits for one client of a listening channel without a time limit. */
+    static Tcp accept(ServerSocketChannel server, Duration handshake) throws IOException, InterruptedException {
+        try (Selector arrival = Selector.open()) {
             server.register(arrival, SelectionKey.OP_ACCEPT);
             for (; ; ) {
                 arrival.select();
@@ -81,44 +125,61 @@ final class Tcp implements AutoCloseable {
                 }
                 SocketChannel client = server.accept();
                 if (client != null) {
-                    return new Tcp(client, patience);
+                    return new Tcp(client, System.nanoTime(), handshake);
                 }
             }
         }
     }
 
-    private void await(int operation, String problem) throws IOException, InterruptedException {
+    /** Returns the time at which a message that begins now must be complete, as {@link System#nanoTime}. */
+    private long limit() {
+        return patience == null ? begin + handshake.toNanos() : System.nanoTime() + patience.toNanos();
+    }
+
+    private void await(int operation, long limit, String problem) throws IOException, InterruptedException {
         key.interestOps(operation);
         selector.selectedKeys().clear();
-        long limit = System.nanoTime() + patience.toNanos();
-        while (selector.select(Math.max(1, (limit - System.nanoTime()) / 1_000_000)) == 0) {
+        do {
+            long left = limit - System.nanoTime();
+            if (left <= 0) {
+                throw new IOException(problem + " within " + seconds(patience == null ? handshake : patience));
+            }
             if (Thread.interrupted()) {
                 throw new InterruptedException();
             }
-            if (System.nanoTime() > limit) {
-                throw new IOException(problem + " within " + patience.toSeconds() + " s");
-            }
-        }
+            selector.select(Math.max(1, left / 1_000_000));
+        } while (selector.selectedKeys().isEmpty());
+    }
+
+    private static String seconds(Duration time) {
+        return time.toMillis() % 1_000 == 0 ? time.toSeconds() + " s" : time.toMillis() + " ms";
     }
 
     /** Sends bytes, as many as possible in one packet: the C tools rely on it. */
     void write(byte[] bytes, String what) throws IOException, InterruptedException {
         ByteBuffer rest = ByteBuffer.wrap(bytes);
-        try {
-            while (rest.hasRemaining()) {
-                if (channel.write(rest) == 0) {
-                    await(SelectionKey.OP_WRITE, "the peer accepted no data");
-                }
+        long limit = limit();
+        while (rest.hasRemaining()) {
+            int sent;
+            try {
+                sent = channel.write(rest);
+            } catch (ClosedByInterruptException e) {
+                throw interrupted(e);
+            } catch (IOException e) {
+                throw new PeerGoneException("can't send " + what + " to the peer: " + e.getMessage(), e);
             }
-        } catch (ClosedByInterruptException e) {
-            throw interrupted(e);
-        } catch (IOException e) {
-            throw new IOException("can't send " + what + " to the peer: " + e.getMessage(), e);
+            if (sent == 0) {
+                await(SelectionKey.OP_WRITE, limit, "the peer did not accept all bytes of " + what);
+            }
         }
     }
 
     /** Receives {@code count} bytes. */
     byte[] read(int count, String what) throws IOException, InterruptedException {
+        return read(count, what, limit());
+    }
+
+    private byte[] read(int count, String what, long limit) throws IOException, InterruptedException {
         ByteBuffer bytes = ByteBuffer.allocate(count);
         if (hasByte && count > 0) {
             bytes.put(early);
@@ -131,17 +192,18 @@ final class Tcp implements AutoCloseable {
             } catch (ClosedByInterruptException e) {
                 throw interrupted(e);
             } catch (IOException e) {
-                throw new IOException("the connection broke before the peer sent " + what + ": " + e.getMessage(), e);
+                throw new PeerGoneException(
+                        "the connection broke before the peer sent " + what + ": " + e.getMessage(), e);
             }
             if (got < 0) {
-                throw new IOException("the peer closed the connection after " + bytes.position() + " of the " + count
-                        + " bytes of " + what + ". Did it fail?");
+                throw new PeerGoneException("the peer closed the connection after " + bytes.position() + " of the "
+                        + count + " bytes of " + what + ". Did it fail?");
             }
             if (got == 0) {
                 await(
                         SelectionKey.OP_READ,
-                        "the peer sent " + bytes.position() + " of the " + count + " bytes of " + what
-                                + " and then nothing");
+                        limit,
+                        "the peer sent " + bytes.position() + " of the " + count + " bytes of " + what);
             }
         }
         return bytes.array();
@@ -150,8 +212,9 @@ final class Tcp implements AutoCloseable {
     /** Receives a line of at most {@code most} bytes, and returns the line without its end. */
     String readLine(int most, String what) throws IOException, InterruptedException {
         StringBuilder line = new StringBuilder();
+        long limit = limit();
         for (int i = 0; i < most; i++) {
-            char next = (char) read(1, what)[0];
+            char next = (char) read(1, what, limit)[0];
             if (next == '\n') {
                 return line.toString();
             }
@@ -184,7 +247,7 @@ final class Tcp implements AutoCloseable {
             ByteBuffer one = ByteBuffer.allocate(1);
             try {
                 if (channel.read(one) < 0) {
-                    throw new IOException("the peer has closed the connection. Did it fail, or was it stopped?");
+                    throw new PeerGoneException("the peer has closed the connection. Did it fail, or was it stopped?");
                 }
             } catch (ClosedByInterruptException e) {
                 throw interrupted(e);
@@ -194,14 +257,14 @@ final class Tcp implements AutoCloseable {
         }
     }
 
-    /** Sets the time limit for each wait from now on. */
+    /** Ends the handshake: from now on, each message has this time limit. */
     void patience(Duration time) {
         patience = time;
     }
 
     /** Throws if the peer has sent more data than expected. */
     void expectNoMore(String what) throws IOException {
-        if (channel.read(ByteBuffer.allocate(1)) > 0) {
+        if (hasByte || channel.read(ByteBuffer.allocate(1)) > 0) {
             throw new IOException("the peer sent more than " + what + ": is it another tool?");
         }
     }

@@ -40,11 +40,22 @@ final class Ucmatose extends CmTool {
     private static final ConnectionParameters ANSWER =
             ConnectionParameters.defaults().responderResources(1).initiatorDepth(1);
 
+    private final PortSpace space;
+    private final int port;
+    private final int ackTimeout;
+
     private Ucmatose(String[] args, PrintStream out) {
         super(
                 "cmatose",
                 Options.parse(args, USAGE, "-s:", "-b:", "-f:", "-P:", "-c:", "-C:", "-S:", "-t:", "-p:", "-m", "-a:"),
                 out);
+        space = switch (options.text("-P", "tcp")) {
+            case "tcp" -> PortSpace.TCP;
+            case "ib" -> PortSpace.IB;
+            default -> throw options.usage("-P must be tcp or ib");
+        };
+        port = options.number("-p", PORT, options.has("-s") ? 1 : 0, 65_535);
+        ackTimeout = options.number("-a", 0, 0, 31);
     }
 
     static int run(String[] args, PrintStream out) throws Exception {
@@ -67,15 +78,7 @@ final class Ucmatose extends CmTool {
 
     @Override
     PortSpace space() {
-        return switch (options.text("-P", "tcp")) {
-            case "tcp" -> PortSpace.TCP;
-            case "ib" -> PortSpace.IB;
-            default -> throw options.usage("-P must be tcp or ib");
-        };
-    }
-
-    private int port() {
-        return options.number("-p", PORT);
+        return space;
     }
 
     // Server
@@ -83,7 +86,7 @@ final class Ucmatose extends CmTool {
     private void serve() throws Exception {
         say("starting server");
         ConnectionId listener = newId();
-        listener.bind(place(port()));
+        listener.bind(place(port));
         listener.listen(connections);
         accept();
         if (messages > 0) {
@@ -129,12 +132,12 @@ final class Ucmatose extends CmTool {
 
     private void connect() throws Exception {
         say("starting client");
-        SocketAddress server = address(options.text("-s", ""), port());
+        SocketAddress server = address(options.text("-s", ""), port);
         say("connecting");
         for (int i = 0; i < connections; i++) {
             ConnectionId id = newId();
             if (options.has("-a")) {
-                id.ackTimeoutCode(options.number("-a", 0));
+                id.ackTimeoutCode(ackTimeout);
             }
             id.beginResolveAddress(own(0), server, RESOLVING);
         }

@@ -31,8 +31,16 @@ final class Udaddy extends CmTool {
     private static final int PORT = 7174;
     private static final ConnectionParameters PARAMETERS = ConnectionParameters.defaults();
 
+    private final PortSpace space;
+
     private Udaddy(String[] args, PrintStream out) {
         super("udaddy", Options.parse(args, USAGE, "-s:", "-b:", "-f:", "-P:", "-c:", "-C:", "-S:", "-t:", "-p:"), out);
+        space = datagramSpace(
+                switch (options.text("-P", "udp")) {
+                    case "udp" -> PortSpace.UDP.code();
+                    case "ipoib" -> PortSpace.IPOIB.code();
+                    default -> throw options.usage("-P must be udp or ipoib");
+                });
     }
 
     static int run(String[] args, PrintStream out) throws Exception {
@@ -55,12 +63,7 @@ final class Udaddy extends CmTool {
 
     @Override
     PortSpace space() {
-        return datagramSpace(
-                switch (options.text("-P", "udp")) {
-                    case "udp" -> PortSpace.UDP.code();
-                    case "ipoib" -> PortSpace.IPOIB.code();
-                    default -> throw options.usage("-P must be udp or ipoib");
-                });
+        return space;
     }
 
     private void makeReadyIfItFits(ConnectionId id) {

@@ -40,6 +40,7 @@ guest_command() {
         if [[ -n ${!name+set} ]]; then printf 'export %s=%s\n' "$name" "$(quote "${!name}")"; fi
     done
     printf 'export VERBENA_GUEST=1 VERBENA_DEVICE=%s0 VERBENA_ADDRESS=%s\n' "$DEVICE" "$GUEST_ADDRESS"
+    printf 'export VERBENA_GUEST_KEEPS=%s\n' "$(quote "$PROJECT")" # the folder whose files outlive the guest
     printf 'cd %s || exit 126\nexec' "$(quote "$PWD")"
     for word in "$@"; do printf ' %s' "$(quote "$word")"; done
     printf '\n'

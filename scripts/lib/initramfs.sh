@@ -38,14 +38,15 @@ static_busybox() {
 build_initramfs() {
     local version=$1 root=$2 busybox=$3 file=$4 work applet
     [[ ! -s $file ]] || return 0
-    work=$(mktemp -d)
+    work=$(mktemp -d) || return 1
     # shellcheck disable=SC2064  # the value of now; this runs in with_lock's own shell
-    trap "rm -rf '$work'" EXIT
-    mkdir -p "$work"/{bin,modules,proc,sys,dev,host,write,new} "$CACHE/initramfs"
-    cp "$busybox" "$work/bin/busybox"
-    for applet in "${GUEST_APPLETS[@]}"; do ln -s busybox "$work/bin/$applet"; done
-    cp "$LIB/guest-init" "$work/init"
-    chmod 755 "$work/init" "$work/bin/busybox"
+    trap "rm -rf '$work' '$file.$$'" EXIT
+    # Each step is checked: a file system that was cut by a full disk must not get its final name.
+    mkdir -p "$work"/{bin,modules,proc,sys,dev,host,write,new} "$CACHE/initramfs" || return 1
+    cp "$busybox" "$work/bin/busybox" || return 1
+    for applet in "${GUEST_APPLETS[@]}"; do ln -s busybox "$work/bin/$applet" || return 1; done
+    cp "$LIB/guest-init" "$work/init" || return 1
+    chmod 755 "$work/init" "$work/bin/busybox" || return 1
     copy_modules "$version" "$root" "$work/modules" || return 1
     # Not compressed: on an emulated processor, unpacking is slower than reading.
     (cd "$work" && find . | LC_ALL=C sort | cpio --quiet -o -H newc -R 0:0) > "$file.$$" || return 1
@@ -79,7 +80,7 @@ copy_modules() {
                 *.zst) zstd -qdc "$module" > "$target" ;;
                 *.gz) gzip -dc "$module" > "$target" ;;
                 *) cp "$module" "$target" ;;
-            esac
+            esac || { say "cannot copy $module: is the disk full?"; return 1; }
             drop_signature "$target"
         done < <(modprobe -D -S "$version" -d "$root" "$name" 2> /dev/null || true)
     done

@@ -132,25 +132,39 @@ kernel_package() {
     grep -E "^linux-image-[0-9].*-$flavour\$" <<< "$names" | grep -vE -- '-(cloud|rt)-' | sort -V | tail -n 1 || true
 }
 
-# Unpacks the packages in folder $1 into a kernel folder of the cache and prints the version.
+# Unpacks the packages in folder $1 into a kernel folder of the cache and prints the version. The folder gets its name
+# only when it is complete: a full disk leaves none.
 kernel_unpack() {
-    local debs=$1 root version package
-    root=$(mktemp -d "$CACHE/kernels/.new.XXXXXX")
-    for package in "$debs"/*.deb; do
-        dpkg-deb --fsys-tarfile "$package" | tar -x -C "$root" --no-same-owner "${KERNEL_LEFT_OUT[@]}"
-    done
-    if [[ ! -d $root/lib/modules && -d $root/usr/lib/modules ]]; then ln -s usr/lib "$root/lib"; fi
-    version=$(ls "$root/lib/modules")
-    chmod -R u+rwX "$root"
-    # Hides warnings about missing lists of built-in modules.
-    { depmod -b "$root" "$version" 2>&1 || true; } | { grep -v 'could not open modules' >&2 || true; }
+    local debs=$1 root version
+    root=$(mktemp -d "$CACHE/kernels/.new.XXXXXX") || return 1
+    if ! version=$(kernel_unpack_into "$root" "$debs"); then
+        rm -rf "$root"
+        say "could not unpack $(cd "$debs" && echo *.deb) into $CACHE: is the disk full?"
+        return 1
+    fi
     if [[ -z $(kernel_image_in "$version" "$root") ]]; then
         rm -rf "$root"
         say "no kernel with rdma_rxe in $(cd "$debs" && echo *.deb)"
         return 1
     fi
     rm -rf "${CACHE:?}/kernels/$version"
-    mv "$root" "$CACHE/kernels/$version"
+    mv "$root" "$CACHE/kernels/$version" || return 1
+    printf '%s' "$version"
+}
+
+# Unpacks the packages in folder $2 into folder $1 and prints the version. Fails if any byte cannot be written.
+kernel_unpack_into() {
+    local root=$1 debs=$2 version package
+    for package in "$debs"/*.deb; do
+        dpkg-deb --fsys-tarfile "$package" | tar -x -C "$root" --no-same-owner "${KERNEL_LEFT_OUT[@]}" || return 1
+    done
+    if [[ ! -d $root/lib/modules && -d $root/usr/lib/modules ]]; then ln -s usr/lib "$root/lib" || return 1; fi
+    version=$(ls "$root/lib/modules") || return 1
+    chmod -R u+rwX "$root"
+    depmod -b "$root" "$version" 2> "$root/depmod.log" || { cat "$root/depmod.log" >&2; return 1; }
+    # Hides warnings about missing lists of built-in modules.
+    grep -v 'could not open modules' "$root/depmod.log" >&2 || true
+    rm -f "$root/depmod.log"
     printf '%s' "$version"
 }
 
@@ -163,7 +177,7 @@ kernel_fetch() {
     }
     rm -rf "$CACHE"/kernels/.new.* "$CACHE"/kernels/.debs.* # of an aborted run; this run holds the lock
     mkdir -p "$CACHE/kernels"
-    if ((EUID == 0)) && [[ -z $(own_package_lists) ]]; then apt-get update -qq >&2 || true; fi
+    if is_root && may_install && [[ -z $(own_package_lists) ]]; then apt-get update -qq >&2 || true; fi
     for tier in own backports unstable; do
         folder=$CACHE/apt/$tier
         mkdir -p "$folder/state/lists/partial" "$folder/cache/archives/partial"
@@ -188,7 +202,10 @@ kernel_fetch() {
         version=$(kernel_unpack "$debs") || version=
     rm -rf "$debs"
     [[ -n $version ]] || return 1
-    if [[ -z $want ]]; then printf '%s\n' "$version" > "$CACHE/kernels/default"; fi
+    if [[ -z $want ]]; then
+        # On a full disk, the file keeps its old contents, or there is none.
+        printf '%s\n' "$version" > "$CACHE/kernels/.default.$$" && mv "$CACHE/kernels/.default.$$" "$CACHE/kernels/default"
+    fi
     printf '%s' "$version"
 }
 
@@ -244,7 +261,7 @@ default_kernel() {
     newest=$(kernels_installed | tail -n 1)
     if [[ -n $newest ]]; then
         printf '%s' "${newest% /}"
-    elif [[ -r $CACHE/kernels/default ]]; then
+    elif [[ -s $CACHE/kernels/default ]]; then
         cat "$CACHE/kernels/default"
     fi
 }
@@ -271,7 +288,7 @@ choose_kernel() {
 # Runs under the lock. Another run may have fetched the kernel in the meantime.
 kernel_fetch_once() {
     local want=$1
-    if [[ -z $want && -r $CACHE/kernels/default ]]; then
+    if [[ -z $want && -s $CACHE/kernels/default ]]; then
         cat "$CACHE/kernels/default"
     elif [[ -n $want ]] && kernel_pick "$want" < <(kernels_cached); then
         printf '%s' "$KERNEL_VERSION"

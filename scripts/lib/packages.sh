@@ -4,11 +4,47 @@
 # True on a Debian or one of its descendants.
 has_apt() { command -v apt-get > /dev/null && command -v dpkg-query > /dev/null; }
 
-# True if package $1 is installed, or if its program is present in another way.
+is_root() { ((EUID == 0)); }
+
+# The option --no-install of the scripts: nothing is installed on this machine, and no kernel module is loaded.
+no_install() { export VERBENA_NO_INSTALL=1; }
+may_install() { [[ -z ${VERBENA_NO_INSTALL:-} ]]; }
+
+# True if the C compiler finds header $1.
+has_header() {
+    [[ -e /usr/include/$1 || -e /usr/local/include/$1 ]] || gcc -E -include "$1" -x c /dev/null > /dev/null 2>&1
+}
+
+# True if all programs $* are on the PATH.
+has_programs() {
+    local program
+    for program in "$@"; do command -v "$program" > /dev/null || return 1; done
+}
+
+# True if what the scripts use of package $1 is present, wherever it comes from: the names are Debian's.
+contents_present() {
+    case $1 in
+        maven) has_programs mvn ;;
+        libc6-dev) has_header stdio.h ;;
+        libibverbs-dev) has_header infiniband/verbs.h ;;
+        librdmacm-dev) has_header rdma/rdma_cma.h ;;
+        ibverbs-utils) has_programs ibv_devinfo ibv_rc_pingpong ;;
+        rdmacm-utils) has_programs rping ucmatose ;;
+        perftest) has_programs ib_send_lat ib_write_bw ;;
+        iproute2) has_programs ip rdma ss ;;
+        util-linux) has_programs setpriv script flock ;;
+        busybox-static) has_programs busybox ;;
+        kmod) has_programs modprobe depmod ;;
+        qemu-system-x86) has_programs qemu-system-x86_64 ;;
+        qemu-system-arm) has_programs qemu-system-aarch64 ;;
+        rdma-core | ibverbs-providers) return 1 ;; # no program tells
+        *) has_programs "$1" ;; # gcc, make, cpio, shellcheck, tcpdump
+    esac
+}
+
 package_present() {
-    if [[ $1 == maven ]] && command -v mvn > /dev/null; then return 0; fi
-    has_apt || return 1
-    [[ $(dpkg-query -W -f '${db:Status-Status}' "$1" 2> /dev/null || true) == installed ]]
+    if contents_present "$1"; then return 0; fi
+    has_apt && [[ $(dpkg-query -W -f '${db:Status-Status}' "$1" 2> /dev/null || true) == installed ]]
 }
 
 apt_install() {
@@ -27,17 +63,18 @@ need_packages() {
     ((${#missing[@]})) || return 0
 
     if ! has_apt; then
-        printf 'Needed for %s, under the names Debian gives them: %s\n' "$purpose" "${missing[*]}" >&2
+        printf 'Needed for %s and not found, under the names Debian gives them: %s\n' "$purpose" "${missing[*]}" >&2
         printf 'Install them with the package manager of this system.\n' >&2
         return 1
     fi
-    if ((EUID)); then
+    if ! is_root || ! may_install; then
         printf 'Needed for %s and not installed: %s\n' "$purpose" "${missing[*]}" >&2
-        printf 'Run: sudo apt-get update && sudo apt-get install --no-install-recommends %s\n' "${missing[*]}" >&2
+        printf 'Run as root: apt-get update && apt-get install --no-install-recommends %s\n' "${missing[*]}" >&2
         return 1
     fi
 
-    printf 'Installing for %s: %s\n' "$purpose" "${missing[*]}" >&2
+    printf 'Installing with apt-get, for %s: %s\n' "$purpose" "${missing[*]}" >&2
+    printf 'The packages stay installed. With --no-install, the scripts install nothing.\n' >&2
     log=$(mktemp)
     # The first attempt fails if the package lists are absent or stale; only then are they fetched.
     if apt_install "${missing[@]}" > "$log" 2>&1 ||

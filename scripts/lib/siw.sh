@@ -22,13 +22,13 @@ build_siw() {
         say "kernel $KERNEL_VERSION has no siw driver, and it can be built only on Debian and its derivatives"
         return 1
     fi
-    mkdir -p "$CACHE/siw"
+    mkdir -p "$CACHE/siw" || return 1
     rm -rf "$CACHE"/siw/.work.*
-    work=$(mktemp -d "$CACHE/siw/.work.XXXXXX")
+    work=$(mktemp -d "$CACHE/siw/.work.XXXXXX") || return 1
     # shellcheck disable=SC2064  # the value of now; this runs in with_lock's own shell
     trap "rm -rf '$work'" EXIT
     fetch_siw_source "$work" && compile_siw "$work" || return 1
-    strip --strip-debug "$work/siw/siw.ko" # makes it ten times smaller
+    strip --strip-debug "$work/siw/siw.ko" || return 1 # makes it ten times smaller
     mv "$work/siw/siw.ko" "$file"
 }
 
@@ -65,11 +65,11 @@ fetch_siw_source() {
         return 1
     fi
     for package in "$work"/linux-headers-*.deb "$work"/linux-kbuild-*.deb; do
-        dpkg-deb --fsys-tarfile "$package" | tar -x -C "$work" --no-same-owner
+        dpkg-deb --fsys-tarfile "$package" | tar -x -C "$work" --no-same-owner || return 1
     done
-    mkdir "$work/siw"
+    mkdir "$work/siw" || return 1
     dpkg-deb --fsys-tarfile "$work/$source"_*.deb | tar -xO "./usr/src/$source.tar.xz" |
-        tar -xJ -C "$work/siw" --strip-components=5 "$source/drivers/infiniband/sw/siw"
+        tar -xJ -C "$work/siw" --strip-components=5 "$source/drivers/infiniband/sw/siw" || return 1
     rm -f "$work"/*.deb
 }
 

@@ -5,7 +5,7 @@ status() {
     local would
     if device_here; then
         would='the command on this machine'
-    elif can_add_device_here -n; then
+    elif can_add_device_here; then
         would='the command on this machine, with a temporary soft-RoCE device'
     else
         would="the command in a guest$(status_missing)"
@@ -35,14 +35,18 @@ status_devices() {
 }
 
 status_driver() {
-    if ! driver_here -n; then
+    if ! driver_here; then
         echo "kernel $(uname -r) has no rdma_rxe"
-    elif ((EUID)); then
-        echo 'available, but only root can add a device'
-    elif can_add_device_here -n; then
+    elif can_add_device_here; then
         echo 'a device can be added'
-    else
+    elif ! is_root; then
+        echo 'available, but only root can add a device'
+    elif ! has_programs rdma ip; then
         echo 'available, but the tools to add a device are missing (package iproute2)'
+    elif ! capable "$NET_ADMIN"; then
+        echo 'available, but root of this container cannot add a device'
+    else
+        echo 'available, but the driver may not be loaded here'
     fi
 }
 
@@ -58,7 +62,7 @@ status_missing() {
     local missing
     missing=$(missing_guest_packages)
     if [[ -n $missing ]]; then
-        if ((EUID == 0)) && has_apt; then echo -n ', after installing'; else echo -n ', if there were'; fi
+        if is_root && has_apt && may_install; then echo -n ', after installing'; else echo -n ', if there were'; fi
         printf ' %s' "$missing"
     fi
 }

@@ -10,18 +10,22 @@ bootable_kernel() {
         printf '%s' "$image"
         return
     fi
-    if [[ ! -e $file ]]; then with_lock vmlinux unpack_kernel "$image" "$file" >&2; fi
+    if [[ ! -e $file ]]; then
+        with_lock vmlinux unpack_kernel "$image" "$file" >&2 ||
+            say "cannot unpack $image into $CACHE (the disk is full, or a program is missing): the guest starts slowly"
+    fi
     if [[ -s $file ]]; then printf '%s' "$file"; else printf '%s' "$image"; fi
 }
 
 # Prints the little-endian number of $3 bytes at offset $2 of file $1.
 number_at() { od -An -v -t "u$3" --endian=little -j "$2" -N "$3" "$1" | tr -d ' '; }
 
-# Writes the kernel of the bzImage $1 to file $2, or an empty file if QEMU cannot boot that kernel.
+# Writes the kernel of the bzImage $1 to file $2, or an empty file if QEMU cannot boot that kernel. Writes no file if the
+# kernel cannot be written completely.
 unpack_kernel() {
     local image=$1 file=$2 offset length unpack
     [[ ! -e $file ]] || return 0
-    mkdir -p "${file%/*}"
+    mkdir -p "${file%/*}" || return 1
     # Position of the compressed kernel: see the kernel's Documentation/arch/x86/boot.rst. The last four bytes are its
     # unpacked size, which is part of the gzip format but not of the others.
     offset=$((($(number_at "$image" 497 1) + 1) * 512 + $(number_at "$image" 584 4)))
@@ -31,9 +35,14 @@ unpack_kernel() {
         fd377a58) unpack=(xz -dc) ;;
         28b52ffd) unpack=(zstd -dc) ;;
         02214c18) unpack=(lz4 -dc) ;;
-        *) unpack=(false) ;;
+        *) unpack=(true) ;;
     esac
-    tail -c "+$((offset + 1))" "$image" | head -c "$((length - 4))" | "${unpack[@]}" > "$file.$$" 2> /dev/null || true
+    # The status of the last program counts: the others are ended early.
+    (
+        set +o pipefail
+        tail -c "+$((offset + 1))" "$image" 2> /dev/null | head -c "$((length - 4))" 2> /dev/null |
+            "${unpack[@]}" > "$file.$$" 2> /dev/null
+    ) || { rm -f "$file.$$"; return 1; }
     # QEMU boots the kernel only if it has the ELF note with the entry point of a PVH guest.
     if ! LC_ALL=C grep -aqP '\x04\x00{3}[\x04\x08]\x00{3}\x12\x00{3}Xen\x00' "$file.$$"; then : > "$file.$$"; fi
     mv "$file.$$" "$file"

@@ -3,10 +3,12 @@ package dev.verbena.tools;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.verbena.support.ChildJvm;
+import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.condition.DisabledIf;
+import org.junit.jupiter.api.io.TempDir;
 
 /** Tests the doctor on machines with problems. */
 class DoctorTest {
@@ -21,6 +23,19 @@ class DoctorTest {
         assertThat(run.status()).isEqualTo(Main.FAILED);
         assertThat(run.out())
                 .contains("BAD   devices", "-> load the driver", "rdma link add rxe0 type rxe netdev eth0");
+    }
+
+    @Test
+    void doctorAdvisesOnModulesThatTheKernelHasNot(@TempDir Path folder) throws IOException {
+        assertThat(Doctor.loading("ib_core", folder.resolve("6.1.0-9")))
+                .startsWith("this kernel (6.1.0-9) has no module ib_core")
+                .contains("scripts/soft-roce run --")
+                .doesNotContain("modprobe");
+        Files.writeString(
+                folder.resolve("modules.dep"),
+                "kernel/drivers/infiniband/core/ib_core.ko.xz: kernel/net/x.ko\nkernel/drivers/my_ib_core2.ko:\n");
+        assertThat(Doctor.loading("ib_core", folder)).isEqualTo("as root: modprobe ib_core");
+        assertThat(Doctor.loading("rdma_ucm", folder)).contains("has no module rdma_ucm");
     }
 
     @Test

@@ -33,6 +33,7 @@ final class Doctor {
             Exit status: 0 if there is no problem, else 1.
               -d, --ib-dev=DEVICE   only this device (default: all)""";
 
+    private static final String GUEST = "run programs in a guest with soft-RoCE: scripts/soft-roce run -- COMMAND";
     private static final Duration STEP = Duration.ofSeconds(3);
     private static final Path DEVICES = Path.of("/sys/class/infiniband");
     private static final Path NODES = Path.of("/dev/infiniband");
@@ -77,7 +78,7 @@ final class Doctor {
                     "devices",
                     "none found",
                     "load the driver of the adapter; or, for a software device, as root: "
-                            + "modprobe rdma_rxe && rdma link add rxe0 type rxe netdev eth0");
+                            + "modprobe rdma_rxe && rdma link add rxe0 type rxe netdev eth0; or " + GUEST);
         }
         lockedMemory();
         if (!callable) {
@@ -128,6 +129,8 @@ final class Doctor {
     }
 
     private void modules() throws IOException {
+        String release = Files.readString(Path.of("/proc/sys/kernel/osrelease")).strip();
+        Path modules = Path.of("/lib/modules", release);
         for (String module : List.of("ib_core", "ib_uverbs", "rdma_ucm")) {
             boolean there = Files.exists(Path.of("/sys/module", module))
                     || switch (module) {
@@ -141,7 +144,7 @@ final class Doctor {
                 bad(
                         "kernel module",
                         module + " is not loaded",
-                        "as root: modprobe " + module
+                        loading(module, modules)
                                 + (module.equals("rdma_ucm") ? " (the connection manager needs it)" : ""));
             }
         }
@@ -149,6 +152,23 @@ final class Doctor {
         if (Files.exists(manager)) {
             rights(manager);
         }
+    }
+
+    /**
+     * Returns the advice on a module that is not loaded.
+     *
+     * @param modules the folder of the kernel's modules, which a container or a small virtual machine may lack
+     */
+    static String loading(String module, Path modules) throws IOException {
+        Path list = modules.resolve("modules.dep");
+        if (Files.exists(list)) {
+            try (Stream<String> lines = Files.lines(list)) {
+                if (lines.anyMatch(line -> line.contains("/" + module + ".ko"))) {
+                    return "as root: modprobe " + module;
+                }
+            }
+        }
+        return "this kernel (" + modules.getFileName() + ") has no module " + module + " here: " + GUEST;
     }
 
     private static List<String> names(Path folder) throws IOException {

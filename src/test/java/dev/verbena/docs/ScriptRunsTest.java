@@ -1,0 +1,525 @@
+package dev.verbena.docs;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import dev.verbena.support.Await;
+import dev.verbena.support.Loopback;
+import java.io.IOException;
+import java.io.UncheckedIOException;
+import java.nio.ByteBuffer;
+import java.nio.ByteOrder;
+import java.nio.charset.StandardCharsets;
+import java.nio.file.Files;
+import java.nio.file.LinkOption;
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Map;
+import java.util.concurrent.TimeUnit;
+import java.util.regex.Pattern;
+import java.util.stream.Stream;
+import org.junit.jupiter.api.AfterAll;
+import org.junit.jupiter.api.BeforeAll;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
+
+/**
+ * Runs the scripts in a copy of their folder. The programs that they call are stubs: no test here builds, installs,
+ * loads or starts anything.
+ */
+class ScriptRunsTest {
+    /** Programs of this machine that the scripts may not find: each is missing or a stub. */
+    private static final Pattern HIDDEN =
+            Pattern.compile("apt.*|dpkg.*|mvn.*|java.*|jar|jshell|gcc.*|cc|shellcheck|tcpdump"
+                    + "|ibv?_.*|rping|ucmatose|rdma|ip|ss|modprobe|rmmod|depmod|lsmod|qemu-.*|sudo|taskset|nproc");
+
+    /** Stubs of all programs that the tests and the benchmark need, but for Maven and the JDK. */
+    private static final List<String> TOOLS = List.of(
+            "gcc",
+            "shellcheck",
+            "tcpdump",
+            "ibv_devinfo",
+            "ibv_rc_pingpong",
+            "rping",
+            "ucmatose",
+            "ib_send_lat",
+            "ib_write_bw",
+            "ip",
+            "rdma",
+            "ss");
+
+    private static final String DONE = "exit 0";
+
+    /** Links to this machine's other programs. */
+    private static Path machine;
+
+    @TempDir
+    Path folder;
+
+    private Path project;
+    private Path programs;
+
+    /** A script that has ended. */
+    private record Ended(int status, String output) {}
+
+    @BeforeAll
+    static void linkPrograms() throws IOException {
+        machine = Files.createTempDirectory("programs");
+        for (String place : List.of("/usr/bin", "/bin", "/usr/sbin", "/sbin")) {
+            try (Stream<Path> files = Files.list(Path.of(place))) {
+                for (Path file : files.toList()) {
+                    Path link = machine.resolve(file.getFileName());
+                    if (!HIDDEN.matcher(file.getFileName().toString()).matches()
+                            && !Files.exists(link, LinkOption.NOFOLLOW_LINKS)) {
+                        Files.createSymbolicLink(link, file);
+                    }
+                }
+            }
+        }
+    }
+
+    @AfterAll
+    static void removeLinks() throws IOException {
+        try (Stream<Path> links = Files.list(machine)) {
+            for (Path link : links.toList()) {
+                Files.delete(link);
+            }
+        }
+        Files.delete(machine);
+    }
+
+    @BeforeEach
+    void copyTheScripts() throws IOException {
+        project = folder.resolve("project");
+        programs = Files.createDirectories(folder.resolve("bin"));
+        try (Stream<Path> files = Files.walk(Path.of("scripts"))) {
+            for (Path file : files.filter(Files::isRegularFile).toList()) {
+                Path copy = project.resolve(file);
+                Files.createDirectories(copy.getParent());
+                Files.copy(file, copy, java.nio.file.StandardCopyOption.COPY_ATTRIBUTES);
+            }
+        }
+        stub("nproc", "echo 2");
+        write(project.resolve("pom.xml"), "<project/>");
+        write(project.resolve("bindings/README.md"), "");
+        write(project.resolve("src/test/java/dev/verbena/tools/SomeTest.java"), "class SomeTest {}\n");
+        write(
+                project.resolve("src/test/java/dev/verbena/tools/WithDeviceTest.java"),
+                "@DeviceTest\nclass WithDeviceTest {}\n");
+        write(folder.resolve("jdk/release"), "JAVA_VERSION=\"25.0.1\"\n");
+        for (String tool : List.of("java", "javac", "jar")) {
+            program(folder.resolve("jdk/bin").resolve(tool), DONE);
+        }
+        reports(1);
+    }
+
+    private static void write(Path file, String text) throws IOException {
+        Files.createDirectories(file.getParent());
+        Files.writeString(file, text);
+    }
+
+    private static void program(Path file, String body) throws IOException {
+        Files.createDirectories(file.getParent());
+        Files.deleteIfExists(file);
+        Files.writeString(file, "#!/bin/bash\n" + body + "\n");
+        assertThat(file.toFile().setExecutable(true)).isTrue();
+    }
+
+    /** Makes a program that the scripts find. */
+    private void stub(String name, String body) throws IOException {
+        program(programs.resolve(name), body);
+    }
+
+    private void stubTools() throws IOException {
+        for (String tool : TOOLS) {
+            stub(tool, DONE);
+        }
+        stub(
+                "mvn",
+                "echo \"mvn $*\" >> '" + folder.resolve("calls") + "'; mkdir -p target; touch target/test-classpath");
+    }
+
+    /** Makes Java's stub write a report of successful tests, as JUnit's console does. */
+    private void reports(int tests) throws IOException {
+        program(
+                folder.resolve("jdk/bin/java"),
+                "while (($#)); do if [[ $1 == --reports-dir ]]; then mkdir -p \"$2\"; "
+                        + "echo '<testsuite name=\"x\" tests=\"" + tests
+                        + "\" skipped=\"0\" failures=\"0\" errors=\"0\" time=\"1\">' > \"$2/TEST-junit-jupiter.xml\"; fi; shift; done");
+    }
+
+    /** Adds functions to a file of scripts/lib, which replace those of the same name. */
+    private void replaceFunctions(String file, String functions) throws IOException {
+        Path library = project.resolve("scripts/lib").resolve(file);
+        Files.writeString(library, Files.readString(library) + "\n" + functions + "\n");
+    }
+
+    private String calls() throws IOException {
+        Path file = folder.resolve("calls");
+        return Files.exists(file) ? Files.readString(file) : "";
+    }
+
+    private Process start(Path output, String... command) throws IOException {
+        ProcessBuilder builder = new ProcessBuilder(command)
+                .directory(project.toFile())
+                .redirectErrorStream(true)
+                .redirectOutput(output.toFile())
+                .redirectInput(Path.of("/dev/null").toFile());
+        builder.environment().clear();
+        builder.environment()
+                .putAll(Map.of(
+                        "PATH", programs + ":" + machine,
+                        "HOME", folder.toString(),
+                        "JAVA_HOME", folder.resolve("jdk").toString(),
+                        "CALLS", folder.resolve("calls").toString(),
+                        "VERBENA_CACHE", folder.resolve("cache").toString()));
+        return builder.start();
+    }
+
+    private static Ended end(Process process, Path output) throws IOException, InterruptedException {
+        boolean ended = process.waitFor(Loopback.DEADLINE.toSeconds(), TimeUnit.SECONDS);
+        process.destroyForcibly();
+        assertThat(ended).as(Files.readString(output)).isTrue();
+        return new Ended(process.exitValue(), Files.readString(output));
+    }
+
+    private Ended run(String... command) throws IOException, InterruptedException {
+        Path output = folder.resolve("output");
+        return end(start(output, command), output);
+    }
+
+    /** Runs lines of bash after the files of scripts/lib have been read, with the options of the scripts. */
+    private Ended bash(String libraries, String... lines) throws IOException, InterruptedException {
+        List<String> all = new ArrayList<>(List.of("set -euo pipefail", "PROJECT=$PWD LIB=$PWD/scripts/lib"));
+        for (String library : libraries.split(" ")) {
+            all.add(". scripts/lib/" + library + ".sh");
+        }
+        all.addAll(List.of(lines));
+        return run("bash", "-c", String.join("\n", all));
+    }
+
+    // Packages
+
+    @Test
+    void packagesAreFoundWhereThereIsNoApt() throws Exception {
+        stubTools();
+        Ended run = bash(
+                "packages",
+                "need_packages testing gcc libc6-dev libibverbs-dev librdmacm-dev shellcheck tcpdump ibverbs-utils "
+                        + "rdmacm-utils perftest iproute2 util-linux maven");
+        assertThat(run).isEqualTo(new Ended(0, ""));
+    }
+
+    @Test
+    void missingPackagesAreNamedWhereThereIsNoApt() throws Exception {
+        stub("gcc", DONE);
+        Ended run = bash("packages", "need_packages 'comparing with C' gcc iproute2 maven");
+        assertThat(run.status()).isEqualTo(1);
+        assertThat(run.output()).contains("Needed for comparing with C and not found", ": iproute2 maven\n");
+    }
+
+    @Test
+    void testDemoAndBenchRunWhereThereIsNoApt() throws Exception {
+        stubTools();
+        stub("taskset", DONE);
+        program(project.resolve("scripts/soft-roce"), "echo \"soft-roce $*\"");
+        Ended test = run("scripts/test", "SomeTest");
+        assertThat(test.output()).endsWith("1 passed, 0 failed, 0 skipped\n");
+        assertThat(test.status()).isZero();
+        assertThat(run("scripts/demo").output()).contains("soft-roce run -- ");
+        Ended bench = run("scripts/bench", "--short");
+        assertThat(bench.status()).as(bench.output()).isZero();
+    }
+
+    @ParameterizedTest
+    @ValueSource(
+            strings = {
+                "test --no-install SomeTest",
+                "demo --no-install",
+                "bench --no-install --short",
+                "docs --no-install",
+                "jshell --no-install",
+                "verbena --no-install devices",
+                "soft-roce prepare --no-install"
+            })
+    void noInstallNamesThePackagesAndInstallsNothing(String line) throws Exception {
+        replaceFunctions("packages.sh", "is_root() { true; }");
+        stub("apt-get", "echo \"apt-get $*\" >> \"$CALLS\"");
+        stub("dpkg-query", "exit 1");
+        String[] words = line.split(" ");
+        words[0] = "scripts/" + words[0];
+        Ended run = run(words);
+        assertThat(run.status()).as(run.output()).isIn(1, 125);
+        assertThat(run.output()).contains("Needed for ", "Run as root: apt-get update");
+        assertThat(calls()).isEmpty();
+    }
+
+    @Test
+    void installNamesThePackagesFirst() throws Exception {
+        replaceFunctions("packages.sh", "is_root() { true; }");
+        stub("apt-get", "echo \"apt-get $*\" >> \"$CALLS\"");
+        stub("dpkg-query", "exit 1");
+        Ended run = bash("packages", "need_packages building maven");
+        assertThat(run.status()).isZero();
+        assertThat(run.output()).contains("Installing with apt-get, for building: maven\n", "--no-install");
+        assertThat(calls()).startsWith("apt-get install ").contains(" maven");
+    }
+
+    // scripts/test
+
+    @Test
+    void testOfAnUnknownNameFailsAtOnce() throws Exception {
+        stubTools();
+        Ended run = run("scripts/test", "NoSuchName");
+        assertThat(run.status()).isEqualTo(2);
+        assertThat(run.output()).isEqualTo("No test class has 'NoSuchName' in its name.\n");
+        assertThat(calls()).as("Maven").isEmpty();
+    }
+
+    @Test
+    void testOfAClassWithoutTestsFails() throws Exception {
+        stubTools();
+        reports(0);
+        Ended run = run("scripts/test", "SomeTest");
+        assertThat(run.status()).isEqualTo(1);
+        assertThat(run.output()).contains("No test ran").endsWith("0 passed, 1 failed, 0 skipped\n");
+    }
+
+    @Test
+    void testCountsAGuestThatCannotBePrepared() throws Exception {
+        stubTools();
+        program(project.resolve("scripts/soft-roce"), "echo 'no kernel found' >&2; exit 125");
+        Ended run = run("scripts/test", "tools.WithDeviceTest");
+        assertThat(run.status()).isEqualTo(1);
+        assertThat(run.output()).contains("no kernel found").endsWith("1 passed, 1 failed, 0 skipped\n");
+    }
+
+    @Test
+    void testOfASoftwareIwarpGuestThatCannotBePreparedEndsWithCounts() throws Exception {
+        stubTools();
+        program(project.resolve("scripts/soft-roce"), "exit 125");
+        assertThat(run("scripts/test", "--siw")).isEqualTo(new Ended(1, "Building\n0 passed, 1 failed, 0 skipped\n"));
+    }
+
+    // Builds
+
+    @Test
+    void buildsOfOneFolderRunOneAfterTheOther() throws Exception {
+        Path go = folder.resolve("go");
+        stub("mvn", "echo mvn >> \"$CALLS\"; while [[ ! -e '" + go + "' ]]; do sleep 0.02; done");
+        String line =
+                "set -euo pipefail; PROJECT=$PWD; for f in jdk packages build; do . scripts/lib/$f.sh; done; build main";
+        Path firstOutput = folder.resolve("first");
+        Path secondOutput = folder.resolve("second");
+        Process first = start(firstOutput, "bash", "-c", line);
+        try {
+            Await.until("the first build", () -> count() == 1);
+            Process second = start(secondOutput, "bash", "-c", line);
+            Await.until("the second build waits", () -> count() == 2 || has(secondOutput, "Waiting"));
+            Files.createFile(go);
+            assertThat(end(first, firstOutput)).isEqualTo(new Ended(0, "Building\n"));
+            assertThat(end(second, secondOutput)).isEqualTo(new Ended(0, "Waiting for another build in this folder\n"));
+        } finally {
+            first.destroyForcibly();
+        }
+        assertThat(count()).as("the second build finds the work of the first").isEqualTo(1);
+    }
+
+    private long count() {
+        try {
+            return calls().lines().count();
+        } catch (IOException e) {
+            throw new UncheckedIOException(e);
+        }
+    }
+
+    private static boolean has(Path file, String text) {
+        try {
+            return Files.readString(file).contains(text);
+        } catch (IOException e) {
+            throw new UncheckedIOException(e);
+        }
+    }
+
+    @Test
+    void buildInAGuestIsRefused() throws Exception {
+        stubTools();
+        Ended run = bash("jdk packages build", "export VERBENA_GUEST=1", "build main");
+        assertThat(run.status()).isEqualTo(1);
+        assertThat(run.output()).contains("Build it outside of the guest").doesNotContain("Building\n");
+        assertThat(calls()).isEmpty();
+    }
+
+    @Test
+    void failedBuildIsRepeated() throws Exception {
+        stub("mvn", "echo mvn >> \"$CALLS\"; exit 1");
+        for (int tries = 1; tries <= 2; tries++) {
+            assertThat(bash("jdk packages build", "build main").status()).isEqualTo(1);
+            assertThat(count()).isEqualTo(tries);
+        }
+    }
+
+    // The cache
+
+    private List<String> cached(String below) throws IOException {
+        Path place = folder.resolve("cache").resolve(below);
+        if (!Files.exists(place)) {
+            return List.of();
+        }
+        try (Stream<Path> files = Files.list(place)) {
+            return files.map(file -> file.getFileName().toString()).toList();
+        }
+    }
+
+    private static final String PACKAGE = """
+            mkdir -p package/boot package/lib/modules/6.1.0-9 debs
+            echo 'kernel/drivers/infiniband/sw/rxe/rdma_rxe.ko:' > package/lib/modules/6.1.0-9/modules.dep
+            echo kernel > package/boot/vmlinuz-6.1.0-9
+            touch debs/linux-image.deb
+            mkdir -p "$CACHE/kernels"
+            dpkg-deb() { tar -c -C package .; }
+            depmod() { true; }
+            """;
+
+    @Test
+    void kernelIsUnpackedIntoTheCache() throws Exception {
+        Ended run = bash("cache packages kernel", PACKAGE, "kernel_unpack debs");
+        assertThat(run).isEqualTo(new Ended(0, "6.1.0-9"));
+        assertThat(cached("kernels")).containsExactly("6.1.0-9");
+    }
+
+    @ParameterizedTest
+    @ValueSource(
+            strings = {
+                "tar() { command tar \"$@\"; [[ $1 == -c ]]; }",
+                "dpkg-deb() { tar -c -C package .; return 1; }",
+                "depmod() { return 1; }"
+            })
+    void cutKernelLeavesNothingInTheCache(String fault) throws Exception {
+        Ended run = bash("cache packages kernel", PACKAGE, fault, "version=$(kernel_unpack debs) || exit 9");
+        assertThat(run.status()).isEqualTo(9);
+        assertThat(run.output()).contains("could not unpack linux-image.deb", "is the disk full?");
+        assertThat(cached("kernels")).isEmpty();
+    }
+
+    /** Writes a bzImage without a boot sector's contents: the fields that the script reads, and a packed kernel. */
+    private void writeImage() throws Exception {
+        assertThat(run("bash", "-c", "printf kernel | gzip > packed").status()).isZero();
+        byte[] packed = Files.readAllBytes(project.resolve("packed"));
+        ByteBuffer image = ByteBuffer.allocate(2048 + packed.length + 100_000).order(ByteOrder.LITTLE_ENDIAN);
+        image.putInt(584, 1536); // behind the one sector of the boot program
+        image.putInt(588, packed.length);
+        image.put(2048, packed);
+        Files.write(project.resolve("image"), image.array());
+    }
+
+    @ParameterizedTest
+    @ValueSource(strings = {"gzip() { command gzip \"$@\"; return 1; }", ":"})
+    void cutVmlinuxLeavesNothingInTheCache(String fault) throws Exception {
+        writeImage();
+        Ended run = bash(
+                "cache vmlinux",
+                "grep() { true; } # any kernel will do",
+                fault,
+                "uname() { echo x86_64; }",
+                "bootable_kernel 6.1 image");
+        assertThat(run.status()).isZero();
+        if (fault.equals(":")) {
+            Path file =
+                    folder.resolve("cache/vmlinux").resolve(cached("vmlinux").getFirst());
+            assertThat(run.output()).isEqualTo(file.toString());
+            assertThat(Files.readString(file, StandardCharsets.US_ASCII)).isEqualTo("kernel");
+        } else {
+            assertThat(run.output()).contains("cannot unpack image").endsWith("image");
+            assertThat(cached("vmlinux")).isEmpty();
+        }
+    }
+
+    @ParameterizedTest
+    @ValueSource(
+            strings = {
+                "cp() { command cp \"$@\"; [[ $1 != *rxe* ]]; }",
+                "cpio() { cat > /dev/null; echo cut; return 1; }",
+                ":"
+            })
+    void cutInitialFileSystemLeavesNothingInTheCache(String fault) throws Exception {
+        Ended run = bash(
+                "cache initramfs",
+                "echo module > rdma_rxe.ko; echo program > busybox",
+                "modprobe() { echo \"insmod $PWD/rdma_rxe.ko\"; }",
+                "cpio() { cat; }",
+                fault,
+                "build_initramfs 6.1 / busybox \"$CACHE/initramfs/file\" || exit 9");
+        assertThat(cached("initramfs")).hasSize(fault.equals(":") ? 1 : 0);
+        assertThat(run.status()).as(run.output()).isEqualTo(fault.equals(":") ? 0 : 9);
+    }
+
+    // A device of this machine
+
+    /** Lets the copy of scripts/soft-roce believe that it runs as root on a machine without device. */
+    private void withoutDevice() throws IOException {
+        replaceFunctions(
+                "here.sh",
+                "device_here() { false; }\ncapable() { true; }\ndriver_loaded() { grep -qx rdma_rxe \"$HOME/modules\"; }"
+                        + "\nloaded_modules() { cat \"$HOME/modules\"; }");
+        replaceFunctions("guest.sh", "run_in_guest() { shift; echo \"in a guest: $*\"; }");
+        Path script = project.resolve("scripts/soft-roce");
+        Files.writeString(script, Files.readString(script).replace("\nmain \"$@\"", "\nprepare() { :; }\nmain \"$@\""));
+        stub("rdma", "echo \"rdma $*\" >> \"$CALLS\"");
+        stub("ip", "echo \"ip $*\" >> \"$CALLS\"");
+        stub("modprobe", """
+                name=${!#}
+                case " $* " in
+                    *" -n "*) ;;
+                    *" -D "*) echo "insmod /lib/modules/6.1/$name.ko.xz" ;;
+                    *) sed -i "1i$name" "$HOME/modules" ;;
+                esac""");
+        stub("rmmod", "echo \"rmmod $1\" >> \"$CALLS\"; sed -i \"/^$1\\$/d\" \"$HOME/modules\"");
+    }
+
+    @Test
+    void deviceThatCannotBeAddedIsReplacedByAGuest() throws Exception {
+        withoutDevice();
+        write(folder.resolve("modules"), "rdma_rxe\n");
+        stub("ip", "if [[ $1 == link ]]; then echo 'RTNETLINK answers: Operation not permitted' >&2; exit 2; fi");
+        Ended run = run("scripts/soft-roce", "run", "--", "echo", "hello");
+        assertThat(run.status()).as(run.output()).isZero();
+        assertThat(run.output())
+                .contains("cannot add a soft-RoCE device to this machine: RTNETLINK answers: Operation not permitted")
+                .endsWith("in a guest: echo hello\n");
+    }
+
+    @Test
+    void rootWithoutTheRightToAddADeviceUsesAGuest() throws Exception {
+        withoutDevice();
+        write(folder.resolve("modules"), "rdma_rxe\n");
+        replaceFunctions("here.sh", "capable() { false; }");
+        assertThat(run("scripts/soft-roce", "run", "echo", "hello"))
+                .isEqualTo(new Ended(0, "in a guest: echo hello\n"));
+        assertThat(calls()).isEmpty();
+    }
+
+    @Test
+    void addedDeviceIsRemovedWithTheModulesLoadedForIt() throws Exception {
+        withoutDevice();
+        write(folder.resolve("modules"), "ib_uverbs\next4\n");
+        replaceFunctions("here.sh", "make_device_here() { modprobe dummy; modprobe rdma_rxe; modprobe zram; }");
+        Ended run = run("scripts/soft-roce", "run", "--", "sh", "-c", "echo with $VERBENA_ADDRESS");
+        assertThat(run.status()).as(run.output()).isZero();
+        assertThat(run.output()).contains("loading the kernel module rdma_rxe", "--no-install", "with 10.9.9.1\n");
+        assertThat(Files.readString(folder.resolve("modules"))).isEqualTo("zram\nib_uverbs\next4\n");
+        assertThat(calls()).contains("rdma link delete rxe_vrb", "ip link delete vrb", "rmmod rdma_rxe\nrmmod dummy\n");
+    }
+
+    @Test
+    void noInstallLoadsNoModule() throws Exception {
+        withoutDevice();
+        write(folder.resolve("modules"), "ext4\n");
+        assertThat(run("scripts/soft-roce", "run", "--no-install", "--", "echo", "hello"))
+                .isEqualTo(new Ended(0, "in a guest: echo hello\n"));
+        assertThat(Files.readString(folder.resolve("modules"))).isEqualTo("ext4\n");
+    }
+}

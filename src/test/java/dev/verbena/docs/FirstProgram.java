@@ -12,26 +12,36 @@ import javax.tools.JavaFileObject;
 import javax.tools.SimpleJavaFileObject;
 import javax.tools.ToolProvider;
 
-/** The program in the README. */
+/** The programs in the README: the first, and the others by their names. */
 final class FirstProgram {
     static final String NAME = "ReadRemoteMemory";
 
     private FirstProgram() {}
 
     static String source() throws IOException {
+        return source(NAME);
+    }
+
+    private static String source(String name) throws IOException {
         Matcher program =
                 Pattern.compile("```java\n(.*?)```", Pattern.DOTALL).matcher(Files.readString(Path.of("README.md")));
-        if (!program.find()) {
-            throw new AssertionError("The README has no Java program");
+        while (program.find()) {
+            if (program.group(1).contains("public class " + name + " ")) {
+                return program.group(1);
+            }
         }
-        return program.group(1);
+        throw new AssertionError("The README has no program " + name);
     }
 
     /** Compiles the program and returns the compiler's errors and warnings. */
     static String compile(Path classes) throws IOException {
-        String source = source();
+        return compile(NAME, classes);
+    }
+
+    static String compile(String name, Path classes) throws IOException {
+        String source = source(name);
         JavaFileObject file =
-                new SimpleJavaFileObject(URI.create("string:///" + NAME + ".java"), JavaFileObject.Kind.SOURCE) {
+                new SimpleJavaFileObject(URI.create("string:///" + name + ".java"), JavaFileObject.Kind.SOURCE) {
                     @Override
                     public CharSequence getCharContent(boolean ignoreEncodingErrors) {
                         return source;

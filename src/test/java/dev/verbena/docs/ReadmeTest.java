@@ -2,6 +2,9 @@ package dev.verbena.docs;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import dev.verbena.Rdma;
+import java.io.InputStream;
+import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.regex.Matcher;
@@ -23,6 +26,27 @@ class ReadmeTest {
                         .filter(line -> !line.isBlank() && !line.startsWith("import"))
                         .count())
                 .isLessThanOrEqualTo(20);
+    }
+
+    @Test
+    void linksToFilesOfTheProjectWork() throws Exception {
+        Matcher link = Pattern.compile("\\]\\((?!https?:|#)([^)]+)\\)").matcher(Files.readString(Path.of("README.md")));
+        int links = 0;
+        while (link.find()) {
+            links++;
+            assertThat(Path.of(link.group(1))).isRegularFile();
+            assertThat(link.group(1)).as("a file that a clone has").doesNotStartWith("target");
+        }
+        assertThat(links).isPositive();
+    }
+
+    @Test
+    void licenceIsInTheJar() throws Exception {
+        try (InputStream licence = Rdma.class.getResourceAsStream("/META-INF/LICENSE")) {
+            assertThat(licence).isNotNull();
+            assertThat(new String(licence.readAllBytes(), StandardCharsets.US_ASCII))
+                    .contains("Apache License", "Version 2.0, January 2004");
+        }
     }
 
     @Test

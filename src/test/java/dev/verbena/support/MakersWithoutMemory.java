@@ -1,14 +1,9 @@
 package dev.verbena.support;
 
 import dev.verbena.VerbsArena;
-import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
-import java.lang.management.BufferPoolMXBean;
-import java.lang.management.ManagementFactory;
 import java.lang.ref.Reference;
 import java.util.concurrent.atomic.AtomicReference;
-import java.util.regex.Matcher;
-import java.util.regex.Pattern;
 
 /**
  * A program for {@link ChildJvm} on the provider for tests. Uses up the direct memory while C makes an object, so that the
@@ -16,9 +11,6 @@ import java.util.regex.Pattern;
  * each maker has failed, and what is left. The argument is the limit of direct memory in bytes.
  */
 public final class MakersWithoutMemory {
-    private static final Pattern REFUSED = Pattern.compile(
-            "Cannot reserve (\\d+) bytes of direct buffer memory \\(allocated: (\\d+), limit: (\\d+)\\)");
-
     private MakersWithoutMemory() {}
 
     public static void main(String[] arguments) throws InterruptedException {
@@ -62,8 +54,7 @@ public final class MakersWithoutMemory {
                 }
             });
             Fenced.awaitStopped(maker.function(), 1);
-            freeGarbage();
-            MemorySegment rest = Arena.ofAuto().allocate(limit - used() - room, 1);
+            MemorySegment rest = DirectMemory.takeAllBut(room, limit);
             Fenced.goOn(maker.function());
             making.join();
             Reference.reachabilityFence(rest);
@@ -71,36 +62,7 @@ public final class MakersWithoutMemory {
             if (thrown != null && Fenced.liveObjects() != before) {
                 throw new AssertionError(maker + " has left an object in C", thrown);
             }
-            return thrown == null ? 0 : missing(thrown);
+            return thrown == null ? 0 : DirectMemory.missing(thrown);
         }
-    }
-
-    /** Frees the memory of automatic arenas that are garbage. Only these arenas count as direct memory. */
-    private static void freeGarbage() {
-        for (int i = 0; i < 2; i++) {
-            long size = 1 << 16;
-            Arena.ofAuto().allocate(size);
-            long before = used();
-            Await.until("memory to be freed", () -> {
-                System.gc();
-                return used() <= before - size;
-            });
-        }
-    }
-
-    private static long used() {
-        return ManagementFactory.getPlatformMXBeans(BufferPoolMXBean.class).stream()
-                .filter(pool -> pool.getName().equals("direct"))
-                .mapToLong(BufferPoolMXBean::getMemoryUsed)
-                .sum();
-    }
-
-    private static long missing(Throwable thrown) {
-        Matcher refused = REFUSED.matcher(String.valueOf(thrown.getMessage()));
-        if (!(thrown instanceof OutOfMemoryError) || !refused.matches()) {
-            throw new AssertionError("not for want of direct memory", thrown);
-        }
-        long wanted = Long.parseLong(refused.group(1));
-        return wanted - (Long.parseLong(refused.group(3)) - Long.parseLong(refused.group(2)));
     }
 }

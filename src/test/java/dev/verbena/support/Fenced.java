@@ -70,7 +70,10 @@ public final class Fenced {
         }
     }
 
-    /** Stops calls of a function when they come, until {@link #goOn}. Never stop a function that is called critically. */
+    /**
+     * Stops calls of a function when they come, until {@link #goOn}. Never stop a function that is called critically. A
+     * call that is stopped for half a minute goes on, and is a violation.
+     */
     public static void stop(String function) {
         named(Functions.STOP, function);
     }
@@ -154,6 +157,15 @@ public final class Fenced {
         return count;
     }
 
+    /** Gives the next queue pair a number, which a closed one may have had. Later ones get the following numbers. */
+    public static void nextNumber(int number) {
+        try {
+            Functions.NUMBER.invokeExact(number);
+        } catch (Throwable t) {
+            throw new AssertionError(t);
+        }
+    }
+
     /** Returns a description of the first violation. */
     public static String firstViolation() {
         try {
@@ -184,6 +196,7 @@ public final class Fenced {
         private static final MethodHandle WAITING = link("fenced_waiting", FunctionDescriptor.of(JAVA_INT, ADDRESS));
         private static final MethodHandle CALLS = link("fenced_calls", FunctionDescriptor.of(JAVA_LONG, ADDRESS));
         private static final MethodHandle CALM = link("fenced_calm", FunctionDescriptor.ofVoid());
+        private static final MethodHandle NUMBER = link("fenced_number", FunctionDescriptor.ofVoid(JAVA_INT));
         private static final MethodHandle LIVE = link("fenced_live", FunctionDescriptor.of(JAVA_INT, JAVA_INT));
         private static final MethodHandle VIOLATIONS = link("fenced_violations", FunctionDescriptor.of(JAVA_INT));
         private static final MethodHandle FIRST = link("fenced_first_violation", FunctionDescriptor.of(ADDRESS));

@@ -45,7 +45,6 @@ public abstract sealed class Completions extends ThreadBound permits PlainComple
     final long address;
 
     private final MemorySegment memory;
-    private final @Nullable Thread owner;
     /** True if {@link #poll} may call C itself, because no other thread can close the queue meanwhile. */
     private final boolean direct;
 
@@ -64,7 +63,6 @@ public abstract sealed class Completions extends ThreadBound permits PlainComple
         this.address = memory.address();
         this.max = max;
         forget();
-        this.owner = queue.onlyThread();
         this.direct = direct;
         this.function = queue.pollFunction();
         this.cq = queue.address();
@@ -72,8 +70,8 @@ public abstract sealed class Completions extends ThreadBound permits PlainComple
 
     @Override
     final void end() {
+        super.end(); // first: the owner that finds nothing then finds out why
         forget();
-        super.end();
     }
 
     /** Drops all fetched completions, so that there is no current one. */
@@ -149,10 +147,17 @@ public abstract sealed class Completions extends ThreadBound permits PlainComple
         return poll() == 0 ? null : this;
     }
 
-    /** Drops what was fetched before. Notes the failures among it, whether the user looked at them or not. */
+    /**
+     * Drops what was fetched before. Notes the failures among it, whether the user looked at them or not. The bounds of the
+     * loop are local, so that it ends also when another thread closes the queue meanwhile, which drops everything.
+     */
     private void leave() {
-        while (next()) {
-            continue; // next() notes failures, and ends the loop also when a thread closes the queue meanwhile
+        long behind = end;
+        for (long at = base + SIZE; at < behind; at += SIZE) {
+            base = at;
+            if (Memory.getInt(at + STATUS) != 0) {
+                noteFailure();
+            }
         }
         forget();
     }
@@ -181,8 +186,11 @@ public abstract sealed class Completions extends ThreadBound permits PlainComple
      * Steps to the next fetched completion.
      *
      * @return false if there are no more: poll again
+     * @throws IllegalStateException if the queue is closed
+     * @throws WrongThreadException if another thread used this cursor first
      */
     public final boolean next() {
+        checkUser(); // costs nothing where at() follows: the compiler sees that both checks are one
         long next = base + SIZE;
         if (next >= end) {
             return false;
@@ -196,15 +204,16 @@ public abstract sealed class Completions extends ThreadBound permits PlainComple
 
     /** Returns the address of a field of the current completion. */
     final long at(long field) {
+        checkUser();
         long at = base;
-        if (at < address || (owner != null && owner != Thread.currentThread())) {
+        if (at < address) {
             throw unreadable();
         }
         return at + field;
     }
 
     private IllegalStateException unreadable() {
-        queue.checkUsable(); // a closed queue or the wrong thread is the better reason
+        checkUser(); // another thread may have closed the queue since the first check
         return new IllegalStateException("There is no current completion: call next() before reading one");
     }
 
@@ -425,7 +434,7 @@ public abstract sealed class Completions extends ThreadBound permits PlainComple
     /** Describes the current completion, or the cursor if there is none. */
     @Override
     public final String toString() {
-        boolean readable = base >= address && (owner == null || owner == Thread.currentThread());
+        boolean readable = base >= address && isUser();
         return readable ? completion().toString() : "cursor over " + queue + ", " + count() + " fetched";
     }
 }

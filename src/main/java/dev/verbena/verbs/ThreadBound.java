@@ -54,6 +54,11 @@ abstract sealed class ThreadBound permits WorkBatch, Completions {
         }
     }
 
+    /** Returns true if this belongs to the calling thread already. */
+    final boolean isUser() {
+        return holder == Thread.currentThread();
+    }
+
     /** Returns true if this belongs to the calling thread, which becomes the owner if there is none. */
     final boolean isMine() {
         Thread known = holder;

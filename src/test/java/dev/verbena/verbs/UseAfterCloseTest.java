@@ -53,11 +53,9 @@ class UseAfterCloseTest {
             Map.entry(MemorySlice.class, Set.of("region", "length", "slice")),
             Map.entry(SendBatch.class, Set.of("capacity", "size", "clear")),
             Map.entry(ReceiveBatch.class, Set.of("capacity", "size", "clear")),
-            Map.entry(Completions.class, Set.of("next")),
             Map.entry(
                     ExtendedCompletions.class,
                     Set.of(
-                            "next",
                             "sourceLid",
                             "pkeyIndex",
                             "timestamp",

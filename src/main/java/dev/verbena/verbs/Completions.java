@@ -164,16 +164,22 @@ public abstract sealed class Completions extends ThreadBound permits PlainComple
 
     /** Hands a failure to its queue pair, whose first failure explains the flushes that follow it. */
     private void noteFailure() {
-        QueuePair queuePair = queuePair();
+        QueuePair queuePair = numbered();
         if (queuePair != null) {
-            queuePair.states.noteFailure(completion());
+            queuePair.states.noteFailure(this);
         }
     }
 
-    /** Returns the queue pair of the current completion, or null if its number is not known here. */
+    /** Returns the open queue pair with the number of the current completion, or null if there is none. */
     @Nullable
-    QueuePair queuePair() {
+    QueuePair numbered() {
         return queue.contextEvenIfClosed().queuePair(word(QP_NUMBER));
+    }
+
+    /** Returns the queue pair whose failed request the current completion reports, or null if it is not known. */
+    private @Nullable QueuePair failed() {
+        QueuePair queuePair = numbered();
+        return queuePair != null && queuePair.states.ownsFailures() ? queuePair : null;
     }
 
     /** Steps to the first completion after a poll that found one, and returns it as a value. */
@@ -352,6 +358,28 @@ public abstract sealed class Completions extends ThreadBound permits PlainComple
     public abstract int queuePairNumber();
 
     /**
+     * Returns the queue pair that the work request was posted to. With a queue that many queue pairs share, this tells
+     * whose request failed. Nothing is allocated.
+     *
+     * @return the queue pair; null if it is closed, if it was not made by this context, or if the queue does not report
+     *     {@link CompletionField#QUEUE_PAIR_NUMBER}
+     */
+    public final @Nullable QueuePair queuePair() {
+        return isSuccess() ? numbered() : failed();
+    }
+
+    /**
+     * Returns the operation of a failed work request, which the queue pair remembers. Nothing is allocated.
+     *
+     * @return the operation; null after a success, and when {@link #queuePair} is null or can't tell the operation
+     */
+    public final @Nullable Operation operation() {
+        WorkStatus status = status();
+        QueuePair queuePair = status == WorkStatus.SUCCESS ? null : failed();
+        return queuePair == null ? null : queuePair.posted.operationOf(id(), status, queue);
+    }
+
+    /**
      * Returns the number of the peer's queue pair that sent a datagram ({@code src_qp}).
      *
      * @return the number
@@ -406,7 +434,7 @@ public abstract sealed class Completions extends ThreadBound permits PlainComple
      */
     public final WorkCompletion completion() {
         WorkStatus status = status();
-        QueuePair queuePair = status == WorkStatus.SUCCESS ? null : queuePair();
+        QueuePair queuePair = status == WorkStatus.SUCCESS ? null : failed();
         WorkCompletion copy = new WorkCompletion(
                 at(0),
                 sourceLidIfKnown(),

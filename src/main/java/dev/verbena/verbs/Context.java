@@ -41,7 +41,6 @@ import java.util.NoSuchElementException;
 import java.util.Objects;
 import java.util.Optional;
 import java.util.OptionalInt;
-import java.util.concurrent.ConcurrentHashMap;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -64,7 +63,7 @@ public final class Context extends VerbsObject {
     private final DriverFunctions provider;
     private final AsyncEvents events;
     private final @Nullable Runnable letGo;
-    private final ConcurrentHashMap<Integer, QueuePair> queuePairs = new ConcurrentHashMap<>();
+    private final QueuePairNumbers queuePairs = new QueuePairNumbers();
 
     /**
      * Wraps a context of C.
@@ -890,17 +889,17 @@ public final class Context extends VerbsObject {
     }
 
     void add(QueuePair queuePair) {
-        queuePairs.put(queuePair.number, queuePair);
+        queuePairs.add(queuePair);
     }
 
     void remove(QueuePair queuePair) {
-        queuePairs.remove(queuePair.number, queuePair);
+        queuePairs.remove(queuePair);
     }
 
     /** Returns the open queue pair of this context with a number; null if there is none. */
     @Nullable
     QueuePair queuePair(int number) {
-        return queuePairs.get(number);
+        return queuePairs.find(number);
     }
 
     /** Returns for example {@code rxe0: channel adapter, InfiniBand transport, GUID 5054:00ff:fe12:3456 (open)}. */

@@ -238,8 +238,8 @@ public final class ExtendedCompletions extends Completions {
     /** Returns null without the queue pair's number: the queue pair's failures are not noted then. */
     @Override
     @Nullable
-    QueuePair queuePair() {
-        return has(CompletionField.QUEUE_PAIR_NUMBER) ? super.queuePair() : null;
+    QueuePair numbered() {
+        return has(CompletionField.QUEUE_PAIR_NUMBER) ? super.numbered() : null;
     }
 
     /**

@@ -20,6 +20,7 @@ import dev.verbena.verbs.device.TransportType;
 import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
 import java.util.EnumSet;
+import java.util.Objects;
 import java.util.Optional;
 import java.util.Set;
 import org.jspecify.annotations.Nullable;
@@ -31,6 +32,9 @@ import org.jspecify.annotations.Nullable;
  * <p>All threads may ask. A change of state is a call into C, which the driver makes one after the other.
  */
 final class QueuePairStateMachine {
+    /** The number of times that the device is asked for the state before a failure counts as old. */
+    private static final int QUERIES = 3;
+
     private final QueuePair queuePair;
     private final ObjectLifetime lifetime;
     private final Context context;
@@ -43,6 +47,8 @@ final class QueuePairStateMachine {
     private volatile QueuePairState state = QueuePairState.RESET;
     private volatile boolean isKnown = true;
     private volatile @Nullable WorkCompletion firstFailure;
+    /** True if completions may come that have the number of this queue pair, and report work before its time. */
+    private volatile boolean expectsOldCompletions;
 
     QueuePairStateMachine(
             QueuePair queuePair,
@@ -161,6 +167,9 @@ final class QueuePairStateMachine {
         if (to == QueuePairState.RESET) {
             firstFailure = null;
             posted.clear();
+            if (from != QueuePairState.RESET) {
+                expectOldCompletions();
+            }
         }
         if (to == QueuePairState.RTR) {
             sends.longestMessage(longestMessage(addressing.port()));
@@ -201,6 +210,8 @@ final class QueuePairStateMachine {
     }
 
     void connect(Endpoint peer, ConnectOptions how) {
+        Objects.requireNonNull(peer, "peer"); // before the state changes
+        Objects.requireNonNull(how, "how");
         switch (options.type()) {
             case RC, UC, XRC_SEND, XRC_RECV -> {}
             default -> throw new IllegalStateException(options.type() + " has no connections: " + queuePair);
@@ -316,27 +327,75 @@ final class QueuePairStateMachine {
     }
 
     /**
-     * Notes a failed request. The failure takes a reliable queue pair to {@link QueuePairState#ERR}; a flushed request
-     * tells that the queue pair is, or was, in that state.
+     * Notes that a closed queue pair had the same number, or that this one was reset. Completions that have not been polled
+     * yet may then report the work of that time.
      */
-    synchronized void noteFailure(WorkCompletion failure) {
-        boolean flushed = failure.status() == WorkStatus.WORK_REQUEST_FLUSHED;
-        if (!flushed && (options.type() == QueuePairType.RC || options.type() == QueuePairType.XRC_SEND)) {
-            known(QueuePairState.ERR);
-        } else if (state != QueuePairState.ERR) {
-            unknown(); // other transports may go on, and a flush may be from before a reset
-        }
-        if (!flushed) {
-            record(failure);
-            if (firstFailure == null) {
-                firstFailure = failure;
+    void expectOldCompletions() {
+        expectsOldCompletions = true;
+    }
+
+    /** Returns true if a failed completion with the number of this queue pair was noted as its own. */
+    boolean ownsFailures() {
+        return !expectsOldCompletions || hasFailed(state);
+    }
+
+    private static boolean hasFailed(QueuePairState state) {
+        return state == QueuePairState.ERR || state == QueuePairState.SQE;
+    }
+
+    /**
+     * Returns true if the device says that this queue pair has failed. Some devices complete the request first, and change
+     * the state a moment later.
+     */
+    private boolean failedInDevice() {
+        try {
+            if (context.device().transport() != TransportType.IB) {
+                return true; // software iWARP does not tell the state
             }
+            for (int asked = 0; asked < QUERIES; asked++) {
+                query();
+                if (hasFailed(state)) {
+                    return true;
+                }
+                Thread.yield();
+            }
+            return false;
+        } catch (IllegalStateException | WrongThreadException | VerbsException cannotAsk) {
+            return false; // the queue pair is closing, or belongs to another thread than its completion queue
         }
     }
 
-    private void record(WorkCompletion failure) {
+    /**
+     * Notes the failed request that a cursor stands at. The failure takes a reliable queue pair to
+     * {@link QueuePairState#ERR}; a flushed request tells that the queue pair is, or was, in that state. Allocates nothing
+     * for a flushed request.
+     */
+    void noteFailure(Completions failed) {
+        if (expectsOldCompletions && !ownsFailures() && !failedInDevice()) {
+            return; // of a closed queue pair with the same number, or from before a reset
+        }
+        boolean flushed = failed.status() == WorkStatus.WORK_REQUEST_FLUSHED;
+        if (!flushed && (options.type() == QueuePairType.RC || options.type() == QueuePairType.XRC_SEND)) {
+            known(QueuePairState.ERR);
+        } else if (state != QueuePairState.ERR) {
+            unknown(); // other transports may go on
+        }
+        if (!flushed) {
+            record(failed);
+        }
+    }
+
+    private synchronized void record(Completions failed) {
         WorkFailureEvent event = new WorkFailureEvent();
-        if (event.shouldCommit()) {
+        boolean commit = event.shouldCommit();
+        if (firstFailure != null && !commit) {
+            return;
+        }
+        WorkCompletion failure = failed.completion();
+        if (firstFailure == null) {
+            firstFailure = failure;
+        }
+        if (commit) {
             event.queuePair = options.type() + " " + queuePair.number + " of " + context.name();
             event.id = failure.id();
             event.operation = String.valueOf(failure.operation());

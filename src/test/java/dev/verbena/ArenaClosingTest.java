@@ -178,30 +178,6 @@ class ArenaClosingTest {
         assertThat(destroyed).containsExactly("parent");
     }
 
-    @ParameterizedTest
-    @EnumSource
-    void objectCloseFreesItsScratchMemory(ArenaKind kind) {
-        try (VerbsArena arena = kind.make()) {
-            boolean[] alive = new boolean[1];
-            MemorySegment[] scratch = new MemorySegment[1];
-            FakeObject object = FakeObject.in(
-                    arena, "object", it -> alive[0] = scratch[0].scope().isAlive());
-            scratch[0] = object.allocateScratch(64);
-            object.refuse(true);
-            assertThatThrownBy(object::close).isInstanceOf(VerbsException.class);
-            assertThat(scratch[0].scope().isAlive())
-                    .as("after a failed destroy")
-                    .isTrue();
-            object.refuse(false);
-            object.close();
-            assertThat(alive[0]).as("while it is destroyed").isTrue();
-            assertThat(scratch[0].scope().isAlive())
-                    .as("after it was destroyed")
-                    .isFalse();
-            assertThat(arena.scope().isAlive()).isTrue();
-        }
-    }
-
     @Test
     void closeFailsWhileACallUsesItsMemory() {
         VerbsArena arena = VerbsArena.ofShared();

@@ -5,7 +5,6 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import dev.verbena.access.ObjectLifetime;
 import dev.verbena.support.ArenaKind;
-import java.lang.foreign.MemorySegment;
 import java.util.concurrent.atomic.AtomicReference;
 import java.util.function.Consumer;
 import org.junit.jupiter.params.ParameterizedTest;
@@ -40,16 +39,6 @@ class FailedMakersTest {
             parent.close();
         }
         assertThat(made.get().timesDestroyed()).isEqualTo(1);
-    }
-
-    @ParameterizedTest
-    @EnumSource
-    void makerThatFailsFreesTheObjectsMemory(ArenaKind kind) {
-        AtomicReference<MemorySegment> scratch = new AtomicReference<>();
-        try (VerbsArena arena = kind.make()) {
-            fail(arena, object -> scratch.set(object.allocateScratch(8)));
-            assertThat(scratch.get().scope().isAlive()).isFalse();
-        }
     }
 
     @ParameterizedTest

@@ -66,10 +66,6 @@ class FakeObject extends VerbsObject {
         return timesDestroyed;
     }
 
-    MemorySegment allocateScratch(long size) {
-        return lifetime.scratch().allocate(size);
-    }
-
     ObjectLifetime lifetime() {
         return lifetime;
     }

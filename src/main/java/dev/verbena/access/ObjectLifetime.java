@@ -2,7 +2,6 @@ package dev.verbena.access;
 
 import dev.verbena.VerbsArena;
 import dev.verbena.VerbsObject;
-import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
 import java.util.ArrayList;
 import java.util.Collection;
@@ -27,7 +26,6 @@ public final class ObjectLifetime extends CloseGuard {
     private @Nullable Runnable undoer;
     private Supplier<? extends Collection<? extends VerbsObject>> closedBefore = List::of;
     private volatile List<CloseGuard> parents = List.of();
-    private @Nullable Arena scratch;
 
     private ObjectLifetime(ArenaLifetime arena) {
         super(arena.owner());
@@ -157,7 +155,6 @@ public final class ObjectLifetime extends CloseGuard {
         }
         known.forEach(parent -> parent.removeDependent(this));
         arena.forget(this);
-        closeScratch();
     }
 
     /**
@@ -267,13 +264,6 @@ public final class ObjectLifetime extends CloseGuard {
             throw failure;
         }
         parents.forEach(parent -> parent.removeDependent(this));
-        closeScratch();
-    }
-
-    private void closeScratch() {
-        if (scratch != null) {
-            scratch.close();
-        }
     }
 
     /**
@@ -309,16 +299,5 @@ public final class ObjectLifetime extends CloseGuard {
         of(after).addDependent(this);
         parents = List.copyOf(changed);
         of(before).removeDependent(this);
-    }
-
-    /**
-     * Returns the arena for the object's own memory, such as work requests that C reads. The memory is freed once the
-     * object is destroyed. Call this method while the object is being made.
-     */
-    public Arena scratch() {
-        if (scratch == null) {
-            scratch = owner() == null ? Arena.ofShared() : Arena.ofConfined();
-        }
-        return scratch;
     }
 }

@@ -356,7 +356,7 @@ public final class CompletionQueue extends VerbsObject {
         Checks.checkAtLeast("number of completions of a cursor", max, 1);
         lifetime.checkOpen();
         return keep(new ExtendedCompletions(
-                this, requireExtended(), options.fields(), context.provider().software(), max, lifetime.scratch()));
+                this, requireExtended(), options.fields(), context.provider().software(), max));
     }
 
     private <T extends Completions> T keep(T cursor) {

@@ -50,13 +50,9 @@ public final class ExtendedCompletions extends Completions {
     private final int[] tagData;
 
     ExtendedCompletions(
-            CompletionQueue queue,
-            CompletionReaders readers,
-            Set<CompletionField> fields,
-            boolean oneByOne,
-            int max,
-            Arena arena) {
+            CompletionQueue queue, CompletionReaders readers, Set<CompletionField> fields, boolean oneByOne, int max) {
         super(queue, max, false);
+        Arena arena = Arena.ofAuto(); // keeps all its memory while one segment of it is reachable
         this.readers = readers;
         this.oneByOne = oneByOne;
         this.asked = NativeFlag.bits(fields);

@@ -66,8 +66,8 @@ public final class WorkQueue extends VerbsObject {
                 address,
                 null);
         path.ready(state == WorkQueueState.READY);
-        this.request = lifetime.scratch().allocate(ibv_recv_wr.sizeof() + Long.BYTES, 64);
-        this.pieces = ibv_sge.allocateArray(options.sge(), lifetime.scratch());
+        this.request = Arena.ofAuto().allocate(ibv_recv_wr.sizeof() + Long.BYTES, 64);
+        this.pieces = ibv_sge.allocateArray(options.sge(), Arena.ofAuto());
         ibv_recv_wr.sg_list(request, pieces);
         this.ways = new int[options.sge()];
         context.eventsEvenIfClosed().add(address, this);

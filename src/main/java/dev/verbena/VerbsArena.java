@@ -1,6 +1,7 @@
 package dev.verbena;
 
 import dev.verbena.access.ArenaLifetime;
+import dev.verbena.access.ConfinedMemory;
 import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
 import org.jspecify.annotations.Nullable;
@@ -21,9 +22,15 @@ import org.jspecify.annotations.Nullable;
  * <table>
  *   <caption>Two kinds of arena</caption>
  *   <tr><th>kind</th><th>used by</th><th>closed by</th></tr>
- *   <tr><td>{@link #ofConfined()}</td><td>the thread that made it</td><td>the same thread</td></tr>
+ *   <tr><td>{@link #ofConfined()}</td><td>the thread that made it</td><td>the same thread; once this thread has ended,
+ *   any thread</td></tr>
  *   <tr><td>{@link #ofShared()}</td><td>all threads</td><td>any thread, at any time</td></tr>
  * </table>
+ *
+ * <p>A thread may end without closing its confined arena. The first other thread that calls {@link #close()} then takes the
+ * arena over with its objects, and closes them. The arena's memory is freed, and no thread can access its segments, although
+ * the {@link #scope()} stays alive. A file that was mapped with the arena stays mapped. Cleanup actions of
+ * {@link MemorySegment#reinterpret(Arena, java.util.function.Consumer)} do not run.
  */
 public final class VerbsArena implements Arena {
     static {
@@ -39,12 +46,13 @@ public final class VerbsArena implements Arena {
     }
 
     /**
-     * Creates an arena for one thread. Only the calling thread can use and close the arena and its objects.
+     * Creates an arena for one thread. Only the calling thread can use and close the arena and its objects. Once this
+     * thread has ended, any thread can close the arena.
      *
      * @return a new arena
      */
     public static VerbsArena ofConfined() {
-        return new VerbsArena(Arena.ofConfined(), Thread.currentThread());
+        return new VerbsArena(new ConfinedMemory(), Thread.currentThread());
     }
 
     /**
@@ -81,7 +89,7 @@ public final class VerbsArena implements Arena {
      * @throws VerbsException if an object could not be destroyed. This object and all older ones stay open, the memory
      *     stays allocated, and closing can be repeated
      * @throws IllegalStateException if this arena is closed already
-     * @throws WrongThreadException if this arena is confined to another thread
+     * @throws WrongThreadException if this arena is confined to another thread that has not ended
      */
     @Override
     public void close() {

@@ -294,6 +294,36 @@ class ArchitectureTest {
                 .containsExactly("B.java uses dev.verbena.cm.access, which is not below dev.verbena.verbs");
     }
 
+    /** The JDK's arenas that somebody must close: a field that holds one is lost when its object is not destroyed. */
+    private static List<String> arenasLeftOpen(SourceTree sources) {
+        List<String> breaches = new ArrayList<>();
+        sources.texts().forEach((path, text) -> {
+            String code = text.replaceAll("\\btry \\([^;{]*Arena\\.of(Confined|Shared)\\(\\)", "try (");
+            if (Pattern.compile("(?<!Verbs)Arena\\.of(Confined|Shared)\\(\\)")
+                    .matcher(code.replaceAll("\"[^\"\\n]*\"", "").replaceAll("(?m)^\\s*\\*.*$", ""))
+                    .find()) {
+                breaches.add(path);
+            }
+        });
+        return breaches;
+    }
+
+    @Test
+    void onlyVerbsArenasKeepArenasThatMustBeClosed() {
+        assertThat(arenasLeftOpen(SourceTree.below(SOURCES)))
+                .allMatch(path -> path.endsWith("/VerbsArena.java") || path.endsWith("/ConfinedMemory.java"))
+                .hasSize(2);
+    }
+
+    @Test
+    void arenaRuleReportsFields() {
+        assertThat(arenasLeftOpen(SourceTree.of("A.java", "class A { Arena a = Arena.ofShared(); }")
+                        .and("B.java", "class B { { try (Arena a = Arena.ofConfined()) { } } }")
+                        .and("C.java", "class C { VerbsArena a = VerbsArena.ofConfined(); }")
+                        .and("D.java", "class D { String s = \"Arena.ofShared()\"; }")))
+                .containsExactly("A.java");
+    }
+
     @Test
     void toolsUseOnlyTheApi() {
         assertThat(usesOfInternals(SourceTree.below(TOOLS))).isEmpty();

@@ -65,6 +65,7 @@ public final class ArenaLifetime extends CloseGuard {
 
     /** Destroys the objects, the youngest first, then frees the memory: see {@link VerbsArena#close}. */
     public void close() {
+        takeOverFromEndedThread();
         checkThread();
         closing.lock();
         try {
@@ -82,7 +83,26 @@ public final class ArenaLifetime extends CloseGuard {
                 reopen();
                 throw failure;
             }
-            OPEN.remove(memory.scope());
+            if (!memory.scope().isAlive()) { // else the entry refuses segments of an ended thread for ever
+                OPEN.remove(memory.scope());
+            }
+        } finally {
+            closing.unlock();
+        }
+    }
+
+    /** Takes over a confined arena whose thread has ended, and its objects: nobody else could close them. */
+    private void takeOverFromEndedThread() {
+        Thread before = owner();
+        if (before == null || before == Thread.currentThread() || before.isAlive()) {
+            return;
+        }
+        closing.lock();
+        try {
+            if (owner() == before) { // no other thread was faster
+                takeOver();
+                objectsYoungestFirst().forEach(CloseGuard::takeOver);
+            }
         } finally {
             closing.unlock();
         }

@@ -41,7 +41,8 @@ public abstract sealed class CloseGuard permits ArenaLifetime, ObjectLifetime {
     private static final VarHandle BUSY = field("busy", boolean.class);
     private static final VarHandle USERS = field("users", int.class);
 
-    private final @Nullable Thread owner;
+    /** The only thread that may use the guarded object, or null. Another thread takes over from one that has ended. */
+    private @Nullable Thread owner;
 
     /** The thread that has the flag {@link #busy} for itself. */
     private @Nullable Thread holder;
@@ -71,6 +72,11 @@ public abstract sealed class CloseGuard permits ArenaLifetime, ObjectLifetime {
      */
     public final @Nullable Thread owner() {
         return owner;
+    }
+
+    /** Makes the calling thread the owner, in place of a thread that has ended. */
+    final void takeOver() {
+        owner = Thread.currentThread();
     }
 
     /**

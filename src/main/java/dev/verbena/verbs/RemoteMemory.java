@@ -8,7 +8,8 @@ import java.util.Objects;
 
 /**
  * Memory of a peer, which RDMA reads, writes and atomics work on. The peer makes the value by {@link
- * MemoryRegion#remote()} and sends it as {@link #toBytes 16 bytes}. A value is immutable: all threads can use it.
+ * MemoryRegion#remote()} and sends it as {@link #toBytes 16 bytes}. Memory of 4 GiB and more needs {@link #toWideBytes 20
+ * bytes}. A value is immutable: all threads can use it.
  *
  * @param address the address of the first byte in the peer's process
  * @param key the remote key
@@ -17,6 +18,9 @@ import java.util.Objects;
 public record RemoteMemory(long address, int key, long length) {
     /** The number of bytes of the serialised form. */
     public static final int BYTES = 16;
+
+    /** The number of bytes of the wide serialised form, which has 8 bytes for the length. */
+    public static final int WIDE_BYTES = 20;
 
     private static final ValueLayout.OfLong LONG = ValueLayout.JAVA_LONG_UNALIGNED.withOrder(ByteOrder.BIG_ENDIAN);
     private static final ValueLayout.OfInt INT = ValueLayout.JAVA_INT_UNALIGNED.withOrder(ByteOrder.BIG_ENDIAN);
@@ -55,20 +59,43 @@ public record RemoteMemory(long address, int key, long length) {
     }
 
     /**
+     * Reads the wide serialised form that {@link #writeWideTo} writes. The two forms can't be told apart: both sides must
+     * agree on one.
+     *
+     * @param message at least 20 bytes
+     * @return the memory
+     * @throws IllegalArgumentException if the length is negative, because the message is of another form
+     */
+    public static RemoteMemory fromWide(MemorySegment message) {
+        return new RemoteMemory(message.get(LONG, 0), message.get(INT, 8), message.get(LONG, 12));
+    }
+
+    /**
+     * Reads the wide serialised form that {@link #toWideBytes} returns.
+     *
+     * @param message at least 20 bytes
+     * @return the memory
+     * @throws IllegalArgumentException if the length is negative, because the message is of another form
+     */
+    public static RemoteMemory fromWide(byte[] message) {
+        return fromWide(MemorySegment.ofArray(message));
+    }
+
+    /**
      * Writes the serialised form: 16 bytes, big-endian, with the address (8), the key (4) and the length (4). {@code
      * rping} uses the same form.
      *
      * @param message at least 16 bytes
-     * @throws IllegalStateException if the length does not fit into 4 bytes: send a slice instead
+     * @throws IllegalStateException if the length does not fit into 4 bytes: send a slice, or {@link #writeWideTo}
      */
     public void writeTo(MemorySegment message) {
         if (length > LONGEST) {
-            throw new IllegalStateException(
-                    "the serialised form has 4 bytes for the length, too few for " + length + ": send a slice");
+            throw new IllegalStateException("the serialised form has 4 bytes for the length, too few for " + length
+                    + ": send a slice, or the wide form (writeWideTo, fromWide)");
         }
+        message.set(INT, 12, (int) length); // first: nothing is written to a message that is too short
         message.set(LONG, 0, address);
         message.set(INT, 8, key);
-        message.set(INT, 12, (int) length);
     }
 
     /**
@@ -79,6 +106,29 @@ public record RemoteMemory(long address, int key, long length) {
     public byte[] toBytes() {
         byte[] bytes = new byte[BYTES];
         writeTo(MemorySegment.ofArray(bytes));
+        return bytes;
+    }
+
+    /**
+     * Writes the wide serialised form: 20 bytes, big-endian, with the address (8), the key (4) and the length (8). All
+     * lengths fit.
+     *
+     * @param message at least 20 bytes
+     */
+    public void writeWideTo(MemorySegment message) {
+        message.set(LONG, 12, length); // first: nothing is written to a message that is too short
+        message.set(LONG, 0, address);
+        message.set(INT, 8, key);
+    }
+
+    /**
+     * Returns the wide serialised form that {@link #writeWideTo} writes.
+     *
+     * @return 20 bytes
+     */
+    public byte[] toWideBytes() {
+        byte[] bytes = new byte[WIDE_BYTES];
+        writeWideTo(MemorySegment.ofArray(bytes));
         return bytes;
     }
 

@@ -11,7 +11,7 @@ import java.util.HexFormat;
 import java.util.Locale;
 import org.junit.jupiter.api.Test;
 
-/** A peer's memory as a value, and its sixteen bytes. */
+/** A peer's memory as a value, and its two serialised forms. */
 class RemoteMemoryTest {
     private static final RemoteMemory MEMORY = new RemoteMemory(0x0102_0304_0506_0708L, 0x11223344, 0xaabbccddL);
 
@@ -48,6 +48,57 @@ class RemoteMemoryTest {
         RemoteMemory large = new RemoteMemory(0, 0, 1L << 32);
         assertThatIllegalStateException().isThrownBy(large::toBytes).withMessageContaining("slice");
         assertThat(large.slice(0, 0xffff_ffffL).toBytes()).hasSize(16);
+    }
+
+    @Test
+    void wideFormIsAddressKeyAndLongLengthInNetworkOrder() {
+        RemoteMemory large = new RemoteMemory(0x0102_0304_0506_0708L, 0x11223344, 0x0a0b_0c0d_aabb_ccddL);
+        assertThat(HexFormat.of().formatHex(large.toWideBytes()))
+                .isEqualTo("0102030405060708" + "11223344" + "0a0b0c0daabbccdd");
+        assertThat(RemoteMemory.fromWide(large.toWideBytes())).isEqualTo(large);
+    }
+
+    @Test
+    void bothFormsAreReadBack() {
+        for (long length : new long[] {0, 1, 0xffff_ffffL}) {
+            RemoteMemory memory = new RemoteMemory(-8, -1, length);
+            assertThat(RemoteMemory.from(memory.toBytes())).isEqualTo(memory);
+            assertThat(RemoteMemory.fromWide(memory.toWideBytes())).isEqualTo(memory);
+        }
+        for (long length : new long[] {1L << 32, Long.MAX_VALUE}) {
+            RemoteMemory memory = new RemoteMemory(-8, -1, length);
+            assertThat(RemoteMemory.fromWide(memory.toWideBytes())).isEqualTo(memory);
+            assertThatIllegalStateException().isThrownBy(memory::toBytes).withMessageContaining("writeWideTo");
+        }
+    }
+
+    @Test
+    void wideFormAcceptsUnalignedMemory() {
+        try (Arena arena = Arena.ofConfined()) {
+            MemorySegment message = arena.allocate(64, 64).asSlice(5, RemoteMemory.WIDE_BYTES);
+            MEMORY.writeWideTo(message);
+            assertThat(RemoteMemory.fromWide(message)).isEqualTo(MEMORY);
+        }
+    }
+
+    @Test
+    void shortMessageIsNeitherReadNorWritten() {
+        byte[] message = new byte[19];
+        assertThatExceptionOfType(IndexOutOfBoundsException.class).isThrownBy(() -> RemoteMemory.fromWide(message));
+        assertThatExceptionOfType(IndexOutOfBoundsException.class)
+                .isThrownBy(() -> MEMORY.writeWideTo(MemorySegment.ofArray(message)));
+        assertThat(message).containsOnly(0);
+        byte[] narrow = new byte[15];
+        assertThatExceptionOfType(IndexOutOfBoundsException.class)
+                .isThrownBy(() -> MEMORY.writeTo(MemorySegment.ofArray(narrow)));
+        assertThat(narrow).containsOnly(0);
+    }
+
+    @Test
+    void fromWideRefusesNegativeLengths() {
+        byte[] other = new byte[20];
+        other[12] = -1;
+        assertThatIllegalArgumentException().isThrownBy(() -> RemoteMemory.fromWide(other));
     }
 
     @Test

@@ -313,12 +313,13 @@ public final class SendBatch extends WorkBatch<SendBatch> {
         boolean watched = region.checkUsableIn(domain);
         long length = local.length();
         checkPiece(length);
+        long start = startWhenOpen(local);
         long place = copy(header);
         put(id, Operation.TSO, LONGEST_PIECE);
         Memory.set(base + TSO_HEADER, place);
         Memory.set(base + TSO_HEADER_SIZE, (short) header.byteSize());
         Memory.set(base + TSO_MSS, (short) segmentSize);
-        take(local.address(), length, region.keyWhenOpen());
+        take(start, length, region.keyWhenOpen());
         if (watched) {
             keepOpen(region);
         }
@@ -603,9 +604,10 @@ public final class SendBatch extends WorkBatch<SendBatch> {
         Objects.checkFromIndexSize(0, ATOMIC_SIZE, remote.length());
         MemoryRegion region = local.region();
         boolean watched = region.checkUsableIn(domain);
+        long start = startWhenOpen(local);
         put(id, operation, ATOMIC_SIZE);
         setOperands(remote, compareAdd, swap);
-        take(local.address(), ATOMIC_SIZE, region.keyWhenOpen());
+        take(start, ATOMIC_SIZE, region.keyWhenOpen());
         if (watched) {
             keepOpen(region);
         }
@@ -622,8 +624,9 @@ public final class SendBatch extends WorkBatch<SendBatch> {
         window.checkCanCover(region, part, flags);
         long start = part.address();
         long length = part.length();
+        RequestParts named = parts(); // may run out of memory
         put(id, Operation.BIND_MW, 0);
-        parts().set(index(), window, region);
+        named.set(index(), window, region);
         Memory.set(base + IMMEDIATE, 0); // some providers refuse the value of an earlier request
         Memory.set(base + WINDOW, window.address());
         Memory.set(base + BIND_REGION, region.structure());
@@ -674,6 +677,13 @@ public final class SendBatch extends WorkBatch<SendBatch> {
         Memory.set(base + HANDLE, path.address());
         Memory.set(base + REMOTE_QP, queuePairNumber);
         Memory.set(base + REMOTE_QKEY, qkey);
+    }
+
+    /** Returns the address of memory whose region was found open. Another thread may close the region at any time. */
+    private static long startWhenOpen(LocalMemory local) {
+        return local instanceof MemorySlice slice
+                ? slice.startWhenOpen()
+                : local.region().startWhenOpen();
     }
 
     private void take(long start, long length, int key) {

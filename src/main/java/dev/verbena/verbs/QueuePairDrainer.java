@@ -6,6 +6,7 @@ import dev.verbena.internal.Errno;
 import dev.verbena.verbs.device.QueuePairType;
 import java.time.Duration;
 import java.util.LinkedHashSet;
+import java.util.Objects;
 import java.util.Optional;
 import java.util.Set;
 import java.util.concurrent.ThreadLocalRandom;
@@ -49,6 +50,8 @@ final class QueuePairDrainer {
 
     static void drain(QueuePair queuePair, Consumer<? super WorkCompletion> taker, Duration timeout)
             throws InterruptedException {
+        Objects.requireNonNull(taker, "taker"); // before the queue pair fails, and completions are taken
+        Objects.requireNonNull(timeout, "timeout");
         if (queuePair.state() != QueuePairState.RESET) {
             new QueuePairDrainer(queuePair, taker).run(timeout);
         }
@@ -125,14 +128,17 @@ final class QueuePairDrainer {
         }
     }
 
+    /** Takes what the queues hold now. Other queue pairs may complete for ever there: the deadline is checked in between. */
     private boolean takeAll() {
         boolean found = false;
         for (CompletionQueue queue : completionQueues()) {
-            Optional<WorkCompletion> next = queue.poll();
-            while (next.isPresent()) {
+            for (int left = queue.capacity(); left > 0; left--) {
+                Optional<WorkCompletion> next = queue.poll();
+                if (next.isEmpty()) {
+                    break;
+                }
                 found = true;
                 take(next.get());
-                next = queue.poll();
             }
         }
         return found;

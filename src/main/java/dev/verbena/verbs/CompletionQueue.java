@@ -78,7 +78,7 @@ public final class CompletionQueue extends VerbsObject {
         this.capacity = currentCapacity();
         this.events = options.channel() == null ? null : new CompletionEvents(this, options.channel());
         this.pollFunction = context.provider().pollCq();
-        boolean critical = context.provider().criticalPoll();
+        boolean critical = context.provider().pollsCritically(options.pollingCalls());
         this.readers = options.extended() ? readers(critical) : null;
         // Another thread may hold the lock of an extended queue while it runs Java code: see ExtendedCalls.
         this.criticalPoll = critical && (readers == null || lifetime.isConfined());
@@ -87,7 +87,8 @@ public final class CompletionQueue extends VerbsObject {
     }
 
     private CompletionReaders readers(boolean critical) {
-        CompletionReaders found = new CompletionReaders(address, critical, lifetime.isConfined());
+        boolean reads = context.provider().readsCritically(options.pollingCalls());
+        CompletionReaders found = new CompletionReaders(address, reads, critical, lifetime.isConfined());
         Set<CompletionField> missing = found.missing(options.fields());
         if (!missing.isEmpty()) {
             throw new UnsupportedVerbException(

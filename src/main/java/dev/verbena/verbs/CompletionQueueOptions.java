@@ -6,6 +6,7 @@ import java.util.Collection;
 import java.util.Collections;
 import java.util.EnumSet;
 import java.util.List;
+import java.util.Objects;
 import java.util.Set;
 import org.jspecify.annotations.Nullable;
 
@@ -24,6 +25,7 @@ public final class CompletionQueueOptions {
     private final Set<CompletionField> fields;
     private final Set<CompletionQueueFlag> flags;
     private final @Nullable ProtectionDomain parentDomain;
+    private final PollingCalls pollingCalls;
 
     private CompletionQueueOptions(
             int capacity,
@@ -32,7 +34,8 @@ public final class CompletionQueueOptions {
             boolean extended,
             Set<CompletionField> fields,
             Set<CompletionQueueFlag> flags,
-            @Nullable ProtectionDomain parentDomain) {
+            @Nullable ProtectionDomain parentDomain,
+            PollingCalls pollingCalls) {
         Checks.checkAtLeast("capacity of a completion queue", capacity, 1);
         Checks.checkAtLeast("completion vector", completionVector, 0);
         this.capacity = capacity;
@@ -42,6 +45,7 @@ public final class CompletionQueueOptions {
         this.fields = fields;
         this.flags = flags;
         this.parentDomain = parentDomain;
+        this.pollingCalls = Objects.requireNonNull(pollingCalls, "pollingCalls");
     }
 
     private static <E extends Enum<E>> Set<E> copy(Class<E> type, Collection<E> set) {
@@ -58,7 +62,7 @@ public final class CompletionQueueOptions {
      * @throws IllegalArgumentException if the capacity is less than 1
      */
     public static CompletionQueueOptions of(int capacity) {
-        return new CompletionQueueOptions(capacity, null, 0, false, Set.of(), Set.of(), null);
+        return new CompletionQueueOptions(capacity, null, 0, false, Set.of(), Set.of(), null, PollingCalls.BY_DRIVER);
     }
 
     /**
@@ -79,7 +83,7 @@ public final class CompletionQueueOptions {
      */
     public CompletionQueueOptions capacity(int completions) {
         return new CompletionQueueOptions(
-                completions, channel, completionVector, extended, fields, flags, parentDomain);
+                completions, channel, completionVector, extended, fields, flags, parentDomain, pollingCalls);
     }
 
     /**
@@ -99,7 +103,8 @@ public final class CompletionQueueOptions {
      * @return a changed copy
      */
     public CompletionQueueOptions channel(@Nullable CompletionChannel events) {
-        return new CompletionQueueOptions(capacity, events, completionVector, extended, fields, flags, parentDomain);
+        return new CompletionQueueOptions(
+                capacity, events, completionVector, extended, fields, flags, parentDomain, pollingCalls);
     }
 
     /**
@@ -120,7 +125,8 @@ public final class CompletionQueueOptions {
      * @throws IllegalArgumentException if the number is negative
      */
     public CompletionQueueOptions completionVector(int number) {
-        return new CompletionQueueOptions(capacity, channel, number, extended, fields, flags, parentDomain);
+        return new CompletionQueueOptions(
+                capacity, channel, number, extended, fields, flags, parentDomain, pollingCalls);
     }
 
     /**
@@ -150,7 +156,14 @@ public final class CompletionQueueOptions {
      */
     public CompletionQueueOptions fields(Collection<CompletionField> fields) {
         return new CompletionQueueOptions(
-                capacity, channel, completionVector, true, copy(CompletionField.class, fields), flags, parentDomain);
+                capacity,
+                channel,
+                completionVector,
+                true,
+                copy(CompletionField.class, fields),
+                flags,
+                parentDomain,
+                pollingCalls);
     }
 
     /**
@@ -186,7 +199,8 @@ public final class CompletionQueueOptions {
                 true,
                 fields,
                 copy(CompletionQueueFlag.class, flags),
-                parentDomain);
+                parentDomain,
+                pollingCalls);
     }
 
     /**
@@ -227,7 +241,29 @@ public final class CompletionQueueOptions {
      * @return a changed copy
      */
     public CompletionQueueOptions parentDomain(@Nullable ProtectionDomain domain) {
-        return new CompletionQueueOptions(capacity, channel, completionVector, true, fields, flags, domain);
+        return new CompletionQueueOptions(
+                capacity, channel, completionVector, true, fields, flags, domain, pollingCalls);
+    }
+
+    /**
+     * Returns the kind of calls that poll the queue.
+     *
+     * @return the kind; {@link PollingCalls#BY_DRIVER} by default
+     */
+    public PollingCalls pollingCalls() {
+        return pollingCalls;
+    }
+
+    /**
+     * Returns a copy whose queue is polled by another kind of calls. The system property {@code dev.verbena.critical=none}
+     * makes all calls plain, whatever the options say.
+     *
+     * @param calls the kind; {@link PollingCalls#PLAIN} for a driver that may block in a poll
+     * @return a changed copy
+     */
+    public CompletionQueueOptions pollingCalls(PollingCalls calls) {
+        return new CompletionQueueOptions(
+                capacity, channel, completionVector, extended, fields, flags, parentDomain, calls);
     }
 
     private CompletionQueueOptions with(CompletionQueueFlag flag) {
@@ -237,7 +273,7 @@ public final class CompletionQueueOptions {
     }
 
     private List<@Nullable Object> all() {
-        return Arrays.asList(capacity, channel, completionVector, extended, fields, flags, parentDomain);
+        return Arrays.asList(capacity, channel, completionVector, extended, fields, flags, parentDomain, pollingCalls);
     }
 
     @Override
@@ -257,6 +293,7 @@ public final class CompletionQueueOptions {
                 + (channel == null ? "" : ", " + channel)
                 + (extended ? ", extended with " + fields : "")
                 + (flags.isEmpty() ? "" : ", flags " + flags)
-                + (parentDomain == null ? "" : ", " + parentDomain);
+                + (parentDomain == null ? "" : ", " + parentDomain)
+                + (pollingCalls == PollingCalls.BY_DRIVER ? "" : ", " + pollingCalls + " polling calls");
     }
 }

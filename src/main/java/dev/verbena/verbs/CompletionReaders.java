@@ -17,6 +17,7 @@ final class CompletionReaders {
     private final long statusField;
     private final boolean critical;
     private final boolean criticalStart;
+    private final boolean criticalNext;
     private final long start;
     private final long next;
     private final long end;
@@ -49,13 +50,22 @@ final class CompletionReaders {
         }
     }
 
-    CompletionReaders(long queue, boolean critical, boolean confined) {
+    /**
+     * Reads the functions of a queue.
+     *
+     * @param queue the {@code struct ibv_cq_ex}
+     * @param critical whether the functions that never block are called critically
+     * @param criticalSteps whether those are too that look at the next completion
+     * @param confined whether one thread uses the queue
+     */
+    CompletionReaders(long queue, boolean critical, boolean criticalSteps, boolean confined) {
         this.queue = queue;
         MemorySegment struct = MemorySegment.ofAddress(queue).reinterpret(ibv_cq_ex.sizeof());
         this.idField = queue + ibv_cq_ex.wr_id$offset();
         this.statusField = queue + ibv_cq_ex.status$offset();
         this.critical = critical;
-        this.criticalStart = critical && confined; // it takes a lock: see ExtendedCalls
+        this.criticalStart = criticalSteps && confined; // it takes a lock: see ExtendedCalls
+        this.criticalNext = criticalSteps;
         this.start = ibv_cq_ex.start_poll(struct).address();
         this.next = ibv_cq_ex.next_poll(struct).address();
         this.end = ibv_cq_ex.end_poll(struct).address();
@@ -102,7 +112,7 @@ final class CompletionReaders {
 
     /** Steps to the next completion. Returns 0 or an error number; the lock stays taken either way. */
     int next() {
-        return (int) ExtendedCalls.call(critical, next, queue);
+        return (int) ExtendedCalls.call(criticalNext, next, queue);
     }
 
     /** Removes the completions that were visited from the queue, and gives the lock back. */

@@ -106,7 +106,7 @@ final class ExtendedSends {
         this.setInline = ibv_qp_ex.wr_set_inline_data(struct).address();
         this.setPiece = ibv_qp_ex.wr_set_sge(struct).address();
         this.setPieces = ibv_qp_ex.wr_set_sge_list(struct).address();
-        this.critical = provider.criticalPoll();
+        this.critical = provider.criticalCalls();
         this.criticalStart = critical && queuePair.lifetime.isConfined(); // the call takes a lock: see ExtendedCalls
         this.criticalComplete = provider.criticalPost();
         this.datagrams = queuePair.options.type() == QueuePairType.UD;

@@ -1,0 +1,75 @@
+package dev.verbena.verbs;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatNullPointerException;
+
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
+
+/** The choice between critical and plain calls, by driver, system property and option. */
+class PollingCallsTest {
+    @ParameterizedTest
+    @CsvSource(
+            nullValues = "-",
+            value = {
+                "'', -, true, false", // software, such as soft-RoCE
+                "irdma, -, true, true",
+                "mlx4_core, -, true, true",
+                "mlx5_core, -, false, true", // its polls may block
+                "unheard_of, -, true, false",
+                "mlx5_core, none, false, false",
+                "mlx5_core, poll, true, false",
+                "mlx5_core, post, true, true",
+                "irdma, none, false, false",
+                "irdma, poll, true, false",
+                "'', post, true, true",
+            })
+    void driverAndPropertyChooseTheCalls(String driver, String property, boolean polls, boolean posts) {
+        assertThat(DriverFunctions.pollsCritically(driver, property)).isEqualTo(polls);
+        assertThat(DriverFunctions.postsCritically(driver, property)).isEqualTo(posts);
+    }
+
+    private static DriverFunctions driver(boolean criticalCalls, boolean criticalPoll) {
+        return new DriverFunctions(1, 2, 3, 4, 5, criticalCalls, criticalPoll, criticalCalls, false);
+    }
+
+    @Test
+    void optionChoosesTheCallsOfAQueue() {
+        DriverFunctions mayBlock = driver(true, false);
+        assertThat(mayBlock.pollsCritically(PollingCalls.BY_DRIVER)).isFalse();
+        assertThat(mayBlock.pollsCritically(PollingCalls.CRITICAL)).isTrue();
+        assertThat(mayBlock.pollsCritically(PollingCalls.PLAIN)).isFalse();
+        assertThat(mayBlock.readsCritically(PollingCalls.BY_DRIVER)).isTrue(); // reading a field never blocks
+        assertThat(mayBlock.readsCritically(PollingCalls.PLAIN)).isFalse();
+        DriverFunctions bounded = driver(true, true);
+        assertThat(bounded.pollsCritically(PollingCalls.BY_DRIVER)).isTrue();
+        assertThat(bounded.pollsCritically(PollingCalls.PLAIN)).isFalse();
+        DriverFunctions forbidden = driver(false, false); // by -Ddev.verbena.critical=none
+        for (PollingCalls calls : PollingCalls.values()) {
+            assertThat(forbidden.pollsCritically(calls)).isFalse();
+            assertThat(forbidden.readsCritically(calls)).isFalse();
+        }
+    }
+
+    @Test
+    void optionsKeepTheKindOfCalls() {
+        CompletionQueueOptions plain = CompletionQueueOptions.of(8).pollingCalls(PollingCalls.PLAIN);
+        assertThat(CompletionQueueOptions.of(8).pollingCalls()).isEqualTo(PollingCalls.BY_DRIVER);
+        assertThat(plain.pollingCalls()).isEqualTo(PollingCalls.PLAIN);
+        assertThat(plain)
+                .isNotEqualTo(CompletionQueueOptions.of(8))
+                .hasToString("8 completions, vector 0, PLAIN polling calls");
+        for (CompletionQueueOptions changed : new CompletionQueueOptions[] {
+            plain.capacity(9),
+            plain.channel(null),
+            plain.completionVector(1),
+            plain.fields(CompletionField.BYTE_LENGTH),
+            plain.singleThreaded(),
+            plain.parentDomain(null)
+        }) {
+            assertThat(changed.pollingCalls()).isEqualTo(PollingCalls.PLAIN);
+        }
+        assertThatNullPointerException().isThrownBy(() -> plain.pollingCalls(null));
+    }
+}

@@ -1,0 +1,188 @@
+package dev.verbena.verbs;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import dev.verbena.VerbsArena;
+import dev.verbena.support.FencedTest;
+import dev.verbena.support.TestDevice;
+import java.util.ArrayList;
+import java.util.EnumSet;
+import java.util.List;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Test;
+
+/**
+ * Each field of a completion is read from its own place: the provider for tests gives all fields different values, so that
+ * a neighbour's value is noticed.
+ */
+@FencedTest
+class CursorFieldsTest {
+    private static final long ID = 0x0102_0304_0506_0708L;
+    private static final int LENGTH = 200;
+    private static final int IMMEDIATE = 0x11223344;
+    private static final int SOURCE_LID = 0x1234;
+    private static final int SERVICE_LEVEL = 5;
+    private static final int PKEY_INDEX = 3;
+    private static final int PATH_BITS = 7;
+
+    private final VerbsArena arena = VerbsArena.ofConfined();
+    private final Context context = TestDevice.get().open(arena);
+    private final ProtectionDomain domain = context.allocateProtectionDomain();
+    private final CompletionQueue sends = context.createCompletionQueue(8);
+    private final CompletionQueue plain = context.createCompletionQueue(8);
+    private final CompletionQueue extended =
+            context.createCompletionQueue(CompletionQueueOptions.of(8).fields(EnumSet.allOf(CompletionField.class)));
+    private MemoryRegion buffer;
+    private QueuePair sender;
+    private QueuePair receiver;
+
+    @BeforeEach
+    void register() {
+        buffer = domain.register(arena.allocate(4096, 64), AccessFlag.LOCAL_WRITE);
+    }
+
+    @AfterEach
+    void close() {
+        arena.close();
+    }
+
+    private void connect(CompletionQueue receives) {
+        sender = domain.createQueuePair(QueuePair.rc(sends));
+        receiver = domain.createQueuePair(QueuePair.rc(sends, receives));
+        sender.connect(receiver.endpoint());
+        receiver.connect(sender.endpoint());
+    }
+
+    private void receive(Completions done) {
+        receiver.postReceive(ID, buffer);
+        sender.postSendImmediate(1, buffer.slice(0, LENGTH), IMMEDIATE);
+        assertThat(done.poll()).isEqualTo(1);
+        assertThat(done.next()).isTrue();
+    }
+
+    /** All values of fields that are as wide as another one must differ, or the test is worth nothing. */
+    private void assertDifferent(long... more) {
+        List<Long> values = new ArrayList<>(List.of(
+                ID,
+                (long) LENGTH,
+                (long) IMMEDIATE,
+                (long) Integer.reverseBytes(IMMEDIATE),
+                (long) SOURCE_LID,
+                (long) SERVICE_LEVEL,
+                (long) PKEY_INDEX,
+                (long) PATH_BITS,
+                (long) sender.number(),
+                (long) receiver.number(),
+                (long) CompletionFlag.WITH_IMMEDIATE.bit(),
+                (long) WorkOpcode.RECEIVE.code()));
+        for (long value : more) {
+            values.add(value);
+        }
+        assertThat(values).doesNotHaveDuplicates().doesNotContain(0L);
+    }
+
+    private void assertCommonFields(Completions done) {
+        assertThat(done.id()).isEqualTo(ID);
+        assertThat(done.statusCode()).isZero();
+        assertThat(done.opcode()).isEqualTo(WorkOpcode.RECEIVE);
+        assertThat(done.vendorError()).isZero();
+        assertThat(done.byteLength()).isEqualTo(LENGTH);
+        assertThat(done.immediate()).isEqualTo(IMMEDIATE);
+        assertThat(done.invalidatedKey()).isEqualTo(Integer.reverseBytes(IMMEDIATE)); // the same place in C
+        assertThat(done.queuePairNumber()).isEqualTo(receiver.number());
+        assertThat(done.sourceQueuePair()).isEqualTo(sender.number());
+        assertThat(done.flagBits()).isEqualTo(CompletionFlag.WITH_IMMEDIATE.bit());
+        assertThat(done.sourceLid()).isEqualTo(SOURCE_LID);
+        assertThat(done.serviceLevel()).isEqualTo(SERVICE_LEVEL);
+        assertThat(done.pathBits()).isEqualTo(PATH_BITS);
+    }
+
+    private void assertValue(WorkCompletion value, int pkeyIndex) {
+        assertThat(value.id()).isEqualTo(ID);
+        assertThat(value.statusCode()).isZero();
+        assertThat(value.opcodeNumber()).isEqualTo(WorkOpcode.RECEIVE.code());
+        assertThat(value.vendorError()).isZero();
+        assertThat(value.byteLength()).isEqualTo(LENGTH);
+        assertThat(value.immediate()).isEqualTo(IMMEDIATE);
+        assertThat(value.invalidatedKey()).isEqualTo(Integer.reverseBytes(IMMEDIATE));
+        assertThat(value.queuePairNumber()).isEqualTo(receiver.number());
+        assertThat(value.sourceQueuePair()).isEqualTo(sender.number());
+        assertThat(value.flagBits()).isEqualTo(CompletionFlag.WITH_IMMEDIATE.bit());
+        assertThat(value.pkeyIndex()).isEqualTo(pkeyIndex);
+        assertThat(value.sourceLid()).isEqualTo(SOURCE_LID);
+        assertThat(value.serviceLevel()).isEqualTo(SERVICE_LEVEL);
+        assertThat(value.pathBits()).isEqualTo(PATH_BITS);
+    }
+
+    @Test
+    void plainCursorReadsEachFieldFromItsPlace() {
+        connect(plain);
+        assertDifferent();
+        Completions done = plain.completions(4);
+        receive(done);
+        assertCommonFields(done);
+        assertThat(done.pkeyIndex()).isEqualTo(PKEY_INDEX);
+        assertValue(done.completion(), PKEY_INDEX);
+    }
+
+    @Test
+    void extendedCursorReadsEachFieldFromItsPlace() {
+        connect(extended);
+        long timestamp = 0x1122334455667788L;
+        long wallClock = 0x0102030405060709L;
+        int vlan = 0x9abc;
+        int flowTag = 0xf10f10;
+        long tag = 0x7a67a67a67a67a67L;
+        int tagData = 0x50505051;
+        assertDifferent(timestamp, wallClock, vlan, flowTag, tag, tagData);
+        ExtendedCompletions done = extended.extendedCompletions(4);
+        receive(done);
+        assertCommonFields(done);
+        assertThat(done.timestamp()).isEqualTo(timestamp);
+        assertThat(done.wallClockNanos()).isEqualTo(wallClock);
+        assertThat(done.vlan()).isEqualTo(vlan);
+        assertThat(done.flowTag()).isEqualTo(flowTag);
+        assertThat(done.tag()).isEqualTo(tag);
+        assertThat(done.tagData()).isEqualTo(tagData);
+        assertValue(done.completion(), 0); // extended queues do not report the index of the partition key
+    }
+
+    /** The cursor of an extended queue keeps some fields in arrays beside the completions. */
+    @Test
+    void extendedCursorKeepsFieldsOfEachCompletion() {
+        connect(extended);
+        ExtendedCompletions done = extended.extendedCompletions(4);
+        for (int i = 0; i < 3; i++) {
+            receiver.postReceive(i, buffer);
+            sender.postSendImmediate(i, buffer.slice(0, 10 + i), 20 + i);
+        }
+        int seen = 0;
+        while (seen < 3) {
+            assertThat(done.poll()).isPositive();
+            for (; done.next(); seen++) {
+                assertThat(done.id()).isEqualTo(seen);
+                assertThat(done.byteLength()).isEqualTo(10 + seen);
+                assertThat(done.immediate()).isEqualTo(20 + seen);
+                assertThat(done.sourceLid()).isEqualTo(SOURCE_LID);
+            }
+        }
+    }
+
+    @Test
+    void failedCompletionTellsTheVendorError() {
+        for (CompletionQueue queue : List.of(plain, extended)) {
+            connect(queue);
+            Completions done = queue == plain ? plain.completions(4) : extended.extendedCompletions(4);
+            receiver.postReceive(ID, buffer.slice(0, 8)); // too short
+            sender.postSend(1, buffer.slice(0, LENGTH));
+            assertThat(done.poll()).isEqualTo(1);
+            assertThat(done.next()).isTrue();
+            assertThat(done.id()).isEqualTo(ID);
+            assertThat(done.status()).isEqualTo(WorkStatus.LOCAL_LENGTH_ERROR);
+            assertThat(done.vendorError()).isEqualTo(0x77);
+            assertThat(done.queuePairNumber()).isEqualTo(receiver.number());
+            assertThat(done.completion().vendorError()).isEqualTo(0x77);
+        }
+    }
+}

@@ -1,13 +1,14 @@
 # Compiles the project. Source this file after jdk.sh and packages.sh.
 # shellcheck shell=bash
 
-# Runs Maven without the warnings that newer JDKs print about Maven's own libraries.
+# Runs Maven without the warnings that newer JDKs print about Maven's own libraries, and without the escape sequences
+# that Maven prints at its end even if told to use no colours.
 quiet_maven() {
     local options=${MAVEN_OPTS:-}
     if (($(jdk_feature_release "$JAVA_HOME") >= 24)); then
         options+=" --enable-native-access=ALL-UNNAMED --sun-misc-unsafe-memory-access=allow"
     fi
-    MAVEN_OPTS=$options mvn --batch-mode --quiet -Dstyle.color=never "$@"
+    MAVEN_OPTS=$options mvn --batch-mode --quiet -Dstyle.color=never "$@" | sed -u $'s/\e\\[0*m//g'
 }
 
 # one_at_a_time COMMAND...: runs COMMAND alone among the scripts of this folder. It writes to target, as others do.

@@ -354,6 +354,12 @@ class ScriptRunsTest {
     }
 
     @Test
+    void buildPrintsNoEscapeSequences() throws Exception {
+        stub("mvn", "printf '\\e[0m\\e[0m'; echo 'an error'; printf '\\e[m'");
+        assertThat(bash("jdk packages build", "build main")).isEqualTo(new Ended(0, "Building\nan error\n"));
+    }
+
+    @Test
     void failedBuildIsRepeated() throws Exception {
         stub("mvn", "echo mvn >> \"$CALLS\"; exit 1");
         for (int tries = 1; tries <= 2; tries++) {

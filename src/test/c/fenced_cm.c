@@ -4,6 +4,8 @@
  *
  * - A call names the channel that the id had when the call began. The kernel answers EINVAL if the id has moved meanwhile.
  * - Destroying an id waits until the events that were taken of it are acknowledged. It rejects a request not answered yet.
+ * - The peer's end does not change a queue pair: it stays ready, and its requests wait.
+ * - A peer that leaves before it is accepted raises no event. Calls with its request answer EINVAL from then on.
  * - A listener keeps as many requests that nobody has taken as its backlog allows, and rejects the others.
  * - The device is open as long as an id or a list of devices uses it.
  *
@@ -270,7 +272,6 @@ static void cm_part(struct cm_id *id)
 		return;
 	id->peer = peer->peer = NULL;
 	if (id->connected) {
-		cm_fail_pair(peer);
 		cm_raise(peer, RDMA_CM_EVENT_DISCONNECTED, 0, NULL, 0);
 	} else if (id->is_request) {
 		cm_raise(peer, RDMA_CM_EVENT_REJECTED, 28, NULL, 0);
@@ -590,10 +591,18 @@ API int rdma_disconnect(struct rdma_cm_id *which)
 
 /* --- queue pairs --- */
 
+/* The kernel forgets a request when its peer leaves, and knows no attributes for a queue pair then. */
+static int cm_forgotten(struct cm_id *id) { return id->is_request && !id->peer; }
+
 static int cm_begin_pair(struct cm_id *id, struct ibv_qp *pair)
 {
 	if (!pair)
 		return -1;
+	if (cm_forgotten(id)) {
+		ibv_destroy_qp(pair);
+		errno = EINVAL;
+		return -1;
+	}
 	struct ibv_qp_attr attributes = {
 		.qp_state = id->ibv.qp_type == IBV_QPT_UD ? IBV_QPS_RTS : IBV_QPS_INIT, .qkey = RDMA_UDP_QKEY, .port_num = 1,
 		.qp_access_flags = IBV_ACCESS_REMOTE_READ | IBV_ACCESS_REMOTE_WRITE | IBV_ACCESS_REMOTE_ATOMIC,
@@ -651,6 +660,8 @@ API int rdma_init_qp_attr(struct rdma_cm_id *which, struct ibv_qp_attr *attribut
 {
 	struct cm_id *id = (struct cm_id *)which;
 	int error = cm_enter("rdma_init_qp_attr", id);
+	if (!error && cm_forgotten(id))
+		error = EINVAL;
 	*mask = IBV_QP_STATE;
 	if (attributes->qp_state == IBV_QPS_INIT) {
 		attributes->port_num = 1;

@@ -348,16 +348,23 @@ public final class Connection implements AutoCloseable {
         id.checkUsable();
         IdEvents.End end = id.end(); // first: all that completed before the end is in the queue by then
         WorkCompletion next = completionQueue().poll().orElse(null);
+        if (end == null && isFlushed(next)) {
+            end = id.end(); // again: the end is known before it flushes a request
+        }
         if (end == null) {
             return next;
         }
-        while (next != null && next.status() == WorkStatus.WORK_REQUEST_FLUSHED) {
+        while (isFlushed(next)) {
             next = completionQueue().poll().orElse(null);
         }
         if (next == null) {
             throw ConnectionException.ended(end, peer.orElse(null));
         }
         return next;
+    }
+
+    private static boolean isFlushed(@Nullable WorkCompletion completion) {
+        return completion != null && completion.status() == WorkStatus.WORK_REQUEST_FLUSHED;
     }
 
     /**

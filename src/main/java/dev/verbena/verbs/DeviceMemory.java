@@ -100,6 +100,10 @@ public final class DeviceMemory extends VerbsObject {
         }
     }
 
+    Context contextEvenIfClosed() {
+        return context;
+    }
+
     /** Returns the {@code struct ibv_dm}. */
     long address() {
         return address;

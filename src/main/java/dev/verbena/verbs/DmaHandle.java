@@ -67,6 +67,10 @@ public final class DmaHandle extends VerbsObject {
         VerbFailures.check(Ibv.DEALLOC_DMAH, Ibv.DEALLOC_DMAH.call(address), toString());
     }
 
+    Context contextEvenIfClosed() {
+        return context;
+    }
+
     long address() {
         return address;
     }

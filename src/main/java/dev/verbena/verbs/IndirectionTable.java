@@ -77,6 +77,10 @@ public final class IndirectionTable extends VerbsObject {
         VerbFailures.check(ContextVerb.DESTROY_RWQ_IND_TABLE, context, toString(), address);
     }
 
+    Context contextEvenIfClosed() {
+        return context;
+    }
+
     long address() {
         return address;
     }

@@ -132,6 +132,13 @@ final class QueuePairCreation {
         if (options.sharedReceiveQueue() != null) {
             checkContext(context, options.sharedReceiveQueue().contextEvenIfClosed(), options.sharedReceiveQueue());
         }
+        if (options.xrcDomain() != null) {
+            checkContext(context, options.xrcDomain().contextEvenIfClosed(), options.xrcDomain());
+        }
+        if (options.receiveHash() != null) {
+            IndirectionTable table = options.receiveHash().table();
+            checkContext(context, table.contextEvenIfClosed(), table);
+        }
     }
 
     /** Checks that an object is of a context. Two contexts may stand for one in C. */

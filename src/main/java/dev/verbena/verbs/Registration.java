@@ -55,6 +55,7 @@ final class Registration {
             DmaHandle handle,
             VerbsArena arena) {
         Set<AccessFlag> flags = check(memory, access);
+        QueuePairCreation.checkContext(domain.contextEvenIfClosed(), handle.contextEvenIfClosed(), handle);
         RegionBacking backing = RegionBacking.of(memory, false, memory.address());
         String arguments = backing + ", " + flags + ", " + handle;
         return MemoryRegion.over(
@@ -123,6 +124,7 @@ final class Registration {
         Set<AccessFlag> flags = check(access);
         checkLength(length);
         memory.checkRange(offset, length);
+        QueuePairCreation.checkContext(domain.contextEvenIfClosed(), memory.contextEvenIfClosed(), memory);
         RegionBacking backing = RegionBacking.elsewhere("device memory", 0, length);
         int bits = NativeFlag.bits(flags) | AccessFlag.ZERO_BASED.bit(); // C knows device memory only with this flag
         return MemoryRegion.over(

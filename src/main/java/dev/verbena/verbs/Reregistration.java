@@ -44,6 +44,10 @@ final class Reregistration {
             RegionBacking backing,
             Set<AccessFlag> access,
             RegionChange wanted) {
+        if (wanted.domain() != null) {
+            QueuePairCreation.checkContext(
+                    domain.contextEvenIfClosed(), wanted.domain().contextEvenIfClosed(), wanted.domain());
+        }
         MemorySegment memory = wanted.memory();
         Set<AccessFlag> flags = wanted.access() == null ? access : wanted.access();
         if (memory != null || wanted.access() != null) {

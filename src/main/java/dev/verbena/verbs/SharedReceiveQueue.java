@@ -183,6 +183,10 @@ public final class SharedReceiveQueue extends VerbsObject {
             QueuePairCreation.checkContext(
                     domain.contextEvenIfClosed(), options.queue().contextEvenIfClosed(), options.queue());
         }
+        if (options.xrcDomain() != null) {
+            QueuePairCreation.checkContext(
+                    domain.contextEvenIfClosed(), options.xrcDomain().contextEvenIfClosed(), options.xrcDomain());
+        }
         try (Arena scratch = Arena.ofConfined()) {
             MemorySegment init = scratch.allocate(ibv_srq_init_attr_ex.layout()); // it begins like the shorter struct
             options.attributes().write(ibv_srq_init_attr_ex.attr(init));

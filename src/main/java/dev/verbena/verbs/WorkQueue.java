@@ -85,6 +85,7 @@ public final class WorkQueue extends VerbsObject {
     static WorkQueue create(ProtectionDomain domain, WorkQueueOptions options, VerbsArena arena) {
         Context context = domain.contextEvenIfClosed();
         QueuePairCreation.checkThreads(options.queue(), arena);
+        QueuePairCreation.checkContext(context, options.queue().contextEvenIfClosed(), options.queue());
         return ObjectLifetime.create(
                 arena,
                 lifetime -> {

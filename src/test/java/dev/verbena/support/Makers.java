@@ -165,7 +165,7 @@ public final class Makers implements AutoCloseable {
                         "region of device memory",
                         "ibv_reg_dm_mr",
                         Makers::deviceMemory,
-                        (it, arena) -> it.domain().register(it.deviceMemory(), 0, 64, WRITES, arena)),
+                        (it, arena) -> it.elsewhere().register(it.deviceMemory(), 0, 64, WRITES, arena)),
                 new Maker(
                         "imported region",
                         "ibv_import_mr",

@@ -13,6 +13,8 @@ import dev.verbena.support.Loopback;
 import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
 import java.util.List;
+import java.util.Set;
+import org.assertj.core.api.ThrowableAssert.ThrowingCallable;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
@@ -152,5 +154,29 @@ class FencedProviderTest {
                             QueuePair.rc(loopback.left.queue).sharedReceiveQueue(receives)))
                     .withMessageContaining("belongs to another context");
         }
+    }
+
+    @Test
+    void makersRefuseOtherObjectsOfAnotherContext() {
+        try (VerbsArena other = VerbsArena.ofConfined()) {
+            Context context = loopback.context.device().open(other);
+            CompletionQueue queue = context.createCompletionQueue(8);
+            ProtectionDomain domain = context.allocateProtectionDomain();
+            WorkQueue workQueue = domain.createWorkQueue(WorkQueueOptions.of(queue, 4));
+            DeviceMemory memory = context.allocateDeviceMemory(64);
+            XrcDomain xrc = context.openXrcDomain();
+            IndirectionTable table = context.createIndirectionTable(List.of(workQueue));
+            refuses(() -> loopback.domain.createWorkQueue(WorkQueueOptions.of(queue, 4)));
+            refuses(() -> loopback.domain.register(memory, 0, 64, AccessFlag.LOCAL_WRITE));
+            refuses(() -> loopback.left.buffer.reregister(RegionChange.of(domain)));
+            refuses(() -> loopback.domain.createSharedReceiveQueue(SharedReceiveQueue.xrc(xrc, loopback.left.queue)));
+            refuses(() -> loopback.domain.createQueuePair(QueuePair.xrcReceive(xrc)));
+            refuses(() ->
+                    loopback.domain.createQueuePair(QueuePair.hashed(ReceiveHash.of(table, new byte[40], Set.of()))));
+        }
+    }
+
+    private static void refuses(ThrowingCallable maker) {
+        assertThatIllegalArgumentException().isThrownBy(maker).withMessageContaining("belongs to another context");
     }
 }

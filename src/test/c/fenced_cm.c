@@ -9,8 +9,9 @@
  * - A listener keeps as many requests that nobody has taken as its backlog allows, and rejects the others.
  * - The device is open as long as an id or a list of devices uses it.
  *
- * Besides the functions, these steps can fail or stop: "moved" (rdma_migrate_id between the kernel's work and its own), and
- * "joined" (the event after rdma_join_multicast; a negative error number loses the event).
+ * Besides the functions, these steps can fail or stop: "moved" (rdma_migrate_id between the kernel's work and its own),
+ * "resolved" (the event after rdma_resolve_addr), and "joined" (the event after rdma_join_multicast; a negative error number
+ * loses the event).
  */
 #include <arpa/inet.h>
 #include <netdb.h>
@@ -446,7 +447,8 @@ API int rdma_resolve_addr(struct rdma_cm_id *which, struct sockaddr *source, str
 										       : (struct sockaddr *)&any);
 	memcpy(&id->ibv.route.addr.dst_addr, destination, cm_size(destination));
 	give_device(id);
-	cm_raise(id, RDMA_CM_EVENT_ADDR_RESOLVED, 0, NULL, 0);
+	int failed = cm_fault("resolved");
+	cm_raise(id, failed ? RDMA_CM_EVENT_ADDR_ERROR : RDMA_CM_EVENT_ADDR_RESOLVED, -failed, NULL, 0);
 	return cm_answer(0);
 }
 

@@ -8,6 +8,7 @@ import java.util.LinkedHashSet;
 import java.util.List;
 import java.util.Objects;
 import java.util.function.Function;
+import java.util.function.IntFunction;
 import java.util.function.Predicate;
 import org.jspecify.annotations.Nullable;
 
@@ -135,6 +136,16 @@ final class IdEvents {
      * @throws ConnectionException if another event ended the step
      */
     CmEvent awaitEnd(CFunction function, Duration timeout, CmEventType... success) throws InterruptedException {
+        return awaitEnd(function, timeout, errno -> "", success);
+    }
+
+    /**
+     * Waits until a step that C has begun ends, and takes the event that ends it.
+     *
+     * @param hints returns the hint for an error number that the event reports; may be empty
+     */
+    CmEvent awaitEnd(CFunction function, Duration timeout, IntFunction<String> hints, CmEventType... success)
+            throws InterruptedException {
         List<CmEventType> wanted = List.of(success);
         CmEvent event = await(
                 function.name(),
@@ -143,7 +154,10 @@ final class IdEvents {
                 type -> wanted.contains(type) || type.isEnd() || type == CmEventType.MULTICAST_ERROR);
         if (!wanted.contains(event.type()) || event.status() != 0) {
             throw new ConnectionException(
-                    function.name(), event, event.id().peerAddress().orElse(null), "");
+                    function.name(),
+                    event,
+                    event.id().peerAddress().orElse(null),
+                    hints.apply(Math.max(0, -event.status())));
         }
         return event;
     }

@@ -29,7 +29,7 @@ final class Resolution {
         id.call(
                 RdmaCm.RESOLVE_ADDR,
                 destination,
-                errno -> errno == Errno.ENETUNREACH ? hint(destination) : "",
+                errno -> hint(errno, destination),
                 scratch -> RdmaCm.RESOLVE_ADDR.call(
                         id.address,
                         source == null
@@ -39,7 +39,10 @@ final class Resolution {
                         milliseconds(timeout)));
     }
 
-    private static String hint(SocketAddress destination) {
+    private static String hint(int errno, SocketAddress destination) {
+        if (errno != Errno.ENETUNREACH) {
+            return "";
+        }
         return destination instanceof InetSocketAddress ip
                         && ip.getAddress() != null
                         && ip.getAddress().isMulticastAddress()
@@ -51,7 +54,11 @@ final class Resolution {
     void address(@Nullable SocketAddress source, SocketAddress destination, Duration timeout)
             throws InterruptedException {
         beginAddress(source, destination, timeout);
-        id.events.awaitEnd(RdmaCm.RESOLVE_ADDR, Deadline.sum(timeout, GRACE), CmEventType.ADDRESS_RESOLVED);
+        id.events.awaitEnd(
+                RdmaCm.RESOLVE_ADDR,
+                Deadline.sum(timeout, GRACE),
+                errno -> hint(errno, destination),
+                CmEventType.ADDRESS_RESOLVED);
     }
 
     void beginRoute(Duration timeout) {

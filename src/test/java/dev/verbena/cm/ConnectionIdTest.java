@@ -8,6 +8,7 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import dev.verbena.ResourceBusyException;
 import dev.verbena.VerbsArena;
 import dev.verbena.VerbsException;
+import dev.verbena.internal.Errno;
 import dev.verbena.internal.RdmaCm;
 import dev.verbena.support.CmAddress;
 import dev.verbena.support.Covers;
@@ -243,6 +244,24 @@ class ConnectionIdTest {
         assertThatThrownBy(() -> id.typeOfService(256)).isInstanceOf(IllegalArgumentException.class);
         assertThatThrownBy(() -> id.ackTimeout(Duration.ZERO)).isInstanceOf(IllegalArgumentException.class);
         assertThatThrownBy(() -> id.ackTimeoutCode(32)).isInstanceOf(IllegalArgumentException.class);
+    }
+
+    /** Whichever routes the machine has. */
+    @Test
+    @NotOnIwarp("there are no datagrams")
+    void resolveOfAGroupWithoutBindNamesTheRemedyOrFindsARoute() throws Exception {
+        ConnectionId id = channel.createId(PortSpace.UDP);
+        try {
+            id.resolveAddress(new InetSocketAddress("239.1.1.1", 0), DEADLINE);
+            assertThat(id.localAddress()).isPresent();
+        } catch (VerbsException noRoute) {
+            assertThat(noRoute.errno()).isIn(Errno.ENETUNREACH, Errno.ENODEV);
+            assertThat(noRoute)
+                    .hasMessageContaining(
+                            noRoute.errno() == Errno.ENETUNREACH
+                                    ? "bind the id to an address of a device"
+                                    : "No RDMA device has this address");
+        }
     }
 
     @Test

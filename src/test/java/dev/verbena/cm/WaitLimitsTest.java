@@ -125,6 +125,25 @@ class WaitLimitsTest {
     }
 
     @Test
+    void resolveOfAGroupThatFailsLaterNamesTheRemedy() {
+        ConnectionId id = ids.channel.createId(PortSpace.UDP);
+        id.bind(FencedIds.OWN);
+        Fenced.fail("resolved", 1, Errno.ENETUNREACH);
+        assertThatThrownBy(() -> id.resolveAddress(FencedIds.GROUP, DEADLINE))
+                .isInstanceOf(ConnectionException.class)
+                .hasMessageContaining("give resolveAddress the own address");
+    }
+
+    @Test
+    void resolveWithoutARouteNamesTheWayToLook() {
+        ConnectionId id = ids.channel.createId(PortSpace.TCP);
+        Fenced.fail("resolved", 1, Errno.ENETUNREACH);
+        assertThatThrownBy(() -> id.resolveAddress(FencedIds.OWN, DEADLINE))
+                .isInstanceOf(ConnectionException.class)
+                .hasMessageContaining("ip route get");
+    }
+
+    @Test
     void resolveOfAGroupWithoutBindNamesTheRemedy() {
         ConnectionId id = ids.channel.createId(PortSpace.UDP);
         assertThatThrownBy(() -> id.resolveAddress(FencedIds.GROUP, DEADLINE))

@@ -139,7 +139,9 @@ class EndedThreadTest {
 
     @Test
     void memoryOfEndedThreadsIsFreed() {
-        ChildJvm.with().runOnClassPath(AbandonedArenas.class).successfulOutput();
+        ChildJvm.with("--enable-native-access=ALL-UNNAMED")
+                .runOnClassPath(AbandonedArenas.class)
+                .successfulOutput();
     }
 
     @Test

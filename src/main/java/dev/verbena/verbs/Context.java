@@ -112,6 +112,7 @@ public final class Context extends VerbsObject {
         });
     }
 
+    @CName("ibv_close_device")
     private void destroy() {
         events.closing();
         try {
@@ -122,7 +123,6 @@ public final class Context extends VerbsObject {
         }
     }
 
-    @CName("ibv_close_device")
     private void closeInC() {
         if (letGo != null) {
             letGo.run();

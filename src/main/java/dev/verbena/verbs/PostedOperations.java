@@ -28,7 +28,7 @@ final class PostedOperations {
     /** The kind of the requests before each was logged, or {@link #NOTHING}. */
     private int before = NOTHING;
 
-    private int next;
+    private long next;
 
     /**
      * Makes an empty log.
@@ -37,7 +37,8 @@ final class PostedOperations {
      * @param idsTellSides whether sends and receives complete in one queue, so that only ids tell them apart
      */
     PostedOperations(int depth, boolean idsTellSides) {
-        int size = Integer.highestOneBit(Math.max(depth, 1)) << 1; // more than can be outstanding
+        // Room for all that can be outstanding, and for as many again that may be refused.
+        int size = Integer.highestOneBit(Math.max(2 * depth - 1, 1)) << 1;
         this.ids = new long[size];
         this.operations = new byte[size];
         this.idsTellSides = idsTellSides;
@@ -48,8 +49,8 @@ final class PostedOperations {
         Arrays.fill(operations, (byte) Operation.UNKNOWN.code());
     }
 
-    private int slot(int number) {
-        return number & ids.length - 1;
+    private int slot(long number) {
+        return (int) number & ids.length - 1;
     }
 
     /** Returns true if requests of this kind need not be added. Most posts need no more than this. */
@@ -71,7 +72,7 @@ final class PostedOperations {
         if (isEnough(kind)) {
             return 0;
         }
-        int added = Math.min(count, ids.length);
+        int added = Math.min(count, ids.length / 2); // the queue has no room for more
         int slot = slot(next);
         int untilEnd = Math.min(added, ids.length - slot);
         next += added;
@@ -141,17 +142,11 @@ final class PostedOperations {
     Operation find(long id) {
         int otherwise = only;
         if (only == EACH) {
-            otherwise = before;
+            otherwise = next < ids.length ? before : NOTHING; // a full log holds all requests that can be outstanding
             for (int i = 1; i <= ids.length; i++) {
                 int slot = slot(next - i);
-                if (operations[slot] == Operation.UNKNOWN.code()) {
-                    continue;
-                }
-                if (ids[slot] == id) {
+                if (operations[slot] != Operation.UNKNOWN.code() && ids[slot] == id) {
                     return Operation.of(operations[slot]);
-                }
-                if (i == ids.length) {
-                    otherwise = NOTHING; // the log holds all requests that can be outstanding
                 }
             }
         }

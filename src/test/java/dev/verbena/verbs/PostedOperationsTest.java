@@ -90,7 +90,8 @@ class PostedOperationsTest {
 
     @Test
     void fullLogReplacesTheOldest() {
-        addBatch(log, PostedOperations.SEVERAL, 0, SEND, WRITE, WRITE, WRITE, WRITE, WRITE);
+        addBatch(log, PostedOperations.SEVERAL, 0, SEND, WRITE, WRITE);
+        addBatch(log, PostedOperations.SEVERAL, 3, WRITE, WRITE, WRITE);
         addBatch(log, PostedOperations.SEVERAL, 10, WRITE, WRITE, WRITE, SEND);
         assertThat(log.find(0)).isNull();
         assertThat(log.find(1)).isNull();
@@ -102,7 +103,37 @@ class PostedOperationsTest {
     void oversizedBatchStoresRequestsThatFit() {
         assertThat(addBatch(
                         log, PostedOperations.SEVERAL, 0, SEND, WRITE, SEND, SEND, SEND, SEND, SEND, SEND, SEND, SEND))
-                .isEqualTo(2 * DEPTH);
+                .isEqualTo(DEPTH);
+    }
+
+    @Test
+    void refusedBatchKeepsTheRequestsBefore() {
+        addBatch(log, PostedOperations.SEVERAL, 0, SEND, WRITE, SEND, WRITE);
+        int logged = addBatch(log, PostedOperations.SEVERAL, 10, SEND, SEND, SEND, SEND, SEND, SEND);
+        log.takeBack(logged);
+        assertThat(log.find(0)).isEqualTo(Operation.SEND);
+        assertThat(log.find(3)).isEqualTo(Operation.RDMA_WRITE);
+        assertThat(log.find(10)).isNull();
+    }
+
+    @Test
+    void refusedBatchDoesNotBringBackTheFirstKind() {
+        log.add(1, SEND);
+        for (int i = 0; i < 2 * DEPTH; i++) {
+            log.add(100 + i, WRITE);
+        }
+        assertThat(log.find(99)).isNull();
+        log.takeBack(addBatch(log, PostedOperations.SEVERAL, 200, SEND, WRITE));
+        assertThat(log.find(99)).as("not SEND, which is long done").isNull();
+    }
+
+    @Test
+    void depthThatIsNoPowerOfTwoHasRoomForARefusedBatch() {
+        PostedOperations odd = new PostedOperations(5, true);
+        addBatch(odd, PostedOperations.SEVERAL, 0, SEND, WRITE, SEND, WRITE, SEND);
+        odd.takeBack(addBatch(odd, PostedOperations.SEVERAL, 10, WRITE, WRITE, WRITE, WRITE, WRITE));
+        assertThat(odd.find(0)).isEqualTo(Operation.SEND);
+        assertThat(odd.find(1)).isEqualTo(Operation.RDMA_WRITE);
     }
 
     @Test

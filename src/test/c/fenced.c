@@ -854,6 +854,17 @@ static int bind_window(struct fenced_qp *qp, struct ibv_mw *window, uint32_t key
 	return IBV_WC_SUCCESS;
 }
 
+static int exists(struct ibv_mw *window, struct ibv_mr *memory)
+{
+	struct fenced_mr *mr = regions;
+	struct fenced_mw *mw = windows;
+	while (mr && &mr->ibv != memory)
+		mr = mr->next;
+	while (mw && &mw->ibv != window)
+		mw = mw->next;
+	return mr && mw;
+}
+
 /* Carries out one request; answers its status, or -1 if it has to wait for a receive. */
 static int carry_out(struct fenced_qp *qp, struct work *work, uint64_t *bytes)
 {
@@ -861,8 +872,9 @@ static int carry_out(struct fenced_qp *qp, struct work *work, uint64_t *bytes)
 	uint64_t length = *bytes = length_of(work);
 	int datagram = qp->ibv.qp_base.qp_type == IBV_QPT_UD;
 	int reliable = qp->ibv.qp_base.qp_type == IBV_QPT_RC;
-	if (send->opcode == IBV_WR_BIND_MW)
-		return bind_window(qp, send->bind_mw.mw, send->bind_mw.rkey, &send->bind_mw.bind_info);
+	if (send->opcode == IBV_WR_BIND_MW) /* a device has keys, not pointers: either may be gone when the turn comes */
+		return exists(send->bind_mw.mw, send->bind_mw.bind_info.mr)
+			? bind_window(qp, send->bind_mw.mw, send->bind_mw.rkey, &send->bind_mw.bind_info) : IBV_WC_MW_BIND_ERR;
 	if (send->opcode == IBV_WR_LOCAL_INV) {
 		for (struct fenced_mw *mw = windows; mw; mw = mw->next)
 			if (mw->ibv.rkey == send->invalidate_rkey && mw->mr) {
@@ -1019,8 +1031,9 @@ static int accept_send(struct fenced_qp *qp, struct ibv_send_wr *wr)
 static int post_send(struct ibv_qp *ibqp, struct ibv_send_wr *wr, struct ibv_send_wr **bad)
 {
 	struct fenced_qp *qp = (struct fenced_qp *)ibqp;
+	int accepted = 0;
 	int error = enter("ibv_post_send");
-	for (; wr; wr = wr->next) {
+	for (; wr; wr = wr->next, accepted++) {
 		if (!error)
 			error = accept_send(qp, wr);
 		if (error) {
@@ -1028,6 +1041,8 @@ static int post_send(struct ibv_qp *ibqp, struct ibv_send_wr *wr, struct ibv_sen
 			break;
 		}
 	}
+	if (!accepted)
+		return answer(error);
 	if (ibqp->state == IBV_QPS_ERR)
 		flush(qp);
 	else
@@ -1056,6 +1071,8 @@ static int post_recv(struct ibv_qp *ibqp, struct ibv_recv_wr *wr, struct ibv_rec
 	if (!error && (ibqp->state == IBV_QPS_RESET || qp->srq))
 		error = EINVAL;
 	error = accept_receives(&qp->receives, wr, bad, (int)qp->cap.max_recv_sge, error);
+	if (error && *bad == wr)
+		return answer(error);
 	if (ibqp->state == IBV_QPS_ERR)
 		flush(qp);
 	progress_all();
@@ -1067,6 +1084,8 @@ static int post_srq_recv(struct ibv_srq *ibsrq, struct ibv_recv_wr *wr, struct i
 	struct fenced_srq *srq = (struct fenced_srq *)ibsrq;
 	int error = enter("ibv_post_srq_recv");
 	error = accept_receives(&srq->receives, wr, bad, (int)srq->max_sge, error);
+	if (error && *bad == wr)
+		return answer(error);
 	progress_all();
 	return answer(error);
 }

@@ -106,6 +106,7 @@ public final class ProtectionDomain extends VerbsObject {
 
     private static ProtectionDomain parent(
             ProtectionDomain from, @Nullable ThreadDomain threadDomain, VerbsArena arena) {
+        from.lifetime.checkOpen(); // if it is a parent domain itself, its base is used below
         ProtectionDomain base = from.root();
         if (threadDomain != null && threadDomain.context() != base.context) {
             throw new IllegalArgumentException(threadDomain + " belongs to another context than " + from);

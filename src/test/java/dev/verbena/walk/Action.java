@@ -1,0 +1,58 @@
+package dev.verbena.walk;
+
+/** The actions of a walk, and how often each is taken. */
+enum Action {
+    NEW_ARENA(3, Making::arena),
+    OPEN_CONTEXT(2, Making::context),
+    ALLOCATE_DOMAIN(3, Making::domain),
+    ALLOCATE_PARENT_DOMAIN(1, Making::parentDomain),
+    CREATE_CHANNEL(2, Making::channel),
+    CREATE_QUEUE(4, Making::completionQueue),
+    CREATE_PAIR(8, Making::queuePair),
+    CREATE_SHARED_RECEIVES(2, Making::sharedReceiveQueue),
+    CREATE_PATH(2, Making::addressHandle),
+    ALLOCATE_MEMORY(4, Making::memory),
+    REGISTER(8, Making::region),
+    REREGISTER(2, Making::reregistered),
+    ALLOCATE_WINDOW(3, Making::window),
+    MAKE_SEND_BATCH(3, Making::sendBatch),
+    MAKE_RECEIVE_BATCH(2, Making::receiveBatch),
+    MAKE_CURSOR(3, Making::cursor),
+    CLOSE(18, Closing::object),
+    CLOSE_ARENA(2, Closing::arena),
+    TOUCH(10, Making::touch),
+    CONNECT(12, Traffic::connect),
+    RESET(3, Traffic::reset),
+    FAIL(1, Traffic::fail),
+    QUERY(3, Traffic::query),
+    SEND(40, Traffic::send),
+    RECEIVE(40, Traffic::receive),
+    BIND(8, Traffic::bind),
+    UNBIND(2, Traffic::unbind),
+    BATCH_ADD(25, Batching::add),
+    BATCH_RECEIVE(12, Batching::addReceive),
+    BATCH_CLEAR(2, Batching::clear),
+    BATCH_POST(16, Batching::post),
+    RECEIVES_POST(8, Batching::postReceives),
+    POLL(30, Taking::poll),
+    CURSOR_POLL(25, Taking::pollCursor),
+    CURSOR_NEXT(5, Taking::nextOfCursor),
+    NOTIFY(4, Taking::requestNotification),
+    CHANNEL_POLL(5, Taking::pollChannel),
+    RESIZE(2, Taking::resize),
+    FILL(4, Traffic::fill);
+
+    /** Carries out a step. */
+    @FunctionalInterface
+    interface Body {
+        void run(World world, Step step);
+    }
+
+    final int weight;
+    final Body body;
+
+    Action(int weight, Body body) {
+        this.weight = weight;
+        this.body = body;
+    }
+}

@@ -1,0 +1,498 @@
+package dev.verbena.walk;
+
+import dev.verbena.VerbsArena;
+import dev.verbena.verbs.AccessFlag;
+import dev.verbena.verbs.AddressHandle;
+import dev.verbena.verbs.CompletionChannel;
+import dev.verbena.verbs.CompletionField;
+import dev.verbena.verbs.CompletionQueue;
+import dev.verbena.verbs.CompletionQueueOptions;
+import dev.verbena.verbs.Completions;
+import dev.verbena.verbs.Context;
+import dev.verbena.verbs.MemoryRegion;
+import dev.verbena.verbs.MemoryWindow;
+import dev.verbena.verbs.MemoryWindowType;
+import dev.verbena.verbs.ProtectionDomain;
+import dev.verbena.verbs.QueuePair;
+import dev.verbena.verbs.QueuePairOptions;
+import dev.verbena.verbs.ReceiveBatch;
+import dev.verbena.verbs.RegionChange;
+import dev.verbena.verbs.SendBatch;
+import dev.verbena.verbs.SendOperation;
+import dev.verbena.verbs.SharedReceiveQueue;
+import dev.verbena.verbs.address.AddressVector;
+import dev.verbena.walk.Node.ArenaNode;
+import dev.verbena.walk.Node.Block;
+import dev.verbena.walk.Node.ChannelNode;
+import dev.verbena.walk.Node.ContextNode;
+import dev.verbena.walk.Node.CursorNode;
+import dev.verbena.walk.Node.DomainNode;
+import dev.verbena.walk.Node.PairNode;
+import dev.verbena.walk.Node.PathNode;
+import dev.verbena.walk.Node.QueueNode;
+import dev.verbena.walk.Node.ReceiveBatchNode;
+import dev.verbena.walk.Node.RegionNode;
+import dev.verbena.walk.Node.SendBatchNode;
+import dev.verbena.walk.Node.SharedReceivesNode;
+import dev.verbena.walk.Node.Thing;
+import dev.verbena.walk.Node.WindowNode;
+import java.lang.foreign.MemorySegment;
+import java.util.EnumSet;
+import java.util.Set;
+import java.util.function.Supplier;
+
+/** Steps that make arenas and objects, and that use an object on its own. */
+final class Making {
+    private static final int[] SIZES = {64, 128, 256};
+    private static final Set<AccessFlag> FULL = EnumSet.of(
+            AccessFlag.LOCAL_WRITE,
+            AccessFlag.REMOTE_WRITE,
+            AccessFlag.REMOTE_READ,
+            AccessFlag.REMOTE_ATOMIC,
+            AccessFlag.MW_BIND);
+    private static final Set<SendOperation> FOR_CONNECTIONS = EnumSet.of(
+            SendOperation.SEND,
+            SendOperation.SEND_WITH_IMMEDIATE,
+            SendOperation.SEND_WITH_INVALIDATE,
+            SendOperation.RDMA_WRITE,
+            SendOperation.RDMA_WRITE_WITH_IMMEDIATE,
+            SendOperation.RDMA_READ,
+            SendOperation.FETCH_AND_ADD,
+            SendOperation.COMPARE_AND_SWAP,
+            SendOperation.BIND_MW,
+            SendOperation.LOCAL_INVALIDATE);
+    private static final Set<SendOperation> FOR_DATAGRAMS =
+            EnumSet.of(SendOperation.SEND, SendOperation.SEND_WITH_IMMEDIATE);
+    private static final int ARENAS = 6;
+
+    private Making() {}
+
+    static void arena(World world, Step step) {
+        if (world.arenas.stream().filter(each -> each.open).count() >= ARENAS) {
+            world.skip();
+            return;
+        }
+        boolean confined = step.a() % 3 == 0;
+        String name = world.name(confined ? "confined" : "shared");
+        world.say(step, () -> name + " = " + (confined ? "VerbsArena.ofConfined()" : "VerbsArena.ofShared()"));
+        VerbsArena arena = confined ? VerbsArena.ofConfined() : VerbsArena.ofShared();
+        world.add(world.arenas, new ArenaNode(name, confined ? step.actor() : Node.ALL, arena));
+    }
+
+    static void context(World world, Step step) {
+        ArenaNode arena = world.choose(world.arenas, step.a(), step.actor());
+        if (arena == null || World.isFull(world.contexts)) {
+            world.skip();
+            return;
+        }
+        String name = world.name("context");
+        world.say(step, () -> name + " = device.open(" + arena + ")");
+        Context made = world.call(new Faults(step.actor()).needs(arena), () -> world.device.open(arena.arena));
+        if (made != null) {
+            world.born(world.contexts, new ContextNode(name, arena, made));
+        }
+    }
+
+    static void domain(World world, Step step) {
+        ArenaNode arena = world.choose(world.arenas, step.a(), step.actor());
+        ContextNode context = world.choose(world.contexts, step.b(), step.actor());
+        if (arena == null || context == null || World.isFull(world.domains)) {
+            world.skip();
+            return;
+        }
+        String name = world.name("domain");
+        world.say(step, () -> name + " = " + context + ".allocateProtectionDomain(" + arena + ")");
+        ProtectionDomain made = world.call(
+                new Faults(step.actor()).needs(arena).needs(context),
+                () -> context.context.allocateProtectionDomain(arena.arena));
+        if (made != null) {
+            world.born(world.domains, new DomainNode(name, arena, context, null, made));
+        }
+    }
+
+    static void parentDomain(World world, Step step) {
+        ArenaNode arena = world.choose(world.arenas, step.a(), step.actor());
+        DomainNode from = world.choose(world.domains, step.b(), step.actor());
+        if (arena == null || from == null || World.isFull(world.domains)) {
+            world.skip();
+            return;
+        }
+        String name = world.name("parent");
+        world.say(step, () -> name + " = " + from + ".allocateParentDomain(" + arena + ")");
+        ProtectionDomain made = world.call(
+                new Faults(step.actor()).needs(arena).needs(from).needs(from.root()),
+                () -> from.domain.allocateParentDomain(arena.arena));
+        if (made != null) {
+            world.born(world.domains, new DomainNode(name, arena, from.context, from.root(), made));
+        }
+    }
+
+    static void channel(World world, Step step) {
+        ArenaNode arena = world.choose(world.arenas, step.a(), step.actor());
+        ContextNode context = world.choose(world.contexts, step.b(), step.actor());
+        if (arena == null || context == null || World.isFull(world.channels)) {
+            world.skip();
+            return;
+        }
+        String name = world.name("channel");
+        world.say(step, () -> name + " = " + context + ".createCompletionChannel(" + arena + ")");
+        CompletionChannel made = world.call(
+                new Faults(step.actor()).needs(arena).needs(context),
+                () -> context.context.createCompletionChannel(arena.arena));
+        if (made != null) {
+            world.born(world.channels, new ChannelNode(name, arena, context, made));
+        }
+    }
+
+    static void completionQueue(World world, Step step) {
+        ArenaNode arena = world.choose(world.arenas, step.a(), step.actor());
+        ContextNode context = world.choose(world.contexts, step.b(), step.actor());
+        if (arena == null || context == null || World.isFull(world.queues)) {
+            world.skip();
+            return;
+        }
+        ChannelNode channel = step.d() % 2 == 0
+                ? null
+                : world.choose(world.channels, step.c(), step.actor(), each -> each.context == context);
+        boolean extended = step.d() / 2 % 3 == 0;
+        int capacity = SIZES[step.d() / 6 % SIZES.length];
+        String name = world.name(extended ? "extendedQueue" : "queue");
+        CompletionQueueOptions plain =
+                CompletionQueueOptions.of(capacity).channel(channel == null ? null : channel.channel);
+        CompletionQueueOptions options = !extended
+                ? plain
+                : plain.fields(
+                        CompletionField.BYTE_LENGTH,
+                        CompletionField.QUEUE_PAIR_NUMBER,
+                        CompletionField.SOURCE_QUEUE_PAIR,
+                        CompletionField.IMMEDIATE);
+        world.say(
+                step,
+                () -> name + " = " + context + ".createCompletionQueue(" + capacity
+                        + (channel == null ? "" : ", " + channel) + (extended ? ", extended" : "") + ", " + arena
+                        + ")");
+        Faults faults = new Faults(step.actor()).needs(arena).needs(context);
+        if (channel != null) {
+            faults.needs(channel)
+                    .when(
+                            channel.context != context,
+                            IllegalArgumentException.class,
+                            channel,
+                            " is of another context");
+        }
+        CompletionQueue made = world.call(faults, () -> context.context.createCompletionQueue(options, arena.arena));
+        if (made != null) {
+            world.born(world.queues, new QueueNode(name, arena, context, channel, extended, capacity, made));
+        }
+    }
+
+    static void queuePair(World world, Step step) {
+        DomainNode domain = world.choose(world.domains, step.b(), step.actor());
+        ArenaNode arena = world.choose(world.arenas, step.a(), step.actor());
+        if (domain == null || arena == null || World.isFull(world.pairs)) {
+            world.skip();
+            return;
+        }
+        QueueNode sends = world.choose(world.queues, step.c(), step.actor(), each -> each.context == domain.context);
+        QueueNode receives = step.d() % 3 == 0
+                ? world.choose(world.queues, step.c() / 7, step.actor(), each -> each.context == domain.context)
+                : sends;
+        SharedReceivesNode shared = step.d() / 3 % 4 != 0
+                ? null
+                : world.choose(
+                        world.sharedReceives,
+                        step.d() / 12,
+                        step.actor(),
+                        each -> each.domain.context == domain.context);
+        if (sends == null || receives == null) {
+            world.skip();
+            return;
+        }
+        boolean datagrams = step.d() / 36 % 4 == 0;
+        boolean extended = step.d() / 144 % 3 == 0;
+        QueuePairOptions options = (datagrams
+                        ? QueuePair.ud(sends.queue, receives.queue)
+                        : QueuePair.rc(sends.queue, receives.queue))
+                .sendDepth(4 << step.d() / 432 % 3)
+                .receiveDepth(4 << step.d() / 1296 % 3)
+                .sendSge(2)
+                .receiveSge(2)
+                .inlineSize(64);
+        if (extended) {
+            options = options.operations(datagrams ? FOR_DATAGRAMS : FOR_CONNECTIONS);
+        }
+        if (shared != null) {
+            options = options.sharedReceiveQueue(shared.queue);
+        }
+        String name = world.name(datagrams ? "datagrams" : "pair");
+        world.say(
+                step,
+                () -> name + " = " + domain + ".createQueuePair(" + (extended ? "extended " : "")
+                        + (datagrams ? "UD, " : "RC, ") + sends + ", " + receives
+                        + (shared == null ? "" : ", " + shared) + ", " + arena + ")");
+        Faults faults = new Faults(step.actor())
+                .needs(arena)
+                .needs(domain)
+                .needs(domain.context)
+                .needs(sends)
+                .needs(receives);
+        foreign(faults, domain, sends, sends.context);
+        foreign(faults, domain, receives, receives.context);
+        if (shared != null) {
+            faults.needs(shared);
+            foreign(faults, domain, shared, shared.domain.context);
+        }
+        QueuePairOptions chosen = options;
+        QueuePair made = world.call(faults, () -> domain.domain.createQueuePair(chosen, arena.arena));
+        if (made != null) {
+            PairNode pair = new PairNode(name, arena, domain, sends, receives, shared, made);
+            world.wire.add(world.born(world.pairs, pair));
+        }
+    }
+
+    private static void foreign(Faults faults, DomainNode domain, Node other, ContextNode context) {
+        faults.when(context != domain.context, IllegalArgumentException.class, other, " is of another context");
+    }
+
+    static void sharedReceiveQueue(World world, Step step) {
+        ArenaNode arena = world.choose(world.arenas, step.a(), step.actor());
+        DomainNode domain = world.choose(world.domains, step.b(), step.actor());
+        if (arena == null || domain == null || World.isFull(world.sharedReceives)) {
+            world.skip();
+            return;
+        }
+        int depth = 4 << step.c() % 3;
+        String name = world.name("sharedReceives");
+        world.say(step, () -> name + " = " + domain + ".createSharedReceiveQueue(" + depth + ", " + arena + ")");
+        SharedReceiveQueue made = world.call(
+                new Faults(step.actor()).needs(arena).needs(domain),
+                () -> domain.domain.createSharedReceiveQueue(
+                        SharedReceiveQueue.basic().depth(depth).sge(2), arena.arena));
+        if (made != null) {
+            world.born(world.sharedReceives, new SharedReceivesNode(name, arena, domain, depth, made));
+        }
+    }
+
+    static void addressHandle(World world, Step step) {
+        ArenaNode arena = world.choose(world.arenas, step.a(), step.actor());
+        DomainNode domain = world.choose(world.domains, step.b(), step.actor());
+        PairNode known = world.choose(world.pairs, step.c() | 1, step.actor(), each -> each.datagrams);
+        if (arena == null
+                || domain == null
+                || known == null
+                || !known.open
+                || !known.domain.context.isAccessibleBy(step.actor())
+                || World.isFull(world.paths)) {
+            world.skip();
+            return;
+        }
+        if (!known.isAccessibleBy(step.actor())) {
+            world.skip();
+            return;
+        }
+        AddressVector path = known.pair.pathTo(known.pair.endpoint());
+        String name = world.name("path");
+        world.say(step, () -> name + " = " + domain + ".createAddressHandle(own address, " + arena + ")");
+        AddressHandle made = world.call(
+                new Faults(step.actor()).needs(arena).needs(domain),
+                () -> domain.domain.createAddressHandle(path, arena.arena));
+        if (made != null) {
+            world.born(world.paths, new PathNode(name, arena, domain, made));
+        }
+    }
+
+    static void memory(World world, Step step) {
+        ArenaNode arena = world.choose(world.arenas, step.a(), step.actor());
+        if (arena == null || arena.blocks.size() > 5) {
+            world.skip();
+            return;
+        }
+        int size = SIZES[step.b() % SIZES.length];
+        String name = world.name("memory");
+        world.say(step, () -> name + " = " + arena + ".allocate(" + size + ", 8)");
+        MemorySegment made =
+                world.call(new Faults(step.actor()).needs(arena), () -> arena.arena.allocate(size, Long.BYTES));
+        if (made != null) {
+            Block block = new Block(name, arena, made);
+            arena.blocks.add(block);
+            world.blocks.add(block);
+        }
+    }
+
+    static Set<AccessFlag> access(int operand) {
+        if (operand % 4 != 0) {
+            return FULL;
+        }
+        EnumSet<AccessFlag> access = EnumSet.noneOf(AccessFlag.class);
+        int bits = operand / 4;
+        for (AccessFlag flag : FULL) {
+            if ((bits & 1) != 0) {
+                access.add(flag);
+            }
+            bits >>= 1;
+        }
+        return access;
+    }
+
+    private static Faults refused(Faults faults, Set<AccessFlag> access) {
+        boolean writes = access.contains(AccessFlag.REMOTE_WRITE) || access.contains(AccessFlag.REMOTE_ATOMIC);
+        return faults.when(
+                writes && !access.contains(AccessFlag.LOCAL_WRITE),
+                IllegalArgumentException.class,
+                access,
+                " needs LOCAL_WRITE");
+    }
+
+    static void region(World world, Step step) {
+        ArenaNode arena = world.choose(world.arenas, step.a(), step.actor());
+        DomainNode domain = world.choose(world.domains, step.b(), step.actor());
+        if (arena == null || domain == null || world.blocks.isEmpty() || World.isFull(world.regions)) {
+            world.skip();
+            return;
+        }
+        // Wrong threads register now and then.
+        Block block = world.blocks.get(step.c() % world.blocks.size());
+        Set<AccessFlag> access = access(step.d());
+        String name = world.name("region");
+        world.say(step, () -> name + " = " + domain + ".register(" + block + ", " + access + ", " + arena + ")");
+        Faults faults =
+                refused(new Faults(step.actor()).needs(arena).needs(domain).needs(block.arena), access);
+        MemoryRegion made = world.call(faults, () -> domain.domain.register(block.segment, access, arena.arena));
+        if (made != null) {
+            world.wire.add(world.born(world.regions, new RegionNode(name, arena, domain, block, made)));
+        }
+    }
+
+    static void reregistered(World world, Step step) {
+        RegionNode region = world.choose(world.regions, step.a(), step.actor());
+        if (region == null) {
+            world.skip();
+            return;
+        }
+        DomainNode other = step.b() % 2 == 0
+                ? null
+                : world.choose(world.domains, step.c(), step.actor(), each -> each.context == region.domain.context);
+        Set<AccessFlag> access = other != null && step.d() % 2 == 0 ? region.access : access(step.d() / 2);
+        Supplier<RegionChange> change = () -> other == null
+                ? RegionChange.of(access.toArray(new AccessFlag[0]))
+                : access == region.access
+                        ? RegionChange.of(other.domain)
+                        : RegionChange.of(other.domain).access(access);
+        String name = world.name("region");
+        world.say(
+                step,
+                () -> name + " = " + region + ".reregister(" + access + (other == null ? "" : ", " + other) + ")");
+        Faults faults = refused(new Faults(step.actor()).needs(region).mayUse(region.block.arena), access)
+                .when(!region.remembered.isEmpty(), IllegalStateException.class, region, " has windows");
+        if (other == null) {
+            faults.mayUse(region.domain);
+        } else {
+            faults.needs(other);
+            foreign(faults, region.domain, other, other.context);
+        }
+        MemoryRegion made = world.call(faults, () -> region.region.reregister(change.get()));
+        if (made != null) {
+            world.died(region);
+            RegionNode changed =
+                    new RegionNode(name, region.arena, other == null ? region.domain : other, region.block, made);
+            world.wire.add(world.born(world.regions, changed));
+        }
+    }
+
+    static void window(World world, Step step) {
+        ArenaNode arena = world.choose(world.arenas, step.a(), step.actor());
+        DomainNode domain = world.choose(world.domains, step.b(), step.actor());
+        if (arena == null || domain == null || World.isFull(world.windows)) {
+            world.skip();
+            return;
+        }
+        MemoryWindowType type = step.c() % 2 == 0 ? MemoryWindowType.TYPE_1 : MemoryWindowType.TYPE_2;
+        String name = world.name("window");
+        world.say(step, () -> name + " = " + domain + ".allocateMemoryWindow(" + type + ", " + arena + ")");
+        MemoryWindow made = world.call(
+                new Faults(step.actor()).needs(arena).needs(domain),
+                () -> domain.domain.allocateMemoryWindow(type, arena.arena));
+        if (made != null) {
+            world.wire.add(world.born(world.windows, new WindowNode(name, arena, domain, made)));
+        }
+    }
+
+    static void sendBatch(World world, Step step) {
+        PairNode pair = world.choose(world.pairs, step.a(), step.actor());
+        if (pair == null) {
+            world.skip();
+            return;
+        }
+        int capacity = 1 + step.b() % 6;
+        String name = world.name("sends");
+        world.say(step, () -> name + " = " + pair + ".sendBatch(" + capacity + ")");
+        SendBatch made = world.call(new Faults(step.actor()).needs(pair), () -> pair.pair.sendBatch(capacity));
+        if (made != null) {
+            World.addTool(world.sendBatches, new SendBatchNode(name, pair, made));
+        }
+    }
+
+    static void receiveBatch(World world, Step step) {
+        int capacity = 1 + step.b() % 6;
+        String name = world.name("receives");
+        if (step.c() % 4 == 0) {
+            SharedReceivesNode shared = world.choose(world.sharedReceives, step.a(), step.actor());
+            if (shared == null) {
+                world.skip();
+                return;
+            }
+            world.say(step, () -> name + " = " + shared + ".receiveBatch(" + capacity + ")");
+            ReceiveBatch made =
+                    world.call(new Faults(step.actor()).needs(shared), () -> shared.queue.receiveBatch(capacity));
+            if (made != null) {
+                World.addTool(
+                        world.receiveBatches,
+                        new ReceiveBatchNode(name, shared, null, shared.domain, shared.receives, made));
+            }
+            return;
+        }
+        PairNode pair = world.choose(world.pairs, step.a(), step.actor(), each -> each.shared == null);
+        if (pair == null) {
+            world.skip();
+            return;
+        }
+        world.say(step, () -> name + " = " + pair + ".receiveBatch(" + capacity + ")");
+        ReceiveBatch made = world.call(new Faults(step.actor()).needs(pair), () -> pair.pair.receiveBatch(capacity));
+        if (made != null) {
+            World.addTool(world.receiveBatches, new ReceiveBatchNode(name, pair, pair, pair.domain, pair.own, made));
+        }
+    }
+
+    static void cursor(World world, Step step) {
+        QueueNode queue = world.choose(world.queues, step.a(), step.actor());
+        if (queue == null) {
+            world.skip();
+            return;
+        }
+        int max = 1 + step.b() % 5;
+        boolean extended = (queue.extended || step.c() % 32 == 0) && step.c() % 3 != 0;
+        String name = world.name("cursor");
+        world.say(
+                step, () -> name + " = " + queue + (extended ? ".extendedCompletions(" : ".completions(") + max + ")");
+        Faults faults = new Faults(step.actor())
+                .needs(queue)
+                .when(extended && !queue.extended, IllegalStateException.class, queue, " is not extended");
+        Completions made = world.call(
+                faults, () -> extended ? queue.queue.extendedCompletions(max) : queue.queue.completions(max));
+        if (made != null) {
+            World.addTool(world.cursors, new CursorNode(name, queue, max, made));
+        }
+    }
+
+    static void touch(World world, Step step) {
+        Thing thing = world.chooseThing(step.a(), step.actor());
+        if (thing == null) {
+            world.skip();
+            return;
+        }
+        world.say(step, () -> "look at " + thing);
+        world.call(new Faults(step.actor()), thing.object::toString);
+        world.call(new Faults(step.actor()).needs(thing), thing::touch);
+        world.check(true);
+    }
+}

@@ -1,0 +1,486 @@
+package dev.verbena.walk;
+
+import dev.verbena.VerbsArena;
+import dev.verbena.VerbsObject;
+import dev.verbena.verbs.AccessFlag;
+import dev.verbena.verbs.AddressHandle;
+import dev.verbena.verbs.CompletionChannel;
+import dev.verbena.verbs.CompletionQueue;
+import dev.verbena.verbs.Completions;
+import dev.verbena.verbs.Context;
+import dev.verbena.verbs.LocalMemory;
+import dev.verbena.verbs.MemoryRegion;
+import dev.verbena.verbs.MemoryWindow;
+import dev.verbena.verbs.MemoryWindowType;
+import dev.verbena.verbs.ProtectionDomain;
+import dev.verbena.verbs.QueuePair;
+import dev.verbena.verbs.QueuePairState;
+import dev.verbena.verbs.ReceiveBatch;
+import dev.verbena.verbs.RemoteMemory;
+import dev.verbena.verbs.SendBatch;
+import dev.verbena.verbs.SharedReceiveQueue;
+import java.lang.foreign.MemorySegment;
+import java.util.ArrayDeque;
+import java.util.ArrayList;
+import java.util.LinkedHashSet;
+import java.util.List;
+import java.util.Set;
+import org.jspecify.annotations.Nullable;
+
+/** What the model knows of an arena, or of an object of the library. */
+abstract sealed class Node {
+    /** Stands for all threads. */
+    static final int ALL = -1;
+
+    final String name;
+    /** The only actor that may use the object, or {@link #ALL}. */
+    final int owner;
+
+    boolean open = true;
+    final List<Thing> dependents = new ArrayList<>();
+
+    private Node(String name, int owner) {
+        this.name = name;
+        this.owner = owner;
+    }
+
+    boolean isAccessibleBy(int actor) {
+        return owner == ALL || owner == actor;
+    }
+
+    /** Returns the library's object. */
+    abstract Object handle();
+
+    @Override
+    public String toString() {
+        return name;
+    }
+
+    static final class ArenaNode extends Node {
+        final VerbsArena arena;
+        /** The open objects that the arena owns, the oldest first. */
+        final List<Thing> things = new ArrayList<>();
+
+        final List<Block> blocks = new ArrayList<>();
+
+        ArenaNode(String name, int owner, VerbsArena arena) {
+            super(name, owner);
+            this.arena = arena;
+        }
+
+        @Override
+        Object handle() {
+            return arena;
+        }
+    }
+
+    /** Memory of an arena, and the bytes that must be in it. */
+    static final class Block {
+        final String name;
+        final ArenaNode arena;
+        final MemorySegment segment;
+        /** The same memory for all threads; it is read only while the arena is open. */
+        final MemorySegment view;
+
+        final byte[] mirror;
+
+        Block(String name, ArenaNode arena, MemorySegment segment) {
+            this.name = name;
+            this.arena = arena;
+            this.segment = segment;
+            this.view = MemorySegment.ofAddress(segment.address()).reinterpret(segment.byteSize());
+            this.mirror = new byte[(int) segment.byteSize()];
+        }
+
+        @Override
+        public String toString() {
+            return name;
+        }
+    }
+
+    /** An object of the library. */
+    abstract static sealed class Thing extends Node {
+        final ArenaNode arena;
+        final List<Node> parents;
+        final VerbsObject object;
+
+        private Thing(String name, ArenaNode arena, VerbsObject object, Node... parents) {
+            super(name, arena.owner);
+            this.arena = arena;
+            this.object = object;
+            this.parents = List.of(parents);
+        }
+
+        @Override
+        Object handle() {
+            return object;
+        }
+
+        /** Returns a result of the object itself, which only an open object gives. */
+        abstract Object touch();
+    }
+
+    static final class ContextNode extends Thing {
+        final Context context;
+
+        ContextNode(String name, ArenaNode arena, Context context) {
+            super(name, arena, context);
+            this.context = context;
+        }
+
+        @Override
+        Object touch() {
+            return context.attributes();
+        }
+    }
+
+    static final class DomainNode extends Thing {
+        final ContextNode context;
+        final ProtectionDomain domain;
+        private final @Nullable DomainNode base;
+
+        DomainNode(
+                String name, ArenaNode arena, ContextNode context, @Nullable DomainNode base, ProtectionDomain domain) {
+            super(name, arena, domain, base == null ? context : base);
+            this.context = context;
+            this.base = base;
+            this.domain = domain;
+        }
+
+        DomainNode root() {
+            return base == null ? this : base;
+        }
+
+        @Override
+        Object touch() {
+            return domain.context();
+        }
+    }
+
+    static final class ChannelNode extends Thing {
+        final ContextNode context;
+        final CompletionChannel channel;
+        /** Events that C holds. */
+        final ArrayDeque<QueueNode> events = new ArrayDeque<>();
+
+        final LinkedHashSet<QueueNode> ready = new LinkedHashSet<>();
+
+        ChannelNode(String name, ArenaNode arena, ContextNode context, CompletionChannel channel) {
+            super(name, arena, channel, context);
+            this.context = context;
+            this.channel = channel;
+        }
+
+        @Override
+        Object touch() {
+            return channel.context();
+        }
+    }
+
+    static final class QueueNode extends Thing {
+        final ContextNode context;
+        final @Nullable ChannelNode channel;
+        final CompletionQueue queue;
+        final boolean extended;
+        final ArrayDeque<Done> done = new ArrayDeque<>();
+        int capacity;
+        /** 0, 1 for any completion, 2 for solicited ones. */
+        int asked;
+
+        QueueNode(
+                String name,
+                ArenaNode arena,
+                ContextNode context,
+                @Nullable ChannelNode channel,
+                boolean extended,
+                int capacity,
+                CompletionQueue queue) {
+            super(name, arena, queue, channel == null ? new Node[] {context} : new Node[] {context, channel});
+            this.context = context;
+            this.channel = channel;
+            this.extended = extended;
+            this.capacity = capacity;
+            this.queue = queue;
+        }
+
+        @Override
+        Object touch() {
+            return queue.capacity();
+        }
+    }
+
+    /** The receives of a queue pair, or of a shared receive queue. */
+    static final class Receives {
+        final ArrayDeque<Request> pending = new ArrayDeque<>();
+        final int depth;
+        int posted;
+
+        Receives(int depth) {
+            this.depth = depth;
+        }
+
+        int room() {
+            return depth - pending.size();
+        }
+    }
+
+    static final class SharedReceivesNode extends Thing {
+        final DomainNode domain;
+        final SharedReceiveQueue queue;
+        final Receives receives;
+
+        SharedReceivesNode(String name, ArenaNode arena, DomainNode domain, int depth, SharedReceiveQueue queue) {
+            super(name, arena, queue, domain);
+            this.domain = domain;
+            this.queue = queue;
+            this.receives = new Receives(depth);
+        }
+
+        @Override
+        Object touch() {
+            return queue.capabilities();
+        }
+    }
+
+    static final class PathNode extends Thing {
+        final DomainNode domain;
+        final AddressHandle path;
+
+        PathNode(String name, ArenaNode arena, DomainNode domain, AddressHandle path) {
+            super(name, arena, path, domain);
+            this.domain = domain;
+            this.path = path;
+        }
+
+        @Override
+        Object touch() {
+            return path.path();
+        }
+    }
+
+    static final class PairNode extends Thing {
+        final DomainNode domain;
+        final QueueNode sendQueue;
+        final QueueNode receiveQueue;
+        final @Nullable SharedReceivesNode shared;
+        final QueuePair pair;
+        final boolean datagrams;
+        final boolean extended;
+        final int number;
+        final int sendDepth;
+        final int sendPieces;
+        final int inlineSize;
+        final ArrayDeque<Request> sends = new ArrayDeque<>();
+        final Receives own;
+        QueuePairState state = QueuePairState.RESET;
+        /** The state before the queue pair failed on its own. */
+        QueuePairState before = QueuePairState.RESET;
+        /** True once the program has seen that the queue pair failed. */
+        boolean failureKnown;
+        /** True while the queue pair's sends are carried out. */
+        boolean busy;
+
+        int postedSends;
+        /** Counts resets. */
+        int epoch;
+
+        int peer;
+        int qkey;
+
+        PairNode(
+                String name,
+                ArenaNode arena,
+                DomainNode domain,
+                QueueNode sendQueue,
+                QueueNode receiveQueue,
+                @Nullable SharedReceivesNode shared,
+                QueuePair pair) {
+            super(
+                    name,
+                    arena,
+                    pair,
+                    shared == null
+                            ? new Node[] {domain, sendQueue, receiveQueue}
+                            : new Node[] {domain, sendQueue, receiveQueue, shared});
+            this.domain = domain;
+            this.sendQueue = sendQueue;
+            this.receiveQueue = receiveQueue;
+            this.shared = shared;
+            this.pair = pair;
+            this.datagrams = pair.type() == dev.verbena.verbs.device.QueuePairType.UD;
+            this.extended = pair.isExtended();
+            this.number = pair.number();
+            this.sendDepth = pair.capabilities().sendDepth();
+            this.sendPieces = pair.capabilities().sendSge();
+            this.inlineSize = pair.capabilities().inlineSize();
+            this.own = new Receives(pair.capabilities().receiveDepth());
+        }
+
+        Receives receives() {
+            return shared == null ? own : shared.receives;
+        }
+
+        boolean takesSends() {
+            return state == QueuePairState.RTS || state == QueuePairState.ERR;
+        }
+
+        @Override
+        Object touch() {
+            return pair.number();
+        }
+    }
+
+    static final class RegionNode extends Thing {
+        final DomainNode domain;
+        final Block block;
+        final Set<AccessFlag> access;
+        final MemoryRegion region;
+        final int key;
+        final RemoteMemory remote;
+        /** A slice that was made while the region was open. */
+        final LocalMemory slice;
+        /** The windows that were bound to the region, now or once. */
+        final Set<WindowNode> remembered = new LinkedHashSet<>();
+
+        static final int SLICE_START = 8;
+        static final int SLICE_LENGTH = 16;
+
+        RegionNode(String name, ArenaNode arena, DomainNode domain, Block block, MemoryRegion region) {
+            super(name, arena, region, block.arena == arena ? new Node[] {domain} : new Node[] {domain, block.arena});
+            this.domain = domain;
+            this.block = block;
+            this.region = region;
+            this.access = region.access();
+            this.key = region.remoteKey();
+            this.remote = region.remote();
+            this.slice = region.slice(SLICE_START, SLICE_LENGTH);
+        }
+
+        long length() {
+            return block.mirror.length;
+        }
+
+        @Override
+        Object touch() {
+            return region.length();
+        }
+    }
+
+    static final class WindowNode extends Thing {
+        final DomainNode domain;
+        final MemoryWindow window;
+        final boolean second;
+        int key;
+        /** The last range that the program bound, or null. */
+        @Nullable
+        RemoteMemory remote;
+        /** The region of the last range that the program bound, or null. */
+        @Nullable
+        RegionNode wanted;
+        /** The region that C has bound, or null. */
+        @Nullable
+        RegionNode bound;
+
+        long address;
+        long length;
+        Set<AccessFlag> access = Set.of();
+
+        WindowNode(String name, ArenaNode arena, DomainNode domain, MemoryWindow window) {
+            super(name, arena, window, domain);
+            this.domain = domain;
+            this.window = window;
+            this.second = window.type() == MemoryWindowType.TYPE_2;
+            this.key = window.remoteKey();
+        }
+
+        @Override
+        Object touch() {
+            return window.remoteKey();
+        }
+    }
+
+    /** A batch or a cursor: a tool of the first thread that uses it. */
+    abstract static sealed class Tool {
+        final String name;
+        final Thing of;
+        /** The actor that used the tool first, or {@link #ALL} for nobody. */
+        int claimant = ALL;
+
+        private Tool(String name, Thing of) {
+            this.name = name;
+            this.of = of;
+        }
+
+        /** Returns the faults of a use. */
+        Faults faults(int actor) {
+            return new Faults(actor)
+                    .needs(of)
+                    .when(
+                            of.open && claimant != ALL && claimant != actor,
+                            WrongThreadException.class,
+                            this,
+                            " is of another thread");
+        }
+
+        /** Notes a use, which may have been refused for another reason. */
+        void used(int actor) {
+            if (of.open && of.isAccessibleBy(actor) && claimant == ALL) {
+                claimant = actor;
+            }
+        }
+
+        @Override
+        public String toString() {
+            return name;
+        }
+    }
+
+    static final class SendBatchNode extends Tool {
+        final PairNode pair;
+        final SendBatch batch;
+        final List<Request> requests = new ArrayList<>();
+
+        SendBatchNode(String name, PairNode pair, SendBatch batch) {
+            super(name, pair);
+            this.pair = pair;
+            this.batch = batch;
+        }
+    }
+
+    static final class ReceiveBatchNode extends Tool {
+        final ReceiveBatch batch;
+        final @Nullable PairNode pair;
+        final DomainNode domain;
+        final Receives receives;
+        final List<Request> requests = new ArrayList<>();
+
+        ReceiveBatchNode(
+                String name,
+                Thing of,
+                @Nullable PairNode pair,
+                DomainNode domain,
+                Receives receives,
+                ReceiveBatch batch) {
+            super(name, of);
+            this.pair = pair;
+            this.domain = domain;
+            this.receives = receives;
+            this.batch = batch;
+        }
+    }
+
+    static final class CursorNode extends Tool {
+        final QueueNode queue;
+        final Completions cursor;
+        final int max;
+        /** Completions that were fetched and not read. */
+        final ArrayDeque<Done> unread = new ArrayDeque<>();
+
+        CursorNode(String name, QueueNode queue, int max, Completions cursor) {
+            super(name, queue);
+            this.queue = queue;
+            this.max = max;
+            this.cursor = cursor;
+        }
+    }
+}

@@ -1,0 +1,59 @@
+package dev.verbena.walk;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import dev.verbena.support.FencedTest;
+import java.util.SplittableRandom;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
+
+/**
+ * Random walks on the provider for tests. {@code -Ddev.verbena.walk.seed=N} repeats one walk,
+ * {@code -Ddev.verbena.walk.steps=N} sets the number of steps of all walks, and {@code -Ddev.verbena.walk.trace=true}
+ * prints each step.
+ */
+@FencedTest
+class RandomWalkTest {
+    private static final int STEPS = Integer.getInteger("dev.verbena.walk.steps", 1_000_000);
+    private static final int SEEDS = 4;
+
+    @ParameterizedTest
+    @ValueSource(longs = {1, 20_221, 777_777_777})
+    void walkAgreesWithItsModel(long seed) {
+        walk(seed);
+    }
+
+    @Test
+    void walkOfARandomSeedAgreesWithItsModel() {
+        Long chosen = Long.getLong("dev.verbena.walk.seed");
+        if (chosen == null) {
+            walk(System.nanoTime());
+        } else {
+            System.out.println("walk of the seed " + chosen + ": " + new Walk(chosen).run());
+        }
+    }
+
+    private static void walk(long seed) {
+        if (Long.getLong("dev.verbena.walk.seed") != null) {
+            return;
+        }
+        System.out.println("walks begin with the seed " + seed);
+        SplittableRandom random = new SplittableRandom(seed);
+        long began = System.nanoTime();
+        long steps = 0;
+        long skipped = 0;
+        long refused = 0;
+        while (steps < STEPS / SEEDS) {
+            Walk.Result result = new Walk(random.nextLong()).run();
+            steps += result.steps();
+            skipped += result.skipped();
+            refused += result.refused();
+        }
+        double seconds = (System.nanoTime() - began) / 1e9;
+        System.out.printf(
+                "%d steps in %.1f s: %d found nothing to work with, %d calls were refused%n",
+                steps, seconds, skipped, refused);
+        assertThat(skipped).as("steps that do nothing").isLessThan(steps / 2);
+    }
+}

@@ -1,0 +1,207 @@
+package dev.verbena.walk;
+
+import dev.verbena.VerbsTimeoutException;
+import dev.verbena.verbs.CompletionQueue;
+import dev.verbena.verbs.WorkCompletion;
+import dev.verbena.verbs.WorkStatus;
+import dev.verbena.walk.Node.ChannelNode;
+import dev.verbena.walk.Node.CursorNode;
+import dev.verbena.walk.Node.PairNode;
+import dev.verbena.walk.Node.QueueNode;
+import java.time.Duration;
+import java.util.Optional;
+import org.jspecify.annotations.Nullable;
+
+/** Steps that take completions and events. */
+final class Taking {
+    private static final int[] SIZES = {64, 128, 256};
+
+    private Taking() {}
+
+    static void poll(World world, Step step) {
+        QueueNode queue =
+                world.choose(world.queues, step.a(), step.actor(), each -> !each.done.isEmpty() || step.b() % 8 == 0);
+        if (queue == null) {
+            world.skip();
+            return;
+        }
+        boolean waits = step.c() % 4 == 0;
+        Done expected = queue.done.peek();
+        world.say(step, () -> queue + (waits ? ".await(ZERO)" : ".poll()") + " for " + expected);
+        Faults faults = new Faults(step.actor()).needs(queue);
+        if (waits) {
+            faults.when(queue.open && expected == null, VerbsTimeoutException.class, queue, " is empty");
+        }
+        Optional<WorkCompletion> taken =
+                world.call(faults, () -> waits ? Optional.of(queue.queue.await(Duration.ZERO)) : queue.queue.poll());
+        if (taken == null) {
+            return;
+        }
+        World.require(
+                taken.isPresent() == (expected != null), () -> queue + " holds " + expected + " and returned " + taken);
+        if (expected != null) {
+            queue.done.remove();
+            compare(expected, taken.orElseThrow(), false);
+        }
+    }
+
+    static void pollCursor(World world, Step step) {
+        CursorNode cursor = world.chooseTool(world.cursors, step.a(), step.actor());
+        if (cursor == null || cursor.queue.done.isEmpty() && step.b() % 8 != 0) {
+            world.skip();
+            return;
+        }
+        QueueNode queue = cursor.queue;
+        int expected = Math.min(cursor.max, queue.done.size());
+        int read = step.c() % 5 == 0 ? step.c() / 5 % (expected + 1) : expected;
+        world.say(
+                step,
+                () -> cursor + ".poll() for "
+                        + queue.done.stream().limit(expected).toList() + ", reads " + read);
+        Faults faults = cursor.faults(step.actor());
+        Integer count = world.call(faults, cursor.cursor::poll);
+        cursor.used(step.actor());
+        if (count == null) {
+            return;
+        }
+        cursor.unread.forEach(Taking::known); // polling again notes the failures that were not read
+        cursor.unread.clear();
+        World.require(count == expected, () -> "poll() must return " + expected + ", returned " + count);
+        for (int i = 0; i < expected; i++) {
+            cursor.unread.add(queue.done.remove());
+        }
+        for (int i = 0; i < read; i++) {
+            next(cursor);
+        }
+    }
+
+    static void nextOfCursor(World world, Step step) {
+        CursorNode cursor = world.chooseTool(world.cursors, step.a() | 1, step.actor());
+        if (cursor == null || cursor.claimant != step.actor()) {
+            world.skip();
+            return;
+        }
+        world.say(step, () -> cursor + ".next() of " + cursor.unread);
+        next(cursor);
+    }
+
+    private static void next(CursorNode cursor) {
+        if (!cursor.of.open) {
+            cursor.unread.clear();
+        }
+        boolean more = !cursor.unread.isEmpty();
+        World.require(cursor.cursor.next() == more, () -> "next() must return " + more);
+        if (!more) {
+            return;
+        }
+        Done expected = cursor.unread.remove();
+        World.require(
+                cursor.cursor.id() == expected.id()
+                        && cursor.cursor.status() == expected.status()
+                        && cursor.cursor.queuePairNumber() == expected.pair().number
+                        && cursor.cursor.isSuccess() == (expected.status() == WorkStatus.SUCCESS)
+                        && (expected.status() != WorkStatus.SUCCESS
+                                || cursor.cursor.opcode() == expected.opcode()
+                                        && cursor.cursor.byteLength() == expected.length()),
+                () -> "The cursor must be at " + expected + " and is at " + cursor.cursor);
+        compare(expected, cursor.cursor.completion(), cursor.queue.extended);
+    }
+
+    private static void compare(Done expected, WorkCompletion actual, boolean extended) {
+        known(expected);
+        boolean success = expected.status() == WorkStatus.SUCCESS;
+        boolean same = actual.id() == expected.id()
+                && actual.status() == expected.status()
+                && actual.queuePairNumber() == expected.pair().number
+                && (!success || isSameSuccess(expected, actual));
+        World.require(same, () -> "The completion must be " + expected + " and is " + actual);
+        if (!success && expected.pair().open && expected.epoch() == expected.pair().epoch) {
+            World.require(
+                    actual.operation() == expected.operation() || actual.operation() == null && mayBeUnknown(expected),
+                    () -> "The operation must be " + expected.operation() + " and is " + actual.operation() + " of "
+                            + actual);
+        }
+    }
+
+    /** Returns true if the library may not know a request: of a long log, or perhaps from before a reset. */
+    private static boolean mayBeUnknown(Done done) {
+        return done.younger() >= done.depth() || mayBeOld(done);
+    }
+
+    /**
+     * Returns true if the library may take a failure for one from before a reset. It asks the device for the state of the
+     * queue pair; datagrams fail without a change of the state, and a thread that may not use the queue pair cannot ask.
+     */
+    private static boolean mayBeOld(Done done) {
+        PairNode pair = done.pair();
+        boolean confined = pair.owner != Node.ALL || pair.domain.context.owner != Node.ALL;
+        return pair.epoch > 0 && (pair.datagrams || confined);
+    }
+
+    private static boolean isSameSuccess(Done expected, WorkCompletion actual) {
+        @Nullable Integer immediate = expected.immediate();
+        return actual.opcode() == expected.opcode()
+                && actual.byteLength() == expected.length()
+                && (expected.source() == 0 || actual.sourceQueuePair() == expected.source())
+                && actual.hasImmediate() == (immediate != null)
+                && (immediate == null || actual.immediate() == immediate);
+    }
+
+    /** Notes that the program has seen a completion. */
+    private static void known(Done done) {
+        PairNode pair = done.pair();
+        if (done.status() != WorkStatus.SUCCESS && done.epoch() == pair.epoch && !mayBeOld(done)) {
+            pair.failureKnown = true;
+        }
+    }
+
+    static void requestNotification(World world, Step step) {
+        QueueNode queue =
+                world.choose(world.queues, step.a(), step.actor(), each -> each.channel != null || step.b() % 8 == 0);
+        if (queue == null) {
+            world.skip();
+            return;
+        }
+        boolean solicited = step.c() % 2 == 0;
+        world.say(step, () -> queue + ".requestNotification(" + solicited + ")");
+        Faults faults = new Faults(step.actor())
+                .needs(queue)
+                .when(queue.channel == null, IllegalStateException.class, queue, " has no channel");
+        if (world.run(faults, () -> queue.queue.requestNotification(solicited)) && queue.asked != 1) {
+            queue.asked = solicited ? 2 : 1;
+        }
+    }
+
+    static void pollChannel(World world, Step step) {
+        ChannelNode channel = world.choose(world.channels, step.a(), step.actor());
+        if (channel == null) {
+            world.skip();
+            return;
+        }
+        world.say(step, () -> channel + ".poll() with events of " + channel.events + ", ready " + channel.ready);
+        Optional<CompletionQueue> taken = world.call(new Faults(step.actor()).needs(channel), channel.channel::poll);
+        if (taken == null) {
+            return;
+        }
+        channel.ready.addAll(channel.events);
+        channel.events.clear();
+        QueueNode expected = channel.ready.isEmpty() ? null : channel.ready.removeFirst();
+        World.require(
+                taken.orElse(null) == (expected == null ? null : expected.queue),
+                () -> "The event must be of " + expected + " and is of " + taken);
+    }
+
+    static void resize(World world, Step step) {
+        QueueNode queue = world.choose(world.queues, step.a(), step.actor());
+        int capacity = SIZES[step.b() % SIZES.length];
+        if (queue == null || world.wire.outstanding(queue) > capacity) {
+            world.skip();
+            return;
+        }
+        world.say(step, () -> queue + ".resize(" + capacity + ")");
+        if (world.run(new Faults(step.actor()).needs(queue), () -> queue.queue.resize(capacity))) {
+            queue.capacity = capacity;
+            World.require(queue.queue.capacity() == capacity, () -> "capacity is " + queue.queue.capacity());
+        }
+    }
+}

@@ -1,0 +1,352 @@
+package dev.verbena.walk;
+
+import dev.verbena.access.ArenaLifetime;
+import dev.verbena.access.CloseGuard;
+import dev.verbena.access.ObjectLifetime;
+import dev.verbena.support.Fenced;
+import dev.verbena.verbs.Device;
+import dev.verbena.walk.Node.ArenaNode;
+import dev.verbena.walk.Node.Block;
+import dev.verbena.walk.Node.ChannelNode;
+import dev.verbena.walk.Node.ContextNode;
+import dev.verbena.walk.Node.CursorNode;
+import dev.verbena.walk.Node.DomainNode;
+import dev.verbena.walk.Node.PairNode;
+import dev.verbena.walk.Node.PathNode;
+import dev.verbena.walk.Node.QueueNode;
+import dev.verbena.walk.Node.ReceiveBatchNode;
+import dev.verbena.walk.Node.RegionNode;
+import dev.verbena.walk.Node.SendBatchNode;
+import dev.verbena.walk.Node.SharedReceivesNode;
+import dev.verbena.walk.Node.Thing;
+import dev.verbena.walk.Node.Tool;
+import dev.verbena.walk.Node.WindowNode;
+import java.lang.foreign.ValueLayout;
+import java.util.ArrayList;
+import java.util.HashSet;
+import java.util.List;
+import java.util.Set;
+import java.util.concurrent.Callable;
+import java.util.function.Predicate;
+import java.util.function.Supplier;
+import org.jspecify.annotations.Nullable;
+
+/** The objects of one walk: those of the library, and what the model knows of each. One thread at a time uses it. */
+final class World {
+    /** The number of open objects of a kind; no more are made. */
+    private static final int OPEN = 8;
+
+    /** The number of closed objects of a kind that are kept, to be used after they were closed. */
+    private static final int CLOSED = 4;
+
+    private static final int CHECK_ALL_EVERY = 16;
+
+    /** Prints each step before it runs: for walks that crash the virtual machine. */
+    private static final boolean TRACES = Boolean.getBoolean("dev.verbena.walk.trace");
+
+    final Device device;
+    final Wire wire = new Wire();
+    final List<ArenaNode> arenas = new ArrayList<>();
+    final List<Block> blocks = new ArrayList<>();
+    final List<ContextNode> contexts = new ArrayList<>();
+    final List<DomainNode> domains = new ArrayList<>();
+    final List<ChannelNode> channels = new ArrayList<>();
+    final List<QueueNode> queues = new ArrayList<>();
+    final List<PairNode> pairs = new ArrayList<>();
+    final List<SharedReceivesNode> sharedReceives = new ArrayList<>();
+    final List<PathNode> paths = new ArrayList<>();
+    final List<RegionNode> regions = new ArrayList<>();
+    final List<WindowNode> windows = new ArrayList<>();
+    final List<SendBatchNode> sendBatches = new ArrayList<>();
+    final List<ReceiveBatchNode> receiveBatches = new ArrayList<>();
+    final List<CursorNode> cursors = new ArrayList<>();
+
+    /** The open objects, the oldest first. */
+    final List<Thing> things = new ArrayList<>();
+
+    /** The objects that were closed last. */
+    private final List<Thing> closedThings = new ArrayList<>();
+
+    private final List<String> story = new ArrayList<>();
+    private final boolean telling;
+    private final int violations = Fenced.violations();
+    private int names;
+    private long ids;
+    private int steps;
+    private int refusals;
+    private int skipped;
+
+    World(Device device, boolean telling) {
+        this.device = device;
+        this.telling = telling || TRACES;
+    }
+
+    /** Returns the program so far, in words. */
+    List<String> story() {
+        return story;
+    }
+
+    int refusals() {
+        return refusals;
+    }
+
+    int skipped() {
+        return skipped;
+    }
+
+    // --- running ---
+
+    void run(Step step) {
+        steps++;
+        step.action().body.run(this, step);
+        check(telling || steps % CHECK_ALL_EVERY == 0);
+    }
+
+    /** Says what a step does, for the report. */
+    void say(Step step, Supplier<String> words) {
+        if (telling) {
+            tell("actor " + step.actor() + ": " + words.get());
+        }
+    }
+
+    private void tell(String line) {
+        story.add(line);
+        if (TRACES) {
+            System.err.println(line);
+        }
+    }
+
+    /** Notes that a step does nothing. */
+    void skip() {
+        skipped++;
+    }
+
+    /** Calls the library; returns null if the call was refused for one of the faults, as it must be if there are any. */
+    <T> @Nullable T call(Faults faults, Callable<T> call) {
+        T result;
+        try {
+            result = call.call();
+        } catch (WalkFailure failure) {
+            throw failure;
+        } catch (Exception | Error exception) {
+            if (faults.isEmpty()) {
+                throw new WalkFailure("The call must succeed and threw " + exception, exception);
+            }
+            if (!faults.explain(exception)) {
+                throw new WalkFailure(
+                        "The call must be refused (" + faults + ") and threw another exception: " + exception,
+                        exception);
+            }
+            refusals++;
+            if (telling) {
+                tell("    refused: " + exception);
+            }
+            return null;
+        }
+        if (!faults.isEmpty()) {
+            throw new WalkFailure("The call must be refused (" + faults + ") and returned " + result, null);
+        }
+        return result;
+    }
+
+    /** Calls the library; returns false if the call was refused, as it must be if there are faults. */
+    boolean run(Faults faults, Runnable call) {
+        return call(faults, () -> {
+                    call.run();
+                    return true;
+                })
+                != null;
+    }
+
+    static void require(boolean holds, Supplier<String> otherwise) {
+        if (!holds) {
+            throw new WalkFailure(otherwise.get(), null);
+        }
+    }
+
+    // --- choosing ---
+
+    String name(String kind) {
+        names++;
+        return kind + names;
+    }
+
+    long id() {
+        return ++ids;
+    }
+
+    /**
+     * Chooses a node. Most often an open one that fits and that the actor may use, now and then any.
+     *
+     * @return null if there is none
+     */
+    <N extends Node> @Nullable N choose(List<N> all, int operand, int actor, Predicate<N> fits) {
+        if (all.isEmpty()) {
+            return null;
+        }
+        int number = operand >>> 5;
+        if ((operand & 31) != 0) {
+            List<N> good = new ArrayList<>(all.size());
+            for (N each : all) {
+                if (each.open && each.isAccessibleBy(actor) && fits.test(each)) {
+                    good.add(each);
+                }
+            }
+            if (!good.isEmpty()) {
+                return good.get(number % good.size());
+            }
+            if ((operand & 3) != 0) { // a call that is refused teaches less than one that is not
+                return null;
+            }
+        }
+        return all.get(number % all.size());
+    }
+
+    <N extends Node> @Nullable N choose(List<N> all, int operand, int actor) {
+        return choose(all, operand, actor, each -> true);
+    }
+
+    <T extends Tool> @Nullable T chooseTool(List<T> all, int operand, int actor) {
+        if (all.isEmpty()) {
+            return null;
+        }
+        int number = operand >>> 5;
+        if ((operand & 31) != 0) {
+            List<T> good = new ArrayList<>(all.size());
+            for (T each : all) {
+                if (each.of.open
+                        && each.of.isAccessibleBy(actor)
+                        && (each.claimant == Node.ALL || each.claimant == actor)) {
+                    good.add(each);
+                }
+            }
+            if (!good.isEmpty()) {
+                return good.get(number % good.size());
+            }
+            if ((operand & 3) != 0) {
+                return null;
+            }
+        }
+        return all.get(number % all.size());
+    }
+
+    /** Returns an open or a lately closed object. */
+    @Nullable
+    Thing chooseThing(int operand, int actor) {
+        if ((operand & 31) == 0 && !closedThings.isEmpty()) {
+            return closedThings.get((operand >>> 5) % closedThings.size());
+        }
+        return choose(things, operand, actor);
+    }
+
+    // --- bookkeeping ---
+
+    static boolean isFull(List<? extends Node> nodes) {
+        int open = 0;
+        for (Node each : nodes) {
+            if (each.open) {
+                open++;
+            }
+        }
+        return open >= OPEN;
+    }
+
+    static <T extends Tool> void addTool(List<T> tools, T tool) {
+        tools.add(tool);
+        if (tools.size() > OPEN + CLOSED) {
+            T oldest = tools.stream().filter(each -> !each.of.open).findFirst().orElse(tools.getFirst());
+            tools.remove(oldest);
+        }
+    }
+
+    <N extends Node> N add(List<N> nodes, N node) {
+        nodes.add(node);
+        if (nodes.stream().filter(each -> !each.open).count() > CLOSED) {
+            nodes.remove(nodes.stream().filter(each -> !each.open).findFirst().orElseThrow());
+        }
+        return node;
+    }
+
+    <T extends Thing> T born(List<T> nodes, T thing) {
+        add(nodes, thing);
+        things.add(thing);
+        thing.arena.things.add(thing);
+        new HashSet<>(thing.parents).forEach(parent -> parent.dependents.add(thing));
+        return thing;
+    }
+
+    /** Notes that an object was closed. */
+    void died(Thing thing) {
+        thing.open = false;
+        things.remove(thing);
+        thing.arena.things.remove(thing);
+        thing.parents.forEach(parent -> parent.dependents.remove(thing));
+        closedThings.add(thing);
+        if (closedThings.size() > CLOSED * 3) {
+            closedThings.removeFirst();
+        }
+        switch (thing) {
+            case PairNode pair -> wire.remove(pair);
+            case RegionNode region -> wire.remove(region);
+            case WindowNode window -> wire.remove(window);
+            case QueueNode queue -> {
+                queue.done.clear();
+                if (queue.channel != null) {
+                    queue.channel.events.removeIf(each -> each == queue);
+                    queue.channel.ready.remove(queue);
+                }
+            }
+            case SharedReceivesNode shared -> shared.receives.pending.clear();
+            default -> {}
+        }
+    }
+
+    void arenaDied(ArenaNode arena) {
+        arena.open = false;
+        blocks.removeAll(arena.blocks);
+    }
+
+    // --- comparing ---
+
+    void check(boolean all) {
+        for (Block block : blocks) {
+            long at = Wire.mismatch(block);
+            require(
+                    at < 0,
+                    () -> "Byte " + at + " of " + block + " is " + block.view.get(ValueLayout.JAVA_BYTE, at)
+                            + " and must be " + block.mirror[(int) at]);
+        }
+        if (!all) {
+            return;
+        }
+        require(Fenced.violations() == violations, Fenced::firstViolation);
+        for (ArenaNode arena : arenas) {
+            if (arena.open) {
+                checkDependents(arena, ArenaLifetime.of(arena.arena));
+                Set<Object> owned = new HashSet<>(ArenaLifetime.of(arena.arena).objects());
+                Set<Object> expected = new HashSet<>();
+                arena.things.forEach(each -> expected.add(each.object));
+                require(owned.equals(expected), () -> arena + " owns " + owned + " and must own " + arena.things);
+            }
+        }
+        for (Thing thing : things) {
+            require(thing.object.isOpen(), () -> thing + " must be open");
+            checkDependents(thing, ObjectLifetime.of(thing.object));
+        }
+        for (Thing thing : closedThings) {
+            require(!thing.object.isOpen(), () -> thing + " must be closed");
+            require(
+                    ObjectLifetime.of(thing.object).dependents().isEmpty(),
+                    () -> thing + " is closed and must have no dependents");
+        }
+    }
+
+    private static void checkDependents(Node node, CloseGuard guard) {
+        List<ObjectLifetime> actual = guard.dependents();
+        Set<Object> expected = new HashSet<>();
+        node.dependents.forEach(each -> expected.add(ObjectLifetime.of(each.object)));
+        require(
+                actual.size() == expected.size() && expected.containsAll(actual),
+                () -> "The dependents of " + node + " must be " + node.dependents + ", there are " + actual.size());
+    }
+}

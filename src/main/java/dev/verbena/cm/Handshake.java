@@ -22,6 +22,9 @@ final class Handshake {
     /** The number of bytes that all transports send with an answer. The kernel forgets the peer after a longer answer. */
     private static final int ACCEPT_DATA = 196;
 
+    /** The same for a rejection. */
+    private static final int REJECT_DATA = 148;
+
     private final CmId id;
     private final IdQueues queues;
 
@@ -82,7 +85,7 @@ final class Handshake {
                             ConnectionParameters.write(data, scratch).address(),
                             data.size()));
         } catch (VerbsException refused) {
-            throw id.explain(refused);
+            throw data.size() > REJECT_DATA ? refused : id.explain(refused);
         }
     }
 

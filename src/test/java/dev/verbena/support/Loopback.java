@@ -23,7 +23,7 @@ import java.util.function.UnaryOperator;
  */
 public final class Loopback implements AutoCloseable {
     /** Long enough for a slow and busy machine. */
-    public static final Duration DEADLINE = Duration.ofSeconds(60);
+    public static final Duration DEADLINE = Duration.ofSeconds(150);
 
     /** Length of each buffer in bytes. */
     public static final int SIZE = 1 << 16;

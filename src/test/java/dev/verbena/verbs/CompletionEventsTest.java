@@ -126,11 +126,13 @@ class CompletionEventsTest {
     void cursorAwaitReturnsWithCompletions() throws Exception {
         try (ExecutorService threads = threads(false)) {
             Completions done = right.queue.completions(16);
-            Future<Integer> found = asleep(threads, () -> done.await(LONG));
+            Future<Long> found = asleep(threads, () -> {
+                assertThat(done.await(LONG)).isEqualTo(1);
+                assertThat(done.next()).isTrue();
+                return done.id();
+            });
             send(loopback.get(0), 9);
-            assertThat(result(found)).isEqualTo(1);
-            assertThat(done.next()).isTrue();
-            assertThat(done.id()).isEqualTo(9);
+            assertThat(result(found)).isEqualTo(9);
         }
     }
 

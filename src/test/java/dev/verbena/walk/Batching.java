@@ -261,6 +261,11 @@ final class Batching {
         if (more != null) {
             Faults another = batch.faults(step.actor());
             Traffic.check(another, batch.domain, more);
+            another.when(
+                    batch.pair != null && batch.pair.shared != null,
+                    IllegalStateException.class,
+                    batch,
+                    " is of a queue pair that has no receives of its own");
             if (world.run(another, () -> target.and(Traffic.local(more)))) {
                 request.pieces.add(more);
             }

@@ -37,8 +37,9 @@ final class PostedOperations {
      * @param idsTellSides whether sends and receives complete in one queue, so that only ids tell them apart
      */
     PostedOperations(int depth, boolean idsTellSides) {
-        // Room for all that can be outstanding, and for as many again that may be refused.
-        int size = Integer.highestOneBit(Math.max(2 * depth - 1, 1)) << 1;
+        // Drivers may take more requests than they have granted, up to the next power of two. There is room for these,
+        // and for as many again that may be refused.
+        int size = Integer.highestOneBit(Math.max(depth, 1)) << 2;
         this.ids = new long[size];
         this.operations = new byte[size];
         this.idsTellSides = idsTellSides;

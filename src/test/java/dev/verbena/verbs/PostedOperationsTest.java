@@ -13,6 +13,9 @@ class PostedOperationsTest {
     private static final int WRITE = Operation.RDMA_WRITE.code();
     private static final int DEPTH = 4;
 
+    /** The number of requests that the log remembers. */
+    private static final int ROOM = 4 * DEPTH;
+
     private final PostedOperations log = new PostedOperations(DEPTH, false);
 
     /** Requests of 16 bytes: the id, then the operation. */
@@ -79,7 +82,7 @@ class PostedOperationsTest {
     @Test
     void fullLogForgetsEarlierRequests() {
         log.add(1, SEND);
-        for (int i = 0; i < 2 * DEPTH - 1; i++) {
+        for (int i = 0; i < ROOM - 1; i++) {
             log.add(100 + i, WRITE);
         }
         assertThat(log.find(1)).as("room is left").isEqualTo(Operation.SEND);
@@ -92,6 +95,7 @@ class PostedOperationsTest {
     void fullLogReplacesTheOldest() {
         addBatch(log, PostedOperations.SEVERAL, 0, SEND, WRITE, WRITE);
         addBatch(log, PostedOperations.SEVERAL, 3, WRITE, WRITE, WRITE);
+        addBatch(log, PostedOperations.SEVERAL, 20, WRITE, WRITE, WRITE, WRITE, WRITE, WRITE, WRITE, WRITE);
         addBatch(log, PostedOperations.SEVERAL, 10, WRITE, WRITE, WRITE, SEND);
         assertThat(log.find(0)).isNull();
         assertThat(log.find(1)).isNull();
@@ -103,7 +107,7 @@ class PostedOperationsTest {
     void oversizedBatchStoresRequestsThatFit() {
         assertThat(addBatch(
                         log, PostedOperations.SEVERAL, 0, SEND, WRITE, SEND, SEND, SEND, SEND, SEND, SEND, SEND, SEND))
-                .isEqualTo(DEPTH);
+                .isEqualTo(2 * DEPTH);
     }
 
     @Test
@@ -119,7 +123,7 @@ class PostedOperationsTest {
     @Test
     void refusedBatchDoesNotBringBackTheFirstKind() {
         log.add(1, SEND);
-        for (int i = 0; i < 2 * DEPTH; i++) {
+        for (int i = 0; i < ROOM; i++) {
             log.add(100 + i, WRITE);
         }
         assertThat(log.find(99)).isNull();

@@ -145,6 +145,11 @@ public final class Fenced {
         }
     }
 
+    /** Returns what a program leaves behind that ends now: the number of C objects and of violations. */
+    public static String remains() {
+        return liveObjects() + " objects and " + violations() + " violations";
+    }
+
     /** Lets the test that calls this leave violations behind: it has made them on purpose. */
     public static void allowViolations(int count) {
         allowed = count;

@@ -13,24 +13,21 @@ import dev.verbena.verbs.ProtectionDomain;
 import dev.verbena.verbs.QueuePair;
 import dev.verbena.verbs.SendOperation;
 import dev.verbena.verbs.SharedReceiveQueue;
-import java.io.IOException;
-import java.nio.file.Files;
-import java.nio.file.Path;
-import java.util.List;
 
 /**
  * A program for {@link ChildJvm}: repeatedly makes, uses and closes an object of each kind that soft-RoCE supports.
- * Prints the growth of its resident memory in KiB and its remaining kernel objects. Arguments: warm-up cycles, cycles.
+ * Prints the growth of its resident memory in KiB and its remaining objects, of the kernel or of the provider for
+ * tests. Arguments: warm-up cycles, cycles.
  */
 public final class MakeAndClose {
     private MakeAndClose() {}
 
     public static void main(String[] arguments) throws Exception {
         cycles(Integer.parseInt(arguments[0]));
-        long before = resident();
+        long before = ResidentMemory.kib();
         cycles(Integer.parseInt(arguments[1]));
-        System.out.println("grown " + (resident() - before));
-        System.out.println("left " + Resources.ofThisProcess());
+        System.out.println("grown " + (ResidentMemory.kib() - before));
+        System.out.println("left " + (Fenced.isLoaded() ? Fenced.remains() : Resources.ofThisProcess()));
     }
 
     private static void cycles(int count) throws InterruptedException {
@@ -77,16 +74,5 @@ public final class MakeAndClose {
         datagrams.toReady(1);
         domain.createAddressHandle(datagrams.pathTo(datagrams.endpoint()));
         context.events().poll();
-    }
-
-    /** Returns the resident memory in KiB after a garbage collection. */
-    private static long resident() throws IOException {
-        System.gc();
-        List<String> lines = Files.readAllLines(Path.of("/proc/self/status"));
-        String line = lines.stream()
-                .filter(each -> each.startsWith("VmRSS:"))
-                .findFirst()
-                .orElseThrow();
-        return Long.parseLong(line.replaceAll("\\D", ""));
     }
 }

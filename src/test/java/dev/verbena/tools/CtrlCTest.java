@@ -23,7 +23,8 @@ import org.junit.jupiter.params.provider.ValueSource;
 /**
  * Tests that Ctrl-C ends waiting and running tools at once and silently, tells their peers, and leaves no objects. A
  * tool whose line begins with a dollar runs in its own process, which gets the signal. The others are threads of this
- * process, which are interrupted as by the signal's handler, so that leaked objects would be found.
+ * process, which are interrupted as by the signal's handler, so that leaked objects would be found. The handler is the
+ * same for all tools: {@code CtrlCOnTheFencedProviderTest} sends the signal to more of them.
  */
 @Slow
 class CtrlCTest {
@@ -64,7 +65,7 @@ class CtrlCTest {
     // Waiting tools
 
     @ParameterizedTest
-    @ValueSource(strings = {"$ rc-pingpong -p PORT", "srq-pingpong -q 2 -p PORT", "perf server -p PORT"})
+    @ValueSource(strings = {"rc-pingpong -p PORT", "srq-pingpong -q 2 -p PORT", "perf server -p PORT"})
     void ctrlCEndsAWaitingTcpServer(String line) throws Exception {
         int port = Listening.freePort();
         try (Peer tool = start(line, port)) {
@@ -95,7 +96,7 @@ class CtrlCTest {
     // Connected tools, whose peers see the end
 
     @ParameterizedTest
-    @ValueSource(strings = {"rping -s -a HOST -p PORT", "$ ucmatose -c 2 -p PORT", "rdma_server -p PORT"})
+    @ValueSource(strings = {"rping -s -a HOST -p PORT", "ucmatose -c 2 -p PORT", "rdma_server -p PORT"})
     void ctrlCOnAServerTellsItsClient(String line) throws Exception {
         int port = freePort();
         try (VerbsArena arena = VerbsArena.ofConfined();
@@ -110,7 +111,7 @@ class CtrlCTest {
     @ParameterizedTest
     @ValueSource(
             strings = {
-                "$ rping -c -a HOST -p PORT",
+                "rping -c -a HOST -p PORT",
                 "ucmatose -s HOST -p PORT",
                 "cmtime -s HOST -c 2 -p PORT",
                 "rdma_client -s HOST -p PORT"

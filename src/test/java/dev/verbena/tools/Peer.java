@@ -11,6 +11,7 @@ import java.io.UncheckedIOException;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.TimeUnit;
@@ -58,14 +59,18 @@ abstract class Peer implements AutoCloseable {
     }
 
     private static List<String> jvm() {
-        return List.of(
+        List<String> command = new ArrayList<>(List.of(
                 Path.of(System.getProperty("java.home"), "bin", "java").toString(),
                 "-XX:+UseSerialGC",
                 "-XX:TieredStopAtLevel=1",
-                "--enable-native-access=ALL-UNNAMED",
-                "-cp",
-                System.getProperty("java.class.path"),
-                Main.class.getName());
+                "--enable-native-access=ALL-UNNAMED"));
+        for (String library : List.of("dev.verbena.libibverbs", "dev.verbena.librdmacm")) {
+            if (System.getProperty(library) != null) { // the provider for tests
+                command.add("-D" + library + "=" + System.getProperty(library));
+            }
+        }
+        command.addAll(List.of("-cp", System.getProperty("java.class.path"), Main.class.getName()));
+        return command;
     }
 
     /** Starts a Java tool in this JVM. */
@@ -116,7 +121,8 @@ abstract class Peer implements AutoCloseable {
         @Override
         void interrupt() {
             try {
-                new ProcessBuilder("kill", "-INT", String.valueOf(process.pid()))
+                // The shell's own command: the program of this name is in a package that may be missing.
+                new ProcessBuilder("sh", "-c", "kill -INT " + process.pid())
                         .inheritIO()
                         .start();
             } catch (IOException e) {

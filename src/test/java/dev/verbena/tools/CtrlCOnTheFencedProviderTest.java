@@ -1,0 +1,42 @@
+package dev.verbena.tools;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import dev.verbena.support.FencedTest;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
+
+/**
+ * Tests that Ctrl-C ends tools that run in a process of their own: the signal, its handler and the exit status. What the
+ * handler does does not depend on the device. {@code CtrlCTest} looks at peers and at the kernel's objects.
+ */
+@FencedTest
+class CtrlCOnTheFencedProviderTest {
+    private static void assertEndsQuietly(Peer.Process tool) throws Exception {
+        String before = tool.output();
+        tool.interrupt();
+        assertThat(tool.status()).as(tool + " printed:\n" + tool.output()).isEqualTo(Main.INTERRUPTED);
+        assertThat(tool.output())
+                .doesNotContain("verbena ", "rping: ", "Exception", "\tat ")
+                .startsWith(before);
+    }
+
+    @ParameterizedTest
+    @ValueSource(strings = {"rc-pingpong", "perf server"})
+    void ctrlCEndsAWaitingTcpServer(String line) throws Exception {
+        int port = Listening.freePort();
+        try (Peer.Process tool = Peer.childJvm((line + " -p " + port).split(" "))) {
+            Listening.await(port, tool::isAlive);
+            assertEndsQuietly(tool);
+        }
+    }
+
+    @ParameterizedTest
+    @ValueSource(strings = {"ucmatose -c 2 -b 10.9.9.1", "udaddy -b 10.9.9.1"})
+    void ctrlCEndsAWaitingCmServer(String line) throws Exception {
+        try (Peer.Process tool = Peer.childJvm(line.split(" "))) {
+            tool.awaitOutput("starting server");
+            assertEndsQuietly(tool);
+        }
+    }
+}

@@ -7,6 +7,10 @@ GUEST_FOLDER=
 INPUT_PID=
 WATCH_PID=
 RELAYS=()
+GUEST_DEVICES=() # further options of QEMU
+GUEST_SETTINGS= # further lines for guest-init
+GUEST_ENVIRONMENT= # further lines before the command
+COPY=(cat) # copies the guest's output from its input to its output
 START_LIMIT=180 # seconds until the command must have started; usually a few
 
 # Quotes $1 for any POSIX shell.
@@ -40,6 +44,7 @@ guest_command() {
         if [[ -n ${!name+set} ]]; then printf 'export %s=%s\n' "$name" "$(quote "${!name}")"; fi
     done
     printf 'export VERBENA_GUEST=1 VERBENA_DEVICE=%s0 VERBENA_ADDRESS=%s\n' "$DEVICE" "$GUEST_ADDRESS"
+    printf '%s' "$GUEST_ENVIRONMENT"
     printf 'export VERBENA_GUEST_KEEPS=%s\n' "$(quote "$PROJECT")" # the folder whose files outlive the guest
     printf 'cd %s || exit 126\nexec' "$(quote "$PWD")"
     for word in "$@"; do printf ' %s' "$(quote "$word")"; done
@@ -51,6 +56,7 @@ guest_settings() {
     size=$(stty size 2> /dev/null) || size='24 80'
     printf 'PROJECT=%s\nMODULES=%s\nDEVICE=%s\nINPUT=%s\nMERGED=%s\nROWS=%s\nCOLUMNS=%s\n' \
         "$(quote "$PROJECT")" "$(quote "$KERNEL_ROOT")" "$DEVICE" "$INPUT" "$MERGED" "${size% *}" "${size#* }"
+    printf '%s' "$GUEST_SETTINGS"
 }
 
 # Kills remaining processes and removes the folder of this run. Also called on signals.
@@ -98,7 +104,7 @@ qemu_command() { # ACCEL KERNEL INITRAMFS
         -virtfs local,path=/,mount_tag=host,security_model=none,readonly=on,multidevs=remap
         -virtfs "local,path=$(qemu_value "$GUEST_FOLDER/share"),mount_tag=run,security_model=none"
         -virtfs "local,path=$(qemu_value "$PROJECT"),mount_tag=project,security_model=none,multidevs=remap"
-        -device virtio-serial-pci)
+        -device virtio-serial-pci "${GUEST_DEVICES[@]}")
 }
 
 # run_in_guest INTERACTIVE COMMAND...
@@ -196,7 +202,7 @@ end_watch() {
 }
 
 # Copies the guest's output. Ends the run if the reader has closed the output.
-relay() { cat "$1" || kill -PIPE $$; }
+relay() { "${COPY[@]}" < "$1" || kill -PIPE $$; }
 
 # The two calls of setpriv end QEMU when this script is killed, even with -9.
 start_qemu() {

@@ -528,4 +528,135 @@ class ScriptRunsTest {
                 .isEqualTo(new Ended(0, "in a guest: echo hello\n"));
         assertThat(Files.readString(folder.resolve("modules"))).isEqualTo("ext4\n");
     }
+
+    // Two guests
+
+    /** Lets guests of a pair be processes of this machine, without QEMU's monitor. */
+    private void withoutQemu() throws IOException {
+        replaceFunctions("guest.sh", """
+                initramfs_for() { :; }
+                bootable_kernel() { :; }
+                guest_accel() { :; }
+                boot() {
+                    local status=0 share
+                    GUEST_FOLDER=$(mktemp -d "$TMPDIR/soft-roce.XXXXXX")
+                    share=$GUEST_FOLDER/share
+                    mkdir "$share"
+                    guest_settings > "$share/settings"
+                    touch "$share/started"
+                    until [[ -e $share/go ]]; do sleep 0.05; done
+                    { guest_command "$@" | bash; } |& "${COPY[@]}" || status=$?
+                    echo "$status" > "$share/status"
+                    until [[ -e $share/end || -s $TMPDIR/fate ]]; do sleep 0.05; done
+                }""");
+        replaceFunctions("pair.sh", """
+                is_running() { ! [[ -e $PAIR/$1/killed ]]; }
+                qmp() { echo "qmp $*" >> "$CALLS"; touch "$PAIR/$1/qmp.ready"; }
+                order() { echo "order $*" >> "$CALLS"; }
+                cut_power() { echo "$2" > "$PAIR/$1/fate"; }""");
+        Path script = project.resolve("scripts/soft-roce");
+        Files.writeString(script, Files.readString(script).replace("\nmain \"$@\"", "\nprepare() { :; }\nmain \"$@\""));
+    }
+
+    @Test
+    void pairTellsTheOutputOfItsGuestsApartAndReturnsTheGreaterStatus() throws Exception {
+        withoutQemu();
+        String side =
+                "echo $VERBENA_SIDE $VERBENA_ADDRESS $VERBENA_PEER $VERBENA_LINK_PEER; printf 'no newline'; exit ";
+        Ended run = run("scripts/soft-roce", "pair", "--", "sh", "-c", side + 3, "--", "sh", "-c", side + 1);
+        assertThat(run.status()).as(run.output()).isEqualTo(3);
+        assertThat(run.output().lines().skip(1))
+                .containsExactlyInAnyOrder(
+                        "a: a 192.0.2.1 192.0.2.2 198.51.100.2",
+                        "a: no newline",
+                        "b: b 192.0.2.2 192.0.2.1 198.51.100.1",
+                        "b: no newline");
+        assertThat(cached("pairs")).isEmpty();
+    }
+
+    @Test
+    void pairRunsOneCommandInBothGuests() throws Exception {
+        withoutQemu();
+        Ended run = run("scripts/soft-roce", "pair", "--loss", "1.5", "--", "sh", "-c", "echo in $VERBENA_SIDE");
+        assertThat(run.output()).contains("a: in a\n", "b: in b\n");
+        assertThat(run.status()).isZero();
+    }
+
+    @Test
+    void faultsReachBothGuestsOfAPair() throws Exception {
+        withoutQemu();
+        String faults = String.join(
+                "; ",
+                "unset VERBENA_SIDE", // as a shell of the machine
+                "scripts/soft-roce wire down a",
+                "scripts/soft-roce wire up",
+                "scripts/soft-roce wire --loss 5 --duplicate 1% --reorder 2",
+                "scripts/soft-roce wire clear",
+                "scripts/soft-roce freeze b",
+                "scripts/soft-roce thaw b");
+        Ended run = run("scripts/soft-roce", "pair", "--", "sh", "-c", faults, "--", "true");
+        assertThat(run.status()).as(run.output()).isZero();
+        assertThat(calls().lines())
+                .containsExactly(
+                        "qmp a set_link \"name\":\"e0\",\"up\":false",
+                        "qmp a set_link \"name\":\"e0\",\"up\":true",
+                        "qmp b set_link \"name\":\"e0\",\"up\":true",
+                        "order a netem limit 100000 delay 5ms loss 5% duplicate 1% reorder 2%",
+                        "order b netem limit 100000 delay 5ms loss 5% duplicate 1% reorder 2%",
+                        "order a clear",
+                        "order b clear",
+                        "qmp b stop",
+                        "qmp b cont");
+    }
+
+    @Test
+    void rebootedGuestRunsItsCommandAgainAndAKilledOneCounts() throws Exception {
+        withoutQemu();
+        Ended run = run(
+                "scripts/soft-roce",
+                "pair",
+                "--",
+                "sh",
+                "-c",
+                "unset VERBENA_SIDE; scripts/soft-roce reboot b",
+                "--",
+                "sh",
+                "-c",
+                "echo boot $VERBENA_BOOT");
+        assertThat(run.status()).as(run.output()).isZero();
+        assertThat(run.output()).contains("b: boot 1\n", "soft-roce: guest b: starting again\n", "b: boot 2\n");
+        run = run("scripts/soft-roce", "pair", "--", "sh", "-c", "unset VERBENA_SIDE; scripts/soft-roce kill b");
+        assertThat(run.status()).as(run.output()).isEqualTo(137);
+    }
+
+    @Test
+    void faultWithoutAPairSaysSoAndRemovesWhatAKilledOneLeft() throws Exception {
+        Path left = folder.resolve("cache/pairs/7");
+        write(left.resolve("lock"), "");
+        Ended run = run("scripts/soft-roce", "wire", "down");
+        assertThat(run).isEqualTo(new Ended(2, "soft-roce: no pair runs: start one with 'scripts/soft-roce pair'\n"));
+        assertThat(left).doesNotExist();
+    }
+
+    @ParameterizedTest
+    @ValueSource(
+            strings = {
+                "pair",
+                "pair --",
+                "pair -- true --",
+                "pair --loss 101 -- true",
+                "pair --delay x -- true",
+                "wire",
+                "wire down c",
+                "wire --loss",
+                "freeze",
+                "freeze a 0",
+                "kill a b",
+                "reboot"
+            })
+    void wrongFaultIsRefused(String line) throws Exception {
+        Ended run = run(("scripts/soft-roce " + line).split(" "));
+        assertThat(run.status()).as(run.output()).isEqualTo(2);
+        assertThat(run.output()).startsWith("soft-roce: ").contains("usage: ");
+    }
 }

@@ -9,7 +9,7 @@ import java.util.Objects;
 /**
  * Memory of a peer, which RDMA reads, writes and atomics work on. The peer makes the value by {@link
  * MemoryRegion#remote()} and sends it as {@link #toBytes 16 bytes}. Memory of 4 GiB and more needs {@link #toWideBytes 20
- * bytes}. A value is immutable: all threads can use it.
+ * bytes}. {@link #from(byte[])} reads both forms. A value is immutable: all threads can use it.
  *
  * @param address the address of the first byte in the peer's process
  * @param key the remote key
@@ -38,7 +38,8 @@ public record RemoteMemory(long address, int key, long length) {
     }
 
     /**
-     * Reads the serialised form that {@link #writeTo} writes.
+     * Reads the serialised form that {@link #writeTo} writes. A longer segment may hold more than the form: use
+     * {@link #fromWide(MemorySegment)} for the wide form.
      *
      * @param message at least 16 bytes
      * @return the memory
@@ -49,18 +50,27 @@ public record RemoteMemory(long address, int key, long length) {
     }
 
     /**
-     * Reads the serialised form that {@link #toBytes} returns.
+     * Reads either serialised form. The length of the message tells which one: {@value #BYTES} bytes are what
+     * {@link #toBytes} returns, {@value #WIDE_BYTES} bytes are what {@link #toWideBytes} returns.
      *
-     * @param message at least 16 bytes
+     * @param message {@value #BYTES} or {@value #WIDE_BYTES} bytes
      * @return the memory
+     * @throws IllegalArgumentException if the message has another length, or if the length of the memory is negative
      */
     public static RemoteMemory from(byte[] message) {
-        return from(MemorySegment.ofArray(message));
+        MemorySegment bytes = MemorySegment.ofArray(message);
+        return switch (message.length) {
+            case BYTES -> from(bytes);
+            case WIDE_BYTES -> fromWide(bytes);
+            default ->
+                throw new IllegalArgumentException("the serialised form must have " + BYTES + " or " + WIDE_BYTES
+                        + " bytes, got " + message.length);
+        };
     }
 
     /**
-     * Reads the wide serialised form that {@link #writeWideTo} writes. The two forms can't be told apart: both sides must
-     * agree on one.
+     * Reads the wide serialised form that {@link #writeWideTo} writes. A segment does not tell its form: both sides must
+     * agree on one, or send arrays, which {@link #from(byte[])} tells apart by their length.
      *
      * @param message at least 20 bytes
      * @return the memory
@@ -71,7 +81,7 @@ public record RemoteMemory(long address, int key, long length) {
     }
 
     /**
-     * Reads the wide serialised form that {@link #toWideBytes} returns.
+     * Reads the wide serialised form that {@link #toWideBytes} returns. {@link #from(byte[])} reads both forms.
      *
      * @param message at least 20 bytes
      * @return the memory
@@ -99,9 +109,10 @@ public record RemoteMemory(long address, int key, long length) {
     }
 
     /**
-     * Returns the serialised form that {@link #writeTo} writes.
+     * Returns the serialised form that {@link #writeTo} writes. {@link #from(byte[])} reads it.
      *
      * @return 16 bytes
+     * @throws IllegalStateException if the length does not fit into 4 bytes: send a slice, or {@link #toWideBytes}
      */
     public byte[] toBytes() {
         byte[] bytes = new byte[BYTES];
@@ -122,7 +133,7 @@ public record RemoteMemory(long address, int key, long length) {
     }
 
     /**
-     * Returns the wide serialised form that {@link #writeWideTo} writes.
+     * Returns the wide serialised form that {@link #writeWideTo} writes. {@link #from(byte[])} reads it.
      *
      * @return 20 bytes
      */

@@ -10,6 +10,8 @@ import java.lang.foreign.MemorySegment;
 import java.util.HexFormat;
 import java.util.Locale;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
 
 /** A peer's memory as a value, and its two serialised forms. */
 class RemoteMemoryTest {
@@ -38,7 +40,8 @@ class RemoteMemoryTest {
 
     @Test
     void fromRefusesShortMessages() {
-        assertThatExceptionOfType(IndexOutOfBoundsException.class).isThrownBy(() -> RemoteMemory.from(new byte[15]));
+        assertThatExceptionOfType(IndexOutOfBoundsException.class)
+                .isThrownBy(() -> RemoteMemory.from(MemorySegment.ofArray(new byte[15])));
         assertThatExceptionOfType(IndexOutOfBoundsException.class)
                 .isThrownBy(() -> MEMORY.writeTo(MemorySegment.ofArray(new byte[15])));
     }
@@ -70,6 +73,21 @@ class RemoteMemoryTest {
             assertThat(RemoteMemory.fromWide(memory.toWideBytes())).isEqualTo(memory);
             assertThatIllegalStateException().isThrownBy(memory::toBytes).withMessageContaining("writeWideTo");
         }
+    }
+
+    @Test
+    void fromTellsTheFormsOfArraysApart() {
+        assertThat(RemoteMemory.from(MEMORY.toBytes())).isEqualTo(MEMORY);
+        RemoteMemory large = new RemoteMemory(-8, -1, 1L << 40);
+        assertThat(RemoteMemory.from(large.toWideBytes())).isEqualTo(large);
+    }
+
+    @ParameterizedTest
+    @ValueSource(ints = {0, 15, 17, 19, 21, 32})
+    void fromRefusesArraysOfOtherLengths(int length) {
+        assertThatIllegalArgumentException()
+                .isThrownBy(() -> RemoteMemory.from(new byte[length]))
+                .withMessage("the serialised form must have 16 or 20 bytes, got " + length);
     }
 
     @Test

@@ -181,8 +181,8 @@ public final class CompletionQueue extends VerbsObject {
             Context context, CompletionQueueOptions options, String verb, int errno) {
         String hint = "";
         if (errno == Errno.EINVAL) {
-            hint = "This device holds at most " + context.attributes().maxCompletions() + " and has "
-                    + context.completionVectors() + " completion vectors";
+            hint = "This device holds at most " + context.queries().attributes().maxCompletions() + " and has "
+                    + context.queries().completionVectors() + " completion vectors";
         } else if (options.extended() && Errno.meansUnsupported(errno)) {
             hint = "This device lacks one of these fields or flags: most devices have CompletionField.standard()";
         } else {
@@ -294,7 +294,7 @@ public final class CompletionQueue extends VerbsObject {
                         this + " to " + capacity,
                         errno == Errno.EINVAL
                                 ? "This device holds at most "
-                                        + context.attributes().maxCompletions()
+                                        + context.queries().attributes().maxCompletions()
                                         + " completions, and the queue must have room for those that are in it"
                                 : "");
             }

@@ -16,9 +16,7 @@ import dev.verbena.internal.Ibv;
 import dev.verbena.internal.failures.Failures;
 import dev.verbena.internal.raw.ibv_ah_attr;
 import dev.verbena.internal.raw.ibv_context;
-import dev.verbena.internal.raw.ibv_device_attr_ex;
 import dev.verbena.internal.raw.ibv_gid_entry;
-import dev.verbena.internal.raw.ibv_port_attr;
 import dev.verbena.internal.raw.ibv_values_ex;
 import dev.verbena.internal.raw.rdma_h;
 import dev.verbena.verbs.access.VerbsAccess;
@@ -29,13 +27,10 @@ import dev.verbena.verbs.address.GidEntry;
 import dev.verbena.verbs.address.Grh;
 import dev.verbena.verbs.device.DeviceAttributes;
 import dev.verbena.verbs.device.Port;
-import dev.verbena.verbs.device.access.DeviceAccess;
 import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
 import java.lang.foreign.ValueLayout;
 import java.nio.file.Path;
-import java.util.ArrayList;
-import java.util.Comparator;
 import java.util.List;
 import java.util.NoSuchElementException;
 import java.util.Objects;
@@ -61,6 +56,7 @@ public final class Context extends VerbsObject {
     private final Device device;
     private final long address;
     private final DriverFunctions provider;
+    private final ContextQueries queries;
     private final AsyncEvents events;
     private final @Nullable Runnable letGo;
     private final QueuePairNumbers queuePairs = new QueuePairNumbers();
@@ -78,6 +74,7 @@ public final class Context extends VerbsObject {
         this.letGo = letGo;
         lifetime.destroyedBy(this::closeInC);
         this.provider = DriverFunctions.of(device, address);
+        this.queries = new ContextQueries(device, address);
         int number = ibv_context.async_fd(MemorySegment.ofAddress(address).reinterpret(ibv_context.sizeof()));
         this.events = new AsyncEvents(this, number, letGo != null);
         lifetime.destroyedBy(this::destroy);
@@ -150,6 +147,11 @@ public final class Context extends VerbsObject {
         return provider;
     }
 
+    /** Returns the queries of the device, for objects that keep this context open. */
+    ContextQueries queries() {
+        return queries;
+    }
+
     /** Returns the device's name, for messages. A closed context has a name too. */
     String name() {
         return device.name();
@@ -180,18 +182,7 @@ public final class Context extends VerbsObject {
     public DeviceAttributes attributes() {
         lifetime.hold();
         try {
-            MemorySegment attributes = Arena.ofAuto().allocate(ibv_device_attr_ex.layout());
-            Optional<MemorySegment> whole = ContextVerb.QUERY_DEVICE_EX.in(address);
-            int result = whole.isEmpty()
-                    ? Errno.EOPNOTSUPP
-                    : (int) CFunction.callAt(whole.get(), address, 0, attributes.address(), attributes.byteSize());
-            if (result == Errno.EOPNOTSUPP || result == Errno.ENOSYS) {
-                attributes.fill((byte) 0);
-                VerbFailures.check(Ibv.QUERY_DEVICE, Ibv.QUERY_DEVICE.call(address, attributes.address()), name());
-            } else {
-                VerbFailures.check(ContextVerb.QUERY_DEVICE_EX.verb(), result, name(), "");
-            }
-            return DeviceAccess.get().attributes(attributes);
+            return queries.attributes();
         } finally {
             lifetime.release();
         }
@@ -233,7 +224,7 @@ public final class Context extends VerbsObject {
     public int completionVectors() {
         lifetime.hold();
         try {
-            return ibv_context.num_comp_vectors(MemorySegment.ofAddress(address).reinterpret(ibv_context.sizeof()));
+            return queries.completionVectors();
         } finally {
             lifetime.release();
         }
@@ -250,21 +241,7 @@ public final class Context extends VerbsObject {
     public Port port(int number) {
         lifetime.hold();
         try {
-            // The exported function fills an older, shorter struct: the rest must be zero.
-            MemorySegment attributes = Arena.ofAuto().allocate(ibv_port_attr.layout());
-            Optional<MemorySegment> whole = ContextVerb.QUERY_PORT.in(address);
-            Checks.checkRange("port", number, 0xff);
-            long result = whole.isPresent()
-                    ? CFunction.callAt(whole.get(), address, number, attributes.address(), attributes.byteSize())
-                    : Ibv.QUERY_PORT.call(address, number, attributes.address());
-            VerbFailures.check(
-                    Ibv.QUERY_PORT.name(),
-                    (int) result,
-                    name() + ", port " + number,
-                    (int) result == Errno.EINVAL
-                            ? "Ports are numbered from 1 to " + attributes().ports()
-                            : "");
-            return DeviceAccess.get().port(name(), number, attributes);
+            return queries.port(number);
         } finally {
             lifetime.release();
         }
@@ -276,12 +253,12 @@ public final class Context extends VerbsObject {
      * @return the ports, in order
      */
     public List<Port> ports() {
-        List<Port> ports = new ArrayList<>();
-        int count = attributes().ports();
-        for (int number = 1; number <= count; number++) {
-            ports.add(port(number));
+        lifetime.hold();
+        try {
+            return queries.ports();
+        } finally {
+            lifetime.release();
         }
-        return List.copyOf(ports);
     }
 
     /**
@@ -295,14 +272,8 @@ public final class Context extends VerbsObject {
     @CName("ibv_query_gid")
     public Gid gid(int port, int index) {
         lifetime.hold();
-        try (Arena scratch = Arena.ofConfined()) {
-            Checks.checkRange("port", port, 0xff);
-            MemorySegment gid = scratch.allocate(Gid.BYTES, Long.BYTES);
-            int result = (int) Ibv.QUERY_GID.call(address, port, index, gid.address());
-            if (result != 0) {
-                throw notInTable(Ibv.QUERY_GID, result, port, index);
-            }
-            return AddressCodec.readGid(gid, 0);
+        try {
+            return queries.gid(port, index);
         } finally {
             lifetime.release();
         }
@@ -340,19 +311,9 @@ public final class Context extends VerbsObject {
      */
     @CName("ibv_query_gid_table")
     public List<GidEntry> gids() {
-        int capacity = ports().stream().mapToInt(Port::gidTableLength).sum();
-        long size = ibv_gid_entry.sizeof();
         lifetime.hold();
-        try (Arena scratch = Arena.ofConfined()) {
-            MemorySegment table = scratch.allocate(size * Math.max(1, capacity), Long.BYTES);
-            long count = Ibv.QUERY_GID_TABLE.call(address, table.address(), capacity, 0, size);
-            if (count < 0) {
-                throw VerbFailures.failure("ibv_query_gid_table", VerbFailures.errnoOf((int) count), name(), "");
-            }
-            return table.asSlice(0, count * size)
-                    .elements(ibv_gid_entry.layout())
-                    .map(AddressCodec::readGidEntry)
-                    .toList();
+        try {
+            return queries.gids();
         } finally {
             lifetime.release();
         }
@@ -367,11 +328,12 @@ public final class Context extends VerbsObject {
      *     address
      */
     public GidEntry bestGid(int port) {
-        return gids().stream()
-                .filter(entry -> entry.port() == port && !entry.gid().isZero())
-                .min(Comparator.comparingInt(Context::rank).thenComparingInt(GidEntry::index))
-                .orElseThrow(() -> new NoSuchElementException("port " + port + " of " + name()
-                        + " has no GID: its network device needs an IP address ('ip addr add ADDRESS/24 dev DEVICE')"));
+        lifetime.hold();
+        try {
+            return queries.bestGid(port);
+        } finally {
+            lifetime.release();
+        }
     }
 
     /**
@@ -390,34 +352,12 @@ public final class Context extends VerbsObject {
             MemorySegment key = scratch.allocate(ValueLayout.JAVA_SHORT);
             int result = (int) Ibv.QUERY_PKEY.call(address, port, index, key.address());
             if (result != 0) {
-                throw notInTable(Ibv.QUERY_PKEY, result, port, index);
+                throw queries.notInTable(Ibv.QUERY_PKEY, result, port, index);
             }
             return Short.toUnsignedInt(Short.reverseBytes(key.get(ValueLayout.JAVA_SHORT, 0)));
         } finally {
             lifetime.release();
         }
-    }
-
-    /** Ranks a GID: the lower the rank, the better the GID is for reaching its port. */
-    private static int rank(GidEntry entry) {
-        int kind = switch (entry.type()) {
-            case ROCE_V2 -> 0;
-            case IB -> 1;
-            case ROCE_V1, UNKNOWN -> 2;
-        };
-        int address = entry.gid().isIpv4Mapped() ? 0 : entry.gid().isLinkLocal() ? 2 : 1;
-        return kind * 3 + address;
-    }
-
-    private VerbsException notInTable(CFunction verb, int result, int port, int index) {
-        int errno = VerbFailures.errnoOf(result);
-        Port asked = port(port);
-        int length = verb == Ibv.QUERY_GID ? asked.gidTableLength() : asked.pkeyTableLength();
-        return VerbFailures.failure(
-                verb.name(),
-                errno,
-                name() + ", port " + port + ", index " + index,
-                "This table has " + length + (length == 1 ? " entry" : " entries") + ", from index 0");
     }
 
     /**

@@ -89,7 +89,7 @@ public final class QueuePair extends VerbsObject {
         this.destroyer = destroyer;
         this.number = ibv_qp.qp_num(MemorySegment.ofAddress(address).reinterpret(ibv_qp.sizeof()));
         lifetime.destroyedBy(this::destroy);
-        this.addressing = new QueuePairAddress(context, options, number);
+        this.addressing = new QueuePairAddress(lifetime, context.queries(), options, number);
         this.posted = new PostedRequests(options, granted);
         this.operations = AllowedOperations.of(options, this);
         DriverFunctions driver = context.provider();

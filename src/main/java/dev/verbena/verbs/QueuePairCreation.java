@@ -42,7 +42,7 @@ final class QueuePairCreation {
                 lifetime -> {
                     checkContexts(domain, options);
                     Context context = domain.contextEvenIfClosed();
-                    Port port = context.port(options.port());
+                    Port port = context.queries().port(options.port());
                     try (Arena scratch = Arena.ofConfined()) {
                         MemorySegment init = scratch.allocate(ibv_qp_init_attr_ex.layout());
                         long qp = callCreate(domain, options, init);
@@ -76,7 +76,7 @@ final class QueuePairCreation {
                 lifetime -> {
                     checkContexts(domain, options);
                     Context context = domain.contextEvenIfClosed();
-                    Port port = context.port(options.port());
+                    Port port = context.queries().port(options.port());
                     try (Arena scratch = Arena.ofConfined()) {
                         MemorySegment init = scratch.allocate(ibv_qp_init_attr_ex.layout());
                         initial(domain, options, init);
@@ -98,7 +98,7 @@ final class QueuePairCreation {
         return ObjectLifetime.create(
                 arena,
                 lifetime -> {
-                    Port port = context.port(1);
+                    Port port = context.queries().port(1);
                     QueuePairOptions options = QueuePairOptions.xrcReceive(xrcDomain);
                     try (Arena scratch = Arena.ofConfined()) {
                         MemorySegment attributes = scratch.allocate(ibv_qp_open_attr.layout());
@@ -282,7 +282,7 @@ final class QueuePairCreation {
     private static VerbsException failedToMake(String verb, Context context, QueuePairOptions options, int errno) {
         String hint = switch (errno) {
             case Errno.EINVAL -> {
-                DeviceAttributes device = context.attributes();
+                DeviceAttributes device = context.queries().attributes();
                 yield "This device has at most " + device.maxWorkRequests() + " work requests a queue, "
                         + device.maxSge() + " pieces of memory a request";
             }

@@ -143,7 +143,7 @@ final class QueuePairStateMachine {
             lifetime.release();
         }
         // Software iWARP always answers RESET before Linux 6.7.
-        if (found.state() != QueuePairState.RESET || context.device().transport() == TransportType.IB) {
+        if (found.state() != QueuePairState.RESET || context.queries().transport() == TransportType.IB) {
             known(found.state());
         }
         return found;
@@ -171,15 +171,15 @@ final class QueuePairStateMachine {
                 expectOldCompletions();
             }
         }
+        known(to);
         if (to == QueuePairState.RTR) {
             sends.longestMessage(longestMessage(addressing.port()));
         }
-        known(to);
     }
 
     /** Checks a change against the table of InfiniBand and RoCE. */
     private void check(QueuePairState from, QueuePairState to, Set<Attribute> mask) {
-        if (context.device().transport() != TransportType.IB) {
+        if (context.queries().transport() != TransportType.IB) {
             return;
         }
         Optional<String> complaint = StateTable.complaint(options.type(), from, to, mask);
@@ -216,13 +216,14 @@ final class QueuePairStateMachine {
             case RC, UC, XRC_SEND, XRC_RECV -> {}
             default -> throw new IllegalStateException(options.type() + " has no connections: " + queuePair);
         }
+        DeviceAttributes device = addressing.device();
+        Port port = addressing.port();
+        int gidIndex = addressing.gidIndex();
         if (state() == QueuePairState.RESET) {
             toInit(how);
         }
         checkInitialised();
-        DeviceAttributes device = context.attributes();
-        Port port = addressing.port();
-        modify(how.toReadyToReceive(options.type(), peer, port, addressing.gidIndex(), device));
+        modify(how.toReadyToReceive(options.type(), peer, port, gidIndex, device));
         modify(how.toReadyToSend(options.type(), addressing.packetSequenceNumber(), device));
     }
 
@@ -349,7 +350,7 @@ final class QueuePairStateMachine {
      */
     private boolean failedInDevice() {
         try {
-            if (context.device().transport() != TransportType.IB) {
+            if (context.queries().transport() != TransportType.IB) {
                 return true; // software iWARP does not tell the state
             }
             for (int asked = 0; asked < QUERIES; asked++) {

@@ -250,7 +250,7 @@ public final class SharedReceiveQueue extends VerbsObject {
 
     private static VerbsException failedToMake(
             String verb, Context context, SharedReceiveQueueOptions options, int errno) {
-        DeviceAttributes device = context.attributes();
+        DeviceAttributes device = context.queries().attributes();
         String hint = switch (errno) {
             case Errno.EINVAL ->
                 "This device allows at most " + device.maxSharedReceives() + " receives a queue, "

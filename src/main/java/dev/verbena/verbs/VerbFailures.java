@@ -66,7 +66,7 @@ final class VerbFailures {
 
     /** Returns a hint for a queue that C did not make although its sizes are right; empty if there is none. */
     static String crowded(Context context) {
-        return context.provider().software() && context.device().transport() == TransportType.IWARP
+        return context.provider().software() && context.queries().transport() == TransportType.IWARP
                 ? "The library of software iWARP makes no queue that would begin with the 145th page of all queues of a "
                         + "process: make fewer queues, or smaller ones"
                 : "";

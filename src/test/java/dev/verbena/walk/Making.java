@@ -230,12 +230,8 @@ final class Making {
                 () -> name + " = " + domain + ".createQueuePair(" + (extended ? "extended " : "")
                         + (datagrams ? "UD, " : "RC, ") + sends + ", " + receives
                         + (shared == null ? "" : ", " + shared) + ", " + arena + ")");
-        Faults faults = new Faults(step.actor())
-                .needs(arena)
-                .needs(domain)
-                .needs(domain.context)
-                .needs(sends)
-                .needs(receives);
+        Faults faults =
+                new Faults(step.actor()).needs(arena).needs(domain).needs(sends).needs(receives);
         foreign(faults, domain, sends, sends.context);
         foreign(faults, domain, receives, receives.context);
         if (shared != null) {
@@ -277,12 +273,7 @@ final class Making {
         ArenaNode arena = world.choose(world.arenas, step.a(), step.actor());
         DomainNode domain = world.choose(world.domains, step.b(), step.actor());
         PairNode known = world.choose(world.pairs, step.c() | 1, step.actor(), each -> each.datagrams);
-        if (arena == null
-                || domain == null
-                || known == null
-                || !known.open
-                || !known.domain.context.isAccessibleBy(step.actor())
-                || World.isFull(world.paths)) {
+        if (arena == null || domain == null || known == null || !known.open || World.isFull(world.paths)) {
             world.skip();
             return;
         }

@@ -134,8 +134,7 @@ final class Taking {
      */
     private static boolean mayBeOld(Done done) {
         PairNode pair = done.pair();
-        boolean confined = pair.owner != Node.ALL || pair.domain.context.owner != Node.ALL;
-        return pair.epoch > 0 && (pair.datagrams || confined);
+        return pair.epoch > 0 && (pair.datagrams || pair.owner != Node.ALL);
     }
 
     private static boolean isSameSuccess(Done expected, WorkCompletion actual) {

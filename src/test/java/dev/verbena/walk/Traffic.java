@@ -51,9 +51,7 @@ final class Traffic {
             return;
         }
         if (pair.datagrams) {
-            if (usable(step, pair)) {
-                ready(world, step, pair);
-            }
+            ready(world, step, pair);
             return;
         }
         PairNode peer = world.choose(
@@ -61,7 +59,7 @@ final class Traffic {
                 step.b(),
                 step.actor(),
                 each -> each != pair && !each.datagrams && each.state == QueuePairState.RESET);
-        if (peer == null || peer == pair || peer.datagrams || !usable(step, pair) || !usable(step, peer)) {
+        if (peer == null || peer == pair || peer.datagrams) {
             world.skip();
             return;
         }
@@ -69,11 +67,6 @@ final class Traffic {
         if (step.c() % 8 != 0) { // now and then the peer stays unconnected
             join(world, step, peer, pair);
         }
-    }
-
-    /** Returns true if the actor may use the context, which changes of the state need. */
-    private static boolean usable(Step step, PairNode pair) {
-        return pair.domain.context.isAccessibleBy(step.actor());
     }
 
     private static void join(World world, Step step, PairNode pair, PairNode peer) {
@@ -107,7 +100,7 @@ final class Traffic {
     static void reset(World world, Step step) {
         PairNode pair = world.choose(
                 world.pairs, step.a(), step.actor(), each -> each.state == QueuePairState.ERR || step.b() % 8 == 0);
-        if (pair == null || !usable(step, pair)) {
+        if (pair == null) {
             world.skip();
             return;
         }
@@ -119,7 +112,7 @@ final class Traffic {
 
     static void fail(World world, Step step) {
         PairNode pair = world.choose(world.pairs, step.a(), step.actor(), each -> each.state == QueuePairState.RTS);
-        if (pair == null || !usable(step, pair)) {
+        if (pair == null) {
             world.skip();
             return;
         }
@@ -139,7 +132,7 @@ final class Traffic {
 
     static void query(World world, Step step) {
         PairNode pair = world.choose(world.pairs, step.a(), step.actor());
-        if (pair == null || !usable(step, pair)) {
+        if (pair == null) {
             world.skip();
             return;
         }

@@ -1,0 +1,150 @@
+package dev.verbena.verbs;
+
+import dev.verbena.VerbsException;
+import dev.verbena.internal.CFunction;
+import dev.verbena.internal.Checks;
+import dev.verbena.internal.ContextVerb;
+import dev.verbena.internal.Errno;
+import dev.verbena.internal.Ibv;
+import dev.verbena.internal.raw.ibv_context;
+import dev.verbena.internal.raw.ibv_device_attr_ex;
+import dev.verbena.internal.raw.ibv_gid_entry;
+import dev.verbena.internal.raw.ibv_port_attr;
+import dev.verbena.verbs.address.Gid;
+import dev.verbena.verbs.address.GidEntry;
+import dev.verbena.verbs.device.DeviceAttributes;
+import dev.verbena.verbs.device.Port;
+import dev.verbena.verbs.device.TransportType;
+import dev.verbena.verbs.device.access.DeviceAccess;
+import java.lang.foreign.Arena;
+import java.lang.foreign.MemorySegment;
+import java.util.ArrayList;
+import java.util.Comparator;
+import java.util.List;
+import java.util.NoSuchElementException;
+import java.util.Optional;
+
+/**
+ * The queries of an open device that its objects make too. The caller holds the context, or an object that depends on it.
+ *
+ * <p>A context of a confined arena belongs to one thread, but its objects may be of a shared arena. All threads may use
+ * those, and so all threads may use this.
+ */
+final class ContextQueries {
+    private final Device device;
+    private final long address;
+
+    ContextQueries(Device device, long address) {
+        this.device = device;
+        this.address = address;
+    }
+
+    TransportType transport() {
+        return device.transport();
+    }
+
+    int completionVectors() {
+        return ibv_context.num_comp_vectors(MemorySegment.ofAddress(address).reinterpret(ibv_context.sizeof()));
+    }
+
+    DeviceAttributes attributes() {
+        MemorySegment attributes = Arena.ofAuto().allocate(ibv_device_attr_ex.layout());
+        Optional<MemorySegment> whole = ContextVerb.QUERY_DEVICE_EX.in(address);
+        int result = whole.isEmpty()
+                ? Errno.EOPNOTSUPP
+                : (int) CFunction.callAt(whole.get(), address, 0, attributes.address(), attributes.byteSize());
+        if (result == Errno.EOPNOTSUPP || result == Errno.ENOSYS) {
+            attributes.fill((byte) 0);
+            VerbFailures.check(Ibv.QUERY_DEVICE, Ibv.QUERY_DEVICE.call(address, attributes.address()), device.name());
+        } else {
+            VerbFailures.check(ContextVerb.QUERY_DEVICE_EX.verb(), result, device.name(), "");
+        }
+        return DeviceAccess.get().attributes(attributes);
+    }
+
+    Port port(int number) {
+        // The exported function fills an older, shorter struct: the rest must be zero.
+        MemorySegment attributes = Arena.ofAuto().allocate(ibv_port_attr.layout());
+        Optional<MemorySegment> whole = ContextVerb.QUERY_PORT.in(address);
+        Checks.checkRange("port", number, 0xff);
+        long result = whole.isPresent()
+                ? CFunction.callAt(whole.get(), address, number, attributes.address(), attributes.byteSize())
+                : Ibv.QUERY_PORT.call(address, number, attributes.address());
+        VerbFailures.check(
+                Ibv.QUERY_PORT.name(),
+                (int) result,
+                device.name() + ", port " + number,
+                (int) result == Errno.EINVAL
+                        ? "Ports are numbered from 1 to " + attributes().ports()
+                        : "");
+        return DeviceAccess.get().port(device.name(), number, attributes);
+    }
+
+    List<Port> ports() {
+        List<Port> ports = new ArrayList<>();
+        int count = attributes().ports();
+        for (int number = 1; number <= count; number++) {
+            ports.add(port(number));
+        }
+        return List.copyOf(ports);
+    }
+
+    Gid gid(int port, int index) {
+        try (Arena scratch = Arena.ofConfined()) {
+            Checks.checkRange("port", port, 0xff);
+            MemorySegment gid = scratch.allocate(Gid.BYTES, Long.BYTES);
+            int result = (int) Ibv.QUERY_GID.call(address, port, index, gid.address());
+            if (result != 0) {
+                throw notInTable(Ibv.QUERY_GID, result, port, index);
+            }
+            return AddressCodec.readGid(gid, 0);
+        }
+    }
+
+    List<GidEntry> gids() {
+        int capacity = ports().stream().mapToInt(Port::gidTableLength).sum();
+        long size = ibv_gid_entry.sizeof();
+        try (Arena scratch = Arena.ofConfined()) {
+            MemorySegment table = scratch.allocate(size * Math.max(1, capacity), Long.BYTES);
+            long count = Ibv.QUERY_GID_TABLE.call(address, table.address(), capacity, 0, size);
+            if (count < 0) {
+                throw VerbFailures.failure("ibv_query_gid_table", VerbFailures.errnoOf((int) count), device.name(), "");
+            }
+            return table.asSlice(0, count * size)
+                    .elements(ibv_gid_entry.layout())
+                    .map(AddressCodec::readGidEntry)
+                    .toList();
+        }
+    }
+
+    GidEntry bestGid(int port) {
+        return gids().stream()
+                .filter(entry -> entry.port() == port && !entry.gid().isZero())
+                .min(Comparator.comparingInt(ContextQueries::rank).thenComparingInt(GidEntry::index))
+                .orElseThrow(() -> new NoSuchElementException("port " + port + " of " + device.name()
+                        + " has no GID: its network device needs an IP address ('ip addr add ADDRESS/24 dev DEVICE')"));
+    }
+
+    /** Ranks a GID: the lower the rank, the better the GID is for reaching its port. */
+    private static int rank(GidEntry entry) {
+        int kind = switch (entry.type()) {
+            case ROCE_V2 -> 0;
+            case IB -> 1;
+            case ROCE_V1, UNKNOWN -> 2;
+        };
+        int address = entry.gid().isIpv4Mapped() ? 0 : entry.gid().isLinkLocal() ? 2 : 1;
+        return kind * 3 + address;
+    }
+
+    /** Returns the exception for an entry that a port's table does not have. */
+    VerbsException notInTable(CFunction verb, int result, int port, int index) {
+        int errno = VerbFailures.errnoOf(result);
+        Port asked = port(port);
+        int length = verb == Ibv.QUERY_GID ? asked.gidTableLength() : asked.pkeyTableLength();
+        return VerbFailures.failure(
+                verb.name(),
+                errno,
+                device.name() + ", port " + port + ", index " + index,
+                "This table has " + length + (length == 1 ? " entry" : " entries") + ", from index 0");
+    }
+}

@@ -3,7 +3,6 @@ package dev.verbena.cm;
 import static dev.verbena.support.Loopback.DEADLINE;
 import static dev.verbena.verbs.AccessFlag.LOCAL_WRITE;
 import static dev.verbena.verbs.AccessFlag.REMOTE_READ;
-import static java.util.concurrent.TimeUnit.SECONDS;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
@@ -20,11 +19,8 @@ import java.util.ArrayList;
 import java.util.HashSet;
 import java.util.List;
 import java.util.Set;
-import java.util.concurrent.ExecutorService;
-import java.util.concurrent.Executors;
 import java.util.concurrent.Future;
 import org.junit.jupiter.api.AfterEach;
-import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 
 /** Tests objects that connections share. */
@@ -33,29 +29,22 @@ import org.junit.jupiter.api.Test;
 class ConnectionOptionsTest {
     private static final int CLIENTS = 2;
 
-    private final ExecutorService threads = Executors.newVirtualThreadPerTaskExecutor();
-    private VerbsArena arena;
-    private Listener listener;
+    private final AcceptingListener ends = new AcceptingListener(CmAddress.four(0));
+    private final VerbsArena arena = ends.arena;
+    private final Listener listener = ends.listener;
     private final List<Connection> clients = new ArrayList<>();
     private final List<Connection> servers = new ArrayList<>();
 
-    @BeforeEach
-    void open() {
-        arena = VerbsArena.ofShared();
-        listener = Listener.open(CmAddress.four(0), arena);
-    }
-
     @AfterEach
     void close() {
-        threads.shutdownNow();
-        arena.close();
+        ends.close();
     }
 
     private void connect(ConnectionOptions options) throws Exception {
         for (int i = 0; i < CLIENTS; i++) {
-            Future<Connection> accepted = threads.submit(() -> listener.accept(DEADLINE, options, arena));
-            clients.add(Connection.open(listener.address(), DEADLINE, arena));
-            servers.add(accepted.get(DEADLINE.toSeconds(), SECONDS));
+            AcceptingListener.Ends both = ends.connected(options);
+            clients.add(both.client());
+            servers.add(both.server());
         }
     }
 
@@ -108,10 +97,10 @@ class ConnectionOptionsTest {
         connect(ConnectionOptions.defaults());
         Connection first = clients.getFirst();
         MemoryRegion source = first.register(arena.allocateFrom("shared"));
-        Future<Connection> accepted = threads.submit(() -> listener.accept(DEADLINE));
+        Future<Connection> accepted = ends.start(() -> listener.accept(DEADLINE));
         Connection second = Connection.open(
                 listener.address(), DEADLINE, ConnectionOptions.defaults().domain(first.domain()), arena);
-        Connection server = accepted.get(DEADLINE.toSeconds(), SECONDS);
+        Connection server = AcceptingListener.end(accepted);
         MemoryRegion sink = server.register(arena.allocate(64), LOCAL_WRITE);
         server.queuePair().postReceive(1, sink);
         second.queuePair().postSend(2, source);

@@ -19,6 +19,7 @@ import java.util.ArrayList;
 import java.util.HashSet;
 import java.util.List;
 import java.util.Set;
+import java.util.function.IntSupplier;
 import java.util.stream.Collectors;
 import org.jspecify.annotations.Nullable;
 
@@ -202,19 +203,8 @@ final class Batching {
         faults.when(!requests.isEmpty() && !pair.takesSends(), IllegalStateException.class, pair, " is not connected");
         boolean refused = !faults.isEmpty();
         faults.when(requests.size() > room, PostException.class, pair, " has room for " + room);
-        int[] partly = new int[1];
-        boolean posted = world.run(faults, () -> {
-            try {
-                int count = batch.batch.post();
-                World.require(count == requests.size(), () -> "post() returned " + count);
-            } catch (PostException full) {
-                partly[0] = full.posted();
-                throw full;
-            }
-        });
-        batch.used(step.actor());
-        int taken = posted ? requests.size() : refused || pair.extended ? 0 : Math.min(requests.size(), room);
-        World.require(posted || partly[0] == taken, () -> "posted() must be " + taken + " and is " + partly[0]);
+        int most = refused || pair.extended ? 0 : Math.min(requests.size(), room);
+        int taken = post(world, step, batch, faults, batch.batch::post, requests.size(), most);
         List<Request> copies = new ArrayList<>();
         for (Request request : requests.subList(0, taken)) {
             Request copy = request.posted(pair.epoch);
@@ -231,6 +221,30 @@ final class Batching {
                 Traffic.bound(copy.window, copy);
             }
         }
+    }
+
+    /**
+     * Posts a batch.
+     *
+     * @param all the number of requests
+     * @param most the number of requests that are taken if the post is refused
+     * @return the number of requests that were taken
+     */
+    private static int post(
+            World world, Step step, Node.Tool batch, Faults faults, IntSupplier call, int all, int most) {
+        int[] partly = new int[1];
+        boolean posted = world.run(faults, () -> {
+            try {
+                int count = call.getAsInt();
+                World.require(count == all, () -> "post() returned " + count);
+            } catch (PostException full) {
+                partly[0] = full.posted();
+                throw full;
+            }
+        });
+        batch.used(step.actor());
+        World.require(posted || partly[0] == most, () -> "posted() must be " + most + " and is " + partly[0]);
+        return posted ? all : most;
     }
 
     private static int after(int key) {
@@ -296,19 +310,8 @@ final class Batching {
         }
         boolean refused = !faults.isEmpty();
         faults.when(requests.size() > room, PostException.class, batch.of, " has room for " + room);
-        int[] partly = new int[1];
-        boolean posted = world.run(faults, () -> {
-            try {
-                int count = batch.batch.post();
-                World.require(count == requests.size(), () -> "post() returned " + count);
-            } catch (PostException full) {
-                partly[0] = full.posted();
-                throw full;
-            }
-        });
-        batch.used(step.actor());
-        int taken = posted ? requests.size() : refused ? 0 : Math.min(requests.size(), room);
-        World.require(posted || partly[0] == taken, () -> "posted() must be " + taken + " and is " + partly[0]);
+        int most = refused ? 0 : Math.min(requests.size(), room);
+        int taken = post(world, step, batch, faults, batch.batch::post, requests.size(), most);
         if (taken > 0) {
             int epoch = pair == null ? 0 : pair.epoch;
             world.wire.postReceives(

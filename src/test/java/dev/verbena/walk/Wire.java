@@ -237,25 +237,15 @@ final class Wire {
             System.arraycopy(request.inline, 0, place.array(), place.position(), (int) length);
             return true;
         }
-        int at = place.position();
-        long left = length;
-        for (Piece piece : request.pieces) {
-            if (left == 0) {
-                break;
-            }
-            int part = (int) Math.min(piece.length(), left);
-            if (!opens(pair.domain, piece.region(), false)) {
-                return false;
-            }
-            System.arraycopy(piece.region().block.mirror, (int) piece.start(), place.array(), at, part);
-            at += part;
-            left -= part;
-        }
-        return true;
+        return move(pair, request, place, length, false);
     }
 
     /** Copies from a place to the pieces of a request; returns false if a key does not open a piece. */
     private boolean scatter(PairNode pair, Request request, ByteBuffer place, long length) {
+        return move(pair, request, place, length, true);
+    }
+
+    private boolean move(PairNode pair, Request request, ByteBuffer place, long length, boolean toPieces) {
         int at = place.position();
         long left = length;
         for (Piece piece : request.pieces) {
@@ -263,10 +253,15 @@ final class Wire {
                 break;
             }
             int part = (int) Math.min(piece.length(), left);
-            if (!opens(pair.domain, piece.region(), true)) {
+            if (!opens(pair.domain, piece.region(), toPieces)) {
                 return false;
             }
-            System.arraycopy(place.array(), at, piece.region().block.mirror, (int) piece.start(), part);
+            byte[] memory = piece.region().block.mirror;
+            if (toPieces) {
+                System.arraycopy(place.array(), at, memory, (int) piece.start(), part);
+            } else {
+                System.arraycopy(memory, (int) piece.start(), place.array(), at, part);
+            }
             at += part;
             left -= part;
         }

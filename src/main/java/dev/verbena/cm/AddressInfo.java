@@ -18,6 +18,7 @@ import java.time.Duration;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
+import java.util.Objects;
 import java.util.Optional;
 import java.util.Set;
 import java.util.function.Consumer;
@@ -255,6 +256,8 @@ public final class AddressInfo {
     public static List<AddressInfo> find(
             @Nullable String node, @Nullable String service, AddressInfo hints, Duration timeout)
             throws InterruptedException {
+        Objects.requireNonNull(hints, "hints"); // before C looks up anything
+        Objects.requireNonNull(timeout, "timeout");
         Rdma.requireConnectionManager();
         String what = (node == null ? "any node" : node) + (service == null ? "" : ", service " + service);
         return new BlockingCall<>(RdmaCm.GETADDRINFO.name(), what, () -> find(node, service, hints, what), found -> {})

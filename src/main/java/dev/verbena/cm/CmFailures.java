@@ -2,6 +2,7 @@ package dev.verbena.cm;
 
 import dev.verbena.VerbsArena;
 import dev.verbena.VerbsException;
+import dev.verbena.access.ArenaLifetime;
 import dev.verbena.internal.CFunction;
 import dev.verbena.internal.Errno;
 import dev.verbena.internal.failures.Failures;
@@ -29,11 +30,9 @@ final class CmFailures {
                         + " bytes of private data too many? The documentation of PrivateData has the limits";
     }
 
-    /** Checks that an arena is open, before a long call whose result the arena will own. */
+    /** Checks that an arena is open, and of this thread or shared, before a long call whose result the arena will own. */
     static void checkOpen(VerbsArena arena) {
-        if (!arena.scope().isAlive()) {
-            throw new IllegalStateException(arena + " is closed");
-        }
+        ArenaLifetime.of(arena).checkOpen();
     }
 
     /** Undoes a step after a failure. The failure is thrown afterwards, also if undoing fails. */

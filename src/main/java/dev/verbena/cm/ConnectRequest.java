@@ -10,6 +10,7 @@ import dev.verbena.internal.raw.rdma_route;
 import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
 import java.net.InetSocketAddress;
+import java.util.Objects;
 import java.util.Optional;
 import java.util.concurrent.locks.ReentrantLock;
 import org.jspecify.annotations.Nullable;
@@ -118,6 +119,7 @@ public final class ConnectRequest {
      */
     @CName("rdma_reject")
     public void reject(PrivateData data) {
+        Objects.requireNonNull(data, "data"); // before the request is gone
         answering.lock();
         try (Arena scratch = Arena.ofConfined()) {
             checkThere();

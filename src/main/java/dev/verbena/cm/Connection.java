@@ -15,6 +15,7 @@ import java.lang.foreign.MemorySegment;
 import java.net.InetSocketAddress;
 import java.time.Duration;
 import java.util.List;
+import java.util.Objects;
 import java.util.Optional;
 import org.jspecify.annotations.Nullable;
 
@@ -160,6 +161,9 @@ public final class Connection implements AutoCloseable {
      */
     public static Connection to(InetSocketAddress server, Duration timeout, ConnectionOptions options, VerbsArena arena)
             throws InterruptedException {
+        Objects.requireNonNull(server, "server"); // before anything is made
+        Objects.requireNonNull(timeout, "timeout");
+        Objects.requireNonNull(options, "options");
         EventChannel channel = EventChannel.create(arena);
         try {
             ConnectionId id = channel.createId(PortSpace.TCP);
@@ -200,6 +204,8 @@ public final class Connection implements AutoCloseable {
      * @throws InterruptedException if the thread was interrupted
      */
     public PrivateData connect(ConnectionParameters parameters, Duration timeout) throws InterruptedException {
+        Objects.requireNonNull(parameters, "parameters"); // before the handshake begins
+        Objects.requireNonNull(timeout, "timeout");
         answered = true;
         return ((CmEvent.Connected) id.connect(parameters, timeout))
                 .parameters()
@@ -228,6 +234,8 @@ public final class Connection implements AutoCloseable {
      * @throws InterruptedException if the thread was interrupted
      */
     public void accept(ConnectionParameters parameters, Duration timeout) throws InterruptedException {
+        Objects.requireNonNull(parameters, "parameters"); // before the handshake begins
+        Objects.requireNonNull(timeout, "timeout");
         answered = true;
         id.accept(parameters, timeout);
     }
@@ -239,6 +247,7 @@ public final class Connection implements AutoCloseable {
      * @throws ConnectionException if the peer has given up
      */
     public void reject(PrivateData data) {
+        Objects.requireNonNull(data, "data"); // before the connection is closed
         try {
             id.reject(data);
         } finally {

@@ -324,6 +324,7 @@ public final class ConnectionId extends VerbsObject {
     @CName("rdma_migrate_id")
     public void migrate(EventChannel to) {
         lifetime.checkOpen();
+        IdFactory.checkMakesIn(to, arena());
         id.inC.lock();
         try {
             EventChannel from = events.channel;

@@ -28,6 +28,7 @@ import java.util.ArrayList;
 import java.util.LinkedHashSet;
 import java.util.List;
 import java.util.Map;
+import java.util.Objects;
 import java.util.Optional;
 import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
@@ -171,6 +172,7 @@ public final class EventChannel extends VerbsObject {
      * @param space the port space
      * @param arena the arena that will close the id
      * @return a new id
+     * @throws IllegalArgumentException if the arena is shared, and the channel's arena is not
      */
     @CName("rdma_create_id")
     public ConnectionId createId(PortSpace space, VerbsArena arena) {
@@ -208,12 +210,14 @@ public final class EventChannel extends VerbsObject {
      * @throws VerbsTimeoutException if the id was not made in time
      * @throws InterruptedException if the thread was interrupted
      * @throws IllegalStateException if the channel is closed, also while waiting
+     * @throws IllegalArgumentException if the arena is shared, and the channel's arena is not
      */
     @CName("rdma_create_ep")
     public ConnectionId createEndpoint(AddressInfo info, Duration timeout, VerbsArena arena)
             throws InterruptedException {
+        Objects.requireNonNull(timeout, "timeout"); // before C looks up anything
         lifetime.checkOpen();
-        CmFailures.checkOpen(arena);
+        IdFactory.checkMakesIn(this, arena);
         BlockingCall<Long> lookup = IdFactory.lookUp(info);
         lookups.add(lookup);
         long made;

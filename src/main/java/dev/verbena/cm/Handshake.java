@@ -16,6 +16,7 @@ import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
 import java.lang.foreign.ValueLayout;
 import java.time.Duration;
+import java.util.Objects;
 
 /** The handshake of an id: connects, accepts, rejects and disconnects, and keeps the queue pair's state in step. */
 final class Handshake {
@@ -54,6 +55,7 @@ final class Handshake {
     }
 
     void accept(ConnectionParameters parameters, Duration timeout) throws InterruptedException {
+        requireArguments(parameters, timeout);
         beginAccept(parameters);
         if (!id.hasDatagrams()) {
             id.events.awaitEnd(RdmaCm.ACCEPT, timeout, CmEventType.ESTABLISHED);
@@ -61,6 +63,7 @@ final class Handshake {
     }
 
     void accept(QueuePair own, ConnectionParameters parameters, Duration timeout) throws InterruptedException {
+        requireArguments(parameters, timeout);
         id.lifetime.checkOpen();
         try {
             prepare(own);
@@ -100,17 +103,30 @@ final class Handshake {
     }
 
     void beginConnect(ConnectionParameters parameters) {
+        PrivateData data = parameters.privateData();
         id.lifetime.checkOpen();
-        id.events.disconnected = false;
-        id.call(
-                RdmaCm.CONNECT,
-                id.toPeer(),
-                parameters.privateData(),
-                scratch -> RdmaCm.CONNECT.call(
-                        id.address, parameters.write(scratch).address()));
+        boolean before = id.events.disconnected;
+        id.events.disconnected = false; // before the call: the connection may end at once
+        try {
+            id.call(
+                    RdmaCm.CONNECT,
+                    id.toPeer(),
+                    data,
+                    scratch -> RdmaCm.CONNECT.call(
+                            id.address, parameters.write(scratch).address()));
+        } catch (Throwable t) {
+            id.events.disconnected |= before;
+            throw t;
+        }
+    }
+
+    private static void requireArguments(ConnectionParameters parameters, Duration timeout) {
+        Objects.requireNonNull(parameters, "parameters"); // before a state changes
+        Objects.requireNonNull(timeout, "timeout");
     }
 
     CmEvent connect(ConnectionParameters parameters, Duration timeout) throws InterruptedException {
+        requireArguments(parameters, timeout);
         id.lifetime.checkOpen();
         if (queues.queuePair() == null && !id.hasDatagrams()) {
             throw new IllegalStateException(id + " has no queue pair to connect: createQueuePair makes one");
@@ -120,6 +136,7 @@ final class Handshake {
     }
 
     CmEvent connect(QueuePair own, ConnectionParameters parameters, Duration timeout) throws InterruptedException {
+        requireArguments(parameters, timeout);
         id.lifetime.checkOpen();
         prepare(own);
         beginConnect(parameters.queuePair(own.number(), parameters.sharedReceives()));
@@ -200,6 +217,7 @@ final class Handshake {
     }
 
     void disconnect(Duration timeout) throws InterruptedException {
+        Objects.requireNonNull(timeout, "timeout"); // before the connection ends
         beginDisconnect();
         if (!id.events.disconnected) {
             id.events.awaitEnd(RdmaCm.DISCONNECT, timeout, CmEventType.DISCONNECTED);

@@ -1,6 +1,7 @@
 package dev.verbena.cm;
 
 import dev.verbena.VerbsArena;
+import dev.verbena.access.ArenaLifetime;
 import dev.verbena.access.ObjectLifetime;
 import dev.verbena.internal.RdmaCm;
 import java.lang.foreign.Arena;
@@ -11,8 +12,23 @@ import java.lang.foreign.ValueLayout;
 final class IdFactory {
     private IdFactory() {}
 
+    /**
+     * Checks that an arena may own an id of a channel: the arena is open, and no thread may use the id that may not use the
+     * channel, because most calls of an id take events.
+     */
+    static void checkMakesIn(EventChannel channel, VerbsArena arena) {
+        CmFailures.checkOpen(arena);
+        if (!ArenaLifetime.of(arena).isConfined()
+                && ArenaLifetime.of(channel.arena()).isConfined()) {
+            throw new IllegalArgumentException("An id of a shared arena needs a channel of a shared arena, and the "
+                    + channel + " belongs to one thread. Make the channel in a VerbsArena.ofShared(), or the id in "
+                    + "the channel's arena");
+        }
+    }
+
     /** Makes an id of a channel. */
     static ConnectionId make(EventChannel channel, PortSpace space, VerbsArena arena) {
+        checkMakesIn(channel, arena);
         if (space == PortSpace.UNKNOWN) {
             throw new IllegalArgumentException("port space must be one that C knows, got " + space);
         }
@@ -81,6 +97,7 @@ final class IdFactory {
 
     /** Wraps the id that came with a request. */
     static ConnectionId claim(EventChannel channel, RawEvent event, IdEvents events, VerbsArena arena) {
+        checkMakesIn(channel, arena);
         return ObjectLifetime.create(
                 arena,
                 lifetime -> {

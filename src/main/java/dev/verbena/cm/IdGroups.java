@@ -10,6 +10,7 @@ import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
 import java.net.SocketAddress;
 import java.time.Duration;
+import java.util.Objects;
 
 /** The multicast groups of an id: joins them, and leaves them again when joining fails. */
 final class IdGroups {
@@ -48,6 +49,7 @@ final class IdGroups {
     private MulticastMembership join(
             SocketAddress group, Duration timeout, VerbsArena arena, CFunction function, CmId.Call join)
             throws InterruptedException {
+        Objects.requireNonNull(timeout, "timeout"); // before C joins the group
         CmFailures.checkOpen(arena);
         id.call(function, group.toString(), join);
         try {

@@ -26,6 +26,7 @@ import dev.verbena.verbs.device.QueuePairType;
 import java.lang.foreign.MemorySegment;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Objects;
 import java.util.concurrent.locks.ReentrantLock;
 import org.jspecify.annotations.Nullable;
 
@@ -97,6 +98,8 @@ final class IdQueues {
     }
 
     QueuePair createQueuePair(QueueCapabilities sizes, VerbsArena arena) {
+        Objects.requireNonNull(sizes, "sizes"); // before the queues of an earlier queue pair are closed
+        CmFailures.checkOpen(arena);
         making.lock();
         try {
             checkNoQueuePair();

@@ -5,6 +5,7 @@ import dev.verbena.VerbsTimeoutException;
 import dev.verbena.verbs.QueueCapabilities;
 import java.net.InetSocketAddress;
 import java.time.Duration;
+import java.util.Objects;
 import java.util.Optional;
 
 /**
@@ -38,6 +39,7 @@ public final class Listener implements AutoCloseable {
      * @throws dev.verbena.VerbsException if this machine does not have the address, or another program uses it
      */
     public static Listener open(InetSocketAddress address, VerbsArena arena) {
+        Objects.requireNonNull(address, "address"); // before anything is made
         EventChannel channel = EventChannel.create(arena);
         try {
             ConnectionId id = channel.createId(PortSpace.TCP);
@@ -110,7 +112,7 @@ public final class Listener implements AutoCloseable {
      * @throws IllegalStateException if the listener or the arena is closed
      */
     public Optional<Connection> pollConnection(ConnectionOptions options, VerbsArena arena) {
-        CmFailures.checkOpen(arena);
+        checkArguments(options, arena);
         return id.pollRequest().map(request -> connectionOf(request, options, arena));
     }
 
@@ -162,8 +164,14 @@ public final class Listener implements AutoCloseable {
      */
     public Connection awaitConnection(Duration timeout, ConnectionOptions options, VerbsArena arena)
             throws InterruptedException {
-        CmFailures.checkOpen(arena);
+        checkArguments(options, arena);
         return connectionOf(id.awaitRequest(timeout), options, arena);
+    }
+
+    /** Checks what a connection is made with before a request is taken, which is dropped if making fails. */
+    private void checkArguments(ConnectionOptions options, VerbsArena arena) {
+        Objects.requireNonNull(options, "options");
+        IdFactory.checkMakesIn(channel, arena);
     }
 
     private static Connection connectionOf(ConnectRequest request, ConnectionOptions options, VerbsArena arena) {

@@ -12,6 +12,7 @@ import java.net.InetSocketAddress;
 import java.net.SocketAddress;
 import java.time.Duration;
 import java.util.List;
+import java.util.Objects;
 import org.jspecify.annotations.Nullable;
 
 /** The resolution of an id: looks up its device, its route, and the addresses of services. */
@@ -76,6 +77,8 @@ final class Resolution {
 
     List<AddressInfo> addressInfo(@Nullable String node, @Nullable String service, AddressInfo hints, Duration timeout)
             throws InterruptedException {
+        Objects.requireNonNull(hints, "hints"); // before C looks up anything
+        Objects.requireNonNull(timeout, "timeout");
         id.lifetime.checkOpen();
         Failures.require(RdmaCm.RESOLVE_ADDRINFO, id.toString());
         if (node != null) {

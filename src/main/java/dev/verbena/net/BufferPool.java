@@ -10,6 +10,7 @@ import java.util.Collection;
 import java.util.List;
 import java.util.NoSuchElementException;
 import java.util.Objects;
+import java.util.Set;
 import java.util.concurrent.locks.ReentrantLock;
 
 /**
@@ -78,13 +79,15 @@ public final class BufferPool {
      */
     public static BufferPool of(
             ProtectionDomain domain, int count, long size, Collection<AccessFlag> access, VerbsArena arena) {
+        domain.context(); // first, as the access: nothing is allocated for a pool that can't be made
+        Set<AccessFlag> rights = Set.copyOf(access);
         if (count < 1 || size < 1 || size > Long.MAX_VALUE / count - CACHE_LINE) {
             throw new IllegalArgumentException("a pool needs at least one buffer of at least one byte, and at most "
                     + Long.MAX_VALUE + " bytes in all, got " + count + " buffers of " + size + " bytes");
         }
         long distance = (size + CACHE_LINE - 1) / CACHE_LINE * CACHE_LINE; // no two buffers share a cache line
         MemorySegment memory = arena.allocate(distance * count, CACHE_LINE);
-        return new BufferPool(domain.register(memory, access, arena), count, size, distance);
+        return new BufferPool(domain.register(memory, rights, arena), count, size, distance);
     }
 
     /**

@@ -11,6 +11,7 @@ import java.util.ArrayList;
 import java.util.Collection;
 import java.util.List;
 import java.util.NoSuchElementException;
+import java.util.Objects;
 import java.util.concurrent.locks.ReentrantLock;
 import org.jspecify.annotations.Nullable;
 
@@ -41,9 +42,9 @@ public final class RegistrationCache {
     private long clock;
 
     private RegistrationCache(ProtectionDomain domain, int max, Collection<AccessFlag> access, VerbsArena arena) {
-        this.domain = domain;
+        this.domain = Objects.requireNonNull(domain, "domain");
         this.max = max;
-        this.arena = arena;
+        this.arena = Objects.requireNonNull(arena, "arena");
         this.access = List.copyOf(access);
     }
 
@@ -135,6 +136,7 @@ public final class RegistrationCache {
      * @throws IllegalStateException if one of the registrations is in use; then none is closed
      */
     public void forget(MemorySegment segment) {
+        Objects.requireNonNull(segment, "segment");
         lock.lock();
         try {
             dropClosed();

@@ -1,0 +1,299 @@
+package dev.verbena.mutate;
+
+import dev.verbena.mutate.Result.Outcome;
+import java.io.IOException;
+import java.io.PrintStream;
+import java.io.UncheckedIOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.Collections;
+import java.util.Comparator;
+import java.util.LinkedHashMap;
+import java.util.LinkedHashSet;
+import java.util.List;
+import java.util.Map;
+import java.util.Set;
+import java.util.SplittableRandom;
+import java.util.TreeMap;
+import java.util.concurrent.BlockingQueue;
+import java.util.concurrent.LinkedBlockingQueue;
+import java.util.concurrent.atomic.AtomicReference;
+import java.util.stream.Stream;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * The program behind {@code scripts/mutate}: puts small bugs into the library, one at a time, and runs the tests that
+ * cover them on the provider for tests. A bug that no test notices is a survivor.
+ */
+public final class Mutate {
+    private static final List<String> PACKAGES =
+            List.of("dev.verbena", "dev.verbena.internal", "dev.verbena.verbs", "dev.verbena.net");
+    static final String GENERATED = "dev/verbena/internal/raw/";
+    private static final int STEPS_OF_WALKS = 4_000;
+    private static final Duration PATIENCE = Duration.ofSeconds(10);
+
+    /** Tests of the repository rather than of the library, tests in other JVMs, and tests that differ in each run. */
+    private static final String LEFT_OUT =
+            "dev\\.verbena\\.((mutate|ledger|docs|internal\\.raw)\\..*|tools\\.(?!ToolsOn).*)"
+                    + "|.*\\.(Storm|GuardHammer|Allocation|NativeConstants|RdmaUnavailable"
+                    + "|Architecture|Words|PublicFace|OptionsIdiom|ArenaParameter)Test\\..*"
+                    + "|.*\\.(memoryOfEndedThreadsIsFreed|makersWithoutDirectMemoryLeaveNothingInC)";
+
+    private final PrintStream out;
+    private final Path folder;
+    private final Path library;
+    private final Path classes;
+    private final Equivalents equivalents;
+    private long seed = new SplittableRandom().nextLong() >>> 32;
+    private int sample = Integer.MAX_VALUE;
+    private int jobs = 1;
+    private long budgetMillis = 20_000;
+    private boolean onlySurvivors;
+    private String tests = ".*";
+    private final List<String> names = new ArrayList<>();
+
+    private Mutate(PrintStream out, Path project, Path library) throws IOException {
+        this.out = out;
+        folder = project.resolve("target/mutants");
+        this.library = library;
+        classes = folder.resolve("run/classes");
+        equivalents = new Equivalents(
+                project.resolve("src/test/resources/mutants-equivalent.tsv"), project.resolve("src/main/java"));
+    }
+
+    /**
+     * Runs the program, and ends the JVM: status 1 if a package has too many survivors.
+     *
+     * @param arguments the folder of the project, the provider for tests, and the arguments of the script
+     */
+    public static void main(String[] arguments) throws IOException, InterruptedException {
+        Mutate program = new Mutate(System.out, Path.of(arguments[0]), Path.of(arguments[1]));
+        try {
+            program.parse(List.of(arguments).subList(2, arguments.length));
+        } catch (IllegalArgumentException e) {
+            System.err.println("mutate: " + e.getMessage());
+            System.exit(2);
+        }
+        System.exit(program.run());
+    }
+
+    private void parse(List<String> arguments) {
+        for (int i = 0; i < arguments.size(); i++) {
+            String option = arguments.get(i);
+            switch (option) {
+                case "--survivors" -> onlySurvivors = true;
+                case "--seed", "--sample", "--jobs", "--budget", "--tests" -> {
+                    if (++i == arguments.size()) {
+                        throw new IllegalArgumentException(option + " needs a value");
+                    }
+                    set(option, arguments.get(i));
+                }
+                default -> {
+                    if (option.startsWith("-")) {
+                        throw new IllegalArgumentException("unknown option " + option);
+                    }
+                    names.add(option);
+                }
+            }
+        }
+    }
+
+    private void set(String option, String value) {
+        if (option.equals("--tests")) {
+            tests = ".*(" + value + ").*";
+            return;
+        }
+        long number;
+        try {
+            number = Long.parseLong(value);
+        } catch (NumberFormatException e) {
+            throw new IllegalArgumentException(option + " needs a number, got '" + value + "'", e);
+        }
+        if (number < 0 || number == 0 && !option.equals("--seed")) {
+            throw new IllegalArgumentException(option + " needs a positive number, got " + number);
+        }
+        switch (option) {
+            case "--seed" -> seed = number;
+            case "--sample" -> sample = (int) Math.min(number, Integer.MAX_VALUE);
+            case "--jobs" -> jobs = (int) Math.min(number, 64);
+            default -> budgetMillis = Math.min(number, 3_600) * 1000;
+        }
+    }
+
+    private int run() throws IOException, InterruptedException {
+        Files.createDirectories(folder);
+        List<Mutant> everything = everything();
+        List<String> stale = equivalents.stale(everything);
+        if (!stale.isEmpty()) {
+            out.println("Entries of mutants-equivalent.tsv without a mutant:");
+            stale.forEach(out::println);
+            return 1;
+        }
+        Map<String, Result> known = onlySurvivors ? former() : Map.of();
+        List<Mutant> chosen = onlySurvivors
+                ? everything.stream()
+                        .filter(mutant -> known.containsKey(mutant.id()))
+                        .filter(mutant -> isOpen(known.get(mutant.id())))
+                        .filter(this::isNamed)
+                        .toList()
+                : chosen(everything);
+        if (chosen.isEmpty()) {
+            out.println("No mutants in these classes.");
+            return 2;
+        }
+        String title =
+                "Seed %d, %d mutants%s".formatted(seed, chosen.size(), onlySurvivors ? ", survivors of a run" : "");
+        out.println(title);
+        long began = System.nanoTime();
+        Setup setup = new Setup(
+                classes,
+                classes.resolveSibling("test-classes"),
+                tests,
+                LEFT_OUT,
+                library,
+                folder.resolve("agent.jar"),
+                STEPS_OF_WALKS,
+                PATIENCE);
+        Coverage coverage = Coverage.of(setup, folder.resolve("coverage.bin"));
+        coverage.problems().forEach(problem -> out.println("left out: " + problem));
+        out.printf("%d tests on the provider, after %d s%n", coverage.tests().size(), seconds(began));
+        Map<String, Result> results = new LinkedHashMap<>(known);
+        hunt(chosen, setup, coverage, began)
+                .forEach(result -> results.put(result.mutant().id(), result));
+        Report report = new Report(results.values(), equivalents::text);
+        title += ", %d tests, %d s".formatted(coverage.tests().size(), seconds(began));
+        Files.writeString(folder.resolveSibling("mutants.md"), report.markdown(title));
+        Files.write(
+                folder.resolve("results.tsv"),
+                results.values().stream().map(Mutate::save).toList());
+        out.println(report.table());
+        out.println("The list is in target/mutants.md.");
+        report.failed().forEach(name -> out.println(name + ": " + Report.LIMIT + "% or more of the mutants survived"));
+        return report.failed().isEmpty() ? 0 : 1;
+    }
+
+    private static long seconds(long began) {
+        return (System.nanoTime() - began) / 1_000_000_000;
+    }
+
+    private static boolean isOpen(@Nullable Result result) {
+        return result != null && (result.outcome() == Outcome.SURVIVED || result.outcome() == Outcome.NOT_COVERED);
+    }
+
+    private static String save(Result result) {
+        return result.outcome() + "\t" + result.by() + "\t" + result.mutant().id();
+    }
+
+    private Map<String, Result> former() throws IOException {
+        Map<String, Result> results = new LinkedHashMap<>();
+        for (String line : Files.readAllLines(folder.resolve("results.tsv"))) {
+            String[] part = line.split("\t", 3);
+            Mutant mutant = Mutant.of(part[2]);
+            results.put(part[2], new Result(mutant, Outcome.valueOf(part[0]), part[1]));
+        }
+        return results;
+    }
+
+    /** Returns all mutants of the library but those of the generated bindings. */
+    private List<Mutant> everything() throws IOException {
+        Finder finder = new Finder(this::classFile);
+        List<Mutant> found = new ArrayList<>();
+        try (Stream<Path> files = Files.walk(classes)) {
+            for (Path file : files.sorted().toList()) {
+                String name = classes.relativize(file).toString();
+                if (name.startsWith("dev/") && name.endsWith(".class") && !name.startsWith(GENERATED)) {
+                    found.addAll(finder.mutantsOf(Files.readAllBytes(file)));
+                }
+            }
+        }
+        return found;
+    }
+
+    private byte @Nullable [] classFile(String type) {
+        try {
+            Path file = classes.resolve(type + ".class");
+            return Files.exists(file) ? Files.readAllBytes(file) : null;
+        } catch (IOException e) {
+            throw new UncheckedIOException(e);
+        }
+    }
+
+    private boolean isNamed(Mutant mutant) {
+        String name = mutant.className();
+        return names.isEmpty()
+                ? PACKAGES.contains(Report.packageOf(name))
+                : names.stream()
+                        .anyMatch(each -> (name + ".").startsWith(each + ".")
+                                || name.startsWith(each + "$")
+                                || name.endsWith("." + each)
+                                || name.contains("." + each + "$"));
+    }
+
+    /** Returns the sample: mutants have the same order for a seed while their code stays the same. */
+    private List<Mutant> chosen(List<Mutant> everything) {
+        Map<Mutant, Long> order = new LinkedHashMap<>();
+        for (Mutant mutant : everything) {
+            if (isNamed(mutant)) {
+                order.put(mutant, new SplittableRandom(seed ^ mutant.id().hashCode()).nextLong());
+            }
+        }
+        return order.entrySet().stream()
+                .sorted(Map.Entry.comparingByValue())
+                .limit(sample)
+                .map(Map.Entry::getKey)
+                .sorted(Comparator.comparing(Mutant::type)) // a package's first results come early
+                .toList();
+    }
+
+    private List<Result> hunt(List<Mutant> chosen, Setup setup, Coverage coverage, long began)
+            throws InterruptedException {
+        BlockingQueue<Mutant> waiting = new LinkedBlockingQueue<>(chosen);
+        List<Result> results = Collections.synchronizedList(new ArrayList<>());
+        Set<String> unreliable = Collections.synchronizedSet(new LinkedHashSet<>());
+        AtomicReference<@Nullable Throwable> failure = new AtomicReference<>();
+        List<Thread> threads = new ArrayList<>();
+        Report lines = new Report(List.of(), equivalents::text);
+        for (int i = 0; i < jobs; i++) {
+            threads.add(Thread.ofPlatform().start(() -> {
+                try (Hunt hunt = new Hunt(setup, coverage, budgetMillis)) {
+                    for (Mutant next = waiting.poll(); next != null; next = waiting.poll()) {
+                        Result result =
+                                equivalents.contains(next) ? new Result(next, Outcome.EQUIVALENT, "") : hunt.hunt(next);
+                        results.add(result);
+                        if (result.outcome() == Outcome.SURVIVED) {
+                            out.println(lines.line(result));
+                        }
+                        if (results.size() % 50 == 0) {
+                            out.printf(
+                                    "%d of %d, %s, %d s%n",
+                                    results.size(), chosen.size(), counts(results), seconds(began));
+                        }
+                    }
+                    unreliable.addAll(hunt.unreliable());
+                } catch (Throwable thrown) {
+                    failure.set(thrown);
+                    waiting.clear();
+                }
+            }));
+        }
+        for (Thread thread : threads) {
+            thread.join();
+        }
+        Throwable thrown = failure.get();
+        if (thrown != null) {
+            throw new IllegalStateException("a mutant cannot be tested", thrown);
+        }
+        unreliable.forEach(test -> out.println("fails alone, without a mutant: " + test));
+        return results;
+    }
+
+    private static Map<Outcome, Integer> counts(List<Result> results) {
+        Map<Outcome, Integer> counts = new TreeMap<>();
+        synchronized (results) {
+            results.forEach(result -> counts.merge(result.outcome(), 1, Integer::sum));
+        }
+        return counts;
+    }
+}

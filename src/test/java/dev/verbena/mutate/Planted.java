@@ -1,0 +1,99 @@
+package dev.verbena.mutate;
+
+import java.util.ArrayList;
+import java.util.List;
+import java.util.concurrent.atomic.AtomicBoolean;
+
+/** Code with known mutants: {@link PlantedTest} notices those of the first methods, and no test those of the last ones. */
+final class Planted {
+    private static final int FACTOR = factor();
+
+    private final List<String> log = new ArrayList<>();
+    private final int small;
+    private final int large;
+
+    Planted(int small, int large) {
+        this.small = small;
+        this.large = large;
+    }
+
+    private static int factor() {
+        return Integer.parseInt("6");
+    }
+
+    /** Each change is noticed. */
+    int clamp(int value) {
+        if (value < small) {
+            return small;
+        }
+        return value > large ? large : value;
+    }
+
+    /** Each change is noticed. */
+    void put(String key, String value) {
+        if (key.isEmpty()) {
+            throw new IllegalArgumentException("empty");
+        }
+        write(key, value);
+    }
+
+    private void write(String key, String value) {
+        log.add(key + "=" + value);
+    }
+
+    List<String> log() {
+        return log;
+    }
+
+    /** Runs once in a JVM, when the class is initialized. */
+    static int scaled(int value) {
+        return value * FACTOR;
+    }
+
+    /** Never ends if its condition is negated. */
+    static int countDown(int from) {
+        AtomicBoolean over = new AtomicBoolean();
+        int steps = 0;
+        do {
+            steps++;
+            over.set(steps == from);
+        } while (!over.get());
+        return steps;
+    }
+
+    /** Ends the JVM if its condition is negated. */
+    static void haltIf(boolean broken) {
+        if (broken) {
+            Runtime.getRuntime().halt(1);
+        }
+    }
+
+    /** Leaves the JVM broken if its check never throws, so that other tests fail too. */
+    static final class Fuse {
+        static boolean blown;
+
+        private Fuse() {}
+
+        static void blow(boolean allowed) {
+            if (!allowed) {
+                throw new IllegalStateException("not allowed");
+            }
+            blown = true;
+        }
+    }
+
+    /** Has stack frames with an object whose constructor has not run. */
+    static String chosen(boolean first) {
+        return new StringBuilder(first ? "first" : "second").toString();
+    }
+
+    /** No test looks at the result. */
+    int unseen(int value) {
+        return value + 1;
+    }
+
+    /** No test calls this. */
+    int uncovered(int value) {
+        return value - 1;
+    }
+}

@@ -1,0 +1,60 @@
+package dev.verbena.mutate;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
+
+import org.junit.jupiter.api.Test;
+
+/** The tests of {@link Planted}, which {@link MutateTest} lets run on its mutants. */
+class PlantedTest {
+    @Test
+    void clampKeepsTheBounds() {
+        Planted planted = new Planted(3, 100);
+        assertThat(planted.clamp(2)).isEqualTo(3);
+        assertThat(planted.clamp(4)).isEqualTo(4);
+        assertThat(planted.clamp(101)).isEqualTo(100);
+    }
+
+    @Test
+    void putWritesKeyAndValue() {
+        Planted planted = new Planted(3, 100);
+        planted.put("key", "value");
+        assertThat(planted.log()).containsExactly("key=value");
+    }
+
+    @Test
+    void putRefusesEmptyKey() {
+        assertThatThrownBy(() -> new Planted(3, 100).put("", "value")).isInstanceOf(IllegalArgumentException.class);
+    }
+
+    @Test
+    void scaledMultipliesByTheConstant() {
+        assertThat(Planted.scaled(7)).isEqualTo(42);
+    }
+
+    @Test
+    void countDownEnds() {
+        assertThat(Planted.countDown(3)).isEqualTo(3);
+    }
+
+    @Test
+    void chosenIsTheFirst() {
+        assertThat(Planted.chosen(true)).isEqualTo("first");
+    }
+
+    @Test
+    void haltIfReturns() {
+        Planted.haltIf(false);
+    }
+
+    @Test
+    void fuseDoesNotBlow() {
+        assertThat(Planted.Fuse.blown).isFalse();
+        assertThatThrownBy(() -> Planted.Fuse.blow(false)).isInstanceOf(IllegalStateException.class);
+    }
+
+    @Test
+    void unseenRuns() {
+        new Planted(3, 100).unseen(1);
+    }
+}

@@ -1,5 +1,6 @@
 package dev.verbena.mutate;
 
+import com.sun.management.OperatingSystemMXBean;
 import java.io.BufferedReader;
 import java.io.FileDescriptor;
 import java.io.FileOutputStream;
@@ -10,6 +11,7 @@ import java.io.PrintStream;
 import java.lang.instrument.ClassFileTransformer;
 import java.lang.instrument.Instrumentation;
 import java.lang.instrument.UnmodifiableClassException;
+import java.lang.management.ManagementFactory;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
@@ -46,6 +48,9 @@ public final class Worker implements ClassFileTransformer {
     static final String FAILED = "failed";
     static final String INVALID = "invalid";
     static final String DONE = "done";
+
+    private static final OperatingSystemMXBean PROCESS =
+            ManagementFactory.getPlatformMXBean(OperatingSystemMXBean.class);
 
     private static @Nullable Instrumentation jvm;
 
@@ -213,6 +218,7 @@ public final class Worker implements ClassFileTransformer {
     /** Takes the lines that have run at the begin and the end of each test. */
     private final class Covering implements TestExecutionListener {
         private final Map<String, Long> begun = new HashMap<>();
+        private long processorTime;
         private BitSet ofClass = new BitSet();
         private @Nullable Throwable failure;
         private boolean skipped;
@@ -227,6 +233,7 @@ public final class Worker implements ClassFileTransformer {
                 failure = null;
                 skipped = false;
                 begun.put(test.getUniqueId(), System.nanoTime());
+                processorTime = PROCESS.getProcessCpuTime();
             }
         }
 
@@ -249,6 +256,7 @@ public final class Worker implements ClassFileTransformer {
                         "test",
                         test.getUniqueId(),
                         Long.toString(nanos / 1_000_000),
+                        Long.toString((PROCESS.getProcessCpuTime() - processorTime) / 1_000_000),
                         hexadecimal(run),
                         hexadecimal(Hits.takeOfInitializers()),
                         failure == null ? PASSED : FAILED + " " + failure));

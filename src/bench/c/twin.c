@@ -12,6 +12,15 @@
 #define MOST 64
 #define LENGTH 64
 #define DEPTH 128
+#define SLICES 64
+
+enum { EXTENDED_QUEUE = 1, EXTENDED_PAIR = 2, ONE_QUEUE = 4 };
+
+/* A part of the peer's memory. */
+struct remote {
+	uint64_t address;
+	uint32_t key;
+};
 
 struct twin {
 	struct ibv_qp *qp;
@@ -20,6 +29,8 @@ struct twin {
 	struct ibv_cq_ex *sent_ex;
 	uint64_t local, remote;
 	uint32_t lkey, rkey;
+	struct ibv_sge slices[SLICES];
+	struct remote remotes[SLICES];
 	struct ibv_send_wr wr[MOST];
 	struct ibv_sge sge[MOST];
 	struct ibv_recv_wr receive;
@@ -27,20 +38,17 @@ struct twin {
 	struct ibv_wc wc[MOST];
 };
 
-static void fill(struct twin *t, int i, uint64_t id)
+/* Writes the fields that Java writes. Nothing is cleared: the rest is 0 from the beginning. */
+static inline void fill(struct twin *t, int i, uint64_t id, uint64_t slice)
 {
 	struct ibv_send_wr *wr = &t->wr[i];
-	memset(wr, 0, sizeof(*wr));
-	t->sge[i].addr = t->local;
-	t->sge[i].length = LENGTH;
-	t->sge[i].lkey = t->lkey;
+	t->sge[i] = t->slices[slice];
 	wr->wr_id = id;
-	wr->sg_list = &t->sge[i];
 	wr->num_sge = 1;
 	wr->opcode = IBV_WR_RDMA_WRITE;
 	wr->send_flags = IBV_SEND_SIGNALED;
-	wr->wr.rdma.remote_addr = t->remote;
-	wr->wr.rdma.rkey = t->rkey;
+	wr->wr.rdma.remote_addr = t->remotes[slice].address;
+	wr->wr.rdma.rkey = t->remotes[slice].key;
 }
 
 static void link_all(struct twin *t, int count)
@@ -77,8 +85,8 @@ static int connect_to_itself(struct twin *t, struct ibv_context *context, int gi
 	return 0;
 }
 
-/* extended: 1 for the completion queue, 2 for the queue pair. Returns NULL if the device can't be used. */
-API struct twin *twin_open(int extended, int gid_index)
+/* kinds: bits of EXTENDED_QUEUE and so on. Returns NULL if the device can't be used. */
+API struct twin *twin_open(int kinds, int gid_index)
 {
 	struct twin *t = aligned_alloc(64, (sizeof(*t) + 63) & ~(size_t)63);
 	int count;
@@ -92,24 +100,30 @@ API struct twin *twin_open(int extended, int gid_index)
 	t->remote = t->local + 4096;
 	t->lkey = mr->lkey;
 	t->rkey = mr->rkey;
-	if (extended & 1) {
+	if (kinds & EXTENDED_QUEUE) {
 		struct ibv_cq_init_attr_ex how = { .cqe = DEPTH, .wc_flags = IBV_WC_EX_WITH_BYTE_LEN };
 		t->sent_ex = ibv_create_cq_ex(context, &how);
 		t->sent = ibv_cq_ex_to_cq(t->sent_ex);
 	} else {
 		t->sent = ibv_create_cq(context, DEPTH, NULL, NULL, 0);
 	}
-	t->received = ibv_create_cq(context, DEPTH, NULL, NULL, 0);
+	t->received = kinds & ONE_QUEUE ? t->sent : ibv_create_cq(context, DEPTH, NULL, NULL, 0);
 	struct ibv_qp_init_attr_ex init = {
 		.send_cq = t->sent, .recv_cq = t->received, .qp_type = IBV_QPT_RC, .pd = pd,
 		.cap = { .max_send_wr = DEPTH, .max_recv_wr = DEPTH, .max_send_sge = 1, .max_recv_sge = 1 },
-		.comp_mask = IBV_QP_INIT_ATTR_PD | (extended & 2 ? IBV_QP_INIT_ATTR_SEND_OPS_FLAGS : 0),
-		.send_ops_flags = extended & 2 ? IBV_QP_EX_WITH_RDMA_WRITE : 0,
+		.comp_mask = IBV_QP_INIT_ATTR_PD | (kinds & EXTENDED_PAIR ? IBV_QP_INIT_ATTR_SEND_OPS_FLAGS : 0),
+		.send_ops_flags = kinds & EXTENDED_PAIR ? IBV_QP_EX_WITH_RDMA_WRITE : 0,
 	};
 	t->qp = ibv_create_qp_ex(context, &init);
 	t->ex = ibv_qp_to_qp_ex(t->qp);
-	for (int i = 0; i < MOST; i++)
-		fill(t, i, i);
+	for (int i = 0; i < SLICES; i++) {
+		t->slices[i] = (struct ibv_sge){ .addr = t->local + i * LENGTH, .length = LENGTH, .lkey = t->lkey };
+		t->remotes[i] = (struct remote){ .address = t->remote + i * LENGTH, .key = t->rkey };
+	}
+	for (int i = 0; i < MOST; i++) {
+		t->wr[i].sg_list = &t->sge[i];
+		fill(t, i, i, 0);
+	}
 	t->receive_sge = (struct ibv_sge){ .addr = t->local, .length = LENGTH, .lkey = t->lkey };
 	t->receive = (struct ibv_recv_wr){ .sg_list = &t->receive_sge, .num_sge = 1 };
 	return connect_to_itself(t, context, gid_index) ? NULL : t;
@@ -142,17 +156,20 @@ API long twin_read(struct twin *t, long n)
 	return twin_post_poll(t, n);
 }
 
-API long twin_rebuilt(struct twin *t, long n)
+static inline long singles(struct twin *t, long n, uint64_t mask)
 {
 	struct ibv_send_wr *bad;
 	long wrong = 0;
 	for (long i = 0; i < n; i++) {
-		fill(t, 0, i);
+		fill(t, 0, i, i & mask);
 		wrong += ibv_post_send(t->qp, &t->wr[0], &bad) != 0;
 		wrong += take_one(t, t->sent, i);
 	}
 	return wrong;
 }
+
+API long twin_rebuilt(struct twin *t, long n) { return singles(t, n, 0); }
+API long twin_slices(struct twin *t, long n) { return singles(t, n, SLICES - 1); }
 
 static inline long take_batch(struct twin *t, int size, uint64_t id)
 {
@@ -186,20 +203,22 @@ static inline long batches(struct twin *t, long n, int size)
 API long twin_batch16(struct twin *t, long n) { return batches(t, n, 16); }
 API long twin_batch64(struct twin *t, long n) { return batches(t, n, 64); }
 
-API long twin_batch16_rebuilt(struct twin *t, long n)
+static inline long rewritten(struct twin *t, long n, uint64_t mask)
 {
 	struct ibv_send_wr *bad;
 	long wrong = 0;
+	link_all(t, 16);
 	for (long i = 0; i < n; i += 16) {
-		for (int j = 0; j < 16; j++) {
-			fill(t, j, i + j);
-			t->wr[j].next = j < 15 ? &t->wr[j + 1] : NULL;
-		}
+		for (int j = 0; j < 16; j++)
+			fill(t, j, i + j, (i + j) & mask);
 		wrong += ibv_post_send(t->qp, &t->wr[0], &bad) != 0;
 		wrong += take_batch(t, 16, i);
 	}
 	return wrong;
 }
+
+API long twin_batch16_rebuilt(struct twin *t, long n) { return rewritten(t, n, 0); }
+API long twin_batch16_slices(struct twin *t, long n) { return rewritten(t, n, SLICES - 1); }
 
 API long twin_receive(struct twin *t, long n)
 {
@@ -256,6 +275,33 @@ API long twin_extended_post(struct twin *t, long n)
 		wrong += take_one(t, t->sent, i);
 	}
 	return wrong;
+}
+
+/* Gives bare calls from Java the addresses of objects and functions that verbs.h has inline. */
+API void twin_addresses(struct twin *t, uint64_t *into)
+{
+	struct ibv_context *context = t->qp->context;
+	const void *addresses[] = {
+		t->qp, t->sent, t->received, context->ops.post_send, context->ops.post_recv, context->ops.poll_cq,
+		t->slices, t->remotes,
+	};
+	memcpy(into, addresses, sizeof(addresses));
+	into += sizeof(addresses) / sizeof(*addresses);
+	if (t->ex) {
+		const void *functions[] = {
+			t->ex, t->ex->wr_start, t->ex->wr_rdma_write, t->ex->wr_set_sge, t->ex->wr_complete,
+			&t->ex->wr_id, &t->ex->wr_flags,
+		};
+		memcpy(into, functions, sizeof(functions));
+	}
+	into += 7;
+	if (t->sent_ex) {
+		const void *functions[] = {
+			t->sent_ex, t->sent_ex->start_poll, t->sent_ex->end_poll, t->sent_ex->read_opcode,
+			t->sent_ex->read_wc_flags, t->sent_ex->read_byte_len, &t->sent_ex->status, &t->sent_ex->wr_id,
+		};
+		memcpy(into, functions, sizeof(functions));
+	}
 }
 
 /* Makes the compiler assume that the memory is read. */

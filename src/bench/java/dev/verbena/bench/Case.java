@@ -7,9 +7,10 @@ package dev.verbena.bench;
  * @param row the row
  * @param arena confined or shared
  * @param calls critical or plain
+ * @param frames the number of frames between the program's loop and the library
  * @param target the target of the library
  */
-record Case(Profile profile, Row row, ArenaKind arena, Calls calls, Target target) {
+record Case(Profile profile, Row row, ArenaKind arena, Calls calls, int frames, Target target) {
     /** A variant of the stub provider. */
     enum Profile {
         LEAN,
@@ -92,7 +93,12 @@ record Case(Profile profile, Row row, ArenaKind arena, Calls calls, Target targe
         }
     }
 
+    /** Returns whether bare calls are measured too. They have no arena, and are critical. */
+    boolean hasBare() {
+        return row.hasBare() && arena == ArenaKind.CONFINED && calls == Calls.CRITICAL;
+    }
+
     String settings() {
-        return arena.key() + ", " + calls.key();
+        return arena.key() + ", " + calls.key() + (frames == 1 ? "" : ", " + frames + " deep");
     }
 }

@@ -8,8 +8,8 @@ import java.util.Locale;
 
 /** Draws the rows of the confined arena with critical calls as bars, C above Java. */
 final class Chart {
-    private static final int LEFT = 290;
-    private static final int WIDTH = 760;
+    private static final int LEFT = 330;
+    private static final int WIDTH = 800;
     private static final int HEIGHT = 34;
     private static final int BAR = 12;
 
@@ -53,7 +53,10 @@ final class Chart {
                     """,
                     LEFT - 8,
                     y + 17,
-                    result.of().row().label(),
+                    result.of().row().label()
+                            + (result.of().frames() == 1
+                                    ? ""
+                                    : ", " + result.of().frames() + " deep"),
                     LEFT,
                     y,
                     result.c() * scale,

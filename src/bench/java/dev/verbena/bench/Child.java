@@ -20,8 +20,8 @@ final class Child {
         this.core = core;
     }
 
-    /** Measures one row. */
-    Result measure(Case one, int warm, int rounds) throws IOException, InterruptedException {
+    /** Measures one row, through Verbena or by bare calls. */
+    Figures measure(Case one, boolean bare, int warm, int rounds) throws IOException, InterruptedException {
         List<String> output = run(
                 one.profile(),
                 List.of("-Xms256m", "-Ddev.verbena.critical=" + one.calls().setting()),
@@ -32,12 +32,13 @@ final class Child {
                 Integer.toString(warm),
                 Integer.toString(rounds),
                 OPERATIONS,
-                GID_INDEX);
+                GID_INDEX,
+                Integer.toString(one.frames()),
+                bare ? "bare" : "verbena");
         for (String line : output) {
             String[] words = line.split(" ");
             if (words.length == 6 && words[0].equals("measured")) {
-                return new Result(
-                        one,
+                return new Figures(
                         Double.parseDouble(words[1]),
                         Double.parseDouble(words[2]),
                         Double.parseDouble(words[3]),

@@ -11,7 +11,7 @@ final class FirstCompletion {
     /** Takes no arguments. */
     public static void main(String[] args) {
         try (VerbsArena arena = VerbsArena.ofConfined()) {
-            if (new Loops(Row.SINGLE, arena, 0).single(1) != 0) {
+            if (new Loops(Row.SINGLE, arena, 0).single().once(1) != 0) {
                 throw new AssertionError("the first completion is not what was posted");
             }
             System.out.println("completed " + ChronoUnit.MICROS.between(Instant.EPOCH, Instant.now()));

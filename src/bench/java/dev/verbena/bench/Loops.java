@@ -19,56 +19,48 @@ import dev.verbena.verbs.ReceiveBatch;
 import dev.verbena.verbs.RemoteMemory;
 import dev.verbena.verbs.SendBatch;
 import dev.verbena.verbs.WorkCompletion;
+import java.util.List;
 import java.util.function.Consumer;
 
-/** The loops of the rows, as a user writes them. Each returns the number of wrong completions. */
+/** The queues of a program in Java, and what it does with them: the steps of the rows, as a user writes them. */
 final class Loops {
+    static final int BATCH = 16;
+    static final int SLICES = 64;
     private static final int MAX = 64;
     private static final int LENGTH = 64;
     private static final int DEPTH = 128;
-    private static final int BATCH = 16;
 
     private final QueuePair pair;
     private final LocalMemory local;
     private final RemoteMemory remote;
-    private final SendBatch one;
-    private final SendBatch batch16;
-    private final SendBatch batch64;
-    private final ReceiveBatch receives;
+    private final LocalMemory[] locals = new LocalMemory[SLICES];
+    private final RemoteMemory[] remotes = new RemoteMemory[SLICES];
     private final Completions done;
     private final Completions many;
     private final Completions received;
-    private final WorkCompletion[] kept = new WorkCompletion[MAX];
-    private final Consumer<Completions>[] callbacks;
     private long wrong;
     private long expected;
 
-    @SuppressWarnings({"unchecked", "rawtypes"})
     Loops(Row row, VerbsArena arena, int gidIndex) {
         Context context = Device.list().getFirst().open(arena);
         ProtectionDomain domain = context.allocateProtectionDomain();
         CompletionQueue sent = context.createCompletionQueue(row.of(CompletionQueueOptions.of(DEPTH)));
-        CompletionQueue receiving = context.createCompletionQueue(DEPTH);
+        CompletionQueue receiving = row.oneQueue() ? sent : context.createCompletionQueue(DEPTH);
         pair = domain.createQueuePair(row.of(QueuePair.rc(sent, receiving)
                 .sendDepth(DEPTH)
                 .receiveDepth(DEPTH)
                 .gidIndex(gidIndex)));
         pair.connect(pair.endpoint());
         MemoryRegion region = domain.register(arena.allocate(8192, 4096), LOCAL_WRITE, REMOTE_WRITE, REMOTE_READ);
-        local = region.slice(0, LENGTH);
-        remote = region.slice(4096, LENGTH).remote();
-        one = filled(1);
-        batch16 = filled(BATCH);
-        batch64 = filled(MAX);
-        receives = pair.receiveBatch(1).receive(0, local);
+        for (int i = 0; i < SLICES; i++) {
+            locals[i] = region.slice(i * LENGTH, LENGTH);
+            remotes[i] = region.slice(4096 + i * LENGTH, LENGTH).remote();
+        }
+        local = locals[0];
+        remote = remotes[0];
         done = sent.isExtended() ? sent.extendedCompletions(1) : sent.completions(1);
         many = sent.completions(MAX);
         received = receiving.completions(1);
-        callbacks = new Consumer[] {
-            (Consumer<Completions>) this::first,
-            (Consumer<Completions>) this::second,
-            (Consumer<Completions>) this::third
-        };
     }
 
     private SendBatch filled(int size) {
@@ -79,7 +71,7 @@ final class Loops {
         return batch;
     }
 
-    private long takeOne(Completions from, long id) {
+    private static long takeOne(Completions from, long id) {
         while (from.poll() == 0) {
             // spin, as the loop in C does
         }
@@ -87,134 +79,177 @@ final class Loops {
         return from.isSuccess() && from.id() == id ? 0 : 1;
     }
 
-    /** Posts a request that stays in the batch, with a new id each time. */
-    long postAndPoll(int n) {
-        SendBatch batch = one;
-        Completions from = done;
-        long bad = 0;
-        for (int i = 0; i < n; i++) {
-            batch.id(i).post();
-            bad += takeOne(from, i);
-        }
-        return bad;
-    }
-
-    long reads(int n) {
-        one.clear().read(0, local, remote);
-        return postAndPoll(n);
-    }
-
-    long single(int n) {
-        long bad = 0;
-        for (int i = 0; i < n; i++) {
-            pair.postWrite(i, local, remote);
-            bad += takeOne(done, i);
-        }
-        return bad;
-    }
-
-    long rebuilt(int n) {
-        long bad = 0;
-        for (int i = 0; i < n; i++) {
-            one.clear().write(i, local, remote).post();
-            bad += takeOne(done, i);
-        }
-        return bad;
-    }
-
-    long batch16(int n) {
-        return batches(batch16, BATCH, n);
-    }
-
-    long batch64(int n) {
-        return batches(batch64, MAX, n);
-    }
-
-    private long batches(SendBatch batch, int size, int n) {
-        long bad = 0;
-        for (int i = 0; i < n; i += size) {
-            for (int j = 0; j < size; j++) {
-                batch.id(j, i + j);
-            }
-            batch.post();
-            bad += takeBatch(size, i);
-        }
-        return bad;
-    }
-
-    long batch16Rebuilt(int n) {
-        long bad = 0;
-        for (int i = 0; i < n; i += BATCH) {
-            batch16.clear();
-            for (int j = 0; j < BATCH; j++) {
-                batch16.write(i + j, local, remote);
-            }
-            batch16.post();
-            bad += takeBatch(BATCH, i);
-        }
-        return bad;
-    }
-
-    private long takeBatch(int size, long firstId) {
+    private static long takeBatch(Completions from, int size, long firstId) {
         long bad = 0;
         long id = firstId;
         for (int left = size; left > 0; ) {
-            left -= many.poll();
-            while (many.next()) {
-                bad += many.isSuccess() && many.id() == id++ ? 0 : 1;
+            left -= from.poll();
+            while (from.next()) {
+                bad += from.isSuccess() && from.id() == id++ ? 0 : 1;
             }
         }
         return bad;
     }
 
-    long receive(int n) {
-        long bad = 0;
-        for (int i = 0; i < n; i++) {
-            receives.id(i).post();
-            bad += takeOne(received, i);
-        }
-        return bad;
+    /** Posts a request that stays in the batch, with a new id each time. */
+    Step standing() {
+        return standing(filled(1));
     }
 
-    long emptyPoll(int n) {
-        long bad = 0;
-        for (int i = 0; i < n; i++) {
-            bad += done.poll();
-        }
-        return bad;
+    private Step standing(SendBatch batch) {
+        return new Step() {
+            @Override
+            public long once(long id) {
+                batch.id(id).post();
+                return takeOne(done, id);
+            }
+        };
     }
 
-    long extendedQueue(int n) {
+    Step reads() {
+        return standing(pair.sendBatch(1).read(0, local, remote));
+    }
+
+    Step single() {
+        return new Step() {
+            @Override
+            public long once(long id) {
+                pair.postWrite(id, local, remote);
+                return takeOne(done, id);
+            }
+        };
+    }
+
+    /** As {@link #single}, from and to other memory each time. */
+    Step slices() {
+        return new Step() {
+            @Override
+            public long once(long id) {
+                int slice = (int) id % SLICES;
+                pair.postWrite(id, locals[slice], remotes[slice]);
+                return takeOne(done, id);
+            }
+        };
+    }
+
+    Step rebuilt() {
+        SendBatch batch = pair.sendBatch(1);
+        return new Step() {
+            @Override
+            public long once(long id) {
+                batch.clear().write(id, local, remote).post();
+                return takeOne(done, id);
+            }
+        };
+    }
+
+    Step batch16() {
+        return batches(BATCH);
+    }
+
+    Step batch64() {
+        return batches(MAX);
+    }
+
+    private Step batches(int size) {
+        SendBatch batch = filled(size);
+        return new Step() {
+            @Override
+            public long once(long id) {
+                for (int i = 0; i < size; i++) {
+                    batch.id(i, id + i);
+                }
+                batch.post();
+                return takeBatch(many, size, id);
+            }
+        };
+    }
+
+    Step batch16Rebuilt() {
+        SendBatch batch = pair.sendBatch(BATCH);
+        return new Step() {
+            @Override
+            public long once(long id) {
+                batch.clear();
+                for (int i = 0; i < BATCH; i++) {
+                    batch.write(id + i, local, remote);
+                }
+                batch.post();
+                return takeBatch(many, BATCH, id);
+            }
+        };
+    }
+
+    Step batch16Slices() {
+        SendBatch batch = pair.sendBatch(BATCH);
+        return new Step() {
+            @Override
+            public long once(long id) {
+                batch.clear();
+                for (int i = 0; i < BATCH; i++) {
+                    int slice = (int) (id + i) % SLICES;
+                    batch.write(id + i, locals[slice], remotes[slice]);
+                }
+                batch.post();
+                return takeBatch(many, BATCH, id);
+            }
+        };
+    }
+
+    Step receive() {
+        ReceiveBatch batch = pair.receiveBatch(1).receive(0, local);
+        return new Step() {
+            @Override
+            public long once(long id) {
+                batch.id(id).post();
+                return takeOne(received, id);
+            }
+        };
+    }
+
+    Step emptyPoll() {
+        return new Step() {
+            @Override
+            public long once(long id) {
+                return done.poll();
+            }
+        };
+    }
+
+    Step extendedQueue() {
+        SendBatch batch = filled(1);
         ExtendedCompletions extended = (ExtendedCompletions) done;
-        long bad = 0;
-        for (int i = 0; i < n; i++) {
-            one.id(i).post();
-            bad += takeOne(extended, i) + (extended.byteLength() == LENGTH ? 0 : 1);
-        }
-        return bad;
-    }
-
-    long extendedPair(int n) {
-        return rebuilt(n);
+        return new Step() {
+            @Override
+            public long once(long id) {
+                batch.id(id).post();
+                return takeOne(extended, id) + (extended.byteLength() == LENGTH ? 0 : 1);
+            }
+        };
     }
 
     /** Three callbacks by turns, so that none of their calls is inlined. */
-    long callbacks(int n) {
-        wrong = 0;
-        for (int i = 0; i < n; i += BATCH) {
-            for (int j = 0; j < BATCH; j++) {
-                batch16.id(j, i + j);
-            }
-            batch16.post();
-            expected = i;
-            for (int left = BATCH; left > 0; ) {
-                left -= many.poll();
-                for (int k = 0; many.next(); k = k == 2 ? 0 : k + 1) {
-                    callbacks[k].accept(many);
+    Step callbacks() {
+        SendBatch batch = filled(BATCH);
+        List<Consumer<Completions>> callbacks = List.of(this::first, this::second, this::third);
+        return new Step() {
+            @Override
+            public long once(long id) {
+                wrong = 0;
+                for (int i = 0; i < BATCH; i++) {
+                    batch.id(i, id + i);
                 }
+                batch.post();
+                expected = id;
+                for (int left = BATCH; left > 0; ) {
+                    left -= many.poll();
+                    for (int k = 0; many.next(); k = k == 2 ? 0 : k + 1) {
+                        callbacks.get(k).accept(many);
+                    }
+                }
+                return wrong;
             }
-        }
-        return wrong;
+        };
     }
 
     private void first(Completions completion) {
@@ -229,24 +264,29 @@ final class Loops {
         wrong += completion.id() != expected++ || !completion.isSuccess() ? 1 : 0;
     }
 
-    long records(int n) {
-        long bad = 0;
-        for (int i = 0; i < n; i += BATCH) {
-            for (int j = 0; j < BATCH; j++) {
-                batch16.id(j, i + j);
-            }
-            batch16.post();
-            int count = 0;
-            while (count < BATCH) {
-                many.poll();
-                while (many.next()) {
-                    kept[count++] = many.completion();
+    Step records() {
+        SendBatch batch = filled(BATCH);
+        WorkCompletion[] kept = new WorkCompletion[MAX];
+        return new Step() {
+            @Override
+            public long once(long id) {
+                for (int i = 0; i < BATCH; i++) {
+                    batch.id(i, id + i);
                 }
+                batch.post();
+                int count = 0;
+                while (count < BATCH) {
+                    many.poll();
+                    while (many.next()) {
+                        kept[count++] = many.completion();
+                    }
+                }
+                long bad = 0;
+                for (int i = 0; i < BATCH; i++) {
+                    bad += kept[i].isSuccess() && kept[i].id() == id + i ? 0 : 1;
+                }
+                return bad;
             }
-            for (int j = 0; j < BATCH; j++) {
-                bad += kept[j].isSuccess() && kept[j].id() == i + j ? 0 : 1;
-            }
-        }
-        return bad;
+        };
     }
 }

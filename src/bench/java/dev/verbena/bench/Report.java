@@ -10,59 +10,69 @@ import java.util.List;
 import java.util.Locale;
 import java.util.Optional;
 
-/** The results as a table and as JSON, with the missed targets. */
+/** Writes the results as a table and as JSON, with the missed targets. */
 final class Report {
     /** Nanoseconds that an operation may take longer with a shared arena. */
     private static final double SHARED_OVER_CONFINED = 3;
 
-    private static final String LINE = "%-40s %-18s %6s %6s  %6s %6s  %6s %6s %5s  %-18s %s%n";
+    private static final String LINE = "%-41s %-24s %6s %6s  %6s %6s  %6s %6s %-10s %6s %6s %5s  %-18s %s%n";
 
-    private final List<Result> results;
+    private Case.Profile last;
 
-    Report(List<Result> results) {
-        this.results = results;
+    /** Returns the first lines of the table. */
+    String heading() {
+        return machine() + "\nns per operation: minimum and median of C and Java, their difference and ratio (of the "
+                + "minima) with its range over JVMs,\nthe minimum of bare calls without a library and its ratio, bytes "
+                + "allocated\n";
     }
 
-    String table() {
-        StringBuilder text =
-                new StringBuilder(machine() + "\nns per operation: minimum and median of C and Java, their "
-                        + "difference and ratio (of the minima), bytes allocated\n");
-        Case.Profile last = null;
-        for (Result result : results) {
-            Case of = result.of();
-            if (of.profile() != last) {
-                last = of.profile();
-                text.append(String.format(
-                        Locale.ROOT,
-                        "%n" + LINE,
-                        "provider like " + last.key(),
-                        "",
-                        "C min",
-                        "med",
-                        "Java",
-                        "med",
-                        "over",
-                        "ratio",
-                        "B/op",
-                        "target",
-                        ""));
-            }
+    /** Returns the line of a result, after the heading of its provider where another one begins. */
+    String line(Result result, List<Result> results) {
+        StringBuilder text = new StringBuilder();
+        Case of = result.of();
+        if (of.profile() != last) {
+            last = of.profile();
             text.append(String.format(
                     Locale.ROOT,
-                    LINE,
-                    of.row().label(),
-                    of.settings(),
-                    number(result.c()),
-                    number(result.cMedian()),
-                    number(result.java()),
-                    number(result.javaMedian()),
-                    number(result.over()),
-                    String.format(Locale.ROOT, "%.2fx", result.ratio()),
-                    number(result.bytes()),
-                    target(result),
-                    problem(result).orElse("")));
+                    "%n" + LINE,
+                    "provider like " + last.key(),
+                    "",
+                    "C min",
+                    "med",
+                    "Java",
+                    "med",
+                    "over",
+                    "ratio",
+                    "range",
+                    "bare",
+                    "ratio",
+                    "B/op",
+                    "target",
+                    ""));
         }
-        return text.toString();
+        boolean bare = !Double.isNaN(result.bareJava());
+        return text.append(String.format(
+                        Locale.ROOT,
+                        LINE,
+                        of.row().label(),
+                        of.settings(),
+                        number(result.c()),
+                        number(result.cMedian()),
+                        number(result.java()),
+                        number(result.javaMedian()),
+                        number(result.over()),
+                        ratio(result.ratio()),
+                        result.spread(),
+                        bare ? number(result.bareJava()) : "",
+                        bare ? ratio(result.bareJava() / result.c()) : "",
+                        number(result.bytes()),
+                        target(result),
+                        problem(result, results).orElse("")))
+                .toString();
+    }
+
+    private static String ratio(double value) {
+        return String.format(Locale.ROOT, "%.2fx", value);
     }
 
     private String target(Result result) {
@@ -72,7 +82,7 @@ final class Report {
     }
 
     /** Returns failures on any machine: allocated bytes, and ratios beyond twice their targets. */
-    List<String> farOff() {
+    List<String> farOff(List<Result> results) {
         List<String> found = new ArrayList<>();
         for (Result result : results) {
             if (result.isFarOff()) {
@@ -84,22 +94,23 @@ final class Report {
         return found;
     }
 
-    private Optional<String> problem(Result result) {
+    private Optional<String> problem(Result result, List<Result> results) {
         if (result.allocates()) {
             return Optional.of("allocates");
         }
         boolean shared = result.of().arena() == ArenaKind.SHARED;
-        return shared && overConfined(result) > SHARED_OVER_CONFINED
+        return shared && overConfined(result, results) > SHARED_OVER_CONFINED
                         || !result.of().target().isMet(result.ratio(), result.over())
                 ? Optional.of("missed")
                 : Optional.empty();
     }
 
-    private double overConfined(Result shared) {
+    private double overConfined(Result shared, List<Result> results) {
         Case of = shared.of();
         return results.stream()
                 .filter(other -> other.of().profile() == of.profile()
                         && other.of().row() == of.row()
+                        && other.of().frames() == of.frames()
                         && other.of().arena() == ArenaKind.CONFINED
                         && other.of().calls() == Calls.CRITICAL)
                 .mapToDouble(other -> shared.over() - other.over())
@@ -107,7 +118,7 @@ final class Report {
                 .orElse(0);
     }
 
-    String json() {
+    String json(List<Result> results) {
         StringBuilder text =
                 new StringBuilder("{\"machine\": \"" + machine().replace('"', '\'') + "\",\n\"results\": [\n");
         for (int i = 0; i < results.size(); i++) {

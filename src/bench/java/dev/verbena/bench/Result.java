@@ -1,29 +1,64 @@
 package dev.verbena.bench;
 
+import java.util.List;
 import java.util.Locale;
+import java.util.function.ToDoubleFunction;
 
 /**
- * The figures of one JVM, in nanoseconds per operation.
+ * The figures of one row in several JVMs.
  *
  * @param of the row and its setting
- * @param c the minimum in C
- * @param cMedian the median in C
- * @param java the minimum in Java
- * @param javaMedian the median in Java
- * @param bytes allocated per operation
+ * @param verbena the figures of the public API, one of each JVM
+ * @param bare the figures of bare calls, or none
  */
-record Result(Case of, double c, double cMedian, double java, double javaMedian, double bytes) {
+record Result(Case of, List<Figures> verbena, List<Figures> bare) {
+    /** Returns the least time in C of all JVMs. */
+    double c() {
+        return Math.min(least(verbena, Figures::c), least(bare, Figures::c));
+    }
+
+    double cMedian() {
+        return least(verbena, Figures::cMedian);
+    }
+
+    double java() {
+        return least(verbena, Figures::java);
+    }
+
+    double javaMedian() {
+        return least(verbena, Figures::javaMedian);
+    }
+
+    /** Returns the bytes of the JVM that allocated most. */
+    double bytes() {
+        return verbena.stream().mapToDouble(Figures::bytes).max().orElseThrow();
+    }
+
+    /** Returns the least time of bare calls, or NaN if the row has none. */
+    double bareJava() {
+        return bare.isEmpty() ? Double.NaN : least(bare, Figures::java);
+    }
+
     double ratio() {
-        return java / c;
+        return java() / c();
     }
 
     double over() {
-        return java - c;
+        return java() - c();
+    }
+
+    /** Returns the ratios of the best JVM and of the worst one. */
+    String spread() {
+        return String.format(
+                Locale.ROOT,
+                "%.2f-%.2f",
+                least(verbena, Figures::ratio),
+                verbena.stream().mapToDouble(Figures::ratio).max().orElseThrow());
     }
 
     /** Tells whether bytes are allocated in a row that should allocate none. */
     boolean allocates() {
-        return bytes > 0 && !of.row().allocates();
+        return bytes() > 0 && !of.row().allocates();
     }
 
     /** Tells whether the result is a failure on any machine. */
@@ -34,20 +69,27 @@ record Result(Case of, double c, double cMedian, double java, double javaMedian,
     String json() {
         return String.format(
                 Locale.ROOT,
-                "{\"profile\": \"%s\", \"row\": \"%s\", \"arena\": \"%s\", \"calls\": \"%s\", "
-                        + "\"c\": %.2f, \"cMedian\": %.2f, \"java\": %.2f, \"javaMedian\": %.2f, \"over\": %.2f, \"ratio\": %.3f, "
-                        + "\"bytes\": %.2f, \"target\": \"%s\"}",
+                "{\"profile\": \"%s\", \"row\": \"%s\", \"arena\": \"%s\", \"calls\": \"%s\", \"frames\": %d, "
+                        + "\"c\": %.2f, \"cMedian\": %.2f, \"java\": %.2f, \"javaMedian\": %.2f, \"over\": %.2f, "
+                        + "\"ratio\": %.3f, \"spread\": \"%s\", \"bare\": %s, \"bytes\": %.2f, \"target\": \"%s\"}",
                 of.profile().key(),
                 of.row().key(),
                 of.arena().key(),
                 of.calls().key(),
-                c,
-                cMedian,
-                java,
-                javaMedian,
+                of.frames(),
+                c(),
+                cMedian(),
+                java(),
+                javaMedian(),
                 over(),
                 ratio(),
-                bytes,
+                spread(),
+                bare.isEmpty() ? "null" : String.format(Locale.ROOT, "%.2f", bareJava()),
+                bytes(),
                 of.target());
+    }
+
+    private static double least(List<Figures> of, ToDoubleFunction<Figures> figure) {
+        return of.stream().mapToDouble(figure).min().orElse(Double.POSITIVE_INFINITY);
     }
 }

@@ -4,49 +4,80 @@ import dev.verbena.verbs.CompletionField;
 import dev.verbena.verbs.CompletionQueueOptions;
 import dev.verbena.verbs.QueuePairOptions;
 import dev.verbena.verbs.SendOperation;
+import java.util.EnumSet;
 import java.util.Locale;
 import java.util.Optional;
+import java.util.Set;
+import java.util.function.Function;
 
-/** A comparison: a loop in C and the same loop through Verbena's public API. */
+/**
+ * A comparison: a loop in C, the same work through Verbena's public API and, for most rows, by bare calls of
+ * {@code java.lang.foreign}. The first row is what a first program does.
+ */
 enum Row {
-    POST_POLL("post + poll of one", "twin_post_poll", Loops::postAndPoll),
-    READ("RDMA read: post + poll of one", "twin_read", Loops::reads),
-    SINGLE("request rebuilt: queue pair's call", "twin_rebuilt", Loops::single),
-    REBUILT("request rebuilt: batch of one", "twin_rebuilt", Loops::rebuilt),
-    BATCH_16("batch of 16, per request", "twin_batch16", Loops::batch16),
-    BATCH_64("batch of 64, per request", "twin_batch64", Loops::batch64),
-    BATCH_16_REBUILT("batch of 16 rebuilt, per request", "twin_batch16_rebuilt", Loops::batch16Rebuilt),
-    RECEIVE("receive: post + poll of one", "twin_receive", Loops::receive),
-    EMPTY_POLL("empty poll", "twin_empty", Loops::emptyPoll),
-    EXTENDED_QUEUE("extended completion queue: post + poll", "twin_extended_poll", Loops::extendedQueue) {
-        @Override
-        CompletionQueueOptions of(CompletionQueueOptions plain) {
-            return plain.fields(CompletionField.BYTE_LENGTH);
-        }
-    },
-    EXTENDED_PAIR("extended queue pair: post + poll", "twin_extended_post", Loops::extendedPair) {
-        @Override
-        QueuePairOptions of(QueuePairOptions plain) {
-            return plain.operations(SendOperation.RDMA_WRITE);
-        }
-    },
-    CALLBACK("batch of 16, completions to callbacks", "twin_batch16", Loops::callbacks),
-    RECORDS("batch of 16, completions as kept records", "twin_batch16", Loops::records);
+    PROGRAM("queue pair's call, one queue, 64 slices", "twin_slices", 1, Loops::slices, Bare::slices, Kind.ONE_QUEUE),
+    SINGLE("request rebuilt: queue pair's call", "twin_rebuilt", 1, Loops::single, Bare::rebuilt),
+    REBUILT("request rebuilt: batch of one", "twin_rebuilt", 1, Loops::rebuilt, Bare::rebuilt),
+    POST_POLL("post + poll of one", "twin_post_poll", 1, Loops::standing, Bare::standing),
+    READ("RDMA read: post + poll of one", "twin_read", 1, Loops::reads, null),
+    BATCH_16_SLICES(
+            "batch of 16 rewritten, 64 slices", "twin_batch16_slices", 16, Loops::batch16Slices, Bare::batch16Slices),
+    BATCH_16_ONE_QUEUE(
+            "the same, one queue for both directions",
+            "twin_batch16_slices",
+            16,
+            Loops::batch16Slices,
+            Bare::batch16Slices,
+            Kind.ONE_QUEUE),
+    BATCH_16_REBUILT(
+            "batch of 16 rewritten, one slice",
+            "twin_batch16_rebuilt",
+            16,
+            Loops::batch16Rebuilt,
+            Bare::batch16Rebuilt),
+    BATCH_16("batch of 16, ids only", "twin_batch16", 16, Loops::batch16, Bare::batch16),
+    BATCH_64("batch of 64, ids only", "twin_batch64", 64, Loops::batch64, null),
+    RECEIVE("receive: post + poll of one", "twin_receive", 1, Loops::receive, Bare::receive),
+    EMPTY_POLL("empty poll", "twin_empty", 1, Loops::emptyPoll, Bare::emptyPoll),
+    EXTENDED_QUEUE(
+            "extended completion queue: post + poll",
+            "twin_extended_poll",
+            1,
+            Loops::extendedQueue,
+            Bare::extendedQueue,
+            Kind.EXTENDED_QUEUE),
+    EXTENDED_PAIR(
+            "extended queue pair: post + poll",
+            "twin_extended_post",
+            1,
+            Loops::rebuilt,
+            Bare::extendedPair,
+            Kind.EXTENDED_PAIR),
+    CALLBACK("batch of 16, completions to callbacks", "twin_batch16", 16, Loops::callbacks, null),
+    RECORDS("batch of 16, completions as kept records", "twin_batch16", 16, Loops::records, null);
+
+    /** What is special about a row's queues. The twin in C has the same bits, in the same order. */
+    private enum Kind {
+        EXTENDED_QUEUE,
+        EXTENDED_PAIR,
+        ONE_QUEUE
+    }
 
     private final String label;
     private final String function;
-    private final Loop loop;
+    private final int size;
+    private final Function<Loops, Step> step;
+    private final Function<Bare, Step> bare;
+    private final Set<Kind> kinds = EnumSet.noneOf(Kind.class);
 
-    /** Runs one round of operations and returns the number of errors. */
-    @FunctionalInterface
-    interface Loop {
-        long run(Loops on, int operations);
-    }
-
-    Row(String label, String function, Loop loop) {
+    /** Takes the loop in C, the number of operations of a step, the step, and that of bare calls or null. */
+    Row(String label, String function, int size, Function<Loops, Step> step, Function<Bare, Step> bare, Kind... kinds) {
         this.label = label;
         this.function = function;
-        this.loop = loop;
+        this.size = size;
+        this.step = step;
+        this.bare = bare;
+        this.kinds.addAll(Set.of(kinds));
     }
 
     String label() {
@@ -58,23 +89,48 @@ enum Row {
         return function;
     }
 
-    long run(Loops on, int operations) {
-        return loop.run(on, operations);
+    /** Returns the number of operations of a step. */
+    int size() {
+        return size;
+    }
+
+    /** Returns the step through the public API. */
+    Step step(Loops loops) {
+        return step.apply(loops);
+    }
+
+    /** Returns whether there is a loop of bare calls too. */
+    boolean hasBare() {
+        return bare != null;
+    }
+
+    /** Returns the step by bare calls. */
+    Step step(Bare calls) {
+        return bare.apply(calls);
     }
 
     /** Returns the options of this row's completion queue. */
     CompletionQueueOptions of(CompletionQueueOptions plain) {
-        return plain;
+        return kinds.contains(Kind.EXTENDED_QUEUE) ? plain.fields(CompletionField.BYTE_LENGTH) : plain;
     }
 
     /** Returns the options of this row's queue pair. */
     QueuePairOptions of(QueuePairOptions plain) {
-        return plain;
+        return kinds.contains(Kind.EXTENDED_PAIR) ? plain.operations(SendOperation.RDMA_WRITE) : plain;
     }
 
-    /** Returns the kind of queues for the twin in C. */
-    int extended() {
-        return this == EXTENDED_QUEUE ? 1 : this == EXTENDED_PAIR ? 2 : 0;
+    /** Returns whether sends and receives complete in one queue. */
+    boolean oneQueue() {
+        return kinds.contains(Kind.ONE_QUEUE);
+    }
+
+    /** Returns the kinds of queues for the twin in C. */
+    int kinds() {
+        int bits = 0;
+        for (Kind kind : kinds) {
+            bits |= 1 << kind.ordinal();
+        }
+        return bits;
     }
 
     /** Tells whether the loop makes objects, and so allocates. */

@@ -3,6 +3,7 @@ package dev.verbena.bench;
 import java.lang.foreign.Arena;
 import java.lang.foreign.FunctionDescriptor;
 import java.lang.foreign.Linker;
+import java.lang.foreign.MemorySegment;
 import java.lang.foreign.SymbolLookup;
 import java.lang.foreign.ValueLayout;
 import java.lang.invoke.MethodHandle;
@@ -17,13 +18,18 @@ final class Twin {
     private final MethodHandle loop;
     private final long twin;
 
-    Twin(Path library, String function, int extended, int gidIndex) throws Throwable {
+    private final MethodHandle giveAddresses;
+
+    Twin(Path library, String function, int kinds, int gidIndex) throws Throwable {
         SymbolLookup lookup = SymbolLookup.libraryLookup(library, Arena.global());
         this.loop = LINKER.downcallHandle(lookup.find(function).orElseThrow(), LOOP);
         MethodHandle open = LINKER.downcallHandle(
                 lookup.find("twin_open").orElseThrow(),
                 FunctionDescriptor.of(ValueLayout.JAVA_LONG, ValueLayout.JAVA_INT, ValueLayout.JAVA_INT));
-        this.twin = (long) open.invokeExact(extended, gidIndex);
+        this.twin = (long) open.invokeExact(kinds, gidIndex);
+        this.giveAddresses = LINKER.downcallHandle(
+                lookup.find("twin_addresses").orElseThrow(),
+                FunctionDescriptor.ofVoid(ValueLayout.JAVA_LONG, ValueLayout.ADDRESS));
         if (twin == 0) {
             throw new IllegalStateException("C can't connect a queue pair to itself over GID " + gidIndex);
         }
@@ -33,6 +39,17 @@ final class Twin {
     long run(int operations) {
         try {
             return (long) loop.invokeExact(twin, (long) operations);
+        } catch (Throwable t) {
+            throw new AssertionError(t);
+        }
+    }
+
+    /** Returns the addresses of the queues and of the functions that work on them. */
+    long[] addresses(int count) {
+        try (Arena scratch = Arena.ofConfined()) {
+            MemorySegment into = scratch.allocate(ValueLayout.JAVA_LONG, count);
+            giveAddresses.invokeExact(twin, into);
+            return into.toArray(ValueLayout.JAVA_LONG);
         } catch (Throwable t) {
             throw new AssertionError(t);
         }

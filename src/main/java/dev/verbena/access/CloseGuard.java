@@ -44,6 +44,9 @@ public abstract sealed class CloseGuard permits ArenaLifetime, ObjectLifetime {
     /** The only thread that may use the guarded object, or null. Another thread takes over from one that has ended. */
     private @Nullable Thread owner;
 
+    /** The {@link #owner} while the object is open; else null. One comparison so checks both, on the data path. */
+    private @Nullable Thread openTo;
+
     /** The thread that has the flag {@link #busy} for itself. */
     private @Nullable Thread holder;
 
@@ -60,6 +63,7 @@ public abstract sealed class CloseGuard permits ArenaLifetime, ObjectLifetime {
 
     CloseGuard(@Nullable Thread owner) {
         this.owner = owner;
+        this.openTo = owner;
     }
 
     /** Returns the guarded arena or object, for messages. */
@@ -77,6 +81,9 @@ public abstract sealed class CloseGuard permits ArenaLifetime, ObjectLifetime {
     /** Makes the calling thread the owner, in place of a thread that has ended. */
     final void takeOver() {
         owner = Thread.currentThread();
+        if (openTo != null) {
+            openTo = owner;
+        }
     }
 
     /**
@@ -96,6 +103,16 @@ public abstract sealed class CloseGuard permits ArenaLifetime, ObjectLifetime {
      */
     public final boolean isAccessibleBy(Thread thread) {
         return owner == null || owner == thread;
+    }
+
+    /**
+     * Returns true if the guarded object is open and confined to the calling thread.
+     *
+     * @param current the calling thread
+     * @return false if {@link #checkOpen} must check the object, which may be open for all threads
+     */
+    public final boolean isOpenTo(Thread current) {
+        return openTo == current;
     }
 
     /** Returns true once closing has begun and has not failed. */
@@ -204,6 +221,7 @@ public abstract sealed class CloseGuard permits ArenaLifetime, ObjectLifetime {
 
     /** Refuses further calls and waits for calls under way. */
     final void shut() {
+        openTo = null;
         CLOSED.setVolatile(this, true);
         if (owner != null) {
             return;
@@ -228,6 +246,7 @@ public abstract sealed class CloseGuard permits ArenaLifetime, ObjectLifetime {
     /** Allows calls again, after closing failed. */
     final void reopen() {
         CLOSED.setVolatile(this, false);
+        openTo = owner;
     }
 
     final void addDependent(ObjectLifetime dependent) {

@@ -39,6 +39,11 @@ final class AllowedOperations {
         return codes;
     }
 
+    /** Returns the allowed operations, a bit for each code. */
+    int codes() {
+        return codes;
+    }
+
     /**
      * Checks that an operation may be posted.
      *

@@ -52,6 +52,8 @@ public final class MemoryRegion extends RequestPart implements LocalMemory {
     private final long length;
     private final int localKey;
     private final int remoteKey;
+    /** All memory of this region, for requests that name the region itself. */
+    final MemorySlice whole;
     /** The windows that were bound to this region, and may still be. */
     private final Set<MemoryWindow> windows = ConcurrentHashMap.newKeySet();
 
@@ -78,6 +80,7 @@ public final class MemoryRegion extends RequestPart implements LocalMemory {
         MemorySegment mr = struct(structure);
         this.localKey = ibv_mr.lkey(mr);
         this.remoteKey = ibv_mr.rkey(mr);
+        this.whole = new MemorySlice(this, 0, length);
         lifetime.closesAfter(() -> List.copyOf(windows)); // C refuses to deregister a region with a bound window
     }
 
@@ -219,11 +222,17 @@ public final class MemoryRegion extends RequestPart implements LocalMemory {
      * @return true if C does not notice that this region is closed: each post must keep it open
      */
     boolean checkUsableIn(@Nullable ProtectionDomain wanted) {
-        lifetime.checkOpen();
-        return checkedIn != wanted && checkRarely(wanted);
+        if (checkedIn == wanted && lifetime.isOpenTo(Thread.currentThread())) {
+            return false;
+        }
+        return checkRarely(wanted);
     }
 
     private boolean checkRarely(@Nullable ProtectionDomain wanted) {
+        lifetime.checkOpen();
+        if (checkedIn == wanted) {
+            return false;
+        }
         if (wanted == null || domain.root() != wanted.root()) {
             throw new IllegalArgumentException(this + " belongs to another protection domain than the queue");
         }

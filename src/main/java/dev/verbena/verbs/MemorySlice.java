@@ -8,16 +8,21 @@ import java.util.Objects;
  * the slice, which ends with the region.
  */
 public final class MemorySlice implements LocalMemory {
-    private final MemoryRegion region;
+    // The data path reads these fields itself, once it has checked that the region is open.
+    final MemoryRegion region;
+    final long start;
+    final long length;
+    /** The length and the local key as they stand in a {@code struct ibv_sge}, if the length is less than 4 GiB. */
+    final long lengthAndKey;
+
     private final long offset;
-    private final long length;
-    private final long start;
 
     MemorySlice(MemoryRegion region, long offset, long length) {
         this.region = region;
         this.offset = offset;
         this.length = length;
         this.start = region.startWhenOpen() + offset;
+        this.lengthAndKey = WorkBatch.lengthAndKey(length, region.keyWhenOpen());
     }
 
     /** Returns the address, for a caller that has just checked that the region is open. */

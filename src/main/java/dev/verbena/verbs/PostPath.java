@@ -25,10 +25,12 @@ final class PostPath {
     /** True if nothing but {@link #ready} need be checked before a critical call. */
     private final boolean direct;
 
-    private final long function;
-    private final long address;
+    final long function;
+    final long address;
     private boolean ready;
     private long longestMessage;
+    /** The length of the longest message, or of the longest piece of memory if that is less. */
+    private long longestPiece;
 
     /**
      * Makes a path that lets nothing through yet.
@@ -102,11 +104,22 @@ final class PostPath {
     /** Sets the length of the longest message that the transport carries. */
     void longestMessage(long bytes) {
         longestMessage = bytes;
+        longestPiece = Math.min(bytes, WorkBatch.LONGEST_PIECE);
     }
 
     /** Returns the length of the longest message that the transport carries. */
     long longestMessage() {
         return longestMessage;
+    }
+
+    /** Returns the length of the longest piece of memory that a message can have. */
+    long longestPiece() {
+        return longestPiece;
+    }
+
+    /** Returns true if the queue's state lets requests through and nothing else need be checked before a critical call. */
+    boolean isDirect() {
+        return direct && ready;
     }
 
     /** Returns the C name of posting. */

@@ -654,8 +654,7 @@ public final class QueuePair extends VerbsObject {
     public void postWrite(long id, LocalMemory local, RemoteMemory remote) {
         SendBatch one = singleSends.claim();
         try {
-            one.put(id, Operation.RDMA_WRITE, local, remote.length());
-            one.remote(remote);
+            one.put(id, Operation.RDMA_WRITE, local, remote.length(), remote.address(), remote.key());
             one.postAll();
         } finally {
             singleSends.release(one);
@@ -674,8 +673,7 @@ public final class QueuePair extends VerbsObject {
     public void postWriteImmediate(long id, LocalMemory local, RemoteMemory remote, int immediate) {
         SendBatch one = singleSends.claim();
         try {
-            one.put(id, Operation.RDMA_WRITE_WITH_IMMEDIATE, local, remote.length());
-            one.remote(remote);
+            one.put(id, Operation.RDMA_WRITE_WITH_IMMEDIATE, local, remote.length(), remote.address(), remote.key());
             one.setImmediate(immediate);
             one.postAll();
         } finally {
@@ -714,8 +712,7 @@ public final class QueuePair extends VerbsObject {
     public void postRead(long id, LocalMemory local, RemoteMemory remote) {
         SendBatch one = singleSends.claim();
         try {
-            one.put(id, Operation.RDMA_READ, local, remote.length());
-            one.remote(remote);
+            one.put(id, Operation.RDMA_READ, local, remote.length(), remote.address(), remote.key());
             one.postAll();
         } finally {
             singleSends.release(one);

@@ -53,22 +53,12 @@ public final class ReceiveBatch extends WorkBatch<ReceiveBatch> {
 
     /** Adds a receive. */
     void put(long id, LocalMemory local) {
-        MemoryRegion region;
-        long start;
-        long length;
-        if (local instanceof MemorySlice slice) {
-            region = slice.region();
-            start = slice.startWhenOpen();
-            length = slice.length();
-        } else {
-            region = local.region();
-            start = region.startWhenOpen();
-            length = region.lengthWhenOpen();
-        }
+        MemorySlice piece = local instanceof MemorySlice slice ? slice : ((MemoryRegion) local).whole;
+        MemoryRegion region = piece.region;
         boolean watched = region.checkUsableIn(domain);
-        checkPiece(length);
+        checkPiece(piece.length);
         begin(id, Operation.RECEIVE, 1);
-        onlyPiece(start, length, region.keyWhenOpen());
+        onlyPiece(piece.start, piece.lengthAndKey);
         if (watched) {
             keepOpen(region);
         }

@@ -59,6 +59,10 @@ public final class SendBatch extends WorkBatch<SendBatch> {
     static final long TSO_HEADER_SIZE = TSO + ibv_send_wr.tso.hdr_sz$offset();
     static final long TSO_MSS = TSO + ibv_send_wr.tso.mss$offset();
 
+    private static final int FLAGS_WORD = (int) FLAGS / Long.BYTES;
+    private static final int REMOTE_ADDRESS_WORD = (int) REMOTE_ADDRESS / Long.BYTES;
+    private static final int REMOTE_KEY_WORD = (int) REMOTE_KEY / Long.BYTES;
+
     private static final int SIGNALED = SendFlag.SIGNALED.bit();
     private static final int INLINE = SendFlag.INLINE.bit();
     private static final long ATOMIC_SIZE = 8;
@@ -68,6 +72,7 @@ public final class SendBatch extends WorkBatch<SendBatch> {
 
     private final QueuePair queuePair;
     private final AllowedOperations operations;
+    private final int codes;
     private final int maxInline;
     private final int maxHeader;
     private final boolean datagrams;
@@ -88,6 +93,7 @@ public final class SendBatch extends WorkBatch<SendBatch> {
                 (long) capacity * Math.max(queuePair.granted.inlineSize(), queuePair.options.tsoHeader()));
         this.queuePair = queuePair;
         this.operations = operations;
+        this.codes = operations.codes();
         this.maxInline = queuePair.granted.inlineSize();
         this.maxHeader = queuePair.options.tsoHeader();
         this.datagrams = queuePair.options.type() == QueuePairType.UD;
@@ -163,8 +169,7 @@ public final class SendBatch extends WorkBatch<SendBatch> {
     @CName({"ibv_wr_rdma_write", "ibv_wr_set_sge", "rdma_post_writev"})
     public SendBatch write(long id, LocalMemory local, RemoteMemory remote) {
         checkUser();
-        put(id, Operation.RDMA_WRITE, local, remote.length());
-        remote(remote);
+        put(id, Operation.RDMA_WRITE, local, remote.length(), remote.address(), remote.key());
         return this;
     }
 
@@ -198,8 +203,7 @@ public final class SendBatch extends WorkBatch<SendBatch> {
     @CName({"ibv_wr_rdma_read", "ibv_wr_set_sge", "rdma_post_readv"})
     public SendBatch read(long id, LocalMemory local, RemoteMemory remote) {
         checkUser();
-        put(id, Operation.RDMA_READ, local, remote.length());
-        remote(remote);
+        put(id, Operation.RDMA_READ, local, remote.length(), remote.address(), remote.key());
         return this;
     }
 
@@ -540,25 +544,49 @@ public final class SendBatch extends WorkBatch<SendBatch> {
      * @param limit the number of bytes that the request may name, or {@link #NO_LIMIT}
      */
     void put(long id, Operation operation, LocalMemory local, long limit) {
-        MemoryRegion region;
-        long start;
-        long length;
-        if (local instanceof MemorySlice slice) {
-            region = slice.region();
-            start = slice.startWhenOpen();
-            length = slice.length();
-        } else {
-            region = local.region();
-            start = region.startWhenOpen();
-            length = region.lengthWhenOpen();
+        put(id, operation, local, limit, 0, 0);
+    }
+
+    /**
+     * Adds a request with one piece of memory, and a place in the peer's memory if its operation has one. All checks come
+     * first, then all stores, each of a whole word. This method is flat: see {@link Memory#WORDS}.
+     */
+    void put(long id, Operation operation, LocalMemory local, long limit, long remoteAddress, int remoteKey) {
+        MemorySlice piece = local instanceof MemorySlice slice ? slice : ((MemoryRegion) local).whole;
+        boolean watched = piece.region.checkUsableIn(domain);
+        long length = piece.length;
+        if (length > limit || length > path.longestPiece()) {
+            checkRoom(length, Math.min(limit, path.longestMessage()));
         }
-        boolean watched = region.checkUsableIn(domain);
-        long most = Math.min(limit, path.longestMessage());
-        checkRoom(length, most);
-        put(id, operation, most - length, 1);
-        onlyPiece(start, length, region.keyWhenOpen());
+        int code = operation.code();
+        if ((codes & 1 << code) == 0) {
+            throw operations.refusal(operation);
+        }
+        int request = next(code);
+        room = Math.min(limit, path.longestMessage()) - length;
+        if (namesSharedReceiveQueue || parts != null) {
+            clearRareFields(request);
+        }
+        long word = Memory.word(base);
+        Memory.WORDS.set(word, ID_WORD, id);
+        Memory.WORDS.set(word, NUM_SGE_WORD, (long) code << Integer.SIZE | 1);
+        Memory.WORDS.set(word, FLAGS_WORD, (long) SIGNALED);
+        Memory.WORDS.set(word, REMOTE_ADDRESS_WORD, remoteAddress);
+        Memory.WORDS.set(word, REMOTE_KEY_WORD, (long) remoteKey);
+        long first = Memory.word(pieceOf(request));
+        Memory.WORDS.set(first, 0, piece.start);
+        Memory.WORDS.set(first, 1, piece.lengthAndKey);
         if (watched) {
-            keepOpen(region);
+            keepOpen(piece.region);
+        }
+    }
+
+    private void clearRareFields(int request) {
+        if (parts != null) {
+            parts.forget(request);
+        }
+        if (namesSharedReceiveQueue) {
+            Memory.set(base + REMOTE_SRQ, 0); // not the queue of an earlier request
         }
     }
 
@@ -571,14 +599,8 @@ public final class SendBatch extends WorkBatch<SendBatch> {
         operations.check(operation);
         begin(id, operation, pieces);
         room = bytes;
-        if (parts != null) {
-            parts.forget(index());
-        }
-        Memory.set(base + OPCODE, operation.code());
+        clearRareFields(index());
         Memory.set(base + FLAGS, SIGNALED);
-        if (namesSharedReceiveQueue) {
-            Memory.set(base + REMOTE_SRQ, 0); // not the queue of an earlier request
-        }
     }
 
     /** Adds a request whose data is copied to the batch, so that C never reads memory that another thread may free. */

@@ -1,6 +1,7 @@
 package dev.verbena.verbs;
 
 import dev.verbena.VerbsObject;
+import dev.verbena.internal.DataPathCalls;
 import dev.verbena.internal.Memory;
 import dev.verbena.internal.raw.ibv_recv_wr;
 import dev.verbena.internal.raw.ibv_send_wr;
@@ -24,6 +25,8 @@ abstract sealed class WorkBatch<B extends WorkBatch<B>> extends ThreadBound perm
     private static final long NEXT = ibv_recv_wr.next$offset();
     private static final long SG_LIST = ibv_recv_wr.sg_list$offset();
     static final long NUM_SGE = ibv_recv_wr.num_sge$offset();
+    static final int ID_WORD = (int) ID / Long.BYTES;
+    static final int NUM_SGE_WORD = (int) NUM_SGE / Long.BYTES;
 
     private static final long SGE_SIZE = ibv_sge.sizeof();
     private static final long SGE_ADDRESS = ibv_sge.addr$offset();
@@ -50,6 +53,9 @@ abstract sealed class WorkBatch<B extends WorkBatch<B>> extends ThreadBound perm
     private final long address;
     private final int capacity;
     private final int maxPieces;
+    /** The size of the pieces of a request is 1 shifted by this, which costs less than a multiplication. */
+    private final int pieceShift;
+
     private final long pieces;
     private final long refused;
     private final PostedOperations log;
@@ -79,7 +85,8 @@ abstract sealed class WorkBatch<B extends WorkBatch<B>> extends ThreadBound perm
         this.capacity = capacity;
         this.maxPieces = Math.max(1, maxPieces);
         long piecesAt = capacity * STRIDE;
-        this.extra = piecesAt + (long) capacity * this.maxPieces * SGE_SIZE;
+        this.pieceShift = shiftFor(this.maxPieces * SGE_SIZE);
+        this.extra = piecesAt + ((long) capacity << pieceShift);
         long refusedAt = extra + (extraSize + 7 & -8);
         this.memory = Arena.ofAuto().allocate(refusedAt + Long.BYTES, 64);
         this.address = memory.address();
@@ -91,6 +98,16 @@ abstract sealed class WorkBatch<B extends WorkBatch<B>> extends ThreadBound perm
             Memory.set(addressOf(i) + NEXT, i < last ? addressOf(i + 1) : 0);
         }
         reset();
+    }
+
+    /** Returns the number of bits to shift 1 by, to get at least a number. */
+    private static int shiftFor(long least) {
+        return Long.SIZE - Long.numberOfLeadingZeros(least - 1);
+    }
+
+    /** Returns two fields of a {@code struct ibv_sge} as one word, as a little-endian processor stores them. */
+    static long lengthAndKey(long length, int key) {
+        return (long) key << Integer.SIZE | length & LONGEST_PIECE;
     }
 
     static void checkCapacity(int capacity) {
@@ -173,7 +190,7 @@ abstract sealed class WorkBatch<B extends WorkBatch<B>> extends ThreadBound perm
      */
     public B id(long id) {
         checkBegun();
-        Memory.set(base + ID, id);
+        Memory.WORDS.set(Memory.word(base), ID_WORD, id);
         return self();
     }
 
@@ -187,22 +204,36 @@ abstract sealed class WorkBatch<B extends WorkBatch<B>> extends ThreadBound perm
      */
     public B id(int request, long id) {
         checkUser();
-        Memory.set(addressOf(Objects.checkIndex(request, count)) + ID, id);
+        Memory.WORDS.set(Memory.word(addressOf(Objects.checkIndex(request, count))), ID_WORD, id);
         return self();
     }
 
-    /** Begins a request, and writes its id and the number of its pieces of memory. From here on nothing may fail. */
+    /**
+     * Begins a request, and writes its id, and its operation and number of pieces as one word. From here on nothing may fail.
+     * This and the callers that write all of a request are no more than three frames: see {@link Memory#WORDS}.
+     */
     final void begin(long id, Operation operation, int piecesUsed) {
+        next(operation.code());
+        long word = Memory.word(base);
+        Memory.WORDS.set(word, ID_WORD, id);
+        Memory.WORDS.set(word, NUM_SGE_WORD, (long) operation.code() << Integer.SIZE | piecesUsed);
+    }
+
+    /** Begins a request and writes nothing yet. Returns its index. */
+    final int next(int code) {
         int request = count;
         if (request == capacity) {
-            throw new IllegalStateException("The batch is full: it was made for " + capacity + " requests");
+            throw full();
         }
         count = request + 1;
         current = request;
         base = addressOf(request);
-        Memory.set(base + ID, id);
-        Memory.set(base + NUM_SGE, piecesUsed);
-        kindIs(operation.code());
+        kind = request == 0 || kind == code ? code : PostedOperations.SEVERAL;
+        return request;
+    }
+
+    private IllegalStateException full() {
+        return new IllegalStateException("The batch is full: it was made for " + capacity + " requests");
     }
 
     /** Notes the operation of the request at {@link #base}. */
@@ -242,11 +273,10 @@ abstract sealed class WorkBatch<B extends WorkBatch<B>> extends ThreadBound perm
     }
 
     /** Writes the only piece of memory of a request that was begun with one. */
-    final void onlyPiece(long start, long length, int key) {
-        long piece = pieceOf(current);
-        Memory.set(piece + SGE_ADDRESS, start);
-        Memory.set(piece + SGE_LENGTH, (int) length);
-        Memory.set(piece + SGE_KEY, key);
+    final void onlyPiece(long start, long lengthAndKey) {
+        long piece = Memory.word(pieceOf(current));
+        Memory.WORDS.set(piece, 0, start);
+        Memory.WORDS.set(piece, 1, lengthAndKey);
     }
 
     /** Returns the length of the piece of a request that has one. */
@@ -263,8 +293,8 @@ abstract sealed class WorkBatch<B extends WorkBatch<B>> extends ThreadBound perm
     }
 
     /** Returns the address of the first piece of a request. */
-    private long pieceOf(int request) {
-        return pieces + (long) request * maxPieces * SGE_SIZE;
+    final long pieceOf(int request) {
+        return pieces + ((long) request << pieceShift);
     }
 
     /** Returns the index of the request added last, or gone back to. */
@@ -284,7 +314,7 @@ abstract sealed class WorkBatch<B extends WorkBatch<B>> extends ThreadBound perm
         return postAll();
     }
 
-    /** Posts as {@link #post} does. */
+    /** Posts as {@link #post} does. The usual case comes first, and is flat: see {@link Memory#WORDS}. */
     final int postAll() {
         int n = count;
         if (n == 0) {
@@ -293,6 +323,18 @@ abstract sealed class WorkBatch<B extends WorkBatch<B>> extends ThreadBound perm
         if (n - 1 != last) {
             endListAt(n - 1);
         }
+        if (parts != null || !path.isDirect() || !log.covers(kind)) {
+            return postRarely(n);
+        }
+        int errno = DataPathCalls.postCritical(path.function, path.address, address, refused);
+        Reference.reachabilityFence(this);
+        if (errno != 0) {
+            throw failed(errno, n, 0);
+        }
+        return n;
+    }
+
+    private int postRarely(int n) {
         // Log before posting, because a request may complete at once.
         int logged = log.covers(kind) ? 0 : log.add(address + ID, operationOffset(), STRIDE, n, kind);
         RequestParts named = parts;

@@ -10,6 +10,7 @@ import dev.verbena.verbs.RemoteMemory;
 import dev.verbena.verbs.SendBatch;
 import java.lang.foreign.MemorySegment;
 import java.lang.management.ManagementFactory;
+import java.util.Objects;
 
 /**
  * A program for {@link ChildJvm}: repeats each operation of the data path until it allocates nothing, or until its time
@@ -82,6 +83,19 @@ public final class AllocationProbe {
             take(leftDone, 1);
             take(rightDone, 1);
         });
+        measure(
+                "write by a deep caller",
+                () -> eighth(() -> {
+                    loopback.left.pair.postWrite(8, local, remote);
+                    take(leftDone, 1);
+                }));
+        writes.write(0, local, remote);
+        measure(
+                "standing write by a deep caller",
+                () -> eighth(() -> {
+                    writes.id(9).post();
+                    take(leftDone, 1);
+                }));
         measure("batch of writes", () -> {
             writes.clear();
             for (int i = 0; i < BATCH; i++) {
@@ -103,6 +117,43 @@ public final class AllocationProbe {
             take(rightDone, BATCH);
         });
         System.out.println("checksum " + checksum);
+    }
+
+    // The frames of a program: the compiler does not inline all that a deep caller calls.
+
+    private static void eighth(Runnable operation) {
+        Objects.requireNonNull(operation);
+        seventh(operation);
+    }
+
+    private static void seventh(Runnable operation) {
+        Objects.requireNonNull(operation);
+        sixth(operation);
+    }
+
+    private static void sixth(Runnable operation) {
+        Objects.requireNonNull(operation);
+        fifth(operation);
+    }
+
+    private static void fifth(Runnable operation) {
+        Objects.requireNonNull(operation);
+        fourth(operation);
+    }
+
+    private static void fourth(Runnable operation) {
+        Objects.requireNonNull(operation);
+        third(operation);
+    }
+
+    private static void third(Runnable operation) {
+        Objects.requireNonNull(operation);
+        second(operation);
+    }
+
+    private static void second(Runnable operation) {
+        Objects.requireNonNull(operation);
+        operation.run();
     }
 
     /** Reads all fields of the completions from a cursor. */

@@ -4,9 +4,16 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.verbena.support.Api;
 import java.lang.reflect.Constructor;
+import java.lang.reflect.Executable;
+import java.lang.reflect.Field;
+import java.lang.reflect.GenericArrayType;
 import java.lang.reflect.Member;
 import java.lang.reflect.Method;
 import java.lang.reflect.Modifier;
+import java.lang.reflect.ParameterizedType;
+import java.lang.reflect.Type;
+import java.lang.reflect.TypeVariable;
+import java.lang.reflect.WildcardType;
 import java.util.Arrays;
 import java.util.List;
 import java.util.stream.Stream;
@@ -48,5 +55,72 @@ class PublicFaceTest {
         for (Constructor<?> constructor : VerbsObject.class.getDeclaredConstructors()) {
             assertThat(constructor.getParameterTypes()).anyMatch(PublicFaceTest::isOfANonExportedPackage);
         }
+    }
+
+    /** Returns the types that a caller of the public members of a class needs to know. */
+    private static Stream<Type> shownTypes(Class<?> type) {
+        return Stream.of(type.getConstructors(), type.getMethods(), type.getFields())
+                .flatMap(Arrays::stream)
+                .map(Member.class::cast)
+                .filter(member -> member.getDeclaringClass() == type && !member.isSynthetic())
+                .flatMap(PublicFaceTest::shownTypes);
+    }
+
+    private static Stream<Type> shownTypes(Member member) {
+        if (member instanceof Field field) {
+            return Stream.of(field.getGenericType());
+        }
+        Executable executable = (Executable) member;
+        return Stream.of(
+                        Stream.<Type>of(
+                                executable instanceof Method method ? method.getGenericReturnType() : void.class),
+                        Arrays.stream(executable.getGenericParameterTypes()),
+                        Arrays.stream(executable.getGenericExceptionTypes()),
+                        Arrays.stream(executable.getTypeParameters())
+                                .map(TypeVariable::getBounds)
+                                .flatMap(Arrays::stream))
+                .flatMap(types -> types);
+    }
+
+    private static Stream<Class<?>> classesIn(Type type) {
+        return switch (type) {
+            case Class<?> c when c.isArray() -> classesIn(c.getComponentType());
+            case Class<?> c -> Stream.of(c);
+            case ParameterizedType p ->
+                Stream.concat(
+                        classesIn(p.getRawType()),
+                        Arrays.stream(p.getActualTypeArguments()).flatMap(PublicFaceTest::classesIn));
+            case GenericArrayType a -> classesIn(a.getGenericComponentType());
+            case WildcardType w ->
+                Stream.concat(Arrays.stream(w.getUpperBounds()), Arrays.stream(w.getLowerBounds()))
+                        .flatMap(PublicFaceTest::classesIn);
+            default -> Stream.of(); // a type variable: its bounds are among the shown types
+        };
+    }
+
+    private static boolean canBeNamedByUsers(Class<?> type) {
+        String name = type.getPackageName();
+        return name.equals("java.lang")
+                || name.startsWith("java.")
+                        && ModuleLayer.boot()
+                                .findModule("java.base")
+                                .orElseThrow()
+                                .isExported(name)
+                || name.startsWith("dev.verbena")
+                        && !isOfANonExportedPackage(type)
+                        && Modifier.isPublic(type.getModifiers());
+    }
+
+    /** javac's lint 'exports' checks the same, but would demand that users have the annotations' module. */
+    @Test
+    void exportedClassesShowOnlyTypesThatUsersCanName() {
+        List<String> hidden = Api.classes().stream()
+                .flatMap(type -> shownTypes(type)
+                        .flatMap(PublicFaceTest::classesIn)
+                        .filter(shown -> !shown.isPrimitive() && !canBeNamedByUsers(shown))
+                        .map(shown -> type.getName() + " shows " + shown.getName()))
+                .distinct()
+                .toList();
+        assertThat(hidden).isEmpty();
     }
 }

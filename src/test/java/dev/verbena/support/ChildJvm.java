@@ -84,8 +84,18 @@ public final class ChildJvm {
         }
     }
 
+    /** Starts the JVM with the options given so far and nothing else on its paths. */
+    public Result runAlone(String... main) {
+        return option("-XX:+UseSerialGC").option(main).run();
+    }
+
     private Result run(String classPath, Class<?> main, String... arguments) {
-        option("-XX:+UseSerialGC", "-cp", classPath, main.getName()).option(arguments);
+        return option("-XX:+UseSerialGC", "-cp", classPath, main.getName())
+                .option(arguments)
+                .run();
+    }
+
+    private Result run() {
         try {
             Path output = Files.createTempFile("verbena", ".out");
             try {

@@ -89,7 +89,7 @@ class PerfPlanTest {
         PerfReport report = new PerfReport(PLAN, List.of(result));
         assertThat(report.table()).contains("MB/s").containsPattern("1048576 +3000 +1572.86 +1500\n");
         assertThat(report.json()).contains("\"megabytesPerSecond\": 1572.864, \"messagesPerSecond\": 1500.0");
-        assertThat(new PerfPage(PLAN, List.of(result)).html())
+        assertThat(new PerfPage(PerfRecord.of(PLAN, java.util.Map.of(), List.of(result)), null).html())
                 .contains("1,573", "MB/s")
                 .doesNotContain("1,500 MB/s");
     }

@@ -9,8 +9,11 @@ import java.util.Map;
 final class Options {
     private final Map<String, String> given = new HashMap<>();
     private final List<String> operands = new ArrayList<>();
+    private final List<String> line;
 
-    private Options() {}
+    private Options(String[] args) {
+        line = List.of(args);
+    }
 
     /** Signals {@code --help}. The message is the help text. */
     static final class Help extends RuntimeException {
@@ -54,7 +57,7 @@ final class Options {
                 names.put(name, same[0] + (valued ? ":" : ""));
             }
         }
-        Options options = new Options();
+        Options options = new Options(args);
         options.read(new ArrayList<>(List.of(args)), names, usage);
         if (options.operands.size() > most) {
             throw new UsageException("'" + options.operands.get(most) + "' is an unexpected word");
@@ -103,6 +106,16 @@ final class Options {
             }
             given.put(meant.substring(0, meant.length() - 1), equals < 0 ? args.get(++i) : arg.substring(equals + 1));
         }
+    }
+
+    /** Returns the tool's name and arguments as a shell reads them. */
+    String commandLine(String tool) {
+        StringBuilder text = new StringBuilder(tool);
+        for (String word : line) {
+            text.append(' ')
+                    .append(word.matches("[A-Za-z0-9_@%+=:,./-]+") ? word : "'" + word.replace("'", "'\\''") + "'");
+        }
+        return text.toString();
     }
 
     /** Returns the exception for options that contradict each other. */

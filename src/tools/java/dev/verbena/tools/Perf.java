@@ -15,13 +15,17 @@ import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Duration;
+import java.time.ZonedDateTime;
+import java.time.format.DateTimeFormatter;
 import java.util.ArrayList;
+import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Locale;
 import java.util.Map;
 import java.util.Optional;
 import java.util.concurrent.Future;
 import java.util.concurrent.FutureTask;
+import org.jspecify.annotations.Nullable;
 
 /** Measures latency and bandwidth between two machines, or from a machine to itself. */
 final class Perf {
@@ -47,7 +51,8 @@ final class Perf {
               -i, --ib-port=PORT    port of the device (default: 1)
               -g, --gid-idx=INDEX   GID index (default: the best GID)
               --json                print JSON instead of a table
-              --html=FILE           write a page with the latency distribution and the bandwidth by size
+              --html=FILE           write a page with charts, tables and the circumstances of the measurement
+              --before=PAGE         show the run of an earlier page beside this one in the page of --html
 
             The server answers each send and write; their latency is half of the round trip. For writes, both ends poll
             the memory. The latency of a read or an atomic is the time until its completion. A bandwidth of 1 MB/s is
@@ -79,6 +84,7 @@ final class Perf {
     private final int port;
     private final int gidIndex;
     private final PerfPlan plan;
+    private final @Nullable PerfRecord before;
 
     /** Checks all options, before any of them is used. */
     private Perf(Options options, PrintStream out) {
@@ -107,6 +113,7 @@ final class Perf {
         }
         plan = plan(modes);
         checkPage();
+        before = before();
     }
 
     /** Checks that the page of --html can be written, before minutes are spent on its contents. */
@@ -116,6 +123,22 @@ final class Perf {
             if (!problem.isEmpty()) {
                 throw options.usage(problem);
             }
+        }
+    }
+
+    /** Reads the earlier page that {@code --before} names. */
+    private @Nullable PerfRecord before() {
+        if (!options.has("--before")) {
+            return null;
+        }
+        if (!options.has("--html")) {
+            throw options.usage("--before needs --html, whose page shows both runs");
+        }
+        String file = options.text("--before", "");
+        try {
+            return PerfRecord.read(Path.of(file));
+        } catch (IOException e) {
+            throw options.usage("--before needs a page of an earlier run, got '" + file + "': " + e.getMessage());
         }
     }
 
@@ -155,6 +178,7 @@ final class Perf {
                 "-g,--gid-idx:",
                 "--json",
                 "--html:",
+                "--before:",
                 "--self",
                 "--peer-perftest",
                 "MODE",
@@ -170,6 +194,7 @@ final class Perf {
             return Main.OK;
         }
         List<PerfRun.Result> results = new ArrayList<>();
+        Map<String, String> facts = options.has("--html") ? facts() : Map.of();
         if (options.has("--peer-perftest")) {
             if (!measureWithPerftest(results)) {
                 return Main.OK;
@@ -179,7 +204,7 @@ final class Perf {
         } else {
             measure(host, results);
         }
-        report(results);
+        report(results, facts);
         return Main.OK;
     }
 
@@ -359,15 +384,31 @@ final class Perf {
         return Tcp.connect(server, tcpPort, HANDSHAKE);
     }
 
-    private void report(List<PerfRun.Result> results) throws IOException {
+    private void report(List<PerfRun.Result> results, Map<String, String> facts) throws IOException {
         PerfReport report = new PerfReport(plan, results);
         out.print(options.has("--json") ? report.json() : report.table());
         if (options.has("--html")) {
             Path file = Path.of(options.text("--html", ""));
-            Files.writeString(file, new PerfPage(plan, results).html());
+            PerfRecord record = PerfRecord.of(plan, facts, results);
+            Files.writeString(file, new PerfPage(record, before).html());
             if (!options.has("--json")) {
                 out.println("wrote " + file);
             }
         }
+    }
+
+    /** Returns the circumstances of this run for the page. */
+    private Map<String, String> facts() {
+        Map<String, String> facts = new LinkedHashMap<>();
+        facts.put("Date", DateTimeFormatter.ofPattern("uuuu-MM-dd HH:mm:ss xxx").format(ZonedDateTime.now()));
+        facts.put("Command", "verbena " + options.commandLine("perf"));
+        facts.put("Device", device() + ", port " + port);
+        facts.put(
+                "Machine",
+                System.getProperty("os.arch") + ", " + Runtime.getRuntime().availableProcessors() + " processors"
+                        + (System.getenv("VERBENA_GUEST") == null ? "" : ", a guest of scripts/soft-roce"));
+        facts.put("Kernel", System.getProperty("os.name") + " " + System.getProperty("os.version"));
+        facts.put("JDK", System.getProperty("java.vm.name") + " " + Runtime.version());
+        return facts;
     }
 }

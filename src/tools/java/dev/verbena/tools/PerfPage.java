@@ -1,60 +1,68 @@
 package dev.verbena.tools;
 
+import static dev.verbena.tools.PerfChart.format;
+import static dev.verbena.tools.PerfChart.number;
+
+import dev.verbena.tools.PerfChart.Bar;
+import dev.verbena.tools.PerfChart.Curve;
+import dev.verbena.tools.PerfChart.Point;
+import dev.verbena.tools.PerfChart.Tick;
 import dev.verbena.tools.PerfPlan.Mode;
 import dev.verbena.tools.PerfRun.Result;
 import java.util.ArrayList;
-import java.util.DoubleSummaryStatistics;
+import java.util.LinkedHashSet;
 import java.util.List;
-import java.util.Locale;
-import java.util.stream.DoubleStream;
+import java.util.Set;
+import java.util.SortedSet;
+import java.util.TreeSet;
+import org.jspecify.annotations.Nullable;
 
-/** The results of a measurement as one self-contained HTML page with curves and tables. */
+/** The results of a measurement as one self-contained HTML page with charts and tables, beside an earlier run or not. */
 final class PerfPage {
-    private static final int WIDTH = 480;
-    private static final int HEIGHT = 320;
-    private static final int LEFT = 78;
-    private static final int BOTTOM = 56;
-    private static final int TOP = 34;
-    private static final int RIGHT = 32;
     /** Number of sizes that fit below a chart. */
-    private static final int MAX_SIZES = 5;
-    /** Number of curves that a reader can tell apart. */
+    private static final int MAX_LABELS = 5;
+    /** Number of distributions that a reader can tell apart. */
     private static final int MAX_CURVES = 6;
+    /** Number of sizes below which a curve by size says nothing. */
+    private static final int FEWEST_SIZES = 3;
 
     private static final double[] PERCENTILES = {
         0, 10, 20, 30, 40, 50, 60, 70, 75, 80, 85, 90, 92.5, 95, 97, 98, 99, 99.5, 99.9, 99.95, 99.99
     };
+    /** Percentiles with a dot. More would be too close to each other to be hit. */
+    private static final Set<Double> DOTS = Set.of(0., 50., 75., 90., 95., 99., 99.5, 99.9, 99.99);
 
-    private final PerfPlan plan;
-    private final List<Result> results;
+    private static final double[] COLUMNS = {50, 90, 99, 99.9};
 
-    PerfPage(PerfPlan plan, List<Result> results) {
-        this.plan = plan;
-        this.results = results;
+    /** One of the runs on the page. */
+    private record Run(PerfRecord record, boolean earlier) {
+        /** Returns the run's name for legends, or nothing if there is only one. */
+        private String name(boolean alone) {
+            return alone ? "" : earlier ? ", earlier run" : ", this run";
+        }
     }
 
-    /** A curve of a chart. */
-    private record Curve(String name, List<Point> points) {}
+    private final PerfRecord record;
+    private final List<Run> runs = new ArrayList<>();
+    private final boolean alone;
 
-    /** A point in the units of the axes, with its text. */
-    private record Point(double x, double y, String text) {}
-
-    /** A mark on an axis. */
-    private record Tick(double at, String label) {}
-
-    private static String format(String format, Object... values) {
-        return String.format(Locale.ROOT, format, values);
+    PerfPage(PerfRecord record, @Nullable PerfRecord before) {
+        this.record = record;
+        runs.add(new Run(record, false));
+        if (before != null) {
+            runs.add(new Run(before, true));
+        }
+        alone = before == null;
     }
 
     String html() {
         StringBuilder body = new StringBuilder();
-        List<Result> latencies = of(Mode.LAT);
-        List<Result> bandwidths = of(Mode.BW);
-        if (!latencies.isEmpty()) {
-            body.append("<h2>Distribution of the latency</h2>\n").append(distribution(latencies));
+        if (sizes(Mode.LAT).size() > 0) {
+            body.append("<h2>Distribution of the latency</h2>\n").append(distribution());
+            body.append(latencyBySize());
         }
-        if (!bandwidths.isEmpty()) {
-            body.append("<h2>Bandwidth by size</h2>\n").append(bySize(bandwidths));
+        if (sizes(Mode.BW).size() > 0) {
+            body.append("<h2>Bandwidth by size</h2>\n").append(bandwidthBySize());
         }
         return """
                 <!DOCTYPE html>
@@ -76,17 +84,27 @@ final class PerfPage {
                 h1 { font-size: 1.4rem; } h2 { font-size: 1.1rem; margin: 2rem 0 .5rem; }
                 svg { display: block; width: 100%%; height: auto; } svg text { fill: var(--soft); font-size: 11px; }
                 .grid { stroke: var(--faint); stroke-width: 1; } .curve { fill: none; stroke-width: 2; }
+                .curve.earlier { stroke-dasharray: 6 4; }
+                .bar { fill: var(--c); } .bar.earlier { fill-opacity: .15; stroke: var(--c); stroke-dasharray: 6 4; }
+                .dot { fill: var(--c); stroke: var(--c); stroke-width: 2; } .dot.earlier { fill: var(--paper); }
+                .hit { fill: transparent; } .point { cursor: pointer; outline: none; }
+                svg .say { visibility: hidden; fill: var(--ink); }
+                .point:hover .say, .point:focus .say { visibility: visible; }
+                .point:hover .dot, .point:focus .dot { r: 7px; }
                 .scroll { overflow-x: auto; margin-bottom: 1.5rem; }
                 table { border-spacing: 0; font-variant-numeric: tabular-nums; }
-                caption { text-align: left; color: var(--soft); }
+                caption, .note { text-align: left; color: var(--soft); font-size: .9rem; }
                 th, td { text-align: right; padding: .25rem .7rem; border-bottom: 1px solid var(--faint);
                          white-space: nowrap; }
                 th:first-child, td:first-child { position: sticky; left: 0; background: var(--paper); }
+                .facts { width: 100%%; } .facts th, .facts td { text-align: left; vertical-align: top;
+                         white-space: normal; overflow-wrap: anywhere; } .facts th { min-width: 4.5rem; }
                 ul { list-style: none; display: flex; flex-wrap: wrap; gap: .2rem 1.2rem; padding: 0; }
-                li::before { content: ""; display: inline-block; width: .8em; height: .8em; margin-right: .4em;
-                             background: var(--c); }
+                li::before { content: ""; display: inline-block; width: 1.4em; margin-right: .4em;
+                             vertical-align: middle; border-top: 3px solid var(--c); }
+                li.earlier::before { border-top-style: dashed; }
                 @media (max-width: 40rem) {
-                  svg text { font-size: 17px; } .curve { stroke-width: 3; }
+                  svg text { font-size: 17px; } .curve { stroke-width: 3; } .dot { r: 5px; } .hit { r: 17px; }
                   table { font-size: .8rem; } th, td { padding: .25rem .3rem; }
                 }
                 </style>
@@ -95,58 +113,92 @@ final class PerfPage {
                 <h1>%1$s</h1>
                 <p>%2$s</p>
                 %3$s<h2>Numbers</h2>
-                %4$s</body>
+                %4$s<h2>Circumstances</h2>
+                %5$s%6$s</body>
                 </html>
-                """.formatted(plan.title(), setting(), body, tables());
+                """.formatted(escape(title()), escape(record.method()), body, tables(), facts(), record.toLines());
     }
 
-    private List<Result> of(Mode mode) {
-        return results.stream().filter(result -> result.mode() == mode).toList();
+    private String title() {
+        if (alone) {
+            return record.title();
+        }
+        String before = runs.getLast().record().title();
+        return record.title() + (before.equals(record.title()) ? ", two runs" : " and, earlier, " + before);
     }
 
-    private String setting() {
-        return format("%,d messages of each size, ", plan.iterations())
-                + (plan.events() ? "woken by events" : "polling")
-                + ", connected " + (plan.manager() ? "by the connection manager" : "over TCP")
-                + (plan.inline() > 0 ? ", inline up to " + plan.inline() + " bytes" : "")
-                + (of(Mode.BW).isEmpty() ? "" : ", " + plan.depth() + " outstanding for the bandwidth")
-                + (of(Mode.LAT).isEmpty()
-                        ? "."
-                        : ". The latency is measured " + (plan.answers() ? "as " : "") + plan.meaningOfLatency() + ".");
+    private static String escape(String text) {
+        return text.replace("&", "&amp;")
+                .replace("<", "&lt;")
+                .replace(">", "&gt;")
+                .replace("\"", "&quot;");
     }
 
-    /** Returns at most as many results as a reader can tell apart, among them the first and the last. */
-    private static List<Result> some(List<Result> all) {
-        if (all.size() <= MAX_CURVES) {
+    /** Returns the sizes of all runs, in ascending order. */
+    private SortedSet<Integer> sizes(Mode mode) {
+        SortedSet<Integer> sizes = new TreeSet<>();
+        for (Run run : runs) {
+            run.record().of(mode).forEach(result -> sizes.add(result.size()));
+        }
+        return sizes;
+    }
+
+    /** Returns at most as many sizes as a reader can tell apart, among them the first and the last. */
+    private static List<Integer> some(List<Integer> all, int most) {
+        if (all.size() <= most) {
             return all;
         }
-        List<Result> chosen = new ArrayList<>();
-        for (int i = 0; i < MAX_CURVES; i++) {
-            chosen.add(all.get(i * (all.size() - 1) / (MAX_CURVES - 1)));
+        List<Integer> chosen = new ArrayList<>();
+        for (int i = 0; i < most; i++) {
+            chosen.add(all.get(i * (all.size() - 1) / (most - 1)));
         }
         return chosen;
     }
 
-    private static String distribution(List<Result> latencies) {
+    private String distribution() {
+        List<Integer> all = List.copyOf(sizes(Mode.LAT));
+        List<Integer> sizes = some(all, MAX_CURVES / runs.size());
         List<Curve> curves = new ArrayList<>();
-        for (Result result : some(latencies)) {
-            List<Point> points = new ArrayList<>();
-            for (double percentile : PERCENTILES) {
-                if (percentile < 100 * (1 - 0.5 / result.iterations())) { // there are no measurements beyond
-                    double micros = Math.max(0.001, result.micros(percentile));
-                    points.add(new Point(
-                            nines(percentile),
-                            Math.log10(micros),
-                            bytes(result.size()) + ", " + percent(percentile) + ": " + number(micros) + " µs"));
+        for (int color = 0; color < sizes.size(); color++) {
+            for (Run run : runs) {
+                for (Result result : run.record().of(Mode.LAT)) {
+                    if (result.size() == sizes.get(color) && PerfRecord.hasPercentile(result, 0)) {
+                        String name = bytes(result.size()) + run.name(alone);
+                        curves.add(new Curve(name, color, run.earlier(), percentiles(result, name)));
+                    }
                 }
             }
-            curves.add(new Curve(bytes(result.size()), points));
+        }
+        if (curves.isEmpty()) {
+            return note("Too few messages for a distribution.");
         }
         List<Tick> across = new ArrayList<>();
         for (double percentile : new double[] {50, 90, 99, 99.9, 99.99}) {
             across.add(new Tick(nines(percentile), percent(percentile)));
         }
-        return chart(curves, across, "microseconds", "of all messages took at most this long");
+        return PerfChart.curves(curves, across, PerfChart.TIMES, "of all messages took at most this long")
+                + (sizes.size() == all.size()
+                        ? ""
+                        : note(sizes.size() + " of " + all.size() + " sizes are drawn. The table has all of them."));
+    }
+
+    private static List<Point> percentiles(Result result, String name) {
+        List<Point> points = new ArrayList<>();
+        for (double percentile : PERCENTILES) {
+            if (PerfRecord.hasPercentile(result, percentile)) {
+                String which = percentile == 0 ? "fastest" : percent(percentile);
+                points.add(new Point(
+                        nines(percentile),
+                        Math.log10(micros(result, percentile)),
+                        DOTS.contains(percentile),
+                        name + ", " + which + ": " + number(micros(result, percentile)) + " µs"));
+            }
+        }
+        return points;
+    }
+
+    private static double micros(Result result, double percentile) {
+        return Math.max(0.001, result.micros(percentile));
     }
 
     private static String percent(double percentile) {
@@ -157,149 +209,166 @@ final class PerfPage {
         return -Math.log10(1 - percentile / 100);
     }
 
-    private static String bySize(List<Result> bandwidths) {
-        List<Point> points = new ArrayList<>();
-        List<Tick> across = new ArrayList<>();
-        int step = Math.ceilDiv(bandwidths.size(), MAX_SIZES);
-        for (int i = 0; i < bandwidths.size(); i++) {
-            Result result = bandwidths.get(i);
-            double x = Math.log(result.size()) / Math.log(2);
-            double speed = Math.max(0.001, result.megabytesPerSecond());
-            points.add(new Point(x, Math.log10(speed), bytes(result.size()) + ": " + number(speed) + " MB/s"));
-            if (i % step == 0) {
-                across.add(new Tick(x, bytes(result.size())));
-            }
-        }
-        return chart(List.of(new Curve("MB/s", points)), across, "MB/s", "size of a message");
+    private static String note(String text) {
+        return "<p class=\"note\">" + text + "</p>\n";
     }
 
-    private static String bytes(int size) {
-        return size < 1024 ? size + " B" : size < 1 << 20 ? size / 1024 + " KiB" : (size >> 20) + " MiB";
-    }
-
-    private static String chart(List<Curve> curves, List<Tick> across, String unit, String caption) {
-        double[] x =
-                range(curves.stream().flatMap(curve -> curve.points().stream()).mapToDouble(Point::x));
-        x[0] = Math.min(x[0], across.getFirst().at());
-        x[1] = Math.max(x[0] + 1, x[1]);
-        List<Tick> steps = steps(
-                range(curves.stream().flatMap(curve -> curve.points().stream()).mapToDouble(Point::y)));
-        double[] y = {steps.getFirst().at(), steps.getLast().at()};
-        StringBuilder svg = new StringBuilder(format(
-                "<svg viewBox=\"0 0 %d %d\" role=\"img\" aria-label=\"%s: %s\">%n", WIDTH, HEIGHT, unit, caption));
-        svg.append(format("<text x=\"8\" y=\"18\">%s</text>%n", unit));
-        for (Tick step : steps) {
-            double at = up(step.at(), y);
-            svg.append(format(
-                    "<line class=\"grid\" x1=\"%d\" x2=\"%d\" y1=\"%.1f\" y2=\"%.1f\"/>"
-                            + "<text x=\"%d\" y=\"%.1f\" text-anchor=\"end\">%s</text>%n",
-                    LEFT, WIDTH - RIGHT, at, at, LEFT - 8, at + 5, step.label()));
+    private String latencyBySize() {
+        if (sizes(Mode.LAT).size() < FEWEST_SIZES) {
+            return "";
         }
-        for (Tick tick : across) {
-            if (tick.at() <= x[1]) {
-                svg.append(format(
-                        "<line class=\"grid\" x1=\"%1$.1f\" x2=\"%1$.1f\" y1=\"%2$d\" y2=\"%3$d\"/>"
-                                + "<text x=\"%1$.1f\" y=\"%4$d\" text-anchor=\"middle\">%5$s</text>%n",
-                        right(tick.at(), x), TOP, HEIGHT - BOTTOM, HEIGHT - BOTTOM + 23, tick.label()));
-            }
-        }
-        svg.append(format(
-                "<text x=\"%d\" y=\"%d\" text-anchor=\"middle\">%s</text>%n",
-                (LEFT + WIDTH - RIGHT) / 2, HEIGHT - 8, caption));
-        StringBuilder legend = new StringBuilder("<ul>");
-        for (int i = 0; i < curves.size(); i++) {
-            draw(svg, curves.get(i), i, x, y);
-            legend.append(format(
-                    "<li style=\"--c: var(--c%d)\">%s</li>", i, curves.get(i).name()));
-        }
-        return svg + "</svg>\n" + (curves.size() > 1 ? legend + "</ul>\n" : "");
-    }
-
-    private static void draw(StringBuilder svg, Curve curve, int color, double[] x, double[] y) {
-        svg.append(format("<polyline class=\"curve\" style=\"stroke: var(--c%d)\" points=\"", color));
-        for (Point point : curve.points()) {
-            svg.append(format("%.1f,%.1f ", right(point.x(), x), up(point.y(), y)));
-        }
-        svg.append("\"/>\n");
-        for (Point point : curve.points()) {
-            svg.append(format(
-                    "<circle style=\"fill: var(--c%d)\" cx=\"%.1f\" cy=\"%.1f\" r=\"3\">"
-                            + "<title>%s</title></circle>",
-                    color, right(point.x(), x), up(point.y(), y), point.text()));
-        }
-    }
-
-    private static double[] range(DoubleStream values) {
-        DoubleSummaryStatistics all = values.summaryStatistics();
-        return new double[] {all.getMin(), all.getMax()};
-    }
-
-    /** Returns the marks of a logarithmic axis: powers of ten, and two steps between if these are few. */
-    private static List<Tick> steps(double[] range) {
-        int[] digits = range[1] - range[0] > 2 ? new int[] {1} : new int[] {1, 2, 5};
-        List<Tick> steps = new ArrayList<>();
-        for (int decade = (int) Math.floor(range[0]); ; decade++) {
-            for (int digit : digits) {
-                Tick step = new Tick(decade + Math.log10(digit), decimal(digit, decade));
-                if (step.at() <= range[0]) {
-                    steps.clear();
-                }
-                steps.add(step);
-                if (step.at() >= range[1] && steps.size() > 1) {
-                    return steps;
+        List<Curve> curves = new ArrayList<>();
+        double[] drawn = {50, 99};
+        for (int color = 0; color < drawn.length; color++) {
+            for (Run run : runs) {
+                double percentile = drawn[color];
+                String name = percent(percentile) + run.name(alone);
+                List<Point> points = run.record().of(Mode.LAT).stream()
+                        .filter(result -> PerfRecord.hasPercentile(result, percentile))
+                        .map(result -> new Point(
+                                doublings(result.size()),
+                                Math.log10(micros(result, percentile)),
+                                true,
+                                bytes(result.size()) + ", " + name + ": " + number(micros(result, percentile)) + " µs"))
+                        .toList();
+                if (!points.isEmpty()) {
+                    curves.add(new Curve(name, color, run.earlier(), points));
                 }
             }
         }
+        return curves.isEmpty()
+                ? ""
+                : "<h2>Latency by size</h2>\n"
+                        + PerfChart.curves(curves, ticks(Mode.LAT), PerfChart.TIMES, "size of a message");
     }
 
-    private static double right(double value, double[] range) {
-        return LEFT + (value - range[0]) / (range[1] - range[0]) * (WIDTH - LEFT - RIGHT);
+    private String bandwidthBySize() {
+        if (sizes(Mode.BW).size() < FEWEST_SIZES) {
+            return bandwidthBars();
+        }
+        List<Curve> curves = new ArrayList<>();
+        for (Run run : runs) {
+            List<Point> points = run.record().of(Mode.BW).stream()
+                    .map(result -> new Point(
+                            doublings(result.size()),
+                            Math.log10(Math.max(0.001, result.megabytesPerSecond())),
+                            true,
+                            bytes(result.size()) + run.name(alone) + ": " + number(result.megabytesPerSecond())
+                                    + " MB/s"))
+                    .toList();
+            if (!points.isEmpty()) {
+                curves.add(new Curve(run.earlier() ? "earlier run" : "this run", 0, run.earlier(), points));
+            }
+        }
+        return PerfChart.curves(curves, ticks(Mode.BW), PerfChart.SPEEDS, "size of a message");
     }
 
-    private static double up(double value, double[] range) {
-        return HEIGHT - BOTTOM - (value - range[0]) / (range[1] - range[0]) * (HEIGHT - BOTTOM - TOP);
+    private String bandwidthBars() {
+        List<Bar> bars = new ArrayList<>();
+        int color = 0;
+        for (int size : sizes(Mode.BW)) {
+            for (Run run : runs) {
+                for (Result result : run.record().of(Mode.BW)) {
+                    if (result.size() == size) {
+                        bars.add(new Bar(
+                                bytes(size) + run.name(alone) + ": " + number(result.megabytesPerSecond()) + " MB/s, "
+                                        + format("%,.0f messages/s", result.messagesPerSecond()),
+                                result.megabytesPerSecond(),
+                                color,
+                                run.earlier()));
+                    }
+                }
+            }
+            color++;
+        }
+        return PerfChart.bars(bars, "Bandwidth") + note("Three sizes or more make a curve.");
     }
 
-    private static String decimal(int digit, int decade) {
-        double value = digit * Math.pow(10, decade);
-        return decade < 0 ? format("%." + -decade + "f", value) : format("%,.0f", value);
+    private static double doublings(int size) {
+        return Math.log(size) / Math.log(2);
+    }
+
+    private List<Tick> ticks(Mode mode) {
+        List<Tick> ticks = new ArrayList<>();
+        List<Integer> sizes = List.copyOf(sizes(mode));
+        int step = Math.ceilDiv(sizes.size(), MAX_LABELS);
+        for (int i = 0; i < sizes.size(); i += step) {
+            ticks.add(new Tick(doublings(sizes.get(i)), bytes(sizes.get(i))));
+        }
+        return ticks;
+    }
+
+    /** Returns a size in the largest unit of which it is a multiple. */
+    static String bytes(int size) {
+        return size % (1 << 20) == 0
+                ? (size >> 20) + " MiB"
+                : size % 1024 == 0 ? size / 1024 + " KiB" : format("%,d B", size);
     }
 
     private String tables() {
         StringBuilder text = new StringBuilder();
-        for (Mode mode : plan.modes()) {
-            text.append("<div class=\"scroll\"><table>\n")
-                    .append(
-                            mode == Mode.LAT
-                                    ? "<caption>Latency in microseconds</caption>\n"
-                                            + row("th", "size", "min", "50%", "90%", "99%", "99.9%", "max")
-                                    : "<caption>Bandwidth</caption>\n" + row("th", "size", "MB/s", "messages/s"));
-            for (Result result : of(mode)) {
-                text.append(
-                        mode == Mode.LAT
-                                ? row(
-                                        "td",
-                                        bytes(result.size()),
-                                        number(result.nanos().getMinValue() / 1e3),
-                                        number(result.micros(50)),
-                                        number(result.micros(90)),
-                                        number(result.micros(99)),
-                                        number(result.micros(99.9)),
-                                        number(result.nanos().getMaxValue() / 1e3))
-                                : row(
-                                        "td",
-                                        bytes(result.size()),
-                                        number(result.megabytesPerSecond()),
-                                        format("%,.0f", result.messagesPerSecond())));
+        boolean leftOut = false;
+        for (Run run : runs) {
+            List<Result> latencies = run.record().of(Mode.LAT);
+            if (!latencies.isEmpty()) {
+                text.append("<div class=\"scroll\"><table>\n<caption>Latency in microseconds")
+                        .append(run.name(alone))
+                        .append("</caption>\n")
+                        .append(row("th", "size", "min", "50%", "90%", "99%", "99.9%", "max"));
+                for (Result result : latencies) {
+                    List<String> cells = new ArrayList<>();
+                    cells.add(bytes(result.size()));
+                    cells.add(number(result.nanos().getMinValue() / 1e3));
+                    for (double percentile : COLUMNS) {
+                        boolean has = PerfRecord.hasPercentile(result, percentile);
+                        leftOut |= !has;
+                        cells.add(has ? number(result.micros(percentile)) : "&ndash;");
+                    }
+                    cells.add(number(result.nanos().getMaxValue() / 1e3));
+                    text.append(row("td", cells.toArray(String[]::new)));
+                }
+                text.append("</table></div>\n");
             }
-            text.append("</table></div>\n");
+            List<Result> bandwidths = run.record().of(Mode.BW);
+            if (!bandwidths.isEmpty()) {
+                text.append("<div class=\"scroll\"><table>\n<caption>Bandwidth")
+                        .append(run.name(alone))
+                        .append("</caption>\n")
+                        .append(row("th", "size", "MB/s", "messages/s"));
+                for (Result result : bandwidths) {
+                    text.append(row(
+                            "td",
+                            bytes(result.size()),
+                            number(result.megabytesPerSecond()),
+                            format("%,.0f", result.messagesPerSecond())));
+                }
+                text.append("</table></div>\n");
+            }
+        }
+        if (leftOut) {
+            text.append(note("A percentile is left out if fewer than " + PerfRecord.FEWEST_BEYOND
+                    + " messages took longer: measure more messages with -n."));
         }
         return text.toString();
     }
 
-    /** Formats a number with three or four significant digits. */
-    private static String number(double value) {
-        return format(value < 100 ? "%.2f" : value < 1000 ? "%.1f" : "%,.0f", value);
+    private String facts() {
+        StringBuilder text = new StringBuilder("<table class=\"facts\">\n");
+        if (!alone) {
+            text.append("<tr><th></th><th>this run</th><th>earlier run</th></tr>\n");
+        }
+        Set<String> names = new LinkedHashSet<>();
+        runs.forEach(run -> names.addAll(run.record().facts().keySet()));
+        for (String name : names) {
+            text.append("<tr><th>").append(escape(name)).append("</th>");
+            for (Run run : runs) {
+                text.append("<td>")
+                        .append(escape(run.record().facts().getOrDefault(name, "")))
+                        .append("</td>");
+            }
+            text.append("</tr>\n");
+        }
+        return text.append("</table>\n").toString();
     }
 
     private static String row(String tag, String... cells) {

@@ -16,6 +16,8 @@ public final class Errno {
     public static final int EBUSY = 16;
     public static final int ENODEV = 19;
     public static final int EINVAL = 22;
+    public static final int ENFILE = 23;
+    public static final int EMFILE = 24;
     public static final int ENOSPC = 28;
     public static final int ENOSYS = 38;
     public static final int ENODATA = 61;
@@ -42,8 +44,8 @@ public final class Errno {
             text(17, "EEXIST", "already exists"),
             text(ENODEV, "ENODEV", "no such device"),
             text(EINVAL, "EINVAL", "invalid argument"),
-            text(23, "ENFILE", "too many open files in system"),
-            text(24, "EMFILE", "too many open files"),
+            text(ENFILE, "ENFILE", "too many open files in system"),
+            text(EMFILE, "EMFILE", "too many open files"),
             text(ENOSPC, "ENOSPC", "no space left"),
             text(32, "EPIPE", "broken pipe"),
             text(34, "ERANGE", "out of range"),

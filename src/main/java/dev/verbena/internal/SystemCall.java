@@ -7,14 +7,15 @@ import java.lang.foreign.Linker;
 import java.lang.foreign.MemorySegment;
 import java.lang.invoke.MethodHandle;
 
-/** A function of libc that waiting for descriptors needs. */
+/** A function of libc that waiting for descriptors needs, or that knows how many there may be. */
 enum SystemCall {
     EPOLL_CREATE("epoll_create1"),
     EPOLL_CTL("epoll_ctl"),
     EPOLL_WAIT("epoll_wait"),
     EVENTFD("eventfd"),
     WRITE("write"),
-    CLOSE("close");
+    CLOSE("close"),
+    GETRLIMIT("getrlimit");
 
     private static final int GET_FLAGS = 3;
     private static final int SET_FLAGS = 4;

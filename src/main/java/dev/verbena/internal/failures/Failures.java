@@ -4,6 +4,7 @@ import dev.verbena.UnsupportedVerbException;
 import dev.verbena.VerbsException;
 import dev.verbena.internal.CFunction;
 import dev.verbena.internal.Errno;
+import dev.verbena.internal.OpenFiles;
 import dev.verbena.internal.RdmaCoreVersion;
 import dev.verbena.internal.SystemCallException;
 
@@ -35,10 +36,13 @@ public final class Failures {
      * @param verb the C name
      * @param errno the error number
      * @param arguments the arguments, in words
-     * @param hint what to try; may be empty
+     * @param hint what to try; may be empty. Too many open files have a hint of their own
      * @return an {@link UnsupportedVerbException} if the error number means that the function is not supported
      */
     public static VerbsException failure(String verb, int errno, String arguments, String hint) {
+        if (OpenFiles.areTooMany(errno)) {
+            return new VerbsException(verb, arguments, errno, OpenFiles.hint(errno));
+        }
         return Errno.meansUnsupported(errno)
                 ? new UnsupportedVerbException(
                         verb,
@@ -57,7 +61,7 @@ public final class Failures {
     public static VerbsException cannotWait(String what, Throwable cause) {
         VerbsException failure = switch (cause) {
             case VerbsException e -> new VerbsException(e.verb(), what, e.errno(), String.valueOf(e.getMessage()));
-            case SystemCallException e -> new VerbsException(e.call(), what, e.errno(), "");
+            case SystemCallException e -> failure(e.call(), e.errno(), what, "");
             default -> new VerbsException("epoll_wait", what, 0, "The thread that waits for events ended: " + cause);
         };
         failure.initCause(cause);

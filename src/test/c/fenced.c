@@ -1736,11 +1736,16 @@ API struct ibv_comp_channel *ibv_create_comp_channel(struct ibv_context *context
 	int error = enter("ibv_create_comp_channel");
 	if (error)
 		return refuse(error);
+	int fd = eventfd(0, EFD_CLOEXEC | EFD_SEMAPHORE);
+	if (fd < 0)
+		return refuse(errno);
 	struct fenced_channel *channel = make(CHANNEL, sizeof(*channel));
-	if (!channel)
+	if (!channel) {
+		close(fd);
 		return refuse(ENOMEM);
+	}
 	channel->ibv.context = context;
-	channel->ibv.fd = eventfd(0, EFD_CLOEXEC | EFD_SEMAPHORE);
+	channel->ibv.fd = fd;
 	of(context)->users++;
 	leave();
 	return &channel->ibv;

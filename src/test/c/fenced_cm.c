@@ -180,10 +180,15 @@ API struct rdma_event_channel *rdma_create_event_channel(void)
 	int error = enter("rdma_create_event_channel");
 	if (error)
 		return refuse(error);
+	int fd = eventfd(0, EFD_CLOEXEC | EFD_SEMAPHORE);
+	if (fd < 0)
+		return refuse(errno);
 	struct cm_channel *channel = make(CM_CHANNEL, sizeof(*channel));
-	if (!channel)
+	if (!channel) {
+		close(fd);
 		return refuse(ENOMEM);
-	channel->ibv.fd = eventfd(0, EFD_CLOEXEC | EFD_SEMAPHORE);
+	}
+	channel->ibv.fd = fd;
 	channel->end = &channel->first;
 	leave();
 	return &channel->ibv;

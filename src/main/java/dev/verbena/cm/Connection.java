@@ -29,6 +29,10 @@ import org.jspecify.annotations.Nullable;
  * then on, {@link #awaitCompletion} throws a {@link ConnectionException}, and posted requests are flushed. The connection
  * manager does not report that the peer's machine or the network has failed. Then requests that were sent fail.
  *
+ * <p>A connection needs no file descriptor of its own. All connections that a process makes with {@link #open} and {@link #to}
+ * share one for the events of the connection manager, and those of a listener use the listener's. All connections on one
+ * device share one for the events of their completion queues.
+ *
  * <p>A connection of a shared arena can be used by many threads at once. A connection of a confined arena can be used by the
  * arena's thread only.
  *
@@ -164,7 +168,7 @@ public final class Connection implements AutoCloseable {
         Objects.requireNonNull(server, "server"); // before anything is made
         Objects.requireNonNull(timeout, "timeout");
         Objects.requireNonNull(options, "options");
-        EventChannel channel = EventChannel.create(arena);
+        EventChannel channel = EventChannel.createShared(arena);
         try {
             ConnectionId id = channel.createId(PortSpace.TCP);
             try {

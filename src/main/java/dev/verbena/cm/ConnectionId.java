@@ -118,7 +118,7 @@ public final class ConnectionId extends VerbsObject {
      */
     void atEnd(Runnable function) {
         events.atEnd = function;
-        events.channel.watch();
+        events.channel.reader().watchEnds();
     }
 
     /** Returns the event that has ended the connection; null while there is none. */

@@ -48,7 +48,7 @@ record ConnectionParts(
     private static CompletionQueue makeQueue(ConnectionId id, QueueCapabilities sizes, List<VerbsObject> made) {
         Context context = id.context();
         VerbsArena arena = id.arena();
-        CompletionChannel channel = context.createCompletionChannel(arena);
+        CompletionChannel channel = VerbsAccess.get().shareCompletionChannel(context, arena);
         made.addFirst(channel);
         int capacity = Math.max(1, sizes.sendDepth() + sizes.receiveDepth());
         CompletionQueue queue = context.createCompletionQueue(

@@ -9,18 +9,11 @@ import dev.verbena.VerbsObject;
 import dev.verbena.VerbsTimeoutException;
 import dev.verbena.access.ObjectLifetime;
 import dev.verbena.internal.CFunction;
-import dev.verbena.internal.Errno;
 import dev.verbena.internal.RdmaCm;
-import dev.verbena.internal.SystemCallException;
-import dev.verbena.internal.WatchedDescriptor;
-import dev.verbena.internal.failures.Failures;
-import dev.verbena.internal.jfr.ConnectionEvent;
-import dev.verbena.internal.raw.rdma_cm_id;
-import dev.verbena.internal.raw.rdma_event_channel;
+import dev.verbena.internal.Waiters;
 import dev.verbena.verbs.Context;
 import dev.verbena.verbs.ProtectionDomain;
 import dev.verbena.verbs.access.VerbsAccess;
-import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
 import java.lang.foreign.ValueLayout;
 import java.time.Duration;
@@ -48,12 +41,11 @@ import org.jspecify.annotations.Nullable;
  */
 public final class EventChannel extends VerbsObject {
     private final ObjectLifetime lifetime;
-    private final long address;
-    private final int descriptor;
-    private final WatchedDescriptor events;
+    private final EventReader reader;
+    private final Waiters waiters = new Waiters();
 
-    /** The events of each id, by address in C. An entry stays until C has destroyed the id. */
-    private final ConcurrentHashMap<Long, IdEvents> inboxes = new ConcurrentHashMap<>();
+    /** The events of this channel's ids. An entry stays until C has destroyed the id. */
+    private final Set<IdEvents> inboxes = ConcurrentHashMap.newKeySet();
 
     /** The contexts of the connection manager, by address in C. */
     private final Map<Long, Context> contexts = new ConcurrentHashMap<>();
@@ -67,39 +59,17 @@ public final class EventChannel extends VerbsObject {
     /** Held while this channel's object for a context or a domain is made: C may take long to open a device. */
     private final ReentrantLock opening = new ReentrantLock();
 
-    /**
-     * Held while C takes events, or does what excludes that, for as long as C needs. Waiting threads do not wait for it.
-     * The same lock of another channel, and {@link #lock}, may be taken under it.
-     */
-    private final ReentrantLock taking = new ReentrantLock();
-
-    /** Guards the fields below and the inboxes' entries, never during a call of C. */
-    private final ReentrantLock lock = new ReentrantLock();
-
+    /** The events of all ids that no thread has taken, the oldest first. The reader's lock guards this. */
     private final LinkedHashSet<IdEvents.Entry> order = new LinkedHashSet<>();
-    private final Set<ConnectRequest> unclaimed = new LinkedHashSet<>();
 
-    /** Memory for the pointer to one event. It is not of the arena, because the channel's reader uses it too. */
-    private final MemorySegment taken;
+    /** The requests that were neither claimed nor dropped. The reader's lock guards this. */
+    final Set<ConnectRequest> unclaimed = new LinkedHashSet<>();
 
-    /** True once the channel is being destroyed. {@link #taking} guards this. */
-    private boolean destroying;
-
-    private EventChannel(ObjectLifetime lifetime, long address) {
+    private EventChannel(ObjectLifetime lifetime, EventReader reader) {
         super(lifetime);
         this.lifetime = lifetime;
-        this.address = address;
-        this.descriptor =
-                rdma_event_channel.fd(MemorySegment.ofAddress(address).reinterpret(rdma_event_channel.sizeof()));
-        this.events = WatchedDescriptor.readApart(
-                descriptor, this::takeAll, cause -> Failures.cannotWait(toString(), cause), this::failWaitingIds);
+        this.reader = reader;
         lifetime.destroyedBy(this::destroy);
-        this.taken = Arena.ofAuto().allocate(ValueLayout.JAVA_LONG);
-        try {
-            WatchedDescriptor.makeNonBlocking(descriptor);
-        } catch (SystemCallException refused) {
-            throw Failures.cannotWait("event channel", refused);
-        }
     }
 
     /**
@@ -113,26 +83,21 @@ public final class EventChannel extends VerbsObject {
     @CName("rdma_create_event_channel")
     public static EventChannel create(VerbsArena arena) {
         Rdma.requireConnectionManager();
-        return ObjectLifetime.create(arena, lifetime -> {
-            long channel = RdmaCm.CREATE_EVENT_CHANNEL.call();
-            if (channel == 0) {
-                throw CmFailures.failure(
-                        RdmaCm.CREATE_EVENT_CHANNEL,
-                        CFunction.errno(),
-                        "",
-                        "The connection manager needs an RDMA device, the module rdma_ucm and /dev/infiniband/rdma_cm");
-            }
-            return new EventChannel(lifetime, channel);
-        });
+        return ObjectLifetime.create(arena, lifetime -> new EventChannel(lifetime, EventReader.own()));
+    }
+
+    /** Makes a channel for one connection. All such channels of this process share a descriptor. */
+    static EventChannel createShared(VerbsArena arena) {
+        Rdma.requireConnectionManager();
+        return ObjectLifetime.create(arena, lifetime -> new EventChannel(lifetime, EventReader.shared()));
     }
 
     @CName("rdma_destroy_event_channel")
     private void destroy() {
-        withoutEvents(() -> destroying = true);
-        events.close();
+        waiters.wakeAll();
         lookups.forEach(lookup -> lookup.end(closedMeanwhile()));
         unclaimedOf(null).forEach(ConnectRequest::drop);
-        RdmaCm.DESTROY_EVENT_CHANNEL.call(address);
+        reader.leave();
         domains.values().forEach(this::closeIfUnused);
         contexts.values().forEach(this::closeIfUnused);
     }
@@ -150,7 +115,12 @@ public final class EventChannel extends VerbsObject {
 
     /** Returns the address of the {@code struct rdma_event_channel}. Hold this object while C uses it. */
     long address() {
-        return address;
+        return reader.address();
+    }
+
+    /** Returns the reader of this channel's events. */
+    EventReader reader() {
+        return reader;
     }
 
     // Ids
@@ -241,130 +211,114 @@ public final class EventChannel extends VerbsObject {
      */
     void take(long pointer, IdEvents inbox) {
         EventChannel from = inbox.channel;
-        // Two locks, always in the same order. Nothing is unacknowledged meanwhile: C would wait for that.
-        ReentrantLock first = address < from.address ? taking : from.taking;
-        ReentrantLock second = first == taking ? from.taking : taking;
-        first.lock();
-        second.lock();
-        try {
-            from.takeAll();
-            if (!from.unclaimedOf(inbox).isEmpty()) {
-                throw new IllegalStateException("The id can't leave the " + from
-                        + " while it has requests to connect: accept or reject them first");
-            }
-            inboxes.put(pointer, inbox); // before the call, because events may come at once
-            String what = toString(); // before the call, because toString() may change errno
-            try {
-                CmFailures.check(RdmaCm.MIGRATE_ID, RdmaCm.MIGRATE_ID.call(pointer, address), what);
-            } catch (Throwable t) {
-                inboxes.remove(pointer, inbox);
-                throw t;
-            }
-            from.inboxes.remove(pointer, inbox);
-            moveEntries(inbox, from);
-        } finally {
-            second.unlock();
-            first.unlock();
+        if (from.reader != reader) {
+            from.reader.takeAll();
         }
+        EventReader.withoutEvents(reader, from.reader, () -> takeAlone(pointer, inbox, from));
     }
 
-    private void moveEntries(IdEvents inbox, EventChannel from) {
-        ReentrantLock first = address < from.address ? lock : from.lock;
-        ReentrantLock second = first == lock ? from.lock : lock;
-        first.lock();
-        second.lock();
-        try {
+    private void takeAlone(long pointer, IdEvents inbox, EventChannel from) {
+        if (!from.unclaimedOf(inbox).isEmpty()) {
+            throw new IllegalStateException("The id can't leave the " + from
+                    + " while it has requests to connect: accept or reject them first");
+        }
+        if (from.reader != reader) {
+            reader.add(pointer, inbox); // before the call, because events may come at once
+            String what = toString(); // before the call, because toString() may change errno
+            try {
+                CmFailures.check(RdmaCm.MIGRATE_ID, RdmaCm.MIGRATE_ID.call(pointer, address()), what);
+            } catch (Throwable t) {
+                reader.remove(pointer, inbox);
+                throw t;
+            }
+            from.reader.remove(pointer, inbox);
+        }
+        inboxes.add(inbox);
+        EventReader.locked(reader, from.reader, () -> {
             from.order.removeAll(inbox.entries);
             order.addAll(inbox.entries);
             inbox.channel = this;
-        } finally {
-            second.unlock();
-            first.unlock();
-        }
+        });
+        from.inboxes.remove(inbox);
     }
 
     /** Takes the events that have come with an id, and wakes the threads that wait for them. */
     void takeEventsOf(IdEvents inbox) {
-        takeAll(); // the kernel has moved the id's events, and wakes no thread for them
+        reader.takeAll(); // the kernel has moved the id's events, and wakes no thread for them
         if (inbox.atEnd != null) {
-            watch();
+            reader.watchEnds();
         }
         inbox.waiters.wakeAll();
-        events.wakeAll();
-    }
-
-    /** Runs work while no event is taken, because C may change a queue pair for an event. */
-    void withoutEvents(Runnable work) {
-        taking.lock();
-        try {
-            work.run();
-        } finally {
-            taking.unlock();
-        }
+        waiters.wakeAll();
     }
 
     /** Adds an id that C has made. */
     void add(long id, IdEvents inbox) {
-        inboxes.put(id, inbox);
+        inboxes.add(inbox);
+        reader.add(id, inbox);
     }
 
     /** Removes an id that C has destroyed, and its events. */
     void remove(long id, IdEvents inbox) {
-        inboxes.remove(id, inbox);
-        withoutEvents(() -> forgetEntries(inbox)); // a thread may be adding one that it has just taken
-    }
-
-    private void forgetEntries(IdEvents inbox) {
-        lock.lock();
+        reader.remove(id, inbox);
+        inboxes.remove(inbox);
+        reader.lock.lock();
         try {
+            inbox.removed = true; // a thread may be adding an event that it has just taken
             order.removeAll(inbox.entries);
             inbox.entries.clear();
         } finally {
-            lock.unlock();
+            reader.lock.unlock();
         }
+    }
+
+    /** Adds an event of an id. The caller holds the reader's lock. */
+    void deliver(IdEvents.Entry entry) {
+        order.add(entry);
+        waiters.wake();
     }
 
     /** Gives the events of a request to the id that claimed it. */
     void claimed(ConnectRequest request, IdEvents inbox, ConnectionId owner) {
-        lock.lock();
+        reader.lock.lock();
         try {
             unclaimed.remove(request);
             inbox.owner = owner;
             order.addAll(inbox.entries);
         } finally {
-            lock.unlock();
+            reader.lock.unlock();
         }
     }
 
     /** Forgets a request that was dropped. */
     void dropped(ConnectRequest request) {
-        lock.lock();
+        reader.lock.lock();
         try {
             unclaimed.remove(request);
         } finally {
-            lock.unlock();
+            reader.lock.unlock();
         }
     }
 
     /** Refuses the requests of a listener from now on, or takes them again after C refused to destroy the listener. */
     void refuseRequests(IdEvents listener, boolean refusing) {
-        lock.lock();
+        reader.lock.lock();
         try {
             listener.refusing = refusing;
         } finally {
-            lock.unlock();
+            reader.lock.unlock();
         }
     }
 
     /** Returns the unclaimed requests of a listener; of all listeners for null. */
     List<ConnectRequest> unclaimedOf(@Nullable IdEvents listener) {
-        lock.lock();
+        reader.lock.lock();
         try {
             return unclaimed.stream()
                     .filter(request -> listener == null || request.listener() == listener)
                     .toList();
         } finally {
-            lock.unlock();
+            reader.lock.unlock();
         }
     }
 
@@ -459,7 +413,7 @@ public final class EventChannel extends VerbsObject {
      */
     @CName({"rdma_get_cm_event", "rdma_ack_cm_event"})
     public Optional<CmEvent> pollEvent() {
-        return Optional.ofNullable(next(true));
+        return Optional.ofNullable(next(null));
     }
 
     /**
@@ -473,219 +427,84 @@ public final class EventChannel extends VerbsObject {
      */
     @CName({"rdma_get_cm_event", "rdma_ack_cm_event"})
     public CmEvent awaitEvent(Duration timeout) throws InterruptedException {
-        CmEvent event = events.await(() -> next(false), timeout);
-        if (event == null) {
-            throw new VerbsTimeoutException(RdmaCm.GET_CM_EVENT.name(), toString(), timeout, "");
+        try (EventReader.Wait wait = new EventReader.Wait(waiters)) {
+            CmEvent event = waiters.await(() -> next(wait), this::look, () -> wait.ask(reader), timeout);
+            if (event == null) {
+                throw new VerbsTimeoutException(RdmaCm.GET_CM_EVENT.name(), toString(), timeout, "");
+            }
+            return event;
         }
-        return event;
     }
 
-    private @Nullable CmEvent next(boolean patient) {
+    /** Takes the first event of any id; without a wait, also if it must wait for a thread that works on the channel in C. */
+    private @Nullable CmEvent next(EventReader.@Nullable Wait wait) {
         lifetime.hold();
         try {
-            takeAll(patient);
-            lock.lock();
-            try {
-                if (order.isEmpty()) {
-                    return null;
-                }
-                IdEvents.Entry entry = order.removeFirst();
-                entry.inbox.entries.remove(entry);
-                ConnectionId owner = entry.inbox.owner;
-                return owner == null ? null : entry.valueFor(owner);
-            } finally {
-                lock.unlock();
-            }
+            return reader.take(this::first, wait);
         } finally {
             lifetime.release();
         }
+    }
+
+    private @Nullable CmEvent first() {
+        reader.lock.lock();
+        try {
+            if (order.isEmpty()) {
+                return null;
+            }
+            IdEvents.Entry entry = order.removeFirst();
+            entry.inbox.entries.remove(entry);
+            ConnectionId owner = entry.inbox.owner;
+            return owner == null ? null : entry.valueFor(owner);
+        } finally {
+            reader.lock.unlock();
+        }
+    }
+
+    private @Nullable CmEvent look() {
+        lifetime.checkOpen();
+        return first();
     }
 
     /**
      * Takes the first event of an id that has a wanted type, if there is one.
      *
-     * @param patient true to wait for a thread that works on the channel in C
+     * @param wait the wait of the calling thread; null to wait for a thread that works on the channel in C
      */
     @Nullable
-    CmEvent next(ConnectionId id, IdEvents inbox, Predicate<CmEventType> wanted, boolean patient) {
+    CmEvent next(ConnectionId id, IdEvents inbox, Predicate<CmEventType> wanted, EventReader.@Nullable Wait wait) {
         lifetime.hold();
         try {
-            takeAll(patient);
-            lock.lock();
-            try {
-                if (inbox.channel != this) {
-                    return null; // the id has moved meanwhile
-                }
-                for (IdEvents.Entry entry : inbox.entries) {
-                    if (wanted.test(entry.type)) {
-                        inbox.entries.remove(entry);
-                        order.remove(entry);
-                        return entry.valueFor(id);
-                    }
-                }
-                return null;
-            } finally {
-                lock.unlock();
-            }
+            return reader.take(() -> look(id, inbox, wanted), wait);
         } finally {
             lifetime.release();
         }
     }
 
-    /**
-     * Takes all events of C. A waiting thread is not patient: it does not wait while C works on the channel for another
-     * thread. The channel's reader takes the events then, and wakes the waiting thread.
-     */
-    private void takeAll(boolean patient) {
-        if (patient) {
-            takeAll();
-        } else if (taking.tryLock()) {
-            try {
-                takeAll();
-            } finally {
-                taking.unlock();
-            }
-        }
-    }
-
-    private void takeAll() {
-        taking.lock();
+    /** Takes the first event of an id that has a wanted type among those that were taken of C. */
+    @Nullable
+    CmEvent look(ConnectionId id, IdEvents inbox, Predicate<CmEventType> wanted) {
+        reader.lock.lock();
         try {
-            while (!destroying && takeOne()) {
-                events.wake();
+            if (inbox.channel != this) {
+                return null; // the id has moved meanwhile
             }
+            for (IdEvents.Entry entry : inbox.entries) {
+                if (wanted.test(entry.type)) {
+                    inbox.entries.remove(entry);
+                    order.remove(entry);
+                    return entry.valueFor(id);
+                }
+            }
+            return null;
         } finally {
-            taking.unlock();
+            reader.lock.unlock();
         }
-    }
-
-    private boolean takeOne() {
-        while ((int) RdmaCm.GET_CM_EVENT.call(address, taken.address()) != 0) {
-            int errno = CFunction.errno();
-            if (errno == Errno.EAGAIN) {
-                return false;
-            }
-            if (errno != Errno.EINTR) {
-                throw CmFailures.failure(RdmaCm.GET_CM_EVENT, errno, toString(), "");
-            }
-        }
-        long event = taken.get(ValueLayout.JAVA_LONG, 0);
-        RawEvent copy;
-        IdEvents inbox;
-        boolean failed = false;
-        try {
-            copy = RawEvent.read(event);
-            // Before the acknowledgement: after it, C may destroy the id and make another one at its address.
-            inbox = inboxes.get(copy.about());
-            if (inbox != null && inbox.ends(copy)) {
-                failed = failQueuePair(copy.id());
-            }
-        } finally {
-            // Nothing before this may block: a thread that destroys the id may wait in C for the acknowledgement.
-            RdmaCm.ACK_CM_EVENT.call(event);
-        }
-        record(copy);
-        if (copy.isRequest()) {
-            addRequest(copy, inbox);
-        } else if (inbox != null) {
-            ConnectionId owner = inbox.owner;
-            if (copy.type() == CmEventType.DISCONNECTED) {
-                inbox.disconnected = true;
-            } else if (copy.type() == CmEventType.ESTABLISHED && owner != null) {
-                owner.established();
-            }
-            if (failed && owner != null) {
-                owner.failed();
-            }
-            deliver(new IdEvents.Entry(inbox, copy.type(), copy::value));
-            Runnable atEnd = inbox.atEnd;
-            if (atEnd != null && inbox.end != null) {
-                atEnd.run();
-            }
-        }
-        return true;
-    }
-
-    /**
-     * Has C flush the requests of an id's queue pair, so that they end. The caller holds the lock under which C destroys
-     * queue pairs of ids, and an event that keeps the id.
-     */
-    private static boolean failQueuePair(long id) {
-        long pair = rdma_cm_id
-                .qp(MemorySegment.ofAddress(id).reinterpret(rdma_cm_id.sizeof()))
-                .address();
-        return pair != 0 && VerbsAccess.get().fail(pair) == 0; // a device that was removed refuses
-    }
-
-    private static void record(RawEvent taken) {
-        ConnectionEvent event = new ConnectionEvent();
-        if (event.shouldCommit()) {
-            event.type = taken.type().toString();
-            event.status = taken.status();
-            event.commit();
-        }
-    }
-
-    /** Adds an event, and wakes a thread that waits for it. */
-    private void deliver(IdEvents.Entry entry) {
-        lock.lock();
-        try {
-            entry.inbox.entries.add(entry);
-            if (entry.inbox.owner != null) {
-                order.add(entry);
-            }
-        } finally {
-            lock.unlock();
-        }
-        entry.inbox.waiters.wake();
-    }
-
-    private void addRequest(RawEvent event, @Nullable IdEvents listener) {
-        ConnectionId owner = listener == null ? null : listener.owner;
-        if (listener == null || owner == null || !addUnlessRefused(event, listener, owner)) {
-            RdmaCm.DESTROY_ID.call(event.id()); // this rejects the request
-        }
-    }
-
-    /** Adds a request, unless the listener closes or its backlog is full. */
-    private boolean addUnlessRefused(RawEvent event, IdEvents listener, ConnectionId owner) {
-        IdEvents inbox = new IdEvents(listener.space, this);
-        ConnectRequest request = new ConnectRequest(this, listener, inbox, owner, event);
-        lock.lock();
-        try {
-            if (listener.refusing || hasEnough(listener, listener.backlog)) {
-                return false;
-            }
-            inboxes.put(event.id(), inbox);
-            unclaimed.add(request);
-            deliver(new IdEvents.Entry(listener, event.type(), id -> event.requestValue(id, request)));
-            return true;
-        } finally {
-            lock.unlock();
-        }
-    }
-
-    /** Returns whether a listener has as many unclaimed requests as its backlog allows. The caller holds the lock. */
-    private boolean hasEnough(IdEvents listener, int backlog) {
-        return unclaimed.size() >= backlog
-                && listener.entries.stream()
-                                .filter(entry -> entry.type == CmEventType.CONNECT_REQUEST)
-                                .count()
-                        >= backlog;
-    }
-
-    /** Makes a thread take the events from now on. */
-    void watch() {
-        events.watch();
-    }
-
-    private void failWaitingIds(Throwable cause) {
-        String channel = toString();
-        inboxes.values().forEach(inbox -> inbox.waiters.fail(() -> Failures.cannotWait(channel, cause)));
     }
 
     @Override
     public String toString() {
-        return "event channel " + descriptor + " (" + inboxes.size() + (inboxes.size() == 1 ? " id)" : " ids)");
+        int count = inboxes.size();
+        return reader + " (" + count + (count == 1 ? " id)" : " ids)");
     }
 }

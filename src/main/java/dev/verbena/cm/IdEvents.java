@@ -39,6 +39,9 @@ final class IdEvents {
     /** The number of requests that may wait to be taken; 0 while the id does not listen. */
     volatile int backlog;
 
+    /** True once C has destroyed the id. The lock of the channel guards this. */
+    boolean removed;
+
     /** True if the id is being closed: requests are refused. The lock of the channel guards this. */
     boolean refusing;
 
@@ -78,23 +81,34 @@ final class IdEvents {
         }
     }
 
+    /** Returns the number of requests that wait to be taken. The caller holds the lock of the channel. */
+    int waitingRequests() {
+        int count = 0;
+        for (Entry entry : entries) {
+            if (entry.type == CmEventType.CONNECT_REQUEST) {
+                count++;
+            }
+        }
+        return count;
+    }
+
     /** Takes the oldest event of a wanted type, also if the id moves to another channel meanwhile; null if none is there. */
     @Nullable
     CmEvent take(Predicate<CmEventType> wanted) {
-        return take(wanted, true);
+        return take(wanted, null);
     }
 
     /**
      * Takes the oldest event of a wanted type; null if none is there.
      *
-     * @param patient true to wait for a thread that works on the channel in C
+     * @param wait the wait of the calling thread; null to wait for a thread that works on the channel in C
      */
-    private @Nullable CmEvent take(Predicate<CmEventType> wanted, boolean patient) {
+    private @Nullable CmEvent take(Predicate<CmEventType> wanted, EventReader.@Nullable Wait wait) {
         ConnectionId id = Objects.requireNonNull(owner);
         while (true) {
             EventChannel at = channel;
             try {
-                CmEvent event = at.next(id, this, wanted, patient);
+                CmEvent event = at.next(id, this, wanted, wait);
                 if (event != null || at == channel) {
                     return event;
                 }
@@ -115,17 +129,23 @@ final class IdEvents {
     CmEvent await(String verb, Duration timeout, String hint, Predicate<CmEventType> wanted)
             throws InterruptedException {
         ConnectionId id = Objects.requireNonNull(owner);
-        CmEvent event = waiters.await(
-                () -> {
-                    id.checkUsable();
-                    return take(wanted, false);
-                },
-                () -> channel.watch(),
-                timeout);
-        if (event == null) {
-            throw new VerbsTimeoutException(verb, id.toString(), timeout, hint);
+        try (EventReader.Wait wait = new EventReader.Wait(waiters)) {
+            CmEvent event = waiters.await(
+                    () -> {
+                        id.checkUsable();
+                        return take(wanted, wait);
+                    },
+                    () -> {
+                        id.checkUsable();
+                        return channel.look(id, this, wanted);
+                    },
+                    () -> wait.ask(channel.reader()),
+                    timeout);
+            if (event == null) {
+                throw new VerbsTimeoutException(verb, id.toString(), timeout, hint);
+            }
+            return event;
         }
-        return event;
     }
 
     /**

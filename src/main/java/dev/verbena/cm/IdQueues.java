@@ -135,7 +135,7 @@ final class IdQueues {
     }
 
     private CompletionQueue makeQueue(int depth, VerbsArena arena, List<VerbsObject> made) {
-        CompletionChannel channel = id.context().createCompletionChannel(arena);
+        CompletionChannel channel = VerbsAccess.get().shareCompletionChannel(id.context(), arena);
         made.addFirst(channel);
         CompletionQueue queue = id.context()
                 .createCompletionQueue(
@@ -207,18 +207,27 @@ final class IdQueues {
     }
 
     /**
-     * Destroys the queue pair while C neither works on the id nor takes an event of it. C changes the queue pair's state
-     * when it connects, accepts, disconnects or takes an event. The kernel refuses to destroy a queue pair meanwhile, and
-     * {@code rdma_destroy_qp} does not report that: the queue pair would leak.
+     * Destroys the queue pair as {@code rdma_destroy_qp} does, in two steps. C changes the queue pair when it connects,
+     * accepts, disconnects or takes an event. So the id loses the queue pair while C does none of this. Destroying may take
+     * long, and delays no event.
      */
     private void callDestroy(long pair) {
         id.inC.lock();
         try {
-            id.events.channel.withoutEvents(() -> RdmaCm.DESTROY_QP.call(id.address));
+            setPair(MemorySegment.NULL);
+            int errno = VerbsAccess.get().destroy(pair);
+            if (errno != 0) {
+                setPair(MemorySegment.ofAddress(pair));
+                throw CmFailures.failure(RdmaCm.DESTROY_QP, errno, id.toString(), "");
+            }
             queuePair = null;
         } finally {
             id.inC.unlock();
         }
+    }
+
+    private void setPair(MemorySegment pair) {
+        id.events.channel.reader().withoutEvents(() -> rdma_cm_id.qp(id.struct(), pair));
     }
 
     SharedReceiveQueue createSharedReceiveQueue(

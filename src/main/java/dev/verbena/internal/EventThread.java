@@ -66,7 +66,10 @@ public final class EventThread {
         REPEATED,
         /** The event thread calls the handler for one event, and for the next one after {@link Watch#again}. */
         ONCE,
-        /** Another thread calls the handler, which may block. The descriptor is watched again when the handler returns. */
+        /**
+         * Another thread calls the handler, which may block. The descriptor is watched again when the handler returns.
+         * The handler may hand an event on instead: see {@link Handler#handOn}.
+         */
         APART
     }
 
@@ -77,6 +80,15 @@ public final class EventThread {
 
         /** Handles the end of the watch for this cause. */
         void failed(Throwable cause);
+
+        /**
+         * Has a waiting thread handle the event of a descriptor that is handled {@link Handling#APART}.
+         *
+         * @return true if {@link #readable} is not to be called; {@link Watch#again} then asks for the next event
+         */
+        default boolean handOn() {
+            return false;
+        }
     }
 
     /** A watched descriptor and its handler. */
@@ -247,7 +259,9 @@ public final class EventThread {
             return;
         }
         try {
-            apart.execute(watch::handle);
+            if (!watch.handler.handOn()) {
+                apart.execute(watch::handle);
+            }
         } catch (Throwable noThread) {
             watch.fail(noThread);
         }

@@ -40,6 +40,24 @@ public final class Waiters {
      */
     public <T> @Nullable T await(Supplier<? extends @Nullable T> attempt, Runnable ask, Duration timeout)
             throws InterruptedException {
+        return await(attempt, attempt, ask, timeout);
+    }
+
+    /**
+     * Waits until an attempt finds something, where the asking also reports an event that has come before it.
+     *
+     * @param attempt looks as in {@link #await(Supplier, Runnable, Duration)}
+     * @param look looks after the asking, and may look only at events that other threads took
+     * @param ask asks for a call of {@link #wake} when the next event comes, or has come already
+     * @return what the attempt found, or null on timeout
+     * @throws InterruptedException if the thread was interrupted
+     */
+    public <T> @Nullable T await(
+            Supplier<? extends @Nullable T> attempt,
+            Supplier<? extends @Nullable T> look,
+            Runnable ask,
+            Duration timeout)
+            throws InterruptedException {
         Objects.requireNonNull(timeout, "timeout"); // first: nothing is taken when it is null
         Failure before = failure;
         T found = attempt.get();
@@ -52,7 +70,7 @@ public final class Waiters {
             while (!deadline.isOver()) {
                 long seen = wakes;
                 ask.run();
-                found = attempt.get();
+                found = look.get();
                 if (found != null) {
                     return found;
                 }

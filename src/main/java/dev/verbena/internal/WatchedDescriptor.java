@@ -2,6 +2,7 @@ package dev.verbena.internal;
 
 import java.time.Duration;
 import java.util.concurrent.locks.ReentrantLock;
+import java.util.function.BooleanSupplier;
 import java.util.function.Consumer;
 import java.util.function.Function;
 import java.util.function.Supplier;
@@ -26,6 +27,7 @@ import org.jspecify.annotations.Nullable;
 public final class WatchedDescriptor {
     private final int number;
     private final EventThread.Handling handling;
+    private final @Nullable BooleanSupplier handOn;
     private final Runnable readable;
     private final Function<? super Throwable, ? extends RuntimeException> failure;
     private final Consumer<? super Throwable> failOthers;
@@ -33,6 +35,10 @@ public final class WatchedDescriptor {
     private final ReentrantLock lock = new ReentrantLock();
 
     private volatile EventThread.@Nullable Watch watch;
+
+    /** True from the asking for an event until the event thread has seen the event, for a descriptor with a handOn. */
+    private volatile boolean asked;
+
     private boolean closed;
 
     /**
@@ -45,6 +51,7 @@ public final class WatchedDescriptor {
     public WatchedDescriptor(int number, Function<? super Throwable, ? extends RuntimeException> failure) {
         this.number = number;
         this.handling = EventThread.Handling.ONCE;
+        this.handOn = null;
         this.readable = waiters::wake;
         this.failure = failure;
         this.failOthers = cause -> {};
@@ -65,17 +72,19 @@ public final class WatchedDescriptor {
             Runnable reader,
             Function<? super Throwable, ? extends RuntimeException> failure,
             Consumer<? super Throwable> failOthers) {
-        this(number, EventThread.Handling.REPEATED, reader, failure, failOthers);
+        this(number, EventThread.Handling.REPEATED, null, reader, failure, failOthers);
     }
 
     private WatchedDescriptor(
             int number,
             EventThread.Handling handling,
+            @Nullable BooleanSupplier handOn,
             Runnable reader,
             Function<? super Throwable, ? extends RuntimeException> failure,
             Consumer<? super Throwable> failOthers) {
         this.number = number;
         this.handling = handling;
+        this.handOn = handOn;
         this.readable = reader;
         this.failure = failure;
         this.failOthers = failOthers;
@@ -95,7 +104,26 @@ public final class WatchedDescriptor {
             Runnable reader,
             Function<? super Throwable, ? extends RuntimeException> failure,
             Consumer<? super Throwable> failOthers) {
-        return new WatchedDescriptor(number, EventThread.Handling.APART, reader, failure, failOthers);
+        return new WatchedDescriptor(number, EventThread.Handling.APART, null, reader, failure, failOthers);
+    }
+
+    /**
+     * Makes a watched descriptor whose events a thread takes that waits elsewhere, or else a thread of its own that may
+     * block. Each {@link #watch} asks for one event.
+     *
+     * @param number the descriptor; reads of it must not block for lack of an event
+     * @param handOn wakes a thread that takes the events, and returns true; or returns false to have the reader called
+     * @param reader takes all events. Another event is asked for when it returns
+     * @param failure makes the exception of a thread that can't wait, from the cause
+     * @param failOthers fails the threads that wait elsewhere for these events
+     */
+    public static WatchedDescriptor handedOn(
+            int number,
+            BooleanSupplier handOn,
+            Runnable reader,
+            Function<? super Throwable, ? extends RuntimeException> failure,
+            Consumer<? super Throwable> failOthers) {
+        return new WatchedDescriptor(number, EventThread.Handling.APART, handOn, reader, failure, failOthers);
     }
 
     /**
@@ -122,31 +150,47 @@ public final class WatchedDescriptor {
 
     /** Makes the event thread watch the descriptor for the next event. Does nothing once this is closed. */
     public void watch() {
-        if (handling != EventThread.Handling.ONCE && watch != null) {
+        if (isWatched()) {
             return;
         }
         lock.lock();
         try {
-            if (closed) {
-                return; // the caller's next attempt throws
+            if (closed || isWatched()) {
+                return; // of a closed owner, the caller's next attempt throws
             }
+            asked = true; // first: the event thread may see the event at once
             EventThread.Watch known = watch;
             if (known == null) {
                 watch = EventThread.watch(number, handling, new News());
-            } else if (handling == EventThread.Handling.ONCE) {
+            } else {
                 known.again();
             }
         } catch (SystemCallException e) {
+            asked = false;
             throw failure.apply(e);
         } finally {
             lock.unlock();
         }
     }
 
+    private boolean isWatched() {
+        return handOn != null ? asked : handling != EventThread.Handling.ONCE && watch != null;
+    }
+
     private final class News implements EventThread.Handler {
+        @Override
+        public boolean handOn() {
+            if (handOn == null) {
+                return false;
+            }
+            asked = false; // first: the thread that is woken may ask again at once
+            return handOn.getAsBoolean();
+        }
+
         @Override
         public void readable() {
             readable.run();
+            asked = true; // the event thread asks again when this returns
         }
 
         @Override
@@ -154,6 +198,7 @@ public final class WatchedDescriptor {
             lock.lock();
             try {
                 watch = null;
+                asked = false;
             } finally {
                 lock.unlock();
             }

@@ -6,21 +6,12 @@ import dev.verbena.VerbsException;
 import dev.verbena.VerbsObject;
 import dev.verbena.VerbsTimeoutException;
 import dev.verbena.access.ObjectLifetime;
-import dev.verbena.internal.CFunction;
-import dev.verbena.internal.Errno;
 import dev.verbena.internal.Ibv;
-import dev.verbena.internal.SystemCallException;
-import dev.verbena.internal.WatchedDescriptor;
+import dev.verbena.internal.Waiters;
 import dev.verbena.internal.failures.Failures;
-import dev.verbena.internal.raw.ibv_comp_channel;
-import java.lang.foreign.Arena;
-import java.lang.foreign.MemorySegment;
-import java.lang.foreign.ValueLayout;
 import java.time.Duration;
 import java.util.LinkedHashSet;
 import java.util.Optional;
-import java.util.concurrent.ConcurrentHashMap;
-import java.util.concurrent.locks.ReentrantLock;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -40,71 +31,38 @@ import org.jspecify.annotations.Nullable;
 public final class CompletionChannel extends VerbsObject {
     private final ObjectLifetime lifetime;
     private final Context context;
-    private final long address;
-    private final WatchedDescriptor descriptor;
+    private final CompletionSource source;
+    private final Waiters waiters = new Waiters();
 
-    /** The queues by their address in C. An entry stays until C has destroyed the queue, as events may come till then. */
-    private final ConcurrentHashMap<Long, CompletionQueue> queues = new ConcurrentHashMap<>();
-
-    /** Guards the fields below. */
-    private final ReentrantLock taking = new ReentrantLock();
-
+    /** The queues that reported an event. The source's lock guards this. */
     private final LinkedHashSet<CompletionQueue> ready = new LinkedHashSet<>();
-    /** Memory for one event. It is not of the arena, because the event thread uses it too. */
-    private final MemorySegment event;
 
-    private boolean destroying;
-
-    private CompletionChannel(ObjectLifetime lifetime, Context context, long address) {
+    private CompletionChannel(ObjectLifetime lifetime, Context context, CompletionSource source) {
         super(lifetime);
         this.lifetime = lifetime;
         this.context = context;
-        this.address = address;
-        int number = ibv_comp_channel.fd(MemorySegment.ofAddress(address).reinterpret(ibv_comp_channel.sizeof()));
-        this.descriptor = new WatchedDescriptor(
-                number, this::takeAll, cause -> Failures.cannotWait(toString(), cause), this::failWaitingQueues);
+        this.source = source;
         lifetime.destroyedBy(this::destroy);
-        this.event = Arena.ofAuto().allocate(ValueLayout.JAVA_LONG, 2);
-        try {
-            WatchedDescriptor.makeNonBlocking(number);
-        } catch (SystemCallException refused) {
-            throw Failures.cannotWait(context.name(), refused);
-        }
+        source.add(this);
     }
 
+    /** Makes a channel with a descriptor of its own. */
     static CompletionChannel make(Context context, VerbsArena arena) {
         return ObjectLifetime.create(
-                arena,
-                lifetime -> new CompletionChannel(
-                        lifetime,
-                        context,
-                        VerbFailures.pointer(
-                                Ibv.CREATE_COMP_CHANNEL,
-                                Ibv.CREATE_COMP_CHANNEL.call(context.address()),
-                                context.name())),
-                context);
+                arena, lifetime -> new CompletionChannel(lifetime, context, CompletionSource.own(context)), context);
+    }
+
+    /** Makes a channel that shares a descriptor with other channels of the same context in C. */
+    static CompletionChannel makeShared(Context context, VerbsArena arena) {
+        return ObjectLifetime.create(
+                arena, lifetime -> new CompletionChannel(lifetime, context, CompletionSource.shared(context)), context);
     }
 
     @CName("ibv_destroy_comp_channel")
     private void destroy() {
-        setDestroying(true);
-        descriptor.close();
-        try {
-            VerbFailures.check(Ibv.DESTROY_COMP_CHANNEL, Ibv.DESTROY_COMP_CHANNEL.call(address), toString());
-        } catch (VerbsException refused) {
-            setDestroying(false);
-            descriptor.reopen();
-            throw refused;
-        }
-    }
-
-    private void setDestroying(boolean now) {
-        taking.lock();
-        try {
-            destroying = now;
-        } finally {
-            taking.unlock();
-        }
+        source.leave();
+        source.remove(this);
+        waiters.wakeAll();
     }
 
     /**
@@ -123,21 +81,27 @@ public final class CompletionChannel extends VerbsObject {
 
     /** Returns the address of the {@code struct ibv_comp_channel}. Hold this object while C uses it. */
     long address() {
-        return address;
+        return source.address();
     }
 
     void add(CompletionQueue queue) {
-        queues.put(queue.address(), queue);
+        source.add(queue);
     }
 
     void remove(CompletionQueue queue) {
-        queues.remove(queue.address(), queue);
-        taking.lock();
+        source.remove(queue);
+        source.taking.lock();
         try {
             ready.remove(queue);
         } finally {
-            taking.unlock();
+            source.taking.unlock();
         }
+    }
+
+    /** Adds a queue that reported an event. The caller holds the source's lock. */
+    void report(CompletionQueue queue) {
+        ready.add(queue);
+        waiters.wake();
     }
 
     /**
@@ -165,7 +129,7 @@ public final class CompletionChannel extends VerbsObject {
      */
     @CName({"ibv_get_cq_event", "ibv_ack_cq_events"})
     public CompletionQueue await(Duration timeout) throws InterruptedException {
-        CompletionQueue queue = descriptor.await(this::next, timeout);
+        CompletionQueue queue = waiters.await(this::next, source::watch, timeout);
         if (queue == null) {
             throw new VerbsTimeoutException(
                     Ibv.GET_CQ_EVENT.name(),
@@ -179,66 +143,26 @@ public final class CompletionChannel extends VerbsObject {
     private @Nullable CompletionQueue next() {
         lifetime.hold();
         try {
-            takeAll();
-            taking.lock();
+            source.takeAll();
+            source.taking.lock();
             try {
                 return ready.isEmpty() ? null : ready.removeFirst();
             } finally {
-                taking.unlock();
+                source.taking.unlock();
             }
         } finally {
             lifetime.release();
         }
     }
 
-    /** Takes all events, and wakes the threads that wait for them. Any thread may do so. */
-    private void takeAll() {
-        taking.lock();
-        try {
-            while (!destroying && takeOne()) {
-                descriptor.wake();
-            }
-        } finally {
-            taking.unlock();
-        }
-    }
-
-    private boolean takeOne() {
-        while ((int) Ibv.GET_CQ_EVENT.call(address, event.address(), event.address() + Long.BYTES) != 0) {
-            int errno = CFunction.errno();
-            if (errno == Errno.EAGAIN) {
-                return false;
-            }
-            if (errno != Errno.EINTR) {
-                throw VerbFailures.failure(
-                        Ibv.GET_CQ_EVENT.name(), errno, toString(), errno == Errno.EIO ? "The device was removed" : "");
-            }
-        }
-        long cq = event.get(ValueLayout.JAVA_LONG, 0);
-        CompletionQueue queue = queues.get(cq);
-        CompletionEvents events = queue == null ? null : queue.events();
-        if (queue == null || events == null) {
-            Ibv.ACK_CQ_EVENTS.call(cq, 1); // an unknown queue, which lives until its event is acknowledged
-            return true;
-        }
-        events.taken();
-        ready.add(queue);
-        events.wake();
-        return true;
-    }
-
     /** Makes the event thread take the events from now on. */
     void watch() {
-        descriptor.watch();
+        source.watch();
     }
 
-    private void failWaitingQueues(Throwable cause) {
-        for (CompletionQueue queue : queues.values()) {
-            CompletionEvents events = queue.events();
-            if (events != null) {
-                events.fail(cause);
-            }
-        }
+    /** Fails the threads that wait here. */
+    void fail(Throwable cause) {
+        waiters.fail(() -> Failures.cannotWait(toString(), cause));
     }
 
     @Override

@@ -77,8 +77,9 @@ final class CompletionEvents {
         Ibv.ACK_CQ_EVENTS.call(queue.address(), count);
     }
 
-    /** Wakes one thread that waits for completions of this queue. */
-    void wake() {
+    /** Reports an event that was taken to the threads that wait here or at the channel. The source's lock is held. */
+    void report() {
+        channel.report(queue);
         waiters.wake();
     }
 

@@ -3,6 +3,7 @@ package dev.verbena.verbs;
 import dev.verbena.NativeFlag;
 import dev.verbena.VerbsArena;
 import dev.verbena.VerbsObject;
+import dev.verbena.internal.Ibv;
 import dev.verbena.verbs.access.VerbsAccess;
 import dev.verbena.verbs.address.AddressVector;
 import java.lang.foreign.MemorySegment;
@@ -45,6 +46,17 @@ final class VerbsSecrets implements VerbsAccess {
             LongConsumer destroyer,
             VerbsObject owner) {
         return SharedReceiveQueue.adopt(domain, options, arena, maker, destroyer, owner);
+    }
+
+    @Override
+    public CompletionChannel shareCompletionChannel(Context context, VerbsArena arena) {
+        return CompletionChannel.makeShared(context, arena);
+    }
+
+    @Override
+    public int destroy(long pair) {
+        int result = (int) Ibv.DESTROY_QP.call(pair);
+        return result == 0 ? 0 : VerbFailures.errnoOf(result);
     }
 
     @Override

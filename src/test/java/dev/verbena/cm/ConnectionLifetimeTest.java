@@ -57,7 +57,7 @@ class ConnectionLifetimeTest extends ConnectionEnds {
     }
 
     @ParameterizedTest
-    @ValueSource(strings = {"ibv_create_comp_channel", "ibv_create_cq", "ibv_create_qp", "rdma_create_qp"})
+    @ValueSource(strings = {"ibv_create_cq", "ibv_create_qp", "rdma_create_qp"})
     void ownFaultIsNotBlamedOnThePeer(String function) throws Exception {
         connected();
         Connection client = ends.requesting();

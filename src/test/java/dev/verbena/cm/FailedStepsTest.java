@@ -74,7 +74,6 @@ class FailedStepsTest {
     @CsvSource({
         "ibv_create_comp_channel, 1",
         "ibv_create_cq, 1",
-        "ibv_create_comp_channel, 2",
         "ibv_create_cq, 2",
         "rdma_create_qp, 1",
         "ibv_create_qp, 1"

@@ -2,6 +2,7 @@ package dev.verbena.verbs.access;
 
 import dev.verbena.VerbsArena;
 import dev.verbena.VerbsObject;
+import dev.verbena.verbs.CompletionChannel;
 import dev.verbena.verbs.CompletionQueue;
 import dev.verbena.verbs.Context;
 import dev.verbena.verbs.ProtectionDomain;
@@ -78,6 +79,23 @@ public interface VerbsAccess {
             LongUnaryOperator maker,
             LongConsumer destroyer,
             VerbsObject owner);
+
+    /**
+     * Makes a completion channel that shares a descriptor with other channels of the same context in C. The last of these
+     * channels closes the descriptor.
+     *
+     * @param context the context of the queues that report to the channel
+     * @param arena the arena that closes the channel
+     */
+    CompletionChannel shareCompletionChannel(Context context, VerbsArena arena);
+
+    /**
+     * Destroys a queue pair in C ({@code ibv_destroy_qp}).
+     *
+     * @param pair the {@code struct ibv_qp}, which nothing else uses
+     * @return 0, or an error number
+     */
+    int destroy(long pair);
 
     /** Returns the {@code struct ibv_context} of a context. */
     long address(Context context);

@@ -1,0 +1,464 @@
+package dev.verbena.cm;
+
+import dev.verbena.internal.CFunction;
+import dev.verbena.internal.Errno;
+import dev.verbena.internal.RdmaCm;
+import dev.verbena.internal.SystemCallException;
+import dev.verbena.internal.Waiters;
+import dev.verbena.internal.WatchedDescriptor;
+import dev.verbena.internal.failures.Failures;
+import dev.verbena.internal.jfr.ConnectionEvent;
+import dev.verbena.internal.raw.rdma_cm_id;
+import dev.verbena.internal.raw.rdma_event_channel;
+import dev.verbena.verbs.access.VerbsAccess;
+import java.lang.foreign.Arena;
+import java.lang.foreign.MemorySegment;
+import java.lang.foreign.ValueLayout;
+import java.util.LinkedHashSet;
+import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.locks.ReentrantLock;
+import java.util.function.Supplier;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * A {@code struct rdma_event_channel}, and the events that C reports to it. Several event channels can share a reader, and so
+ * a descriptor: the channels of connections do. The thread that takes an event hands it to the id that the event is about.
+ * The last channel to leave a reader closes it.
+ *
+ * <p>A thread that waits takes events itself. The event thread wakes one waiting thread for each event. While no thread
+ * waits, a thread of the reader's own takes the events, if one of them may end a {@link Connection}.
+ *
+ * <p>All threads may use a reader at once.
+ */
+final class EventReader {
+    /** The number of events that a thread takes for others before it looks at its own deadline. */
+    private static final int MOST_AT_ONCE = 64;
+
+    /** Guards {@link #shared}, and the users of all readers. */
+    private static final ReentrantLock SHARING = new ReentrantLock();
+
+    /** The reader that channels of connections share; null while there is none. */
+    private static @Nullable EventReader shared;
+
+    private final long address;
+    private final int descriptor;
+    private final WatchedDescriptor watched;
+
+    /** The events of each id, by address in C. An entry stays until C has destroyed the id. */
+    private final ConcurrentHashMap<Long, IdEvents> inboxes = new ConcurrentHashMap<>();
+
+    /**
+     * Held while C takes events, or does what excludes that, for as long as C needs. Waiting threads do not wait for it.
+     * The same lock of another reader, and {@link #lock}, may be taken under it.
+     */
+    private final ReentrantLock taking = new ReentrantLock();
+
+    /** Guards the waits, and what ids and channels have of events, never during a call of C. */
+    final ReentrantLock lock = new ReentrantLock();
+
+    private final LinkedHashSet<Wait> waits = new LinkedHashSet<>();
+
+    /** Memory for the pointer to one event. It is not of an arena, because all threads use it. */
+    private final MemorySegment taken;
+
+    /** True once an id is part of a {@link Connection}: its end is to be seen although no thread waits for it. */
+    private volatile boolean watchesEnds;
+
+    /** True once C destroys the channel. {@link #taking} guards this. */
+    private boolean destroying;
+
+    private int users = 1;
+
+    private EventReader(long address, int descriptor, MemorySegment taken) {
+        this.address = address;
+        this.descriptor = descriptor;
+        this.taken = taken;
+        this.watched = WatchedDescriptor.handedOn(
+                descriptor,
+                this::handOn,
+                this::takeAll,
+                cause -> Failures.cannotWait(toString(), cause),
+                this::failWaits);
+    }
+
+    /** Makes the reader of a channel that stands alone. */
+    static EventReader own() {
+        MemorySegment taken = Arena.ofAuto().allocate(ValueLayout.JAVA_LONG);
+        long channel = RdmaCm.CREATE_EVENT_CHANNEL.call();
+        if (channel == 0) {
+            throw CmFailures.failure(
+                    RdmaCm.CREATE_EVENT_CHANNEL,
+                    CFunction.errno(),
+                    "",
+                    "The connection manager needs an RDMA device, the module rdma_ucm and /dev/infiniband/rdma_cm");
+        }
+        try {
+            int number =
+                    rdma_event_channel.fd(MemorySegment.ofAddress(channel).reinterpret(rdma_event_channel.sizeof()));
+            WatchedDescriptor.makeNonBlocking(number);
+            return new EventReader(channel, number, taken);
+        } catch (SystemCallException refused) {
+            RdmaCm.DESTROY_EVENT_CHANNEL.call(channel);
+            throw Failures.cannotWait("event channel", refused);
+        } catch (Throwable t) {
+            RdmaCm.DESTROY_EVENT_CHANNEL.call(channel);
+            throw t;
+        }
+    }
+
+    /** Returns the reader that the channels of connections share, with one more user. Holds no lock while C makes one. */
+    static EventReader shared() {
+        EventReader known = joinShared(null);
+        if (known != null) {
+            return known;
+        }
+        EventReader made = own();
+        EventReader used = joinShared(made);
+        if (used == null) {
+            return made;
+        }
+        made.leave(); // another thread was faster
+        return used;
+    }
+
+    /** Adds a user to the shared reader. Without one, makes another reader the shared one, and returns null. */
+    private static @Nullable EventReader joinShared(@Nullable EventReader otherwise) {
+        SHARING.lock();
+        try {
+            if (shared == null) {
+                shared = otherwise;
+                return null;
+            }
+            shared.users++;
+            return shared;
+        } finally {
+            SHARING.unlock();
+        }
+    }
+
+    /** Removes a user. The last one has C destroy the {@code struct rdma_event_channel}. */
+    void leave() {
+        SHARING.lock();
+        try {
+            users--;
+            if (users > 0) {
+                return;
+            }
+            if (shared == this) {
+                shared = null;
+            }
+        } finally {
+            SHARING.unlock();
+        }
+        taking.lock();
+        try {
+            destroying = true;
+        } finally {
+            taking.unlock();
+        }
+        watched.close();
+        RdmaCm.DESTROY_EVENT_CHANNEL.call(address);
+    }
+
+    /** Returns the address of the {@code struct rdma_event_channel}. */
+    long address() {
+        return address;
+    }
+
+    // Ids
+
+    /** Adds an id that C has made. */
+    void add(long id, IdEvents inbox) {
+        inboxes.put(id, inbox);
+    }
+
+    /** Removes an id that C has destroyed, or that has moved away. */
+    void remove(long id, IdEvents inbox) {
+        inboxes.remove(id, inbox);
+    }
+
+    /** Has the ends of connections seen from now on, although no thread waits for them. */
+    void watchEnds() {
+        watchesEnds = true;
+        watched.watch();
+    }
+
+    // Waits
+
+    /** A thread that waits for an event, while it may sleep. */
+    static final class Wait implements AutoCloseable {
+        private final Waiters waiters;
+        private @Nullable EventReader at;
+
+        /** Makes the wait of a thread that sleeps at these waiters. */
+        Wait(Waiters waiters) {
+            this.waiters = waiters;
+        }
+
+        /** Asks for a wake-up for the next event of a reader, also if the event has come already. */
+        void ask(EventReader reader) {
+            if (at != reader) {
+                close();
+                at = reader;
+                reader.enter(this);
+            }
+            // A thread that is taking events asks for the others when it is done. Asking now would wake this one in
+            // vain.
+            if (!reader.taking.isLocked()) {
+                reader.watched.watch();
+            }
+        }
+
+        /** Ends the wait: other threads are woken for events from now on. */
+        @Override
+        public void close() {
+            EventReader before = at;
+            at = null;
+            if (before != null) {
+                before.exit(this);
+            }
+        }
+    }
+
+    private void enter(Wait wait) {
+        lock.lock();
+        try {
+            waits.add(wait);
+        } finally {
+            lock.unlock();
+        }
+    }
+
+    private void exit(Wait wait) {
+        lock.lock();
+        try {
+            waits.remove(wait);
+        } finally {
+            lock.unlock();
+        }
+        askForOthers();
+    }
+
+    private void askForOthers() {
+        if (watchesEnds || firstWait() != null) {
+            watched.watch();
+        }
+    }
+
+    private @Nullable Wait firstWait() {
+        lock.lock();
+        try {
+            return waits.isEmpty() ? null : waits.getFirst();
+        } finally {
+            lock.unlock();
+        }
+    }
+
+    /** Wakes a thread that takes the next event. Returns false if no thread waits, and a thread of the reader's own must. */
+    private boolean handOn() {
+        Wait first = firstWait();
+        if (first != null) {
+            first.waiters.wake();
+            return true;
+        }
+        return !watchesEnds; // nobody wants the events: they stay in C
+    }
+
+    private void failWaits(Throwable cause) {
+        lock.lock();
+        try {
+            waits.forEach(wait -> wait.waiters.fail(() -> Failures.cannotWait(toString(), cause)));
+        } finally {
+            lock.unlock();
+        }
+    }
+
+    // Taking
+
+    /**
+     * Finds an event among those that were taken, or takes events of C until there is one.
+     *
+     * @param finder returns an event that was taken; null if there is none
+     * @param wait the wait of the calling thread; null to wait for a thread that works on the channel in C
+     */
+    <T> @Nullable T take(Supplier<? extends @Nullable T> finder, @Nullable Wait wait) {
+        T found = finder.get();
+        if (found != null) {
+            return found;
+        }
+        if (wait == null) {
+            taking.lock();
+        } else if (!taking.tryLock()) {
+            return null; // the other thread hands this thread's event on
+        }
+        try {
+            found = finder.get();
+            for (int i = 0; found == null && (wait == null || i < MOST_AT_ONCE) && takeOne(); i++) {
+                found = finder.get();
+            }
+            return found;
+        } finally {
+            taking.unlock();
+            if (wait == null || wait.at == null) {
+                askForOthers();
+            }
+        }
+    }
+
+    /** Takes all events of C. */
+    void takeAll() {
+        take(() -> null, null);
+    }
+
+    /** Runs work while no thread takes events. */
+    void withoutEvents(Runnable work) {
+        taking.lock();
+        try {
+            work.run();
+        } finally {
+            taking.unlock();
+            askForOthers();
+        }
+    }
+
+    /** Runs work while no thread takes events of two readers, or of one that is both. */
+    static void withoutEvents(EventReader one, EventReader other, Runnable work) {
+        // Always in the same order. No event is unacknowledged meanwhile: C would wait for that.
+        EventReader first = one.address < other.address ? one : other;
+        EventReader second = first == one ? other : one;
+        first.withoutEvents(() -> second.withoutEvents(work));
+    }
+
+    /** Runs work while no thread looks at events of two readers, or of one that is both. */
+    static void locked(EventReader one, EventReader other, Runnable work) {
+        EventReader first = one.address < other.address ? one : other;
+        EventReader second = first == one ? other : one;
+        first.lock.lock();
+        second.lock.lock();
+        try {
+            work.run();
+        } finally {
+            second.lock.unlock();
+            first.lock.unlock();
+        }
+    }
+
+    private boolean takeOne() {
+        if (destroying) {
+            return false;
+        }
+        while ((int) RdmaCm.GET_CM_EVENT.call(address, taken.address()) != 0) {
+            int errno = CFunction.errno();
+            if (errno == Errno.EAGAIN) {
+                return false;
+            }
+            if (errno != Errno.EINTR) {
+                throw CmFailures.failure(RdmaCm.GET_CM_EVENT, errno, toString(), "");
+            }
+        }
+        long event = taken.get(ValueLayout.JAVA_LONG, 0);
+        RawEvent copy;
+        IdEvents inbox;
+        boolean failed = false;
+        try {
+            copy = RawEvent.read(event);
+            // Before the acknowledgement: after it, C may destroy the id and make another one at its address.
+            inbox = inboxes.get(copy.about());
+            if (inbox != null && inbox.ends(copy)) {
+                failed = failQueuePair(copy.id());
+            }
+        } finally {
+            // Nothing before this may block: a thread that destroys the id may wait in C for the acknowledgement.
+            RdmaCm.ACK_CM_EVENT.call(event);
+        }
+        record(copy);
+        if (copy.isRequest()) {
+            addRequest(copy, inbox);
+        } else if (inbox != null) {
+            ConnectionId owner = inbox.owner;
+            if (copy.type() == CmEventType.DISCONNECTED) {
+                inbox.disconnected = true;
+            } else if (copy.type() == CmEventType.ESTABLISHED && owner != null) {
+                owner.established();
+            }
+            if (failed && owner != null) {
+                owner.failed();
+            }
+            deliver(new IdEvents.Entry(inbox, copy.type(), copy::value));
+            Runnable atEnd = inbox.atEnd;
+            if (atEnd != null && inbox.end != null) {
+                atEnd.run();
+            }
+        }
+        return true;
+    }
+
+    /**
+     * Has C flush the requests of an id's queue pair, so that they end. The caller holds the lock under which queue pairs are
+     * taken from their ids, and an event that keeps the id.
+     */
+    private static boolean failQueuePair(long id) {
+        long pair = rdma_cm_id
+                .qp(MemorySegment.ofAddress(id).reinterpret(rdma_cm_id.sizeof()))
+                .address();
+        return pair != 0 && VerbsAccess.get().fail(pair) == 0; // a device that was removed refuses
+    }
+
+    private static void record(RawEvent taken) {
+        ConnectionEvent event = new ConnectionEvent();
+        if (event.shouldCommit()) {
+            event.type = taken.type().toString();
+            event.status = taken.status();
+            event.commit();
+        }
+    }
+
+    /** Adds an event, and wakes a thread that waits for it. */
+    private void deliver(IdEvents.Entry entry) {
+        IdEvents inbox = entry.inbox;
+        lock.lock();
+        try {
+            if (inbox.removed) {
+                return;
+            }
+            inbox.entries.add(entry);
+            if (inbox.owner != null) {
+                inbox.channel.deliver(entry);
+            }
+        } finally {
+            lock.unlock();
+        }
+        inbox.waiters.wake();
+    }
+
+    private void addRequest(RawEvent event, @Nullable IdEvents listener) {
+        ConnectionId owner = listener == null ? null : listener.owner;
+        if (listener == null || owner == null || !addUnlessRefused(event, listener, owner)) {
+            RdmaCm.DESTROY_ID.call(event.id()); // this rejects the request
+        }
+    }
+
+    /** Adds a request, unless the listener closes or its backlog is full. */
+    private boolean addUnlessRefused(RawEvent event, IdEvents listener, ConnectionId owner) {
+        EventChannel channel = listener.channel;
+        IdEvents inbox = new IdEvents(listener.space, channel);
+        ConnectRequest request = new ConnectRequest(channel, listener, inbox, owner, event);
+        lock.lock();
+        try {
+            if (listener.refusing || listener.waitingRequests() >= listener.backlog) {
+                return false;
+            }
+            channel.add(event.id(), inbox);
+            channel.unclaimed.add(request);
+            deliver(new IdEvents.Entry(listener, event.type(), id -> event.requestValue(id, request)));
+            return true;
+        } finally {
+            lock.unlock();
+        }
+    }
+
+    @Override
+    public String toString() {
+        return "event channel " + descriptor;
+    }
+}

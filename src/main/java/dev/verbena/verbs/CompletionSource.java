@@ -1,0 +1,217 @@
+package dev.verbena.verbs;
+
+import dev.verbena.VerbsException;
+import dev.verbena.internal.CFunction;
+import dev.verbena.internal.Errno;
+import dev.verbena.internal.Ibv;
+import dev.verbena.internal.SystemCallException;
+import dev.verbena.internal.WatchedDescriptor;
+import dev.verbena.internal.failures.Failures;
+import dev.verbena.internal.raw.ibv_comp_channel;
+import java.lang.foreign.Arena;
+import java.lang.foreign.MemorySegment;
+import java.lang.foreign.ValueLayout;
+import java.util.Set;
+import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.locks.ReentrantLock;
+
+/**
+ * A {@code struct ibv_comp_channel}, and the events that completion queues report to it. Several completion channels of one
+ * context in C can share a source, and so a descriptor. The thread that takes an event hands it to the channel of the
+ * queue. The last channel to leave a source closes it.
+ *
+ * <p>All threads may use a source at once.
+ */
+final class CompletionSource {
+    /** The sources that channels share, by the address of the context in C. */
+    private static final ConcurrentHashMap<Long, CompletionSource> SHARED = new ConcurrentHashMap<>();
+
+    private final String device;
+    private final long context;
+    private final long address;
+    private final WatchedDescriptor descriptor;
+
+    /** Memory for one event. It is not of an arena, because all threads use it. */
+    private final MemorySegment event;
+
+    /** The queues by their address in C. An entry stays until C has destroyed the queue, as events may come till then. */
+    private final ConcurrentHashMap<Long, CompletionQueue> queues = new ConcurrentHashMap<>();
+
+    private final Set<CompletionChannel> channels = ConcurrentHashMap.newKeySet();
+
+    /** Guards the fields below, and the queues of channels that are ready. */
+    final ReentrantLock taking = new ReentrantLock();
+
+    private int users = 1;
+    private boolean destroying;
+
+    private CompletionSource(String device, long context, long address, int number, MemorySegment event) {
+        this.device = device;
+        this.context = context;
+        this.address = address;
+        this.event = event;
+        this.descriptor = new WatchedDescriptor(
+                number, this::takeAll, cause -> Failures.cannotWait(device, cause), this::failWaits);
+    }
+
+    /** Makes the source of a channel that stands alone. */
+    static CompletionSource own(Context context) {
+        MemorySegment event = Arena.ofAuto().allocate(ValueLayout.JAVA_LONG, 2);
+        long made = VerbFailures.pointer(
+                Ibv.CREATE_COMP_CHANNEL, Ibv.CREATE_COMP_CHANNEL.call(context.address()), context.name());
+        try {
+            int number = ibv_comp_channel.fd(MemorySegment.ofAddress(made).reinterpret(ibv_comp_channel.sizeof()));
+            WatchedDescriptor.makeNonBlocking(number);
+            return new CompletionSource(context.name(), context.address(), made, number, event);
+        } catch (SystemCallException refused) {
+            Ibv.DESTROY_COMP_CHANNEL.call(made);
+            throw Failures.cannotWait(context.name(), refused);
+        } catch (Throwable t) {
+            Ibv.DESTROY_COMP_CHANNEL.call(made);
+            throw t;
+        }
+    }
+
+    /** Returns the source that channels of a context in C share, with one more user. Holds no lock while C makes one. */
+    static CompletionSource shared(Context context) {
+        CompletionSource known = SHARED.get(context.address());
+        if (known != null && known.join()) {
+            return known;
+        }
+        CompletionSource made = own(context);
+        CompletionSource faster = SHARED.putIfAbsent(context.address(), made);
+        if (faster != null && faster.join()) {
+            made.leave();
+            return faster;
+        }
+        return made; // not for others if the faster one is about to close
+    }
+
+    private boolean join() {
+        taking.lock();
+        try {
+            if (users == 0) {
+                return false;
+            }
+            users++;
+            return true;
+        } finally {
+            taking.unlock();
+        }
+    }
+
+    /**
+     * Removes a user. The last one has C destroy the {@code struct ibv_comp_channel}.
+     *
+     * @throws VerbsException if C refuses: the user stays
+     */
+    void leave() {
+        taking.lock();
+        try {
+            users--;
+            if (users > 0) {
+                return;
+            }
+            destroying = true;
+        } finally {
+            taking.unlock();
+        }
+        SHARED.remove(context, this);
+        descriptor.close();
+        try {
+            VerbFailures.check(Ibv.DESTROY_COMP_CHANNEL, Ibv.DESTROY_COMP_CHANNEL.call(address), toString());
+        } catch (VerbsException refused) {
+            stay();
+            throw refused;
+        }
+    }
+
+    private void stay() {
+        taking.lock();
+        try {
+            users++;
+            destroying = false;
+        } finally {
+            taking.unlock();
+        }
+        descriptor.reopen();
+    }
+
+    /** Returns the address of the {@code struct ibv_comp_channel}. */
+    long address() {
+        return address;
+    }
+
+    void add(CompletionChannel channel) {
+        channels.add(channel);
+    }
+
+    void remove(CompletionChannel channel) {
+        channels.remove(channel);
+    }
+
+    void add(CompletionQueue queue) {
+        queues.put(queue.address(), queue);
+    }
+
+    void remove(CompletionQueue queue) {
+        queues.remove(queue.address(), queue);
+    }
+
+    /** Takes all events, and wakes the threads that wait for them. Any thread may do so. */
+    void takeAll() {
+        taking.lock();
+        try {
+            while (!destroying) {
+                if (!takeOne()) {
+                    return;
+                }
+            }
+        } finally {
+            taking.unlock();
+        }
+    }
+
+    private boolean takeOne() {
+        while ((int) Ibv.GET_CQ_EVENT.call(address, event.address(), event.address() + Long.BYTES) != 0) {
+            int errno = CFunction.errno();
+            if (errno == Errno.EAGAIN) {
+                return false;
+            }
+            if (errno != Errno.EINTR) {
+                throw VerbFailures.failure(
+                        Ibv.GET_CQ_EVENT.name(), errno, toString(), errno == Errno.EIO ? "The device was removed" : "");
+            }
+        }
+        long cq = event.get(ValueLayout.JAVA_LONG, 0);
+        CompletionQueue queue = queues.get(cq);
+        CompletionEvents events = queue == null ? null : queue.events();
+        if (queue == null || events == null) {
+            Ibv.ACK_CQ_EVENTS.call(cq, 1); // an unknown queue, which lives until its event is acknowledged
+            return true;
+        }
+        events.taken();
+        events.report();
+        return true;
+    }
+
+    /** Makes the event thread take the events from now on. */
+    void watch() {
+        descriptor.watch();
+    }
+
+    private void failWaits(Throwable cause) {
+        channels.forEach(channel -> channel.fail(cause));
+        for (CompletionQueue queue : queues.values()) {
+            CompletionEvents events = queue.events();
+            if (events != null) {
+                events.fail(cause);
+            }
+        }
+    }
+
+    @Override
+    public String toString() {
+        return "completion channel of " + device;
+    }
+}

@@ -191,8 +191,8 @@ class PingPongTest {
         Running server = start(true, "rc", port, List.of("-n", "3"));
         Listening.await(port, server::isAlive);
         // The C tool may wait for ever for its peer, which has ended.
-        try (Peer.Process client = Peer.c("ibv_srq_pingpong -d " + TestDevice.get().name() + " -g " + gidIndex
-                + " -n 3 -p " + port + " 127.0.0.1")) {
+        try (Peer.Process client = Peer.c("ibv_srq_pingpong -d "
+                + TestDevice.get().name() + " -g " + gidIndex + " -n 3 -p " + port + " 127.0.0.1")) {
             assertThat(server.result().status()).as(client.toString()).isEqualTo(Main.FAILED);
         }
         assertThat(server.result().err())

@@ -15,6 +15,7 @@ import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Duration;
+import java.time.ZoneId;
 import java.time.ZonedDateTime;
 import java.time.format.DateTimeFormatter;
 import java.util.ArrayList;
@@ -400,7 +401,10 @@ final class Perf {
     /** Returns the circumstances of this run for the page. */
     private Map<String, String> facts() {
         Map<String, String> facts = new LinkedHashMap<>();
-        facts.put("Date", DateTimeFormatter.ofPattern("uuuu-MM-dd HH:mm:ss xxx").format(ZonedDateTime.now()));
+        facts.put(
+                "Date",
+                DateTimeFormatter.ofPattern("uuuu-MM-dd HH:mm:ss xxx")
+                        .format(ZonedDateTime.now(ZoneId.systemDefault())));
         facts.put("Command", "verbena " + options.commandLine("perf"));
         facts.put("Device", device() + ", port " + port);
         facts.put(

@@ -50,7 +50,7 @@ final class Planted {
         return value * FACTOR;
     }
 
-    /** Never ends if its condition is negated. */
+    /** Never ends without its call of {@code set}. */
     static int countDown(int from) {
         AtomicBoolean over = new AtomicBoolean();
         int steps = 0;

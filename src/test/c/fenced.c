@@ -1593,7 +1593,8 @@ static struct fenced_mr *new_mr(struct ibv_pd *ibpd, void *start, size_t length,
 	mr->ibv.addr = start;
 	mr->ibv.length = length;
 	mr->ibv.handle = next_handle++;
-	mr->ibv.lkey = mr->ibv.rkey = next_key++ << 8;
+	mr->ibv.lkey = next_key++ << 8;
+	mr->ibv.rkey = next_key++ << 8; /* some adapters have one key for both; two show which of them is used */
 	mr->pd = (struct fenced_pd *)ibpd;
 	mr->iova = iova;
 	mr->access = access;
@@ -1672,7 +1673,8 @@ API int ibv_rereg_mr(struct ibv_mr *ibmr, int flags, struct ibv_pd *pd, void *ad
 	}
 	if (flags & IBV_REREG_MR_CHANGE_ACCESS)
 		mr->access = access;
-	ibmr->lkey = ibmr->rkey = next_key++ << 8;
+	ibmr->lkey = next_key++ << 8;
+	ibmr->rkey = next_key++ << 8;
 	return answer(0);
 }
 

@@ -228,7 +228,8 @@ public final class QueuePair extends VerbsObject {
         if (destroyer != null) {
             destroyer.accept(address);
         } else {
-            VerbFailures.check(Ibv.DESTROY_QP, Ibv.DESTROY_QP.call(address), toString());
+            String name = options.type() + " queue pair " + number + " of " + context.name(); // it counts as closed now
+            VerbFailures.check(Ibv.DESTROY_QP, Ibv.DESTROY_QP.call(address), name);
         }
         batches.forEach(WorkBatch::end);
         context.remove(this);

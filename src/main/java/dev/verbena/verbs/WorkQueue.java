@@ -119,7 +119,8 @@ public final class WorkQueue extends VerbsObject {
 
     @CName("ibv_destroy_wq")
     private void destroy() {
-        VerbFailures.check(ContextVerb.DESTROY_WQ, context, toString(), address);
+        String name = "work queue " + number + " of " + context.name(); // it counts as closed now
+        VerbFailures.check(ContextVerb.DESTROY_WQ, context, name, address);
         context.eventsEvenIfClosed().remove(address, this);
     }
 

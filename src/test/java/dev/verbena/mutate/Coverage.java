@@ -33,7 +33,7 @@ record Coverage(String stamp, List<Test> tests, Map<String, Integer> lines, List
     /** A hang of all tests together. */
     private static final Duration LIMIT = Duration.ofMinutes(20);
 
-    private static final long LONGEST_MILLIS = 10_000;
+    private static final long LONGEST_MILLIS = 2_500;
 
     /**
      * A test method.

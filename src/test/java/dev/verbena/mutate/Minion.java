@@ -34,7 +34,6 @@ final class Minion implements AutoCloseable {
                 "-Xmx768m",
                 "-XX:-CreateCoredumpOnCrash",
                 "-XX:ErrorFile=/dev/null",
-                "-Ddev.verbena.walk.steps=" + setup.walk(),
                 "-cp",
                 System.getProperty("java.class.path"),
                 Worker.class.getName(),

@@ -13,7 +13,6 @@ import org.jspecify.annotations.Nullable;
  * @param leftOut a pattern for the names of the tests that are not run, each a class, a dot and a method
  * @param library the provider for tests, or null if no test needs it
  * @param agent the jar that names the agent
- * @param walk the number of steps of random walks
  * @param patience the time for a test beyond six times that which it needs without a mutant
  */
 record Setup(
@@ -23,5 +22,4 @@ record Setup(
         String leftOut,
         @Nullable Path library,
         Path agent,
-        int walk,
         Duration patience) {}

@@ -52,6 +52,19 @@ class BusyDrainTest {
         assertThat(taken.get()).isPositive();
     }
 
+    /** Receives of a shared receive queue belong to other queue pairs, too: they stay. */
+    @Test
+    void drainWaitsForNoReceiveOfASharedQueue() throws InterruptedException {
+        SharedReceiveQueue shared = loopback.domain.createSharedReceiveQueue(SharedReceiveQueue.basic());
+        QueuePair sharing = loopback.domain.createQueuePair(
+                QueuePair.rc(loopback.left.queue).sharedReceiveQueue(shared));
+        sharing.connect(sharing.endpoint());
+        shared.postReceive(3, loopback.left.buffer);
+        sharing.postWrite(4, loopback.left.buffer.slice(0, 8), loopback.left.buffer.remote());
+        sharing.drain(completion -> taken.addAndGet((int) completion.id()), Loopback.DEADLINE);
+        assertThat(taken.get()).isEqualTo(4);
+    }
+
     @Test
     void drainAcceptsATimeoutWithoutEnd() throws InterruptedException {
         pair.postReceive(2, loopback.left.buffer);

@@ -11,6 +11,8 @@ import java.util.List;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.EnumSource;
 
 /**
  * Each field of a completion is read from its own place: the provider for tests gives all fields different values, so that
@@ -146,6 +148,33 @@ class CursorFieldsTest {
         assertThat(done.tag()).isEqualTo(tag);
         assertThat(done.tagData()).isEqualTo(tagData);
         assertValue(done.completion(), 0); // extended queues do not report the index of the partition key
+    }
+
+    /** A queue that reports one field must not look for the flag of another one. */
+    @ParameterizedTest
+    @EnumSource
+    void extendedCursorReadsAFieldThatIsReportedAlone(CompletionField field) {
+        CompletionQueue queue =
+                context.createCompletionQueue(CompletionQueueOptions.of(8).fields(EnumSet.of(field)));
+        connect(queue);
+        ExtendedCompletions done = queue.extendedCompletions(4);
+        receive(done);
+        long value = switch (field) {
+            case BYTE_LENGTH -> done.byteLength();
+            case IMMEDIATE -> done.immediate();
+            case QUEUE_PAIR_NUMBER -> done.queuePairNumber();
+            case SOURCE_QUEUE_PAIR -> done.sourceQueuePair();
+            case SOURCE_LID -> done.sourceLid();
+            case SERVICE_LEVEL -> done.serviceLevel();
+            case PATH_BITS -> done.pathBits();
+            case TIMESTAMP -> done.timestamp();
+            case VLAN -> done.vlan();
+            case FLOW_TAG -> done.flowTag();
+            case TAG_MATCHING -> done.tag();
+            case WALL_CLOCK -> done.wallClockNanos();
+        };
+        assertThat(value).isNotZero();
+        assertThat(done.id()).isEqualTo(ID);
     }
 
     /** The cursor of an extended queue keeps some fields in arrays beside the completions. */

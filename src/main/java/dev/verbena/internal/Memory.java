@@ -48,6 +48,7 @@ public final class Memory {
         }
     }
 
+    @SuppressWarnings("unused") // a method handle calls it
     private static long plus(long word, int more) {
         return word + more;
     }

@@ -107,7 +107,7 @@ abstract sealed class WorkBatch<B extends WorkBatch<B>> extends ThreadBound perm
 
     /** Returns two fields of a {@code struct ibv_sge} as one word, as a little-endian processor stores them. */
     static long lengthAndKey(long length, int key) {
-        return (long) key << Integer.SIZE | length & LONGEST_PIECE;
+        return ((long) key << Integer.SIZE) | (length & LONGEST_PIECE);
     }
 
     static void checkCapacity(int capacity) {

@@ -47,15 +47,16 @@ package_present() {
     has_apt && [[ $(dpkg-query -W -f '${db:Status-Status}' "$1" 2> /dev/null || true) == installed ]]
 }
 
+# In a session of its own, because Ctrl-C reaches all processes of a terminal: dpkg would leave packages half installed.
 apt_install() {
-    DEBIAN_FRONTEND=noninteractive apt-get install -qq -y --no-install-recommends \
+    DEBIAN_FRONTEND=noninteractive setsid -w apt-get install -qq -y --no-install-recommends \
         -o Dpkg::Use-Pty=0 -o DPkg::Lock::Timeout=300 "$@"
 }
 
 # need_packages PURPOSE PACKAGE...
 # PURPOSE completes the sentence "... needed for". The names are Debian's.
 need_packages() {
-    local purpose=$1 package log missing=()
+    local purpose=$1 package log output missing=()
     shift
     for package in "$@"; do
         package_present "$package" || missing+=("$package")
@@ -76,14 +77,31 @@ need_packages() {
     printf 'Installing with apt-get, for %s: %s\n' "$purpose" "${missing[*]}" >&2
     printf 'The packages stay installed. With --no-install, the scripts install nothing.\n' >&2
     log=$(mktemp)
-    # The first attempt fails if the package lists are absent or stale; only then are they fetched.
-    if apt_install "${missing[@]}" > "$log" 2>&1 ||
-        { apt-get update -qq > "$log" 2>&1 && apt_install "${missing[@]}" > "$log" 2>&1; }; then
-        rm -f "$log"
+    exec {output}<> "$log"
+    rm -f "$log"
+    if uninterrupted install_missing "${missing[@]}" > "/dev/fd/$output" 2>&1; then
+        exec {output}>&-
         return 0
     fi
-    tail -n 20 "$log" >&2
-    rm -f "$log"
+    tail -n 20 "/dev/fd/$output" >&2
+    exec {output}>&-
     printf 'Could not install the packages for %s: %s\n' "$purpose" "${missing[*]}" >&2
     return 1
+}
+
+# The first attempt fails if the package lists are absent or stale; only then are they fetched.
+install_missing() { apt_install "$@" || { [[ -z $signalled ]] && apt-get update -qq && apt_install "$@"; }; }
+
+# uninterrupted COMMAND...: runs COMMAND. If a signal comes meanwhile, this script ends with it, after COMMAND.
+uninterrupted() {
+    local status=0 traps signalled=
+    traps=$(trap -p HUP INT TERM)
+    trap 'signalled=129' HUP
+    trap 'signalled=130' INT
+    trap 'signalled=143' TERM
+    "$@" || status=$?
+    trap - HUP INT TERM
+    eval "$traps"
+    if [[ -n $signalled ]]; then exit "$signalled"; fi
+    return "$status"
 }

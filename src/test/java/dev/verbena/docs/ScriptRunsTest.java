@@ -268,6 +268,34 @@ class ScriptRunsTest {
         assertThat(calls()).startsWith("apt-get install ").contains(" maven");
     }
 
+    /** Ctrl-C reaches all processes of a terminal, and dpkg must not end half way. */
+    @ParameterizedTest
+    @ValueSource(strings = {"INT", "TERM"})
+    void signalEndsAScriptAfterItsInstallation(String signal) throws Exception {
+        replaceFunctions("packages.sh", "is_root() { true; }");
+        Path go = folder.resolve("go");
+        stub(
+                "apt-get",
+                "echo $$ >> \"$CALLS\"; while [[ ! -e '" + go + "' ]]; do sleep 0.02; done; echo whole >> \"$CALLS\"");
+        stub("dpkg-query", "exit 1");
+        Path output = folder.resolve("output");
+        Process script = start(
+                output,
+                "setsid",
+                "bash",
+                "-c",
+                "set -euo pipefail; . scripts/lib/packages.sh; need_packages building maven; echo and on");
+        Await.until("an installation", () -> numbers().size() == 1);
+        // as a terminal sends it
+        assertThat(run("sh", "-c", "kill -" + signal + " -" + script.pid()).status())
+                .isZero();
+        Files.createFile(go);
+        Ended ended = end(script, output);
+        assertThat(calls()).endsWith("whole\n");
+        assertThat(ended.status()).as(ended.output()).isEqualTo(signal.equals("INT") ? 130 : 143);
+        assertThat(ended.output()).doesNotContain("and on");
+    }
+
     // scripts/test
 
     @Test
@@ -302,6 +330,48 @@ class ScriptRunsTest {
         stubTools();
         program(project.resolve("scripts/soft-roce"), "exit 125");
         assertThat(run("scripts/test", "--siw")).isEqualTo(new Ended(1, "Building\n0 passed, 1 failed, 0 skipped\n"));
+    }
+
+    @ParameterizedTest
+    @ValueSource(strings = {"INT", "TERM"})
+    void testEndsWithAllOfItsStagesOnASignal(String signal) throws Exception {
+        stubTools();
+        String running = "echo $$ >> \"$CALLS\"; exec sleep 1000";
+        program(project.resolve("scripts/soft-roce"), "[[ $1 == prepare ]] || { " + running + "; }");
+        program(folder.resolve("jdk/bin/java"), running);
+        Path output = folder.resolve("output");
+        Process test = start(output, "scripts/test", "tools");
+        try {
+            Await.until("a guest and tests beside it", () -> numbers().size() == 2);
+            assertThat(numbers()).allMatch(ScriptRunsTest::runs);
+            signal(signal, test);
+            assertThat(end(test, output).status()).isEqualTo(signal.equals("INT") ? 130 : 143);
+            assertThat(numbers()).hasSize(2);
+            Await.until("the ends of both", () -> numbers().stream().noneMatch(ScriptRunsTest::runs));
+        } finally {
+            numbers().forEach(number -> ProcessHandle.of(number).ifPresent(ProcessHandle::destroyForcibly));
+        }
+    }
+
+    private void signal(String signal, Process process) throws Exception {
+        assertThat(run("sh", "-c", "kill -" + signal + " " + process.pid()).status())
+                .isZero();
+    }
+
+    /** Returns the process numbers among the calls. */
+    private List<Long> numbers() {
+        try {
+            return calls().lines()
+                    .filter(line -> line.matches("\\d+"))
+                    .map(Long::valueOf)
+                    .toList();
+        } catch (IOException e) {
+            throw new UncheckedIOException(e);
+        }
+    }
+
+    private static boolean runs(long number) {
+        return ProcessHandle.of(number).isPresent();
     }
 
     // Builds

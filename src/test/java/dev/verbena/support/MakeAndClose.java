@@ -15,9 +15,9 @@ import dev.verbena.verbs.SendOperation;
 import dev.verbena.verbs.SharedReceiveQueue;
 
 /**
- * A program for {@link ChildJvm}: repeatedly makes, uses and closes an object of each kind that soft-RoCE supports.
- * Prints the growth of its resident memory in KiB and its remaining objects, of the kernel or of the provider for
- * tests. Arguments: warm-up cycles, cycles.
+ * Makes, uses and closes an object of each kind that soft-RoCE supports, again and again. Also a program for {@link
+ * ChildJvm} on the provider for tests, which prints the growth of its resident memory in KiB and its remaining objects.
+ * Arguments: warm-up cycles, cycles.
  */
 public final class MakeAndClose {
     private MakeAndClose() {}
@@ -27,10 +27,11 @@ public final class MakeAndClose {
         long before = ResidentMemory.kib();
         cycles(Integer.parseInt(arguments[1]));
         System.out.println("grown " + (ResidentMemory.kib() - before));
-        System.out.println("left " + (Fenced.isLoaded() ? Fenced.remains() : Resources.ofThisProcess()));
+        System.out.println("left " + Fenced.remains());
     }
 
-    private static void cycles(int count) throws InterruptedException {
+    /** Makes and closes all objects, each time in an arena of its own: confined and shared ones by turns. */
+    public static void cycles(int count) throws InterruptedException {
         for (int i = 0; i < count; i++) {
             try (VerbsArena arena = i % 2 == 0 ? VerbsArena.ofConfined() : VerbsArena.ofShared()) {
                 cycle(arena);

@@ -14,6 +14,7 @@ import java.util.Set;
 import java.util.regex.MatchResult;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
+import java.util.stream.Stream;
 
 /** The kernel's RDMA objects of this process, as listed by {@code rdma resource show} of iproute2. */
 public final class Resources {
@@ -67,6 +68,14 @@ public final class Resources {
             }
         }
         return ours;
+    }
+
+    /** Returns the number of queues that drivers have mapped into this process. */
+    public static long mappedQueues() throws IOException {
+        try (Stream<String> mappings = Files.lines(Path.of("/proc/self/maps"))) {
+            return mappings.filter(line -> line.contains("/dev/infiniband/uverbs"))
+                    .count();
+        }
     }
 
     /** Waits until some process listens on a port of the connection manager. */

@@ -12,7 +12,7 @@ import org.junit.jupiter.api.Test;
 /**
  * Objects and connections that come and go leave the memory of the process as it was. The library's own memory does not
  * depend on the driver, and the provider for tests runs many cycles in seconds. {@code FlatMemoryTest} and {@code
- * ManyConnectionsTest} measure the memory of rdma-core, with fewer cycles on a device.
+ * ManyConnectionsTest} look for what stays in the kernel and in rdma-core, with fewer cycles on a device.
  */
 @FencedTest
 class FlatMemoryOnTheFencedProviderTest {

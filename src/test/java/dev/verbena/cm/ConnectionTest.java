@@ -13,10 +13,8 @@ import dev.verbena.VerbsArena;
 import dev.verbena.VerbsException;
 import dev.verbena.VerbsTimeoutException;
 import dev.verbena.support.Await;
-import dev.verbena.support.ChildJvm;
 import dev.verbena.support.CmAddress;
 import dev.verbena.support.CmPeer;
-import dev.verbena.support.ConnectOnOneCarrier;
 import dev.verbena.support.DeviceTest;
 import dev.verbena.support.Fault;
 import dev.verbena.support.IwarpToo;
@@ -361,20 +359,6 @@ class ConnectionTest {
         }
     }
 
-    /** In a process of its own, whose virtual threads have one carrier. */
-    @Test
-    void waitsDoNotPinTheirCarrierThread() {
-        assertThat(ChildJvm.with(
-                                ChildJvm.DENY,
-                                "--enable-native-access=ALL-UNNAMED",
-                                "-XX:TieredStopAtLevel=1",
-                                "-Djdk.virtualThreadScheduler.parallelism=1",
-                                "-Djdk.virtualThreadScheduler.maxPoolSize=1")
-                        .runOnClassPath(ConnectOnOneCarrier.class)
-                        .successfulOutput())
-                .contains("served ");
-    }
-
     @Test
     @Fault("cm-server-killed")
     void connectEndsWhenItsServerIsKilled() throws Exception {
@@ -392,13 +376,25 @@ class ConnectionTest {
     @Fault("cm-client-killed")
     void acceptEndsWhenItsClientIsKilled() throws Exception {
         Listener listener = Listener.open(any, arena);
-        try (CmPeer client = CmPeer.start("client", listener.address())) {
+        Process client = new ProcessBuilder(
+                        "rping",
+                        "-c",
+                        "-a",
+                        any.getAddress().getHostAddress(),
+                        "-p",
+                        Integer.toString(listener.address().getPort()))
+                .redirectOutput(ProcessBuilder.Redirect.DISCARD)
+                .redirectError(ProcessBuilder.Redirect.DISCARD)
+                .start();
+        try {
             Connection peer = listener.awaitConnection(DEADLINE);
-            client.kill();
+            client.destroyForcibly().waitFor();
             assertThatThrownBy(() -> peer.accept(DEADLINE))
                     .isInstanceOf(VerbsException.class)
                     .isNotInstanceOf(VerbsTimeoutException.class);
             peer.close();
+        } finally {
+            client.destroyForcibly();
         }
         Future<Connection> accepted = threads.submit(() -> listener.accept(DEADLINE));
         Connection.open(listener.address(), DEADLINE, arena);

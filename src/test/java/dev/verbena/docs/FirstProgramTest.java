@@ -2,7 +2,7 @@ package dev.verbena.docs;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
-import dev.verbena.support.DeviceTest;
+import dev.verbena.support.FencedTest;
 import java.io.ByteArrayOutputStream;
 import java.io.PrintStream;
 import java.net.URL;
@@ -13,7 +13,7 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
 /** Tests that the program in the README runs. */
-@DeviceTest
+@FencedTest
 class FirstProgramTest {
     @Test
     void firstProgramReadsRemoteMemory(@TempDir Path classes) throws Exception {

@@ -8,27 +8,28 @@ import dev.verbena.verbs.CompletionQueue;
 import dev.verbena.verbs.ProtectionDomain;
 import dev.verbena.verbs.QueuePair;
 import dev.verbena.verbs.SharedReceiveQueue;
-import java.io.IOException;
 import java.lang.foreign.MemorySegment;
 import java.lang.ref.Reference;
+import java.net.InetSocketAddress;
 import java.util.LinkedHashMap;
 import java.util.Map;
 import java.util.function.Function;
 
 /**
- * A program for {@link ChildJvm} on a device: makes objects of the connection manager while there is no direct memory, then
+ * A program for {@link ChildJvm} on the provider for tests: makes objects of the connection manager while there is no
+ * direct memory, then
  * with room for one allocation more each time, until the maker succeeds. After each failure the same maker must succeed with
  * enough memory, and the arena must close. The argument is the limit of direct memory in bytes.
  */
 public final class CmMakersWithoutMemory {
     private CmMakersWithoutMemory() {}
 
-    public static void main(String[] arguments) throws IOException {
+    public static void main(String[] arguments) {
         long limit = Long.parseLong(arguments[0]);
         for (Map.Entry<String, Function<VerbsArena, Runnable>> maker : makers().entrySet()) {
             System.out.println(maker.getKey() + " failed " + failures(maker.getValue(), limit));
         }
-        System.out.println("left " + Resources.ofThisProcess());
+        System.out.println("left " + Fenced.remains());
     }
 
     /** Returns functions that make the parents of an object in an arena, and return its maker. */
@@ -56,7 +57,7 @@ public final class CmMakersWithoutMemory {
 
     private static ConnectionId bound(VerbsArena arena) {
         ConnectionId id = EventChannel.create(arena).createId(PortSpace.TCP);
-        id.bind(CmAddress.four(0));
+        id.bind(new InetSocketAddress("10.9.9.1", 0));
         return id;
     }
 

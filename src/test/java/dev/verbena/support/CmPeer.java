@@ -2,13 +2,12 @@ package dev.verbena.support;
 
 import dev.verbena.VerbsArena;
 import dev.verbena.cm.Connection;
-import dev.verbena.cm.ConnectionParameters;
 import dev.verbena.cm.Listener;
 import java.io.BufferedReader;
 import java.io.IOException;
 import java.net.InetSocketAddress;
 
-/** A program to be killed: a server that never accepts, a client that requests a connection, or one that has it. */
+/** A program to be killed: a server that never accepts, or a client that has a connection. */
 public final class CmPeer implements AutoCloseable {
     private final Process process;
     private final BufferedReader output;
@@ -19,8 +18,7 @@ public final class CmPeer implements AutoCloseable {
     }
 
     /**
-     * Starts a {@code server} at an address, or a {@code client} that connects to an address. A {@code connected} client
-     * prints a line when it is connected.
+     * Starts a {@code server} at an address, or a client that prints a line when it is {@code connected} to an address.
      */
     public static CmPeer start(String role, InetSocketAddress address) throws IOException {
         return new CmPeer(ChildJvm.with(ChildJvm.DENY, "--enable-native-access=ALL-UNNAMED", "-XX:TieredStopAtLevel=1")
@@ -53,11 +51,9 @@ public final class CmPeer implements AutoCloseable {
             System.out.println(listener.address().getPort());
             listener.awaitConnection(Loopback.DEADLINE);
             System.out.println("requested");
-        } else if (arguments[0].equals("connected")) {
+        } else {
             Connection.open(address, Loopback.DEADLINE, arena);
             System.out.println("connected");
-        } else {
-            Connection.to(address, Loopback.DEADLINE, arena).id().beginConnect(ConnectionParameters.defaults());
         }
         System.in.read(); // until it is killed
     }

@@ -2,7 +2,7 @@ package dev.verbena.tools;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
-import dev.verbena.support.Slow;
+import dev.verbena.support.FencedTest;
 import java.io.ByteArrayOutputStream;
 import java.io.IOException;
 import java.io.PrintStream;
@@ -10,8 +10,11 @@ import java.nio.charset.StandardCharsets;
 import java.nio.file.Path;
 import org.junit.jupiter.api.Test;
 
-/** Tests that the tutorial of the shell works as shown. */
-@Slow
+/**
+ * Tests that the tutorial of the shell works as shown. On the provider for tests, because JShell takes a minute on an
+ * emulated processor. {@link ShellOnDeviceTest} tries the shell on a device.
+ */
+@FencedTest
 class TutorialTest {
     private static final Path FOLDER = Path.of("src/tools/jshell");
 

@@ -13,9 +13,7 @@ import dev.verbena.support.Await;
 import dev.verbena.support.ChannelLoopback;
 import dev.verbena.support.ChannelLoopback.Connection;
 import dev.verbena.support.ChannelLoopback.Side;
-import dev.verbena.support.ChildJvm;
 import dev.verbena.support.DeviceTest;
-import dev.verbena.support.OneCarrier;
 import dev.verbena.support.TestDevice;
 import dev.verbena.support.Twin;
 import dev.verbena.verbs.address.Endpoint;
@@ -306,17 +304,6 @@ class CompletionEventsTest {
                 assertThat(result(receiver)).isEqualTo(messages / waiting);
             }
         }
-    }
-
-    @Test
-    void awaitDoesNotPinItsCarrierThread() {
-        assertThat(ChildJvm.with(
-                                "-Djdk.virtualThreadScheduler.parallelism=1",
-                                "-Djdk.virtualThreadScheduler.maxPoolSize=1",
-                                "--enable-native-access=ALL-UNNAMED")
-                        .runOnClassPath(OneCarrier.class)
-                        .successfulOutput())
-                .contains("served 200");
     }
 
     // The channel

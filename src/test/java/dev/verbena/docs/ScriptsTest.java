@@ -8,6 +8,8 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.regex.MatchResult;
+import java.util.regex.Pattern;
 import java.util.stream.Stream;
 import org.junit.jupiter.api.DynamicTest;
 import org.junit.jupiter.api.Test;
@@ -34,6 +36,20 @@ class ScriptsTest {
                         FOLDER.resolve("lib/guest-init"),
                         Path.of(".ci/run"),
                         Path.of("src/test/resources/wire.sh"));
+    }
+
+    /** A minimal system lacks the package procps, which the scripts do not install. {@code sh} has its own kill. */
+    @Test
+    void testsStartNoProgramOfProcps() throws IOException {
+        Pattern program = Pattern.compile("\"(kill|pkill|pgrep|pidof|ps|free|top|uptime|watch|sysctl|vmstat)\"");
+        try (Stream<Path> files = Files.walk(Path.of("src/test/java"))) {
+            for (Path file :
+                    files.filter(path -> path.toString().endsWith(".java")).toList()) {
+                assertThat(program.matcher(Files.readString(file)).results().map(MatchResult::group))
+                        .as(file.toString())
+                        .isEmpty();
+            }
+        }
     }
 
     /** Finds the files that begin as a script does, and those that scripts source. */

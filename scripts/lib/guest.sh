@@ -88,12 +88,15 @@ end_relays() {
     fi
 }
 
-# Sets QEMU to the command line, without the part that depends on the input.
+# Sets QEMU to the command line, without the part that depends on the input. Emulated processors take turns in one
+# thread: with a thread for each, QEMU can translate an instruction while another processor changes it, as a JVM does with
+# the entries of its compiled methods, and then the JVM crashes.
 qemu_command() { # ACCEL KERNEL INITRAMFS
-    local machine=q35 console=ttyS0 cpu=max accel=tcg,thread=multi extra='no_timer_check tsc=reliable'
+    local machine=q35 console=ttyS0 cpu=max accel=tcg,thread=single extra='no_timer_check tsc=reliable'
     if [[ $(uname -m) == aarch64 ]]; then
         machine=virt console=ttyAMA0 extra=''
     fi
+    if [[ $PARALLEL == yes ]]; then accel=tcg,thread=multi; fi
     if [[ $1 == kvm ]]; then cpu=host accel=kvm extra=''; fi
     # shellcheck disable=SC2054  # commas are part of QEMU's options
     QEMU=("$(qemu_program)" -nodefaults -no-user-config -machine "$machine" -accel "$accel" -cpu "$cpu"
@@ -115,6 +118,9 @@ run_in_guest() {
     initramfs=$(initramfs_for "$KERNEL_VERSION" "$KERNEL_ROOT") || return 125
     kernel=$(bootable_kernel "$KERNEL_VERSION" "$KERNEL_IMAGE")
     accel=$(guest_accel "$kernel" "$initramfs")
+    if [[ -z $CPUS ]]; then
+        if [[ $accel == kvm || $PARALLEL == yes ]]; then CPUS=2; else CPUS=1; fi
+    fi
 
     trap guest_cleanup EXIT
     trap 'exit 129' HUP
@@ -148,10 +154,13 @@ boot() {
 
     if [[ $INPUT == terminal ]]; then
         TERMINAL_STATE=$(stty -g 2> /dev/null || true)
-        # All keys go to the guest, including Ctrl-C. Ctrl-] replaces QEMU's usual escape key Ctrl-A.
+        mkfifo "$GUEST_FOLDER/in"
+        copy_keys <&0 > "$GUEST_FOLDER/in" &
+        INPUT_PID=$!
+        # Ctrl-] replaces QEMU's usual escape key Ctrl-A.
         QEMU+=(-chardev 'stdio,id=terminal,mux=on,signal=off' -echr 0x1d -device 'virtconsole,chardev=terminal')
         say "starting a guest with kernel $KERNEL_VERSION (Ctrl-] x ends it)"
-        start_qemu <&0
+        start_qemu < "$GUEST_FOLDER/in"
     else
         for stream in out err; do
             mkfifo "$GUEST_FOLDER/$stream"
@@ -180,6 +189,15 @@ boot() {
     end_watch
     end_relays
     return "$status"
+}
+
+# Copies the terminal's input when the command runs: all keys go to the guest then, including Ctrl-C. Before, Ctrl-C ends
+# this script.
+copy_keys() {
+    until [[ -e $GUEST_FOLDER/share/started ]]; do sleep 0.1; done
+    stty -ignbrk -brkint -istrip -inlcr -igncr -icrnl -ixon -isig -icanon -iexten -echo -echonl \
+        min 1 time 0 2> /dev/null || true
+    exec cat
 }
 
 # Ends a guest whose command does not start in time, and creates the file 'late'.

@@ -364,6 +364,7 @@ run_pair() {
     exec {requests}<> "$PAIR/requests"
     if ((TIMEOUT)); then deadline=$((EPOCHSECONDS + TIMEOUT)); fi
     options=(--kernel "$KERNEL" --device "$DEVICE" --cpus "$CPUS" --memory "$MEMORY" --timeout "$TIMEOUT")
+    if [[ $PARALLEL == yes ]]; then options+=(--parallel); fi
     say "starting guests a and b with kernel $KERNEL_VERSION (pair $$)"
     start_side a "$deadline" "${options[@]}" -- "${first[@]}"
     start_side b "$deadline" "${options[@]}" -- "$@"

@@ -34,7 +34,9 @@ class ScriptRunsTest {
     /** Programs of this machine that the scripts may not find: each is missing or a stub. */
     private static final Pattern HIDDEN =
             Pattern.compile("apt.*|dpkg.*|mvn.*|java.*|jar|jshell|gcc.*|cc|shellcheck|tcpdump"
-                    + "|ibv?_.*|rping|ucmatose|rdma|ip|ss|modprobe|rmmod|depmod|lsmod|qemu-.*|sudo|taskset|nproc");
+                    + "|ibv?_.*|rping|ucmatose|rdma|ip|ss|modprobe|rmmod|depmod|lsmod|qemu-.*|sudo|taskset|nproc"
+                    // procps, which a minimal system lacks: the shell has its own kill
+                    + "|kill|pkill|pgrep|pidof|pidwait|ps|free|top|uptime|watch|sysctl|vmstat|w");
 
     /** Stubs of all programs that the tests and the benchmark need, but for Maven and the JDK. */
     private static final List<String> TOOLS = List.of(
@@ -163,11 +165,15 @@ class ScriptRunsTest {
     }
 
     private Process start(Path output, String... command) throws IOException {
+        return start(output, ProcessBuilder.Redirect.from(Path.of("/dev/null").toFile()), command);
+    }
+
+    private Process start(Path output, ProcessBuilder.Redirect input, String... command) throws IOException {
         ProcessBuilder builder = new ProcessBuilder(command)
                 .directory(project.toFile())
                 .redirectErrorStream(true)
                 .redirectOutput(output.toFile())
-                .redirectInput(Path.of("/dev/null").toFile());
+                .redirectInput(input);
         builder.environment().clear();
         builder.environment()
                 .putAll(Map.of(
@@ -531,6 +537,36 @@ class ScriptRunsTest {
                 "build_initramfs 6.1 / busybox \"$CACHE/initramfs/file\" || exit 9");
         assertThat(cached("initramfs")).hasSize(fault.equals(":") ? 1 : 0);
         assertThat(run.status()).as(run.output()).isEqualTo(fault.equals(":") ? 0 : 9);
+    }
+
+    // A guest
+
+    @ParameterizedTest
+    @ValueSource(strings = {"", " < /dev/null"})
+    void ctrlCEndsAGuestThatBoots(String input) throws Exception {
+        replaceFunctions(
+                "guest.sh",
+                "initramfs_for() { echo file; }\nbootable_kernel() { echo kernel; }\nguest_accel() { echo tcg; }\n"
+                        + "qemu_program() { echo qemu-stub; }");
+        Path script = project.resolve("scripts/soft-roce");
+        Files.writeString(script, Files.readString(script).replace("\nmain \"$@\"", "\nprepare() { :; }\nmain \"$@\""));
+        stub("qemu-stub", "stty -isig 2> /dev/null; echo $$ >> \"$CALLS\"; exec sleep 1000");
+        Path temporary = Files.createDirectory(folder.resolve("tmp"));
+        String line = "TMPDIR=" + temporary + " scripts/soft-roce run --guest echo hello" + input;
+        Path output = folder.resolve("output");
+        Process terminal = start(output, ProcessBuilder.Redirect.PIPE, "script", "-qefc", line, "/dev/null");
+        try {
+            Await.until("QEMU", () -> numbers().size() == 1);
+            terminal.getOutputStream().write(3);
+            terminal.getOutputStream().flush();
+            assertThat(end(terminal, output).status())
+                    .as(Files.readString(output))
+                    .isEqualTo(130);
+            Await.until("the end of QEMU", () -> numbers().stream().noneMatch(ScriptRunsTest::runs));
+            assertThat(temporary).isEmptyDirectory();
+        } finally {
+            numbers().forEach(number -> ProcessHandle.of(number).ifPresent(ProcessHandle::destroyForcibly));
+        }
     }
 
     // A device of this machine

@@ -50,8 +50,8 @@ public final class EventChannel extends VerbsObject {
     /** The contexts of the connection manager, by address in C. */
     private final Map<Long, Context> contexts = new ConcurrentHashMap<>();
 
-    /** The protection domains that C makes for each device, by address in C. */
-    private final Map<Long, ProtectionDomain> domains = new ConcurrentHashMap<>();
+    /** The protection domains that C makes, by context: an id that moved here has a context of another channel. */
+    private final Map<Context, ProtectionDomain> domains = new ConcurrentHashMap<>();
 
     /** The calls that make ids for this channel. */
     private final Set<BlockingCall<Long>> lookups = ConcurrentHashMap.newKeySet();
@@ -383,10 +383,11 @@ public final class EventChannel extends VerbsObject {
     ProtectionDomain domain(Context context, long pointer) {
         opening.lock();
         try {
-            ProtectionDomain known = domains.get(pointer);
-            if (known == null || !known.isOpen() || known.context() != context) {
+            ProtectionDomain known = domains.get(context);
+            if (known == null || !known.isOpen()) {
+                domains.keySet().removeIf(each -> !each.isOpen());
                 known = VerbsAccess.get().adoptDomain(context, pointer, context.arena());
-                domains.put(pointer, known);
+                domains.put(context, known);
             }
             return known;
         } finally {

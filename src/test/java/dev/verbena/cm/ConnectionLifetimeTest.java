@@ -13,6 +13,7 @@ import dev.verbena.support.Await;
 import dev.verbena.support.Fenced;
 import dev.verbena.support.FencedTest;
 import dev.verbena.verbs.MemoryRegion;
+import dev.verbena.verbs.ProtectionDomain;
 import dev.verbena.verbs.QueuePairState;
 import dev.verbena.verbs.WorkCompletion;
 import java.util.concurrent.Future;
@@ -82,6 +83,28 @@ class ConnectionLifetimeTest extends ConnectionEnds {
             both.client().awaitCompletion(DEADLINE).orThrow();
             assertThat(sink.segment().getString(0)).isEqualTo("for all");
         }
+    }
+
+    /** The ids of one channel have contexts of two channels after one of them has moved. */
+    @Test
+    void domainOfAnIdStaysTheSameBesideAnIdThatHasMoved() {
+        EventChannel before = EventChannel.create(ends.arena);
+        EventChannel after = EventChannel.create(ends.arena);
+        ConnectionId moved = before.createId(PortSpace.TCP);
+        ConnectionId other = after.createId(PortSpace.TCP);
+        moved.bind(FencedIds.OWN);
+        other.bind(FencedIds.OWN);
+        assertThat(moved.context()).isNotSameAs(other.context());
+        moved.migrate(after);
+        ProtectionDomain ofMoved = moved.protectionDomain();
+        ProtectionDomain ofOther = other.protectionDomain();
+        assertThat(moved.protectionDomain()).isSameAs(ofMoved);
+        assertThat(other.protectionDomain()).isSameAs(ofOther);
+        moved.close();
+        other.close();
+        after.close();
+        assertThat(ofMoved.isOpen()).as("the domain of a closed channel").isFalse();
+        assertThat(ofOther.isOpen()).as("the domain of a closed channel").isFalse();
     }
 
     @Test

@@ -40,7 +40,31 @@ enum Action {
     NOTIFY(4, Taking::requestNotification),
     CHANNEL_POLL(5, Taking::pollChannel),
     RESIZE(2, Taking::resize),
-    FILL(4, Traffic::fill);
+    FILL(4, Traffic::fill),
+    MAKE_POOL(3, Lending::pool),
+    POOL_TAKE(6, Lending::take),
+    POOL_GIVE_BACK(5, Lending::giveBack),
+    MAKE_CACHE(2, Lending::cache),
+    CACHE_USE(8, Lending::use),
+    CACHE_END_USE(6, Lending::endUse),
+    CACHE_FORGET(2, Lending::forget),
+    CM_CHANNEL(4, Connecting::channel, true),
+    CM_ID(14, Connecting::id, true),
+    CM_PAIR(14, Connecting::pair, true),
+    CM_LISTEN(6, Connecting::listen, true),
+    CM_RESOLVE(12, Connecting::resolve, true),
+    CM_CONNECT(14, Connecting::connect, true),
+    CM_CHANNEL_POLL(12, Connecting::pollChannel, true),
+    CM_ID_POLL(16, Connecting::pollId, true),
+    CM_CLAIM(12, Connecting::claim, true),
+    CM_REJECT_REQUEST(3, Connecting::rejectRequest, true),
+    CM_ACCEPT(14, Connecting::accept, true),
+    CM_REJECT(3, Connecting::reject, true),
+    CM_ESTABLISH(4, Connecting::establish, true),
+    CM_DISCONNECT(6, Connecting::disconnect, true),
+    CM_MIGRATE(6, Connecting::migrate, true),
+    CM_SEND(20, Connecting::send, true),
+    CM_MEET(30, Connecting::meet, true);
 
     /** Carries out a step. */
     @FunctionalInterface
@@ -50,9 +74,16 @@ enum Action {
 
     final int weight;
     final Body body;
+    /** True if the action is of walks with the connection manager. */
+    final boolean connects;
 
     Action(int weight, Body body) {
+        this(weight, body, false);
+    }
+
+    Action(int weight, Body body, boolean connects) {
         this.weight = weight;
         this.body = body;
+        this.connects = connects;
     }
 }

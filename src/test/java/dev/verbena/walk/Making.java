@@ -325,7 +325,7 @@ final class Making {
         return access;
     }
 
-    private static Faults refused(Faults faults, Set<AccessFlag> access) {
+    static Faults refused(Faults faults, Set<AccessFlag> access) {
         boolean writes = access.contains(AccessFlag.REMOTE_WRITE) || access.contains(AccessFlag.REMOTE_ATOMIC);
         return faults.when(
                 writes && !access.contains(AccessFlag.LOCAL_WRITE),
@@ -477,7 +477,7 @@ final class Making {
 
     static void touch(World world, Step step) {
         Thing thing = world.chooseThing(step.a(), step.actor());
-        if (thing == null) {
+        if (thing == null || thing instanceof Node.EventChannelNode) { // looking there takes events
             world.skip();
             return;
         }

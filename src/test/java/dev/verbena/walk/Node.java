@@ -2,6 +2,8 @@ package dev.verbena.walk;
 
 import dev.verbena.VerbsArena;
 import dev.verbena.VerbsObject;
+import dev.verbena.cm.ConnectionId;
+import dev.verbena.cm.EventChannel;
 import dev.verbena.verbs.AccessFlag;
 import dev.verbena.verbs.AddressHandle;
 import dev.verbena.verbs.CompletionChannel;
@@ -108,7 +110,7 @@ abstract sealed class Node {
             super(name, arena.owner);
             this.arena = arena;
             this.object = object;
-            this.parents = List.of(parents);
+            this.parents = new ArrayList<>(List.of(parents));
         }
 
         @Override
@@ -396,6 +398,88 @@ abstract sealed class Node {
         @Override
         Object touch() {
             return window.remoteKey();
+        }
+    }
+
+    static final class EventChannelNode extends Thing {
+        final EventChannel channel;
+        /** Events that C holds. */
+        final ArrayDeque<Peers.Event> inC = new ArrayDeque<>();
+        /** Events that were taken from C, in the order in which the program gets them. */
+        final List<Peers.Event> order = new ArrayList<>();
+        /** The contexts and domains that were made for ids of the channel. */
+        final List<Thing> adopted = new ArrayList<>();
+
+        EventChannelNode(String name, ArenaNode arena, EventChannel channel) {
+            super(name, arena, channel);
+            this.channel = channel;
+        }
+
+        boolean holds(Peers.End end) {
+            return first(end) != null || inC.stream().anyMatch(each -> each.end() == end);
+        }
+
+        Peers.@Nullable Event first(Peers.End end) {
+            return order.stream().filter(each -> each.end() == end).findFirst().orElse(null);
+        }
+
+        @Override
+        Object touch() {
+            return channel.pollEvent(); // Making.touch leaves channels out
+        }
+    }
+
+    static final class IdNode extends Thing {
+        final ConnectionId id;
+        final Peers.End end;
+        EventChannelNode channel;
+
+        @Nullable
+        IdPairNode pair;
+
+        IdNode(String name, ArenaNode arena, EventChannelNode channel, Peers.End end, ConnectionId id) {
+            super(name, arena, id, channel);
+            this.id = id;
+            this.end = end;
+            this.channel = channel;
+            end.id = this;
+        }
+
+        void move(EventChannelNode to) {
+            List<Peers.Event> own =
+                    channel.order.stream().filter(each -> each.end() == end).toList();
+            channel.order.removeAll(own);
+            to.order.addAll(own);
+            channel.dependents.remove(this);
+            to.dependents.add(this);
+            parents.remove(channel);
+            parents.add(to);
+            channel = to;
+        }
+
+        @Override
+        Object touch() {
+            return id.portSpace();
+        }
+    }
+
+    /** A queue pair of an id. */
+    static final class IdPairNode extends Thing {
+        final IdNode id;
+        final QueueNode queue;
+        final QueuePair pair;
+        QueuePairState state = QueuePairState.INIT;
+
+        IdPairNode(String name, ArenaNode arena, DomainNode domain, QueueNode queue, IdNode id, QueuePair pair) {
+            super(name, arena, pair, domain, queue, id);
+            this.id = id;
+            this.queue = queue;
+            this.pair = pair;
+        }
+
+        @Override
+        Object touch() {
+            return pair.number();
         }
     }
 

@@ -3,7 +3,9 @@ package dev.verbena.walk;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.verbena.support.FencedTest;
+import java.util.Map;
 import java.util.SplittableRandom;
+import java.util.TreeMap;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.condition.DisabledIfSystemProperty;
 import org.junit.jupiter.api.condition.EnabledIfSystemProperty;
@@ -46,16 +48,23 @@ class RandomWalkTest {
         long steps = 0;
         long skipped = 0;
         long refused = 0;
+        Map<String, Integer> events = new TreeMap<>();
         while (steps < STEPS / SEEDS) {
             Walk.Result result = new Walk(random.nextLong()).run();
             steps += result.steps();
             skipped += result.skipped();
             refused += result.refused();
+            result.events().forEach((event, times) -> events.merge(event, times, Integer::sum));
         }
         double seconds = (System.nanoTime() - began) / 1e9;
         System.out.printf(
                 "%d steps in %.1f s: %d found nothing to work with, %d calls were refused%n",
                 steps, seconds, skipped, refused);
-        assertThat(skipped).as("steps that do nothing").isLessThan(steps / 2);
+        System.out.println("among them: " + events);
+        assertThat(skipped).as("steps that do nothing").isLessThan(steps * 3 / 5);
+        assertThat(events)
+                .as("what walks come to")
+                .containsKeys("accepted", "claimed", "disconnected", "established", "message", "migrated", "rejected")
+                .containsKeys("buffer lent", "registered", "registration found", "registration evicted");
     }
 }

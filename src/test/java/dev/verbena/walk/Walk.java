@@ -6,8 +6,11 @@ import dev.verbena.walk.Node.ArenaNode;
 import dev.verbena.walk.Node.Thing;
 import java.util.ArrayList;
 import java.util.Collections;
+import java.util.EnumSet;
 import java.util.List;
+import java.util.Map;
 import java.util.Random;
+import java.util.Set;
 import java.util.SplittableRandom;
 import java.util.concurrent.ExecutionException;
 import java.util.concurrent.ExecutorService;
@@ -38,14 +41,27 @@ final class Walk {
         Action.MAKE_CURSOR
     };
 
+    private static final Action[] CONNECTING_PROLOGUE = {
+        Action.NEW_ARENA, Action.NEW_ARENA, Action.CM_CHANNEL, Action.CM_CHANNEL, Action.CM_ID, Action.CM_ID,
+        Action.CM_ID, Action.CM_LISTEN, Action.CM_RESOLVE, Action.CM_CONNECT, Action.CM_CHANNEL_POLL, Action.CM_CLAIM
+    };
+
+    /** The actions that walks of both kinds take. */
+    private static final Set<Action> COMMON =
+            EnumSet.of(Action.NEW_ARENA, Action.CLOSE, Action.CLOSE_ARENA, Action.TOUCH);
+
+    /** One walk in so many is with the connection manager. */
+    private static final int CONNECTING = 4;
+
     private final long seed;
+    private final boolean connects;
     private final int actors;
     private final boolean[] isVirtual = new boolean[ACTORS];
     private final long closingSeed;
     private final List<Step> steps;
 
     /** The numbers of a run. */
-    record Result(int steps, int skipped, int refused) {}
+    record Result(int steps, int skipped, int refused, Map<String, Integer> events) {}
 
     /** The end of a run that failed. */
     private record Failed(
@@ -72,13 +88,20 @@ final class Walk {
             isVirtual[i] = random.nextBoolean();
         }
         this.closingSeed = random.nextLong();
+        this.connects = random.nextInt(CONNECTING) == 0;
         this.steps = steps(random);
     }
 
     private List<Step> steps(SplittableRandom random) {
         List<Action> urn = new ArrayList<>();
+        Action[] prologue = connects ? CONNECTING_PROLOGUE : PROLOGUE;
         for (Action action : Action.values()) { // each walk has its own mixture
-            int times = action.weight * new int[] {0, 1, 1, 3}[random.nextInt(4)];
+            if (action.connects != connects && !COMMON.contains(action)) {
+                continue;
+            }
+            boolean closes = action == Action.CLOSE || action == Action.CLOSE_ARENA;
+            int times = (connects && closes ? (action.weight + 3) / 4 : action.weight)
+                    * new int[] {0, 1, 1, 3}[random.nextInt(4)];
             urn.addAll(Collections.nCopies(times, action));
         }
         urn.addAll(Collections.nCopies(2, Action.NEW_ARENA));
@@ -88,7 +111,7 @@ final class Walk {
             if (random.nextInt(STICKY) == 0) {
                 actor = random.nextInt(actors);
             }
-            Action action = i < PROLOGUE.length ? PROLOGUE[i] : urn.get(random.nextInt(urn.size()));
+            Action action = i < prologue.length ? prologue[i] : urn.get(random.nextInt(urn.size()));
             made.add(new Step(action, actor, operand(random), operand(random), operand(random), operand(random)));
         }
         return made;
@@ -105,7 +128,7 @@ final class Walk {
         if (failed != null) {
             throw explain(failed);
         }
-        return new Result(steps.size(), world.skipped(), world.refusals());
+        return new Result(steps.size(), world.skipped(), world.refusals(), world.events());
     }
 
     private @Nullable Failed run(World world, List<Step> program) {

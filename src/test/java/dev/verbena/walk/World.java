@@ -11,6 +11,9 @@ import dev.verbena.walk.Node.ChannelNode;
 import dev.verbena.walk.Node.ContextNode;
 import dev.verbena.walk.Node.CursorNode;
 import dev.verbena.walk.Node.DomainNode;
+import dev.verbena.walk.Node.EventChannelNode;
+import dev.verbena.walk.Node.IdNode;
+import dev.verbena.walk.Node.IdPairNode;
 import dev.verbena.walk.Node.PairNode;
 import dev.verbena.walk.Node.PathNode;
 import dev.verbena.walk.Node.QueueNode;
@@ -25,7 +28,9 @@ import java.lang.foreign.ValueLayout;
 import java.util.ArrayList;
 import java.util.HashSet;
 import java.util.List;
+import java.util.Map;
 import java.util.Set;
+import java.util.TreeMap;
 import java.util.concurrent.Callable;
 import java.util.function.Predicate;
 import java.util.function.Supplier;
@@ -60,6 +65,22 @@ final class World {
     final List<SendBatchNode> sendBatches = new ArrayList<>();
     final List<ReceiveBatchNode> receiveBatches = new ArrayList<>();
     final List<CursorNode> cursors = new ArrayList<>();
+    final List<Lending.Pool> pools = new ArrayList<>();
+    final List<Lending.Cache> caches = new ArrayList<>();
+    /** The regions that caches keep: programs take them from the caches only. */
+    final List<RegionNode> cached = new ArrayList<>();
+
+    final List<EventChannelNode> eventChannels = new ArrayList<>();
+    final List<IdNode> ids = new ArrayList<>();
+    /** The requests that the program has taken, the oldest first. */
+    final List<Peers.Request> requests = new ArrayList<>();
+
+    final List<IdPairNode> idPairs = new ArrayList<>();
+    /** The objects of the connection manager's own context. */
+    final List<ContextNode> idContexts = new ArrayList<>();
+
+    final List<DomainNode> idDomains = new ArrayList<>();
+    final List<QueueNode> idQueues = new ArrayList<>();
 
     /** The open objects, the oldest first. */
     final List<Thing> things = new ArrayList<>();
@@ -70,8 +91,9 @@ final class World {
     private final List<String> story = new ArrayList<>();
     private final boolean telling;
     private final int violations = Fenced.violations();
+    private final Map<String, Integer> events = new TreeMap<>();
     private int names;
-    private long ids;
+    private long lastId;
     private int steps;
     private int refusals;
     private int skipped;
@@ -92,6 +114,11 @@ final class World {
 
     int skipped() {
         return skipped;
+    }
+
+    /** Returns how often each event was {@linkplain #note noted}. */
+    Map<String, Integer> events() {
+        return events;
     }
 
     // --- running ---
@@ -119,6 +146,16 @@ final class World {
     /** Notes that a step does nothing. */
     void skip() {
         skipped++;
+    }
+
+    /** Takes back what a step of several parts has noted since then: parts that find nothing are part of the plan. */
+    void skipped(int before) {
+        skipped = before;
+    }
+
+    /** Notes that a rare event has happened, so that a test can tell that walks come so far. */
+    void note(String event) {
+        events.merge(event, 1, Integer::sum);
     }
 
     /** Calls the library; returns null if the call was refused for one of the faults, as it must be if there are any. */
@@ -172,7 +209,7 @@ final class World {
     }
 
     long id() {
-        return ++ids;
+        return ++lastId;
     }
 
     /**
@@ -277,6 +314,9 @@ final class World {
 
     /** Notes that an object was closed. */
     void died(Thing thing) {
+        if (!thing.open) {
+            return; // with another object
+        }
         thing.open = false;
         things.remove(thing);
         thing.arena.things.remove(thing);
@@ -297,7 +337,19 @@ final class World {
                 }
             }
             case SharedReceivesNode shared -> shared.receives.pending.clear();
+            case IdNode id -> Peers.destroyed(id);
+            case IdPairNode pair -> pair.id.pair = null;
+            case EventChannelNode channel -> channelDied(channel);
             default -> {}
+        }
+    }
+
+    /** A channel closes the objects that it has made for ids, unless they are in use or of another arena. */
+    private void channelDied(EventChannelNode channel) {
+        for (Thing adopted : channel.adopted.reversed()) { // domains before contexts
+            if (adopted.open && adopted.arena == channel.arena && adopted.dependents.isEmpty()) {
+                died(adopted);
+            }
         }
     }
 

@@ -64,6 +64,24 @@ public final class ExtendedCalls {
         }
     }
 
+    /** Calls a function of the object alone, by a critical call. */
+    public static long callCritical(long function, long object) {
+        try {
+            return (long) ONE_CRITICAL.invokeExact(function, object);
+        } catch (Throwable t) {
+            throw CFunction.unexpected(t);
+        }
+    }
+
+    /** Calls a function of the object and up to four arguments, by a critical call. */
+    public static long callCritical(long function, long object, long a, long b, long c) {
+        try {
+            return (long) FIVE_CRITICAL.invokeExact(function, object, a, b, c, 0L);
+        } catch (Throwable t) {
+            throw CFunction.unexpected(t);
+        }
+    }
+
     /** Calls {@code wr_flush}, the only function with more arguments. */
     public static void flush(
             boolean critical, long function, long queue, long key, long address, long length, long type, long level) {

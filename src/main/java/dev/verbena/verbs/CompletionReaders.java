@@ -13,8 +13,11 @@ import java.util.Set;
  */
 final class CompletionReaders {
     private final long queue;
-    private final long idField;
-    private final long statusField;
+    private final long idWord;
+    /** The word with the status, which another field shares. */
+    private final long statusWord;
+
+    private final int statusShift;
     private final boolean critical;
     private final boolean criticalStart;
     private final boolean criticalNext;
@@ -61,8 +64,9 @@ final class CompletionReaders {
     CompletionReaders(long queue, boolean critical, boolean criticalSteps, boolean confined) {
         this.queue = queue;
         MemorySegment struct = MemorySegment.ofAddress(queue).reinterpret(ibv_cq_ex.sizeof());
-        this.idField = queue + ibv_cq_ex.wr_id$offset();
-        this.statusField = queue + ibv_cq_ex.status$offset();
+        this.idWord = Memory.word(queue + ibv_cq_ex.wr_id$offset());
+        this.statusWord = Memory.word(queue + ibv_cq_ex.status$offset());
+        this.statusShift = (int) (ibv_cq_ex.status$offset() % Long.BYTES) * Byte.SIZE;
         this.critical = critical;
         this.criticalStart = criticalSteps && confined; // it takes a lock: see ExtendedCalls
         this.criticalNext = criticalSteps;
@@ -121,10 +125,10 @@ final class CompletionReaders {
     }
 
     long id() {
-        return Memory.getLong(idField);
+        return (long) Memory.WORDS.get(idWord, 0);
     }
 
     int status() {
-        return Memory.getInt(statusField);
+        return (int) ((long) Memory.WORDS.get(statusWord, 0) >> statusShift);
     }
 }

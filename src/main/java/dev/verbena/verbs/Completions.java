@@ -25,6 +25,9 @@ import org.jspecify.annotations.Nullable;
  */
 public abstract sealed class Completions extends ThreadBound permits PlainCompletions, ExtendedCompletions {
     static final long SIZE = ibv_wc.sizeof();
+    /** The word with the status and the opcode. */
+    static final int STATE_WORD = (int) ibv_wc.status$offset() / Long.BYTES;
+
     static final long ID = ibv_wc.wr_id$offset();
     static final long STATUS = ibv_wc.status$offset();
     static final long OPCODE = ibv_wc.opcode$offset();
@@ -55,6 +58,8 @@ public abstract sealed class Completions extends ThreadBound permits PlainComple
     private long base;
     /** The address behind the last fetched completion. */
     private long end;
+    /** The status of the current completion and, in the high half, its opcode: two fields that are one word. */
+    private long state;
 
     Completions(CompletionQueue queue, int max, boolean direct) {
         super(queue);
@@ -155,7 +160,8 @@ public abstract sealed class Completions extends ThreadBound permits PlainComple
         long behind = end;
         for (long at = base + SIZE; at < behind; at += SIZE) {
             base = at;
-            if (Memory.getInt(at + STATUS) != 0) {
+            state = (long) Memory.WORDS.get(Memory.word(at), STATE_WORD);
+            if ((int) state != 0) {
                 noteFailure();
             }
         }
@@ -202,7 +208,8 @@ public abstract sealed class Completions extends ThreadBound permits PlainComple
             return false;
         }
         base = next;
-        if (Memory.getInt(next + STATUS) != 0) {
+        state = (long) Memory.WORDS.get(Memory.word(next), STATE_WORD);
+        if ((int) state != 0) {
             noteFailure();
         }
         return true;
@@ -223,6 +230,16 @@ public abstract sealed class Completions extends ThreadBound permits PlainComple
         return new IllegalStateException("There is no current completion: call next() before reading one");
     }
 
+    /** Returns the status of the current completion and, in the high half, its opcode. */
+    private long state() {
+        at(0); // checks
+        return state;
+    }
+
+    private int opcodeNumber() {
+        return (int) (state() >>> Integer.SIZE);
+    }
+
     /** Returns the index of the current completion, from 0. */
     final int index() {
         return (int) ((at(0) - address) / SIZE);
@@ -241,7 +258,7 @@ public abstract sealed class Completions extends ThreadBound permits PlainComple
      * @return the id
      */
     public final long id() {
-        long id = Memory.getLong(at(ID));
+        long id = (long) Memory.WORDS.get(Memory.word(at(0)), 0);
         Reference.reachabilityFence(this);
         return id;
     }
@@ -252,7 +269,7 @@ public abstract sealed class Completions extends ThreadBound permits PlainComple
      * @return true for {@link WorkStatus#SUCCESS}
      */
     public final boolean isSuccess() {
-        return word(STATUS) == 0;
+        return (int) state() == 0;
     }
 
     /**
@@ -261,7 +278,7 @@ public abstract sealed class Completions extends ThreadBound permits PlainComple
      * @return the status
      */
     public final WorkStatus status() {
-        return WorkStatus.of(word(STATUS));
+        return WorkStatus.of((int) state());
     }
 
     /**
@@ -270,7 +287,7 @@ public abstract sealed class Completions extends ThreadBound permits PlainComple
      * @return the number
      */
     public final int statusCode() {
-        return word(STATUS);
+        return (int) state();
     }
 
     /**
@@ -279,7 +296,7 @@ public abstract sealed class Completions extends ThreadBound permits PlainComple
      * @return the opcode
      */
     public final WorkOpcode opcode() {
-        return WorkOpcode.of(word(OPCODE));
+        return WorkOpcode.of(opcodeNumber());
     }
 
     /**
@@ -288,7 +305,7 @@ public abstract sealed class Completions extends ThreadBound permits PlainComple
      * @return true for all opcodes with the bit {@code IBV_WC_RECV}
      */
     public final boolean isReceive() {
-        return (word(OPCODE) & WorkOpcode.RECEIVE.code()) != 0;
+        return (opcodeNumber() & WorkOpcode.RECEIVE.code()) != 0;
     }
 
     /**

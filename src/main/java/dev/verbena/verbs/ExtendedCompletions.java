@@ -32,6 +32,9 @@ import org.jspecify.annotations.Nullable;
     "ibv_wc_read_wc_flags"
 })
 public final class ExtendedCompletions extends Completions {
+    private static final int FLAGS_WORD = (int) FLAGS / Long.BYTES;
+    private static final int LENGTH_WORD = (int) BYTE_LENGTH / Long.BYTES;
+
     private final CompletionReaders readers;
     private final boolean oneByOne;
     private final int asked;
@@ -40,6 +43,8 @@ public final class ExtendedCompletions extends Completions {
     private final CompletionReaders.Reader length;
     /** True if the queue reports more than the length. */
     private final boolean asksForMore;
+
+    private final boolean hasLength;
 
     private final int[] sourceLids;
     private final long[] timestamps;
@@ -59,6 +64,7 @@ public final class ExtendedCompletions extends Completions {
         this.attributes = arena.allocate(ibv_poll_cq_attr.layout()).address();
         this.length = readers.of(CompletionField.BYTE_LENGTH);
         this.asksForMore = (asked & ~CompletionField.BYTE_LENGTH.bit()) != 0;
+        this.hasLength = has(CompletionField.BYTE_LENGTH);
         this.tagInfo = arena.allocate(ibv_wc_tm_info.layout());
         this.sourceLids = new int[has(CompletionField.SOURCE_LID) ? max : 0];
         this.timestamps = new long[has(CompletionField.TIMESTAMP) ? max : 0];
@@ -107,32 +113,39 @@ public final class ExtendedCompletions extends Completions {
         return taken;
     }
 
+    /**
+     * Copies the current completion of C, in whole words: this frame does all of the usual ones, because of the depth. All
+     * but the status of a failed completion, its id, vendor error and queue pair is undefined.
+     */
     private void copy(int index) {
         long at = address + index * SIZE;
+        long word = Memory.word(at);
         int status = readers.status();
-        Memory.set(at + ID, readers.id());
-        Memory.set(at + STATUS, status);
-        Memory.set(at + VENDOR_ERROR, status == 0 ? 0 : (int) readers.vendorError.read());
-        if (asksForMore && has(CompletionField.QUEUE_PAIR_NUMBER)) {
-            word(at + QP_NUMBER, CompletionField.QUEUE_PAIR_NUMBER);
+        Memory.WORDS.set(word, 0, readers.id());
+        if (status != 0) {
+            copyFailed(at, status);
+            return;
         }
-        if (status == 0) { // all other fields of a failed completion are undefined
-            copyRest(index, at);
-        }
-    }
-
-    private void copyRest(int index, long at) {
-        Memory.set(at + OPCODE, (int) readers.opcode.read());
-        Memory.set(at + FLAGS, (int) readers.flags.read());
-        if (has(CompletionField.BYTE_LENGTH)) {
-            Memory.set(at + BYTE_LENGTH, (int) length.read());
-        }
+        Memory.WORDS.set(word, STATE_WORD, readers.opcode.read() << Integer.SIZE);
+        Memory.WORDS.set(word, FLAGS_WORD, readers.flags.read() << Integer.SIZE);
+        Memory.WORDS.set(word, LENGTH_WORD, hasLength ? length.read() << Integer.SIZE : 0L); // and no vendor error
         if (asksForMore) {
             copyMore(index, at);
         }
     }
 
+    private void copyFailed(long at, int status) {
+        Memory.set(at + STATUS, status);
+        Memory.set(at + VENDOR_ERROR, (int) readers.vendorError.read());
+        if (has(CompletionField.QUEUE_PAIR_NUMBER)) {
+            word(at + QP_NUMBER, CompletionField.QUEUE_PAIR_NUMBER);
+        }
+    }
+
     private void copyMore(int index, long at) {
+        if (has(CompletionField.QUEUE_PAIR_NUMBER)) {
+            word(at + QP_NUMBER, CompletionField.QUEUE_PAIR_NUMBER);
+        }
         if (has(CompletionField.IMMEDIATE)) {
             word(at + IMMEDIATE, CompletionField.IMMEDIATE);
         }

@@ -9,6 +9,7 @@ import dev.verbena.internal.ContextVerb;
 import dev.verbena.internal.DataPathCalls;
 import dev.verbena.internal.ExtendedCalls;
 import dev.verbena.internal.Ibv;
+import dev.verbena.internal.Memory;
 import dev.verbena.internal.RdmaCoreVersion;
 import dev.verbena.internal.raw.ibv_qp_ex;
 import dev.verbena.internal.raw.ibv_send_wr;
@@ -28,7 +29,6 @@ final class ExtendedSends {
     /** All memory. The caller keeps the requests and the queue pair from being freed. */
     private static final MemorySegment MEMORY = MemorySegment.NULL.reinterpret(Long.MAX_VALUE);
 
-    private static final long ID = ibv_send_wr.wr_id$offset();
     private static final long NEXT = ibv_send_wr.next$offset();
     private static final long PIECES = ibv_send_wr.sg_list$offset();
     private static final long PIECE_COUNT = ibv_send_wr.num_sge$offset();
@@ -44,16 +44,35 @@ final class ExtendedSends {
 
     private static final boolean[] CARRY_DATA = new boolean[Operation.CODES];
 
+    /** The operations that {@link #build} knows itself, a bit for each code: those of most programs. */
+    private static final int USUAL;
+
+    /** The usual operations that name a place in the peer's memory. */
+    private static final int REMOTE;
+
     static {
+        int usual = 0;
+        int remote = 0;
         for (int code = 0; code < Operation.CODES; code++) {
             SHAPES[code] = Operation.of(code).shape();
             CARRY_DATA[code] = Operation.of(code).carriesData();
+            if (CARRY_DATA[code] && SHAPES[code] == Operation.Shape.REMOTE) {
+                remote |= 1 << code;
+            }
+            if (CARRY_DATA[code] && SHAPES[code] == Operation.Shape.SEND) {
+                usual |= 1 << code;
+            }
         }
+        USUAL = usual | remote;
+        REMOTE = remote;
     }
 
+    private static final int PIECES_WORD = (int) PIECES / Long.BYTES;
+    private static final int NEXT_WORD = (int) NEXT / Long.BYTES;
+
     private final long queue;
-    private final long idField;
-    private final long flagsField;
+    private final long idWord;
+    private final long flagsWord;
     private final long[] builders = new long[Operation.CODES];
     private final long start;
     private final long complete;
@@ -68,6 +87,9 @@ final class ExtendedSends {
     private final boolean criticalComplete;
     private final boolean datagrams;
     private final boolean namesSharedReceiveQueue;
+    /** True if {@link #build} may build the usual operations by itself. */
+    private final boolean simple;
+
     private final int flags;
     private final boolean assumesEqualPieces;
     private final QueuePair queuePair;
@@ -91,8 +113,8 @@ final class ExtendedSends {
         }
         MemorySegment struct = MemorySegment.ofAddress(queue).reinterpret(ibv_qp_ex.sizeof());
         this.queue = queue;
-        this.idField = queue + ibv_qp_ex.wr_id$offset();
-        this.flagsField = queue + ibv_qp_ex.wr_flags$offset();
+        this.idWord = Memory.word(queue + ibv_qp_ex.wr_id$offset());
+        this.flagsWord = Memory.word(queue + ibv_qp_ex.wr_flags$offset()); // with the padding before the functions
         for (SendOperation operation : queuePair.options.operations()) {
             builders[operation.operation().code()] =
                     operation.operation().builder(struct).address();
@@ -111,6 +133,7 @@ final class ExtendedSends {
         this.criticalComplete = provider.criticalPost();
         this.datagrams = queuePair.options.type() == QueuePairType.UD;
         this.namesSharedReceiveQueue = queuePair.options.type() == QueuePairType.XRC_SEND;
+        this.simple = critical && !datagrams && !namesSharedReceiveQueue;
         // Inline data has a setter of its own, and only soft-RoCE wants the flag as well.
         this.flags = provider.software() ? -1 : ~INLINE;
         // Before rdma-core 64, soft-RoCE assumes that all pieces of a list are as long as the first.
@@ -176,7 +199,7 @@ final class ExtendedSends {
     }
 
     private void checkOffered(long request) {
-        int opcode = MEMORY.get(JAVA_INT, request + SendBatch.OPCODE);
+        int opcode = (int) ((long) Memory.WORDS.get(Memory.word(request), WorkBatch.NUM_SGE_WORD) >>> Integer.SIZE);
         if (builders[opcode] == 0) {
             throw allowed.refusal(Operation.of(opcode));
         }
@@ -190,7 +213,7 @@ final class ExtendedSends {
     }
 
     private static long next(long request) {
-        return MEMORY.get(JAVA_LONG, request + NEXT);
+        return (long) Memory.WORDS.get(Memory.word(request), NEXT_WORD);
     }
 
     private boolean mustPostPlainly(long request) {
@@ -233,11 +256,35 @@ final class ExtendedSends {
         return (int) ExtendedCalls.call(criticalComplete, complete, queue);
     }
 
+    /** Builds one request. This frame does all of the usual ones, because of the depth: see {@link Memory#WORDS}. */
     private void build(long request) {
-        int sendFlags = MEMORY.get(JAVA_INT, request + SendBatch.FLAGS);
-        int opcode = MEMORY.get(JAVA_INT, request + SendBatch.OPCODE);
-        MEMORY.set(JAVA_LONG, idField, MEMORY.get(JAVA_LONG, request + ID));
-        MEMORY.set(JAVA_INT, flagsField, sendFlags & flags);
+        long word = Memory.word(request);
+        long operation = (long) Memory.WORDS.get(word, WorkBatch.NUM_SGE_WORD);
+        int opcode = (int) (operation >>> Integer.SIZE);
+        int sendFlags = (int) (long) Memory.WORDS.get(word, SendBatch.FLAGS_WORD);
+        Memory.WORDS.set(idWord, 0, (long) Memory.WORDS.get(word, WorkBatch.ID_WORD));
+        Memory.WORDS.set(flagsWord, 0, sendFlags & flags & LOW);
+        if (!simple || (int) operation != 1 || (USUAL >>> opcode & 1) == 0 || (sendFlags & INLINE) != 0) {
+            buildRarely(request, opcode, sendFlags);
+            return;
+        }
+        if ((REMOTE >>> opcode & 1) != 0) {
+            ExtendedCalls.callCritical(
+                    builders[opcode],
+                    queue,
+                    (long) Memory.WORDS.get(word, SendBatch.REMOTE_KEY_WORD) & LOW,
+                    (long) Memory.WORDS.get(word, SendBatch.REMOTE_ADDRESS_WORD),
+                    0);
+        } else {
+            ExtendedCalls.callCritical(builders[opcode], queue);
+        }
+        long piece = Memory.word((long) Memory.WORDS.get(word, PIECES_WORD));
+        long lengthAndKey = (long) Memory.WORDS.get(piece, 1);
+        ExtendedCalls.callCritical(
+                setPiece, queue, lengthAndKey >>> Integer.SIZE, (long) Memory.WORDS.get(piece, 0), lengthAndKey & LOW);
+    }
+
+    private void buildRarely(long request, int opcode, int sendFlags) {
         long function = builders[opcode];
         switch (SHAPES[opcode]) {
             case SEND -> ExtendedCalls.call(critical, function, queue);

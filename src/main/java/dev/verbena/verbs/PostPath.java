@@ -19,10 +19,10 @@ final class PostPath {
     private final String verb;
     private final String whenFull;
     private final Supplier<IllegalStateException> refusal;
-    private final @Nullable ExtendedSends extended;
+    final @Nullable ExtendedSends extended;
     private final boolean confined;
     private final boolean critical;
-    /** True if nothing but {@link #ready} need be checked before a critical call. */
+    /** True if nothing but {@link #ready} need be checked before a critical call, or those of an extended queue pair. */
     private final boolean direct;
 
     final long function;
@@ -63,7 +63,7 @@ final class PostPath {
         this.extended = extended;
         this.confined = lifetime.isConfined();
         this.critical = critical;
-        this.direct = confined && critical && extended == null;
+        this.direct = confined && (critical || extended != null);
         this.function = function;
         this.address = address;
     }
@@ -117,7 +117,10 @@ final class PostPath {
         return longestPiece;
     }
 
-    /** Returns true if the queue's state lets requests through and nothing else need be checked before a critical call. */
+    /**
+     * Returns true if the queue's state lets requests through, and the caller may post by itself: by the functions of an
+     * {@link #extended} queue pair, else by a critical call.
+     */
     boolean isDirect() {
         return direct && ready;
     }
@@ -151,7 +154,7 @@ final class PostPath {
         if (!ready) {
             throw refusal.get();
         }
-        if (direct) {
+        if (direct && extended == null) {
             return DataPathCalls.postCritical(function, address, requests, firstRefused);
         }
         int way = confined ? 0 : lifetime.enter();

@@ -59,9 +59,9 @@ public final class SendBatch extends WorkBatch<SendBatch> {
     static final long TSO_HEADER_SIZE = TSO + ibv_send_wr.tso.hdr_sz$offset();
     static final long TSO_MSS = TSO + ibv_send_wr.tso.mss$offset();
 
-    private static final int FLAGS_WORD = (int) FLAGS / Long.BYTES;
-    private static final int REMOTE_ADDRESS_WORD = (int) REMOTE_ADDRESS / Long.BYTES;
-    private static final int REMOTE_KEY_WORD = (int) REMOTE_KEY / Long.BYTES;
+    static final int FLAGS_WORD = (int) FLAGS / Long.BYTES;
+    static final int REMOTE_ADDRESS_WORD = (int) REMOTE_ADDRESS / Long.BYTES;
+    static final int REMOTE_KEY_WORD = (int) REMOTE_KEY / Long.BYTES;
 
     private static final int SIGNALED = SendFlag.SIGNALED.bit();
     private static final int INLINE = SendFlag.INLINE.bit();

@@ -326,7 +326,10 @@ abstract sealed class WorkBatch<B extends WorkBatch<B>> extends ThreadBound perm
         if (parts != null || !path.isDirect() || !log.covers(kind)) {
             return postRarely(n);
         }
-        int errno = DataPathCalls.postCritical(path.function, path.address, address, refused);
+        ExtendedSends extended = path.extended;
+        int errno = extended == null
+                ? DataPathCalls.postCritical(path.function, path.address, address, refused)
+                : extended.post(address, refused);
         Reference.reachabilityFence(this);
         if (errno != 0) {
             throw failed(errno, n, 0);

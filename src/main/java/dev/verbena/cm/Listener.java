@@ -2,11 +2,13 @@ package dev.verbena.cm;
 
 import dev.verbena.VerbsArena;
 import dev.verbena.VerbsTimeoutException;
+import dev.verbena.internal.Deadline;
 import dev.verbena.verbs.QueueCapabilities;
 import java.net.InetSocketAddress;
 import java.time.Duration;
 import java.util.Objects;
 import java.util.Optional;
+import org.jspecify.annotations.Nullable;
 
 /**
  * A server: listens at an address, and makes a {@link Connection} of each peer that wants to connect.
@@ -14,20 +16,22 @@ import java.util.Optional;
  * <p>A peer may leave before it is accepted. Taking or accepting it then throws a {@link ConnectionException}, and leaves
  * nothing behind. A loop that accepts peers continues after this exception with the next peer.
  *
+ * <p>{@link ListenerOptions} limit the requests that wait, and the time of a handshake that is not complete.
+ *
  * <p>A listener of a shared arena can be used by many threads at once. A listener of a confined arena can be used by the
  * arena's thread only.
  *
  * {@snippet file="ConnectionSnippets.java" region="server"}
  */
 public final class Listener implements AutoCloseable {
-    private static final int BACKLOG = 128;
-
     private final EventChannel channel;
     private final ConnectionId id;
+    private final ListenerOptions limits;
 
-    private Listener(EventChannel channel, ConnectionId id) {
+    private Listener(EventChannel channel, ConnectionId id, ListenerOptions limits) {
         this.channel = channel;
         this.id = id;
+        this.limits = limits;
     }
 
     /**
@@ -39,14 +43,28 @@ public final class Listener implements AutoCloseable {
      * @throws dev.verbena.VerbsException if this machine does not have the address, or another program uses it
      */
     public static Listener open(InetSocketAddress address, VerbsArena arena) {
+        return open(address, ListenerOptions.defaults(), arena);
+    }
+
+    /**
+     * Listens for reliable connections.
+     *
+     * @param address the address of a device, or the wildcard address for all devices; port 0 for any free port
+     * @param limits the limits on peers that have not connected yet
+     * @param arena the arena that closes the listener
+     * @return a new listener
+     * @throws dev.verbena.VerbsException if this machine does not have the address, or another program uses it
+     */
+    public static Listener open(InetSocketAddress address, ListenerOptions limits, VerbsArena arena) {
         Objects.requireNonNull(address, "address"); // before anything is made
+        Objects.requireNonNull(limits, "limits");
         EventChannel channel = EventChannel.create(arena);
         try {
             ConnectionId id = channel.createId(PortSpace.TCP);
             try {
                 id.bind(address);
-                id.listen(BACKLOG);
-                return new Listener(channel, id);
+                id.listen(limits.backlog());
+                return new Listener(channel, id, limits);
             } catch (Throwable t) {
                 CmFailures.undo(t, id::close);
                 throw t;
@@ -197,6 +215,9 @@ public final class Listener implements AutoCloseable {
      * Waits for a peer, and accepts it. If the peer sends first, call {@link #awaitConnection} instead, and post a receive
      * before accepting.
      *
+     * <p>If a peer does not confirm within the {@linkplain ListenerOptions#handshakeTimeout time of a handshake}, this method
+     * closes its connection, and goes on with the next peer. Several threads can accept at once.
+     *
      * @param timeout the longest time to wait for the peer, and again for its answer
      * @return an established connection, closed by this listener's arena
      * @throws ConnectionException if the peer has given up
@@ -211,6 +232,9 @@ public final class Listener implements AutoCloseable {
     /**
      * Waits for a peer, and accepts it. If the peer sends first, call {@link #awaitConnection} instead, and post a receive
      * before accepting.
+     *
+     * <p>If a peer does not confirm within the {@linkplain ListenerOptions#handshakeTimeout time of a handshake}, this method
+     * closes its connection, and goes on with the next peer. Several threads can accept at once.
      *
      * @param timeout the longest time to wait for the peer, and again for its answer
      * @param sizes the sizes of its queues
@@ -229,6 +253,9 @@ public final class Listener implements AutoCloseable {
      * Waits for a peer, and accepts it. If the peer sends first, call {@link #awaitConnection} instead, and post a receive
      * before accepting.
      *
+     * <p>If a peer does not confirm within the {@linkplain ListenerOptions#handshakeTimeout time of a handshake}, this method
+     * closes its connection, and goes on with the next peer. Several threads can accept at once.
+     *
      * @param timeout the longest time to wait for the peer, and again for its answer
      * @param options the sizes of its queues, and the objects to share with other connections
      * @param arena the arena that closes the connection
@@ -240,10 +267,27 @@ public final class Listener implements AutoCloseable {
      */
     public Connection accept(Duration timeout, ConnectionOptions options, VerbsArena arena)
             throws InterruptedException {
-        Connection peer = awaitConnection(timeout, options, arena);
+        Objects.requireNonNull(timeout, "timeout");
+        Deadline deadline = Deadline.after(timeout);
+        Connection accepted = null;
+        for (Duration left = timeout; accepted == null; left = Duration.ofNanos(Math.max(0, deadline.remaining()))) {
+            accepted = acceptOrClose(awaitConnection(left, options, arena), timeout);
+        }
+        return accepted;
+    }
+
+    /** Accepts a peer. Closes the connection and returns null if the time of a handshake is over before the timeout is. */
+    private @Nullable Connection acceptOrClose(Connection peer, Duration timeout) throws InterruptedException {
+        boolean limited = limits.handshakeTimeout().compareTo(timeout) < 0;
         try {
-            peer.accept(timeout);
+            peer.accept(limited ? limits.handshakeTimeout() : timeout);
             return peer;
+        } catch (VerbsTimeoutException late) {
+            CmFailures.undo(late, peer::close);
+            if (!limited || late.getSuppressed().length > 0) {
+                throw late;
+            }
+            return null;
         } catch (Throwable t) {
             CmFailures.undo(t, peer::close);
             throw t;

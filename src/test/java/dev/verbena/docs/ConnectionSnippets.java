@@ -8,6 +8,7 @@ import dev.verbena.cm.ConnectionOptions;
 import dev.verbena.cm.ConnectionParameters;
 import dev.verbena.cm.EventChannel;
 import dev.verbena.cm.Listener;
+import dev.verbena.cm.ListenerOptions;
 import dev.verbena.cm.PortSpace;
 import dev.verbena.cm.PrivateData;
 import dev.verbena.verbs.AccessFlag;
@@ -40,6 +41,16 @@ final class ConnectionSnippets {
         }
         // @end
         return text;
+    }
+
+    static InetSocketAddress limits(InetSocketAddress address) {
+        try (VerbsArena arena = VerbsArena.ofConfined()) {
+            // @start region="limits"
+            ListenerOptions limits = ListenerOptions.defaults().backlog(1024).handshakeTimeout(Duration.ofSeconds(2));
+            Listener listener = Listener.open(address, limits, arena);
+            // @end
+            return listener.address();
+        }
     }
 
     static void client(InetSocketAddress address, Duration timeout) throws InterruptedException {

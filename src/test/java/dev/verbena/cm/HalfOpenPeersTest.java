@@ -1,0 +1,135 @@
+package dev.verbena.cm;
+
+import static dev.verbena.support.Loopback.DEADLINE;
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
+import static org.assertj.core.api.Assertions.assertThatIllegalArgumentException;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
+
+import dev.verbena.VerbsTimeoutException;
+import dev.verbena.support.FencedTest;
+import java.time.Duration;
+import java.time.temporal.ChronoUnit;
+import java.util.concurrent.Future;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.Test;
+
+/** Peers that ask to connect and never confirm the answer: the listener's limits, and the peers that do confirm. */
+@FencedTest
+class HalfOpenPeersTest {
+    private static final Duration LONG = ChronoUnit.FOREVER.getDuration();
+    private static final Duration SHORT = Duration.ofMillis(20);
+    private static final int FLOOD = 10_000;
+    private static final int FLOOD_OF_A_CHANNEL = 250;
+    private static final int HONEST = 5;
+
+    private final FencedIds ids = new FencedIds();
+
+    @AfterEach
+    void close() {
+        ids.close();
+    }
+
+    private Listener listener(ListenerOptions limits) {
+        return Listener.open(FencedIds.OWN, limits, ids.arena);
+    }
+
+    /** Asks to connect with a queue pair that the connection manager does not know: only establish() would confirm. */
+    private static ConnectionId halfOpen(EventChannel channel, Listener listener) {
+        ConnectionId client = channel.createId(PortSpace.TCP);
+        client.beginResolveAddress(null, listener.address(), DEADLINE);
+        client.beginConnect(ConnectionParameters.defaults().queuePair(7, false));
+        return client;
+    }
+
+    private static CmEventType answer(ConnectionId client) throws InterruptedException {
+        CmEventType type = client.awaitEvent(DEADLINE).type();
+        return type == CmEventType.ADDRESS_RESOLVED
+                ? client.awaitEvent(DEADLINE).type()
+                : type;
+    }
+
+    @Test
+    void acceptClosesPeersWhoseTimeIsOver() throws Exception {
+        Listener listener = listener(ListenerOptions.defaults().handshakeTimeout(SHORT));
+        ConnectionId late = halfOpen(ids.channel, listener);
+        Future<Connection> accepted = ids.start(() -> listener.accept(DEADLINE));
+        assertThat(answer(late)).isEqualTo(CmEventType.CONNECT_RESPONSE);
+        Connection honest = Connection.open(listener.address(), DEADLINE, ids.arena);
+        assertThat(FencedIds.end(accepted).peer()).isEqualTo(honest.id().localAddress());
+        assertThat(late.awaitEvent(DEADLINE).type()).isEqualTo(CmEventType.DISCONNECTED);
+    }
+
+    @Test
+    void acceptThrowsWhenItsOwnTimeIsOverFirst() {
+        Listener listener = listener(ListenerOptions.defaults().handshakeTimeout(LONG));
+        ConnectionId late = halfOpen(ids.channel, listener);
+        assertThatExceptionOfType(VerbsTimeoutException.class)
+                .isThrownBy(() -> listener.accept(SHORT))
+                .withMessageContaining("rdma_accept");
+        assertThat(late.isDisconnected()).isTrue();
+    }
+
+    @Test
+    void acceptThrowsWhenAPeerGivesUpAndGoesOn() throws Exception {
+        Listener listener = listener(ListenerOptions.defaults().handshakeTimeout(LONG));
+        ConnectionId leaving = halfOpen(ids.channel, listener);
+        Future<Connection> accepted = ids.start(() -> listener.accept(DEADLINE));
+        assertThat(answer(leaving)).isEqualTo(CmEventType.CONNECT_RESPONSE);
+        leaving.close();
+        assertThatThrownBy(() -> FencedIds.end(accepted)).hasCauseInstanceOf(ConnectionException.class);
+        Future<Connection> next = ids.start(() -> listener.accept(DEADLINE));
+        Connection.open(listener.address(), DEADLINE, ids.arena);
+        assertThat(FencedIds.end(next).isOpen()).isTrue();
+    }
+
+    @Test
+    void honestClientsGetInAmongTenThousandHalfOpenPeers() throws Exception {
+        Listener listener = listener(ListenerOptions.defaults().backlog(16).handshakeTimeout(SHORT));
+        Future<?> server = ids.start(() -> {
+            for (int i = 0; i < HONEST; i++) {
+                listener.accept(LONG);
+            }
+            return null;
+        });
+        EventChannel channel = ids.channel;
+        int answers = 0;
+        for (int i = 0; i < FLOOD; i++) {
+            if (i % FLOOD_OF_A_CHANNEL == 0) {
+                channel = EventChannel.create(ids.arena); // the provider looks through all events of a channel
+            }
+            halfOpen(channel, listener);
+            if (i % (FLOOD / HONEST) == FLOOD / HONEST / 2) {
+                connect(listener);
+                answers++;
+            }
+        }
+        assertThat(answers).isEqualTo(HONEST);
+        FencedIds.end(server);
+    }
+
+    /** Connects as a patient client does: again when the listener has no room. */
+    private void connect(Listener listener) throws Exception {
+        long end = System.nanoTime() + DEADLINE.toNanos();
+        while (true) {
+            try {
+                Connection.open(listener.address(), DEADLINE, ids.arena);
+                return;
+            } catch (ConnectionException rejected) {
+                assertThat(rejected.event()).isEqualTo(CmEventType.REJECTED);
+                assertThat(System.nanoTime()).isLessThan(end);
+                Thread.onSpinWait();
+            }
+        }
+    }
+
+    @Test
+    void listenerOptionsRefuseLimitsThatAllowNothing() {
+        ListenerOptions limits = ListenerOptions.defaults();
+        assertThatIllegalArgumentException().isThrownBy(() -> limits.backlog(0)).withMessageContaining("got 0");
+        assertThatIllegalArgumentException()
+                .isThrownBy(() -> limits.handshakeTimeout(Duration.ZERO))
+                .withMessageContaining("handshakeTimeout must be positive");
+        assertThat(limits.backlog(5).handshakeTimeout(SHORT)).hasToString("backlog 5, handshakes of at most PT0.02S");
+    }
+}

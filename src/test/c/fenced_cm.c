@@ -61,8 +61,12 @@ static int use_device(void)
 			cm_domain = ibv_alloc_pd(cm_verbs);
 	}
 	int error = cm_verbs && cm_domain ? 0 : errno;
-	if (!error)
+	if (!error) {
 		cm_users++;
+	} else if (cm_verbs) {
+		ibv_close_device(cm_verbs);
+		cm_verbs = NULL;
+	}
 	pthread_mutex_unlock(&cm_device);
 	return error;
 }
@@ -408,11 +412,16 @@ API int rdma_bind_addr(struct rdma_cm_id *which, struct sockaddr *address)
 	int error = cm_enter("rdma_bind_addr", id);
 	if (!error)
 		error = missing;
-	if (!error) {
-		cm_set_source(id, address);
-		give_device(id);
+	if (error) {
+		leave();
+		if (!id->has_device && !missing)
+			leave_device();
+		errno = error;
+		return -1;
 	}
-	return cm_answer(error);
+	cm_set_source(id, address);
+	give_device(id);
+	return cm_answer(0);
 }
 
 API int rdma_listen(struct rdma_cm_id *which, int backlog)

@@ -27,6 +27,11 @@ public final class Deadline {
         return timeout.compareTo(LONGEST.minus(grace)) > 0 ? LONGEST : timeout.plus(grace);
     }
 
+    /** Returns the nanoseconds of a time: the largest or smallest {@code long} if a {@code long} is too small. */
+    public static long nanoseconds(Duration time) {
+        return TimeUnit.NANOSECONDS.convert(time);
+    }
+
     /** Returns the milliseconds of a timeout: the largest or smallest {@code long} if a {@code long} is too small. */
     public static long milliseconds(Duration timeout) {
         return TimeUnit.MILLISECONDS.convert(timeout);

@@ -99,6 +99,21 @@ final class VerbsSecrets implements VerbsAccess {
     }
 
     @Override
+    public void takeOver(SendBatch batch) {
+        batch.takeOver();
+    }
+
+    @Override
+    public void takeOver(ReceiveBatch batch) {
+        batch.takeOver();
+    }
+
+    @Override
+    public void takeOver(Completions cursor) {
+        cursor.takeOver();
+    }
+
+    @Override
     public AddressVector readPath(MemorySegment struct) {
         return AddressCodec.readPath(struct);
     }

@@ -51,6 +51,13 @@ class DeadlineTest {
     }
 
     @Test
+    void nanosecondsOfAnyTimeFit() {
+        assertThat(Deadline.nanoseconds(Duration.ofSeconds(2))).isEqualTo(2_000_000_000L);
+        assertThat(Deadline.nanoseconds(LONGEST)).isEqualTo(Long.MAX_VALUE);
+        assertThat(Deadline.nanoseconds(SHORTEST)).isEqualTo(Long.MIN_VALUE);
+    }
+
+    @Test
     void timeoutExceptionDescribesAnyTimeout() {
         assertThat(new VerbsTimeoutException("wait", "", Duration.ofSeconds(2), ""))
                 .hasMessageContaining("2000 ms");

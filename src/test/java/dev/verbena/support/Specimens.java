@@ -24,6 +24,7 @@ import dev.verbena.cm.MulticastMembership;
 import dev.verbena.cm.PortSpace;
 import dev.verbena.cm.PrivateData;
 import dev.verbena.net.BufferPool;
+import dev.verbena.net.Node;
 import dev.verbena.net.RegistrationCache;
 import dev.verbena.verbs.AddressHandle;
 import dev.verbena.verbs.AddressSpace;
@@ -225,6 +226,9 @@ public final class Specimens implements AutoCloseable {
         view("ConnectRequest", ConnectRequest.class, CM_LISTENER, it -> it.request(it.the(CM_LISTENER)));
     }
 
+    private static final Recipe<Node> NODE =
+            object("Node", Node.class, it -> Node.open(CmAddress.four(0), it.arenaOfThis()));
+
     // Registered memory
 
     private static final Recipe<MemoryRegion> POOLED =
@@ -345,6 +349,7 @@ public final class Specimens implements AutoCloseable {
         argument(byte.class, it -> (byte) 1);
         argument(int.class, it -> 1);
         argument(long.class, it -> 1L);
+        argument(InetSocketAddress.class, it -> CmAddress.four(1));
         argument(Duration.class, it -> Duration.ofMillis(1));
         argument(Path.class, it -> Path.of("/"));
         argument(MemorySegment.class, it -> MEMORY);

@@ -4,12 +4,15 @@ import dev.verbena.VerbsArena;
 import dev.verbena.VerbsObject;
 import dev.verbena.verbs.CompletionChannel;
 import dev.verbena.verbs.CompletionQueue;
+import dev.verbena.verbs.Completions;
 import dev.verbena.verbs.Context;
 import dev.verbena.verbs.ProtectionDomain;
 import dev.verbena.verbs.QueuePair;
 import dev.verbena.verbs.QueuePairAttributes;
 import dev.verbena.verbs.QueuePairOptions;
 import dev.verbena.verbs.QueuePairState;
+import dev.verbena.verbs.ReceiveBatch;
+import dev.verbena.verbs.SendBatch;
 import dev.verbena.verbs.SharedReceiveQueue;
 import dev.verbena.verbs.SharedReceiveQueueOptions;
 import dev.verbena.verbs.address.AddressVector;
@@ -132,6 +135,15 @@ public interface VerbsAccess {
 
     /** Makes the threads that wait for a queue try again. Any thread may call this. */
     void wakeWaits(CompletionQueue queue);
+
+    /** Gives a batch to the calling thread, which has made sure that no other thread is using it. */
+    void takeOver(SendBatch batch);
+
+    /** Gives a batch to the calling thread, which has made sure that no other thread is using it. */
+    void takeOver(ReceiveBatch batch);
+
+    /** Gives a cursor to the calling thread, which has made sure that no other thread is using it. */
+    void takeOver(Completions cursor);
 
     /** Reads a {@code struct ibv_ah_attr}. */
     AddressVector readPath(MemorySegment struct);

@@ -1,0 +1,821 @@
+package dev.verbena.net;
+
+import dev.verbena.VerbsArena;
+import dev.verbena.VerbsException;
+import dev.verbena.cm.CmEvent;
+import dev.verbena.cm.ConnectRequest;
+import dev.verbena.cm.ConnectionId;
+import dev.verbena.cm.ConnectionParameters;
+import dev.verbena.internal.Deadline;
+import dev.verbena.internal.Waiters;
+import dev.verbena.verbs.Completions;
+import dev.verbena.verbs.QueuePair;
+import dev.verbena.verbs.WorkCompletionException;
+import dev.verbena.verbs.WorkOpcode;
+import dev.verbena.verbs.WorkStatus;
+import java.net.InetSocketAddress;
+import java.time.Duration;
+import java.util.concurrent.locks.ReentrantLock;
+import java.util.function.Supplier;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * The state of a channel, and its part of the protocol. Completions, events and the time come from the node's
+ * {@link Engine}; everything else from the program's threads. One lock guards all fields. No call waits under it.
+ */
+final class ChannelCore {
+    /** The sends of the channel itself: greeting, goodbye, and two for grants and signs of life. */
+    static final int CONTROL_SENDS = 4;
+
+    /** The receives for the peer's greeting, goodbye and bare grants. */
+    static final int CONTROL_RECEIVES = 2 + Credits.RESERVED_GRANTS;
+
+    private static final int RECEIVE = 0x8000;
+    private static final int CONTROL = 0x7fff;
+    private static final ConnectionParameters PARAMETERS =
+            ConnectionParameters.defaults().rnrRetryCount(0);
+
+    /** The longest time that a goodbye of a channel that has failed may take. */
+    private static final long PARTING_NANOS = 1_000_000_000L;
+
+    private enum State {
+        CONNECTING,
+        GREETING,
+        OPEN,
+        CLOSING,
+        ENDED
+    }
+
+    final Waiters free = new Waiters();
+    final Waiters credit = new Waiters();
+    final Waiters arrival = new Waiters();
+    final Waiters changes = new Waiters();
+    final Supplier<@Nullable Message> takeFree = this::takeFree;
+    final Supplier<@Nullable Message> takeArrived = this::takeArrived;
+    final Supplier<@Nullable Boolean> hasParted = () -> parted() ? Boolean.TRUE : null;
+    final boolean incoming;
+    final VerbsArena arena = VerbsArena.ofShared();
+
+    private final Engine engine;
+    private final NodeOptions options;
+    private final long key;
+    private final InetSocketAddress peer;
+    private final Channel channel;
+    private final Credits credits;
+    private final Message[] receives;
+    private final Message[] sends;
+    private final ReentrantLock lock = new ReentrantLock();
+
+    /** The messages that have arrived, as a ring. */
+    private final Message[] arrived;
+
+    private int arrivedFirst;
+    private int arrivedCount;
+
+    /** The free messages to send: the one that was given back last is on top. */
+    private final Message[] idle;
+
+    private int idleCount;
+
+    private volatile State state = State.CONNECTING;
+    private volatile @Nullable ChannelException cause;
+    private @Nullable ConnectionId id;
+    private volatile @Nullable Link link;
+    private volatile int maxMessageSize;
+
+    /** The number of sends that have not completed, and how many of them the channel itself may add. */
+    private int outstanding;
+
+    private int controlRoom = CONTROL_SENDS;
+    private boolean greeted;
+    private boolean peerLeft;
+
+    /** The code of the goodbye to send or sent; -1 before there is one. */
+    private int goodbye = -1;
+
+    private boolean goodbyeSent;
+    private boolean orderly;
+    private volatile boolean parted;
+    private volatile boolean closing;
+
+    /** True if the peer's goodbye must come before this side has closed. */
+    private boolean lingers;
+
+    private boolean released;
+
+    private final long begun = System.nanoTime();
+    private long heardAt = begun;
+    private boolean heard;
+    private long partBy;
+
+    ChannelCore(Engine engine, long key, InetSocketAddress peer, boolean incoming) {
+        this.engine = engine;
+        this.options = engine.options();
+        this.key = key;
+        this.peer = peer;
+        this.incoming = incoming;
+        this.credits = new Credits(options.window());
+        this.receives = new Message[options.window() + CONTROL_RECEIVES];
+        this.arrived = new Message[options.window()];
+        this.sends = new Message[options.sends()];
+        this.idle = new Message[options.sends()];
+        this.channel = new Channel(engine, this);
+    }
+
+    Channel channel() {
+        return channel;
+    }
+
+    long key() {
+        return key;
+    }
+
+    InetSocketAddress peer() {
+        return peer;
+    }
+
+    @Nullable
+    ConnectionId id() {
+        return id;
+    }
+
+    // Connecting
+
+    /** Starts to connect. The caller has made the id in the channel's arena. */
+    void connect(ConnectionId made, InetSocketAddress source, Duration timeout) {
+        id = made;
+        made.beginResolveAddress(source, peer, timeout);
+    }
+
+    /** Accepts a peer. */
+    void accept(ConnectRequest request) {
+        ConnectionId made = request.claim(arena);
+        id = made;
+        engine.know(made, this);
+        lock.lock();
+        try {
+            prepare(made);
+            state = State.GREETING;
+        } finally {
+            lock.unlock();
+        }
+        made.beginAccept(PARAMETERS);
+    }
+
+    /** Makes the verbs objects, and posts all receives: from then on the peer may send. */
+    private void prepare(ConnectionId on) {
+        int messages = receives.length + sends.length + 1;
+        Link made = new Link(on, engine.domain(), engine.completions(), options, messages, arena);
+        for (int i = 0; i < receives.length; i++) {
+            receives[i] = new Message(channel, i, made.piece(i, options.messageSize()));
+        }
+        for (int i = 0; i < sends.length; i++) {
+            sends[i] = new Message(channel, i, made.piece(receives.length + i, options.messageSize()));
+            idle[sends.length - 1 - i] = sends[i];
+        }
+        idleCount = sends.length;
+        link = made;
+        for (Message message : receives) {
+            post(made, message);
+        }
+    }
+
+    private void post(Link on, Message message) {
+        on.receive(key | RECEIVE | message.index, message.whole());
+    }
+
+    /** Handles an event of the connection manager. */
+    void happened(CmEvent event) {
+        ConnectionId own = event.id();
+        switch (event.type()) {
+            case ADDRESS_RESOLVED -> own.beginResolveRoute(Engine.RESOLVE_TIMEOUT);
+            case ROUTE_RESOLVED -> {
+                lock.lock();
+                try {
+                    if (state == State.ENDED || released) {
+                        return;
+                    }
+                    prepare(own);
+                } finally {
+                    lock.unlock();
+                }
+                own.beginConnect(PARAMETERS);
+            }
+            case ESTABLISHED -> established(event);
+            case DISCONNECTED -> disconnected();
+            case DEVICE_REMOVAL -> end(EndReason.DEVICE_REMOVED, "", null);
+            case ADDRESS_ERROR, ROUTE_ERROR, CONNECT_ERROR, UNREACHABLE -> unreachable(event, "");
+            case REJECTED -> {
+                EndReason refused =
+                        event instanceof CmEvent.Rejected rejected ? Engine.refusal(rejected.privateData()) : null;
+                if (refused == null) {
+                    unreachable(event, event instanceof CmEvent.Rejected rejected ? rejected.reason() : "");
+                } else {
+                    end(refused, "It refused this channel", null);
+                }
+            }
+            default -> {
+                // Nothing of the connection has changed.
+            }
+        }
+    }
+
+    private void unreachable(CmEvent event, String details) {
+        end(
+                EndReason.UNREACHABLE,
+                event.type().cName() + " (status " + event.status() + "), "
+                        + event.type().meaning() + (details.isEmpty() ? "" : ": " + details),
+                null);
+    }
+
+    private void established(CmEvent event) {
+        if (event.status() != 0) {
+            unreachable(event, "");
+            return;
+        }
+        lock.lock();
+        try {
+            if (!incoming && state == State.CONNECTING && link != null) {
+                state = State.GREETING;
+                greet(link);
+            }
+        } finally {
+            lock.unlock();
+        }
+    }
+
+    /** Sends this side's greeting. The side that connects greets first, as iWARP demands. */
+    private void greet(Link on) {
+        var piece = on.piece(receives.length + sends.length, Wire.GREETING_BYTES);
+        new Wire.Greeting(options.window(), options.messageSize()).writeTo(piece.segment());
+        on.send(key | CONTROL, piece, Wire.immediate(Wire.GREETING, 0, 0));
+        controlRoom--;
+        outstanding++;
+    }
+
+    private void disconnected() {
+        lock.lock();
+        try {
+            if (peerLeft || orderly) {
+                orderly |= state == State.CLOSING;
+                part();
+            } else {
+                endLocked(EndReason.LOST, "The connection manager reports its end", null, false);
+            }
+        } finally {
+            lock.unlock();
+        }
+    }
+
+    // Completions
+
+    /** Handles a completion. Only the thread that makes progress calls this. */
+    void completed(Completions done) {
+        int place = (int) done.id() & 0xffff;
+        lock.lock();
+        try {
+            if (released) {
+                return;
+            }
+            heard |= done.isSuccess();
+            if (!done.isSuccess()) {
+                failed(done, place);
+            } else if ((place & RECEIVE) != 0) {
+                received(done, receives[place & ~RECEIVE]);
+            } else {
+                sent(place);
+            }
+        } finally {
+            lock.unlock();
+        }
+    }
+
+    private void failed(Completions done, int place) {
+        if ((place & RECEIVE) == 0) {
+            outstanding--;
+        }
+        if (parted) {
+            return;
+        }
+        if (peerLeft) { // and has not waited for the last acknowledgement
+            orderly |= state == State.CLOSING;
+            part();
+        } else if (state == State.ENDED) {
+            part();
+        } else if (done.status() == WorkStatus.WORK_REQUEST_FLUSHED) {
+            endLocked(EndReason.LOST, "Requests were flushed", null, false);
+        } else {
+            WorkCompletionException why = new WorkCompletionException(done.completion());
+            endLocked(EndReason.LOST, done.status().toString(), why, false);
+        }
+    }
+
+    private void sent(int place) {
+        outstanding--;
+        if (place == CONTROL) {
+            controlRoom++;
+        } else {
+            makeIdle(sends[place]);
+        }
+        control();
+    }
+
+    private void makeIdle(Message message) {
+        message.state = Message.State.IDLE;
+        idle[idleCount++] = message;
+        engine.wake(free);
+    }
+
+    /** Sends what the channel itself has to send, as far as the send queue has room; and parts when all is done. */
+    private void control() {
+        Link on = link;
+        if (on == null || parted || released) {
+            return;
+        }
+        if (goodbye >= 0 && !goodbyeSent && controlRoom > 0) {
+            sendControl(on, Wire.immediate(Wire.GOODBYE, 0, goodbye));
+            goodbyeSent = true;
+        } else if (state == State.OPEN && credits.owesHalf() && controlRoom > 1) {
+            int granted = credits.grant();
+            try {
+                sendControl(on, Wire.immediate(Wire.GRANT, granted, 0));
+            } catch (RuntimeException | Error refused) {
+                credits.takeBackGrant(granted);
+                throw refused;
+            }
+        }
+        if (goodbyeSent && outstanding == 0 && (peerLeft || goodbye > 0)) {
+            orderly |= state == State.CLOSING;
+            part();
+        }
+    }
+
+    private void sendControl(Link on, int immediate) {
+        on.send(key | CONTROL, immediate);
+        controlRoom--;
+        outstanding++;
+    }
+
+    private void received(Completions done, Message message) {
+        if (state == State.ENDED && cause != null && cause.reason() != EndReason.CLOSED_BY_PEER) {
+            return;
+        }
+        boolean plain = done.opcode() == WorkOpcode.RECEIVE && done.hasImmediate();
+        int immediate = plain ? done.immediate() : 0;
+        int kind = Wire.kind(immediate);
+        int bytes = done.byteLength();
+        boolean inOrder = kind == Wire.GREETING ? !greeted : greeted || kind == Wire.GOODBYE;
+        if (!plain || peerLeft || !inOrder || bytes < 0 || bytes > options.messageSize()) {
+            broken(plain ? "Message of kind " + kind + " out of order" : "Not a message of a node");
+            return;
+        }
+        if (!credits.add(greeted ? Wire.credits(immediate) : 0)) {
+            broken("It granted more credits than its window has");
+            return;
+        }
+        Link on = link;
+        switch (kind) {
+            case Wire.GREETING -> {
+                if (on != null && greetedBy(message, bytes)) {
+                    post(on, message);
+                    opened(on);
+                }
+            }
+            case Wire.DATA -> data(message, bytes);
+            case Wire.GRANT -> {
+                if (bytes != 0 || Wire.credits(immediate) == 0) {
+                    broken("Grant of " + Wire.credits(immediate) + " credits with " + bytes + " bytes");
+                } else if (on != null) {
+                    post(on, message); // before the credits are used: the peer counts on that
+                }
+            }
+            case Wire.GOODBYE -> left(Wire.code(immediate));
+            default -> broken("Message of unknown kind " + kind);
+        }
+        if (Wire.credits(immediate) != 0) {
+            engine.wake(credit);
+        }
+    }
+
+    private boolean greetedBy(Message message, int bytes) {
+        var memory = message.whole().segment().asSlice(0, bytes);
+        int version = Wire.version(memory);
+        if (version >= 0 && version != Wire.VERSION) {
+            endLocked(
+                    EndReason.OTHER_VERSION,
+                    "It speaks version " + version + ", this side version " + Wire.VERSION,
+                    null,
+                    true);
+            return false;
+        }
+        Wire.Greeting greeting = version < 0 ? null : Wire.readGreeting(memory);
+        if (greeting == null) {
+            broken("Greeting of " + bytes + " bytes is malformed");
+            return false;
+        }
+        greeted = true;
+        credits.begin(greeting.window());
+        maxMessageSize = Math.min(greeting.messageSize(), options.messageSize());
+        return true;
+    }
+
+    private void opened(Link on) {
+        if (state != State.GREETING) {
+            return;
+        }
+        if (incoming) {
+            greet(on);
+        }
+        state = State.OPEN;
+        heard = true;
+        changes.wakeAll();
+        engine.opened(this);
+    }
+
+    private void data(Message message, int bytes) {
+        if (!credits.received()) {
+            broken("It sent more messages than it has credits");
+            return;
+        }
+        message.setLength(bytes);
+        message.state = Message.State.ARRIVED;
+        arrived[(arrivedFirst + arrivedCount) % arrived.length] = message;
+        arrivedCount++;
+        engine.wake(arrival);
+    }
+
+    private void left(int code) {
+        peerLeft = true;
+        if (code != EndReason.CLOSED_BY_PEER.code) {
+            endLocked(EndReason.of(code), "It ended the channel", null, false);
+        } else if (state == State.CLOSING) {
+            control();
+        } else {
+            endLocked(EndReason.CLOSED_BY_PEER, "", null, true);
+        }
+    }
+
+    private void broken(String details) {
+        endLocked(EndReason.PROTOCOL_ERROR, details, null, true);
+    }
+
+    // The program's calls
+
+    @Nullable
+    Message takeFree() {
+        lock.lock();
+        try {
+            checkCanSend();
+            if (idleCount == 0) {
+                return null;
+            }
+            Message message = idle[--idleCount];
+            message.setLength(maxMessageSize);
+            message.state = Message.State.LENT;
+            return message;
+        } finally {
+            lock.unlock();
+        }
+    }
+
+    boolean trySend(Message message) {
+        lock.lock();
+        try {
+            message.checkSendable(channel);
+            Link on = checkCanSend();
+            if (credits.available() == 0) {
+                return false;
+            }
+            int granted = credits.grant();
+            credits.take();
+            try {
+                on.send(key | message.index, message.slice(), Wire.immediate(Wire.DATA, granted, 0));
+            } catch (RuntimeException | Error refused) {
+                credits.takeBack();
+                credits.takeBackGrant(granted);
+                throw refused;
+            }
+            message.state = Message.State.SENDING;
+            outstanding++;
+            return true;
+        } finally {
+            lock.unlock();
+        }
+    }
+
+    private Link checkCanSend() {
+        checkNotClosed();
+        ChannelException ended = cause;
+        if (ended != null) {
+            throw ended.again();
+        }
+        Link on = link;
+        if (state != State.OPEN || on == null) {
+            throw new IllegalStateException(this + " is not open yet");
+        }
+        return on;
+    }
+
+    private void checkNotClosed() {
+        if (closing) {
+            throw new IllegalStateException("The channel " + toText() + " is closed");
+        }
+    }
+
+    @Nullable
+    Message takeArrived() {
+        lock.lock();
+        try {
+            checkNotClosed();
+            if (arrivedCount == 0) {
+                ChannelException ended = cause;
+                if (ended != null) {
+                    throw ended.again();
+                }
+                return null;
+            }
+            Message message = arrived[arrivedFirst];
+            arrivedFirst = (arrivedFirst + 1) % arrived.length;
+            arrivedCount--;
+            message.state = Message.State.RECEIVED;
+            return message;
+        } finally {
+            lock.unlock();
+        }
+    }
+
+    void giveBack(Message message) {
+        lock.lock();
+        try {
+            if (message.state == Message.State.LENT) {
+                makeIdle(message);
+            } else if (message.state == Message.State.RECEIVED) {
+                message.state = Message.State.IDLE;
+                postAgain(message);
+            }
+        } finally {
+            lock.unlock();
+        }
+    }
+
+    private void postAgain(Message message) {
+        Link on = link;
+        if (on == null || state != State.OPEN || released) {
+            return; // the peer sends no more
+        }
+        try {
+            post(on, message);
+            credits.posted();
+            control();
+        } catch (RuntimeException | Error refused) {
+            endLocked(EndReason.FAILED, "A receive could not be posted", refused, true);
+        }
+    }
+
+    // The end
+
+    /** Ends this channel, unless it has ended. */
+    void end(EndReason reason, String details, @Nullable Throwable why) {
+        lock.lock();
+        try {
+            endLocked(reason, details, why, reason == EndReason.FAILED);
+        } finally {
+            lock.unlock();
+        }
+    }
+
+    /** Ends this channel, unless it has ended. The caller holds the lock. */
+    private void endLocked(EndReason reason, String details, @Nullable Throwable why, boolean sayGoodbye) {
+        if (state == State.ENDED) {
+            return;
+        }
+        boolean talks = link != null && state != State.CONNECTING && !goodbyeSent;
+        cause = new ChannelException(reason, toText(), details, why);
+        state = State.ENDED;
+        if (sayGoodbye && talks) {
+            goodbye = reason.code < 0 ? EndReason.PEER_FAILED.code : reason.code;
+            partBy = System.nanoTime() + PARTING_NANOS;
+            try {
+                control();
+            } catch (RuntimeException | Error refused) {
+                part();
+            }
+        } else if (reason != EndReason.CLOSED_BY_PEER) {
+            part();
+        }
+        wakeAll();
+        if (incoming) {
+            engine.ended(this);
+        }
+    }
+
+    /** Disconnects. The queue pair fails, so that no request is left. The caller holds the lock. */
+    private void part() {
+        if (parted) {
+            return;
+        }
+        parted = true;
+        ConnectionId own = id;
+        if (own != null && link != null) {
+            try {
+                own.beginDisconnect();
+            } catch (VerbsException | IllegalStateException neverConnected) {
+                // There is no connection to end.
+            }
+        }
+        changes.wakeAll();
+        engine.changed();
+    }
+
+    private void wakeAll() {
+        free.wakeAll();
+        credit.wakeAll();
+        arrival.wakeAll();
+        changes.wakeAll();
+        engine.changed();
+    }
+
+    boolean parted() {
+        return parted;
+    }
+
+    /** Begins to close. Returns false if another call has. */
+    boolean beginClose() {
+        lock.lock();
+        try {
+            if (closing) {
+                return false;
+            }
+            closing = true;
+            if (state == State.OPEN) {
+                state = State.CLOSING;
+                lingers = true;
+                goodbye = EndReason.CLOSED_BY_PEER.code;
+                try {
+                    control();
+                } catch (RuntimeException | Error refused) {
+                    endLocked(EndReason.FAILED, "The goodbye could not be posted", refused, false);
+                }
+            } else if (state == State.CONNECTING || state == State.GREETING) {
+                state = State.ENDED;
+                part();
+            }
+            wakeAll();
+            return true;
+        } finally {
+            lock.unlock();
+        }
+    }
+
+    /** Ends what is left of the connection. Returns the exception to throw if messages may be lost. */
+    @Nullable
+    ChannelException finishClose(boolean interrupted) {
+        lock.lock();
+        try {
+            ChannelException lost = null;
+            if (lingers && !orderly) {
+                ChannelException known = cause;
+                lost = known != null
+                        ? known.again()
+                        : new ChannelException(
+                                EndReason.LOST,
+                                toText(),
+                                interrupted
+                                        ? "The thread was interrupted before the peer's goodbye"
+                                        : "The peer has not said goodbye in "
+                                                + Deadline.milliseconds(options.closeTimeout()) + " ms",
+                                null);
+                cause = known == null ? lost : known;
+            }
+            state = State.ENDED;
+            part();
+            released = true;
+            return lost;
+        } finally {
+            lock.unlock();
+        }
+    }
+
+    /** Ends a channel that the program never got. */
+    void abandon() {
+        if (beginClose()) {
+            finishClose(false);
+        }
+    }
+
+    // Time
+
+    /** Looks at the clock. Only the thread that makes progress calls this. */
+    void tick(long now) {
+        lock.lock();
+        try {
+            if (heard) {
+                heard = false;
+                heardAt = now;
+            }
+            switch (state) {
+                case CONNECTING, GREETING -> {
+                    if (incoming && now - begun > Deadline.nanoseconds(options.handshakeTimeout())) {
+                        endLocked(EndReason.HANDSHAKE_TIMEOUT, "", null, true);
+                    }
+                }
+                case OPEN, CLOSING -> checkAlive(now);
+                case ENDED -> {
+                    if (!parted && goodbye > 0 && now - partBy > 0) {
+                        part();
+                    } else if (!parted) {
+                        checkAlive(now);
+                    }
+                }
+            }
+        } finally {
+            lock.unlock();
+        }
+    }
+
+    private void checkAlive(long now) {
+        long quiet = now - heardAt;
+        long alive = Deadline.nanoseconds(options.alive());
+        Link on = link;
+        if (outstanding > 0) {
+            if (quiet / 2 > alive) {
+                heardAt = now;
+                if (state == State.ENDED) {
+                    part();
+                } else {
+                    endLocked(EndReason.LOST, "The peer's adapter has acknowledged nothing", null, false);
+                }
+            }
+        } else if (quiet > alive && controlRoom > 1 && on != null) {
+            try {
+                on.probe(key | CONTROL);
+                controlRoom--;
+                outstanding++;
+            } catch (RuntimeException | Error refused) {
+                endLocked(EndReason.FAILED, "The peer could not be asked for a sign of life", refused, false);
+            }
+        }
+    }
+
+    // State
+
+    boolean isOpen() {
+        return state == State.OPEN;
+    }
+
+    boolean isOpenOrThrow() {
+        checkNotClosed();
+        ChannelException ended = cause;
+        if (ended != null && ended.reason() != EndReason.CLOSED_BY_PEER) {
+            throw ended.again();
+        }
+        return state != State.CONNECTING && state != State.GREETING;
+    }
+
+    @Nullable
+    ChannelException cause() {
+        return cause;
+    }
+
+    int maxMessageSize() {
+        return maxMessageSize;
+    }
+
+    QueuePair queuePair() {
+        lock.lock();
+        try {
+            checkNotClosed();
+            Link on = link;
+            if (on == null) {
+                throw new IllegalStateException(this + " has no queue pair yet");
+            }
+            return on.pair();
+        } finally {
+            lock.unlock();
+        }
+    }
+
+    private String toText() {
+        return (incoming ? "from " : "to ") + Engine.text(peer);
+    }
+
+    @Override
+    public String toString() {
+        lock.lock();
+        try {
+            String text = "channel " + toText();
+            if (closing) {
+                return text + " (closed)";
+            }
+            return switch (state) {
+                case CONNECTING, GREETING -> text + " (connecting)";
+                case OPEN, CLOSING ->
+                    text + " (open, " + credits.available() + " credits, " + outstanding + " under way, " + arrivedCount
+                            + " arrived)";
+                case ENDED -> text + " (ended" + (cause == null ? "" : ": " + cause.reason()) + ")";
+            };
+        } finally {
+            lock.unlock();
+        }
+    }
+}

@@ -1,0 +1,46 @@
+package dev.verbena.net;
+
+/** A reason why a {@link Channel} has ended, or could not be made. */
+public enum EndReason {
+    /** The peer has closed the channel. All messages that it had sent before can be received. */
+    CLOSED_BY_PEER(0, "The peer has closed the channel"),
+    /** The peer refused the channel: it speaks another version of the protocol. */
+    OTHER_VERSION(1, "The peer speaks another version of the protocol"),
+    /** One side broke the rules of the protocol, or is no {@link Node}. */
+    PROTOCOL_ERROR(2, "The bytes are not those of a node"),
+    /** The peer refused the channel: it has as many channels as its options allow. */
+    TOO_MANY_CHANNELS(3, "The peer has as many channels as it allows"),
+    /** The first messages did not come in time. */
+    HANDSHAKE_TIMEOUT(4, "The first message did not come in time"),
+    /** The peer's node has failed, for example for lack of memory. */
+    PEER_FAILED(5, "The peer has failed"),
+    /** The peer can't be reached, or nobody listens at its address. */
+    UNREACHABLE(-1, "The peer can't be reached"),
+    /** The connection was lost: the peer's process has ended, or its machine or the network has failed. */
+    LOST(-1, "The connection was lost: the peer's process has ended, or its machine or the network has failed"),
+    /** The device of this node was removed. */
+    DEVICE_REMOVED(-1, "The device was removed"),
+    /** This side has failed, for example for lack of memory. The exception's cause tells more. */
+    FAILED(-1, "This side has failed");
+
+    /** The code in a goodbye; -1 if the reason is never sent. */
+    final int code;
+
+    /** The reason in words. */
+    final String words;
+
+    EndReason(int code, String words) {
+        this.code = code;
+        this.words = words;
+    }
+
+    /** Returns the reason that a code of the peer stands for. */
+    static EndReason of(int code) {
+        for (EndReason reason : values()) {
+            if (reason.code == code) {
+                return reason;
+            }
+        }
+        return PEER_FAILED;
+    }
+}

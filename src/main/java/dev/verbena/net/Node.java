@@ -1,0 +1,184 @@
+package dev.verbena.net;
+
+import dev.verbena.VerbsArena;
+import dev.verbena.VerbsException;
+import dev.verbena.VerbsObject;
+import dev.verbena.VerbsTimeoutException;
+import dev.verbena.access.ObjectLifetime;
+import dev.verbena.verbs.Context;
+import java.net.InetSocketAddress;
+import java.time.Duration;
+import java.util.Objects;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * A node: this process on one device, with an address. It connects to other nodes, and accepts those that connect to it. Each
+ * connection is a {@link Channel}.
+ *
+ * {@snippet file="NodeSnippets.java" region="server"}
+ *
+ * <p>A node listens at its address from the beginning. {@link NodeOptions#maxWaiting} peers may wait to be accepted.
+ *
+ * <p>Progress is made by a daemon thread of the node, or by the program: see {@link NodeOptions#progress}. A program that
+ * polls calls {@link #progress} and then {@link #tryAccept}, {@link Channel#tryReceive} and {@link Channel#trySend}, which
+ * allocate nothing:
+ *
+ * {@snippet file="NodeSnippets.java" region="polling"}
+ *
+ * <p>The arena closes the node. Closing a node closes its channels, all at once. A peer that does not answer in
+ * {@link NodeOptions#closeTimeout} is no failure then: close a channel itself to learn that.
+ *
+ * <p>All threads may use a node of a shared arena at once. A node of a confined arena belongs to the arena's thread; all
+ * threads may use its channels.
+ */
+public final class Node extends VerbsObject {
+    private final ObjectLifetime lifetime;
+    private final Engine engine;
+
+    private Node(ObjectLifetime lifetime, Engine engine) {
+        super(lifetime);
+        this.lifetime = lifetime;
+        this.engine = engine;
+        lifetime.destroyedBy(engine::close);
+    }
+
+    /**
+     * Opens a node with default options.
+     *
+     * @param own an address of a device of this machine, with port 0 for any free port
+     * @param arena the arena that closes the node
+     * @return a new node, which listens
+     * @throws IllegalArgumentException if the address is the wildcard address: a node has one device
+     * @throws VerbsException if no device has the address, or another program listens there
+     */
+    public static Node open(InetSocketAddress own, VerbsArena arena) {
+        return open(own, NodeOptions.defaults(), arena);
+    }
+
+    /**
+     * Opens a node.
+     *
+     * @param own an address of a device of this machine, with port 0 for any free port
+     * @param options sizes and limits
+     * @param arena the arena that closes the node
+     * @return a new node, which listens
+     * @throws IllegalArgumentException if the address is the wildcard address, because a node has one device, or if the
+     *     device's completion queues are too small for the options
+     * @throws VerbsException if no device has the address, or another program listens there
+     */
+    public static Node open(InetSocketAddress own, NodeOptions options, VerbsArena arena) {
+        checkResolved(own);
+        Objects.requireNonNull(options, "options");
+        if (own.getAddress().isAnyLocalAddress()) {
+            throw new IllegalArgumentException("own address must be that of one device, got the wildcard address "
+                    + Engine.text(own) + ": open a node for each device");
+        }
+        return ObjectLifetime.create(arena, lifetime -> {
+            Node node = new Node(lifetime, new Engine(own, options));
+            node.engine.start(node);
+            return node;
+        });
+    }
+
+    private static void checkResolved(InetSocketAddress address) {
+        if (address.isUnresolved()) {
+            throw new IllegalArgumentException("host name '" + address.getHostString() + "' could not be resolved");
+        }
+    }
+
+    /**
+     * Connects to another node, from this node's address.
+     *
+     * @param peer the address of the other node
+     * @param timeout the longest time to wait
+     * @return an open channel, which this node closes
+     * @throws ChannelException if the peer can't be reached or refuses the channel, or this side fails
+     * @throws VerbsTimeoutException if the channel is not open in time
+     * @throws InterruptedException if the thread was interrupted
+     * @throws IllegalStateException if this node is closed, also while waiting, or has as many channels as its options
+     *     allow
+     */
+    public Channel connect(InetSocketAddress peer, Duration timeout) throws InterruptedException {
+        lifetime.checkOpen();
+        checkResolved(peer);
+        if (peer.getAddress().isAnyLocalAddress() || peer.getPort() == 0) {
+            throw new IllegalArgumentException(
+                    "peer must be an address and port that a node listens at, got " + Engine.text(peer));
+        }
+        return engine.connect(peer, timeout);
+    }
+
+    /**
+     * Waits for a node that connects to this one.
+     *
+     * @param timeout the longest time to wait
+     * @return an open channel, which this node closes
+     * @throws VerbsTimeoutException if no peer came in time
+     * @throws InterruptedException if the thread was interrupted
+     * @throws IllegalStateException if this node is closed, also while waiting
+     */
+    public Channel accept(Duration timeout) throws InterruptedException {
+        lifetime.checkOpen();
+        return engine.accept(timeout);
+    }
+
+    /**
+     * Takes the channel of a node that has connected to this one, if there is one.
+     *
+     * @return an open channel, which this node closes; null if no peer has come
+     * @throws IllegalStateException if this node is closed
+     */
+    public @Nullable Channel tryAccept() {
+        lifetime.checkOpen();
+        return engine.takeAccepted();
+    }
+
+    /**
+     * Makes progress without waiting: handles what has happened on all channels. Returns at once if another thread does.
+     *
+     * @return the number of completions and events that were handled
+     * @throws VerbsException if the device has failed
+     * @throws IllegalStateException if this node is closed
+     */
+    public int progress() {
+        lifetime.checkOpen();
+        return engine.progress(false);
+    }
+
+    /**
+     * Returns the address that this node listens at.
+     *
+     * @return the address, with the port that was chosen if port 0 was asked for
+     */
+    public InetSocketAddress address() {
+        lifetime.checkOpen();
+        return engine.address();
+    }
+
+    /**
+     * Returns the options of this node.
+     *
+     * @return the options
+     */
+    public NodeOptions options() {
+        lifetime.checkOpen();
+        return engine.options();
+    }
+
+    /**
+     * Returns the context of this node's device.
+     *
+     * @return the context, closed with this node
+     * @throws IllegalStateException if this node is closed
+     */
+    public Context context() {
+        lifetime.checkOpen();
+        return engine.context();
+    }
+
+    /** Returns for example {@code node 10.9.9.1:7174 on rxe0 (3 of 64 channels, 0 waiting)}. */
+    @Override
+    public String toString() {
+        return engine.toString();
+    }
+}

@@ -1,0 +1,92 @@
+package dev.verbena.net;
+
+import java.lang.foreign.MemorySegment;
+import java.lang.foreign.ValueLayout;
+import java.nio.ByteOrder;
+import org.jspecify.annotations.Nullable;
+
+/** The format of what two nodes send to each other: see the description of this package. */
+final class Wire {
+    /** The version of the format. */
+    static final int VERSION = 1;
+
+    /** The number of bytes of a greeting, and so the least size of messages. */
+    static final int GREETING_BYTES = 64;
+
+    /** The largest window, so that the credits of an immediate number suffice. */
+    static final int MAX_WINDOW = 0xfff;
+
+    /** The first message of a side: its version and its limits. */
+    static final int GREETING = 1;
+
+    /** A message of the program. */
+    static final int DATA = 2;
+
+    /** A grant of credits without a message. */
+    static final int GRANT = 3;
+
+    /** The last message of a side; the code says why. */
+    static final int GOODBYE = 4;
+
+    private static final int MAGIC = 0x5642_4e41; // "VBNA"
+    private static final int KIND_SHIFT = 28;
+    private static final int CREDITS_SHIFT = 16;
+    private static final ValueLayout.OfInt INT = ValueLayout.JAVA_INT_UNALIGNED.withOrder(ByteOrder.BIG_ENDIAN);
+    private static final long VERSION_AT = 4;
+    private static final long WINDOW_AT = 8;
+    private static final long SIZE_AT = 12;
+
+    private Wire() {}
+
+    /** Returns the immediate number of a message. */
+    static int immediate(int kind, int credits, int code) {
+        return kind << KIND_SHIFT | credits << CREDITS_SHIFT | code;
+    }
+
+    static int kind(int immediate) {
+        return immediate >>> KIND_SHIFT;
+    }
+
+    static int credits(int immediate) {
+        return immediate >>> CREDITS_SHIFT & MAX_WINDOW;
+    }
+
+    static int code(int immediate) {
+        return immediate & 0xffff;
+    }
+
+    /**
+     * The limits of a side.
+     *
+     * @param window the number of messages that the side has receives for
+     * @param messageSize the largest number of bytes of a message to that side
+     */
+    record Greeting(int window, int messageSize) {
+        /** Writes this greeting. The rest of the bytes is zero. */
+        void writeTo(MemorySegment message) {
+            message.asSlice(0, GREETING_BYTES).fill((byte) 0);
+            message.set(INT, 0, MAGIC);
+            message.set(ValueLayout.JAVA_BYTE, VERSION_AT, (byte) VERSION);
+            message.set(INT, WINDOW_AT, window);
+            message.set(INT, SIZE_AT, messageSize);
+        }
+    }
+
+    /** Returns the version in a greeting; -1 if the bytes are no greeting. */
+    static int version(MemorySegment message) {
+        return message.byteSize() < GREETING_BYTES || message.get(INT, 0) != MAGIC
+                ? -1
+                : Byte.toUnsignedInt(message.get(ValueLayout.JAVA_BYTE, VERSION_AT));
+    }
+
+    /**
+     * Reads a greeting of this version.
+     *
+     * @return the greeting; null if a limit is out of range
+     */
+    static @Nullable Greeting readGreeting(MemorySegment message) {
+        int window = message.get(INT, WINDOW_AT);
+        int size = message.get(INT, SIZE_AT);
+        return window < 1 || window > MAX_WINDOW || size < GREETING_BYTES ? null : new Greeting(window, size);
+    }
+}

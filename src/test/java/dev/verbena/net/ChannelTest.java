@@ -1,0 +1,380 @@
+package dev.verbena.net;
+
+import static dev.verbena.net.NodePair.SMALL;
+import static dev.verbena.net.NodePair.end;
+import static dev.verbena.net.NodePair.receive;
+import static dev.verbena.net.NodePair.send;
+import static dev.verbena.support.Loopback.DEADLINE;
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
+import static org.assertj.core.api.Assertions.assertThatIllegalArgumentException;
+import static org.assertj.core.api.Assertions.assertThatIllegalStateException;
+
+import dev.verbena.VerbsException;
+import dev.verbena.VerbsTimeoutException;
+import dev.verbena.support.Await;
+import dev.verbena.support.Fenced;
+import dev.verbena.support.FencedTest;
+import java.lang.foreign.MemorySegment;
+import java.lang.foreign.ValueLayout;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.Arrays;
+import java.util.List;
+import java.util.concurrent.Callable;
+import java.util.concurrent.Future;
+import java.util.concurrent.atomic.AtomicLong;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
+import org.junit.jupiter.params.provider.EnumSource;
+import org.junit.jupiter.params.provider.ValueSource;
+
+/** Messages of channels: order, flow control, borrowing, and the end. */
+@FencedTest
+@Timeout(120)
+class ChannelTest {
+    private static final Duration SHORT = Duration.ofMillis(20);
+
+    /** Nodes that make no progress while the other one closes. */
+    private static final NodeOptions CALLER =
+            SMALL.progress(NodeOptions.Progress.CALLER).closeTimeout(SHORT);
+
+    @ParameterizedTest
+    @EnumSource(NodeOptions.Progress.class)
+    void messagesGoThereAndBack(NodeOptions.Progress progress) throws Exception {
+        try (NodePair nodes = new NodePair(CALLER.progress(progress))) {
+            NodePair.Ends ends = nodes.connect();
+            Future<Long> echoed = nodes.start(() -> {
+                long value = receive(ends.server());
+                send(ends.server(), value + 1);
+                return value;
+            });
+            send(ends.client(), 41);
+            assertThat(receive(ends.client())).isEqualTo(42);
+            assertThat(end(echoed)).isEqualTo(41);
+        }
+    }
+
+    /** Both sides send and receive at once, in several threads. The sizes are those where the proof of credits is tight. */
+    @ParameterizedTest
+    @CsvSource({"1, 1, 1", "2, 3, 1", "3, 2, 4", "4, 1, 2", "5, 7, 8"})
+    void noMessageIsSentWithoutReceive(int ofClient, int ofServer, int sends) throws Exception {
+        long before = Fenced.receiverNotReady();
+        try (NodePair nodes = new NodePair(
+                SMALL.window(ofClient).sends(sends), SMALL.window(ofServer).sends(sends))) {
+            NodePair.Ends ends = nodes.connect();
+            int messages = 100;
+            List<Future<?>> work = new ArrayList<>();
+            for (Channel side : List.of(ends.client(), ends.server())) {
+                for (int i = 0; i < 2; i++) {
+                    work.add(nodes.start(() -> {
+                        for (int m = 0; m < messages; m++) {
+                            send(side, m);
+                        }
+                        return null;
+                    }));
+                }
+                work.add(nodes.start(() -> {
+                    for (int m = 0; m < 2 * messages; m++) {
+                        receive(side);
+                    }
+                    return null;
+                }));
+            }
+            for (Future<?> each : work) {
+                end(each);
+            }
+        }
+        assertThat(Fenced.receiverNotReady()).isEqualTo(before);
+    }
+
+    @Test
+    void messagesOfOneThreadArriveInOrder() throws Exception {
+        try (NodePair nodes = new NodePair()) {
+            NodePair.Ends ends = nodes.connect();
+            Future<?> sent = nodes.start(() -> {
+                for (int i = 0; i < 500; i++) {
+                    send(ends.client(), i);
+                }
+                return null;
+            });
+            for (int i = 0; i < 500; i++) {
+                assertThat(receive(ends.server())).isEqualTo(i);
+            }
+            end(sent);
+        }
+    }
+
+    @Test
+    void manyVirtualThreadsShareOneChannel() throws Exception {
+        try (NodePair nodes = new NodePair()) {
+            NodePair.Ends ends = nodes.connect();
+            int count = 400;
+            List<Thread> threads = new ArrayList<>();
+            AtomicLong sum = new AtomicLong();
+            for (int i = 0; i < count; i++) {
+                int value = i;
+                threads.add(Thread.ofVirtual()
+                        .start(() -> run(() -> {
+                            send(ends.client(), value);
+                            return null;
+                        })));
+                threads.add(Thread.ofVirtual().start(() -> run(() -> sum.addAndGet(receive(ends.server())))));
+            }
+            for (Thread thread : threads) {
+                Await.end(thread);
+            }
+            assertThat(sum.get()).isEqualTo(count * (count - 1L) / 2);
+        }
+    }
+
+    private static void run(Callable<?> work) {
+        try {
+            work.call();
+        } catch (Exception e) {
+            throw new AssertionError(e);
+        }
+    }
+
+    @Test
+    void segmentHasTheBytesOfTheMessageAndNoOther() throws Exception {
+        try (NodePair nodes = new NodePair()) {
+            NodePair.Ends ends = nodes.connect();
+            for (int length : new int[] {256, 0, 1, 255, 3}) {
+                byte[] bytes = new byte[length];
+                Arrays.fill(bytes, (byte) length);
+                Message message = ends.client().message(DEADLINE).length(length);
+                message.segment().copyFrom(MemorySegment.ofArray(bytes));
+                ends.client().send(message, DEADLINE);
+                try (Message got = ends.server().receive(DEADLINE)) {
+                    assertThat(got.length()).isEqualTo(length);
+                    assertThat(got.segment().toArray(ValueLayout.JAVA_BYTE)).isEqualTo(bytes);
+                }
+            }
+        }
+    }
+
+    @Test
+    void sizesOfMessagesAreThoseThatBothNodesAllow() throws Exception {
+        try (NodePair nodes = new NodePair(SMALL.messageSize(1000), SMALL.messageSize(100))) {
+            NodePair.Ends ends = nodes.connect();
+            assertThat(ends.client().maxMessageSize()).isEqualTo(100);
+            assertThat(ends.server().maxMessageSize()).isEqualTo(100);
+            Message message = ends.client().message(DEADLINE);
+            assertThat(message.length()).isEqualTo(100);
+            assertThatIllegalArgumentException()
+                    .isThrownBy(() -> message.length(101))
+                    .withMessageContaining("0 to 100");
+            assertThatIllegalArgumentException().isThrownBy(() -> message.length(-1));
+        }
+    }
+
+    @Test
+    void sendWaitsUntilThePeerClosesMessages() throws Exception {
+        try (NodePair nodes = new NodePair()) {
+            NodePair.Ends ends = nodes.connect();
+            for (int i = 0; i < SMALL.window(); i++) {
+                send(ends.client(), i);
+            }
+            Message next = ends.client().message(DEADLINE);
+            assertThat(ends.client().trySend(next)).isFalse();
+            assertThatExceptionOfType(VerbsTimeoutException.class)
+                    .isThrownBy(() -> ends.client().send(next, SHORT))
+                    .withMessageContaining("The peer has not closed earlier messages");
+            Message first = ends.server().receive(DEADLINE);
+            Message second = ends.server().receive(DEADLINE);
+            assertThat(ends.client().trySend(next)).as("received, not closed").isFalse();
+            first.close();
+            second.close();
+            ends.client().send(next, DEADLINE);
+        }
+    }
+
+    @Test
+    void messageWaitsUntilOneIsFree() throws Exception {
+        try (NodePair nodes = new NodePair()) {
+            NodePair.Ends ends = nodes.connect();
+            List<Message> all = new ArrayList<>();
+            for (int i = 0; i < SMALL.sends(); i++) {
+                all.add(ends.client().message(DEADLINE));
+            }
+            assertThat(ends.client().tryMessage()).isNull();
+            assertThatExceptionOfType(VerbsTimeoutException.class)
+                    .isThrownBy(() -> ends.client().message(SHORT));
+            Future<Message> waiting = nodes.start(() -> ends.client().message(DEADLINE));
+            all.getFirst().close();
+            assertThat(end(waiting)).isSameAs(all.getFirst());
+        }
+    }
+
+    @Test
+    void sentAndClosedMessagesAreRefused() throws Exception {
+        try (NodePair nodes = new NodePair()) {
+            NodePair.Ends ends = nodes.connect();
+            Message sent = ends.client().message(DEADLINE);
+            ends.client().send(sent, DEADLINE);
+            assertThatIllegalStateException().isThrownBy(sent::segment);
+            assertThatIllegalStateException().isThrownBy(() -> ends.client().trySend(sent));
+            Message closed = ends.client().message(DEADLINE);
+            closed.close();
+            closed.close();
+            assertThatIllegalStateException().isThrownBy(closed::length).withMessageContaining("closed");
+            assertThatIllegalStateException().isThrownBy(() -> ends.client().trySend(closed));
+            Message received = ends.server().receive(DEADLINE);
+            assertThatIllegalStateException().isThrownBy(() -> ends.server().trySend(received));
+            assertThatIllegalStateException().isThrownBy(() -> received.length(1));
+            assertThatIllegalArgumentException().isThrownBy(() -> ends.client().trySend(received));
+            received.close();
+            received.close();
+            assertThatIllegalStateException().isThrownBy(received::segment);
+        }
+    }
+
+    @Test
+    void receivedMessageThatIsClosedTwiceReturnsOneCredit() throws Exception {
+        try (NodePair nodes = new NodePair(SMALL.window(2))) {
+            NodePair.Ends ends = nodes.connect();
+            for (int i = 0; i < 20; i++) {
+                send(ends.client(), i);
+                Message message = ends.server().receive(DEADLINE);
+                message.close();
+                message.close();
+            }
+            assertThat(ends.client().isOpen()).isTrue();
+        }
+    }
+
+    @ParameterizedTest
+    @ValueSource(booleans = {true, false})
+    void closingLosesNothingThatWasAccepted(boolean clientCloses) throws Exception {
+        try (NodePair nodes = new NodePair()) {
+            NodePair.Ends ends = nodes.connect();
+            Channel closer = clientCloses ? ends.client() : ends.server();
+            Channel other = clientCloses ? ends.server() : ends.client();
+            for (int i = 0; i < SMALL.window(); i++) {
+                send(closer, i);
+            }
+            closer.close();
+            for (int i = 0; i < SMALL.window(); i++) {
+                assertThat(receive(other)).isEqualTo(i);
+            }
+            assertThatExceptionOfType(ChannelException.class)
+                    .isThrownBy(() -> other.receive(DEADLINE))
+                    .satisfies(told -> assertThat(told.reason()).isEqualTo(EndReason.CLOSED_BY_PEER));
+            assertThat(other.isOpen()).isFalse();
+            assertThat(closer.cause()).isEmpty();
+        }
+    }
+
+    @Test
+    void bothSidesCanCloseAtOnce() throws Exception {
+        try (NodePair nodes = new NodePair()) {
+            for (int i = 0; i < 20; i++) {
+                NodePair.Ends ends = nodes.connect();
+                send(ends.client(), 1);
+                send(ends.server(), 2);
+                Future<?> one = nodes.start(() -> {
+                    ends.client().close();
+                    return null;
+                });
+                ends.server().close();
+                end(one);
+            }
+            assertThat(nodes.client.toString()).contains("0 of 64 channels");
+        }
+    }
+
+    @Test
+    void closingEndsAllWaitsOfThisSide() throws Exception {
+        try (NodePair nodes = new NodePair()) {
+            NodePair.Ends ends = nodes.connect();
+            for (int i = 0; i < SMALL.window(); i++) {
+                send(ends.client(), i);
+            }
+            Message extra = ends.client().message(DEADLINE);
+            List<Future<?>> waits = List.of(
+                    nodes.start(() -> ends.client().receive(DEADLINE)),
+                    nodes.start(() -> ends.client().receive(DEADLINE)),
+                    nodes.start(() -> {
+                        ends.client().send(extra, DEADLINE);
+                        return null;
+                    }));
+            ends.client().close();
+            for (Future<?> wait : waits) {
+                assertThat(wait)
+                        .failsWithin(DEADLINE)
+                        .withThrowableThat()
+                        .withCauseInstanceOf(IllegalStateException.class);
+            }
+        }
+    }
+
+    @Test
+    void peersCloseEndsAllWaitsWithOneReason() throws Exception {
+        try (NodePair nodes = new NodePair()) {
+            NodePair.Ends ends = nodes.connect();
+            List<Future<?>> waits = List.of(
+                    nodes.start(() -> ends.client().receive(DEADLINE)),
+                    nodes.start(() -> ends.client().receive(DEADLINE)));
+            ends.server().close();
+            for (Future<?> wait : waits) {
+                assertThat(wait)
+                        .failsWithin(DEADLINE)
+                        .withThrowableThat()
+                        .withCauseInstanceOf(ChannelException.class)
+                        .withMessageContaining("The peer has closed the channel");
+            }
+            VerbsException cause = ends.client().cause().orElseThrow();
+            assertThat(((ChannelException) cause).reason()).isEqualTo(EndReason.CLOSED_BY_PEER);
+            assertThatExceptionOfType(ChannelException.class)
+                    .isThrownBy(() -> ends.client().message(DEADLINE));
+        }
+    }
+
+    @Test
+    void closingTwiceAndUseAfterCloseAreSafe() throws Exception {
+        try (NodePair nodes = new NodePair()) {
+            NodePair.Ends ends = nodes.connect();
+            Message held = ends.client().message(DEADLINE);
+            send(ends.server(), 7);
+            Message received = ends.client().receive(DEADLINE);
+            MemorySegment bytes = received.segment();
+            ends.client().close();
+            ends.client().close();
+            assertThatIllegalStateException().isThrownBy(() -> bytes.get(ValueLayout.JAVA_BYTE, 0));
+            held.close();
+            received.close();
+            assertThatIllegalStateException().isThrownBy(() -> ends.client().trySend(held));
+            assertThatIllegalStateException().isThrownBy(ends.client()::tryReceive);
+            assertThatIllegalStateException().isThrownBy(ends.client()::tryMessage);
+            assertThatIllegalStateException().isThrownBy(ends.client()::queuePair);
+            assertThat(ends.client().toString()).contains("closed");
+        }
+    }
+
+    @Test
+    void sendThatDriverRefusesLeavesTheMessageToTheProgram() throws Exception {
+        try (NodePair nodes = new NodePair(CALLER, SMALL)) {
+            NodePair.Ends ends = nodes.connect();
+            Message message = ends.client().message(DEADLINE);
+            Fenced.fail("ibv_post_send", 1, 12);
+            assertThatExceptionOfType(VerbsException.class)
+                    .isThrownBy(() -> ends.client().trySend(message))
+                    .satisfies(refused -> assertThat(refused.errno()).isEqualTo(12));
+            assertThat(ends.client().trySend(message)).isTrue();
+            ends.server().receive(DEADLINE).close();
+        }
+    }
+
+    @Test
+    void interruptEndsAWait() throws Exception {
+        try (NodePair nodes = new NodePair()) {
+            NodePair.Ends ends = nodes.connect();
+            Thread.currentThread().interrupt();
+            assertThatExceptionOfType(InterruptedException.class)
+                    .isThrownBy(() -> ends.client().receive(DEADLINE));
+        }
+    }
+}

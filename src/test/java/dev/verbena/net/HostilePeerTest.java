@@ -1,0 +1,346 @@
+package dev.verbena.net;
+
+import static dev.verbena.net.NodePair.OWN;
+import static dev.verbena.net.NodePair.SMALL;
+import static dev.verbena.net.NodePair.receive;
+import static dev.verbena.net.NodePair.send;
+import static dev.verbena.support.Loopback.DEADLINE;
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
+
+import dev.verbena.VerbsArena;
+import dev.verbena.VerbsTimeoutException;
+import dev.verbena.cm.Connection;
+import dev.verbena.cm.Listener;
+import dev.verbena.support.Await;
+import dev.verbena.support.FencedTest;
+import dev.verbena.verbs.AccessFlag;
+import dev.verbena.verbs.MemoryRegion;
+import dev.verbena.verbs.WorkCompletionException;
+import java.lang.foreign.ValueLayout;
+import java.net.InetSocketAddress;
+import java.time.Duration;
+import java.util.Random;
+import java.util.concurrent.Future;
+import java.util.function.Consumer;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.EnumSource;
+import org.junit.jupiter.params.provider.ValueSource;
+
+/** Peers that lie, send garbage, say nothing or leave: each loses its channel only, and the node goes on. */
+@FencedTest
+@Timeout(120)
+class HostilePeerTest {
+    private static final int WINDOW = SMALL.window();
+    private static final Duration SHORT = Duration.ofMillis(50);
+
+    private NodePair nodes;
+
+    @BeforeEach
+    void open() {
+        nodes = new NodePair();
+    }
+
+    @AfterEach
+    void close() {
+        nodes.close();
+    }
+
+    private void useOptions(NodeOptions options) {
+        nodes.close();
+        nodes = new NodePair(options);
+    }
+
+    /** The node serves others, and no channel is left of the bad peer. */
+    private void assertGoesOn() throws Exception {
+        Await.until(
+                "the node has forgotten the peer", () -> nodes.server.toString().contains("(0 of"));
+        NodePair.Ends ends = nodes.connect();
+        send(ends.client(), 5);
+        assertThat(receive(ends.server())).isEqualTo(5);
+    }
+
+    private static ChannelException assertEnds(Channel channel, EndReason reason) {
+        ChannelException[] told = new ChannelException[1];
+        assertThatExceptionOfType(ChannelException.class)
+                .isThrownBy(() -> {
+                    while (true) {
+                        channel.receive(DEADLINE).close();
+                    }
+                })
+                .satisfies(end -> told[0] = end)
+                .satisfies(end -> assertThat(end.reason()).isEqualTo(reason));
+        assertThat(channel.isOpen()).isFalse();
+        assertThat(((ChannelException) channel.cause().orElseThrow()).reason()).isEqualTo(reason);
+        return told[0];
+    }
+
+    enum Lie {
+        SECOND_GREETING(peer -> peer.greet(4, 256)),
+        UNKNOWN_KIND(peer -> peer.send(Wire.immediate(15, 0, 0))),
+        KIND_0(peer -> peer.send(0)),
+        NO_IMMEDIATE(RawPeer::sendPlain),
+        WRITE_WITH_IMMEDIATE(peer -> peer.write(Wire.immediate(Wire.DATA, 0, 0))),
+        TOO_MANY_CREDITS(peer -> peer.send(Wire.immediate(Wire.GRANT, 4095, 0))),
+        CREDITS_NEVER_USED(peer -> peer.send(Wire.immediate(Wire.GRANT, 1, 0))),
+        CREDITS_WITH_A_MESSAGE(peer -> peer.send(Wire.immediate(Wire.DATA, 1, 0), 8)),
+        EMPTY_GRANT(peer -> peer.send(Wire.immediate(Wire.GRANT, 0, 0))),
+        GRANT_WITH_BYTES(peer -> peer.send(Wire.immediate(Wire.GRANT, 1, 0), 8)),
+        TOO_MANY_MESSAGES(peer -> {
+            for (int i = 0; i <= WINDOW; i++) {
+                peer.send(Wire.immediate(Wire.DATA, 0, 0), 8);
+            }
+        });
+
+        private final Consumer<RawPeer> step;
+
+        Lie(Consumer<RawPeer> step) {
+            this.step = step;
+        }
+    }
+
+    @ParameterizedTest
+    @EnumSource(Lie.class)
+    void peerThatLiesLosesItsChannelOnly(Lie lie) throws Exception {
+        try (RawPeer peer = RawPeer.greeted(nodes.server.address(), WINDOW)) {
+            Channel channel = nodes.server.accept(DEADLINE);
+            lie.step.accept(peer);
+            Await.until("the node has seen the lie", () -> !channel.isOpen()); // closes no message, which gives credits
+            assertEnds(channel, EndReason.PROTOCOL_ERROR);
+            assertThat(peer.awaitGoodbye()).isEqualTo(EndReason.PROTOCOL_ERROR.code);
+            channel.close();
+        }
+        assertGoesOn();
+    }
+
+    enum BadGreeting {
+        GARBAGE(EndReason.PROTOCOL_ERROR, peer -> {
+            peer.memory().fill((byte) 0x5a);
+            peer.send(Wire.immediate(Wire.GREETING, 0, 0), 64);
+        }),
+        EMPTY(EndReason.PROTOCOL_ERROR, peer -> peer.send(Wire.immediate(Wire.GREETING, 0, 0))),
+        TOO_SHORT(EndReason.PROTOCOL_ERROR, peer -> {
+            new Wire.Greeting(4, 256).writeTo(peer.memory());
+            peer.send(Wire.immediate(Wire.GREETING, 0, 0), 63);
+        }),
+        NO_WINDOW(EndReason.PROTOCOL_ERROR, peer -> peer.greet(0, 256)),
+        HUGE_WINDOW(EndReason.PROTOCOL_ERROR, peer -> peer.greet(4096, 256)),
+        NEGATIVE_WINDOW(EndReason.PROTOCOL_ERROR, peer -> peer.greet(-1, 256)),
+        NEGATIVE_SIZE(EndReason.PROTOCOL_ERROR, peer -> peer.greet(4, -1)),
+        TINY_SIZE(EndReason.PROTOCOL_ERROR, peer -> peer.greet(4, 63)),
+        MESSAGE_FIRST(EndReason.PROTOCOL_ERROR, peer -> peer.send(Wire.immediate(Wire.DATA, 0, 0), 8)),
+        GRANT_FIRST(EndReason.PROTOCOL_ERROR, peer -> peer.send(Wire.immediate(Wire.GRANT, 1, 0))),
+        OTHER_VERSION(EndReason.OTHER_VERSION, peer -> {
+            new Wire.Greeting(4, 256).writeTo(peer.memory());
+            peer.memory().set(ValueLayout.JAVA_BYTE, 4, (byte) 2);
+            peer.send(Wire.immediate(Wire.GREETING, 0, 0), 64);
+        });
+
+        private final EndReason reason;
+        private final Consumer<RawPeer> step;
+
+        BadGreeting(EndReason reason, Consumer<RawPeer> step) {
+            this.reason = reason;
+            this.step = step;
+        }
+    }
+
+    @ParameterizedTest
+    @EnumSource(BadGreeting.class)
+    void badGreetingIsNeverAccepted(BadGreeting greeting) throws Exception {
+        try (RawPeer peer = new RawPeer(nodes.server.address())) {
+            greeting.step.accept(peer);
+            assertThat(peer.awaitGoodbye()).isEqualTo(greeting.reason.code);
+            assertThat(nodes.server.tryAccept()).isNull();
+            assertGoesOn();
+        }
+    }
+
+    @Test
+    void messagesAfterTheGoodbyeAreIgnored() throws Exception {
+        try (RawPeer peer = RawPeer.greeted(nodes.server.address(), WINDOW)) {
+            Channel channel = nodes.server.accept(DEADLINE);
+            peer.send(Wire.immediate(Wire.DATA, 0, 0), 8);
+            peer.send(Wire.immediate(Wire.GOODBYE, 0, 0));
+            peer.send(Wire.immediate(Wire.DATA, 0, 0), 8);
+            channel.receive(DEADLINE).close();
+            assertEnds(channel, EndReason.CLOSED_BY_PEER);
+            channel.close();
+        }
+        assertGoesOn();
+    }
+
+    @Test
+    void peerThatSaysNothingIsGivenUp() throws Exception {
+        useOptions(SMALL.handshakeTimeout(SHORT));
+        try (RawPeer peer = new RawPeer(nodes.server.address())) {
+            assertThat(peer.awaitGoodbye()).isEqualTo(EndReason.HANDSHAKE_TIMEOUT.code);
+            assertGoesOn();
+        }
+    }
+
+    @Test
+    void peerThatLeavesDuringTheHandshakeLeavesNothing() throws Exception {
+        new RawPeer(nodes.server.address()).close();
+        assertGoesOn();
+    }
+
+    @Test
+    void peersThatSayNothingDoNotFillTheNode() throws Exception {
+        useOptions(SMALL.maxWaiting(2));
+        RawPeer one = new RawPeer(nodes.server.address());
+        RawPeer two = new RawPeer(nodes.server.address());
+        assertThatExceptionOfType(ChannelException.class)
+                .isThrownBy(() -> nodes.client.connect(nodes.server.address(), DEADLINE))
+                .satisfies(refused -> assertThat(refused.reason()).isEqualTo(EndReason.TOO_MANY_CHANNELS));
+        one.close();
+        two.close();
+        assertGoesOn();
+    }
+
+    @Test
+    void peersOfOneAddressHaveALimit() throws Exception {
+        useOptions(SMALL.maxChannelsPerPeer(1));
+        NodePair.Ends first = nodes.connect();
+        assertThatExceptionOfType(ChannelException.class)
+                .isThrownBy(() -> nodes.client.connect(nodes.server.address(), DEADLINE))
+                .satisfies(refused -> assertThat(refused.reason()).isEqualTo(EndReason.TOO_MANY_CHANNELS));
+        first.client().close();
+        first.server().close();
+        assertGoesOn();
+    }
+
+    @Test
+    void channelsOfANodeHaveALimit() throws Exception {
+        useOptions(SMALL.maxChannels(1));
+        NodePair.Ends first = nodes.connect();
+        assertThatExceptionOfType(IllegalStateException.class)
+                .isThrownBy(() -> nodes.client.connect(nodes.server.address(), DEADLINE))
+                .withMessageContaining("1 channels");
+        first.client().close();
+        first.server().close();
+        assertGoesOn();
+    }
+
+    /** The proof of credits holds for honest peers; a liar with fewer receives than it says fails this side's send. */
+    @Test
+    void peerWithFewerReceivesThanItSaysLosesItsChannel() throws Exception {
+        try (RawPeer peer = new RawPeer(nodes.server.address(), 2)) {
+            peer.greet(100, 256);
+            Channel channel = nodes.server.accept(DEADLINE);
+            for (int i = 0; i < 2; i++) {
+                send(channel, i);
+            }
+            ChannelException told = assertEnds(channel, EndReason.LOST);
+            assertThat(told).hasRootCauseInstanceOf(WorkCompletionException.class);
+            channel.close();
+        }
+        assertGoesOn();
+    }
+
+    @Test
+    void peerThatLeavesWithoutGoodbyeEndsTheChannel() throws Exception {
+        RawPeer peer = RawPeer.greeted(nodes.server.address(), WINDOW);
+        Channel channel = nodes.server.accept(DEADLINE);
+        peer.send(Wire.immediate(Wire.DATA, 0, 0), 8);
+        peer.close();
+        channel.receive(DEADLINE).close(); // what came before the end
+        assertEnds(channel, EndReason.LOST);
+        channel.close();
+        assertGoesOn();
+    }
+
+    /** The connection manager reports nothing: only a sign of life that fails tells that the machine is gone. */
+    @Test
+    void idleChannelNoticesThatThePeersAdapterIsGone() throws Exception {
+        useOptions(SMALL.alive(SHORT));
+        try (RawPeer peer = RawPeer.greeted(nodes.server.address(), WINDOW)) {
+            Channel channel = nodes.server.accept(DEADLINE);
+            peer.connection.queuePair().fail();
+            assertEnds(channel, EndReason.LOST);
+            channel.close();
+        }
+        assertGoesOn();
+    }
+
+    @Test
+    void idleChannelStaysOpen() throws Exception {
+        useOptions(SMALL.alive(Duration.ofMillis(10)));
+        NodePair.Ends ends = nodes.connect();
+        assertThatExceptionOfType(VerbsTimeoutException.class)
+                .isThrownBy(() -> ends.server().receive(Duration.ofMillis(500)));
+        send(ends.client(), 3);
+        assertThat(receive(ends.server())).isEqualTo(3);
+    }
+
+    @Test
+    void closingDoesNotWaitForEverForAPeerThatDoesNotAnswer() throws Exception {
+        useOptions(SMALL.closeTimeout(SHORT));
+        try (RawPeer peer = RawPeer.greeted(nodes.server.address(), WINDOW)) {
+            Channel channel = nodes.server.accept(DEADLINE);
+            send(channel, 1);
+            assertThatExceptionOfType(ChannelException.class)
+                    .isThrownBy(channel::close)
+                    .withMessageContaining("has not said goodbye");
+            channel.close();
+            assertThat(peer.awaitGoodbye()).isZero();
+        }
+        assertGoesOn();
+    }
+
+    @Test
+    void serverThatIsNoNodeIsGivenUp() throws Exception {
+        try (VerbsArena others = VerbsArena.ofShared()) {
+            Listener listener = Listener.open(OWN, others);
+            Future<?> accepted = nodes.start(() -> {
+                Connection made = listener.awaitConnection(DEADLINE);
+                MemoryRegion memory = made.register(others.allocate(4096), AccessFlag.LOCAL_WRITE);
+                made.queuePair().postReceive(1, memory);
+                made.queuePair().postReceive(2, memory);
+                made.accept(DEADLINE);
+                return null;
+            });
+            assertThatExceptionOfType(VerbsTimeoutException.class)
+                    .isThrownBy(() -> nodes.client.connect(listener.address(), Duration.ofMillis(300)));
+            NodePair.end(accepted);
+        }
+        assertThat(nodes.client.toString()).contains("(0 of");
+        assertGoesOn();
+    }
+
+    @Test
+    void addressWithoutListenerIsUnreachable() {
+        assertThatExceptionOfType(ChannelException.class)
+                .isThrownBy(() -> nodes.client.connect(new InetSocketAddress(OWN.getAddress(), 9), DEADLINE))
+                .satisfies(refused -> assertThat(refused.reason()).isEqualTo(EndReason.UNREACHABLE))
+                .withMessageContaining("RDMA_CM_EVENT_REJECTED");
+    }
+
+    /** Random messages after a good greeting: whatever happens to the channel, the node goes on. */
+    @ParameterizedTest
+    @ValueSource(longs = {1, 2, 3, 4, 5, 6, 7, 8})
+    void randomMessagesEndOneChannelAtMost(long seed) throws Exception {
+        Random random = new Random(seed);
+        try (RawPeer peer = RawPeer.greeted(nodes.server.address(), WINDOW)) {
+            Channel channel = nodes.server.accept(DEADLINE);
+            peer.memory().fill((byte) random.nextInt());
+            for (int i = 0; i < 3; i++) {
+                int kind = random.nextInt(4) == 0 ? random.nextInt(16) : Wire.DATA;
+                int credits = random.nextInt(4) == 0 ? random.nextInt(4096) : 0;
+                peer.send(Wire.immediate(kind, credits, random.nextInt(1 << 16)), random.nextInt(257));
+            }
+            peer.connection.close();
+            assertThatExceptionOfType(ChannelException.class).isThrownBy(() -> {
+                while (true) {
+                    channel.receive(DEADLINE).close();
+                }
+            });
+            channel.close();
+        }
+        assertGoesOn();
+    }
+}

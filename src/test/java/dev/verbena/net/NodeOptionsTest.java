@@ -1,0 +1,64 @@
+package dev.verbena.net;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatIllegalArgumentException;
+import static org.assertj.core.api.Assertions.assertThatNullPointerException;
+
+import java.time.Duration;
+import java.util.List;
+import org.assertj.core.api.ThrowableAssert.ThrowingCallable;
+import org.junit.jupiter.api.Test;
+
+/** The ranges of a node's options, and that each option changes itself only. */
+class NodeOptionsTest {
+    private static final NodeOptions DEFAULTS = NodeOptions.defaults();
+
+    @Test
+    void optionsChangeThemselvesOnly() {
+        NodeOptions changed = DEFAULTS.window(1)
+                .sends(2)
+                .messageSize(65)
+                .maxChannels(3)
+                .maxChannelsPerPeer(4)
+                .maxWaiting(5)
+                .handshakeTimeout(Duration.ofMillis(6))
+                .closeTimeout(Duration.ofMillis(7))
+                .alive(Duration.ofMillis(8))
+                .progress(NodeOptions.Progress.CALLER);
+        assertThat(List.of(
+                        changed.window(),
+                        changed.sends(),
+                        changed.messageSize(),
+                        changed.maxChannels(),
+                        changed.maxChannelsPerPeer(),
+                        changed.maxWaiting()))
+                .containsExactly(1, 2, 65, 3, 4, 5);
+        assertThat(List.of(changed.handshakeTimeout(), changed.closeTimeout(), changed.alive()))
+                .containsExactly(Duration.ofMillis(6), Duration.ofMillis(7), Duration.ofMillis(8));
+        assertThat(changed.progress()).isEqualTo(NodeOptions.Progress.CALLER);
+        assertThat(changed).isNotEqualTo(DEFAULTS).hasSameHashCodeAs(changed.window(1));
+        assertThat(changed.toString()).contains("window 1", "PT0.008S", "CALLER");
+    }
+
+    @Test
+    void valuesOutOfRangeAreRefused() {
+        List<ThrowingCallable> calls = List.of(
+                () -> DEFAULTS.window(0),
+                () -> DEFAULTS.window(4096),
+                () -> DEFAULTS.sends(0),
+                () -> DEFAULTS.sends(4096),
+                () -> DEFAULTS.messageSize(63),
+                () -> DEFAULTS.messageSize((1 << 30) + 1),
+                () -> DEFAULTS.maxChannels(0),
+                () -> DEFAULTS.maxChannels(65536),
+                () -> DEFAULTS.maxChannelsPerPeer(-1),
+                () -> DEFAULTS.maxWaiting(-1),
+                () -> DEFAULTS.handshakeTimeout(Duration.ZERO),
+                () -> DEFAULTS.closeTimeout(Duration.ofMillis(-1)),
+                () -> DEFAULTS.alive(Duration.ZERO));
+        calls.forEach(
+                call -> assertThatIllegalArgumentException().isThrownBy(call).withMessageContaining("got "));
+        assertThatNullPointerException().isThrownBy(() -> DEFAULTS.progress(null));
+        assertThatNullPointerException().isThrownBy(() -> DEFAULTS.alive(null));
+    }
+}

@@ -1,0 +1,162 @@
+package dev.verbena.net;
+
+import static dev.verbena.net.NodePair.OWN;
+import static dev.verbena.net.NodePair.SMALL;
+import static dev.verbena.net.NodePair.receive;
+import static dev.verbena.net.NodePair.send;
+import static dev.verbena.support.Loopback.DEADLINE;
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
+import static org.assertj.core.api.Assertions.assertThatIllegalArgumentException;
+import static org.assertj.core.api.Assertions.assertThatIllegalStateException;
+
+import dev.verbena.VerbsArena;
+import dev.verbena.VerbsException;
+import dev.verbena.VerbsTimeoutException;
+import dev.verbena.support.Fenced;
+import dev.verbena.support.FencedTest;
+import java.net.InetSocketAddress;
+import java.time.Duration;
+import java.util.concurrent.Future;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
+
+/** Opening and closing nodes, with and without memory. */
+@FencedTest
+@Timeout(120)
+class NodeTest {
+    private static final int NO_MEMORY = 12;
+
+    @Test
+    void wildcardAddressIsRefused() {
+        try (VerbsArena arena = VerbsArena.ofShared()) {
+            assertThatIllegalArgumentException()
+                    .isThrownBy(() -> Node.open(new InetSocketAddress(0), arena))
+                    .withMessageContaining("open a node for each device");
+            assertThatIllegalArgumentException()
+                    .isThrownBy(() -> Node.open(InetSocketAddress.createUnresolved("host.invalid", 1), arena))
+                    .withMessageContaining("host.invalid");
+        }
+    }
+
+    @Test
+    void moreChannelsThanTheDeviceHasRoomForAreRefused() {
+        int before = Fenced.liveObjects();
+        try (VerbsArena arena = VerbsArena.ofShared()) {
+            assertThatIllegalArgumentException()
+                    .isThrownBy(
+                            () -> Node.open(OWN, SMALL.window(4095).sends(4095).maxChannels(0xffff), arena))
+                    .withMessageContaining("number of channels must be at most");
+        }
+        assertThat(Fenced.liveObjects()).isEqualTo(before);
+    }
+
+    @Test
+    void closingTheArenaClosesChannelsAndEndsWaits() throws Exception {
+        int before = Fenced.liveObjects();
+        NodePair nodes = new NodePair();
+        NodePair.Ends ends = nodes.connect();
+        Future<?> receiving = nodes.start(() -> ends.server().receive(DEADLINE));
+        Future<?> accepting = nodes.start(() -> nodes.server.accept(DEADLINE));
+        nodes.arena.close();
+        assertThat(receiving).failsWithin(DEADLINE);
+        assertThat(accepting)
+                .failsWithin(DEADLINE)
+                .withThrowableThat()
+                .withCauseInstanceOf(IllegalStateException.class);
+        assertThat(nodes.client.isOpen()).isFalse();
+        assertThatIllegalStateException().isThrownBy(nodes.client::progress);
+        assertThatIllegalStateException()
+                .isThrownBy(() -> nodes.client.connect(OWN, DEADLINE))
+                .withMessageContaining("closed");
+        assertThat(nodes.client.toString()).startsWith("node 10.9.9.1:");
+        assertThat(Fenced.liveObjects()).isEqualTo(before);
+    }
+
+    @Test
+    void closingANodeTwiceDoesNothing() {
+        try (VerbsArena arena = VerbsArena.ofConfined()) {
+            Node node = Node.open(OWN, arena);
+            node.close();
+            node.close();
+            assertThat(node.isOpen()).isFalse();
+        }
+    }
+
+    @Test
+    void acceptEndsWhenItsTimeIsOver() {
+        try (NodePair nodes = new NodePair()) {
+            assertThatExceptionOfType(VerbsTimeoutException.class)
+                    .isThrownBy(() -> nodes.server.accept(Duration.ofMillis(10)));
+            assertThat(nodes.server.tryAccept()).isNull();
+        }
+    }
+
+    @Test
+    void channelsComeAndGoWithoutATrace() throws Exception {
+        try (NodePair nodes = new NodePair(SMALL.maxChannels(2))) {
+            NodePair.Ends first = nodes.connect();
+            int live = Fenced.liveObjects();
+            for (int i = 0; i < 50; i++) {
+                NodePair.Ends ends = nodes.connect();
+                send(ends.client(), i);
+                assertThat(receive(ends.server())).isEqualTo(i);
+                Channel closed = i % 2 == 0 ? ends.client() : ends.server();
+                Channel other = i % 2 == 0 ? ends.server() : ends.client();
+                closed.close();
+                other.close();
+            }
+            assertThat(Fenced.liveObjects()).isEqualTo(live);
+            send(first.client(), 7);
+            assertThat(receive(first.server())).isEqualTo(7);
+        }
+    }
+
+    @ParameterizedTest
+    @CsvSource({
+        "rdma_create_event_channel, 1",
+        "rdma_create_id, 1",
+        "rdma_bind_addr, 1",
+        "ibv_alloc_pd, 1",
+        "ibv_alloc_pd, 2",
+        "ibv_create_comp_channel, 1",
+        "ibv_create_cq, 1",
+        "rdma_listen, 1",
+        "rdma_get_devices, 1"
+    })
+    void openWithoutMemoryLeavesNothingBehind(String function, int nth) {
+        int before = Fenced.liveObjects();
+        try (VerbsArena arena = VerbsArena.ofShared()) {
+            Fenced.fail(function, nth, NO_MEMORY);
+            assertThatExceptionOfType(VerbsException.class).isThrownBy(() -> Node.open(OWN, arena));
+            Fenced.calm();
+            Node.open(OWN, arena).close();
+        }
+        assertThat(Fenced.liveObjects()).isEqualTo(before);
+    }
+
+    /** A step of either side fails: one side is told, the other one sees an end, and both nodes go on. */
+    @ParameterizedTest
+    @CsvSource({
+        "rdma_create_id, 1", "rdma_resolve_addr, 1", "rdma_resolve_route, 1", "ibv_reg_mr_iova2, 1",
+                "ibv_reg_mr_iova2, 2",
+        "rdma_create_qp, 1", "rdma_create_qp, 2", "ibv_create_qp, 1", "ibv_create_qp, 2", "ibv_post_recv, 1",
+        "ibv_post_recv, 5", "ibv_post_recv, 9", "ibv_post_recv, 16", "rdma_connect, 1", "rdma_accept, 1",
+        "ibv_post_send, 1", "ibv_post_send, 2", "resolved, 1"
+    })
+    void connectWithoutMemoryLeavesNothingBehind(String function, int nth) throws Exception {
+        int before = Fenced.liveObjects();
+        try (NodePair nodes = new NodePair(SMALL.handshakeTimeout(Duration.ofSeconds(1)))) {
+            Fenced.fail(function, nth, NO_MEMORY);
+            assertThatExceptionOfType(VerbsException.class)
+                    .isThrownBy(() -> nodes.client.connect(nodes.server.address(), DEADLINE));
+            Fenced.calm();
+            NodePair.Ends ends = nodes.connect();
+            send(ends.client(), 1);
+            assertThat(receive(ends.server())).isEqualTo(1);
+        }
+        assertThat(Fenced.liveObjects()).isEqualTo(before);
+    }
+}

@@ -1,0 +1,92 @@
+package dev.verbena.net;
+
+import static dev.verbena.support.Loopback.DEADLINE;
+
+import dev.verbena.VerbsArena;
+import dev.verbena.cm.Connection;
+import dev.verbena.cm.ConnectionOptions;
+import dev.verbena.verbs.AccessFlag;
+import dev.verbena.verbs.MemoryRegion;
+import dev.verbena.verbs.QueueCapabilities;
+import dev.verbena.verbs.RemoteMemory;
+import dev.verbena.verbs.SendBatch;
+import dev.verbena.verbs.WorkCompletion;
+import java.lang.foreign.MemorySegment;
+import java.net.InetSocketAddress;
+
+/** A peer that is no node, and sends whatever the test wants. */
+final class RawPeer implements AutoCloseable {
+    private static final int RECEIVES = 64;
+    private static final int SIZE = 4096;
+
+    final VerbsArena arena = VerbsArena.ofShared();
+    final Connection connection;
+    private final MemoryRegion memory;
+    private final SendBatch sends;
+
+    /** Connects to a node, and says nothing. */
+    RawPeer(InetSocketAddress node, int receives) throws InterruptedException {
+        connection =
+                Connection.to(node, DEADLINE, ConnectionOptions.of(QueueCapabilities.of(RECEIVES, RECEIVES)), arena);
+        memory = connection.register(arena.allocate(SIZE), AccessFlag.LOCAL_WRITE);
+        for (int i = 0; i < receives; i++) {
+            connection.queuePair().postReceive(i, memory.slice(SIZE / 2, SIZE / 2));
+        }
+        sends = connection.queuePair().sendBatch(1);
+        connection.connect(DEADLINE);
+    }
+
+    RawPeer(InetSocketAddress node) throws InterruptedException {
+        this(node, RECEIVES);
+    }
+
+    /** Connects and greets as a node does. */
+    static RawPeer greeted(InetSocketAddress node, int window) throws InterruptedException {
+        RawPeer peer = new RawPeer(node);
+        peer.greet(window, 256);
+        return peer;
+    }
+
+    MemorySegment memory() {
+        return memory.segment();
+    }
+
+    void greet(int window, int messageSize) {
+        new Wire.Greeting(window, messageSize).writeTo(memory());
+        send(Wire.immediate(Wire.GREETING, 0, 0), Wire.GREETING_BYTES);
+    }
+
+    void send(int immediate, long bytes) {
+        sends.clear().send(1, memory.slice(0, bytes)).immediate(immediate).post();
+    }
+
+    void send(int immediate) {
+        sends.clear().send(1).immediate(immediate).post();
+    }
+
+    void sendPlain() {
+        sends.clear().send(1).post();
+    }
+
+    void write(int immediate) {
+        sends.clear()
+                .writeInline(1, MemorySegment.NULL, new RemoteMemory(0, 0, 0))
+                .immediate(immediate)
+                .post();
+    }
+
+    /** Waits for the node's goodbye, and returns its code. */
+    int awaitGoodbye() throws InterruptedException {
+        while (true) {
+            WorkCompletion next = connection.awaitCompletion(DEADLINE);
+            if (next.isReceive() && Wire.kind(next.immediate()) == Wire.GOODBYE) {
+                return Wire.code(next.immediate());
+            }
+        }
+    }
+
+    @Override
+    public void close() {
+        arena.close();
+    }
+}

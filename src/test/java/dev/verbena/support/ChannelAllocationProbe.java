@@ -1,0 +1,81 @@
+package dev.verbena.support;
+
+import com.sun.management.ThreadMXBean;
+import dev.verbena.VerbsArena;
+import dev.verbena.net.Channel;
+import dev.verbena.net.Message;
+import dev.verbena.net.Node;
+import dev.verbena.net.NodeOptions;
+import java.lang.management.ManagementFactory;
+import java.net.InetSocketAddress;
+import java.time.Duration;
+
+/** Prints the number of bytes that messages there and back allocate in a thread that polls two nodes. */
+public final class ChannelAllocationProbe {
+    private static final ThreadMXBean THREADS = (ThreadMXBean) ManagementFactory.getThreadMXBean();
+    private static final int ROUND_TRIPS = 5_000;
+    private static final int CLEAN_ROUNDS = 3;
+    private static final long PATIENCE = 30_000_000_000L;
+
+    private ChannelAllocationProbe() {}
+
+    public static void main(String[] arguments) throws Exception {
+        System.setProperty("dev.verbena.librdmacm", System.getProperty("dev.verbena.libibverbs"));
+        InetSocketAddress own = new InetSocketAddress("10.9.9.1", 0);
+        NodeOptions options = NodeOptions.defaults()
+                .progress(NodeOptions.Progress.CALLER)
+                .alive(Duration.ofDays(1))
+                .closeTimeout(Duration.ZERO);
+        try (VerbsArena arena = VerbsArena.ofShared()) {
+            Node server = Node.open(own, options, arena);
+            Node client = Node.open(own, options, arena);
+            Channel[] accepted = new Channel[1];
+            Thread accepting = Thread.ofPlatform().start(() -> accepted[0] = accept(server));
+            Channel channel = client.connect(server.address(), Loopback.DEADLINE);
+            accepting.join();
+            measure(server, client, accepted[0], channel);
+        }
+    }
+
+    private static Channel accept(Node server) {
+        try {
+            return server.accept(Loopback.DEADLINE);
+        } catch (InterruptedException e) {
+            throw new AssertionError(e);
+        }
+    }
+
+    private static void measure(Node server, Node client, Channel accepted, Channel channel) {
+        long end = System.nanoTime() + PATIENCE;
+        int clean = 0;
+        long bytes;
+        do {
+            long before = THREADS.getCurrentThreadAllocatedBytes();
+            for (int i = 0; i < ROUND_TRIPS; i++) {
+                pass(client, server, channel, accepted);
+                pass(server, client, accepted, channel);
+            }
+            bytes = THREADS.getCurrentThreadAllocatedBytes() - before;
+            clean = bytes == 0 ? clean + 1 : 0;
+        } while (clean < CLEAN_ROUNDS && System.nanoTime() < end);
+        System.out.println("round trips: " + bytes + " bytes in " + ROUND_TRIPS);
+    }
+
+    private static void pass(Node sender, Node receiver, Channel from, Channel to) {
+        Message message = from.tryMessage();
+        while (message == null) {
+            sender.progress();
+            message = from.tryMessage();
+        }
+        message.length(64);
+        while (!from.trySend(message)) {
+            sender.progress();
+        }
+        Message got = to.tryReceive();
+        while (got == null) {
+            receiver.progress();
+            got = to.tryReceive();
+        }
+        got.close();
+    }
+}

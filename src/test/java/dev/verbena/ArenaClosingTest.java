@@ -32,6 +32,18 @@ class ArenaClosingTest {
         assertThat(destroyed).containsExactly("pair", "queue", "domain", "context");
     }
 
+    /** C refuses to deregister a region with a bound window, which need not be younger. */
+    @ParameterizedTest
+    @EnumSource
+    void closeDestroysObjectsThatMustGoFirst(ArenaKind kind) {
+        try (VerbsArena arena = kind.make()) {
+            FakeObject window = FakeObject.in(arena, "window", destroyed);
+            FakeObject region = FakeObject.in(arena, "region", destroyed);
+            region.lifetime().closesAfter(() -> List.of(window));
+        }
+        assertThat(destroyed).containsExactly("window", "region");
+    }
+
     @ParameterizedTest
     @EnumSource
     void closeFreesMemoryAfterAllObjects(ArenaKind kind) {

@@ -7,6 +7,7 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import static org.assertj.core.api.Assertions.catchThrowableOfType;
 
 import dev.verbena.access.ArenaLifetime;
+import dev.verbena.access.ObjectLifetime;
 import dev.verbena.support.ArenaKind;
 import java.io.ByteArrayInputStream;
 import java.io.ByteArrayOutputStream;
@@ -15,6 +16,7 @@ import java.io.ObjectOutputStream;
 import java.lang.foreign.MemorySegment;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.function.BooleanSupplier;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.EnumSource;
@@ -45,6 +47,43 @@ class DependentsTest {
             parent.close();
         }
         assertThat(destroyed).containsExactly("first child", "second child", "parent");
+    }
+
+    /** A dependent that notes whether another thread could use what it depends on, when the exception names it. */
+    private static FakeObject witness(VerbsArena arena, BooleanSupplier usable, List<Boolean> seen, FakeObject parent) {
+        return ObjectLifetime.create(
+                arena,
+                lifetime -> new FakeObject(lifetime, "witness", object -> {}) {
+                    @Override
+                    public String toString() {
+                        seen.add(usable.getAsBoolean());
+                        return super.toString();
+                    }
+                },
+                parent);
+    }
+
+    @Test
+    void refusedCloseOfAParentDoesNotInterruptItsUsers() {
+        List<Boolean> seen = new ArrayList<>();
+        try (VerbsArena arena = VerbsArena.ofShared()) {
+            FakeObject parent = FakeObject.in(arena, "parent");
+            witness(arena, parent::isOpen, seen, parent);
+            assertThatThrownBy(parent::close).isInstanceOf(ResourceBusyException.class);
+        }
+        assertThat(seen).isNotEmpty().containsOnly(true);
+    }
+
+    @Test
+    void refusedCloseOfAnArenaDoesNotInterruptItsUsers() {
+        List<Boolean> seen = new ArrayList<>();
+        try (VerbsArena arena = VerbsArena.ofShared();
+                VerbsArena other = VerbsArena.ofShared()) {
+            FakeObject parent = FakeObject.in(arena, "parent");
+            witness(other, () -> !ArenaLifetime.of(arena).isClosed(), seen, parent);
+            assertThatThrownBy(arena::close).isInstanceOf(ResourceBusyException.class);
+        }
+        assertThat(seen).isNotEmpty().containsOnly(true);
     }
 
     @Test

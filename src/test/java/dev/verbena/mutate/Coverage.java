@@ -99,7 +99,7 @@ record Coverage(String stamp, List<Test> tests, Map<String, Integer> lines, List
         List<String> problems = new ArrayList<>();
         Map<String, Integer> lines = new HashMap<>();
         try (Minion minion = new Minion(setup)) {
-            minion.tell("cover " + setup.chosen() + "\t" + setup.leftOut());
+            minion.tell("cover " + String.join("\t", setup.chosen(), setup.leftOut(), setup.onDevice()));
             for (String answer = ""; !answer.equals(Worker.DONE); ) {
                 answer = minion.answer(LIMIT);
                 if (answer == null || answer.equals(Minion.CRASHED) || answer.startsWith(Worker.INVALID)) {

@@ -9,7 +9,6 @@ import java.nio.file.Path;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.Collections;
-import java.util.Comparator;
 import java.util.LinkedHashMap;
 import java.util.LinkedHashSet;
 import java.util.List;
@@ -31,14 +30,18 @@ public final class Mutate {
     private static final List<String> PACKAGES =
             List.of("dev.verbena", "dev.verbena.internal", "dev.verbena.verbs", "dev.verbena.net");
     static final String GENERATED = "dev/verbena/internal/raw/";
+    private static final int RESULTS_BETWEEN_REPORTS = 25;
     private static final Duration PATIENCE = Duration.ofSeconds(10);
 
     /** Tests of the repository rather than of the library, tests in other JVMs, and tests that differ in each run. */
     private static final String LEFT_OUT =
             "dev\\.verbena\\.((mutate|ledger|docs|internal\\.raw)\\..*|tools\\.(?!ToolsOn).*)"
-                    + "|.*\\.(RandomWalk|Storm|GuardHammer|Allocation|NativeConstants|RdmaUnavailable"
+                    + "|.*\\.(RandomWalk|Storm|GuardHammer|Allocation|RdmaUnavailable"
                     + "|Architecture|Words|PublicFace|OptionsIdiom|ArenaParameter)Test\\..*"
                     + "|.*\\.(memoryOfEndedThreadsIsFreed|makersWithoutDirectMemoryLeaveNothingInC|failedAddLeavesTheBatchAsItWas)";
+
+    /** Tests for a device that pass on the provider, and wait for nothing that only a driver does. */
+    private static final String ON_DEVICE = "dev\\.verbena\\.net\\..*|dev\\.verbena\\.verbs\\.(Atomic)Test\\..*";
 
     private final PrintStream out;
     private final Path folder;
@@ -59,7 +62,7 @@ public final class Mutate {
         this.library = library;
         classes = folder.resolve("run/classes");
         equivalents = new Equivalents(
-                project.resolve("src/test/resources/mutants-equivalent.tsv"), project.resolve("src/main/java"));
+                project.resolve("src/test/resources/mutants-equivalent.tsv"), classes.resolveSibling("sources"));
     }
 
     /**
@@ -151,25 +154,32 @@ public final class Mutate {
                 classes.resolveSibling("test-classes"),
                 tests,
                 LEFT_OUT,
+                ON_DEVICE,
                 library,
                 folder.resolve("agent.jar"),
                 PATIENCE);
         Coverage coverage = Coverage.of(setup, folder.resolve("coverage.bin"));
         coverage.problems().forEach(problem -> out.println("left out: " + problem));
         out.printf("%d tests on the provider, after %d s%n", coverage.tests().size(), seconds(began));
-        Map<String, Result> results = new LinkedHashMap<>(known);
-        hunt(chosen, setup, coverage, began)
-                .forEach(result -> results.put(result.mutant().id(), result));
-        Report report = new Report(results.values(), equivalents::text);
-        title += ", %d tests, %d s".formatted(coverage.tests().size(), seconds(began));
-        Files.writeString(folder.resolveSibling("mutants.md"), report.markdown(title));
-        Files.write(
-                folder.resolve("results.tsv"),
-                results.values().stream().map(Mutate::save).toList());
+        title += ", %d tests".formatted(coverage.tests().size());
+        Report report = save(known, hunt(chosen, setup, coverage, known, title), title);
         out.println(report.table());
         out.println("The list is in target/mutants.md.");
         report.failed().forEach(name -> out.println(name + ": " + Report.LIMIT + "% or more of the mutants survived"));
         return report.failed().isEmpty() ? 0 : 1;
+    }
+
+    /** Writes the results of a former run and those of this one. */
+    private Report save(Map<String, Result> known, List<Result> found, String title) throws IOException {
+        Map<String, Result> results = new LinkedHashMap<>(known);
+        found.forEach(result -> results.put(result.mutant().id(), result));
+        Report report = new Report(results.values(), equivalents::text);
+        Files.writeString(
+                folder.resolveSibling("mutants.md"), report.markdown(title + ", " + found.size() + " of them tested"));
+        Files.write(
+                folder.resolve("results.tsv"),
+                results.values().stream().map(Mutate::line).toList());
+        return report;
     }
 
     private static long seconds(long began) {
@@ -180,7 +190,7 @@ public final class Mutate {
         return result != null && (result.outcome() == Outcome.SURVIVED || result.outcome() == Outcome.NOT_COVERED);
     }
 
-    private static String save(Result result) {
+    private static String line(Result result) {
         return result.outcome() + "\t" + result.by() + "\t" + result.mutant().id();
     }
 
@@ -241,12 +251,13 @@ public final class Mutate {
                 .sorted(Map.Entry.comparingByValue())
                 .limit(sample)
                 .map(Map.Entry::getKey)
-                .sorted(Comparator.comparing(Mutant::type)) // a package's first results come early
                 .toList();
     }
 
-    private List<Result> hunt(List<Mutant> chosen, Setup setup, Coverage coverage, long began)
+    private List<Result> hunt(
+            List<Mutant> chosen, Setup setup, Coverage coverage, Map<String, Result> known, String title)
             throws InterruptedException {
+        long began = System.nanoTime();
         BlockingQueue<Mutant> waiting = new LinkedBlockingQueue<>(chosen);
         List<Result> results = Collections.synchronizedList(new ArrayList<>());
         Set<String> unreliable = Collections.synchronizedSet(new LinkedHashSet<>());
@@ -263,11 +274,7 @@ public final class Mutate {
                         if (result.outcome() == Outcome.SURVIVED) {
                             out.println(lines.line(result));
                         }
-                        if (results.size() % 50 == 0) {
-                            out.printf(
-                                    "%d of %d, %s, %d s%n",
-                                    results.size(), chosen.size(), counts(results), seconds(began));
-                        }
+                        report(results, chosen.size(), known, title, began);
                     }
                     unreliable.addAll(hunt.unreliable());
                 } catch (Throwable thrown) {
@@ -287,11 +294,16 @@ public final class Mutate {
         return results;
     }
 
-    private static Map<Outcome, Integer> counts(List<Result> results) {
-        Map<Outcome, Integer> counts = new TreeMap<>();
+    /** Prints and saves the results from time to time: a run may be ended early. */
+    private void report(List<Result> results, int all, Map<String, Result> known, String title, long began)
+            throws IOException {
         synchronized (results) {
-            results.forEach(result -> counts.merge(result.outcome(), 1, Integer::sum));
+            if (results.size() % RESULTS_BETWEEN_REPORTS == 0) {
+                Map<Outcome, Integer> counts = new TreeMap<>();
+                results.forEach(result -> counts.merge(result.outcome(), 1, Integer::sum));
+                out.printf("%d of %d, %s, %d s%n", results.size(), all, counts, seconds(began));
+                save(known, results, title);
+            }
         }
-        return counts;
     }
 }

@@ -64,7 +64,7 @@ class MutateTest {
         Path tests = ChildJvm.place(PlantedTest.class);
         String pattern = "dev\\.verbena\\.mutate\\.PlantedTest";
         return new Setup(
-                folder.resolve("classes"), tests, pattern, "none", null, folder.resolve("agent.jar"), patience);
+                folder.resolve("classes"), tests, pattern, "none", "none", null, folder.resolve("agent.jar"), patience);
     }
 
     private static byte[] classFile(String type) {

@@ -11,6 +11,7 @@ import org.jspecify.annotations.Nullable;
  * @param tests the folder of the test classes
  * @param chosen a pattern for the names of the test classes that are run
  * @param leftOut a pattern for the names of the tests that are not run, each a class, a dot and a method
+ * @param onDevice a pattern for the names of the tests for a device that are run too
  * @param library the provider for tests, or null if no test needs it
  * @param agent the jar that names the agent
  * @param patience the time for a test beyond six times that which it needs without a mutant
@@ -20,6 +21,7 @@ record Setup(
         Path tests,
         String chosen,
         String leftOut,
+        String onDevice,
         @Nullable Path library,
         Path agent,
         Duration patience) {}

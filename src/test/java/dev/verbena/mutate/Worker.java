@@ -25,6 +25,7 @@ import java.util.regex.Pattern;
 import org.jspecify.annotations.Nullable;
 import org.junit.platform.engine.FilterResult;
 import org.junit.platform.engine.TestExecutionResult;
+import org.junit.platform.engine.TestTag;
 import org.junit.platform.engine.discovery.ClassNameFilter;
 import org.junit.platform.engine.discovery.DiscoverySelectors;
 import org.junit.platform.engine.support.descriptor.MethodSource;
@@ -90,7 +91,7 @@ public final class Worker implements ClassFileTransformer {
             int space = line.indexOf(' ');
             String argument = line.substring(space + 1);
             switch (space < 0 ? line : line.substring(0, space)) {
-                case "cover" -> worker.cover(argument.split("\t", 2));
+                case "cover" -> worker.cover(argument.split("\t", 3));
                 case "seed" -> worker.answer(worker.seed(Mutant.of(argument)));
                 case "restore" -> worker.answer(worker.seed(null));
                 case "run" -> worker.answer(worker.run(argument));
@@ -190,7 +191,8 @@ public final class Worker implements ClassFileTransformer {
     /**
      * Runs tests, and answers with the lines that each of them covers.
      *
-     * @param patterns a pattern for the class names of the tests, and one for those that are left out
+     * @param patterns patterns for the class names of the tests, for the tests that are left out, and for tests for a
+     *     device that are run too
      */
     private void cover(String[] patterns) {
         probes = true;
@@ -198,20 +200,22 @@ public final class Worker implements ClassFileTransformer {
                 .selectors(DiscoverySelectors.selectClasspathRoots(Set.of(tests)))
                 .filters(
                         ClassNameFilter.includeClassNamePatterns(patterns[0]),
-                        leavingOut(Pattern.compile(patterns[1])),
-                        TagFilter.excludeTags("device", "slow"))
+                        choosing(Pattern.compile(patterns[1]), Pattern.compile(patterns[2])),
+                        TagFilter.excludeTags("slow"))
                 .build();
         launcher.execute(all, new Covering());
         Hits.numbers().forEach((key, number) -> answer("line\t" + number + "\t" + key));
         answer(DONE);
     }
 
-    private static PostDiscoveryFilter leavingOut(Pattern names) {
+    private static PostDiscoveryFilter choosing(Pattern leftOut, Pattern onDevice) {
         return test -> FilterResult.includedIf(test.getSource()
                 .filter(MethodSource.class::isInstance)
                 .map(MethodSource.class::cast)
-                .filter(method -> names.matcher(method.getClassName() + "." + method.getMethodName())
-                        .matches())
+                .map(method -> method.getClassName() + "." + method.getMethodName())
+                .filter(name -> leftOut.matcher(name).matches()
+                        || test.getTags().contains(TestTag.create("device"))
+                                && !onDevice.matcher(name).matches())
                 .isEmpty());
     }
 

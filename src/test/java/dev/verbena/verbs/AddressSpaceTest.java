@@ -1,6 +1,7 @@
 package dev.verbena.verbs;
 
 import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatIllegalArgumentException;
 import static org.assertj.core.api.Assertions.assertThatIllegalStateException;
 
 import dev.verbena.VerbsArena;
@@ -11,6 +12,8 @@ import java.util.List;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.EnumSource;
 
 /** Tests of regions within a registered address space, which C does not know: closing one must end its use. */
 @FencedTest
@@ -31,6 +34,17 @@ class AddressSpaceTest {
     @AfterEach
     void close() {
         loopback.close();
+    }
+
+    @ParameterizedTest
+    @EnumSource(
+            names = {"REMOTE_.*", "FLUSH_.*", "MW_BIND"},
+            mode = EnumSource.Mode.MATCH_ANY)
+    void addressSpaceGivesPeersNoRights(AccessFlag access) {
+        owner.close();
+        assertThatIllegalArgumentException()
+                .isThrownBy(() -> loopback.domain.registerAddressSpace(access))
+                .withMessageContaining(access.name());
     }
 
     @Test

@@ -1,29 +1,60 @@
 package dev.verbena.tools;
 
 import dev.verbena.VerbsArena;
+import dev.verbena.verbs.AddressHandle;
+import dev.verbena.verbs.CompletionQueue;
+import dev.verbena.verbs.CompletionQueueOptions;
 import dev.verbena.verbs.Completions;
+import dev.verbena.verbs.ConnectOptions;
 import dev.verbena.verbs.Context;
 import dev.verbena.verbs.Device;
+import dev.verbena.verbs.MemoryRegion;
 import dev.verbena.verbs.MemorySlice;
+import dev.verbena.verbs.ProtectionDomain;
+import dev.verbena.verbs.QueuePair;
+import dev.verbena.verbs.QueuePairAttributes;
+import dev.verbena.verbs.QueuePairOptions;
 import dev.verbena.verbs.QueuePairState;
 import dev.verbena.verbs.RemoteMemory;
+import dev.verbena.verbs.SendBatch;
 import dev.verbena.verbs.WorkCompletion;
+import dev.verbena.verbs.address.AddressVector;
+import dev.verbena.verbs.address.Endpoint;
+import dev.verbena.verbs.address.Gid;
+import dev.verbena.verbs.device.Port;
+import java.io.PrintStream;
 import java.lang.foreign.MemorySegment;
 import java.lang.foreign.ValueLayout;
 import java.time.Duration;
+import java.util.List;
 import java.util.Locale;
 
 /**
  * A guided tour, run by {@code scripts/demo}: two queue pairs of one device move bytes by send, write, read and atomic.
  */
 public final class Tour {
+    /** The time without a completion after which the tour fails. */
     private static final Duration DEADLINE = Duration.ofSeconds(30);
-    private static final int ROUNDS = 1_000;
-    private static final int WARM_UP = 500;
-    private static final int SPINS = 1_000;
-    private static final int MESSAGE = 64;
 
-    private Tour() {}
+    private static final Duration WARM_UP = Duration.ofSeconds(6);
+    private static final Duration MEASUREMENT = Duration.ofSeconds(4);
+    private static final int SERIES = 250;
+    private static final int ROUNDS = 20;
+    private static final int MESSAGE = 64;
+    private static final int POLL_SERIES = 25;
+    private static final int POLLS = 10_000;
+    private static final int COLUMNS = 80;
+
+    private final PrintStream out;
+    private final Duration warmUp;
+    private final Duration measurement;
+    private boolean silent;
+
+    private Tour(PrintStream out, Duration warmUp, Duration measurement) {
+        this.out = out;
+        this.warmUp = warmUp;
+        this.measurement = measurement;
+    }
 
     /** One step of the tour, which returns the object to show. */
     private interface Step {
@@ -33,20 +64,83 @@ public final class Tour {
     /**
      * Runs the tour.
      *
-     * @param args the name of a device, or nothing for the first one
-     * @throws Exception if anything fails
+     * @param args the name of a device, nothing for the first one, or {@code --train} to load classes of the tour
+     *     without a device, for a class cache
      */
-    public static void main(String[] args) throws Exception {
-        try (VerbsArena arena = VerbsArena.ofShared()) {
-            run(args.length == 0 ? Device.first() : Device.named(args[0]), arena);
+    public static void main(String[] args) {
+        if (args.length == 1 && args[0].equals("--train")) {
+            train();
+            return;
+        }
+        System.exit(run(args.length == 0 ? "" : args[0], System.out, System.err, WARM_UP, MEASUREMENT));
+    }
+
+    /** Runs the tour and returns the exit status. A failure is one line. */
+    static int run(String device, PrintStream out, PrintStream err, Duration warmUp, Duration measurement) {
+        try {
+            new Tour(out, warmUp, measurement).run(device.isEmpty() ? Device.first() : Device.named(device));
+            return Main.OK;
+        } catch (Exception e) {
+            out.flush();
+            err.println("The tour has stopped: " + e.getMessage());
+            return Main.FAILED;
         }
     }
 
-    private static void run(Device device, VerbsArena arena) throws Exception {
+    /** Loads what the tour uses and needs no device for, by use or by name. */
+    private static void train() {
+        Device.list();
+        RemoteMemory memory = new RemoteMemory(1 << 12, 7, 64);
+        System.out.printf(Locale.ROOT, "%s %.1f %s%n", RemoteMemory.from(memory.toBytes()), 1.5, Gid.parse("::1"));
+        try (VerbsArena arena = VerbsArena.ofShared()) {
+            arena.allocate(64, 64).setString(0, "text");
+        }
+        System.out.println(List.of(
+                AddressHandle.class,
+                AddressVector.class,
+                CompletionQueue.class,
+                CompletionQueueOptions.class,
+                Completions.class,
+                ConnectOptions.class,
+                Context.class,
+                Endpoint.class,
+                LoopbackPair.class,
+                LoopbackPair.End.class,
+                MemoryRegion.class,
+                MemorySlice.class,
+                Port.class,
+                ProtectionDomain.class,
+                QueuePair.class,
+                QueuePairAttributes.class,
+                QueuePairOptions.class,
+                QueuePairState.class,
+                RoundTrips.class,
+                SendBatch.class,
+                WorkCompletion.class));
+    }
+
+    private void run(Device device) throws Exception {
+        out.println("Two queue pairs of one device exchange bytes.");
+        out.print("Rehearsing once, which loads and links the classes ... ");
+        out.flush();
+        long start = System.nanoTime();
+        silent = true;
+        try (VerbsArena arena = VerbsArena.ofShared()) {
+            steps(device, arena);
+        }
+        silent = false;
+        out.printf(Locale.ROOT, "%.1f s%n", (System.nanoTime() - start) / 1e9);
+        try (VerbsArena arena = VerbsArena.ofShared()) {
+            measure(steps(device, arena));
+        }
+    }
+
+    /** Shows each step, and returns the connected pair. */
+    private LoopbackPair steps(Device device, VerbsArena arena) throws Exception {
         Context[] opened = new Context[1];
         LoopbackPair[] connected = new LoopbackPair[1];
 
-        step("Device", () -> device);
+        step("The device", () -> device);
         step("Open the device", () -> opened[0] = device.open(arena));
         Context context = opened[0];
         step("Port 1 of the device", () -> context.port(1));
@@ -55,7 +149,8 @@ public final class Tour {
         LoopbackPair.End left = connected[0].left();
         LoopbackPair.End right = connected[0].right();
         say(left.buffer());
-        say(left.pair().endpoint() + "  <->  " + right.pair().endpoint());
+        say(left.pair().endpoint() + " to");
+        say(right.pair().endpoint());
 
         step("Send with immediate data", () -> {
             right.pair().postReceive(1, right.buffer());
@@ -93,10 +188,7 @@ public final class Tour {
             return left.queue().await(DEADLINE);
         });
         recover(left, right);
-        pingPong(left, right, WARM_UP);
-        double micros = pingPong(left, right, ROUNDS);
-        System.out.printf(
-                Locale.ROOT, "%nJava, round trips of %d bytes, %d times:  %.2f usec/iter%n", MESSAGE, ROUNDS, micros);
+        return connected[0];
     }
 
     /** Resets a failed pair and connects it anew, with the same memory and queues. */
@@ -110,69 +202,59 @@ public final class Tour {
         right.pair().connect(left.pair().endpoint());
     }
 
-    /** Runs a ping-pong with a polling thread for each end. Returns the microseconds of a round. */
-    private static double pingPong(LoopbackPair.End left, LoopbackPair.End right, int rounds) throws Exception {
-        left.pair().postReceive(1, left.buffer().slice(MESSAGE, MESSAGE));
-        right.pair().postReceive(1, right.buffer().slice(MESSAGE, MESSAGE));
-        Thread answering = Thread.ofPlatform().daemon().name("answering").start(() -> play(right, rounds, false));
-        long start = System.nanoTime();
-        play(left, rounds, true);
-        long nanos = System.nanoTime() - start;
-        answering.join(DEADLINE);
-        return nanos / 1e3 / rounds;
+    private void measure(LoopbackPair pair) throws InterruptedException {
+        RoundTrips trips = new RoundTrips(pair, MESSAGE, DEADLINE);
+        trips.median(ROUNDS, 1_000, warmUp);
+        double micros = trips.median(ROUNDS, SERIES, measurement);
+        out.printf(
+                Locale.ROOT,
+                "%nA poll of an empty completion queue     %9.3f usec%n",
+                pollOfNothing(pair.left().queue()));
+        out.printf(Locale.ROOT, "A round trip of %d bytes, Java           %9.2f usec%n", MESSAGE, micros);
+        out.flush();
     }
 
-    private static void play(LoopbackPair.End end, int rounds, boolean begins) {
-        Completions done = end.queue().completions(8);
-        MemorySlice send = end.buffer().slice(0, MESSAGE);
-        MemorySlice receive = end.buffer().slice(MESSAGE, MESSAGE);
-        int sent = 0;
-        int received = 0;
-        if (begins) {
-            end.pair().postSend(2, send);
-        }
-        int idle = 0;
-        long limit = System.nanoTime() + DEADLINE.toNanos();
-        while (sent < rounds || received < rounds) {
-            if (done.poll() == 0) {
-                if (System.nanoTime() > limit) {
-                    throw new IllegalStateException("No answer within " + DEADLINE.toSeconds() + " s");
-                }
-                if (++idle > SPINS) { // the other end may need this processor
-                    Thread.yield();
-                }
-                Thread.onSpinWait();
-                continue;
-            }
-            idle = 0;
-            while (done.next()) {
-                done.orThrow();
-                if (!done.isReceive()) {
-                    sent++;
-                    continue;
-                }
-                received++;
-                if (received < rounds) {
-                    end.pair().postReceive(1, receive);
-                }
-                if (!begins || received < rounds) {
-                    end.pair().postSend(2, send);
+    /** Returns the microseconds of a poll that finds nothing: the library and the driver alone, without the device. */
+    private static double pollOfNothing(CompletionQueue queue) {
+        Completions done = queue.completions(8);
+        long least = Long.MAX_VALUE;
+        for (int series = 0; series < POLL_SERIES; series++) {
+            long start = System.nanoTime();
+            for (int i = 0; i < POLLS; i++) {
+                if (done.poll() != 0) {
+                    throw new IllegalStateException("an unexpected completion: " + done.completion());
                 }
             }
+            least = Math.min(least, System.nanoTime() - start);
         }
+        return least / 1e3 / POLLS;
     }
 
-    private static void step(String title, Step step) throws Exception {
+    private void step(String title, Step step) throws Exception {
         long start = System.nanoTime();
         Object seen = step.show();
         double millis = (System.nanoTime() - start) / 1e6;
-        System.out.printf(Locale.ROOT, "%n%s  (%.1f ms)%n", title, millis);
+        if (!silent) {
+            out.printf(Locale.ROOT, "%n%s  (%.2f ms)%n", title, millis);
+        }
         if (!(seen instanceof LoopbackPair)) {
             say(seen);
         }
     }
 
-    private static void say(Object what) {
-        System.out.println("    " + what);
+    /** Prints an object, indented, in lines that fit a terminal. */
+    private void say(Object what) {
+        if (silent) {
+            return;
+        }
+        StringBuilder line = new StringBuilder("   ");
+        for (String word : what.toString().split(" ")) {
+            if (line.length() + 1 + word.length() > COLUMNS && !line.toString().isBlank()) {
+                out.println(line);
+                line.replace(0, line.length(), "     ");
+            }
+            line.append(' ').append(word);
+        }
+        out.println(line);
     }
 }

@@ -4,12 +4,17 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.verbena.support.FencedTest;
 import dev.verbena.support.Loopback;
+import dev.verbena.support.TestDevice;
+import dev.verbena.tools.PerfPlan.Mode;
+import dev.verbena.tools.PerfPlan.Operation;
+import dev.verbena.verbs.device.QueuePairType;
 import java.io.IOException;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.FutureTask;
 import java.util.concurrent.TimeUnit;
 import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.EnumSource;
 import org.junit.jupiter.params.provider.ValueSource;
 
 /** Tests the tools that need no connection manager, without a device. The provider checks each access to memory. */
@@ -57,5 +62,32 @@ class ToolsOnTheFencedProviderTest {
         assertThat(client.status()).as(client.toString()).isZero();
         ToolRun served = server.get(Loopback.DEADLINE.toSeconds(), TimeUnit.SECONDS);
         assertThat(served.status()).as(served.toString()).isZero();
+    }
+
+    @ParameterizedTest
+    @ValueSource(strings = {"lat --op write", "bw --op send -I 64"})
+    void perfWarmsUpAndThenTalksAsPerftestDoes(String line) throws Exception {
+        String port = String.valueOf(Listening.freePort());
+        List<String> words = new ArrayList<>(List.of(("perf " + line).split(" ")));
+        words.addAll(List.of("--peer-perftest", "-n", "20", "-p", port));
+        FutureTask<ToolRun> server = new FutureTask<>(() -> run(words));
+        Thread.ofPlatform().daemon().start(server);
+        Listening.await(Integer.parseInt(port), () -> !server.isDone());
+        ToolRun client = run(words, "127.0.0.1");
+        assertThat(client.status()).as(client.toString()).isZero();
+        assertThat(client.out().lines().toList().getLast().strip()).matches("64 +20( +[0-9.]+)+");
+        ToolRun served = server.get(Loopback.DEADLINE.toSeconds(), TimeUnit.SECONDS);
+        assertThat(served.status()).as(served.toString()).isZero();
+        assertThat(served.out()).startsWith("served ib_");
+    }
+
+    @ParameterizedTest
+    @EnumSource(
+            value = Operation.class,
+            names = {"SEND", "WRITE", "READ"})
+    void warmUpSendsSeriesOfMessages(Operation operation) throws Exception {
+        PerfPlan plan =
+                new PerfPlan(List.of(Mode.LAT), operation, QueuePairType.RC, false, List.of(64), 5, 16, 0, false);
+        assertThat(PerfWarmUp.before(plan, TestDevice.get(), 1, -1)).isBetween(2_000, 128_000);
     }
 }

@@ -31,20 +31,26 @@ import org.jspecify.annotations.Nullable;
 /** Measures latency and bandwidth between two machines, or from a machine to itself. */
 final class Perf {
     private static final String USAGE = """
-            usage: verbena perf server [OPTION]...            serves one client, which decides what to measure
-                   verbena perf lat|bw|both [OPTION]... HOST  measures latency, bandwidth, or both
-                   verbena perf lat|bw|both --self            the same with both ends in this process
+            usage: verbena perf server [OPTION]...            serves one client, which
+                                                              decides what to measure
+                   verbena perf lat|bw|both [OPTION]... HOST  measures latency, bandwidth,
+                                                              or both
+                   verbena perf lat|bw|both --self            the same with both ends in
+                                                              this process
                    verbena perf lat|bw --peer-perftest [OPTION]... [HOST]
-                                                              the peer is a C program of perftest: its server,
-                                                              or, without HOST, its client
+                                  the peer is a C program of perftest: its server, or,
+                                  without HOST, its client
 
               --op=OPERATION        send, write, read or atomic (default: send)
-              -c, --connection=TYPE RC, UC or UD (default: RC). UC has no read, UD neither read nor write
-              -R, --rdma_cm         connect by the connection manager (RC, UD) instead of an exchange over TCP
+              -c, --connection=TYPE RC, UC or UD (default: RC). UC has no read, UD neither
+                                    read nor write
+              -R, --rdma_cm         connect by the connection manager (RC, UD) instead of
+                                    an exchange over TCP
               -s, --size=BYTES,...  message sizes (default: 64)
               -a, --all             sizes from 2 bytes to 8 MiB; for UD, to one packet
               -n, --iters=COUNT     number of messages of each size (default: 1000)
-              -t, --tx-depth=COUNT  number of outstanding operations, for the bandwidth (default: 128)
+              -t, --tx-depth=COUNT  number of outstanding operations, for the bandwidth
+                                    (default: 128)
               -I, --inline_size=BYTES   largest message to send inline (default: 0)
               -e, --events          sleep until a completion arrives instead of polling
               -p, --port=PORT       TCP port of the exchange (default: 18515)
@@ -52,16 +58,20 @@ final class Perf {
               -i, --ib-port=PORT    port of the device (default: 1)
               -g, --gid-idx=INDEX   GID index (default: the best GID)
               --json                print JSON instead of a table
-              --html=FILE           write a page with charts, tables and the circumstances of the measurement
-              --before=PAGE         show the run of an earlier page beside this one in the page of --html
+              --html=FILE           write a page with charts, tables and the circumstances
+              --before=PAGE         in the page of --html, show the run of an earlier page
+                                    beside this one
 
-            The server answers each send and write; their latency is half of the round trip. For writes, both ends poll
-            the memory. The latency of a read or an atomic is the time until its completion. A bandwidth of 1 MB/s is
-            1,000,000 bytes per second; the C programs print MiB/s as MB/sec.
+            The server answers each send and write; their latency is half of the round
+            trip. For writes, both ends poll the memory. The latency of a read or an atomic
+            is the time until its completion. A bandwidth of 1 MB/s is 1,000,000 bytes per
+            second; the C programs print MiB/s as MB/sec.
 
-            --peer-perftest talks with ib_send_lat, ib_write_lat, ib_read_lat, ib_send_bw, ib_write_bw or ib_read_bw,
-            as --op tells, over RC, without -R. The ends do not exchange -s and -n: give both the same, with -n at least
-            5. The version of perftest must be 6.06 (Debian's 4.5+0.17). For example
+            --peer-perftest talks with ib_send_lat, ib_write_lat, ib_read_lat, ib_send_bw,
+            ib_write_bw or ib_read_bw, as --op tells, over RC, without -R. The ends do not
+            exchange -s and -n: give both the same, with -n at least 5. Java warms up with
+            messages to itself before it connects. The version of perftest must be 6.06
+            (Debian's 4.5+0.17). For example
               ib_write_lat -d rxe0 -x 1 -F -s 64 -n 100      and
               verbena perf lat --peer-perftest --op write -s 64 -n 100 HOST""";
 
@@ -231,8 +241,9 @@ final class Perf {
     }
 
     /** Measures with a C program as the peer. Returns false for the server, which has no results to report. */
-    private boolean measureWithPerftest(List<PerfRun.Result> results) throws IOException, InterruptedException {
+    private boolean measureWithPerftest(List<PerfRun.Result> results) throws Exception {
         boolean client = !host.isEmpty();
+        PerfWarmUp.before(plan, device(), port, gidIndex);
         try (VerbsArena arena = VerbsArena.ofShared();
                 Tcp tcp = client ? connect(host) : Tcp.accept(tcpPort, HANDSHAKE)) {
             PerftestPeer peer = new PerftestPeer(tcp, client);

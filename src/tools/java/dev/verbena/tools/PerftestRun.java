@@ -13,7 +13,7 @@ import org.HdrHistogram.Histogram;
 
 /**
  * One run with a C program of perftest as the peer: measures as the client, or does the server's part. The ends do not
- * exchange size and count, so there are no messages to warm up.
+ * exchange size and count, so there are no messages to warm up: {@link PerfWarmUp} comes before.
  */
 final class PerftestRun {
     private static final Duration LONG = Duration.ofHours(1);

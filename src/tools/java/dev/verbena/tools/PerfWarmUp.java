@@ -1,0 +1,84 @@
+package dev.verbena.tools;
+
+import dev.verbena.VerbsArena;
+import dev.verbena.verbs.Device;
+import java.io.IOException;
+import java.net.InetSocketAddress;
+import java.nio.channels.ServerSocketChannel;
+import java.time.Duration;
+import java.util.Collections;
+import java.util.List;
+
+/**
+ * Warms up the JVM by messages from this process to itself. A C program at the other end measures from its first message
+ * on, and knows no messages that do not count.
+ */
+final class PerfWarmUp {
+    private static final Duration HANDSHAKE = Duration.ofSeconds(60);
+    private static final Duration LONGEST = Duration.ofMillis(1_500);
+    private static final int SERIES = 64;
+    private static final int MESSAGES = 2_000;
+    private static final int LARGEST = 4096;
+
+    private final PerfPlan plan;
+    private final Device device;
+    private final int port;
+    private final int gidIndex;
+    private int done;
+
+    private PerfWarmUp(PerfPlan asked, Device device, int port, int gidIndex) {
+        int size = Math.min(asked.largest(), Math.max(LARGEST, asked.inline()));
+        this.plan = new PerfPlan(
+                List.of(asked.modes().getFirst()),
+                asked.operation(),
+                asked.type(),
+                false,
+                Collections.nCopies(SERIES, size),
+                MESSAGES,
+                asked.depth(),
+                asked.inline(),
+                asked.events());
+        this.device = device;
+        this.port = port;
+        this.gidIndex = gidIndex;
+    }
+
+    /** Does the same as a plan, with both ends here, until about two seconds are over. Returns the number of messages. */
+    static int before(PerfPlan plan, Device device, int port, int gidIndex) throws Exception {
+        PerfWarmUp warmUp = new PerfWarmUp(plan, device, port, gidIndex);
+        try (ServerSocketChannel listening = Tcp.listen(0)) {
+            int free = ((InetSocketAddress) listening.getLocalAddress()).getPort();
+            Perf.withServer(
+                    () -> warmUp.serve(Tcp.accept(listening, HANDSHAKE)),
+                    () -> warmUp.measure(Tcp.connect("127.0.0.1", free, HANDSHAKE)));
+        }
+        return warmUp.done;
+    }
+
+    private void serve(Tcp peer) throws IOException, InterruptedException {
+        try (peer;
+                VerbsArena arena = VerbsArena.ofShared()) {
+            connect(peer, arena).serve();
+        }
+    }
+
+    private void measure(Tcp peer) throws IOException, InterruptedException {
+        try (peer;
+                VerbsArena arena = VerbsArena.ofShared()) {
+            PerfRun run = connect(peer, arena);
+            long limit = System.nanoTime() + LONGEST.toNanos();
+            for (int size : plan.sizes()) {
+                done += run.measure(plan.modes().getFirst(), size).iterations();
+                if (System.nanoTime() > limit) {
+                    return; // the other end sees that the connection is closed
+                }
+            }
+        }
+    }
+
+    private PerfRun connect(Tcp peer, VerbsArena arena) throws IOException, InterruptedException {
+        PerfLink link = new PerfSetup(plan, arena, peer).overTcp(device.open(arena), port, gidIndex);
+        peer.patience(PerfRun.PATIENCE);
+        return new PerfRun(plan, link, peer);
+    }
+}

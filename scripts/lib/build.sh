@@ -2,13 +2,13 @@
 # shellcheck shell=bash
 
 # Runs Maven without the warnings that newer JDKs print about Maven's own libraries, and without the escape sequences
-# that Maven prints at its end even if told to use no colours.
+# that Maven prints at its end, on both streams, even if told to use no colours. All that is left are errors.
 quiet_maven() {
     local options=${MAVEN_OPTS:-}
     if (($(jdk_feature_release "$JAVA_HOME") >= 24)); then
         options+=" --enable-native-access=ALL-UNNAMED --sun-misc-unsafe-memory-access=allow"
     fi
-    MAVEN_OPTS=$options mvn --batch-mode --quiet -Dstyle.color=never "$@" | sed -u $'s/\e\\[0*m//g'
+    MAVEN_OPTS=$options mvn --batch-mode --quiet -Dstyle.color=never "$@" 2>&1 | sed -u $'s/\e\\[0*m//g' >&2
 }
 
 # one_at_a_time COMMAND...: runs COMMAND alone among the scripts of this folder. It writes to target, as others do.
@@ -49,7 +49,7 @@ build_alone() { # WHAT STAMP
     cd "$PROJECT" || return 1
     case $1 in
         tests) quiet_maven test-compile dependency:build-classpath -Dmdep.outputFile=target/test-classpath ;;
-        tools) quiet_maven package -Dmaven.test.skip=true >&2 ;;
+        tools) quiet_maven package -Dmaven.test.skip=true ;;
         *) quiet_maven compile ;;
     esac || return 1
     mv "$2.new" "$2"

@@ -33,9 +33,9 @@ jdk_candidates() {
 
 jdk_missing() {
     cat >&2 <<MISSING
-No JDK $JDK_OLDEST or newer found (java and javac are both needed). Install one. If it is in an unusual folder, set
-JAVA_HOME to that folder:
-  Debian 13, Ubuntu    apt-get install openjdk-25-jdk-headless   (openjdk-21 is too old)
+No JDK $JDK_OLDEST or newer found (java and javac are both needed).
+Install one. If it is in an unusual folder, set JAVA_HOME to that folder:
+  Debian 13, Ubuntu    apt-get install openjdk-25-jdk-headless (21 is too old)
   Fedora               dnf install java-latest-openjdk-devel
   openSUSE             zypper install java-25-openjdk-devel
   any system           Eclipse Temurin, https://adoptium.net

@@ -431,7 +431,7 @@ class ScriptRunsTest {
 
     @Test
     void buildPrintsNoEscapeSequences() throws Exception {
-        stub("mvn", "printf '\\e[0m\\e[0m'; echo 'an error'; printf '\\e[m'");
+        stub("mvn", "printf '\\e[0m\\e[0m'; echo 'an error'; printf '\\e[m'; printf '\\e[0m' >&2");
         assertThat(bash("jdk packages build", "build main")).isEqualTo(new Ended(0, "Building\nan error\n"));
     }
 

@@ -9,11 +9,14 @@ import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.regex.MatchResult;
+import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 import java.util.stream.Stream;
 import org.junit.jupiter.api.DynamicTest;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.TestFactory;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.MethodSource;
 
 /** Tests of the shell scripts with the program {@code shellcheck}. */
 class ScriptsTest {
@@ -49,6 +52,18 @@ class ScriptsTest {
                         .as(file.toString())
                         .isEmpty();
             }
+        }
+    }
+
+    @ParameterizedTest
+    @MethodSource("scripts")
+    void helpFitsATerminal(Path script) throws IOException {
+        Matcher help = Pattern.compile("<< ?'?(USAGE|MISSING)'?\n(.*?)\n\\1\n", Pattern.DOTALL)
+                .matcher(Files.readString(script, StandardCharsets.UTF_8));
+        boolean hasWiderLines =
+                Stream.of("bench", "mutate", "soft-roce", "pair.sh").anyMatch(script::endsWith);
+        while (!hasWiderLines && help.find()) {
+            assertThat(help.group(2).lines()).allMatch(line -> line.length() <= 80);
         }
     }
 

@@ -35,6 +35,7 @@ class MainTest {
         assertThat(Main.TOOLS)
                 .allSatisfy(tool ->
                         assertThat(run.out()).contains("  " + tool.name() + " ").contains(tool.summary()));
+        assertThat(run.out().lines()).allMatch(line -> line.length() <= 80);
         assertThat(ToolRun.of("help")).isEqualTo(run);
     }
 
@@ -44,7 +45,7 @@ class MainTest {
         ToolRun run = ToolRun.of(tool.name(), "--help");
         assertThat(run.status()).isZero();
         assertThat(run.out()).startsWith("usage: verbena " + tool.name());
-        assertThat(run.out().lines()).allMatch(line -> line.length() <= 120);
+        assertThat(run.out().lines()).allMatch(line -> line.length() <= 80);
         assertThat(ToolRun.of("help", tool.name())).isEqualTo(run);
         assertThat(ToolRun.of(tool.name(), "-h")).isEqualTo(run);
     }

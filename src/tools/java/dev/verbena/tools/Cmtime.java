@@ -26,13 +26,14 @@ import org.jspecify.annotations.Nullable;
  */
 final class Cmtime {
     private static final String USAGE = """
-            usage: verbena cmtime [-s SERVER] [-b ADDRESS] [-c COUNT] [-p PORT] [-r COUNT] [-t MILLISECONDS]
+            usage: verbena cmtime [-s SERVER] [-b ADDRESS] [-c COUNT] [-p PORT] [-r COUNT]
+                     [-t MILLISECONDS]
               -s SERVER        connect to this server; without -s, serve until Ctrl-C
               -b ADDRESS       local address (server's default: any)
               -c COUNT         number of connections, client only (default: 100)
               -p PORT          port (default: 7471)
               -r COUNT         retries for resolving an address or a route (default: 2)
-              -t MILLISECONDS  time limit for resolving an address or a route (default: 2000)""";
+              -t MILLISECONDS  time limit for resolving either (default: 2000)""";
 
     private static final int PORT = 7471;
     private static final int BACKLOG = 1024;

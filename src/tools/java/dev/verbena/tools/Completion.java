@@ -7,7 +7,8 @@ final class Completion {
     private static final String USAGE = """
             usage: verbena completion [bash]
 
-            Prints the bash completion script. To load it in this shell:  source <(verbena completion)""";
+            Prints the bash completion script. To load it in this shell:
+              source <(verbena completion)""";
 
     private Completion() {}
 

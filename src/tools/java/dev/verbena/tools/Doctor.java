@@ -28,8 +28,9 @@ final class Doctor {
     private static final String USAGE = """
             usage: verbena doctor [-d DEVICE]
 
-            Checks libraries, kernel modules, devices, permissions, ports, addresses and the limit of locked memory, and
-            moves some bytes by RDMA from this machine to itself. Prints a remedy for each problem.
+            Checks libraries, kernel modules, devices, permissions, ports, addresses and the
+            limit of locked memory, and moves some bytes by RDMA from this machine to
+            itself. Prints a remedy for each problem.
             Exit status: 0 if there is no problem, else 1.
               -d, --ib-dev=DEVICE   only this device (default: all)""";
 

@@ -16,8 +16,8 @@ final class Gids {
     private static final String USAGE = """
             usage: verbena gids [-d DEVICE] [-i PORT]
 
-            Lists GIDs: index, type, network device, GID. A star marks the one to use. Verbena uses that GID by default;
-            the C tools need its index as -g INDEX.
+            Lists GIDs: index, type, network device, GID. A star marks the one to use.
+            Verbena uses that GID by default; the C tools need its index as -g INDEX.
               -d, --ib-dev=DEVICE   only this device (default: all)
               -i, --ib-port=PORT    only this port (default: all)""";
 

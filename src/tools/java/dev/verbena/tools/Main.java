@@ -25,7 +25,7 @@ public final class Main {
             new Tool("devices", "lists the RDMA devices of this machine", Devices::run),
             new Tool("devinfo", "shows the attributes of devices and ports", DeviceInfo::run),
             new Tool("gids", "lists the addresses of a device, and which one to use", Gids::run),
-            new Tool("doctor", "checks whether RDMA works on this machine, and tells what to do if not", Doctor::run),
+            new Tool("doctor", "checks whether RDMA works here, and tells what to do if not", Doctor::run),
             new Tool(Kind.RC.tool, "ping-pong over a reliable connection", Kind.RC::run),
             new Tool(Kind.UC.tool, "ping-pong over an unreliable connection", Kind.UC::run),
             new Tool(Kind.UD.tool, "ping-pong of datagrams", Kind.UD::run),
@@ -162,15 +162,18 @@ public final class Main {
         StringBuilder text = new StringBuilder("""
                 usage: verbena TOOL [OPTION]...
 
-                A tool named like one of rdma-core has the same options and interoperates with it. Tools:
+                A tool named like one of rdma-core has the same options and interoperates with
+                it. Tools:
                 """);
         for (Tool tool : TOOLS) {
             text.append(String.format("  %-14s %s%n", tool.name(), tool.summary()));
         }
         return text.append("""
 
-                'verbena TOOL --help' lists the options of a tool. --debug prints the stack trace of an error.
-                Exit status: 0 for success, 1 for failure, 2 for invalid options, 130 after Ctrl-C.
+                'verbena TOOL --help' lists the options of a tool. --debug prints the stack
+                trace of an error.
+                Exit status: 0 for success, 1 for failure, 2 for invalid options, 130 after
+                Ctrl-C.
                 """).toString();
     }
 }

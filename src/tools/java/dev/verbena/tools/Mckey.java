@@ -24,9 +24,11 @@ import org.jspecify.annotations.Nullable;
  */
 final class Mckey extends CmTool {
     private static final String USAGE = """
-            usage: verbena mckey -m GROUP|-M GID [-s] [-b ADDRESS] [-c COUNT] [-C COUNT] [-S SIZE] [-p SPACE] [-o] [-l]
+            usage: verbena mckey -m GROUP|-M GID [-s] [-b ADDRESS] [-c COUNT] [-C COUNT]
+                     [-S SIZE] [-p SPACE] [-o] [-l]
               -m GROUP    the address of the multicast group
-              -M GID      instead of -m: the GID of an InfiniBand group without an IP address; needs -b
+              -M GID      instead of -m: the GID of an InfiniBand group without an IP
+                          address; needs -b
               -s          send; without -s, receive
               -b ADDRESS  local address
               -c COUNT    number of memberships (default: 1)

@@ -70,9 +70,10 @@ final class PingPong {
                       -p, --port=PORT       TCP port of the exchange (default: 18515)
                       -d, --ib-dev=DEVICE   device (default: the first)
                       -i, --ib-port=PORT    port of the device (default: 1)
-                      -g, --gid-idx=INDEX   GID index (default: the best GID; 'verbena gids' lists them)
+                      -g, --gid-idx=INDEX   GID index (default: the best; 'verbena gids' lists them)
                       -s, --size=BYTES      message size, the same on both sides (default: %2$s)
-                      -n, --iters=COUNT     number of messages each way, the same on both sides (default: 1000)
+                      -n, --iters=COUNT     number of messages each way, the same on both sides
+                                              (default: 1000)
                       -r, --rx-depth=COUNT  number of receives to post at a time (default: 500)
                       -l, --sl=LEVEL        service level
                       -e, --events          sleep until a completion arrives instead of polling
@@ -82,8 +83,7 @@ final class PingPong {
                 text.append(
                         switch (option.substring(1, 2)) {
                             case "m" -> "  -m, --mtu=BYTES       path MTU (default: 1024)\n";
-                            case "q" ->
-                                "  -q, --num-qp=COUNT    number of queue pairs, the same on both sides (default: 16)\n";
+                            case "q" -> "  -q, --num-qp=COUNT    queue pairs, the same on both sides (default: 16)\n";
                             case "o" -> "  -o, --odp             use on-demand paging\n";
                             case "O" -> "  -O, --iodp            use implicit on-demand paging of all memory\n";
                             case "P" -> "  -P, --prefetch        bring in paged memory in advance; needs -o or -O\n";

@@ -20,14 +20,18 @@ import org.jspecify.annotations.Nullable;
  */
 final class Rping {
     private static final String USAGE = """
-            usage: verbena rping -s [-a ADDRESS] [-p PORT] [-S SIZE] [-v] [-V] [-d] [-P] [-q]
-                   verbena rping -c -a ADDRESS [-I ADDRESS] [-p PORT] [-S SIZE] [-C COUNT] [-v] [-V] [-d] [-q]
+            usage: verbena rping -s [-a ADDRESS] [-p PORT] [-S SIZE] [-v] [-V] [-d] [-P]
+                     [-q]
+                   verbena rping -c -a ADDRESS [-I ADDRESS] [-p PORT] [-S SIZE] [-C COUNT]
+                     [-v] [-V] [-d] [-q]
               -s          be the server
               -c          be a client
-              -a ADDRESS  address to listen on (default: any; ::0 for IPv6, too), or to connect to
+              -a ADDRESS  address to listen on (default: any; ::0 for IPv6, too), or to
+                          connect to
               -I ADDRESS  local address, client only
               -p PORT     port (default: 7174)
-              -S SIZE     bytes of a ping, 26 to 65535 (default: 64); the server's must be at least the client's
+              -S SIZE     bytes of a ping, 26 to 65535 (default: 64); the server's must be
+                          at least the client's
               -C COUNT    number of pings, client only (default: without end)
               -v          print the pings
               -V          verify the data, client only

@@ -87,12 +87,14 @@ public final class Shell {
     public static String greeting() {
         return """
                 Verbena: RDMA verbs for Java. This machine has: %s
-                Five lines to try:
+                Lines to try:
                   var device = open();  device.port(1)
                   device.gids()
                   var pair = pair();  var left = pair.left();  var right = pair.right()
-                  right.buffer().segment().setString(0, "Hello, RDMA");  left.pair().postRead(1, left.buffer(), right.buffer().remote())
-                  left.queue().await(Duration.ofSeconds(5)).orThrow();  left.buffer().segment().getString(0)
+                  right.buffer().segment().setString(0, "Hello, RDMA")
+                  left.pair().postRead(1, left.buffer(), right.buffer().remote())
+                  left.queue().await(Duration.ofSeconds(5)).orThrow()
+                  left.buffer().segment().getString(0)
                 """.formatted(devices().isEmpty() ? "no RDMA device" : names());
     }
 

@@ -17,11 +17,12 @@ import java.net.SocketAddress;
  */
 final class Ucmatose extends CmTool {
     private static final String USAGE = """
-            usage: verbena ucmatose [-s SERVER] [-b ADDRESS] [-f FORMAT] [-P SPACE] [-c COUNT] [-C COUNT] [-S SIZE]
-                     [-t TOS] [-p PORT] [-m] [-a TIMEOUT]
+            usage: verbena ucmatose [-s SERVER] [-b ADDRESS] [-f FORMAT] [-P SPACE]
+                     [-c COUNT] [-C COUNT] [-S SIZE] [-t TOS] [-p PORT] [-m] [-a TIMEOUT]
               -s SERVER   connect to this server; without -s, serve
               -b ADDRESS  local address (server's default: any; ::0 for IPv6, too)
-              -f FORMAT   format of the addresses: name, ip, ipv6 or gid (default: name, which also takes ip and ipv6)
+              -f FORMAT   format of the addresses: name, ip, ipv6 or gid (default: name,
+                          which also takes ip and ipv6)
               -P SPACE    port space: tcp or ib (default: tcp)
               -c COUNT    number of connections (default: 1)
               -C COUNT    number of messages each way over each connection (default: 10)

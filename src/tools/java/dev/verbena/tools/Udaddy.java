@@ -16,11 +16,12 @@ import java.net.SocketAddress;
  */
 final class Udaddy extends CmTool {
     private static final String USAGE = """
-            usage: verbena udaddy [-s SERVER] [-b ADDRESS] [-f FORMAT] [-P SPACE] [-c COUNT] [-C COUNT] [-S SIZE]
-                     [-t TOS] [-p SPACE]
+            usage: verbena udaddy [-s SERVER] [-b ADDRESS] [-f FORMAT] [-P SPACE]
+                     [-c COUNT] [-C COUNT] [-S SIZE] [-t TOS] [-p SPACE]
               -s SERVER   send to this server; without -s, serve
               -b ADDRESS  local address (server's default: any)
-              -f FORMAT   format of the addresses: name, ip, ipv6 or gid (default: name, which also takes ip and ipv6)
+              -f FORMAT   format of the addresses: name, ip, ipv6 or gid (default: name,
+                          which also takes ip and ipv6)
               -P SPACE    port space: udp or ipoib (default: udp)
               -c COUNT    number of queue pairs (default: 1)
               -C COUNT    number of messages each way for each queue pair (default: 10)

@@ -77,8 +77,8 @@ class PerfRunsTest {
                 .contains("name=\"viewport\"", "prefers-color-scheme: dark", "<svg viewBox", "64 KiB")
                 .doesNotContain("http:", "https:", "src=", "NaN", "Infinity");
         assertThat(html.split("<polyline", -1))
-                .as("three distributions and a curve")
-                .hasSize(1 + 3 + 1);
+                .as("three distributions, the latency by size and the bandwidth by size")
+                .hasSize(1 + 3 + 2);
         String svg = html.substring(html.indexOf("<svg"), html.indexOf("</svg>") + 6);
         DocumentBuilderFactory.newInstance().newDocumentBuilder().parse(new InputSource(new java.io.StringReader(svg)));
     }

@@ -118,6 +118,11 @@ public final class EventChannel extends VerbsObject {
         return reader.address();
     }
 
+    /** Checks that this channel is open and that the calling thread may use it. */
+    void checkOpen() {
+        lifetime.checkOpen();
+    }
+
     /** Returns the reader of this channel's events. */
     EventReader reader() {
         return reader;

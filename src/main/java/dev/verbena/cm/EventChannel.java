@@ -118,8 +118,8 @@ public final class EventChannel extends VerbsObject {
         return reader.address();
     }
 
-    /** Checks that this channel is open and that the calling thread may use it. */
-    void checkOpen() {
+    /** Throws if this channel is closed or confined to another thread. */
+    void checkUsable() {
         lifetime.checkOpen();
     }
 

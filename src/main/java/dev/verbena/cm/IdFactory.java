@@ -20,7 +20,7 @@ final class IdFactory {
         CmFailures.checkOpen(arena);
         if (!ArenaLifetime.of(arena).isConfined()
                 && ArenaLifetime.of(channel.arena()).isConfined()) {
-            channel.checkOpen(); // a closed channel, or one of another thread, is named first
+            channel.checkUsable(); // a closed channel, or one of another thread, is named first
             throw new IllegalArgumentException("An id of a shared arena needs a channel of a shared arena, and the "
                     + channel + " belongs to one thread. Make the channel in a VerbsArena.ofShared(), or the id in "
                     + "the channel's arena");

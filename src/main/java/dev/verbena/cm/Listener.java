@@ -189,6 +189,7 @@ public final class Listener implements AutoCloseable {
     /** Checks what a connection is made with before a request is taken, which is dropped if making fails. */
     private void checkArguments(ConnectionOptions options, VerbsArena arena) {
         Objects.requireNonNull(options, "options");
+        id.checkUsable();
         IdFactory.checkMakesIn(channel, arena);
     }
 

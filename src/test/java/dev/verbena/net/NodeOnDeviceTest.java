@@ -1,0 +1,114 @@
+package dev.verbena.net;
+
+import static dev.verbena.support.Loopback.DEADLINE;
+import static java.util.concurrent.TimeUnit.SECONDS;
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
+
+import dev.verbena.VerbsArena;
+import dev.verbena.VerbsTimeoutException;
+import dev.verbena.support.CmAddress;
+import dev.verbena.support.DeviceTest;
+import dev.verbena.support.NodePeer;
+import java.lang.foreign.ValueLayout;
+import java.net.InetSocketAddress;
+import java.time.Duration;
+import java.util.concurrent.ExecutorService;
+import java.util.concurrent.Executors;
+import java.util.concurrent.Future;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
+
+/** Nodes on the real device, where adapters acknowledge, requests flush and processes die. */
+@DeviceTest
+class NodeOnDeviceTest {
+    private static final NodeOptions SMALL =
+            NodeOptions.defaults().window(4).sends(4).messageSize(256);
+
+    private final ExecutorService threads = Executors.newVirtualThreadPerTaskExecutor();
+    private final VerbsArena arena = VerbsArena.ofShared();
+
+    @AfterEach
+    void close() {
+        threads.shutdownNow();
+        arena.close();
+    }
+
+    private static void send(Channel on, long value) throws InterruptedException {
+        Message message = on.message(DEADLINE).length(Long.BYTES);
+        message.segment().set(ValueLayout.JAVA_LONG, 0, value);
+        on.send(message, DEADLINE);
+    }
+
+    private static long receive(Channel on) throws InterruptedException {
+        try (Message message = on.receive(DEADLINE)) {
+            return message.segment().get(ValueLayout.JAVA_LONG, 0);
+        }
+    }
+
+    @ParameterizedTest
+    @ValueSource(booleans = {true, false})
+    void messagesFlowBothWaysAndNothingIsLostAtTheEnd(boolean four) throws Exception {
+        InetSocketAddress own = four ? CmAddress.four(0) : CmAddress.six(0);
+        Node server = Node.open(own, SMALL, arena);
+        Node client = Node.open(own, SMALL, arena);
+        Future<Channel> accepted = threads.submit(() -> server.accept(DEADLINE));
+        Channel left = client.connect(server.address(), DEADLINE);
+        Channel right = accepted.get(DEADLINE.toSeconds(), SECONDS);
+        int messages = 100;
+        Future<?> sent = threads.submit(() -> {
+            for (int i = 0; i < messages; i++) {
+                send(right, i);
+            }
+            right.close();
+            return null;
+        });
+        for (int i = 0; i < SMALL.window(); i++) {
+            send(left, i); // the other side does not receive them
+        }
+        for (int i = 0; i < messages; i++) {
+            assertThat(receive(left)).isEqualTo(i);
+        }
+        assertThatExceptionOfType(ChannelException.class)
+                .isThrownBy(() -> left.receive(DEADLINE))
+                .satisfies(told -> assertThat(told.reason()).isEqualTo(EndReason.CLOSED_BY_PEER));
+        sent.get(DEADLINE.toSeconds(), SECONDS);
+    }
+
+    /** The adapter of the peer answers the signs of life, which are writes of no bytes. */
+    @Test
+    void idleChannelStaysOpen() throws Exception {
+        Node server = Node.open(CmAddress.four(0), SMALL, arena);
+        Node client = Node.open(CmAddress.four(0), SMALL.alive(Duration.ofMillis(200)), arena);
+        Future<Channel> accepted = threads.submit(() -> server.accept(DEADLINE));
+        Channel left = client.connect(server.address(), DEADLINE);
+        Channel right = accepted.get(DEADLINE.toSeconds(), SECONDS);
+        assertThatExceptionOfType(VerbsTimeoutException.class).isThrownBy(() -> left.receive(Duration.ofSeconds(2)));
+        send(right, 3);
+        assertThat(receive(left)).isEqualTo(3);
+    }
+
+    @Test
+    void killedPeerEndsTheChannelAndTheNodeGoesOn() throws Exception {
+        Node server = Node.open(CmAddress.four(0), SMALL, arena);
+        NodePeer peer = NodePeer.start(server.address());
+        Channel killed;
+        try {
+            killed = server.accept(DEADLINE.multipliedBy(2));
+            killed.receive(DEADLINE).close();
+        } finally {
+            peer.close();
+        }
+        assertThatExceptionOfType(ChannelException.class)
+                .isThrownBy(() -> killed.receive(DEADLINE))
+                .satisfies(told -> assertThat(told.reason()).isEqualTo(EndReason.LOST));
+        killed.close();
+        Node client = Node.open(CmAddress.four(0), SMALL, arena);
+        Future<Channel> accepted = threads.submit(() -> server.accept(DEADLINE));
+        Channel left = client.connect(server.address(), DEADLINE);
+        send(left, 5);
+        assertThat(receive(accepted.get(DEADLINE.toSeconds(), SECONDS))).isEqualTo(5);
+    }
+}

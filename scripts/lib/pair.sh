@@ -263,8 +263,16 @@ thaw() {
 
 cut_power() { # SIDE kill|reboot
     echo "$2" > "$PAIR/$1/fate"
-    # QEMU ends without telling the guest.
-    if is_running "$1"; then kill "$(< "$PAIR/$1/pid")"; fi
+    # QEMU ends without telling the guest. No packet of the guest may follow the answer to the request.
+    local tries signal=TERM
+    for ((tries = 0; tries < 200; tries++)); do
+        is_running "$1" || return 0
+        if ((tries == 100)); then signal=KILL; fi
+        if ((tries % 100 == 0)); then kill "-$signal" "$(< "$PAIR/$1/pid")" 2> /dev/null || true; fi
+        sleep 0.05
+    done
+    echo "the QEMU of guest $1 does not end"
+    return 1
 }
 
 # qmp SIDE COMMAND [ARGUMENTS]: a command of QEMU's monitor. Fails with the reason.

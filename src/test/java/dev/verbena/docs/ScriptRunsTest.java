@@ -380,6 +380,13 @@ class ScriptRunsTest {
         return ProcessHandle.of(number).isPresent();
     }
 
+    @Test
+    void testOfAPairThatCannotBePreparedEndsWithCounts() throws Exception {
+        stubTools();
+        program(project.resolve("scripts/soft-roce"), "exit 125");
+        assertThat(run("scripts/test", "--pair")).isEqualTo(new Ended(1, "Building\n0 passed, 1 failed, 0 skipped\n"));
+    }
+
     // Builds
 
     @Test

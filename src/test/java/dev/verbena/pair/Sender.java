@@ -1,0 +1,63 @@
+package dev.verbena.pair;
+
+import static dev.verbena.support.Loopback.DEADLINE;
+
+import dev.verbena.VerbsArena;
+import dev.verbena.cm.Connection;
+import dev.verbena.cm.ConnectionException;
+import dev.verbena.verbs.WorkCompletion;
+import java.time.Duration;
+import java.util.Optional;
+
+/** Sends numbered messages to a {@link Receiver}, and counts those that were acknowledged. */
+final class Sender implements AutoCloseable {
+    private static final int WINDOW = 8;
+
+    final Connection connection;
+
+    private final VerbsArena arena = VerbsArena.ofShared();
+    private final Messages buffers;
+    private int sent;
+    private int acknowledged;
+
+    /** Connects to a receiver; {@code ack} is the acknowledgement timeout, or null for that of the kernel. */
+    Sender(Conversation receiver, @org.jspecify.annotations.Nullable Duration ack) throws Exception {
+        try {
+            connection = Connection.to(Laboratory.peer(Integer.parseInt(receiver.next())), DEADLINE, arena);
+            if (ack != null) {
+                connection.id().ackTimeout(ack);
+            }
+            connection.connect(DEADLINE);
+            buffers = new Messages(connection);
+        } catch (Throwable t) {
+            arena.close();
+            throw t;
+        }
+    }
+
+    int acknowledged() {
+        return acknowledged;
+    }
+
+    /** Sends messages, and returns the completion that failed, if one did. */
+    Optional<WorkCompletion> send(int count) throws InterruptedException, ConnectionException {
+        int end = acknowledged + count;
+        while (acknowledged < end) {
+            while (sent < end && sent - acknowledged < WINDOW) {
+                connection.queuePair().postSend(sent, buffers.write(sent));
+                sent++;
+            }
+            WorkCompletion completion = connection.awaitCompletion(DEADLINE);
+            if (!completion.isSuccess()) {
+                return Optional.of(completion);
+            }
+            acknowledged++;
+        }
+        return Optional.empty();
+    }
+
+    @Override
+    public void close() {
+        arena.close();
+    }
+}

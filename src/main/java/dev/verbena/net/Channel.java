@@ -2,6 +2,7 @@ package dev.verbena.net;
 
 import dev.verbena.VerbsException;
 import dev.verbena.VerbsTimeoutException;
+import dev.verbena.internal.Deadline;
 import dev.verbena.verbs.QueuePair;
 import java.net.InetSocketAddress;
 import java.time.Duration;
@@ -31,23 +32,21 @@ import org.jspecify.annotations.Nullable;
 public final class Channel implements AutoCloseable {
     private final Engine engine;
     private final ChannelCore core;
+    private final Messages messages;
     private final ReentrantLock closing = new ReentrantLock();
 
-    Channel(Engine engine, ChannelCore core) {
+    Channel(Engine engine, ChannelCore core, Messages messages) {
         this.engine = engine;
         this.core = core;
-    }
-
-    static int sendDepth(NodeOptions options) {
-        return options.sends() + ChannelCore.CONTROL_SENDS;
-    }
-
-    static int receiveDepth(NodeOptions options) {
-        return options.window() + ChannelCore.CONTROL_RECEIVES;
+        this.messages = messages;
     }
 
     ChannelCore core() {
         return core;
+    }
+
+    Messages messages() {
+        return messages;
     }
 
     // Sending
@@ -60,7 +59,7 @@ public final class Channel implements AutoCloseable {
      * @throws IllegalStateException if the channel is closed
      */
     public @Nullable Message tryMessage() {
-        return core.takeFree();
+        return messages.takeFree(true);
     }
 
     /**
@@ -74,7 +73,7 @@ public final class Channel implements AutoCloseable {
      * @throws IllegalStateException if the channel is closed, also while waiting
      */
     public Message message(Duration timeout) throws InterruptedException {
-        Message free = engine.await(core.free, core.takeFree, timeout);
+        Message free = engine.await(messages.free, messages.takeFree, timeout);
         if (free == null) {
             throw late(
                     "message",
@@ -94,7 +93,7 @@ public final class Channel implements AutoCloseable {
      * @throws IllegalStateException if the message was sent, closed or received, or the channel is closed
      */
     public boolean trySend(Message message) {
-        return core.trySend(message);
+        return messages.trySend(message);
     }
 
     /**
@@ -112,10 +111,10 @@ public final class Channel implements AutoCloseable {
      */
     public void send(Message message, Duration timeout) throws InterruptedException {
         Objects.requireNonNull(timeout, "timeout"); // first: nothing is sent when it is null
-        if (core.trySend(message)) {
+        if (messages.trySend(message)) {
             return;
         }
-        if (engine.await(core.credit, () -> core.trySend(message) ? Boolean.TRUE : null, timeout) == null) {
+        if (engine.await(messages.credit, () -> messages.trySend(message) ? Boolean.TRUE : null, timeout) == null) {
             throw late("send", timeout, "The peer has not closed earlier messages");
         }
     }
@@ -130,7 +129,7 @@ public final class Channel implements AutoCloseable {
      * @throws IllegalStateException if the channel is closed
      */
     public @Nullable Message tryReceive() {
-        return core.takeArrived();
+        return messages.takeArrived(true);
     }
 
     /**
@@ -144,16 +143,127 @@ public final class Channel implements AutoCloseable {
      * @throws IllegalStateException if the channel is closed, also while waiting
      */
     public Message receive(Duration timeout) throws InterruptedException {
-        Message arrived = engine.await(core.arrival, core.takeArrived, timeout);
+        Message arrived = engine.await(messages.arrival, messages.takeArrived, timeout);
         if (arrived == null) {
             throw late("receive", timeout, "The peer has sent nothing");
         }
         return arrived;
     }
 
-    /** Takes a message back from the program. */
-    void giveBack(Message message) {
-        core.giveBack(message);
+    // Calls
+
+    /**
+     * Sends a request, and waits for the reply to it. Many threads can do that at once: each gets the reply to its own
+     * request. The request takes a credit, as other messages do, and then belongs to the channel.
+     *
+     * <p>At most {@link NodeOptions#calls} calls of a side are open at once, of the smaller number of both nodes. Further
+     * ones wait. A call that is given up, for example when its time is over, stays open until its reply comes, which is
+     * dropped.
+     *
+     * {@snippet file="CallSnippets.java" region="client"}
+     *
+     * @param request a message of this channel
+     * @param timeout the longest time to wait, for all of this
+     * @return the reply, to be closed after use
+     * @throws CallException if the peer's program refuses the request, or does not answer it
+     * @throws ChannelException if the channel has ended, also while waiting
+     * @throws VerbsTimeoutException if no reply came in time. The request still belongs to the program if it was not sent
+     * @throws InterruptedException if the thread was interrupted
+     * @throws IllegalArgumentException if the message belongs to another channel
+     * @throws IllegalStateException if the message was sent, closed or received, if one of the nodes allows no calls, or if
+     *     the channel is closed, also while waiting
+     */
+    public Message call(Message request, Duration timeout) throws InterruptedException {
+        Deadline deadline = Deadline.after(timeout);
+        request.sendable(this);
+        Calls.Call call = engine.await(messages.numbers, messages.takeNumber, timeout);
+        if (call == null) {
+            throw late("call", timeout, "The peer has not answered earlier calls");
+        }
+        long ticket = call.ticket();
+        Message reply = null;
+        try {
+            if (!messages.trySendRequest(request, call)
+                    && engine.await(
+                                    messages.credit,
+                                    () -> messages.trySendRequest(request, call) ? Boolean.TRUE : null,
+                                    left(deadline))
+                            == null) {
+                throw late("call", timeout, "The peer has not closed earlier messages");
+            }
+            reply = engine.await(call.answered, call.take, left(deadline));
+            if (reply == null) {
+                throw late("call", timeout, "The peer has not answered");
+            }
+            return reply;
+        } finally {
+            if (reply == null) {
+                messages.forget(ticket);
+            }
+        }
+    }
+
+    private static Duration left(Deadline deadline) {
+        return Duration.ofNanos(Math.max(0, deadline.remaining()));
+    }
+
+    /**
+     * Sends a request, if that is possible without waiting. Take the reply with {@link #tryReply}, or give the call up with
+     * {@link #forget}. Nothing is allocated.
+     *
+     * {@snippet file="CallSnippets.java" region="polling"}
+     *
+     * @param request a message of this channel
+     * @return the ticket of the call; 0 if the peer has to close messages or to answer calls first
+     * @throws ChannelException if the channel has ended
+     * @throws IllegalArgumentException if the message belongs to another channel
+     * @throws IllegalStateException if the message was sent, closed or received, if one of the nodes allows no calls, or if
+     *     the channel is closed
+     */
+    public long tryCall(Message request) {
+        request.sendable(this);
+        return messages.tryCall(request);
+    }
+
+    /**
+     * Takes the reply to a call, if it has come. The ticket ends with that.
+     *
+     * @param ticket the ticket from {@link #tryCall}
+     * @return the reply, to be closed after use; null if it has not come
+     * @throws CallException if the peer's program refuses the request, or does not answer it
+     * @throws ChannelException if the channel has ended before the reply came
+     * @throws IllegalArgumentException if no open call has the ticket
+     * @throws IllegalStateException if the channel is closed
+     */
+    public @Nullable Message tryReply(long ticket) {
+        return messages.tryReply(ticket);
+    }
+
+    /**
+     * Gives up a call: its reply is dropped. Does nothing if no open call has the ticket.
+     *
+     * @param ticket the ticket from {@link #tryCall}
+     */
+    public void forget(long ticket) {
+        messages.forget(ticket);
+    }
+
+    // Handlers
+
+    /**
+     * Gives the messages of this channel to a handler from now on, and the end of the channel. Messages that have arrived
+     * already are handed over first. The handler gets no {@link Handler#opened}.
+     *
+     * @param handler the handler
+     * @throws IllegalStateException if the channel has a handler already, or is closed
+     */
+    public void listen(Handler handler) {
+        Objects.requireNonNull(handler, "handler");
+        core.checkNotClosed();
+        if (!messages.handle(handler)) {
+            throw new IllegalStateException("The " + this + " has a handler already");
+        }
+        engine.ready(core);
     }
 
     private VerbsTimeoutException late(String call, Duration timeout, String hint) {
@@ -168,7 +278,7 @@ public final class Channel implements AutoCloseable {
      * @return the number of bytes
      */
     public int maxMessageSize() {
-        return core.maxMessageSize();
+        return messages.maxSize();
     }
 
     /**

@@ -30,7 +30,9 @@ final class ChannelCore {
     /** The receives for the peer's greeting, goodbye and bare grants. */
     static final int CONTROL_RECEIVES = 2 + Credits.RESERVED_GRANTS;
 
-    private static final int RECEIVE = 0x8000;
+    /** Marks the number of a receive in a request's id. */
+    static final int RECEIVE = 0x8000;
+
     private static final int CONTROL = 0x7fff;
     private static final ConnectionParameters PARAMETERS =
             ConnectionParameters.defaults().rnrRetryCount(0);
@@ -46,42 +48,27 @@ final class ChannelCore {
         ENDED
     }
 
-    final Waiters free = new Waiters();
-    final Waiters credit = new Waiters();
-    final Waiters arrival = new Waiters();
     final Waiters changes = new Waiters();
-    final Supplier<@Nullable Message> takeFree = this::takeFree;
-    final Supplier<@Nullable Message> takeArrived = this::takeArrived;
     final Supplier<@Nullable Boolean> hasParted = () -> parted() ? Boolean.TRUE : null;
     final boolean incoming;
     final VerbsArena arena = VerbsArena.ofShared();
+
+    /** True while the engine has noted that there is something for the handler. The engine's lock guards it. */
+    boolean queued;
 
     private final Engine engine;
     private final NodeOptions options;
     private final long key;
     private final InetSocketAddress peer;
     private final Channel channel;
-    private final Credits credits;
-    private final Message[] receives;
-    private final Message[] sends;
     private final ReentrantLock lock = new ReentrantLock();
 
-    /** The messages that have arrived, as a ring. */
-    private final Message[] arrived;
-
-    private int arrivedFirst;
-    private int arrivedCount;
-
-    /** The free messages to send: the one that was given back last is on top. */
-    private final Message[] idle;
-
-    private int idleCount;
+    private final Messages messages;
 
     private volatile State state = State.CONNECTING;
     private volatile @Nullable ChannelException cause;
     private @Nullable ConnectionId id;
     private volatile @Nullable Link link;
-    private volatile int maxMessageSize;
 
     /** The number of sends that have not completed, and how many of them the channel itself may add. */
     private int outstanding;
@@ -114,12 +101,12 @@ final class ChannelCore {
         this.key = key;
         this.peer = peer;
         this.incoming = incoming;
-        this.credits = new Credits(options.window());
-        this.receives = new Message[options.window() + CONTROL_RECEIVES];
-        this.arrived = new Message[options.window()];
-        this.sends = new Message[options.sends()];
-        this.idle = new Message[options.sends()];
-        this.channel = new Channel(engine, this);
+        this.messages = new Messages(this, engine, lock);
+        this.channel = new Channel(engine, this, messages);
+    }
+
+    Messages messages() {
+        return messages;
     }
 
     Channel channel() {
@@ -154,34 +141,22 @@ final class ChannelCore {
         engine.know(made, this);
         lock.lock();
         try {
+            if (state != State.CONNECTING) {
+                return; // it took too long
+            }
             prepare(made);
             state = State.GREETING;
+            made.beginAccept(PARAMETERS); // under the lock: the peer's greeting may come before this returns
         } finally {
             lock.unlock();
         }
-        made.beginAccept(PARAMETERS);
     }
 
     /** Makes the verbs objects, and posts all receives: from then on the peer may send. */
     private void prepare(ConnectionId on) {
-        int messages = receives.length + sends.length + 1;
-        Link made = new Link(on, engine.domain(), engine.completions(), options, messages, arena);
-        for (int i = 0; i < receives.length; i++) {
-            receives[i] = new Message(channel, i, made.piece(i, options.messageSize()));
-        }
-        for (int i = 0; i < sends.length; i++) {
-            sends[i] = new Message(channel, i, made.piece(receives.length + i, options.messageSize()));
-            idle[sends.length - 1 - i] = sends[i];
-        }
-        idleCount = sends.length;
+        Link made = new Link(on, engine.domain(), engine.completions(), options, messages.pieces() + 1, arena);
+        messages.begin(made);
         link = made;
-        for (Message message : receives) {
-            post(made, message);
-        }
-    }
-
-    private void post(Link on, Message message) {
-        on.receive(key | RECEIVE | message.index, message.whole());
     }
 
     /** Handles an event of the connection manager. */
@@ -246,8 +221,8 @@ final class ChannelCore {
 
     /** Sends this side's greeting. The side that connects greets first, as iWARP demands. */
     private void greet(Link on) {
-        var piece = on.piece(receives.length + sends.length, Wire.GREETING_BYTES);
-        new Wire.Greeting(options.window(), options.messageSize()).writeTo(piece.segment());
+        var piece = on.piece(messages.pieces(), Wire.GREETING_BYTES);
+        new Wire.Greeting(options.window(), options.messageSize(), options.calls()).writeTo(piece.segment());
         on.send(key | CONTROL, piece, Wire.immediate(Wire.GREETING, 0, 0));
         controlRoom--;
         outstanding++;
@@ -281,7 +256,7 @@ final class ChannelCore {
             if (!done.isSuccess()) {
                 failed(done, place);
             } else if ((place & RECEIVE) != 0) {
-                received(done, receives[place & ~RECEIVE]);
+                received(done, messages.receive(place & ~RECEIVE));
             } else {
                 sent(place);
             }
@@ -315,19 +290,13 @@ final class ChannelCore {
         if (place == CONTROL) {
             controlRoom++;
         } else {
-            makeIdle(sends[place]);
+            messages.sent(place);
         }
         control();
     }
 
-    private void makeIdle(Message message) {
-        message.state = Message.State.IDLE;
-        idle[idleCount++] = message;
-        engine.wake(free);
-    }
-
     /** Sends what the channel itself has to send, as far as the send queue has room; and parts when all is done. */
-    private void control() {
+    void control() {
         Link on = link;
         if (on == null || parted || released) {
             return;
@@ -335,12 +304,12 @@ final class ChannelCore {
         if (goodbye >= 0 && !goodbyeSent && controlRoom > 0) {
             sendControl(on, Wire.immediate(Wire.GOODBYE, 0, goodbye));
             goodbyeSent = true;
-        } else if (state == State.OPEN && credits.owesHalf() && controlRoom > 1) {
-            int granted = credits.grant();
+        } else if (state == State.OPEN && messages.credits().owesHalf() && controlRoom > 1) {
+            int granted = messages.credits().grant();
             try {
                 sendControl(on, Wire.immediate(Wire.GRANT, granted, 0));
             } catch (RuntimeException | Error refused) {
-                credits.takeBackGrant(granted);
+                messages.credits().takeBackGrant(granted);
                 throw refused;
             }
         }
@@ -356,7 +325,7 @@ final class ChannelCore {
         outstanding++;
     }
 
-    private void received(Completions done, Message message) {
+    private void received(Completions done, Buffer buffer) {
         if (state == State.ENDED && cause != null && cause.reason() != EndReason.CLOSED_BY_PEER) {
             return;
         }
@@ -369,36 +338,41 @@ final class ChannelCore {
             broken(plain ? "Message of kind " + kind + " out of order" : "Not a message of a node");
             return;
         }
-        if (!credits.add(greeted ? Wire.credits(immediate) : 0)) {
+        if (!messages.credits().add(greeted ? Wire.credits(immediate) : 0)) {
             broken("It granted more credits than its window has");
             return;
         }
         Link on = link;
         switch (kind) {
             case Wire.GREETING -> {
-                if (on != null && greetedBy(message, bytes)) {
-                    post(on, message);
+                if (on != null && greetedBy(buffer, bytes)) {
+                    messages.post(on, buffer);
                     opened(on);
                 }
             }
-            case Wire.DATA -> data(message, bytes);
+            case Wire.DATA, Wire.CALL, Wire.REPLY, Wire.FAULT -> {
+                String wrong = on == null ? null : messages.received(on, buffer, bytes, kind, Wire.code(immediate));
+                if (wrong != null) {
+                    broken(wrong);
+                }
+            }
             case Wire.GRANT -> {
                 if (bytes != 0 || Wire.credits(immediate) == 0) {
                     broken("Grant of " + Wire.credits(immediate) + " credits with " + bytes + " bytes");
                 } else if (on != null) {
-                    post(on, message); // before the credits are used: the peer counts on that
+                    messages.post(on, buffer); // before the credits are used: the peer counts on that
                 }
             }
             case Wire.GOODBYE -> left(Wire.code(immediate));
             default -> broken("Message of unknown kind " + kind);
         }
         if (Wire.credits(immediate) != 0) {
-            engine.wake(credit);
+            engine.wake(messages.credit);
         }
     }
 
-    private boolean greetedBy(Message message, int bytes) {
-        var memory = message.whole().segment().asSlice(0, bytes);
+    private boolean greetedBy(Buffer buffer, int bytes) {
+        var memory = buffer.whole().segment().asSlice(0, bytes);
         int version = Wire.version(memory);
         if (version >= 0 && version != Wire.VERSION) {
             endLocked(
@@ -414,8 +388,7 @@ final class ChannelCore {
             return false;
         }
         greeted = true;
-        credits.begin(greeting.window());
-        maxMessageSize = Math.min(greeting.messageSize(), options.messageSize());
+        messages.greeted(greeting);
         return true;
     }
 
@@ -430,18 +403,6 @@ final class ChannelCore {
         heard = true;
         changes.wakeAll();
         engine.opened(this);
-    }
-
-    private void data(Message message, int bytes) {
-        if (!credits.received()) {
-            broken("It sent more messages than it has credits");
-            return;
-        }
-        message.setLength(bytes);
-        message.state = Message.State.ARRIVED;
-        arrived[(arrivedFirst + arrivedCount) % arrived.length] = message;
-        arrivedCount++;
-        engine.wake(arrival);
     }
 
     private void left(int code) {
@@ -459,51 +420,12 @@ final class ChannelCore {
         endLocked(EndReason.PROTOCOL_ERROR, details, null, true);
     }
 
-    // The program's calls
-
-    @Nullable
-    Message takeFree() {
-        lock.lock();
-        try {
-            checkCanSend();
-            if (idleCount == 0) {
-                return null;
-            }
-            Message message = idle[--idleCount];
-            message.setLength(maxMessageSize);
-            message.state = Message.State.LENT;
-            return message;
-        } finally {
-            lock.unlock();
-        }
+    /** Counts a send of a message. The caller holds the lock. */
+    void transmitted() {
+        outstanding++;
     }
 
-    boolean trySend(Message message) {
-        lock.lock();
-        try {
-            message.checkSendable(channel);
-            Link on = checkCanSend();
-            if (credits.available() == 0) {
-                return false;
-            }
-            int granted = credits.grant();
-            credits.take();
-            try {
-                on.send(key | message.index, message.slice(), Wire.immediate(Wire.DATA, granted, 0));
-            } catch (RuntimeException | Error refused) {
-                credits.takeBack();
-                credits.takeBackGrant(granted);
-                throw refused;
-            }
-            message.state = Message.State.SENDING;
-            outstanding++;
-            return true;
-        } finally {
-            lock.unlock();
-        }
-    }
-
-    private Link checkCanSend() {
+    Link checkCanSend() {
         checkNotClosed();
         ChannelException ended = cause;
         if (ended != null) {
@@ -516,59 +438,19 @@ final class ChannelCore {
         return on;
     }
 
-    private void checkNotClosed() {
+    /** Returns the verbs objects if messages can be posted; else null. The caller holds the lock. */
+    @Nullable
+    Link linkIfOpen() {
+        return state == State.OPEN && !released ? link : null;
+    }
+
+    boolean isClosing() {
+        return closing;
+    }
+
+    void checkNotClosed() {
         if (closing) {
             throw new IllegalStateException("The channel " + toText() + " is closed");
-        }
-    }
-
-    @Nullable
-    Message takeArrived() {
-        lock.lock();
-        try {
-            checkNotClosed();
-            if (arrivedCount == 0) {
-                ChannelException ended = cause;
-                if (ended != null) {
-                    throw ended.again();
-                }
-                return null;
-            }
-            Message message = arrived[arrivedFirst];
-            arrivedFirst = (arrivedFirst + 1) % arrived.length;
-            arrivedCount--;
-            message.state = Message.State.RECEIVED;
-            return message;
-        } finally {
-            lock.unlock();
-        }
-    }
-
-    void giveBack(Message message) {
-        lock.lock();
-        try {
-            if (message.state == Message.State.LENT) {
-                makeIdle(message);
-            } else if (message.state == Message.State.RECEIVED) {
-                message.state = Message.State.IDLE;
-                postAgain(message);
-            }
-        } finally {
-            lock.unlock();
-        }
-    }
-
-    private void postAgain(Message message) {
-        Link on = link;
-        if (on == null || state != State.OPEN || released) {
-            return; // the peer sends no more
-        }
-        try {
-            post(on, message);
-            credits.posted();
-            control();
-        } catch (RuntimeException | Error refused) {
-            endLocked(EndReason.FAILED, "A receive could not be posted", refused, true);
         }
     }
 
@@ -585,7 +467,7 @@ final class ChannelCore {
     }
 
     /** Ends this channel, unless it has ended. The caller holds the lock. */
-    private void endLocked(EndReason reason, String details, @Nullable Throwable why, boolean sayGoodbye) {
+    void endLocked(EndReason reason, String details, @Nullable Throwable why, boolean sayGoodbye) {
         if (state == State.ENDED) {
             return;
         }
@@ -628,9 +510,7 @@ final class ChannelCore {
     }
 
     private void wakeAll() {
-        free.wakeAll();
-        credit.wakeAll();
-        arrival.wakeAll();
+        messages.wakeAll();
         changes.wakeAll();
         engine.changed();
     }
@@ -707,7 +587,9 @@ final class ChannelCore {
 
     /** Looks at the clock. Only the thread that makes progress calls this. */
     void tick(long now) {
-        lock.lock();
+        if (!lock.tryLock()) {
+            return; // another thread may be registering memory: the next time will do
+        }
         try {
             if (heard) {
                 heard = false;
@@ -777,10 +659,6 @@ final class ChannelCore {
         return cause;
     }
 
-    int maxMessageSize() {
-        return maxMessageSize;
-    }
-
     QueuePair queuePair() {
         lock.lock();
         try {
@@ -795,7 +673,7 @@ final class ChannelCore {
         }
     }
 
-    private String toText() {
+    String toText() {
         return (incoming ? "from " : "to ") + Engine.text(peer);
     }
 
@@ -810,8 +688,8 @@ final class ChannelCore {
             return switch (state) {
                 case CONNECTING, GREETING -> text + " (connecting)";
                 case OPEN, CLOSING ->
-                    text + " (open, " + credits.available() + " credits, " + outstanding + " under way, " + arrivedCount
-                            + " arrived)";
+                    text + " (open, " + messages.credits().available() + " credits, " + outstanding + " under way, "
+                            + messages.arrivedCount() + " arrived)";
                 case ENDED -> text + " (ended" + (cause == null ? "" : ": " + cause.reason()) + ")";
             };
         } finally {

@@ -3,6 +3,7 @@ package dev.verbena.net;
 import dev.verbena.VerbsArena;
 import dev.verbena.VerbsTimeoutException;
 import dev.verbena.cm.CmEvent;
+import dev.verbena.cm.CmEventType;
 import dev.verbena.cm.ConnectRequest;
 import dev.verbena.cm.ConnectionId;
 import dev.verbena.cm.EventChannel;
@@ -19,6 +20,7 @@ import dev.verbena.verbs.access.VerbsAccess;
 import java.net.InetAddress;
 import java.net.InetSocketAddress;
 import java.time.Duration;
+import java.util.ArrayDeque;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
@@ -85,6 +87,18 @@ final class Engine {
 
     private final AtomicInteger waiting = new AtomicInteger();
 
+    /** The channels with handlers that have ended, which the node closes. */
+    private final Set<ChannelCore> over = ConcurrentHashMap.newKeySet();
+
+    /** The channels that have something for their handlers. The lock guards it. */
+    private final ArrayDeque<ChannelCore> ready = new ArrayDeque<>();
+
+    private final ReentrantLock readying = new ReentrantLock();
+    private volatile boolean someReady;
+
+    /** Held by the thread that calls handlers. */
+    private final ReentrantLock handling = new ReentrantLock();
+
     /** The arenas of closed channels that could not be closed. */
     private final ConcurrentLinkedQueue<VerbsArena> unclosed = new ConcurrentLinkedQueue<>();
 
@@ -97,6 +111,8 @@ final class Engine {
     private final AtomicInteger blocked = new AtomicInteger();
 
     private volatile @Nullable Node node;
+    private volatile @Nullable Handler handler;
+    private volatile @Nullable Thread loop;
     private volatile boolean someEnded;
     private volatile boolean closed;
     private volatile @Nullable Throwable broken;
@@ -132,7 +148,7 @@ final class Engine {
     }
 
     private int capacity() {
-        long each = (long) Channel.sendDepth(options) + Channel.receiveDepth(options);
+        long each = (long) Messages.sendDepth(options) + Messages.receiveDepth(options);
         long all = each * options.maxChannels();
         int most = context.attributes().maxCompletions();
         if (all > most) {
@@ -200,18 +216,31 @@ final class Engine {
     private void fetchEvents() {
         try {
             while (!closed) {
-                inbox.add(events.awaitEvent(FOR_EVER));
-                verbs.wakeWaits(completions);
+                CmEvent event = events.awaitEvent(FOR_EVER);
+                if (registersMemory(event)) {
+                    handle(event); // takes long, and the others must not wait for it
+                } else {
+                    inbox.add(event);
+                    verbs.wakeWaits(completions);
+                }
             }
         } catch (InterruptedException | RuntimeException | Error ended) {
             fail(ended);
         }
     }
 
+    private static boolean registersMemory(CmEvent event) {
+        return event instanceof CmEvent.Request
+                || event.type() == CmEventType.ADDRESS_RESOLVED
+                || event.type() == CmEventType.ROUTE_RESOLVED;
+    }
+
     private void makeProgress() {
+        loop = Thread.currentThread();
         try {
             while (!closed) {
                 awaitStep(step, TICK);
+                serve();
             }
         } catch (InterruptedException | RuntimeException | Error ended) {
             fail(ended);
@@ -219,7 +248,7 @@ final class Engine {
     }
 
     private @Nullable Boolean step() {
-        return (progress(true) > 0 || closed) ? Boolean.TRUE : null;
+        return (progress(true) > 0 || someReady || closed) ? Boolean.TRUE : null;
     }
 
     private <T> @Nullable T awaitStep(Supplier<? extends @Nullable T> attempt, Duration timeout)
@@ -254,20 +283,32 @@ final class Engine {
         if (found != null) {
             return found;
         }
-        if (background) {
+        if (background && Thread.currentThread() != loop) {
             progress(false); // often faster than to wait for the other thread
             return waiters.await(attempt, () -> {}, timeout);
         }
-        Supplier<@Nullable T> both = () -> {
+        return awaitInProgress(attempt, timeout);
+    }
+
+    /** Waits and makes progress meanwhile. */
+    private <T> @Nullable T awaitInProgress(Supplier<? extends @Nullable T> attempt, Duration timeout)
+            throws InterruptedException {
+        Supplier<@Nullable Found<T>> both = () -> {
             progress(true);
-            return attempt.get();
+            T found = attempt.get();
+            return found != null || someReady && !handling.isLocked() ? new Found<>(found) : null;
         };
         Deadline deadline = Deadline.after(timeout);
         blocked.incrementAndGet();
         try {
+            T found = null;
             do {
                 Duration most = Duration.ofNanos(Math.max(0, Math.min(TICK_NANOS, deadline.remaining())));
-                found = awaitStep(both, most);
+                Found<T> one = awaitStep(both, most);
+                found = one == null ? null : one.what();
+                if (found == null) {
+                    serve();
+                }
             } while (found == null && !deadline.isOver());
             return found;
         } finally {
@@ -275,13 +316,15 @@ final class Engine {
         }
     }
 
+    /** The result of an attempt; without one, handlers have work. */
+    private record Found<T>(@Nullable T what) {}
+
     /** Wakes one thread that waits for something of a channel. */
     void wake(Waiters waiters) {
         if (background) {
             waiters.wake();
-        } else {
-            changed();
         }
+        changed();
     }
 
     /** Wakes the threads that wait at the completion queue, because a channel has changed. */
@@ -292,6 +335,15 @@ final class Engine {
     }
 
     // Progress
+
+    /** Handles what has happened, for a program that polls. */
+    int poll() {
+        int handled = progress(false);
+        if (!background) {
+            serve();
+        }
+        return handled;
+    }
 
     /**
      * Handles what has happened.
@@ -383,24 +435,180 @@ final class Engine {
         }
     }
 
-    /** Closes the channels that have ended before the program could accept them. */
+    /** Closes the channels that have ended and that the program does not close. */
     private void bury() {
         someEnded = false;
         for (ChannelCore core : List.copyOf(greeting)) {
-            if (core.cause() == null) {
-                continue;
-            }
-            if (!core.parted()) {
-                someEnded = true;
-            } else if (greeting.remove(core)) {
+            if (core.cause() != null && buried(core) && greeting.remove(core)) {
                 waiting.decrementAndGet();
-                core.abandon();
-                try {
-                    release(core);
-                } catch (RuntimeException | Error refused) {
-                    // The arena is among the unclosed ones: the node closes it.
-                }
             }
+        }
+        for (ChannelCore core : List.copyOf(over)) {
+            if (buried(core)) {
+                over.remove(core);
+            }
+        }
+    }
+
+    private boolean buried(ChannelCore core) {
+        if (!core.parted()) {
+            someEnded = true;
+            return false;
+        }
+        if (core.beginClose()) { // else the program closes it
+            core.finishClose(false);
+            try {
+                release(core);
+            } catch (RuntimeException | Error refused) {
+                // The arena is among the unclosed ones: the node closes it.
+            }
+        }
+        return true;
+    }
+
+    // Handlers
+
+    /** Notes that a channel may have something for its handler. */
+    void ready(ChannelCore core) {
+        readying.lock();
+        try {
+            if (!core.queued) {
+                core.queued = true;
+                ready.add(core);
+            }
+            someReady = true;
+        } finally {
+            readying.unlock();
+        }
+        if (!background) {
+            changed();
+        } else if (Thread.currentThread() != loop) {
+            verbs.wakeWaits(completions);
+        }
+    }
+
+    private @Nullable ChannelCore takeReady() {
+        readying.lock();
+        try {
+            ChannelCore core = ready.poll();
+            if (core != null) {
+                core.queued = false;
+            }
+            someReady = !ready.isEmpty();
+            return core;
+        } finally {
+            readying.unlock();
+        }
+    }
+
+    /** Calls the handlers that have something to do, unless another thread does, or this one calls from a handler. */
+    void serve() {
+        if (!someReady || handling.isHeldByCurrentThread() || !handling.tryLock()) {
+            return;
+        }
+        try {
+            for (int i = 0; i < BATCH; i++) {
+                ChannelCore core = takeReady();
+                if (core == null) {
+                    break;
+                }
+                serve(core);
+            }
+        } finally {
+            handling.unlock();
+        }
+        if (someReady) {
+            changed(); // another thread may have seen that this one is busy
+        }
+    }
+
+    private void serve(ChannelCore core) {
+        Messages messages = core.messages();
+        Handler with = messages.handler();
+        if (with == null) {
+            return;
+        }
+        if (messages.takeOpened()) {
+            call(core, null, () -> with.opened(core.channel()));
+        }
+        int left = options.window();
+        Message message = messages.nextForHandler();
+        while (message != null) {
+            handle(core, with, message);
+            message = --left > 0 ? messages.nextForHandler() : null;
+        }
+        if (left == 0) {
+            ready(core); // after the other channels
+        } else if (messages.takeEnd()) {
+            call(core, null, () -> with.closed(core.channel()));
+            if (messages.isOwned()) {
+                over.add(core);
+                someEnded = true;
+            }
+        }
+    }
+
+    private void handle(ChannelCore core, Handler with, Message message) {
+        try {
+            with.received(core.channel(), message);
+        } catch (Throwable thrown) {
+            handlerFailed(core, message, thrown);
+        }
+        afterHandler();
+        message.close();
+    }
+
+    private interface Callback {
+        void run() throws Exception;
+    }
+
+    private void call(ChannelCore core, @Nullable Message message, Callback callback) {
+        try {
+            callback.run();
+        } catch (Throwable thrown) {
+            handlerFailed(core, message, thrown);
+        }
+        afterHandler();
+    }
+
+    private void handlerFailed(ChannelCore core, @Nullable Message message, Throwable thrown) {
+        if (thrown instanceof InterruptedException) {
+            Thread.currentThread().interrupt();
+        }
+        if (message == null || !core.messages().refuseAfter(message, thrown)) {
+            core.end(EndReason.FAILED, "The handler has thrown " + thrown, thrown);
+        }
+    }
+
+    /** Clears what a handler may have done to the node's thread. */
+    private void afterHandler() {
+        if (Thread.currentThread() == loop && Thread.interrupted() && closed) {
+            Thread.currentThread().interrupt();
+        }
+    }
+
+    void listen(Handler with) {
+        checkUsable();
+        table.lock();
+        try {
+            if (handler != null) {
+                throw new IllegalStateException("The node at " + text(address) + " has a handler already");
+            }
+            handler = with;
+        } finally {
+            table.unlock();
+        }
+        handOver(with);
+    }
+
+    /** Gives the channels that wait to be accepted to the handler. */
+    private void handOver(Handler with) {
+        ChannelCore core = greeted.poll();
+        while (core != null) {
+            waiting.decrementAndGet();
+            core.messages().own(with);
+            ready(core);
+            core = greeted.poll();
         }
     }
 
@@ -487,11 +695,16 @@ final class Engine {
     void opened(ChannelCore core) {
         if (core.incoming && greeting.remove(core)) {
             greeted.add(core);
-            wake(accepting);
+            Handler with = handler;
+            if (with == null) {
+                wake(accepting);
+            } else {
+                handOver(with);
+            }
         }
     }
 
-    /** Notes that a channel has ended, which nobody may have accepted yet. */
+    /** Notes that a channel of a peer has ended, which nobody may have accepted yet. */
     void ended(ChannelCore core) {
         if (greeting.contains(core)) {
             someEnded = true;
@@ -544,6 +757,9 @@ final class Engine {
     @Nullable
     Channel takeAccepted() {
         checkUsable();
+        if (handler != null) {
+            throw new IllegalStateException("The handler of the node at " + text(address) + " gets its channels");
+        }
         ChannelCore core = greeted.poll();
         if (core == null) {
             return null;
@@ -642,7 +858,7 @@ final class Engine {
         for (Thread thread : threads) {
             thread.interrupt();
             verbs.wakeWaits(completions);
-            while (thread.isAlive()) {
+            while (thread.isAlive() && thread != Thread.currentThread()) { // a handler may close the node
                 try {
                     thread.join();
                 } catch (InterruptedException e) {

@@ -49,8 +49,8 @@ final class Link {
         pair = id.createQueuePair(
                 domain,
                 QueuePair.rc(completions)
-                        .sendDepth(Channel.sendDepth(options))
-                        .receiveDepth(Channel.receiveDepth(options)),
+                        .sendDepth(Messages.sendDepth(options))
+                        .receiveDepth(Messages.receiveDepth(options)),
                 arena);
         sends = pair.sendBatch(1);
         receives = pair.receiveBatch(1);

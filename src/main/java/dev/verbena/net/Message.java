@@ -1,85 +1,63 @@
 package dev.verbena.net;
 
-import dev.verbena.verbs.MemorySlice;
 import java.lang.foreign.MemorySegment;
-import org.jspecify.annotations.Nullable;
 
 /**
- * A piece of registered memory for one message of a {@link Channel}, to send or received. The channel makes its messages
- * once and lends them.
+ * A piece of registered memory for one message of a {@link Channel}, to send or received. The channel makes the memory once
+ * and lends it.
  *
  * <p>A message to send belongs to the program from {@link Channel#message} until {@link Channel#send} or {@link #close}. A
  * received message belongs to the program from {@link Channel#receive} until {@link #close}, which lets the peer send
- * another one. After that, the methods of the message throw until the channel lends it again, perhaps to another thread: do
- * not keep a message that was sent or closed.
+ * another one. After that, the methods of the message throw.
+ *
+ * <p>A received message may be a request, which the peer has sent with {@link Channel#call}. Answer it:
+ *
+ * {@snippet file="CallSnippets.java" region="server"}
+ *
+ * <p>Methods that wait return a new object each time. Methods that allocate nothing, whose names begin with {@code try}, and
+ * handlers get an object that the channel uses again for the same memory. Do not keep such an object after the message was
+ * sent or closed: it can become a later message.
  *
  * <p>One thread at a time uses a message: the thread that got it, or a thread that it was handed to.
  */
 public final class Message implements AutoCloseable {
-    /** The states of a message. The channel's lock guards all changes. */
-    enum State {
-        /** The channel has it: it is free, or posted as a receive. */
-        IDLE,
-        /** The program fills it. */
-        LENT,
-        /** It was posted for sending. */
-        SENDING,
-        /** It has arrived, and no thread has received it yet. */
-        ARRIVED,
-        /** The program reads it. */
-        RECEIVED
-    }
-
-    final int index;
     private final Channel channel;
-    private final MemorySlice whole;
-    private final MemorySegment memory;
-    volatile State state = State.IDLE;
-    private long length;
+    private final Buffer buffer;
+    private int turn;
 
-    /** The first bytes of the memory, as they were last asked for. So messages of equal lengths allocate nothing. */
-    private MemorySlice slice;
-
-    private MemorySegment view;
-
-    Message(Channel channel, int index, MemorySlice whole) {
+    Message(Channel channel, Buffer buffer, int turn) {
         this.channel = channel;
-        this.index = index;
-        this.whole = whole;
-        this.memory = whole.segment();
-        this.slice = whole;
-        this.view = memory;
-        this.length = whole.length();
+        this.buffer = buffer;
+        this.turn = turn;
     }
 
-    /** Changes the length, for the channel. */
-    void setLength(long bytes) {
-        length = bytes;
+    /** Makes this the message that the buffer is lent as now. */
+    void renew(int now) {
+        turn = now;
     }
 
-    /** Returns the bytes to send. */
-    MemorySlice slice() {
-        MemorySlice known = slice;
-        if (known.length() != length) {
-            known = whole.slice(0, length);
-            slice = known;
+    int turn() {
+        return turn;
+    }
+
+    Buffer buffer() {
+        return buffer;
+    }
+
+    /** Returns true if the channel uses this object again. */
+    boolean isReused() {
+        return buffer.isReused(this);
+    }
+
+    Buffer owned() {
+        if (buffer.turn() != turn) {
+            throw stale();
         }
-        return known;
+        return buffer;
     }
 
-    /** Returns the whole memory, for receives. */
-    MemorySlice whole() {
-        return whole;
-    }
-
-    private void checkOwned() {
-        State now = state;
-        if (now != State.LENT && now != State.RECEIVED) {
-            throw new IllegalStateException(
-                    now == State.SENDING
-                            ? "The message was sent: take another one with Channel.message()"
-                            : "The message was closed");
-        }
+    private static IllegalStateException stale() {
+        return new IllegalStateException("The message was sent or closed: take another one with Channel.message()");
     }
 
     /**
@@ -90,13 +68,7 @@ public final class Message implements AutoCloseable {
      * @throws IllegalStateException if this message was sent or closed
      */
     public MemorySegment segment() {
-        checkOwned();
-        MemorySegment known = view;
-        if (known.byteSize() != length) {
-            known = memory.asSlice(0, length);
-            view = known;
-        }
-        return known;
+        return owned().segment();
     }
 
     /**
@@ -107,8 +79,7 @@ public final class Message implements AutoCloseable {
      * @throws IllegalStateException if this message was sent or closed
      */
     public MemorySegment memory() {
-        checkOwned();
-        return memory;
+        return owned().memory();
     }
 
     /**
@@ -118,8 +89,7 @@ public final class Message implements AutoCloseable {
      * @throws IllegalStateException if this message was sent or closed
      */
     public long length() {
-        checkOwned();
-        return length;
+        return owned().length();
     }
 
     /**
@@ -131,16 +101,65 @@ public final class Message implements AutoCloseable {
      * @throws IllegalStateException if this message was received, sent or closed
      */
     public Message length(long bytes) {
-        checkOwned();
-        if (state != State.LENT) {
+        Buffer mine = owned();
+        if (mine.state != Buffer.State.LENT) {
             throw new IllegalStateException("A received message keeps its length");
         }
         if (bytes < 0 || bytes > channel.maxMessageSize()) {
             throw new IllegalArgumentException("length of a message must be from 0 to " + channel.maxMessageSize()
                     + " bytes on this channel, got " + bytes + ": see NodeOptions.messageSize() of both nodes");
         }
-        length = bytes;
+        mine.length(bytes);
         return this;
+    }
+
+    /**
+     * Returns true if the peer waits for a reply to this message, which it has sent with {@link Channel#call}.
+     *
+     * @return true until {@link #reply} was called
+     * @throws IllegalStateException if this message was sent or closed
+     */
+    public boolean isRequest() {
+        Buffer mine = owned();
+        return mine.kind == Wire.CALL && mine.call != Buffer.NO_CALL;
+    }
+
+    /**
+     * Returns the reply to this request, to be filled and sent. This never waits, because the channel keeps memory for all
+     * replies. The reply can be sent after this request was closed, and by another thread.
+     *
+     * @return a message of {@link Channel#maxMessageSize} bytes, whose content is that of an earlier one
+     * @throws ChannelException if the channel has ended
+     * @throws IllegalStateException if this message is no request, or has its reply already, or if the channel is closed
+     */
+    public Message reply() {
+        return channel.messages().reply(this);
+    }
+
+    /**
+     * Sends this reply. This never waits, because the request has brought a credit. When this method throws, the reply still
+     * belongs to the program.
+     *
+     * @throws ChannelException if the channel has ended
+     * @throws IllegalStateException if this is no reply, or was sent or closed, or if the channel is closed
+     */
+    public void send() {
+        Buffer mine = owned();
+        if (mine.kind != Wire.REPLY || mine.state != Buffer.State.LENT) {
+            throw new IllegalStateException("Only a reply can be sent this way: use Channel.send()");
+        }
+        channel.messages().trySend(this);
+    }
+
+    /**
+     * Answers this request with a failure. The peer's call throws a {@link CallException} with the text.
+     *
+     * @param reason a text for the peer, of which the first {@link Channel#maxMessageSize} bytes are sent
+     * @throws ChannelException if the channel has ended
+     * @throws IllegalStateException if this message is no request, or has its reply already, or if the channel is closed
+     */
+    public void refuse(String reason) {
+        channel.messages().refuse(this, reason);
     }
 
     /**
@@ -152,35 +171,38 @@ public final class Message implements AutoCloseable {
         return channel;
     }
 
-    /** Gives this message back. Closing a message that was sent or closed does nothing. Also see the class. */
+    /**
+     * Gives this message back. Closing a message that was sent or closed does nothing. A request that is closed without a
+     * reply fails at the peer, and so does the call of a reply that is closed and was not sent.
+     */
     @Override
     public void close() {
-        channel.giveBack(this);
+        channel.messages().giveBack(this);
     }
 
     /** Returns for example {@code received message of 64 bytes, channel to 10.9.9.1:7174}. */
     @Override
     public String toString() {
-        State now = state;
-        String what = switch (now) {
-            case LENT -> "message to send, " + length + " bytes, ";
-            case SENDING -> "message under way, ";
-            case RECEIVED -> "received message of " + length + " bytes, ";
-            case IDLE, ARRIVED -> "closed message, ";
-        };
+        String what;
+        if (buffer.turn() != turn) {
+            what = "closed message, ";
+        } else if (buffer.state == Buffer.State.LENT) {
+            what = (buffer.kind == Wire.REPLY ? "reply" : "message") + " to send, " + buffer.length() + " bytes, ";
+        } else {
+            what = "received message of " + buffer.length() + " bytes, ";
+        }
         return what + channel;
     }
 
-    /** Checks that the program may send this message on a channel. */
-    void checkSendable(@Nullable Channel on) {
+    /** Returns the buffer of a message that the program may send on a channel. */
+    Buffer sendable(Channel on) {
         if (channel != on) {
             throw new IllegalArgumentException("The message belongs to another " + channel);
         }
-        if (state != State.LENT) {
-            throw new IllegalStateException(
-                    state == State.RECEIVED
-                            ? "A received message can't be sent: copy it to one of Channel.message()"
-                            : "The message was sent or closed: take another one with Channel.message()");
+        Buffer mine = owned();
+        if (mine.state != Buffer.State.LENT) {
+            throw new IllegalStateException("A received message can't be sent: copy it to one of Channel.message()");
         }
+        return mine;
     }
 }

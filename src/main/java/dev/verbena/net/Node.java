@@ -134,7 +134,20 @@ public final class Node extends VerbsObject {
     }
 
     /**
-     * Makes progress without waiting: handles what has happened on all channels. Returns at once if another thread does.
+     * Accepts all peers from now on, and gives their channels to a handler. Peers that wait already are handed over first. The
+     * node closes these channels when they have ended. {@link #accept} can't be used any more.
+     *
+     * @param handler the handler
+     * @throws IllegalStateException if this node has a handler already, or is closed
+     */
+    public void listen(Handler handler) {
+        lifetime.checkOpen();
+        engine.listen(Objects.requireNonNull(handler, "handler"));
+    }
+
+    /**
+     * Makes progress without waiting: handles what has happened on all channels, and with {@link
+     * NodeOptions.Progress#CALLER} calls the handlers. Returns at once if another thread does.
      *
      * @return the number of completions and events that were handled
      * @throws VerbsException if the device has failed
@@ -142,7 +155,7 @@ public final class Node extends VerbsObject {
      */
     public int progress() {
         lifetime.checkOpen();
-        return engine.progress(false);
+        return engine.poll();
     }
 
     /**

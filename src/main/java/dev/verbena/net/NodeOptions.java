@@ -4,26 +4,17 @@ import dev.verbena.internal.Checks;
 import java.time.Duration;
 import java.util.List;
 import java.util.Objects;
+import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
 
 /**
  * Options of a {@link Node}: sizes, and limits against bad peers. Begin with {@link #defaults}. Each option has a method that
  * returns a changed copy, and a method of the same name that reads it. Options never change, so all threads can use them.
  *
- * <p>A channel pins memory for {@code window + sends + 5} messages of {@code messageSize} bytes.
+ * <p>A channel pins memory for {@code window + sends + 2 * calls + 5} messages of {@code messageSize} bytes.
  */
 public final class NodeOptions {
-    private static final NodeOptions DEFAULTS = new NodeOptions(
-            32,
-            32,
-            4096,
-            64,
-            65535,
-            32,
-            Duration.ofSeconds(5),
-            Duration.ofSeconds(10),
-            Duration.ofSeconds(5),
-            Progress.BACKGROUND);
+    private static final NodeOptions DEFAULTS = new NodeOptions(new Values());
 
     /** The thread that makes progress for a node: takes completions and events, and acts on them. */
     public enum Progress {
@@ -36,55 +27,86 @@ public final class NodeOptions {
         CALLER
     }
 
-    private final int window;
-    private final int sends;
-    private final int messageSize;
-    private final int maxChannels;
-    private final int maxChannelsPerPeer;
-    private final int maxWaiting;
-    private final Duration handshakeTimeout;
-    private final Duration closeTimeout;
-    private final Duration alive;
-    private final Progress progress;
+    /** The values of the options. An instance is changed only before its options are made. */
+    private static final class Values {
+        private int window = 32;
+        private int sends = 32;
+        private int calls = 32;
+        private int messageSize = 4096;
+        private int maxChannels = 64;
+        private int maxChannelsPerPeer = 65535;
+        private int maxWaiting = 32;
+        private Duration handshakeTimeout = Duration.ofSeconds(5);
+        private Duration closeTimeout = Duration.ofSeconds(10);
+        private Duration alive = Duration.ofSeconds(5);
+        private Progress progress = Progress.BACKGROUND;
 
-    private NodeOptions(
-            int window,
-            int sends,
-            int messageSize,
-            int maxChannels,
-            int maxChannelsPerPeer,
-            int maxWaiting,
-            Duration handshakeTimeout,
-            Duration closeTimeout,
-            Duration alive,
-            Progress progress) {
-        Checks.checkRange("window", window, 1, Wire.MAX_WINDOW);
-        Checks.checkRange("number of messages under way", sends, 1, Wire.MAX_WINDOW);
-        Checks.checkRange("message size", messageSize, Wire.GREETING_BYTES, 1 << 30);
-        Checks.checkRange("number of channels", maxChannels, 1, 0xffff);
-        Checks.checkRange("number of channels of a peer", maxChannelsPerPeer, 0, 0xffff);
-        Checks.checkRange("number of waiting peers", maxWaiting, 0, 0xffff);
-        this.handshakeTimeout = positive("handshake timeout", handshakeTimeout);
-        Objects.requireNonNull(closeTimeout, "closeTimeout");
-        if (closeTimeout.isNegative()) {
-            throw new IllegalArgumentException("close timeout must not be negative, got " + closeTimeout);
+        private Values copy() {
+            Values copy = new Values();
+            copy.window = window;
+            copy.sends = sends;
+            copy.calls = calls;
+            copy.messageSize = messageSize;
+            copy.maxChannels = maxChannels;
+            copy.maxChannelsPerPeer = maxChannelsPerPeer;
+            copy.maxWaiting = maxWaiting;
+            copy.handshakeTimeout = handshakeTimeout;
+            copy.closeTimeout = closeTimeout;
+            copy.alive = alive;
+            copy.progress = progress;
+            return copy;
         }
-        this.alive = positive("time between signs of life", alive);
-        this.progress = Objects.requireNonNull(progress, "progress");
-        this.window = window;
-        this.sends = sends;
-        this.messageSize = messageSize;
-        this.maxChannels = maxChannels;
-        this.maxChannelsPerPeer = maxChannelsPerPeer;
-        this.maxWaiting = maxWaiting;
-        this.closeTimeout = closeTimeout;
+
+        private List<Object> all() {
+            return List.of(
+                    window,
+                    sends,
+                    calls,
+                    messageSize,
+                    maxChannels,
+                    maxChannelsPerPeer,
+                    maxWaiting,
+                    handshakeTimeout,
+                    closeTimeout,
+                    alive,
+                    progress);
+        }
+
+        private void check() {
+            Checks.checkRange("window", window, 1, Wire.MAX_WINDOW);
+            Checks.checkRange("number of messages under way", sends, 1, Wire.MAX_WINDOW);
+            Checks.checkRange("number of open calls", calls, 0, Wire.MAX_WINDOW);
+            Checks.checkRange("message size", messageSize, Wire.GREETING_BYTES, 1 << 30);
+            Checks.checkRange("number of channels", maxChannels, 1, 0xffff);
+            Checks.checkRange("number of channels of a peer", maxChannelsPerPeer, 0, 0xffff);
+            Checks.checkRange("number of waiting peers", maxWaiting, 0, 0xffff);
+            checkPositive("handshake timeout", handshakeTimeout);
+            Objects.requireNonNull(closeTimeout, "closeTimeout");
+            if (closeTimeout.isNegative()) {
+                throw new IllegalArgumentException("close timeout must not be negative, got " + closeTimeout);
+            }
+            checkPositive("time between signs of life", alive);
+            Objects.requireNonNull(progress, "progress");
+        }
     }
 
-    private static Duration positive(String what, Duration value) {
+    private final Values values;
+
+    private NodeOptions(Values values) {
+        values.check();
+        this.values = values;
+    }
+
+    private NodeOptions with(Consumer<Values> change) {
+        Values copy = values.copy();
+        change.accept(copy);
+        return new NodeOptions(copy);
+    }
+
+    private static void checkPositive(String what, Duration value) {
         if (Objects.requireNonNull(value, what).compareTo(Duration.ZERO) <= 0) {
             throw new IllegalArgumentException(what + " must be more than 0, got " + value);
         }
-        return value;
     }
 
     /**
@@ -102,7 +124,7 @@ public final class NodeOptions {
      * @return the number
      */
     public int window() {
-        return window;
+        return values.window;
     }
 
     /**
@@ -112,17 +134,7 @@ public final class NodeOptions {
      * @return a changed copy
      */
     public NodeOptions window(int changed) {
-        return new NodeOptions(
-                changed,
-                sends,
-                messageSize,
-                maxChannels,
-                maxChannelsPerPeer,
-                maxWaiting,
-                handshakeTimeout,
-                closeTimeout,
-                alive,
-                progress);
+        return with(values -> values.window = changed);
     }
 
     /**
@@ -131,7 +143,7 @@ public final class NodeOptions {
      * @return the number
      */
     public int sends() {
-        return sends;
+        return values.sends;
     }
 
     /**
@@ -141,17 +153,27 @@ public final class NodeOptions {
      * @return a changed copy
      */
     public NodeOptions sends(int changed) {
-        return new NodeOptions(
-                window,
-                changed,
-                messageSize,
-                maxChannels,
-                maxChannelsPerPeer,
-                maxWaiting,
-                handshakeTimeout,
-                closeTimeout,
-                alive,
-                progress);
+        return with(values -> values.sends = changed);
+    }
+
+    /**
+     * Returns the number of calls that can be open at once in each direction of a channel.
+     *
+     * @return the number
+     */
+    public int calls() {
+        return values.calls;
+    }
+
+    /**
+     * Returns a copy with another number of calls that can be open at once in each direction of a channel. A peer that wants
+     * more waits: see {@link Channel#call}. With 0, the channels of the node have no calls.
+     *
+     * @param changed 0 to 4095
+     * @return a changed copy
+     */
+    public NodeOptions calls(int changed) {
+        return with(values -> values.calls = changed);
     }
 
     /**
@@ -160,7 +182,7 @@ public final class NodeOptions {
      * @return the number
      */
     public int messageSize() {
-        return messageSize;
+        return values.messageSize;
     }
 
     /**
@@ -170,17 +192,7 @@ public final class NodeOptions {
      * @return a changed copy
      */
     public NodeOptions messageSize(int changed) {
-        return new NodeOptions(
-                window,
-                sends,
-                changed,
-                maxChannels,
-                maxChannelsPerPeer,
-                maxWaiting,
-                handshakeTimeout,
-                closeTimeout,
-                alive,
-                progress);
+        return with(values -> values.messageSize = changed);
     }
 
     /**
@@ -189,7 +201,7 @@ public final class NodeOptions {
      * @return the number
      */
     public int maxChannels() {
-        return maxChannels;
+        return values.maxChannels;
     }
 
     /**
@@ -199,17 +211,7 @@ public final class NodeOptions {
      * @return a changed copy
      */
     public NodeOptions maxChannels(int changed) {
-        return new NodeOptions(
-                window,
-                sends,
-                messageSize,
-                changed,
-                maxChannelsPerPeer,
-                maxWaiting,
-                handshakeTimeout,
-                closeTimeout,
-                alive,
-                progress);
+        return with(values -> values.maxChannels = changed);
     }
 
     /**
@@ -218,7 +220,7 @@ public final class NodeOptions {
      * @return the number
      */
     public int maxChannelsPerPeer() {
-        return maxChannelsPerPeer;
+        return values.maxChannelsPerPeer;
     }
 
     /**
@@ -228,17 +230,7 @@ public final class NodeOptions {
      * @return a changed copy
      */
     public NodeOptions maxChannelsPerPeer(int changed) {
-        return new NodeOptions(
-                window,
-                sends,
-                messageSize,
-                maxChannels,
-                changed,
-                maxWaiting,
-                handshakeTimeout,
-                closeTimeout,
-                alive,
-                progress);
+        return with(values -> values.maxChannelsPerPeer = changed);
     }
 
     /**
@@ -247,7 +239,7 @@ public final class NodeOptions {
      * @return the number
      */
     public int maxWaiting() {
-        return maxWaiting;
+        return values.maxWaiting;
     }
 
     /**
@@ -257,17 +249,7 @@ public final class NodeOptions {
      * @return a changed copy
      */
     public NodeOptions maxWaiting(int changed) {
-        return new NodeOptions(
-                window,
-                sends,
-                messageSize,
-                maxChannels,
-                maxChannelsPerPeer,
-                changed,
-                handshakeTimeout,
-                closeTimeout,
-                alive,
-                progress);
+        return with(values -> values.maxWaiting = changed);
     }
 
     /**
@@ -276,7 +258,7 @@ public final class NodeOptions {
      * @return the time
      */
     public Duration handshakeTimeout() {
-        return handshakeTimeout;
+        return values.handshakeTimeout;
     }
 
     /**
@@ -286,17 +268,7 @@ public final class NodeOptions {
      * @return a changed copy
      */
     public NodeOptions handshakeTimeout(Duration changed) {
-        return new NodeOptions(
-                window,
-                sends,
-                messageSize,
-                maxChannels,
-                maxChannelsPerPeer,
-                maxWaiting,
-                changed,
-                closeTimeout,
-                alive,
-                progress);
+        return with(values -> values.handshakeTimeout = changed);
     }
 
     /**
@@ -305,7 +277,7 @@ public final class NodeOptions {
      * @return the time
      */
     public Duration closeTimeout() {
-        return closeTimeout;
+        return values.closeTimeout;
     }
 
     /**
@@ -315,17 +287,7 @@ public final class NodeOptions {
      * @return a changed copy
      */
     public NodeOptions closeTimeout(Duration changed) {
-        return new NodeOptions(
-                window,
-                sends,
-                messageSize,
-                maxChannels,
-                maxChannelsPerPeer,
-                maxWaiting,
-                handshakeTimeout,
-                changed,
-                alive,
-                progress);
+        return with(values -> values.closeTimeout = changed);
     }
 
     /**
@@ -334,7 +296,7 @@ public final class NodeOptions {
      * @return the time
      */
     public Duration alive() {
-        return alive;
+        return values.alive;
     }
 
     /**
@@ -344,17 +306,7 @@ public final class NodeOptions {
      * @return a changed copy
      */
     public NodeOptions alive(Duration changed) {
-        return new NodeOptions(
-                window,
-                sends,
-                messageSize,
-                maxChannels,
-                maxChannelsPerPeer,
-                maxWaiting,
-                handshakeTimeout,
-                closeTimeout,
-                changed,
-                progress);
+        return with(values -> values.alive = changed);
     }
 
     /**
@@ -363,7 +315,7 @@ public final class NodeOptions {
      * @return the way
      */
     public Progress progress() {
-        return progress;
+        return values.progress;
     }
 
     /**
@@ -373,49 +325,26 @@ public final class NodeOptions {
      * @return a changed copy
      */
     public NodeOptions progress(Progress changed) {
-        return new NodeOptions(
-                window,
-                sends,
-                messageSize,
-                maxChannels,
-                maxChannelsPerPeer,
-                maxWaiting,
-                handshakeTimeout,
-                closeTimeout,
-                alive,
-                changed);
-    }
-
-    private List<Object> all() {
-        return List.of(
-                window,
-                sends,
-                messageSize,
-                maxChannels,
-                maxChannelsPerPeer,
-                maxWaiting,
-                handshakeTimeout,
-                closeTimeout,
-                alive,
-                progress);
+        return with(values -> values.progress = changed);
     }
 
     @Override
     public boolean equals(@Nullable Object other) {
-        return other instanceof NodeOptions options && all().equals(options.all());
+        return other instanceof NodeOptions options && values.all().equals(options.values.all());
     }
 
     @Override
     public int hashCode() {
-        return all().hashCode();
+        return values.all().hashCode();
     }
 
     /** Returns the sizes and the limits. */
     @Override
     public String toString() {
-        return "window " + window + ", " + sends + " under way, messages of " + messageSize + " bytes, at most "
-                + maxChannels + " channels (" + maxChannelsPerPeer + " of a peer, " + maxWaiting
-                + " waiting), handshake " + handshakeTimeout + ", close " + closeTimeout + ", alive " + alive + ", "
-                + progress;
+        return "window " + values.window + ", " + values.sends + " under way, " + values.calls + " calls, messages of "
+                + values.messageSize + " bytes, at most " + values.maxChannels + " channels ("
+                + values.maxChannelsPerPeer + " of a peer, " + values.maxWaiting + " waiting), handshake "
+                + values.handshakeTimeout + ", close " + values.closeTimeout + ", alive " + values.alive + ", "
+                + values.progress;
     }
 }

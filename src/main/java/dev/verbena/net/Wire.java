@@ -28,6 +28,15 @@ final class Wire {
     /** The last message of a side; the code says why. */
     static final int GOODBYE = 4;
 
+    /** A request of the program, whose code is the number of the call. */
+    static final int CALL = 5;
+
+    /** The reply to a request, with the number of the call. It takes no credit. */
+    static final int REPLY = 6;
+
+    /** A failure to answer a request, with the number of the call and a text. It takes no credit. */
+    static final int FAULT = 7;
+
     private static final int MAGIC = 0x5642_4e41; // "VBNA"
     private static final int KIND_SHIFT = 28;
     private static final int CREDITS_SHIFT = 16;
@@ -35,6 +44,7 @@ final class Wire {
     private static final long VERSION_AT = 4;
     private static final long WINDOW_AT = 8;
     private static final long SIZE_AT = 12;
+    private static final long CALLS_AT = 16;
 
     private Wire() {}
 
@@ -60,8 +70,9 @@ final class Wire {
      *
      * @param window the number of messages that the side has receives for
      * @param messageSize the largest number of bytes of a message to that side
+     * @param calls the number of calls that the side answers at once
      */
-    record Greeting(int window, int messageSize) {
+    record Greeting(int window, int messageSize, int calls) {
         /** Writes this greeting. The rest of the bytes is zero. */
         void writeTo(MemorySegment message) {
             message.asSlice(0, GREETING_BYTES).fill((byte) 0);
@@ -69,6 +80,7 @@ final class Wire {
             message.set(ValueLayout.JAVA_BYTE, VERSION_AT, (byte) VERSION);
             message.set(INT, WINDOW_AT, window);
             message.set(INT, SIZE_AT, messageSize);
+            message.set(INT, CALLS_AT, calls);
         }
     }
 
@@ -87,6 +99,9 @@ final class Wire {
     static @Nullable Greeting readGreeting(MemorySegment message) {
         int window = message.get(INT, WINDOW_AT);
         int size = message.get(INT, SIZE_AT);
-        return window < 1 || window > MAX_WINDOW || size < GREETING_BYTES ? null : new Greeting(window, size);
+        int calls = message.get(INT, CALLS_AT);
+        boolean inRange =
+                window >= 1 && window <= MAX_WINDOW && size >= GREETING_BYTES && calls >= 0 && calls <= MAX_WINDOW;
+        return inRange ? new Greeting(window, size, calls) : null;
     }
 }

@@ -2,7 +2,7 @@
  * Nodes that exchange messages, and pools and caches of registered memory, on top of verbs and the connection manager.
  *
  * <p>{@link dev.verbena.net.Node} and {@link dev.verbena.net.Channel} are what most programs need: connections, messages with
- * flow control, and an end that each side learns. Registering takes microseconds to milliseconds, because the kernel pins
+ * flow control, calls, and an end that each side learns. Registering takes microseconds to milliseconds, because the kernel pins
  * each page: do not register on a hot path. {@link dev.verbena.net.BufferPool} lends pieces of one registration.
  * {@link dev.verbena.net.RegistrationCache} keeps the registrations of memory that comes from elsewhere.
  *
@@ -14,15 +14,16 @@
  * <table>
  *   <caption>The immediate data of a message</caption>
  *   <tr><th>bits</th><th>meaning</th></tr>
- *   <tr><td>31 to 28</td><td>kind: 1 greeting, 2 message of the program, 3 grant, 4 goodbye</td></tr>
+ *   <tr><td>31 to 28</td><td>kind: 1 greeting, 2 message of the program, 3 grant, 4 goodbye, 5 request, 6 reply, 7 fault</td></tr>
  *   <tr><td>27 to 16</td><td>number of credits that the sender grants</td></tr>
- *   <tr><td>15 to 0</td><td>of a goodbye: the reason, see {@link dev.verbena.net.EndReason}; else 0</td></tr>
+ *   <tr><td>15 to 0</td><td>of a goodbye: the reason, see {@link dev.verbena.net.EndReason}; of request, reply and fault: the number of
+ *   the call; else 0</td></tr>
  * </table>
  *
  * <p><b>Greeting.</b> The side that connects greets first, as iWARP demands; the other side answers. A greeting has 64 bytes,
  * with numbers in network order. Bytes 0 to 3 are {@code VBNA}. Byte 4 is the version. Bytes 8 to 11 are the window: the number
  * of messages that the sender has receives for, 1 to 4095. Bytes 12 to 15 are the largest number of bytes of a message to the
- * sender, at least 64. The other bytes are 0. A side that does not know the version says goodbye with reason 1.
+ * sender, at least 64. Bytes 16 to 19 are the number of calls that the sender answers at once, 0 to 4095. The other bytes are 0. A side that does not know the version says goodbye with reason 1.
  *
  * <p><b>Credits.</b> A side starts with as many credits as the peer's window has receives. Each message of the program takes
  * one. The receiver posts the receive again when the program closes the message, and then owes a credit. It grants all credits
@@ -35,6 +36,12 @@
  * the peer has not seen are at most {@code window - o}, and at most {@code window} after this grant. A bare grant is at least
  * half of the window. So the peer has at most two not seen. A side therefore never sends where no receive is posted, and
  * connections are made with no retries for that case (RNR).
+ *
+ * <p><b>Calls.</b> A request is a message that takes a credit. Its number is less than the smaller number of calls in both
+ * greetings, and is of no other open call. Each request gets one reply or fault with its number. A fault has a text in UTF-8.
+ * Reply and fault take no credit: the caller keeps one more receive for each call that can be open. A number is free again
+ * when the caller has posted that receive again. So the number of a call that was given up is used again only after its
+ * reply, and no reply is taken for another. A side that answers twice, or a number that is not open, breaks the rules.
  *
  * <p><b>Goodbye.</b> The last message of a side. The peer answers with a goodbye after its own last message. A side
  * disconnects when it has both sent and received a goodbye, and all its sends are acknowledged. So all messages that were

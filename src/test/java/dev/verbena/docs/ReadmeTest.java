@@ -40,6 +40,23 @@ class ReadmeTest {
         assertThat(links).isPositive();
     }
 
+    /** The examples of nodes are those that the compiler has seen. */
+    @Test
+    void examplesOfNodesAreTakenFromSnippets() throws Exception {
+        String readme = Files.readString(Path.of("README.md"));
+        int from = readme.indexOf("## Nodes, channels and calls");
+        Matcher block = Pattern.compile("```java\\n(.*?)```", Pattern.DOTALL)
+                .matcher(readme.substring(from, readme.indexOf("\n## ", from + 1)));
+        String snippets = Files.readString(Path.of("src/test/java/dev/verbena/docs/CallSnippets.java"))
+                .replaceAll("\\s+", " ");
+        int blocks = 0;
+        while (block.find()) {
+            blocks++;
+            assertThat(snippets).contains(block.group(1).replaceAll("\\s+", " "));
+        }
+        assertThat(blocks).isEqualTo(2);
+    }
+
     @Test
     void licenceIsInTheJar() throws Exception {
         try (InputStream licence = Rdma.class.getResourceAsStream("/META-INF/LICENSE")) {

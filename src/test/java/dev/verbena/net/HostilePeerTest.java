@@ -89,6 +89,14 @@ class HostilePeerTest {
         CREDITS_NEVER_USED(peer -> peer.send(Wire.immediate(Wire.GRANT, 1, 0))),
         CREDITS_WITH_A_MESSAGE(peer -> peer.send(Wire.immediate(Wire.DATA, 1, 0), 8)),
         EMPTY_GRANT(peer -> peer.send(Wire.immediate(Wire.GRANT, 0, 0))),
+        REPLY_WITHOUT_CALL(peer -> peer.send(Wire.immediate(Wire.REPLY, 0, 0), 8)),
+        FAULT_WITHOUT_CALL(peer -> peer.send(Wire.immediate(Wire.FAULT, 0, 3))),
+        REPLY_TO_UNKNOWN_NUMBER(peer -> peer.send(Wire.immediate(Wire.REPLY, 0, 0xffff), 8)),
+        CALL_BEYOND_THE_LIMIT(peer -> peer.send(Wire.immediate(Wire.CALL, 0, 4), 8)),
+        NUMBER_OF_CALL_TWICE(peer -> {
+            peer.send(Wire.immediate(Wire.CALL, 0, 1), 8);
+            peer.send(Wire.immediate(Wire.CALL, 0, 1), 8);
+        }),
         GRANT_WITH_BYTES(peer -> peer.send(Wire.immediate(Wire.GRANT, 1, 0), 8)),
         TOO_MANY_MESSAGES(peer -> {
             for (int i = 0; i <= WINDOW; i++) {
@@ -117,6 +125,46 @@ class HostilePeerTest {
         assertGoesOn();
     }
 
+    /** The caller gets the first reply, and the channel ends for the second one. */
+    @Test
+    void peerThatRepliesTwiceLosesItsChannel() throws Exception {
+        try (RawPeer peer = RawPeer.greeted(nodes.server.address(), WINDOW)) {
+            Channel channel = nodes.server.accept(DEADLINE);
+            Message request = channel.message(DEADLINE).length(8);
+            long ticket = channel.tryCall(request);
+            assertThat(ticket).isNotZero();
+            peer.send(Wire.immediate(Wire.REPLY, 0, (int) ticket), 8);
+            peer.send(Wire.immediate(Wire.REPLY, 0, (int) ticket), 8);
+            Await.until("the node has seen the lie", () -> !channel.isOpen());
+            assertThat(channel.tryReply(ticket)).isNotNull();
+            assertEnds(channel, EndReason.PROTOCOL_ERROR);
+            channel.close();
+        }
+        assertGoesOn();
+    }
+
+    /** The numbers of unanswered calls are not used again: a late reply can't be taken for that to another request. */
+    @Test
+    void peerThatAnswersNoCallGetsNoMore() throws Exception {
+        try (RawPeer peer = RawPeer.greeted(nodes.server.address(), 64)) {
+            Channel channel = nodes.server.accept(DEADLINE);
+            long first = 0;
+            for (int i = 0; i < SMALL.calls(); i++) {
+                long ticket = channel.tryCall(channel.message(DEADLINE).length(8));
+                first = i == 0 ? ticket : first;
+                assertThat(ticket).isNotZero();
+                channel.forget(ticket);
+            }
+            try (Message request = channel.message(DEADLINE).length(8)) {
+                assertThatExceptionOfType(VerbsTimeoutException.class)
+                        .isThrownBy(() -> channel.call(request, SHORT))
+                        .withMessageContaining("has not answered earlier calls");
+                peer.send(Wire.immediate(Wire.REPLY, 0, (int) first), 8);
+                Await.until("the late reply has freed a number", () -> channel.tryCall(request) != 0);
+            }
+        }
+    }
+
     enum BadGreeting {
         GARBAGE(EndReason.PROTOCOL_ERROR, peer -> {
             peer.memory().fill((byte) 0x5a);
@@ -124,8 +172,12 @@ class HostilePeerTest {
         }),
         EMPTY(EndReason.PROTOCOL_ERROR, peer -> peer.send(Wire.immediate(Wire.GREETING, 0, 0))),
         TOO_SHORT(EndReason.PROTOCOL_ERROR, peer -> {
-            new Wire.Greeting(4, 256).writeTo(peer.memory());
+            new Wire.Greeting(4, 256, 4).writeTo(peer.memory());
             peer.send(Wire.immediate(Wire.GREETING, 0, 0), 63);
+        }),
+        NEGATIVE_CALLS(EndReason.PROTOCOL_ERROR, peer -> {
+            new Wire.Greeting(4, 256, -1).writeTo(peer.memory());
+            peer.send(Wire.immediate(Wire.GREETING, 0, 0), 64);
         }),
         NO_WINDOW(EndReason.PROTOCOL_ERROR, peer -> peer.greet(0, 256)),
         HUGE_WINDOW(EndReason.PROTOCOL_ERROR, peer -> peer.greet(4096, 256)),
@@ -135,7 +187,7 @@ class HostilePeerTest {
         MESSAGE_FIRST(EndReason.PROTOCOL_ERROR, peer -> peer.send(Wire.immediate(Wire.DATA, 0, 0), 8)),
         GRANT_FIRST(EndReason.PROTOCOL_ERROR, peer -> peer.send(Wire.immediate(Wire.GRANT, 1, 0))),
         OTHER_VERSION(EndReason.OTHER_VERSION, peer -> {
-            new Wire.Greeting(4, 256).writeTo(peer.memory());
+            new Wire.Greeting(4, 256, 4).writeTo(peer.memory());
             peer.memory().set(ValueLayout.JAVA_BYTE, 4, (byte) 2);
             peer.send(Wire.immediate(Wire.GREETING, 0, 0), 64);
         });

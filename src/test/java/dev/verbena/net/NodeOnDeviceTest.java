@@ -13,6 +13,8 @@ import dev.verbena.support.NodePeer;
 import java.lang.foreign.ValueLayout;
 import java.net.InetSocketAddress;
 import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
 import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
 import java.util.concurrent.Future;
@@ -75,6 +77,33 @@ class NodeOnDeviceTest {
                 .isThrownBy(() -> left.receive(DEADLINE))
                 .satisfies(told -> assertThat(told.reason()).isEqualTo(EndReason.CLOSED_BY_PEER));
         sent.get(DEADLINE.toSeconds(), SECONDS);
+    }
+
+    /** Replies overtake no acknowledgement that the other side counts on, and handlers wait on the node's own thread. */
+    @Test
+    void callsOfManyVirtualThreadsAreMatched() throws Exception {
+        Node server = Node.open(CmAddress.four(0), SMALL, arena);
+        Node client = Node.open(CmAddress.four(0), SMALL, arena);
+        server.listen((channel, request) -> {
+            Message reply = request.reply().length(Long.BYTES);
+            reply.segment().copyFrom(request.segment());
+            reply.send();
+        });
+        Channel channel = client.connect(server.address(), DEADLINE);
+        List<Future<Long>> calls = new ArrayList<>();
+        for (long i = 0; i < 500; i++) {
+            long value = i;
+            calls.add(threads.submit(() -> {
+                Message request = channel.message(DEADLINE).length(Long.BYTES);
+                request.segment().set(ValueLayout.JAVA_LONG, 0, value);
+                try (Message reply = channel.call(request, DEADLINE)) {
+                    return reply.segment().get(ValueLayout.JAVA_LONG, 0);
+                }
+            }));
+        }
+        for (int i = 0; i < 500; i++) {
+            assertThat(calls.get(i).get(DEADLINE.toSeconds(), SECONDS)).isEqualTo(i);
+        }
     }
 
     /** The adapter of the peer answers the signs of life, which are writes of no bytes. */

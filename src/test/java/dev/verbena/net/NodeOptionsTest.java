@@ -17,6 +17,7 @@ class NodeOptionsTest {
     void optionsChangeThemselvesOnly() {
         NodeOptions changed = DEFAULTS.window(1)
                 .sends(2)
+                .calls(9)
                 .messageSize(65)
                 .maxChannels(3)
                 .maxChannelsPerPeer(4)
@@ -28,11 +29,12 @@ class NodeOptionsTest {
         assertThat(List.of(
                         changed.window(),
                         changed.sends(),
+                        changed.calls(),
                         changed.messageSize(),
                         changed.maxChannels(),
                         changed.maxChannelsPerPeer(),
                         changed.maxWaiting()))
-                .containsExactly(1, 2, 65, 3, 4, 5);
+                .containsExactly(1, 2, 9, 65, 3, 4, 5);
         assertThat(List.of(changed.handshakeTimeout(), changed.closeTimeout(), changed.alive()))
                 .containsExactly(Duration.ofMillis(6), Duration.ofMillis(7), Duration.ofMillis(8));
         assertThat(changed.progress()).isEqualTo(NodeOptions.Progress.CALLER);
@@ -46,6 +48,8 @@ class NodeOptionsTest {
                 () -> DEFAULTS.window(0),
                 () -> DEFAULTS.window(4096),
                 () -> DEFAULTS.sends(0),
+                () -> DEFAULTS.calls(-1),
+                () -> DEFAULTS.calls(4096),
                 () -> DEFAULTS.sends(4096),
                 () -> DEFAULTS.messageSize(63),
                 () -> DEFAULTS.messageSize((1 << 30) + 1),

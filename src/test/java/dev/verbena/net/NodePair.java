@@ -17,7 +17,8 @@ final class NodePair implements AutoCloseable {
     static final InetSocketAddress OWN = new InetSocketAddress("10.9.9.1", 0);
 
     /** Small windows, so that credits run out. */
-    static final NodeOptions SMALL = NodeOptions.defaults().window(4).sends(4).messageSize(256);
+    static final NodeOptions SMALL =
+            NodeOptions.defaults().window(4).sends(4).calls(4).messageSize(256);
 
     final VerbsArena arena = VerbsArena.ofShared();
     final Node client;

@@ -18,6 +18,7 @@ import java.net.InetSocketAddress;
 final class RawPeer implements AutoCloseable {
     private static final int RECEIVES = 64;
     private static final int SIZE = 4096;
+    private static final int CALLS = 4;
 
     final VerbsArena arena = VerbsArena.ofShared();
     final Connection connection;
@@ -52,7 +53,7 @@ final class RawPeer implements AutoCloseable {
     }
 
     void greet(int window, int messageSize) {
-        new Wire.Greeting(window, messageSize).writeTo(memory());
+        new Wire.Greeting(window, messageSize, CALLS).writeTo(memory());
         send(Wire.immediate(Wire.GREETING, 0, 0), Wire.GREETING_BYTES);
     }
 

@@ -10,7 +10,7 @@ import java.lang.management.ManagementFactory;
 import java.net.InetSocketAddress;
 import java.time.Duration;
 
-/** Prints the number of bytes that messages there and back allocate in a thread that polls two nodes. */
+/** Prints the numbers of bytes that messages there and back, and calls, allocate in a thread that polls two nodes. */
 public final class ChannelAllocationProbe {
     private static final ThreadMXBean THREADS = (ThreadMXBean) ManagementFactory.getThreadMXBean();
     private static final int ROUND_TRIPS = 5_000;
@@ -46,19 +46,48 @@ public final class ChannelAllocationProbe {
     }
 
     private static void measure(Node server, Node client, Channel accepted, Channel channel) {
+        measure("round trips", () -> {
+            pass(client, server, channel, accepted);
+            pass(server, client, accepted, channel);
+        });
+        accepted.listen((on, request) -> request.reply().length(64).send());
+        measure("calls", () -> call(client, server, channel));
+    }
+
+    private static void measure(String what, Runnable one) {
         long end = System.nanoTime() + PATIENCE;
         int clean = 0;
         long bytes;
         do {
             long before = THREADS.getCurrentThreadAllocatedBytes();
             for (int i = 0; i < ROUND_TRIPS; i++) {
-                pass(client, server, channel, accepted);
-                pass(server, client, accepted, channel);
+                one.run();
             }
             bytes = THREADS.getCurrentThreadAllocatedBytes() - before;
             clean = bytes == 0 ? clean + 1 : 0;
         } while (clean < CLEAN_ROUNDS && System.nanoTime() < end);
-        System.out.println("round trips: " + bytes + " bytes in " + ROUND_TRIPS);
+        System.out.println(what + ": " + bytes + " bytes in " + ROUND_TRIPS);
+    }
+
+    private static void call(Node client, Node server, Channel channel) {
+        Message request = channel.tryMessage();
+        while (request == null) {
+            client.progress();
+            request = channel.tryMessage();
+        }
+        request.length(64);
+        long ticket = channel.tryCall(request);
+        while (ticket == 0) {
+            client.progress();
+            ticket = channel.tryCall(request);
+        }
+        Message reply = channel.tryReply(ticket);
+        while (reply == null) {
+            server.progress();
+            client.progress();
+            reply = channel.tryReply(ticket);
+        }
+        reply.close();
     }
 
     private static void pass(Node sender, Node receiver, Channel from, Channel to) {

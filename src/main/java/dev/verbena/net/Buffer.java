@@ -1,0 +1,134 @@
+package dev.verbena.net;
+
+import dev.verbena.verbs.MemorySlice;
+import java.lang.foreign.MemorySegment;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * A piece of registered memory of a channel. The channel lends it to the program as a {@link Message}. The channel's lock
+ * guards all changes.
+ */
+final class Buffer {
+    /** The states of a buffer. */
+    enum State {
+        /** The channel has it: it is free, or posted as a receive. */
+        IDLE,
+        /** The program fills it. */
+        LENT,
+        /** It was posted for sending. */
+        SENDING,
+        /** It has arrived, and no thread has received it yet. */
+        ARRIVED,
+        /** The program reads it. */
+        RECEIVED
+    }
+
+    /** The number in {@link #call} of a message that is no part of a call. */
+    static final int NO_CALL = -1;
+
+    final int index;
+    private final MemorySlice whole;
+    private final MemorySegment memory;
+
+    /** The message that methods lend which allocate nothing. */
+    private final Message reused;
+
+    volatile State state = State.IDLE;
+
+    /** Counts the times that the program got this buffer or lost it: odd while the program has it. */
+    private volatile int turn;
+
+    /** The kind of message in {@link Wire}. */
+    int kind = Wire.DATA;
+
+    /** The number of the call that this is a request of, or a reply to. */
+    int call = NO_CALL;
+
+    private long length;
+
+    /** The first bytes of the memory, as they were last asked for. So messages of equal lengths allocate nothing. */
+    private MemorySlice slice;
+
+    private MemorySegment view;
+
+    Buffer(Channel channel, int index, MemorySlice whole) {
+        this.index = index;
+        this.whole = whole;
+        this.memory = whole.segment();
+        this.slice = whole;
+        this.view = memory;
+        this.length = whole.length();
+        this.reused = new Message(channel, this, 0);
+    }
+
+    /** Lends this buffer to the program. */
+    Message lend(State as, boolean reuse) {
+        int next = turn + 1;
+        state = as;
+        turn = next;
+        if (!reuse) {
+            return new Message(reused.channel(), this, next);
+        }
+        reused.renew(next);
+        return reused;
+    }
+
+    /** Takes this buffer from the program, whose messages are stale from now on. */
+    void take(State as) {
+        if ((turn & 1) != 0) {
+            turn++;
+        }
+        state = as;
+    }
+
+    boolean isReused(Message message) {
+        return message == reused;
+    }
+
+    int turn() {
+        return turn;
+    }
+
+    long length() {
+        return length;
+    }
+
+    void length(long bytes) {
+        length = bytes;
+    }
+
+    /** Returns the bytes of the message. */
+    MemorySegment segment() {
+        MemorySegment known = view;
+        if (known.byteSize() != length) {
+            known = memory.asSlice(0, length);
+            view = known;
+        }
+        return known;
+    }
+
+    MemorySegment memory() {
+        return memory;
+    }
+
+    /** Returns the bytes to send. */
+    MemorySlice slice() {
+        MemorySlice known = slice;
+        if (known.length() != length) {
+            known = whole.slice(0, length);
+            slice = known;
+        }
+        return known;
+    }
+
+    /** Returns the whole memory, for receives. */
+    MemorySlice whole() {
+        return whole;
+    }
+
+    /** Returns the buffer of a message that the program has; null if the message is stale. */
+    static @Nullable Buffer of(Message message) {
+        Buffer buffer = message.buffer();
+        return buffer.turn == message.turn() ? buffer : null;
+    }
+}

@@ -1,0 +1,175 @@
+package dev.verbena.net;
+
+import dev.verbena.internal.Waiters;
+import java.util.function.Supplier;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * The calls of a channel, in both directions. The channel's lock guards an instance.
+ *
+ * <p>A call has a number, which request and reply carry. The number is free again only when the reply has come and its
+ * receive is posted again. So each open call keeps one receive for its reply, and a reply needs no credit. A call that the
+ * program has given up keeps its number until the reply comes, which is dropped.
+ *
+ * <p>The peer's requests are handed to the program only while a buffer for the reply is free. The buffer is free again when
+ * the reply was acknowledged.
+ */
+final class Calls {
+    /** A call of this side. */
+    static final class Call {
+        /** The states of a call. */
+        enum State {
+            FREE,
+            /** A thread has its number, and has not sent the request. */
+            TAKEN,
+            SENT,
+            /** The reply has come, and the program has not taken it. */
+            ANSWERED,
+            /** The program has the reply. */
+            HELD,
+            /** The program has given up. */
+            FORGOTTEN
+        }
+
+        final int number;
+        final Waiters answered = new Waiters();
+        State state = State.FREE;
+        int generation;
+
+        @Nullable
+        Buffer answer;
+
+        /** Takes the reply in a new message. */
+        final Supplier<@Nullable Message> take;
+
+        Call(int number, Supplier<@Nullable Message> take) {
+            this.number = number;
+            this.take = take;
+        }
+
+        /** Returns the ticket of the call, which is never 0. */
+        long ticket() {
+            return (long) generation << Integer.SIZE | number;
+        }
+    }
+
+    private final Messages messages;
+    private final int most;
+    private final @Nullable Call[] calls;
+    private final int[] free;
+    private int freeCount;
+    private boolean any;
+
+    /** The numbers of the peer's calls that are not answered. */
+    private final boolean[] asked;
+
+    /** The number of buffers for replies that are in use, or reserved for a request that the program has. */
+    private int replies;
+
+    Calls(Messages messages, int most) {
+        this.messages = messages;
+        this.most = most;
+        calls = new Call[most];
+        free = new int[most];
+        asked = new boolean[most];
+    }
+
+    /** Begins: the peer answers this number of calls at once. */
+    void begin(int ofPeer) {
+        freeCount = Math.min(most, ofPeer);
+        any = freeCount > 0;
+        for (int i = 0; i < freeCount; i++) {
+            free[i] = freeCount - 1 - i;
+        }
+    }
+
+    /** Returns true if both sides allow calls. */
+    boolean any() {
+        return any;
+    }
+
+    /** Takes a number; null if all are in use. */
+    @Nullable
+    Call take() {
+        if (freeCount == 0) {
+            return null;
+        }
+        int number = free[--freeCount];
+        Call call = calls[number];
+        if (call == null) {
+            Call made = new Call(number, () -> messages.takeReply(number));
+            calls[number] = made;
+            call = made;
+        }
+        call.generation = call.generation == Integer.MAX_VALUE ? 1 : call.generation + 1;
+        call.state = Call.State.TAKEN;
+        return call;
+    }
+
+    /** Returns the call of a ticket; null if that call is over. */
+    @Nullable
+    Call find(long ticket) {
+        int number = (int) ticket;
+        Call call = number < 0 || number >= most ? null : calls[number];
+        return call == null || call.ticket() != ticket ? null : call;
+    }
+
+    @Nullable
+    Call at(int number) {
+        return calls[number];
+    }
+
+    /** Gives a number back. */
+    void free(int number) {
+        Call call = calls[number];
+        if (call != null) {
+            call.state = Call.State.FREE;
+            call.answer = null;
+            free[freeCount++] = number;
+        }
+    }
+
+    /** Returns the call that a reply of the peer belongs to; null if the peer was not asked. */
+    @Nullable
+    Call answered(int number) {
+        Call call = number < most ? calls[number] : null;
+        return call == null || call.state != Call.State.SENT && call.state != Call.State.FORGOTTEN ? null : call;
+    }
+
+    /** Ends all waits for replies. */
+    void wakeAll() {
+        for (Call call : calls) {
+            if (call != null) {
+                call.answered.wakeAll();
+            }
+        }
+    }
+
+    /** Notes a request of the peer. Returns false if the number is wrong or in use. */
+    boolean asked(int number) {
+        if (number >= most || asked[number]) {
+            return false;
+        }
+        asked[number] = true;
+        return true;
+    }
+
+    /** Notes that a reply to the peer was posted. */
+    void replied(int number) {
+        asked[number] = false;
+    }
+
+    /** Reserves a buffer for a reply. */
+    boolean reserveReply() {
+        if (replies == most) {
+            return false;
+        }
+        replies++;
+        return true;
+    }
+
+    /** Notes that the buffer of a reply is free again. */
+    void releaseReply() {
+        replies--;
+    }
+}

@@ -1,0 +1,661 @@
+package dev.verbena.net;
+
+import dev.verbena.internal.Waiters;
+import java.lang.foreign.MemorySegment;
+import java.lang.foreign.ValueLayout;
+import java.nio.charset.StandardCharsets;
+import java.util.Objects;
+import java.util.concurrent.locks.ReentrantLock;
+import java.util.function.Supplier;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * The messages of a channel: its buffers, credits and calls. {@link ChannelCore} has the state of the connection. The
+ * channel's lock guards all fields. Methods for the program take it; all others are called under it.
+ */
+final class Messages {
+    private static final byte[] NO_TEXT = {};
+
+    final Waiters free = new Waiters();
+    final Waiters credit = new Waiters();
+    final Waiters arrival = new Waiters();
+    final Waiters numbers = new Waiters();
+    final Supplier<@Nullable Message> takeFree = () -> takeFree(false);
+    final Supplier<@Nullable Message> takeArrived = () -> takeArrived(false);
+    final Supplier<Calls.@Nullable Call> takeNumber = this::takeNumber;
+
+    private final ChannelCore core;
+    private final Engine engine;
+    private final NodeOptions options;
+    private final ReentrantLock lock;
+    private final Credits credits;
+    private final Calls calls;
+    private final Buffer[] receives;
+    private final Buffer[] sends;
+
+    /** The messages that have arrived, as a ring. */
+    private final Buffer[] arrived;
+
+    private int arrivedFirst;
+    private int arrivedCount;
+
+    /** The free buffers to send: the one that was given back last is on top. */
+    private final Buffer[] idle;
+
+    private int idleCount;
+
+    /** The number of buffers that the program has or that are under way, without replies. */
+    private int plain;
+
+    private volatile @Nullable Handler handler;
+
+    /** True if the node closes the channel for its handler. */
+    private boolean owned;
+
+    private boolean toldOpen = true;
+    private boolean toldEnd;
+    private volatile int maxSize;
+
+    Messages(ChannelCore core, Engine engine, ReentrantLock lock) {
+        this.core = core;
+        this.engine = engine;
+        this.options = engine.options();
+        this.lock = lock;
+        this.credits = new Credits(options.window());
+        this.calls = new Calls(this, options.calls());
+        this.receives = new Buffer[receiveDepth(options)];
+        this.arrived = new Buffer[options.window()];
+        this.sends = new Buffer[options.sends() + options.calls()];
+        this.idle = new Buffer[sends.length];
+    }
+
+    /** Returns the number of receives of a channel. */
+    static int receiveDepth(NodeOptions options) {
+        return options.window() + options.calls() + ChannelCore.CONTROL_RECEIVES;
+    }
+
+    /** Returns the number of sends of a channel. */
+    static int sendDepth(NodeOptions options) {
+        return options.sends() + options.calls() + ChannelCore.CONTROL_SENDS;
+    }
+
+    /** Returns the number of pieces of memory, without that of the greeting. */
+    int pieces() {
+        return receives.length + sends.length;
+    }
+
+    /** Makes the buffers, and posts all receives. */
+    void begin(Link on) {
+        for (int i = 0; i < receives.length; i++) {
+            receives[i] = new Buffer(core.channel(), i, on.piece(i, options.messageSize()));
+        }
+        for (int i = 0; i < sends.length; i++) {
+            sends[i] = new Buffer(core.channel(), i, on.piece(receives.length + i, options.messageSize()));
+            idle[sends.length - 1 - i] = sends[i];
+        }
+        idleCount = sends.length;
+        for (Buffer buffer : receives) {
+            post(on, buffer);
+        }
+    }
+
+    /** Notes the limits of the peer. */
+    void greeted(Wire.Greeting greeting) {
+        credits.begin(greeting.window());
+        calls.begin(greeting.calls());
+        maxSize = Math.min(greeting.messageSize(), options.messageSize());
+    }
+
+    void post(Link on, Buffer buffer) {
+        on.receive(core.key() | ChannelCore.RECEIVE | buffer.index, buffer.whole());
+    }
+
+    Buffer receive(int index) {
+        return receives[index];
+    }
+
+    Credits credits() {
+        return credits;
+    }
+
+    int maxSize() {
+        return maxSize;
+    }
+
+    int arrivedCount() {
+        return arrivedCount;
+    }
+
+    void wakeAll() {
+        free.wakeAll();
+        credit.wakeAll();
+        arrival.wakeAll();
+        numbers.wakeAll();
+        calls.wakeAll();
+        if (handler != null) {
+            engine.ready(core);
+        }
+    }
+
+    // Completions
+
+    /** Notes that a message was acknowledged. */
+    void sent(int index) {
+        makeIdle(sends[index]);
+    }
+
+    private void makeIdle(Buffer buffer) {
+        buffer.take(Buffer.State.IDLE);
+        idle[idleCount++] = buffer;
+        if (buffer.kind == Wire.REPLY) {
+            calls.releaseReply();
+            if (arrivedCount > 0) {
+                arrivalChanged(); // a request may have waited for that
+            }
+        } else {
+            plain--;
+            engine.wake(free);
+        }
+    }
+
+    /** Handles a message of the peer's program. Returns null, or what is wrong with it. */
+    @Nullable
+    String received(Link on, Buffer buffer, int bytes, int kind, int code) {
+        if (kind == Wire.REPLY || kind == Wire.FAULT) {
+            return answered(on, buffer, bytes, kind, code) ? null : "Reply to call " + code + ", which is not open";
+        }
+        if (!credits.received()) {
+            return "It sent more messages than it has credits";
+        }
+        if (kind == Wire.CALL && !calls.asked(code)) {
+            return "Call " + code + " is beyond the limit, or open already";
+        }
+        arrive(buffer, bytes, kind, kind == Wire.CALL ? code : Buffer.NO_CALL);
+        arrived[(arrivedFirst + arrivedCount) % arrived.length] = buffer;
+        arrivedCount++;
+        arrivalChanged();
+        return null;
+    }
+
+    private static void arrive(Buffer buffer, int bytes, int kind, int call) {
+        buffer.length(bytes);
+        buffer.kind = kind;
+        buffer.call = call;
+        buffer.state = Buffer.State.ARRIVED;
+    }
+
+    private void arrivalChanged() {
+        if (handler == null) {
+            engine.wake(arrival);
+        } else {
+            engine.ready(core);
+        }
+    }
+
+    private boolean answered(Link on, Buffer buffer, int bytes, int kind, int number) {
+        Calls.Call call = calls.answered(number);
+        if (call == null) {
+            return false;
+        }
+        if (call.state == Calls.Call.State.FORGOTTEN) {
+            post(on, buffer);
+            freeNumber(number);
+        } else {
+            arrive(buffer, bytes, kind, number);
+            call.answer = buffer;
+            call.state = Calls.Call.State.ANSWERED;
+            engine.wake(call.answered);
+        }
+        return true;
+    }
+
+    private void freeNumber(int number) {
+        calls.free(number);
+        engine.wake(numbers);
+    }
+
+    // Sending
+
+    @Nullable
+    Message takeFree(boolean reuse) {
+        lock.lock();
+        try {
+            core.checkCanSend();
+            if (plain == options.sends()) {
+                return null;
+            }
+            plain++;
+            return lendToSend(Wire.DATA, Buffer.NO_CALL, reuse);
+        } finally {
+            lock.unlock();
+        }
+    }
+
+    private Message lendToSend(int kind, int call, boolean reuse) {
+        Buffer buffer = idle[--idleCount];
+        buffer.length(maxSize);
+        buffer.kind = kind;
+        buffer.call = call;
+        return buffer.lend(Buffer.State.LENT, reuse);
+    }
+
+    boolean trySend(Message message) {
+        lock.lock();
+        try {
+            Buffer buffer = message.sendable(core.channel());
+            Link on = core.checkCanSend();
+            if (buffer.kind == Wire.REPLY) {
+                transmit(on, buffer, Wire.REPLY);
+                return true;
+            }
+            return sendWithCredit(on, buffer, Wire.DATA);
+        } finally {
+            lock.unlock();
+        }
+    }
+
+    private boolean sendWithCredit(Link on, Buffer buffer, int kind) {
+        if (credits.available() == 0) {
+            return false;
+        }
+        credits.take();
+        try {
+            transmit(on, buffer, kind);
+            return true;
+        } catch (RuntimeException | Error refused) {
+            credits.takeBack();
+            throw refused;
+        }
+    }
+
+    private void transmit(Link on, Buffer buffer, int kind) {
+        int granted = credits.grant();
+        int number = buffer.call == Buffer.NO_CALL ? 0 : buffer.call;
+        try {
+            on.send(core.key() | buffer.index, buffer.slice(), Wire.immediate(kind, granted, number));
+        } catch (RuntimeException | Error refused) {
+            credits.takeBackGrant(granted);
+            throw refused;
+        }
+        buffer.take(Buffer.State.SENDING);
+        core.transmitted();
+        if (buffer.kind == Wire.REPLY) {
+            calls.replied(number);
+        }
+    }
+
+    // Receiving
+
+    @Nullable
+    Message takeArrived(boolean reuse) {
+        lock.lock();
+        try {
+            if (handler != null) {
+                throw new IllegalStateException("The handler of the " + core.channel() + " gets its messages");
+            }
+            return nextArrived(reuse);
+        } finally {
+            lock.unlock();
+        }
+    }
+
+    private @Nullable Message nextArrived(boolean reuse) {
+        core.checkNotClosed();
+        ChannelException ended = core.cause();
+        if (arrivedCount == 0) {
+            if (ended != null) {
+                throw ended.again();
+            }
+            return null;
+        }
+        Buffer buffer = arrived[arrivedFirst];
+        if (buffer.kind == Wire.CALL && !calls.reserveReply()) {
+            if (ended == null) {
+                return null; // until the peer's adapter has acknowledged an earlier reply
+            }
+            buffer.call = Buffer.NO_CALL; // no reply can be sent
+        }
+        arrivedFirst = (arrivedFirst + 1) % arrived.length;
+        arrivedCount--;
+        return buffer.lend(Buffer.State.RECEIVED, reuse);
+    }
+
+    /** Takes a message back from the program. */
+    void giveBack(Message message) {
+        lock.lock();
+        try {
+            Buffer buffer = Buffer.of(message);
+            if (buffer == null) {
+                return;
+            }
+            if (buffer.state == Buffer.State.LENT) {
+                takeBackUnsent(buffer);
+            } else if (buffer.kind == Wire.REPLY) {
+                dropReply(buffer);
+            } else {
+                takeBackReceived(buffer);
+            }
+        } catch (RuntimeException | Error refused) {
+            core.endLocked(EndReason.FAILED, "A request could not be posted", refused, true);
+        } finally {
+            lock.unlock();
+        }
+    }
+
+    private void takeBackUnsent(Buffer buffer) {
+        try {
+            Link on = core.linkIfOpen();
+            if (buffer.kind == Wire.REPLY && on != null) {
+                buffer.length(0);
+                transmit(on, buffer, Wire.FAULT);
+            }
+        } finally {
+            if (buffer.state == Buffer.State.LENT) {
+                makeIdle(buffer);
+            }
+        }
+    }
+
+    private void takeBackReceived(Buffer buffer) {
+        if (buffer.kind == Wire.CALL && buffer.call != Buffer.NO_CALL) {
+            fault(buffer, NO_TEXT);
+        }
+        if (postAgain(buffer)) {
+            credits.posted();
+            core.control();
+        }
+    }
+
+    /** Posts a receive again. Returns false if the peer sends no more. */
+    private boolean postAgain(Buffer buffer) {
+        buffer.take(Buffer.State.IDLE);
+        Link on = core.linkIfOpen();
+        if (on == null) {
+            return false;
+        }
+        post(on, buffer);
+        return true;
+    }
+
+    // Calls of this side
+
+    private Calls.@Nullable Call takeNumber() {
+        lock.lock();
+        try {
+            core.checkCanSend();
+            if (!calls.any()) {
+                throw new IllegalStateException(
+                        "The " + core.channel() + " has no calls: see NodeOptions.calls() of both nodes");
+            }
+            return calls.take();
+        } finally {
+            lock.unlock();
+        }
+    }
+
+    /** Sends a request if there is a credit. The caller has the number. */
+    boolean trySendRequest(Message message, Calls.Call call) {
+        lock.lock();
+        try {
+            Buffer buffer = message.sendable(core.channel());
+            if (buffer.kind == Wire.REPLY) {
+                throw new IllegalStateException("A reply can't be a request: take a message with Channel.message()");
+            }
+            Link on = core.checkCanSend();
+            buffer.call = call.number;
+            boolean sent = false;
+            try {
+                sent = sendWithCredit(on, buffer, Wire.CALL);
+            } finally {
+                if (!sent) {
+                    buffer.call = Buffer.NO_CALL;
+                }
+            }
+            if (sent) {
+                call.state = Calls.Call.State.SENT;
+            }
+            return sent;
+        } finally {
+            lock.unlock();
+        }
+    }
+
+    /** Sends a request if that is possible now. Returns the ticket of the call, or 0. */
+    long tryCall(Message message) {
+        lock.lock();
+        try {
+            Calls.Call call = takeNumber();
+            if (call == null) {
+                return 0;
+            }
+            long ticket = call.ticket();
+            boolean sent = false;
+            try {
+                sent = trySendRequest(message, call);
+            } finally {
+                if (!sent) {
+                    freeNumber(call.number);
+                }
+            }
+            return sent ? ticket : 0;
+        } finally {
+            lock.unlock();
+        }
+    }
+
+    /** Takes the reply of a call in a new message, for the thread that has made the call. */
+    @Nullable
+    Message takeReply(int number) {
+        lock.lock();
+        try {
+            return takeReply(Objects.requireNonNull(calls.at(number)), false);
+        } finally {
+            lock.unlock();
+        }
+    }
+
+    @Nullable
+    Message tryReply(long ticket) {
+        lock.lock();
+        try {
+            core.checkNotClosed();
+            Calls.Call call = calls.find(ticket);
+            if (call == null || call.state != Calls.Call.State.SENT && call.state != Calls.Call.State.ANSWERED) {
+                throw new IllegalArgumentException(
+                        "No open call of the " + core.channel() + " has the ticket " + ticket);
+            }
+            return takeReply(call, true);
+        } finally {
+            lock.unlock();
+        }
+    }
+
+    private @Nullable Message takeReply(Calls.Call call, boolean reuse) {
+        core.checkNotClosed();
+        Buffer buffer = call.answer;
+        if (buffer == null) {
+            ChannelException ended = core.cause();
+            if (ended != null) {
+                throw ended.again();
+            }
+            return null;
+        }
+        call.answer = null;
+        call.state = Calls.Call.State.HELD;
+        if (buffer.kind == Wire.FAULT) {
+            byte[] text = buffer.segment().toArray(ValueLayout.JAVA_BYTE);
+            dropReply(buffer);
+            throw new CallException(core.toText(), new String(text, StandardCharsets.UTF_8));
+        }
+        return buffer.lend(Buffer.State.RECEIVED, reuse);
+    }
+
+    /** Posts the receive of a reply again, which frees the number of its call. */
+    private void dropReply(Buffer buffer) {
+        int number = buffer.call;
+        if (postAgain(buffer)) {
+            freeNumber(number);
+        }
+    }
+
+    /** Gives up a call. Its reply is dropped when it comes. */
+    void forget(long ticket) {
+        lock.lock();
+        try {
+            Calls.Call call = calls.find(ticket);
+            if (call == null) {
+                return;
+            }
+            Buffer answer = call.answer;
+            if (call.state == Calls.Call.State.TAKEN) {
+                freeNumber(call.number);
+            } else if (call.state == Calls.Call.State.SENT) {
+                call.state = Calls.Call.State.FORGOTTEN;
+            } else if (answer != null) {
+                dropReply(answer);
+            }
+        } finally {
+            lock.unlock();
+        }
+    }
+
+    // Calls of the peer
+
+    Message reply(Message message) {
+        lock.lock();
+        try {
+            Buffer request = request(message);
+            Message reply = lendToSend(Wire.REPLY, request.call, message.isReused());
+            request.call = Buffer.NO_CALL;
+            return reply;
+        } finally {
+            lock.unlock();
+        }
+    }
+
+    void refuse(Message message, String reason) {
+        byte[] text = reason.getBytes(StandardCharsets.UTF_8);
+        lock.lock();
+        try {
+            fault(request(message), text);
+        } finally {
+            lock.unlock();
+        }
+    }
+
+    private Buffer request(Message message) {
+        Buffer request = message.owned();
+        core.checkCanSend();
+        boolean asked = request.kind == Wire.CALL && request.state == Buffer.State.RECEIVED;
+        if (!asked || request.call == Buffer.NO_CALL) {
+            throw new IllegalStateException(
+                    asked
+                            ? "The request has its reply already"
+                            : "The message is no request: the peer has not sent it with Channel.call()");
+        }
+        return request;
+    }
+
+    /** Answers a request with a failure. A buffer for the reply was reserved. */
+    private void fault(Buffer request, byte[] text) {
+        Link on = core.linkIfOpen();
+        if (on == null) {
+            return;
+        }
+        Buffer buffer = idle[idleCount - 1];
+        buffer.length(Math.min(text.length, maxSize));
+        MemorySegment.copy(text, 0, buffer.segment(), ValueLayout.JAVA_BYTE, 0, (int) buffer.length());
+        buffer.kind = Wire.REPLY;
+        buffer.call = request.call;
+        transmit(on, buffer, Wire.FAULT);
+        idleCount--;
+        request.call = Buffer.NO_CALL;
+    }
+
+    // Handlers
+
+    /** Gives the messages to a handler from now on. Returns false if they have one already. */
+    boolean handle(Handler with) {
+        lock.lock();
+        try {
+            if (handler != null) {
+                return false;
+            }
+            handler = with;
+            return true;
+        } finally {
+            lock.unlock();
+        }
+    }
+
+    /** Gives the channel to a handler, which gets all of its events. */
+    void own(Handler with) {
+        lock.lock();
+        try {
+            handler = with;
+            owned = true;
+            toldOpen = false;
+        } finally {
+            lock.unlock();
+        }
+    }
+
+    boolean isOwned() {
+        return owned;
+    }
+
+    /** Returns true once, if the handler has to know that the channel is open. */
+    boolean takeOpened() {
+        lock.lock();
+        try {
+            boolean first = !toldOpen && !core.isClosing();
+            toldOpen = true;
+            return first;
+        } finally {
+            lock.unlock();
+        }
+    }
+
+    /** Returns true once, when the channel has ended and the handler has had all messages. */
+    boolean takeEnd() {
+        lock.lock();
+        try {
+            boolean first = !toldEnd && arrivedCount == 0 && core.cause() != null && !core.isClosing();
+            toldEnd |= first;
+            return first;
+        } finally {
+            lock.unlock();
+        }
+    }
+
+    @Nullable
+    Handler handler() {
+        return handler;
+    }
+
+    /** Takes the next message for the handler; null if there is none, or the channel is closed. */
+    @Nullable
+    Message nextForHandler() {
+        lock.lock();
+        try {
+            return arrivedCount == 0 || core.isClosing() ? null : nextArrived(true);
+        } finally {
+            lock.unlock();
+        }
+    }
+
+    /** Answers for a handler that has thrown. Returns false if no call has failed by that. */
+    boolean refuseAfter(Message message, Throwable thrown) {
+        lock.lock();
+        try {
+            Buffer buffer = Buffer.of(message);
+            if (buffer == null || buffer.kind != Wire.CALL || buffer.call == Buffer.NO_CALL) {
+                return false;
+            }
+            fault(buffer, thrown.getClass().getName().getBytes(StandardCharsets.UTF_8));
+            return true;
+        } finally {
+            lock.unlock();
+        }
+    }
+}

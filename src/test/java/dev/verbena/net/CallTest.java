@@ -1,0 +1,409 @@
+package dev.verbena.net;
+
+import static dev.verbena.net.NodePair.SMALL;
+import static dev.verbena.net.NodePair.end;
+import static dev.verbena.support.Loopback.DEADLINE;
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
+import static org.assertj.core.api.Assertions.assertThatIllegalArgumentException;
+import static org.assertj.core.api.Assertions.assertThatIllegalStateException;
+
+import dev.verbena.VerbsException;
+import dev.verbena.VerbsTimeoutException;
+import dev.verbena.support.Await;
+import dev.verbena.support.Fenced;
+import dev.verbena.support.FencedTest;
+import java.lang.foreign.ValueLayout;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.Collections;
+import java.util.List;
+import java.util.concurrent.Future;
+import java.util.concurrent.atomic.AtomicInteger;
+import jdk.jfr.Recording;
+import jdk.jfr.consumer.RecordingFile;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.EnumSource;
+
+/** Calls: replies are matched, late ones are dropped, and each call ends. */
+@FencedTest
+@Timeout(120)
+class CallTest {
+    private static final Duration SHORT = Duration.ofMillis(20);
+
+    private static Message request(Channel on, long value) throws InterruptedException {
+        Message request = on.message(DEADLINE).length(Long.BYTES);
+        request.segment().set(ValueLayout.JAVA_LONG, 0, value);
+        return request;
+    }
+
+    private static long value(Message message) {
+        return message.segment().get(ValueLayout.JAVA_LONG, 0);
+    }
+
+    private static long call(Channel on, long value) throws InterruptedException {
+        try (Message reply = on.call(request(on, value), DEADLINE)) {
+            return value(reply);
+        }
+    }
+
+    private static void answer(Message request, long value) {
+        Message reply = request.reply().length(Long.BYTES);
+        reply.segment().set(ValueLayout.JAVA_LONG, 0, value);
+        reply.send();
+    }
+
+    /** Answers with the number that is one larger. */
+    private static void serve(Channel on, int requests) throws InterruptedException {
+        for (int i = 0; i < requests; i++) {
+            try (Message request = on.receive(DEADLINE)) {
+                answer(request, value(request) + 1);
+            }
+        }
+    }
+
+    @ParameterizedTest
+    @EnumSource(NodeOptions.Progress.class)
+    void callReturnsTheReply(NodeOptions.Progress progress) throws Exception {
+        try (NodePair nodes = new NodePair(SMALL.progress(progress).closeTimeout(SHORT))) {
+            NodePair.Ends ends = nodes.connect();
+            Future<?> served = nodes.start(() -> {
+                serve(ends.server(), 20);
+                return null;
+            });
+            for (int i = 0; i < 20; i++) {
+                assertThat(call(ends.client(), i)).isEqualTo(i + 1);
+            }
+            end(served);
+        }
+    }
+
+    @Test
+    void repliesInAnyOrderAreMatched() throws Exception {
+        try (NodePair nodes = new NodePair()) {
+            NodePair.Ends ends = nodes.connect();
+            List<Future<Long>> calls = new ArrayList<>();
+            for (int i = 0; i < SMALL.calls(); i++) {
+                long value = 10 * i;
+                calls.add(nodes.start(() -> call(ends.client(), value)));
+            }
+            List<Message> replies = new ArrayList<>();
+            for (int i = 0; i < SMALL.calls(); i++) {
+                try (Message request = ends.server().receive(DEADLINE)) {
+                    Message reply = request.reply().length(Long.BYTES);
+                    reply.segment().set(ValueLayout.JAVA_LONG, 0, value(request) + 1);
+                    replies.add(reply);
+                }
+            }
+            Collections.reverse(replies);
+            replies.forEach(Message::send);
+            for (int i = 0; i < SMALL.calls(); i++) {
+                assertThat(end(calls.get(i))).isEqualTo(10 * i + 1);
+            }
+        }
+    }
+
+    /** Calls of both sides at once share the window with messages, and no send comes without a receive. */
+    @Test
+    void manyVirtualThreadsCallInBothDirections() throws Exception {
+        long before = Fenced.receiverNotReady();
+        try (NodePair nodes = new NodePair(SMALL.window(3).sends(2).calls(5))) {
+            NodePair.Ends ends = nodes.connect();
+            int count = 150;
+            AtomicInteger right = new AtomicInteger();
+            List<Thread> threads = new ArrayList<>();
+            for (Channel side : List.of(ends.client(), ends.server())) {
+                for (int i = 0; i < count; i++) {
+                    int value = i;
+                    threads.add(Thread.ofVirtual().start(() -> {
+                        try {
+                            if (call(side, value) == value + 1) {
+                                right.incrementAndGet();
+                            }
+                        } catch (InterruptedException e) {
+                            throw new AssertionError(e);
+                        }
+                    }));
+                }
+                threads.add(Thread.ofVirtual().start(() -> {
+                    try {
+                        serve(side, count);
+                    } catch (InterruptedException e) {
+                        throw new AssertionError(e);
+                    }
+                }));
+            }
+            for (Thread thread : threads) {
+                Await.end(thread);
+            }
+            assertThat(right).hasValue(2 * count);
+        }
+        assertThat(Fenced.receiverNotReady()).isEqualTo(before);
+    }
+
+    /** Ten thousand threads wait for replies, and none holds its carrier meanwhile. */
+    @Test
+    void callsOfTenThousandVirtualThreadsPinNoCarrier() throws Exception {
+        try (NodePair nodes =
+                        new NodePair(NodeOptions.defaults().messageSize(64).closeTimeout(SHORT));
+                Recording recording = new Recording()) {
+            nodes.server.listen((channel, request) -> answer(request, value(request) + 1));
+            List<Channel> channels = new ArrayList<>();
+            for (int i = 0; i < 16; i++) {
+                channels.add(nodes.client.connect(nodes.server.address(), DEADLINE));
+                assertThat(call(channels.get(i), i)).isEqualTo(i + 1); // loads the classes
+            }
+            recording.enable("jdk.VirtualThreadPinned").withoutThreshold();
+            recording.start();
+            AtomicInteger right = new AtomicInteger();
+            List<Thread> threads = new ArrayList<>();
+            for (int i = 0; i < 10_000; i++) {
+                int value = i;
+                threads.add(Thread.ofVirtual().start(() -> {
+                    try {
+                        if (call(channels.get(value % 16), value) == value + 1) {
+                            right.incrementAndGet();
+                        }
+                    } catch (InterruptedException e) {
+                        throw new AssertionError(e);
+                    }
+                }));
+            }
+            for (Thread thread : threads) {
+                Await.end(thread);
+            }
+            recording.stop();
+            Path file = Files.createTempFile("calls", ".jfr");
+            try {
+                recording.dump(file);
+                assertThat(RecordingFile.readAllEvents(file)).isEmpty();
+            } finally {
+                Files.delete(file);
+            }
+            assertThat(right).hasValue(10_000);
+        }
+    }
+
+    @Test
+    void lateReplyIsDropped() throws Exception {
+        try (NodePair nodes = new NodePair(SMALL.calls(1))) {
+            NodePair.Ends ends = nodes.connect();
+            assertThatExceptionOfType(VerbsTimeoutException.class)
+                    .isThrownBy(() -> ends.client().call(request(ends.client(), 1), SHORT))
+                    .withMessageContaining("The peer has not answered");
+            Future<Long> second = nodes.start(() -> call(ends.client(), 2));
+            try (Message late = ends.server().receive(DEADLINE)) {
+                answer(late, 100);
+            }
+            serve(ends.server(), 1);
+            assertThat(end(second)).as("not the reply to the first").isEqualTo(3);
+        }
+    }
+
+    @Test
+    void callThatIsNotSentInTimeLeavesTheRequestToTheProgram() throws Exception {
+        try (NodePair nodes = new NodePair()) {
+            NodePair.Ends ends = nodes.connect();
+            for (int i = 0; i < SMALL.window(); i++) {
+                NodePair.send(ends.client(), i);
+            }
+            Message request = request(ends.client(), 8);
+            assertThatExceptionOfType(VerbsTimeoutException.class)
+                    .isThrownBy(() -> ends.client().call(request, SHORT))
+                    .withMessageContaining("The peer has not closed earlier messages");
+            assertThat(value(request)).isEqualTo(8);
+            for (int i = 0; i < SMALL.window(); i++) {
+                assertThat(NodePair.receive(ends.server())).isEqualTo(i);
+            }
+            Future<Message> reply = nodes.start(() -> ends.client().call(request, DEADLINE));
+            serve(ends.server(), 1);
+            assertThat(value(end(reply))).isEqualTo(9);
+        }
+    }
+
+    @Test
+    void refusedRequestsAreTypedErrorsAndTheChannelGoesOn() throws Exception {
+        try (NodePair nodes = new NodePair()) {
+            NodePair.Ends ends = nodes.connect();
+            Future<Message> refused = nodes.start(() -> ends.client().call(request(ends.client(), 1), DEADLINE));
+            try (Message request = ends.server().receive(DEADLINE)) {
+                request.refuse("no such key: für 1");
+            }
+            assertThat(refused)
+                    .failsWithin(DEADLINE)
+                    .withThrowableThat()
+                    .withCauseInstanceOf(CallException.class)
+                    .withMessageContaining("no such key: für 1");
+            Future<Message> ignored = nodes.start(() -> ends.client().call(request(ends.client(), 1), DEADLINE));
+            ends.server().receive(DEADLINE).close();
+            assertThat(ignored)
+                    .failsWithin(DEADLINE)
+                    .withThrowableThat()
+                    .withCauseInstanceOf(CallException.class)
+                    .withMessageContaining("without a reply");
+            Future<Message> dropped = nodes.start(() -> ends.client().call(request(ends.client(), 1), DEADLINE));
+            try (Message request = ends.server().receive(DEADLINE)) {
+                request.reply().close();
+            }
+            assertThat(dropped).failsWithin(DEADLINE).withThrowableThat().withCauseInstanceOf(CallException.class);
+            Future<Long> good = nodes.start(() -> call(ends.client(), 4));
+            serve(ends.server(), 1);
+            assertThat(end(good)).isEqualTo(5);
+        }
+    }
+
+    @Test
+    void longRefusalIsCutToTheSizeOfMessages() throws Exception {
+        try (NodePair nodes = new NodePair()) {
+            NodePair.Ends ends = nodes.connect();
+            Future<Message> refused = nodes.start(() -> ends.client().call(request(ends.client(), 1), DEADLINE));
+            try (Message request = ends.server().receive(DEADLINE)) {
+                request.refuse("x".repeat(10_000));
+            }
+            assertThat(refused)
+                    .failsWithin(DEADLINE)
+                    .withThrowableThat()
+                    .withCauseInstanceOf(CallException.class)
+                    .withMessageContaining("x".repeat(SMALL.messageSize()));
+        }
+    }
+
+    @Test
+    void requestsAndRepliesAreUsedOnce() throws Exception {
+        try (NodePair nodes = new NodePair()) {
+            NodePair.Ends ends = nodes.connect();
+            Future<Long> called = nodes.start(() -> call(ends.client(), 1));
+            Message request = ends.server().receive(DEADLINE);
+            assertThat(request.isRequest()).isTrue();
+            Message reply = request.reply().length(Long.BYTES);
+            assertThat(request.isRequest()).isFalse();
+            assertThatIllegalStateException().isThrownBy(request::reply).withMessageContaining("has its reply");
+            assertThatIllegalStateException().isThrownBy(() -> request.refuse("no"));
+            assertThatIllegalStateException().isThrownBy(request::send);
+            assertThatIllegalStateException().isThrownBy(() -> ends.server().tryCall(reply));
+            assertThatIllegalArgumentException().isThrownBy(() -> ends.client().tryCall(reply));
+            reply.segment().set(ValueLayout.JAVA_LONG, 0, 6);
+            reply.send();
+            assertThatIllegalStateException().isThrownBy(reply::send);
+            assertThatIllegalStateException().isThrownBy(reply::segment);
+            request.close();
+            assertThatIllegalStateException().isThrownBy(request::reply);
+            assertThat(end(called)).isEqualTo(6);
+            NodePair.send(ends.client(), 3);
+            try (Message plain = ends.server().receive(DEADLINE)) {
+                assertThat(plain.isRequest()).isFalse();
+                assertThatIllegalStateException().isThrownBy(plain::reply).withMessageContaining("no request");
+            }
+            Message unsent = ends.client().message(DEADLINE);
+            assertThatIllegalStateException().isThrownBy(unsent::send).withMessageContaining("Channel.send()");
+        }
+    }
+
+    @Test
+    void ticketsOfEndedCallsAreRefused() throws Exception {
+        try (NodePair nodes = new NodePair()) {
+            NodePair.Ends ends = nodes.connect();
+            Channel client = ends.client();
+            long first = client.tryCall(request(client, 1));
+            assertThat(client.tryReply(first)).isNull();
+            serve(ends.server(), 1);
+            Message[] reply = new Message[1];
+            Await.until("the reply has come", () -> (reply[0] = client.tryReply(first)) != null);
+            assertThat(value(reply[0])).isEqualTo(2);
+            assertThatIllegalArgumentException().isThrownBy(() -> client.tryReply(first));
+            reply[0].close();
+            long second = client.tryCall(request(client, 5));
+            assertThat((int) second).as("the same number").isEqualTo((int) first);
+            assertThatIllegalArgumentException().isThrownBy(() -> client.tryReply(first));
+            client.forget(first); // does nothing
+            serve(ends.server(), 1);
+            Await.until("the reply has come", () -> (reply[0] = client.tryReply(second)) != null);
+            assertThat(value(reply[0])).isEqualTo(6);
+            for (long wrong : new long[] {0, -1, Long.MAX_VALUE, Long.MIN_VALUE, 1L << 32 | 77}) {
+                assertThatIllegalArgumentException().isThrownBy(() -> client.tryReply(wrong));
+                client.forget(wrong);
+            }
+        }
+    }
+
+    @Test
+    void closingEndsCallsOfBothSides() throws Exception {
+        try (NodePair nodes = new NodePair()) {
+            NodePair.Ends ends = nodes.connect();
+            List<Future<Long>> calls = new ArrayList<>();
+            for (int i = 0; i < 2 * SMALL.calls(); i++) { // more than can be open
+                calls.add(nodes.start(() -> call(ends.client(), 1)));
+            }
+            Message request = ends.server().receive(DEADLINE);
+            Future<Long> back = nodes.start(() -> call(ends.server(), 1));
+            ends.client().receive(DEADLINE);
+            ends.client().close();
+            for (Future<Long> call : calls) {
+                assertThat(call)
+                        .failsWithin(DEADLINE)
+                        .withThrowableThat()
+                        .withCauseInstanceOf(IllegalStateException.class);
+            }
+            assertThat(back).failsWithin(DEADLINE).withThrowableThat().withCauseInstanceOf(ChannelException.class);
+            assertThatExceptionOfType(ChannelException.class).isThrownBy(request::reply);
+            request.close();
+        }
+    }
+
+    @Test
+    void nodesWithoutCallsSaySo() throws Exception {
+        try (NodePair nodes = new NodePair(SMALL, SMALL.calls(0))) {
+            NodePair.Ends ends = nodes.connect();
+            assertThatIllegalStateException()
+                    .isThrownBy(() -> ends.client().call(request(ends.client(), 1), DEADLINE))
+                    .withMessageContaining("NodeOptions.calls()");
+            NodePair.send(ends.client(), 7);
+            assertThat(NodePair.receive(ends.server())).isEqualTo(7);
+        }
+    }
+
+    @Test
+    void replyThatDriverRefusesCanBeSentAgain() throws Exception {
+        NodeOptions caller = SMALL.progress(NodeOptions.Progress.CALLER).closeTimeout(SHORT);
+        try (NodePair nodes = new NodePair(SMALL.closeTimeout(SHORT), caller)) {
+            NodePair.Ends ends = nodes.connect();
+            Future<Long> called = nodes.start(() -> call(ends.client(), 1));
+            try (Message request = ends.server().receive(DEADLINE)) {
+                Message reply = request.reply().length(Long.BYTES);
+                reply.segment().set(ValueLayout.JAVA_LONG, 0, 2);
+                Fenced.fail("ibv_post_send", 1, 12);
+                assertThatExceptionOfType(VerbsException.class).isThrownBy(reply::send);
+                reply.send();
+            }
+            assertThat(end(called)).isEqualTo(2);
+        }
+    }
+
+    /** The object that a thread keeps of a closed message does not become the message of another thread. */
+    @Test
+    void staleMessageStaysStaleWhenItsMemoryIsLentAgain() throws Exception {
+        try (NodePair nodes = new NodePair(SMALL.sends(1).window(1))) {
+            NodePair.Ends ends = nodes.connect();
+            Message stale = ends.client().message(DEADLINE);
+            stale.close();
+            Message other = ends.client().message(DEADLINE);
+            assertThatIllegalStateException().isThrownBy(stale::segment);
+            assertThatIllegalStateException().isThrownBy(() -> ends.client().trySend(stale));
+            stale.close(); // does not give back the memory of the other
+            other.length(0);
+            ends.client().send(other, DEADLINE);
+            Message received = ends.server().receive(DEADLINE);
+            received.close();
+            NodePair.send(ends.client(), 3);
+            try (Message next = ends.server().receive(DEADLINE)) {
+                received.close();
+                assertThatIllegalStateException().isThrownBy(received::segment);
+                assertThat(value(next)).isEqualTo(3);
+            }
+        }
+    }
+}

@@ -1,0 +1,302 @@
+package dev.verbena.net;
+
+import static dev.verbena.net.NodePair.SMALL;
+import static dev.verbena.net.NodePair.end;
+import static dev.verbena.support.Loopback.DEADLINE;
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
+import static org.assertj.core.api.Assertions.assertThatIllegalStateException;
+
+import dev.verbena.support.Await;
+import dev.verbena.support.Fenced;
+import dev.verbena.support.FencedTest;
+import java.lang.foreign.ValueLayout;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Queue;
+import java.util.concurrent.ConcurrentLinkedQueue;
+import java.util.concurrent.CountDownLatch;
+import java.util.concurrent.Future;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicBoolean;
+import java.util.concurrent.atomic.AtomicInteger;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
+
+/** Channels in the style of handlers. */
+@FencedTest
+@Timeout(120)
+class HandlerTest {
+    private static final NodeOptions CALLER =
+            SMALL.progress(NodeOptions.Progress.CALLER).closeTimeout(Duration.ofMillis(20));
+
+    private static void echo(Channel channel, Message request) {
+        Message reply = request.reply().length(request.length());
+        reply.segment().copyFrom(request.segment());
+        reply.send();
+    }
+
+    private static long call(Channel on, long value) throws InterruptedException {
+        Message request = on.message(DEADLINE).length(Long.BYTES);
+        request.segment().set(ValueLayout.JAVA_LONG, 0, value);
+        try (Message reply = on.call(request, DEADLINE)) {
+            return reply.segment().get(ValueLayout.JAVA_LONG, 0);
+        }
+    }
+
+    private static boolean sleepless(CountDownLatch latch) throws InterruptedException {
+        return latch.await(DEADLINE.toSeconds(), TimeUnit.SECONDS);
+    }
+
+    @Test
+    void handlerAnswersCallsOfManyThreads() throws Exception {
+        try (NodePair nodes = new NodePair()) {
+            nodes.server.listen(HandlerTest::echo);
+            List<Channel> clients = new ArrayList<>();
+            for (int i = 0; i < 4; i++) {
+                clients.add(nodes.client.connect(nodes.server.address(), DEADLINE));
+            }
+            AtomicInteger right = new AtomicInteger();
+            List<Thread> threads = new ArrayList<>();
+            for (int i = 0; i < 200; i++) {
+                int value = i;
+                threads.add(Thread.ofVirtual().start(() -> {
+                    try {
+                        if (call(clients.get(value % 4), value) == value) {
+                            right.incrementAndGet();
+                        }
+                    } catch (InterruptedException e) {
+                        throw new AssertionError(e);
+                    }
+                }));
+            }
+            for (Thread thread : threads) {
+                Await.end(thread);
+            }
+            assertThat(right).hasValue(200);
+        }
+    }
+
+    @Test
+    void pollingProgramCallsTheHandlersItself() throws Exception {
+        try (NodePair nodes = new NodePair(SMALL.closeTimeout(Duration.ofMillis(20)), CALLER)) {
+            Thread me = Thread.currentThread();
+            AtomicBoolean other = new AtomicBoolean();
+            nodes.server.listen((channel, request) -> {
+                other.compareAndSet(false, Thread.currentThread() != me);
+                echo(channel, request);
+            });
+            Future<Channel> connecting = nodes.start(() -> nodes.client.connect(nodes.server.address(), DEADLINE));
+            while (!connecting.isDone()) {
+                nodes.server.progress();
+            }
+            Future<Long> called = nodes.start(() -> call(end(connecting), 5));
+            while (!called.isDone()) {
+                nodes.server.progress();
+            }
+            assertThat(end(called)).isEqualTo(5);
+            assertThat(other).isFalse();
+        }
+    }
+
+    /** Tells what happens to a channel, in order. */
+    private static final class Diary implements Handler {
+        final Queue<String> entries = new ConcurrentLinkedQueue<>();
+        final CountDownLatch end = new CountDownLatch(1);
+
+        @Override
+        public void opened(Channel channel) {
+            entries.add("opened");
+        }
+
+        @Override
+        public void received(Channel channel, Message message) {
+            entries.add("received " + message.segment().get(ValueLayout.JAVA_LONG, 0));
+        }
+
+        @Override
+        public void closed(Channel channel) {
+            entries.add("closed " + channel.cause().isPresent());
+            end.countDown();
+        }
+    }
+
+    @ParameterizedTest
+    @ValueSource(booleans = {true, false})
+    void handlerGetsOpenMessagesAndEndInOrder(boolean early) throws Exception {
+        int live = Fenced.liveObjects();
+        try (NodePair nodes = new NodePair()) {
+            Diary diary = new Diary();
+            if (early) {
+                nodes.server.listen(diary);
+            }
+            Channel client = nodes.client.connect(nodes.server.address(), DEADLINE);
+            for (int i = 0; i < 3; i++) {
+                NodePair.send(client, i);
+            }
+            if (!early) {
+                nodes.server.listen(diary);
+            }
+            client.close();
+            assertThat(sleepless(diary.end)).isTrue();
+            assertThat(diary.entries)
+                    .containsExactly("opened", "received 0", "received 1", "received 2", "closed true");
+            Await.until(
+                    "the node has closed the channel",
+                    () -> nodes.server.toString().contains("(0 of"));
+            assertThat(nodes.server.toString()).contains("0 waiting");
+        }
+        assertThat(Fenced.liveObjects()).isEqualTo(live);
+    }
+
+    @Test
+    void channelThatProgramMadeCanHaveAHandler() throws Exception {
+        try (NodePair nodes = new NodePair()) {
+            NodePair.Ends ends = nodes.connect();
+            NodePair.send(ends.server(), 1);
+            Diary diary = new Diary();
+            ends.client().listen(diary);
+            NodePair.send(ends.server(), 2);
+            assertThatIllegalStateException().isThrownBy(() -> ends.client().listen(diary));
+            assertThatIllegalStateException()
+                    .isThrownBy(() -> ends.client().tryReceive())
+                    .withMessageContaining("handler");
+            ends.server().close();
+            assertThat(sleepless(diary.end)).isTrue();
+            assertThat(diary.entries).containsExactly("received 1", "received 2", "closed true");
+            ends.client().close();
+        }
+    }
+
+    @Test
+    void nodeWithHandlerHasNoAccept() throws Exception {
+        try (NodePair nodes = new NodePair()) {
+            nodes.server.listen(HandlerTest::echo);
+            assertThatIllegalStateException().isThrownBy(() -> nodes.server.accept(DEADLINE));
+            assertThatIllegalStateException().isThrownBy(() -> nodes.server.listen(HandlerTest::echo));
+        }
+    }
+
+    @Test
+    void handlerThatThrowsFailsTheCallOnly() throws Exception {
+        try (NodePair nodes = new NodePair()) {
+            nodes.server.listen((channel, request) -> {
+                if (request.segment().get(ValueLayout.JAVA_LONG, 0) == 13) {
+                    throw new java.io.IOException("secret");
+                }
+                echo(channel, request);
+            });
+            Channel client = nodes.client.connect(nodes.server.address(), DEADLINE);
+            assertThatExceptionOfType(CallException.class)
+                    .isThrownBy(() -> call(client, 13))
+                    .withMessageContaining("java.io.IOException")
+                    .withMessageNotContaining("secret");
+            assertThat(call(client, 14)).isEqualTo(14);
+        }
+    }
+
+    @Test
+    void handlerThatThrowsForAMessageEndsItsChannelOnly() throws Exception {
+        try (NodePair nodes = new NodePair()) {
+            nodes.server.listen((channel, message) -> {
+                if (!message.isRequest()) {
+                    throw new InterruptedException("of the program");
+                }
+                echo(channel, message);
+            });
+            Channel bad = nodes.client.connect(nodes.server.address(), DEADLINE);
+            Channel good = nodes.client.connect(nodes.server.address(), DEADLINE);
+            NodePair.send(bad, 1);
+            assertThatExceptionOfType(ChannelException.class)
+                    .isThrownBy(() -> bad.receive(DEADLINE))
+                    .satisfies(told -> assertThat(told.reason()).isEqualTo(EndReason.PEER_FAILED));
+            assertThat(call(good, 14)).isEqualTo(14);
+        }
+    }
+
+    /** The node's own thread makes progress while its handler waits. */
+    @Test
+    void handlerMayCallAndWait() throws Exception {
+        try (NodePair nodes = new NodePair()) {
+            nodes.server.listen((channel, request) -> {
+                Message reply = request.reply().length(Long.BYTES);
+                reply.segment().set(ValueLayout.JAVA_LONG, 0, call(channel, 1) + 1);
+                reply.send();
+            });
+            Channel client = nodes.client.connect(nodes.server.address(), DEADLINE);
+            client.listen((channel, request) -> {
+                Message reply = request.reply().length(Long.BYTES);
+                reply.segment().set(ValueLayout.JAVA_LONG, 0, 40);
+                reply.send();
+            });
+            for (int i = 0; i < 10; i++) {
+                assertThat(call(client, 0)).isEqualTo(41);
+            }
+        }
+    }
+
+    @Test
+    void replyCanBeSentLaterByAnotherThread() throws Exception {
+        try (NodePair nodes = new NodePair()) {
+            Queue<Message> replies = new ConcurrentLinkedQueue<>();
+            nodes.server.listen(
+                    (channel, request) -> replies.add(request.reply().length(0)));
+            Channel client = nodes.client.connect(nodes.server.address(), DEADLINE);
+            List<Future<Long>> calls = new ArrayList<>();
+            for (int i = 0; i < SMALL.calls(); i++) {
+                calls.add(nodes.start(() -> {
+                    try (Message reply = client.call(client.message(DEADLINE), DEADLINE)) {
+                        return reply.length();
+                    }
+                }));
+            }
+            Await.until("all requests have come", () -> replies.size() == SMALL.calls());
+            replies.forEach(Message::send);
+            for (Future<Long> call : calls) {
+                assertThat(end(call)).isZero();
+            }
+        }
+    }
+
+    @ParameterizedTest
+    @ValueSource(booleans = {true, false})
+    void handlerMayCloseItsChannelOrItsNode(boolean node) throws Exception {
+        int live = Fenced.liveObjects();
+        try (NodePair nodes = new NodePair()) {
+            nodes.server.listen((channel, message) -> {
+                if (node) {
+                    nodes.server.close();
+                } else {
+                    channel.close();
+                }
+            });
+            Channel client = nodes.client.connect(nodes.server.address(), DEADLINE);
+            NodePair.send(client, 1);
+            assertThatExceptionOfType(ChannelException.class)
+                    .isThrownBy(() -> client.receive(DEADLINE))
+                    .satisfies(told -> assertThat(told.reason()).isEqualTo(EndReason.CLOSED_BY_PEER));
+            if (!node) {
+                NodePair.send(nodes.client.connect(nodes.server.address(), DEADLINE), 1);
+            }
+        }
+        assertThat(Fenced.liveObjects()).isEqualTo(live);
+    }
+
+    /** Another channel works while the memory of a new one is being registered. */
+    @Test
+    void messagesFlowWhileAnotherPeerIsAccepted() throws Exception {
+        try (NodePair nodes = new NodePair()) {
+            NodePair.Ends ends = nodes.connect();
+            Fenced.stop("ibv_reg_mr_iova2");
+            Future<Channel> connecting = nodes.start(() -> nodes.client.connect(nodes.server.address(), DEADLINE));
+            Fenced.awaitStopped("ibv_reg_mr_iova2", 1);
+            NodePair.send(ends.client(), 3);
+            assertThat(NodePair.receive(ends.server())).isEqualTo(3);
+            Fenced.calm();
+            end(connecting);
+        }
+    }
+}

@@ -53,13 +53,14 @@ public final class Rdma {
 
     private static @Nullable RdmaUnavailableException problem(NativeLibraries library) {
         RuntimeException problem = library.problem();
-        return switch (problem) {
-            case null -> null;
-            case IllegalCallerException denied ->
-                new RdmaUnavailableException(
-                        "Native access is not enabled: start java with --enable-native-access=" + callerName(), denied);
-            default -> new RdmaUnavailableException(missing(library), problem);
-        };
+        if (problem == null) {
+            return null;
+        }
+        // A pattern switch would link its bootstrap method here, on the way to each program's first verb.
+        return problem instanceof IllegalCallerException
+                ? new RdmaUnavailableException(
+                        "Native access is not enabled: start java with --enable-native-access=" + callerName(), problem)
+                : new RdmaUnavailableException(missing(library), problem);
     }
 
     private static String callerName() {

@@ -30,7 +30,7 @@ public class __atomic_wide_counter {
     }
 
     private static final GroupLayout $LAYOUT = MemoryLayout.unionLayout(
-        rdma_h.C_LONG_LONG.withName("__value64"),
+        rdma_h$shared.C_LONG_LONG.withName("__value64"),
         __atomic_wide_counter.__value32.layout().withName("__value32")
     ).withName("$anon$25:9");
 
@@ -100,8 +100,8 @@ public class __atomic_wide_counter {
         }
 
         private static final GroupLayout $LAYOUT = MemoryLayout.structLayout(
-            rdma_h.C_INT.withName("__low"),
-            rdma_h.C_INT.withName("__high")
+            rdma_h$shared.C_INT.withName("__low"),
+            rdma_h$shared.C_INT.withName("__high")
         ).withName("$anon$28:3");
 
         /**

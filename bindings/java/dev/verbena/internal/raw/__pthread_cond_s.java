@@ -34,11 +34,11 @@ public class __pthread_cond_s {
     private static final GroupLayout $LAYOUT = MemoryLayout.structLayout(
         __atomic_wide_counter.layout().withName("__wseq"),
         __atomic_wide_counter.layout().withName("__g1_start"),
-        MemoryLayout.sequenceLayout(2, rdma_h.C_INT).withName("__g_refs"),
-        MemoryLayout.sequenceLayout(2, rdma_h.C_INT).withName("__g_size"),
-        rdma_h.C_INT.withName("__g1_orig_size"),
-        rdma_h.C_INT.withName("__wrefs"),
-        MemoryLayout.sequenceLayout(2, rdma_h.C_INT).withName("__g_signals")
+        MemoryLayout.sequenceLayout(2, rdma_h$shared.C_INT).withName("__g_refs"),
+        MemoryLayout.sequenceLayout(2, rdma_h$shared.C_INT).withName("__g_size"),
+        rdma_h$shared.C_INT.withName("__g1_orig_size"),
+        rdma_h$shared.C_INT.withName("__wrefs"),
+        MemoryLayout.sequenceLayout(2, rdma_h$shared.C_INT).withName("__g_signals")
     ).withName("__pthread_cond_s");
 
     /**
@@ -191,27 +191,6 @@ public class __pthread_cond_s {
     public static long[] __g_refs$dimensions() {
         return __g_refs$DIMS;
     }
-    private static final VarHandle __g_refs$ELEM_HANDLE = __g_refs$LAYOUT.varHandle(sequenceElement());
-
-    /**
-     * Indexed getter for field:
-     * {@snippet lang=c :
-     * unsigned int __g_refs[2]
-     * }
-     */
-    public static int __g_refs(MemorySegment struct, long index0) {
-        return (int)__g_refs$ELEM_HANDLE.get(struct, __g_refs$OFFSET, index0);
-    }
-
-    /**
-     * Indexed setter for field:
-     * {@snippet lang=c :
-     * unsigned int __g_refs[2]
-     * }
-     */
-    public static void __g_refs(MemorySegment struct, long index0, int fieldValue) {
-        __g_refs$ELEM_HANDLE.set(struct, __g_refs$OFFSET, index0, fieldValue);
-    }
 
     private static final SequenceLayout __g_size$LAYOUT = (SequenceLayout)$LAYOUT.select(groupElement("__g_size"));
 
@@ -267,27 +246,6 @@ public class __pthread_cond_s {
      */
     public static long[] __g_size$dimensions() {
         return __g_size$DIMS;
-    }
-    private static final VarHandle __g_size$ELEM_HANDLE = __g_size$LAYOUT.varHandle(sequenceElement());
-
-    /**
-     * Indexed getter for field:
-     * {@snippet lang=c :
-     * unsigned int __g_size[2]
-     * }
-     */
-    public static int __g_size(MemorySegment struct, long index0) {
-        return (int)__g_size$ELEM_HANDLE.get(struct, __g_size$OFFSET, index0);
-    }
-
-    /**
-     * Indexed setter for field:
-     * {@snippet lang=c :
-     * unsigned int __g_size[2]
-     * }
-     */
-    public static void __g_size(MemorySegment struct, long index0, int fieldValue) {
-        __g_size$ELEM_HANDLE.set(struct, __g_size$OFFSET, index0, fieldValue);
     }
 
     private static final OfInt __g1_orig_size$LAYOUT = (OfInt)$LAYOUT.select(groupElement("__g1_orig_size"));
@@ -432,27 +390,6 @@ public class __pthread_cond_s {
      */
     public static long[] __g_signals$dimensions() {
         return __g_signals$DIMS;
-    }
-    private static final VarHandle __g_signals$ELEM_HANDLE = __g_signals$LAYOUT.varHandle(sequenceElement());
-
-    /**
-     * Indexed getter for field:
-     * {@snippet lang=c :
-     * unsigned int __g_signals[2]
-     * }
-     */
-    public static int __g_signals(MemorySegment struct, long index0) {
-        return (int)__g_signals$ELEM_HANDLE.get(struct, __g_signals$OFFSET, index0);
-    }
-
-    /**
-     * Indexed setter for field:
-     * {@snippet lang=c :
-     * unsigned int __g_signals[2]
-     * }
-     */
-    public static void __g_signals(MemorySegment struct, long index0, int fieldValue) {
-        __g_signals$ELEM_HANDLE.set(struct, __g_signals$OFFSET, index0, fieldValue);
     }
 
     /**

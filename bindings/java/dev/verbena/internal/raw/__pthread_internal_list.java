@@ -27,8 +27,8 @@ public class __pthread_internal_list {
     }
 
     private static final GroupLayout $LAYOUT = MemoryLayout.structLayout(
-        rdma_h.C_POINTER.withName("__prev"),
-        rdma_h.C_POINTER.withName("__next")
+        rdma_h$shared.C_POINTER.withName("__prev"),
+        rdma_h$shared.C_POINTER.withName("__next")
     ).withName("__pthread_internal_list");
 
     /**

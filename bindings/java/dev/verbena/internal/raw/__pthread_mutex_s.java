@@ -33,13 +33,13 @@ public class __pthread_mutex_s {
     }
 
     private static final GroupLayout $LAYOUT = MemoryLayout.structLayout(
-        rdma_h.C_INT.withName("__lock"),
-        rdma_h.C_INT.withName("__count"),
-        rdma_h.C_INT.withName("__owner"),
-        rdma_h.C_INT.withName("__nusers"),
-        rdma_h.C_INT.withName("__kind"),
-        rdma_h.C_SHORT.withName("__spins"),
-        rdma_h.C_SHORT.withName("__elision"),
+        rdma_h$shared.C_INT.withName("__lock"),
+        rdma_h$shared.C_INT.withName("__count"),
+        rdma_h$shared.C_INT.withName("__owner"),
+        rdma_h$shared.C_INT.withName("__nusers"),
+        rdma_h$shared.C_INT.withName("__kind"),
+        rdma_h$shared.C_SHORT.withName("__spins"),
+        rdma_h$shared.C_SHORT.withName("__elision"),
         __pthread_internal_list.layout().withName("__list")
     ).withName("__pthread_mutex_s");
 

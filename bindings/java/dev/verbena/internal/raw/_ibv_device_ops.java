@@ -27,8 +27,8 @@ public class _ibv_device_ops {
     }
 
     private static final GroupLayout $LAYOUT = MemoryLayout.structLayout(
-        rdma_h.C_POINTER.withName("_dummy1"),
-        rdma_h.C_POINTER.withName("_dummy2")
+        rdma_h$shared.C_POINTER.withName("_dummy1"),
+        rdma_h$shared.C_POINTER.withName("_dummy2")
     ).withName("_ibv_device_ops");
 
     /**
@@ -57,9 +57,9 @@ public class _ibv_device_ops {
         }
 
         private static final FunctionDescriptor $DESC = FunctionDescriptor.of(
-            rdma_h.C_POINTER,
-            rdma_h.C_POINTER,
-            rdma_h.C_INT
+            rdma_h$shared.C_POINTER,
+            rdma_h$shared.C_POINTER,
+            rdma_h$shared.C_INT
         );
 
         /**
@@ -158,7 +158,7 @@ public class _ibv_device_ops {
         }
 
         private static final FunctionDescriptor $DESC = FunctionDescriptor.ofVoid(
-            rdma_h.C_POINTER
+            rdma_h$shared.C_POINTER
         );
 
         /**

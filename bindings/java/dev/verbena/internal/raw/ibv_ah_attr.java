@@ -33,12 +33,12 @@ public class ibv_ah_attr {
 
     private static final GroupLayout $LAYOUT = MemoryLayout.structLayout(
         ibv_global_route.layout().withName("grh"),
-        rdma_h.C_SHORT.withName("dlid"),
-        rdma_h.C_CHAR.withName("sl"),
-        rdma_h.C_CHAR.withName("src_path_bits"),
-        rdma_h.C_CHAR.withName("static_rate"),
-        rdma_h.C_CHAR.withName("is_global"),
-        rdma_h.C_CHAR.withName("port_num"),
+        rdma_h$shared.C_SHORT.withName("dlid"),
+        rdma_h$shared.C_CHAR.withName("sl"),
+        rdma_h$shared.C_CHAR.withName("src_path_bits"),
+        rdma_h$shared.C_CHAR.withName("static_rate"),
+        rdma_h$shared.C_CHAR.withName("is_global"),
+        rdma_h$shared.C_CHAR.withName("port_num"),
         MemoryLayout.paddingLayout(1)
     ).withName("ibv_ah_attr");
 

@@ -28,9 +28,9 @@ public class ibv_alloc_dm_attr {
     }
 
     private static final GroupLayout $LAYOUT = MemoryLayout.structLayout(
-        rdma_h.C_LONG.withName("length"),
-        rdma_h.C_INT.withName("log_align_req"),
-        rdma_h.C_INT.withName("comp_mask")
+        rdma_h$shared.C_LONG.withName("length"),
+        rdma_h$shared.C_INT.withName("log_align_req"),
+        rdma_h$shared.C_INT.withName("comp_mask")
     ).withName("ibv_alloc_dm_attr");
 
     /**

@@ -34,7 +34,7 @@ public class ibv_async_event {
 
     private static final GroupLayout $LAYOUT = MemoryLayout.structLayout(
         ibv_async_event.element.layout().withName("element"),
-        rdma_h.C_INT.withName("event_type"),
+        rdma_h$shared.C_INT.withName("event_type"),
         MemoryLayout.paddingLayout(4)
     ).withName("ibv_async_event");
 
@@ -63,11 +63,11 @@ public class ibv_async_event {
         }
 
         private static final GroupLayout $LAYOUT = MemoryLayout.unionLayout(
-            rdma_h.C_POINTER.withName("cq"),
-            rdma_h.C_POINTER.withName("qp"),
-            rdma_h.C_POINTER.withName("srq"),
-            rdma_h.C_POINTER.withName("wq"),
-            rdma_h.C_INT.withName("port_num")
+            rdma_h$shared.C_POINTER.withName("cq"),
+            rdma_h$shared.C_POINTER.withName("qp"),
+            rdma_h$shared.C_POINTER.withName("srq"),
+            rdma_h$shared.C_POINTER.withName("wq"),
+            rdma_h$shared.C_INT.withName("port_num")
         ).withName("$anon$473:2");
 
         /**

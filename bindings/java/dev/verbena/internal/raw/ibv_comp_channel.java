@@ -28,9 +28,9 @@ public class ibv_comp_channel {
     }
 
     private static final GroupLayout $LAYOUT = MemoryLayout.structLayout(
-        rdma_h.C_POINTER.withName("context"),
-        rdma_h.C_INT.withName("fd"),
-        rdma_h.C_INT.withName("refcnt")
+        rdma_h$shared.C_POINTER.withName("context"),
+        rdma_h$shared.C_INT.withName("fd"),
+        rdma_h$shared.C_INT.withName("refcnt")
     ).withName("ibv_comp_channel");
 
     /**

@@ -32,14 +32,14 @@ public class ibv_context {
     }
 
     private static final GroupLayout $LAYOUT = MemoryLayout.structLayout(
-        rdma_h.C_POINTER.withName("device"),
+        rdma_h$shared.C_POINTER.withName("device"),
         ibv_context_ops.layout().withName("ops"),
-        rdma_h.C_INT.withName("cmd_fd"),
-        rdma_h.C_INT.withName("async_fd"),
-        rdma_h.C_INT.withName("num_comp_vectors"),
+        rdma_h$shared.C_INT.withName("cmd_fd"),
+        rdma_h$shared.C_INT.withName("async_fd"),
+        rdma_h$shared.C_INT.withName("num_comp_vectors"),
         MemoryLayout.paddingLayout(4),
         pthread_mutex_t.layout().withName("mutex"),
-        rdma_h.C_POINTER.withName("abi_compat")
+        rdma_h$shared.C_POINTER.withName("abi_compat")
     ).withName("ibv_context");
 
     /**

@@ -57,38 +57,38 @@ public class ibv_context_ops {
     }
 
     private static final GroupLayout $LAYOUT = MemoryLayout.structLayout(
-        rdma_h.C_POINTER.withName("_compat_query_device"),
-        rdma_h.C_POINTER.withName("_compat_query_port"),
-        rdma_h.C_POINTER.withName("_compat_alloc_pd"),
-        rdma_h.C_POINTER.withName("_compat_dealloc_pd"),
-        rdma_h.C_POINTER.withName("_compat_reg_mr"),
-        rdma_h.C_POINTER.withName("_compat_rereg_mr"),
-        rdma_h.C_POINTER.withName("_compat_dereg_mr"),
-        rdma_h.C_POINTER.withName("alloc_mw"),
-        rdma_h.C_POINTER.withName("bind_mw"),
-        rdma_h.C_POINTER.withName("dealloc_mw"),
-        rdma_h.C_POINTER.withName("_compat_create_cq"),
-        rdma_h.C_POINTER.withName("poll_cq"),
-        rdma_h.C_POINTER.withName("req_notify_cq"),
-        rdma_h.C_POINTER.withName("_compat_cq_event"),
-        rdma_h.C_POINTER.withName("_compat_resize_cq"),
-        rdma_h.C_POINTER.withName("_compat_destroy_cq"),
-        rdma_h.C_POINTER.withName("_compat_create_srq"),
-        rdma_h.C_POINTER.withName("_compat_modify_srq"),
-        rdma_h.C_POINTER.withName("_compat_query_srq"),
-        rdma_h.C_POINTER.withName("_compat_destroy_srq"),
-        rdma_h.C_POINTER.withName("post_srq_recv"),
-        rdma_h.C_POINTER.withName("_compat_create_qp"),
-        rdma_h.C_POINTER.withName("_compat_query_qp"),
-        rdma_h.C_POINTER.withName("_compat_modify_qp"),
-        rdma_h.C_POINTER.withName("_compat_destroy_qp"),
-        rdma_h.C_POINTER.withName("post_send"),
-        rdma_h.C_POINTER.withName("post_recv"),
-        rdma_h.C_POINTER.withName("_compat_create_ah"),
-        rdma_h.C_POINTER.withName("_compat_destroy_ah"),
-        rdma_h.C_POINTER.withName("_compat_attach_mcast"),
-        rdma_h.C_POINTER.withName("_compat_detach_mcast"),
-        rdma_h.C_POINTER.withName("_compat_async_event")
+        rdma_h$shared.C_POINTER.withName("_compat_query_device"),
+        rdma_h$shared.C_POINTER.withName("_compat_query_port"),
+        rdma_h$shared.C_POINTER.withName("_compat_alloc_pd"),
+        rdma_h$shared.C_POINTER.withName("_compat_dealloc_pd"),
+        rdma_h$shared.C_POINTER.withName("_compat_reg_mr"),
+        rdma_h$shared.C_POINTER.withName("_compat_rereg_mr"),
+        rdma_h$shared.C_POINTER.withName("_compat_dereg_mr"),
+        rdma_h$shared.C_POINTER.withName("alloc_mw"),
+        rdma_h$shared.C_POINTER.withName("bind_mw"),
+        rdma_h$shared.C_POINTER.withName("dealloc_mw"),
+        rdma_h$shared.C_POINTER.withName("_compat_create_cq"),
+        rdma_h$shared.C_POINTER.withName("poll_cq"),
+        rdma_h$shared.C_POINTER.withName("req_notify_cq"),
+        rdma_h$shared.C_POINTER.withName("_compat_cq_event"),
+        rdma_h$shared.C_POINTER.withName("_compat_resize_cq"),
+        rdma_h$shared.C_POINTER.withName("_compat_destroy_cq"),
+        rdma_h$shared.C_POINTER.withName("_compat_create_srq"),
+        rdma_h$shared.C_POINTER.withName("_compat_modify_srq"),
+        rdma_h$shared.C_POINTER.withName("_compat_query_srq"),
+        rdma_h$shared.C_POINTER.withName("_compat_destroy_srq"),
+        rdma_h$shared.C_POINTER.withName("post_srq_recv"),
+        rdma_h$shared.C_POINTER.withName("_compat_create_qp"),
+        rdma_h$shared.C_POINTER.withName("_compat_query_qp"),
+        rdma_h$shared.C_POINTER.withName("_compat_modify_qp"),
+        rdma_h$shared.C_POINTER.withName("_compat_destroy_qp"),
+        rdma_h$shared.C_POINTER.withName("post_send"),
+        rdma_h$shared.C_POINTER.withName("post_recv"),
+        rdma_h$shared.C_POINTER.withName("_compat_create_ah"),
+        rdma_h$shared.C_POINTER.withName("_compat_destroy_ah"),
+        rdma_h$shared.C_POINTER.withName("_compat_attach_mcast"),
+        rdma_h$shared.C_POINTER.withName("_compat_detach_mcast"),
+        rdma_h$shared.C_POINTER.withName("_compat_async_event")
     ).withName("ibv_context_ops");
 
     /**
@@ -117,9 +117,9 @@ public class ibv_context_ops {
         }
 
         private static final FunctionDescriptor $DESC = FunctionDescriptor.of(
-            rdma_h.C_INT,
-            rdma_h.C_POINTER,
-            rdma_h.C_POINTER
+            rdma_h$shared.C_INT,
+            rdma_h$shared.C_POINTER,
+            rdma_h$shared.C_POINTER
         );
 
         /**
@@ -218,10 +218,10 @@ public class ibv_context_ops {
         }
 
         private static final FunctionDescriptor $DESC = FunctionDescriptor.of(
-            rdma_h.C_INT,
-            rdma_h.C_POINTER,
-            rdma_h.C_CHAR,
-            rdma_h.C_POINTER
+            rdma_h$shared.C_INT,
+            rdma_h$shared.C_POINTER,
+            rdma_h$shared.C_CHAR,
+            rdma_h$shared.C_POINTER
         );
 
         /**
@@ -320,7 +320,7 @@ public class ibv_context_ops {
         }
 
         private static final FunctionDescriptor $DESC = FunctionDescriptor.of(
-            rdma_h.C_POINTER);
+            rdma_h$shared.C_POINTER);
 
         /**
          * The descriptor of this function pointer
@@ -418,7 +418,7 @@ public class ibv_context_ops {
         }
 
         private static final FunctionDescriptor $DESC = FunctionDescriptor.of(
-            rdma_h.C_POINTER);
+            rdma_h$shared.C_POINTER);
 
         /**
          * The descriptor of this function pointer
@@ -516,7 +516,7 @@ public class ibv_context_ops {
         }
 
         private static final FunctionDescriptor $DESC = FunctionDescriptor.of(
-            rdma_h.C_POINTER);
+            rdma_h$shared.C_POINTER);
 
         /**
          * The descriptor of this function pointer
@@ -614,7 +614,7 @@ public class ibv_context_ops {
         }
 
         private static final FunctionDescriptor $DESC = FunctionDescriptor.of(
-            rdma_h.C_POINTER);
+            rdma_h$shared.C_POINTER);
 
         /**
          * The descriptor of this function pointer
@@ -712,7 +712,7 @@ public class ibv_context_ops {
         }
 
         private static final FunctionDescriptor $DESC = FunctionDescriptor.of(
-            rdma_h.C_POINTER);
+            rdma_h$shared.C_POINTER);
 
         /**
          * The descriptor of this function pointer
@@ -810,9 +810,9 @@ public class ibv_context_ops {
         }
 
         private static final FunctionDescriptor $DESC = FunctionDescriptor.of(
-            rdma_h.C_POINTER,
-            rdma_h.C_POINTER,
-            rdma_h.C_INT
+            rdma_h$shared.C_POINTER,
+            rdma_h$shared.C_POINTER,
+            rdma_h$shared.C_INT
         );
 
         /**
@@ -911,10 +911,10 @@ public class ibv_context_ops {
         }
 
         private static final FunctionDescriptor $DESC = FunctionDescriptor.of(
-            rdma_h.C_INT,
-            rdma_h.C_POINTER,
-            rdma_h.C_POINTER,
-            rdma_h.C_POINTER
+            rdma_h$shared.C_INT,
+            rdma_h$shared.C_POINTER,
+            rdma_h$shared.C_POINTER,
+            rdma_h$shared.C_POINTER
         );
 
         /**
@@ -1013,8 +1013,8 @@ public class ibv_context_ops {
         }
 
         private static final FunctionDescriptor $DESC = FunctionDescriptor.of(
-            rdma_h.C_INT,
-            rdma_h.C_POINTER
+            rdma_h$shared.C_INT,
+            rdma_h$shared.C_POINTER
         );
 
         /**
@@ -1113,7 +1113,7 @@ public class ibv_context_ops {
         }
 
         private static final FunctionDescriptor $DESC = FunctionDescriptor.of(
-            rdma_h.C_POINTER);
+            rdma_h$shared.C_POINTER);
 
         /**
          * The descriptor of this function pointer
@@ -1211,10 +1211,10 @@ public class ibv_context_ops {
         }
 
         private static final FunctionDescriptor $DESC = FunctionDescriptor.of(
-            rdma_h.C_INT,
-            rdma_h.C_POINTER,
-            rdma_h.C_INT,
-            rdma_h.C_POINTER
+            rdma_h$shared.C_INT,
+            rdma_h$shared.C_POINTER,
+            rdma_h$shared.C_INT,
+            rdma_h$shared.C_POINTER
         );
 
         /**
@@ -1313,9 +1313,9 @@ public class ibv_context_ops {
         }
 
         private static final FunctionDescriptor $DESC = FunctionDescriptor.of(
-            rdma_h.C_INT,
-            rdma_h.C_POINTER,
-            rdma_h.C_INT
+            rdma_h$shared.C_INT,
+            rdma_h$shared.C_POINTER,
+            rdma_h$shared.C_INT
         );
 
         /**
@@ -1414,7 +1414,7 @@ public class ibv_context_ops {
         }
 
         private static final FunctionDescriptor $DESC = FunctionDescriptor.of(
-            rdma_h.C_POINTER);
+            rdma_h$shared.C_POINTER);
 
         /**
          * The descriptor of this function pointer
@@ -1512,7 +1512,7 @@ public class ibv_context_ops {
         }
 
         private static final FunctionDescriptor $DESC = FunctionDescriptor.of(
-            rdma_h.C_POINTER);
+            rdma_h$shared.C_POINTER);
 
         /**
          * The descriptor of this function pointer
@@ -1610,7 +1610,7 @@ public class ibv_context_ops {
         }
 
         private static final FunctionDescriptor $DESC = FunctionDescriptor.of(
-            rdma_h.C_POINTER);
+            rdma_h$shared.C_POINTER);
 
         /**
          * The descriptor of this function pointer
@@ -1708,7 +1708,7 @@ public class ibv_context_ops {
         }
 
         private static final FunctionDescriptor $DESC = FunctionDescriptor.of(
-            rdma_h.C_POINTER);
+            rdma_h$shared.C_POINTER);
 
         /**
          * The descriptor of this function pointer
@@ -1806,7 +1806,7 @@ public class ibv_context_ops {
         }
 
         private static final FunctionDescriptor $DESC = FunctionDescriptor.of(
-            rdma_h.C_POINTER);
+            rdma_h$shared.C_POINTER);
 
         /**
          * The descriptor of this function pointer
@@ -1904,7 +1904,7 @@ public class ibv_context_ops {
         }
 
         private static final FunctionDescriptor $DESC = FunctionDescriptor.of(
-            rdma_h.C_POINTER);
+            rdma_h$shared.C_POINTER);
 
         /**
          * The descriptor of this function pointer
@@ -2002,7 +2002,7 @@ public class ibv_context_ops {
         }
 
         private static final FunctionDescriptor $DESC = FunctionDescriptor.of(
-            rdma_h.C_POINTER);
+            rdma_h$shared.C_POINTER);
 
         /**
          * The descriptor of this function pointer
@@ -2100,10 +2100,10 @@ public class ibv_context_ops {
         }
 
         private static final FunctionDescriptor $DESC = FunctionDescriptor.of(
-            rdma_h.C_INT,
-            rdma_h.C_POINTER,
-            rdma_h.C_POINTER,
-            rdma_h.C_POINTER
+            rdma_h$shared.C_INT,
+            rdma_h$shared.C_POINTER,
+            rdma_h$shared.C_POINTER,
+            rdma_h$shared.C_POINTER
         );
 
         /**
@@ -2202,7 +2202,7 @@ public class ibv_context_ops {
         }
 
         private static final FunctionDescriptor $DESC = FunctionDescriptor.of(
-            rdma_h.C_POINTER);
+            rdma_h$shared.C_POINTER);
 
         /**
          * The descriptor of this function pointer
@@ -2300,7 +2300,7 @@ public class ibv_context_ops {
         }
 
         private static final FunctionDescriptor $DESC = FunctionDescriptor.of(
-            rdma_h.C_POINTER);
+            rdma_h$shared.C_POINTER);
 
         /**
          * The descriptor of this function pointer
@@ -2398,7 +2398,7 @@ public class ibv_context_ops {
         }
 
         private static final FunctionDescriptor $DESC = FunctionDescriptor.of(
-            rdma_h.C_POINTER);
+            rdma_h$shared.C_POINTER);
 
         /**
          * The descriptor of this function pointer
@@ -2496,7 +2496,7 @@ public class ibv_context_ops {
         }
 
         private static final FunctionDescriptor $DESC = FunctionDescriptor.of(
-            rdma_h.C_POINTER);
+            rdma_h$shared.C_POINTER);
 
         /**
          * The descriptor of this function pointer
@@ -2594,10 +2594,10 @@ public class ibv_context_ops {
         }
 
         private static final FunctionDescriptor $DESC = FunctionDescriptor.of(
-            rdma_h.C_INT,
-            rdma_h.C_POINTER,
-            rdma_h.C_POINTER,
-            rdma_h.C_POINTER
+            rdma_h$shared.C_INT,
+            rdma_h$shared.C_POINTER,
+            rdma_h$shared.C_POINTER,
+            rdma_h$shared.C_POINTER
         );
 
         /**
@@ -2696,10 +2696,10 @@ public class ibv_context_ops {
         }
 
         private static final FunctionDescriptor $DESC = FunctionDescriptor.of(
-            rdma_h.C_INT,
-            rdma_h.C_POINTER,
-            rdma_h.C_POINTER,
-            rdma_h.C_POINTER
+            rdma_h$shared.C_INT,
+            rdma_h$shared.C_POINTER,
+            rdma_h$shared.C_POINTER,
+            rdma_h$shared.C_POINTER
         );
 
         /**
@@ -2798,7 +2798,7 @@ public class ibv_context_ops {
         }
 
         private static final FunctionDescriptor $DESC = FunctionDescriptor.of(
-            rdma_h.C_POINTER);
+            rdma_h$shared.C_POINTER);
 
         /**
          * The descriptor of this function pointer
@@ -2896,7 +2896,7 @@ public class ibv_context_ops {
         }
 
         private static final FunctionDescriptor $DESC = FunctionDescriptor.of(
-            rdma_h.C_POINTER);
+            rdma_h$shared.C_POINTER);
 
         /**
          * The descriptor of this function pointer
@@ -2994,7 +2994,7 @@ public class ibv_context_ops {
         }
 
         private static final FunctionDescriptor $DESC = FunctionDescriptor.of(
-            rdma_h.C_POINTER);
+            rdma_h$shared.C_POINTER);
 
         /**
          * The descriptor of this function pointer
@@ -3092,7 +3092,7 @@ public class ibv_context_ops {
         }
 
         private static final FunctionDescriptor $DESC = FunctionDescriptor.of(
-            rdma_h.C_POINTER);
+            rdma_h$shared.C_POINTER);
 
         /**
          * The descriptor of this function pointer
@@ -3190,7 +3190,7 @@ public class ibv_context_ops {
         }
 
         private static final FunctionDescriptor $DESC = FunctionDescriptor.of(
-            rdma_h.C_POINTER);
+            rdma_h$shared.C_POINTER);
 
         /**
          * The descriptor of this function pointer

@@ -28,9 +28,9 @@ public class ibv_counter_attach_attr {
     }
 
     private static final GroupLayout $LAYOUT = MemoryLayout.structLayout(
-        rdma_h.C_INT.withName("counter_desc"),
-        rdma_h.C_INT.withName("index"),
-        rdma_h.C_INT.withName("comp_mask")
+        rdma_h$shared.C_INT.withName("counter_desc"),
+        rdma_h$shared.C_INT.withName("index"),
+        rdma_h$shared.C_INT.withName("comp_mask")
     ).withName("ibv_counter_attach_attr");
 
     /**

@@ -34,15 +34,15 @@ public class ibv_cq {
     }
 
     private static final GroupLayout $LAYOUT = MemoryLayout.structLayout(
-        rdma_h.C_POINTER.withName("context"),
-        rdma_h.C_POINTER.withName("channel"),
-        rdma_h.C_POINTER.withName("cq_context"),
-        rdma_h.C_INT.withName("handle"),
-        rdma_h.C_INT.withName("cqe"),
+        rdma_h$shared.C_POINTER.withName("context"),
+        rdma_h$shared.C_POINTER.withName("channel"),
+        rdma_h$shared.C_POINTER.withName("cq_context"),
+        rdma_h$shared.C_INT.withName("handle"),
+        rdma_h$shared.C_INT.withName("cqe"),
         pthread_mutex_t.layout().withName("mutex"),
         pthread_cond_t.layout().withName("cond"),
-        rdma_h.C_INT.withName("comp_events_completed"),
-        rdma_h.C_INT.withName("async_events_completed")
+        rdma_h$shared.C_INT.withName("comp_events_completed"),
+        rdma_h$shared.C_INT.withName("async_events_completed")
     ).withName("ibv_cq");
 
     /**

@@ -55,36 +55,36 @@ public class ibv_cq_ex {
     }
 
     private static final GroupLayout $LAYOUT = MemoryLayout.structLayout(
-        rdma_h.C_POINTER.withName("context"),
-        rdma_h.C_POINTER.withName("channel"),
-        rdma_h.C_POINTER.withName("cq_context"),
-        rdma_h.C_INT.withName("handle"),
-        rdma_h.C_INT.withName("cqe"),
+        rdma_h$shared.C_POINTER.withName("context"),
+        rdma_h$shared.C_POINTER.withName("channel"),
+        rdma_h$shared.C_POINTER.withName("cq_context"),
+        rdma_h$shared.C_INT.withName("handle"),
+        rdma_h$shared.C_INT.withName("cqe"),
         pthread_mutex_t.layout().withName("mutex"),
         pthread_cond_t.layout().withName("cond"),
-        rdma_h.C_INT.withName("comp_events_completed"),
-        rdma_h.C_INT.withName("async_events_completed"),
-        rdma_h.C_INT.withName("comp_mask"),
-        rdma_h.C_INT.withName("status"),
-        rdma_h.C_LONG.withName("wr_id"),
-        rdma_h.C_POINTER.withName("start_poll"),
-        rdma_h.C_POINTER.withName("next_poll"),
-        rdma_h.C_POINTER.withName("end_poll"),
-        rdma_h.C_POINTER.withName("read_opcode"),
-        rdma_h.C_POINTER.withName("read_vendor_err"),
-        rdma_h.C_POINTER.withName("read_byte_len"),
-        rdma_h.C_POINTER.withName("read_imm_data"),
-        rdma_h.C_POINTER.withName("read_qp_num"),
-        rdma_h.C_POINTER.withName("read_src_qp"),
-        rdma_h.C_POINTER.withName("read_wc_flags"),
-        rdma_h.C_POINTER.withName("read_slid"),
-        rdma_h.C_POINTER.withName("read_sl"),
-        rdma_h.C_POINTER.withName("read_dlid_path_bits"),
-        rdma_h.C_POINTER.withName("read_completion_ts"),
-        rdma_h.C_POINTER.withName("read_cvlan"),
-        rdma_h.C_POINTER.withName("read_flow_tag"),
-        rdma_h.C_POINTER.withName("read_tm_info"),
-        rdma_h.C_POINTER.withName("read_completion_wallclock_ns")
+        rdma_h$shared.C_INT.withName("comp_events_completed"),
+        rdma_h$shared.C_INT.withName("async_events_completed"),
+        rdma_h$shared.C_INT.withName("comp_mask"),
+        rdma_h$shared.C_INT.withName("status"),
+        rdma_h$shared.C_LONG.withName("wr_id"),
+        rdma_h$shared.C_POINTER.withName("start_poll"),
+        rdma_h$shared.C_POINTER.withName("next_poll"),
+        rdma_h$shared.C_POINTER.withName("end_poll"),
+        rdma_h$shared.C_POINTER.withName("read_opcode"),
+        rdma_h$shared.C_POINTER.withName("read_vendor_err"),
+        rdma_h$shared.C_POINTER.withName("read_byte_len"),
+        rdma_h$shared.C_POINTER.withName("read_imm_data"),
+        rdma_h$shared.C_POINTER.withName("read_qp_num"),
+        rdma_h$shared.C_POINTER.withName("read_src_qp"),
+        rdma_h$shared.C_POINTER.withName("read_wc_flags"),
+        rdma_h$shared.C_POINTER.withName("read_slid"),
+        rdma_h$shared.C_POINTER.withName("read_sl"),
+        rdma_h$shared.C_POINTER.withName("read_dlid_path_bits"),
+        rdma_h$shared.C_POINTER.withName("read_completion_ts"),
+        rdma_h$shared.C_POINTER.withName("read_cvlan"),
+        rdma_h$shared.C_POINTER.withName("read_flow_tag"),
+        rdma_h$shared.C_POINTER.withName("read_tm_info"),
+        rdma_h$shared.C_POINTER.withName("read_completion_wallclock_ns")
     ).withName("ibv_cq_ex");
 
     /**
@@ -641,9 +641,9 @@ public class ibv_cq_ex {
         }
 
         private static final FunctionDescriptor $DESC = FunctionDescriptor.of(
-            rdma_h.C_INT,
-            rdma_h.C_POINTER,
-            rdma_h.C_POINTER
+            rdma_h$shared.C_INT,
+            rdma_h$shared.C_POINTER,
+            rdma_h$shared.C_POINTER
         );
 
         /**
@@ -742,8 +742,8 @@ public class ibv_cq_ex {
         }
 
         private static final FunctionDescriptor $DESC = FunctionDescriptor.of(
-            rdma_h.C_INT,
-            rdma_h.C_POINTER
+            rdma_h$shared.C_INT,
+            rdma_h$shared.C_POINTER
         );
 
         /**
@@ -842,7 +842,7 @@ public class ibv_cq_ex {
         }
 
         private static final FunctionDescriptor $DESC = FunctionDescriptor.ofVoid(
-            rdma_h.C_POINTER
+            rdma_h$shared.C_POINTER
         );
 
         /**
@@ -941,8 +941,8 @@ public class ibv_cq_ex {
         }
 
         private static final FunctionDescriptor $DESC = FunctionDescriptor.of(
-            rdma_h.C_INT,
-            rdma_h.C_POINTER
+            rdma_h$shared.C_INT,
+            rdma_h$shared.C_POINTER
         );
 
         /**
@@ -1041,8 +1041,8 @@ public class ibv_cq_ex {
         }
 
         private static final FunctionDescriptor $DESC = FunctionDescriptor.of(
-            rdma_h.C_INT,
-            rdma_h.C_POINTER
+            rdma_h$shared.C_INT,
+            rdma_h$shared.C_POINTER
         );
 
         /**
@@ -1141,8 +1141,8 @@ public class ibv_cq_ex {
         }
 
         private static final FunctionDescriptor $DESC = FunctionDescriptor.of(
-            rdma_h.C_INT,
-            rdma_h.C_POINTER
+            rdma_h$shared.C_INT,
+            rdma_h$shared.C_POINTER
         );
 
         /**
@@ -1241,8 +1241,8 @@ public class ibv_cq_ex {
         }
 
         private static final FunctionDescriptor $DESC = FunctionDescriptor.of(
-            rdma_h.C_INT,
-            rdma_h.C_POINTER
+            rdma_h$shared.C_INT,
+            rdma_h$shared.C_POINTER
         );
 
         /**
@@ -1341,8 +1341,8 @@ public class ibv_cq_ex {
         }
 
         private static final FunctionDescriptor $DESC = FunctionDescriptor.of(
-            rdma_h.C_INT,
-            rdma_h.C_POINTER
+            rdma_h$shared.C_INT,
+            rdma_h$shared.C_POINTER
         );
 
         /**
@@ -1441,8 +1441,8 @@ public class ibv_cq_ex {
         }
 
         private static final FunctionDescriptor $DESC = FunctionDescriptor.of(
-            rdma_h.C_INT,
-            rdma_h.C_POINTER
+            rdma_h$shared.C_INT,
+            rdma_h$shared.C_POINTER
         );
 
         /**
@@ -1541,8 +1541,8 @@ public class ibv_cq_ex {
         }
 
         private static final FunctionDescriptor $DESC = FunctionDescriptor.of(
-            rdma_h.C_INT,
-            rdma_h.C_POINTER
+            rdma_h$shared.C_INT,
+            rdma_h$shared.C_POINTER
         );
 
         /**
@@ -1641,8 +1641,8 @@ public class ibv_cq_ex {
         }
 
         private static final FunctionDescriptor $DESC = FunctionDescriptor.of(
-            rdma_h.C_INT,
-            rdma_h.C_POINTER
+            rdma_h$shared.C_INT,
+            rdma_h$shared.C_POINTER
         );
 
         /**
@@ -1741,8 +1741,8 @@ public class ibv_cq_ex {
         }
 
         private static final FunctionDescriptor $DESC = FunctionDescriptor.of(
-            rdma_h.C_CHAR,
-            rdma_h.C_POINTER
+            rdma_h$shared.C_CHAR,
+            rdma_h$shared.C_POINTER
         );
 
         /**
@@ -1841,8 +1841,8 @@ public class ibv_cq_ex {
         }
 
         private static final FunctionDescriptor $DESC = FunctionDescriptor.of(
-            rdma_h.C_CHAR,
-            rdma_h.C_POINTER
+            rdma_h$shared.C_CHAR,
+            rdma_h$shared.C_POINTER
         );
 
         /**
@@ -1941,8 +1941,8 @@ public class ibv_cq_ex {
         }
 
         private static final FunctionDescriptor $DESC = FunctionDescriptor.of(
-            rdma_h.C_LONG,
-            rdma_h.C_POINTER
+            rdma_h$shared.C_LONG,
+            rdma_h$shared.C_POINTER
         );
 
         /**
@@ -2041,8 +2041,8 @@ public class ibv_cq_ex {
         }
 
         private static final FunctionDescriptor $DESC = FunctionDescriptor.of(
-            rdma_h.C_SHORT,
-            rdma_h.C_POINTER
+            rdma_h$shared.C_SHORT,
+            rdma_h$shared.C_POINTER
         );
 
         /**
@@ -2141,8 +2141,8 @@ public class ibv_cq_ex {
         }
 
         private static final FunctionDescriptor $DESC = FunctionDescriptor.of(
-            rdma_h.C_INT,
-            rdma_h.C_POINTER
+            rdma_h$shared.C_INT,
+            rdma_h$shared.C_POINTER
         );
 
         /**
@@ -2241,8 +2241,8 @@ public class ibv_cq_ex {
         }
 
         private static final FunctionDescriptor $DESC = FunctionDescriptor.ofVoid(
-            rdma_h.C_POINTER,
-            rdma_h.C_POINTER
+            rdma_h$shared.C_POINTER,
+            rdma_h$shared.C_POINTER
         );
 
         /**
@@ -2341,8 +2341,8 @@ public class ibv_cq_ex {
         }
 
         private static final FunctionDescriptor $DESC = FunctionDescriptor.of(
-            rdma_h.C_LONG,
-            rdma_h.C_POINTER
+            rdma_h$shared.C_LONG,
+            rdma_h$shared.C_POINTER
         );
 
         /**

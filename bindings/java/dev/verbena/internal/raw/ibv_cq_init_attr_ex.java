@@ -33,16 +33,16 @@ public class ibv_cq_init_attr_ex {
     }
 
     private static final GroupLayout $LAYOUT = MemoryLayout.structLayout(
-        rdma_h.C_INT.withName("cqe"),
+        rdma_h$shared.C_INT.withName("cqe"),
         MemoryLayout.paddingLayout(4),
-        rdma_h.C_POINTER.withName("cq_context"),
-        rdma_h.C_POINTER.withName("channel"),
-        rdma_h.C_INT.withName("comp_vector"),
+        rdma_h$shared.C_POINTER.withName("cq_context"),
+        rdma_h$shared.C_POINTER.withName("channel"),
+        rdma_h$shared.C_INT.withName("comp_vector"),
         MemoryLayout.paddingLayout(4),
-        rdma_h.C_LONG.withName("wc_flags"),
-        rdma_h.C_INT.withName("comp_mask"),
-        rdma_h.C_INT.withName("flags"),
-        rdma_h.C_POINTER.withName("parent_domain")
+        rdma_h$shared.C_LONG.withName("wc_flags"),
+        rdma_h$shared.C_INT.withName("comp_mask"),
+        rdma_h$shared.C_INT.withName("flags"),
+        rdma_h$shared.C_POINTER.withName("parent_domain")
     ).withName("ibv_cq_init_attr_ex");
 
     /**

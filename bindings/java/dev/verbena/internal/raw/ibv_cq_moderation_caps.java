@@ -27,8 +27,8 @@ public class ibv_cq_moderation_caps {
     }
 
     private static final GroupLayout $LAYOUT = MemoryLayout.structLayout(
-        rdma_h.C_SHORT.withName("max_cq_count"),
-        rdma_h.C_SHORT.withName("max_cq_period")
+        rdma_h$shared.C_SHORT.withName("max_cq_count"),
+        rdma_h$shared.C_SHORT.withName("max_cq_period")
     ).withName("ibv_cq_moderation_caps");
 
     /**

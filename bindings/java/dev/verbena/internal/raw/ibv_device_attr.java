@@ -65,46 +65,46 @@ public class ibv_device_attr {
     }
 
     private static final GroupLayout $LAYOUT = MemoryLayout.structLayout(
-        MemoryLayout.sequenceLayout(64, rdma_h.C_CHAR).withName("fw_ver"),
-        rdma_h.C_LONG_LONG.withName("node_guid"),
-        rdma_h.C_LONG_LONG.withName("sys_image_guid"),
-        rdma_h.C_LONG.withName("max_mr_size"),
-        rdma_h.C_LONG.withName("page_size_cap"),
-        rdma_h.C_INT.withName("vendor_id"),
-        rdma_h.C_INT.withName("vendor_part_id"),
-        rdma_h.C_INT.withName("hw_ver"),
-        rdma_h.C_INT.withName("max_qp"),
-        rdma_h.C_INT.withName("max_qp_wr"),
-        rdma_h.C_INT.withName("device_cap_flags"),
-        rdma_h.C_INT.withName("max_sge"),
-        rdma_h.C_INT.withName("max_sge_rd"),
-        rdma_h.C_INT.withName("max_cq"),
-        rdma_h.C_INT.withName("max_cqe"),
-        rdma_h.C_INT.withName("max_mr"),
-        rdma_h.C_INT.withName("max_pd"),
-        rdma_h.C_INT.withName("max_qp_rd_atom"),
-        rdma_h.C_INT.withName("max_ee_rd_atom"),
-        rdma_h.C_INT.withName("max_res_rd_atom"),
-        rdma_h.C_INT.withName("max_qp_init_rd_atom"),
-        rdma_h.C_INT.withName("max_ee_init_rd_atom"),
-        rdma_h.C_INT.withName("atomic_cap"),
-        rdma_h.C_INT.withName("max_ee"),
-        rdma_h.C_INT.withName("max_rdd"),
-        rdma_h.C_INT.withName("max_mw"),
-        rdma_h.C_INT.withName("max_raw_ipv6_qp"),
-        rdma_h.C_INT.withName("max_raw_ethy_qp"),
-        rdma_h.C_INT.withName("max_mcast_grp"),
-        rdma_h.C_INT.withName("max_mcast_qp_attach"),
-        rdma_h.C_INT.withName("max_total_mcast_qp_attach"),
-        rdma_h.C_INT.withName("max_ah"),
-        rdma_h.C_INT.withName("max_fmr"),
-        rdma_h.C_INT.withName("max_map_per_fmr"),
-        rdma_h.C_INT.withName("max_srq"),
-        rdma_h.C_INT.withName("max_srq_wr"),
-        rdma_h.C_INT.withName("max_srq_sge"),
-        rdma_h.C_SHORT.withName("max_pkeys"),
-        rdma_h.C_CHAR.withName("local_ca_ack_delay"),
-        rdma_h.C_CHAR.withName("phys_port_cnt"),
+        MemoryLayout.sequenceLayout(64, rdma_h$shared.C_CHAR).withName("fw_ver"),
+        rdma_h$shared.C_LONG_LONG.withName("node_guid"),
+        rdma_h$shared.C_LONG_LONG.withName("sys_image_guid"),
+        rdma_h$shared.C_LONG.withName("max_mr_size"),
+        rdma_h$shared.C_LONG.withName("page_size_cap"),
+        rdma_h$shared.C_INT.withName("vendor_id"),
+        rdma_h$shared.C_INT.withName("vendor_part_id"),
+        rdma_h$shared.C_INT.withName("hw_ver"),
+        rdma_h$shared.C_INT.withName("max_qp"),
+        rdma_h$shared.C_INT.withName("max_qp_wr"),
+        rdma_h$shared.C_INT.withName("device_cap_flags"),
+        rdma_h$shared.C_INT.withName("max_sge"),
+        rdma_h$shared.C_INT.withName("max_sge_rd"),
+        rdma_h$shared.C_INT.withName("max_cq"),
+        rdma_h$shared.C_INT.withName("max_cqe"),
+        rdma_h$shared.C_INT.withName("max_mr"),
+        rdma_h$shared.C_INT.withName("max_pd"),
+        rdma_h$shared.C_INT.withName("max_qp_rd_atom"),
+        rdma_h$shared.C_INT.withName("max_ee_rd_atom"),
+        rdma_h$shared.C_INT.withName("max_res_rd_atom"),
+        rdma_h$shared.C_INT.withName("max_qp_init_rd_atom"),
+        rdma_h$shared.C_INT.withName("max_ee_init_rd_atom"),
+        rdma_h$shared.C_INT.withName("atomic_cap"),
+        rdma_h$shared.C_INT.withName("max_ee"),
+        rdma_h$shared.C_INT.withName("max_rdd"),
+        rdma_h$shared.C_INT.withName("max_mw"),
+        rdma_h$shared.C_INT.withName("max_raw_ipv6_qp"),
+        rdma_h$shared.C_INT.withName("max_raw_ethy_qp"),
+        rdma_h$shared.C_INT.withName("max_mcast_grp"),
+        rdma_h$shared.C_INT.withName("max_mcast_qp_attach"),
+        rdma_h$shared.C_INT.withName("max_total_mcast_qp_attach"),
+        rdma_h$shared.C_INT.withName("max_ah"),
+        rdma_h$shared.C_INT.withName("max_fmr"),
+        rdma_h$shared.C_INT.withName("max_map_per_fmr"),
+        rdma_h$shared.C_INT.withName("max_srq"),
+        rdma_h$shared.C_INT.withName("max_srq_wr"),
+        rdma_h$shared.C_INT.withName("max_srq_sge"),
+        rdma_h$shared.C_SHORT.withName("max_pkeys"),
+        rdma_h$shared.C_CHAR.withName("local_ca_ack_delay"),
+        rdma_h$shared.C_CHAR.withName("phys_port_cnt"),
         MemoryLayout.paddingLayout(4)
     ).withName("ibv_device_attr");
 
@@ -169,27 +169,6 @@ public class ibv_device_attr {
      */
     public static long[] fw_ver$dimensions() {
         return fw_ver$DIMS;
-    }
-    private static final VarHandle fw_ver$ELEM_HANDLE = fw_ver$LAYOUT.varHandle(sequenceElement());
-
-    /**
-     * Indexed getter for field:
-     * {@snippet lang=c :
-     * char fw_ver[64]
-     * }
-     */
-    public static byte fw_ver(MemorySegment struct, long index0) {
-        return (byte)fw_ver$ELEM_HANDLE.get(struct, fw_ver$OFFSET, index0);
-    }
-
-    /**
-     * Indexed setter for field:
-     * {@snippet lang=c :
-     * char fw_ver[64]
-     * }
-     */
-    public static void fw_ver(MemorySegment struct, long index0, byte fieldValue) {
-        fw_ver$ELEM_HANDLE.set(struct, fw_ver$OFFSET, index0, fieldValue);
     }
 
     private static final OfLong node_guid$LAYOUT = (OfLong)$LAYOUT.select(groupElement("node_guid"));

@@ -43,25 +43,25 @@ public class ibv_device_attr_ex {
 
     private static final GroupLayout $LAYOUT = MemoryLayout.structLayout(
         ibv_device_attr.layout().withName("orig_attr"),
-        rdma_h.C_INT.withName("comp_mask"),
+        rdma_h$shared.C_INT.withName("comp_mask"),
         MemoryLayout.paddingLayout(4),
         ibv_odp_caps.layout().withName("odp_caps"),
-        rdma_h.C_LONG.withName("completion_timestamp_mask"),
-        rdma_h.C_LONG.withName("hca_core_clock"),
-        rdma_h.C_LONG.withName("device_cap_flags_ex"),
+        rdma_h$shared.C_LONG.withName("completion_timestamp_mask"),
+        rdma_h$shared.C_LONG.withName("hca_core_clock"),
+        rdma_h$shared.C_LONG.withName("device_cap_flags_ex"),
         ibv_tso_caps.layout().withName("tso_caps"),
         ibv_rss_caps.layout().withName("rss_caps"),
-        rdma_h.C_INT.withName("max_wq_type_rq"),
+        rdma_h$shared.C_INT.withName("max_wq_type_rq"),
         ibv_packet_pacing_caps.layout().withName("packet_pacing_caps"),
-        rdma_h.C_INT.withName("raw_packet_caps"),
+        rdma_h$shared.C_INT.withName("raw_packet_caps"),
         ibv_tm_caps.layout().withName("tm_caps"),
         ibv_cq_moderation_caps.layout().withName("cq_mod_caps"),
         MemoryLayout.paddingLayout(4),
-        rdma_h.C_LONG.withName("max_dm_size"),
+        rdma_h$shared.C_LONG.withName("max_dm_size"),
         ibv_pci_atomic_caps.layout().withName("pci_atomic_caps"),
         MemoryLayout.paddingLayout(2),
-        rdma_h.C_INT.withName("xrc_odp_caps"),
-        rdma_h.C_INT.withName("phys_port_cnt_ex")
+        rdma_h$shared.C_INT.withName("xrc_odp_caps"),
+        rdma_h$shared.C_INT.withName("phys_port_cnt_ex")
     ).withName("ibv_device_attr_ex");
 
     /**

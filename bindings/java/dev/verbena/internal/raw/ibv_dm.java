@@ -30,11 +30,11 @@ public class ibv_dm {
     }
 
     private static final GroupLayout $LAYOUT = MemoryLayout.structLayout(
-        rdma_h.C_POINTER.withName("context"),
-        rdma_h.C_POINTER.withName("memcpy_to_dm"),
-        rdma_h.C_POINTER.withName("memcpy_from_dm"),
-        rdma_h.C_INT.withName("comp_mask"),
-        rdma_h.C_INT.withName("handle")
+        rdma_h$shared.C_POINTER.withName("context"),
+        rdma_h$shared.C_POINTER.withName("memcpy_to_dm"),
+        rdma_h$shared.C_POINTER.withName("memcpy_from_dm"),
+        rdma_h$shared.C_INT.withName("comp_mask"),
+        rdma_h$shared.C_INT.withName("handle")
     ).withName("ibv_dm");
 
     /**
@@ -107,11 +107,11 @@ public class ibv_dm {
         }
 
         private static final FunctionDescriptor $DESC = FunctionDescriptor.of(
-            rdma_h.C_INT,
-            rdma_h.C_POINTER,
-            rdma_h.C_LONG,
-            rdma_h.C_POINTER,
-            rdma_h.C_LONG
+            rdma_h$shared.C_INT,
+            rdma_h$shared.C_POINTER,
+            rdma_h$shared.C_LONG,
+            rdma_h$shared.C_POINTER,
+            rdma_h$shared.C_LONG
         );
 
         /**
@@ -210,11 +210,11 @@ public class ibv_dm {
         }
 
         private static final FunctionDescriptor $DESC = FunctionDescriptor.of(
-            rdma_h.C_INT,
-            rdma_h.C_POINTER,
-            rdma_h.C_POINTER,
-            rdma_h.C_LONG,
-            rdma_h.C_LONG
+            rdma_h$shared.C_INT,
+            rdma_h$shared.C_POINTER,
+            rdma_h$shared.C_POINTER,
+            rdma_h$shared.C_LONG,
+            rdma_h$shared.C_LONG
         );
 
         /**

@@ -28,9 +28,9 @@ public class ibv_ece {
     }
 
     private static final GroupLayout $LAYOUT = MemoryLayout.structLayout(
-        rdma_h.C_INT.withName("vendor_id"),
-        rdma_h.C_INT.withName("options"),
-        rdma_h.C_INT.withName("comp_mask")
+        rdma_h$shared.C_INT.withName("vendor_id"),
+        rdma_h$shared.C_INT.withName("options"),
+        rdma_h$shared.C_INT.withName("comp_mask")
     ).withName("ibv_ece");
 
     /**

@@ -32,14 +32,14 @@ public class ibv_flow_attr {
     }
 
     private static final GroupLayout $LAYOUT = MemoryLayout.structLayout(
-        rdma_h.C_INT.withName("comp_mask"),
-        rdma_h.C_INT.withName("type"),
-        rdma_h.C_SHORT.withName("size"),
-        rdma_h.C_SHORT.withName("priority"),
-        rdma_h.C_CHAR.withName("num_of_specs"),
-        rdma_h.C_CHAR.withName("port"),
+        rdma_h$shared.C_INT.withName("comp_mask"),
+        rdma_h$shared.C_INT.withName("type"),
+        rdma_h$shared.C_SHORT.withName("size"),
+        rdma_h$shared.C_SHORT.withName("priority"),
+        rdma_h$shared.C_CHAR.withName("num_of_specs"),
+        rdma_h$shared.C_CHAR.withName("port"),
         MemoryLayout.paddingLayout(2),
-        rdma_h.C_INT.withName("flags")
+        rdma_h$shared.C_INT.withName("flags")
     ).withName("ibv_flow_attr");
 
     /**

@@ -27,8 +27,8 @@ public class ibv_flow_esp_filter {
     }
 
     private static final GroupLayout $LAYOUT = MemoryLayout.structLayout(
-        rdma_h.C_INT.withName("spi"),
-        rdma_h.C_INT.withName("seq")
+        rdma_h$shared.C_INT.withName("spi"),
+        rdma_h$shared.C_INT.withName("seq")
     ).withName("ibv_flow_esp_filter");
 
     /**

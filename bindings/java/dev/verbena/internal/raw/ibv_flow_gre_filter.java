@@ -28,9 +28,9 @@ public class ibv_flow_gre_filter {
     }
 
     private static final GroupLayout $LAYOUT = MemoryLayout.structLayout(
-        rdma_h.C_SHORT.withName("c_ks_res0_ver"),
-        rdma_h.C_SHORT.withName("protocol"),
-        rdma_h.C_INT.withName("key")
+        rdma_h$shared.C_SHORT.withName("c_ks_res0_ver"),
+        rdma_h$shared.C_SHORT.withName("protocol"),
+        rdma_h$shared.C_INT.withName("key")
     ).withName("ibv_flow_gre_filter");
 
     /**

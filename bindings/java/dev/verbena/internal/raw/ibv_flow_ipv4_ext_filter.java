@@ -31,12 +31,12 @@ public class ibv_flow_ipv4_ext_filter {
     }
 
     private static final GroupLayout $LAYOUT = MemoryLayout.structLayout(
-        rdma_h.C_INT.withName("src_ip"),
-        rdma_h.C_INT.withName("dst_ip"),
-        rdma_h.C_CHAR.withName("proto"),
-        rdma_h.C_CHAR.withName("tos"),
-        rdma_h.C_CHAR.withName("ttl"),
-        rdma_h.C_CHAR.withName("flags")
+        rdma_h$shared.C_INT.withName("src_ip"),
+        rdma_h$shared.C_INT.withName("dst_ip"),
+        rdma_h$shared.C_CHAR.withName("proto"),
+        rdma_h$shared.C_CHAR.withName("tos"),
+        rdma_h$shared.C_CHAR.withName("ttl"),
+        rdma_h$shared.C_CHAR.withName("flags")
     ).withName("ibv_flow_ipv4_ext_filter");
 
     /**

@@ -26,7 +26,7 @@ public class ibv_flow_mpls_filter {
     }
 
     private static final GroupLayout $LAYOUT = MemoryLayout.structLayout(
-        rdma_h.C_INT.withName("label")
+        rdma_h$shared.C_INT.withName("label")
     ).withName("ibv_flow_mpls_filter");
 
     /**

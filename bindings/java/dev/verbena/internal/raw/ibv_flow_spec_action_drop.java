@@ -27,8 +27,8 @@ public class ibv_flow_spec_action_drop {
     }
 
     private static final GroupLayout $LAYOUT = MemoryLayout.structLayout(
-        rdma_h.C_INT.withName("type"),
-        rdma_h.C_SHORT.withName("size"),
+        rdma_h$shared.C_INT.withName("type"),
+        rdma_h$shared.C_SHORT.withName("size"),
         MemoryLayout.paddingLayout(2)
     ).withName("ibv_flow_spec_action_drop");
 

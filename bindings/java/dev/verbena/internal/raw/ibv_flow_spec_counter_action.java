@@ -28,10 +28,10 @@ public class ibv_flow_spec_counter_action {
     }
 
     private static final GroupLayout $LAYOUT = MemoryLayout.structLayout(
-        rdma_h.C_INT.withName("type"),
-        rdma_h.C_SHORT.withName("size"),
+        rdma_h$shared.C_INT.withName("type"),
+        rdma_h$shared.C_SHORT.withName("size"),
         MemoryLayout.paddingLayout(2),
-        rdma_h.C_POINTER.withName("counters")
+        rdma_h$shared.C_POINTER.withName("counters")
     ).withName("ibv_flow_spec_counter_action");
 
     /**

@@ -29,8 +29,8 @@ public class ibv_flow_spec_gre {
     }
 
     private static final GroupLayout $LAYOUT = MemoryLayout.structLayout(
-        rdma_h.C_INT.withName("type"),
-        rdma_h.C_SHORT.withName("size"),
+        rdma_h$shared.C_INT.withName("type"),
+        rdma_h$shared.C_SHORT.withName("size"),
         MemoryLayout.paddingLayout(2),
         ibv_flow_gre_filter.layout().withName("val"),
         ibv_flow_gre_filter.layout().withName("mask")

@@ -27,8 +27,8 @@ public class ibv_flow_tcp_udp_filter {
     }
 
     private static final GroupLayout $LAYOUT = MemoryLayout.structLayout(
-        rdma_h.C_SHORT.withName("dst_port"),
-        rdma_h.C_SHORT.withName("src_port")
+        rdma_h$shared.C_SHORT.withName("dst_port"),
+        rdma_h$shared.C_SHORT.withName("src_port")
     ).withName("ibv_flow_tcp_udp_filter");
 
     /**

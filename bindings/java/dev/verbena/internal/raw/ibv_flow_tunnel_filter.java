@@ -26,7 +26,7 @@ public class ibv_flow_tunnel_filter {
     }
 
     private static final GroupLayout $LAYOUT = MemoryLayout.structLayout(
-        rdma_h.C_INT.withName("tunnel_id")
+        rdma_h$shared.C_INT.withName("tunnel_id")
     ).withName("ibv_flow_tunnel_filter");
 
     /**

@@ -30,7 +30,7 @@ public class ibv_gid {
     }
 
     private static final GroupLayout $LAYOUT = MemoryLayout.unionLayout(
-        MemoryLayout.sequenceLayout(16, rdma_h.C_CHAR).withName("raw"),
+        MemoryLayout.sequenceLayout(16, rdma_h$shared.C_CHAR).withName("raw"),
         ibv_gid.global.layout().withName("global")
     ).withName("ibv_gid");
 
@@ -96,27 +96,6 @@ public class ibv_gid {
     public static long[] raw$dimensions() {
         return raw$DIMS;
     }
-    private static final VarHandle raw$ELEM_HANDLE = raw$LAYOUT.varHandle(sequenceElement());
-
-    /**
-     * Indexed getter for field:
-     * {@snippet lang=c :
-     * uint8_t raw[16]
-     * }
-     */
-    public static byte raw(MemorySegment union, long index0) {
-        return (byte)raw$ELEM_HANDLE.get(union, raw$OFFSET, index0);
-    }
-
-    /**
-     * Indexed setter for field:
-     * {@snippet lang=c :
-     * uint8_t raw[16]
-     * }
-     */
-    public static void raw(MemorySegment union, long index0, byte fieldValue) {
-        raw$ELEM_HANDLE.set(union, raw$OFFSET, index0, fieldValue);
-    }
 
     /**
      * {@snippet lang=c :
@@ -133,8 +112,8 @@ public class ibv_gid {
         }
 
         private static final GroupLayout $LAYOUT = MemoryLayout.structLayout(
-            rdma_h.C_LONG_LONG.withName("subnet_prefix"),
-            rdma_h.C_LONG_LONG.withName("interface_id")
+            rdma_h$shared.C_LONG_LONG.withName("subnet_prefix"),
+            rdma_h$shared.C_LONG_LONG.withName("interface_id")
         ).withName("$anon$67:2");
 
         /**

@@ -31,10 +31,10 @@ public class ibv_gid_entry {
 
     private static final GroupLayout $LAYOUT = MemoryLayout.structLayout(
         ibv_gid.layout().withName("gid"),
-        rdma_h.C_INT.withName("gid_index"),
-        rdma_h.C_INT.withName("port_num"),
-        rdma_h.C_INT.withName("gid_type"),
-        rdma_h.C_INT.withName("ndev_ifindex")
+        rdma_h$shared.C_INT.withName("gid_index"),
+        rdma_h$shared.C_INT.withName("port_num"),
+        rdma_h$shared.C_INT.withName("gid_type"),
+        rdma_h$shared.C_INT.withName("ndev_ifindex")
     ).withName("ibv_gid_entry");
 
     /**

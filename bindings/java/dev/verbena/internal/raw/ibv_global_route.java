@@ -31,10 +31,10 @@ public class ibv_global_route {
 
     private static final GroupLayout $LAYOUT = MemoryLayout.structLayout(
         ibv_gid.layout().withName("dgid"),
-        rdma_h.C_INT.withName("flow_label"),
-        rdma_h.C_CHAR.withName("sgid_index"),
-        rdma_h.C_CHAR.withName("hop_limit"),
-        rdma_h.C_CHAR.withName("traffic_class"),
+        rdma_h$shared.C_INT.withName("flow_label"),
+        rdma_h$shared.C_CHAR.withName("sgid_index"),
+        rdma_h$shared.C_CHAR.withName("hop_limit"),
+        rdma_h$shared.C_CHAR.withName("traffic_class"),
         MemoryLayout.paddingLayout(1)
     ).withName("ibv_global_route");
 

@@ -27,8 +27,8 @@ public class ibv_moderate_cq {
     }
 
     private static final GroupLayout $LAYOUT = MemoryLayout.structLayout(
-        rdma_h.C_SHORT.withName("cq_count"),
-        rdma_h.C_SHORT.withName("cq_period")
+        rdma_h$shared.C_SHORT.withName("cq_count"),
+        rdma_h$shared.C_SHORT.withName("cq_period")
     ).withName("ibv_moderate_cq");
 
     /**

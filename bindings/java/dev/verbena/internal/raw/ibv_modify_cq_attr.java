@@ -27,7 +27,7 @@ public class ibv_modify_cq_attr {
     }
 
     private static final GroupLayout $LAYOUT = MemoryLayout.structLayout(
-        rdma_h.C_INT.withName("attr_mask"),
+        rdma_h$shared.C_INT.withName("attr_mask"),
         ibv_moderate_cq.layout().withName("moderate")
     ).withName("ibv_modify_cq_attr");
 

@@ -32,13 +32,13 @@ public class ibv_mr {
     }
 
     private static final GroupLayout $LAYOUT = MemoryLayout.structLayout(
-        rdma_h.C_POINTER.withName("context"),
-        rdma_h.C_POINTER.withName("pd"),
-        rdma_h.C_POINTER.withName("addr"),
-        rdma_h.C_LONG.withName("length"),
-        rdma_h.C_INT.withName("handle"),
-        rdma_h.C_INT.withName("lkey"),
-        rdma_h.C_INT.withName("rkey"),
+        rdma_h$shared.C_POINTER.withName("context"),
+        rdma_h$shared.C_POINTER.withName("pd"),
+        rdma_h$shared.C_POINTER.withName("addr"),
+        rdma_h$shared.C_LONG.withName("length"),
+        rdma_h$shared.C_INT.withName("handle"),
+        rdma_h$shared.C_INT.withName("lkey"),
+        rdma_h$shared.C_INT.withName("rkey"),
         MemoryLayout.paddingLayout(4)
     ).withName("ibv_mr");
 

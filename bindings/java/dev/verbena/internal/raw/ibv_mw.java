@@ -30,11 +30,11 @@ public class ibv_mw {
     }
 
     private static final GroupLayout $LAYOUT = MemoryLayout.structLayout(
-        rdma_h.C_POINTER.withName("context"),
-        rdma_h.C_POINTER.withName("pd"),
-        rdma_h.C_INT.withName("rkey"),
-        rdma_h.C_INT.withName("handle"),
-        rdma_h.C_INT.withName("type"),
+        rdma_h$shared.C_POINTER.withName("context"),
+        rdma_h$shared.C_POINTER.withName("pd"),
+        rdma_h$shared.C_INT.withName("rkey"),
+        rdma_h$shared.C_INT.withName("handle"),
+        rdma_h$shared.C_INT.withName("type"),
         MemoryLayout.paddingLayout(4)
     ).withName("ibv_mw");
 

@@ -28,8 +28,8 @@ public class ibv_mw_bind {
     }
 
     private static final GroupLayout $LAYOUT = MemoryLayout.structLayout(
-        rdma_h.C_LONG.withName("wr_id"),
-        rdma_h.C_INT.withName("send_flags"),
+        rdma_h$shared.C_LONG.withName("wr_id"),
+        rdma_h$shared.C_INT.withName("send_flags"),
         MemoryLayout.paddingLayout(4),
         ibv_mw_bind_info.layout().withName("bind_info")
     ).withName("ibv_mw_bind");

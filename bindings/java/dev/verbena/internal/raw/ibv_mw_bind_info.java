@@ -29,10 +29,10 @@ public class ibv_mw_bind_info {
     }
 
     private static final GroupLayout $LAYOUT = MemoryLayout.structLayout(
-        rdma_h.C_POINTER.withName("mr"),
-        rdma_h.C_LONG.withName("addr"),
-        rdma_h.C_LONG.withName("length"),
-        rdma_h.C_INT.withName("mw_access_flags"),
+        rdma_h$shared.C_POINTER.withName("mr"),
+        rdma_h$shared.C_LONG.withName("addr"),
+        rdma_h$shared.C_LONG.withName("length"),
+        rdma_h$shared.C_INT.withName("mw_access_flags"),
         MemoryLayout.paddingLayout(4)
     ).withName("ibv_mw_bind_info");
 

@@ -31,7 +31,7 @@ public class ibv_odp_caps {
     }
 
     private static final GroupLayout $LAYOUT = MemoryLayout.structLayout(
-        rdma_h.C_LONG.withName("general_caps"),
+        rdma_h$shared.C_LONG.withName("general_caps"),
         ibv_odp_caps.per_transport_caps.layout().withName("per_transport_caps"),
         MemoryLayout.paddingLayout(4)
     ).withName("ibv_odp_caps");
@@ -103,9 +103,9 @@ public class ibv_odp_caps {
         }
 
         private static final GroupLayout $LAYOUT = MemoryLayout.structLayout(
-            rdma_h.C_INT.withName("rc_odp_caps"),
-            rdma_h.C_INT.withName("uc_odp_caps"),
-            rdma_h.C_INT.withName("ud_odp_caps")
+            rdma_h$shared.C_INT.withName("rc_odp_caps"),
+            rdma_h$shared.C_INT.withName("uc_odp_caps"),
+            rdma_h$shared.C_INT.withName("ud_odp_caps")
         ).withName("$anon$242:2");
 
         /**

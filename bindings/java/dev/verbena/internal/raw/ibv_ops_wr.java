@@ -40,10 +40,10 @@ public class ibv_ops_wr {
     }
 
     private static final GroupLayout $LAYOUT = MemoryLayout.structLayout(
-        rdma_h.C_LONG.withName("wr_id"),
-        rdma_h.C_POINTER.withName("next"),
-        rdma_h.C_INT.withName("opcode"),
-        rdma_h.C_INT.withName("flags"),
+        rdma_h$shared.C_LONG.withName("wr_id"),
+        rdma_h$shared.C_POINTER.withName("next"),
+        rdma_h$shared.C_INT.withName("opcode"),
+        rdma_h$shared.C_INT.withName("flags"),
         ibv_ops_wr.tm.layout().withName("tm")
     ).withName("ibv_ops_wr");
 
@@ -252,8 +252,8 @@ public class ibv_ops_wr {
         }
 
         private static final GroupLayout $LAYOUT = MemoryLayout.structLayout(
-            rdma_h.C_INT.withName("unexpected_cnt"),
-            rdma_h.C_INT.withName("handle"),
+            rdma_h$shared.C_INT.withName("unexpected_cnt"),
+            rdma_h$shared.C_INT.withName("handle"),
             ibv_ops_wr.tm.add.layout().withName("add")
         ).withName("$anon$1196:2");
 
@@ -370,12 +370,12 @@ public class ibv_ops_wr {
             }
 
             private static final GroupLayout $LAYOUT = MemoryLayout.structLayout(
-                rdma_h.C_LONG.withName("recv_wr_id"),
-                rdma_h.C_POINTER.withName("sg_list"),
-                rdma_h.C_INT.withName("num_sge"),
+                rdma_h$shared.C_LONG.withName("recv_wr_id"),
+                rdma_h$shared.C_POINTER.withName("sg_list"),
+                rdma_h$shared.C_INT.withName("num_sge"),
                 MemoryLayout.paddingLayout(4),
-                rdma_h.C_LONG.withName("tag"),
-                rdma_h.C_LONG.withName("mask")
+                rdma_h$shared.C_LONG.withName("tag"),
+                rdma_h$shared.C_LONG.withName("mask")
             ).withName("$anon$1199:3");
 
             /**

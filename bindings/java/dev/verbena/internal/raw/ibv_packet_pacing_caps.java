@@ -28,9 +28,9 @@ public class ibv_packet_pacing_caps {
     }
 
     private static final GroupLayout $LAYOUT = MemoryLayout.structLayout(
-        rdma_h.C_INT.withName("qp_rate_limit_min"),
-        rdma_h.C_INT.withName("qp_rate_limit_max"),
-        rdma_h.C_INT.withName("supported_qpts")
+        rdma_h$shared.C_INT.withName("qp_rate_limit_min"),
+        rdma_h$shared.C_INT.withName("qp_rate_limit_max"),
+        rdma_h$shared.C_INT.withName("supported_qpts")
     ).withName("ibv_packet_pacing_caps");
 
     /**

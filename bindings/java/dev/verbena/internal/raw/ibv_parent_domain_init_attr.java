@@ -31,13 +31,13 @@ public class ibv_parent_domain_init_attr {
     }
 
     private static final GroupLayout $LAYOUT = MemoryLayout.structLayout(
-        rdma_h.C_POINTER.withName("pd"),
-        rdma_h.C_POINTER.withName("td"),
-        rdma_h.C_INT.withName("comp_mask"),
+        rdma_h$shared.C_POINTER.withName("pd"),
+        rdma_h$shared.C_POINTER.withName("td"),
+        rdma_h$shared.C_INT.withName("comp_mask"),
         MemoryLayout.paddingLayout(4),
-        rdma_h.C_POINTER.withName("alloc"),
-        rdma_h.C_POINTER.withName("free"),
-        rdma_h.C_POINTER.withName("pd_context")
+        rdma_h$shared.C_POINTER.withName("alloc"),
+        rdma_h$shared.C_POINTER.withName("free"),
+        rdma_h$shared.C_POINTER.withName("pd_context")
     ).withName("ibv_parent_domain_init_attr");
 
     /**
@@ -198,12 +198,12 @@ public class ibv_parent_domain_init_attr {
         }
 
         private static final FunctionDescriptor $DESC = FunctionDescriptor.of(
-            rdma_h.C_POINTER,
-            rdma_h.C_POINTER,
-            rdma_h.C_POINTER,
-            rdma_h.C_LONG,
-            rdma_h.C_LONG,
-            rdma_h.C_LONG
+            rdma_h$shared.C_POINTER,
+            rdma_h$shared.C_POINTER,
+            rdma_h$shared.C_POINTER,
+            rdma_h$shared.C_LONG,
+            rdma_h$shared.C_LONG,
+            rdma_h$shared.C_LONG
         );
 
         /**
@@ -302,10 +302,10 @@ public class ibv_parent_domain_init_attr {
         }
 
         private static final FunctionDescriptor $DESC = FunctionDescriptor.ofVoid(
-            rdma_h.C_POINTER,
-            rdma_h.C_POINTER,
-            rdma_h.C_POINTER,
-            rdma_h.C_LONG
+            rdma_h$shared.C_POINTER,
+            rdma_h$shared.C_POINTER,
+            rdma_h$shared.C_POINTER,
+            rdma_h$shared.C_LONG
         );
 
         /**

@@ -28,9 +28,9 @@ public class ibv_pci_atomic_caps {
     }
 
     private static final GroupLayout $LAYOUT = MemoryLayout.structLayout(
-        rdma_h.C_SHORT.withName("fetch_add"),
-        rdma_h.C_SHORT.withName("swap"),
-        rdma_h.C_SHORT.withName("compare_swap")
+        rdma_h$shared.C_SHORT.withName("fetch_add"),
+        rdma_h$shared.C_SHORT.withName("swap"),
+        rdma_h$shared.C_SHORT.withName("compare_swap")
     ).withName("ibv_pci_atomic_caps");
 
     /**

@@ -27,8 +27,8 @@ public class ibv_pd {
     }
 
     private static final GroupLayout $LAYOUT = MemoryLayout.structLayout(
-        rdma_h.C_POINTER.withName("context"),
-        rdma_h.C_INT.withName("handle"),
+        rdma_h$shared.C_POINTER.withName("context"),
+        rdma_h$shared.C_INT.withName("handle"),
         MemoryLayout.paddingLayout(4)
     ).withName("ibv_pd");
 

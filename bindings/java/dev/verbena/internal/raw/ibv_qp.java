@@ -38,19 +38,19 @@ public class ibv_qp {
     }
 
     private static final GroupLayout $LAYOUT = MemoryLayout.structLayout(
-        rdma_h.C_POINTER.withName("context"),
-        rdma_h.C_POINTER.withName("qp_context"),
-        rdma_h.C_POINTER.withName("pd"),
-        rdma_h.C_POINTER.withName("send_cq"),
-        rdma_h.C_POINTER.withName("recv_cq"),
-        rdma_h.C_POINTER.withName("srq"),
-        rdma_h.C_INT.withName("handle"),
-        rdma_h.C_INT.withName("qp_num"),
-        rdma_h.C_INT.withName("state"),
-        rdma_h.C_INT.withName("qp_type"),
+        rdma_h$shared.C_POINTER.withName("context"),
+        rdma_h$shared.C_POINTER.withName("qp_context"),
+        rdma_h$shared.C_POINTER.withName("pd"),
+        rdma_h$shared.C_POINTER.withName("send_cq"),
+        rdma_h$shared.C_POINTER.withName("recv_cq"),
+        rdma_h$shared.C_POINTER.withName("srq"),
+        rdma_h$shared.C_INT.withName("handle"),
+        rdma_h$shared.C_INT.withName("qp_num"),
+        rdma_h$shared.C_INT.withName("state"),
+        rdma_h$shared.C_INT.withName("qp_type"),
         pthread_mutex_t.layout().withName("mutex"),
         pthread_cond_t.layout().withName("cond"),
-        rdma_h.C_INT.withName("events_completed"),
+        rdma_h$shared.C_INT.withName("events_completed"),
         MemoryLayout.paddingLayout(4)
     ).withName("ibv_qp");
 

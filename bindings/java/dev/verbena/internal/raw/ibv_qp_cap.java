@@ -30,11 +30,11 @@ public class ibv_qp_cap {
     }
 
     private static final GroupLayout $LAYOUT = MemoryLayout.structLayout(
-        rdma_h.C_INT.withName("max_send_wr"),
-        rdma_h.C_INT.withName("max_recv_wr"),
-        rdma_h.C_INT.withName("max_send_sge"),
-        rdma_h.C_INT.withName("max_recv_sge"),
-        rdma_h.C_INT.withName("max_inline_data")
+        rdma_h$shared.C_INT.withName("max_send_wr"),
+        rdma_h$shared.C_INT.withName("max_recv_wr"),
+        rdma_h$shared.C_INT.withName("max_send_sge"),
+        rdma_h$shared.C_INT.withName("max_recv_sge"),
+        rdma_h$shared.C_INT.withName("max_inline_data")
     ).withName("ibv_qp_cap");
 
     /**

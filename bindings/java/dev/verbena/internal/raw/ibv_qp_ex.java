@@ -51,31 +51,31 @@ public class ibv_qp_ex {
 
     private static final GroupLayout $LAYOUT = MemoryLayout.structLayout(
         ibv_qp.layout().withName("qp_base"),
-        rdma_h.C_LONG.withName("comp_mask"),
-        rdma_h.C_LONG.withName("wr_id"),
-        rdma_h.C_INT.withName("wr_flags"),
+        rdma_h$shared.C_LONG.withName("comp_mask"),
+        rdma_h$shared.C_LONG.withName("wr_id"),
+        rdma_h$shared.C_INT.withName("wr_flags"),
         MemoryLayout.paddingLayout(4),
-        rdma_h.C_POINTER.withName("wr_atomic_cmp_swp"),
-        rdma_h.C_POINTER.withName("wr_atomic_fetch_add"),
-        rdma_h.C_POINTER.withName("wr_bind_mw"),
-        rdma_h.C_POINTER.withName("wr_local_inv"),
-        rdma_h.C_POINTER.withName("wr_rdma_read"),
-        rdma_h.C_POINTER.withName("wr_rdma_write"),
-        rdma_h.C_POINTER.withName("wr_rdma_write_imm"),
-        rdma_h.C_POINTER.withName("wr_send"),
-        rdma_h.C_POINTER.withName("wr_send_imm"),
-        rdma_h.C_POINTER.withName("wr_send_inv"),
-        rdma_h.C_POINTER.withName("wr_send_tso"),
-        rdma_h.C_POINTER.withName("wr_set_ud_addr"),
-        rdma_h.C_POINTER.withName("wr_set_xrc_srqn"),
-        rdma_h.C_POINTER.withName("wr_set_inline_data"),
-        rdma_h.C_POINTER.withName("wr_set_inline_data_list"),
-        rdma_h.C_POINTER.withName("wr_set_sge"),
-        rdma_h.C_POINTER.withName("wr_set_sge_list"),
-        rdma_h.C_POINTER.withName("wr_start"),
-        rdma_h.C_POINTER.withName("wr_complete"),
-        rdma_h.C_POINTER.withName("wr_abort"),
-        rdma_h.C_POINTER.withName("wr_atomic_write")
+        rdma_h$shared.C_POINTER.withName("wr_atomic_cmp_swp"),
+        rdma_h$shared.C_POINTER.withName("wr_atomic_fetch_add"),
+        rdma_h$shared.C_POINTER.withName("wr_bind_mw"),
+        rdma_h$shared.C_POINTER.withName("wr_local_inv"),
+        rdma_h$shared.C_POINTER.withName("wr_rdma_read"),
+        rdma_h$shared.C_POINTER.withName("wr_rdma_write"),
+        rdma_h$shared.C_POINTER.withName("wr_rdma_write_imm"),
+        rdma_h$shared.C_POINTER.withName("wr_send"),
+        rdma_h$shared.C_POINTER.withName("wr_send_imm"),
+        rdma_h$shared.C_POINTER.withName("wr_send_inv"),
+        rdma_h$shared.C_POINTER.withName("wr_send_tso"),
+        rdma_h$shared.C_POINTER.withName("wr_set_ud_addr"),
+        rdma_h$shared.C_POINTER.withName("wr_set_xrc_srqn"),
+        rdma_h$shared.C_POINTER.withName("wr_set_inline_data"),
+        rdma_h$shared.C_POINTER.withName("wr_set_inline_data_list"),
+        rdma_h$shared.C_POINTER.withName("wr_set_sge"),
+        rdma_h$shared.C_POINTER.withName("wr_set_sge_list"),
+        rdma_h$shared.C_POINTER.withName("wr_start"),
+        rdma_h$shared.C_POINTER.withName("wr_complete"),
+        rdma_h$shared.C_POINTER.withName("wr_abort"),
+        rdma_h$shared.C_POINTER.withName("wr_atomic_write")
     ).withName("ibv_qp_ex");
 
     /**
@@ -280,11 +280,11 @@ public class ibv_qp_ex {
         }
 
         private static final FunctionDescriptor $DESC = FunctionDescriptor.ofVoid(
-            rdma_h.C_POINTER,
-            rdma_h.C_INT,
-            rdma_h.C_LONG,
-            rdma_h.C_LONG,
-            rdma_h.C_LONG
+            rdma_h$shared.C_POINTER,
+            rdma_h$shared.C_INT,
+            rdma_h$shared.C_LONG,
+            rdma_h$shared.C_LONG,
+            rdma_h$shared.C_LONG
         );
 
         /**
@@ -383,10 +383,10 @@ public class ibv_qp_ex {
         }
 
         private static final FunctionDescriptor $DESC = FunctionDescriptor.ofVoid(
-            rdma_h.C_POINTER,
-            rdma_h.C_INT,
-            rdma_h.C_LONG,
-            rdma_h.C_LONG
+            rdma_h$shared.C_POINTER,
+            rdma_h$shared.C_INT,
+            rdma_h$shared.C_LONG,
+            rdma_h$shared.C_LONG
         );
 
         /**
@@ -485,10 +485,10 @@ public class ibv_qp_ex {
         }
 
         private static final FunctionDescriptor $DESC = FunctionDescriptor.ofVoid(
-            rdma_h.C_POINTER,
-            rdma_h.C_POINTER,
-            rdma_h.C_INT,
-            rdma_h.C_POINTER
+            rdma_h$shared.C_POINTER,
+            rdma_h$shared.C_POINTER,
+            rdma_h$shared.C_INT,
+            rdma_h$shared.C_POINTER
         );
 
         /**
@@ -587,8 +587,8 @@ public class ibv_qp_ex {
         }
 
         private static final FunctionDescriptor $DESC = FunctionDescriptor.ofVoid(
-            rdma_h.C_POINTER,
-            rdma_h.C_INT
+            rdma_h$shared.C_POINTER,
+            rdma_h$shared.C_INT
         );
 
         /**
@@ -687,9 +687,9 @@ public class ibv_qp_ex {
         }
 
         private static final FunctionDescriptor $DESC = FunctionDescriptor.ofVoid(
-            rdma_h.C_POINTER,
-            rdma_h.C_INT,
-            rdma_h.C_LONG
+            rdma_h$shared.C_POINTER,
+            rdma_h$shared.C_INT,
+            rdma_h$shared.C_LONG
         );
 
         /**
@@ -788,9 +788,9 @@ public class ibv_qp_ex {
         }
 
         private static final FunctionDescriptor $DESC = FunctionDescriptor.ofVoid(
-            rdma_h.C_POINTER,
-            rdma_h.C_INT,
-            rdma_h.C_LONG
+            rdma_h$shared.C_POINTER,
+            rdma_h$shared.C_INT,
+            rdma_h$shared.C_LONG
         );
 
         /**
@@ -889,10 +889,10 @@ public class ibv_qp_ex {
         }
 
         private static final FunctionDescriptor $DESC = FunctionDescriptor.ofVoid(
-            rdma_h.C_POINTER,
-            rdma_h.C_INT,
-            rdma_h.C_LONG,
-            rdma_h.C_INT
+            rdma_h$shared.C_POINTER,
+            rdma_h$shared.C_INT,
+            rdma_h$shared.C_LONG,
+            rdma_h$shared.C_INT
         );
 
         /**
@@ -991,7 +991,7 @@ public class ibv_qp_ex {
         }
 
         private static final FunctionDescriptor $DESC = FunctionDescriptor.ofVoid(
-            rdma_h.C_POINTER
+            rdma_h$shared.C_POINTER
         );
 
         /**
@@ -1090,8 +1090,8 @@ public class ibv_qp_ex {
         }
 
         private static final FunctionDescriptor $DESC = FunctionDescriptor.ofVoid(
-            rdma_h.C_POINTER,
-            rdma_h.C_INT
+            rdma_h$shared.C_POINTER,
+            rdma_h$shared.C_INT
         );
 
         /**
@@ -1190,8 +1190,8 @@ public class ibv_qp_ex {
         }
 
         private static final FunctionDescriptor $DESC = FunctionDescriptor.ofVoid(
-            rdma_h.C_POINTER,
-            rdma_h.C_INT
+            rdma_h$shared.C_POINTER,
+            rdma_h$shared.C_INT
         );
 
         /**
@@ -1290,10 +1290,10 @@ public class ibv_qp_ex {
         }
 
         private static final FunctionDescriptor $DESC = FunctionDescriptor.ofVoid(
-            rdma_h.C_POINTER,
-            rdma_h.C_POINTER,
-            rdma_h.C_SHORT,
-            rdma_h.C_SHORT
+            rdma_h$shared.C_POINTER,
+            rdma_h$shared.C_POINTER,
+            rdma_h$shared.C_SHORT,
+            rdma_h$shared.C_SHORT
         );
 
         /**
@@ -1392,10 +1392,10 @@ public class ibv_qp_ex {
         }
 
         private static final FunctionDescriptor $DESC = FunctionDescriptor.ofVoid(
-            rdma_h.C_POINTER,
-            rdma_h.C_POINTER,
-            rdma_h.C_INT,
-            rdma_h.C_INT
+            rdma_h$shared.C_POINTER,
+            rdma_h$shared.C_POINTER,
+            rdma_h$shared.C_INT,
+            rdma_h$shared.C_INT
         );
 
         /**
@@ -1494,8 +1494,8 @@ public class ibv_qp_ex {
         }
 
         private static final FunctionDescriptor $DESC = FunctionDescriptor.ofVoid(
-            rdma_h.C_POINTER,
-            rdma_h.C_INT
+            rdma_h$shared.C_POINTER,
+            rdma_h$shared.C_INT
         );
 
         /**
@@ -1594,9 +1594,9 @@ public class ibv_qp_ex {
         }
 
         private static final FunctionDescriptor $DESC = FunctionDescriptor.ofVoid(
-            rdma_h.C_POINTER,
-            rdma_h.C_POINTER,
-            rdma_h.C_LONG
+            rdma_h$shared.C_POINTER,
+            rdma_h$shared.C_POINTER,
+            rdma_h$shared.C_LONG
         );
 
         /**
@@ -1695,9 +1695,9 @@ public class ibv_qp_ex {
         }
 
         private static final FunctionDescriptor $DESC = FunctionDescriptor.ofVoid(
-            rdma_h.C_POINTER,
-            rdma_h.C_LONG,
-            rdma_h.C_POINTER
+            rdma_h$shared.C_POINTER,
+            rdma_h$shared.C_LONG,
+            rdma_h$shared.C_POINTER
         );
 
         /**
@@ -1796,10 +1796,10 @@ public class ibv_qp_ex {
         }
 
         private static final FunctionDescriptor $DESC = FunctionDescriptor.ofVoid(
-            rdma_h.C_POINTER,
-            rdma_h.C_INT,
-            rdma_h.C_LONG,
-            rdma_h.C_INT
+            rdma_h$shared.C_POINTER,
+            rdma_h$shared.C_INT,
+            rdma_h$shared.C_LONG,
+            rdma_h$shared.C_INT
         );
 
         /**
@@ -1898,9 +1898,9 @@ public class ibv_qp_ex {
         }
 
         private static final FunctionDescriptor $DESC = FunctionDescriptor.ofVoid(
-            rdma_h.C_POINTER,
-            rdma_h.C_LONG,
-            rdma_h.C_POINTER
+            rdma_h$shared.C_POINTER,
+            rdma_h$shared.C_LONG,
+            rdma_h$shared.C_POINTER
         );
 
         /**
@@ -1999,7 +1999,7 @@ public class ibv_qp_ex {
         }
 
         private static final FunctionDescriptor $DESC = FunctionDescriptor.ofVoid(
-            rdma_h.C_POINTER
+            rdma_h$shared.C_POINTER
         );
 
         /**
@@ -2098,8 +2098,8 @@ public class ibv_qp_ex {
         }
 
         private static final FunctionDescriptor $DESC = FunctionDescriptor.of(
-            rdma_h.C_INT,
-            rdma_h.C_POINTER
+            rdma_h$shared.C_INT,
+            rdma_h$shared.C_POINTER
         );
 
         /**
@@ -2198,7 +2198,7 @@ public class ibv_qp_ex {
         }
 
         private static final FunctionDescriptor $DESC = FunctionDescriptor.ofVoid(
-            rdma_h.C_POINTER
+            rdma_h$shared.C_POINTER
         );
 
         /**
@@ -2297,10 +2297,10 @@ public class ibv_qp_ex {
         }
 
         private static final FunctionDescriptor $DESC = FunctionDescriptor.ofVoid(
-            rdma_h.C_POINTER,
-            rdma_h.C_INT,
-            rdma_h.C_LONG,
-            rdma_h.C_POINTER
+            rdma_h$shared.C_POINTER,
+            rdma_h$shared.C_INT,
+            rdma_h$shared.C_LONG,
+            rdma_h$shared.C_POINTER
         );
 
         /**

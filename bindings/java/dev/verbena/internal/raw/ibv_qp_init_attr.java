@@ -32,13 +32,13 @@ public class ibv_qp_init_attr {
     }
 
     private static final GroupLayout $LAYOUT = MemoryLayout.structLayout(
-        rdma_h.C_POINTER.withName("qp_context"),
-        rdma_h.C_POINTER.withName("send_cq"),
-        rdma_h.C_POINTER.withName("recv_cq"),
-        rdma_h.C_POINTER.withName("srq"),
+        rdma_h$shared.C_POINTER.withName("qp_context"),
+        rdma_h$shared.C_POINTER.withName("send_cq"),
+        rdma_h$shared.C_POINTER.withName("recv_cq"),
+        rdma_h$shared.C_POINTER.withName("srq"),
         ibv_qp_cap.layout().withName("cap"),
-        rdma_h.C_INT.withName("qp_type"),
-        rdma_h.C_INT.withName("sq_sig_all"),
+        rdma_h$shared.C_INT.withName("qp_type"),
+        rdma_h$shared.C_INT.withName("sq_sig_all"),
         MemoryLayout.paddingLayout(4)
     ).withName("ibv_qp_init_attr");
 

@@ -41,24 +41,24 @@ public class ibv_qp_init_attr_ex {
     }
 
     private static final GroupLayout $LAYOUT = MemoryLayout.structLayout(
-        rdma_h.C_POINTER.withName("qp_context"),
-        rdma_h.C_POINTER.withName("send_cq"),
-        rdma_h.C_POINTER.withName("recv_cq"),
-        rdma_h.C_POINTER.withName("srq"),
+        rdma_h$shared.C_POINTER.withName("qp_context"),
+        rdma_h$shared.C_POINTER.withName("send_cq"),
+        rdma_h$shared.C_POINTER.withName("recv_cq"),
+        rdma_h$shared.C_POINTER.withName("srq"),
         ibv_qp_cap.layout().withName("cap"),
-        rdma_h.C_INT.withName("qp_type"),
-        rdma_h.C_INT.withName("sq_sig_all"),
-        rdma_h.C_INT.withName("comp_mask"),
-        rdma_h.C_POINTER.withName("pd"),
-        rdma_h.C_POINTER.withName("xrcd"),
-        rdma_h.C_INT.withName("create_flags"),
-        rdma_h.C_SHORT.withName("max_tso_header"),
+        rdma_h$shared.C_INT.withName("qp_type"),
+        rdma_h$shared.C_INT.withName("sq_sig_all"),
+        rdma_h$shared.C_INT.withName("comp_mask"),
+        rdma_h$shared.C_POINTER.withName("pd"),
+        rdma_h$shared.C_POINTER.withName("xrcd"),
+        rdma_h$shared.C_INT.withName("create_flags"),
+        rdma_h$shared.C_SHORT.withName("max_tso_header"),
         MemoryLayout.paddingLayout(2),
-        rdma_h.C_POINTER.withName("rwq_ind_tbl"),
+        rdma_h$shared.C_POINTER.withName("rwq_ind_tbl"),
         ibv_rx_hash_conf.layout().withName("rx_hash_conf"),
-        rdma_h.C_INT.withName("source_qpn"),
+        rdma_h$shared.C_INT.withName("source_qpn"),
         MemoryLayout.paddingLayout(4),
-        rdma_h.C_LONG.withName("send_ops_flags")
+        rdma_h$shared.C_LONG.withName("send_ops_flags")
     ).withName("ibv_qp_init_attr_ex");
 
     /**

@@ -30,11 +30,11 @@ public class ibv_qp_open_attr {
     }
 
     private static final GroupLayout $LAYOUT = MemoryLayout.structLayout(
-        rdma_h.C_INT.withName("comp_mask"),
-        rdma_h.C_INT.withName("qp_num"),
-        rdma_h.C_POINTER.withName("xrcd"),
-        rdma_h.C_POINTER.withName("qp_context"),
-        rdma_h.C_INT.withName("qp_type"),
+        rdma_h$shared.C_INT.withName("comp_mask"),
+        rdma_h$shared.C_INT.withName("qp_num"),
+        rdma_h$shared.C_POINTER.withName("xrcd"),
+        rdma_h$shared.C_POINTER.withName("qp_context"),
+        rdma_h$shared.C_INT.withName("qp_type"),
         MemoryLayout.paddingLayout(4)
     ).withName("ibv_qp_open_attr");
 

@@ -29,11 +29,11 @@ public class ibv_qp_rate_limit_attr {
     }
 
     private static final GroupLayout $LAYOUT = MemoryLayout.structLayout(
-        rdma_h.C_INT.withName("rate_limit"),
-        rdma_h.C_INT.withName("max_burst_sz"),
-        rdma_h.C_SHORT.withName("typical_pkt_sz"),
+        rdma_h$shared.C_INT.withName("rate_limit"),
+        rdma_h$shared.C_INT.withName("max_burst_sz"),
+        rdma_h$shared.C_SHORT.withName("typical_pkt_sz"),
         MemoryLayout.paddingLayout(2),
-        rdma_h.C_INT.withName("comp_mask")
+        rdma_h$shared.C_INT.withName("comp_mask")
     ).withName("ibv_qp_rate_limit_attr");
 
     /**

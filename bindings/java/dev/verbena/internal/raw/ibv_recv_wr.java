@@ -29,10 +29,10 @@ public class ibv_recv_wr {
     }
 
     private static final GroupLayout $LAYOUT = MemoryLayout.structLayout(
-        rdma_h.C_LONG.withName("wr_id"),
-        rdma_h.C_POINTER.withName("next"),
-        rdma_h.C_POINTER.withName("sg_list"),
-        rdma_h.C_INT.withName("num_sge"),
+        rdma_h$shared.C_LONG.withName("wr_id"),
+        rdma_h$shared.C_POINTER.withName("next"),
+        rdma_h$shared.C_POINTER.withName("sg_list"),
+        rdma_h$shared.C_INT.withName("num_sge"),
         MemoryLayout.paddingLayout(4)
     ).withName("ibv_recv_wr");
 

@@ -30,12 +30,12 @@ public class ibv_rss_caps {
     }
 
     private static final GroupLayout $LAYOUT = MemoryLayout.structLayout(
-        rdma_h.C_INT.withName("supported_qpts"),
-        rdma_h.C_INT.withName("max_rwq_indirection_tables"),
-        rdma_h.C_INT.withName("max_rwq_indirection_table_size"),
+        rdma_h$shared.C_INT.withName("supported_qpts"),
+        rdma_h$shared.C_INT.withName("max_rwq_indirection_tables"),
+        rdma_h$shared.C_INT.withName("max_rwq_indirection_table_size"),
         MemoryLayout.paddingLayout(4),
-        rdma_h.C_LONG.withName("rx_hash_fields_mask"),
-        rdma_h.C_CHAR.withName("rx_hash_function"),
+        rdma_h$shared.C_LONG.withName("rx_hash_fields_mask"),
+        rdma_h$shared.C_CHAR.withName("rx_hash_function"),
         MemoryLayout.paddingLayout(7)
     ).withName("ibv_rss_caps");
 

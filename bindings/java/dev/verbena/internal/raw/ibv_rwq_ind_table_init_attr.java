@@ -28,10 +28,10 @@ public class ibv_rwq_ind_table_init_attr {
     }
 
     private static final GroupLayout $LAYOUT = MemoryLayout.structLayout(
-        rdma_h.C_INT.withName("log_ind_tbl_size"),
+        rdma_h$shared.C_INT.withName("log_ind_tbl_size"),
         MemoryLayout.paddingLayout(4),
-        rdma_h.C_POINTER.withName("ind_tbl"),
-        rdma_h.C_INT.withName("comp_mask"),
+        rdma_h$shared.C_POINTER.withName("ind_tbl"),
+        rdma_h$shared.C_INT.withName("comp_mask"),
         MemoryLayout.paddingLayout(4)
     ).withName("ibv_rwq_ind_table_init_attr");
 

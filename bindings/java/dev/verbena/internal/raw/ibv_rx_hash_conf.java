@@ -29,11 +29,11 @@ public class ibv_rx_hash_conf {
     }
 
     private static final GroupLayout $LAYOUT = MemoryLayout.structLayout(
-        rdma_h.C_CHAR.withName("rx_hash_function"),
-        rdma_h.C_CHAR.withName("rx_hash_key_len"),
+        rdma_h$shared.C_CHAR.withName("rx_hash_function"),
+        rdma_h$shared.C_CHAR.withName("rx_hash_key_len"),
         MemoryLayout.paddingLayout(6),
-        rdma_h.C_POINTER.withName("rx_hash_key"),
-        rdma_h.C_LONG.withName("rx_hash_fields_mask")
+        rdma_h$shared.C_POINTER.withName("rx_hash_key"),
+        rdma_h$shared.C_LONG.withName("rx_hash_fields_mask")
     ).withName("ibv_rx_hash_conf");
 
     /**

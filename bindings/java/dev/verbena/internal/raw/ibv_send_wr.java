@@ -69,15 +69,15 @@ public class ibv_send_wr {
     }
 
     private static final GroupLayout $LAYOUT = MemoryLayout.structLayout(
-        rdma_h.C_LONG.withName("wr_id"),
-        rdma_h.C_POINTER.withName("next"),
-        rdma_h.C_POINTER.withName("sg_list"),
-        rdma_h.C_INT.withName("num_sge"),
-        rdma_h.C_INT.withName("opcode"),
-        rdma_h.C_INT.withName("send_flags"),
+        rdma_h$shared.C_LONG.withName("wr_id"),
+        rdma_h$shared.C_POINTER.withName("next"),
+        rdma_h$shared.C_POINTER.withName("sg_list"),
+        rdma_h$shared.C_INT.withName("num_sge"),
+        rdma_h$shared.C_INT.withName("opcode"),
+        rdma_h$shared.C_INT.withName("send_flags"),
         MemoryLayout.unionLayout(
-            rdma_h.C_INT.withName("imm_data"),
-            rdma_h.C_INT.withName("invalidate_rkey")
+            rdma_h$shared.C_INT.withName("imm_data"),
+            rdma_h$shared.C_INT.withName("invalidate_rkey")
         ).withName("$anon$1133:2"),
         ibv_send_wr.wr.layout().withName("wr"),
         ibv_send_wr.qp_type.layout().withName("qp_type"),
@@ -502,8 +502,8 @@ public class ibv_send_wr {
             }
 
             private static final GroupLayout $LAYOUT = MemoryLayout.structLayout(
-                rdma_h.C_LONG.withName("remote_addr"),
-                rdma_h.C_INT.withName("rkey"),
+                rdma_h$shared.C_LONG.withName("remote_addr"),
+                rdma_h$shared.C_INT.withName("rkey"),
                 MemoryLayout.paddingLayout(4)
             ).withName("$anon$1138:3");
 
@@ -720,10 +720,10 @@ public class ibv_send_wr {
             }
 
             private static final GroupLayout $LAYOUT = MemoryLayout.structLayout(
-                rdma_h.C_LONG.withName("remote_addr"),
-                rdma_h.C_LONG.withName("compare_add"),
-                rdma_h.C_LONG.withName("swap"),
-                rdma_h.C_INT.withName("rkey"),
+                rdma_h$shared.C_LONG.withName("remote_addr"),
+                rdma_h$shared.C_LONG.withName("compare_add"),
+                rdma_h$shared.C_LONG.withName("swap"),
+                rdma_h$shared.C_INT.withName("rkey"),
                 MemoryLayout.paddingLayout(4)
             ).withName("$anon$1142:3");
 
@@ -1035,9 +1035,9 @@ public class ibv_send_wr {
             }
 
             private static final GroupLayout $LAYOUT = MemoryLayout.structLayout(
-                rdma_h.C_POINTER.withName("ah"),
-                rdma_h.C_INT.withName("remote_qpn"),
-                rdma_h.C_INT.withName("remote_qkey")
+                rdma_h$shared.C_POINTER.withName("ah"),
+                rdma_h$shared.C_INT.withName("remote_qpn"),
+                rdma_h$shared.C_INT.withName("remote_qkey")
             ).withName("$anon$1148:3");
 
             /**
@@ -1477,7 +1477,7 @@ public class ibv_send_wr {
             }
 
             private static final GroupLayout $LAYOUT = MemoryLayout.structLayout(
-                rdma_h.C_INT.withName("remote_srqn")
+                rdma_h$shared.C_INT.withName("remote_srqn")
             ).withName("$anon$1155:3");
 
             /**
@@ -1749,8 +1749,8 @@ public class ibv_send_wr {
         }
 
         private static final GroupLayout $LAYOUT = MemoryLayout.structLayout(
-            rdma_h.C_POINTER.withName("mw"),
-            rdma_h.C_INT.withName("rkey"),
+            rdma_h$shared.C_POINTER.withName("mw"),
+            rdma_h$shared.C_INT.withName("rkey"),
             MemoryLayout.paddingLayout(4),
             ibv_mw_bind_info.layout().withName("bind_info")
         ).withName("$anon$1160:3");
@@ -2015,9 +2015,9 @@ public class ibv_send_wr {
         }
 
         private static final GroupLayout $LAYOUT = MemoryLayout.structLayout(
-            rdma_h.C_POINTER.withName("hdr"),
-            rdma_h.C_SHORT.withName("hdr_sz"),
-            rdma_h.C_SHORT.withName("mss"),
+            rdma_h$shared.C_POINTER.withName("hdr"),
+            rdma_h$shared.C_SHORT.withName("hdr_sz"),
+            rdma_h$shared.C_SHORT.withName("mss"),
             MemoryLayout.paddingLayout(4)
         ).withName("$anon$1165:3");
 

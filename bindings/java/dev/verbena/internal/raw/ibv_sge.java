@@ -28,9 +28,9 @@ public class ibv_sge {
     }
 
     private static final GroupLayout $LAYOUT = MemoryLayout.structLayout(
-        rdma_h.C_LONG.withName("addr"),
-        rdma_h.C_INT.withName("length"),
-        rdma_h.C_INT.withName("lkey")
+        rdma_h$shared.C_LONG.withName("addr"),
+        rdma_h$shared.C_INT.withName("length"),
+        rdma_h$shared.C_INT.withName("lkey")
     ).withName("ibv_sge");
 
     /**

@@ -28,9 +28,9 @@ public class ibv_srq_attr {
     }
 
     private static final GroupLayout $LAYOUT = MemoryLayout.structLayout(
-        rdma_h.C_INT.withName("max_wr"),
-        rdma_h.C_INT.withName("max_sge"),
-        rdma_h.C_INT.withName("srq_limit")
+        rdma_h$shared.C_INT.withName("max_wr"),
+        rdma_h$shared.C_INT.withName("max_sge"),
+        rdma_h$shared.C_INT.withName("srq_limit")
     ).withName("ibv_srq_attr");
 
     /**

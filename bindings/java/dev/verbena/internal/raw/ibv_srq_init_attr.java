@@ -27,7 +27,7 @@ public class ibv_srq_init_attr {
     }
 
     private static final GroupLayout $LAYOUT = MemoryLayout.structLayout(
-        rdma_h.C_POINTER.withName("srq_context"),
+        rdma_h$shared.C_POINTER.withName("srq_context"),
         ibv_srq_attr.layout().withName("attr"),
         MemoryLayout.paddingLayout(4)
     ).withName("ibv_srq_init_attr");

@@ -33,14 +33,14 @@ public class ibv_srq_init_attr_ex {
     }
 
     private static final GroupLayout $LAYOUT = MemoryLayout.structLayout(
-        rdma_h.C_POINTER.withName("srq_context"),
+        rdma_h$shared.C_POINTER.withName("srq_context"),
         ibv_srq_attr.layout().withName("attr"),
-        rdma_h.C_INT.withName("comp_mask"),
-        rdma_h.C_INT.withName("srq_type"),
+        rdma_h$shared.C_INT.withName("comp_mask"),
+        rdma_h$shared.C_INT.withName("srq_type"),
         MemoryLayout.paddingLayout(4),
-        rdma_h.C_POINTER.withName("pd"),
-        rdma_h.C_POINTER.withName("xrcd"),
-        rdma_h.C_POINTER.withName("cq"),
+        rdma_h$shared.C_POINTER.withName("pd"),
+        rdma_h$shared.C_POINTER.withName("xrcd"),
+        rdma_h$shared.C_POINTER.withName("cq"),
         ibv_tm_cap.layout().withName("tm_cap")
     ).withName("ibv_srq_init_attr_ex");
 

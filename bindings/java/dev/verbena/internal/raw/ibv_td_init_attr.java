@@ -26,7 +26,7 @@ public class ibv_td_init_attr {
     }
 
     private static final GroupLayout $LAYOUT = MemoryLayout.structLayout(
-        rdma_h.C_INT.withName("comp_mask")
+        rdma_h$shared.C_INT.withName("comp_mask")
     ).withName("ibv_td_init_attr");
 
     /**

@@ -27,8 +27,8 @@ public class ibv_tm_cap {
     }
 
     private static final GroupLayout $LAYOUT = MemoryLayout.structLayout(
-        rdma_h.C_INT.withName("max_num_tags"),
-        rdma_h.C_INT.withName("max_ops")
+        rdma_h$shared.C_INT.withName("max_num_tags"),
+        rdma_h$shared.C_INT.withName("max_ops")
     ).withName("ibv_tm_cap");
 
     /**

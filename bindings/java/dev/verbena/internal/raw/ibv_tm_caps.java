@@ -30,11 +30,11 @@ public class ibv_tm_caps {
     }
 
     private static final GroupLayout $LAYOUT = MemoryLayout.structLayout(
-        rdma_h.C_INT.withName("max_rndv_hdr_size"),
-        rdma_h.C_INT.withName("max_num_tags"),
-        rdma_h.C_INT.withName("flags"),
-        rdma_h.C_INT.withName("max_ops"),
-        rdma_h.C_INT.withName("max_sge")
+        rdma_h$shared.C_INT.withName("max_rndv_hdr_size"),
+        rdma_h$shared.C_INT.withName("max_num_tags"),
+        rdma_h$shared.C_INT.withName("flags"),
+        rdma_h$shared.C_INT.withName("max_ops"),
+        rdma_h$shared.C_INT.withName("max_sge")
     ).withName("ibv_tm_caps");
 
     /**

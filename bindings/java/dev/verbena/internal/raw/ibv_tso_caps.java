@@ -27,8 +27,8 @@ public class ibv_tso_caps {
     }
 
     private static final GroupLayout $LAYOUT = MemoryLayout.structLayout(
-        rdma_h.C_INT.withName("max_tso"),
-        rdma_h.C_INT.withName("supported_qpts")
+        rdma_h$shared.C_INT.withName("max_tso"),
+        rdma_h$shared.C_INT.withName("supported_qpts")
     ).withName("ibv_tso_caps");
 
     /**

@@ -27,7 +27,7 @@ public class ibv_values_ex {
     }
 
     private static final GroupLayout $LAYOUT = MemoryLayout.structLayout(
-        rdma_h.C_INT.withName("comp_mask"),
+        rdma_h$shared.C_INT.withName("comp_mask"),
         MemoryLayout.paddingLayout(4),
         timespec.layout().withName("raw_clock")
     ).withName("ibv_values_ex");

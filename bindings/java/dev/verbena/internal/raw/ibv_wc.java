@@ -41,22 +41,22 @@ public class ibv_wc {
     }
 
     private static final GroupLayout $LAYOUT = MemoryLayout.structLayout(
-        rdma_h.C_LONG.withName("wr_id"),
-        rdma_h.C_INT.withName("status"),
-        rdma_h.C_INT.withName("opcode"),
-        rdma_h.C_INT.withName("vendor_err"),
-        rdma_h.C_INT.withName("byte_len"),
+        rdma_h$shared.C_LONG.withName("wr_id"),
+        rdma_h$shared.C_INT.withName("status"),
+        rdma_h$shared.C_INT.withName("opcode"),
+        rdma_h$shared.C_INT.withName("vendor_err"),
+        rdma_h$shared.C_INT.withName("byte_len"),
         MemoryLayout.unionLayout(
-            rdma_h.C_INT.withName("imm_data"),
-            rdma_h.C_INT.withName("invalidated_rkey")
+            rdma_h$shared.C_INT.withName("imm_data"),
+            rdma_h$shared.C_INT.withName("invalidated_rkey")
         ).withName("$anon$595:2"),
-        rdma_h.C_INT.withName("qp_num"),
-        rdma_h.C_INT.withName("src_qp"),
-        rdma_h.C_INT.withName("wc_flags"),
-        rdma_h.C_SHORT.withName("pkey_index"),
-        rdma_h.C_SHORT.withName("slid"),
-        rdma_h.C_CHAR.withName("sl"),
-        rdma_h.C_CHAR.withName("dlid_path_bits"),
+        rdma_h$shared.C_INT.withName("qp_num"),
+        rdma_h$shared.C_INT.withName("src_qp"),
+        rdma_h$shared.C_INT.withName("wc_flags"),
+        rdma_h$shared.C_SHORT.withName("pkey_index"),
+        rdma_h$shared.C_SHORT.withName("slid"),
+        rdma_h$shared.C_CHAR.withName("sl"),
+        rdma_h$shared.C_CHAR.withName("dlid_path_bits"),
         MemoryLayout.paddingLayout(2)
     ).withName("ibv_wc");
 

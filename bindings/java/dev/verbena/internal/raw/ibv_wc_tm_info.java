@@ -27,8 +27,8 @@ public class ibv_wc_tm_info {
     }
 
     private static final GroupLayout $LAYOUT = MemoryLayout.structLayout(
-        rdma_h.C_LONG.withName("tag"),
-        rdma_h.C_INT.withName("priv"),
+        rdma_h$shared.C_LONG.withName("tag"),
+        rdma_h$shared.C_INT.withName("priv"),
         MemoryLayout.paddingLayout(4)
     ).withName("ibv_wc_tm_info");
 

@@ -38,19 +38,19 @@ public class ibv_wq {
     }
 
     private static final GroupLayout $LAYOUT = MemoryLayout.structLayout(
-        rdma_h.C_POINTER.withName("context"),
-        rdma_h.C_POINTER.withName("wq_context"),
-        rdma_h.C_POINTER.withName("pd"),
-        rdma_h.C_POINTER.withName("cq"),
-        rdma_h.C_INT.withName("wq_num"),
-        rdma_h.C_INT.withName("handle"),
-        rdma_h.C_INT.withName("state"),
-        rdma_h.C_INT.withName("wq_type"),
-        rdma_h.C_POINTER.withName("post_recv"),
+        rdma_h$shared.C_POINTER.withName("context"),
+        rdma_h$shared.C_POINTER.withName("wq_context"),
+        rdma_h$shared.C_POINTER.withName("pd"),
+        rdma_h$shared.C_POINTER.withName("cq"),
+        rdma_h$shared.C_INT.withName("wq_num"),
+        rdma_h$shared.C_INT.withName("handle"),
+        rdma_h$shared.C_INT.withName("state"),
+        rdma_h$shared.C_INT.withName("wq_type"),
+        rdma_h$shared.C_POINTER.withName("post_recv"),
         pthread_mutex_t.layout().withName("mutex"),
         pthread_cond_t.layout().withName("cond"),
-        rdma_h.C_INT.withName("events_completed"),
-        rdma_h.C_INT.withName("comp_mask")
+        rdma_h$shared.C_INT.withName("events_completed"),
+        rdma_h$shared.C_INT.withName("comp_mask")
     ).withName("ibv_wq");
 
     /**
@@ -431,10 +431,10 @@ public class ibv_wq {
         }
 
         private static final FunctionDescriptor $DESC = FunctionDescriptor.of(
-            rdma_h.C_INT,
-            rdma_h.C_POINTER,
-            rdma_h.C_POINTER,
-            rdma_h.C_POINTER
+            rdma_h$shared.C_INT,
+            rdma_h$shared.C_POINTER,
+            rdma_h$shared.C_POINTER,
+            rdma_h$shared.C_POINTER
         );
 
         /**

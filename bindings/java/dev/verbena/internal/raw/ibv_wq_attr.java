@@ -30,11 +30,11 @@ public class ibv_wq_attr {
     }
 
     private static final GroupLayout $LAYOUT = MemoryLayout.structLayout(
-        rdma_h.C_INT.withName("attr_mask"),
-        rdma_h.C_INT.withName("wq_state"),
-        rdma_h.C_INT.withName("curr_wq_state"),
-        rdma_h.C_INT.withName("flags"),
-        rdma_h.C_INT.withName("flags_mask")
+        rdma_h$shared.C_INT.withName("attr_mask"),
+        rdma_h$shared.C_INT.withName("wq_state"),
+        rdma_h$shared.C_INT.withName("curr_wq_state"),
+        rdma_h$shared.C_INT.withName("flags"),
+        rdma_h$shared.C_INT.withName("flags_mask")
     ).withName("ibv_wq_attr");
 
     /**

@@ -33,15 +33,15 @@ public class ibv_wq_init_attr {
     }
 
     private static final GroupLayout $LAYOUT = MemoryLayout.structLayout(
-        rdma_h.C_POINTER.withName("wq_context"),
-        rdma_h.C_INT.withName("wq_type"),
-        rdma_h.C_INT.withName("max_wr"),
-        rdma_h.C_INT.withName("max_sge"),
+        rdma_h$shared.C_POINTER.withName("wq_context"),
+        rdma_h$shared.C_INT.withName("wq_type"),
+        rdma_h$shared.C_INT.withName("max_wr"),
+        rdma_h$shared.C_INT.withName("max_sge"),
         MemoryLayout.paddingLayout(4),
-        rdma_h.C_POINTER.withName("pd"),
-        rdma_h.C_POINTER.withName("cq"),
-        rdma_h.C_INT.withName("comp_mask"),
-        rdma_h.C_INT.withName("create_flags")
+        rdma_h$shared.C_POINTER.withName("pd"),
+        rdma_h$shared.C_POINTER.withName("cq"),
+        rdma_h$shared.C_INT.withName("comp_mask"),
+        rdma_h$shared.C_INT.withName("create_flags")
     ).withName("ibv_wq_init_attr");
 
     /**

@@ -28,9 +28,9 @@ public class ibv_xrcd_init_attr {
     }
 
     private static final GroupLayout $LAYOUT = MemoryLayout.structLayout(
-        rdma_h.C_INT.withName("comp_mask"),
-        rdma_h.C_INT.withName("fd"),
-        rdma_h.C_INT.withName("oflags")
+        rdma_h$shared.C_INT.withName("comp_mask"),
+        rdma_h$shared.C_INT.withName("fd"),
+        rdma_h$shared.C_INT.withName("oflags")
     ).withName("ibv_xrcd_init_attr");
 
     /**

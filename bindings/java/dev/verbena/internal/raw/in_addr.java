@@ -26,7 +26,7 @@ public class in_addr {
     }
 
     private static final GroupLayout $LAYOUT = MemoryLayout.structLayout(
-        rdma_h.C_INT.withName("s_addr")
+        rdma_h$shared.C_INT.withName("s_addr")
     ).withName("in_addr");
 
     /**

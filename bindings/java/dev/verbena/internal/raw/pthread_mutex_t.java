@@ -29,8 +29,8 @@ public class pthread_mutex_t {
 
     private static final GroupLayout $LAYOUT = MemoryLayout.unionLayout(
         __pthread_mutex_s.layout().withName("__data"),
-        MemoryLayout.sequenceLayout("aarch64".equals(System.getProperty("os.arch")) ? 48 : 40, rdma_h.C_CHAR).withName("__size"),
-        rdma_h.C_LONG.withName("__align")
+        MemoryLayout.sequenceLayout("aarch64".equals(System.getProperty("os.arch")) ? 48 : 40, rdma_h$shared.C_CHAR).withName("__size"),
+        rdma_h$shared.C_LONG.withName("__align")
     ).withName("$anon$67:9");
 
     /**
@@ -138,27 +138,6 @@ public class pthread_mutex_t {
      */
     public static long[] __size$dimensions() {
         return __size$DIMS;
-    }
-    private static final VarHandle __size$ELEM_HANDLE = __size$LAYOUT.varHandle(sequenceElement());
-
-    /**
-     * Indexed getter for field:
-     * {@snippet lang=c :
-     * char __size[40]
-     * }
-     */
-    public static byte __size(MemorySegment union, long index0) {
-        return (byte)__size$ELEM_HANDLE.get(union, __size$OFFSET, index0);
-    }
-
-    /**
-     * Indexed setter for field:
-     * {@snippet lang=c :
-     * char __size[40]
-     * }
-     */
-    public static void __size(MemorySegment union, long index0, byte fieldValue) {
-        __size$ELEM_HANDLE.set(union, __size$OFFSET, index0, fieldValue);
     }
 
     private static final OfLong __align$LAYOUT = (OfLong)$LAYOUT.select(groupElement("__align"));

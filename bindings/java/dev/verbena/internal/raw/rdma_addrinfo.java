@@ -40,21 +40,21 @@ public class rdma_addrinfo {
     }
 
     private static final GroupLayout $LAYOUT = MemoryLayout.structLayout(
-        rdma_h.C_INT.withName("ai_flags"),
-        rdma_h.C_INT.withName("ai_family"),
-        rdma_h.C_INT.withName("ai_qp_type"),
-        rdma_h.C_INT.withName("ai_port_space"),
-        rdma_h.C_INT.withName("ai_src_len"),
-        rdma_h.C_INT.withName("ai_dst_len"),
-        rdma_h.C_POINTER.withName("ai_src_addr"),
-        rdma_h.C_POINTER.withName("ai_dst_addr"),
-        rdma_h.C_POINTER.withName("ai_src_canonname"),
-        rdma_h.C_POINTER.withName("ai_dst_canonname"),
-        rdma_h.C_LONG.withName("ai_route_len"),
-        rdma_h.C_POINTER.withName("ai_route"),
-        rdma_h.C_LONG.withName("ai_connect_len"),
-        rdma_h.C_POINTER.withName("ai_connect"),
-        rdma_h.C_POINTER.withName("ai_next")
+        rdma_h$shared.C_INT.withName("ai_flags"),
+        rdma_h$shared.C_INT.withName("ai_family"),
+        rdma_h$shared.C_INT.withName("ai_qp_type"),
+        rdma_h$shared.C_INT.withName("ai_port_space"),
+        rdma_h$shared.C_INT.withName("ai_src_len"),
+        rdma_h$shared.C_INT.withName("ai_dst_len"),
+        rdma_h$shared.C_POINTER.withName("ai_src_addr"),
+        rdma_h$shared.C_POINTER.withName("ai_dst_addr"),
+        rdma_h$shared.C_POINTER.withName("ai_src_canonname"),
+        rdma_h$shared.C_POINTER.withName("ai_dst_canonname"),
+        rdma_h$shared.C_LONG.withName("ai_route_len"),
+        rdma_h$shared.C_POINTER.withName("ai_route"),
+        rdma_h$shared.C_LONG.withName("ai_connect_len"),
+        rdma_h$shared.C_POINTER.withName("ai_connect"),
+        rdma_h$shared.C_POINTER.withName("ai_next")
     ).withName("rdma_addrinfo");
 
     /**

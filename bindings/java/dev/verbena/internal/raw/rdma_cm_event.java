@@ -33,10 +33,10 @@ public class rdma_cm_event {
     }
 
     private static final GroupLayout $LAYOUT = MemoryLayout.structLayout(
-        rdma_h.C_POINTER.withName("id"),
-        rdma_h.C_POINTER.withName("listen_id"),
-        rdma_h.C_INT.withName("event"),
-        rdma_h.C_INT.withName("status"),
+        rdma_h$shared.C_POINTER.withName("id"),
+        rdma_h$shared.C_POINTER.withName("listen_id"),
+        rdma_h$shared.C_INT.withName("event"),
+        rdma_h$shared.C_INT.withName("status"),
         rdma_cm_event.param.layout().withName("param")
     ).withName("rdma_cm_event");
 

@@ -40,22 +40,22 @@ public class rdma_cm_id {
     }
 
     private static final GroupLayout $LAYOUT = MemoryLayout.structLayout(
-        rdma_h.C_POINTER.withName("verbs"),
-        rdma_h.C_POINTER.withName("channel"),
-        rdma_h.C_POINTER.withName("context"),
-        rdma_h.C_POINTER.withName("qp"),
+        rdma_h$shared.C_POINTER.withName("verbs"),
+        rdma_h$shared.C_POINTER.withName("channel"),
+        rdma_h$shared.C_POINTER.withName("context"),
+        rdma_h$shared.C_POINTER.withName("qp"),
         rdma_route.layout().withName("route"),
-        rdma_h.C_INT.withName("ps"),
-        rdma_h.C_CHAR.withName("port_num"),
+        rdma_h$shared.C_INT.withName("ps"),
+        rdma_h$shared.C_CHAR.withName("port_num"),
         MemoryLayout.paddingLayout(3),
-        rdma_h.C_POINTER.withName("event"),
-        rdma_h.C_POINTER.withName("send_cq_channel"),
-        rdma_h.C_POINTER.withName("send_cq"),
-        rdma_h.C_POINTER.withName("recv_cq_channel"),
-        rdma_h.C_POINTER.withName("recv_cq"),
-        rdma_h.C_POINTER.withName("srq"),
-        rdma_h.C_POINTER.withName("pd"),
-        rdma_h.C_INT.withName("qp_type"),
+        rdma_h$shared.C_POINTER.withName("event"),
+        rdma_h$shared.C_POINTER.withName("send_cq_channel"),
+        rdma_h$shared.C_POINTER.withName("send_cq"),
+        rdma_h$shared.C_POINTER.withName("recv_cq_channel"),
+        rdma_h$shared.C_POINTER.withName("recv_cq"),
+        rdma_h$shared.C_POINTER.withName("srq"),
+        rdma_h$shared.C_POINTER.withName("pd"),
+        rdma_h$shared.C_INT.withName("qp_type"),
         MemoryLayout.paddingLayout(4)
     ).withName("rdma_cm_id");
 

@@ -28,9 +28,9 @@ public class rdma_cm_join_mc_attr_ex {
     }
 
     private static final GroupLayout $LAYOUT = MemoryLayout.structLayout(
-        rdma_h.C_INT.withName("comp_mask"),
-        rdma_h.C_INT.withName("join_flags"),
-        rdma_h.C_POINTER.withName("addr")
+        rdma_h$shared.C_INT.withName("comp_mask"),
+        rdma_h$shared.C_INT.withName("join_flags"),
+        rdma_h$shared.C_POINTER.withName("addr")
     ).withName("rdma_cm_join_mc_attr_ex");
 
     /**

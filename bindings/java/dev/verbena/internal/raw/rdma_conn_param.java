@@ -34,16 +34,16 @@ public class rdma_conn_param {
     }
 
     private static final GroupLayout $LAYOUT = MemoryLayout.structLayout(
-        rdma_h.C_POINTER.withName("private_data"),
-        rdma_h.C_CHAR.withName("private_data_len"),
-        rdma_h.C_CHAR.withName("responder_resources"),
-        rdma_h.C_CHAR.withName("initiator_depth"),
-        rdma_h.C_CHAR.withName("flow_control"),
-        rdma_h.C_CHAR.withName("retry_count"),
-        rdma_h.C_CHAR.withName("rnr_retry_count"),
-        rdma_h.C_CHAR.withName("srq"),
+        rdma_h$shared.C_POINTER.withName("private_data"),
+        rdma_h$shared.C_CHAR.withName("private_data_len"),
+        rdma_h$shared.C_CHAR.withName("responder_resources"),
+        rdma_h$shared.C_CHAR.withName("initiator_depth"),
+        rdma_h$shared.C_CHAR.withName("flow_control"),
+        rdma_h$shared.C_CHAR.withName("retry_count"),
+        rdma_h$shared.C_CHAR.withName("rnr_retry_count"),
+        rdma_h$shared.C_CHAR.withName("srq"),
         MemoryLayout.paddingLayout(1),
-        rdma_h.C_INT.withName("qp_num"),
+        rdma_h$shared.C_INT.withName("qp_num"),
         MemoryLayout.paddingLayout(4)
     ).withName("rdma_conn_param");
 

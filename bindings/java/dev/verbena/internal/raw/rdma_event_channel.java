@@ -26,7 +26,7 @@ public class rdma_event_channel {
     }
 
     private static final GroupLayout $LAYOUT = MemoryLayout.structLayout(
-        rdma_h.C_INT.withName("fd")
+        rdma_h$shared.C_INT.withName("fd")
     ).withName("rdma_event_channel");
 
     /**

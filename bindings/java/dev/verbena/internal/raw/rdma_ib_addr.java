@@ -30,7 +30,7 @@ public class rdma_ib_addr {
     private static final GroupLayout $LAYOUT = MemoryLayout.structLayout(
         ibv_gid.layout().withName("sgid"),
         ibv_gid.layout().withName("dgid"),
-        rdma_h.C_SHORT.withName("pkey"),
+        rdma_h$shared.C_SHORT.withName("pkey"),
         MemoryLayout.paddingLayout(6)
     ).withName("rdma_ib_addr");
 

@@ -29,8 +29,8 @@ public class rdma_route {
 
     private static final GroupLayout $LAYOUT = MemoryLayout.structLayout(
         rdma_addr.layout().withName("addr"),
-        rdma_h.C_POINTER.withName("path_rec"),
-        rdma_h.C_INT.withName("num_paths"),
+        rdma_h$shared.C_POINTER.withName("path_rec"),
+        rdma_h$shared.C_INT.withName("num_paths"),
         MemoryLayout.paddingLayout(4)
     ).withName("rdma_route");
 

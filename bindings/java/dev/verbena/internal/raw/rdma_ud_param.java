@@ -30,12 +30,12 @@ public class rdma_ud_param {
     }
 
     private static final GroupLayout $LAYOUT = MemoryLayout.structLayout(
-        rdma_h.C_POINTER.withName("private_data"),
-        rdma_h.C_CHAR.withName("private_data_len"),
+        rdma_h$shared.C_POINTER.withName("private_data"),
+        rdma_h$shared.C_CHAR.withName("private_data_len"),
         MemoryLayout.paddingLayout(7),
         ibv_ah_attr.layout().withName("ah_attr"),
-        rdma_h.C_INT.withName("qp_num"),
-        rdma_h.C_INT.withName("qkey")
+        rdma_h$shared.C_INT.withName("qp_num"),
+        rdma_h$shared.C_INT.withName("qkey")
     ).withName("rdma_ud_param");
 
     /**

@@ -27,8 +27,8 @@ public class sockaddr {
     }
 
     private static final GroupLayout $LAYOUT = MemoryLayout.structLayout(
-        rdma_h.C_SHORT.withName("sa_family"),
-        MemoryLayout.sequenceLayout(14, rdma_h.C_CHAR).withName("sa_data")
+        rdma_h$shared.C_SHORT.withName("sa_family"),
+        MemoryLayout.sequenceLayout(14, rdma_h$shared.C_CHAR).withName("sa_data")
     ).withName("sockaddr");
 
     /**
@@ -136,27 +136,6 @@ public class sockaddr {
      */
     public static long[] sa_data$dimensions() {
         return sa_data$DIMS;
-    }
-    private static final VarHandle sa_data$ELEM_HANDLE = sa_data$LAYOUT.varHandle(sequenceElement());
-
-    /**
-     * Indexed getter for field:
-     * {@snippet lang=c :
-     * char sa_data[14]
-     * }
-     */
-    public static byte sa_data(MemorySegment struct, long index0) {
-        return (byte)sa_data$ELEM_HANDLE.get(struct, sa_data$OFFSET, index0);
-    }
-
-    /**
-     * Indexed setter for field:
-     * {@snippet lang=c :
-     * char sa_data[14]
-     * }
-     */
-    public static void sa_data(MemorySegment struct, long index0, byte fieldValue) {
-        sa_data$ELEM_HANDLE.set(struct, sa_data$OFFSET, index0, fieldValue);
     }
 
     /**

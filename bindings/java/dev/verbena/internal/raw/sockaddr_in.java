@@ -29,10 +29,10 @@ public class sockaddr_in {
     }
 
     private static final GroupLayout $LAYOUT = MemoryLayout.structLayout(
-        rdma_h.C_SHORT.withName("sin_family"),
-        rdma_h.C_SHORT.withName("sin_port"),
+        rdma_h$shared.C_SHORT.withName("sin_family"),
+        rdma_h$shared.C_SHORT.withName("sin_port"),
         in_addr.layout().withName("sin_addr"),
-        MemoryLayout.sequenceLayout(8, rdma_h.C_CHAR).withName("sin_zero")
+        MemoryLayout.sequenceLayout(8, rdma_h$shared.C_CHAR).withName("sin_zero")
     ).withName("sockaddr_in");
 
     /**
@@ -228,27 +228,6 @@ public class sockaddr_in {
      */
     public static long[] sin_zero$dimensions() {
         return sin_zero$DIMS;
-    }
-    private static final VarHandle sin_zero$ELEM_HANDLE = sin_zero$LAYOUT.varHandle(sequenceElement());
-
-    /**
-     * Indexed getter for field:
-     * {@snippet lang=c :
-     * unsigned char sin_zero[8]
-     * }
-     */
-    public static byte sin_zero(MemorySegment struct, long index0) {
-        return (byte)sin_zero$ELEM_HANDLE.get(struct, sin_zero$OFFSET, index0);
-    }
-
-    /**
-     * Indexed setter for field:
-     * {@snippet lang=c :
-     * unsigned char sin_zero[8]
-     * }
-     */
-    public static void sin_zero(MemorySegment struct, long index0, byte fieldValue) {
-        sin_zero$ELEM_HANDLE.set(struct, sin_zero$OFFSET, index0, fieldValue);
     }
 
     /**

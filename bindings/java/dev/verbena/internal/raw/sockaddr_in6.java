@@ -30,11 +30,11 @@ public class sockaddr_in6 {
     }
 
     private static final GroupLayout $LAYOUT = MemoryLayout.structLayout(
-        rdma_h.C_SHORT.withName("sin6_family"),
-        rdma_h.C_SHORT.withName("sin6_port"),
-        rdma_h.C_INT.withName("sin6_flowinfo"),
+        rdma_h$shared.C_SHORT.withName("sin6_family"),
+        rdma_h$shared.C_SHORT.withName("sin6_port"),
+        rdma_h$shared.C_INT.withName("sin6_flowinfo"),
         in6_addr.layout().withName("sin6_addr"),
-        rdma_h.C_INT.withName("sin6_scope_id")
+        rdma_h$shared.C_INT.withName("sin6_scope_id")
     ).withName("sockaddr_in6");
 
     /**

@@ -27,8 +27,8 @@ public class timespec {
     }
 
     private static final GroupLayout $LAYOUT = MemoryLayout.structLayout(
-        rdma_h.C_LONG.withName("tv_sec"),
-        rdma_h.C_LONG.withName("tv_nsec")
+        rdma_h$shared.C_LONG.withName("tv_sec"),
+        rdma_h$shared.C_LONG.withName("tv_nsec")
     ).withName("timespec");
 
     /**

@@ -66,46 +66,46 @@ public class verbs_context {
     }
 
     private static final GroupLayout $LAYOUT = MemoryLayout.structLayout(
-        rdma_h.C_POINTER.withName("query_port"),
-        rdma_h.C_POINTER.withName("advise_mr"),
-        rdma_h.C_POINTER.withName("alloc_null_mr"),
-        rdma_h.C_POINTER.withName("read_counters"),
-        rdma_h.C_POINTER.withName("attach_counters_point_flow"),
-        rdma_h.C_POINTER.withName("create_counters"),
-        rdma_h.C_POINTER.withName("destroy_counters"),
-        rdma_h.C_POINTER.withName("reg_dm_mr"),
-        rdma_h.C_POINTER.withName("alloc_dm"),
-        rdma_h.C_POINTER.withName("free_dm"),
-        rdma_h.C_POINTER.withName("modify_flow_action_esp"),
-        rdma_h.C_POINTER.withName("destroy_flow_action"),
-        rdma_h.C_POINTER.withName("create_flow_action_esp"),
-        rdma_h.C_POINTER.withName("modify_qp_rate_limit"),
-        rdma_h.C_POINTER.withName("alloc_parent_domain"),
-        rdma_h.C_POINTER.withName("dealloc_td"),
-        rdma_h.C_POINTER.withName("alloc_td"),
-        rdma_h.C_POINTER.withName("modify_cq"),
-        rdma_h.C_POINTER.withName("post_srq_ops"),
-        rdma_h.C_POINTER.withName("destroy_rwq_ind_table"),
-        rdma_h.C_POINTER.withName("create_rwq_ind_table"),
-        rdma_h.C_POINTER.withName("destroy_wq"),
-        rdma_h.C_POINTER.withName("modify_wq"),
-        rdma_h.C_POINTER.withName("create_wq"),
-        rdma_h.C_POINTER.withName("query_rt_values"),
-        rdma_h.C_POINTER.withName("create_cq_ex"),
-        rdma_h.C_POINTER.withName("priv"),
-        rdma_h.C_POINTER.withName("query_device_ex"),
-        rdma_h.C_POINTER.withName("ibv_destroy_flow"),
-        rdma_h.C_POINTER.withName("ABI_placeholder2"),
-        rdma_h.C_POINTER.withName("ibv_create_flow"),
-        rdma_h.C_POINTER.withName("ABI_placeholder1"),
-        rdma_h.C_POINTER.withName("open_qp"),
-        rdma_h.C_POINTER.withName("create_qp_ex"),
-        rdma_h.C_POINTER.withName("get_srq_num"),
-        rdma_h.C_POINTER.withName("create_srq_ex"),
-        rdma_h.C_POINTER.withName("open_xrcd"),
-        rdma_h.C_POINTER.withName("close_xrcd"),
-        rdma_h.C_LONG.withName("_ABI_placeholder3"),
-        rdma_h.C_LONG.withName("sz"),
+        rdma_h$shared.C_POINTER.withName("query_port"),
+        rdma_h$shared.C_POINTER.withName("advise_mr"),
+        rdma_h$shared.C_POINTER.withName("alloc_null_mr"),
+        rdma_h$shared.C_POINTER.withName("read_counters"),
+        rdma_h$shared.C_POINTER.withName("attach_counters_point_flow"),
+        rdma_h$shared.C_POINTER.withName("create_counters"),
+        rdma_h$shared.C_POINTER.withName("destroy_counters"),
+        rdma_h$shared.C_POINTER.withName("reg_dm_mr"),
+        rdma_h$shared.C_POINTER.withName("alloc_dm"),
+        rdma_h$shared.C_POINTER.withName("free_dm"),
+        rdma_h$shared.C_POINTER.withName("modify_flow_action_esp"),
+        rdma_h$shared.C_POINTER.withName("destroy_flow_action"),
+        rdma_h$shared.C_POINTER.withName("create_flow_action_esp"),
+        rdma_h$shared.C_POINTER.withName("modify_qp_rate_limit"),
+        rdma_h$shared.C_POINTER.withName("alloc_parent_domain"),
+        rdma_h$shared.C_POINTER.withName("dealloc_td"),
+        rdma_h$shared.C_POINTER.withName("alloc_td"),
+        rdma_h$shared.C_POINTER.withName("modify_cq"),
+        rdma_h$shared.C_POINTER.withName("post_srq_ops"),
+        rdma_h$shared.C_POINTER.withName("destroy_rwq_ind_table"),
+        rdma_h$shared.C_POINTER.withName("create_rwq_ind_table"),
+        rdma_h$shared.C_POINTER.withName("destroy_wq"),
+        rdma_h$shared.C_POINTER.withName("modify_wq"),
+        rdma_h$shared.C_POINTER.withName("create_wq"),
+        rdma_h$shared.C_POINTER.withName("query_rt_values"),
+        rdma_h$shared.C_POINTER.withName("create_cq_ex"),
+        rdma_h$shared.C_POINTER.withName("priv"),
+        rdma_h$shared.C_POINTER.withName("query_device_ex"),
+        rdma_h$shared.C_POINTER.withName("ibv_destroy_flow"),
+        rdma_h$shared.C_POINTER.withName("ABI_placeholder2"),
+        rdma_h$shared.C_POINTER.withName("ibv_create_flow"),
+        rdma_h$shared.C_POINTER.withName("ABI_placeholder1"),
+        rdma_h$shared.C_POINTER.withName("open_qp"),
+        rdma_h$shared.C_POINTER.withName("create_qp_ex"),
+        rdma_h$shared.C_POINTER.withName("get_srq_num"),
+        rdma_h$shared.C_POINTER.withName("create_srq_ex"),
+        rdma_h$shared.C_POINTER.withName("open_xrcd"),
+        rdma_h$shared.C_POINTER.withName("close_xrcd"),
+        rdma_h$shared.C_LONG.withName("_ABI_placeholder3"),
+        rdma_h$shared.C_LONG.withName("sz"),
         ibv_context.layout().withName("context")
     ).withName("verbs_context");
 
@@ -135,11 +135,11 @@ public class verbs_context {
         }
 
         private static final FunctionDescriptor $DESC = FunctionDescriptor.of(
-            rdma_h.C_INT,
-            rdma_h.C_POINTER,
-            rdma_h.C_CHAR,
-            rdma_h.C_POINTER,
-            rdma_h.C_LONG
+            rdma_h$shared.C_INT,
+            rdma_h$shared.C_POINTER,
+            rdma_h$shared.C_CHAR,
+            rdma_h$shared.C_POINTER,
+            rdma_h$shared.C_LONG
         );
 
         /**
@@ -238,12 +238,12 @@ public class verbs_context {
         }
 
         private static final FunctionDescriptor $DESC = FunctionDescriptor.of(
-            rdma_h.C_INT,
-            rdma_h.C_POINTER,
-            rdma_h.C_INT,
-            rdma_h.C_INT,
-            rdma_h.C_POINTER,
-            rdma_h.C_INT
+            rdma_h$shared.C_INT,
+            rdma_h$shared.C_POINTER,
+            rdma_h$shared.C_INT,
+            rdma_h$shared.C_INT,
+            rdma_h$shared.C_POINTER,
+            rdma_h$shared.C_INT
         );
 
         /**
@@ -342,8 +342,8 @@ public class verbs_context {
         }
 
         private static final FunctionDescriptor $DESC = FunctionDescriptor.of(
-            rdma_h.C_POINTER,
-            rdma_h.C_POINTER
+            rdma_h$shared.C_POINTER,
+            rdma_h$shared.C_POINTER
         );
 
         /**
@@ -442,11 +442,11 @@ public class verbs_context {
         }
 
         private static final FunctionDescriptor $DESC = FunctionDescriptor.of(
-            rdma_h.C_INT,
-            rdma_h.C_POINTER,
-            rdma_h.C_POINTER,
-            rdma_h.C_INT,
-            rdma_h.C_INT
+            rdma_h$shared.C_INT,
+            rdma_h$shared.C_POINTER,
+            rdma_h$shared.C_POINTER,
+            rdma_h$shared.C_INT,
+            rdma_h$shared.C_INT
         );
 
         /**
@@ -545,10 +545,10 @@ public class verbs_context {
         }
 
         private static final FunctionDescriptor $DESC = FunctionDescriptor.of(
-            rdma_h.C_INT,
-            rdma_h.C_POINTER,
-            rdma_h.C_POINTER,
-            rdma_h.C_POINTER
+            rdma_h$shared.C_INT,
+            rdma_h$shared.C_POINTER,
+            rdma_h$shared.C_POINTER,
+            rdma_h$shared.C_POINTER
         );
 
         /**
@@ -647,9 +647,9 @@ public class verbs_context {
         }
 
         private static final FunctionDescriptor $DESC = FunctionDescriptor.of(
-            rdma_h.C_POINTER,
-            rdma_h.C_POINTER,
-            rdma_h.C_POINTER
+            rdma_h$shared.C_POINTER,
+            rdma_h$shared.C_POINTER,
+            rdma_h$shared.C_POINTER
         );
 
         /**
@@ -748,8 +748,8 @@ public class verbs_context {
         }
 
         private static final FunctionDescriptor $DESC = FunctionDescriptor.of(
-            rdma_h.C_INT,
-            rdma_h.C_POINTER
+            rdma_h$shared.C_INT,
+            rdma_h$shared.C_POINTER
         );
 
         /**
@@ -848,12 +848,12 @@ public class verbs_context {
         }
 
         private static final FunctionDescriptor $DESC = FunctionDescriptor.of(
-            rdma_h.C_POINTER,
-            rdma_h.C_POINTER,
-            rdma_h.C_POINTER,
-            rdma_h.C_LONG,
-            rdma_h.C_LONG,
-            rdma_h.C_INT
+            rdma_h$shared.C_POINTER,
+            rdma_h$shared.C_POINTER,
+            rdma_h$shared.C_POINTER,
+            rdma_h$shared.C_LONG,
+            rdma_h$shared.C_LONG,
+            rdma_h$shared.C_INT
         );
 
         /**
@@ -952,9 +952,9 @@ public class verbs_context {
         }
 
         private static final FunctionDescriptor $DESC = FunctionDescriptor.of(
-            rdma_h.C_POINTER,
-            rdma_h.C_POINTER,
-            rdma_h.C_POINTER
+            rdma_h$shared.C_POINTER,
+            rdma_h$shared.C_POINTER,
+            rdma_h$shared.C_POINTER
         );
 
         /**
@@ -1053,8 +1053,8 @@ public class verbs_context {
         }
 
         private static final FunctionDescriptor $DESC = FunctionDescriptor.of(
-            rdma_h.C_INT,
-            rdma_h.C_POINTER
+            rdma_h$shared.C_INT,
+            rdma_h$shared.C_POINTER
         );
 
         /**
@@ -1153,9 +1153,9 @@ public class verbs_context {
         }
 
         private static final FunctionDescriptor $DESC = FunctionDescriptor.of(
-            rdma_h.C_INT,
-            rdma_h.C_POINTER,
-            rdma_h.C_POINTER
+            rdma_h$shared.C_INT,
+            rdma_h$shared.C_POINTER,
+            rdma_h$shared.C_POINTER
         );
 
         /**
@@ -1254,8 +1254,8 @@ public class verbs_context {
         }
 
         private static final FunctionDescriptor $DESC = FunctionDescriptor.of(
-            rdma_h.C_INT,
-            rdma_h.C_POINTER
+            rdma_h$shared.C_INT,
+            rdma_h$shared.C_POINTER
         );
 
         /**
@@ -1354,9 +1354,9 @@ public class verbs_context {
         }
 
         private static final FunctionDescriptor $DESC = FunctionDescriptor.of(
-            rdma_h.C_POINTER,
-            rdma_h.C_POINTER,
-            rdma_h.C_POINTER
+            rdma_h$shared.C_POINTER,
+            rdma_h$shared.C_POINTER,
+            rdma_h$shared.C_POINTER
         );
 
         /**
@@ -1455,9 +1455,9 @@ public class verbs_context {
         }
 
         private static final FunctionDescriptor $DESC = FunctionDescriptor.of(
-            rdma_h.C_INT,
-            rdma_h.C_POINTER,
-            rdma_h.C_POINTER
+            rdma_h$shared.C_INT,
+            rdma_h$shared.C_POINTER,
+            rdma_h$shared.C_POINTER
         );
 
         /**
@@ -1556,9 +1556,9 @@ public class verbs_context {
         }
 
         private static final FunctionDescriptor $DESC = FunctionDescriptor.of(
-            rdma_h.C_POINTER,
-            rdma_h.C_POINTER,
-            rdma_h.C_POINTER
+            rdma_h$shared.C_POINTER,
+            rdma_h$shared.C_POINTER,
+            rdma_h$shared.C_POINTER
         );
 
         /**
@@ -1657,8 +1657,8 @@ public class verbs_context {
         }
 
         private static final FunctionDescriptor $DESC = FunctionDescriptor.of(
-            rdma_h.C_INT,
-            rdma_h.C_POINTER
+            rdma_h$shared.C_INT,
+            rdma_h$shared.C_POINTER
         );
 
         /**
@@ -1757,9 +1757,9 @@ public class verbs_context {
         }
 
         private static final FunctionDescriptor $DESC = FunctionDescriptor.of(
-            rdma_h.C_POINTER,
-            rdma_h.C_POINTER,
-            rdma_h.C_POINTER
+            rdma_h$shared.C_POINTER,
+            rdma_h$shared.C_POINTER,
+            rdma_h$shared.C_POINTER
         );
 
         /**
@@ -1858,9 +1858,9 @@ public class verbs_context {
         }
 
         private static final FunctionDescriptor $DESC = FunctionDescriptor.of(
-            rdma_h.C_INT,
-            rdma_h.C_POINTER,
-            rdma_h.C_POINTER
+            rdma_h$shared.C_INT,
+            rdma_h$shared.C_POINTER,
+            rdma_h$shared.C_POINTER
         );
 
         /**
@@ -1959,10 +1959,10 @@ public class verbs_context {
         }
 
         private static final FunctionDescriptor $DESC = FunctionDescriptor.of(
-            rdma_h.C_INT,
-            rdma_h.C_POINTER,
-            rdma_h.C_POINTER,
-            rdma_h.C_POINTER
+            rdma_h$shared.C_INT,
+            rdma_h$shared.C_POINTER,
+            rdma_h$shared.C_POINTER,
+            rdma_h$shared.C_POINTER
         );
 
         /**
@@ -2061,8 +2061,8 @@ public class verbs_context {
         }
 
         private static final FunctionDescriptor $DESC = FunctionDescriptor.of(
-            rdma_h.C_INT,
-            rdma_h.C_POINTER
+            rdma_h$shared.C_INT,
+            rdma_h$shared.C_POINTER
         );
 
         /**
@@ -2161,9 +2161,9 @@ public class verbs_context {
         }
 
         private static final FunctionDescriptor $DESC = FunctionDescriptor.of(
-            rdma_h.C_POINTER,
-            rdma_h.C_POINTER,
-            rdma_h.C_POINTER
+            rdma_h$shared.C_POINTER,
+            rdma_h$shared.C_POINTER,
+            rdma_h$shared.C_POINTER
         );
 
         /**
@@ -2262,8 +2262,8 @@ public class verbs_context {
         }
 
         private static final FunctionDescriptor $DESC = FunctionDescriptor.of(
-            rdma_h.C_INT,
-            rdma_h.C_POINTER
+            rdma_h$shared.C_INT,
+            rdma_h$shared.C_POINTER
         );
 
         /**
@@ -2362,9 +2362,9 @@ public class verbs_context {
         }
 
         private static final FunctionDescriptor $DESC = FunctionDescriptor.of(
-            rdma_h.C_INT,
-            rdma_h.C_POINTER,
-            rdma_h.C_POINTER
+            rdma_h$shared.C_INT,
+            rdma_h$shared.C_POINTER,
+            rdma_h$shared.C_POINTER
         );
 
         /**
@@ -2463,9 +2463,9 @@ public class verbs_context {
         }
 
         private static final FunctionDescriptor $DESC = FunctionDescriptor.of(
-            rdma_h.C_POINTER,
-            rdma_h.C_POINTER,
-            rdma_h.C_POINTER
+            rdma_h$shared.C_POINTER,
+            rdma_h$shared.C_POINTER,
+            rdma_h$shared.C_POINTER
         );
 
         /**
@@ -2564,9 +2564,9 @@ public class verbs_context {
         }
 
         private static final FunctionDescriptor $DESC = FunctionDescriptor.of(
-            rdma_h.C_INT,
-            rdma_h.C_POINTER,
-            rdma_h.C_POINTER
+            rdma_h$shared.C_INT,
+            rdma_h$shared.C_POINTER,
+            rdma_h$shared.C_POINTER
         );
 
         /**
@@ -2665,9 +2665,9 @@ public class verbs_context {
         }
 
         private static final FunctionDescriptor $DESC = FunctionDescriptor.of(
-            rdma_h.C_POINTER,
-            rdma_h.C_POINTER,
-            rdma_h.C_POINTER
+            rdma_h$shared.C_POINTER,
+            rdma_h$shared.C_POINTER,
+            rdma_h$shared.C_POINTER
         );
 
         /**
@@ -2810,11 +2810,11 @@ public class verbs_context {
         }
 
         private static final FunctionDescriptor $DESC = FunctionDescriptor.of(
-            rdma_h.C_INT,
-            rdma_h.C_POINTER,
-            rdma_h.C_POINTER,
-            rdma_h.C_POINTER,
-            rdma_h.C_LONG
+            rdma_h$shared.C_INT,
+            rdma_h$shared.C_POINTER,
+            rdma_h$shared.C_POINTER,
+            rdma_h$shared.C_POINTER,
+            rdma_h$shared.C_LONG
         );
 
         /**
@@ -2913,8 +2913,8 @@ public class verbs_context {
         }
 
         private static final FunctionDescriptor $DESC = FunctionDescriptor.of(
-            rdma_h.C_INT,
-            rdma_h.C_POINTER
+            rdma_h$shared.C_INT,
+            rdma_h$shared.C_POINTER
         );
 
         /**
@@ -3110,9 +3110,9 @@ public class verbs_context {
         }
 
         private static final FunctionDescriptor $DESC = FunctionDescriptor.of(
-            rdma_h.C_POINTER,
-            rdma_h.C_POINTER,
-            rdma_h.C_POINTER
+            rdma_h$shared.C_POINTER,
+            rdma_h$shared.C_POINTER,
+            rdma_h$shared.C_POINTER
         );
 
         /**
@@ -3308,9 +3308,9 @@ public class verbs_context {
         }
 
         private static final FunctionDescriptor $DESC = FunctionDescriptor.of(
-            rdma_h.C_POINTER,
-            rdma_h.C_POINTER,
-            rdma_h.C_POINTER
+            rdma_h$shared.C_POINTER,
+            rdma_h$shared.C_POINTER,
+            rdma_h$shared.C_POINTER
         );
 
         /**
@@ -3409,9 +3409,9 @@ public class verbs_context {
         }
 
         private static final FunctionDescriptor $DESC = FunctionDescriptor.of(
-            rdma_h.C_POINTER,
-            rdma_h.C_POINTER,
-            rdma_h.C_POINTER
+            rdma_h$shared.C_POINTER,
+            rdma_h$shared.C_POINTER,
+            rdma_h$shared.C_POINTER
         );
 
         /**
@@ -3510,9 +3510,9 @@ public class verbs_context {
         }
 
         private static final FunctionDescriptor $DESC = FunctionDescriptor.of(
-            rdma_h.C_INT,
-            rdma_h.C_POINTER,
-            rdma_h.C_POINTER
+            rdma_h$shared.C_INT,
+            rdma_h$shared.C_POINTER,
+            rdma_h$shared.C_POINTER
         );
 
         /**
@@ -3611,9 +3611,9 @@ public class verbs_context {
         }
 
         private static final FunctionDescriptor $DESC = FunctionDescriptor.of(
-            rdma_h.C_POINTER,
-            rdma_h.C_POINTER,
-            rdma_h.C_POINTER
+            rdma_h$shared.C_POINTER,
+            rdma_h$shared.C_POINTER,
+            rdma_h$shared.C_POINTER
         );
 
         /**
@@ -3712,9 +3712,9 @@ public class verbs_context {
         }
 
         private static final FunctionDescriptor $DESC = FunctionDescriptor.of(
-            rdma_h.C_POINTER,
-            rdma_h.C_POINTER,
-            rdma_h.C_POINTER
+            rdma_h$shared.C_POINTER,
+            rdma_h$shared.C_POINTER,
+            rdma_h$shared.C_POINTER
         );
 
         /**
@@ -3813,8 +3813,8 @@ public class verbs_context {
         }
 
         private static final FunctionDescriptor $DESC = FunctionDescriptor.of(
-            rdma_h.C_INT,
-            rdma_h.C_POINTER
+            rdma_h$shared.C_INT,
+            rdma_h$shared.C_POINTER
         );
 
         /**

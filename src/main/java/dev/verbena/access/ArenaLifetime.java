@@ -77,7 +77,9 @@ public final class ArenaLifetime extends CloseGuard {
             try {
                 // Check again: an object may have been made before this lifetime was shut.
                 checkNothingForeignDepends();
-                objectsYoungestFirst().forEach(this::destroyInOrder);
+                for (ObjectLifetime object : objectsYoungestFirst()) {
+                    destroyInOrder(object);
+                }
                 memory.close();
             } catch (Throwable failure) {
                 reopen();
@@ -119,7 +121,11 @@ public final class ArenaLifetime extends CloseGuard {
     }
 
     private void destroyInOrder(ObjectLifetime object) {
-        object.closedBefore().stream().filter(other -> other.arena() == this).forEach(this::destroyAndForget);
+        for (ObjectLifetime first : object.closedBefore()) {
+            if (first.arena() == this) {
+                destroyAndForget(first);
+            }
+        }
         // Dependents are younger and gone, except those that came later: an id that moved to another channel.
         for (ObjectLifetime dependent : object.dependents().reversed()) {
             if (dependent.arena() == this) {
@@ -170,13 +176,18 @@ public final class ArenaLifetime extends CloseGuard {
     /** Checks that no object has to stay. Runs before the first object is destroyed: either all go or none. */
     private void checkNothingForeignDepends() {
         checkOnlyOwn(this);
-        objectsYoungestFirst().forEach(this::checkOnlyOwn);
+        for (ObjectLifetime object : objectsYoungestFirst()) {
+            checkOnlyOwn(object);
+        }
     }
 
     private void checkOnlyOwn(CloseGuard guard) {
-        List<ObjectLifetime> foreign = guard.dependents().stream()
-                .filter(dependent -> dependent.arena() != this)
-                .toList();
+        List<ObjectLifetime> foreign = new ArrayList<>();
+        for (ObjectLifetime dependent : guard.dependents()) {
+            if (dependent.arena() != this) {
+                foreign.add(dependent);
+            }
+        }
         if (!foreign.isEmpty()) {
             throw guard.busy(foreign);
         }

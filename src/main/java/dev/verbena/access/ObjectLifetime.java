@@ -24,7 +24,7 @@ public final class ObjectLifetime extends CloseGuard {
     private @Nullable VerbsObject object;
     private @Nullable Runnable destroyer;
     private @Nullable Runnable undoer;
-    private Supplier<? extends Collection<? extends VerbsObject>> closedBefore = List::of;
+    private @Nullable Supplier<? extends Collection<? extends VerbsObject>> closedBefore;
     private volatile List<CloseGuard> parents = List.of();
 
     private ObjectLifetime(ArenaLifetime arena) {
@@ -124,7 +124,9 @@ public final class ObjectLifetime extends CloseGuard {
         List<CloseGuard> held = new ArrayList<>(parents.size() + 1);
         try {
             hold(arena, held);
-            parents.forEach(parent -> hold(parent, held));
+            for (CloseGuard parent : parents) {
+                hold(parent, held);
+            }
             ObjectLifetime lifetime = new ObjectLifetime(arena);
             try {
                 T object = maker.apply(lifetime);
@@ -135,7 +137,13 @@ public final class ObjectLifetime extends CloseGuard {
                 throw failure;
             }
         } finally {
-            held.forEach(CloseGuard::release);
+            release(held);
+        }
+    }
+
+    private static void release(List<CloseGuard> held) {
+        for (CloseGuard guard : held) {
+            guard.release();
         }
     }
 
@@ -153,7 +161,7 @@ public final class ObjectLifetime extends CloseGuard {
                 return;
             }
         }
-        known.forEach(parent -> parent.removeDependent(this));
+        leave(known);
         arena.forget(this);
     }
 
@@ -165,7 +173,9 @@ public final class ObjectLifetime extends CloseGuard {
         hold();
         try {
             parents = known;
-            known.forEach(parent -> parent.addDependent(this));
+            for (CloseGuard parent : known) {
+                parent.addDependent(this);
+            }
             arena.add(this);
         } finally {
             release();
@@ -226,7 +236,14 @@ public final class ObjectLifetime extends CloseGuard {
     }
 
     Collection<ObjectLifetime> closedBefore() {
-        return closedBefore.get().stream().map(ObjectLifetime::of).toList();
+        if (closedBefore == null) {
+            return List.of();
+        }
+        List<ObjectLifetime> lifetimes = new ArrayList<>();
+        for (VerbsObject each : closedBefore.get()) {
+            lifetimes.add(of(each));
+        }
+        return lifetimes;
     }
 
     ArenaLifetime arena() {
@@ -263,7 +280,13 @@ public final class ObjectLifetime extends CloseGuard {
             reopen();
             throw failure;
         }
-        parents.forEach(parent -> parent.removeDependent(this));
+        leave(parents);
+    }
+
+    private void leave(List<CloseGuard> left) {
+        for (CloseGuard parent : left) {
+            parent.removeDependent(this);
+        }
     }
 
     /**
@@ -288,7 +311,7 @@ public final class ObjectLifetime extends CloseGuard {
             mover.run();
             changeParent(before, after);
         } finally {
-            held.forEach(CloseGuard::release);
+            release(held);
         }
     }
 

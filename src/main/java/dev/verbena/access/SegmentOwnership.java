@@ -2,20 +2,17 @@ package dev.verbena.access;
 
 import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
+import java.util.List;
 import java.util.Set;
-import java.util.stream.Collectors;
-import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 
 /** Finds the arena that owns a segment, and checks that the memory outlives the object that uses it. */
 final class SegmentOwnership {
     /** The scopes of memory that nobody can free: of the global and automatic arenas, and of direct and mapped buffers. */
-    private static final Set<Class<?>> UNCLOSABLE = Stream.of(
-                    Arena.global().scope(),
-                    Arena.ofAuto().scope(),
-                    MemorySegment.ofArray(new byte[0]).scope())
-            .map(Object::getClass)
-            .collect(Collectors.toUnmodifiableSet());
+    private static final Set<Class<?>> UNCLOSABLE = Set.copyOf(List.of(
+            Arena.global().scope().getClass(),
+            Arena.ofAuto().scope().getClass(),
+            MemorySegment.ofArray(new byte[0]).scope().getClass()));
 
     private SegmentOwnership() {}
 

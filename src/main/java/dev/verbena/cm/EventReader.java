@@ -8,6 +8,7 @@ import dev.verbena.internal.Waiters;
 import dev.verbena.internal.WatchedDescriptor;
 import dev.verbena.internal.failures.Failures;
 import dev.verbena.internal.jfr.ConnectionEvent;
+import dev.verbena.internal.jfr.Recorder;
 import dev.verbena.internal.raw.rdma_cm_id;
 import dev.verbena.internal.raw.rdma_event_channel;
 import dev.verbena.verbs.access.VerbsAccess;
@@ -405,6 +406,9 @@ final class EventReader {
     }
 
     private static void record(RawEvent taken) {
+        if (!Recorder.isPresent()) {
+            return;
+        }
         ConnectionEvent event = new ConnectionEvent();
         if (event.shouldCommit()) {
             event.type = taken.type().toString();

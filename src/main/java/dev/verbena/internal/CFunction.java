@@ -8,9 +8,9 @@ import java.lang.foreign.MemorySegment;
 import java.lang.foreign.StructLayout;
 import java.lang.foreign.ValueLayout;
 import java.lang.invoke.MethodHandle;
-import java.lang.invoke.VarHandle;
 import java.util.Arrays;
 import java.util.NoSuchElementException;
+import java.util.Optional;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -18,20 +18,39 @@ import org.jspecify.annotations.Nullable;
  *
  * <p>Every argument is passed as a {@code long}. In the LP64 ABIs of Linux (x86-64, AArch64, RISC-V), each integer or
  * pointer argument has a 64-bit register or slot of its own. A callee reads as much of it as its type needs, provided
- * that narrower values are sign- or zero-extended, as widening in Java does. So one linked handle for each
- * <em>number</em> of arguments serves all functions, and a program links six handles, not a hundred. The result is a
- * {@code long} too: cast it to {@code int} where C returns an {@code int}.
+ * that narrower values are sign- or zero-extended, as widening in Java does. A callee does not see arguments that it has
+ * no parameter for: they are in registers that it may overwrite, or in slots that the caller frees. So one linked handle
+ * serves all functions of up to six arguments, and most programs link no other: to link a handle takes some 10 ms. The
+ * result is a {@code long} too: cast it to {@code int} where C returns an {@code int}.
  *
  * <p>Each call keeps {@code errno} for its thread: see {@link #errno()}. The data path has handles of its own, in
  * {@link DataPathCalls}. All threads may call a function at once.
  */
 public final class CFunction {
-    private static final int MAX_ARGUMENTS = 8;
+    private static final int FEW = 6;
+    private static final int MANY = 8;
     private static final StructLayout CAPTURED = Linker.Option.captureStateLayout();
-    private static final VarHandle ERRNO = CAPTURED.varHandle(MemoryLayout.PathElement.groupElement("errno"));
-    private static final ThreadLocal<MemorySegment> CAPTURE =
-            ThreadLocal.withInitial(() -> Arena.ofAuto().allocate(CAPTURED));
-    private static final @Nullable MethodHandle[] BY_ARITY = new @Nullable MethodHandle[MAX_ARGUMENTS + 1];
+    private static final long ERRNO = CAPTURED.byteOffset(MemoryLayout.PathElement.groupElement("errno"));
+
+    /** A class of its own, because the first lambda expression of a program takes longer than a class. */
+    private static final class Capture extends ThreadLocal<MemorySegment> {
+        @Override
+        protected MemorySegment initialValue() {
+            return Arena.ofAuto().allocate(CAPTURED);
+        }
+    }
+
+    private static final Capture CAPTURE = new Capture();
+
+    /** The handle for functions of up to six arguments, which all are in registers. */
+    private static final class OfFew {
+        static final MethodHandle HANDLE = link(FEW);
+    }
+
+    /** The handle for the other functions. */
+    private static final class OfMany {
+        static final MethodHandle HANDLE = link(MANY);
+    }
 
     private final NativeLibraries library;
     private final String name;
@@ -71,7 +90,7 @@ public final class CFunction {
 
     /** Returns the value of {@code errno} after this thread's last call. */
     public static int errno() {
-        return (int) ERRNO.get(CAPTURE.get(), 0L);
+        return CAPTURE.get().get(ValueLayout.JAVA_INT, ERRNO);
     }
 
     /** Calls the function. Cast the result to {@code int} where C returns one. */
@@ -81,13 +100,25 @@ public final class CFunction {
 
     /** Calls a function by its address, such as one that a pointer in a struct leads to. */
     public static long callAt(MemorySegment function, long... arguments) {
-        MethodHandle handle = handle(arguments.length);
         MemorySegment capture = CAPTURE.get();
+        long[] a = arguments;
         try {
-            return (long) handle.invokeExact(function, capture, arguments);
+            if (a.length <= FEW) {
+                return (long) OfFew.HANDLE.invokeExact(
+                        function, capture, at(a, 0), at(a, 1), at(a, 2), at(a, 3), at(a, 4), at(a, 5));
+            }
+            if (a.length > MANY) {
+                throw new IllegalArgumentException("at most " + MANY + " arguments, got " + a.length);
+            }
+            return (long) OfMany.HANDLE.invokeExact(
+                    function, capture, a[0], a[1], a[2], a[3], a[4], a[5], at(a, 6), at(a, 7));
         } catch (Throwable t) {
             throw unexpected(t);
         }
+    }
+
+    private static long at(long[] arguments, int index) {
+        return index < arguments.length ? arguments[index] : 0;
     }
 
     /** Converts what a downcall threw: it throws nothing of its own but errors of the virtual machine. */
@@ -104,18 +135,12 @@ public final class CFunction {
     private MemorySegment address() {
         MemorySegment known = address;
         if (known == null) {
-            address = known = library.symbol(name)
-                    .orElseThrow(() -> new NoSuchElementException(
-                            library.file() + " has no " + name + ": rdma-core " + since + " or newer is needed"));
-        }
-        return known;
-    }
-
-    /** Returns the handle for a number of arguments. A race links the same handle twice, without harm. */
-    private static MethodHandle handle(int arity) {
-        MethodHandle known = BY_ARITY[arity];
-        if (known == null) {
-            BY_ARITY[arity] = known = link(arity);
+            Optional<MemorySegment> found = library.symbol(name);
+            if (found.isEmpty()) {
+                throw new NoSuchElementException(
+                        library.file() + " has no " + name + ": rdma-core " + since + " or newer is needed");
+            }
+            address = known = found.get();
         }
         return known;
     }
@@ -126,7 +151,6 @@ public final class CFunction {
         return Linker.nativeLinker()
                 .downcallHandle(
                         FunctionDescriptor.of(ValueLayout.JAVA_LONG, arguments),
-                        Linker.Option.captureCallState("errno"))
-                .asSpreader(2, long[].class, arity);
+                        Linker.Option.captureCallState("errno"));
     }
 }

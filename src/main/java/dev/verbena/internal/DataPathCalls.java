@@ -13,24 +13,22 @@ import java.lang.invoke.MethodType;
 /**
  * The calls of the data path: {@code static inline} functions in C, reached through a driver's function pointers.
  *
- * <p>One constant handle for each signature serves all drivers. The function's address and all pointers are passed as
- * {@code long}, which costs no liveness check. The caller makes sure that the memory behind them is alive.
+ * <p>One constant handle serves all functions of all drivers. The function's address and all arguments are passed as
+ * {@code long}, which costs no liveness check: {@link CFunction} says why C takes them. The caller makes sure that the
+ * memory behind them is alive.
  *
  * <p>A <em>critical</em> call does without a change of thread state, and so holds up every safepoint while it runs. It
  * suits a poll, and a post where the driver's library rings the doorbell from user space.
  */
 public final class DataPathCalls {
-    private static final FunctionDescriptor POLL_SHAPE =
-            FunctionDescriptor.of(JAVA_INT, JAVA_LONG, JAVA_INT, JAVA_LONG);
-    private static final FunctionDescriptor POST_SHAPE =
-            FunctionDescriptor.of(JAVA_INT, JAVA_LONG, JAVA_LONG, JAVA_LONG);
-    private static final FunctionDescriptor ASK_SHAPE = FunctionDescriptor.of(JAVA_INT, JAVA_LONG, JAVA_INT);
+    /** Holds the handle for all functions, in a class of its own: it is linked at the first call, which takes some 10 ms. */
+    private static final class Plain {
+        static final MethodHandle HANDLE = link();
+    }
 
-    private static final MethodHandle ASK = link(ASK_SHAPE);
-    private static final MethodHandle POLL = link(POLL_SHAPE);
-    private static final MethodHandle POLL_CRITICAL = link(POLL_SHAPE, Linker.Option.critical(false));
-    private static final MethodHandle POST = link(POST_SHAPE);
-    private static final MethodHandle POST_CRITICAL = link(POST_SHAPE, Linker.Option.critical(false));
+    private static final class Critical {
+        static final MethodHandle HANDLE = link(Linker.Option.critical(false));
+    }
 
     /** The C name of polling. */
     public static final String POLL_NAME = "ibv_poll_cq";
@@ -44,8 +42,8 @@ public final class DataPathCalls {
     public static int poll(boolean critical, long function, long cq, int entries, long completions) {
         try {
             return critical
-                    ? (int) POLL_CRITICAL.invokeExact(function, cq, entries, completions)
-                    : (int) POLL.invokeExact(function, cq, entries, completions);
+                    ? (int) Critical.HANDLE.invokeExact(function, cq, (long) entries, completions)
+                    : (int) Plain.HANDLE.invokeExact(function, cq, (long) entries, completions);
         } catch (Throwable t) {
             throw CFunction.unexpected(t);
         }
@@ -54,7 +52,7 @@ public final class DataPathCalls {
     /** Polls as {@link #poll} does, by a critical call. */
     public static int pollCritical(long function, long cq, int entries, long completions) {
         try {
-            return (int) POLL_CRITICAL.invokeExact(function, cq, entries, completions);
+            return (int) Critical.HANDLE.invokeExact(function, cq, (long) entries, completions);
         } catch (Throwable t) {
             throw CFunction.unexpected(t);
         }
@@ -63,7 +61,7 @@ public final class DataPathCalls {
     /** Asks for an event ({@code int req_notify_cq(struct ibv_cq *, int)}), which is a system call with some drivers. */
     public static int requestNotification(long function, long cq, int solicitedOnly) {
         try {
-            return (int) ASK.invokeExact(function, cq, solicitedOnly);
+            return (int) Plain.HANDLE.invokeExact(function, cq, (long) solicitedOnly, 0L);
         } catch (Throwable t) {
             throw CFunction.unexpected(t);
         }
@@ -73,8 +71,8 @@ public final class DataPathCalls {
     public static int post(boolean critical, long function, long queue, long requests, long firstRefused) {
         try {
             return critical
-                    ? (int) POST_CRITICAL.invokeExact(function, queue, requests, firstRefused)
-                    : (int) POST.invokeExact(function, queue, requests, firstRefused);
+                    ? (int) Critical.HANDLE.invokeExact(function, queue, requests, firstRefused)
+                    : (int) Plain.HANDLE.invokeExact(function, queue, requests, firstRefused);
         } catch (Throwable t) {
             throw CFunction.unexpected(t);
         }
@@ -83,13 +81,14 @@ public final class DataPathCalls {
     /** Posts as {@link #post} does, by a critical call. */
     public static int postCritical(long function, long queue, long requests, long firstRefused) {
         try {
-            return (int) POST_CRITICAL.invokeExact(function, queue, requests, firstRefused);
+            return (int) Critical.HANDLE.invokeExact(function, queue, requests, firstRefused);
         } catch (Throwable t) {
             throw CFunction.unexpected(t);
         }
     }
 
-    private static MethodHandle link(FunctionDescriptor shape, Linker.Option... options) {
+    private static MethodHandle link(Linker.Option... options) {
+        FunctionDescriptor shape = FunctionDescriptor.of(JAVA_INT, JAVA_LONG, JAVA_LONG, JAVA_LONG);
         try {
             MethodHandle ofAddress = MethodHandles.lookup()
                     .findStatic(

@@ -22,12 +22,30 @@ import java.lang.invoke.MethodType;
  * that very safepoint. So these two calls are critical only where there can be no second thread.
  */
 public final class ExtendedCalls {
-    private static final MethodHandle ONE = link(1);
-    private static final MethodHandle ONE_CRITICAL = link(1, Linker.Option.critical(false));
-    private static final MethodHandle TWO = link(2);
-    private static final MethodHandle TWO_CRITICAL = link(2, Linker.Option.critical(false));
-    private static final MethodHandle FIVE = link(5);
-    private static final MethodHandle FIVE_CRITICAL = link(5, Linker.Option.critical(false));
+    /** Holds a handle, in a class of its own: it is linked at the first call, which takes some 10 ms. */
+    private static final class One {
+        static final MethodHandle HANDLE = link(1);
+    }
+
+    private static final class OneCritical {
+        static final MethodHandle HANDLE = link(1, Linker.Option.critical(false));
+    }
+
+    private static final class Two {
+        static final MethodHandle HANDLE = link(2);
+    }
+
+    private static final class TwoCritical {
+        static final MethodHandle HANDLE = link(2, Linker.Option.critical(false));
+    }
+
+    private static final class Five {
+        static final MethodHandle HANDLE = link(5);
+    }
+
+    private static final class FiveCritical {
+        static final MethodHandle HANDLE = link(5, Linker.Option.critical(false));
+    }
 
     private ExtendedCalls() {}
 
@@ -35,8 +53,8 @@ public final class ExtendedCalls {
     public static long call(boolean critical, long function, long object) {
         try {
             return critical
-                    ? (long) ONE_CRITICAL.invokeExact(function, object)
-                    : (long) ONE.invokeExact(function, object);
+                    ? (long) OneCritical.HANDLE.invokeExact(function, object)
+                    : (long) One.HANDLE.invokeExact(function, object);
         } catch (Throwable t) {
             throw CFunction.unexpected(t);
         }
@@ -46,8 +64,8 @@ public final class ExtendedCalls {
     public static long call(boolean critical, long function, long object, long argument) {
         try {
             return critical
-                    ? (long) TWO_CRITICAL.invokeExact(function, object, argument)
-                    : (long) TWO.invokeExact(function, object, argument);
+                    ? (long) TwoCritical.HANDLE.invokeExact(function, object, argument)
+                    : (long) Two.HANDLE.invokeExact(function, object, argument);
         } catch (Throwable t) {
             throw CFunction.unexpected(t);
         }
@@ -57,8 +75,8 @@ public final class ExtendedCalls {
     public static long call(boolean critical, long function, long object, long a, long b, long c, long d) {
         try {
             return critical
-                    ? (long) FIVE_CRITICAL.invokeExact(function, object, a, b, c, d)
-                    : (long) FIVE.invokeExact(function, object, a, b, c, d);
+                    ? (long) FiveCritical.HANDLE.invokeExact(function, object, a, b, c, d)
+                    : (long) Five.HANDLE.invokeExact(function, object, a, b, c, d);
         } catch (Throwable t) {
             throw CFunction.unexpected(t);
         }
@@ -67,7 +85,7 @@ public final class ExtendedCalls {
     /** Calls a function of the object alone, by a critical call. */
     public static long callCritical(long function, long object) {
         try {
-            return (long) ONE_CRITICAL.invokeExact(function, object);
+            return (long) OneCritical.HANDLE.invokeExact(function, object);
         } catch (Throwable t) {
             throw CFunction.unexpected(t);
         }
@@ -76,7 +94,7 @@ public final class ExtendedCalls {
     /** Calls a function of the object and up to four arguments, by a critical call. */
     public static long callCritical(long function, long object, long a, long b, long c) {
         try {
-            return (long) FIVE_CRITICAL.invokeExact(function, object, a, b, c, 0L);
+            return (long) FiveCritical.HANDLE.invokeExact(function, object, a, b, c, 0L);
         } catch (Throwable t) {
             throw CFunction.unexpected(t);
         }

@@ -2,7 +2,6 @@ package dev.verbena.internal;
 
 import java.lang.foreign.FunctionDescriptor;
 import java.lang.foreign.Linker;
-import java.lang.foreign.MemoryLayout;
 import java.lang.foreign.MemorySegment;
 import java.lang.foreign.ValueLayout;
 import java.lang.invoke.MethodHandle;
@@ -20,10 +19,8 @@ public final class Memory {
     private static final ValueLayout.OfInt INT = ValueLayout.JAVA_INT_UNALIGNED;
     private static final ValueLayout.OfShort SHORT = ValueLayout.JAVA_SHORT_UNALIGNED;
 
-    /** More words than an address space of 61 bits has. {@link #word} returns less by far, so C2 drops the check. */
-    private static final long WORD_COUNT = 1L << 59;
-
-    private static final long WORD_MASK = WORD_COUNT / 2 - 1;
+    /** Bits for an address space of 61 bits. {@link #word} returns no more, so C2 drops the check of bounds. */
+    private static final long WORD_MASK = (1L << 58) - 1;
 
     /**
      * All memory as 8-byte words. The coordinates are a {@link #word} and a number of words after it.
@@ -37,20 +34,20 @@ public final class Memory {
     private Memory() {}
 
     private static VarHandle words() {
-        VarHandle ofAll = MemoryLayout.sequenceLayout(WORD_COUNT, ValueLayout.JAVA_LONG)
-                .varHandle(MemoryLayout.PathElement.sequenceElement());
+        VarHandle ofAll = MethodHandles.insertCoordinates(ValueLayout.JAVA_LONG.varHandle(), 0, ALL);
         try {
-            MethodHandle plus = MethodHandles.lookup()
-                    .findStatic(Memory.class, "plus", MethodType.methodType(long.class, long.class, int.class));
-            return MethodHandles.collectCoordinates(MethodHandles.insertCoordinates(ofAll, 0, ALL, 0L), 0, plus);
+            MethodHandle offset = MethodHandles.lookup()
+                    .findStatic(Memory.class, "offset", MethodType.methodType(long.class, long.class, int.class));
+            // The handle of a sequence's element would be made of three combinators more, which a first post waits for.
+            return MethodHandles.collectCoordinates(ofAll, 0, offset);
         } catch (ReflectiveOperationException e) {
             throw new ExceptionInInitializerError(e);
         }
     }
 
     @SuppressWarnings("unused") // a method handle calls it
-    private static long plus(long word, int more) {
-        return word + more;
+    private static long offset(long word, int more) {
+        return word + more << 3;
     }
 
     /** Returns the word at an address that is a multiple of 8, for {@link #WORDS}. */

@@ -74,7 +74,9 @@ public final class AsyncEvents {
         sources.remove(address, object);
         lock.lock();
         try {
-            taken.removeIf(waiting -> objectOf(waiting) == object);
+            if (!taken.isEmpty()) {
+                taken.removeIf(waiting -> objectOf(waiting) == object);
+            }
             if (object instanceof CompletionQueue queue) {
                 brokenQueues.remove(queue);
             }

@@ -8,6 +8,7 @@ import dev.verbena.internal.SystemCallException;
 import dev.verbena.internal.WatchedDescriptor;
 import dev.verbena.internal.failures.Failures;
 import dev.verbena.internal.jfr.DeviceEvent;
+import dev.verbena.internal.jfr.Recorder;
 import dev.verbena.internal.raw.ibv_async_event;
 import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
@@ -171,6 +172,9 @@ final class AsyncSource {
     }
 
     private void record(AsyncEventType type, int code) {
+        if (!Recorder.isPresent()) {
+            return;
+        }
         DeviceEvent recorded = new DeviceEvent();
         if (recorded.shouldCommit()) {
             recorded.device = device;

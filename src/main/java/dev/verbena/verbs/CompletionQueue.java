@@ -26,6 +26,8 @@ import dev.verbena.verbs.device.DeviceAttributes;
 import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
 import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
 import java.util.Objects;
 import java.util.Optional;
 import java.util.Queue;
@@ -34,7 +36,6 @@ import java.util.concurrent.ConcurrentLinkedQueue;
 import java.util.concurrent.locks.LockSupport;
 import java.util.concurrent.locks.ReentrantLock;
 import java.util.function.Supplier;
-import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -129,10 +130,17 @@ public final class CompletionQueue extends VerbsObject {
         if (domain != null && domain.base().isEmpty()) {
             throw new IllegalArgumentException(domain + " is not a parent domain");
         }
-        VerbsObject[] parents =
-                Stream.of(context, channel, domain).filter(Objects::nonNull).toArray(VerbsObject[]::new);
+        List<VerbsObject> parents = new ArrayList<>(List.of(context));
+        if (channel != null) {
+            parents.add(channel);
+        }
+        if (domain != null) {
+            parents.add(domain);
+        }
         return ObjectLifetime.create(
-                arena, lifetime -> make(context, options, channel == null ? 0 : channel.address(), lifetime), parents);
+                arena,
+                lifetime -> make(context, options, channel == null ? 0 : channel.address(), lifetime),
+                parents.toArray(new VerbsObject[0]));
     }
 
     private static CompletionQueue make(
@@ -210,7 +218,9 @@ public final class CompletionQueue extends VerbsObject {
             }
             throw refused;
         }
-        cursors.forEach(Completions::end);
+        for (Completions cursor : cursors) {
+            cursor.end();
+        }
         context.eventsEvenIfClosed().remove(address, this);
         if (events != null) {
             events.destroyed();

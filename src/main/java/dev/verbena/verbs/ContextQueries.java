@@ -19,7 +19,6 @@ import dev.verbena.verbs.device.access.DeviceAccess;
 import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
 import java.util.ArrayList;
-import java.util.Comparator;
 import java.util.List;
 import java.util.NoSuchElementException;
 import java.util.Optional;
@@ -102,7 +101,10 @@ final class ContextQueries {
     }
 
     List<GidEntry> gids() {
-        int capacity = ports().stream().mapToInt(Port::gidTableLength).sum();
+        int capacity = 0;
+        for (Port port : ports()) {
+            capacity += port.gidTableLength();
+        }
         long size = ibv_gid_entry.sizeof();
         try (Arena scratch = Arena.ofConfined()) {
             MemorySegment table = scratch.allocate(size * Math.max(1, capacity), Long.BYTES);
@@ -110,19 +112,32 @@ final class ContextQueries {
             if (count < 0) {
                 throw VerbFailures.failure("ibv_query_gid_table", VerbFailures.errnoOf((int) count), device.name(), "");
             }
-            return table.asSlice(0, count * size)
-                    .elements(ibv_gid_entry.layout())
-                    .map(AddressCodec::readGidEntry)
-                    .toList();
+            List<GidEntry> entries = new ArrayList<>();
+            for (long at = 0; at < count * size; at += size) {
+                entries.add(AddressCodec.readGidEntry(table.asSlice(at, size)));
+            }
+            return List.copyOf(entries);
         }
     }
 
     GidEntry bestGid(int port) {
-        return gids().stream()
-                .filter(entry -> entry.port() == port && !entry.gid().isZero())
-                .min(Comparator.comparingInt(ContextQueries::rank).thenComparingInt(GidEntry::index))
-                .orElseThrow(() -> new NoSuchElementException("port " + port + " of " + device.name()
-                        + " has no GID: its network device needs an IP address ('ip addr add ADDRESS/24 dev DEVICE')"));
+        GidEntry best = null;
+        for (GidEntry entry : gids()) {
+            if (entry.port() == port && !entry.gid().isZero() && (best == null || isBetter(entry, best))) {
+                best = entry;
+            }
+        }
+        if (best == null) {
+            throw new NoSuchElementException("port " + port + " of " + device.name()
+                    + " has no GID: its network device needs an IP address ('ip addr add ADDRESS/24 dev DEVICE')");
+        }
+        return best;
+    }
+
+    private static boolean isBetter(GidEntry entry, GidEntry other) {
+        int rank = rank(entry);
+        int otherRank = rank(other);
+        return rank < otherRank || rank == otherRank && entry.index() < other.index();
     }
 
     /** Ranks a GID: the lower the rank, the better the GID is for reaching its port. */

@@ -23,7 +23,6 @@ import java.util.List;
 import java.util.NoSuchElementException;
 import java.util.Objects;
 import java.util.OptionalInt;
-import java.util.function.LongFunction;
 
 /**
  * An RDMA device of this machine ({@code struct ibv_device}). {@link #open} makes a context, which uses the device. A
@@ -57,13 +56,13 @@ public final class Device {
      */
     @CName({"ibv_get_device_list", "ibv_free_device_list"})
     public static List<Device> list() {
-        return withDevices(pointers -> {
+        try (Listed listed = new Listed()) {
             List<Device> devices = new ArrayList<>();
-            for (long pointer : pointers) {
-                devices.add(read(pointer));
+            for (int i = 0; i < listed.count; i++) {
+                devices.add(read(listed.pointer(i)));
             }
             return List.copyOf(devices);
-        });
+        }
     }
 
     /**
@@ -104,28 +103,32 @@ public final class Device {
                         + String.join(", ", devices.stream().map(Device::name).toList());
     }
 
-    /** Lends the pointers of the device list to a function, and frees the list afterwards. */
-    private static <T> T withDevices(java.util.function.Function<List<Long>, T> user) {
-        Rdma.requireVerbs();
-        try (Arena arena = Arena.ofConfined()) {
-            MemorySegment count = arena.allocate(ValueLayout.JAVA_INT);
-            long list = Ibv.GET_DEVICE_LIST.call(count.address());
-            if (list == 0) {
-                int errno = CFunction.errno();
-                if (Errno.meansUnsupported(errno)) { // a kernel without RDMA
-                    return user.apply(List.of());
+    /** The device list of C, which is freed at the end. */
+    private static final class Listed implements AutoCloseable {
+        private final long list;
+        private final int count;
+
+        Listed() {
+            Rdma.requireVerbs();
+            try (Arena arena = Arena.ofConfined()) {
+                MemorySegment counted = arena.allocate(ValueLayout.JAVA_INT);
+                list = Ibv.GET_DEVICE_LIST.call(counted.address());
+                if (list == 0 && !Errno.meansUnsupported(CFunction.errno())) { // as with a kernel without RDMA
+                    throw new VerbsException(Ibv.GET_DEVICE_LIST.name(), "", CFunction.errno(), "");
                 }
-                throw new VerbsException(Ibv.GET_DEVICE_LIST.name(), "", errno, "");
+                count = list == 0 ? 0 : counted.get(ValueLayout.JAVA_INT, 0);
             }
-            try {
-                int n = count.get(ValueLayout.JAVA_INT, 0);
-                MemorySegment array = MemorySegment.ofAddress(list).reinterpret((long) n * Long.BYTES);
-                List<Long> pointers = new ArrayList<>();
-                for (int i = 0; i < n; i++) {
-                    pointers.add(array.getAtIndex(ValueLayout.JAVA_LONG, i));
-                }
-                return user.apply(pointers);
-            } finally {
+        }
+
+        long pointer(int index) {
+            return MemorySegment.ofAddress(list)
+                    .reinterpret((long) count * Long.BYTES)
+                    .getAtIndex(ValueLayout.JAVA_LONG, index);
+        }
+
+        @Override
+        public void close() {
+            if (list != 0) {
                 Ibv.FREE_DEVICE_LIST.call(list);
             }
         }
@@ -152,18 +155,14 @@ public final class Device {
      */
     @CName("ibv_open_device")
     public Context open(VerbsArena arena) {
-        return openWith(pointer -> Context.open(this, pointer, arena));
-    }
-
-    private Context openWith(LongFunction<Context> opener) {
-        return withDevices(pointers -> {
-            for (long pointer : pointers) {
-                if (read(pointer).name.equals(name)) {
-                    return opener.apply(pointer);
+        try (Listed listed = new Listed()) {
+            for (int i = 0; i < listed.count; i++) {
+                if (read(listed.pointer(i)).name.equals(name)) {
+                    return Context.open(this, listed.pointer(i), arena);
                 }
             }
-            throw new NoSuchElementException("the RDMA device '" + name + "' was removed");
-        });
+        }
+        throw new NoSuchElementException("the RDMA device '" + name + "' was removed");
     }
 
     /**

@@ -6,6 +6,7 @@ import dev.verbena.VerbsObject;
 import dev.verbena.access.ObjectLifetime;
 import dev.verbena.internal.Ibv;
 import dev.verbena.internal.Memory;
+import dev.verbena.internal.jfr.Recorder;
 import dev.verbena.internal.jfr.RegistrationEvent;
 import dev.verbena.internal.raw.ibv_mr;
 import java.lang.foreign.MemorySegment;
@@ -15,7 +16,6 @@ import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.function.Function;
 import java.util.function.LongSupplier;
-import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -96,27 +96,35 @@ public final class MemoryRegion extends RequestPart implements LocalMemory {
             ProtectionDomain domain,
             LongSupplier call,
             VerbsObject... others) {
-        Function<ObjectLifetime, MemoryRegion> maker = lifetime -> {
-            RegistrationEvent event = new RegistrationEvent();
-            event.begin();
-            MemoryRegion made = new MemoryRegion(lifetime, domain, backing, access, call.getAsLong(), End.DEREGISTER);
-            event.end();
-            if (event.shouldCommit()) {
-                event.device = domain.contextEvenIfClosed().name();
-                event.size = backing.length();
-                event.access = access.toString();
-                event.commit();
-            }
-            return made;
-        };
-        VerbsObject[] parents =
-                Stream.concat(Stream.of(domain), Stream.of(others)).toArray(VerbsObject[]::new);
+        Function<ObjectLifetime, MemoryRegion> plain =
+                lifetime -> new MemoryRegion(lifetime, domain, backing, access, call.getAsLong(), End.DEREGISTER);
+        Function<ObjectLifetime, MemoryRegion> maker = Recorder.isPresent() ? recorded(plain) : plain;
+        VerbsObject[] parents = new VerbsObject[others.length + 1];
+        parents[0] = domain;
+        System.arraycopy(others, 0, parents, 1, others.length);
         if (backing.memory() == null) {
             return ObjectLifetime.create(arena, maker, parents);
         }
         return backing.foreign()
                 ? ObjectLifetime.createOverForeign(arena, backing.memory(), maker, parents)
                 : ObjectLifetime.createOver(arena, backing.memory(), maker, parents);
+    }
+
+    /** Returns a maker that does the same, and adds the region to the flight recording. */
+    private static Function<ObjectLifetime, MemoryRegion> recorded(Function<ObjectLifetime, MemoryRegion> maker) {
+        RegistrationEvent event = new RegistrationEvent();
+        return lifetime -> {
+            event.begin();
+            MemoryRegion made = maker.apply(lifetime);
+            event.end();
+            if (event.shouldCommit()) {
+                event.device = made.domain.contextEvenIfClosed().name();
+                event.size = made.length;
+                event.access = made.access.toString();
+                event.commit();
+            }
+            return made;
+        };
     }
 
     /**
@@ -376,6 +384,7 @@ public final class MemoryRegion extends RequestPart implements LocalMemory {
     /** Returns for example {@code memory region of 4 KiB at 0x7f0010, lkey 0x1234, rkey 0x1234, [LOCAL_WRITE]}. */
     @Override
     public String toString() {
-        return String.format("memory region of %s, lkey 0x%x, rkey 0x%x, %s", backing, localKey, remoteKey, access);
+        return "memory region of " + backing + ", lkey 0x" + Integer.toHexString(localKey) + ", rkey 0x"
+                + Integer.toHexString(remoteKey) + ", " + access;
     }
 }

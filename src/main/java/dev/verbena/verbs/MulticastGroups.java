@@ -55,7 +55,9 @@ final class MulticastGroups {
 
     /** Detaches the queue pair from all groups before it is destroyed. */
     synchronized void detachAll() {
-        List.copyOf(groups).forEach(this::detach);
+        for (Group group : List.copyOf(groups)) {
+            detach(group);
+        }
     }
 
     private synchronized void attach(Group group) {

@@ -231,7 +231,9 @@ public final class QueuePair extends VerbsObject {
             String name = options.type() + " queue pair " + number + " of " + context.name(); // it counts as closed now
             VerbFailures.check(Ibv.DESTROY_QP, Ibv.DESTROY_QP.call(address), name);
         }
-        batches.forEach(WorkBatch::end);
+        for (WorkBatch<?> batch : batches) {
+            batch.end();
+        }
         context.remove(this);
         context.eventsEvenIfClosed().remove(address, this);
     }

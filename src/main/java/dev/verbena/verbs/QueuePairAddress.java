@@ -8,7 +8,6 @@ import dev.verbena.verbs.address.GlobalRoute;
 import dev.verbena.verbs.device.DeviceAttributes;
 import dev.verbena.verbs.device.Port;
 import java.util.concurrent.ThreadLocalRandom;
-import java.util.function.Supplier;
 
 /** The address of one queue pair: its port, its GID, its number and the number of its first packet. */
 final class QueuePairAddress {
@@ -28,36 +27,47 @@ final class QueuePairAddress {
         this.number = number;
     }
 
-    private <T> T ask(Supplier<T> query) {
-        lifetime.hold();
-        try {
-            return query.get();
-        } finally {
-            lifetime.release();
-        }
-    }
-
     int packetSequenceNumber() {
         return packetSequenceNumber;
     }
 
     DeviceAttributes device() {
-        return ask(queries::attributes);
+        lifetime.hold();
+        try {
+            return queries.attributes();
+        } finally {
+            lifetime.release();
+        }
     }
 
     Port port() {
-        return ask(() -> queries.port(options.port()));
+        lifetime.hold();
+        try {
+            return queries.port(options.port());
+        } finally {
+            lifetime.release();
+        }
     }
 
     int gidIndex() {
-        return options.gidIndex() == QueuePairOptions.BEST_GID
-                ? ask(() -> queries.bestGid(options.port())).index()
-                : options.gidIndex();
+        if (options.gidIndex() != QueuePairOptions.BEST_GID) {
+            return options.gidIndex();
+        }
+        lifetime.hold();
+        try {
+            return queries.bestGid(options.port()).index();
+        } finally {
+            lifetime.release();
+        }
     }
 
     Endpoint endpoint() {
-        return ask(() ->
-                new Endpoint(number, packetSequenceNumber, port().lid(), queries.gid(options.port(), gidIndex())));
+        lifetime.hold();
+        try {
+            return new Endpoint(number, packetSequenceNumber, port().lid(), queries.gid(options.port(), gidIndex()));
+        } finally {
+            lifetime.release();
+        }
     }
 
     AddressVector pathTo(Gid destination, int lid) {

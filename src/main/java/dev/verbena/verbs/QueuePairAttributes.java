@@ -15,7 +15,6 @@ import java.util.Collections;
 import java.util.EnumSet;
 import java.util.Objects;
 import java.util.Set;
-import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -26,7 +25,7 @@ import org.jspecify.annotations.Nullable;
  * {@snippet file="MessageSnippets.java" region="modify"}
  */
 public final class QueuePairAttributes {
-    /** The struct, in heap memory that nobody writes to after the constructor. */
+    /** The struct, in heap memory. Only the method that makes an instance writes to it, before it returns the instance. */
     private final MemorySegment values;
 
     private final Set<Attribute> mask;
@@ -52,7 +51,9 @@ public final class QueuePairAttributes {
      */
     public static QueuePairAttributes to(QueuePairState state) {
         int code = settable(state);
-        return unchangedState().with(Attribute.STATE, struct -> ibv_qp_attr.qp_state(struct, code));
+        QueuePairAttributes copy = unchangedState().with(Attribute.STATE);
+        ibv_qp_attr.qp_state(copy.values, code);
+        return copy;
     }
 
     /**
@@ -81,18 +82,11 @@ public final class QueuePairAttributes {
         return value.code();
     }
 
-    private QueuePairAttributes with(Attribute attribute, Consumer<MemorySegment> setter) {
-        MemorySegment copy = blank().copyFrom(values);
-        setter.accept(copy);
+    /** Returns a copy with one more attribute in the mask. The caller sets the value before anybody else sees the copy. */
+    private QueuePairAttributes with(Attribute attribute) {
         EnumSet<Attribute> more = EnumSet.of(attribute);
         more.addAll(mask);
-        return new QueuePairAttributes(copy, more);
-    }
-
-    private QueuePairAttributes with(
-            Attribute attribute, String name, int value, int max, Consumer<MemorySegment> setter) {
-        Checks.checkRange(name, value, max);
-        return with(attribute, setter);
+        return new QueuePairAttributes(blank().copyFrom(values), more);
     }
 
     /**
@@ -126,7 +120,9 @@ public final class QueuePairAttributes {
      */
     public QueuePairAttributes access(Collection<AccessFlag> flags) {
         int bits = NativeFlag.bits(flags);
-        return with(Attribute.ACCESS_FLAGS, struct -> ibv_qp_attr.qp_access_flags(struct, bits));
+        QueuePairAttributes copy = with(Attribute.ACCESS_FLAGS);
+        ibv_qp_attr.qp_access_flags(copy.values, bits);
+        return copy;
     }
 
     /**
@@ -145,7 +141,9 @@ public final class QueuePairAttributes {
      * @return a changed copy
      */
     public QueuePairAttributes capabilities(QueueCapabilities sizes) {
-        return with(Attribute.CAPABILITIES, struct -> sizes.write(ibv_qp_attr.cap(struct)));
+        QueuePairAttributes copy = with(Attribute.CAPABILITIES);
+        sizes.write(ibv_qp_attr.cap(copy.values));
+        return copy;
     }
 
     /**
@@ -168,12 +166,13 @@ public final class QueuePairAttributes {
      */
     public QueuePairAttributes alternatePath(AddressVector path, int pkeyIndex, Duration timeout) {
         int code = WireTime.acknowledgementCode(timeout);
-        return with(Attribute.ALTERNATE_PATH, "partition key index", pkeyIndex, 0xffff, struct -> {
-            AddressCodec.writePath(path, ibv_qp_attr.alt_ah_attr(struct));
-            ibv_qp_attr.alt_port_num(struct, (byte) path.port());
-            ibv_qp_attr.alt_pkey_index(struct, (short) pkeyIndex);
-            ibv_qp_attr.alt_timeout(struct, (byte) code);
-        });
+        Checks.checkRange("partition key index", pkeyIndex, 0xffff);
+        QueuePairAttributes copy = with(Attribute.ALTERNATE_PATH);
+        AddressCodec.writePath(path, ibv_qp_attr.alt_ah_attr(copy.values));
+        ibv_qp_attr.alt_port_num(copy.values, (byte) path.port());
+        ibv_qp_attr.alt_pkey_index(copy.values, (short) pkeyIndex);
+        ibv_qp_attr.alt_timeout(copy.values, (byte) code);
+        return copy;
     }
 
     /**
@@ -211,7 +210,9 @@ public final class QueuePairAttributes {
      */
     public QueuePairAttributes alternateTimeoutCode(int code) {
         WireTime.checkCode("alternate timeout code", code);
-        return with(Attribute.ALTERNATE_PATH, struct -> ibv_qp_attr.alt_timeout(struct, (byte) code));
+        QueuePairAttributes copy = with(Attribute.ALTERNATE_PATH);
+        ibv_qp_attr.alt_timeout(copy.values, (byte) code);
+        return copy;
     }
 
     /**
@@ -240,7 +241,9 @@ public final class QueuePairAttributes {
      */
     public QueuePairAttributes currentState(QueuePairState value) {
         int code = settable(value);
-        return with(Attribute.CURRENT_STATE, struct -> ibv_qp_attr.cur_qp_state(struct, code));
+        QueuePairAttributes copy = with(Attribute.CURRENT_STATE);
+        ibv_qp_attr.cur_qp_state(copy.values, code);
+        return copy;
     }
 
     /**
@@ -259,9 +262,9 @@ public final class QueuePairAttributes {
      * @return a changed copy
      */
     public QueuePairAttributes sqdNotification(boolean value) {
-        return with(
-                Attribute.EN_SQD_ASYNC_NOTIFY,
-                struct -> ibv_qp_attr.en_sqd_async_notify(struct, (byte) (value ? 1 : 0)));
+        QueuePairAttributes copy = with(Attribute.EN_SQD_ASYNC_NOTIFY);
+        ibv_qp_attr.en_sqd_async_notify(copy.values, (byte) (value ? 1 : 0));
+        return copy;
     }
 
     /**
@@ -280,12 +283,10 @@ public final class QueuePairAttributes {
      * @return a changed copy
      */
     public QueuePairAttributes pkeyIndex(int value) {
-        return with(
-                Attribute.PKEY_INDEX,
-                "partition key index",
-                value,
-                0xffff,
-                struct -> ibv_qp_attr.pkey_index(struct, (short) value));
+        Checks.checkRange("partition key index", value, 0xffff);
+        QueuePairAttributes copy = with(Attribute.PKEY_INDEX);
+        ibv_qp_attr.pkey_index(copy.values, (short) value);
+        return copy;
     }
 
     /**
@@ -304,7 +305,10 @@ public final class QueuePairAttributes {
      * @return a changed copy
      */
     public QueuePairAttributes port(int value) {
-        return with(Attribute.PORT, "port", value, 0xff, struct -> ibv_qp_attr.port_num(struct, (byte) value));
+        Checks.checkRange("port", value, 0xff);
+        QueuePairAttributes copy = with(Attribute.PORT);
+        ibv_qp_attr.port_num(copy.values, (byte) value);
+        return copy;
     }
 
     /**
@@ -323,7 +327,9 @@ public final class QueuePairAttributes {
      * @return a changed copy
      */
     public QueuePairAttributes qkey(int value) {
-        return with(Attribute.QKEY, struct -> ibv_qp_attr.qkey(struct, value));
+        QueuePairAttributes copy = with(Attribute.QKEY);
+        ibv_qp_attr.qkey(copy.values, value);
+        return copy;
     }
 
     /**
@@ -342,7 +348,9 @@ public final class QueuePairAttributes {
      * @return a changed copy
      */
     public QueuePairAttributes addressVector(AddressVector value) {
-        return with(Attribute.ADDRESS_VECTOR, struct -> AddressCodec.writePath(value, ibv_qp_attr.ah_attr(struct)));
+        QueuePairAttributes copy = with(Attribute.ADDRESS_VECTOR);
+        AddressCodec.writePath(value, ibv_qp_attr.ah_attr(copy.values));
+        return copy;
     }
 
     /**
@@ -362,7 +370,9 @@ public final class QueuePairAttributes {
      */
     public QueuePairAttributes pathMtu(Mtu value) {
         int code = settable(value);
-        return with(Attribute.PATH_MTU, struct -> ibv_qp_attr.path_mtu(struct, code));
+        QueuePairAttributes copy = with(Attribute.PATH_MTU);
+        ibv_qp_attr.path_mtu(copy.values, code);
+        return copy;
     }
 
     /**
@@ -403,7 +413,9 @@ public final class QueuePairAttributes {
      */
     public QueuePairAttributes timeoutCode(int value) {
         WireTime.checkCode("timeout code", value);
-        return with(Attribute.TIMEOUT, struct -> ibv_qp_attr.timeout(struct, (byte) value));
+        QueuePairAttributes copy = with(Attribute.TIMEOUT);
+        ibv_qp_attr.timeout(copy.values, (byte) value);
+        return copy;
     }
 
     /**
@@ -422,8 +434,10 @@ public final class QueuePairAttributes {
      * @return a changed copy
      */
     public QueuePairAttributes retryCount(int value) {
-        return with(
-                Attribute.RETRY_COUNT, "retry count", value, 7, struct -> ibv_qp_attr.retry_cnt(struct, (byte) value));
+        Checks.checkRange("retry count", value, 7);
+        QueuePairAttributes copy = with(Attribute.RETRY_COUNT);
+        ibv_qp_attr.retry_cnt(copy.values, (byte) value);
+        return copy;
     }
 
     /**
@@ -442,12 +456,10 @@ public final class QueuePairAttributes {
      * @return a changed copy
      */
     public QueuePairAttributes rnrRetry(int value) {
-        return with(
-                Attribute.RNR_RETRY,
-                "RNR retry count",
-                value,
-                7,
-                struct -> ibv_qp_attr.rnr_retry(struct, (byte) value));
+        Checks.checkRange("RNR retry count", value, 7);
+        QueuePairAttributes copy = with(Attribute.RNR_RETRY);
+        ibv_qp_attr.rnr_retry(copy.values, (byte) value);
+        return copy;
     }
 
     /**
@@ -466,12 +478,10 @@ public final class QueuePairAttributes {
      * @return a changed copy
      */
     public QueuePairAttributes receivePsn(int value) {
-        return with(
-                Attribute.RQ_PSN,
-                "receive packet sequence number",
-                value,
-                0xffffff,
-                struct -> ibv_qp_attr.rq_psn(struct, value));
+        Checks.checkRange("receive packet sequence number", value, 0xffffff);
+        QueuePairAttributes copy = with(Attribute.RQ_PSN);
+        ibv_qp_attr.rq_psn(copy.values, value);
+        return copy;
     }
 
     /**
@@ -490,12 +500,10 @@ public final class QueuePairAttributes {
      * @return a changed copy
      */
     public QueuePairAttributes sendPsn(int value) {
-        return with(
-                Attribute.SQ_PSN,
-                "send packet sequence number",
-                value,
-                0xffffff,
-                struct -> ibv_qp_attr.sq_psn(struct, value));
+        Checks.checkRange("send packet sequence number", value, 0xffffff);
+        QueuePairAttributes copy = with(Attribute.SQ_PSN);
+        ibv_qp_attr.sq_psn(copy.values, value);
+        return copy;
     }
 
     /**
@@ -514,12 +522,10 @@ public final class QueuePairAttributes {
      * @return a changed copy
      */
     public QueuePairAttributes maxReadAtomic(int value) {
-        return with(
-                Attribute.MAX_READ_ATOMIC,
-                "limit of reads and atomics",
-                value,
-                0xff,
-                struct -> ibv_qp_attr.max_rd_atomic(struct, (byte) value));
+        Checks.checkRange("limit of reads and atomics", value, 0xff);
+        QueuePairAttributes copy = with(Attribute.MAX_READ_ATOMIC);
+        ibv_qp_attr.max_rd_atomic(copy.values, (byte) value);
+        return copy;
     }
 
     /**
@@ -538,12 +544,10 @@ public final class QueuePairAttributes {
      * @return a changed copy
      */
     public QueuePairAttributes maxDestinationReadAtomic(int value) {
-        return with(
-                Attribute.MAX_DEST_READ_ATOMIC,
-                "limit of the peer's reads and atomics",
-                value,
-                0xff,
-                struct -> ibv_qp_attr.max_dest_rd_atomic(struct, (byte) value));
+        Checks.checkRange("limit of the peer's reads and atomics", value, 0xff);
+        QueuePairAttributes copy = with(Attribute.MAX_DEST_READ_ATOMIC);
+        ibv_qp_attr.max_dest_rd_atomic(copy.values, (byte) value);
+        return copy;
     }
 
     /**
@@ -584,7 +588,9 @@ public final class QueuePairAttributes {
      */
     public QueuePairAttributes minRnrTimerCode(int value) {
         WireTime.checkCode("minimal RNR timer code", value);
-        return with(Attribute.MIN_RNR_TIMER, struct -> ibv_qp_attr.min_rnr_timer(struct, (byte) value));
+        QueuePairAttributes copy = with(Attribute.MIN_RNR_TIMER);
+        ibv_qp_attr.min_rnr_timer(copy.values, (byte) value);
+        return copy;
     }
 
     /**
@@ -604,7 +610,9 @@ public final class QueuePairAttributes {
      */
     public QueuePairAttributes pathMigrationState(MigrationState value) {
         int code = settable(value);
-        return with(Attribute.PATH_MIGRATION_STATE, struct -> ibv_qp_attr.path_mig_state(struct, code));
+        QueuePairAttributes copy = with(Attribute.PATH_MIGRATION_STATE);
+        ibv_qp_attr.path_mig_state(copy.values, code);
+        return copy;
     }
 
     /**
@@ -623,12 +631,10 @@ public final class QueuePairAttributes {
      * @return a changed copy
      */
     public QueuePairAttributes destinationQueuePair(int value) {
-        return with(
-                Attribute.DESTINATION_QP,
-                "destination queue pair",
-                value,
-                0xffffff,
-                struct -> ibv_qp_attr.dest_qp_num(struct, value));
+        Checks.checkRange("destination queue pair", value, 0xffffff);
+        QueuePairAttributes copy = with(Attribute.DESTINATION_QP);
+        ibv_qp_attr.dest_qp_num(copy.values, value);
+        return copy;
     }
 
     /**
@@ -647,7 +653,9 @@ public final class QueuePairAttributes {
      * @return a changed copy
      */
     public QueuePairAttributes rateLimit(int value) {
-        return with(Attribute.RATE_LIMIT, struct -> ibv_qp_attr.rate_limit(struct, value));
+        QueuePairAttributes copy = with(Attribute.RATE_LIMIT);
+        ibv_qp_attr.rate_limit(copy.values, value);
+        return copy;
     }
 
     /**

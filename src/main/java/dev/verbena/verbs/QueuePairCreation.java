@@ -50,7 +50,7 @@ final class QueuePairCreation {
                         return new QueuePair(lifetime, domain, options, granted, context, port, qp, null);
                     }
                 },
-                parents(domain, options).toArray(VerbsObject[]::new));
+                parents(domain, options).toArray(new VerbsObject[0]));
     }
 
     /**
@@ -88,7 +88,7 @@ final class QueuePairCreation {
                         return made;
                     }
                 },
-                parents.toArray(VerbsObject[]::new));
+                parents.toArray(new VerbsObject[0]));
     }
 
     /** Opens the receiving half of an extended reliable connection that another process made. */

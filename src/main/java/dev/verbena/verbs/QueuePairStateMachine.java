@@ -7,6 +7,7 @@ import dev.verbena.internal.CFunction;
 import dev.verbena.internal.ContextVerb;
 import dev.verbena.internal.Errno;
 import dev.verbena.internal.Ibv;
+import dev.verbena.internal.jfr.Recorder;
 import dev.verbena.internal.jfr.WorkFailureEvent;
 import dev.verbena.internal.raw.ibv_ece;
 import dev.verbena.internal.raw.ibv_qp_attr;
@@ -387,8 +388,8 @@ final class QueuePairStateMachine {
     }
 
     private synchronized void record(Completions failed) {
-        WorkFailureEvent event = new WorkFailureEvent();
-        boolean commit = event.shouldCommit();
+        WorkFailureEvent event = Recorder.isPresent() ? new WorkFailureEvent() : null;
+        boolean commit = event != null && event.shouldCommit();
         if (firstFailure != null && !commit) {
             return;
         }
@@ -396,7 +397,7 @@ final class QueuePairStateMachine {
         if (firstFailure == null) {
             firstFailure = failure;
         }
-        if (commit) {
+        if (event != null && commit) {
             event.queuePair = options.type() + " " + queuePair.number + " of " + context.name();
             event.id = failure.id();
             event.operation = String.valueOf(failure.operation());

@@ -50,7 +50,18 @@ import java.util.Set;
  * the table of the InfiniBand specification, as the kernel checks it.
  */
 final class StateTable {
-    private record Step(QueuePairType type, QueuePairState from, QueuePairState to) {}
+    /** A change of state. Its methods are written out, because those that a record gets are linked at their first call. */
+    private record Step(QueuePairType type, QueuePairState from, QueuePairState to) {
+        @Override
+        public boolean equals(Object other) {
+            return other instanceof Step step && type == step.type && from == step.from && to == step.to;
+        }
+
+        @Override
+        public int hashCode() {
+            return (type.ordinal() * 31 + from.ordinal()) * 31 + to.ordinal();
+        }
+    }
 
     private record Rule(Set<Attribute> required, Set<Attribute> optional) {}
 
@@ -68,10 +79,9 @@ final class StateTable {
             return Optional.empty();
         }
         Rule rule = RULES.get(new Step(type, from, to));
-        String change = from == to ? type + " in " + from : type + " from " + from + " to " + to;
         if (rule == null) {
-            return Optional.of("There is no transition for " + change + ": from " + from + " a queue pair goes to "
-                    + reachable(type, from));
+            return Optional.of("There is no transition for " + change(type, from, to) + ": from " + from
+                    + " a queue pair goes to " + reachable(type, from));
         }
         Set<Attribute> missing = EnumSet.noneOf(Attribute.class);
         missing.addAll(rule.required());
@@ -88,7 +98,13 @@ final class StateTable {
         if (!excess.isEmpty()) {
             faults.add("not allowed " + excess);
         }
-        return faults.isEmpty() ? Optional.empty() : Optional.of("For " + change + ": " + String.join(", ", faults));
+        return faults.isEmpty()
+                ? Optional.empty()
+                : Optional.of("For " + change(type, from, to) + ": " + String.join(", ", faults));
+    }
+
+    private static String change(QueuePairType type, QueuePairState from, QueuePairState to) {
+        return from == to ? type + " in " + from : type + " from " + from + " to " + to;
     }
 
     private static Set<QueuePairState> reachable(QueuePairType type, QueuePairState from) {

@@ -108,7 +108,7 @@ public record Gid(long subnetPrefix, long interfaceId) {
      * @return true if all bits are zero
      */
     public boolean isZero() {
-        return equals(ZERO);
+        return (subnetPrefix | interfaceId) == 0;
     }
 
     /**

@@ -1,0 +1,16 @@
+package dev.verbena.internal.jfr;
+
+import jdk.jfr.FlightRecorder;
+
+/**
+ * The flight recorder of this process. The first event object of a program loads more than a hundred classes, which takes
+ * longer than a program's other work until its first message. So events are made only where a recorder can want them.
+ */
+public final class Recorder {
+    private Recorder() {}
+
+    /** Returns true once a recording was made in this process, by whatever means. It stays true. */
+    public static boolean isPresent() {
+        return FlightRecorder.isInitialized();
+    }
+}

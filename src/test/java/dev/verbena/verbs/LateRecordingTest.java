@@ -1,0 +1,69 @@
+package dev.verbena.verbs;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import dev.verbena.support.ChildJvm;
+import dev.verbena.support.FencedTest;
+import dev.verbena.support.LateRecording;
+import java.util.List;
+import org.junit.jupiter.api.Test;
+
+/** Programs that start a flight recording late, or none. */
+@FencedTest
+class LateRecordingTest {
+    private static final List<String> EVENTS = List.of(
+            "event: dev.verbena.Registration",
+            "event: dev.verbena.Registration",
+            "event: dev.verbena.Registration",
+            "event: dev.verbena.WorkFailure");
+
+    private static ChildJvm jvm(String... options) {
+        String provider = System.getProperty("dev.verbena.libibverbs");
+        return ChildJvm.with(ChildJvm.DENY, "--enable-native-access=ALL-UNNAMED")
+                .option("-Ddev.verbena.fenced=true", "-Ddev.verbena.libibverbs=" + provider)
+                .option(options);
+    }
+
+    private static List<String> events(List<String> output) {
+        return output.stream()
+                .filter(line -> line.startsWith("event: dev.verbena."))
+                .sorted()
+                .toList();
+    }
+
+    @Test
+    void recordingThatStartsLaterSeesEvents() {
+        List<String> output = jvm().runOnClassPath(LateRecording.class)
+                .successfulOutput()
+                .lines()
+                .toList();
+
+        assertThat(output).contains("recorder before: false");
+        assertThat(events(output)).isEqualTo(EVENTS);
+    }
+
+    @Test
+    void recordingFromTheStartOfTheJvmSeesEvents() {
+        List<String> output = jvm("-XX:StartFlightRecording")
+                .runOnClassPath(LateRecording.class)
+                .successfulOutput()
+                .lines()
+                .toList();
+
+        assertThat(output).contains("recorder before: true");
+        assertThat(events(output)).isEqualTo(EVENTS);
+    }
+
+    /** The classes of the recorder take longer than all else that a first registration does. */
+    @Test
+    void registrationWithoutRecordingLoadsNoEventClass() {
+        String output =
+                jvm("-Xlog:class+load").runOnClassPath(LateRecording.class).successfulOutput();
+        String before = output.substring(0, output.indexOf("recorder before: "));
+
+        assertThat(before).contains("dev.verbena.verbs.MemoryRegion ");
+        assertThat(before).doesNotContain("dev.verbena.internal.jfr.RegistrationEvent");
+        assertThat(before).doesNotContain("dev.verbena.internal.jfr.WorkFailureEvent");
+        assertThat(output).contains("dev.verbena.internal.jfr.RegistrationEvent");
+    }
+}

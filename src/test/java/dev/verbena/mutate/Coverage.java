@@ -16,6 +16,7 @@ import java.util.HashMap;
 import java.util.HexFormat;
 import java.util.List;
 import java.util.Map;
+import java.util.stream.Collectors;
 import java.util.stream.Stream;
 
 /**
@@ -48,8 +49,8 @@ record Coverage(String stamp, List<Test> tests, Map<String, Integer> lines, List
         private static final long serialVersionUID = 1;
 
         /** Returns the price of a try: a test that is short and runs little is likely to fail for its own reason. */
-        private double price() {
-            return (processorMillis + 8.0) * Math.sqrt(run.cardinality() + 20.0);
+        double price(long millis) {
+            return (millis + 8.0) * Math.sqrt(run.cardinality() + 20.0);
         }
 
         /** Returns the name of the class and the method. */
@@ -121,8 +122,13 @@ record Coverage(String stamp, List<Test> tests, Map<String, Integer> lines, List
                 }
             }
         }
-        tests.sort(Comparator.comparingDouble(Test::price));
+        tests.sort(Comparator.comparingDouble(test -> test.price(test.processorMillis())));
         return new Coverage(stamp, tests, lines, problems);
+    }
+
+    /** Returns the ids of all tests. */
+    String names() {
+        return tests.stream().map(Test::id).collect(Collectors.joining("|"));
     }
 
     private static BitSet bits(String hexadecimal) {

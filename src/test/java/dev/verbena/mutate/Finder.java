@@ -17,8 +17,8 @@ import org.objectweb.asm.Opcodes;
 import org.objectweb.asm.Type;
 
 /**
- * Finds the mutants of a class. It leaves out code that the compiler wrote, and changes that no test can see: the
- * capacity of a collection, a fence against the garbage collector, a hash code.
+ * Finds the mutants of a class. It leaves out code that the compiler wrote, and changes that no test of a method can see:
+ * the capacity of a collection, a fence against the garbage collector, a hash code, memory that is never freed.
  */
 final class Finder {
     /** Calls that change nothing that a program can see. */
@@ -60,6 +60,9 @@ final class Finder {
     List<Mutant> mutantsOf(byte[] classFile) {
         ClassReader reader = new ClassReader(classFile);
         List<Mutant> found = new ArrayList<>();
+        if ((reader.getAccess() & Opcodes.ACC_SYNTHETIC) != 0) { // the table of a switch over an enum
+            return found;
+        }
         boolean isEnum = "java/lang/Enum".equals(reader.getSuperName());
         boolean isRecord = "java/lang/Record".equals(reader.getSuperName());
         reader.accept(
@@ -229,7 +232,9 @@ final class Finder {
             boolean unused = each.type().endsWith(")V") || next == Opcodes.POP || next == Opcodes.POP2;
             boolean methodReference =
                     each.calls("requireNonNull") && !each.type().contains("String");
-            if (unused && !INVISIBLE.contains(each.name()) && !methodReference) {
+            boolean leak = each.owner().equals("java/lang/foreign/Arena")
+                    && each.name().equals("close");
+            if (unused && !leak && !INVISIBLE.contains(each.name()) && !methodReference) {
                 add(i, Kind.CALL, "", "does not call " + simple(each.owner()) + "." + each.name());
             }
             swap(i, each);

@@ -14,23 +14,33 @@ import org.jspecify.annotations.Nullable;
  */
 final class Hunt implements AutoCloseable {
     private static final Duration START = Duration.ofSeconds(120);
-    private static final int MOST_IN_ONE_JVM = 120;
+    private static final int MOST_IN_ONE_JVM = 200;
+    private static final String FRESH = "fresh ";
+    private static final String PASSED = Worker.PASSED;
+
+    /** A remark for a survivor that other tests might kill. */
+    static final String NOT_ALL = "(not all tests ran)";
 
     private final Setup setup;
     private final Coverage coverage;
     private final long budgetMillis;
+    private final Costs costs;
     private final Set<String> unreliable = new HashSet<>();
+    private final Set<String> alone = new HashSet<>();
+    private long spentMillis;
     private @Nullable Minion minion;
     private int inThisJvm;
 
     /**
      * Makes a hunt.
      *
-     * @param budgetMillis the time of processors for the tests of a mutant; the cheapest tests are run
+     * @param costs the prices of tests, which all hunts share
+     * @param budgetMillis the time of processors for the tests of a mutant; the most promising tests are run
      */
-    Hunt(Setup setup, Coverage coverage, long budgetMillis) {
+    Hunt(Setup setup, Coverage coverage, Costs costs, long budgetMillis) {
         this.setup = setup;
         this.coverage = coverage;
+        this.costs = costs;
         this.budgetMillis = budgetMillis;
     }
 
@@ -62,77 +72,64 @@ final class Hunt implements AutoCloseable {
     /** Runs the tests that cover a mutant until one of them fails. */
     Result hunt(Mutant mutant) throws InterruptedException {
         List<Coverage.Test> tests = coverage.covering(mutant);
-        boolean once = tests.isEmpty(); // the line runs when its class is initialized, so each try needs a new JVM
+        boolean once = tests.isEmpty(); // the line runs when its class is initialized, so each try needs new classes
         if (once) {
             tests = coverage.coveringInitializer(mutant);
         }
         if (tests.isEmpty()) {
             return new Result(mutant, Outcome.NOT_COVERED, "");
         }
-        if (once || inThisJvm++ > MOST_IN_ONE_JVM) {
+        inThisJvm += once ? 4 : 1;
+        if (inThisJvm > MOST_IN_ONE_JVM) {
             replaceMinion();
         }
-        Result result = hunt(mutant, tests, once);
-        if (once) {
-            replaceMinion();
-        }
-        return result;
+        return hunt(mutant, costs.inOrder(tests, mutant), once ? FRESH : "run ");
     }
 
-    private Result hunt(Mutant mutant, List<Coverage.Test> tests, boolean once) throws InterruptedException {
+    private Result hunt(Mutant mutant, List<Coverage.Test> tests, String command) throws InterruptedException {
         seed(mutant);
-        long spent = 0;
+        long end = spentMillis + (command.equals(FRESH) ? 3 * budgetMillis : budgetMillis); // loading takes time
         for (Coverage.Test test : tests) {
-            if (unreliable.contains(test.id())) {
+            if (unreliable.contains(command + test.id())) {
                 continue;
             }
-            spent += test.processorMillis();
-            if (spent > budgetMillis) {
-                return new Result(mutant, Outcome.SURVIVED, "(not all tests ran)");
+            if (spentMillis > end) {
+                restore();
+                return new Result(mutant, Outcome.SURVIVED, NOT_ALL);
             }
-            String answer = run(test, once ? START : limit(test));
-            if (answer == null && !once) {
-                answer = repeat(mutant, test);
+            String answer = run(command, test);
+            if (answer.equals(PASSED)) {
+                continue;
             }
-            if (answer == null || answer.equals(Minion.CRASHED)) {
-                replaceMinion();
-                return new Result(mutant, Outcome.TIMED_OUT, test.name() + (answer == null ? " hung" : " crashed"));
+            boolean goesOn = answer.equals(Worker.FAILED) || answer.equals(Minion.HUNG);
+            if (goesOn) {
+                restore();
             }
-            if (answer.startsWith(Worker.FAILED)) {
-                if (passesWithout(test, once)) {
-                    return new Result(mutant, Outcome.KILLED, test.name());
-                }
-                replaceMinion();
-                if (!passesWithout(test, false)) { // also in a new JVM
-                    unreliable.add(test.id());
+            if (!goesOn || !run(command, test).equals(PASSED)) {
+                replaceMinion(); // the mutant has left something behind
+                if (!passesAlone(command, test)) {
                     replaceMinion();
-                } else {
-                    if (once) {
-                        replaceMinion();
-                    }
                     seed(mutant);
-                    String again = run(test, START);
-                    if (again == null || !again.equals(Worker.PASSED)) {
-                        replaceMinion();
-                        return new Result(mutant, Outcome.KILLED, test.name());
-                    }
                     continue;
                 }
-                seed(mutant);
             }
+            costs.killed(test, mutant);
+            return answer.equals(Worker.FAILED)
+                    ? new Result(mutant, Outcome.KILLED, test.name())
+                    : new Result(mutant, Outcome.TIMED_OUT, test.name() + " " + answer);
         }
         restore();
         return new Result(mutant, Outcome.SURVIVED, "");
     }
 
-    private boolean passesWithout(Coverage.Test test, boolean inNewJvm) throws InterruptedException {
-        if (inNewJvm) {
-            replaceMinion();
-        } else {
-            restore();
+    /** Returns true if a test passes in a new JVM without a mutant, where no other test has run before. */
+    private boolean passesAlone(String command, Coverage.Test test) throws InterruptedException {
+        if (alone.contains(command + test.id())) {
+            return true;
         }
-        String answer = run(test, START);
-        return answer != null && answer.equals(Worker.PASSED);
+        boolean passes = run(command, test).equals(PASSED);
+        (passes ? alone : unreliable).add(command + test.id());
+        return passes;
     }
 
     private void seed(Mutant mutant) throws InterruptedException {
@@ -152,23 +149,20 @@ final class Hunt implements AutoCloseable {
         }
     }
 
-    private Duration limit(Coverage.Test test) {
-        return setup.patience().plusMillis(8 * test.millis());
-    }
-
-    /** Repeats a test that has not ended in time: a JVM that has just started is slow, and so is a busy machine. */
-    private @Nullable String repeat(Mutant mutant, Coverage.Test test) throws InterruptedException {
-        replaceMinion();
-        long began = System.nanoTime();
-        if (!passesWithout(test, false)) {
-            return Worker.FAILED;
+    /** Runs a test: the answer is {@link #PASSED} or another one. */
+    private String run(String command, Coverage.Test test) throws InterruptedException {
+        boolean isFirst = minion == null;
+        Duration sleep = setup.patience().plusMillis(2 * test.millis());
+        Duration work = setup.patience().multipliedBy(2).plusMillis(8 * costs.millis(test));
+        String answer = minion().run(command + test.id(), sleep, isFirst ? work.plus(START) : work);
+        String[] part = answer.split("\t", 3);
+        if (part.length > 1) {
+            long millis = Long.parseLong(part[1]);
+            spentMillis += millis;
+            if (part[0].equals(PASSED) && !isFirst) {
+                costs.passed(test, millis);
+            }
         }
-        Duration needed = Duration.ofNanos(System.nanoTime() - began);
-        seed(mutant);
-        return run(test, limit(test).plus(needed.multipliedBy(2)));
-    }
-
-    private @Nullable String run(Coverage.Test test, Duration limit) throws InterruptedException {
-        return minion().ask("run " + test.id(), limit);
+        return part[0];
     }
 }

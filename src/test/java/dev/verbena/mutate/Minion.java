@@ -5,6 +5,7 @@ import java.io.IOException;
 import java.io.PrintStream;
 import java.io.UncheckedIOException;
 import java.nio.charset.StandardCharsets;
+import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.ArrayList;
@@ -12,12 +13,27 @@ import java.util.List;
 import java.util.concurrent.BlockingQueue;
 import java.util.concurrent.LinkedBlockingQueue;
 import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicInteger;
+import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 
 /** A {@link Worker} as {@link Mutate} sees it: a process that is given commands, and that may crash or hang. */
 final class Minion implements AutoCloseable {
     /** An answer that stands for the end of the process. */
     static final String CRASHED = "crashed";
+
+    /** An answer that stands for a test that has ended when it was interrupted. */
+    static final String HUNG = "hung";
+
+    /** An answer that stands for a test that does not end. */
+    static final String ENDLESS = "hung for ever";
+
+    private static final Duration AFTER_INTERRUPT = Duration.ofSeconds(2);
+
+    private static final int STEP_MILLIS = 200;
+
+    /** The number of processes so far: they are most of the price of a run. */
+    static final AtomicInteger STARTED = new AtomicInteger();
 
     private final Process process;
     private final PrintStream commands;
@@ -30,7 +46,8 @@ final class Minion implements AutoCloseable {
                 "--enable-native-access=ALL-UNNAMED",
                 "-XX:+UseSerialGC",
                 "-XX:TieredStopAtLevel=1",
-                "-Xshare:auto",
+                "-XX:+UnlockDiagnosticVMOptions",
+                "-XX:-BytecodeVerificationRemote",
                 "-Xmx768m",
                 "-XX:-CreateCoredumpOnCrash",
                 "-XX:ErrorFile=/dev/null",
@@ -55,6 +72,7 @@ final class Minion implements AutoCloseable {
         } catch (IOException e) {
             throw new UncheckedIOException(e);
         }
+        STARTED.incrementAndGet();
         commands = new PrintStream(process.getOutputStream(), true, StandardCharsets.UTF_8);
         Thread.ofVirtual().name("answers").start(this::read);
     }
@@ -77,6 +95,61 @@ final class Minion implements AutoCloseable {
     String ask(String command, Duration limit) throws InterruptedException {
         tell(command);
         return answer(limit);
+    }
+
+    /**
+     * Gives a command and returns the answer, or {@link #HUNG} if the process has slept or worked for too long. The time
+     * that the process waits for a processor does not count.
+     *
+     * @param sleep the time that all threads may sleep
+     * @param work the time of processors
+     */
+    String run(String command, Duration sleep, Duration work) throws InterruptedException {
+        long worked = processorMillis();
+        long slept = 0;
+        tell(command);
+        while (true) {
+            String answer = answers.poll(STEP_MILLIS, TimeUnit.MILLISECONDS);
+            if (answer != null) {
+                return answer;
+            }
+            if (isAsleep()) {
+                slept += STEP_MILLIS;
+            }
+            if (slept > sleep.toMillis() || processorMillis() - worked > work.toMillis()) {
+                return ask("interrupt", AFTER_INTERRUPT) == null ? ENDLESS : HUNG;
+            }
+        }
+    }
+
+    private long processorMillis() {
+        try {
+            String[] part =
+                    Files.readString(proc().resolve("stat")).split("\\) ")[1].split(" ");
+            return 10 * (Long.parseLong(part[11]) + Long.parseLong(part[12])); // ticks of 10 ms
+        } catch (IOException e) {
+            return 0; // the process has ended, and the answer is on its way
+        }
+    }
+
+    private boolean isAsleep() {
+        try (Stream<Path> threads = Files.list(proc().resolve("task"))) {
+            return threads.allMatch(Minion::isAsleep);
+        } catch (IOException | UncheckedIOException e) {
+            return true;
+        }
+    }
+
+    private static boolean isAsleep(Path thread) {
+        try {
+            return Files.readString(thread.resolve("stat")).contains(") S ");
+        } catch (IOException e) {
+            return false; // it has just ended
+        }
+    }
+
+    private Path proc() {
+        return Path.of("/proc", Long.toString(process.pid()));
     }
 
     /** Gives a command. */

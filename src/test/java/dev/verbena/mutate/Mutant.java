@@ -42,6 +42,11 @@ record Mutant(
         return type.replace('/', '.');
     }
 
+    /** Returns the name of the class in the source, or of the outermost class around it. */
+    String simpleName() {
+        return source().replaceAll(".*/|\\.java", "");
+    }
+
     /** Returns the path of the source below a source folder. */
     String source() {
         int nested = type.indexOf('$');
@@ -65,6 +70,11 @@ record Mutant(
                 kind.name(),
                 choice,
                 what);
+    }
+
+    /** Returns a text that stays the same while only other methods change, and lines of this method. */
+    String place(String text) {
+        return String.join("\t", type, method, descriptor, Integer.toString(index), kind.name(), choice, what, text);
     }
 
     /** Parses {@link #id()}. */

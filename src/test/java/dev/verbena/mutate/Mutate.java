@@ -9,6 +9,7 @@ import java.nio.file.Path;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.Collections;
+import java.util.HashMap;
 import java.util.LinkedHashMap;
 import java.util.LinkedHashSet;
 import java.util.List;
@@ -30,13 +31,13 @@ public final class Mutate {
     private static final List<String> PACKAGES =
             List.of("dev.verbena", "dev.verbena.internal", "dev.verbena.verbs", "dev.verbena.net");
     static final String GENERATED = "dev/verbena/internal/raw/";
-    private static final int RESULTS_BETWEEN_REPORTS = 25;
-    private static final Duration PATIENCE = Duration.ofSeconds(10);
+    private static final Duration BETWEEN_REPORTS = Duration.ofSeconds(30);
+    private static final Duration PATIENCE = Duration.ofSeconds(3);
 
     /** Tests of the repository rather than of the library, tests in other JVMs, and tests that differ in each run. */
     private static final String LEFT_OUT =
             "dev\\.verbena\\.((mutate|ledger|docs|internal\\.raw)\\..*|tools\\.(?!ToolsOn).*)"
-                    + "|.*\\.(RandomWalk|Storm|GuardHammer|Allocation|RdmaUnavailable"
+                    + "|.*\\.(RandomWalk|Storm|GuardHammer|Allocation|RdmaUnavailable|\\w+OnDevice"
                     + "|Architecture|Words|PublicFace|OptionsIdiom|ArenaParameter)Test\\..*"
                     + "|.*\\.(memoryOfEndedThreadsIsFreed|makersWithoutDirectMemoryLeaveNothingInC|failedAddLeavesTheBatchAsItWas)";
 
@@ -51,8 +52,12 @@ public final class Mutate {
     private long seed = new SplittableRandom().nextLong() >>> 32;
     private int sample = Integer.MAX_VALUE;
     private int jobs = 1;
-    private long budgetMillis = 10_000;
+    private long budgetMillis = 3_000;
     private boolean onlySurvivors;
+    private boolean resume;
+    private boolean all;
+    private long lastReport = System.nanoTime();
+    private Costs costs = new Costs(Set.of());
     private String tests = ".*";
     private final List<String> names = new ArrayList<>();
 
@@ -86,6 +91,8 @@ public final class Mutate {
             String option = arguments.get(i);
             switch (option) {
                 case "--survivors" -> onlySurvivors = true;
+                case "--resume" -> resume = true;
+                case "--all" -> all = true;
                 case "--seed", "--sample", "--jobs", "--budget", "--tests" -> {
                     if (++i == arguments.size()) {
                         throw new IllegalArgumentException(option + " needs a value");
@@ -107,9 +114,9 @@ public final class Mutate {
             tests = ".*(" + value + ").*";
             return;
         }
-        long number;
+        double number;
         try {
-            number = Long.parseLong(value);
+            number = Double.parseDouble(value);
         } catch (NumberFormatException e) {
             throw new IllegalArgumentException(option + " needs a number, got '" + value + "'", e);
         }
@@ -117,10 +124,10 @@ public final class Mutate {
             throw new IllegalArgumentException(option + " needs a positive number, got " + number);
         }
         switch (option) {
-            case "--seed" -> seed = number;
+            case "--seed" -> seed = (long) number;
             case "--sample" -> sample = (int) Math.min(number, Integer.MAX_VALUE);
             case "--jobs" -> jobs = (int) Math.min(number, 64);
-            default -> budgetMillis = Math.min(number, 3_600) * 1000;
+            default -> budgetMillis = (long) (Math.min(number, 3_600) * 1000);
         }
     }
 
@@ -133,20 +140,28 @@ public final class Mutate {
             stale.forEach(out::println);
             return 1;
         }
-        Map<String, Result> known = onlySurvivors ? former() : Map.of();
-        List<Mutant> chosen = onlySurvivors
-                ? everything.stream()
-                        .filter(mutant -> known.containsKey(mutant.id()))
-                        .filter(mutant -> isOpen(known.get(mutant.id())))
-                        .filter(this::isNamed)
-                        .toList()
-                : chosen(everything);
+        Map<String, Result> known = Map.of();
+        List<Mutant> chosen;
+        if (onlySurvivors || resume) {
+            List<String> former = Files.readAllLines(folder.resolve("results.tsv"));
+            String[] first = former.getFirst().split("\t");
+            seed = Long.parseLong(first[0]);
+            all = Boolean.parseBoolean(first[1]);
+            if (onlySurvivors && first.length > 2) {
+                costs = new Costs(Set.of(first[2].split("\\|")));
+            }
+            everything = thinned(everything);
+            known = former(former.subList(1, former.size()), everything);
+            chosen = chosen(everything, known);
+        } else {
+            chosen = chosen(thinned(everything), known);
+        }
         if (chosen.isEmpty()) {
             out.println("No mutants in these classes.");
             return 2;
         }
         String title =
-                "Seed %d, %d mutants%s".formatted(seed, chosen.size(), onlySurvivors ? ", survivors of a run" : "");
+                "Seed %d, %d mutants%s".formatted(seed, chosen.size(), known.isEmpty() ? "" : " after a former run");
         out.println(title);
         long began = System.nanoTime();
         Setup setup = new Setup(
@@ -162,7 +177,7 @@ public final class Mutate {
         coverage.problems().forEach(problem -> out.println("left out: " + problem));
         out.printf("%d tests on the provider, after %d s%n", coverage.tests().size(), seconds(began));
         title += ", %d tests".formatted(coverage.tests().size());
-        Report report = save(known, hunt(chosen, setup, coverage, known, title), title);
+        Report report = save(known, hunt(chosen, setup, coverage, known, title), coverage, title);
         out.println(report.table());
         out.println("The list is in target/mutants.md.");
         report.failed().forEach(name -> out.println(name + ": " + Report.LIMIT + "% or more of the mutants survived"));
@@ -170,15 +185,16 @@ public final class Mutate {
     }
 
     /** Writes the results of a former run and those of this one. */
-    private Report save(Map<String, Result> known, List<Result> found, String title) throws IOException {
+    private Report save(Map<String, Result> known, List<Result> found, Coverage coverage, String title)
+            throws IOException {
         Map<String, Result> results = new LinkedHashMap<>(known);
         found.forEach(result -> results.put(result.mutant().id(), result));
         Report report = new Report(results.values(), equivalents::text);
         Files.writeString(
                 folder.resolveSibling("mutants.md"), report.markdown(title + ", " + found.size() + " of them tested"));
-        Files.write(
-                folder.resolve("results.tsv"),
-                results.values().stream().map(Mutate::line).toList());
+        List<String> lines = new ArrayList<>(List.of(seed + "\t" + all + "\t" + coverage.names()));
+        results.values().forEach(result -> lines.add(line(result)));
+        Files.write(folder.resolve("results.tsv"), lines);
         return report;
     }
 
@@ -186,20 +202,26 @@ public final class Mutate {
         return (System.nanoTime() - began) / 1_000_000_000;
     }
 
-    private static boolean isOpen(@Nullable Result result) {
-        return result != null && (result.outcome() == Outcome.SURVIVED || result.outcome() == Outcome.NOT_COVERED);
+    private static boolean isOpen(Result result) {
+        return result.outcome() == Outcome.SURVIVED || result.outcome() == Outcome.NOT_COVERED;
     }
 
-    private static String line(Result result) {
-        return result.outcome() + "\t" + result.by() + "\t" + result.mutant().id();
+    private String line(Result result) {
+        return String.join(
+                "\t", result.outcome().name(), result.by(), result.mutant().place(equivalents.text(result.mutant())));
     }
 
-    private Map<String, Result> former() throws IOException {
+    /** Returns the results of a former run for the mutants that are still the same. */
+    private Map<String, Result> former(List<String> lines, List<Mutant> everything) {
+        Map<String, Mutant> places = new HashMap<>();
+        everything.forEach(mutant -> places.put(mutant.place(equivalents.text(mutant)), mutant));
         Map<String, Result> results = new LinkedHashMap<>();
-        for (String line : Files.readAllLines(folder.resolve("results.tsv"))) {
+        for (String line : lines) {
             String[] part = line.split("\t", 3);
-            Mutant mutant = Mutant.of(part[2]);
-            results.put(part[2], new Result(mutant, Outcome.valueOf(part[0]), part[1]));
+            Mutant mutant = places.get(part[2]);
+            if (mutant != null) {
+                results.put(mutant.id(), new Result(mutant, Outcome.valueOf(part[0]), part[1]));
+            }
         }
         return results;
     }
@@ -239,12 +261,34 @@ public final class Mutate {
                                 || name.contains("." + each + "$"));
     }
 
+    /**
+     * Returns one mutant of each line: most of those of the same line live and die together. The choice for a line is the
+     * same while the line is the same.
+     */
+    private List<Mutant> thinned(List<Mutant> everything) {
+        if (all) {
+            return everything;
+        }
+        Map<String, Mutant> ofLines = new LinkedHashMap<>();
+        everything.forEach(mutant ->
+                ofLines.merge(mutant.probe(), mutant, (one, other) -> order(one) <= order(other) ? one : other));
+        return new ArrayList<>(ofLines.values());
+    }
+
+    /** Returns a number at random, which stays the same for the seed. */
+    private long order(Mutant mutant) {
+        return new SplittableRandom(
+                        seed ^ mutant.place(equivalents.text(mutant)).hashCode())
+                .nextLong();
+    }
+
     /** Returns the sample: mutants have the same order for a seed while their code stays the same. */
-    private List<Mutant> chosen(List<Mutant> everything) {
+    private List<Mutant> chosen(List<Mutant> everything, Map<String, Result> known) {
         Map<Mutant, Long> order = new LinkedHashMap<>();
         for (Mutant mutant : everything) {
-            if (isNamed(mutant)) {
-                order.put(mutant, new SplittableRandom(seed ^ mutant.id().hashCode()).nextLong());
+            Result result = known.get(mutant.id());
+            if (isNamed(mutant) && (result == null || onlySurvivors && isOpen(result))) {
+                order.put(mutant, order(mutant));
             }
         }
         return order.entrySet().stream()
@@ -266,7 +310,7 @@ public final class Mutate {
         Report lines = new Report(List.of(), equivalents::text);
         for (int i = 0; i < jobs; i++) {
             threads.add(Thread.ofPlatform().start(() -> {
-                try (Hunt hunt = new Hunt(setup, coverage, budgetMillis)) {
+                try (Hunt hunt = new Hunt(setup, coverage, costs, budgetMillis)) {
                     for (Mutant next = waiting.poll(); next != null; next = waiting.poll()) {
                         Result result =
                                 equivalents.contains(next) ? new Result(next, Outcome.EQUIVALENT, "") : hunt.hunt(next);
@@ -274,7 +318,7 @@ public final class Mutate {
                         if (result.outcome() == Outcome.SURVIVED) {
                             out.println(lines.line(result));
                         }
-                        report(results, chosen.size(), known, title, began);
+                        report(results, chosen.size(), known, coverage, title, began);
                     }
                     unreliable.addAll(hunt.unreliable());
                 } catch (Throwable thrown) {
@@ -295,14 +339,18 @@ public final class Mutate {
     }
 
     /** Prints and saves the results from time to time: a run may be ended early. */
-    private void report(List<Result> results, int all, Map<String, Result> known, String title, long began)
+    private void report(
+            List<Result> results, int all, Map<String, Result> known, Coverage coverage, String title, long began)
             throws IOException {
         synchronized (results) {
-            if (results.size() % RESULTS_BETWEEN_REPORTS == 0) {
+            if (System.nanoTime() - lastReport > BETWEEN_REPORTS.toNanos()) {
+                lastReport = System.nanoTime();
                 Map<Outcome, Integer> counts = new TreeMap<>();
                 results.forEach(result -> counts.merge(result.outcome(), 1, Integer::sum));
-                out.printf("%d of %d, %s, %d s%n", results.size(), all, counts, seconds(began));
-                save(known, results, title);
+                out.printf(
+                        "%d of %d, %s, %d s, %d JVMs%n",
+                        results.size(), all, counts, seconds(began), Minion.STARTED.get());
+                save(known, results, coverage, title);
             }
         }
     }

@@ -12,6 +12,7 @@ import java.nio.file.Path;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Set;
 import java.util.function.Predicate;
 import java.util.jar.Attributes;
 import java.util.jar.JarOutputStream;
@@ -51,7 +52,7 @@ class MutateTest {
             new JarOutputStream(out, manifest).close();
         }
         coverage = Coverage.of(setup(LONG), folder.resolve("coverage.bin"));
-        try (Hunt hunt = new Hunt(setup(LONG), coverage, 60_000)) {
+        try (Hunt hunt = new Hunt(setup(LONG), coverage, new Costs(Set.of()), 60_000)) {
             for (Mutant mutant : MUTANTS) {
                 if (!mutant.method().equals("countDown")) {
                     RESULTS.add(hunt.hunt(mutant));
@@ -139,7 +140,7 @@ class MutateTest {
     void huntEndsTestsThatHang() throws InterruptedException {
         Mutant endless =
                 MUTANTS.stream().filter(of("countDown", Kind.CALL)).findFirst().orElseThrow();
-        try (Hunt hunt = new Hunt(setup(Duration.ofSeconds(1)), coverage, 60_000)) {
+        try (Hunt hunt = new Hunt(setup(Duration.ofSeconds(1)), coverage, new Costs(Set.of()), 60_000)) {
             assertThat(hunt.hunt(endless).outcome()).isEqualTo(Outcome.TIMED_OUT);
         }
     }

@@ -8,10 +8,13 @@ import java.io.IOException;
 import java.io.InputStreamReader;
 import java.io.OutputStream;
 import java.io.PrintStream;
+import java.io.UncheckedIOException;
 import java.lang.instrument.ClassFileTransformer;
 import java.lang.instrument.Instrumentation;
 import java.lang.instrument.UnmodifiableClassException;
 import java.lang.management.ManagementFactory;
+import java.net.URL;
+import java.net.URLClassLoader;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
@@ -21,6 +24,8 @@ import java.util.HashMap;
 import java.util.HexFormat;
 import java.util.Map;
 import java.util.Set;
+import java.util.concurrent.ExecutorService;
+import java.util.concurrent.Executors;
 import java.util.regex.Pattern;
 import org.jspecify.annotations.Nullable;
 import org.junit.platform.engine.FilterResult;
@@ -61,6 +66,7 @@ public final class Worker implements ClassFileTransformer {
     private final Launcher launcher = LauncherFactory.create(LauncherConfig.builder()
             .enableTestExecutionListenerAutoRegistration(false)
             .build());
+    private volatile @Nullable Thread tester;
     private volatile boolean probes;
     private volatile @Nullable Mutant mutant;
 
@@ -87,6 +93,10 @@ public final class Worker implements ClassFileTransformer {
         BufferedReader commands = new BufferedReader(new InputStreamReader(System.in, StandardCharsets.UTF_8));
         Worker worker = new Worker(Path.of(arguments[0]), Path.of(arguments[1]), out);
         instrumentation().addTransformer(worker, true);
+        ExecutorService tester = Executors.newSingleThreadExecutor(task -> {
+            worker.tester = new Thread(task, "tests");
+            return worker.tester;
+        });
         for (String line = commands.readLine(); line != null; line = commands.readLine()) {
             int space = line.indexOf(' ');
             String argument = line.substring(space + 1);
@@ -94,7 +104,9 @@ public final class Worker implements ClassFileTransformer {
                 case "cover" -> worker.cover(argument.split("\t", 3));
                 case "seed" -> worker.answer(worker.seed(Mutant.of(argument)));
                 case "restore" -> worker.answer(worker.seed(null));
-                case "run" -> worker.answer(worker.run(argument));
+                case "run" -> tester.execute(() -> worker.answer(worker.run(argument)));
+                case "fresh" -> tester.execute(() -> worker.answer(worker.runInNewLoader(argument)));
+                case "interrupt" -> worker.interrupt();
                 default -> throw new IllegalArgumentException(line);
             }
         }
@@ -160,21 +172,64 @@ public final class Worker implements ClassFileTransformer {
     private static void reload(String type) throws UnmodifiableClassException {
         String name = type.replace('/', '.');
         for (Class<?> each : instrumentation().getAllLoadedClasses()) {
-            if (each.getName().equals(name)) {
+            if (each.getName().equals(name) && !(each.getClassLoader() instanceof Again)) {
                 instrumentation().retransformClasses(each);
             }
         }
     }
 
-    /** Runs a test method with all its invocations. */
+    /** Interrupts the test that runs, which ends most tests that hang. */
+    private void interrupt() {
+        Thread running = tester;
+        if (running != null) {
+            running.interrupt();
+        }
+    }
+
+    /** Runs a test in classes of its own, whose static initializers run again. */
+    private String runInNewLoader(String test) {
+        Thread thread = Thread.currentThread();
+        ClassLoader usual = thread.getContextClassLoader();
+        try (Again loader = new Again(classes, tests)) {
+            thread.setContextClassLoader(loader);
+            return run(test);
+        } catch (IOException e) {
+            throw new UncheckedIOException(e);
+        } finally {
+            thread.setContextClassLoader(usual);
+        }
+    }
+
+    /** Loads the classes of the library and its tests once more. */
+    private static final class Again extends URLClassLoader {
+        Again(Path classes, Path tests) throws IOException {
+            super(new URL[] {classes.toUri().toURL(), tests.toUri().toURL()}, Again.class.getClassLoader());
+        }
+
+        @Override
+        protected Class<?> loadClass(String name, boolean resolve) throws ClassNotFoundException {
+            if (!name.startsWith("dev.verbena.")) {
+                return super.loadClass(name, resolve);
+            }
+            synchronized (getClassLoadingLock(name)) {
+                Class<?> loaded = findLoadedClass(name);
+                return loaded != null ? loaded : findClass(name);
+            }
+        }
+    }
+
+    /** Runs a test method with all its invocations, and returns the result and the time of processors. */
     private String run(String test) {
+        Thread.interrupted(); // the last test may have ended just before it was interrupted
+        long began = PROCESS.getProcessCpuTime();
         Failures failures = new Failures();
         launcher.execute(
                 LauncherDiscoveryRequestBuilder.request()
                         .selectors(DiscoverySelectors.selectUniqueId(test))
                         .build(),
                 failures);
-        return failures.first == null ? PASSED : FAILED + "\t" + failures.first;
+        long millis = (PROCESS.getProcessCpuTime() - began) / 1_000_000;
+        return failures.first == null ? PASSED + "\t" + millis : FAILED + "\t" + millis + "\t" + failures.first;
     }
 
     private static final class Failures implements TestExecutionListener {

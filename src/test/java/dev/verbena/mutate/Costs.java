@@ -1,0 +1,70 @@
+package dev.verbena.mutate;
+
+import java.util.Comparator;
+import java.util.List;
+import java.util.Map;
+import java.util.Set;
+import java.util.concurrent.ConcurrentHashMap;
+
+/**
+ * The prices of tests, which say in what order they are run on a mutant. A test that has killed mutants nearby is cheap,
+ * and so is a test of the mutant's class.
+ */
+final class Costs {
+    private static final double SAME_LINE = 16;
+    private static final double SAME_METHOD = 4;
+    private static final double SAME_CLASS = 1;
+    private static final double OF_CLASS = 4;
+    private static final double NEW = 50;
+
+    private final Set<String> former;
+    private final Map<String, Long> measured = new ConcurrentHashMap<>();
+    private final Map<String, Integer> kills = new ConcurrentHashMap<>();
+
+    /**
+     * Makes prices.
+     *
+     * @param former the tests of a former run, which have not killed its survivors; empty if all mutants are tested
+     */
+    Costs(Set<String> former) {
+        this.former = former;
+    }
+
+    /** Returns tests, the most promising first. */
+    List<Coverage.Test> inOrder(List<Coverage.Test> tests, Mutant mutant) {
+        Map<Coverage.Test, Double> prices = new ConcurrentHashMap<>();
+        tests.forEach(test -> prices.put(test, price(test, mutant)));
+        return tests.stream().sorted(Comparator.comparingDouble(prices::get)).toList();
+    }
+
+    private double price(Coverage.Test test, Mutant mutant) {
+        double near = 1
+                + SAME_LINE * kills(test, mutant.probe())
+                + SAME_METHOD * kills(test, mutant.type() + "#" + mutant.method())
+                + SAME_CLASS * kills(test, mutant.type())
+                + (test.name().startsWith(mutant.simpleName()) ? OF_CLASS : 0)
+                + (former.isEmpty() || former.contains(test.id()) ? 0 : NEW);
+        return test.price(millis(test)) / near;
+    }
+
+    private int kills(Coverage.Test test, String place) {
+        return kills.getOrDefault(test.id() + "\t" + place, 0);
+    }
+
+    /** Returns the time of processors that a test needs. */
+    long millis(Coverage.Test test) {
+        return measured.getOrDefault(test.id(), test.processorMillis());
+    }
+
+    /** Remembers the time of a test: its first run also compiles code. */
+    void passed(Coverage.Test test, long millis) {
+        measured.merge(test.id(), millis, Math::min);
+    }
+
+    /** Remembers that a test has killed a mutant. */
+    void killed(Coverage.Test test, Mutant mutant) {
+        for (String place : List.of(mutant.probe(), mutant.type() + "#" + mutant.method(), mutant.type())) {
+            kills.merge(test.id() + "\t" + place, 1, Integer::sum);
+        }
+    }
+}

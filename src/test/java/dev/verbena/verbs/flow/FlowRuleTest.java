@@ -6,9 +6,13 @@ import static org.assertj.core.api.Assertions.assertThatIllegalArgumentException
 import dev.verbena.internal.raw.ibv_flow_attr;
 import dev.verbena.internal.raw.ibv_flow_ipv4_ext_filter;
 import dev.verbena.internal.raw.ibv_flow_spec_action_tag;
+import dev.verbena.internal.raw.ibv_flow_spec_esp;
 import dev.verbena.internal.raw.ibv_flow_spec_eth;
+import dev.verbena.internal.raw.ibv_flow_spec_gre;
 import dev.verbena.internal.raw.ibv_flow_spec_ipv4_ext;
+import dev.verbena.internal.raw.ibv_flow_spec_mpls;
 import dev.verbena.internal.raw.ibv_flow_spec_tcp_udp;
+import dev.verbena.internal.raw.ibv_flow_spec_tunnel;
 import dev.verbena.internal.raw.ibv_flow_tcp_udp_filter;
 import dev.verbena.internal.raw.rdma_h;
 import dev.verbena.verbs.flow.access.FlowAccess;
@@ -17,9 +21,16 @@ import java.lang.foreign.MemorySegment;
 import java.lang.foreign.ValueLayout;
 import java.net.InetAddress;
 import java.net.UnknownHostException;
+import java.util.Arrays;
+import java.util.List;
+import java.util.Map;
 import java.util.Set;
+import java.util.function.UnaryOperator;
+import org.assertj.core.api.ThrowableAssert.ThrowingCallable;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
 
 /** What of a flow rule C sees. */
 class FlowRuleTest {
@@ -126,5 +137,165 @@ class FlowRuleTest {
     void ruleRefusesHeadersUnlessNormal() {
         assertThatIllegalArgumentException()
                 .isThrownBy(() -> FlowRule.of(FlowMatch.udp()).kind(FlowKind.SNIFFER));
+    }
+
+    private static final InetAddress FOUR = InetAddress.ofLiteral("1.2.3.4");
+    private static final InetAddress SIX = InetAddress.ofLiteral("102:304:506:708:90a:b0c:d0e:f10");
+    private static final byte[] MAC = {1, 2, 3, 4, 5, 6};
+
+    private static final Map<String, FlowMatch> HEADERS = Map.of(
+            "ETHERNET", FlowMatch.ethernet(),
+            "IPV4", FlowMatch.ipv4(),
+            "IPV6", FlowMatch.ipv6(),
+            "TCP", FlowMatch.tcp(),
+            "UDP", FlowMatch.udp(),
+            "ESP", FlowMatch.esp(1),
+            "VXLAN", FlowMatch.vxlan(1),
+            "GRE", FlowMatch.gre(1),
+            "MPLS", FlowMatch.mpls(1));
+
+    private static final Map<String, UnaryOperator<FlowMatch>> FIELDS = Map.ofEntries(
+            Map.entry("dst_mac", match -> match.destination(MAC)),
+            Map.entry("src_mac", match -> match.source(MAC)),
+            Map.entry("ether_type", match -> match.etherType(0x102)),
+            Map.entry("vlan_tag", match -> match.vlan(0x102)),
+            Map.entry("dst_ip", match -> match.destination(FOUR)),
+            Map.entry("src_ip", match -> match.source(FOUR)),
+            Map.entry("dst_ip6", match -> match.destination(SIX)),
+            Map.entry("src_ip6", match -> match.source(SIX)),
+            Map.entry("proto", match -> match.protocol(1)),
+            Map.entry("tos", match -> match.trafficClass(1)),
+            Map.entry("ttl", match -> match.hopLimit(1)),
+            Map.entry("flow_label", match -> match.flowLabel(0x10203)),
+            Map.entry("dst_port", match -> match.destinationPort(0x102)),
+            Map.entry("src_port", match -> match.sourcePort(0x102)));
+
+    @ParameterizedTest
+    @CsvSource({
+        "dst_mac, ETHERNET, ibv_flow_spec_eth, ibv_flow_eth_filter, dst_mac, 6",
+        "src_mac, ETHERNET, ibv_flow_spec_eth, ibv_flow_eth_filter, src_mac, 6",
+        "ether_type, ETHERNET, ibv_flow_spec_eth, ibv_flow_eth_filter, ether_type, 2",
+        "vlan_tag, ETHERNET, ibv_flow_spec_eth, ibv_flow_eth_filter, vlan_tag, 2",
+        "dst_ip, IPV4, ibv_flow_spec_ipv4_ext, ibv_flow_ipv4_ext_filter, dst_ip, 4",
+        "src_ip, IPV4, ibv_flow_spec_ipv4_ext, ibv_flow_ipv4_ext_filter, src_ip, 4",
+        "dst_ip6, IPV6, ibv_flow_spec_ipv6, ibv_flow_ipv6_filter, dst_ip, 16",
+        "src_ip6, IPV6, ibv_flow_spec_ipv6, ibv_flow_ipv6_filter, src_ip, 16",
+        "proto, IPV4, ibv_flow_spec_ipv4_ext, ibv_flow_ipv4_ext_filter, proto, 1",
+        "proto, IPV6, ibv_flow_spec_ipv6, ibv_flow_ipv6_filter, next_hdr, 1",
+        "tos, IPV4, ibv_flow_spec_ipv4_ext, ibv_flow_ipv4_ext_filter, tos, 1",
+        "tos, IPV6, ibv_flow_spec_ipv6, ibv_flow_ipv6_filter, traffic_class, 1",
+        "ttl, IPV4, ibv_flow_spec_ipv4_ext, ibv_flow_ipv4_ext_filter, ttl, 1",
+        "ttl, IPV6, ibv_flow_spec_ipv6, ibv_flow_ipv6_filter, hop_limit, 1",
+        "flow_label, IPV6, ibv_flow_spec_ipv6, ibv_flow_ipv6_filter, flow_label, 4",
+        "dst_port, TCP, ibv_flow_spec_tcp_udp, ibv_flow_tcp_udp_filter, dst_port, 2",
+        "dst_port, UDP, ibv_flow_spec_tcp_udp, ibv_flow_tcp_udp_filter, dst_port, 2",
+        "src_port, TCP, ibv_flow_spec_tcp_udp, ibv_flow_tcp_udp_filter, src_port, 2",
+        "src_port, UDP, ibv_flow_spec_tcp_udp, ibv_flow_tcp_udp_filter, src_port, 2"
+    })
+    void fieldsHaveTheirPlace(String field, String header, String struct, String filter, String name, int size)
+            throws ReflectiveOperationException {
+        FlowMatch match = HEADERS.get(header);
+        MemorySegment changed = spec(FIELDS.get(field).apply(match));
+        long place = number(filter, name + "$offset");
+        byte[] value = bytes(changed, number(struct, "val$offset") + place, size);
+        byte[] mask = bytes(changed, number(struct, "mask$offset") + place, size);
+        int skipped = name.equals("flow_label") ? 1 : 0;
+        for (int i = skipped; i < size; i++) {
+            assertThat(value[i]).isEqualTo((byte) (i + 1 - skipped));
+        }
+        assertThat(mask[size - 1]).isEqualTo((byte) 0xff);
+        assertThat(ibv_flow_spec_eth.type(changed)).isEqualTo((int) number(
+                "rdma_h", "IBV_FLOW_SPEC_" + header.replace("ETHERNET", "ETH").replace("IPV4", "IPV4_EXT")));
+        assertThat((long) ibv_flow_spec_eth.size(changed)).isEqualTo(number(struct, "sizeof"));
+        byte[] all = bytes(changed, 0, (int) number(struct, "sizeof"));
+        for (long at : new long[] {number(struct, "val$offset"), number(struct, "mask$offset")}) {
+            Arrays.fill(all, (int) (at + place), (int) (at + place) + size, (byte) 0);
+        }
+        Arrays.fill(all, 0, (int) number(struct, "val$offset"), (byte) 0);
+        assertThat(all).as("all other fields").containsOnly(0);
+    }
+
+    private static long number(String type, String method) throws ReflectiveOperationException {
+        Object value = Class.forName("dev.verbena.internal.raw." + type)
+                .getMethod(method)
+                .invoke(null);
+        return ((Number) value).longValue();
+    }
+
+    @Test
+    void fieldsBelongToTheirHeaders() {
+        Map<String, Set<String>> allowed = Map.of(
+                "ETHERNET", Set.of("dst_mac", "src_mac", "ether_type", "vlan_tag"),
+                "IPV4", Set.of("dst_ip", "src_ip", "proto", "tos", "ttl"),
+                "IPV6", Set.of("dst_ip6", "src_ip6", "proto", "tos", "ttl", "flow_label"),
+                "TCP", Set.of("dst_port", "src_port"),
+                "UDP", Set.of("dst_port", "src_port"));
+        HEADERS.forEach((header, match) -> FIELDS.forEach((field, change) -> {
+            if (allowed.getOrDefault(header, Set.of()).contains(field)) {
+                assertThat(change.apply(match)).hasToString(header);
+            } else {
+                assertThatIllegalArgumentException()
+                        .as("%s of %s", field, header)
+                        .isThrownBy(() -> change.apply(match))
+                        .withMessageContaining("not of " + header);
+            }
+        }));
+    }
+
+    @Test
+    void numbersHaveTheirRanges() {
+        FlowMatch ethernet = FlowMatch.ethernet();
+        FlowMatch six = FlowMatch.ipv6();
+        assertThat(ethernet.vlan(0xfff)).isNotNull();
+        assertThat(FlowMatch.vxlan(0xffffff)).isNotNull();
+        assertThat(FlowMatch.mpls(0xfffff)).isNotNull();
+        assertThat(FlowMatch.esp(-1)).isNotNull();
+        assertThat(FlowMatch.gre(0xffff)).isNotNull();
+        assertThat(six.flowLabel(0xfffff).hopLimit(255).trafficClass(255).protocol(255))
+                .isNotNull();
+        assertThat(FlowMatch.tcp().sourcePort(0xffff).destinationPort(0xffff)).isNotNull();
+        for (ThrowingCallable wrong : List.<ThrowingCallable>of(
+                () -> ethernet.vlan(0x1000),
+                () -> ethernet.etherType(0x10000),
+                () -> FlowMatch.vxlan(0x1000000),
+                () -> FlowMatch.mpls(0x100000),
+                () -> FlowMatch.gre(0x10000),
+                () -> six.flowLabel(0x100000),
+                () -> six.hopLimit(256),
+                () -> six.trafficClass(256),
+                () -> six.protocol(-1),
+                () -> FlowMatch.tcp().sourcePort(0x10000),
+                () -> FlowMatch.tcp().destinationPort(0x10000),
+                () -> six.destination(SIX, 129),
+                () -> six.source(SIX, -1),
+                () -> FlowMatch.ipv4().source(FOUR, 33),
+                () -> ethernet.source(new byte[5]),
+                () -> ethernet.destination(new byte[7]))) {
+            assertThatIllegalArgumentException().isThrownBy(wrong);
+        }
+        assertThat(FlowMatch.ipv4().source(FOUR, 32)).isNotNull();
+        assertThat(FlowMatch.ipv4().source(FOUR, 0)).isNotNull();
+        assertThat(six.source(SIX, 128)).isNotNull();
+    }
+
+    @Test
+    void matchesOfOneNumberHaveTheirPlace() {
+        MemorySegment esp = spec(FlowMatch.esp(0x01020304));
+        assertThat(bytes(esp, ibv_flow_spec_esp.val$offset(), 4)).containsExactly(1, 2, 3, 4);
+        assertThat(bytes(esp, ibv_flow_spec_esp.mask$offset(), 4)).containsExactly(-1, -1, -1, -1);
+        assertThat(ibv_flow_spec_eth.type(esp)).isEqualTo(rdma_h.IBV_FLOW_SPEC_ESP());
+        MemorySegment vxlan = spec(FlowMatch.vxlan(0x020304).inner());
+        assertThat(bytes(vxlan, ibv_flow_spec_tunnel.val$offset(), 4)).containsExactly(0, 2, 3, 4);
+        assertThat(bytes(vxlan, ibv_flow_spec_tunnel.mask$offset(), 4)).containsExactly(0, -1, -1, -1);
+        assertThat(ibv_flow_spec_eth.type(vxlan))
+                .isEqualTo(rdma_h.IBV_FLOW_SPEC_VXLAN_TUNNEL() | rdma_h.IBV_FLOW_SPEC_INNER());
+        MemorySegment gre = spec(FlowMatch.gre(0x0304));
+        assertThat(bytes(gre, ibv_flow_spec_gre.val$offset() + 2, 2)).containsExactly(3, 4);
+        assertThat(bytes(gre, ibv_flow_spec_gre.mask$offset() + 2, 2)).containsExactly(-1, -1);
+        assertThat(ibv_flow_spec_eth.type(gre)).isEqualTo(rdma_h.IBV_FLOW_SPEC_GRE());
+        MemorySegment mpls = spec(FlowMatch.mpls(0x12345));
+        assertThat(bytes(mpls, ibv_flow_spec_mpls.val$offset(), 4)).containsExactly(0x12, 0x34, 0x50, 0);
+        assertThat(bytes(mpls, ibv_flow_spec_mpls.mask$offset(), 4)).containsExactly(-1, -1, 0xf0, 0);
+        assertThat(ibv_flow_spec_eth.type(mpls)).isEqualTo(rdma_h.IBV_FLOW_SPEC_MPLS());
     }
 }

@@ -1,0 +1,492 @@
+package dev.verbena;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import dev.verbena.cm.AddressInfo;
+import dev.verbena.cm.ConnectionOptions;
+import dev.verbena.cm.ConnectionParameters;
+import dev.verbena.cm.ListenerOptions;
+import dev.verbena.cm.PrivateData;
+import dev.verbena.net.NodeOptions;
+import dev.verbena.support.FencedTest;
+import dev.verbena.support.TestDevice;
+import dev.verbena.verbs.CompletionChannel;
+import dev.verbena.verbs.CompletionQueue;
+import dev.verbena.verbs.CompletionQueueOptions;
+import dev.verbena.verbs.ConnectOptions;
+import dev.verbena.verbs.Context;
+import dev.verbena.verbs.DmaHints;
+import dev.verbena.verbs.ProtectionDomain;
+import dev.verbena.verbs.QueueCapabilities;
+import dev.verbena.verbs.QueuePair;
+import dev.verbena.verbs.QueuePairAttributes;
+import dev.verbena.verbs.RateLimit;
+import dev.verbena.verbs.RegionChange;
+import dev.verbena.verbs.SharedReceiveQueue;
+import dev.verbena.verbs.WorkQueueOptions;
+import dev.verbena.verbs.address.AddressVector;
+import dev.verbena.verbs.address.Gid;
+import dev.verbena.verbs.address.GlobalRoute;
+import dev.verbena.verbs.flow.FlowMatch;
+import dev.verbena.verbs.flow.FlowRule;
+import dev.verbena.verbs.flow.FlowSpec;
+import java.lang.foreign.Arena;
+import java.lang.foreign.MemorySegment;
+import java.lang.reflect.Array;
+import java.lang.reflect.InvocationTargetException;
+import java.lang.reflect.Method;
+import java.lang.reflect.Modifier;
+import java.lang.reflect.ParameterizedType;
+import java.lang.reflect.Type;
+import java.net.InetSocketAddress;
+import java.net.SocketAddress;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.Arrays;
+import java.util.Collection;
+import java.util.Comparator;
+import java.util.HashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.Objects;
+import java.util.Optional;
+import java.util.OptionalInt;
+import java.util.Set;
+import java.util.TreeMap;
+import java.util.TreeSet;
+import java.util.stream.Stream;
+import org.junit.jupiter.api.AfterAll;
+import org.junit.jupiter.api.BeforeAll;
+import org.junit.jupiter.api.TestInstance;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
+import org.junit.jupiter.params.provider.MethodSource;
+
+/** Each option is a value of its own: it is read as it was set, it changes no other one, and two copies are equal. */
+@FencedTest
+@TestInstance(TestInstance.Lifecycle.PER_CLASS)
+class OptionValuesTest {
+    /** Options that are another view of the same value: the one is read differently when the other changes. */
+    private static final Map<String, Set<String>> VIEWS = Map.of(
+            "QueuePairOptions.capabilities", Set.of("sendDepth", "receiveDepth", "sendSge", "receiveSge", "inlineSize"),
+            "QueuePairAttributes.alternatePath",
+                    Set.of("alternatePkeyIndex", "alternateTimeout", "alternateTimeoutCode"),
+            "CompletionQueueOptions.fields", Set.of("extended"),
+            "CompletionQueueOptions.parentDomain", Set.of("extended"));
+
+    /** Options that the text of all options leaves out, or whose values have the same text. */
+    private static final Map<String, Set<String>> NOT_IN_TEXT = Map.of(
+            "AddressInfo", Set.of("family", "flags"),
+            "ConnectionParameters", Set.of("privateData"),
+            "FlowRule", Set.of("specs"),
+            "QueuePairAttributes", Set.of("alternateTimeoutCode"),
+            "RegionChange", Set.of("domain"),
+            "ConnectionOptions", Set.of("completionQueue", "domain", "sharedReceiveQueue"),
+            "CompletionQueueOptions", Set.of("channel", "parentDomain"),
+            "ConnectOptions",
+                    Set.of(
+                            "flowLabel",
+                            "global",
+                            "hopLimit",
+                            "maxDestinationReadAtomic",
+                            "maxReadAtomic",
+                            "pkeyIndex",
+                            "serviceLevel",
+                            "sourcePathBits",
+                            "staticRate",
+                            "staticRateCode",
+                            "trafficClass"),
+            "QueuePairOptions", Set.of("gidIndex", "port", "sharedReceiveQueue", "sourceNumber"),
+            "WorkQueueOptions", Set.of("queue"));
+
+    private final VerbsArena arena = VerbsArena.ofShared();
+    private final Map<Class<?>, List<Object>> samples = new HashMap<>();
+    private final Map<String, Object> bases = new TreeMap<>();
+
+    @BeforeAll
+    void makeSamples() {
+        Context context = TestDevice.get().open(arena);
+        List<Object> domains = List.of(context.allocateProtectionDomain(), context.allocateProtectionDomain());
+        List<Object> queues = List.of(context.createCompletionQueue(16), context.createCompletionQueue(16));
+        ProtectionDomain domain = (ProtectionDomain) domains.getFirst();
+        CompletionQueue queue = (CompletionQueue) queues.getFirst();
+        samples.put(ProtectionDomain.class, domains);
+        samples.put(CompletionQueue.class, queues);
+        samples.put(
+                CompletionChannel.class, List.of(context.createCompletionChannel(), context.createCompletionChannel()));
+        samples.put(
+                SharedReceiveQueue.class,
+                List.of(
+                        domain.createSharedReceiveQueue(SharedReceiveQueue.basic()),
+                        domain.createSharedReceiveQueue(SharedReceiveQueue.basic())));
+        samples.put(boolean.class, List.of(true, false));
+        samples.put(Duration.class, codedDurations());
+        samples.put(QueueCapabilities.class, List.of(QueueCapabilities.of(11, 12), QueueCapabilities.of(13, 14)));
+        samples.put(PrivateData.class, List.of(PrivateData.of(new byte[] {1}), PrivateData.of(new byte[] {2})));
+        samples.put(
+                AddressVector.class,
+                List.of(AddressVector.of(1).serviceLevel(3), AddressVector.of(1).serviceLevel(4)));
+        Gid gid = Gid.of(new byte[16]);
+        samples.put(GlobalRoute.class, List.of(new GlobalRoute(gid, 1, 2, 3, 4), new GlobalRoute(gid, 5, 6, 7, 8)));
+        samples.put(
+                SocketAddress.class,
+                List.of(new InetSocketAddress("127.0.0.1", 1), new InetSocketAddress("127.0.0.1", 2)));
+        MemorySegment memory = Arena.global().allocate(128);
+        samples.put(MemorySegment.class, List.of(memory.asSlice(0, 64), memory.asSlice(64, 64)));
+        samples.put(
+                FlowSpec.class,
+                List.of(FlowMatch.ethernet(), FlowMatch.ethernet().vlan(7)));
+        for (Object base : List.of(
+                NodeOptions.defaults(),
+                ListenerOptions.defaults(),
+                ConnectionOptions.defaults(),
+                ConnectionParameters.defaults(),
+                AddressInfo.hints(),
+                CompletionQueueOptions.of(16),
+                ConnectOptions.defaults(),
+                DmaHints.none(),
+                QueueCapabilities.of(1, 2),
+                QueuePairAttributes.unchangedState(),
+                QueuePair.rc(queue),
+                RateLimit.of(9),
+                RegionChange.of(memory),
+                SharedReceiveQueue.basic(),
+                WorkQueueOptions.of(queue, 4),
+                AddressVector.of(1),
+                FlowRule.of(FlowMatch.ethernet()))) {
+            bases.put(base.getClass().getSimpleName(), base);
+        }
+    }
+
+    @AfterAll
+    void closeSamples() {
+        arena.close();
+    }
+
+    /** Durations that a code of the wire stands for: units of 10 microseconds, and powers of 2 of 4.096 microseconds. */
+    private static List<Object> codedDurations() {
+        List<Object> durations = new ArrayList<>();
+        for (int i = 1; i <= 4; i++) {
+            durations.add(Duration.ofNanos(10_000L * i));
+        }
+        for (int i = 10; i <= 20; i++) {
+            durations.add(Duration.ofNanos(4_096L << i));
+        }
+        return durations;
+    }
+
+    /** Returns the values to try, most of them different for each option. */
+    private List<Object> values(Type type, int number) {
+        if (type instanceof ParameterizedType some) {
+            return values(some.getActualTypeArguments()[0], number).stream()
+                    .<Object>map(List::of)
+                    .toList();
+        }
+        Class<?> raw = (Class<?>) type;
+        if (raw.isArray()) {
+            return values(raw.componentType(), number).stream()
+                    .map(value -> {
+                        Object array = Array.newInstance(raw.componentType(), 1);
+                        Array.set(array, 0, value);
+                        return array;
+                    })
+                    .toList();
+        }
+        if (raw.isEnum()) {
+            List<Object> constants = new ArrayList<>(List.of(raw.getEnumConstants()));
+            constants.removeIf(constant -> constant.toString().equals("UNKNOWN"));
+            return constants;
+        }
+        if (raw == int.class || raw == long.class) {
+            List<Object> numbers = new ArrayList<>();
+            for (int value : new int[] {64 + number, 96 + number, 2 + number % 5, 3 + number % 5, 1, 2, 3, 0}) {
+                numbers.add(raw == int.class ? (Object) value : (Object) (long) value);
+            }
+            return numbers;
+        }
+        return Objects.requireNonNull(samples.get(raw), () -> "no samples of " + raw);
+    }
+
+    private static List<Method> changers(Class<?> type) {
+        return Stream.of(type.getMethods())
+                .filter(method -> !Modifier.isStatic(method.getModifiers())
+                        && method.getParameterCount() == 1
+                        && method.getReturnType() == type
+                        && !method.toString().contains("FlowRule.kind(")) // other kinds have no specs
+                .sorted(Comparator.comparing(Method::toGenericString))
+                .toList();
+    }
+
+    private static List<Method> readers(Class<?> type) {
+        return Stream.of(type.getMethods())
+                .filter(method -> !Modifier.isStatic(method.getModifiers())
+                        && method.getParameterCount() == 0
+                        && method.getReturnType() != type
+                        && !List.of("hashCode", "toString").contains(method.getName())
+                        && method.getDeclaringClass() == type)
+                .toList();
+    }
+
+    private static Optional<Object> change(Object options, Method changer, Object value) {
+        try {
+            return Optional.of(changer.invoke(options, value));
+        } catch (InvocationTargetException e) {
+            if (e.getCause() instanceof IllegalArgumentException) {
+                return Optional.empty();
+            }
+            throw new AssertionError(changer + " with " + value, e.getCause());
+        } catch (IllegalAccessException e) {
+            throw new AssertionError(e);
+        }
+    }
+
+    private static Object read(Object options, Method reader) {
+        try {
+            return Objects.requireNonNullElse(reader.invoke(options), "nothing");
+        } catch (InvocationTargetException e) {
+            return e.getCause().getClass();
+        } catch (IllegalAccessException e) {
+            throw new AssertionError(e);
+        }
+    }
+
+    private static Object readAs(Object options, String name) {
+        return readers(options.getClass()).stream()
+                .filter(reader -> reader.getName().equals(name))
+                .map(reader -> read(options, reader))
+                .findFirst()
+                .orElseThrow();
+    }
+
+    /** Returns the value as its reader returns it. */
+    private static boolean isSame(Object read, Object set) {
+        if (read instanceof Optional<?> optional) {
+            return isSame(optional.orElseThrow(), set);
+        }
+        if (read instanceof OptionalInt optional) {
+            return set.equals(optional.getAsInt());
+        }
+        if (read instanceof Collection<?> all) {
+            List<?> wanted =
+                    set.getClass().isArray() ? Arrays.asList((Object[]) set) : List.copyOf((Collection<?>) set);
+            return List.copyOf(all).equals(wanted);
+        }
+        return read.equals(set);
+    }
+
+    /** Returns a copy with another value of one option, which it reads as it was set. */
+    private Object changed(Object options, Method changer, int number) {
+        Object before = readAs(options, changer.getName());
+        List<Object> refused = new ArrayList<>();
+        for (Object value : values(changer.getGenericParameterTypes()[0], number)) {
+            Optional<Object> copy = change(options, changer, value);
+            if (copy.isPresent()) {
+                Object after = readAs(copy.get(), changer.getName());
+                if (!after.equals(before) && isSame(after, value)) {
+                    return copy.get();
+                }
+                refused.add(after);
+            }
+        }
+        throw new AssertionError(changer + " is not read as it was set, but as " + refused + ", from " + options);
+    }
+
+    private static boolean areViews(Class<?> type, String one, String other) {
+        return one.startsWith(other)
+                || other.startsWith(one)
+                || VIEWS.getOrDefault(type.getSimpleName() + "." + one, Set.of())
+                        .contains(other)
+                || VIEWS.getOrDefault(type.getSimpleName() + "." + other, Set.of())
+                        .contains(one);
+    }
+
+    private Object full(Object base) {
+        Object full = base;
+        int number = 1;
+        for (Method changer : changers(base.getClass())) {
+            full = changed(full, changer, number++);
+        }
+        return full;
+    }
+
+    static List<String> types() {
+        return OptionsIdiomTest.options().stream()
+                .map(Class::getSimpleName)
+                .filter(name -> !name.equals("IdOptions"))
+                .toList();
+    }
+
+    private Object base(String type) {
+        return Objects.requireNonNull(bases.get(type), () -> "no sample of " + type);
+    }
+
+    @ParameterizedTest
+    @MethodSource("types")
+    void optionsAreReadAsTheyWereSet(String type) {
+        assertThat(full(base(type))).isNotNull();
+    }
+
+    @ParameterizedTest
+    @MethodSource("types")
+    void changesOfOneOptionKeepTheOthers(String type) {
+        Object full = full(base(type));
+        int number = 50;
+        for (Method changer : changers(full.getClass())) {
+            Object other = changed(full, changer, number++);
+            for (Method reader : readers(full.getClass())) {
+                if (!areViews(full.getClass(), changer.getName(), reader.getName())) {
+                    assertThat(read(other, reader))
+                            .as("%s after a change of %s", reader.getName(), changer.getName())
+                            .isEqualTo(read(full, reader));
+                }
+            }
+        }
+    }
+
+    @ParameterizedTest
+    @MethodSource("types")
+    void equalOptionsAreEqual(String type) {
+        Object full = full(base(type));
+        assertThat(full(base(type))).isEqualTo(full).hasSameHashCodeAs(full).hasToString(full.toString());
+        assertThat(full).isNotEqualTo(null).isNotEqualTo("another type");
+    }
+
+    @ParameterizedTest
+    @MethodSource("types")
+    void eachOptionMakesADifference(String type) {
+        Object full = full(base(type));
+        int number = 50;
+        Set<String> omitted = new TreeSet<>();
+        for (Method changer : changers(full.getClass())) {
+            Object other = changed(full, changer, number++);
+            assertThat(other).as(changer.getName()).isNotEqualTo(full);
+            if (other.toString().equals(full.toString())) {
+                omitted.add(changer.getName());
+            }
+        }
+        assertThat(omitted).isEqualTo(NOT_IN_TEXT.getOrDefault(type, Set.of()));
+    }
+
+    @ParameterizedTest
+    @CsvSource({
+        "NodeOptions.window, 1, 4095",
+        "NodeOptions.sends, 1, 4095",
+        "NodeOptions.messageSize, 64, 1073741824",
+        "NodeOptions.maxChannels, 1, 65535",
+        "NodeOptions.maxChannelsPerPeer, 0, 65535",
+        "NodeOptions.maxWaiting, 0, 65535",
+        "ListenerOptions.backlog, 1, 2147483647",
+        "ConnectionParameters.responderResources, 0, 255",
+        "ConnectionParameters.initiatorDepth, 0, 255",
+        "ConnectionParameters.retryCount, 0, 7",
+        "ConnectionParameters.rnrRetryCount, 0, 7",
+        "CompletionQueueOptions.capacity, 1, 2147483647",
+        "CompletionQueueOptions.completionVector, 0, 2147483647",
+        "ConnectOptions.minRnrTimerCode, 0, 31",
+        "ConnectOptions.timeoutCode, 0, 31",
+        "ConnectOptions.pkeyIndex, 0, 65535",
+        "ConnectOptions.retryCount, 0, 7",
+        "ConnectOptions.rnrRetry, 0, 7",
+        "ConnectOptions.maxReadAtomic, -1, 255",
+        "ConnectOptions.maxDestinationReadAtomic, -1, 255",
+        "ConnectOptions.hopLimit, 0, 255",
+        "ConnectOptions.trafficClass, 0, 255",
+        "ConnectOptions.flowLabel, 0, 1048575",
+        "ConnectOptions.serviceLevel, 0, 15",
+        "ConnectOptions.sourcePathBits, 0, 127",
+        "ConnectOptions.staticRateCode, 0, 255",
+        "DmaHints.cpu, 0, 2147483647",
+        "DmaHints.processingHint, 0, 3",
+        "DmaHints.memoryType, 0, 1",
+        "QueueCapabilities.sendDepth, 0, 2147483647",
+        "QueueCapabilities.receiveDepth, 0, 2147483647",
+        "QueueCapabilities.sendSge, 0, 2147483647",
+        "QueueCapabilities.receiveSge, 0, 2147483647",
+        "QueueCapabilities.inlineSize, 0, 2147483647",
+        "QueuePairAttributes.pkeyIndex, 0, 65535",
+        "QueuePairAttributes.port, 0, 255",
+        "QueuePairAttributes.timeoutCode, 0, 31",
+        "QueuePairAttributes.minRnrTimerCode, 0, 31",
+        "QueuePairAttributes.retryCount, 0, 7",
+        "QueuePairAttributes.rnrRetry, 0, 7",
+        "QueuePairAttributes.receivePsn, 0, 16777215",
+        "QueuePairAttributes.sendPsn, 0, 16777215",
+        "QueuePairAttributes.maxReadAtomic, 0, 255",
+        "QueuePairAttributes.maxDestinationReadAtomic, 0, 255",
+        "QueuePairAttributes.destinationQueuePair, 0, 16777215",
+        "QueuePairOptions.port, 1, 255",
+        "QueuePairOptions.gidIndex, -1, 255",
+        "QueuePairOptions.tsoHeader, 0, 65535",
+        "QueuePairOptions.sourceNumber, 0, 16777215",
+        "RateLimit.kilobitsPerSecond, 0, 4294967295",
+        "RateLimit.maxBurst, 0, 4294967295",
+        "RateLimit.typicalPacket, 0, 65535",
+        "SharedReceiveQueueOptions.depth, 0, 2147483647",
+        "SharedReceiveQueueOptions.sge, 0, 2147483647",
+        "WorkQueueOptions.depth, 1, 2147483647",
+        "WorkQueueOptions.sge, 1, 2147483647",
+        "AddressVector.port, 0, 255",
+        "AddressVector.destinationLid, 0, 65535",
+        "AddressVector.serviceLevel, 0, 15",
+        "AddressVector.sourcePathBits, 0, 127",
+        "AddressVector.staticRateCode, 0, 255",
+        "FlowRule.port, 1, 255",
+        "FlowRule.priority, 0, 65535"
+    })
+    void numbersHaveTheirRanges(String option, long min, long max) {
+        Object base = base(option.replaceAll("\\..*", ""));
+        Method changer = changers(base.getClass()).stream()
+                .filter(method -> method.getName().equals(option.replaceAll(".*\\.", "")))
+                .findFirst()
+                .orElseThrow();
+        boolean isInt = changer.getParameterTypes()[0] == int.class;
+        for (long value : new long[] {min, max}) {
+            Object copy = change(base, changer, isInt ? (Object) (int) value : (Object) value)
+                    .orElseThrow();
+            Object read = readAs(copy, changer.getName());
+            assertThat(isSame(read, isInt ? (Object) (int) value : (Object) value))
+                    .as("%s, read as %s", value, read)
+                    .isTrue();
+        }
+        for (long value : new long[] {min - 1, max + 1}) {
+            if (!isInt || value == (int) value) {
+                assertThat(change(base, changer, isInt ? (Object) (int) value : (Object) value))
+                        .as("%s = %s is refused", option, value)
+                        .isEmpty();
+            }
+        }
+    }
+
+    @ParameterizedTest
+    @CsvSource({
+        "NodeOptions.window, 32",
+        "NodeOptions.sends, 32",
+        "NodeOptions.messageSize, 4096",
+        "NodeOptions.maxChannels, 64",
+        "ListenerOptions.backlog, 128",
+        "ConnectOptions.minRnrTimerCode, 12",
+        "ConnectOptions.timeoutCode, 14",
+        "ConnectOptions.pkeyIndex, 0",
+        "ConnectOptions.retryCount, 6",
+        "ConnectOptions.rnrRetry, 7",
+        "ConnectOptions.maxReadAtomic, -1",
+        "ConnectOptions.maxDestinationReadAtomic, -1",
+        "ConnectOptions.hopLimit, 64",
+        "ConnectOptions.trafficClass, 0",
+        "ConnectOptions.flowLabel, 0",
+        "ConnectOptions.serviceLevel, 0",
+        "ConnectOptions.sourcePathBits, 0",
+        "ConnectOptions.staticRateCode, 0",
+        "ConnectOptions.global, false",
+        "ConnectOptions.pathMtu, nothing",
+        "QueuePairOptions.gidIndex, -1",
+        "QueuePairOptions.port, 1",
+        "QueuePairOptions.tsoHeader, 0",
+        "QueuePairOptions.sourceNumber, 0",
+        "QueuePairOptions.sharedReceiveQueue, nothing"
+    })
+    void optionsHaveTheirDefaults(String option, String value) {
+        assertThat(readAs(base(option.replaceAll("\\..*", "")), option.replaceAll(".*\\.", "")))
+                .hasToString(value);
+    }
+}

@@ -3,12 +3,17 @@ package dev.verbena.net;
 import dev.verbena.VerbsException;
 import dev.verbena.VerbsTimeoutException;
 import dev.verbena.internal.Deadline;
+import dev.verbena.verbs.LocalMemory;
 import dev.verbena.verbs.QueuePair;
+import dev.verbena.verbs.RemoteMemory;
+import java.lang.foreign.MemorySegment;
+import java.lang.foreign.ValueLayout;
 import java.net.InetSocketAddress;
 import java.time.Duration;
 import java.util.Objects;
 import java.util.Optional;
 import java.util.concurrent.locks.ReentrantLock;
+import java.util.function.LongSupplier;
 import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
 
@@ -33,12 +38,14 @@ public final class Channel implements AutoCloseable {
     private final Engine engine;
     private final ChannelCore core;
     private final Messages messages;
+    private final Operations operations;
     private final ReentrantLock closing = new ReentrantLock();
 
-    Channel(Engine engine, ChannelCore core, Messages messages) {
+    Channel(Engine engine, ChannelCore core, Messages messages, Operations operations) {
         this.engine = engine;
         this.core = core;
         this.messages = messages;
+        this.operations = operations;
     }
 
     ChannelCore core() {
@@ -174,6 +181,10 @@ public final class Channel implements AutoCloseable {
      *     the channel is closed, also while waiting
      */
     public Message call(Message request, Duration timeout) throws InterruptedException {
+        return call(request, Wire.CALL, timeout);
+    }
+
+    private Message call(Message request, int kind, Duration timeout) throws InterruptedException {
         Deadline deadline = Deadline.after(timeout);
         request.sendable(this);
         Calls.Call call = engine.await(messages.numbers, messages.takeNumber, timeout);
@@ -183,10 +194,10 @@ public final class Channel implements AutoCloseable {
         long ticket = call.ticket();
         Message reply = null;
         try {
-            if (!messages.trySendRequest(request, call)
+            if (!messages.trySendRequest(request, call, kind)
                     && engine.await(
                                     messages.credit,
-                                    () -> messages.trySendRequest(request, call) ? Boolean.TRUE : null,
+                                    () -> messages.trySendRequest(request, call, kind) ? Boolean.TRUE : null,
                                     left(deadline))
                             == null) {
                 throw late("call", timeout, "The peer has not closed earlier messages");
@@ -246,6 +257,220 @@ public final class Channel implements AutoCloseable {
      */
     public void forget(long ticket) {
         messages.forget(ticket);
+    }
+
+    // The peer's memory
+
+    /**
+     * Finds memory that the peer's node exports. The value can be used on this channel until the peer closes the export. It
+     * needs a call: see {@link NodeOptions#calls}.
+     *
+     * @param name the name of the export
+     * @param timeout the longest time to wait
+     * @return the memory, for {@link #read} and the other methods; {@link RemoteMemory#slice} makes parts
+     * @throws CallException if no export has the name, or the peer allows this side no more exports
+     * @throws ChannelException if the channel has ended, also while waiting
+     * @throws VerbsTimeoutException if no reply came in time
+     * @throws InterruptedException if the thread was interrupted
+     * @throws IllegalArgumentException if the name has no bytes or more than 64 in UTF-8
+     * @throws IllegalStateException if the channel is closed, also while waiting, or has no calls
+     */
+    public RemoteMemory remote(String name, Duration timeout) throws InterruptedException {
+        byte[] bytes = Exports.bytes(name);
+        Deadline deadline = Deadline.after(timeout);
+        Message request = message(timeout).length(bytes.length);
+        try (request) { // gives the message back if it was not sent
+            request.segment().copyFrom(MemorySegment.ofArray(bytes));
+            try (Message reply = call(request, Wire.LOOKUP, left(deadline))) {
+                if (reply.length() != Wire.EXPORT_BYTES || reply.segment().get(ValueLayout.JAVA_BYTE, 12) < 0) {
+                    throw new CallException(core.toText(), "The description of the export is malformed");
+                }
+                return RemoteMemory.fromWide(reply.segment());
+            }
+        }
+    }
+
+    /**
+     * Reads memory of the peer.
+     *
+     * {@snippet file="ExportSnippets.java" region="read"}
+     *
+     * <p>When this method ends without success, the adapter may still write into the memory until the channel is closed.
+     *
+     * @param into memory that was registered with this channel's node, with {@code LOCAL_WRITE}
+     * @param from memory of the peer, of at least the same length
+     * @param timeout the longest time to wait
+     * @throws ChannelException if the channel has ended, also while waiting; with {@link EndReason#ACCESS_DENIED} because the
+     *     peer's adapter has refused an operation
+     * @throws VerbsTimeoutException if the data did not come in time
+     * @throws InterruptedException if the thread was interrupted
+     * @throws IllegalStateException if the channel is closed, also while waiting
+     */
+    public void read(LocalMemory into, RemoteMemory from, Duration timeout) throws InterruptedException {
+        finish(() -> operations.tryRead(into, from), "read", timeout);
+    }
+
+    /**
+     * Writes memory of the peer. When this method returns, the peer's adapter has the data, and the peer's program sees it
+     * when it gets a message that was sent afterwards.
+     *
+     * @param data memory that was registered with this channel's node
+     * @param to memory of the peer, of at least the same length
+     * @param timeout the longest time to wait
+     * @throws ChannelException if the channel has ended, as in {@link #read}
+     * @throws VerbsTimeoutException if the data was not acknowledged in time
+     * @throws InterruptedException if the thread was interrupted
+     * @throws IllegalStateException if the channel is closed, also while waiting
+     */
+    public void write(LocalMemory data, RemoteMemory to, Duration timeout) throws InterruptedException {
+        finish(() -> operations.tryWrite(data, to), "write", timeout);
+    }
+
+    /**
+     * Adds to a number in the peer's memory, which other channels can do at the same time.
+     *
+     * @param at 8 bytes of the peer, at an address that is a multiple of 8
+     * @param value the number to add
+     * @param timeout the longest time to wait
+     * @return the number before
+     * @throws ChannelException if the channel has ended, as in {@link #read}
+     * @throws VerbsTimeoutException if the answer did not come in time
+     * @throws InterruptedException if the thread was interrupted
+     * @throws IllegalStateException if the channel is closed, also while waiting
+     */
+    public long fetchAndAdd(RemoteMemory at, long value, Duration timeout) throws InterruptedException {
+        return finish(() -> operations.tryFetchAndAdd(at, value), "fetchAndAdd", timeout);
+    }
+
+    /**
+     * Replaces a number in the peer's memory if it is the expected one.
+     *
+     * @param at 8 bytes of the peer, at an address that is a multiple of 8
+     * @param expected the number that is replaced
+     * @param value the new number
+     * @param timeout the longest time to wait
+     * @return the number before, which is the expected one if it was replaced
+     * @throws ChannelException if the channel has ended, as in {@link #read}
+     * @throws VerbsTimeoutException if the answer did not come in time
+     * @throws InterruptedException if the thread was interrupted
+     * @throws IllegalStateException if the channel is closed, also while waiting
+     */
+    public long compareAndSwap(RemoteMemory at, long expected, long value, Duration timeout)
+            throws InterruptedException {
+        return finish(() -> operations.tryCompareAndSwap(at, expected, value), "compareAndSwap", timeout);
+    }
+
+    private long finish(LongSupplier posting, String what, Duration timeout) throws InterruptedException {
+        Deadline deadline = Deadline.after(timeout);
+        Long ticket = engine.await(
+                operations.room,
+                () -> {
+                    long posted = posting.getAsLong();
+                    return posted == 0 ? null : Long.valueOf(posted);
+                },
+                timeout);
+        if (ticket == null) {
+            throw late(what, timeout, "As many operations are under way as NodeOptions.operations() allows");
+        }
+        return await(ticket, left(deadline));
+    }
+
+    /**
+     * Begins to read memory of the peer, if that is possible without waiting. Nothing is allocated.
+     *
+     * {@snippet file="ExportSnippets.java" region="ticket"}
+     *
+     * @param into memory that was registered with this channel's node, with {@code LOCAL_WRITE}
+     * @param from memory of the peer, of at least the same length
+     * @return a ticket for {@link #isDone} and {@link #await}; 0 if as many operations are under way as
+     *     {@link NodeOptions#operations} allows
+     * @throws ChannelException if the channel has ended
+     * @throws IllegalStateException if the channel is closed
+     */
+    public long tryRead(LocalMemory into, RemoteMemory from) {
+        return operations.tryRead(into, from);
+    }
+
+    /**
+     * Begins to write memory of the peer, if that is possible without waiting. Nothing is allocated.
+     *
+     * @param data memory that was registered with this channel's node
+     * @param to memory of the peer, of at least the same length
+     * @return a ticket, or 0, as in {@link #tryRead}
+     * @throws ChannelException if the channel has ended
+     * @throws IllegalStateException if the channel is closed
+     */
+    public long tryWrite(LocalMemory data, RemoteMemory to) {
+        return operations.tryWrite(data, to);
+    }
+
+    /**
+     * Begins to add to a number in the peer's memory, if that is possible without waiting.
+     *
+     * @param at 8 bytes of the peer, at an address that is a multiple of 8
+     * @param value the number to add
+     * @return a ticket, or 0, as in {@link #tryRead}
+     * @throws ChannelException if the channel has ended
+     * @throws IllegalStateException if the channel is closed
+     */
+    public long tryFetchAndAdd(RemoteMemory at, long value) {
+        return operations.tryFetchAndAdd(at, value);
+    }
+
+    /**
+     * Begins to replace a number in the peer's memory, if that is possible without waiting.
+     *
+     * @param at 8 bytes of the peer, at an address that is a multiple of 8
+     * @param expected the number that is replaced
+     * @param value the new number
+     * @return a ticket, or 0, as in {@link #tryRead}
+     * @throws ChannelException if the channel has ended
+     * @throws IllegalStateException if the channel is closed
+     */
+    public long tryCompareAndSwap(RemoteMemory at, long expected, long value) {
+        return operations.tryCompareAndSwap(at, expected, value);
+    }
+
+    /**
+     * Returns true if an operation is done. The ticket does not end with that.
+     *
+     * @param ticket a ticket of this channel
+     * @return true if {@link #await} returns at once
+     * @throws ChannelException if the channel has ended before
+     * @throws IllegalArgumentException if no operation has the ticket
+     * @throws IllegalStateException if the channel is closed
+     */
+    public boolean isDone(long ticket) {
+        return operations.isDone(ticket);
+    }
+
+    /**
+     * Waits until an operation is done. The ticket ends when this method returns or throws.
+     *
+     * @param ticket a ticket of this channel
+     * @param timeout the longest time to wait
+     * @return the number before, of an operation that adds to it or replaces it; else 0
+     * @throws ChannelException if the channel has ended, as in {@link #read}
+     * @throws VerbsTimeoutException if the operation was not done in time
+     * @throws InterruptedException if the thread was interrupted
+     * @throws IllegalArgumentException if no operation has the ticket
+     * @throws IllegalStateException if the channel is closed, also while waiting
+     */
+    public long await(long ticket, Duration timeout) throws InterruptedException {
+        Objects.requireNonNull(timeout, "timeout");
+        Operations.Operation operation = operations.find(ticket);
+        Long result = null;
+        try {
+            result = engine.await(operation.done, operation.take, timeout);
+        } finally {
+            if (result == null) {
+                operations.forget(ticket);
+            }
+        }
+        if (result == null) {
+            throw late("await", timeout, "The peer's adapter has not answered");
+        }
+        return result;
     }
 
     // Handlers

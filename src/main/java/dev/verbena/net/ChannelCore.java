@@ -33,6 +33,9 @@ final class ChannelCore {
     /** Marks the number of a receive in a request's id. */
     static final int RECEIVE = 0x8000;
 
+    /** The place of a binding of a memory window in a request's id. */
+    static final int BIND = 0x7ffe;
+
     private static final int CONTROL = 0x7fff;
     private static final ConnectionParameters PARAMETERS =
             ConnectionParameters.defaults().rnrRetryCount(0);
@@ -64,6 +67,8 @@ final class ChannelCore {
     private final ReentrantLock lock = new ReentrantLock();
 
     private final Messages messages;
+    private final Operations operations;
+    private final Grants grants;
 
     private volatile State state = State.CONNECTING;
     private volatile @Nullable ChannelException cause;
@@ -102,11 +107,22 @@ final class ChannelCore {
         this.peer = peer;
         this.incoming = incoming;
         this.messages = new Messages(this, engine, lock);
-        this.channel = new Channel(engine, this, messages);
+        this.operations = new Operations(this, engine, lock);
+        this.grants = new Grants(this, options.maxExports());
+        this.channel = new Channel(engine, this, messages, operations);
     }
 
     Messages messages() {
         return messages;
+    }
+
+    Operations operations() {
+        return operations;
+    }
+
+    /** Returns the exports that the peer has. The caller holds the lock. */
+    Grants grants() {
+        return grants;
     }
 
     Channel channel() {
@@ -222,7 +238,8 @@ final class ChannelCore {
     /** Sends this side's greeting. The side that connects greets first, as iWARP demands. */
     private void greet(Link on) {
         var piece = on.piece(messages.pieces(), Wire.GREETING_BYTES);
-        new Wire.Greeting(options.window(), options.messageSize(), options.calls()).writeTo(piece.segment());
+        new Wire.Greeting(options.window(), options.messageSize(), options.calls(), options.token())
+                .writeTo(piece.segment());
         on.send(key | CONTROL, piece, Wire.immediate(Wire.GREETING, 0, 0));
         controlRoom--;
         outstanding++;
@@ -281,7 +298,16 @@ final class ChannelCore {
             endLocked(EndReason.LOST, "Requests were flushed", null, false);
         } else {
             WorkCompletionException why = new WorkCompletionException(done.completion());
-            endLocked(EndReason.LOST, done.status().toString(), why, false);
+            boolean denied = (place & RECEIVE) == 0
+                    && (place & Operations.MARK) != 0
+                    && place != CONTROL
+                    && place != BIND
+                    && done.status() != WorkStatus.RETRY_EXCEEDED;
+            endLocked(
+                    denied ? EndReason.ACCESS_DENIED : EndReason.LOST,
+                    done.status().toString(),
+                    why,
+                    false);
         }
     }
 
@@ -289,6 +315,11 @@ final class ChannelCore {
         outstanding--;
         if (place == CONTROL) {
             controlRoom++;
+        } else if (place == BIND) {
+            grants.bound();
+            changes.wakeAll();
+        } else if ((place & Operations.MARK) != 0) {
+            operations.completed(place ^ Operations.MARK);
         } else {
             messages.sent(place);
         }
@@ -350,7 +381,7 @@ final class ChannelCore {
                     opened(on);
                 }
             }
-            case Wire.DATA, Wire.CALL, Wire.REPLY, Wire.FAULT -> {
+            case Wire.DATA, Wire.CALL, Wire.LOOKUP, Wire.REPLY, Wire.FAULT -> {
                 String wrong = on == null ? null : messages.received(on, buffer, bytes, kind, Wire.code(immediate));
                 if (wrong != null) {
                     broken(wrong);
@@ -387,9 +418,21 @@ final class ChannelCore {
             broken("Greeting of " + bytes + " bytes is malformed");
             return false;
         }
+        if (incoming && !admits(greeting)) {
+            endLocked(EndReason.REFUSED, "This side does not admit it", null, true);
+            return false;
+        }
         greeted = true;
         messages.greeted(greeting);
         return true;
+    }
+
+    private boolean admits(Wire.Greeting greeting) {
+        try {
+            return options.admit().isEmpty() || options.admit().get().test(peer, greeting.token());
+        } catch (RuntimeException | Error thrown) {
+            return false;
+        }
     }
 
     private void opened(Link on) {
@@ -425,12 +468,16 @@ final class ChannelCore {
         outstanding++;
     }
 
-    Link checkCanSend() {
-        checkNotClosed();
+    void checkNotEnded() {
         ChannelException ended = cause;
         if (ended != null) {
             throw ended.again();
         }
+    }
+
+    Link checkCanSend() {
+        checkNotClosed();
+        checkNotEnded();
         Link on = link;
         if (state != State.OPEN || on == null) {
             throw new IllegalStateException(this + " is not open yet");
@@ -442,6 +489,11 @@ final class ChannelCore {
     @Nullable
     Link linkIfOpen() {
         return state == State.OPEN && !released ? link : null;
+    }
+
+    @Nullable
+    Link link() {
+        return link;
     }
 
     boolean isClosing() {
@@ -511,6 +563,7 @@ final class ChannelCore {
 
     private void wakeAll() {
         messages.wakeAll();
+        operations.wakeAll();
         changes.wakeAll();
         engine.changed();
     }
@@ -542,6 +595,27 @@ final class ChannelCore {
             }
             wakeAll();
             return true;
+        } finally {
+            lock.unlock();
+        }
+    }
+
+    /** Takes an export from the peer. Returns true when no window of it is left. */
+    boolean revoke(Export export) {
+        lock.lock();
+        try {
+            grants.revoke(export);
+            return !grants.isRevoking() || parted;
+        } finally {
+            lock.unlock();
+        }
+    }
+
+    /** Takes all exports from the peer, whose connection has ended. */
+    void revokeAll() {
+        lock.lock();
+        try {
+            grants.revokeAll();
         } finally {
             lock.unlock();
         }

@@ -14,6 +14,14 @@ public enum EndReason {
     HANDSHAKE_TIMEOUT(4, "The first message did not come in time"),
     /** The peer's node has failed, for example for lack of memory. */
     PEER_FAILED(5, "The peer has failed"),
+    /** The peer refused the channel: its program does not admit this node. See {@link NodeOptions#admit}. */
+    REFUSED(6, "The peer's program does not admit this node"),
+    /**
+     * An operation on the peer's memory was refused: the export was closed, or the address or the right is wrong. The adapter
+     * ends the connection then. The peer sees {@link #LOST}.
+     */
+    ACCESS_DENIED(
+            -1, "The peer's memory could not be used: the export was closed, or the address or the right is wrong"),
     /** The peer can't be reached, or nobody listens at its address. */
     UNREACHABLE(-1, "The peer can't be reached"),
     /** The connection was lost: the peer's process has ended, or its machine or the network has failed. */

@@ -63,6 +63,7 @@ final class Engine {
     private final ProtectionDomain domain;
     private final CompletionQueue completions;
     private final Completions cursor;
+    private final Exports exports;
     private final boolean background;
     private final List<Thread> threads = new ArrayList<>();
 
@@ -132,6 +133,7 @@ final class Engine {
             completions = context.createCompletionQueue(
                     CompletionQueueOptions.of(capacity()).channel(context.createCompletionChannel(arena)), arena);
             cursor = completions.completions(BATCH);
+            exports = new Exports(context, domain, this::revoke);
             listener.listen(Math.max(1, options.maxWaiting()));
         } catch (Throwable t) {
             undo(t, arena::close);
@@ -196,6 +198,37 @@ final class Engine {
 
     Context context() {
         return context;
+    }
+
+    Exports exports() {
+        return exports;
+    }
+
+    /** Takes an export from all channels. */
+    private void revoke(Export export) {
+        for (int i = 0; i < slots.length(); i++) {
+            ChannelCore core = slots.get(i);
+            if (core != null) {
+                revoke(core, export);
+            }
+        }
+    }
+
+    /** Takes an export from a channel. A binding that is under way ends first, or the connection does. */
+    private void revoke(ChannelCore core, Export export) {
+        Supplier<@Nullable Boolean> attempt = () -> core.revoke(export) ? Boolean.TRUE : null;
+        boolean interrupted = false;
+        Boolean done = attempt.get();
+        while (done == null && !closed && broken == null) {
+            try {
+                done = await(core.changes, attempt, options.alive());
+            } catch (InterruptedException e) {
+                interrupted = true;
+            }
+        }
+        if (interrupted) {
+            Thread.currentThread().interrupt();
+        }
     }
 
     ProtectionDomain domain() {
@@ -791,6 +824,7 @@ final class Engine {
         }
         ConnectionId id = core.id();
         try {
+            core.revokeAll();
             core.arena.close();
         } catch (RuntimeException | Error refused) {
             unclosed.add(core.arena);
@@ -819,6 +853,7 @@ final class Engine {
      */
     void close() {
         closeChannels();
+        exports.closeAll();
         closed = true;
         accepting.wakeAll();
         stopThreads();

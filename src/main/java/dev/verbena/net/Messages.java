@@ -1,9 +1,11 @@
 package dev.verbena.net;
 
+import dev.verbena.VerbsException;
 import dev.verbena.internal.Waiters;
 import java.lang.foreign.MemorySegment;
 import java.lang.foreign.ValueLayout;
 import java.nio.charset.StandardCharsets;
+import java.util.ArrayDeque;
 import java.util.Objects;
 import java.util.concurrent.locks.ReentrantLock;
 import java.util.function.Supplier;
@@ -35,6 +37,9 @@ final class Messages {
 
     /** The messages that have arrived, as a ring. */
     private final Buffer[] arrived;
+
+    /** The peer's questions for exports that wait for a free buffer for the reply. */
+    private final ArrayDeque<Buffer> lookups = new ArrayDeque<>();
 
     private int arrivedFirst;
     private int arrivedCount;
@@ -74,9 +79,9 @@ final class Messages {
         return options.window() + options.calls() + ChannelCore.CONTROL_RECEIVES;
     }
 
-    /** Returns the number of sends of a channel. */
+    /** Returns the number of sends of a channel. Each call of the peer may need a binding and a reply. */
     static int sendDepth(NodeOptions options) {
-        return options.sends() + options.calls() + ChannelCore.CONTROL_SENDS;
+        return options.sends() + 2 * options.calls() + options.operations() + ChannelCore.CONTROL_SENDS;
     }
 
     /** Returns the number of pieces of memory, without that of the greeting. */
@@ -149,6 +154,7 @@ final class Messages {
         idle[idleCount++] = buffer;
         if (buffer.kind == Wire.REPLY) {
             calls.releaseReply();
+            answerLookups();
             if (arrivedCount > 0) {
                 arrivalChanged(); // a request may have waited for that
             }
@@ -167,10 +173,15 @@ final class Messages {
         if (!credits.received()) {
             return "It sent more messages than it has credits";
         }
-        if (kind == Wire.CALL && !calls.asked(code)) {
+        if (kind != Wire.DATA && !calls.asked(code)) {
             return "Call " + code + " is beyond the limit, or open already";
         }
-        arrive(buffer, bytes, kind, kind == Wire.CALL ? code : Buffer.NO_CALL);
+        arrive(buffer, bytes, kind, kind == Wire.DATA ? Buffer.NO_CALL : code);
+        if (kind == Wire.LOOKUP) {
+            lookups.add(buffer);
+            answerLookups();
+            return null;
+        }
         arrived[(arrivedFirst + arrivedCount) % arrived.length] = buffer;
         arrivedCount++;
         arrivalChanged();
@@ -394,7 +405,7 @@ final class Messages {
     }
 
     /** Sends a request if there is a credit. The caller has the number. */
-    boolean trySendRequest(Message message, Calls.Call call) {
+    boolean trySendRequest(Message message, Calls.Call call, int kind) {
         lock.lock();
         try {
             Buffer buffer = message.sendable(core.channel());
@@ -405,7 +416,7 @@ final class Messages {
             buffer.call = call.number;
             boolean sent = false;
             try {
-                sent = sendWithCredit(on, buffer, Wire.CALL);
+                sent = sendWithCredit(on, buffer, kind);
             } finally {
                 if (!sent) {
                     buffer.call = Buffer.NO_CALL;
@@ -431,7 +442,7 @@ final class Messages {
             long ticket = call.ticket();
             boolean sent = false;
             try {
-                sent = trySendRequest(message, call);
+                sent = trySendRequest(message, call, Wire.CALL);
             } finally {
                 if (!sent) {
                     freeNumber(call.number);
@@ -558,18 +569,56 @@ final class Messages {
 
     /** Answers a request with a failure. A buffer for the reply was reserved. */
     private void fault(Buffer request, byte[] text) {
+        answer(request, Wire.FAULT, text, Math.min(text.length, maxSize));
+    }
+
+    private void answer(Buffer request, int kind, byte[] bytes, int length) {
         Link on = core.linkIfOpen();
         if (on == null) {
             return;
         }
         Buffer buffer = idle[idleCount - 1];
-        buffer.length(Math.min(text.length, maxSize));
-        MemorySegment.copy(text, 0, buffer.segment(), ValueLayout.JAVA_BYTE, 0, (int) buffer.length());
+        buffer.length(length);
+        MemorySegment.copy(bytes, 0, buffer.segment(), ValueLayout.JAVA_BYTE, 0, length);
         buffer.kind = Wire.REPLY;
         buffer.call = request.call;
-        transmit(on, buffer, Wire.FAULT);
+        transmit(on, buffer, kind);
         idleCount--;
         request.call = Buffer.NO_CALL;
+    }
+
+    /** Answers the peer's questions for exports, as far as buffers for the replies are free. */
+    private void answerLookups() {
+        while (!lookups.isEmpty() && core.linkIfOpen() != null && calls.reserveReply()) {
+            Buffer request = lookups.remove();
+            answerLookup(request);
+            if (postAgain(request)) {
+                credits.posted();
+                core.control();
+            }
+        }
+    }
+
+    private void answerLookup(Buffer request) {
+        String name = new String(request.segment().toArray(ValueLayout.JAVA_BYTE), StandardCharsets.UTF_8);
+        Exports exports = engine.exports();
+        Export export = exports.find(name);
+        Link on = core.linkIfOpen();
+        String refusal;
+        if (export == null || on == null) {
+            refusal = "No export has the name '" + name + "'";
+        } else if (core.grants().isTooMany(export)) {
+            refusal = "Each channel may use " + options.maxExports() + " exports: see NodeOptions.maxExports()";
+        } else {
+            try {
+                byte[] memory = core.grants().grant(on, exports, export).toWideBytes();
+                answer(request, Wire.REPLY, memory, memory.length);
+                return;
+            } catch (VerbsException | IllegalStateException failed) {
+                refusal = "The export '" + name + "' could not be opened";
+            }
+        }
+        fault(request, refusal.getBytes(StandardCharsets.UTF_8));
     }
 
     // Handlers

@@ -5,9 +5,14 @@ import dev.verbena.VerbsException;
 import dev.verbena.VerbsObject;
 import dev.verbena.VerbsTimeoutException;
 import dev.verbena.access.ObjectLifetime;
+import dev.verbena.verbs.AccessFlag;
 import dev.verbena.verbs.Context;
+import dev.verbena.verbs.MemoryRegion;
+import java.lang.foreign.MemorySegment;
 import java.net.InetSocketAddress;
 import java.time.Duration;
+import java.util.Collection;
+import java.util.List;
 import java.util.Objects;
 import org.jspecify.annotations.Nullable;
 
@@ -34,11 +39,13 @@ import org.jspecify.annotations.Nullable;
 public final class Node extends VerbsObject {
     private final ObjectLifetime lifetime;
     private final Engine engine;
+    private final VerbsArena arena;
 
-    private Node(ObjectLifetime lifetime, Engine engine) {
+    private Node(ObjectLifetime lifetime, Engine engine, VerbsArena arena) {
         super(lifetime);
         this.lifetime = lifetime;
         this.engine = engine;
+        this.arena = arena;
         lifetime.destroyedBy(engine::close);
     }
 
@@ -74,7 +81,7 @@ public final class Node extends VerbsObject {
                     + Engine.text(own) + ": open a node for each device");
         }
         return ObjectLifetime.create(arena, lifetime -> {
-            Node node = new Node(lifetime, new Engine(own, options));
+            Node node = new Node(lifetime, new Engine(own, options), arena);
             node.engine.start(node);
             return node;
         });
@@ -131,6 +138,65 @@ public final class Node extends VerbsObject {
     public @Nullable Channel tryAccept() {
         lifetime.checkOpen();
         return engine.takeAccepted();
+    }
+
+    /**
+     * Registers memory with this node's device, for operations on all of its channels. The node's arena deregisters it.
+     *
+     * @param memory memory of the node's arena, or of an arena that lives longer
+     * @param access what the adapter may do: {@code LOCAL_WRITE} for memory to read into
+     * @return the registered memory
+     * @throws VerbsException if the memory could not be registered
+     */
+    public MemoryRegion register(MemorySegment memory, AccessFlag... access) {
+        return register(memory, List.of(access), arena);
+    }
+
+    /**
+     * Registers memory with this node's device, for operations on all of its channels.
+     *
+     * @param memory memory of the arena, or of an arena that lives longer
+     * @param access what the adapter may do: {@code LOCAL_WRITE} for memory to read into
+     * @param owner the arena that deregisters the memory
+     * @return the registered memory
+     * @throws VerbsException if the memory could not be registered
+     */
+    public MemoryRegion register(MemorySegment memory, Collection<AccessFlag> access, VerbsArena owner) {
+        lifetime.checkOpen();
+        return engine.domain().register(memory, access, owner);
+    }
+
+    /**
+     * Exports memory: peers find it by the name with {@link Channel#remote}, and read or write it. The node's arena owns its
+     * registration.
+     *
+     * @param name a name of this node's own, of 1 to 64 bytes in UTF-8
+     * @param memory memory of the node's arena, or of an arena that lives longer
+     * @param access what peers may do: {@code REMOTE_READ}, {@code REMOTE_WRITE} and {@code REMOTE_ATOMIC}, at least one
+     * @return the export
+     * @throws VerbsException if the memory could not be registered
+     * @throws IllegalArgumentException if the name or the rights are out of range, or if the node's arena is confined
+     * @throws IllegalStateException if an export has the name already, or if this node is closed
+     */
+    public Export export(String name, MemorySegment memory, AccessFlag... access) {
+        return export(name, memory, List.of(access), arena);
+    }
+
+    /**
+     * Exports memory: peers find it by the name with {@link Channel#remote}, and read or write it.
+     *
+     * @param name a name of this node's own, of 1 to 64 bytes in UTF-8
+     * @param memory memory of the arena, or of an arena that lives longer
+     * @param access what peers may do: {@code REMOTE_READ}, {@code REMOTE_WRITE} and {@code REMOTE_ATOMIC}, at least one
+     * @param owner the arena that owns the registration, which must be shared
+     * @return the export
+     * @throws VerbsException if the memory could not be registered
+     * @throws IllegalArgumentException if the name or the rights are out of range, or if the arena is confined
+     * @throws IllegalStateException if an export has the name already, or if this node is closed
+     */
+    public Export export(String name, MemorySegment memory, Collection<AccessFlag> access, VerbsArena owner) {
+        lifetime.checkOpen();
+        return engine.exports().export(name, memory, access, owner);
     }
 
     /**

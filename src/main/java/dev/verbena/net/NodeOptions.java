@@ -1,9 +1,13 @@
 package dev.verbena.net;
 
 import dev.verbena.internal.Checks;
+import java.net.InetSocketAddress;
 import java.time.Duration;
+import java.util.HexFormat;
 import java.util.List;
 import java.util.Objects;
+import java.util.Optional;
+import java.util.function.BiPredicate;
 import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
 
@@ -32,6 +36,10 @@ public final class NodeOptions {
         private int window = 32;
         private int sends = 32;
         private int calls = 32;
+        private int operations = 32;
+        private int maxExports = 64;
+        private byte[] token = {};
+        private @Nullable BiPredicate<InetSocketAddress, byte[]> admit;
         private int messageSize = 4096;
         private int maxChannels = 64;
         private int maxChannelsPerPeer = 65535;
@@ -46,6 +54,10 @@ public final class NodeOptions {
             copy.window = window;
             copy.sends = sends;
             copy.calls = calls;
+            copy.operations = operations;
+            copy.maxExports = maxExports;
+            copy.token = token;
+            copy.admit = admit;
             copy.messageSize = messageSize;
             copy.maxChannels = maxChannels;
             copy.maxChannelsPerPeer = maxChannelsPerPeer;
@@ -62,6 +74,10 @@ public final class NodeOptions {
                     window,
                     sends,
                     calls,
+                    operations,
+                    maxExports,
+                    HexFormat.of().formatHex(token),
+                    Optional.ofNullable(admit),
                     messageSize,
                     maxChannels,
                     maxChannelsPerPeer,
@@ -76,6 +92,9 @@ public final class NodeOptions {
             Checks.checkRange("window", window, 1, Wire.MAX_WINDOW);
             Checks.checkRange("number of messages under way", sends, 1, Wire.MAX_WINDOW);
             Checks.checkRange("number of open calls", calls, 0, Wire.MAX_WINDOW);
+            Checks.checkRange("number of operations under way", operations, 0, Wire.MAX_WINDOW);
+            Checks.checkRange("number of exports of a peer", maxExports, 0, 0xffff);
+            Checks.checkRange("number of bytes of a token", token.length, 0, Wire.MAX_TOKEN);
             Checks.checkRange("message size", messageSize, Wire.GREETING_BYTES, 1 << 30);
             Checks.checkRange("number of channels", maxChannels, 1, 0xffff);
             Checks.checkRange("number of channels of a peer", maxChannelsPerPeer, 0, 0xffff);
@@ -174,6 +193,88 @@ public final class NodeOptions {
      */
     public NodeOptions calls(int changed) {
         return with(values -> values.calls = changed);
+    }
+
+    /**
+     * Returns the number of reads, writes and atomics on the peer's memory that a channel can have under way.
+     *
+     * @return the number
+     */
+    public int operations() {
+        return values.operations;
+    }
+
+    /**
+     * Returns a copy with another number of reads, writes and atomics under way. Further ones wait.
+     *
+     * @param changed 0 to 4095
+     * @return a changed copy
+     */
+    public NodeOptions operations(int changed) {
+        return with(values -> values.operations = changed);
+    }
+
+    /**
+     * Returns the number of exports that a peer may ask for on a channel.
+     *
+     * @return the number
+     */
+    public int maxExports() {
+        return values.maxExports;
+    }
+
+    /**
+     * Returns a copy with another number of exports that a peer may ask for on a channel. Each may need a key of its own.
+     * Exports that were closed do not count.
+     *
+     * @param changed 0 to 65535
+     * @return a changed copy
+     */
+    public NodeOptions maxExports(int changed) {
+        return with(values -> values.maxExports = changed);
+    }
+
+    /**
+     * Returns the bytes that this node sends to each node that it connects to.
+     *
+     * @return a copy of the bytes
+     */
+    public byte[] token() {
+        return values.token.clone();
+    }
+
+    /**
+     * Returns a copy with another token, which this node sends to each node that it connects to, for {@link
+     * #admit(BiPredicate)}. It travels without encryption.
+     *
+     * @param changed at most 40 bytes, which are copied
+     * @return a changed copy
+     */
+    public NodeOptions token(byte[] changed) {
+        byte[] copy = changed.clone();
+        return with(values -> values.token = copy);
+    }
+
+    /**
+     * Returns the test of peers that connect to this node.
+     *
+     * @return the test; empty if all peers are admitted
+     */
+    public Optional<BiPredicate<InetSocketAddress, byte[]>> admit() {
+        return Optional.ofNullable(values.admit);
+    }
+
+    /**
+     * Returns a copy with a test of peers that connect to this node. The test gets the peer's address and its {@link #token},
+     * before the peer can send anything else, or find an export. A peer that fails sees {@link EndReason#REFUSED}. So does one
+     * for which the test throws. The test must not wait: it is called by the thread that makes progress.
+     *
+     * @param changed returns true to admit the peer
+     * @return a changed copy
+     */
+    public NodeOptions admit(BiPredicate<InetSocketAddress, byte[]> changed) {
+        Objects.requireNonNull(changed, "admit");
+        return with(values -> values.admit = changed);
     }
 
     /**
@@ -341,9 +442,13 @@ public final class NodeOptions {
     /** Returns the sizes and the limits. */
     @Override
     public String toString() {
-        return "window " + values.window + ", " + values.sends + " under way, " + values.calls + " calls, messages of "
+        return "window " + values.window + ", " + values.sends + " under way, " + values.calls + " calls, "
+                + values.operations
+                + " operations, messages of "
                 + values.messageSize + " bytes, at most " + values.maxChannels + " channels ("
-                + values.maxChannelsPerPeer + " of a peer, " + values.maxWaiting + " waiting), handshake "
+                + values.maxChannelsPerPeer + " of a peer, " + values.maxWaiting + " waiting, "
+                + values.maxExports + " exports), " + (values.admit == null ? "all admitted" : "some admitted")
+                + ", handshake "
                 + values.handshakeTimeout + ", close " + values.closeTimeout + ", alive " + values.alive + ", "
                 + values.progress;
     }

@@ -1,5 +1,6 @@
 package dev.verbena.net;
 
+import dev.verbena.verbs.RemoteMemory;
 import java.lang.foreign.MemorySegment;
 import java.lang.foreign.ValueLayout;
 import java.nio.ByteOrder;
@@ -37,6 +38,15 @@ final class Wire {
     /** A failure to answer a request, with the number of the call and a text. It takes no credit. */
     static final int FAULT = 7;
 
+    /** A question for the export with a name, with the number of a call. The reply has {@link #EXPORT_BYTES}. */
+    static final int LOOKUP = 8;
+
+    /** The number of bytes that describe an export: its memory in the wide form. */
+    static final int EXPORT_BYTES = RemoteMemory.WIDE_BYTES;
+
+    /** The largest number of bytes of a token. */
+    static final int MAX_TOKEN = 40;
+
     private static final int MAGIC = 0x5642_4e41; // "VBNA"
     private static final int KIND_SHIFT = 28;
     private static final int CREDITS_SHIFT = 16;
@@ -45,6 +55,8 @@ final class Wire {
     private static final long WINDOW_AT = 8;
     private static final long SIZE_AT = 12;
     private static final long CALLS_AT = 16;
+    private static final long TOKEN_LENGTH_AT = 20;
+    private static final long TOKEN_AT = 24;
 
     private Wire() {}
 
@@ -71,8 +83,10 @@ final class Wire {
      * @param window the number of messages that the side has receives for
      * @param messageSize the largest number of bytes of a message to that side
      * @param calls the number of calls that the side answers at once
+     * @param token the bytes by which the peer's program may know this side
      */
-    record Greeting(int window, int messageSize, int calls) {
+    @SuppressWarnings("ArrayRecordComponent") // is never compared
+    record Greeting(int window, int messageSize, int calls, byte[] token) {
         /** Writes this greeting. The rest of the bytes is zero. */
         void writeTo(MemorySegment message) {
             message.asSlice(0, GREETING_BYTES).fill((byte) 0);
@@ -81,6 +95,8 @@ final class Wire {
             message.set(INT, WINDOW_AT, window);
             message.set(INT, SIZE_AT, messageSize);
             message.set(INT, CALLS_AT, calls);
+            message.set(INT, TOKEN_LENGTH_AT, token.length);
+            MemorySegment.copy(token, 0, message, ValueLayout.JAVA_BYTE, TOKEN_AT, token.length);
         }
     }
 
@@ -100,8 +116,20 @@ final class Wire {
         int window = message.get(INT, WINDOW_AT);
         int size = message.get(INT, SIZE_AT);
         int calls = message.get(INT, CALLS_AT);
-        boolean inRange =
-                window >= 1 && window <= MAX_WINDOW && size >= GREETING_BYTES && calls >= 0 && calls <= MAX_WINDOW;
-        return inRange ? new Greeting(window, size, calls) : null;
+        int tokenLength = message.get(INT, TOKEN_LENGTH_AT);
+        boolean inRange = window >= 1
+                && window <= MAX_WINDOW
+                && size >= GREETING_BYTES
+                && calls >= 0
+                && calls <= MAX_WINDOW
+                && tokenLength >= 0
+                && tokenLength <= MAX_TOKEN;
+        return inRange
+                ? new Greeting(
+                        window,
+                        size,
+                        calls,
+                        message.asSlice(TOKEN_AT, tokenLength).toArray(ValueLayout.JAVA_BYTE))
+                : null;
     }
 }

@@ -14,16 +14,17 @@
  * <table>
  *   <caption>The immediate data of a message</caption>
  *   <tr><th>bits</th><th>meaning</th></tr>
- *   <tr><td>31 to 28</td><td>kind: 1 greeting, 2 message of the program, 3 grant, 4 goodbye, 5 request, 6 reply, 7 fault</td></tr>
+ *   <tr><td>31 to 28</td><td>kind: 1 greeting, 2 message of the program, 3 grant, 4 goodbye, 5 request, 6 reply, 7 fault, 8 lookup</td></tr>
  *   <tr><td>27 to 16</td><td>number of credits that the sender grants</td></tr>
- *   <tr><td>15 to 0</td><td>of a goodbye: the reason, see {@link dev.verbena.net.EndReason}; of request, reply and fault: the number of
+ *   <tr><td>15 to 0</td><td>of a goodbye: the reason, see {@link dev.verbena.net.EndReason}; of request, lookup, reply and fault: the number of
  *   the call; else 0</td></tr>
  * </table>
  *
  * <p><b>Greeting.</b> The side that connects greets first, as iWARP demands; the other side answers. A greeting has 64 bytes,
  * with numbers in network order. Bytes 0 to 3 are {@code VBNA}. Byte 4 is the version. Bytes 8 to 11 are the window: the number
  * of messages that the sender has receives for, 1 to 4095. Bytes 12 to 15 are the largest number of bytes of a message to the
- * sender, at least 64. Bytes 16 to 19 are the number of calls that the sender answers at once, 0 to 4095. The other bytes are 0. A side that does not know the version says goodbye with reason 1.
+ * sender, at least 64. Bytes 16 to 19 are the number of calls that the sender answers at once, 0 to 4095. Bytes 20 to 23 are the number of
+ * bytes of the token, 0 to 40. The token begins at byte 24. The other bytes are 0. A side that does not know the version says goodbye with reason 1.
  *
  * <p><b>Credits.</b> A side starts with as many credits as the peer's window has receives. Each message of the program takes
  * one. The receiver posts the receive again when the program closes the message, and then owes a credit. It grants all credits
@@ -43,6 +44,11 @@
  * when the caller has posted that receive again. So the number of a call that was given up is used again only after its
  * reply, and no reply is taken for another. A side that answers twice, or a number that is not open, breaks the rules.
  *
+ * <p><b>Exports.</b> A lookup is a request whose bytes are the name of an export. The node itself answers it. The reply has 20
+ * bytes, the {@linkplain dev.verbena.verbs.RemoteMemory#writeWideTo wide form} of the memory. With memory windows of type 2, the
+ * node binds a window to the queue pair of the channel right before the reply, and frees it when the export or the channel
+ * ends. Otherwise the key is that of the memory region.
+ *
  * <p><b>Goodbye.</b> The last message of a side. The peer answers with a goodbye after its own last message. A side
  * disconnects when it has both sent and received a goodbye, and all its sends are acknowledged. So all messages that were
  * accepted for sending have arrived by then. With a reason other than 0, the sender disconnects at once.
@@ -57,6 +63,7 @@
  * of {@link dev.verbena.net.NodeOptions} is rejected by the connection manager, with the six bytes {@code VBNA}, version and
  * reason.
  *
- * <p>RDMA does not encrypt. Who can reach the device's network can read what is sent, and can connect to a node.
+ * <p>RDMA does not encrypt. Who can reach the device's network can read what is sent, keys of exports and tokens included, and
+ * can connect to a node.
  */
 package dev.verbena.net;

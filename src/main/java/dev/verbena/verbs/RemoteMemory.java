@@ -1,5 +1,6 @@
 package dev.verbena.verbs;
 
+import java.lang.foreign.MemoryLayout;
 import java.lang.foreign.MemorySegment;
 import java.lang.foreign.ValueLayout;
 import java.nio.ByteOrder;
@@ -154,6 +155,33 @@ public record RemoteMemory(long address, int key, long length) {
     public RemoteMemory slice(long offset, long size) {
         Objects.checkFromIndexSize(offset, size, length);
         return new RemoteMemory(address + offset, key, size);
+    }
+
+    /**
+     * Returns the part of this memory that a path in a layout selects. So no offset is computed by hand.
+     *
+     * @param layout the layout of this memory
+     * @param path a path in the layout, to an element or a field
+     * @return the part
+     * @throws IllegalArgumentException if the layout has no such path
+     * @throws IndexOutOfBoundsException if the part is not within this memory
+     */
+    public RemoteMemory slice(MemoryLayout layout, MemoryLayout.PathElement... path) {
+        return slice(layout.byteOffset(path), layout.select(path).byteSize());
+    }
+
+    /**
+     * Returns an element of this memory, which is an array of elements of one layout.
+     *
+     * @param element the layout of each element
+     * @param index the number of the element, from 0
+     * @return the element
+     * @throws IndexOutOfBoundsException if the element is not within this memory
+     */
+    public RemoteMemory element(MemoryLayout element, long index) {
+        long size = element.byteSize();
+        Objects.checkIndex(index, size == 0 ? 0 : length / size);
+        return slice(index * size, size);
     }
 
     /** Returns for example {@code 4096 bytes at 0x7f0010, rkey 0x1234}. */

@@ -143,6 +143,20 @@ class HostilePeerTest {
         assertGoesOn();
     }
 
+    /** Names that are no text, empty or long are answered with a fault, as are questions without end. */
+    @Test
+    void peerThatAsksForExportsWithoutEndGetsFaults() throws Exception {
+        try (RawPeer peer = RawPeer.greeted(nodes.server.address(), 64)) {
+            Channel channel = nodes.server.accept(DEADLINE);
+            for (int i = 0; i < 40; i++) {
+                peer.memory().fill((byte) i);
+                peer.send(Wire.immediate(Wire.LOOKUP, 0, 0), i);
+                assertThat(peer.awaitReply()).isEqualTo(Wire.FAULT);
+            }
+            assertThat(channel.isOpen()).isTrue();
+        }
+    }
+
     /** The numbers of unanswered calls are not used again: a late reply can't be taken for that to another request. */
     @Test
     void peerThatAnswersNoCallGetsNoMore() throws Exception {
@@ -172,11 +186,16 @@ class HostilePeerTest {
         }),
         EMPTY(EndReason.PROTOCOL_ERROR, peer -> peer.send(Wire.immediate(Wire.GREETING, 0, 0))),
         TOO_SHORT(EndReason.PROTOCOL_ERROR, peer -> {
-            new Wire.Greeting(4, 256, 4).writeTo(peer.memory());
+            new Wire.Greeting(4, 256, 4, new byte[0]).writeTo(peer.memory());
             peer.send(Wire.immediate(Wire.GREETING, 0, 0), 63);
         }),
         NEGATIVE_CALLS(EndReason.PROTOCOL_ERROR, peer -> {
-            new Wire.Greeting(4, 256, -1).writeTo(peer.memory());
+            new Wire.Greeting(4, 256, -1, new byte[0]).writeTo(peer.memory());
+            peer.send(Wire.immediate(Wire.GREETING, 0, 0), 64);
+        }),
+        LONG_TOKEN(EndReason.PROTOCOL_ERROR, peer -> {
+            new Wire.Greeting(4, 256, 4, new byte[0]).writeTo(peer.memory());
+            peer.memory().set(ValueLayout.JAVA_BYTE, 22, (byte) 1); // 256 bytes
             peer.send(Wire.immediate(Wire.GREETING, 0, 0), 64);
         }),
         NO_WINDOW(EndReason.PROTOCOL_ERROR, peer -> peer.greet(0, 256)),
@@ -187,7 +206,7 @@ class HostilePeerTest {
         MESSAGE_FIRST(EndReason.PROTOCOL_ERROR, peer -> peer.send(Wire.immediate(Wire.DATA, 0, 0), 8)),
         GRANT_FIRST(EndReason.PROTOCOL_ERROR, peer -> peer.send(Wire.immediate(Wire.GRANT, 1, 0))),
         OTHER_VERSION(EndReason.OTHER_VERSION, peer -> {
-            new Wire.Greeting(4, 256, 4).writeTo(peer.memory());
+            new Wire.Greeting(4, 256, 4, new byte[0]).writeTo(peer.memory());
             peer.memory().set(ValueLayout.JAVA_BYTE, 4, (byte) 2);
             peer.send(Wire.immediate(Wire.GREETING, 0, 0), 64);
         });

@@ -10,6 +10,10 @@ import dev.verbena.VerbsTimeoutException;
 import dev.verbena.support.CmAddress;
 import dev.verbena.support.DeviceTest;
 import dev.verbena.support.NodePeer;
+import dev.verbena.verbs.AccessFlag;
+import dev.verbena.verbs.LocalMemory;
+import dev.verbena.verbs.RemoteMemory;
+import java.lang.foreign.MemorySegment;
 import java.lang.foreign.ValueLayout;
 import java.net.InetSocketAddress;
 import java.time.Duration;
@@ -104,6 +108,33 @@ class NodeOnDeviceTest {
         for (int i = 0; i < 500; i++) {
             assertThat(calls.get(i).get(DEADLINE.toSeconds(), SECONDS)).isEqualTo(i);
         }
+    }
+
+    /** The kernel's driver binds windows, carries out operations, and refuses those on a closed export. */
+    @Test
+    void exportsAreReadWrittenCountedAndRevoked() throws Exception {
+        Node server = Node.open(CmAddress.four(0), SMALL, arena);
+        Node client = Node.open(CmAddress.four(0), SMALL, arena);
+        server.listen((channel, message) -> {});
+        MemorySegment table = arena.allocate(4096, 64);
+        Export export = server.export(
+                "table", table, AccessFlag.REMOTE_READ, AccessFlag.REMOTE_WRITE, AccessFlag.REMOTE_ATOMIC);
+        LocalMemory local = client.register(arena.allocate(4096, 64), AccessFlag.LOCAL_WRITE);
+        Channel channel = client.connect(server.address(), DEADLINE);
+        RemoteMemory remote = channel.remote("table", DEADLINE);
+        local.segment().fill((byte) 7);
+        channel.write(local, remote, DEADLINE);
+        assertThat(table.get(ValueLayout.JAVA_BYTE, 4095)).isEqualTo((byte) 7);
+        table.set(ValueLayout.JAVA_LONG, 8, 40);
+        assertThat(channel.fetchAndAdd(remote.slice(8, 8), 2, DEADLINE)).isEqualTo(40);
+        channel.read(local.slice(0, 64), remote.slice(0, 64), DEADLINE);
+        assertThat(local.segment().get(ValueLayout.JAVA_LONG, 8)).isEqualTo(42);
+        export.close();
+        assertThatExceptionOfType(ChannelException.class)
+                .isThrownBy(() -> channel.read(local.slice(0, 64), remote.slice(0, 64), DEADLINE))
+                .satisfies(told -> assertThat(told.reason()).isEqualTo(EndReason.ACCESS_DENIED));
+        Channel next = client.connect(server.address(), DEADLINE);
+        assertThatExceptionOfType(CallException.class).isThrownBy(() -> next.remote("table", DEADLINE));
     }
 
     /** The adapter of the peer answers the signs of life, which are writes of no bytes. */

@@ -18,6 +18,9 @@ class NodeOptionsTest {
         NodeOptions changed = DEFAULTS.window(1)
                 .sends(2)
                 .calls(9)
+                .operations(10)
+                .maxExports(11)
+                .token(new byte[] {12})
                 .messageSize(65)
                 .maxChannels(3)
                 .maxChannelsPerPeer(4)
@@ -30,11 +33,14 @@ class NodeOptionsTest {
                         changed.window(),
                         changed.sends(),
                         changed.calls(),
+                        changed.operations(),
+                        changed.maxExports(),
+                        (int) changed.token()[0],
                         changed.messageSize(),
                         changed.maxChannels(),
                         changed.maxChannelsPerPeer(),
                         changed.maxWaiting()))
-                .containsExactly(1, 2, 9, 65, 3, 4, 5);
+                .containsExactly(1, 2, 9, 10, 11, 12, 65, 3, 4, 5);
         assertThat(List.of(changed.handshakeTimeout(), changed.closeTimeout(), changed.alive()))
                 .containsExactly(Duration.ofMillis(6), Duration.ofMillis(7), Duration.ofMillis(8));
         assertThat(changed.progress()).isEqualTo(NodeOptions.Progress.CALLER);
@@ -49,6 +55,8 @@ class NodeOptionsTest {
                 () -> DEFAULTS.window(4096),
                 () -> DEFAULTS.sends(0),
                 () -> DEFAULTS.calls(-1),
+                () -> DEFAULTS.operations(-1),
+                () -> DEFAULTS.maxExports(-1),
                 () -> DEFAULTS.calls(4096),
                 () -> DEFAULTS.sends(4096),
                 () -> DEFAULTS.messageSize(63),
@@ -62,6 +70,7 @@ class NodeOptionsTest {
                 () -> DEFAULTS.alive(Duration.ZERO));
         calls.forEach(
                 call -> assertThatIllegalArgumentException().isThrownBy(call).withMessageContaining("got "));
+        assertThatNullPointerException().isThrownBy(() -> DEFAULTS.admit(null));
         assertThatNullPointerException().isThrownBy(() -> DEFAULTS.progress(null));
         assertThatNullPointerException().isThrownBy(() -> DEFAULTS.alive(null));
     }

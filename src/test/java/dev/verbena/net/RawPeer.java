@@ -53,7 +53,7 @@ final class RawPeer implements AutoCloseable {
     }
 
     void greet(int window, int messageSize) {
-        new Wire.Greeting(window, messageSize, CALLS).writeTo(memory());
+        new Wire.Greeting(window, messageSize, CALLS, new byte[0]).writeTo(memory());
         send(Wire.immediate(Wire.GREETING, 0, 0), Wire.GREETING_BYTES);
     }
 
@@ -74,6 +74,20 @@ final class RawPeer implements AutoCloseable {
                 .writeInline(1, MemorySegment.NULL, new RemoteMemory(0, 0, 0))
                 .immediate(immediate)
                 .post();
+    }
+
+    /** Waits for the reply or the fault of the node, and returns its kind. */
+    int awaitReply() throws InterruptedException {
+        while (true) {
+            WorkCompletion next = connection.awaitCompletion(DEADLINE);
+            int kind = next.isReceive() ? Wire.kind(next.immediate()) : 0;
+            if (next.isReceive()) {
+                connection.queuePair().postReceive(next.id(), memory.slice(SIZE / 2, SIZE / 2));
+            }
+            if (kind == Wire.REPLY || kind == Wire.FAULT) {
+                return kind;
+            }
+        }
     }
 
     /** Waits for the node's goodbye, and returns its code. */

@@ -1,0 +1,110 @@
+package dev.verbena.net;
+
+import dev.verbena.VerbsArena;
+import dev.verbena.verbs.AccessFlag;
+import dev.verbena.verbs.MemoryRegion;
+import java.util.Set;
+
+/**
+ * Memory of a {@link Node} that peers find by a name, and read or write without the node's help. See {@link Node#export}.
+ *
+ * {@snippet file="ExportSnippets.java" region="export"}
+ *
+ * <p>On devices with memory windows of type 2, each channel that asks for the export gets a key of its own, which only that
+ * channel can use and which ends with the channel. On other devices all channels of the node use one key:
+ * {@link #hasKeysOfChannels} tells.
+ *
+ * <p>Closing an export revokes all of its keys. A peer that uses such a key afterwards loses its channel, with
+ * {@link EndReason#ACCESS_DENIED}. The node closes its exports. All threads may use an export at once.
+ */
+public final class Export implements AutoCloseable {
+    private final Exports exports;
+    private final String name;
+    private final MemoryRegion region;
+    private final Set<AccessFlag> access;
+    private final boolean windows;
+    private final VerbsArena arena;
+    private volatile boolean open = true;
+
+    Export(
+            Exports exports,
+            String name,
+            MemoryRegion region,
+            Set<AccessFlag> access,
+            boolean windows,
+            VerbsArena arena) {
+        this.exports = exports;
+        this.name = name;
+        this.region = region;
+        this.access = access;
+        this.windows = windows;
+        this.arena = arena;
+    }
+
+    /**
+     * Returns the name.
+     *
+     * @return the name
+     */
+    public String name() {
+        return name;
+    }
+
+    /**
+     * Returns what peers may do.
+     *
+     * @return the rights
+     */
+    public Set<AccessFlag> access() {
+        return access;
+    }
+
+    /**
+     * Returns true if each channel gets a key of its own.
+     *
+     * @return true if the device has memory windows of type 2
+     */
+    public boolean hasKeysOfChannels() {
+        return windows;
+    }
+
+    /**
+     * Returns true until this export is closed.
+     *
+     * @return true if peers can find and use the memory
+     */
+    public boolean isOpen() {
+        return open;
+    }
+
+    /** Returns the arena of the windows. */
+    VerbsArena arena() {
+        return arena;
+    }
+
+    MemoryRegion region() {
+        return region;
+    }
+
+    /** Notes the end: nobody finds it any more. */
+    void end() {
+        open = false;
+    }
+
+    /**
+     * Revokes this export: no peer can use the memory when this method returns. The memory is deregistered. Closing an export
+     * twice does nothing.
+     *
+     * @throws dev.verbena.VerbsException if C refused to revoke a key. Closing can be repeated
+     */
+    @Override
+    public void close() {
+        exports.close(this);
+    }
+
+    /** Returns for example {@code export 'table' [REMOTE_READ]}. */
+    @Override
+    public String toString() {
+        return "export '" + name + "' " + access + (open ? "" : " (closed)");
+    }
+}

@@ -1,0 +1,111 @@
+package dev.verbena.net;
+
+import dev.verbena.VerbsArena;
+import dev.verbena.verbs.AccessFlag;
+import dev.verbena.verbs.Context;
+import dev.verbena.verbs.MemoryRegion;
+import dev.verbena.verbs.ProtectionDomain;
+import dev.verbena.verbs.device.DeviceCapability;
+import java.lang.foreign.MemorySegment;
+import java.nio.charset.StandardCharsets;
+import java.util.Collection;
+import java.util.Collections;
+import java.util.EnumSet;
+import java.util.List;
+import java.util.Map;
+import java.util.Set;
+import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.locks.ReentrantLock;
+import java.util.function.Consumer;
+import org.jspecify.annotations.Nullable;
+
+/** The exports of a node. */
+final class Exports {
+    /** The largest number of bytes of a name. */
+    static final int MAX_NAME = Wire.GREETING_BYTES;
+
+    private static final Set<AccessFlag> RIGHTS =
+            EnumSet.of(AccessFlag.REMOTE_READ, AccessFlag.REMOTE_WRITE, AccessFlag.REMOTE_ATOMIC);
+
+    private final ProtectionDomain domain;
+    private final boolean windows;
+    private final Consumer<Export> revoker;
+    private final Map<String, Export> exports = new ConcurrentHashMap<>();
+    private final ReentrantLock closing = new ReentrantLock();
+
+    /**
+     * Makes the table.
+     *
+     * @param revoker takes an export from all channels
+     */
+    Exports(Context context, ProtectionDomain domain, Consumer<Export> revoker) {
+        this.domain = domain;
+        this.revoker = revoker;
+        Set<DeviceCapability> has = context.attributes().capabilities();
+        windows = has.contains(DeviceCapability.MEMORY_WINDOW_2A) || has.contains(DeviceCapability.MEMORY_WINDOW_2B);
+    }
+
+    /** Returns the bytes of a name. */
+    static byte[] bytes(String name) {
+        byte[] bytes = name.getBytes(StandardCharsets.UTF_8);
+        if (bytes.length == 0 || bytes.length > MAX_NAME) {
+            throw new IllegalArgumentException(
+                    "name of an export must have 1 to " + MAX_NAME + " bytes in UTF-8, got " + bytes.length);
+        }
+        return bytes;
+    }
+
+    Export export(String name, MemorySegment memory, Collection<AccessFlag> rights, VerbsArena arena) {
+        bytes(name);
+        if (rights.isEmpty() || !RIGHTS.containsAll(rights)) {
+            throw new IllegalArgumentException("access of an export must be some of " + RIGHTS + ", got " + rights);
+        }
+        EnumSet<AccessFlag> access = EnumSet.copyOf(rights);
+        EnumSet<AccessFlag> local = windows ? EnumSet.of(AccessFlag.MW_BIND) : EnumSet.copyOf(access);
+        if (access.contains(AccessFlag.REMOTE_WRITE) || access.contains(AccessFlag.REMOTE_ATOMIC)) {
+            local.add(AccessFlag.LOCAL_WRITE);
+        }
+        if (!arena.allocate(1, 1).isAccessibleBy(Thread.ofPlatform().unstarted(() -> {}))) {
+            throw new IllegalArgumentException("arena of an export must be shared, because peers use it at any time");
+        }
+        if (exports.containsKey(name)) {
+            throw known(name);
+        }
+        MemoryRegion region = domain.register(memory, local, arena);
+        Export made = new Export(this, name, region, Collections.unmodifiableSet(access), windows, arena);
+        if (exports.putIfAbsent(name, made) != null) {
+            region.close();
+            throw known(name);
+        }
+        return made;
+    }
+
+    private static IllegalStateException known(String name) {
+        return new IllegalStateException("The node has an export with the name '" + name + "' already: close it first");
+    }
+
+    @Nullable
+    Export find(String name) {
+        return exports.get(name);
+    }
+
+    ProtectionDomain domain() {
+        return domain;
+    }
+
+    void close(Export export) {
+        closing.lock();
+        try {
+            export.end();
+            exports.remove(export.name(), export);
+            revoker.accept(export);
+            export.region().close();
+        } finally {
+            closing.unlock();
+        }
+    }
+
+    void closeAll() {
+        List.copyOf(exports.values()).forEach(this::close);
+    }
+}

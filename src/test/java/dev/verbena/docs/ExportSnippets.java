@@ -1,0 +1,53 @@
+package dev.verbena.docs;
+
+import dev.verbena.VerbsArena;
+import dev.verbena.net.Channel;
+import dev.verbena.net.Export;
+import dev.verbena.net.Node;
+import dev.verbena.verbs.AccessFlag;
+import dev.verbena.verbs.LocalMemory;
+import dev.verbena.verbs.RemoteMemory;
+import java.lang.foreign.MemoryLayout;
+import java.lang.foreign.MemorySegment;
+import java.lang.foreign.ValueLayout;
+import java.time.Duration;
+
+/** Examples of memory that peers read. */
+final class ExportSnippets {
+    private static final MemoryLayout ENTRY = MemoryLayout.structLayout(
+            ValueLayout.JAVA_LONG.withName("key"), MemoryLayout.sequenceLayout(56, ValueLayout.JAVA_BYTE));
+
+    private ExportSnippets() {}
+
+    static Export export(Node node, VerbsArena arena) {
+        // @start region="export"
+        MemorySegment table = arena.allocate(ENTRY, 1000);
+        Export export = node.export("table", table, AccessFlag.REMOTE_READ);
+        // @end
+        return export;
+    }
+
+    static long read(Node node, Channel channel, VerbsArena arena, long index, Duration timeout)
+            throws InterruptedException {
+        // @start region="read"
+        RemoteMemory table = channel.remote("table", timeout); // once
+        LocalMemory entry = node.register(arena.allocate(ENTRY), AccessFlag.LOCAL_WRITE); // once
+        channel.read(entry, table.element(ENTRY, index), timeout);
+        // @end
+        return entry.segment().get(ValueLayout.JAVA_LONG, 0);
+    }
+
+    static void ticket(Node node, Channel channel, LocalMemory entry, RemoteMemory from) throws InterruptedException {
+        // @start region="ticket"
+        long ticket = channel.tryRead(entry, from);
+        while (ticket == 0) {
+            node.progress();
+            ticket = channel.tryRead(entry, from);
+        }
+        while (!channel.isDone(ticket)) {
+            node.progress();
+        }
+        channel.await(ticket, Duration.ZERO); // ends the ticket
+        // @end
+    }
+}

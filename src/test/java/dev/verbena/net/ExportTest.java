@@ -1,0 +1,288 @@
+package dev.verbena.net;
+
+import static dev.verbena.net.NodePair.OWN;
+import static dev.verbena.net.NodePair.SMALL;
+import static dev.verbena.net.NodePair.end;
+import static dev.verbena.support.Loopback.DEADLINE;
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
+import static org.assertj.core.api.Assertions.assertThatIllegalArgumentException;
+import static org.assertj.core.api.Assertions.assertThatIllegalStateException;
+
+import dev.verbena.VerbsArena;
+import dev.verbena.VerbsException;
+import dev.verbena.support.Await;
+import dev.verbena.support.Fenced;
+import dev.verbena.support.FencedTest;
+import dev.verbena.verbs.AccessFlag;
+import dev.verbena.verbs.LocalMemory;
+import dev.verbena.verbs.RemoteMemory;
+import java.lang.foreign.MemoryLayout;
+import java.lang.foreign.MemorySegment;
+import java.lang.foreign.ValueLayout;
+import java.nio.charset.StandardCharsets;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.concurrent.Future;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.EnumSource;
+
+/** Exports, and operations on the peer's memory. */
+@FencedTest
+@Timeout(120)
+class ExportTest {
+    private static final MemoryLayout SLOT =
+            MemoryLayout.structLayout(ValueLayout.JAVA_LONG.withName("key"), ValueLayout.JAVA_LONG.withName("value"));
+    private static final AccessFlag[] ALL = {AccessFlag.REMOTE_READ, AccessFlag.REMOTE_WRITE, AccessFlag.REMOTE_ATOMIC};
+
+    private int live;
+    private NodePair nodes;
+    private NodePair.Ends ends;
+    private MemorySegment table;
+    private LocalMemory local;
+
+    @BeforeEach
+    void open() throws Exception {
+        live = Fenced.liveObjects();
+        use(SMALL, SMALL);
+    }
+
+    private void use(NodeOptions ofClient, NodeOptions ofServer) throws Exception {
+        if (nodes != null) {
+            nodes.close();
+        }
+        nodes = new NodePair(ofClient, ofServer);
+        ends = nodes.connect();
+        table = nodes.arena.allocate(SLOT, 8);
+        local = nodes.client.register(nodes.arena.allocate(256), AccessFlag.LOCAL_WRITE);
+    }
+
+    @AfterEach
+    void close() {
+        nodes.close();
+        assertThat(Fenced.liveObjects()).isEqualTo(live);
+    }
+
+    private static void assertEnds(Channel channel, EndReason reason) {
+        assertThatExceptionOfType(ChannelException.class)
+                .isThrownBy(() -> channel.receive(DEADLINE))
+                .satisfies(told -> assertThat(told.reason()).isEqualTo(reason));
+    }
+
+    @ParameterizedTest
+    @EnumSource(NodeOptions.Progress.class)
+    void peerReadsWritesAndCountsInAnExport(NodeOptions.Progress progress) throws Exception {
+        use(SMALL.progress(progress).closeTimeout(java.time.Duration.ofMillis(20)), SMALL);
+        nodes.server.export("table", table, ALL);
+        RemoteMemory remote = ends.client().remote("table", DEADLINE);
+        assertThat(remote.length()).isEqualTo(table.byteSize());
+        table.setAtIndex(ValueLayout.JAVA_LONG, 5, 77);
+        RemoteMemory value = remote.element(SLOT, 2).slice(SLOT, MemoryLayout.PathElement.groupElement("value"));
+        ends.client().read(local.slice(0, 8), value, DEADLINE);
+        assertThat(local.segment().get(ValueLayout.JAVA_LONG, 0)).isEqualTo(77);
+        local.segment().set(ValueLayout.JAVA_LONG, 8, 78);
+        ends.client().write(local.slice(8, 8), value, DEADLINE);
+        assertThat(table.getAtIndex(ValueLayout.JAVA_LONG, 5)).isEqualTo(78);
+        assertThat(ends.client().fetchAndAdd(value, 2, DEADLINE)).isEqualTo(78);
+        assertThat(ends.client().compareAndSwap(value, 80, 5, DEADLINE)).isEqualTo(80);
+        assertThat(ends.client().compareAndSwap(value, 80, 6, DEADLINE)).isEqualTo(5);
+        assertThat(table.getAtIndex(ValueLayout.JAVA_LONG, 5)).isEqualTo(5);
+    }
+
+    @Test
+    void operationsWithoutTheRightEndTheChannelOnly() throws Exception {
+        nodes.server.export("table", table, AccessFlag.REMOTE_READ);
+        RemoteMemory remote = ends.client().remote("table", DEADLINE);
+        assertThatExceptionOfType(ChannelException.class)
+                .isThrownBy(() -> ends.client().write(local.slice(0, 8), remote.slice(0, 8), DEADLINE))
+                .satisfies(told -> assertThat(told.reason()).isEqualTo(EndReason.ACCESS_DENIED));
+        assertEnds(ends.client(), EndReason.ACCESS_DENIED);
+        assertThat(table.get(ValueLayout.JAVA_LONG, 0)).isZero();
+        NodePair.Ends next = nodes.connect();
+        next.client()
+                .read(local.slice(0, 8), next.client().remote("table", DEADLINE).slice(0, 8), DEADLINE);
+    }
+
+    @Test
+    void closedExportCanNotBeReadLater() throws Exception {
+        Export export = nodes.server.export("table", table, AccessFlag.REMOTE_READ);
+        assertThat(export.hasKeysOfChannels()).isTrue();
+        Channel client = ends.client();
+        RemoteMemory remote = client.remote("table", DEADLINE);
+        client.read(local.slice(0, 8), remote.slice(0, 8), DEADLINE);
+        export.close();
+        export.close();
+        assertThat(export.isOpen()).isFalse();
+        assertThatExceptionOfType(CallException.class)
+                .isThrownBy(() -> client.remote("table", DEADLINE))
+                .withMessageContaining("No export has the name 'table'");
+        assertThatExceptionOfType(ChannelException.class)
+                .isThrownBy(() -> client.read(local.slice(0, 8), remote.slice(0, 8), DEADLINE))
+                .satisfies(told -> assertThat(told.reason()).isEqualTo(EndReason.ACCESS_DENIED));
+        nodes.server.export("table", table, AccessFlag.REMOTE_READ); // the name is free again
+        NodePair.Ends next = nodes.connect();
+        next.client()
+                .read(local.slice(0, 8), next.client().remote("table", DEADLINE).slice(0, 8), DEADLINE);
+    }
+
+    /** The key that a channel got is that of its queue pair, and ends with it. */
+    @Test
+    void keyOfOneChannelIsOfNoUseToAnother() throws Exception {
+        nodes.server.export("table", table, AccessFlag.REMOTE_READ);
+        RemoteMemory first = ends.client().remote("table", DEADLINE);
+        assertThat(ends.client().remote("table", DEADLINE)).as("asked twice").isEqualTo(first);
+        NodePair.Ends next = nodes.connect();
+        RemoteMemory second = next.client().remote("table", DEADLINE);
+        assertThat(second.key()).isNotEqualTo(first.key());
+        ends.client().close();
+        Await.until("the server knows", () -> !ends.server().isOpen());
+        ends.server().close();
+        assertThatExceptionOfType(ChannelException.class)
+                .isThrownBy(() -> next.client().read(local.slice(0, 8), first.slice(0, 8), DEADLINE))
+                .satisfies(told -> assertThat(told.reason()).isEqualTo(EndReason.ACCESS_DENIED));
+    }
+
+    @Test
+    void peerGetsAsManyExportsAsItMay() throws Exception {
+        use(SMALL, SMALL.maxExports(2));
+        List<Export> exports = new ArrayList<>();
+        for (String name : List.of("a", "b", "c")) {
+            exports.add(nodes.server.export(name, table, AccessFlag.REMOTE_READ));
+        }
+        Channel client = ends.client();
+        for (int i = 0; i < 100; i++) {
+            client.remote("a", DEADLINE);
+            client.remote("b", DEADLINE);
+            assertThatExceptionOfType(CallException.class)
+                    .isThrownBy(() -> client.remote("c", DEADLINE))
+                    .withMessageContaining("NodeOptions.maxExports()");
+        }
+        exports.getFirst().close();
+        assertThat(client.remote("c", DEADLINE).length()).isEqualTo(table.byteSize());
+    }
+
+    @Test
+    void exportsWithBadArgumentsAreRefused() {
+        Node server = nodes.server;
+        assertThatIllegalArgumentException().isThrownBy(() -> server.export("", table, AccessFlag.REMOTE_READ));
+        assertThatIllegalArgumentException()
+                .isThrownBy(() -> server.export("ü".repeat(33), table, AccessFlag.REMOTE_READ))
+                .withMessageContaining("got 66");
+        assertThatIllegalArgumentException().isThrownBy(() -> server.export("t", table));
+        assertThatIllegalArgumentException().isThrownBy(() -> server.export("t", table, AccessFlag.LOCAL_WRITE));
+        try (VerbsArena confined = VerbsArena.ofConfined()) {
+            assertThatIllegalArgumentException()
+                    .isThrownBy(
+                            () -> server.export("t", confined.allocate(8), List.of(AccessFlag.REMOTE_READ), confined))
+                    .withMessageContaining("shared");
+        }
+        server.export("t", table, AccessFlag.REMOTE_READ);
+        assertThatIllegalStateException()
+                .isThrownBy(() -> server.export("t", table, AccessFlag.REMOTE_READ))
+                .withMessageContaining("already");
+        Fenced.fail("ibv_reg_mr_iova2", 1, 12);
+        assertThatExceptionOfType(VerbsException.class)
+                .isThrownBy(() -> server.export("u", table, AccessFlag.REMOTE_READ));
+        server.export("u", table, AccessFlag.REMOTE_READ);
+    }
+
+    @Test
+    void windowThatCanNotBeMadeIsAFaultOnly() throws Exception {
+        nodes.server.export("table", table, AccessFlag.REMOTE_READ);
+        Fenced.fail("ibv_alloc_mw", 1, 12);
+        assertThatExceptionOfType(CallException.class)
+                .isThrownBy(() -> ends.client().remote("table", DEADLINE))
+                .withMessageContaining("could not be opened");
+        ends.client().remote("table", DEADLINE);
+    }
+
+    @Test
+    void exportOfAnArenaThatClosesFirstIsGone() throws Exception {
+        try (VerbsArena shorter = VerbsArena.ofShared()) {
+            nodes.server.export("short", shorter.allocate(64), List.of(AccessFlag.REMOTE_READ), shorter);
+            ends.client().remote("short", DEADLINE);
+        }
+        assertThatExceptionOfType(CallException.class)
+                .isThrownBy(() -> ends.client().remote("short", DEADLINE));
+        NodePair.send(ends.client(), 4);
+        assertThat(NodePair.receive(ends.server())).isEqualTo(4);
+    }
+
+    @Test
+    void ticketsOfEndedOperationsAreRefused() throws Exception {
+        nodes.server.export("table", table, ALL);
+        Channel client = ends.client();
+        RemoteMemory at = client.remote("table", DEADLINE).slice(0, 8);
+        long ticket = client.tryFetchAndAdd(at, 3);
+        Await.until("it is done", () -> client.isDone(ticket));
+        assertThat(client.await(ticket, DEADLINE)).isZero();
+        assertThatIllegalArgumentException().isThrownBy(() -> client.isDone(ticket));
+        assertThatIllegalArgumentException().isThrownBy(() -> client.await(ticket, DEADLINE));
+        long next = client.tryFetchAndAdd(at, 3);
+        assertThat((int) next).as("the same number").isEqualTo((int) ticket);
+        assertThatIllegalArgumentException().isThrownBy(() -> client.isDone(ticket));
+        assertThat(client.await(next, DEADLINE)).isEqualTo(3);
+        for (long wrong : new long[] {0, -1, 1, Long.MAX_VALUE, Long.MIN_VALUE, 1L << 32 | 0x4000 | 4000}) {
+            assertThatIllegalArgumentException().isThrownBy(() -> client.isDone(wrong));
+        }
+    }
+
+    @Test
+    void operationsBeyondTheLimitWait() throws Exception {
+        NodeOptions one = SMALL.operations(1).progress(NodeOptions.Progress.CALLER);
+        use(one.closeTimeout(java.time.Duration.ofMillis(20)), SMALL);
+        nodes.server.export("table", table, ALL);
+        Channel client = ends.client();
+        RemoteMemory at = client.remote("table", DEADLINE).slice(0, 8);
+        long first = client.tryFetchAndAdd(at, 1);
+        assertThat(first).isNotZero();
+        assertThat(client.tryFetchAndAdd(at, 1)).as("not taken yet").isZero();
+        assertThat(client.await(first, DEADLINE)).isZero();
+        assertThat(client.fetchAndAdd(at, 1, DEADLINE)).isEqualTo(1);
+    }
+
+    @Test
+    void manyThreadsCountAtOnce() throws Exception {
+        nodes.server.export("table", table, ALL);
+        Channel client = ends.client();
+        RemoteMemory at = client.remote("table", DEADLINE).slice(0, 8);
+        List<Future<?>> work = new ArrayList<>();
+        for (int t = 0; t < 8; t++) {
+            work.add(nodes.start(() -> {
+                for (int i = 0; i < 50; i++) {
+                    client.fetchAndAdd(at, 1, DEADLINE);
+                }
+                return null;
+            }));
+        }
+        for (Future<?> one : work) {
+            end(one);
+        }
+        assertThat(table.get(ValueLayout.JAVA_LONG, 0)).isEqualTo(400);
+    }
+
+    @Test
+    void peersThatAreNotAdmittedFindNothing() throws Exception {
+        byte[] secret = "open sesame".getBytes(StandardCharsets.UTF_8);
+        use(SMALL.token(secret), SMALL.admit((address, token) -> {
+            if (token.length == 0) {
+                throw new IllegalArgumentException("no token");
+            }
+            return address.getAddress().equals(OWN.getAddress()) && java.util.Arrays.equals(token, secret);
+        }));
+        NodePair.send(ends.client(), 1);
+        assertThat(NodePair.receive(ends.server())).isEqualTo(1);
+        for (byte[] wrong : List.of(new byte[0], new byte[40], new byte[] {1})) {
+            Node other = Node.open(OWN, SMALL.token(wrong), nodes.arena);
+            assertThatExceptionOfType(ChannelException.class)
+                    .isThrownBy(() -> other.connect(nodes.server.address(), DEADLINE))
+                    .satisfies(told -> assertThat(told.reason()).isEqualTo(EndReason.REFUSED));
+        }
+        assertThat(nodes.server.tryAccept()).isNull();
+        assertThatIllegalArgumentException().isThrownBy(() -> SMALL.token(new byte[41]));
+    }
+}

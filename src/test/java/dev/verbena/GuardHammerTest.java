@@ -23,6 +23,7 @@ class GuardHammerTest {
     private static String hammer(String membarrier, int users, int rounds) {
         return ChildJvm.with(
                         "--enable-native-access=ALL-UNNAMED", ChildJvm.DENY, "-Ddev.verbena.membarrier=" + membarrier)
+                .optimizing()
                 .runOnClassPath(GuardHammer.class, Integer.toString(rounds), Integer.toString(users))
                 .successfulOutput();
     }

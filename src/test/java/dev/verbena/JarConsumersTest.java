@@ -70,7 +70,7 @@ class JarConsumersTest {
     }
 
     private static ChildJvm jvm(String module) {
-        return ChildJvm.with(ChildJvm.DENY, "--enable-native-access=" + module, "-XX:TieredStopAtLevel=1");
+        return ChildJvm.with(ChildJvm.DENY, "--enable-native-access=" + module);
     }
 
     @Test

@@ -18,7 +18,6 @@ class CmMakersWithoutMemoryTest {
         String output = ChildJvm.with(
                         "--enable-native-access=ALL-UNNAMED",
                         ChildJvm.DENY,
-                        "-XX:TieredStopAtLevel=1",
                         "-XX:MaxDirectMemorySize=" + DIRECT_MEMORY,
                         "-Ddev.verbena.fenced=true",
                         "-Ddev.verbena.libibverbs=" + provider,

@@ -19,7 +19,7 @@ class DeviceRemovalTest {
     @Fault("cm-device-removed")
     void removedDeviceEndsWaitsAndAllowsClose() throws Exception {
         try (SecondDevice second = SecondDevice.make()) {
-            Process user = ChildJvm.with(ChildJvm.DENY, "--enable-native-access=ALL-UNNAMED", "-XX:TieredStopAtLevel=1")
+            Process user = ChildJvm.with(ChildJvm.DENY, "--enable-native-access=ALL-UNNAMED")
                     .startOnClassPath(CmOnRemovedDevice.class, SecondDevice.ADDRESS);
             try (BufferedReader output = user.inputReader()) {
                 assertThat(output.readLine()).isEqualTo("connected");

@@ -21,6 +21,7 @@ class ChannelAllocationTest {
             output = ChildJvm.with(
                             "--enable-native-access=ALL-UNNAMED",
                             "-Ddev.verbena.libibverbs=" + System.getProperty("dev.verbena.libibverbs"))
+                    .optimizing()
                     .runOnClassPath(ChannelAllocationProbe.class)
                     .successfulOutput();
         }

@@ -17,7 +17,10 @@ public final class ChildJvm {
             ? "--illegal-native-access=deny"
             : "--enable-native-access=java.base"; // before 24, naming one module refuses all others
 
+    private static final String FIRST_COMPILER = "-XX:TieredStopAtLevel=1"; // starts faster, in a guest above all
+
     private final List<String> command = new ArrayList<>();
+    private boolean optimizing;
     private Duration deadline = Loopback.DEADLINE.multipliedBy(4);
 
     /** The result of a process, with standard output and error in one text. */
@@ -50,6 +53,12 @@ public final class ChildJvm {
         return this;
     }
 
+    /** Uses the optimizing compiler too. */
+    public ChildJvm optimizing() {
+        optimizing = true;
+        return this;
+    }
+
     /** Sets a time limit other than the default. */
     public ChildJvm deadline(Duration longest) {
         deadline = longest;
@@ -69,7 +78,8 @@ public final class ChildJvm {
 
     /** Starts the JVM with library and tests on the class path, and a pipe for its output. */
     public Process startOnClassPath(Class<?> main, String... arguments) throws IOException {
-        option("-XX:+UseSerialGC", "-cp", System.getProperty("java.class.path"), main.getName())
+        quickly()
+                .option("-cp", System.getProperty("java.class.path"), main.getName())
                 .option(arguments);
         return new ProcessBuilder(command).redirectErrorStream(true).start();
     }
@@ -86,13 +96,18 @@ public final class ChildJvm {
 
     /** Starts the JVM with the options given so far and nothing else on its paths. */
     public Result runAlone(String... main) {
-        return option("-XX:+UseSerialGC").option(main).run();
+        return quickly().option(main).run();
     }
 
     private Result run(String classPath, Class<?> main, String... arguments) {
-        return option("-XX:+UseSerialGC", "-cp", classPath, main.getName())
+        return quickly()
+                .option("-cp", classPath, main.getName())
                 .option(arguments)
                 .run();
+    }
+
+    private ChildJvm quickly() {
+        return optimizing ? option("-XX:+UseSerialGC") : option("-XX:+UseSerialGC", FIRST_COMPILER);
     }
 
     private Result run() {

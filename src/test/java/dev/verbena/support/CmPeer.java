@@ -21,7 +21,7 @@ public final class CmPeer implements AutoCloseable {
      * Starts a {@code server} at an address, or a client that prints a line when it is {@code connected} to an address.
      */
     public static CmPeer start(String role, InetSocketAddress address) throws IOException {
-        return new CmPeer(ChildJvm.with(ChildJvm.DENY, "--enable-native-access=ALL-UNNAMED", "-XX:TieredStopAtLevel=1")
+        return new CmPeer(ChildJvm.with(ChildJvm.DENY, "--enable-native-access=ALL-UNNAMED")
                 .startOnClassPath(
                         CmPeer.class,
                         role,

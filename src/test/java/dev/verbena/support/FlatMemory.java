@@ -14,12 +14,7 @@ public record FlatMemory(String output, long grownKib) {
 
     /** Runs a program with a number of cycles to warm up, and the number of cycles that are measured. */
     public static FlatMemory of(ChildJvm jvm, Class<?> program, int warmUp, int cycles) {
-        String output = jvm.option(
-                        "--enable-native-access=ALL-UNNAMED",
-                        "-XX:TieredStopAtLevel=1",
-                        "-Xms48m",
-                        "-Xmx48m",
-                        "-XX:+AlwaysPreTouch")
+        String output = jvm.option("--enable-native-access=ALL-UNNAMED", "-Xms48m", "-Xmx48m", "-XX:+AlwaysPreTouch")
                 .runOnClassPath(program, Integer.toString(warmUp), Integer.toString(cycles))
                 .successfulOutput();
         Matcher grown = GROWN.matcher(output);

@@ -16,8 +16,7 @@ public final class NodePeer implements AutoCloseable {
     }
 
     public static NodePeer start(InetSocketAddress server) throws IOException {
-        return new NodePeer(ChildJvm.with(
-                        ChildJvm.DENY, "--enable-native-access=ALL-UNNAMED", "-XX:TieredStopAtLevel=1")
+        return new NodePeer(ChildJvm.with(ChildJvm.DENY, "--enable-native-access=ALL-UNNAMED")
                 .startOnClassPath(
                         NodePeer.class, server.getAddress().getHostAddress(), Integer.toString(server.getPort())));
     }

@@ -29,6 +29,7 @@ class AllocationTest {
                             "--enable-native-access=ALL-UNNAMED",
                             "-Ddev.verbena.critical=" + critical,
                             "-Ddev.verbena.libibverbs=" + System.getProperty("dev.verbena.libibverbs"))
+                    .optimizing()
                     .runOnClassPath(AllocationProbe.class, arena)
                     .successfulOutput();
             all.append(output);

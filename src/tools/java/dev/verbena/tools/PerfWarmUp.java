@@ -16,17 +16,20 @@ import java.util.List;
 final class PerfWarmUp {
     private static final Duration HANDSHAKE = Duration.ofSeconds(60);
     private static final Duration LONGEST = Duration.ofMillis(1_500);
-    private static final int SERIES = 640;
-    private static final int MESSAGES = 200; // a slow machine does not do many more than the time allows
+    private static final int SERIES = 64;
+    private static final int FIRST_MESSAGES = 50;
+    private static final int MOST_MESSAGES = 20_000;
     private static final int LARGEST = 4096;
 
     private final PerfPlan plan;
     private final Device device;
     private final int port;
     private final int gidIndex;
+    private final long nanos;
+    private long spent;
     private int done;
 
-    private PerfWarmUp(PerfPlan asked, Device device, int port, int gidIndex) {
+    private PerfWarmUp(PerfPlan asked, int messages, long nanos, Device device, int port, int gidIndex) {
         int size = Math.min(asked.largest(), Math.max(LARGEST, asked.inline()));
         this.plan = new PerfPlan(
                 List.of(asked.modes().getFirst()),
@@ -34,25 +37,41 @@ final class PerfWarmUp {
                 asked.type(),
                 false,
                 Collections.nCopies(SERIES, size),
-                MESSAGES,
+                messages,
                 asked.depth(),
                 asked.inline(),
                 asked.events());
         this.device = device;
         this.port = port;
         this.gidIndex = gidIndex;
+        this.nanos = nanos;
     }
 
-    /** Does the same as a plan, with both ends here, until about two seconds are over. Returns the number of messages. */
+    /**
+     * Does the same as a plan, with both ends here, until about two seconds are over. Short series tell how fast the
+     * machine is, so that an emulated one does not take much longer. Returns the number of messages.
+     */
     static int before(PerfPlan plan, Device device, int port, int gidIndex) throws Exception {
-        PerfWarmUp warmUp = new PerfWarmUp(plan, device, port, gidIndex);
+        long time = LONGEST.toNanos();
+        PerfWarmUp first = new PerfWarmUp(plan, FIRST_MESSAGES, time, device, port, gidIndex);
+        first.run();
+        long messages = first.done * (time - first.spent) / first.spent / SERIES;
+        if (messages < FIRST_MESSAGES) {
+            return first.done;
+        }
+        int longer = (int) Math.min(messages, MOST_MESSAGES);
+        PerfWarmUp second = new PerfWarmUp(plan, longer, time - first.spent, device, port, gidIndex);
+        second.run();
+        return first.done + second.done;
+    }
+
+    private void run() throws Exception {
         try (ServerSocketChannel listening = Tcp.listen(0)) {
             int free = ((InetSocketAddress) listening.getLocalAddress()).getPort();
             Perf.withServer(
-                    () -> warmUp.serve(Tcp.accept(listening, HANDSHAKE)),
-                    () -> warmUp.measure(Tcp.connect("127.0.0.1", free, HANDSHAKE)));
+                    () -> serve(Tcp.accept(listening, HANDSHAKE)),
+                    () -> measure(Tcp.connect("127.0.0.1", free, HANDSHAKE)));
         }
-        return warmUp.done;
     }
 
     private void serve(Tcp peer) throws IOException, InterruptedException {
@@ -66,10 +85,11 @@ final class PerfWarmUp {
         try (peer;
                 VerbsArena arena = VerbsArena.ofShared()) {
             PerfRun run = connect(peer, arena);
-            long limit = System.nanoTime() + LONGEST.toNanos();
+            long start = System.nanoTime();
             for (int size : plan.sizes()) {
                 done += run.measure(plan.modes().getFirst(), size).iterations();
-                if (System.nanoTime() > limit) {
+                spent = System.nanoTime() - start;
+                if (spent > nanos) {
                     return; // the other end sees that the connection is closed
                 }
             }

@@ -3,6 +3,7 @@ package dev.verbena.net;
 import dev.verbena.VerbsException;
 import dev.verbena.VerbsTimeoutException;
 import dev.verbena.internal.Deadline;
+import dev.verbena.verbs.AccessFlag;
 import dev.verbena.verbs.LocalMemory;
 import dev.verbena.verbs.QueuePair;
 import dev.verbena.verbs.RemoteMemory;
@@ -471,6 +472,53 @@ public final class Channel implements AutoCloseable {
             throw late("await", timeout, "The peer's adapter has not answered");
         }
         return result;
+    }
+
+    // Transfers
+
+    /**
+     * Offers data of any size to the peer, and waits until the peer's program has taken it. The peer gets a message, accepts
+     * its {@link Message#transfer}, and its adapter reads the data. Many threads can do that at once. An offer is a call: see
+     * {@link NodeOptions#calls}.
+     *
+     * {@snippet file="TransferSnippets.java" region="sender"}
+     *
+     * <p>The peer can read the data only until this method ends. If it ends while the peer is reading, the channel ends too.
+     *
+     * @param data the data: native memory is registered meanwhile, an array is copied
+     * @param about bytes about the data for the peer's program, at least 20 less than {@link #maxMessageSize}
+     * @param timeout the longest time to wait
+     * @throws CallException if the peer's program refuses the data, or the peer's node because it is too large
+     * @throws ChannelException if the channel has ended, also while waiting
+     * @throws VerbsTimeoutException if the peer did not take the data in time
+     * @throws VerbsException if the memory could not be registered
+     * @throws InterruptedException if the thread was interrupted
+     * @throws IllegalArgumentException if there are too many bytes about the data
+     * @throws IllegalStateException if the channel is closed, also while waiting, or has no calls
+     */
+    public void offer(MemorySegment data, byte[] about, Duration timeout) throws InterruptedException {
+        Deadline deadline = Deadline.after(timeout);
+        int most = maxMessageSize() - Wire.EXPORT_BYTES;
+        if (about.length > most) {
+            throw new IllegalArgumentException(
+                    "about must have at most " + most + " bytes on this channel, got " + about.length);
+        }
+        if (data.byteSize() == 0) {
+            offer(new RemoteMemory(0, 0, 0), about, deadline);
+            return;
+        }
+        try (TransferMemory memory = TransferMemory.sending(engine, data, AccessFlag.REMOTE_READ)) {
+            offer(memory.region().remote(), about, deadline);
+        }
+    }
+
+    private void offer(RemoteMemory data, byte[] about, Deadline deadline) throws InterruptedException {
+        try (Message request = message(left(deadline)).length((long) about.length + Wire.EXPORT_BYTES)) {
+            MemorySegment bytes = request.segment();
+            bytes.asSlice(0, about.length).copyFrom(MemorySegment.ofArray(about));
+            data.writeWideTo(bytes.asSlice(about.length));
+            call(request, Wire.OFFER, left(deadline)).close();
+        }
     }
 
     // Handlers

@@ -381,7 +381,7 @@ final class ChannelCore {
                     opened(on);
                 }
             }
-            case Wire.DATA, Wire.CALL, Wire.LOOKUP, Wire.REPLY, Wire.FAULT -> {
+            case Wire.DATA, Wire.CALL, Wire.LOOKUP, Wire.OFFER, Wire.REPLY, Wire.FAULT -> {
                 String wrong = on == null ? null : messages.received(on, buffer, bytes, kind, Wire.code(immediate));
                 if (wrong != null) {
                     broken(wrong);

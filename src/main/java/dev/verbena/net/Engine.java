@@ -111,6 +111,11 @@ final class Engine {
     /** The number of threads that wait at the completion queue. */
     private final AtomicInteger blocked = new AtomicInteger();
 
+    /** The number of transfers whose memory is registered in the node's domain. */
+    private final AtomicInteger transfers = new AtomicInteger();
+
+    private final Waiters transfersEnded = new Waiters();
+
     private volatile @Nullable Node node;
     private volatile @Nullable Handler handler;
     private volatile @Nullable Thread loop;
@@ -836,6 +841,26 @@ final class Engine {
         }
     }
 
+    /** Notes that a transfer begins to use the node's domain. */
+    void beginTransfer() {
+        transfers.incrementAndGet();
+    }
+
+    void endTransfer() {
+        if (transfers.decrementAndGet() == 0) {
+            transfersEnded.wakeAll();
+        }
+    }
+
+    /** Waits for the threads in transfers, which see that their channels are closed. */
+    private void awaitTransfers() {
+        try {
+            transfersEnded.await(() -> transfers.get() == 0 ? Boolean.TRUE : null, () -> {}, options.closeTimeout());
+        } catch (InterruptedException e) {
+            Thread.currentThread().interrupt();
+        }
+    }
+
     int channels() {
         table.lock();
         try {
@@ -854,6 +879,7 @@ final class Engine {
     void close() {
         closeChannels();
         exports.closeAll();
+        awaitTransfers();
         closed = true;
         accepting.wakeAll();
         stopThreads();

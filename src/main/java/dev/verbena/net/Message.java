@@ -125,6 +125,29 @@ public final class Message implements AutoCloseable {
     }
 
     /**
+     * Returns true if this message is an offer of data, which the peer has sent with {@link Channel#offer}.
+     *
+     * @return true until {@link #transfer} was called
+     * @throws IllegalStateException if this message was sent or closed
+     */
+    public boolean isOffer() {
+        Buffer mine = owned();
+        return mine.kind == Wire.OFFER && mine.call != Buffer.NO_CALL;
+    }
+
+    /**
+     * Returns the data that this message offers, to be accepted or refused. The transfer can be used after this message was
+     * closed, and by another thread.
+     *
+     * @return the transfer
+     * @throws ChannelException if the channel has ended
+     * @throws IllegalStateException if this message is no offer, or has its transfer already, or if the channel is closed
+     */
+    public Transfer transfer() {
+        return channel.messages().transfer(this);
+    }
+
+    /**
      * Returns the reply to this request, to be filled and sent. This never waits, because the channel keeps memory for all
      * replies. The reply can be sent after this request was closed, and by another thread.
      *
@@ -152,11 +175,12 @@ public final class Message implements AutoCloseable {
     }
 
     /**
-     * Answers this request with a failure. The peer's call throws a {@link CallException} with the text.
+     * Answers this request or offer with a failure. The peer's call throws a {@link CallException} with the text.
      *
      * @param reason a text for the peer, of which the first {@link Channel#maxMessageSize} bytes are sent
      * @throws ChannelException if the channel has ended
-     * @throws IllegalStateException if this message is no request, or has its reply already, or if the channel is closed
+     * @throws IllegalStateException if this message is no request or offer, or has its reply already, or if the channel is
+     *     closed
      */
     public void refuse(String reason) {
         channel.messages().refuse(this, reason);

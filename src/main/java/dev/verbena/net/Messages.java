@@ -2,6 +2,7 @@ package dev.verbena.net;
 
 import dev.verbena.VerbsException;
 import dev.verbena.internal.Waiters;
+import dev.verbena.verbs.RemoteMemory;
 import java.lang.foreign.MemorySegment;
 import java.lang.foreign.ValueLayout;
 import java.nio.charset.StandardCharsets;
@@ -38,7 +39,7 @@ final class Messages {
     /** The messages that have arrived, as a ring. */
     private final Buffer[] arrived;
 
-    /** The peer's questions for exports that wait for a free buffer for the reply. */
+    /** The peer's questions for exports, and offers that are too large, which wait for a free buffer for the reply. */
     private final ArrayDeque<Buffer> lookups = new ArrayDeque<>();
 
     private int arrivedFirst;
@@ -177,7 +178,16 @@ final class Messages {
             return "Call " + code + " is beyond the limit, or open already";
         }
         arrive(buffer, bytes, kind, kind == Wire.DATA ? Buffer.NO_CALL : code);
-        if (kind == Wire.LOOKUP) {
+        if (kind == Wire.OFFER) {
+            if (bytes < Wire.EXPORT_BYTES) {
+                return "Offer of " + bytes + " bytes is malformed";
+            }
+            buffer.length((long) bytes - Wire.EXPORT_BYTES);
+            if (offeredBytes(buffer) < 0) {
+                return "Offer of " + offeredBytes(buffer) + " bytes";
+            }
+        }
+        if (kind == Wire.LOOKUP || kind == Wire.OFFER && offeredBytes(buffer) > options.maxTransferSize()) {
             lookups.add(buffer);
             answerLookups();
             return null;
@@ -186,6 +196,10 @@ final class Messages {
         arrivedCount++;
         arrivalChanged();
         return null;
+    }
+
+    private static long offeredBytes(Buffer offer) {
+        return offer.memory().get(Wire.LONG, offer.length() + Wire.LENGTH_IN_EXPORT);
     }
 
     private static void arrive(Buffer buffer, int bytes, int kind, int call) {
@@ -320,7 +334,7 @@ final class Messages {
             return null;
         }
         Buffer buffer = arrived[arrivedFirst];
-        if (buffer.kind == Wire.CALL && !calls.reserveReply()) {
+        if (isAsking(buffer) && !calls.reserveReply()) {
             if (ended == null) {
                 return null; // until the peer's adapter has acknowledged an earlier reply
             }
@@ -329,6 +343,11 @@ final class Messages {
         arrivedFirst = (arrivedFirst + 1) % arrived.length;
         arrivedCount--;
         return buffer.lend(Buffer.State.RECEIVED, reuse);
+    }
+
+    /** Returns true for a request or an offer without a reply. */
+    private static boolean isAsking(Buffer buffer) {
+        return (buffer.kind == Wire.CALL || buffer.kind == Wire.OFFER) && buffer.call != Buffer.NO_CALL;
     }
 
     /** Takes a message back from the program. */
@@ -368,7 +387,7 @@ final class Messages {
     }
 
     private void takeBackReceived(Buffer buffer) {
-        if (buffer.kind == Wire.CALL && buffer.call != Buffer.NO_CALL) {
+        if (isAsking(buffer)) {
             fault(buffer, NO_TEXT);
         }
         if (postAgain(buffer)) {
@@ -535,10 +554,25 @@ final class Messages {
     Message reply(Message message) {
         lock.lock();
         try {
-            Buffer request = request(message);
-            Message reply = lendToSend(Wire.REPLY, request.call, message.isReused());
-            request.call = Buffer.NO_CALL;
-            return reply;
+            return reply(request(message, Wire.CALL), message.isReused());
+        } finally {
+            lock.unlock();
+        }
+    }
+
+    private Message reply(Buffer request, boolean reuse) {
+        Message reply = lendToSend(Wire.REPLY, request.call, reuse);
+        request.call = Buffer.NO_CALL;
+        return reply;
+    }
+
+    Transfer transfer(Message message) {
+        lock.lock();
+        try {
+            Buffer offer = request(message, Wire.OFFER);
+            RemoteMemory source = RemoteMemory.fromWide(offer.memory().asSlice(offer.length(), Wire.EXPORT_BYTES));
+            byte[] about = offer.segment().toArray(ValueLayout.JAVA_BYTE);
+            return new Transfer(core.channel(), engine, source, about, reply(offer, false));
         } finally {
             lock.unlock();
         }
@@ -548,21 +582,39 @@ final class Messages {
         byte[] text = reason.getBytes(StandardCharsets.UTF_8);
         lock.lock();
         try {
-            fault(request(message), text);
+            Buffer request = message.owned();
+            fault(request(message, request.kind == Wire.OFFER ? Wire.OFFER : Wire.CALL), text);
         } finally {
             lock.unlock();
         }
     }
 
-    private Buffer request(Message message) {
+    /** Sends a failure in place of a reply. */
+    void refuseUnsent(Message reply, String reason) {
+        byte[] text = reason.getBytes(StandardCharsets.UTF_8);
+        lock.lock();
+        try {
+            Buffer buffer = reply.sendable(core.channel());
+            Link on = core.checkCanSend();
+            buffer.length(Math.min(text.length, maxSize));
+            MemorySegment.copy(text, 0, buffer.segment(), ValueLayout.JAVA_BYTE, 0, (int) buffer.length());
+            transmit(on, buffer, Wire.FAULT);
+        } finally {
+            lock.unlock();
+        }
+    }
+
+    private Buffer request(Message message, int kind) {
         Buffer request = message.owned();
         core.checkCanSend();
-        boolean asked = request.kind == Wire.CALL && request.state == Buffer.State.RECEIVED;
+        boolean asked = request.kind == kind && request.state == Buffer.State.RECEIVED;
         if (!asked || request.call == Buffer.NO_CALL) {
+            String what = kind == Wire.CALL ? "request" : "offer";
             throw new IllegalStateException(
                     asked
-                            ? "The request has its reply already"
-                            : "The message is no request: the peer has not sent it with Channel.call()");
+                            ? "The " + what + " has its reply already"
+                            : "The message is no " + what + ": the peer has not sent it with Channel."
+                                    + (kind == Wire.CALL ? "call()" : "offer()"));
         }
         return request;
     }
@@ -600,6 +652,12 @@ final class Messages {
     }
 
     private void answerLookup(Buffer request) {
+        if (request.kind == Wire.OFFER) {
+            String words = "An offer of " + offeredBytes(request) + " bytes is more than the "
+                    + options.maxTransferSize() + " of NodeOptions.maxTransferSize()";
+            fault(request, words.getBytes(StandardCharsets.UTF_8));
+            return;
+        }
         String name = new String(request.segment().toArray(ValueLayout.JAVA_BYTE), StandardCharsets.UTF_8);
         Exports exports = engine.exports();
         Export export = exports.find(name);
@@ -698,7 +756,7 @@ final class Messages {
         lock.lock();
         try {
             Buffer buffer = Buffer.of(message);
-            if (buffer == null || buffer.kind != Wire.CALL || buffer.call == Buffer.NO_CALL) {
+            if (buffer == null || !isAsking(buffer)) {
                 return false;
             }
             fault(buffer, thrown.getClass().getName().getBytes(StandardCharsets.UTF_8));

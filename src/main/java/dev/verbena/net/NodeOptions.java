@@ -38,6 +38,7 @@ public final class NodeOptions {
         private int calls = 32;
         private int operations = 32;
         private int maxExports = 64;
+        private long maxTransferSize = 1L << 40;
         private byte[] token = {};
         private @Nullable BiPredicate<InetSocketAddress, byte[]> admit;
         private int messageSize = 4096;
@@ -56,6 +57,7 @@ public final class NodeOptions {
             copy.calls = calls;
             copy.operations = operations;
             copy.maxExports = maxExports;
+            copy.maxTransferSize = maxTransferSize;
             copy.token = token;
             copy.admit = admit;
             copy.messageSize = messageSize;
@@ -76,6 +78,7 @@ public final class NodeOptions {
                     calls,
                     operations,
                     maxExports,
+                    maxTransferSize,
                     HexFormat.of().formatHex(token),
                     Optional.ofNullable(admit),
                     messageSize,
@@ -94,6 +97,9 @@ public final class NodeOptions {
             Checks.checkRange("number of open calls", calls, 0, Wire.MAX_WINDOW);
             Checks.checkRange("number of operations under way", operations, 0, Wire.MAX_WINDOW);
             Checks.checkRange("number of exports of a peer", maxExports, 0, 0xffff);
+            if (maxTransferSize < 0) {
+                throw new IllegalArgumentException("size of transfers must not be negative, got " + maxTransferSize);
+            }
             Checks.checkRange("number of bytes of a token", token.length, 0, Wire.MAX_TOKEN);
             Checks.checkRange("message size", messageSize, Wire.GREETING_BYTES, 1 << 30);
             Checks.checkRange("number of channels", maxChannels, 1, 0xffff);
@@ -232,6 +238,26 @@ public final class NodeOptions {
      */
     public NodeOptions maxExports(int changed) {
         return with(values -> values.maxExports = changed);
+    }
+
+    /**
+     * Returns the largest number of bytes that a peer may offer at once.
+     *
+     * @return the number
+     */
+    public long maxTransferSize() {
+        return values.maxTransferSize;
+    }
+
+    /**
+     * Returns a copy with another largest number of bytes that a peer may offer at once. The node refuses larger offers, and
+     * the program does not see them. No memory is allocated for an offer in any case.
+     *
+     * @param changed 0 or more
+     * @return a changed copy
+     */
+    public NodeOptions maxTransferSize(long changed) {
+        return with(values -> values.maxTransferSize = changed);
     }
 
     /**
@@ -447,7 +473,8 @@ public final class NodeOptions {
                 + " operations, messages of "
                 + values.messageSize + " bytes, at most " + values.maxChannels + " channels ("
                 + values.maxChannelsPerPeer + " of a peer, " + values.maxWaiting + " waiting, "
-                + values.maxExports + " exports), " + (values.admit == null ? "all admitted" : "some admitted")
+                + values.maxExports + " exports), transfers of " + values.maxTransferSize + " bytes, "
+                + (values.admit == null ? "all admitted" : "some admitted")
                 + ", handshake "
                 + values.handshakeTimeout + ", close " + values.closeTimeout + ", alive " + values.alive + ", "
                 + values.progress;

@@ -41,7 +41,13 @@ final class Wire {
     /** A question for the export with a name, with the number of a call. The reply has {@link #EXPORT_BYTES}. */
     static final int LOOKUP = 8;
 
-    /** The number of bytes that describe an export: its memory in the wide form. */
+    /**
+     * An offer of data, with the number of a call. Its last {@link #EXPORT_BYTES} describe the memory. The reply comes when the
+     * data was read.
+     */
+    static final int OFFER = 9;
+
+    /** The number of bytes that describe an export or an offer: its memory in the wide form. */
     static final int EXPORT_BYTES = RemoteMemory.WIDE_BYTES;
 
     /** The largest number of bytes of a token. */
@@ -51,6 +57,12 @@ final class Wire {
     private static final int KIND_SHIFT = 28;
     private static final int CREDITS_SHIFT = 16;
     private static final ValueLayout.OfInt INT = ValueLayout.JAVA_INT_UNALIGNED.withOrder(ByteOrder.BIG_ENDIAN);
+    /** The layout of numbers of 8 bytes. */
+    static final ValueLayout.OfLong LONG = ValueLayout.JAVA_LONG_UNALIGNED.withOrder(ByteOrder.BIG_ENDIAN);
+
+    /** The place of the length in the description of memory. */
+    static final long LENGTH_IN_EXPORT = 12;
+
     private static final long VERSION_AT = 4;
     private static final long WINDOW_AT = 8;
     private static final long SIZE_AT = 12;

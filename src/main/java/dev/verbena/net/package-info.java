@@ -14,9 +14,9 @@
  * <table>
  *   <caption>The immediate data of a message</caption>
  *   <tr><th>bits</th><th>meaning</th></tr>
- *   <tr><td>31 to 28</td><td>kind: 1 greeting, 2 message of the program, 3 grant, 4 goodbye, 5 request, 6 reply, 7 fault, 8 lookup</td></tr>
+ *   <tr><td>31 to 28</td><td>kind: 1 greeting, 2 message of the program, 3 grant, 4 goodbye, 5 request, 6 reply, 7 fault, 8 lookup, 9 offer</td></tr>
  *   <tr><td>27 to 16</td><td>number of credits that the sender grants</td></tr>
- *   <tr><td>15 to 0</td><td>of a goodbye: the reason, see {@link dev.verbena.net.EndReason}; of request, lookup, reply and fault: the number of
+ *   <tr><td>15 to 0</td><td>of a goodbye: the reason, see {@link dev.verbena.net.EndReason}; of request, lookup, offer, reply and fault: the number of
  *   the call; else 0</td></tr>
  * </table>
  *
@@ -48,6 +48,9 @@
  * bytes, the {@linkplain dev.verbena.verbs.RemoteMemory#writeWideTo wide form} of the memory. With memory windows of type 2, the
  * node binds a window to the queue pair of the channel right before the reply, and frees it when the export or the channel
  * ends. Otherwise the key is that of the memory region.
+ *
+ * <p><b>Offers.</b> An offer is a request whose last 20 bytes are the wide form of the memory with the data. The peer reads the
+ * memory, and replies without bytes when it has all. The memory can be read until the reply has come.
  *
  * <p><b>Goodbye.</b> The last message of a side. The peer answers with a goodbye after its own last message. A side
  * disconnects when it has both sent and received a goodbye, and all its sends are acknowledged. So all messages that were

@@ -137,6 +137,31 @@ class NodeOnDeviceTest {
         assertThatExceptionOfType(CallException.class).isThrownBy(() -> next.remote("table", DEADLINE));
     }
 
+    @Test
+    void transferOfManyPiecesArrivesWhole() throws Exception {
+        Node server = Node.open(CmAddress.four(0), SMALL, arena);
+        Node client = Node.open(CmAddress.four(0), SMALL, arena);
+        Future<Channel> accepted = threads.submit(() -> server.accept(DEADLINE));
+        Channel left = client.connect(server.address(), DEADLINE);
+        Channel right = accepted.get(DEADLINE.toSeconds(), SECONDS);
+        int size = (20 << 20) + 3;
+        MemorySegment data = arena.allocate(size, 4096);
+        for (int i = 0; i < size; i++) {
+            data.set(ValueLayout.JAVA_BYTE, i, (byte) (i * 31 >>> 7));
+        }
+        Future<?> offered = threads.submit(() -> {
+            left.offer(data, new byte[0], DEADLINE);
+            return null;
+        });
+        MemorySegment target = arena.allocate(size, 4096);
+        try (Message message = right.receive(DEADLINE);
+                Transfer transfer = message.transfer()) {
+            transfer.accept(target, DEADLINE);
+        }
+        offered.get(DEADLINE.toSeconds(), SECONDS);
+        assertThat(target.mismatch(data)).isEqualTo(-1);
+    }
+
     /** The adapter of the peer answers the signs of life, which are writes of no bytes. */
     @Test
     void idleChannelStaysOpen() throws Exception {

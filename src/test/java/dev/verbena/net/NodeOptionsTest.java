@@ -20,6 +20,7 @@ class NodeOptionsTest {
                 .calls(9)
                 .operations(10)
                 .maxExports(11)
+                .maxTransferSize(13)
                 .token(new byte[] {12})
                 .messageSize(65)
                 .maxChannels(3)
@@ -36,11 +37,12 @@ class NodeOptionsTest {
                         changed.operations(),
                         changed.maxExports(),
                         (int) changed.token()[0],
+                        (int) changed.maxTransferSize(),
                         changed.messageSize(),
                         changed.maxChannels(),
                         changed.maxChannelsPerPeer(),
                         changed.maxWaiting()))
-                .containsExactly(1, 2, 9, 10, 11, 12, 65, 3, 4, 5);
+                .containsExactly(1, 2, 9, 10, 11, 12, 13, 65, 3, 4, 5);
         assertThat(List.of(changed.handshakeTimeout(), changed.closeTimeout(), changed.alive()))
                 .containsExactly(Duration.ofMillis(6), Duration.ofMillis(7), Duration.ofMillis(8));
         assertThat(changed.progress()).isEqualTo(NodeOptions.Progress.CALLER);
@@ -57,6 +59,7 @@ class NodeOptionsTest {
                 () -> DEFAULTS.calls(-1),
                 () -> DEFAULTS.operations(-1),
                 () -> DEFAULTS.maxExports(-1),
+                () -> DEFAULTS.maxTransferSize(-1),
                 () -> DEFAULTS.calls(4096),
                 () -> DEFAULTS.sends(4096),
                 () -> DEFAULTS.messageSize(63),

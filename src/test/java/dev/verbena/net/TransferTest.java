@@ -1,0 +1,247 @@
+package dev.verbena.net;
+
+import static dev.verbena.net.NodePair.SMALL;
+import static dev.verbena.net.NodePair.end;
+import static dev.verbena.support.Loopback.DEADLINE;
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
+import static org.assertj.core.api.Assertions.assertThatIllegalArgumentException;
+import static org.assertj.core.api.Assertions.assertThatIllegalStateException;
+
+import dev.verbena.VerbsTimeoutException;
+import dev.verbena.support.Await;
+import dev.verbena.support.Fenced;
+import dev.verbena.support.FencedTest;
+import dev.verbena.verbs.RemoteMemory;
+import java.lang.foreign.MemorySegment;
+import java.lang.foreign.ValueLayout;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Random;
+import java.util.concurrent.Future;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
+import org.junit.jupiter.params.provider.ValueSource;
+
+/** Transfers of any size: data, limits, refusals and ends. */
+@FencedTest
+@Timeout(120)
+class TransferTest {
+    private static final byte[] NOTHING = {};
+    private static final int MEBIBYTE = 1 << 20;
+
+    private int live;
+    private NodePair nodes;
+    private NodePair.Ends ends;
+
+    @BeforeEach
+    void open() throws Exception {
+        live = Fenced.liveObjects();
+        nodes = new NodePair(SMALL, SMALL.operations(3).maxTransferSize(64L << 20));
+        ends = nodes.connect();
+    }
+
+    @AfterEach
+    void close() {
+        nodes.close();
+        assertThat(Fenced.liveObjects()).isEqualTo(live);
+    }
+
+    private Future<?> offer(MemorySegment data, byte... about) {
+        return nodes.start(() -> {
+            ends.client().offer(data, about, DEADLINE);
+            return null;
+        });
+    }
+
+    private static byte[] random(int size) {
+        byte[] bytes = new byte[size];
+        new Random(size).nextBytes(bytes);
+        return bytes;
+    }
+
+    private static void assertFails(Future<?> work, Class<? extends Throwable> type, String words) {
+        assertThat(work)
+                .failsWithin(DEADLINE)
+                .withThrowableThat()
+                .withCauseInstanceOf(type)
+                .withMessageContaining(words);
+    }
+
+    @ParameterizedTest
+    @CsvSource({
+        "0, true, true",
+        "1, true, true",
+        "1048576, true, false",
+        "1048577, false, true",
+        "20000001, true, true",
+        "1048575, false, false"
+    })
+    void dataOfAnySizeArrivesWhole(int size, boolean nativeSource, boolean nativeTarget) throws Exception {
+        byte[] bytes = random(size);
+        MemorySegment data = MemorySegment.ofArray(bytes);
+        Future<?> offered = offer(nativeSource ? nodes.arena.allocate(size, 8).copyFrom(data) : data, (byte) 5);
+        List<Long> progress = new ArrayList<>();
+        MemorySegment target = nativeTarget ? nodes.arena.allocate(size, 8) : MemorySegment.ofArray(new byte[size]);
+        try (Message message = ends.server().receive(DEADLINE)) {
+            assertThat(message.isOffer()).isTrue();
+            assertThat(message.isRequest()).isFalse();
+            assertThat(message.segment().toArray(ValueLayout.JAVA_BYTE)).containsExactly(5);
+            Transfer transfer = message.transfer();
+            assertThat(message.isOffer()).isFalse();
+            assertThat(transfer.length()).isEqualTo(size);
+            assertThat(transfer.about()).containsExactly(5);
+            transfer.accept(target, progress::add, DEADLINE);
+            assertThatIllegalStateException().isThrownBy(() -> transfer.accept(target, DEADLINE));
+            assertThatIllegalStateException().isThrownBy(() -> transfer.refuse("no"));
+            transfer.close();
+        }
+        end(offered);
+        assertThat(target.mismatch(data)).isEqualTo(-1);
+        assertThat(progress).isSorted().hasSize((size + MEBIBYTE - 1) / MEBIBYTE);
+        if (size > 0) {
+            assertThat(progress.getLast()).isEqualTo(size);
+        }
+    }
+
+    /** Transfers, messages and reads of several threads share one channel. */
+    @Test
+    void transfersOfManyThreadsShareTheChannel() throws Exception {
+        List<Future<?>> work = new ArrayList<>();
+        for (int i = 0; i < SMALL.calls(); i++) {
+            work.add(offer(MemorySegment.ofArray(random(3 * MEBIBYTE + i)), (byte) i));
+        }
+        for (int i = 0; i < SMALL.calls(); i++) {
+            Transfer transfer;
+            try (Message message = ends.server().receive(DEADLINE)) {
+                transfer = message.transfer();
+            }
+            work.add(nodes.start(() -> {
+                byte[] target = new byte[(int) transfer.length()];
+                transfer.accept(MemorySegment.ofArray(target), DEADLINE);
+                assertThat(target).isEqualTo(random(3 * MEBIBYTE + transfer.about()[0]));
+                return null;
+            }));
+        }
+        for (Future<?> each : work) {
+            end(each);
+        }
+    }
+
+    @Test
+    void offersCanBeRefusedInEachWay() throws Exception {
+        MemorySegment data = nodes.arena.allocate(100);
+        Future<?> first = offer(data);
+        try (Message message = ends.server().receive(DEADLINE)) {
+            message.transfer().refuse("no room");
+        }
+        assertFails(first, CallException.class, "no room");
+        Future<?> second = offer(data);
+        try (Message message = ends.server().receive(DEADLINE)) {
+            Transfer unused = message.transfer();
+            assertThatIllegalStateException().isThrownBy(message::transfer);
+            unused.close();
+        }
+        assertFails(second, CallException.class, "without a reply");
+        Future<?> third = offer(data);
+        try (Message message = ends.server().receive(DEADLINE)) {
+            assertThatIllegalStateException().isThrownBy(message::reply);
+            message.refuse("not now");
+        }
+        assertFails(third, CallException.class, "not now");
+        Future<?> fourth = offer(data);
+        ends.server().receive(DEADLINE).close();
+        assertFails(fourth, CallException.class, "without a reply");
+        NodePair.send(ends.client(), 9);
+        try (Message message = ends.server().receive(DEADLINE)) {
+            assertThatIllegalStateException().isThrownBy(message::transfer).withMessageContaining("no offer");
+        }
+    }
+
+    @Test
+    void offerBeyondTheLimitIsRefusedByTheNode() throws Exception {
+        MemorySegment data = nodes.arena.allocate((64L << 20) + 1);
+        assertThatExceptionOfType(CallException.class)
+                .isThrownBy(() -> ends.client().offer(data, NOTHING, DEADLINE))
+                .withMessageContaining("maxTransferSize");
+        assertThat(ends.server().tryReceive()).isNull();
+        assertThatIllegalArgumentException()
+                .isThrownBy(() -> ends.client().offer(data, new byte[SMALL.messageSize() - 19], DEADLINE));
+    }
+
+    /** A peer that offers what it does not have: nothing is allocated, and the read ends the peer's channel only. */
+    @ParameterizedTest
+    @ValueSource(longs = {1L << 62, Long.MAX_VALUE, (64L << 20) + 1, 1000, -1, Long.MIN_VALUE})
+    void peerThatLiesAboutItsOfferLosesItsChannelOnly(long size) throws Exception {
+        try (RawPeer peer = RawPeer.greeted(nodes.server.address(), 64)) {
+            Channel channel = nodes.server.accept(DEADLINE);
+            RemoteMemory none = new RemoteMemory(4096, 0x123456, Math.abs(size == Long.MIN_VALUE ? 0 : size));
+            none.writeWideTo(peer.memory());
+            peer.memory().set(Wire.LONG, Wire.LENGTH_IN_EXPORT, size);
+            peer.send(Wire.immediate(Wire.OFFER, 0, 2), Wire.EXPORT_BYTES);
+            if (size < 0) {
+                assertThat(peer.awaitGoodbye()).isEqualTo(EndReason.PROTOCOL_ERROR.code);
+            } else if (size > 64L << 20) {
+                assertThat(peer.awaitReply()).isEqualTo(Wire.FAULT);
+                assertThat(channel.isOpen()).isTrue();
+            } else {
+                try (Message message = channel.receive(DEADLINE);
+                        Transfer transfer = message.transfer()) {
+                    MemorySegment target = nodes.arena.allocate(size);
+                    assertThatExceptionOfType(ChannelException.class)
+                            .isThrownBy(() -> transfer.accept(target, DEADLINE))
+                            .satisfies(told -> assertThat(told.reason()).isEqualTo(EndReason.ACCESS_DENIED));
+                }
+            }
+        }
+        NodePair.send(ends.client(), 9);
+        assertThat(NodePair.receive(ends.server())).isEqualTo(9);
+    }
+
+    @Test
+    void offerThatIsTakenBackCanNotBeRead() throws Exception {
+        MemorySegment data = nodes.arena.allocate(1000);
+        assertThatExceptionOfType(VerbsTimeoutException.class)
+                .isThrownBy(() -> ends.client().offer(data, NOTHING, Duration.ofMillis(30)));
+        try (Message message = ends.server().receive(DEADLINE);
+                Transfer transfer = message.transfer()) {
+            assertThatIllegalArgumentException()
+                    .isThrownBy(() -> transfer.accept(nodes.arena.allocate(999), DEADLINE))
+                    .withMessageContaining("999");
+            assertThatIllegalArgumentException()
+                    .isThrownBy(() -> transfer.accept(nodes.arena.allocate(1000).asReadOnly(), DEADLINE));
+            assertThatExceptionOfType(ChannelException.class)
+                    .isThrownBy(() -> transfer.accept(nodes.arena.allocate(1000), DEADLINE))
+                    .satisfies(told -> assertThat(told.reason()).isEqualTo(EndReason.ACCESS_DENIED));
+        }
+    }
+
+    @Test
+    void closingTheNodeEndsTransfersOfBothSides() throws Exception {
+        Future<?> offered = offer(MemorySegment.ofArray(new byte[5 * MEBIBYTE]));
+        Transfer transfer;
+        try (Message message = ends.server().receive(DEADLINE)) {
+            transfer = message.transfer();
+        }
+        Thread closer = Thread.ofPlatform().unstarted(nodes.client::close);
+        assertThatExceptionOfType(ChannelException.class)
+                .isThrownBy(() -> transfer.accept(
+                        MemorySegment.ofArray(new byte[5 * MEBIBYTE]),
+                        done -> {
+                            if (closer.getState() == Thread.State.NEW) {
+                                closer.start();
+                                Await.until(
+                                        "the channel has ended",
+                                        () -> !ends.server().isOpen());
+                            }
+                        },
+                        DEADLINE));
+        Await.end(closer);
+        assertFails(offered, IllegalStateException.class, "closed");
+    }
+}

@@ -206,6 +206,8 @@ public final class WorkQueue extends VerbsObject {
      * @param id comes back with the completion
      * @param local the memory for the message, which fills one piece after the other
      * @throws IllegalStateException if the queue is not {@link WorkQueueState#READY}
+     * @throws IndexOutOfBoundsException if a piece is longer than 4 GiB - 1
+     * @throws PostException if the queue is full
      */
     @CName("ibv_post_wq_recv")
     public void postReceive(long id, LocalMemory... local) {
@@ -222,14 +224,17 @@ public final class WorkQueue extends VerbsObject {
                 boolean watched = memory.region().checkUsableIn(domain);
                 MemorySegment piece = ibv_sge.asSlice(pieces, entered);
                 ibv_sge.addr(piece, memory.address());
-                ibv_sge.length(piece, Math.toIntExact(memory.length()));
+                WorkBatch.checkPiece(memory.length());
+                ibv_sge.length(piece, (int) memory.length());
                 ibv_sge.lkey(piece, memory.region().keyWhenOpen());
                 ways[entered] = watched ? memory.region().beginPost() : RequestPart.NOT_BEGUN;
             }
             ibv_recv_wr.wr_id(request, id);
             ibv_recv_wr.num_sge(request, local.length);
             int errno = path.post(request.address(), request.address() + ibv_recv_wr.sizeof());
-            VerbFailures.check(POST, errno, toString(), "");
+            if (errno != 0) {
+                throw path.failure(errno, 0, 1);
+            }
         } finally {
             while (entered > 0) {
                 entered--;

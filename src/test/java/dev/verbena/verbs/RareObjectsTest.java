@@ -1,0 +1,425 @@
+package dev.verbena.verbs;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatIllegalArgumentException;
+import static org.assertj.core.api.Assertions.assertThatIllegalStateException;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
+
+import dev.verbena.ResourceBusyException;
+import dev.verbena.UnsupportedVerbException;
+import dev.verbena.VerbsArena;
+import dev.verbena.VerbsException;
+import dev.verbena.internal.raw.ibv_ah_attr;
+import dev.verbena.internal.raw.ibv_qp_attr;
+import dev.verbena.internal.raw.ibv_srq_attr;
+import dev.verbena.internal.raw.ibv_srq_init_attr_ex;
+import dev.verbena.internal.raw.ibv_tm_cap;
+import dev.verbena.internal.raw.rdma_h;
+import dev.verbena.support.Fenced;
+import dev.verbena.support.FencedTest;
+import dev.verbena.support.Loopback;
+import dev.verbena.support.OtherThread;
+import dev.verbena.verbs.address.AddressVector;
+import dev.verbena.verbs.device.Mtu;
+import java.io.IOException;
+import java.lang.foreign.Arena;
+import java.lang.foreign.MemorySegment;
+import java.lang.management.ManagementFactory;
+import java.lang.reflect.InvocationTargetException;
+import java.lang.reflect.Method;
+import java.nio.channels.FileChannel;
+import java.nio.file.Path;
+import java.nio.file.StandardOpenOption;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Map;
+import java.util.Set;
+import java.util.TreeMap;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.EnumSource;
+
+/** Objects and fields that few programs use: what C is given for them, and what they refuse. */
+@FencedTest
+class RareObjectsTest {
+    private static final int EINVAL = 22;
+
+    private Loopback loopback;
+
+    @BeforeEach
+    void connect() {
+        loopback = Loopback.connected(VerbsArena.ofShared(), ConnectOptions.defaults());
+    }
+
+    @AfterEach
+    void close() {
+        loopback.close();
+    }
+
+    private WorkQueue readyQueue(int depth, int sge) {
+        WorkQueue queue = loopback.domain.createWorkQueue(
+                WorkQueueOptions.of(loopback.left.queue, depth).sge(sge));
+        assertThat(queue.state()).isEqualTo(WorkQueueState.RESET);
+        assertThatIllegalStateException()
+                .isThrownBy(() -> queue.postReceive(1, loopback.left.buffer))
+                .withMessageContaining("RESET");
+        queue.modify(WorkQueueState.READY);
+        assertThat(queue.state()).isEqualTo(WorkQueueState.READY);
+        return queue;
+    }
+
+    @Test
+    void workQueueTakesReceivesUntilItIsFull() {
+        WorkQueue queue = readyQueue(2, 2);
+        LocalMemory local = loopback.left.buffer.slice(0, 8);
+        queue.postReceive(1, local, local);
+        queue.postReceive(2);
+        assertThatThrownBy(() -> queue.postReceive(3, local))
+                .isInstanceOf(VerbsException.class)
+                .hasMessageContaining("ibv_post_wq_recv")
+                .hasMessageContaining(queue.toString())
+                .hasMessageContaining("full");
+        assertThatIllegalArgumentException()
+                .isThrownBy(() -> queue.postReceive(4, local, local, local))
+                .withMessageContaining("2 pieces");
+        assertThat(queue.toString())
+                .isEqualTo("work queue " + queue.number() + " of " + loopback.context.name() + " (READY)");
+        queue.close();
+        assertThat(queue.toString()).endsWith("(closed)");
+    }
+
+    @Test
+    void piecesOfAWorkQueueMayHaveAlmostFourGigabytes(@TempDir Path folder) throws IOException {
+        long size = 1L << 32;
+        try (FileChannel file = FileChannel.open(
+                folder.resolve("sparse"),
+                StandardOpenOption.CREATE,
+                StandardOpenOption.READ,
+                StandardOpenOption.WRITE)) {
+            MemoryRegion region = loopback.domain.register(
+                    file.map(FileChannel.MapMode.READ_WRITE, 0, size, loopback.arena), AccessFlag.LOCAL_WRITE);
+            WorkQueue queue = readyQueue(2, 1);
+            queue.postReceive(1, region.slice(0, size - 1));
+            assertThatThrownBy(() -> queue.postReceive(2, region)).isInstanceOf(IndexOutOfBoundsException.class);
+            queue.close();
+        }
+    }
+
+    @Test
+    void refusedReceivesOfAWorkQueueKeepNothing() throws Throwable {
+        WorkQueue queue = readyQueue(4, 2);
+        MemoryRegion region = loopback.domain.register(loopback.arena.allocate(64), AccessFlag.LOCAL_WRITE);
+        MemoryRegion closed = loopback.domain.register(loopback.arena.allocate(64), AccessFlag.LOCAL_WRITE);
+        closed.close();
+        assertThatIllegalStateException().isThrownBy(() -> queue.postReceive(1, region, closed));
+        Fenced.fail("ibv_post_wq_recv", 1, EINVAL);
+        assertThatThrownBy(() -> queue.postReceive(1, region)).isInstanceOf(VerbsException.class);
+        OtherThread.call(
+                () -> { // the lock is free
+                    queue.postReceive(2, region);
+                    return null;
+                });
+        region.close();
+        queue.modify(WorkQueueState.RESET);
+        assertThatIllegalStateException().isThrownBy(() -> queue.postReceive(3, loopback.left.buffer));
+        queue.close();
+        assertThatIllegalStateException().isThrownBy(() -> queue.postReceive(3, loopback.left.buffer));
+        assertThatIllegalStateException().isThrownBy(queue::number);
+        assertThatIllegalStateException().isThrownBy(queue::state);
+        assertThatIllegalStateException().isThrownBy(() -> queue.modify(WorkQueueState.READY));
+    }
+
+    @Test
+    void workQueueKeepsItsParents() {
+        ProtectionDomain domain = loopback.context.allocateProtectionDomain();
+        CompletionQueue completions = loopback.context.createCompletionQueue(4);
+        WorkQueue queue = domain.createWorkQueue(WorkQueueOptions.of(completions, 4));
+        assertThatThrownBy(domain::close).isInstanceOf(ResourceBusyException.class);
+        assertThatThrownBy(completions::close).isInstanceOf(ResourceBusyException.class);
+        assertThatIllegalArgumentException().isThrownBy(() -> queue.modify(WorkQueueState.UNKNOWN));
+        Fenced.fail("ibv_modify_wq", 1, EINVAL);
+        assertThatThrownBy(() -> queue.modify(WorkQueueState.READY))
+                .isInstanceOf(VerbsException.class)
+                .hasMessageContaining("to READY");
+        assertThat(queue.state()).isEqualTo(WorkQueueState.RESET);
+        queue.close();
+        completions.close();
+        domain.close();
+    }
+
+    /** What another library, which makes the queue from the same struct, is given. */
+    @ParameterizedTest
+    @EnumSource(names = "UNKNOWN", mode = EnumSource.Mode.EXCLUDE)
+    void sharedReceiveQueueIsDescribedForC(SharedReceiveQueueType type) {
+        XrcDomain xrc = loopback.context.openXrcDomain();
+        SharedReceiveQueueOptions options = switch (type) {
+            case XRC -> SharedReceiveQueue.xrc(xrc, loopback.left.queue);
+            case TAG_MATCHING -> SharedReceiveQueue.tagMatching(loopback.left.queue, 5, 6);
+            default -> SharedReceiveQueue.basic();
+        };
+        List<Object> seen = new ArrayList<>();
+        assertThatThrownBy(() -> SharedReceiveQueue.adopt(
+                        loopback.domain,
+                        options.depth(7).sge(2),
+                        loopback.arena,
+                        address -> {
+                            MemorySegment init =
+                                    MemorySegment.ofAddress(address).reinterpret(ibv_srq_init_attr_ex.sizeof());
+                            MemorySegment attr = ibv_srq_init_attr_ex.attr(init);
+                            MemorySegment tags = ibv_srq_init_attr_ex.tm_cap(init);
+                            seen.addAll(List.of(
+                                    ibv_srq_attr.max_wr(attr),
+                                    ibv_srq_attr.max_sge(attr),
+                                    ibv_srq_attr.srq_limit(attr),
+                                    ibv_srq_init_attr_ex.srq_type(init),
+                                    ibv_srq_init_attr_ex.pd(init).address(),
+                                    ibv_srq_init_attr_ex.xrcd(init).address(),
+                                    ibv_srq_init_attr_ex.cq(init).address(),
+                                    ibv_tm_cap.max_num_tags(tags),
+                                    ibv_tm_cap.max_ops(tags),
+                                    ibv_srq_init_attr_ex.comp_mask(init)));
+                            throw new IllegalStateException("seen");
+                        },
+                        address -> {},
+                        loopback.left.queue))
+                .hasMessage("seen");
+        boolean isXrc = type == SharedReceiveQueueType.XRC;
+        boolean tagged = type == SharedReceiveQueueType.TAG_MATCHING;
+        int mask = rdma_h.IBV_SRQ_INIT_ATTR_TYPE()
+                | rdma_h.IBV_SRQ_INIT_ATTR_PD()
+                | (isXrc ? rdma_h.IBV_SRQ_INIT_ATTR_XRCD() : 0)
+                | (isXrc || tagged ? rdma_h.IBV_SRQ_INIT_ATTR_CQ() : 0)
+                | (tagged ? rdma_h.IBV_SRQ_INIT_ATTR_TM() : 0);
+        assertThat(seen)
+                .containsExactly(
+                        7,
+                        2,
+                        0,
+                        type.code(),
+                        loopback.domain.address(),
+                        isXrc ? xrc.address() : 0L,
+                        isXrc || tagged ? loopback.left.queue.address() : 0L,
+                        tagged ? 5 : 0,
+                        tagged ? 6 : 0,
+                        mask);
+    }
+
+    @Test
+    void sharedReceiveQueueChecksItsUsers() {
+        SharedReceiveQueue queue = loopback.domain.createSharedReceiveQueue(
+                SharedReceiveQueue.basic().depth(4).sge(2));
+        assertThat(queue.query()).isEqualTo(queue.capabilities());
+        assertThat(queue.capabilities().depth()).isGreaterThanOrEqualTo(4);
+        assertThatIllegalArgumentException().isThrownBy(() -> queue.receiveBatch(0));
+        queue.limit(3);
+        assertThat(queue.query().limit()).isEqualTo(3);
+        assertThat(queue.query().depth()).isEqualTo(queue.capabilities().depth());
+        ReceiveBatch batch = queue.receiveBatch(1).receive(1, loopback.left.buffer);
+        assertThat(batch.post()).isEqualTo(1);
+        for (int i = 0; i < queue.capabilities().depth() - 1; i++) {
+            queue.postReceive(i, loopback.left.buffer);
+        }
+        assertThatThrownBy(() -> queue.postReceive(9, loopback.left.buffer)).isInstanceOf(VerbsException.class);
+        queue.close();
+        assertThatIllegalStateException().isThrownBy(() -> queue.receiveBatch(1));
+        assertThatIllegalStateException().isThrownBy(() -> batch.receive(2, loopback.left.buffer));
+        assertThatIllegalStateException().isThrownBy(batch::post);
+        assertThatIllegalStateException().isThrownBy(() -> queue.postReceive(1, loopback.left.buffer));
+        assertThatIllegalStateException().isThrownBy(queue::query);
+        assertThatIllegalArgumentException().isThrownBy(() -> new SharedReceiveQueueAttributes(-1, 0, 0));
+        assertThatIllegalArgumentException().isThrownBy(() -> new SharedReceiveQueueAttributes(0, -1, 0));
+        assertThatIllegalArgumentException().isThrownBy(() -> new SharedReceiveQueueAttributes(0, 0, -1));
+        assertThat(new SharedReceiveQueueAttributes(0, 0, 0)).hasToString("0x0, limit 0");
+        assertThat(SharedReceiveQueue.basic().depth(3).sge(2)).hasToString("BASIC, 3x2");
+        assertThat(SharedReceiveQueue.tagMatching(loopback.left.queue, 5, 6).queue())
+                .isSameAs(loopback.left.queue);
+        assertThat(SharedReceiveQueue.tagMatching(loopback.left.queue, 5, 6).toString())
+                .contains("5 tags");
+        assertThat(SharedReceiveQueue.tagMatching(loopback.left.queue, 5, 6)
+                        .depth(9)
+                        .tagOperations())
+                .isEqualTo(6);
+        assertThat(SharedReceiveQueue.tagMatching(loopback.left.queue, 5, 6)
+                        .sge(9)
+                        .tags())
+                .isEqualTo(5);
+    }
+
+    /** Each reader, with the fields of which one is enough for it. */
+    @Test
+    void extendedCursorRefusesFieldsThatWereNotAskedFor() throws Exception {
+        Map<String, CompletionField> readers = new TreeMap<>(Map.ofEntries(
+                Map.entry("byteLength", CompletionField.BYTE_LENGTH),
+                Map.entry("immediate", CompletionField.IMMEDIATE),
+                Map.entry("invalidatedKey", CompletionField.IMMEDIATE),
+                Map.entry("sourceQueuePair", CompletionField.SOURCE_QUEUE_PAIR),
+                Map.entry("sourceLid", CompletionField.SOURCE_LID),
+                Map.entry("serviceLevel", CompletionField.SERVICE_LEVEL),
+                Map.entry("pathBits", CompletionField.PATH_BITS),
+                Map.entry("timestamp", CompletionField.TIMESTAMP),
+                Map.entry("wallClockNanos", CompletionField.WALL_CLOCK),
+                Map.entry("vlan", CompletionField.VLAN),
+                Map.entry("flowTag", CompletionField.FLOW_TAG),
+                Map.entry("tag", CompletionField.TAG_MATCHING),
+                Map.entry("tagData", CompletionField.TAG_MATCHING)));
+        for (Map.Entry<String, CompletionField> each : readers.entrySet()) {
+            Method reader = ExtendedCompletions.class.getMethod(each.getKey());
+            CompletionField other = each.getValue() == CompletionField.BYTE_LENGTH
+                    ? CompletionField.IMMEDIATE
+                    : CompletionField.BYTE_LENGTH;
+            try (VerbsArena arena = VerbsArena.ofConfined()) {
+                CompletionQueue queue = loopback.context.createCompletionQueue(
+                        CompletionQueueOptions.of(8).fields(other), arena);
+                QueuePair pair = loopback.domain.createQueuePair(QueuePair.rc(queue), arena);
+                pair.connect(pair.endpoint());
+                pair.postReceive(1, loopback.left.buffer);
+                pair.postSendImmediate(2, loopback.left.buffer.slice(0, 8), 3);
+                ExtendedCompletions done = queue.extendedCompletions(4);
+                assertThat(done.poll()).isEqualTo(2);
+                done.next();
+                assertThatThrownBy(() -> call(reader, done))
+                        .as(each.getKey())
+                        .isInstanceOf(UnsupportedVerbException.class)
+                        .hasMessageContaining(each.getValue().toString());
+            }
+        }
+    }
+
+    private static Object call(Method reader, Object cursor) throws Throwable {
+        try {
+            return reader.invoke(cursor);
+        } catch (InvocationTargetException e) {
+            throw e.getCause();
+        }
+    }
+
+    @Test
+    void alternatePathIsDescribedForC() {
+        AddressVector path = AddressVector.of(3).serviceLevel(5).destinationLid(0x123);
+        QueuePairAttributes attributes = QueuePairAttributes.unchangedState()
+                .alternatePath(path, 0x1234, Duration.ofNanos(4096L << 9))
+                .currentState(QueuePairState.RTS)
+                .sqdNotification(true)
+                .pathMtu(Mtu.BYTES_2048)
+                .qkey(0x81234567)
+                .pathMigrationState(MigrationState.REARM)
+                .access(Set.of(AccessFlag.REMOTE_WRITE))
+                .rateLimit(77);
+        try (Arena arena = Arena.ofConfined()) {
+            MemorySegment struct = attributes.write(arena);
+            assertThat(ibv_qp_attr.alt_port_num(struct)).isEqualTo((byte) 3);
+            assertThat(ibv_qp_attr.alt_pkey_index(struct)).isEqualTo((short) 0x1234);
+            assertThat(ibv_qp_attr.alt_timeout(struct)).isEqualTo((byte) 9);
+            assertThat(ibv_ah_attr.port_num(ibv_qp_attr.alt_ah_attr(struct))).isEqualTo((byte) 3);
+            assertThat(ibv_ah_attr.sl(ibv_qp_attr.alt_ah_attr(struct))).isEqualTo((byte) 5);
+            assertThat(ibv_ah_attr.dlid(ibv_qp_attr.alt_ah_attr(struct))).isEqualTo((short) 0x123);
+            assertThat(ibv_qp_attr.cur_qp_state(struct)).isEqualTo(QueuePairState.RTS.code());
+            assertThat(ibv_qp_attr.en_sqd_async_notify(struct)).isEqualTo((byte) 1);
+            assertThat(ibv_qp_attr.path_mtu(struct)).isEqualTo(Mtu.BYTES_2048.code());
+            assertThat(ibv_qp_attr.qkey(struct)).isEqualTo(0x81234567);
+            assertThat(ibv_qp_attr.path_mig_state(struct)).isEqualTo(MigrationState.REARM.code());
+            assertThat(ibv_qp_attr.qp_access_flags(struct)).isEqualTo(AccessFlag.REMOTE_WRITE.bit());
+            assertThat(ibv_qp_attr.rate_limit(struct)).isEqualTo(77);
+        }
+        assertThat(attributes.alternatePath()).isEqualTo(path);
+        assertThat(attributes.alternatePkeyIndex()).isEqualTo(0x1234);
+        assertThat(attributes.alternateTimeoutCode()).isEqualTo(9);
+        assertThat(attributes.alternateTimeout()).isEqualTo(Duration.ofNanos(4096L << 9));
+        assertThat(attributes.mask())
+                .containsExactlyInAnyOrder(
+                        Attribute.ALTERNATE_PATH,
+                        Attribute.CURRENT_STATE,
+                        Attribute.EN_SQD_ASYNC_NOTIFY,
+                        Attribute.PATH_MTU,
+                        Attribute.QKEY,
+                        Attribute.PATH_MIGRATION_STATE,
+                        Attribute.ACCESS_FLAGS,
+                        Attribute.RATE_LIMIT);
+    }
+
+    @Test
+    void statusesHaveAMeaningAndAHint() {
+        for (WorkStatus status : WorkStatus.values()) {
+            assertThat(status.meaning()).as("%s", status).isNotEmpty().isNotEqualTo(status.hint());
+            assertThat(status.hint().length())
+                    .as("hint of %s", status)
+                    .satisfiesAnyOf(
+                            length -> assertThat(length).isZero(),
+                            length -> assertThat(length)
+                                    .isGreaterThan(status.meaning().length() / 2));
+        }
+        assertThat(WorkStatus.LOCAL_ACCESS_ERROR.hint()).isEqualTo("the local memory needs LOCAL_WRITE");
+        assertThat(WorkStatus.REMOTE_INVALID_REQUEST_ERROR.meaning()).isEqualTo("the peer found the request invalid");
+        assertThat(WorkStatus.MW_BIND_ERROR.meaning()).isEqualTo("a memory window could not be bound");
+    }
+
+    @Test
+    void plainCursorCountsItsCompletions() throws InterruptedException {
+        Completions done = loopback.left.queue.completions(4);
+        assertThat(done.poll()).isZero();
+        assertThat(done.next()).isFalse();
+        assertThatIllegalStateException().isThrownBy(done::id);
+        for (int i = 0; i < 3; i++) {
+            loopback.left.pair.postWrite(10 + i, loopback.left.buffer.slice(0, 8), loopback.right.buffer.remote());
+        }
+        assertThat(done.await(Loopback.DEADLINE)).isEqualTo(3);
+        List<Long> ids = new ArrayList<>();
+        while (done.next()) {
+            ids.add(done.id());
+            assertThat(done.hasImmediate()).isFalse();
+            assertThat(done.isReceive()).isFalse();
+            done.orThrow();
+        }
+        assertThat(ids).containsExactly(10L, 11L, 12L);
+        assertThatIllegalArgumentException().isThrownBy(() -> loopback.left.queue.completions(0));
+    }
+
+    private interface Post {
+        void post(QueuePair pair);
+    }
+
+    /** Each post of one request takes a batch that an earlier one has given back. */
+    @Test
+    void singlePostsUseTheSameBatchAgain() {
+        LocalMemory local = loopback.left.buffer.slice(0, 8);
+        RemoteMemory remote = loopback.right.buffer.remote();
+        MemorySegment bytes = loopback.arena.allocate(8);
+        CompletionQueue queue = loopback.context.createCompletionQueue(4096);
+        QueuePair pair = loopback.domain.createQueuePair(
+                QueuePair.rc(queue).sendDepth(64).receiveDepth(2000).inlineSize(16));
+        pair.connect(pair.endpoint());
+        Completions done = queue.completions(256);
+        Map<String, Post> posts = Map.of(
+                "send", it -> it.postSend(1, local),
+                "send immediate", it -> it.postSendImmediate(1, local, 5),
+                "send inline", it -> it.postSendInline(1, bytes),
+                "write", it -> it.postWrite(1, local, remote),
+                "write immediate", it -> it.postWriteImmediate(1, local, remote, 5),
+                "write inline", it -> it.postWriteInline(1, bytes, remote),
+                "read", it -> it.postRead(1, local, remote),
+                "add", it -> it.postFetchAndAdd(1, local, remote, 5),
+                "swap", it -> it.postCompareAndSwap(1, local, remote, 5, 6));
+        com.sun.management.ThreadMXBean threads = (com.sun.management.ThreadMXBean) ManagementFactory.getThreadMXBean();
+        posts.forEach((name, post) -> {
+            long allocated = 0;
+            for (int round = 0; round < 3; round++) {
+                long before = threads.getCurrentThreadAllocatedBytes();
+                for (int i = 0; i < 32; i++) {
+                    pair.postReceive(2, loopback.left.buffer);
+                    post.post(pair);
+                }
+                allocated = threads.getCurrentThreadAllocatedBytes() - before;
+                for (int found = done.poll(); found > 0; found = done.poll()) {
+                    assertThat(done.next()).isTrue();
+                }
+            }
+            assertThat(allocated / 32)
+                    .as("bytes of one %s and one receive", name)
+                    .isLessThan(200);
+        });
+    }
+}

@@ -14,6 +14,7 @@ final class Costs {
     private static final double SAME_LINE = 16;
     private static final double SAME_METHOD = 4;
     private static final double SAME_CLASS = 1;
+    private static final double INITIALIZER = 0.5;
     private static final double OF_CLASS = 4;
     private static final double NEW = 50;
 
@@ -42,9 +43,15 @@ final class Costs {
                 + SAME_LINE * kills(test, mutant.probe())
                 + SAME_METHOD * kills(test, mutant.type() + "#" + mutant.method())
                 + SAME_CLASS * kills(test, mutant.type())
+                + INITIALIZER * kills(test, initializer(mutant))
                 + (test.name().startsWith(mutant.simpleName()) ? OF_CLASS : 0)
                 + (former.isEmpty() || former.contains(test.id()) ? 0 : NEW);
         return test.price(millis(test)) / near;
+    }
+
+    /** Returns a place that all static initializers share: some tests look at the tables of many classes. */
+    private static String initializer(Mutant mutant) {
+        return mutant.method().equals("<clinit>") ? "<clinit>" : mutant.probe();
     }
 
     private int kills(Coverage.Test test, String place) {
@@ -63,7 +70,8 @@ final class Costs {
 
     /** Remembers that a test has killed a mutant. */
     void killed(Coverage.Test test, Mutant mutant) {
-        for (String place : List.of(mutant.probe(), mutant.type() + "#" + mutant.method(), mutant.type())) {
+        for (String place :
+                List.of(mutant.probe(), mutant.type() + "#" + mutant.method(), mutant.type(), initializer(mutant))) {
             kills.merge(test.id() + "\t" + place, 1, Integer::sum);
         }
     }

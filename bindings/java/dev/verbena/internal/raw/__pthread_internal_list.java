@@ -69,7 +69,7 @@ public class __pthread_internal_list {
      * }
      */
     public static MemorySegment __prev(MemorySegment struct) {
-        return struct.get(__prev$LAYOUT, __prev$OFFSET);
+        return MemorySegment.ofAddress(struct.get(JAVA_LONG, __prev$OFFSET)).reinterpret(Long.MAX_VALUE);
     }
 
     /**
@@ -79,7 +79,7 @@ public class __pthread_internal_list {
      * }
      */
     public static void __prev(MemorySegment struct, MemorySegment fieldValue) {
-        struct.set(__prev$LAYOUT, __prev$OFFSET, fieldValue);
+        struct.set(JAVA_LONG, __prev$OFFSET, fieldValue.address());
     }
 
     private static final AddressLayout __next$LAYOUT = (AddressLayout)$LAYOUT.select(groupElement("__next"));
@@ -113,7 +113,7 @@ public class __pthread_internal_list {
      * }
      */
     public static MemorySegment __next(MemorySegment struct) {
-        return struct.get(__next$LAYOUT, __next$OFFSET);
+        return MemorySegment.ofAddress(struct.get(JAVA_LONG, __next$OFFSET)).reinterpret(Long.MAX_VALUE);
     }
 
     /**
@@ -123,7 +123,7 @@ public class __pthread_internal_list {
      * }
      */
     public static void __next(MemorySegment struct, MemorySegment fieldValue) {
-        struct.set(__next$LAYOUT, __next$OFFSET, fieldValue);
+        struct.set(JAVA_LONG, __next$OFFSET, fieldValue.address());
     }
 
     /**

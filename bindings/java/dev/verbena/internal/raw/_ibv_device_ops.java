@@ -126,7 +126,7 @@ public class _ibv_device_ops {
      * }
      */
     public static MemorySegment _dummy1(MemorySegment struct) {
-        return struct.get(_dummy1$LAYOUT, _dummy1$OFFSET);
+        return MemorySegment.ofAddress(struct.get(JAVA_LONG, _dummy1$OFFSET)).reinterpret(Long.MAX_VALUE);
     }
 
     /**
@@ -136,7 +136,7 @@ public class _ibv_device_ops {
      * }
      */
     public static void _dummy1(MemorySegment struct, MemorySegment fieldValue) {
-        struct.set(_dummy1$LAYOUT, _dummy1$OFFSET, fieldValue);
+        struct.set(JAVA_LONG, _dummy1$OFFSET, fieldValue.address());
     }
 
     /**
@@ -225,7 +225,7 @@ public class _ibv_device_ops {
      * }
      */
     public static MemorySegment _dummy2(MemorySegment struct) {
-        return struct.get(_dummy2$LAYOUT, _dummy2$OFFSET);
+        return MemorySegment.ofAddress(struct.get(JAVA_LONG, _dummy2$OFFSET)).reinterpret(Long.MAX_VALUE);
     }
 
     /**
@@ -235,7 +235,7 @@ public class _ibv_device_ops {
      * }
      */
     public static void _dummy2(MemorySegment struct, MemorySegment fieldValue) {
-        struct.set(_dummy2$LAYOUT, _dummy2$OFFSET, fieldValue);
+        struct.set(JAVA_LONG, _dummy2$OFFSET, fieldValue.address());
     }
 
     /**

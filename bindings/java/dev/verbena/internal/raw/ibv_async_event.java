@@ -108,7 +108,7 @@ public class ibv_async_event {
          * }
          */
         public static MemorySegment cq(MemorySegment union) {
-            return union.get(cq$LAYOUT, cq$OFFSET);
+            return MemorySegment.ofAddress(union.get(JAVA_LONG, cq$OFFSET)).reinterpret(Long.MAX_VALUE);
         }
 
         /**
@@ -118,7 +118,7 @@ public class ibv_async_event {
          * }
          */
         public static void cq(MemorySegment union, MemorySegment fieldValue) {
-            union.set(cq$LAYOUT, cq$OFFSET, fieldValue);
+            union.set(JAVA_LONG, cq$OFFSET, fieldValue.address());
         }
 
         private static final AddressLayout qp$LAYOUT = (AddressLayout)$LAYOUT.select(groupElement("qp"));
@@ -152,7 +152,7 @@ public class ibv_async_event {
          * }
          */
         public static MemorySegment qp(MemorySegment union) {
-            return union.get(qp$LAYOUT, qp$OFFSET);
+            return MemorySegment.ofAddress(union.get(JAVA_LONG, qp$OFFSET)).reinterpret(Long.MAX_VALUE);
         }
 
         /**
@@ -162,7 +162,7 @@ public class ibv_async_event {
          * }
          */
         public static void qp(MemorySegment union, MemorySegment fieldValue) {
-            union.set(qp$LAYOUT, qp$OFFSET, fieldValue);
+            union.set(JAVA_LONG, qp$OFFSET, fieldValue.address());
         }
 
         private static final AddressLayout srq$LAYOUT = (AddressLayout)$LAYOUT.select(groupElement("srq"));
@@ -196,7 +196,7 @@ public class ibv_async_event {
          * }
          */
         public static MemorySegment srq(MemorySegment union) {
-            return union.get(srq$LAYOUT, srq$OFFSET);
+            return MemorySegment.ofAddress(union.get(JAVA_LONG, srq$OFFSET)).reinterpret(Long.MAX_VALUE);
         }
 
         /**
@@ -206,7 +206,7 @@ public class ibv_async_event {
          * }
          */
         public static void srq(MemorySegment union, MemorySegment fieldValue) {
-            union.set(srq$LAYOUT, srq$OFFSET, fieldValue);
+            union.set(JAVA_LONG, srq$OFFSET, fieldValue.address());
         }
 
         private static final AddressLayout wq$LAYOUT = (AddressLayout)$LAYOUT.select(groupElement("wq"));
@@ -240,7 +240,7 @@ public class ibv_async_event {
          * }
          */
         public static MemorySegment wq(MemorySegment union) {
-            return union.get(wq$LAYOUT, wq$OFFSET);
+            return MemorySegment.ofAddress(union.get(JAVA_LONG, wq$OFFSET)).reinterpret(Long.MAX_VALUE);
         }
 
         /**
@@ -250,7 +250,7 @@ public class ibv_async_event {
          * }
          */
         public static void wq(MemorySegment union, MemorySegment fieldValue) {
-            union.set(wq$LAYOUT, wq$OFFSET, fieldValue);
+            union.set(JAVA_LONG, wq$OFFSET, fieldValue.address());
         }
 
         private static final OfInt port_num$LAYOUT = (OfInt)$LAYOUT.select(groupElement("port_num"));

@@ -71,7 +71,7 @@ public class ibv_comp_channel {
      * }
      */
     public static MemorySegment context(MemorySegment struct) {
-        return struct.get(context$LAYOUT, context$OFFSET);
+        return MemorySegment.ofAddress(struct.get(JAVA_LONG, context$OFFSET)).reinterpret(Long.MAX_VALUE);
     }
 
     /**
@@ -81,7 +81,7 @@ public class ibv_comp_channel {
      * }
      */
     public static void context(MemorySegment struct, MemorySegment fieldValue) {
-        struct.set(context$LAYOUT, context$OFFSET, fieldValue);
+        struct.set(JAVA_LONG, context$OFFSET, fieldValue.address());
     }
 
     private static final OfInt fd$LAYOUT = (OfInt)$LAYOUT.select(groupElement("fd"));

@@ -80,7 +80,7 @@ public class ibv_context {
      * }
      */
     public static MemorySegment device(MemorySegment struct) {
-        return struct.get(device$LAYOUT, device$OFFSET);
+        return MemorySegment.ofAddress(struct.get(JAVA_LONG, device$OFFSET)).reinterpret(Long.MAX_VALUE);
     }
 
     /**
@@ -90,7 +90,7 @@ public class ibv_context {
      * }
      */
     public static void device(MemorySegment struct, MemorySegment fieldValue) {
-        struct.set(device$LAYOUT, device$OFFSET, fieldValue);
+        struct.set(JAVA_LONG, device$OFFSET, fieldValue.address());
     }
 
     private static final GroupLayout ops$LAYOUT = (GroupLayout)$LAYOUT.select(groupElement("ops"));
@@ -344,7 +344,7 @@ public class ibv_context {
      * }
      */
     public static MemorySegment abi_compat(MemorySegment struct) {
-        return struct.get(abi_compat$LAYOUT, abi_compat$OFFSET);
+        return MemorySegment.ofAddress(struct.get(JAVA_LONG, abi_compat$OFFSET)).reinterpret(Long.MAX_VALUE);
     }
 
     /**
@@ -354,7 +354,7 @@ public class ibv_context {
      * }
      */
     public static void abi_compat(MemorySegment struct, MemorySegment fieldValue) {
-        struct.set(abi_compat$LAYOUT, abi_compat$OFFSET, fieldValue);
+        struct.set(JAVA_LONG, abi_compat$OFFSET, fieldValue.address());
     }
 
     /**

@@ -186,7 +186,7 @@ public class ibv_context_ops {
      * }
      */
     public static MemorySegment _compat_query_device(MemorySegment struct) {
-        return struct.get(_compat_query_device$LAYOUT, _compat_query_device$OFFSET);
+        return MemorySegment.ofAddress(struct.get(JAVA_LONG, _compat_query_device$OFFSET)).reinterpret(Long.MAX_VALUE);
     }
 
     /**
@@ -196,7 +196,7 @@ public class ibv_context_ops {
      * }
      */
     public static void _compat_query_device(MemorySegment struct, MemorySegment fieldValue) {
-        struct.set(_compat_query_device$LAYOUT, _compat_query_device$OFFSET, fieldValue);
+        struct.set(JAVA_LONG, _compat_query_device$OFFSET, fieldValue.address());
     }
 
     /**
@@ -288,7 +288,7 @@ public class ibv_context_ops {
      * }
      */
     public static MemorySegment _compat_query_port(MemorySegment struct) {
-        return struct.get(_compat_query_port$LAYOUT, _compat_query_port$OFFSET);
+        return MemorySegment.ofAddress(struct.get(JAVA_LONG, _compat_query_port$OFFSET)).reinterpret(Long.MAX_VALUE);
     }
 
     /**
@@ -298,7 +298,7 @@ public class ibv_context_ops {
      * }
      */
     public static void _compat_query_port(MemorySegment struct, MemorySegment fieldValue) {
-        struct.set(_compat_query_port$LAYOUT, _compat_query_port$OFFSET, fieldValue);
+        struct.set(JAVA_LONG, _compat_query_port$OFFSET, fieldValue.address());
     }
 
     /**
@@ -386,7 +386,7 @@ public class ibv_context_ops {
      * }
      */
     public static MemorySegment _compat_alloc_pd(MemorySegment struct) {
-        return struct.get(_compat_alloc_pd$LAYOUT, _compat_alloc_pd$OFFSET);
+        return MemorySegment.ofAddress(struct.get(JAVA_LONG, _compat_alloc_pd$OFFSET)).reinterpret(Long.MAX_VALUE);
     }
 
     /**
@@ -396,7 +396,7 @@ public class ibv_context_ops {
      * }
      */
     public static void _compat_alloc_pd(MemorySegment struct, MemorySegment fieldValue) {
-        struct.set(_compat_alloc_pd$LAYOUT, _compat_alloc_pd$OFFSET, fieldValue);
+        struct.set(JAVA_LONG, _compat_alloc_pd$OFFSET, fieldValue.address());
     }
 
     /**
@@ -484,7 +484,7 @@ public class ibv_context_ops {
      * }
      */
     public static MemorySegment _compat_dealloc_pd(MemorySegment struct) {
-        return struct.get(_compat_dealloc_pd$LAYOUT, _compat_dealloc_pd$OFFSET);
+        return MemorySegment.ofAddress(struct.get(JAVA_LONG, _compat_dealloc_pd$OFFSET)).reinterpret(Long.MAX_VALUE);
     }
 
     /**
@@ -494,7 +494,7 @@ public class ibv_context_ops {
      * }
      */
     public static void _compat_dealloc_pd(MemorySegment struct, MemorySegment fieldValue) {
-        struct.set(_compat_dealloc_pd$LAYOUT, _compat_dealloc_pd$OFFSET, fieldValue);
+        struct.set(JAVA_LONG, _compat_dealloc_pd$OFFSET, fieldValue.address());
     }
 
     /**
@@ -582,7 +582,7 @@ public class ibv_context_ops {
      * }
      */
     public static MemorySegment _compat_reg_mr(MemorySegment struct) {
-        return struct.get(_compat_reg_mr$LAYOUT, _compat_reg_mr$OFFSET);
+        return MemorySegment.ofAddress(struct.get(JAVA_LONG, _compat_reg_mr$OFFSET)).reinterpret(Long.MAX_VALUE);
     }
 
     /**
@@ -592,7 +592,7 @@ public class ibv_context_ops {
      * }
      */
     public static void _compat_reg_mr(MemorySegment struct, MemorySegment fieldValue) {
-        struct.set(_compat_reg_mr$LAYOUT, _compat_reg_mr$OFFSET, fieldValue);
+        struct.set(JAVA_LONG, _compat_reg_mr$OFFSET, fieldValue.address());
     }
 
     /**
@@ -680,7 +680,7 @@ public class ibv_context_ops {
      * }
      */
     public static MemorySegment _compat_rereg_mr(MemorySegment struct) {
-        return struct.get(_compat_rereg_mr$LAYOUT, _compat_rereg_mr$OFFSET);
+        return MemorySegment.ofAddress(struct.get(JAVA_LONG, _compat_rereg_mr$OFFSET)).reinterpret(Long.MAX_VALUE);
     }
 
     /**
@@ -690,7 +690,7 @@ public class ibv_context_ops {
      * }
      */
     public static void _compat_rereg_mr(MemorySegment struct, MemorySegment fieldValue) {
-        struct.set(_compat_rereg_mr$LAYOUT, _compat_rereg_mr$OFFSET, fieldValue);
+        struct.set(JAVA_LONG, _compat_rereg_mr$OFFSET, fieldValue.address());
     }
 
     /**
@@ -778,7 +778,7 @@ public class ibv_context_ops {
      * }
      */
     public static MemorySegment _compat_dereg_mr(MemorySegment struct) {
-        return struct.get(_compat_dereg_mr$LAYOUT, _compat_dereg_mr$OFFSET);
+        return MemorySegment.ofAddress(struct.get(JAVA_LONG, _compat_dereg_mr$OFFSET)).reinterpret(Long.MAX_VALUE);
     }
 
     /**
@@ -788,7 +788,7 @@ public class ibv_context_ops {
      * }
      */
     public static void _compat_dereg_mr(MemorySegment struct, MemorySegment fieldValue) {
-        struct.set(_compat_dereg_mr$LAYOUT, _compat_dereg_mr$OFFSET, fieldValue);
+        struct.set(JAVA_LONG, _compat_dereg_mr$OFFSET, fieldValue.address());
     }
 
     /**
@@ -879,7 +879,7 @@ public class ibv_context_ops {
      * }
      */
     public static MemorySegment alloc_mw(MemorySegment struct) {
-        return struct.get(alloc_mw$LAYOUT, alloc_mw$OFFSET);
+        return MemorySegment.ofAddress(struct.get(JAVA_LONG, alloc_mw$OFFSET)).reinterpret(Long.MAX_VALUE);
     }
 
     /**
@@ -889,7 +889,7 @@ public class ibv_context_ops {
      * }
      */
     public static void alloc_mw(MemorySegment struct, MemorySegment fieldValue) {
-        struct.set(alloc_mw$LAYOUT, alloc_mw$OFFSET, fieldValue);
+        struct.set(JAVA_LONG, alloc_mw$OFFSET, fieldValue.address());
     }
 
     /**
@@ -981,7 +981,7 @@ public class ibv_context_ops {
      * }
      */
     public static MemorySegment bind_mw(MemorySegment struct) {
-        return struct.get(bind_mw$LAYOUT, bind_mw$OFFSET);
+        return MemorySegment.ofAddress(struct.get(JAVA_LONG, bind_mw$OFFSET)).reinterpret(Long.MAX_VALUE);
     }
 
     /**
@@ -991,7 +991,7 @@ public class ibv_context_ops {
      * }
      */
     public static void bind_mw(MemorySegment struct, MemorySegment fieldValue) {
-        struct.set(bind_mw$LAYOUT, bind_mw$OFFSET, fieldValue);
+        struct.set(JAVA_LONG, bind_mw$OFFSET, fieldValue.address());
     }
 
     /**
@@ -1081,7 +1081,7 @@ public class ibv_context_ops {
      * }
      */
     public static MemorySegment dealloc_mw(MemorySegment struct) {
-        return struct.get(dealloc_mw$LAYOUT, dealloc_mw$OFFSET);
+        return MemorySegment.ofAddress(struct.get(JAVA_LONG, dealloc_mw$OFFSET)).reinterpret(Long.MAX_VALUE);
     }
 
     /**
@@ -1091,7 +1091,7 @@ public class ibv_context_ops {
      * }
      */
     public static void dealloc_mw(MemorySegment struct, MemorySegment fieldValue) {
-        struct.set(dealloc_mw$LAYOUT, dealloc_mw$OFFSET, fieldValue);
+        struct.set(JAVA_LONG, dealloc_mw$OFFSET, fieldValue.address());
     }
 
     /**
@@ -1179,7 +1179,7 @@ public class ibv_context_ops {
      * }
      */
     public static MemorySegment _compat_create_cq(MemorySegment struct) {
-        return struct.get(_compat_create_cq$LAYOUT, _compat_create_cq$OFFSET);
+        return MemorySegment.ofAddress(struct.get(JAVA_LONG, _compat_create_cq$OFFSET)).reinterpret(Long.MAX_VALUE);
     }
 
     /**
@@ -1189,7 +1189,7 @@ public class ibv_context_ops {
      * }
      */
     public static void _compat_create_cq(MemorySegment struct, MemorySegment fieldValue) {
-        struct.set(_compat_create_cq$LAYOUT, _compat_create_cq$OFFSET, fieldValue);
+        struct.set(JAVA_LONG, _compat_create_cq$OFFSET, fieldValue.address());
     }
 
     /**
@@ -1281,7 +1281,7 @@ public class ibv_context_ops {
      * }
      */
     public static MemorySegment poll_cq(MemorySegment struct) {
-        return struct.get(poll_cq$LAYOUT, poll_cq$OFFSET);
+        return MemorySegment.ofAddress(struct.get(JAVA_LONG, poll_cq$OFFSET)).reinterpret(Long.MAX_VALUE);
     }
 
     /**
@@ -1291,7 +1291,7 @@ public class ibv_context_ops {
      * }
      */
     public static void poll_cq(MemorySegment struct, MemorySegment fieldValue) {
-        struct.set(poll_cq$LAYOUT, poll_cq$OFFSET, fieldValue);
+        struct.set(JAVA_LONG, poll_cq$OFFSET, fieldValue.address());
     }
 
     /**
@@ -1382,7 +1382,7 @@ public class ibv_context_ops {
      * }
      */
     public static MemorySegment req_notify_cq(MemorySegment struct) {
-        return struct.get(req_notify_cq$LAYOUT, req_notify_cq$OFFSET);
+        return MemorySegment.ofAddress(struct.get(JAVA_LONG, req_notify_cq$OFFSET)).reinterpret(Long.MAX_VALUE);
     }
 
     /**
@@ -1392,7 +1392,7 @@ public class ibv_context_ops {
      * }
      */
     public static void req_notify_cq(MemorySegment struct, MemorySegment fieldValue) {
-        struct.set(req_notify_cq$LAYOUT, req_notify_cq$OFFSET, fieldValue);
+        struct.set(JAVA_LONG, req_notify_cq$OFFSET, fieldValue.address());
     }
 
     /**
@@ -1480,7 +1480,7 @@ public class ibv_context_ops {
      * }
      */
     public static MemorySegment _compat_cq_event(MemorySegment struct) {
-        return struct.get(_compat_cq_event$LAYOUT, _compat_cq_event$OFFSET);
+        return MemorySegment.ofAddress(struct.get(JAVA_LONG, _compat_cq_event$OFFSET)).reinterpret(Long.MAX_VALUE);
     }
 
     /**
@@ -1490,7 +1490,7 @@ public class ibv_context_ops {
      * }
      */
     public static void _compat_cq_event(MemorySegment struct, MemorySegment fieldValue) {
-        struct.set(_compat_cq_event$LAYOUT, _compat_cq_event$OFFSET, fieldValue);
+        struct.set(JAVA_LONG, _compat_cq_event$OFFSET, fieldValue.address());
     }
 
     /**
@@ -1578,7 +1578,7 @@ public class ibv_context_ops {
      * }
      */
     public static MemorySegment _compat_resize_cq(MemorySegment struct) {
-        return struct.get(_compat_resize_cq$LAYOUT, _compat_resize_cq$OFFSET);
+        return MemorySegment.ofAddress(struct.get(JAVA_LONG, _compat_resize_cq$OFFSET)).reinterpret(Long.MAX_VALUE);
     }
 
     /**
@@ -1588,7 +1588,7 @@ public class ibv_context_ops {
      * }
      */
     public static void _compat_resize_cq(MemorySegment struct, MemorySegment fieldValue) {
-        struct.set(_compat_resize_cq$LAYOUT, _compat_resize_cq$OFFSET, fieldValue);
+        struct.set(JAVA_LONG, _compat_resize_cq$OFFSET, fieldValue.address());
     }
 
     /**
@@ -1676,7 +1676,7 @@ public class ibv_context_ops {
      * }
      */
     public static MemorySegment _compat_destroy_cq(MemorySegment struct) {
-        return struct.get(_compat_destroy_cq$LAYOUT, _compat_destroy_cq$OFFSET);
+        return MemorySegment.ofAddress(struct.get(JAVA_LONG, _compat_destroy_cq$OFFSET)).reinterpret(Long.MAX_VALUE);
     }
 
     /**
@@ -1686,7 +1686,7 @@ public class ibv_context_ops {
      * }
      */
     public static void _compat_destroy_cq(MemorySegment struct, MemorySegment fieldValue) {
-        struct.set(_compat_destroy_cq$LAYOUT, _compat_destroy_cq$OFFSET, fieldValue);
+        struct.set(JAVA_LONG, _compat_destroy_cq$OFFSET, fieldValue.address());
     }
 
     /**
@@ -1774,7 +1774,7 @@ public class ibv_context_ops {
      * }
      */
     public static MemorySegment _compat_create_srq(MemorySegment struct) {
-        return struct.get(_compat_create_srq$LAYOUT, _compat_create_srq$OFFSET);
+        return MemorySegment.ofAddress(struct.get(JAVA_LONG, _compat_create_srq$OFFSET)).reinterpret(Long.MAX_VALUE);
     }
 
     /**
@@ -1784,7 +1784,7 @@ public class ibv_context_ops {
      * }
      */
     public static void _compat_create_srq(MemorySegment struct, MemorySegment fieldValue) {
-        struct.set(_compat_create_srq$LAYOUT, _compat_create_srq$OFFSET, fieldValue);
+        struct.set(JAVA_LONG, _compat_create_srq$OFFSET, fieldValue.address());
     }
 
     /**
@@ -1872,7 +1872,7 @@ public class ibv_context_ops {
      * }
      */
     public static MemorySegment _compat_modify_srq(MemorySegment struct) {
-        return struct.get(_compat_modify_srq$LAYOUT, _compat_modify_srq$OFFSET);
+        return MemorySegment.ofAddress(struct.get(JAVA_LONG, _compat_modify_srq$OFFSET)).reinterpret(Long.MAX_VALUE);
     }
 
     /**
@@ -1882,7 +1882,7 @@ public class ibv_context_ops {
      * }
      */
     public static void _compat_modify_srq(MemorySegment struct, MemorySegment fieldValue) {
-        struct.set(_compat_modify_srq$LAYOUT, _compat_modify_srq$OFFSET, fieldValue);
+        struct.set(JAVA_LONG, _compat_modify_srq$OFFSET, fieldValue.address());
     }
 
     /**
@@ -1970,7 +1970,7 @@ public class ibv_context_ops {
      * }
      */
     public static MemorySegment _compat_query_srq(MemorySegment struct) {
-        return struct.get(_compat_query_srq$LAYOUT, _compat_query_srq$OFFSET);
+        return MemorySegment.ofAddress(struct.get(JAVA_LONG, _compat_query_srq$OFFSET)).reinterpret(Long.MAX_VALUE);
     }
 
     /**
@@ -1980,7 +1980,7 @@ public class ibv_context_ops {
      * }
      */
     public static void _compat_query_srq(MemorySegment struct, MemorySegment fieldValue) {
-        struct.set(_compat_query_srq$LAYOUT, _compat_query_srq$OFFSET, fieldValue);
+        struct.set(JAVA_LONG, _compat_query_srq$OFFSET, fieldValue.address());
     }
 
     /**
@@ -2068,7 +2068,7 @@ public class ibv_context_ops {
      * }
      */
     public static MemorySegment _compat_destroy_srq(MemorySegment struct) {
-        return struct.get(_compat_destroy_srq$LAYOUT, _compat_destroy_srq$OFFSET);
+        return MemorySegment.ofAddress(struct.get(JAVA_LONG, _compat_destroy_srq$OFFSET)).reinterpret(Long.MAX_VALUE);
     }
 
     /**
@@ -2078,7 +2078,7 @@ public class ibv_context_ops {
      * }
      */
     public static void _compat_destroy_srq(MemorySegment struct, MemorySegment fieldValue) {
-        struct.set(_compat_destroy_srq$LAYOUT, _compat_destroy_srq$OFFSET, fieldValue);
+        struct.set(JAVA_LONG, _compat_destroy_srq$OFFSET, fieldValue.address());
     }
 
     /**
@@ -2170,7 +2170,7 @@ public class ibv_context_ops {
      * }
      */
     public static MemorySegment post_srq_recv(MemorySegment struct) {
-        return struct.get(post_srq_recv$LAYOUT, post_srq_recv$OFFSET);
+        return MemorySegment.ofAddress(struct.get(JAVA_LONG, post_srq_recv$OFFSET)).reinterpret(Long.MAX_VALUE);
     }
 
     /**
@@ -2180,7 +2180,7 @@ public class ibv_context_ops {
      * }
      */
     public static void post_srq_recv(MemorySegment struct, MemorySegment fieldValue) {
-        struct.set(post_srq_recv$LAYOUT, post_srq_recv$OFFSET, fieldValue);
+        struct.set(JAVA_LONG, post_srq_recv$OFFSET, fieldValue.address());
     }
 
     /**
@@ -2268,7 +2268,7 @@ public class ibv_context_ops {
      * }
      */
     public static MemorySegment _compat_create_qp(MemorySegment struct) {
-        return struct.get(_compat_create_qp$LAYOUT, _compat_create_qp$OFFSET);
+        return MemorySegment.ofAddress(struct.get(JAVA_LONG, _compat_create_qp$OFFSET)).reinterpret(Long.MAX_VALUE);
     }
 
     /**
@@ -2278,7 +2278,7 @@ public class ibv_context_ops {
      * }
      */
     public static void _compat_create_qp(MemorySegment struct, MemorySegment fieldValue) {
-        struct.set(_compat_create_qp$LAYOUT, _compat_create_qp$OFFSET, fieldValue);
+        struct.set(JAVA_LONG, _compat_create_qp$OFFSET, fieldValue.address());
     }
 
     /**
@@ -2366,7 +2366,7 @@ public class ibv_context_ops {
      * }
      */
     public static MemorySegment _compat_query_qp(MemorySegment struct) {
-        return struct.get(_compat_query_qp$LAYOUT, _compat_query_qp$OFFSET);
+        return MemorySegment.ofAddress(struct.get(JAVA_LONG, _compat_query_qp$OFFSET)).reinterpret(Long.MAX_VALUE);
     }
 
     /**
@@ -2376,7 +2376,7 @@ public class ibv_context_ops {
      * }
      */
     public static void _compat_query_qp(MemorySegment struct, MemorySegment fieldValue) {
-        struct.set(_compat_query_qp$LAYOUT, _compat_query_qp$OFFSET, fieldValue);
+        struct.set(JAVA_LONG, _compat_query_qp$OFFSET, fieldValue.address());
     }
 
     /**
@@ -2464,7 +2464,7 @@ public class ibv_context_ops {
      * }
      */
     public static MemorySegment _compat_modify_qp(MemorySegment struct) {
-        return struct.get(_compat_modify_qp$LAYOUT, _compat_modify_qp$OFFSET);
+        return MemorySegment.ofAddress(struct.get(JAVA_LONG, _compat_modify_qp$OFFSET)).reinterpret(Long.MAX_VALUE);
     }
 
     /**
@@ -2474,7 +2474,7 @@ public class ibv_context_ops {
      * }
      */
     public static void _compat_modify_qp(MemorySegment struct, MemorySegment fieldValue) {
-        struct.set(_compat_modify_qp$LAYOUT, _compat_modify_qp$OFFSET, fieldValue);
+        struct.set(JAVA_LONG, _compat_modify_qp$OFFSET, fieldValue.address());
     }
 
     /**
@@ -2562,7 +2562,7 @@ public class ibv_context_ops {
      * }
      */
     public static MemorySegment _compat_destroy_qp(MemorySegment struct) {
-        return struct.get(_compat_destroy_qp$LAYOUT, _compat_destroy_qp$OFFSET);
+        return MemorySegment.ofAddress(struct.get(JAVA_LONG, _compat_destroy_qp$OFFSET)).reinterpret(Long.MAX_VALUE);
     }
 
     /**
@@ -2572,7 +2572,7 @@ public class ibv_context_ops {
      * }
      */
     public static void _compat_destroy_qp(MemorySegment struct, MemorySegment fieldValue) {
-        struct.set(_compat_destroy_qp$LAYOUT, _compat_destroy_qp$OFFSET, fieldValue);
+        struct.set(JAVA_LONG, _compat_destroy_qp$OFFSET, fieldValue.address());
     }
 
     /**
@@ -2664,7 +2664,7 @@ public class ibv_context_ops {
      * }
      */
     public static MemorySegment post_send(MemorySegment struct) {
-        return struct.get(post_send$LAYOUT, post_send$OFFSET);
+        return MemorySegment.ofAddress(struct.get(JAVA_LONG, post_send$OFFSET)).reinterpret(Long.MAX_VALUE);
     }
 
     /**
@@ -2674,7 +2674,7 @@ public class ibv_context_ops {
      * }
      */
     public static void post_send(MemorySegment struct, MemorySegment fieldValue) {
-        struct.set(post_send$LAYOUT, post_send$OFFSET, fieldValue);
+        struct.set(JAVA_LONG, post_send$OFFSET, fieldValue.address());
     }
 
     /**
@@ -2766,7 +2766,7 @@ public class ibv_context_ops {
      * }
      */
     public static MemorySegment post_recv(MemorySegment struct) {
-        return struct.get(post_recv$LAYOUT, post_recv$OFFSET);
+        return MemorySegment.ofAddress(struct.get(JAVA_LONG, post_recv$OFFSET)).reinterpret(Long.MAX_VALUE);
     }
 
     /**
@@ -2776,7 +2776,7 @@ public class ibv_context_ops {
      * }
      */
     public static void post_recv(MemorySegment struct, MemorySegment fieldValue) {
-        struct.set(post_recv$LAYOUT, post_recv$OFFSET, fieldValue);
+        struct.set(JAVA_LONG, post_recv$OFFSET, fieldValue.address());
     }
 
     /**
@@ -2864,7 +2864,7 @@ public class ibv_context_ops {
      * }
      */
     public static MemorySegment _compat_create_ah(MemorySegment struct) {
-        return struct.get(_compat_create_ah$LAYOUT, _compat_create_ah$OFFSET);
+        return MemorySegment.ofAddress(struct.get(JAVA_LONG, _compat_create_ah$OFFSET)).reinterpret(Long.MAX_VALUE);
     }
 
     /**
@@ -2874,7 +2874,7 @@ public class ibv_context_ops {
      * }
      */
     public static void _compat_create_ah(MemorySegment struct, MemorySegment fieldValue) {
-        struct.set(_compat_create_ah$LAYOUT, _compat_create_ah$OFFSET, fieldValue);
+        struct.set(JAVA_LONG, _compat_create_ah$OFFSET, fieldValue.address());
     }
 
     /**
@@ -2962,7 +2962,7 @@ public class ibv_context_ops {
      * }
      */
     public static MemorySegment _compat_destroy_ah(MemorySegment struct) {
-        return struct.get(_compat_destroy_ah$LAYOUT, _compat_destroy_ah$OFFSET);
+        return MemorySegment.ofAddress(struct.get(JAVA_LONG, _compat_destroy_ah$OFFSET)).reinterpret(Long.MAX_VALUE);
     }
 
     /**
@@ -2972,7 +2972,7 @@ public class ibv_context_ops {
      * }
      */
     public static void _compat_destroy_ah(MemorySegment struct, MemorySegment fieldValue) {
-        struct.set(_compat_destroy_ah$LAYOUT, _compat_destroy_ah$OFFSET, fieldValue);
+        struct.set(JAVA_LONG, _compat_destroy_ah$OFFSET, fieldValue.address());
     }
 
     /**
@@ -3060,7 +3060,7 @@ public class ibv_context_ops {
      * }
      */
     public static MemorySegment _compat_attach_mcast(MemorySegment struct) {
-        return struct.get(_compat_attach_mcast$LAYOUT, _compat_attach_mcast$OFFSET);
+        return MemorySegment.ofAddress(struct.get(JAVA_LONG, _compat_attach_mcast$OFFSET)).reinterpret(Long.MAX_VALUE);
     }
 
     /**
@@ -3070,7 +3070,7 @@ public class ibv_context_ops {
      * }
      */
     public static void _compat_attach_mcast(MemorySegment struct, MemorySegment fieldValue) {
-        struct.set(_compat_attach_mcast$LAYOUT, _compat_attach_mcast$OFFSET, fieldValue);
+        struct.set(JAVA_LONG, _compat_attach_mcast$OFFSET, fieldValue.address());
     }
 
     /**
@@ -3158,7 +3158,7 @@ public class ibv_context_ops {
      * }
      */
     public static MemorySegment _compat_detach_mcast(MemorySegment struct) {
-        return struct.get(_compat_detach_mcast$LAYOUT, _compat_detach_mcast$OFFSET);
+        return MemorySegment.ofAddress(struct.get(JAVA_LONG, _compat_detach_mcast$OFFSET)).reinterpret(Long.MAX_VALUE);
     }
 
     /**
@@ -3168,7 +3168,7 @@ public class ibv_context_ops {
      * }
      */
     public static void _compat_detach_mcast(MemorySegment struct, MemorySegment fieldValue) {
-        struct.set(_compat_detach_mcast$LAYOUT, _compat_detach_mcast$OFFSET, fieldValue);
+        struct.set(JAVA_LONG, _compat_detach_mcast$OFFSET, fieldValue.address());
     }
 
     /**
@@ -3256,7 +3256,7 @@ public class ibv_context_ops {
      * }
      */
     public static MemorySegment _compat_async_event(MemorySegment struct) {
-        return struct.get(_compat_async_event$LAYOUT, _compat_async_event$OFFSET);
+        return MemorySegment.ofAddress(struct.get(JAVA_LONG, _compat_async_event$OFFSET)).reinterpret(Long.MAX_VALUE);
     }
 
     /**
@@ -3266,7 +3266,7 @@ public class ibv_context_ops {
      * }
      */
     public static void _compat_async_event(MemorySegment struct, MemorySegment fieldValue) {
-        struct.set(_compat_async_event$LAYOUT, _compat_async_event$OFFSET, fieldValue);
+        struct.set(JAVA_LONG, _compat_async_event$OFFSET, fieldValue.address());
     }
 
     /**

@@ -83,7 +83,7 @@ public class ibv_cq {
      * }
      */
     public static MemorySegment context(MemorySegment struct) {
-        return struct.get(context$LAYOUT, context$OFFSET);
+        return MemorySegment.ofAddress(struct.get(JAVA_LONG, context$OFFSET)).reinterpret(Long.MAX_VALUE);
     }
 
     /**
@@ -93,7 +93,7 @@ public class ibv_cq {
      * }
      */
     public static void context(MemorySegment struct, MemorySegment fieldValue) {
-        struct.set(context$LAYOUT, context$OFFSET, fieldValue);
+        struct.set(JAVA_LONG, context$OFFSET, fieldValue.address());
     }
 
     private static final AddressLayout channel$LAYOUT = (AddressLayout)$LAYOUT.select(groupElement("channel"));
@@ -127,7 +127,7 @@ public class ibv_cq {
      * }
      */
     public static MemorySegment channel(MemorySegment struct) {
-        return struct.get(channel$LAYOUT, channel$OFFSET);
+        return MemorySegment.ofAddress(struct.get(JAVA_LONG, channel$OFFSET)).reinterpret(Long.MAX_VALUE);
     }
 
     /**
@@ -137,7 +137,7 @@ public class ibv_cq {
      * }
      */
     public static void channel(MemorySegment struct, MemorySegment fieldValue) {
-        struct.set(channel$LAYOUT, channel$OFFSET, fieldValue);
+        struct.set(JAVA_LONG, channel$OFFSET, fieldValue.address());
     }
 
     private static final AddressLayout cq_context$LAYOUT = (AddressLayout)$LAYOUT.select(groupElement("cq_context"));
@@ -171,7 +171,7 @@ public class ibv_cq {
      * }
      */
     public static MemorySegment cq_context(MemorySegment struct) {
-        return struct.get(cq_context$LAYOUT, cq_context$OFFSET);
+        return MemorySegment.ofAddress(struct.get(JAVA_LONG, cq_context$OFFSET)).reinterpret(Long.MAX_VALUE);
     }
 
     /**
@@ -181,7 +181,7 @@ public class ibv_cq {
      * }
      */
     public static void cq_context(MemorySegment struct, MemorySegment fieldValue) {
-        struct.set(cq_context$LAYOUT, cq_context$OFFSET, fieldValue);
+        struct.set(JAVA_LONG, cq_context$OFFSET, fieldValue.address());
     }
 
     private static final OfInt handle$LAYOUT = (OfInt)$LAYOUT.select(groupElement("handle"));

@@ -125,7 +125,7 @@ public class ibv_cq_ex {
      * }
      */
     public static MemorySegment context(MemorySegment struct) {
-        return struct.get(context$LAYOUT, context$OFFSET);
+        return MemorySegment.ofAddress(struct.get(JAVA_LONG, context$OFFSET)).reinterpret(Long.MAX_VALUE);
     }
 
     /**
@@ -135,7 +135,7 @@ public class ibv_cq_ex {
      * }
      */
     public static void context(MemorySegment struct, MemorySegment fieldValue) {
-        struct.set(context$LAYOUT, context$OFFSET, fieldValue);
+        struct.set(JAVA_LONG, context$OFFSET, fieldValue.address());
     }
 
     private static final AddressLayout channel$LAYOUT = (AddressLayout)$LAYOUT.select(groupElement("channel"));
@@ -169,7 +169,7 @@ public class ibv_cq_ex {
      * }
      */
     public static MemorySegment channel(MemorySegment struct) {
-        return struct.get(channel$LAYOUT, channel$OFFSET);
+        return MemorySegment.ofAddress(struct.get(JAVA_LONG, channel$OFFSET)).reinterpret(Long.MAX_VALUE);
     }
 
     /**
@@ -179,7 +179,7 @@ public class ibv_cq_ex {
      * }
      */
     public static void channel(MemorySegment struct, MemorySegment fieldValue) {
-        struct.set(channel$LAYOUT, channel$OFFSET, fieldValue);
+        struct.set(JAVA_LONG, channel$OFFSET, fieldValue.address());
     }
 
     private static final AddressLayout cq_context$LAYOUT = (AddressLayout)$LAYOUT.select(groupElement("cq_context"));
@@ -213,7 +213,7 @@ public class ibv_cq_ex {
      * }
      */
     public static MemorySegment cq_context(MemorySegment struct) {
-        return struct.get(cq_context$LAYOUT, cq_context$OFFSET);
+        return MemorySegment.ofAddress(struct.get(JAVA_LONG, cq_context$OFFSET)).reinterpret(Long.MAX_VALUE);
     }
 
     /**
@@ -223,7 +223,7 @@ public class ibv_cq_ex {
      * }
      */
     public static void cq_context(MemorySegment struct, MemorySegment fieldValue) {
-        struct.set(cq_context$LAYOUT, cq_context$OFFSET, fieldValue);
+        struct.set(JAVA_LONG, cq_context$OFFSET, fieldValue.address());
     }
 
     private static final OfInt handle$LAYOUT = (OfInt)$LAYOUT.select(groupElement("handle"));
@@ -710,7 +710,7 @@ public class ibv_cq_ex {
      * }
      */
     public static MemorySegment start_poll(MemorySegment struct) {
-        return struct.get(start_poll$LAYOUT, start_poll$OFFSET);
+        return MemorySegment.ofAddress(struct.get(JAVA_LONG, start_poll$OFFSET)).reinterpret(Long.MAX_VALUE);
     }
 
     /**
@@ -720,7 +720,7 @@ public class ibv_cq_ex {
      * }
      */
     public static void start_poll(MemorySegment struct, MemorySegment fieldValue) {
-        struct.set(start_poll$LAYOUT, start_poll$OFFSET, fieldValue);
+        struct.set(JAVA_LONG, start_poll$OFFSET, fieldValue.address());
     }
 
     /**
@@ -810,7 +810,7 @@ public class ibv_cq_ex {
      * }
      */
     public static MemorySegment next_poll(MemorySegment struct) {
-        return struct.get(next_poll$LAYOUT, next_poll$OFFSET);
+        return MemorySegment.ofAddress(struct.get(JAVA_LONG, next_poll$OFFSET)).reinterpret(Long.MAX_VALUE);
     }
 
     /**
@@ -820,7 +820,7 @@ public class ibv_cq_ex {
      * }
      */
     public static void next_poll(MemorySegment struct, MemorySegment fieldValue) {
-        struct.set(next_poll$LAYOUT, next_poll$OFFSET, fieldValue);
+        struct.set(JAVA_LONG, next_poll$OFFSET, fieldValue.address());
     }
 
     /**
@@ -909,7 +909,7 @@ public class ibv_cq_ex {
      * }
      */
     public static MemorySegment end_poll(MemorySegment struct) {
-        return struct.get(end_poll$LAYOUT, end_poll$OFFSET);
+        return MemorySegment.ofAddress(struct.get(JAVA_LONG, end_poll$OFFSET)).reinterpret(Long.MAX_VALUE);
     }
 
     /**
@@ -919,7 +919,7 @@ public class ibv_cq_ex {
      * }
      */
     public static void end_poll(MemorySegment struct, MemorySegment fieldValue) {
-        struct.set(end_poll$LAYOUT, end_poll$OFFSET, fieldValue);
+        struct.set(JAVA_LONG, end_poll$OFFSET, fieldValue.address());
     }
 
     /**
@@ -1009,7 +1009,7 @@ public class ibv_cq_ex {
      * }
      */
     public static MemorySegment read_opcode(MemorySegment struct) {
-        return struct.get(read_opcode$LAYOUT, read_opcode$OFFSET);
+        return MemorySegment.ofAddress(struct.get(JAVA_LONG, read_opcode$OFFSET)).reinterpret(Long.MAX_VALUE);
     }
 
     /**
@@ -1019,7 +1019,7 @@ public class ibv_cq_ex {
      * }
      */
     public static void read_opcode(MemorySegment struct, MemorySegment fieldValue) {
-        struct.set(read_opcode$LAYOUT, read_opcode$OFFSET, fieldValue);
+        struct.set(JAVA_LONG, read_opcode$OFFSET, fieldValue.address());
     }
 
     /**
@@ -1109,7 +1109,7 @@ public class ibv_cq_ex {
      * }
      */
     public static MemorySegment read_vendor_err(MemorySegment struct) {
-        return struct.get(read_vendor_err$LAYOUT, read_vendor_err$OFFSET);
+        return MemorySegment.ofAddress(struct.get(JAVA_LONG, read_vendor_err$OFFSET)).reinterpret(Long.MAX_VALUE);
     }
 
     /**
@@ -1119,7 +1119,7 @@ public class ibv_cq_ex {
      * }
      */
     public static void read_vendor_err(MemorySegment struct, MemorySegment fieldValue) {
-        struct.set(read_vendor_err$LAYOUT, read_vendor_err$OFFSET, fieldValue);
+        struct.set(JAVA_LONG, read_vendor_err$OFFSET, fieldValue.address());
     }
 
     /**
@@ -1209,7 +1209,7 @@ public class ibv_cq_ex {
      * }
      */
     public static MemorySegment read_byte_len(MemorySegment struct) {
-        return struct.get(read_byte_len$LAYOUT, read_byte_len$OFFSET);
+        return MemorySegment.ofAddress(struct.get(JAVA_LONG, read_byte_len$OFFSET)).reinterpret(Long.MAX_VALUE);
     }
 
     /**
@@ -1219,7 +1219,7 @@ public class ibv_cq_ex {
      * }
      */
     public static void read_byte_len(MemorySegment struct, MemorySegment fieldValue) {
-        struct.set(read_byte_len$LAYOUT, read_byte_len$OFFSET, fieldValue);
+        struct.set(JAVA_LONG, read_byte_len$OFFSET, fieldValue.address());
     }
 
     /**
@@ -1309,7 +1309,7 @@ public class ibv_cq_ex {
      * }
      */
     public static MemorySegment read_imm_data(MemorySegment struct) {
-        return struct.get(read_imm_data$LAYOUT, read_imm_data$OFFSET);
+        return MemorySegment.ofAddress(struct.get(JAVA_LONG, read_imm_data$OFFSET)).reinterpret(Long.MAX_VALUE);
     }
 
     /**
@@ -1319,7 +1319,7 @@ public class ibv_cq_ex {
      * }
      */
     public static void read_imm_data(MemorySegment struct, MemorySegment fieldValue) {
-        struct.set(read_imm_data$LAYOUT, read_imm_data$OFFSET, fieldValue);
+        struct.set(JAVA_LONG, read_imm_data$OFFSET, fieldValue.address());
     }
 
     /**
@@ -1409,7 +1409,7 @@ public class ibv_cq_ex {
      * }
      */
     public static MemorySegment read_qp_num(MemorySegment struct) {
-        return struct.get(read_qp_num$LAYOUT, read_qp_num$OFFSET);
+        return MemorySegment.ofAddress(struct.get(JAVA_LONG, read_qp_num$OFFSET)).reinterpret(Long.MAX_VALUE);
     }
 
     /**
@@ -1419,7 +1419,7 @@ public class ibv_cq_ex {
      * }
      */
     public static void read_qp_num(MemorySegment struct, MemorySegment fieldValue) {
-        struct.set(read_qp_num$LAYOUT, read_qp_num$OFFSET, fieldValue);
+        struct.set(JAVA_LONG, read_qp_num$OFFSET, fieldValue.address());
     }
 
     /**
@@ -1509,7 +1509,7 @@ public class ibv_cq_ex {
      * }
      */
     public static MemorySegment read_src_qp(MemorySegment struct) {
-        return struct.get(read_src_qp$LAYOUT, read_src_qp$OFFSET);
+        return MemorySegment.ofAddress(struct.get(JAVA_LONG, read_src_qp$OFFSET)).reinterpret(Long.MAX_VALUE);
     }
 
     /**
@@ -1519,7 +1519,7 @@ public class ibv_cq_ex {
      * }
      */
     public static void read_src_qp(MemorySegment struct, MemorySegment fieldValue) {
-        struct.set(read_src_qp$LAYOUT, read_src_qp$OFFSET, fieldValue);
+        struct.set(JAVA_LONG, read_src_qp$OFFSET, fieldValue.address());
     }
 
     /**
@@ -1609,7 +1609,7 @@ public class ibv_cq_ex {
      * }
      */
     public static MemorySegment read_wc_flags(MemorySegment struct) {
-        return struct.get(read_wc_flags$LAYOUT, read_wc_flags$OFFSET);
+        return MemorySegment.ofAddress(struct.get(JAVA_LONG, read_wc_flags$OFFSET)).reinterpret(Long.MAX_VALUE);
     }
 
     /**
@@ -1619,7 +1619,7 @@ public class ibv_cq_ex {
      * }
      */
     public static void read_wc_flags(MemorySegment struct, MemorySegment fieldValue) {
-        struct.set(read_wc_flags$LAYOUT, read_wc_flags$OFFSET, fieldValue);
+        struct.set(JAVA_LONG, read_wc_flags$OFFSET, fieldValue.address());
     }
 
     /**
@@ -1709,7 +1709,7 @@ public class ibv_cq_ex {
      * }
      */
     public static MemorySegment read_slid(MemorySegment struct) {
-        return struct.get(read_slid$LAYOUT, read_slid$OFFSET);
+        return MemorySegment.ofAddress(struct.get(JAVA_LONG, read_slid$OFFSET)).reinterpret(Long.MAX_VALUE);
     }
 
     /**
@@ -1719,7 +1719,7 @@ public class ibv_cq_ex {
      * }
      */
     public static void read_slid(MemorySegment struct, MemorySegment fieldValue) {
-        struct.set(read_slid$LAYOUT, read_slid$OFFSET, fieldValue);
+        struct.set(JAVA_LONG, read_slid$OFFSET, fieldValue.address());
     }
 
     /**
@@ -1809,7 +1809,7 @@ public class ibv_cq_ex {
      * }
      */
     public static MemorySegment read_sl(MemorySegment struct) {
-        return struct.get(read_sl$LAYOUT, read_sl$OFFSET);
+        return MemorySegment.ofAddress(struct.get(JAVA_LONG, read_sl$OFFSET)).reinterpret(Long.MAX_VALUE);
     }
 
     /**
@@ -1819,7 +1819,7 @@ public class ibv_cq_ex {
      * }
      */
     public static void read_sl(MemorySegment struct, MemorySegment fieldValue) {
-        struct.set(read_sl$LAYOUT, read_sl$OFFSET, fieldValue);
+        struct.set(JAVA_LONG, read_sl$OFFSET, fieldValue.address());
     }
 
     /**
@@ -1909,7 +1909,7 @@ public class ibv_cq_ex {
      * }
      */
     public static MemorySegment read_dlid_path_bits(MemorySegment struct) {
-        return struct.get(read_dlid_path_bits$LAYOUT, read_dlid_path_bits$OFFSET);
+        return MemorySegment.ofAddress(struct.get(JAVA_LONG, read_dlid_path_bits$OFFSET)).reinterpret(Long.MAX_VALUE);
     }
 
     /**
@@ -1919,7 +1919,7 @@ public class ibv_cq_ex {
      * }
      */
     public static void read_dlid_path_bits(MemorySegment struct, MemorySegment fieldValue) {
-        struct.set(read_dlid_path_bits$LAYOUT, read_dlid_path_bits$OFFSET, fieldValue);
+        struct.set(JAVA_LONG, read_dlid_path_bits$OFFSET, fieldValue.address());
     }
 
     /**
@@ -2009,7 +2009,7 @@ public class ibv_cq_ex {
      * }
      */
     public static MemorySegment read_completion_ts(MemorySegment struct) {
-        return struct.get(read_completion_ts$LAYOUT, read_completion_ts$OFFSET);
+        return MemorySegment.ofAddress(struct.get(JAVA_LONG, read_completion_ts$OFFSET)).reinterpret(Long.MAX_VALUE);
     }
 
     /**
@@ -2019,7 +2019,7 @@ public class ibv_cq_ex {
      * }
      */
     public static void read_completion_ts(MemorySegment struct, MemorySegment fieldValue) {
-        struct.set(read_completion_ts$LAYOUT, read_completion_ts$OFFSET, fieldValue);
+        struct.set(JAVA_LONG, read_completion_ts$OFFSET, fieldValue.address());
     }
 
     /**
@@ -2109,7 +2109,7 @@ public class ibv_cq_ex {
      * }
      */
     public static MemorySegment read_cvlan(MemorySegment struct) {
-        return struct.get(read_cvlan$LAYOUT, read_cvlan$OFFSET);
+        return MemorySegment.ofAddress(struct.get(JAVA_LONG, read_cvlan$OFFSET)).reinterpret(Long.MAX_VALUE);
     }
 
     /**
@@ -2119,7 +2119,7 @@ public class ibv_cq_ex {
      * }
      */
     public static void read_cvlan(MemorySegment struct, MemorySegment fieldValue) {
-        struct.set(read_cvlan$LAYOUT, read_cvlan$OFFSET, fieldValue);
+        struct.set(JAVA_LONG, read_cvlan$OFFSET, fieldValue.address());
     }
 
     /**
@@ -2209,7 +2209,7 @@ public class ibv_cq_ex {
      * }
      */
     public static MemorySegment read_flow_tag(MemorySegment struct) {
-        return struct.get(read_flow_tag$LAYOUT, read_flow_tag$OFFSET);
+        return MemorySegment.ofAddress(struct.get(JAVA_LONG, read_flow_tag$OFFSET)).reinterpret(Long.MAX_VALUE);
     }
 
     /**
@@ -2219,7 +2219,7 @@ public class ibv_cq_ex {
      * }
      */
     public static void read_flow_tag(MemorySegment struct, MemorySegment fieldValue) {
-        struct.set(read_flow_tag$LAYOUT, read_flow_tag$OFFSET, fieldValue);
+        struct.set(JAVA_LONG, read_flow_tag$OFFSET, fieldValue.address());
     }
 
     /**
@@ -2309,7 +2309,7 @@ public class ibv_cq_ex {
      * }
      */
     public static MemorySegment read_tm_info(MemorySegment struct) {
-        return struct.get(read_tm_info$LAYOUT, read_tm_info$OFFSET);
+        return MemorySegment.ofAddress(struct.get(JAVA_LONG, read_tm_info$OFFSET)).reinterpret(Long.MAX_VALUE);
     }
 
     /**
@@ -2319,7 +2319,7 @@ public class ibv_cq_ex {
      * }
      */
     public static void read_tm_info(MemorySegment struct, MemorySegment fieldValue) {
-        struct.set(read_tm_info$LAYOUT, read_tm_info$OFFSET, fieldValue);
+        struct.set(JAVA_LONG, read_tm_info$OFFSET, fieldValue.address());
     }
 
     /**
@@ -2409,7 +2409,7 @@ public class ibv_cq_ex {
      * }
      */
     public static MemorySegment read_completion_wallclock_ns(MemorySegment struct) {
-        return struct.get(read_completion_wallclock_ns$LAYOUT, read_completion_wallclock_ns$OFFSET);
+        return MemorySegment.ofAddress(struct.get(JAVA_LONG, read_completion_wallclock_ns$OFFSET)).reinterpret(Long.MAX_VALUE);
     }
 
     /**
@@ -2419,7 +2419,7 @@ public class ibv_cq_ex {
      * }
      */
     public static void read_completion_wallclock_ns(MemorySegment struct, MemorySegment fieldValue) {
-        struct.set(read_completion_wallclock_ns$LAYOUT, read_completion_wallclock_ns$OFFSET, fieldValue);
+        struct.set(JAVA_LONG, read_completion_wallclock_ns$OFFSET, fieldValue.address());
     }
 
     /**

@@ -127,7 +127,7 @@ public class ibv_cq_init_attr_ex {
      * }
      */
     public static MemorySegment cq_context(MemorySegment struct) {
-        return struct.get(cq_context$LAYOUT, cq_context$OFFSET);
+        return MemorySegment.ofAddress(struct.get(JAVA_LONG, cq_context$OFFSET)).reinterpret(Long.MAX_VALUE);
     }
 
     /**
@@ -137,7 +137,7 @@ public class ibv_cq_init_attr_ex {
      * }
      */
     public static void cq_context(MemorySegment struct, MemorySegment fieldValue) {
-        struct.set(cq_context$LAYOUT, cq_context$OFFSET, fieldValue);
+        struct.set(JAVA_LONG, cq_context$OFFSET, fieldValue.address());
     }
 
     private static final AddressLayout channel$LAYOUT = (AddressLayout)$LAYOUT.select(groupElement("channel"));
@@ -171,7 +171,7 @@ public class ibv_cq_init_attr_ex {
      * }
      */
     public static MemorySegment channel(MemorySegment struct) {
-        return struct.get(channel$LAYOUT, channel$OFFSET);
+        return MemorySegment.ofAddress(struct.get(JAVA_LONG, channel$OFFSET)).reinterpret(Long.MAX_VALUE);
     }
 
     /**
@@ -181,7 +181,7 @@ public class ibv_cq_init_attr_ex {
      * }
      */
     public static void channel(MemorySegment struct, MemorySegment fieldValue) {
-        struct.set(channel$LAYOUT, channel$OFFSET, fieldValue);
+        struct.set(JAVA_LONG, channel$OFFSET, fieldValue.address());
     }
 
     private static final OfInt comp_vector$LAYOUT = (OfInt)$LAYOUT.select(groupElement("comp_vector"));
@@ -391,7 +391,7 @@ public class ibv_cq_init_attr_ex {
      * }
      */
     public static MemorySegment parent_domain(MemorySegment struct) {
-        return struct.get(parent_domain$LAYOUT, parent_domain$OFFSET);
+        return MemorySegment.ofAddress(struct.get(JAVA_LONG, parent_domain$OFFSET)).reinterpret(Long.MAX_VALUE);
     }
 
     /**
@@ -401,7 +401,7 @@ public class ibv_cq_init_attr_ex {
      * }
      */
     public static void parent_domain(MemorySegment struct, MemorySegment fieldValue) {
-        struct.set(parent_domain$LAYOUT, parent_domain$OFFSET, fieldValue);
+        struct.set(JAVA_LONG, parent_domain$OFFSET, fieldValue.address());
     }
 
     /**

@@ -75,7 +75,7 @@ public class ibv_dm {
      * }
      */
     public static MemorySegment context(MemorySegment struct) {
-        return struct.get(context$LAYOUT, context$OFFSET);
+        return MemorySegment.ofAddress(struct.get(JAVA_LONG, context$OFFSET)).reinterpret(Long.MAX_VALUE);
     }
 
     /**
@@ -85,7 +85,7 @@ public class ibv_dm {
      * }
      */
     public static void context(MemorySegment struct, MemorySegment fieldValue) {
-        struct.set(context$LAYOUT, context$OFFSET, fieldValue);
+        struct.set(JAVA_LONG, context$OFFSET, fieldValue.address());
     }
 
     /**
@@ -178,7 +178,7 @@ public class ibv_dm {
      * }
      */
     public static MemorySegment memcpy_to_dm(MemorySegment struct) {
-        return struct.get(memcpy_to_dm$LAYOUT, memcpy_to_dm$OFFSET);
+        return MemorySegment.ofAddress(struct.get(JAVA_LONG, memcpy_to_dm$OFFSET)).reinterpret(Long.MAX_VALUE);
     }
 
     /**
@@ -188,7 +188,7 @@ public class ibv_dm {
      * }
      */
     public static void memcpy_to_dm(MemorySegment struct, MemorySegment fieldValue) {
-        struct.set(memcpy_to_dm$LAYOUT, memcpy_to_dm$OFFSET, fieldValue);
+        struct.set(JAVA_LONG, memcpy_to_dm$OFFSET, fieldValue.address());
     }
 
     /**
@@ -281,7 +281,7 @@ public class ibv_dm {
      * }
      */
     public static MemorySegment memcpy_from_dm(MemorySegment struct) {
-        return struct.get(memcpy_from_dm$LAYOUT, memcpy_from_dm$OFFSET);
+        return MemorySegment.ofAddress(struct.get(JAVA_LONG, memcpy_from_dm$OFFSET)).reinterpret(Long.MAX_VALUE);
     }
 
     /**
@@ -291,7 +291,7 @@ public class ibv_dm {
      * }
      */
     public static void memcpy_from_dm(MemorySegment struct, MemorySegment fieldValue) {
-        struct.set(memcpy_from_dm$LAYOUT, memcpy_from_dm$OFFSET, fieldValue);
+        struct.set(JAVA_LONG, memcpy_from_dm$OFFSET, fieldValue.address());
     }
 
     private static final OfInt comp_mask$LAYOUT = (OfInt)$LAYOUT.select(groupElement("comp_mask"));

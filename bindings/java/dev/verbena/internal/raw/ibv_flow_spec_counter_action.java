@@ -160,7 +160,7 @@ public class ibv_flow_spec_counter_action {
      * }
      */
     public static MemorySegment counters(MemorySegment struct) {
-        return struct.get(counters$LAYOUT, counters$OFFSET);
+        return MemorySegment.ofAddress(struct.get(JAVA_LONG, counters$OFFSET)).reinterpret(Long.MAX_VALUE);
     }
 
     /**
@@ -170,7 +170,7 @@ public class ibv_flow_spec_counter_action {
      * }
      */
     public static void counters(MemorySegment struct, MemorySegment fieldValue) {
-        struct.set(counters$LAYOUT, counters$OFFSET, fieldValue);
+        struct.set(JAVA_LONG, counters$OFFSET, fieldValue.address());
     }
 
     /**

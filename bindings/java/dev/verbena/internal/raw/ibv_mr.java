@@ -80,7 +80,7 @@ public class ibv_mr {
      * }
      */
     public static MemorySegment context(MemorySegment struct) {
-        return struct.get(context$LAYOUT, context$OFFSET);
+        return MemorySegment.ofAddress(struct.get(JAVA_LONG, context$OFFSET)).reinterpret(Long.MAX_VALUE);
     }
 
     /**
@@ -90,7 +90,7 @@ public class ibv_mr {
      * }
      */
     public static void context(MemorySegment struct, MemorySegment fieldValue) {
-        struct.set(context$LAYOUT, context$OFFSET, fieldValue);
+        struct.set(JAVA_LONG, context$OFFSET, fieldValue.address());
     }
 
     private static final AddressLayout pd$LAYOUT = (AddressLayout)$LAYOUT.select(groupElement("pd"));
@@ -124,7 +124,7 @@ public class ibv_mr {
      * }
      */
     public static MemorySegment pd(MemorySegment struct) {
-        return struct.get(pd$LAYOUT, pd$OFFSET);
+        return MemorySegment.ofAddress(struct.get(JAVA_LONG, pd$OFFSET)).reinterpret(Long.MAX_VALUE);
     }
 
     /**
@@ -134,7 +134,7 @@ public class ibv_mr {
      * }
      */
     public static void pd(MemorySegment struct, MemorySegment fieldValue) {
-        struct.set(pd$LAYOUT, pd$OFFSET, fieldValue);
+        struct.set(JAVA_LONG, pd$OFFSET, fieldValue.address());
     }
 
     private static final AddressLayout addr$LAYOUT = (AddressLayout)$LAYOUT.select(groupElement("addr"));
@@ -168,7 +168,7 @@ public class ibv_mr {
      * }
      */
     public static MemorySegment addr(MemorySegment struct) {
-        return struct.get(addr$LAYOUT, addr$OFFSET);
+        return MemorySegment.ofAddress(struct.get(JAVA_LONG, addr$OFFSET)).reinterpret(Long.MAX_VALUE);
     }
 
     /**
@@ -178,7 +178,7 @@ public class ibv_mr {
      * }
      */
     public static void addr(MemorySegment struct, MemorySegment fieldValue) {
-        struct.set(addr$LAYOUT, addr$OFFSET, fieldValue);
+        struct.set(JAVA_LONG, addr$OFFSET, fieldValue.address());
     }
 
     private static final OfLong length$LAYOUT = (OfLong)$LAYOUT.select(groupElement("length"));

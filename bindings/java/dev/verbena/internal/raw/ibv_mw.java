@@ -76,7 +76,7 @@ public class ibv_mw {
      * }
      */
     public static MemorySegment context(MemorySegment struct) {
-        return struct.get(context$LAYOUT, context$OFFSET);
+        return MemorySegment.ofAddress(struct.get(JAVA_LONG, context$OFFSET)).reinterpret(Long.MAX_VALUE);
     }
 
     /**
@@ -86,7 +86,7 @@ public class ibv_mw {
      * }
      */
     public static void context(MemorySegment struct, MemorySegment fieldValue) {
-        struct.set(context$LAYOUT, context$OFFSET, fieldValue);
+        struct.set(JAVA_LONG, context$OFFSET, fieldValue.address());
     }
 
     private static final AddressLayout pd$LAYOUT = (AddressLayout)$LAYOUT.select(groupElement("pd"));
@@ -120,7 +120,7 @@ public class ibv_mw {
      * }
      */
     public static MemorySegment pd(MemorySegment struct) {
-        return struct.get(pd$LAYOUT, pd$OFFSET);
+        return MemorySegment.ofAddress(struct.get(JAVA_LONG, pd$OFFSET)).reinterpret(Long.MAX_VALUE);
     }
 
     /**
@@ -130,7 +130,7 @@ public class ibv_mw {
      * }
      */
     public static void pd(MemorySegment struct, MemorySegment fieldValue) {
-        struct.set(pd$LAYOUT, pd$OFFSET, fieldValue);
+        struct.set(JAVA_LONG, pd$OFFSET, fieldValue.address());
     }
 
     private static final OfInt rkey$LAYOUT = (OfInt)$LAYOUT.select(groupElement("rkey"));

@@ -74,7 +74,7 @@ public class ibv_mw_bind_info {
      * }
      */
     public static MemorySegment mr(MemorySegment struct) {
-        return struct.get(mr$LAYOUT, mr$OFFSET);
+        return MemorySegment.ofAddress(struct.get(JAVA_LONG, mr$OFFSET)).reinterpret(Long.MAX_VALUE);
     }
 
     /**
@@ -84,7 +84,7 @@ public class ibv_mw_bind_info {
      * }
      */
     public static void mr(MemorySegment struct, MemorySegment fieldValue) {
-        struct.set(mr$LAYOUT, mr$OFFSET, fieldValue);
+        struct.set(JAVA_LONG, mr$OFFSET, fieldValue.address());
     }
 
     private static final OfLong addr$LAYOUT = (OfLong)$LAYOUT.select(groupElement("addr"));

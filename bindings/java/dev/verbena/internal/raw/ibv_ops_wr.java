@@ -129,7 +129,7 @@ public class ibv_ops_wr {
      * }
      */
     public static MemorySegment next(MemorySegment struct) {
-        return struct.get(next$LAYOUT, next$OFFSET);
+        return MemorySegment.ofAddress(struct.get(JAVA_LONG, next$OFFSET)).reinterpret(Long.MAX_VALUE);
     }
 
     /**
@@ -139,7 +139,7 @@ public class ibv_ops_wr {
      * }
      */
     public static void next(MemorySegment struct, MemorySegment fieldValue) {
-        struct.set(next$LAYOUT, next$OFFSET, fieldValue);
+        struct.set(JAVA_LONG, next$OFFSET, fieldValue.address());
     }
 
     private static final OfInt opcode$LAYOUT = (OfInt)$LAYOUT.select(groupElement("opcode"));
@@ -460,7 +460,7 @@ public class ibv_ops_wr {
              * }
              */
             public static MemorySegment sg_list(MemorySegment struct) {
-                return struct.get(sg_list$LAYOUT, sg_list$OFFSET);
+                return MemorySegment.ofAddress(struct.get(JAVA_LONG, sg_list$OFFSET)).reinterpret(Long.MAX_VALUE);
             }
 
             /**
@@ -470,7 +470,7 @@ public class ibv_ops_wr {
              * }
              */
             public static void sg_list(MemorySegment struct, MemorySegment fieldValue) {
-                struct.set(sg_list$LAYOUT, sg_list$OFFSET, fieldValue);
+                struct.set(JAVA_LONG, sg_list$OFFSET, fieldValue.address());
             }
 
             private static final OfInt num_sge$LAYOUT = (OfInt)$LAYOUT.select(groupElement("num_sge"));

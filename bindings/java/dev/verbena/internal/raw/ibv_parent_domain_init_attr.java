@@ -78,7 +78,7 @@ public class ibv_parent_domain_init_attr {
      * }
      */
     public static MemorySegment pd(MemorySegment struct) {
-        return struct.get(pd$LAYOUT, pd$OFFSET);
+        return MemorySegment.ofAddress(struct.get(JAVA_LONG, pd$OFFSET)).reinterpret(Long.MAX_VALUE);
     }
 
     /**
@@ -88,7 +88,7 @@ public class ibv_parent_domain_init_attr {
      * }
      */
     public static void pd(MemorySegment struct, MemorySegment fieldValue) {
-        struct.set(pd$LAYOUT, pd$OFFSET, fieldValue);
+        struct.set(JAVA_LONG, pd$OFFSET, fieldValue.address());
     }
 
     private static final AddressLayout td$LAYOUT = (AddressLayout)$LAYOUT.select(groupElement("td"));
@@ -122,7 +122,7 @@ public class ibv_parent_domain_init_attr {
      * }
      */
     public static MemorySegment td(MemorySegment struct) {
-        return struct.get(td$LAYOUT, td$OFFSET);
+        return MemorySegment.ofAddress(struct.get(JAVA_LONG, td$OFFSET)).reinterpret(Long.MAX_VALUE);
     }
 
     /**
@@ -132,7 +132,7 @@ public class ibv_parent_domain_init_attr {
      * }
      */
     public static void td(MemorySegment struct, MemorySegment fieldValue) {
-        struct.set(td$LAYOUT, td$OFFSET, fieldValue);
+        struct.set(JAVA_LONG, td$OFFSET, fieldValue.address());
     }
 
     private static final OfInt comp_mask$LAYOUT = (OfInt)$LAYOUT.select(groupElement("comp_mask"));
@@ -270,7 +270,7 @@ public class ibv_parent_domain_init_attr {
      * }
      */
     public static MemorySegment alloc(MemorySegment struct) {
-        return struct.get(alloc$LAYOUT, alloc$OFFSET);
+        return MemorySegment.ofAddress(struct.get(JAVA_LONG, alloc$OFFSET)).reinterpret(Long.MAX_VALUE);
     }
 
     /**
@@ -280,7 +280,7 @@ public class ibv_parent_domain_init_attr {
      * }
      */
     public static void alloc(MemorySegment struct, MemorySegment fieldValue) {
-        struct.set(alloc$LAYOUT, alloc$OFFSET, fieldValue);
+        struct.set(JAVA_LONG, alloc$OFFSET, fieldValue.address());
     }
 
     /**
@@ -372,7 +372,7 @@ public class ibv_parent_domain_init_attr {
      * }
      */
     public static MemorySegment free(MemorySegment struct) {
-        return struct.get(free$LAYOUT, free$OFFSET);
+        return MemorySegment.ofAddress(struct.get(JAVA_LONG, free$OFFSET)).reinterpret(Long.MAX_VALUE);
     }
 
     /**
@@ -382,7 +382,7 @@ public class ibv_parent_domain_init_attr {
      * }
      */
     public static void free(MemorySegment struct, MemorySegment fieldValue) {
-        struct.set(free$LAYOUT, free$OFFSET, fieldValue);
+        struct.set(JAVA_LONG, free$OFFSET, fieldValue.address());
     }
 
     private static final AddressLayout pd_context$LAYOUT = (AddressLayout)$LAYOUT.select(groupElement("pd_context"));
@@ -416,7 +416,7 @@ public class ibv_parent_domain_init_attr {
      * }
      */
     public static MemorySegment pd_context(MemorySegment struct) {
-        return struct.get(pd_context$LAYOUT, pd_context$OFFSET);
+        return MemorySegment.ofAddress(struct.get(JAVA_LONG, pd_context$OFFSET)).reinterpret(Long.MAX_VALUE);
     }
 
     /**
@@ -426,7 +426,7 @@ public class ibv_parent_domain_init_attr {
      * }
      */
     public static void pd_context(MemorySegment struct, MemorySegment fieldValue) {
-        struct.set(pd_context$LAYOUT, pd_context$OFFSET, fieldValue);
+        struct.set(JAVA_LONG, pd_context$OFFSET, fieldValue.address());
     }
 
     /**

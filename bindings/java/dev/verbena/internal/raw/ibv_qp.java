@@ -92,7 +92,7 @@ public class ibv_qp {
      * }
      */
     public static MemorySegment context(MemorySegment struct) {
-        return struct.get(context$LAYOUT, context$OFFSET);
+        return MemorySegment.ofAddress(struct.get(JAVA_LONG, context$OFFSET)).reinterpret(Long.MAX_VALUE);
     }
 
     /**
@@ -102,7 +102,7 @@ public class ibv_qp {
      * }
      */
     public static void context(MemorySegment struct, MemorySegment fieldValue) {
-        struct.set(context$LAYOUT, context$OFFSET, fieldValue);
+        struct.set(JAVA_LONG, context$OFFSET, fieldValue.address());
     }
 
     private static final AddressLayout qp_context$LAYOUT = (AddressLayout)$LAYOUT.select(groupElement("qp_context"));
@@ -136,7 +136,7 @@ public class ibv_qp {
      * }
      */
     public static MemorySegment qp_context(MemorySegment struct) {
-        return struct.get(qp_context$LAYOUT, qp_context$OFFSET);
+        return MemorySegment.ofAddress(struct.get(JAVA_LONG, qp_context$OFFSET)).reinterpret(Long.MAX_VALUE);
     }
 
     /**
@@ -146,7 +146,7 @@ public class ibv_qp {
      * }
      */
     public static void qp_context(MemorySegment struct, MemorySegment fieldValue) {
-        struct.set(qp_context$LAYOUT, qp_context$OFFSET, fieldValue);
+        struct.set(JAVA_LONG, qp_context$OFFSET, fieldValue.address());
     }
 
     private static final AddressLayout pd$LAYOUT = (AddressLayout)$LAYOUT.select(groupElement("pd"));
@@ -180,7 +180,7 @@ public class ibv_qp {
      * }
      */
     public static MemorySegment pd(MemorySegment struct) {
-        return struct.get(pd$LAYOUT, pd$OFFSET);
+        return MemorySegment.ofAddress(struct.get(JAVA_LONG, pd$OFFSET)).reinterpret(Long.MAX_VALUE);
     }
 
     /**
@@ -190,7 +190,7 @@ public class ibv_qp {
      * }
      */
     public static void pd(MemorySegment struct, MemorySegment fieldValue) {
-        struct.set(pd$LAYOUT, pd$OFFSET, fieldValue);
+        struct.set(JAVA_LONG, pd$OFFSET, fieldValue.address());
     }
 
     private static final AddressLayout send_cq$LAYOUT = (AddressLayout)$LAYOUT.select(groupElement("send_cq"));
@@ -224,7 +224,7 @@ public class ibv_qp {
      * }
      */
     public static MemorySegment send_cq(MemorySegment struct) {
-        return struct.get(send_cq$LAYOUT, send_cq$OFFSET);
+        return MemorySegment.ofAddress(struct.get(JAVA_LONG, send_cq$OFFSET)).reinterpret(Long.MAX_VALUE);
     }
 
     /**
@@ -234,7 +234,7 @@ public class ibv_qp {
      * }
      */
     public static void send_cq(MemorySegment struct, MemorySegment fieldValue) {
-        struct.set(send_cq$LAYOUT, send_cq$OFFSET, fieldValue);
+        struct.set(JAVA_LONG, send_cq$OFFSET, fieldValue.address());
     }
 
     private static final AddressLayout recv_cq$LAYOUT = (AddressLayout)$LAYOUT.select(groupElement("recv_cq"));
@@ -268,7 +268,7 @@ public class ibv_qp {
      * }
      */
     public static MemorySegment recv_cq(MemorySegment struct) {
-        return struct.get(recv_cq$LAYOUT, recv_cq$OFFSET);
+        return MemorySegment.ofAddress(struct.get(JAVA_LONG, recv_cq$OFFSET)).reinterpret(Long.MAX_VALUE);
     }
 
     /**
@@ -278,7 +278,7 @@ public class ibv_qp {
      * }
      */
     public static void recv_cq(MemorySegment struct, MemorySegment fieldValue) {
-        struct.set(recv_cq$LAYOUT, recv_cq$OFFSET, fieldValue);
+        struct.set(JAVA_LONG, recv_cq$OFFSET, fieldValue.address());
     }
 
     private static final AddressLayout srq$LAYOUT = (AddressLayout)$LAYOUT.select(groupElement("srq"));
@@ -312,7 +312,7 @@ public class ibv_qp {
      * }
      */
     public static MemorySegment srq(MemorySegment struct) {
-        return struct.get(srq$LAYOUT, srq$OFFSET);
+        return MemorySegment.ofAddress(struct.get(JAVA_LONG, srq$OFFSET)).reinterpret(Long.MAX_VALUE);
     }
 
     /**
@@ -322,7 +322,7 @@ public class ibv_qp {
      * }
      */
     public static void srq(MemorySegment struct, MemorySegment fieldValue) {
-        struct.set(srq$LAYOUT, srq$OFFSET, fieldValue);
+        struct.set(JAVA_LONG, srq$OFFSET, fieldValue.address());
     }
 
     private static final OfInt handle$LAYOUT = (OfInt)$LAYOUT.select(groupElement("handle"));

@@ -351,7 +351,7 @@ public class ibv_qp_ex {
      * }
      */
     public static MemorySegment wr_atomic_cmp_swp(MemorySegment struct) {
-        return struct.get(wr_atomic_cmp_swp$LAYOUT, wr_atomic_cmp_swp$OFFSET);
+        return MemorySegment.ofAddress(struct.get(JAVA_LONG, wr_atomic_cmp_swp$OFFSET)).reinterpret(Long.MAX_VALUE);
     }
 
     /**
@@ -361,7 +361,7 @@ public class ibv_qp_ex {
      * }
      */
     public static void wr_atomic_cmp_swp(MemorySegment struct, MemorySegment fieldValue) {
-        struct.set(wr_atomic_cmp_swp$LAYOUT, wr_atomic_cmp_swp$OFFSET, fieldValue);
+        struct.set(JAVA_LONG, wr_atomic_cmp_swp$OFFSET, fieldValue.address());
     }
 
     /**
@@ -453,7 +453,7 @@ public class ibv_qp_ex {
      * }
      */
     public static MemorySegment wr_atomic_fetch_add(MemorySegment struct) {
-        return struct.get(wr_atomic_fetch_add$LAYOUT, wr_atomic_fetch_add$OFFSET);
+        return MemorySegment.ofAddress(struct.get(JAVA_LONG, wr_atomic_fetch_add$OFFSET)).reinterpret(Long.MAX_VALUE);
     }
 
     /**
@@ -463,7 +463,7 @@ public class ibv_qp_ex {
      * }
      */
     public static void wr_atomic_fetch_add(MemorySegment struct, MemorySegment fieldValue) {
-        struct.set(wr_atomic_fetch_add$LAYOUT, wr_atomic_fetch_add$OFFSET, fieldValue);
+        struct.set(JAVA_LONG, wr_atomic_fetch_add$OFFSET, fieldValue.address());
     }
 
     /**
@@ -555,7 +555,7 @@ public class ibv_qp_ex {
      * }
      */
     public static MemorySegment wr_bind_mw(MemorySegment struct) {
-        return struct.get(wr_bind_mw$LAYOUT, wr_bind_mw$OFFSET);
+        return MemorySegment.ofAddress(struct.get(JAVA_LONG, wr_bind_mw$OFFSET)).reinterpret(Long.MAX_VALUE);
     }
 
     /**
@@ -565,7 +565,7 @@ public class ibv_qp_ex {
      * }
      */
     public static void wr_bind_mw(MemorySegment struct, MemorySegment fieldValue) {
-        struct.set(wr_bind_mw$LAYOUT, wr_bind_mw$OFFSET, fieldValue);
+        struct.set(JAVA_LONG, wr_bind_mw$OFFSET, fieldValue.address());
     }
 
     /**
@@ -655,7 +655,7 @@ public class ibv_qp_ex {
      * }
      */
     public static MemorySegment wr_local_inv(MemorySegment struct) {
-        return struct.get(wr_local_inv$LAYOUT, wr_local_inv$OFFSET);
+        return MemorySegment.ofAddress(struct.get(JAVA_LONG, wr_local_inv$OFFSET)).reinterpret(Long.MAX_VALUE);
     }
 
     /**
@@ -665,7 +665,7 @@ public class ibv_qp_ex {
      * }
      */
     public static void wr_local_inv(MemorySegment struct, MemorySegment fieldValue) {
-        struct.set(wr_local_inv$LAYOUT, wr_local_inv$OFFSET, fieldValue);
+        struct.set(JAVA_LONG, wr_local_inv$OFFSET, fieldValue.address());
     }
 
     /**
@@ -756,7 +756,7 @@ public class ibv_qp_ex {
      * }
      */
     public static MemorySegment wr_rdma_read(MemorySegment struct) {
-        return struct.get(wr_rdma_read$LAYOUT, wr_rdma_read$OFFSET);
+        return MemorySegment.ofAddress(struct.get(JAVA_LONG, wr_rdma_read$OFFSET)).reinterpret(Long.MAX_VALUE);
     }
 
     /**
@@ -766,7 +766,7 @@ public class ibv_qp_ex {
      * }
      */
     public static void wr_rdma_read(MemorySegment struct, MemorySegment fieldValue) {
-        struct.set(wr_rdma_read$LAYOUT, wr_rdma_read$OFFSET, fieldValue);
+        struct.set(JAVA_LONG, wr_rdma_read$OFFSET, fieldValue.address());
     }
 
     /**
@@ -857,7 +857,7 @@ public class ibv_qp_ex {
      * }
      */
     public static MemorySegment wr_rdma_write(MemorySegment struct) {
-        return struct.get(wr_rdma_write$LAYOUT, wr_rdma_write$OFFSET);
+        return MemorySegment.ofAddress(struct.get(JAVA_LONG, wr_rdma_write$OFFSET)).reinterpret(Long.MAX_VALUE);
     }
 
     /**
@@ -867,7 +867,7 @@ public class ibv_qp_ex {
      * }
      */
     public static void wr_rdma_write(MemorySegment struct, MemorySegment fieldValue) {
-        struct.set(wr_rdma_write$LAYOUT, wr_rdma_write$OFFSET, fieldValue);
+        struct.set(JAVA_LONG, wr_rdma_write$OFFSET, fieldValue.address());
     }
 
     /**
@@ -959,7 +959,7 @@ public class ibv_qp_ex {
      * }
      */
     public static MemorySegment wr_rdma_write_imm(MemorySegment struct) {
-        return struct.get(wr_rdma_write_imm$LAYOUT, wr_rdma_write_imm$OFFSET);
+        return MemorySegment.ofAddress(struct.get(JAVA_LONG, wr_rdma_write_imm$OFFSET)).reinterpret(Long.MAX_VALUE);
     }
 
     /**
@@ -969,7 +969,7 @@ public class ibv_qp_ex {
      * }
      */
     public static void wr_rdma_write_imm(MemorySegment struct, MemorySegment fieldValue) {
-        struct.set(wr_rdma_write_imm$LAYOUT, wr_rdma_write_imm$OFFSET, fieldValue);
+        struct.set(JAVA_LONG, wr_rdma_write_imm$OFFSET, fieldValue.address());
     }
 
     /**
@@ -1058,7 +1058,7 @@ public class ibv_qp_ex {
      * }
      */
     public static MemorySegment wr_send(MemorySegment struct) {
-        return struct.get(wr_send$LAYOUT, wr_send$OFFSET);
+        return MemorySegment.ofAddress(struct.get(JAVA_LONG, wr_send$OFFSET)).reinterpret(Long.MAX_VALUE);
     }
 
     /**
@@ -1068,7 +1068,7 @@ public class ibv_qp_ex {
      * }
      */
     public static void wr_send(MemorySegment struct, MemorySegment fieldValue) {
-        struct.set(wr_send$LAYOUT, wr_send$OFFSET, fieldValue);
+        struct.set(JAVA_LONG, wr_send$OFFSET, fieldValue.address());
     }
 
     /**
@@ -1158,7 +1158,7 @@ public class ibv_qp_ex {
      * }
      */
     public static MemorySegment wr_send_imm(MemorySegment struct) {
-        return struct.get(wr_send_imm$LAYOUT, wr_send_imm$OFFSET);
+        return MemorySegment.ofAddress(struct.get(JAVA_LONG, wr_send_imm$OFFSET)).reinterpret(Long.MAX_VALUE);
     }
 
     /**
@@ -1168,7 +1168,7 @@ public class ibv_qp_ex {
      * }
      */
     public static void wr_send_imm(MemorySegment struct, MemorySegment fieldValue) {
-        struct.set(wr_send_imm$LAYOUT, wr_send_imm$OFFSET, fieldValue);
+        struct.set(JAVA_LONG, wr_send_imm$OFFSET, fieldValue.address());
     }
 
     /**
@@ -1258,7 +1258,7 @@ public class ibv_qp_ex {
      * }
      */
     public static MemorySegment wr_send_inv(MemorySegment struct) {
-        return struct.get(wr_send_inv$LAYOUT, wr_send_inv$OFFSET);
+        return MemorySegment.ofAddress(struct.get(JAVA_LONG, wr_send_inv$OFFSET)).reinterpret(Long.MAX_VALUE);
     }
 
     /**
@@ -1268,7 +1268,7 @@ public class ibv_qp_ex {
      * }
      */
     public static void wr_send_inv(MemorySegment struct, MemorySegment fieldValue) {
-        struct.set(wr_send_inv$LAYOUT, wr_send_inv$OFFSET, fieldValue);
+        struct.set(JAVA_LONG, wr_send_inv$OFFSET, fieldValue.address());
     }
 
     /**
@@ -1360,7 +1360,7 @@ public class ibv_qp_ex {
      * }
      */
     public static MemorySegment wr_send_tso(MemorySegment struct) {
-        return struct.get(wr_send_tso$LAYOUT, wr_send_tso$OFFSET);
+        return MemorySegment.ofAddress(struct.get(JAVA_LONG, wr_send_tso$OFFSET)).reinterpret(Long.MAX_VALUE);
     }
 
     /**
@@ -1370,7 +1370,7 @@ public class ibv_qp_ex {
      * }
      */
     public static void wr_send_tso(MemorySegment struct, MemorySegment fieldValue) {
-        struct.set(wr_send_tso$LAYOUT, wr_send_tso$OFFSET, fieldValue);
+        struct.set(JAVA_LONG, wr_send_tso$OFFSET, fieldValue.address());
     }
 
     /**
@@ -1462,7 +1462,7 @@ public class ibv_qp_ex {
      * }
      */
     public static MemorySegment wr_set_ud_addr(MemorySegment struct) {
-        return struct.get(wr_set_ud_addr$LAYOUT, wr_set_ud_addr$OFFSET);
+        return MemorySegment.ofAddress(struct.get(JAVA_LONG, wr_set_ud_addr$OFFSET)).reinterpret(Long.MAX_VALUE);
     }
 
     /**
@@ -1472,7 +1472,7 @@ public class ibv_qp_ex {
      * }
      */
     public static void wr_set_ud_addr(MemorySegment struct, MemorySegment fieldValue) {
-        struct.set(wr_set_ud_addr$LAYOUT, wr_set_ud_addr$OFFSET, fieldValue);
+        struct.set(JAVA_LONG, wr_set_ud_addr$OFFSET, fieldValue.address());
     }
 
     /**
@@ -1562,7 +1562,7 @@ public class ibv_qp_ex {
      * }
      */
     public static MemorySegment wr_set_xrc_srqn(MemorySegment struct) {
-        return struct.get(wr_set_xrc_srqn$LAYOUT, wr_set_xrc_srqn$OFFSET);
+        return MemorySegment.ofAddress(struct.get(JAVA_LONG, wr_set_xrc_srqn$OFFSET)).reinterpret(Long.MAX_VALUE);
     }
 
     /**
@@ -1572,7 +1572,7 @@ public class ibv_qp_ex {
      * }
      */
     public static void wr_set_xrc_srqn(MemorySegment struct, MemorySegment fieldValue) {
-        struct.set(wr_set_xrc_srqn$LAYOUT, wr_set_xrc_srqn$OFFSET, fieldValue);
+        struct.set(JAVA_LONG, wr_set_xrc_srqn$OFFSET, fieldValue.address());
     }
 
     /**
@@ -1663,7 +1663,7 @@ public class ibv_qp_ex {
      * }
      */
     public static MemorySegment wr_set_inline_data(MemorySegment struct) {
-        return struct.get(wr_set_inline_data$LAYOUT, wr_set_inline_data$OFFSET);
+        return MemorySegment.ofAddress(struct.get(JAVA_LONG, wr_set_inline_data$OFFSET)).reinterpret(Long.MAX_VALUE);
     }
 
     /**
@@ -1673,7 +1673,7 @@ public class ibv_qp_ex {
      * }
      */
     public static void wr_set_inline_data(MemorySegment struct, MemorySegment fieldValue) {
-        struct.set(wr_set_inline_data$LAYOUT, wr_set_inline_data$OFFSET, fieldValue);
+        struct.set(JAVA_LONG, wr_set_inline_data$OFFSET, fieldValue.address());
     }
 
     /**
@@ -1764,7 +1764,7 @@ public class ibv_qp_ex {
      * }
      */
     public static MemorySegment wr_set_inline_data_list(MemorySegment struct) {
-        return struct.get(wr_set_inline_data_list$LAYOUT, wr_set_inline_data_list$OFFSET);
+        return MemorySegment.ofAddress(struct.get(JAVA_LONG, wr_set_inline_data_list$OFFSET)).reinterpret(Long.MAX_VALUE);
     }
 
     /**
@@ -1774,7 +1774,7 @@ public class ibv_qp_ex {
      * }
      */
     public static void wr_set_inline_data_list(MemorySegment struct, MemorySegment fieldValue) {
-        struct.set(wr_set_inline_data_list$LAYOUT, wr_set_inline_data_list$OFFSET, fieldValue);
+        struct.set(JAVA_LONG, wr_set_inline_data_list$OFFSET, fieldValue.address());
     }
 
     /**
@@ -1866,7 +1866,7 @@ public class ibv_qp_ex {
      * }
      */
     public static MemorySegment wr_set_sge(MemorySegment struct) {
-        return struct.get(wr_set_sge$LAYOUT, wr_set_sge$OFFSET);
+        return MemorySegment.ofAddress(struct.get(JAVA_LONG, wr_set_sge$OFFSET)).reinterpret(Long.MAX_VALUE);
     }
 
     /**
@@ -1876,7 +1876,7 @@ public class ibv_qp_ex {
      * }
      */
     public static void wr_set_sge(MemorySegment struct, MemorySegment fieldValue) {
-        struct.set(wr_set_sge$LAYOUT, wr_set_sge$OFFSET, fieldValue);
+        struct.set(JAVA_LONG, wr_set_sge$OFFSET, fieldValue.address());
     }
 
     /**
@@ -1967,7 +1967,7 @@ public class ibv_qp_ex {
      * }
      */
     public static MemorySegment wr_set_sge_list(MemorySegment struct) {
-        return struct.get(wr_set_sge_list$LAYOUT, wr_set_sge_list$OFFSET);
+        return MemorySegment.ofAddress(struct.get(JAVA_LONG, wr_set_sge_list$OFFSET)).reinterpret(Long.MAX_VALUE);
     }
 
     /**
@@ -1977,7 +1977,7 @@ public class ibv_qp_ex {
      * }
      */
     public static void wr_set_sge_list(MemorySegment struct, MemorySegment fieldValue) {
-        struct.set(wr_set_sge_list$LAYOUT, wr_set_sge_list$OFFSET, fieldValue);
+        struct.set(JAVA_LONG, wr_set_sge_list$OFFSET, fieldValue.address());
     }
 
     /**
@@ -2066,7 +2066,7 @@ public class ibv_qp_ex {
      * }
      */
     public static MemorySegment wr_start(MemorySegment struct) {
-        return struct.get(wr_start$LAYOUT, wr_start$OFFSET);
+        return MemorySegment.ofAddress(struct.get(JAVA_LONG, wr_start$OFFSET)).reinterpret(Long.MAX_VALUE);
     }
 
     /**
@@ -2076,7 +2076,7 @@ public class ibv_qp_ex {
      * }
      */
     public static void wr_start(MemorySegment struct, MemorySegment fieldValue) {
-        struct.set(wr_start$LAYOUT, wr_start$OFFSET, fieldValue);
+        struct.set(JAVA_LONG, wr_start$OFFSET, fieldValue.address());
     }
 
     /**
@@ -2166,7 +2166,7 @@ public class ibv_qp_ex {
      * }
      */
     public static MemorySegment wr_complete(MemorySegment struct) {
-        return struct.get(wr_complete$LAYOUT, wr_complete$OFFSET);
+        return MemorySegment.ofAddress(struct.get(JAVA_LONG, wr_complete$OFFSET)).reinterpret(Long.MAX_VALUE);
     }
 
     /**
@@ -2176,7 +2176,7 @@ public class ibv_qp_ex {
      * }
      */
     public static void wr_complete(MemorySegment struct, MemorySegment fieldValue) {
-        struct.set(wr_complete$LAYOUT, wr_complete$OFFSET, fieldValue);
+        struct.set(JAVA_LONG, wr_complete$OFFSET, fieldValue.address());
     }
 
     /**
@@ -2265,7 +2265,7 @@ public class ibv_qp_ex {
      * }
      */
     public static MemorySegment wr_abort(MemorySegment struct) {
-        return struct.get(wr_abort$LAYOUT, wr_abort$OFFSET);
+        return MemorySegment.ofAddress(struct.get(JAVA_LONG, wr_abort$OFFSET)).reinterpret(Long.MAX_VALUE);
     }
 
     /**
@@ -2275,7 +2275,7 @@ public class ibv_qp_ex {
      * }
      */
     public static void wr_abort(MemorySegment struct, MemorySegment fieldValue) {
-        struct.set(wr_abort$LAYOUT, wr_abort$OFFSET, fieldValue);
+        struct.set(JAVA_LONG, wr_abort$OFFSET, fieldValue.address());
     }
 
     /**
@@ -2367,7 +2367,7 @@ public class ibv_qp_ex {
      * }
      */
     public static MemorySegment wr_atomic_write(MemorySegment struct) {
-        return struct.get(wr_atomic_write$LAYOUT, wr_atomic_write$OFFSET);
+        return MemorySegment.ofAddress(struct.get(JAVA_LONG, wr_atomic_write$OFFSET)).reinterpret(Long.MAX_VALUE);
     }
 
     /**
@@ -2377,7 +2377,7 @@ public class ibv_qp_ex {
      * }
      */
     public static void wr_atomic_write(MemorySegment struct, MemorySegment fieldValue) {
-        struct.set(wr_atomic_write$LAYOUT, wr_atomic_write$OFFSET, fieldValue);
+        struct.set(JAVA_LONG, wr_atomic_write$OFFSET, fieldValue.address());
     }
 
     /**

@@ -80,7 +80,7 @@ public class ibv_qp_init_attr {
      * }
      */
     public static MemorySegment qp_context(MemorySegment struct) {
-        return struct.get(qp_context$LAYOUT, qp_context$OFFSET);
+        return MemorySegment.ofAddress(struct.get(JAVA_LONG, qp_context$OFFSET)).reinterpret(Long.MAX_VALUE);
     }
 
     /**
@@ -90,7 +90,7 @@ public class ibv_qp_init_attr {
      * }
      */
     public static void qp_context(MemorySegment struct, MemorySegment fieldValue) {
-        struct.set(qp_context$LAYOUT, qp_context$OFFSET, fieldValue);
+        struct.set(JAVA_LONG, qp_context$OFFSET, fieldValue.address());
     }
 
     private static final AddressLayout send_cq$LAYOUT = (AddressLayout)$LAYOUT.select(groupElement("send_cq"));
@@ -124,7 +124,7 @@ public class ibv_qp_init_attr {
      * }
      */
     public static MemorySegment send_cq(MemorySegment struct) {
-        return struct.get(send_cq$LAYOUT, send_cq$OFFSET);
+        return MemorySegment.ofAddress(struct.get(JAVA_LONG, send_cq$OFFSET)).reinterpret(Long.MAX_VALUE);
     }
 
     /**
@@ -134,7 +134,7 @@ public class ibv_qp_init_attr {
      * }
      */
     public static void send_cq(MemorySegment struct, MemorySegment fieldValue) {
-        struct.set(send_cq$LAYOUT, send_cq$OFFSET, fieldValue);
+        struct.set(JAVA_LONG, send_cq$OFFSET, fieldValue.address());
     }
 
     private static final AddressLayout recv_cq$LAYOUT = (AddressLayout)$LAYOUT.select(groupElement("recv_cq"));
@@ -168,7 +168,7 @@ public class ibv_qp_init_attr {
      * }
      */
     public static MemorySegment recv_cq(MemorySegment struct) {
-        return struct.get(recv_cq$LAYOUT, recv_cq$OFFSET);
+        return MemorySegment.ofAddress(struct.get(JAVA_LONG, recv_cq$OFFSET)).reinterpret(Long.MAX_VALUE);
     }
 
     /**
@@ -178,7 +178,7 @@ public class ibv_qp_init_attr {
      * }
      */
     public static void recv_cq(MemorySegment struct, MemorySegment fieldValue) {
-        struct.set(recv_cq$LAYOUT, recv_cq$OFFSET, fieldValue);
+        struct.set(JAVA_LONG, recv_cq$OFFSET, fieldValue.address());
     }
 
     private static final AddressLayout srq$LAYOUT = (AddressLayout)$LAYOUT.select(groupElement("srq"));
@@ -212,7 +212,7 @@ public class ibv_qp_init_attr {
      * }
      */
     public static MemorySegment srq(MemorySegment struct) {
-        return struct.get(srq$LAYOUT, srq$OFFSET);
+        return MemorySegment.ofAddress(struct.get(JAVA_LONG, srq$OFFSET)).reinterpret(Long.MAX_VALUE);
     }
 
     /**
@@ -222,7 +222,7 @@ public class ibv_qp_init_attr {
      * }
      */
     public static void srq(MemorySegment struct, MemorySegment fieldValue) {
-        struct.set(srq$LAYOUT, srq$OFFSET, fieldValue);
+        struct.set(JAVA_LONG, srq$OFFSET, fieldValue.address());
     }
 
     private static final GroupLayout cap$LAYOUT = (GroupLayout)$LAYOUT.select(groupElement("cap"));

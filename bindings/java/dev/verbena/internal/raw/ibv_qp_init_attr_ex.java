@@ -99,7 +99,7 @@ public class ibv_qp_init_attr_ex {
      * }
      */
     public static MemorySegment qp_context(MemorySegment struct) {
-        return struct.get(qp_context$LAYOUT, qp_context$OFFSET);
+        return MemorySegment.ofAddress(struct.get(JAVA_LONG, qp_context$OFFSET)).reinterpret(Long.MAX_VALUE);
     }
 
     /**
@@ -109,7 +109,7 @@ public class ibv_qp_init_attr_ex {
      * }
      */
     public static void qp_context(MemorySegment struct, MemorySegment fieldValue) {
-        struct.set(qp_context$LAYOUT, qp_context$OFFSET, fieldValue);
+        struct.set(JAVA_LONG, qp_context$OFFSET, fieldValue.address());
     }
 
     private static final AddressLayout send_cq$LAYOUT = (AddressLayout)$LAYOUT.select(groupElement("send_cq"));
@@ -143,7 +143,7 @@ public class ibv_qp_init_attr_ex {
      * }
      */
     public static MemorySegment send_cq(MemorySegment struct) {
-        return struct.get(send_cq$LAYOUT, send_cq$OFFSET);
+        return MemorySegment.ofAddress(struct.get(JAVA_LONG, send_cq$OFFSET)).reinterpret(Long.MAX_VALUE);
     }
 
     /**
@@ -153,7 +153,7 @@ public class ibv_qp_init_attr_ex {
      * }
      */
     public static void send_cq(MemorySegment struct, MemorySegment fieldValue) {
-        struct.set(send_cq$LAYOUT, send_cq$OFFSET, fieldValue);
+        struct.set(JAVA_LONG, send_cq$OFFSET, fieldValue.address());
     }
 
     private static final AddressLayout recv_cq$LAYOUT = (AddressLayout)$LAYOUT.select(groupElement("recv_cq"));
@@ -187,7 +187,7 @@ public class ibv_qp_init_attr_ex {
      * }
      */
     public static MemorySegment recv_cq(MemorySegment struct) {
-        return struct.get(recv_cq$LAYOUT, recv_cq$OFFSET);
+        return MemorySegment.ofAddress(struct.get(JAVA_LONG, recv_cq$OFFSET)).reinterpret(Long.MAX_VALUE);
     }
 
     /**
@@ -197,7 +197,7 @@ public class ibv_qp_init_attr_ex {
      * }
      */
     public static void recv_cq(MemorySegment struct, MemorySegment fieldValue) {
-        struct.set(recv_cq$LAYOUT, recv_cq$OFFSET, fieldValue);
+        struct.set(JAVA_LONG, recv_cq$OFFSET, fieldValue.address());
     }
 
     private static final AddressLayout srq$LAYOUT = (AddressLayout)$LAYOUT.select(groupElement("srq"));
@@ -231,7 +231,7 @@ public class ibv_qp_init_attr_ex {
      * }
      */
     public static MemorySegment srq(MemorySegment struct) {
-        return struct.get(srq$LAYOUT, srq$OFFSET);
+        return MemorySegment.ofAddress(struct.get(JAVA_LONG, srq$OFFSET)).reinterpret(Long.MAX_VALUE);
     }
 
     /**
@@ -241,7 +241,7 @@ public class ibv_qp_init_attr_ex {
      * }
      */
     public static void srq(MemorySegment struct, MemorySegment fieldValue) {
-        struct.set(srq$LAYOUT, srq$OFFSET, fieldValue);
+        struct.set(JAVA_LONG, srq$OFFSET, fieldValue.address());
     }
 
     private static final GroupLayout cap$LAYOUT = (GroupLayout)$LAYOUT.select(groupElement("cap"));
@@ -451,7 +451,7 @@ public class ibv_qp_init_attr_ex {
      * }
      */
     public static MemorySegment pd(MemorySegment struct) {
-        return struct.get(pd$LAYOUT, pd$OFFSET);
+        return MemorySegment.ofAddress(struct.get(JAVA_LONG, pd$OFFSET)).reinterpret(Long.MAX_VALUE);
     }
 
     /**
@@ -461,7 +461,7 @@ public class ibv_qp_init_attr_ex {
      * }
      */
     public static void pd(MemorySegment struct, MemorySegment fieldValue) {
-        struct.set(pd$LAYOUT, pd$OFFSET, fieldValue);
+        struct.set(JAVA_LONG, pd$OFFSET, fieldValue.address());
     }
 
     private static final AddressLayout xrcd$LAYOUT = (AddressLayout)$LAYOUT.select(groupElement("xrcd"));
@@ -495,7 +495,7 @@ public class ibv_qp_init_attr_ex {
      * }
      */
     public static MemorySegment xrcd(MemorySegment struct) {
-        return struct.get(xrcd$LAYOUT, xrcd$OFFSET);
+        return MemorySegment.ofAddress(struct.get(JAVA_LONG, xrcd$OFFSET)).reinterpret(Long.MAX_VALUE);
     }
 
     /**
@@ -505,7 +505,7 @@ public class ibv_qp_init_attr_ex {
      * }
      */
     public static void xrcd(MemorySegment struct, MemorySegment fieldValue) {
-        struct.set(xrcd$LAYOUT, xrcd$OFFSET, fieldValue);
+        struct.set(JAVA_LONG, xrcd$OFFSET, fieldValue.address());
     }
 
     private static final OfInt create_flags$LAYOUT = (OfInt)$LAYOUT.select(groupElement("create_flags"));
@@ -627,7 +627,7 @@ public class ibv_qp_init_attr_ex {
      * }
      */
     public static MemorySegment rwq_ind_tbl(MemorySegment struct) {
-        return struct.get(rwq_ind_tbl$LAYOUT, rwq_ind_tbl$OFFSET);
+        return MemorySegment.ofAddress(struct.get(JAVA_LONG, rwq_ind_tbl$OFFSET)).reinterpret(Long.MAX_VALUE);
     }
 
     /**
@@ -637,7 +637,7 @@ public class ibv_qp_init_attr_ex {
      * }
      */
     public static void rwq_ind_tbl(MemorySegment struct, MemorySegment fieldValue) {
-        struct.set(rwq_ind_tbl$LAYOUT, rwq_ind_tbl$OFFSET, fieldValue);
+        struct.set(JAVA_LONG, rwq_ind_tbl$OFFSET, fieldValue.address());
     }
 
     private static final GroupLayout rx_hash_conf$LAYOUT = (GroupLayout)$LAYOUT.select(groupElement("rx_hash_conf"));

@@ -164,7 +164,7 @@ public class ibv_qp_open_attr {
      * }
      */
     public static MemorySegment xrcd(MemorySegment struct) {
-        return struct.get(xrcd$LAYOUT, xrcd$OFFSET);
+        return MemorySegment.ofAddress(struct.get(JAVA_LONG, xrcd$OFFSET)).reinterpret(Long.MAX_VALUE);
     }
 
     /**
@@ -174,7 +174,7 @@ public class ibv_qp_open_attr {
      * }
      */
     public static void xrcd(MemorySegment struct, MemorySegment fieldValue) {
-        struct.set(xrcd$LAYOUT, xrcd$OFFSET, fieldValue);
+        struct.set(JAVA_LONG, xrcd$OFFSET, fieldValue.address());
     }
 
     private static final AddressLayout qp_context$LAYOUT = (AddressLayout)$LAYOUT.select(groupElement("qp_context"));
@@ -208,7 +208,7 @@ public class ibv_qp_open_attr {
      * }
      */
     public static MemorySegment qp_context(MemorySegment struct) {
-        return struct.get(qp_context$LAYOUT, qp_context$OFFSET);
+        return MemorySegment.ofAddress(struct.get(JAVA_LONG, qp_context$OFFSET)).reinterpret(Long.MAX_VALUE);
     }
 
     /**
@@ -218,7 +218,7 @@ public class ibv_qp_open_attr {
      * }
      */
     public static void qp_context(MemorySegment struct, MemorySegment fieldValue) {
-        struct.set(qp_context$LAYOUT, qp_context$OFFSET, fieldValue);
+        struct.set(JAVA_LONG, qp_context$OFFSET, fieldValue.address());
     }
 
     private static final OfInt qp_type$LAYOUT = (OfInt)$LAYOUT.select(groupElement("qp_type"));

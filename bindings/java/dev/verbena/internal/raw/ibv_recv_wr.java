@@ -118,7 +118,7 @@ public class ibv_recv_wr {
      * }
      */
     public static MemorySegment next(MemorySegment struct) {
-        return struct.get(next$LAYOUT, next$OFFSET);
+        return MemorySegment.ofAddress(struct.get(JAVA_LONG, next$OFFSET)).reinterpret(Long.MAX_VALUE);
     }
 
     /**
@@ -128,7 +128,7 @@ public class ibv_recv_wr {
      * }
      */
     public static void next(MemorySegment struct, MemorySegment fieldValue) {
-        struct.set(next$LAYOUT, next$OFFSET, fieldValue);
+        struct.set(JAVA_LONG, next$OFFSET, fieldValue.address());
     }
 
     private static final AddressLayout sg_list$LAYOUT = (AddressLayout)$LAYOUT.select(groupElement("sg_list"));
@@ -162,7 +162,7 @@ public class ibv_recv_wr {
      * }
      */
     public static MemorySegment sg_list(MemorySegment struct) {
-        return struct.get(sg_list$LAYOUT, sg_list$OFFSET);
+        return MemorySegment.ofAddress(struct.get(JAVA_LONG, sg_list$OFFSET)).reinterpret(Long.MAX_VALUE);
     }
 
     /**
@@ -172,7 +172,7 @@ public class ibv_recv_wr {
      * }
      */
     public static void sg_list(MemorySegment struct, MemorySegment fieldValue) {
-        struct.set(sg_list$LAYOUT, sg_list$OFFSET, fieldValue);
+        struct.set(JAVA_LONG, sg_list$OFFSET, fieldValue.address());
     }
 
     private static final OfInt num_sge$LAYOUT = (OfInt)$LAYOUT.select(groupElement("num_sge"));

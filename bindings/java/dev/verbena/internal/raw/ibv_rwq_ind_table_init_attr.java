@@ -117,7 +117,7 @@ public class ibv_rwq_ind_table_init_attr {
      * }
      */
     public static MemorySegment ind_tbl(MemorySegment struct) {
-        return struct.get(ind_tbl$LAYOUT, ind_tbl$OFFSET);
+        return MemorySegment.ofAddress(struct.get(JAVA_LONG, ind_tbl$OFFSET)).reinterpret(Long.MAX_VALUE);
     }
 
     /**
@@ -127,7 +127,7 @@ public class ibv_rwq_ind_table_init_attr {
      * }
      */
     public static void ind_tbl(MemorySegment struct, MemorySegment fieldValue) {
-        struct.set(ind_tbl$LAYOUT, ind_tbl$OFFSET, fieldValue);
+        struct.set(JAVA_LONG, ind_tbl$OFFSET, fieldValue.address());
     }
 
     private static final OfInt comp_mask$LAYOUT = (OfInt)$LAYOUT.select(groupElement("comp_mask"));

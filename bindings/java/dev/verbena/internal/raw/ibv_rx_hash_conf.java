@@ -162,7 +162,7 @@ public class ibv_rx_hash_conf {
      * }
      */
     public static MemorySegment rx_hash_key(MemorySegment struct) {
-        return struct.get(rx_hash_key$LAYOUT, rx_hash_key$OFFSET);
+        return MemorySegment.ofAddress(struct.get(JAVA_LONG, rx_hash_key$OFFSET)).reinterpret(Long.MAX_VALUE);
     }
 
     /**
@@ -172,7 +172,7 @@ public class ibv_rx_hash_conf {
      * }
      */
     public static void rx_hash_key(MemorySegment struct, MemorySegment fieldValue) {
-        struct.set(rx_hash_key$LAYOUT, rx_hash_key$OFFSET, fieldValue);
+        struct.set(JAVA_LONG, rx_hash_key$OFFSET, fieldValue.address());
     }
 
     private static final OfLong rx_hash_fields_mask$LAYOUT = (OfLong)$LAYOUT.select(groupElement("rx_hash_fields_mask"));

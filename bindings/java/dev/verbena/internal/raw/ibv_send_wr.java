@@ -170,7 +170,7 @@ public class ibv_send_wr {
      * }
      */
     public static MemorySegment next(MemorySegment struct) {
-        return struct.get(next$LAYOUT, next$OFFSET);
+        return MemorySegment.ofAddress(struct.get(JAVA_LONG, next$OFFSET)).reinterpret(Long.MAX_VALUE);
     }
 
     /**
@@ -180,7 +180,7 @@ public class ibv_send_wr {
      * }
      */
     public static void next(MemorySegment struct, MemorySegment fieldValue) {
-        struct.set(next$LAYOUT, next$OFFSET, fieldValue);
+        struct.set(JAVA_LONG, next$OFFSET, fieldValue.address());
     }
 
     private static final AddressLayout sg_list$LAYOUT = (AddressLayout)$LAYOUT.select(groupElement("sg_list"));
@@ -214,7 +214,7 @@ public class ibv_send_wr {
      * }
      */
     public static MemorySegment sg_list(MemorySegment struct) {
-        return struct.get(sg_list$LAYOUT, sg_list$OFFSET);
+        return MemorySegment.ofAddress(struct.get(JAVA_LONG, sg_list$OFFSET)).reinterpret(Long.MAX_VALUE);
     }
 
     /**
@@ -224,7 +224,7 @@ public class ibv_send_wr {
      * }
      */
     public static void sg_list(MemorySegment struct, MemorySegment fieldValue) {
-        struct.set(sg_list$LAYOUT, sg_list$OFFSET, fieldValue);
+        struct.set(JAVA_LONG, sg_list$OFFSET, fieldValue.address());
     }
 
     private static final OfInt num_sge$LAYOUT = (OfInt)$LAYOUT.select(groupElement("num_sge"));
@@ -1078,7 +1078,7 @@ public class ibv_send_wr {
              * }
              */
             public static MemorySegment ah(MemorySegment struct) {
-                return struct.get(ah$LAYOUT, ah$OFFSET);
+                return MemorySegment.ofAddress(struct.get(JAVA_LONG, ah$OFFSET)).reinterpret(Long.MAX_VALUE);
             }
 
             /**
@@ -1088,7 +1088,7 @@ public class ibv_send_wr {
              * }
              */
             public static void ah(MemorySegment struct, MemorySegment fieldValue) {
-                struct.set(ah$LAYOUT, ah$OFFSET, fieldValue);
+                struct.set(JAVA_LONG, ah$OFFSET, fieldValue.address());
             }
 
             private static final OfInt remote_qpn$LAYOUT = (OfInt)$LAYOUT.select(groupElement("remote_qpn"));
@@ -1793,7 +1793,7 @@ public class ibv_send_wr {
          * }
          */
         public static MemorySegment mw(MemorySegment struct) {
-            return struct.get(mw$LAYOUT, mw$OFFSET);
+            return MemorySegment.ofAddress(struct.get(JAVA_LONG, mw$OFFSET)).reinterpret(Long.MAX_VALUE);
         }
 
         /**
@@ -1803,7 +1803,7 @@ public class ibv_send_wr {
          * }
          */
         public static void mw(MemorySegment struct, MemorySegment fieldValue) {
-            struct.set(mw$LAYOUT, mw$OFFSET, fieldValue);
+            struct.set(JAVA_LONG, mw$OFFSET, fieldValue.address());
         }
 
         private static final OfInt rkey$LAYOUT = (OfInt)$LAYOUT.select(groupElement("rkey"));
@@ -2059,7 +2059,7 @@ public class ibv_send_wr {
          * }
          */
         public static MemorySegment hdr(MemorySegment struct) {
-            return struct.get(hdr$LAYOUT, hdr$OFFSET);
+            return MemorySegment.ofAddress(struct.get(JAVA_LONG, hdr$OFFSET)).reinterpret(Long.MAX_VALUE);
         }
 
         /**
@@ -2069,7 +2069,7 @@ public class ibv_send_wr {
          * }
          */
         public static void hdr(MemorySegment struct, MemorySegment fieldValue) {
-            struct.set(hdr$LAYOUT, hdr$OFFSET, fieldValue);
+            struct.set(JAVA_LONG, hdr$OFFSET, fieldValue.address());
         }
 
         private static final OfShort hdr_sz$LAYOUT = (OfShort)$LAYOUT.select(groupElement("hdr_sz"));

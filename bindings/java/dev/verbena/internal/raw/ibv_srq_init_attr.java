@@ -70,7 +70,7 @@ public class ibv_srq_init_attr {
      * }
      */
     public static MemorySegment srq_context(MemorySegment struct) {
-        return struct.get(srq_context$LAYOUT, srq_context$OFFSET);
+        return MemorySegment.ofAddress(struct.get(JAVA_LONG, srq_context$OFFSET)).reinterpret(Long.MAX_VALUE);
     }
 
     /**
@@ -80,7 +80,7 @@ public class ibv_srq_init_attr {
      * }
      */
     public static void srq_context(MemorySegment struct, MemorySegment fieldValue) {
-        struct.set(srq_context$LAYOUT, srq_context$OFFSET, fieldValue);
+        struct.set(JAVA_LONG, srq_context$OFFSET, fieldValue.address());
     }
 
     private static final GroupLayout attr$LAYOUT = (GroupLayout)$LAYOUT.select(groupElement("attr"));

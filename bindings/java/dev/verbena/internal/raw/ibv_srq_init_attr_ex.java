@@ -82,7 +82,7 @@ public class ibv_srq_init_attr_ex {
      * }
      */
     public static MemorySegment srq_context(MemorySegment struct) {
-        return struct.get(srq_context$LAYOUT, srq_context$OFFSET);
+        return MemorySegment.ofAddress(struct.get(JAVA_LONG, srq_context$OFFSET)).reinterpret(Long.MAX_VALUE);
     }
 
     /**
@@ -92,7 +92,7 @@ public class ibv_srq_init_attr_ex {
      * }
      */
     public static void srq_context(MemorySegment struct, MemorySegment fieldValue) {
-        struct.set(srq_context$LAYOUT, srq_context$OFFSET, fieldValue);
+        struct.set(JAVA_LONG, srq_context$OFFSET, fieldValue.address());
     }
 
     private static final GroupLayout attr$LAYOUT = (GroupLayout)$LAYOUT.select(groupElement("attr"));
@@ -258,7 +258,7 @@ public class ibv_srq_init_attr_ex {
      * }
      */
     public static MemorySegment pd(MemorySegment struct) {
-        return struct.get(pd$LAYOUT, pd$OFFSET);
+        return MemorySegment.ofAddress(struct.get(JAVA_LONG, pd$OFFSET)).reinterpret(Long.MAX_VALUE);
     }
 
     /**
@@ -268,7 +268,7 @@ public class ibv_srq_init_attr_ex {
      * }
      */
     public static void pd(MemorySegment struct, MemorySegment fieldValue) {
-        struct.set(pd$LAYOUT, pd$OFFSET, fieldValue);
+        struct.set(JAVA_LONG, pd$OFFSET, fieldValue.address());
     }
 
     private static final AddressLayout xrcd$LAYOUT = (AddressLayout)$LAYOUT.select(groupElement("xrcd"));
@@ -302,7 +302,7 @@ public class ibv_srq_init_attr_ex {
      * }
      */
     public static MemorySegment xrcd(MemorySegment struct) {
-        return struct.get(xrcd$LAYOUT, xrcd$OFFSET);
+        return MemorySegment.ofAddress(struct.get(JAVA_LONG, xrcd$OFFSET)).reinterpret(Long.MAX_VALUE);
     }
 
     /**
@@ -312,7 +312,7 @@ public class ibv_srq_init_attr_ex {
      * }
      */
     public static void xrcd(MemorySegment struct, MemorySegment fieldValue) {
-        struct.set(xrcd$LAYOUT, xrcd$OFFSET, fieldValue);
+        struct.set(JAVA_LONG, xrcd$OFFSET, fieldValue.address());
     }
 
     private static final AddressLayout cq$LAYOUT = (AddressLayout)$LAYOUT.select(groupElement("cq"));
@@ -346,7 +346,7 @@ public class ibv_srq_init_attr_ex {
      * }
      */
     public static MemorySegment cq(MemorySegment struct) {
-        return struct.get(cq$LAYOUT, cq$OFFSET);
+        return MemorySegment.ofAddress(struct.get(JAVA_LONG, cq$OFFSET)).reinterpret(Long.MAX_VALUE);
     }
 
     /**
@@ -356,7 +356,7 @@ public class ibv_srq_init_attr_ex {
      * }
      */
     public static void cq(MemorySegment struct, MemorySegment fieldValue) {
-        struct.set(cq$LAYOUT, cq$OFFSET, fieldValue);
+        struct.set(JAVA_LONG, cq$OFFSET, fieldValue.address());
     }
 
     private static final GroupLayout tm_cap$LAYOUT = (GroupLayout)$LAYOUT.select(groupElement("tm_cap"));

@@ -91,7 +91,7 @@ public class ibv_wq {
      * }
      */
     public static MemorySegment context(MemorySegment struct) {
-        return struct.get(context$LAYOUT, context$OFFSET);
+        return MemorySegment.ofAddress(struct.get(JAVA_LONG, context$OFFSET)).reinterpret(Long.MAX_VALUE);
     }
 
     /**
@@ -101,7 +101,7 @@ public class ibv_wq {
      * }
      */
     public static void context(MemorySegment struct, MemorySegment fieldValue) {
-        struct.set(context$LAYOUT, context$OFFSET, fieldValue);
+        struct.set(JAVA_LONG, context$OFFSET, fieldValue.address());
     }
 
     private static final AddressLayout wq_context$LAYOUT = (AddressLayout)$LAYOUT.select(groupElement("wq_context"));
@@ -135,7 +135,7 @@ public class ibv_wq {
      * }
      */
     public static MemorySegment wq_context(MemorySegment struct) {
-        return struct.get(wq_context$LAYOUT, wq_context$OFFSET);
+        return MemorySegment.ofAddress(struct.get(JAVA_LONG, wq_context$OFFSET)).reinterpret(Long.MAX_VALUE);
     }
 
     /**
@@ -145,7 +145,7 @@ public class ibv_wq {
      * }
      */
     public static void wq_context(MemorySegment struct, MemorySegment fieldValue) {
-        struct.set(wq_context$LAYOUT, wq_context$OFFSET, fieldValue);
+        struct.set(JAVA_LONG, wq_context$OFFSET, fieldValue.address());
     }
 
     private static final AddressLayout pd$LAYOUT = (AddressLayout)$LAYOUT.select(groupElement("pd"));
@@ -179,7 +179,7 @@ public class ibv_wq {
      * }
      */
     public static MemorySegment pd(MemorySegment struct) {
-        return struct.get(pd$LAYOUT, pd$OFFSET);
+        return MemorySegment.ofAddress(struct.get(JAVA_LONG, pd$OFFSET)).reinterpret(Long.MAX_VALUE);
     }
 
     /**
@@ -189,7 +189,7 @@ public class ibv_wq {
      * }
      */
     public static void pd(MemorySegment struct, MemorySegment fieldValue) {
-        struct.set(pd$LAYOUT, pd$OFFSET, fieldValue);
+        struct.set(JAVA_LONG, pd$OFFSET, fieldValue.address());
     }
 
     private static final AddressLayout cq$LAYOUT = (AddressLayout)$LAYOUT.select(groupElement("cq"));
@@ -223,7 +223,7 @@ public class ibv_wq {
      * }
      */
     public static MemorySegment cq(MemorySegment struct) {
-        return struct.get(cq$LAYOUT, cq$OFFSET);
+        return MemorySegment.ofAddress(struct.get(JAVA_LONG, cq$OFFSET)).reinterpret(Long.MAX_VALUE);
     }
 
     /**
@@ -233,7 +233,7 @@ public class ibv_wq {
      * }
      */
     public static void cq(MemorySegment struct, MemorySegment fieldValue) {
-        struct.set(cq$LAYOUT, cq$OFFSET, fieldValue);
+        struct.set(JAVA_LONG, cq$OFFSET, fieldValue.address());
     }
 
     private static final OfInt wq_num$LAYOUT = (OfInt)$LAYOUT.select(groupElement("wq_num"));
@@ -501,7 +501,7 @@ public class ibv_wq {
      * }
      */
     public static MemorySegment post_recv(MemorySegment struct) {
-        return struct.get(post_recv$LAYOUT, post_recv$OFFSET);
+        return MemorySegment.ofAddress(struct.get(JAVA_LONG, post_recv$OFFSET)).reinterpret(Long.MAX_VALUE);
     }
 
     /**
@@ -511,7 +511,7 @@ public class ibv_wq {
      * }
      */
     public static void post_recv(MemorySegment struct, MemorySegment fieldValue) {
-        struct.set(post_recv$LAYOUT, post_recv$OFFSET, fieldValue);
+        struct.set(JAVA_LONG, post_recv$OFFSET, fieldValue.address());
     }
 
     private static final GroupLayout mutex$LAYOUT = (GroupLayout)$LAYOUT.select(groupElement("mutex"));

@@ -82,7 +82,7 @@ public class ibv_wq_init_attr {
      * }
      */
     public static MemorySegment wq_context(MemorySegment struct) {
-        return struct.get(wq_context$LAYOUT, wq_context$OFFSET);
+        return MemorySegment.ofAddress(struct.get(JAVA_LONG, wq_context$OFFSET)).reinterpret(Long.MAX_VALUE);
     }
 
     /**
@@ -92,7 +92,7 @@ public class ibv_wq_init_attr {
      * }
      */
     public static void wq_context(MemorySegment struct, MemorySegment fieldValue) {
-        struct.set(wq_context$LAYOUT, wq_context$OFFSET, fieldValue);
+        struct.set(JAVA_LONG, wq_context$OFFSET, fieldValue.address());
     }
 
     private static final OfInt wq_type$LAYOUT = (OfInt)$LAYOUT.select(groupElement("wq_type"));
@@ -258,7 +258,7 @@ public class ibv_wq_init_attr {
      * }
      */
     public static MemorySegment pd(MemorySegment struct) {
-        return struct.get(pd$LAYOUT, pd$OFFSET);
+        return MemorySegment.ofAddress(struct.get(JAVA_LONG, pd$OFFSET)).reinterpret(Long.MAX_VALUE);
     }
 
     /**
@@ -268,7 +268,7 @@ public class ibv_wq_init_attr {
      * }
      */
     public static void pd(MemorySegment struct, MemorySegment fieldValue) {
-        struct.set(pd$LAYOUT, pd$OFFSET, fieldValue);
+        struct.set(JAVA_LONG, pd$OFFSET, fieldValue.address());
     }
 
     private static final AddressLayout cq$LAYOUT = (AddressLayout)$LAYOUT.select(groupElement("cq"));
@@ -302,7 +302,7 @@ public class ibv_wq_init_attr {
      * }
      */
     public static MemorySegment cq(MemorySegment struct) {
-        return struct.get(cq$LAYOUT, cq$OFFSET);
+        return MemorySegment.ofAddress(struct.get(JAVA_LONG, cq$OFFSET)).reinterpret(Long.MAX_VALUE);
     }
 
     /**
@@ -312,7 +312,7 @@ public class ibv_wq_init_attr {
      * }
      */
     public static void cq(MemorySegment struct, MemorySegment fieldValue) {
-        struct.set(cq$LAYOUT, cq$OFFSET, fieldValue);
+        struct.set(JAVA_LONG, cq$OFFSET, fieldValue.address());
     }
 
     private static final OfInt comp_mask$LAYOUT = (OfInt)$LAYOUT.select(groupElement("comp_mask"));

@@ -359,7 +359,7 @@ public class rdma_addrinfo {
      * }
      */
     public static MemorySegment ai_src_addr(MemorySegment struct) {
-        return struct.get(ai_src_addr$LAYOUT, ai_src_addr$OFFSET);
+        return MemorySegment.ofAddress(struct.get(JAVA_LONG, ai_src_addr$OFFSET)).reinterpret(Long.MAX_VALUE);
     }
 
     /**
@@ -369,7 +369,7 @@ public class rdma_addrinfo {
      * }
      */
     public static void ai_src_addr(MemorySegment struct, MemorySegment fieldValue) {
-        struct.set(ai_src_addr$LAYOUT, ai_src_addr$OFFSET, fieldValue);
+        struct.set(JAVA_LONG, ai_src_addr$OFFSET, fieldValue.address());
     }
 
     private static final AddressLayout ai_dst_addr$LAYOUT = (AddressLayout)$LAYOUT.select(groupElement("ai_dst_addr"));
@@ -403,7 +403,7 @@ public class rdma_addrinfo {
      * }
      */
     public static MemorySegment ai_dst_addr(MemorySegment struct) {
-        return struct.get(ai_dst_addr$LAYOUT, ai_dst_addr$OFFSET);
+        return MemorySegment.ofAddress(struct.get(JAVA_LONG, ai_dst_addr$OFFSET)).reinterpret(Long.MAX_VALUE);
     }
 
     /**
@@ -413,7 +413,7 @@ public class rdma_addrinfo {
      * }
      */
     public static void ai_dst_addr(MemorySegment struct, MemorySegment fieldValue) {
-        struct.set(ai_dst_addr$LAYOUT, ai_dst_addr$OFFSET, fieldValue);
+        struct.set(JAVA_LONG, ai_dst_addr$OFFSET, fieldValue.address());
     }
 
     private static final AddressLayout ai_src_canonname$LAYOUT = (AddressLayout)$LAYOUT.select(groupElement("ai_src_canonname"));
@@ -447,7 +447,7 @@ public class rdma_addrinfo {
      * }
      */
     public static MemorySegment ai_src_canonname(MemorySegment struct) {
-        return struct.get(ai_src_canonname$LAYOUT, ai_src_canonname$OFFSET);
+        return MemorySegment.ofAddress(struct.get(JAVA_LONG, ai_src_canonname$OFFSET)).reinterpret(Long.MAX_VALUE);
     }
 
     /**
@@ -457,7 +457,7 @@ public class rdma_addrinfo {
      * }
      */
     public static void ai_src_canonname(MemorySegment struct, MemorySegment fieldValue) {
-        struct.set(ai_src_canonname$LAYOUT, ai_src_canonname$OFFSET, fieldValue);
+        struct.set(JAVA_LONG, ai_src_canonname$OFFSET, fieldValue.address());
     }
 
     private static final AddressLayout ai_dst_canonname$LAYOUT = (AddressLayout)$LAYOUT.select(groupElement("ai_dst_canonname"));
@@ -491,7 +491,7 @@ public class rdma_addrinfo {
      * }
      */
     public static MemorySegment ai_dst_canonname(MemorySegment struct) {
-        return struct.get(ai_dst_canonname$LAYOUT, ai_dst_canonname$OFFSET);
+        return MemorySegment.ofAddress(struct.get(JAVA_LONG, ai_dst_canonname$OFFSET)).reinterpret(Long.MAX_VALUE);
     }
 
     /**
@@ -501,7 +501,7 @@ public class rdma_addrinfo {
      * }
      */
     public static void ai_dst_canonname(MemorySegment struct, MemorySegment fieldValue) {
-        struct.set(ai_dst_canonname$LAYOUT, ai_dst_canonname$OFFSET, fieldValue);
+        struct.set(JAVA_LONG, ai_dst_canonname$OFFSET, fieldValue.address());
     }
 
     private static final OfLong ai_route_len$LAYOUT = (OfLong)$LAYOUT.select(groupElement("ai_route_len"));
@@ -579,7 +579,7 @@ public class rdma_addrinfo {
      * }
      */
     public static MemorySegment ai_route(MemorySegment struct) {
-        return struct.get(ai_route$LAYOUT, ai_route$OFFSET);
+        return MemorySegment.ofAddress(struct.get(JAVA_LONG, ai_route$OFFSET)).reinterpret(Long.MAX_VALUE);
     }
 
     /**
@@ -589,7 +589,7 @@ public class rdma_addrinfo {
      * }
      */
     public static void ai_route(MemorySegment struct, MemorySegment fieldValue) {
-        struct.set(ai_route$LAYOUT, ai_route$OFFSET, fieldValue);
+        struct.set(JAVA_LONG, ai_route$OFFSET, fieldValue.address());
     }
 
     private static final OfLong ai_connect_len$LAYOUT = (OfLong)$LAYOUT.select(groupElement("ai_connect_len"));
@@ -667,7 +667,7 @@ public class rdma_addrinfo {
      * }
      */
     public static MemorySegment ai_connect(MemorySegment struct) {
-        return struct.get(ai_connect$LAYOUT, ai_connect$OFFSET);
+        return MemorySegment.ofAddress(struct.get(JAVA_LONG, ai_connect$OFFSET)).reinterpret(Long.MAX_VALUE);
     }
 
     /**
@@ -677,7 +677,7 @@ public class rdma_addrinfo {
      * }
      */
     public static void ai_connect(MemorySegment struct, MemorySegment fieldValue) {
-        struct.set(ai_connect$LAYOUT, ai_connect$OFFSET, fieldValue);
+        struct.set(JAVA_LONG, ai_connect$OFFSET, fieldValue.address());
     }
 
     private static final AddressLayout ai_next$LAYOUT = (AddressLayout)$LAYOUT.select(groupElement("ai_next"));
@@ -711,7 +711,7 @@ public class rdma_addrinfo {
      * }
      */
     public static MemorySegment ai_next(MemorySegment struct) {
-        return struct.get(ai_next$LAYOUT, ai_next$OFFSET);
+        return MemorySegment.ofAddress(struct.get(JAVA_LONG, ai_next$OFFSET)).reinterpret(Long.MAX_VALUE);
     }
 
     /**
@@ -721,7 +721,7 @@ public class rdma_addrinfo {
      * }
      */
     public static void ai_next(MemorySegment struct, MemorySegment fieldValue) {
-        struct.set(ai_next$LAYOUT, ai_next$OFFSET, fieldValue);
+        struct.set(JAVA_LONG, ai_next$OFFSET, fieldValue.address());
     }
 
     /**

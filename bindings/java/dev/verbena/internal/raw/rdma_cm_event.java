@@ -78,7 +78,7 @@ public class rdma_cm_event {
      * }
      */
     public static MemorySegment id(MemorySegment struct) {
-        return struct.get(id$LAYOUT, id$OFFSET);
+        return MemorySegment.ofAddress(struct.get(JAVA_LONG, id$OFFSET)).reinterpret(Long.MAX_VALUE);
     }
 
     /**
@@ -88,7 +88,7 @@ public class rdma_cm_event {
      * }
      */
     public static void id(MemorySegment struct, MemorySegment fieldValue) {
-        struct.set(id$LAYOUT, id$OFFSET, fieldValue);
+        struct.set(JAVA_LONG, id$OFFSET, fieldValue.address());
     }
 
     private static final AddressLayout listen_id$LAYOUT = (AddressLayout)$LAYOUT.select(groupElement("listen_id"));
@@ -122,7 +122,7 @@ public class rdma_cm_event {
      * }
      */
     public static MemorySegment listen_id(MemorySegment struct) {
-        return struct.get(listen_id$LAYOUT, listen_id$OFFSET);
+        return MemorySegment.ofAddress(struct.get(JAVA_LONG, listen_id$OFFSET)).reinterpret(Long.MAX_VALUE);
     }
 
     /**
@@ -132,7 +132,7 @@ public class rdma_cm_event {
      * }
      */
     public static void listen_id(MemorySegment struct, MemorySegment fieldValue) {
-        struct.set(listen_id$LAYOUT, listen_id$OFFSET, fieldValue);
+        struct.set(JAVA_LONG, listen_id$OFFSET, fieldValue.address());
     }
 
     private static final OfInt event$LAYOUT = (OfInt)$LAYOUT.select(groupElement("event"));

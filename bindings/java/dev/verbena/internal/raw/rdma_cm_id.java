@@ -97,7 +97,7 @@ public class rdma_cm_id {
      * }
      */
     public static MemorySegment verbs(MemorySegment struct) {
-        return struct.get(verbs$LAYOUT, verbs$OFFSET);
+        return MemorySegment.ofAddress(struct.get(JAVA_LONG, verbs$OFFSET)).reinterpret(Long.MAX_VALUE);
     }
 
     /**
@@ -107,7 +107,7 @@ public class rdma_cm_id {
      * }
      */
     public static void verbs(MemorySegment struct, MemorySegment fieldValue) {
-        struct.set(verbs$LAYOUT, verbs$OFFSET, fieldValue);
+        struct.set(JAVA_LONG, verbs$OFFSET, fieldValue.address());
     }
 
     private static final AddressLayout channel$LAYOUT = (AddressLayout)$LAYOUT.select(groupElement("channel"));
@@ -141,7 +141,7 @@ public class rdma_cm_id {
      * }
      */
     public static MemorySegment channel(MemorySegment struct) {
-        return struct.get(channel$LAYOUT, channel$OFFSET);
+        return MemorySegment.ofAddress(struct.get(JAVA_LONG, channel$OFFSET)).reinterpret(Long.MAX_VALUE);
     }
 
     /**
@@ -151,7 +151,7 @@ public class rdma_cm_id {
      * }
      */
     public static void channel(MemorySegment struct, MemorySegment fieldValue) {
-        struct.set(channel$LAYOUT, channel$OFFSET, fieldValue);
+        struct.set(JAVA_LONG, channel$OFFSET, fieldValue.address());
     }
 
     private static final AddressLayout context$LAYOUT = (AddressLayout)$LAYOUT.select(groupElement("context"));
@@ -185,7 +185,7 @@ public class rdma_cm_id {
      * }
      */
     public static MemorySegment context(MemorySegment struct) {
-        return struct.get(context$LAYOUT, context$OFFSET);
+        return MemorySegment.ofAddress(struct.get(JAVA_LONG, context$OFFSET)).reinterpret(Long.MAX_VALUE);
     }
 
     /**
@@ -195,7 +195,7 @@ public class rdma_cm_id {
      * }
      */
     public static void context(MemorySegment struct, MemorySegment fieldValue) {
-        struct.set(context$LAYOUT, context$OFFSET, fieldValue);
+        struct.set(JAVA_LONG, context$OFFSET, fieldValue.address());
     }
 
     private static final AddressLayout qp$LAYOUT = (AddressLayout)$LAYOUT.select(groupElement("qp"));
@@ -229,7 +229,7 @@ public class rdma_cm_id {
      * }
      */
     public static MemorySegment qp(MemorySegment struct) {
-        return struct.get(qp$LAYOUT, qp$OFFSET);
+        return MemorySegment.ofAddress(struct.get(JAVA_LONG, qp$OFFSET)).reinterpret(Long.MAX_VALUE);
     }
 
     /**
@@ -239,7 +239,7 @@ public class rdma_cm_id {
      * }
      */
     public static void qp(MemorySegment struct, MemorySegment fieldValue) {
-        struct.set(qp$LAYOUT, qp$OFFSET, fieldValue);
+        struct.set(JAVA_LONG, qp$OFFSET, fieldValue.address());
     }
 
     private static final GroupLayout route$LAYOUT = (GroupLayout)$LAYOUT.select(groupElement("route"));
@@ -405,7 +405,7 @@ public class rdma_cm_id {
      * }
      */
     public static MemorySegment event(MemorySegment struct) {
-        return struct.get(event$LAYOUT, event$OFFSET);
+        return MemorySegment.ofAddress(struct.get(JAVA_LONG, event$OFFSET)).reinterpret(Long.MAX_VALUE);
     }
 
     /**
@@ -415,7 +415,7 @@ public class rdma_cm_id {
      * }
      */
     public static void event(MemorySegment struct, MemorySegment fieldValue) {
-        struct.set(event$LAYOUT, event$OFFSET, fieldValue);
+        struct.set(JAVA_LONG, event$OFFSET, fieldValue.address());
     }
 
     private static final AddressLayout send_cq_channel$LAYOUT = (AddressLayout)$LAYOUT.select(groupElement("send_cq_channel"));
@@ -449,7 +449,7 @@ public class rdma_cm_id {
      * }
      */
     public static MemorySegment send_cq_channel(MemorySegment struct) {
-        return struct.get(send_cq_channel$LAYOUT, send_cq_channel$OFFSET);
+        return MemorySegment.ofAddress(struct.get(JAVA_LONG, send_cq_channel$OFFSET)).reinterpret(Long.MAX_VALUE);
     }
 
     /**
@@ -459,7 +459,7 @@ public class rdma_cm_id {
      * }
      */
     public static void send_cq_channel(MemorySegment struct, MemorySegment fieldValue) {
-        struct.set(send_cq_channel$LAYOUT, send_cq_channel$OFFSET, fieldValue);
+        struct.set(JAVA_LONG, send_cq_channel$OFFSET, fieldValue.address());
     }
 
     private static final AddressLayout send_cq$LAYOUT = (AddressLayout)$LAYOUT.select(groupElement("send_cq"));
@@ -493,7 +493,7 @@ public class rdma_cm_id {
      * }
      */
     public static MemorySegment send_cq(MemorySegment struct) {
-        return struct.get(send_cq$LAYOUT, send_cq$OFFSET);
+        return MemorySegment.ofAddress(struct.get(JAVA_LONG, send_cq$OFFSET)).reinterpret(Long.MAX_VALUE);
     }
 
     /**
@@ -503,7 +503,7 @@ public class rdma_cm_id {
      * }
      */
     public static void send_cq(MemorySegment struct, MemorySegment fieldValue) {
-        struct.set(send_cq$LAYOUT, send_cq$OFFSET, fieldValue);
+        struct.set(JAVA_LONG, send_cq$OFFSET, fieldValue.address());
     }
 
     private static final AddressLayout recv_cq_channel$LAYOUT = (AddressLayout)$LAYOUT.select(groupElement("recv_cq_channel"));
@@ -537,7 +537,7 @@ public class rdma_cm_id {
      * }
      */
     public static MemorySegment recv_cq_channel(MemorySegment struct) {
-        return struct.get(recv_cq_channel$LAYOUT, recv_cq_channel$OFFSET);
+        return MemorySegment.ofAddress(struct.get(JAVA_LONG, recv_cq_channel$OFFSET)).reinterpret(Long.MAX_VALUE);
     }
 
     /**
@@ -547,7 +547,7 @@ public class rdma_cm_id {
      * }
      */
     public static void recv_cq_channel(MemorySegment struct, MemorySegment fieldValue) {
-        struct.set(recv_cq_channel$LAYOUT, recv_cq_channel$OFFSET, fieldValue);
+        struct.set(JAVA_LONG, recv_cq_channel$OFFSET, fieldValue.address());
     }
 
     private static final AddressLayout recv_cq$LAYOUT = (AddressLayout)$LAYOUT.select(groupElement("recv_cq"));
@@ -581,7 +581,7 @@ public class rdma_cm_id {
      * }
      */
     public static MemorySegment recv_cq(MemorySegment struct) {
-        return struct.get(recv_cq$LAYOUT, recv_cq$OFFSET);
+        return MemorySegment.ofAddress(struct.get(JAVA_LONG, recv_cq$OFFSET)).reinterpret(Long.MAX_VALUE);
     }
 
     /**
@@ -591,7 +591,7 @@ public class rdma_cm_id {
      * }
      */
     public static void recv_cq(MemorySegment struct, MemorySegment fieldValue) {
-        struct.set(recv_cq$LAYOUT, recv_cq$OFFSET, fieldValue);
+        struct.set(JAVA_LONG, recv_cq$OFFSET, fieldValue.address());
     }
 
     private static final AddressLayout srq$LAYOUT = (AddressLayout)$LAYOUT.select(groupElement("srq"));
@@ -625,7 +625,7 @@ public class rdma_cm_id {
      * }
      */
     public static MemorySegment srq(MemorySegment struct) {
-        return struct.get(srq$LAYOUT, srq$OFFSET);
+        return MemorySegment.ofAddress(struct.get(JAVA_LONG, srq$OFFSET)).reinterpret(Long.MAX_VALUE);
     }
 
     /**
@@ -635,7 +635,7 @@ public class rdma_cm_id {
      * }
      */
     public static void srq(MemorySegment struct, MemorySegment fieldValue) {
-        struct.set(srq$LAYOUT, srq$OFFSET, fieldValue);
+        struct.set(JAVA_LONG, srq$OFFSET, fieldValue.address());
     }
 
     private static final AddressLayout pd$LAYOUT = (AddressLayout)$LAYOUT.select(groupElement("pd"));
@@ -669,7 +669,7 @@ public class rdma_cm_id {
      * }
      */
     public static MemorySegment pd(MemorySegment struct) {
-        return struct.get(pd$LAYOUT, pd$OFFSET);
+        return MemorySegment.ofAddress(struct.get(JAVA_LONG, pd$OFFSET)).reinterpret(Long.MAX_VALUE);
     }
 
     /**
@@ -679,7 +679,7 @@ public class rdma_cm_id {
      * }
      */
     public static void pd(MemorySegment struct, MemorySegment fieldValue) {
-        struct.set(pd$LAYOUT, pd$OFFSET, fieldValue);
+        struct.set(JAVA_LONG, pd$OFFSET, fieldValue.address());
     }
 
     private static final OfInt qp_type$LAYOUT = (OfInt)$LAYOUT.select(groupElement("qp_type"));

@@ -159,7 +159,7 @@ public class rdma_cm_join_mc_attr_ex {
      * }
      */
     public static MemorySegment addr(MemorySegment struct) {
-        return struct.get(addr$LAYOUT, addr$OFFSET);
+        return MemorySegment.ofAddress(struct.get(JAVA_LONG, addr$OFFSET)).reinterpret(Long.MAX_VALUE);
     }
 
     /**
@@ -169,7 +169,7 @@ public class rdma_cm_join_mc_attr_ex {
      * }
      */
     public static void addr(MemorySegment struct, MemorySegment fieldValue) {
-        struct.set(addr$LAYOUT, addr$OFFSET, fieldValue);
+        struct.set(JAVA_LONG, addr$OFFSET, fieldValue.address());
     }
 
     /**

@@ -85,7 +85,7 @@ public class rdma_conn_param {
      * }
      */
     public static MemorySegment private_data(MemorySegment struct) {
-        return struct.get(private_data$LAYOUT, private_data$OFFSET);
+        return MemorySegment.ofAddress(struct.get(JAVA_LONG, private_data$OFFSET)).reinterpret(Long.MAX_VALUE);
     }
 
     /**
@@ -95,7 +95,7 @@ public class rdma_conn_param {
      * }
      */
     public static void private_data(MemorySegment struct, MemorySegment fieldValue) {
-        struct.set(private_data$LAYOUT, private_data$OFFSET, fieldValue);
+        struct.set(JAVA_LONG, private_data$OFFSET, fieldValue.address());
     }
 
     private static final OfByte private_data_len$LAYOUT = (OfByte)$LAYOUT.select(groupElement("private_data_len"));

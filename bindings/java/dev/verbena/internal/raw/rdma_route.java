@@ -116,7 +116,7 @@ public class rdma_route {
      * }
      */
     public static MemorySegment path_rec(MemorySegment struct) {
-        return struct.get(path_rec$LAYOUT, path_rec$OFFSET);
+        return MemorySegment.ofAddress(struct.get(JAVA_LONG, path_rec$OFFSET)).reinterpret(Long.MAX_VALUE);
     }
 
     /**
@@ -126,7 +126,7 @@ public class rdma_route {
      * }
      */
     public static void path_rec(MemorySegment struct, MemorySegment fieldValue) {
-        struct.set(path_rec$LAYOUT, path_rec$OFFSET, fieldValue);
+        struct.set(JAVA_LONG, path_rec$OFFSET, fieldValue.address());
     }
 
     private static final OfInt num_paths$LAYOUT = (OfInt)$LAYOUT.select(groupElement("num_paths"));

@@ -206,7 +206,7 @@ public class verbs_context {
      * }
      */
     public static MemorySegment query_port(MemorySegment struct) {
-        return struct.get(query_port$LAYOUT, query_port$OFFSET);
+        return MemorySegment.ofAddress(struct.get(JAVA_LONG, query_port$OFFSET)).reinterpret(Long.MAX_VALUE);
     }
 
     /**
@@ -216,7 +216,7 @@ public class verbs_context {
      * }
      */
     public static void query_port(MemorySegment struct, MemorySegment fieldValue) {
-        struct.set(query_port$LAYOUT, query_port$OFFSET, fieldValue);
+        struct.set(JAVA_LONG, query_port$OFFSET, fieldValue.address());
     }
 
     /**
@@ -310,7 +310,7 @@ public class verbs_context {
      * }
      */
     public static MemorySegment advise_mr(MemorySegment struct) {
-        return struct.get(advise_mr$LAYOUT, advise_mr$OFFSET);
+        return MemorySegment.ofAddress(struct.get(JAVA_LONG, advise_mr$OFFSET)).reinterpret(Long.MAX_VALUE);
     }
 
     /**
@@ -320,7 +320,7 @@ public class verbs_context {
      * }
      */
     public static void advise_mr(MemorySegment struct, MemorySegment fieldValue) {
-        struct.set(advise_mr$LAYOUT, advise_mr$OFFSET, fieldValue);
+        struct.set(JAVA_LONG, advise_mr$OFFSET, fieldValue.address());
     }
 
     /**
@@ -410,7 +410,7 @@ public class verbs_context {
      * }
      */
     public static MemorySegment alloc_null_mr(MemorySegment struct) {
-        return struct.get(alloc_null_mr$LAYOUT, alloc_null_mr$OFFSET);
+        return MemorySegment.ofAddress(struct.get(JAVA_LONG, alloc_null_mr$OFFSET)).reinterpret(Long.MAX_VALUE);
     }
 
     /**
@@ -420,7 +420,7 @@ public class verbs_context {
      * }
      */
     public static void alloc_null_mr(MemorySegment struct, MemorySegment fieldValue) {
-        struct.set(alloc_null_mr$LAYOUT, alloc_null_mr$OFFSET, fieldValue);
+        struct.set(JAVA_LONG, alloc_null_mr$OFFSET, fieldValue.address());
     }
 
     /**
@@ -513,7 +513,7 @@ public class verbs_context {
      * }
      */
     public static MemorySegment read_counters(MemorySegment struct) {
-        return struct.get(read_counters$LAYOUT, read_counters$OFFSET);
+        return MemorySegment.ofAddress(struct.get(JAVA_LONG, read_counters$OFFSET)).reinterpret(Long.MAX_VALUE);
     }
 
     /**
@@ -523,7 +523,7 @@ public class verbs_context {
      * }
      */
     public static void read_counters(MemorySegment struct, MemorySegment fieldValue) {
-        struct.set(read_counters$LAYOUT, read_counters$OFFSET, fieldValue);
+        struct.set(JAVA_LONG, read_counters$OFFSET, fieldValue.address());
     }
 
     /**
@@ -615,7 +615,7 @@ public class verbs_context {
      * }
      */
     public static MemorySegment attach_counters_point_flow(MemorySegment struct) {
-        return struct.get(attach_counters_point_flow$LAYOUT, attach_counters_point_flow$OFFSET);
+        return MemorySegment.ofAddress(struct.get(JAVA_LONG, attach_counters_point_flow$OFFSET)).reinterpret(Long.MAX_VALUE);
     }
 
     /**
@@ -625,7 +625,7 @@ public class verbs_context {
      * }
      */
     public static void attach_counters_point_flow(MemorySegment struct, MemorySegment fieldValue) {
-        struct.set(attach_counters_point_flow$LAYOUT, attach_counters_point_flow$OFFSET, fieldValue);
+        struct.set(JAVA_LONG, attach_counters_point_flow$OFFSET, fieldValue.address());
     }
 
     /**
@@ -716,7 +716,7 @@ public class verbs_context {
      * }
      */
     public static MemorySegment create_counters(MemorySegment struct) {
-        return struct.get(create_counters$LAYOUT, create_counters$OFFSET);
+        return MemorySegment.ofAddress(struct.get(JAVA_LONG, create_counters$OFFSET)).reinterpret(Long.MAX_VALUE);
     }
 
     /**
@@ -726,7 +726,7 @@ public class verbs_context {
      * }
      */
     public static void create_counters(MemorySegment struct, MemorySegment fieldValue) {
-        struct.set(create_counters$LAYOUT, create_counters$OFFSET, fieldValue);
+        struct.set(JAVA_LONG, create_counters$OFFSET, fieldValue.address());
     }
 
     /**
@@ -816,7 +816,7 @@ public class verbs_context {
      * }
      */
     public static MemorySegment destroy_counters(MemorySegment struct) {
-        return struct.get(destroy_counters$LAYOUT, destroy_counters$OFFSET);
+        return MemorySegment.ofAddress(struct.get(JAVA_LONG, destroy_counters$OFFSET)).reinterpret(Long.MAX_VALUE);
     }
 
     /**
@@ -826,7 +826,7 @@ public class verbs_context {
      * }
      */
     public static void destroy_counters(MemorySegment struct, MemorySegment fieldValue) {
-        struct.set(destroy_counters$LAYOUT, destroy_counters$OFFSET, fieldValue);
+        struct.set(JAVA_LONG, destroy_counters$OFFSET, fieldValue.address());
     }
 
     /**
@@ -920,7 +920,7 @@ public class verbs_context {
      * }
      */
     public static MemorySegment reg_dm_mr(MemorySegment struct) {
-        return struct.get(reg_dm_mr$LAYOUT, reg_dm_mr$OFFSET);
+        return MemorySegment.ofAddress(struct.get(JAVA_LONG, reg_dm_mr$OFFSET)).reinterpret(Long.MAX_VALUE);
     }
 
     /**
@@ -930,7 +930,7 @@ public class verbs_context {
      * }
      */
     public static void reg_dm_mr(MemorySegment struct, MemorySegment fieldValue) {
-        struct.set(reg_dm_mr$LAYOUT, reg_dm_mr$OFFSET, fieldValue);
+        struct.set(JAVA_LONG, reg_dm_mr$OFFSET, fieldValue.address());
     }
 
     /**
@@ -1021,7 +1021,7 @@ public class verbs_context {
      * }
      */
     public static MemorySegment alloc_dm(MemorySegment struct) {
-        return struct.get(alloc_dm$LAYOUT, alloc_dm$OFFSET);
+        return MemorySegment.ofAddress(struct.get(JAVA_LONG, alloc_dm$OFFSET)).reinterpret(Long.MAX_VALUE);
     }
 
     /**
@@ -1031,7 +1031,7 @@ public class verbs_context {
      * }
      */
     public static void alloc_dm(MemorySegment struct, MemorySegment fieldValue) {
-        struct.set(alloc_dm$LAYOUT, alloc_dm$OFFSET, fieldValue);
+        struct.set(JAVA_LONG, alloc_dm$OFFSET, fieldValue.address());
     }
 
     /**
@@ -1121,7 +1121,7 @@ public class verbs_context {
      * }
      */
     public static MemorySegment free_dm(MemorySegment struct) {
-        return struct.get(free_dm$LAYOUT, free_dm$OFFSET);
+        return MemorySegment.ofAddress(struct.get(JAVA_LONG, free_dm$OFFSET)).reinterpret(Long.MAX_VALUE);
     }
 
     /**
@@ -1131,7 +1131,7 @@ public class verbs_context {
      * }
      */
     public static void free_dm(MemorySegment struct, MemorySegment fieldValue) {
-        struct.set(free_dm$LAYOUT, free_dm$OFFSET, fieldValue);
+        struct.set(JAVA_LONG, free_dm$OFFSET, fieldValue.address());
     }
 
     /**
@@ -1222,7 +1222,7 @@ public class verbs_context {
      * }
      */
     public static MemorySegment modify_flow_action_esp(MemorySegment struct) {
-        return struct.get(modify_flow_action_esp$LAYOUT, modify_flow_action_esp$OFFSET);
+        return MemorySegment.ofAddress(struct.get(JAVA_LONG, modify_flow_action_esp$OFFSET)).reinterpret(Long.MAX_VALUE);
     }
 
     /**
@@ -1232,7 +1232,7 @@ public class verbs_context {
      * }
      */
     public static void modify_flow_action_esp(MemorySegment struct, MemorySegment fieldValue) {
-        struct.set(modify_flow_action_esp$LAYOUT, modify_flow_action_esp$OFFSET, fieldValue);
+        struct.set(JAVA_LONG, modify_flow_action_esp$OFFSET, fieldValue.address());
     }
 
     /**
@@ -1322,7 +1322,7 @@ public class verbs_context {
      * }
      */
     public static MemorySegment destroy_flow_action(MemorySegment struct) {
-        return struct.get(destroy_flow_action$LAYOUT, destroy_flow_action$OFFSET);
+        return MemorySegment.ofAddress(struct.get(JAVA_LONG, destroy_flow_action$OFFSET)).reinterpret(Long.MAX_VALUE);
     }
 
     /**
@@ -1332,7 +1332,7 @@ public class verbs_context {
      * }
      */
     public static void destroy_flow_action(MemorySegment struct, MemorySegment fieldValue) {
-        struct.set(destroy_flow_action$LAYOUT, destroy_flow_action$OFFSET, fieldValue);
+        struct.set(JAVA_LONG, destroy_flow_action$OFFSET, fieldValue.address());
     }
 
     /**
@@ -1423,7 +1423,7 @@ public class verbs_context {
      * }
      */
     public static MemorySegment create_flow_action_esp(MemorySegment struct) {
-        return struct.get(create_flow_action_esp$LAYOUT, create_flow_action_esp$OFFSET);
+        return MemorySegment.ofAddress(struct.get(JAVA_LONG, create_flow_action_esp$OFFSET)).reinterpret(Long.MAX_VALUE);
     }
 
     /**
@@ -1433,7 +1433,7 @@ public class verbs_context {
      * }
      */
     public static void create_flow_action_esp(MemorySegment struct, MemorySegment fieldValue) {
-        struct.set(create_flow_action_esp$LAYOUT, create_flow_action_esp$OFFSET, fieldValue);
+        struct.set(JAVA_LONG, create_flow_action_esp$OFFSET, fieldValue.address());
     }
 
     /**
@@ -1524,7 +1524,7 @@ public class verbs_context {
      * }
      */
     public static MemorySegment modify_qp_rate_limit(MemorySegment struct) {
-        return struct.get(modify_qp_rate_limit$LAYOUT, modify_qp_rate_limit$OFFSET);
+        return MemorySegment.ofAddress(struct.get(JAVA_LONG, modify_qp_rate_limit$OFFSET)).reinterpret(Long.MAX_VALUE);
     }
 
     /**
@@ -1534,7 +1534,7 @@ public class verbs_context {
      * }
      */
     public static void modify_qp_rate_limit(MemorySegment struct, MemorySegment fieldValue) {
-        struct.set(modify_qp_rate_limit$LAYOUT, modify_qp_rate_limit$OFFSET, fieldValue);
+        struct.set(JAVA_LONG, modify_qp_rate_limit$OFFSET, fieldValue.address());
     }
 
     /**
@@ -1625,7 +1625,7 @@ public class verbs_context {
      * }
      */
     public static MemorySegment alloc_parent_domain(MemorySegment struct) {
-        return struct.get(alloc_parent_domain$LAYOUT, alloc_parent_domain$OFFSET);
+        return MemorySegment.ofAddress(struct.get(JAVA_LONG, alloc_parent_domain$OFFSET)).reinterpret(Long.MAX_VALUE);
     }
 
     /**
@@ -1635,7 +1635,7 @@ public class verbs_context {
      * }
      */
     public static void alloc_parent_domain(MemorySegment struct, MemorySegment fieldValue) {
-        struct.set(alloc_parent_domain$LAYOUT, alloc_parent_domain$OFFSET, fieldValue);
+        struct.set(JAVA_LONG, alloc_parent_domain$OFFSET, fieldValue.address());
     }
 
     /**
@@ -1725,7 +1725,7 @@ public class verbs_context {
      * }
      */
     public static MemorySegment dealloc_td(MemorySegment struct) {
-        return struct.get(dealloc_td$LAYOUT, dealloc_td$OFFSET);
+        return MemorySegment.ofAddress(struct.get(JAVA_LONG, dealloc_td$OFFSET)).reinterpret(Long.MAX_VALUE);
     }
 
     /**
@@ -1735,7 +1735,7 @@ public class verbs_context {
      * }
      */
     public static void dealloc_td(MemorySegment struct, MemorySegment fieldValue) {
-        struct.set(dealloc_td$LAYOUT, dealloc_td$OFFSET, fieldValue);
+        struct.set(JAVA_LONG, dealloc_td$OFFSET, fieldValue.address());
     }
 
     /**
@@ -1826,7 +1826,7 @@ public class verbs_context {
      * }
      */
     public static MemorySegment alloc_td(MemorySegment struct) {
-        return struct.get(alloc_td$LAYOUT, alloc_td$OFFSET);
+        return MemorySegment.ofAddress(struct.get(JAVA_LONG, alloc_td$OFFSET)).reinterpret(Long.MAX_VALUE);
     }
 
     /**
@@ -1836,7 +1836,7 @@ public class verbs_context {
      * }
      */
     public static void alloc_td(MemorySegment struct, MemorySegment fieldValue) {
-        struct.set(alloc_td$LAYOUT, alloc_td$OFFSET, fieldValue);
+        struct.set(JAVA_LONG, alloc_td$OFFSET, fieldValue.address());
     }
 
     /**
@@ -1927,7 +1927,7 @@ public class verbs_context {
      * }
      */
     public static MemorySegment modify_cq(MemorySegment struct) {
-        return struct.get(modify_cq$LAYOUT, modify_cq$OFFSET);
+        return MemorySegment.ofAddress(struct.get(JAVA_LONG, modify_cq$OFFSET)).reinterpret(Long.MAX_VALUE);
     }
 
     /**
@@ -1937,7 +1937,7 @@ public class verbs_context {
      * }
      */
     public static void modify_cq(MemorySegment struct, MemorySegment fieldValue) {
-        struct.set(modify_cq$LAYOUT, modify_cq$OFFSET, fieldValue);
+        struct.set(JAVA_LONG, modify_cq$OFFSET, fieldValue.address());
     }
 
     /**
@@ -2029,7 +2029,7 @@ public class verbs_context {
      * }
      */
     public static MemorySegment post_srq_ops(MemorySegment struct) {
-        return struct.get(post_srq_ops$LAYOUT, post_srq_ops$OFFSET);
+        return MemorySegment.ofAddress(struct.get(JAVA_LONG, post_srq_ops$OFFSET)).reinterpret(Long.MAX_VALUE);
     }
 
     /**
@@ -2039,7 +2039,7 @@ public class verbs_context {
      * }
      */
     public static void post_srq_ops(MemorySegment struct, MemorySegment fieldValue) {
-        struct.set(post_srq_ops$LAYOUT, post_srq_ops$OFFSET, fieldValue);
+        struct.set(JAVA_LONG, post_srq_ops$OFFSET, fieldValue.address());
     }
 
     /**
@@ -2129,7 +2129,7 @@ public class verbs_context {
      * }
      */
     public static MemorySegment destroy_rwq_ind_table(MemorySegment struct) {
-        return struct.get(destroy_rwq_ind_table$LAYOUT, destroy_rwq_ind_table$OFFSET);
+        return MemorySegment.ofAddress(struct.get(JAVA_LONG, destroy_rwq_ind_table$OFFSET)).reinterpret(Long.MAX_VALUE);
     }
 
     /**
@@ -2139,7 +2139,7 @@ public class verbs_context {
      * }
      */
     public static void destroy_rwq_ind_table(MemorySegment struct, MemorySegment fieldValue) {
-        struct.set(destroy_rwq_ind_table$LAYOUT, destroy_rwq_ind_table$OFFSET, fieldValue);
+        struct.set(JAVA_LONG, destroy_rwq_ind_table$OFFSET, fieldValue.address());
     }
 
     /**
@@ -2230,7 +2230,7 @@ public class verbs_context {
      * }
      */
     public static MemorySegment create_rwq_ind_table(MemorySegment struct) {
-        return struct.get(create_rwq_ind_table$LAYOUT, create_rwq_ind_table$OFFSET);
+        return MemorySegment.ofAddress(struct.get(JAVA_LONG, create_rwq_ind_table$OFFSET)).reinterpret(Long.MAX_VALUE);
     }
 
     /**
@@ -2240,7 +2240,7 @@ public class verbs_context {
      * }
      */
     public static void create_rwq_ind_table(MemorySegment struct, MemorySegment fieldValue) {
-        struct.set(create_rwq_ind_table$LAYOUT, create_rwq_ind_table$OFFSET, fieldValue);
+        struct.set(JAVA_LONG, create_rwq_ind_table$OFFSET, fieldValue.address());
     }
 
     /**
@@ -2330,7 +2330,7 @@ public class verbs_context {
      * }
      */
     public static MemorySegment destroy_wq(MemorySegment struct) {
-        return struct.get(destroy_wq$LAYOUT, destroy_wq$OFFSET);
+        return MemorySegment.ofAddress(struct.get(JAVA_LONG, destroy_wq$OFFSET)).reinterpret(Long.MAX_VALUE);
     }
 
     /**
@@ -2340,7 +2340,7 @@ public class verbs_context {
      * }
      */
     public static void destroy_wq(MemorySegment struct, MemorySegment fieldValue) {
-        struct.set(destroy_wq$LAYOUT, destroy_wq$OFFSET, fieldValue);
+        struct.set(JAVA_LONG, destroy_wq$OFFSET, fieldValue.address());
     }
 
     /**
@@ -2431,7 +2431,7 @@ public class verbs_context {
      * }
      */
     public static MemorySegment modify_wq(MemorySegment struct) {
-        return struct.get(modify_wq$LAYOUT, modify_wq$OFFSET);
+        return MemorySegment.ofAddress(struct.get(JAVA_LONG, modify_wq$OFFSET)).reinterpret(Long.MAX_VALUE);
     }
 
     /**
@@ -2441,7 +2441,7 @@ public class verbs_context {
      * }
      */
     public static void modify_wq(MemorySegment struct, MemorySegment fieldValue) {
-        struct.set(modify_wq$LAYOUT, modify_wq$OFFSET, fieldValue);
+        struct.set(JAVA_LONG, modify_wq$OFFSET, fieldValue.address());
     }
 
     /**
@@ -2532,7 +2532,7 @@ public class verbs_context {
      * }
      */
     public static MemorySegment create_wq(MemorySegment struct) {
-        return struct.get(create_wq$LAYOUT, create_wq$OFFSET);
+        return MemorySegment.ofAddress(struct.get(JAVA_LONG, create_wq$OFFSET)).reinterpret(Long.MAX_VALUE);
     }
 
     /**
@@ -2542,7 +2542,7 @@ public class verbs_context {
      * }
      */
     public static void create_wq(MemorySegment struct, MemorySegment fieldValue) {
-        struct.set(create_wq$LAYOUT, create_wq$OFFSET, fieldValue);
+        struct.set(JAVA_LONG, create_wq$OFFSET, fieldValue.address());
     }
 
     /**
@@ -2633,7 +2633,7 @@ public class verbs_context {
      * }
      */
     public static MemorySegment query_rt_values(MemorySegment struct) {
-        return struct.get(query_rt_values$LAYOUT, query_rt_values$OFFSET);
+        return MemorySegment.ofAddress(struct.get(JAVA_LONG, query_rt_values$OFFSET)).reinterpret(Long.MAX_VALUE);
     }
 
     /**
@@ -2643,7 +2643,7 @@ public class verbs_context {
      * }
      */
     public static void query_rt_values(MemorySegment struct, MemorySegment fieldValue) {
-        struct.set(query_rt_values$LAYOUT, query_rt_values$OFFSET, fieldValue);
+        struct.set(JAVA_LONG, query_rt_values$OFFSET, fieldValue.address());
     }
 
     /**
@@ -2734,7 +2734,7 @@ public class verbs_context {
      * }
      */
     public static MemorySegment create_cq_ex(MemorySegment struct) {
-        return struct.get(create_cq_ex$LAYOUT, create_cq_ex$OFFSET);
+        return MemorySegment.ofAddress(struct.get(JAVA_LONG, create_cq_ex$OFFSET)).reinterpret(Long.MAX_VALUE);
     }
 
     /**
@@ -2744,7 +2744,7 @@ public class verbs_context {
      * }
      */
     public static void create_cq_ex(MemorySegment struct, MemorySegment fieldValue) {
-        struct.set(create_cq_ex$LAYOUT, create_cq_ex$OFFSET, fieldValue);
+        struct.set(JAVA_LONG, create_cq_ex$OFFSET, fieldValue.address());
     }
 
     private static final AddressLayout priv$LAYOUT = (AddressLayout)$LAYOUT.select(groupElement("priv"));
@@ -2778,7 +2778,7 @@ public class verbs_context {
      * }
      */
     public static MemorySegment priv(MemorySegment struct) {
-        return struct.get(priv$LAYOUT, priv$OFFSET);
+        return MemorySegment.ofAddress(struct.get(JAVA_LONG, priv$OFFSET)).reinterpret(Long.MAX_VALUE);
     }
 
     /**
@@ -2788,7 +2788,7 @@ public class verbs_context {
      * }
      */
     public static void priv(MemorySegment struct, MemorySegment fieldValue) {
-        struct.set(priv$LAYOUT, priv$OFFSET, fieldValue);
+        struct.set(JAVA_LONG, priv$OFFSET, fieldValue.address());
     }
 
     /**
@@ -2881,7 +2881,7 @@ public class verbs_context {
      * }
      */
     public static MemorySegment query_device_ex(MemorySegment struct) {
-        return struct.get(query_device_ex$LAYOUT, query_device_ex$OFFSET);
+        return MemorySegment.ofAddress(struct.get(JAVA_LONG, query_device_ex$OFFSET)).reinterpret(Long.MAX_VALUE);
     }
 
     /**
@@ -2891,7 +2891,7 @@ public class verbs_context {
      * }
      */
     public static void query_device_ex(MemorySegment struct, MemorySegment fieldValue) {
-        struct.set(query_device_ex$LAYOUT, query_device_ex$OFFSET, fieldValue);
+        struct.set(JAVA_LONG, query_device_ex$OFFSET, fieldValue.address());
     }
 
     /**
@@ -2981,7 +2981,7 @@ public class verbs_context {
      * }
      */
     public static MemorySegment ibv_destroy_flow(MemorySegment struct) {
-        return struct.get(ibv_destroy_flow$LAYOUT, ibv_destroy_flow$OFFSET);
+        return MemorySegment.ofAddress(struct.get(JAVA_LONG, ibv_destroy_flow$OFFSET)).reinterpret(Long.MAX_VALUE);
     }
 
     /**
@@ -2991,7 +2991,7 @@ public class verbs_context {
      * }
      */
     public static void ibv_destroy_flow(MemorySegment struct, MemorySegment fieldValue) {
-        struct.set(ibv_destroy_flow$LAYOUT, ibv_destroy_flow$OFFSET, fieldValue);
+        struct.set(JAVA_LONG, ibv_destroy_flow$OFFSET, fieldValue.address());
     }
 
     /**
@@ -3078,7 +3078,7 @@ public class verbs_context {
      * }
      */
     public static MemorySegment ABI_placeholder2(MemorySegment struct) {
-        return struct.get(ABI_placeholder2$LAYOUT, ABI_placeholder2$OFFSET);
+        return MemorySegment.ofAddress(struct.get(JAVA_LONG, ABI_placeholder2$OFFSET)).reinterpret(Long.MAX_VALUE);
     }
 
     /**
@@ -3088,7 +3088,7 @@ public class verbs_context {
      * }
      */
     public static void ABI_placeholder2(MemorySegment struct, MemorySegment fieldValue) {
-        struct.set(ABI_placeholder2$LAYOUT, ABI_placeholder2$OFFSET, fieldValue);
+        struct.set(JAVA_LONG, ABI_placeholder2$OFFSET, fieldValue.address());
     }
 
     /**
@@ -3179,7 +3179,7 @@ public class verbs_context {
      * }
      */
     public static MemorySegment ibv_create_flow(MemorySegment struct) {
-        return struct.get(ibv_create_flow$LAYOUT, ibv_create_flow$OFFSET);
+        return MemorySegment.ofAddress(struct.get(JAVA_LONG, ibv_create_flow$OFFSET)).reinterpret(Long.MAX_VALUE);
     }
 
     /**
@@ -3189,7 +3189,7 @@ public class verbs_context {
      * }
      */
     public static void ibv_create_flow(MemorySegment struct, MemorySegment fieldValue) {
-        struct.set(ibv_create_flow$LAYOUT, ibv_create_flow$OFFSET, fieldValue);
+        struct.set(JAVA_LONG, ibv_create_flow$OFFSET, fieldValue.address());
     }
 
     /**
@@ -3276,7 +3276,7 @@ public class verbs_context {
      * }
      */
     public static MemorySegment ABI_placeholder1(MemorySegment struct) {
-        return struct.get(ABI_placeholder1$LAYOUT, ABI_placeholder1$OFFSET);
+        return MemorySegment.ofAddress(struct.get(JAVA_LONG, ABI_placeholder1$OFFSET)).reinterpret(Long.MAX_VALUE);
     }
 
     /**
@@ -3286,7 +3286,7 @@ public class verbs_context {
      * }
      */
     public static void ABI_placeholder1(MemorySegment struct, MemorySegment fieldValue) {
-        struct.set(ABI_placeholder1$LAYOUT, ABI_placeholder1$OFFSET, fieldValue);
+        struct.set(JAVA_LONG, ABI_placeholder1$OFFSET, fieldValue.address());
     }
 
     /**
@@ -3377,7 +3377,7 @@ public class verbs_context {
      * }
      */
     public static MemorySegment open_qp(MemorySegment struct) {
-        return struct.get(open_qp$LAYOUT, open_qp$OFFSET);
+        return MemorySegment.ofAddress(struct.get(JAVA_LONG, open_qp$OFFSET)).reinterpret(Long.MAX_VALUE);
     }
 
     /**
@@ -3387,7 +3387,7 @@ public class verbs_context {
      * }
      */
     public static void open_qp(MemorySegment struct, MemorySegment fieldValue) {
-        struct.set(open_qp$LAYOUT, open_qp$OFFSET, fieldValue);
+        struct.set(JAVA_LONG, open_qp$OFFSET, fieldValue.address());
     }
 
     /**
@@ -3478,7 +3478,7 @@ public class verbs_context {
      * }
      */
     public static MemorySegment create_qp_ex(MemorySegment struct) {
-        return struct.get(create_qp_ex$LAYOUT, create_qp_ex$OFFSET);
+        return MemorySegment.ofAddress(struct.get(JAVA_LONG, create_qp_ex$OFFSET)).reinterpret(Long.MAX_VALUE);
     }
 
     /**
@@ -3488,7 +3488,7 @@ public class verbs_context {
      * }
      */
     public static void create_qp_ex(MemorySegment struct, MemorySegment fieldValue) {
-        struct.set(create_qp_ex$LAYOUT, create_qp_ex$OFFSET, fieldValue);
+        struct.set(JAVA_LONG, create_qp_ex$OFFSET, fieldValue.address());
     }
 
     /**
@@ -3579,7 +3579,7 @@ public class verbs_context {
      * }
      */
     public static MemorySegment get_srq_num(MemorySegment struct) {
-        return struct.get(get_srq_num$LAYOUT, get_srq_num$OFFSET);
+        return MemorySegment.ofAddress(struct.get(JAVA_LONG, get_srq_num$OFFSET)).reinterpret(Long.MAX_VALUE);
     }
 
     /**
@@ -3589,7 +3589,7 @@ public class verbs_context {
      * }
      */
     public static void get_srq_num(MemorySegment struct, MemorySegment fieldValue) {
-        struct.set(get_srq_num$LAYOUT, get_srq_num$OFFSET, fieldValue);
+        struct.set(JAVA_LONG, get_srq_num$OFFSET, fieldValue.address());
     }
 
     /**
@@ -3680,7 +3680,7 @@ public class verbs_context {
      * }
      */
     public static MemorySegment create_srq_ex(MemorySegment struct) {
-        return struct.get(create_srq_ex$LAYOUT, create_srq_ex$OFFSET);
+        return MemorySegment.ofAddress(struct.get(JAVA_LONG, create_srq_ex$OFFSET)).reinterpret(Long.MAX_VALUE);
     }
 
     /**
@@ -3690,7 +3690,7 @@ public class verbs_context {
      * }
      */
     public static void create_srq_ex(MemorySegment struct, MemorySegment fieldValue) {
-        struct.set(create_srq_ex$LAYOUT, create_srq_ex$OFFSET, fieldValue);
+        struct.set(JAVA_LONG, create_srq_ex$OFFSET, fieldValue.address());
     }
 
     /**
@@ -3781,7 +3781,7 @@ public class verbs_context {
      * }
      */
     public static MemorySegment open_xrcd(MemorySegment struct) {
-        return struct.get(open_xrcd$LAYOUT, open_xrcd$OFFSET);
+        return MemorySegment.ofAddress(struct.get(JAVA_LONG, open_xrcd$OFFSET)).reinterpret(Long.MAX_VALUE);
     }
 
     /**
@@ -3791,7 +3791,7 @@ public class verbs_context {
      * }
      */
     public static void open_xrcd(MemorySegment struct, MemorySegment fieldValue) {
-        struct.set(open_xrcd$LAYOUT, open_xrcd$OFFSET, fieldValue);
+        struct.set(JAVA_LONG, open_xrcd$OFFSET, fieldValue.address());
     }
 
     /**
@@ -3881,7 +3881,7 @@ public class verbs_context {
      * }
      */
     public static MemorySegment close_xrcd(MemorySegment struct) {
-        return struct.get(close_xrcd$LAYOUT, close_xrcd$OFFSET);
+        return MemorySegment.ofAddress(struct.get(JAVA_LONG, close_xrcd$OFFSET)).reinterpret(Long.MAX_VALUE);
     }
 
     /**
@@ -3891,7 +3891,7 @@ public class verbs_context {
      * }
      */
     public static void close_xrcd(MemorySegment struct, MemorySegment fieldValue) {
-        struct.set(close_xrcd$LAYOUT, close_xrcd$OFFSET, fieldValue);
+        struct.set(JAVA_LONG, close_xrcd$OFFSET, fieldValue.address());
     }
 
     private static final OfLong _ABI_placeholder3$LAYOUT = (OfLong)$LAYOUT.select(groupElement("_ABI_placeholder3"));

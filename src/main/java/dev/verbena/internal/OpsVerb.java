@@ -27,9 +27,9 @@ public enum OpsVerb {
 
     /** Returns the function for a context, if its driver has it. */
     public Optional<MemorySegment> in(long context) {
-        MemorySegment function = MemorySegment.ofAddress(context)
+        long function = MemorySegment.ofAddress(context)
                 .reinterpret(ibv_context.sizeof())
-                .get(ValueLayout.ADDRESS, offset);
-        return function.address() == 0 ? Optional.empty() : Optional.of(function);
+                .get(ValueLayout.JAVA_LONG, offset);
+        return function == 0 ? Optional.empty() : Optional.of(MemorySegment.ofAddress(function));
     }
 }

@@ -10,6 +10,7 @@ import java.util.List;
 final class Child {
     private static final String OPERATIONS = "16000";
     private static final String GID_INDEX = "0";
+    private static final String TIMES = "times ";
 
     private final Path stubs;
     private final int core;
@@ -49,9 +50,23 @@ final class Child {
         throw new IOException(one + " measured nothing:\n" + String.join("\n", output));
     }
 
+    /** A process that has ended: its output, and the processors' time that it took. */
+    record Ended(List<String> output, double processorMillis) {}
+
     /** Runs a program on a stub provider and returns its output. */
     List<String> run(Case.Profile profile, List<String> options, String program, String... arguments)
             throws IOException, InterruptedException {
+        return run(List.of(), command(profile, options, program, arguments)).output();
+    }
+
+    /** Runs a program as {@link #run} does, and measures the processors' time by the shell's {@code time}. */
+    Ended runAndMeasure(Case.Profile profile, List<String> options, String program)
+            throws IOException, InterruptedException {
+        List<String> timed = List.of("bash", "-c", "TIMEFORMAT='" + TIMES + "%U %S'; time \"$@\"", "bash");
+        return run(timed, command(profile, options, program));
+    }
+
+    private List<String> command(Case.Profile profile, List<String> options, String program, String... arguments) {
         List<String> command = new ArrayList<>(List.of(
                 "taskset",
                 "-c",
@@ -65,12 +80,26 @@ final class Child {
         command.addAll(options);
         command.add(program);
         command.addAll(List.of(arguments));
+        return command;
+    }
+
+    private static Ended run(List<String> prefix, List<String> program) throws IOException, InterruptedException {
+        List<String> command = new ArrayList<>(prefix);
+        command.addAll(program);
         Process process = new ProcessBuilder(command).redirectErrorStream(true).start();
         String output = new String(process.getInputStream().readAllBytes(), StandardCharsets.UTF_8);
         if (process.waitFor() != 0) {
             throw new IOException(String.join(" ", command) + " failed:\n" + output);
         }
-        return output.lines().toList();
+        double millis = 0;
+        for (String line : output.lines().toList()) {
+            if (line.startsWith(TIMES)) {
+                for (String seconds : line.substring(TIMES.length()).split(" ")) {
+                    millis += 1000 * Double.parseDouble(seconds);
+                }
+            }
+        }
+        return new Ended(output.lines().toList(), millis);
     }
 
     private Path folder(Case.Profile profile) {

@@ -3,78 +3,112 @@ package dev.verbena.bench;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
-import java.time.Instant;
-import java.time.temporal.ChronoUnit;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
 
-/** Measures the time from a JVM's start to its first completion, and its loaded classes, without and with a cache. */
+/**
+ * Measures the start of programs in fresh JVMs, by turns: an empty one, one that lists the devices, and one that runs to its
+ * first completion, the latter without and with an AOT cache.
+ *
+ * <p>A busy machine more than doubles the time that passes, but hardly changes the time of the processors. So both are
+ * printed. The processors' time includes that of the compiler's and other threads of the JVM.
+ */
 final class StartUp {
     private static final int RUNS = 15;
     private static final int FIRST_WITH_CACHE = 25;
 
     private final Child child;
 
+    /** A program, the options that it is started with, and what it cost in each run. */
+    private static final class Start {
+        private final String name;
+        private final Class<?> program;
+        private final List<String> options;
+        private final double[] passed = new double[RUNS];
+        private final double[] used = new double[RUNS];
+        private final double[] registering = new double[RUNS];
+
+        Start(String name, Class<?> program, List<String> options) {
+            this.name = name;
+            this.program = program;
+            this.options = options;
+        }
+    }
+
     private StartUp(Child child) {
         this.child = child;
     }
 
-    /** Arguments: folder of the stub providers, folder for the cache, the core. */
+    /** Arguments: folder of the stub providers, folder for the caches, the core. */
     public static void main(String[] args) throws IOException, InterruptedException {
-        StartUp startUp = new StartUp(new Child(Path.of(args[0]), Integer.parseInt(args[2])));
-        System.out.println(Report.machine()
-                + "\nfrom the start of the virtual machine to the first completion, median and " + "least of " + RUNS);
-        List<String> plain = List.of();
+        new StartUp(new Child(Path.of(args[0]), Integer.parseInt(args[2]))).measure(Path.of(args[1]));
+    }
+
+    private void measure(Path folder) throws IOException, InterruptedException {
+        System.out.println(
+                Report.machine() + "\nstart and end of a virtual machine and its program, least and median of " + RUNS
+                        + " by turns, ms");
+        List<Start> starts = new ArrayList<>(List.of(
+                new Start("empty main", Empty.class, List.of()),
+                new Start("Device.list()", ListDevices.class, List.of()),
+                new Start("first completion", FirstCompletion.class, List.of())));
         if (Runtime.version().feature() < FIRST_WITH_CACHE) {
-            startUp.compare(plain, plain);
-            System.out.println("-XX:AOTCacheOutput needs JDK " + FIRST_WITH_CACHE);
-            return;
+            System.out.println("an AOT cache needs JDK " + FIRST_WITH_CACHE);
+        } else {
+            starts.add(new Start("empty main, AOT cache", Empty.class, cache(folder, Empty.class)));
+            starts.add(new Start(
+                    "first completion, AOT cache", FirstCompletion.class, cache(folder, FirstCompletion.class)));
         }
-        Path cache = Path.of(args[1]).resolve("verbena.aot");
-        Files.deleteIfExists(cache);
-        startUp.run(List.of("-XX:AOTCacheOutput=" + cache));
-        startUp.compare(plain, List.of("-XX:AOTCache=" + cache));
-    }
-
-    /** Measures both by turns, so that a busy machine slows both. */
-    private void compare(List<String> plain, List<String> cached) throws IOException, InterruptedException {
-        double[] before = new double[RUNS];
-        double[] after = new double[RUNS];
         for (int i = 0; i < RUNS; i++) {
-            before[i] = millis(plain);
-            after[i] = millis(cached);
+            for (Start start : starts) {
+                run(start, i);
+            }
         }
-        print("as it is", plain, before);
-        if (!cached.equals(plain)) {
-            print("with an AOT cache", cached, after);
+        System.out.printf("%-28s %8s %8s %10s %8s %9s%n", "", "passed", "median", "processor", "median", "classes");
+        for (Start start : starts) {
+            print(start);
         }
     }
 
-    private List<String> run(List<String> options) throws IOException, InterruptedException {
-        return child.run(Case.Profile.LEAN, options, FirstCompletion.class.getName());
+    /** Makes a cache by a run of a program, and returns the option that uses the cache. */
+    private List<String> cache(Path folder, Class<?> program) throws IOException, InterruptedException {
+        Path cache = folder.resolve(program.getSimpleName() + ".aot");
+        Files.deleteIfExists(cache);
+        child.run(Case.Profile.LEAN, List.of("-XX:AOTCacheOutput=" + cache), program.getName());
+        return List.of("-XX:AOTCache=" + cache);
     }
 
-    private double millis(List<String> options) throws IOException, InterruptedException {
-        long before = ChronoUnit.MICROS.between(Instant.EPOCH, Instant.now());
-        return (completed(run(options)) - before) / 1000.0;
+    private void run(Start start, int run) throws IOException, InterruptedException {
+        long before = System.nanoTime();
+        Child.Ended ended = child.runAndMeasure(Case.Profile.LEAN, start.options, start.program.getName());
+        start.passed[run] = (System.nanoTime() - before) / 1e6;
+        start.used[run] = ended.processorMillis();
+        start.registering[run] = FirstCompletion.registering(ended.output());
     }
 
-    private void print(String name, List<String> options, double[] millis) throws IOException, InterruptedException {
-        Arrays.sort(millis);
-        List<String> logging = new ArrayList<>(options);
+    private void print(Start start) throws IOException, InterruptedException {
+        List<String> logging = new ArrayList<>(start.options);
         logging.add("-Xlog:class+load");
-        long classes =
-                run(logging).stream().filter(line -> line.contains(" source: ")).count();
+        long classes = child.run(Case.Profile.LEAN, logging, start.program.getName()).stream()
+                .filter(line -> line.contains(" source: "))
+                .count();
         System.out.printf(
-                "%-18s %6.0f ms (least %.0f), %d classes loaded%n", name, millis[RUNS / 2], millis[0], classes);
+                "%-28s %8.0f %8.0f %10.0f %8.0f %9d%n",
+                start.name, least(start.passed), median(start.passed), least(start.used), median(start.used), classes);
+        if (least(start.registering) > 0) {
+            System.out.printf(
+                    "%-28s %8.1f %8.1f%n", "  its register()", least(start.registering), median(start.registering));
+        }
     }
 
-    private static long completed(List<String> output) throws IOException {
-        return output.stream()
-                .filter(line -> line.startsWith("completed "))
-                .mapToLong(line -> Long.parseLong(line.substring("completed ".length())))
-                .findFirst()
-                .orElseThrow(() -> new IOException(String.join("\n", output)));
+    private static double least(double[] values) {
+        return Arrays.stream(values).min().orElseThrow();
+    }
+
+    private static double median(double[] values) {
+        double[] sorted = values.clone();
+        Arrays.sort(sorted);
+        return sorted[RUNS / 2];
     }
 }

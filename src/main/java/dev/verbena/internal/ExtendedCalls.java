@@ -39,6 +39,14 @@ public final class ExtendedCalls {
         static final MethodHandle HANDLE = link(2, Linker.Option.critical(false));
     }
 
+    private static final class ThreeCritical {
+        static final MethodHandle HANDLE = link(3, Linker.Option.critical(false));
+    }
+
+    private static final class FourCritical {
+        static final MethodHandle HANDLE = link(4, Linker.Option.critical(false));
+    }
+
     private static final class Five {
         static final MethodHandle HANDLE = link(5);
     }
@@ -91,10 +99,28 @@ public final class ExtendedCalls {
         }
     }
 
-    /** Calls a function of the object and up to four arguments, by a critical call. */
+    /** Calls a function of the object and one argument, by a critical call. */
+    public static long callCritical(long function, long object, long a) {
+        try {
+            return (long) TwoCritical.HANDLE.invokeExact(function, object, a);
+        } catch (Throwable t) {
+            throw CFunction.unexpected(t);
+        }
+    }
+
+    /** Calls a function of the object and two arguments, by a critical call. */
+    public static long callCritical(long function, long object, long a, long b) {
+        try {
+            return (long) ThreeCritical.HANDLE.invokeExact(function, object, a, b);
+        } catch (Throwable t) {
+            throw CFunction.unexpected(t);
+        }
+    }
+
+    /** Calls a function of the object and three arguments, by a critical call. */
     public static long callCritical(long function, long object, long a, long b, long c) {
         try {
-            return (long) FiveCritical.HANDLE.invokeExact(function, object, a, b, c, 0L);
+            return (long) FourCritical.HANDLE.invokeExact(function, object, a, b, c);
         } catch (Throwable t) {
             throw CFunction.unexpected(t);
         }

@@ -31,13 +31,28 @@ public final class Memory {
      */
     public static final VarHandle WORDS = words();
 
+    /**
+     * All memory as {@code int}s. The coordinates are a {@link #word} and a number of {@code int}s after it. A processor
+     * reads what C has just written fastest in the size that C wrote.
+     */
+    public static final VarHandle INTS = ints();
+
     private Memory() {}
 
     private static VarHandle words() {
-        VarHandle ofAll = MethodHandles.insertCoordinates(ValueLayout.JAVA_LONG.varHandle(), 0, ALL);
+        return all(ValueLayout.JAVA_LONG, "offset");
+    }
+
+    private static VarHandle ints() {
+        return all(ValueLayout.JAVA_INT, "offsetOfInt");
+    }
+
+    /** Returns a handle of all memory, with a function that makes an offset of the two coordinates. */
+    private static VarHandle all(ValueLayout layout, String function) {
+        VarHandle ofAll = MethodHandles.insertCoordinates(layout.varHandle(), 0, ALL);
         try {
             MethodHandle offset = MethodHandles.lookup()
-                    .findStatic(Memory.class, "offset", MethodType.methodType(long.class, long.class, int.class));
+                    .findStatic(Memory.class, function, MethodType.methodType(long.class, long.class, int.class));
             // The handle of a sequence's element would be made of three combinators more, which a first post waits for.
             return MethodHandles.collectCoordinates(ofAll, 0, offset);
         } catch (ReflectiveOperationException e) {
@@ -48,6 +63,11 @@ public final class Memory {
     @SuppressWarnings("unused") // a method handle calls it
     private static long offset(long word, int more) {
         return word + more << 3;
+    }
+
+    @SuppressWarnings("unused")
+    private static long offsetOfInt(long word, int more) {
+        return (word << 3) + (more << 2);
     }
 
     /** Returns the word at an address that is a multiple of 8, for {@link #WORDS}. */

@@ -12,18 +12,18 @@ import java.util.Set;
  * made for is a null pointer, which C calls without a check: {@link #missing} finds those.
  */
 final class CompletionReaders {
-    private final long queue;
-    private final long idWord;
-    /** The word with the status, which another field shares. */
-    private final long statusWord;
+    final long queue;
+    final long idWord;
+    /** The word with the status, which is one of its two {@code int}s. */
+    final long statusWord;
 
-    private final int statusShift;
+    final int statusInt;
     private final boolean critical;
     private final boolean criticalStart;
     private final boolean criticalNext;
-    private final long start;
-    private final long next;
-    private final long end;
+    final long start;
+    final long next;
+    final long end;
 
     final Reader opcode;
     final Reader vendorError;
@@ -34,7 +34,7 @@ final class CompletionReaders {
     static final class Reader {
         private final boolean critical;
         private final long queue;
-        private final long function;
+        final long function;
 
         private Reader(CompletionReaders of, MemorySegment function) {
             this.critical = of.critical;
@@ -66,7 +66,7 @@ final class CompletionReaders {
         MemorySegment struct = MemorySegment.ofAddress(queue).reinterpret(ibv_cq_ex.sizeof());
         this.idWord = Memory.word(queue + ibv_cq_ex.wr_id$offset());
         this.statusWord = Memory.word(queue + ibv_cq_ex.status$offset());
-        this.statusShift = (int) (ibv_cq_ex.status$offset() % Long.BYTES) * Byte.SIZE;
+        this.statusInt = (int) (ibv_cq_ex.status$offset() % Long.BYTES) / Integer.BYTES;
         this.critical = critical;
         this.criticalStart = criticalSteps && confined; // it takes a lock: see ExtendedCalls
         this.criticalNext = criticalSteps;
@@ -105,6 +105,11 @@ final class CompletionReaders {
         return missing;
     }
 
+    /** Returns true if all functions are called critically. */
+    boolean allCritical() {
+        return critical && criticalStart && criticalNext;
+    }
+
     Reader of(CompletionField field) {
         return optional[field.ordinal()];
     }
@@ -129,6 +134,6 @@ final class CompletionReaders {
     }
 
     int status() {
-        return (int) ((long) Memory.WORDS.get(statusWord, 0) >> statusShift);
+        return (int) Memory.INTS.get(statusWord, statusInt);
     }
 }

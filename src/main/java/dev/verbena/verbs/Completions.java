@@ -25,11 +25,9 @@ import org.jspecify.annotations.Nullable;
  */
 public abstract sealed class Completions extends ThreadBound permits PlainCompletions, ExtendedCompletions {
     static final long SIZE = ibv_wc.sizeof();
-    /** The word with the status and the opcode. */
-    static final int STATE_WORD = (int) ibv_wc.status$offset() / Long.BYTES;
-
     static final long ID = ibv_wc.wr_id$offset();
     static final long STATUS = ibv_wc.status$offset();
+    private static final int STATUS_INT = (int) STATUS / Integer.BYTES;
     static final long OPCODE = ibv_wc.opcode$offset();
     static final long VENDOR_ERROR = ibv_wc.vendor_err$offset();
     static final long BYTE_LENGTH = ibv_wc.byte_len$offset();
@@ -48,18 +46,15 @@ public abstract sealed class Completions extends ThreadBound permits PlainComple
     final long address;
 
     private final MemorySegment memory;
-    /** True if {@link #poll} may call C itself, because no other thread can close the queue meanwhile. */
-    private final boolean direct;
-
+    /** The function that {@link #poll} calls itself, because no other thread can close the queue meanwhile; else 0. */
     private final long function;
+
     private final long cq;
     private final Supplier<@Nullable Completions> attempt = this::pollOrNull;
     /** The address of the current completion; before the memory if there is none. */
     private long base;
-    /** The address behind the last fetched completion. */
-    private long end;
-    /** The status of the current completion and, in the high half, its opcode: two fields that are one word. */
-    private long state;
+    /** The number of fetched completions behind the current one, and 1 more; 0 if nothing was fetched since a poll. */
+    private int left;
 
     Completions(CompletionQueue queue, int max, boolean direct) {
         super(queue);
@@ -68,8 +63,7 @@ public abstract sealed class Completions extends ThreadBound permits PlainComple
         this.address = memory.address();
         this.max = max;
         forget();
-        this.direct = direct;
-        this.function = queue.pollFunction();
+        this.function = direct ? queue.pollFunction() : 0;
         this.cq = queue.address();
     }
 
@@ -82,7 +76,7 @@ public abstract sealed class Completions extends ThreadBound permits PlainComple
     /** Drops all fetched completions, so that there is no current one. */
     private void forget() {
         base = address - SIZE;
-        end = address;
+        left = 0;
     }
 
     /**
@@ -94,12 +88,12 @@ public abstract sealed class Completions extends ThreadBound permits PlainComple
     @CName("ibv_poll_cq")
     public final int poll() {
         checkUser();
-        if (end != address) {
+        if (left != 0) {
             leave(); // before the poll, which may throw
         }
-        int count = direct ? DataPathCalls.pollCritical(function, cq, max, address) : fetch();
+        int count = function != 0 ? DataPathCalls.pollCritical(function, cq, max, address) : fetch();
         if (count > 0) {
-            end = address + count * SIZE;
+            left = count + 1;
         } else if (count < 0) {
             throw queue.broken(count);
         }
@@ -145,7 +139,7 @@ public abstract sealed class Completions extends ThreadBound permits PlainComple
     }
 
     private int count() {
-        return (int) ((end - address) / SIZE);
+        return Math.max(0, left - 1);
     }
 
     private @Nullable Completions pollOrNull() {
@@ -153,15 +147,15 @@ public abstract sealed class Completions extends ThreadBound permits PlainComple
     }
 
     /**
-     * Drops what was fetched before. Notes the failures among it, whether the user looked at them or not. The bounds of the
-     * loop are local, so that it ends also when another thread closes the queue meanwhile, which drops everything.
+     * Drops what was fetched before. Notes the failures among the completions that the user did not look at. The bounds of
+     * the loop are local, so that it ends also when another thread closes the queue meanwhile, which drops everything.
      */
     private void leave() {
-        long behind = end;
-        for (long at = base + SIZE; at < behind; at += SIZE) {
+        long at = base;
+        for (int unseen = left; unseen > 1; unseen--) {
+            at += SIZE;
             base = at;
-            state = (long) Memory.WORDS.get(Memory.word(at), STATE_WORD);
-            if ((int) state != 0) {
+            if (Memory.getInt(at + STATUS) != 0) {
                 noteFailure();
             }
         }
@@ -203,13 +197,14 @@ public abstract sealed class Completions extends ThreadBound permits PlainComple
      */
     public final boolean next() {
         checkUser(); // costs nothing where at() follows: the compiler sees that both checks are one
-        long next = base + SIZE;
-        if (next >= end) {
+        int unseen = left;
+        if (unseen <= 1) {
             return false;
         }
+        left = unseen - 1;
+        long next = base + SIZE;
         base = next;
-        state = (long) Memory.WORDS.get(Memory.word(next), STATE_WORD);
-        if ((int) state != 0) {
+        if ((int) Memory.INTS.get(Memory.word(next), STATUS_INT) != 0) {
             noteFailure();
         }
         return true;
@@ -230,14 +225,8 @@ public abstract sealed class Completions extends ThreadBound permits PlainComple
         return new IllegalStateException("There is no current completion: call next() before reading one");
     }
 
-    /** Returns the status of the current completion and, in the high half, its opcode. */
-    private long state() {
-        at(0); // checks
-        return state;
-    }
-
     private int opcodeNumber() {
-        return (int) (state() >>> Integer.SIZE);
+        return word(OPCODE);
     }
 
     /** Returns the index of the current completion, from 0. */
@@ -269,7 +258,7 @@ public abstract sealed class Completions extends ThreadBound permits PlainComple
      * @return true for {@link WorkStatus#SUCCESS}
      */
     public final boolean isSuccess() {
-        return (int) state() == 0;
+        return statusCode() == 0;
     }
 
     /**
@@ -278,7 +267,7 @@ public abstract sealed class Completions extends ThreadBound permits PlainComple
      * @return the status
      */
     public final WorkStatus status() {
-        return WorkStatus.of((int) state());
+        return WorkStatus.of(statusCode());
     }
 
     /**
@@ -287,7 +276,9 @@ public abstract sealed class Completions extends ThreadBound permits PlainComple
      * @return the number
      */
     public final int statusCode() {
-        return (int) state();
+        int status = (int) Memory.INTS.get(Memory.word(at(0)), STATUS_INT);
+        Reference.reachabilityFence(this);
+        return status;
     }
 
     /**

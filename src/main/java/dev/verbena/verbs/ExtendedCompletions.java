@@ -4,6 +4,7 @@ import dev.verbena.CName;
 import dev.verbena.NativeFlag;
 import dev.verbena.UnsupportedVerbException;
 import dev.verbena.internal.Errno;
+import dev.verbena.internal.ExtendedCalls;
 import dev.verbena.internal.Memory;
 import dev.verbena.internal.raw.ibv_poll_cq_attr;
 import dev.verbena.internal.raw.ibv_wc_tm_info;
@@ -32,10 +33,22 @@ import org.jspecify.annotations.Nullable;
     "ibv_wc_read_wc_flags"
 })
 public final class ExtendedCompletions extends Completions {
+    private static final int STATE_WORD = (int) STATUS / Long.BYTES; // the status and the opcode
     private static final int FLAGS_WORD = (int) FLAGS / Long.BYTES;
     private static final int LENGTH_WORD = (int) BYTE_LENGTH / Long.BYTES;
 
     private final CompletionReaders readers;
+    /** True if {@link #fetch} may call all functions itself. */
+    private final boolean direct;
+
+    // The functions that most polls call, which fetch() reads from here.
+    private final long queueAddress;
+    private final long startPoll;
+    private final long readOpcode;
+    private final long readFlags;
+    private final long readLength;
+    private final long endPoll;
+
     private final boolean oneByOne;
     private final int asked;
     private final long attributes;
@@ -59,6 +72,13 @@ public final class ExtendedCompletions extends Completions {
         super(queue, max, false);
         Arena arena = Arena.ofAuto(); // keeps all its memory while one segment of it is reachable
         this.readers = readers;
+        this.direct = readers.allCritical() && !oneByOne;
+        this.queueAddress = readers.queue;
+        this.startPoll = readers.start;
+        this.readOpcode = readers.opcode.function;
+        this.readFlags = readers.flags.function;
+        this.readLength = readers.of(CompletionField.BYTE_LENGTH).function;
+        this.endPoll = readers.end;
         this.oneByOne = oneByOne;
         this.asked = NativeFlag.bits(fields);
         this.attributes = arena.allocate(ibv_poll_cq_attr.layout()).address();
@@ -79,9 +99,48 @@ public final class ExtendedCompletions extends Completions {
         return (asked & field.bit()) != 0;
     }
 
+    /** Fetches as {@link #take} does. The usual case comes first, and is flat: see {@link Memory#WORDS}. */
     @Override
     int fetch() {
-        return queue.fillExtended(this);
+        if (!direct) {
+            return queue.fillExtended(this);
+        }
+        long of = queueAddress;
+        int errno = (int) ExtendedCalls.callCritical(startPoll, of, attributes);
+        if (errno != 0) {
+            return nothing(errno);
+        }
+        int taken = 0;
+        try {
+            do {
+                long at = address + taken++ * SIZE;
+                long word = Memory.word(at);
+                int status = readers.status();
+                Memory.WORDS.set(word, 0, readers.id());
+                if (status != 0) {
+                    copyFailed(at, status);
+                    continue;
+                }
+                Memory.WORDS.set(word, STATE_WORD, ExtendedCalls.callCritical(readOpcode, of) << Integer.SIZE);
+                Memory.WORDS.set(word, FLAGS_WORD, ExtendedCalls.callCritical(readFlags, of) << Integer.SIZE);
+                long bytes = hasLength ? ExtendedCalls.callCritical(readLength, of) << Integer.SIZE : 0;
+                Memory.WORDS.set(word, LENGTH_WORD, bytes); // and no vendor error
+                if (asksForMore) {
+                    copyMore(taken - 1, at);
+                }
+            } while (taken < max && readers.next() == 0);
+        } finally {
+            ExtendedCalls.callCritical(endPoll, of);
+        }
+        return taken;
+    }
+
+    /** Returns 0, the number of completions, if the queue is empty, and throws for all other errors. */
+    private int nothing(int errno) {
+        if (errno != Errno.ENOENT) {
+            throw VerbFailures.failure("ibv_start_poll", errno, queue.toString(), CompletionQueue.BROKEN);
+        }
+        return 0;
     }
 
     /**

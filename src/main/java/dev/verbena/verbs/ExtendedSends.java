@@ -44,7 +44,7 @@ final class ExtendedSends {
 
     private static final boolean[] CARRY_DATA = new boolean[Operation.CODES];
 
-    /** The operations that {@link #build} knows itself, a bit for each code: those of most programs. */
+    /** The operations that {@link #post(long, int, long)} knows itself, a bit for each code: those of most programs. */
     private static final int USUAL;
 
     /** The usual operations that name a place in the peer's memory. */
@@ -87,8 +87,8 @@ final class ExtendedSends {
     private final boolean criticalComplete;
     private final boolean datagrams;
     private final boolean namesSharedReceiveQueue;
-    /** True if {@link #build} may build the usual operations by itself. */
-    private final boolean simple;
+    /** The operations that {@link #post(long, int, long)} may post itself: of those it knows, those of this queue pair. */
+    private final int usual;
 
     private final int flags;
     private final boolean assumesEqualPieces;
@@ -133,15 +133,25 @@ final class ExtendedSends {
         this.criticalComplete = provider.criticalPost();
         this.datagrams = queuePair.options.type() == QueuePairType.UD;
         this.namesSharedReceiveQueue = queuePair.options.type() == QueuePairType.XRC_SEND;
-        this.simple = critical && !datagrams && !namesSharedReceiveQueue;
         // Inline data has a setter of its own, and only soft-RoCE wants the flag as well.
         this.flags = provider.software() ? -1 : ~INLINE;
         // Before rdma-core 64, soft-RoCE assumes that all pieces of a list are as long as the first.
         this.assumesEqualPieces = provider.software() && !RdmaCoreVersion.V64.isInstalled();
+        this.usual =
+                criticalStart && criticalComplete && !datagrams && !namesSharedReceiveQueue ? USUAL & offered() : 0;
         this.queuePair = queuePair;
         this.allowed = allowed;
         this.plainQueue = queuePair.address;
         this.plainPost = provider.postSend();
+    }
+
+    /** Returns the operations that have a function, a bit for each code. */
+    private int offered() {
+        int codes = 0;
+        for (int code = 0; code < Operation.CODES; code++) {
+            codes |= builders[code] == 0 ? 0 : 1 << code;
+        }
+        return codes;
     }
 
     /** Checks that the driver has a function for each operation that it made the queue pair with. */
@@ -256,35 +266,68 @@ final class ExtendedSends {
         return (int) ExtendedCalls.call(criticalComplete, complete, queue);
     }
 
-    /** Builds one request. This frame does all of the usual ones, because of the depth: see {@link Memory#WORDS}. */
-    private void build(long request) {
-        long word = Memory.word(request);
-        long operation = (long) Memory.WORDS.get(word, WorkBatch.NUM_SGE_WORD);
-        int opcode = (int) (operation >>> Integer.SIZE);
-        int sendFlags = (int) (long) Memory.WORDS.get(word, SendBatch.FLAGS_WORD);
-        Memory.WORDS.set(idWord, 0, (long) Memory.WORDS.get(word, WorkBatch.ID_WORD));
-        Memory.WORDS.set(flagsWord, 0, sendFlags & flags & LOW);
-        if (!simple || (int) operation != 1 || (USUAL >>> opcode & 1) == 0 || (sendFlags & INLINE) != 0) {
-            buildRarely(request, opcode, sendFlags);
-            return;
+    /**
+     * Posts requests that stand one behind the other, as {@link #post(long, long)} does. Those of most programs are built
+     * here, because of the depth: see {@link Memory#WORDS}. The caller has checked all that can't be checked here.
+     */
+    int post(long requests, int count, long firstRefused) {
+        for (int i = 0; i < count; i++) {
+            if (!isUsual(Memory.word(requests + i * WorkBatch.STRIDE))) {
+                return post(requests, firstRefused);
+            }
         }
-        if ((REMOTE >>> opcode & 1) != 0) {
-            ExtendedCalls.callCritical(
-                    builders[opcode],
-                    queue,
-                    (long) Memory.WORDS.get(word, SendBatch.REMOTE_KEY_WORD) & LOW,
-                    (long) Memory.WORDS.get(word, SendBatch.REMOTE_ADDRESS_WORD),
-                    0);
-        } else {
-            ExtendedCalls.callCritical(builders[opcode], queue);
+        long of = queue;
+        ExtendedCalls.callCritical(start, of);
+        try {
+            for (int i = 0; i < count; i++) {
+                long word = Memory.word(requests + i * WorkBatch.STRIDE);
+                int opcode = (int) ((long) Memory.WORDS.get(word, WorkBatch.NUM_SGE_WORD) >>> Integer.SIZE);
+                Memory.WORDS.set(idWord, 0, (long) Memory.WORDS.get(word, WorkBatch.ID_WORD));
+                Memory.WORDS.set(flagsWord, 0, (long) Memory.WORDS.get(word, SendBatch.FLAGS_WORD) & LOW);
+                if ((REMOTE >>> opcode & 1) != 0) {
+                    ExtendedCalls.callCritical(
+                            builders[opcode], of, (long) Memory.WORDS.get(word, SendBatch.REMOTE_KEY_WORD) & LOW, (long)
+                                    Memory.WORDS.get(word, SendBatch.REMOTE_ADDRESS_WORD));
+                } else {
+                    ExtendedCalls.callCritical(builders[opcode], of);
+                }
+                long piece = Memory.word((long) Memory.WORDS.get(word, PIECES_WORD));
+                long lengthAndKey = (long) Memory.WORDS.get(piece, 1);
+                ExtendedCalls.callCritical(
+                        setPiece,
+                        of,
+                        lengthAndKey >>> Integer.SIZE,
+                        (long) Memory.WORDS.get(piece, 0),
+                        lengthAndKey & LOW);
+            }
+        } catch (Throwable broken) { // only an error of the virtual machine leads here
+            ExtendedCalls.call(critical, abort, of);
+            throw broken;
         }
-        long piece = Memory.word((long) Memory.WORDS.get(word, PIECES_WORD));
-        long lengthAndKey = (long) Memory.WORDS.get(piece, 1);
-        ExtendedCalls.callCritical(
-                setPiece, queue, lengthAndKey >>> Integer.SIZE, (long) Memory.WORDS.get(piece, 0), lengthAndKey & LOW);
+        int errno = (int) ExtendedCalls.callCritical(complete, of);
+        if (errno != 0) {
+            MEMORY.set(JAVA_LONG, firstRefused, requests);
+        }
+        return errno;
     }
 
-    private void buildRarely(long request, int opcode, int sendFlags) {
+    /** Returns true for a request with one piece of memory, not inline, of an operation that needs no more setters. */
+    private boolean isUsual(long word) {
+        long operation = (long) Memory.WORDS.get(word, WorkBatch.NUM_SGE_WORD);
+        return (int) operation == 1
+                && (usual >>> (int) (operation >>> Integer.SIZE) & 1) != 0
+                && ((long) Memory.WORDS.get(word, SendBatch.FLAGS_WORD) & INLINE) == 0;
+    }
+
+    private void build(long request) {
+        int opcode = MEMORY.get(JAVA_INT, request + SendBatch.OPCODE);
+        int sendFlags = MEMORY.get(JAVA_INT, request + SendBatch.FLAGS);
+        Memory.WORDS.set(idWord, 0, MEMORY.get(JAVA_LONG, request + WorkBatch.ID));
+        Memory.WORDS.set(flagsWord, 0, sendFlags & flags & LOW);
+        build(request, opcode, sendFlags);
+    }
+
+    private void build(long request, int opcode, int sendFlags) {
         long function = builders[opcode];
         switch (SHAPES[opcode]) {
             case SEND -> ExtendedCalls.call(critical, function, queue);

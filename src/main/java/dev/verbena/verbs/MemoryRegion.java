@@ -44,6 +44,14 @@ public final class MemoryRegion extends RequestPart implements LocalMemory {
     /** The domain, if C checks the key of each request; else an object that is no domain. */
     private final Object checkedIn;
 
+    /**
+     * The domain while this is open, if the domain is confined and C checks the key of each request; else null. The one
+     * thread that may use a confined queue of the domain then needs no other check of this region, because it is also the
+     * only thread that could make this region.
+     */
+    @Nullable
+    Object openIn;
+
     private final RegionBacking backing;
     private final Set<AccessFlag> access;
     private final long structure;
@@ -81,7 +89,12 @@ public final class MemoryRegion extends RequestPart implements LocalMemory {
         this.localKey = ibv_mr.lkey(mr);
         this.remoteKey = ibv_mr.rkey(mr);
         this.whole = new MemorySlice(this, 0, length);
+        noteOpen();
         lifetime.closesAfter(() -> List.copyOf(windows)); // C refuses to deregister a region with a bound window
+    }
+
+    private void noteOpen() {
+        openIn = checkedIn == domain && ObjectLifetime.of(domain).isConfined() ? domain : null;
     }
 
     private static MemorySegment struct(long address) {
@@ -161,6 +174,16 @@ public final class MemoryRegion extends RequestPart implements LocalMemory {
     @Override
     @CName({"ibv_dereg_mr", "ibv_unimport_mr", "rdma_dereg_mr"})
     void destroy() {
+        openIn = null;
+        try {
+            destroyInC();
+        } catch (Throwable refused) {
+            noteOpen();
+            throw refused;
+        }
+    }
+
+    private void destroyInC() {
         Reregistration under = change;
         if (under != null) {
             under.call(structure);

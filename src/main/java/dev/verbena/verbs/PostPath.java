@@ -20,6 +20,7 @@ final class PostPath {
     private final String whenFull;
     private final Supplier<IllegalStateException> refusal;
     final @Nullable ExtendedSends extended;
+    private final @Nullable PostedOperations log;
     private final boolean confined;
     private final boolean critical;
     /** True if nothing but {@link #ready} need be checked before a critical call, or those of an extended queue pair. */
@@ -44,6 +45,7 @@ final class PostPath {
      * @param function the address of the function
      * @param address the queue in C
      * @param extended posts in place of the function, or null
+     * @param log the log of the queue's requests, or null
      */
     PostPath(
             ObjectLifetime lifetime,
@@ -54,13 +56,15 @@ final class PostPath {
             boolean critical,
             long function,
             long address,
-            @Nullable ExtendedSends extended) {
+            @Nullable ExtendedSends extended,
+            @Nullable PostedOperations log) {
         this.lifetime = lifetime;
         this.queue = queue;
         this.verb = verb;
         this.whenFull = whenFull;
         this.refusal = refusal;
         this.extended = extended;
+        this.log = log;
         this.confined = lifetime.isConfined();
         this.critical = critical;
         this.direct = confined && (critical || extended != null);
@@ -79,7 +83,8 @@ final class PostPath {
                 driver.criticalPost(),
                 driver.postSend(),
                 queuePair.address,
-                extended);
+                extended,
+                queuePair.posted.sends());
     }
 
     /** Makes the path of a queue pair's own receives. */
@@ -93,12 +98,16 @@ final class PostPath {
                 driver.criticalPost(),
                 driver.postReceive(),
                 queuePair.address,
-                null);
+                null,
+                queuePair.posted.ownsReceives() ? queuePair.posted.receives() : null);
     }
 
     /** Lets requests through, or not, according to the queue's state. */
     void ready(boolean now) {
         ready = now;
+        if (log != null) {
+            log.open(now && direct);
+        }
     }
 
     /** Sets the length of the longest message that the transport carries. */

@@ -25,6 +25,11 @@ final class PostedOperations {
     private final byte[] operations;
     private final boolean idsTellSides;
     private int only = NOTHING;
+
+    /** As the only kind, while the queue lets requests through without more checks; else {@link #NOTHING}. */
+    private int through = NOTHING;
+
+    private boolean open;
     /** The kind of the requests before each was logged, or {@link #NOTHING}. */
     private int before = NOTHING;
 
@@ -54,9 +59,32 @@ final class PostedOperations {
         return (int) number & ids.length - 1;
     }
 
-    /** Returns true if requests of this kind need not be added. Most posts need no more than this. */
+    /** Returns true if requests of this kind need not be added. */
     boolean covers(int kind) {
         return kind == only;
+    }
+
+    /**
+     * Returns true if requests of this kind need not be added, and the queue lets them through: one comparison, which is
+     * all that most posts need.
+     */
+    boolean letsThrough(int kind) {
+        return kind == through;
+    }
+
+    /** Returns true if requests of any kind must be added, and the queue lets them through. */
+    boolean letsThroughEach() {
+        return through == EACH;
+    }
+
+    /** Notes whether the queue lets requests through that a batch posts by a critical call, with no more checks. */
+    void open(boolean now) {
+        open = now;
+        noteThrough();
+    }
+
+    private void noteThrough() {
+        through = open && (only > SEVERAL || only == EACH) ? only : NOTHING;
     }
 
     /**
@@ -89,10 +117,15 @@ final class PostedOperations {
         if (isEnough(kind)) {
             return 0;
         }
+        note(id, kind);
+        return 1;
+    }
+
+    /** Adds one request to a log that {@link #letsThroughEach}. */
+    void note(long id, int kind) {
         int slot = slot(next++);
         ids[slot] = id;
         operations[slot] = (byte) kind;
-        return 1;
     }
 
     /** Returns true if the log keeps the kind alone, also with requests of this kind. */
@@ -104,6 +137,7 @@ final class PostedOperations {
             before = only;
             only = EACH;
         }
+        noteThrough();
         return only == kind;
     }
 
@@ -128,6 +162,7 @@ final class PostedOperations {
         only = NOTHING;
         before = NOTHING;
         next = 0;
+        noteThrough();
         forgetOperations();
     }
 

@@ -535,10 +535,9 @@ public final class QueuePair extends VerbsObject {
      */
     @CName({"ibv_post_send", "rdma_post_send"})
     public void postSend(long id, LocalMemory local) {
-        SendBatch one = singleSends.claim();
+        SendBatch one = singleSends.claimAsItIs();
         try {
-            one.put(id, Operation.SEND, local, SendBatch.NO_LIMIT);
-            one.postAll();
+            one.postOne(id, Operation.SEND, local, SendBatch.NO_LIMIT, 0, 0);
         } finally {
             singleSends.release(one);
         }
@@ -655,10 +654,9 @@ public final class QueuePair extends VerbsObject {
      */
     @CName({"ibv_post_send", "rdma_post_write"})
     public void postWrite(long id, LocalMemory local, RemoteMemory remote) {
-        SendBatch one = singleSends.claim();
+        SendBatch one = singleSends.claimAsItIs();
         try {
-            one.put(id, Operation.RDMA_WRITE, local, remote.length(), remote.address(), remote.key());
-            one.postAll();
+            one.postOne(id, Operation.RDMA_WRITE, local, remote.length(), remote.address(), remote.key());
         } finally {
             singleSends.release(one);
         }
@@ -713,10 +711,9 @@ public final class QueuePair extends VerbsObject {
      */
     @CName({"ibv_post_send", "rdma_post_read"})
     public void postRead(long id, LocalMemory local, RemoteMemory remote) {
-        SendBatch one = singleSends.claim();
+        SendBatch one = singleSends.claimAsItIs();
         try {
-            one.put(id, Operation.RDMA_READ, local, remote.length(), remote.address(), remote.key());
-            one.postAll();
+            one.postOne(id, Operation.RDMA_READ, local, remote.length(), remote.address(), remote.key());
         } finally {
             singleSends.release(one);
         }
@@ -865,10 +862,9 @@ public final class QueuePair extends VerbsObject {
      */
     @CName({"ibv_post_recv", "rdma_post_recv"})
     public void postReceive(long id, LocalMemory local) {
-        ReceiveBatch one = singleReceives.claim();
+        ReceiveBatch one = singleReceives.claimAsItIs();
         try {
-            one.put(id, local);
-            one.postAll();
+            one.postOne(id, local);
         } finally {
             singleReceives.release(one);
         }

@@ -2,6 +2,7 @@ package dev.verbena.verbs;
 
 import dev.verbena.CName;
 import dev.verbena.VerbsObject;
+import dev.verbena.internal.Memory;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -16,6 +17,8 @@ import org.jspecify.annotations.Nullable;
  */
 @CName("ibv_post_recv")
 public final class ReceiveBatch extends WorkBatch<ReceiveBatch> {
+    private static final int RECEIVE = Operation.RECEIVE.code();
+
     ReceiveBatch(
             VerbsObject queue,
             @Nullable ProtectionDomain domain,
@@ -51,17 +54,49 @@ public final class ReceiveBatch extends WorkBatch<ReceiveBatch> {
         return this;
     }
 
-    /** Adds a receive. */
+    /** Adds a receive. This method is flat: see {@link Memory#WORDS}. */
     void put(long id, LocalMemory local) {
         MemorySlice piece = local instanceof MemorySlice slice ? slice : ((MemoryRegion) local).whole;
-        MemoryRegion region = piece.region;
-        boolean watched = region.checkUsableIn(domain);
+        boolean watched = piece.region.openIn != home && piece.region.checkUsableIn(domain);
         checkPiece(piece.length);
-        begin(id, Operation.RECEIVE, 1);
-        onlyPiece(piece.start, piece.lengthAndKey);
+        kindIsNext(RECEIVE);
+        long word = Memory.word(next());
+        Memory.WORDS.set(word, ID_WORD, id);
+        Memory.WORDS.set(word, NUM_SGE_WORD, 1L);
+        long first = Memory.word(pieceOf(size() - 1));
+        Memory.WORDS.set(first, 0, piece.start);
+        Memory.WORDS.set(first, 1, piece.lengthAndKey);
         if (watched) {
-            keepOpen(region);
+            keepOpen(piece.region);
         }
+    }
+
+    /**
+     * Posts a receive, as {@link #put} and {@link #postAll} do with an empty batch. The usual one is written and posted at
+     * once, and the batch does not note that it holds one.
+     */
+    void postOne(long id, LocalMemory local) {
+        MemorySlice piece = local instanceof MemorySlice slice ? slice : ((MemoryRegion) local).whole;
+        boolean logs = log.letsThroughEach();
+        if ((!logs && !log.letsThrough(RECEIVE))
+                || parts != null
+                || piece.length > LONGEST_PIECE
+                || piece.region.openIn != home) {
+            reset();
+            put(id, local);
+            postAll();
+            return;
+        }
+        long word = Memory.word(addressOf(0));
+        Memory.WORDS.set(word, ID_WORD, id);
+        Memory.WORDS.set(word, NUM_SGE_WORD, 1L);
+        long first = Memory.word(pieceOf(0));
+        Memory.WORDS.set(first, 0, piece.start);
+        Memory.WORDS.set(first, 1, piece.lengthAndKey);
+        if (logs) {
+            log.note(id, RECEIVE);
+        }
+        call(1, logs ? 1 : 0);
     }
 
     /**

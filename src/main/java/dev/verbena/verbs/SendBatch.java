@@ -99,7 +99,7 @@ public final class SendBatch extends WorkBatch<SendBatch> {
         this.datagrams = queuePair.options.type() == QueuePairType.UD;
         this.namesSharedReceiveQueue = queuePair.options.type() == QueuePairType.XRC_SEND;
         if (datagrams) {
-            parts = new RequestParts(capacity, true); // each datagram names its address
+            makeParts(true); // each datagram names its address
         }
     }
 
@@ -531,11 +531,7 @@ public final class SendBatch extends WorkBatch<SendBatch> {
     }
 
     private RequestParts parts() {
-        RequestParts known = parts;
-        if (known == null) {
-            parts = known = new RequestParts(capacity(), false);
-        }
-        return known;
+        return makeParts(false);
     }
 
     /**
@@ -553,27 +549,28 @@ public final class SendBatch extends WorkBatch<SendBatch> {
      */
     void put(long id, Operation operation, LocalMemory local, long limit, long remoteAddress, int remoteKey) {
         MemorySlice piece = local instanceof MemorySlice slice ? slice : ((MemoryRegion) local).whole;
-        boolean watched = piece.region.checkUsableIn(domain);
+        boolean watched = piece.region.openIn != home && piece.region.checkUsableIn(domain);
         long length = piece.length;
         if (length > limit || length > path.longestPiece()) {
             checkRoom(length, Math.min(limit, path.longestMessage()));
         }
         int code = operation.code();
-        if ((codes & 1 << code) == 0) {
-            throw operations.refusal(operation);
+        if (!isKind(code)) { // else the batch has such a request already, or had
+            operations.check(operation);
+            kindIsNext(code);
         }
-        int request = next(code);
+        long request = next();
         room = Math.min(limit, path.longestMessage()) - length;
         if (namesSharedReceiveQueue || parts != null) {
-            clearRareFields(request);
+            clearRareFields();
         }
-        long word = Memory.word(base);
+        long word = Memory.word(request);
         Memory.WORDS.set(word, ID_WORD, id);
         Memory.WORDS.set(word, NUM_SGE_WORD, (long) code << Integer.SIZE | 1);
         Memory.WORDS.set(word, FLAGS_WORD, (long) SIGNALED);
         Memory.WORDS.set(word, REMOTE_ADDRESS_WORD, remoteAddress);
         Memory.WORDS.set(word, REMOTE_KEY_WORD, (long) remoteKey);
-        long first = Memory.word(pieceOf(request));
+        long first = Memory.word(pieceOf(size() - 1));
         Memory.WORDS.set(first, 0, piece.start);
         Memory.WORDS.set(first, 1, piece.lengthAndKey);
         if (watched) {
@@ -581,9 +578,51 @@ public final class SendBatch extends WorkBatch<SendBatch> {
         }
     }
 
-    private void clearRareFields(int request) {
+    /**
+     * Posts a request with one piece of memory, as {@link #put} and {@link #postAll} do with an empty batch. A request of the
+     * usual kind is written and posted at once, and the batch does not note that it holds one.
+     */
+    void postOne(long id, Operation operation, LocalMemory local, long limit, long remoteAddress, int remoteKey) {
+        MemorySlice piece = local instanceof MemorySlice slice ? slice : ((MemoryRegion) local).whole;
+        long length = piece.length;
+        int code = operation.code();
+        int logged = 0;
+        if (!log.letsThrough(code)) { // else such a request was posted before, and so is allowed
+            if (!log.letsThroughEach() || isExtended() || (codes & 1 << code) == 0) {
+                postOneRarely(id, operation, local, limit, remoteAddress, remoteKey);
+                return;
+            }
+            logged = 1;
+        }
+        if (parts != null || length > limit || length > path.longestPiece() || piece.region.openIn != home) {
+            postOneRarely(id, operation, local, limit, remoteAddress, remoteKey);
+            return;
+        }
+        long word = Memory.word(addressOf(0));
+        Memory.WORDS.set(word, ID_WORD, id);
+        Memory.WORDS.set(word, NUM_SGE_WORD, (long) code << Integer.SIZE | 1);
+        Memory.WORDS.set(word, FLAGS_WORD, (long) SIGNALED);
+        Memory.WORDS.set(word, REMOTE_ADDRESS_WORD, remoteAddress);
+        Memory.WORDS.set(word, REMOTE_KEY_WORD, (long) remoteKey);
+        long first = Memory.word(pieceOf(0));
+        Memory.WORDS.set(first, 0, piece.start);
+        Memory.WORDS.set(first, 1, piece.lengthAndKey);
+        if (logged != 0) {
+            log.note(id, code);
+        }
+        call(1, logged);
+    }
+
+    private void postOneRarely(
+            long id, Operation operation, LocalMemory local, long limit, long remoteAddress, int remoteKey) {
+        reset();
+        put(id, operation, local, limit, remoteAddress, remoteKey);
+        postAll();
+    }
+
+    private void clearRareFields() {
         if (parts != null) {
-            parts.forget(request);
+            parts.forget(index());
         }
         if (namesSharedReceiveQueue) {
             Memory.set(base + REMOTE_SRQ, 0); // not the queue of an earlier request
@@ -599,7 +638,7 @@ public final class SendBatch extends WorkBatch<SendBatch> {
         operations.check(operation);
         begin(id, operation, pieces);
         room = bytes;
-        clearRareFields(index());
+        clearRareFields();
         Memory.set(base + FLAGS, SIGNALED);
     }
 

@@ -81,7 +81,8 @@ public final class SharedReceiveQueue extends VerbsObject {
                 driver.criticalPost(),
                 driver.postSharedReceive(),
                 address,
-                null);
+                null,
+                log);
         path.ready(true);
         this.singleReceives = new SingleRequestBatches<>(lifetime.isConfined(), () -> receives(1));
         context.eventsEvenIfClosed().add(address, this);
@@ -425,10 +426,9 @@ public final class SharedReceiveQueue extends VerbsObject {
      */
     @CName({POST, "rdma_post_recv"})
     public void postReceive(long id, LocalMemory local) {
-        ReceiveBatch one = singleReceives.claim();
+        ReceiveBatch one = singleReceives.claimAsItIs();
         try {
-            one.put(id, local);
-            one.postAll();
+            one.postOne(id, local);
         } finally {
             singleReceives.release(one);
         }

@@ -28,6 +28,17 @@ final class SingleRequestBatches<B extends WorkBatch<B>> {
      * @throws IllegalStateException if the queue is confined and closed; if it is not confined, posting throws
      */
     B claim() {
+        B batch = claimAsItIs();
+        batch.reset();
+        return batch;
+    }
+
+    /** Returns a batch as {@link #claim} does, but with its earlier requests: for {@code postOne}, which ignores them. */
+    B claimAsItIs() {
+        return own.isUser() ? own : claimRarely();
+    }
+
+    private B claimRarely() {
         B batch = own;
         if (confined) {
             batch.checkUser();
@@ -36,13 +47,12 @@ final class SingleRequestBatches<B extends WorkBatch<B>> {
             batch = shared;
             batch.takeOver();
         }
-        batch.reset();
         return batch;
     }
 
     /** Gives a claimed batch back. */
     void release(B batch) {
-        if (!confined && batch == shared) {
+        if (batch != own) {
             lock.unlock();
         }
     }

@@ -1,6 +1,7 @@
 package dev.verbena.verbs;
 
 import dev.verbena.VerbsObject;
+import dev.verbena.access.ObjectLifetime;
 import dev.verbena.internal.DataPathCalls;
 import dev.verbena.internal.Memory;
 import dev.verbena.internal.raw.ibv_recv_wr;
@@ -35,9 +36,12 @@ abstract sealed class WorkBatch<B extends WorkBatch<B>> extends ThreadBound perm
     static final long LONGEST_PIECE = 0xffff_ffffL;
 
     /** The distance between requests. It is a constant for both kinds, because C2 then folds the multiplication. */
-    private static final long STRIDE = ibv_send_wr.sizeof();
+    static final long STRIDE = ibv_send_wr.sizeof();
 
     final @Nullable ProtectionDomain domain;
+    /** The domain if the queue is confined; else an object that no region is {@linkplain MemoryRegion#openIn open in}. */
+    final Object home;
+
     final PostPath path;
     /** The memory of the batch. The queue keeps the batch reachable while C may read it, so addresses are enough. */
     final MemorySegment memory;
@@ -45,7 +49,7 @@ abstract sealed class WorkBatch<B extends WorkBatch<B>> extends ThreadBound perm
     final long extra;
     /** The address of the request added last or gone back to; 0 before the first. */
     long base;
-    /** The objects that requests name by pointers; null if there are none. */
+    /** The objects that requests name by pointers; null if there are none. See {@link #makeParts}. */
     @Nullable
     RequestParts parts;
 
@@ -58,15 +62,19 @@ abstract sealed class WorkBatch<B extends WorkBatch<B>> extends ThreadBound perm
 
     private final long pieces;
     private final long refused;
-    private final PostedOperations log;
+    final PostedOperations log;
+    /** The function and the queue of {@link #path}, which the hot path reads from here; 0 for an extended queue pair. */
+    private final long function;
+
+    private final long queueAddress;
 
     private int count;
-    /** The index of the request at {@link #base}. */
-    private int current;
     /** The index of the request that ends C's list. All others stay linked to the next. */
     private int last;
-    /** The operation of all requests, or {@link PostedOperations#SEVERAL}. */
-    private int kind;
+    /** The number of requests in C's list; 0 if a post must look at {@link #parts}, and so is never a direct one. */
+    private int linked;
+    /** The operation of all requests, or {@link PostedOperations#SEVERAL}. It outlives {@link #clear}. */
+    private int kind = PostedOperations.SEVERAL;
 
     /** Makes an empty batch. */
     WorkBatch(
@@ -80,8 +88,11 @@ abstract sealed class WorkBatch<B extends WorkBatch<B>> extends ThreadBound perm
         super(queue);
         this.queue = queue;
         this.domain = domain;
+        this.home = domain == null || !ObjectLifetime.of(queue).isConfined() ? this : domain;
         this.path = path;
         this.log = log;
+        this.function = path.extended == null ? path.function : 0;
+        this.queueAddress = path.address;
         this.capacity = capacity;
         this.maxPieces = Math.max(1, maxPieces);
         long piecesAt = capacity * STRIDE;
@@ -93,6 +104,7 @@ abstract sealed class WorkBatch<B extends WorkBatch<B>> extends ThreadBound perm
         this.pieces = address + piecesAt;
         this.refused = address + refusedAt;
         this.last = capacity - 1;
+        this.linked = capacity;
         for (int i = 0; i < capacity; i++) { // these fields never change but at the end of a list
             Memory.set(addressOf(i) + SG_LIST, pieceOf(i));
             Memory.set(addressOf(i) + NEXT, i < last ? addressOf(i + 1) : 0);
@@ -161,10 +173,21 @@ abstract sealed class WorkBatch<B extends WorkBatch<B>> extends ThreadBound perm
 
     /** Makes each post check that a region is open, and keep it open, because C does not notice when it is closed. */
     final void keepOpen(MemoryRegion region) {
-        if (parts == null) {
-            parts = new RequestParts(capacity, false);
+        makeParts(false).add(region);
+    }
+
+    /**
+     * Returns the objects that requests name by pointers. From the first call on, each post looks at them.
+     *
+     * @param eachAddressed whether each request must name one: see {@link RequestParts}
+     */
+    final RequestParts makeParts(boolean eachAddressed) {
+        RequestParts known = parts;
+        if (known == null) {
+            parts = known = new RequestParts(capacity, eachAddressed);
+            linked = 0;
         }
-        parts.add(region);
+        return known;
     }
 
     /**
@@ -177,8 +200,7 @@ abstract sealed class WorkBatch<B extends WorkBatch<B>> extends ThreadBound perm
      */
     public B at(int request) {
         checkUser();
-        current = Objects.checkIndex(request, count);
-        base = addressOf(request);
+        base = addressOf(Objects.checkIndex(request, count));
         return self();
     }
 
@@ -213,23 +235,32 @@ abstract sealed class WorkBatch<B extends WorkBatch<B>> extends ThreadBound perm
      * This and the callers that write all of a request are no more than three frames: see {@link Memory#WORDS}.
      */
     final void begin(long id, Operation operation, int piecesUsed) {
-        next(operation.code());
-        long word = Memory.word(base);
+        kindIsNext(operation.code());
+        long word = Memory.word(next());
         Memory.WORDS.set(word, ID_WORD, id);
         Memory.WORDS.set(word, NUM_SGE_WORD, (long) operation.code() << Integer.SIZE | piecesUsed);
     }
 
-    /** Begins a request and writes nothing yet. Returns its index. */
-    final int next(int code) {
+    /** Begins a request and writes nothing yet. Returns its address. {@link #kindIsNext} must be called before. */
+    final long next() {
         int request = count;
         if (request == capacity) {
             throw full();
         }
         count = request + 1;
-        current = request;
-        base = addressOf(request);
-        kind = request == 0 || kind == code ? code : PostedOperations.SEVERAL;
-        return request;
+        return base = addressOf(request);
+    }
+
+    /** Notes the operation of the request that {@link #next} will begin. A batch that is full stays as it is. */
+    final void kindIsNext(int code) {
+        if (kind != code && count < capacity) {
+            kind = count == 0 ? code : PostedOperations.SEVERAL;
+        }
+    }
+
+    /** Returns true if all requests are of this kind, and one of this kind may be added. */
+    final boolean isKind(int code) {
+        return kind == code;
     }
 
     private IllegalStateException full() {
@@ -265,7 +296,7 @@ abstract sealed class WorkBatch<B extends WorkBatch<B>> extends ThreadBound perm
     /** Adds a piece of memory to a request. */
     final void addPiece(long start, long length, int key) {
         int used = Memory.getInt(base + NUM_SGE);
-        long piece = pieceOf(current) + used * SGE_SIZE;
+        long piece = pieceOf(index()) + used * SGE_SIZE;
         Memory.set(piece + SGE_ADDRESS, start);
         Memory.set(piece + SGE_LENGTH, (int) length);
         Memory.set(piece + SGE_KEY, key);
@@ -274,18 +305,18 @@ abstract sealed class WorkBatch<B extends WorkBatch<B>> extends ThreadBound perm
 
     /** Writes the only piece of memory of a request that was begun with one. */
     final void onlyPiece(long start, long lengthAndKey) {
-        long piece = Memory.word(pieceOf(current));
+        long piece = Memory.word(pieceOf(index()));
         Memory.WORDS.set(piece, 0, start);
         Memory.WORDS.set(piece, 1, lengthAndKey);
     }
 
     /** Returns the length of the piece of a request that has one. */
     final long onlyPieceLength() {
-        return Integer.toUnsignedLong(Memory.getInt(pieceOf(current) + SGE_LENGTH));
+        return Integer.toUnsignedLong(Memory.getInt(pieceOf(index()) + SGE_LENGTH));
     }
 
     final void onlyPieceLength(long length) {
-        Memory.set(pieceOf(current) + SGE_LENGTH, (int) length);
+        Memory.set(pieceOf(index()) + SGE_LENGTH, (int) length);
     }
 
     final long addressOf(int request) {
@@ -299,7 +330,7 @@ abstract sealed class WorkBatch<B extends WorkBatch<B>> extends ThreadBound perm
 
     /** Returns the index of the request added last, or gone back to. */
     final int index() {
-        return current;
+        return (int) ((base - address) / STRIDE);
     }
 
     /**
@@ -317,27 +348,39 @@ abstract sealed class WorkBatch<B extends WorkBatch<B>> extends ThreadBound perm
     /** Posts as {@link #post} does. The usual case comes first, and is flat: see {@link Memory#WORDS}. */
     final int postAll() {
         int n = count;
+        if (n != linked || !log.letsThrough(kind)) {
+            return postRarely(n);
+        }
+        call(n, 0);
+        return n;
+    }
+
+    /** Posts C's list with no more checks, which only a {@linkplain PostedOperations#letsThrough log} allows. */
+    final void call(int n, int logged) {
+        int errno =
+                function != 0 ? DataPathCalls.postCritical(function, queueAddress, address, refused) : postExtended(n);
+        Reference.reachabilityFence(this);
+        if (errno != 0) {
+            throw failed(errno, n, logged);
+        }
+    }
+
+    /** Returns true if requests are posted by the functions of an extended queue pair, which may refuse them in Java. */
+    final boolean isExtended() {
+        return function == 0;
+    }
+
+    private int postExtended(int n) {
+        return Objects.requireNonNull(path.extended).post(address, n, refused);
+    }
+
+    private int postRarely(int n) {
         if (n == 0) {
             return 0;
         }
         if (n - 1 != last) {
             endListAt(n - 1);
         }
-        if (parts != null || !path.isDirect() || !log.covers(kind)) {
-            return postRarely(n);
-        }
-        ExtendedSends extended = path.extended;
-        int errno = extended == null
-                ? DataPathCalls.postCritical(path.function, path.address, address, refused)
-                : extended.post(address, refused);
-        Reference.reachabilityFence(this);
-        if (errno != 0) {
-            throw failed(errno, n, 0);
-        }
-        return n;
-    }
-
-    private int postRarely(int n) {
         // Log before posting, because a request may complete at once.
         int logged = log.covers(kind) ? 0 : log.add(address + ID, operationOffset(), STRIDE, n, kind);
         RequestParts named = parts;
@@ -361,6 +404,7 @@ abstract sealed class WorkBatch<B extends WorkBatch<B>> extends ThreadBound perm
         }
         Memory.set(addressOf(request) + NEXT, 0L);
         last = request;
+        linked = parts == null ? request + 1 : 0;
     }
 
     private PostException failed(int errno, int n, int logged) {

@@ -64,6 +64,7 @@ public final class WorkQueue extends VerbsObject {
                 context.provider().criticalPost(),
                 ibv_wq.post_recv(wq).address(),
                 address,
+                null,
                 null);
         path.ready(state == WorkQueueState.READY);
         this.request = Arena.ofAuto().allocate(ibv_recv_wr.sizeof() + Long.BYTES, 64);

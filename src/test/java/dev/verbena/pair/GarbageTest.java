@@ -6,7 +6,12 @@ import static org.assertj.core.api.Assertions.assertThat;
 import dev.verbena.VerbsArena;
 import dev.verbena.cm.Connection;
 import dev.verbena.cm.Listener;
+import dev.verbena.cm.PrivateData;
+import dev.verbena.net.Channel;
+import dev.verbena.net.Message;
+import dev.verbena.net.Node;
 import dev.verbena.support.Await;
+import java.lang.foreign.ValueLayout;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.extension.RegisterExtension;
 
@@ -17,6 +22,29 @@ class GarbageTest {
 
     @RegisterExtension
     final Laboratory laboratory = new Laboratory();
+
+    @Test
+    void garbageForPrivateDataReachesListenersAndHarmsNoNode() throws Exception {
+        try (VerbsArena arena = VerbsArena.ofShared()) {
+            Listener listener = Listener.open(Laboratory.own(0), arena);
+            Node node = Node.open(Laboratory.own(0), arena);
+            Conversation peer = laboratory.start(GarbageGreetings.class);
+            peer.say("" + listener.address().getPort());
+            peer.say("" + node.address().getPort());
+            for (int i = 0; i < GarbageGreetings.COUNT; i++) {
+                try (Connection request = listener.awaitConnection(DEADLINE)) {
+                    assertThat(request.request().toArray()).startsWith(GarbageGreetings.garbage(i));
+                    request.reject(PrivateData.NONE);
+                }
+            }
+            assertThat(peer.next()).isEqualTo("refused " + GarbageGreetings.COUNT);
+            Channel channel = node.accept(DEADLINE);
+            try (Message message = channel.receive(DEADLINE)) {
+                assertThat(message.segment().get(ValueLayout.JAVA_LONG, 0)).isEqualTo(GarbageGreetings.VALUE);
+            }
+            peer.end();
+        }
+    }
 
     @Test
     void garbageHarmsNeitherConnectionsNorListeners() throws Exception {

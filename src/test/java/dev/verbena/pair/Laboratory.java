@@ -22,6 +22,9 @@ final class Laboratory implements AfterEachCallback {
     /** The acknowledgement timeout of connections that are to notice a dead peer soon: 0.5 s with the default retries. */
     static final Duration SOON = Duration.ofMillis(60);
 
+    /** The acknowledgement timeout of connections that must survive, also if a busy machine stops a guest: 2 s in all. */
+    static final Duration PATIENT = Duration.ofMillis(250);
+
     /** Long enough for a guest to boot and to start a JVM, on a slow and busy machine. */
     private static final Duration BOOT = Duration.ofMinutes(5);
 
@@ -38,6 +41,16 @@ final class Laboratory implements AfterEachCallback {
     /** Returns an address of the other guest on the wire. */
     static InetSocketAddress peer(int port) {
         return new InetSocketAddress(System.getenv("VERBENA_PEER"), port);
+    }
+
+    /** Returns an IPv6 address of this guest on the wire. */
+    static InetSocketAddress ownSix(int port) {
+        return new InetSocketAddress(System.getenv("VERBENA_SIDE").equals("a") ? "2001:db8::1" : "2001:db8::2", port);
+    }
+
+    /** Returns an IPv6 address of the other guest on the wire. */
+    static InetSocketAddress peerSix(int port) {
+        return new InetSocketAddress(System.getenv("VERBENA_SIDE").equals("a") ? "2001:db8::2" : "2001:db8::1", port);
     }
 
     /** Sends a request to the pair, as {@code scripts/soft-roce} does. */

@@ -8,6 +8,7 @@ import dev.verbena.verbs.AsyncEventType;
 import dev.verbena.verbs.AsyncEvents;
 import dev.verbena.verbs.WorkCompletion;
 import dev.verbena.verbs.WorkStatus;
+import java.net.Inet6Address;
 import java.util.Optional;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.TimeUnit;
@@ -26,7 +27,7 @@ class LinkTest {
     /** Sends messages over a new connection, all of which must arrive. */
     private void exchange(int count) throws Exception {
         Conversation receiver = laboratory.start(Receiver.class);
-        try (Sender sender = new Sender(receiver, Laboratory.SOON)) {
+        try (Sender sender = new Sender(receiver, Laboratory.PATIENT)) {
             assertThat(sender.send(count)).isEmpty();
             Await.until("the last message", () -> received(receiver) == count);
         }
@@ -41,6 +42,10 @@ class LinkTest {
         } catch (java.io.IOException e) {
             throw new AssertionError(e);
         }
+    }
+
+    private static void awaitAcknowledged(Conversation receiver, Sender sender) {
+        Await.until("what was acknowledged", () -> received(receiver) >= sender.acknowledged());
     }
 
     private static long lostHere() throws Exception {
@@ -60,6 +65,19 @@ class LinkTest {
     }
 
     @Test
+    void lossOfOnePercentLosesNoMessageOverIpv6() throws Exception {
+        laboratory.request("wire netem limit 100000 loss 1%");
+        Conversation receiver = laboratory.start(Receiver.Six.class);
+        try (Sender sender = new Sender(Laboratory.peerSix(Integer.parseInt(receiver.next())), Laboratory.PATIENT)) {
+            assertThat(sender.connection.peer().orElseThrow().getAddress()).isInstanceOf(Inet6Address.class);
+            assertThat(sender.send(MANY)).isEmpty();
+            Await.until("the last message", () -> received(receiver) == MANY);
+        }
+        receiver.end();
+        assertThat(lostHere()).as("packets that were lost").isPositive();
+    }
+
+    @Test
     void lossOfFivePercentLosesNoMessage() throws Exception {
         losesNothing(5);
     }
@@ -68,7 +86,7 @@ class LinkTest {
     void duplicatedPacketsDuplicateNoMessage() throws Exception {
         Conversation receiver = laboratory.start(Receiver.class);
         laboratory.request("wire netem limit 100000 duplicate 5%");
-        try (Sender sender = new Sender(receiver, Laboratory.SOON)) {
+        try (Sender sender = new Sender(receiver, Laboratory.PATIENT)) {
             assertThat(sender.send(MANY)).isEmpty();
             Await.until("the last message", () -> received(receiver) == MANY);
         }
@@ -80,7 +98,7 @@ class LinkTest {
     void reorderedPacketsReorderNoMessage() throws Exception {
         Conversation receiver = laboratory.start(Receiver.class);
         laboratory.request("wire netem limit 100000 delay 5ms reorder 5%");
-        try (Sender sender = new Sender(receiver, Laboratory.SOON)) {
+        try (Sender sender = new Sender(receiver, Laboratory.PATIENT)) {
             assertThat(sender.send(MANY)).isEmpty();
             Await.until("the last message", () -> received(receiver) == MANY);
         }
@@ -127,7 +145,7 @@ class LinkTest {
             assertThat(failed.status()).isEqualTo(WorkStatus.RETRY_EXCEEDED);
             assertThat(failed.status().hint()).contains("network");
             laboratory.request("wire clear");
-            assertThat(received(receiver)).isGreaterThanOrEqualTo(sender.acknowledged());
+            awaitAcknowledged(receiver, sender);
         }
         receiver.end();
         exchange(FEW);
@@ -150,7 +168,7 @@ class LinkTest {
             assertThat(failed.status().hint()).isNotEmpty();
             laboratory.request("wire up");
             assertThat(events.await(DEADLINE).type()).isEqualTo(AsyncEventType.PORT_ACTIVE);
-            assertThat(received(receiver)).isGreaterThanOrEqualTo(sender.acknowledged());
+            awaitAcknowledged(receiver, sender);
         }
         receiver.end();
         exchange(FEW);

@@ -3,14 +3,20 @@ package dev.verbena.pair;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.catchThrowableOfType;
 
+import dev.verbena.VerbsArena;
 import dev.verbena.VerbsException;
+import dev.verbena.support.Await;
+import dev.verbena.support.TestDevice;
 import dev.verbena.verbs.ConnectOptions;
+import dev.verbena.verbs.Context;
 import dev.verbena.verbs.WorkCompletion;
 import dev.verbena.verbs.WorkStatus;
 import dev.verbena.verbs.address.Endpoint;
 import dev.verbena.verbs.address.Gid;
 import dev.verbena.verbs.device.Mtu;
+import java.io.IOException;
 import java.net.InetAddress;
+import java.util.Optional;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.extension.RegisterExtension;
 
@@ -19,6 +25,8 @@ import org.junit.jupiter.api.extension.RegisterExtension;
 class PathTest {
     @RegisterExtension
     final Laboratory laboratory = new Laboratory();
+
+    private static final int FEW = 20;
 
     private static Endpoint at(Endpoint real, Gid gid) {
         return new Endpoint(real.queuePairNumber(), real.packetSequenceNumber(), real.lid(), gid);
@@ -92,6 +100,42 @@ class PathTest {
             }
         }
         peer.end();
+    }
+
+    /** The peer may drop packets that are larger than the MTU of its interface. */
+    @Test
+    void packetsLargerThanThePeersInterfaceMtuArriveWholeOrFail() throws Exception {
+        Laboratory.run("ip", "link", "set", "e0", "mtu", "9000");
+        try {
+            try (VerbsArena arena = VerbsArena.ofConfined()) {
+                Context context = TestDevice.get().open(arena);
+                Await.until("the larger MTU", () -> context.port(1).activeMtu() == Mtu.BYTES_4096);
+            }
+            arriveWholeOrFail(Mtu.BYTES_4096, Mtu.BYTES_1024, true);
+            arriveWholeOrFail(Mtu.BYTES_4096, Mtu.BYTES_1024, false);
+            connectionDeliversOrFails();
+        } finally {
+            Laboratory.run("ip", "link", "set", "e0", "mtu", "1500");
+        }
+    }
+
+    private void connectionDeliversOrFails() throws Exception {
+        Conversation receiver = laboratory.start(Receiver.class);
+        try (Sender sender = new Sender(receiver, Laboratory.SOON)) {
+            Optional<WorkCompletion> failed = sender.send(FEW);
+            failed.ifPresent(completion -> assertThat(completion.status())
+                    .isIn(WorkStatus.RETRY_EXCEEDED, WorkStatus.REMOTE_INVALID_REQUEST_ERROR));
+            System.out.println("a connection with a larger MTU: " + failed);
+            Await.until("what was acknowledged", () -> {
+                try {
+                    return Receiver.Report.of(receiver).received() >= sender.acknowledged();
+                } catch (IOException e) {
+                    throw new AssertionError(e);
+                }
+            });
+        }
+        assertThat(Receiver.Report.of(receiver).wrong()).isZero();
+        receiver.end();
     }
 
     @Test

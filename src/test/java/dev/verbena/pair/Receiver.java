@@ -7,6 +7,7 @@ import dev.verbena.cm.Connection;
 import dev.verbena.cm.ConnectionException;
 import dev.verbena.cm.Listener;
 import dev.verbena.verbs.WorkCompletion;
+import java.net.InetSocketAddress;
 import java.time.Duration;
 import java.util.concurrent.atomic.AtomicInteger;
 
@@ -14,7 +15,7 @@ import java.util.concurrent.atomic.AtomicInteger;
  * A role that accepts one connection, and checks each message that it receives. Tells its port first. Its report has the
  * number of messages, and that of messages with wrong bytes or in the wrong order.
  */
-final class Receiver implements Role {
+class Receiver implements Role {
     static final String REPORT = "report";
 
     private final AtomicInteger received = new AtomicInteger();
@@ -28,10 +29,23 @@ final class Receiver implements Role {
         }
     }
 
+    /** A receiver with an IPv6 address. */
+    static final class Six extends Receiver {
+        @Override
+        InetSocketAddress own() {
+            return Laboratory.ownSix(0);
+        }
+    }
+
+    /** Returns the address to listen on. */
+    InetSocketAddress own() {
+        return Laboratory.own(0);
+    }
+
     @Override
     public void play(Conversation test) throws Exception {
         try (VerbsArena arena = VerbsArena.ofShared()) {
-            Listener listener = Listener.open(Laboratory.own(0), arena);
+            Listener listener = Listener.open(own(), arena);
             test.say("" + listener.address().getPort());
             Connection connection = listener.awaitConnection(DEADLINE);
             Messages buffers = new Messages(connection);

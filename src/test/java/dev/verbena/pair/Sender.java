@@ -6,8 +6,10 @@ import dev.verbena.VerbsArena;
 import dev.verbena.cm.Connection;
 import dev.verbena.cm.ConnectionException;
 import dev.verbena.verbs.WorkCompletion;
+import java.net.InetSocketAddress;
 import java.time.Duration;
 import java.util.Optional;
+import org.jspecify.annotations.Nullable;
 
 /** Sends numbered messages to a {@link Receiver}, and counts those that were acknowledged. */
 final class Sender implements AutoCloseable {
@@ -21,9 +23,14 @@ final class Sender implements AutoCloseable {
     private int acknowledged;
 
     /** Connects to a receiver; {@code ack} is the acknowledgement timeout, or null for that of the kernel. */
-    Sender(Conversation receiver, @org.jspecify.annotations.Nullable Duration ack) throws Exception {
+    Sender(Conversation receiver, @Nullable Duration ack) throws Exception {
+        this(Laboratory.peer(Integer.parseInt(receiver.next())), ack);
+    }
+
+    /** Connects to the address of a receiver. */
+    Sender(InetSocketAddress receiver, @Nullable Duration ack) throws Exception {
         try {
-            connection = Connection.to(Laboratory.peer(Integer.parseInt(receiver.next())), DEADLINE, arena);
+            connection = Connection.to(receiver, DEADLINE, arena);
             if (ack != null) {
                 connection.id().ackTimeout(ack);
             }

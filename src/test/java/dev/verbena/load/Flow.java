@@ -1,0 +1,307 @@
+package dev.verbena.load;
+
+import static dev.verbena.support.Loopback.DEADLINE;
+import static dev.verbena.verbs.AccessFlag.LOCAL_WRITE;
+import static dev.verbena.verbs.AccessFlag.REMOTE_ATOMIC;
+import static dev.verbena.verbs.AccessFlag.REMOTE_READ;
+import static dev.verbena.verbs.AccessFlag.REMOTE_WRITE;
+
+import dev.verbena.VerbsArena;
+import dev.verbena.verbs.AddressHandle;
+import dev.verbena.verbs.CompletionQueue;
+import dev.verbena.verbs.ConnectOptions;
+import dev.verbena.verbs.Context;
+import dev.verbena.verbs.MemoryRegion;
+import dev.verbena.verbs.MemorySlice;
+import dev.verbena.verbs.ProtectionDomain;
+import dev.verbena.verbs.QueuePair;
+import dev.verbena.verbs.WorkCompletion;
+import dev.verbena.verbs.device.Mtu;
+import java.lang.foreign.MemorySegment;
+import java.lang.foreign.ValueLayout;
+import java.util.Optional;
+
+/** One kind of traffic from an end to another, whose every result is checked. Each flow is of one thread. */
+abstract sealed class Flow {
+    private static final int WINDOW = 8;
+    private static final int ROOM = 1 << 14;
+    private static final int MAX_MESSAGE = 12_000;
+    private static final int QKEY = 0x4711;
+
+    /** An end of a flow: a queue pair with its queue and its memory. */
+    private static final class Side {
+        final CompletionQueue queue;
+        final QueuePair pair;
+        final MemoryRegion region;
+
+        Side(Context context, boolean datagrams, VerbsArena arena) {
+            ProtectionDomain domain = context.allocateProtectionDomain(arena);
+            queue = context.createCompletionQueue(8 * WINDOW, arena);
+            pair = domain.createQueuePair(
+                    (datagrams ? QueuePair.ud(queue) : QueuePair.rc(queue))
+                            .sendDepth(4 * WINDOW)
+                            .receiveDepth(2 * WINDOW),
+                    arena);
+            region = domain.register(
+                    arena.allocate((long) 2 * WINDOW * ROOM, 4096),
+                    LOCAL_WRITE,
+                    REMOTE_READ,
+                    REMOTE_WRITE,
+                    REMOTE_ATOMIC);
+        }
+
+        MemorySlice room(long number, long length) {
+            return region.slice(number % (2 * WINDOW) * ROOM, length);
+        }
+
+        WorkCompletion done(long id) throws InterruptedException {
+            WorkCompletion done = queue.await(DEADLINE).orThrow();
+            require(done.id() == id, "the completion of " + id, done);
+            return done;
+        }
+    }
+
+    final Side from;
+    final Side to;
+    /** The number of operations that were acknowledged. */
+    volatile long acknowledged;
+
+    private Flow(Context from, Context to, boolean datagrams, VerbsArena arena) {
+        this.from = new Side(from, datagrams, arena);
+        this.to = new Side(to, datagrams, arena);
+        if (datagrams) {
+            this.from.pair.toReady(QKEY);
+            this.to.pair.toReady(QKEY);
+        } else {
+            // soft-RoCE takes the greatest number of retries as endless: only a lost wire would end it.
+            ConnectOptions how =
+                    ConnectOptions.defaults().pathMtu(Mtu.BYTES_1024).retryCount(7);
+            this.from.pair.connect(this.to.pair.endpoint(), how);
+            this.to.pair.connect(this.from.pair.endpoint(), how);
+        }
+    }
+
+    /** Makes some operations, and checks those that end. */
+    abstract void advance() throws InterruptedException;
+
+    /** Waits until all has ended, and checks that nothing was lost. */
+    abstract void finish() throws InterruptedException;
+
+    static void require(boolean holds, String expected, Object actual) {
+        if (!holds) {
+            throw new AssertionError("expected " + expected + ", got " + actual);
+        }
+    }
+
+    @Override
+    public String toString() {
+        return getClass().getSimpleName() + " " + acknowledged;
+    }
+
+    /** Messages of several packets, which must arrive once, whole and in order. */
+    static final class Messages extends Flow {
+        private long sent;
+        private long received;
+
+        Messages(Context from, Context to, VerbsArena arena) {
+            super(from, to, false, arena);
+            for (int i = 0; i < 2 * WINDOW; i++) {
+                this.to.pair.postReceive(i, this.to.room(i, ROOM));
+            }
+        }
+
+        @Override
+        void advance() throws InterruptedException {
+            while (sent < acknowledged + WINDOW) {
+                MemorySlice message = from.room(sent, Content.length(sent, MAX_MESSAGE));
+                Content.write(message.segment(), sent);
+                from.pair.postSend(sent, message);
+                sent++;
+            }
+            from.done(acknowledged);
+            acknowledged++;
+            take();
+        }
+
+        private void take() {
+            for (Optional<WorkCompletion> next = to.queue.poll(); next.isPresent(); next = to.queue.poll()) {
+                check(next.get());
+            }
+        }
+
+        private void check(WorkCompletion done) {
+            long length = Content.length(received, MAX_MESSAGE);
+            require(
+                    done.orThrow().id() == received && done.byteLength() == length,
+                    "message " + received + " of " + length + " bytes",
+                    done);
+            require(
+                    Content.isWhole(to.room(received, length).segment(), received),
+                    "the bytes of message " + received,
+                    "others");
+            to.pair.postReceive(received + 2 * WINDOW, to.room(received, ROOM));
+            received++;
+        }
+
+        @Override
+        void finish() throws InterruptedException {
+            while (acknowledged < sent) {
+                from.done(acknowledged);
+                acknowledged++;
+            }
+            while (received < sent) {
+                check(to.queue.await(DEADLINE));
+            }
+        }
+    }
+
+    /** Writes to the peer's memory, and reads that bring the same bytes back. */
+    static final class WritesAndReads extends Flow {
+        private long begun;
+
+        WritesAndReads(Context from, Context to, VerbsArena arena) {
+            super(from, to, false, arena);
+        }
+
+        private MemorySlice returned(long number, long length) {
+            return from.room(number % WINDOW + WINDOW, length);
+        }
+
+        @Override
+        void advance() throws InterruptedException {
+            while (begun < acknowledged / 2 + WINDOW) {
+                long length = Content.length(begun, MAX_MESSAGE);
+                MemorySlice source = from.room(begun % WINDOW, length);
+                MemorySlice there = to.room(begun % WINDOW, length);
+                Content.write(source.segment(), begun);
+                from.pair.postWrite(2 * begun, source, there.remote());
+                from.pair.postRead(2 * begun + 1, returned(begun, length), there.remote());
+                begun++;
+            }
+            check();
+        }
+
+        private void check() throws InterruptedException {
+            long number = acknowledged / 2;
+            long length = Content.length(number, MAX_MESSAGE);
+            from.done(2 * number);
+            MemorySegment there = to.room(number % WINDOW, length).segment();
+            require(Content.isWhole(there, number), "write " + number + ", which was acknowledged", "other bytes");
+            from.done(2 * number + 1);
+            require(
+                    Content.isWhole(returned(number, length).segment(), number),
+                    "the bytes of write " + number + " by a read",
+                    "others");
+            acknowledged += 2;
+        }
+
+        @Override
+        void finish() throws InterruptedException {
+            while (acknowledged < 2 * begun) {
+                check();
+            }
+        }
+    }
+
+    /** Atomic operations, each of which must be carried out once: they count. */
+    static final class Atomics extends Flow {
+        private long begun;
+
+        Atomics(Context from, Context to, VerbsArena arena) {
+            super(from, to, false, arena);
+        }
+
+        private MemorySlice counter() {
+            return to.region.slice(0, Long.BYTES);
+        }
+
+        @Override
+        void advance() throws InterruptedException {
+            while (begun < acknowledged + WINDOW) {
+                MemorySlice old = from.room(begun % WINDOW, Long.BYTES);
+                if (begun % 3 == 0) {
+                    from.pair.postCompareAndSwap(begun, old, counter().remote(), begun, begun + 1);
+                } else {
+                    from.pair.postFetchAndAdd(begun, old, counter().remote(), 1);
+                }
+                begun++;
+            }
+            check();
+        }
+
+        private void check() throws InterruptedException {
+            from.done(acknowledged);
+            long old = from.room(acknowledged % WINDOW, Long.BYTES).segment().get(ValueLayout.JAVA_LONG, 0);
+            require(old == acknowledged, "the old value " + acknowledged, old);
+            acknowledged++;
+        }
+
+        @Override
+        void finish() throws InterruptedException {
+            while (acknowledged < begun) {
+                check();
+            }
+            long count = counter().segment().get(ValueLayout.JAVA_LONG, 0);
+            require(count == begun, "the count " + begun, count);
+        }
+    }
+
+    /** Datagrams, which can get lost, but arrive at most once, whole and in order. */
+    static final class Datagrams extends Flow {
+        private static final int HEADER = 40;
+        private static final int MAX_DATAGRAM = 1024;
+
+        private final AddressHandle path;
+        private long next;
+        private long received;
+
+        Datagrams(Context from, Context to, VerbsArena arena) {
+            super(from, to, true, arena);
+            path = this.from.pair.domain().createAddressHandle(this.from.pair.pathTo(this.to.pair.endpoint()), arena);
+            for (int i = 0; i < 2 * WINDOW; i++) {
+                this.to.pair.postReceive(i, this.to.room(i, HEADER + MAX_DATAGRAM));
+            }
+        }
+
+        long lost() {
+            return acknowledged - received;
+        }
+
+        @Override
+        void advance() throws InterruptedException {
+            MemorySlice message = from.room(acknowledged, Content.length(acknowledged, MAX_DATAGRAM));
+            Content.write(message.segment(), acknowledged);
+            from.pair.postSend(acknowledged, message, path, to.pair.number(), QKEY);
+            from.done(acknowledged);
+            acknowledged++;
+            for (Optional<WorkCompletion> done = to.queue.poll(); done.isPresent(); done = to.queue.poll()) {
+                check(done.get().orThrow());
+            }
+        }
+
+        private void check(WorkCompletion done) {
+            require(done.id() == received, "datagram in receive " + received, done);
+            MemorySegment message =
+                    to.room(received, done.byteLength()).segment().asSlice(HEADER);
+            long number = Content.number(message);
+            require(number >= next && number < acknowledged, "a datagram after " + next, number);
+            require(
+                    message.byteSize() == Content.length(number, MAX_DATAGRAM) && Content.isWhole(message, number),
+                    "the bytes of datagram " + number,
+                    "others");
+            next = number + 1;
+            to.pair.postReceive(received + 2 * WINDOW, to.room(received, HEADER + MAX_DATAGRAM));
+            received++;
+        }
+
+        @Override
+        void finish() {
+            require(lost() < acknowledged / 10 + 2 * WINDOW, "few lost datagrams of " + acknowledged, lost());
+        }
+
+        @Override
+        public String toString() {
+            return super.toString() + " (" + lost() + " lost)";
+        }
+    }
+}

@@ -21,6 +21,8 @@ PAIR=
 PAIR_STATUS=0
 declare -A SIDE_PID=() THAW_AT=()
 ANSWER_LIMIT=60 # seconds
+WORDS=() # of a request
+BEGUN= # the part of the next request that has come
 
 pair_usage() {
     cat << 'USAGE'
@@ -320,6 +322,17 @@ order() {
     return 1
 }
 
+# next_request DESCRIPTOR: sets WORDS to the next request, and fails if there is none yet. On a busy machine, the time can
+# be over in the middle of a line: the rest of it comes with a later call.
+next_request() {
+    local part='' whole=no
+    if IFS= read -r -t 0.25 part <&"$1"; then whole=yes; fi
+    BEGUN+=$part
+    if [[ $whole == no ]]; then return 1; fi
+    read -r -a WORDS <<< "$BEGUN"
+    BEGUN=
+}
+
 answer_request() { # SOURCE NUMBER VERB ARGUMENT...
     local text status=0 file
     # Not in a subshell, in which THAW_AT would be lost.
@@ -349,7 +362,7 @@ side_ready() { compgen -G "$PAIR/$1/soft-roce.*/share/started" > /dev/null || si
 
 # run_pair COMMAND_A... -- COMMAND_B...
 run_pair() {
-    local first=() side requests words=() gone=() deadline=0 options=()
+    local first=() side requests gone=() deadline=0 options=()
     while (($#)) && [[ $1 != -- ]]; do
         first+=("$1")
         shift
@@ -383,7 +396,7 @@ run_pair() {
         done
         if ((${#gone[@]})); then break; fi
         if side_ready a && side_ready b; then tell_guests go; fi
-        if read -r -t 0.25 -a words <&"$requests"; then answer_request "${words[@]}"; fi
+        if next_request "$requests"; then answer_request "${WORDS[@]}"; fi
         for side in "${SIDES[@]}"; do # a guest that starts again while the wire is down
             if [[ -e $PAIR/down.$side && ! -e $PAIR/$side/qmp.ready ]] && is_running "$side"; then
                 plug "$side" > /dev/null || true

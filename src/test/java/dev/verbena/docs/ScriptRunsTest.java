@@ -688,6 +688,17 @@ class ScriptRunsTest {
     }
 
     @Test
+    void requestThatComesInPartsIsReadWhole() throws Exception {
+        Ended run = bash(
+                "cache pair",
+                "mkfifo requests; exec 5<> requests",
+                "printf 'a 1 th' >&5; next_request 5 || echo none",
+                "printf 'aw b\\nb 2 wire up\\n' >&5",
+                "next_request 5; echo ${WORDS[*]}; next_request 5; echo ${WORDS[*]}; next_request 5 || echo none");
+        assertThat(run).isEqualTo(new Ended(0, "none\na 1 thaw b\nb 2 wire up\nnone\n"));
+    }
+
+    @Test
     void pairRunsOneCommandInBothGuests() throws Exception {
         withoutQemu();
         Ended run = run("scripts/soft-roce", "pair", "--loss", "1.5", "--", "sh", "-c", "echo in $VERBENA_SIDE");

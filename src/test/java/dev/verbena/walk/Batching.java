@@ -204,6 +204,11 @@ final class Batching {
         boolean refused = !faults.isEmpty();
         faults.when(requests.size() > room, PostException.class, pair, " has room for " + room);
         int most = refused || pair.extended ? 0 : Math.min(requests.size(), room);
+        if (faults.isEmpty() && !Settling.mayPost(world, pair, requests, step.actor())) {
+            world.skip();
+            return;
+        }
+        int before = Settling.state(world);
         int taken = post(world, step, batch, faults, batch.batch::post, requests.size(), most);
         List<Request> copies = new ArrayList<>();
         for (Request request : requests.subList(0, taken)) {
@@ -215,6 +220,7 @@ final class Batching {
         }
         if (taken > 0) {
             world.wire.post(pair, copies);
+            Settling.posted(world, pair, copies, Settling.state(world) != before);
         }
         for (Request copy : copies) {
             if (copy.window != null) {
@@ -297,7 +303,9 @@ final class Batching {
         Receives receives = batch.receives;
         if (pair == null
                 ? !Traffic.sharersHaveRoom(world, receives, requests.size())
-                : !Traffic.hasRoom(world, pair.receiveQueue, requests.size())) {
+                        || !Settling.mayReceive(null, receives, requests.size())
+                : !Traffic.hasRoom(world, pair.receiveQueue, requests.size())
+                        || !Settling.mayReceive(pair, receives, requests.size())) {
             world.skip();
             return;
         }

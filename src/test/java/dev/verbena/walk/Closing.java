@@ -13,7 +13,9 @@ final class Closing {
 
     static void object(World world, Step step) {
         Thing thing = world.chooseThing(step.a(), step.actor());
-        if (thing == null || step.b() % 3 == 0 && !(thing.dependents.isEmpty())) { // not too many refusals
+        if (thing == null
+                || step.b() % 3 == 0 && !(thing.dependents.isEmpty()) // not too many refusals
+                || !Settling.takeAll(world, step.actor())) {
             world.skip();
             return;
         }
@@ -42,8 +44,10 @@ final class Closing {
 
     static void arena(World world, Step step) {
         ArenaNode arena = world.choose(world.arenas, step.a(), step.actor());
-        if (arena == null || arena.open && step.b() % 4 != 0 && !arena.things.isEmpty()) {
-            world.skip(); // else few objects become old
+        if (arena == null
+                || arena.open && step.b() % 4 != 0 && !arena.things.isEmpty() // else few objects become old
+                || !Settling.takeAll(world, step.actor())) {
+            world.skip();
             return;
         }
         close(world, step, arena);

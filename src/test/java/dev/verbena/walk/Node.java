@@ -287,6 +287,9 @@ abstract sealed class Node {
         int epoch;
 
         int peer;
+        /** The count of resets of the peer when the queue pair was connected to it. */
+        int peerEpoch;
+
         int qkey;
 
         PairNode(

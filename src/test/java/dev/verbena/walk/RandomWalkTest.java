@@ -3,9 +3,7 @@ package dev.verbena.walk;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.verbena.support.FencedTest;
-import java.util.Map;
-import java.util.SplittableRandom;
-import java.util.TreeMap;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.condition.DisabledIfSystemProperty;
 import org.junit.jupiter.api.condition.EnabledIfSystemProperty;
@@ -19,6 +17,7 @@ import org.junit.jupiter.params.provider.ValueSource;
  * prints each step.
  */
 @FencedTest
+@Tag("walk")
 class RandomWalkTest {
     private static final int STEPS = Integer.getInteger("dev.verbena.walk.steps", 1_000_000);
     private static final boolean LONG = Integer.getInteger("dev.verbena.walk.steps") != null;
@@ -42,27 +41,9 @@ class RandomWalkTest {
     }
 
     private static void walk(long seed) {
-        System.out.println("walks begin with the seed " + seed);
-        SplittableRandom random = new SplittableRandom(seed);
-        long began = System.nanoTime();
-        long steps = 0;
-        long skipped = 0;
-        long refused = 0;
-        Map<String, Integer> events = new TreeMap<>();
-        while (steps < STEPS / SEEDS) {
-            Walk.Result result = new Walk(random.nextLong()).run();
-            steps += result.steps();
-            skipped += result.skipped();
-            refused += result.refused();
-            result.events().forEach((event, times) -> events.merge(event, times, Integer::sum));
-        }
-        double seconds = (System.nanoTime() - began) / 1e9;
-        System.out.printf(
-                "%d steps in %.1f s: %d found nothing to work with, %d calls were refused%n",
-                steps, seconds, skipped, refused);
-        System.out.println("among them: " + events);
-        assertThat(skipped).as("steps that do nothing").isLessThan(steps * 3 / 5);
-        assertThat(events)
+        Walks walks = Walks.take(seed, STEPS / SEEDS);
+        assertThat(walks.skipped()).as("steps that do nothing").isLessThan(walks.steps() * 3 / 5);
+        assertThat(walks.events())
                 .as("what walks come to")
                 .containsKeys("accepted", "claimed", "disconnected", "established", "message", "migrated", "rejected")
                 .containsKeys("buffer lent", "registered", "registration found", "registration evicted");

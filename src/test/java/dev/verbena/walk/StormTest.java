@@ -5,6 +5,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import dev.verbena.support.Fenced;
 import dev.verbena.support.FencedTest;
 import java.util.SplittableRandom;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 
 /**
@@ -12,6 +13,7 @@ import org.junit.jupiter.api.Test;
  * {@code -Ddev.verbena.walk.seed=N} their seed.
  */
 @FencedTest
+@Tag("walk")
 class StormTest {
     private static final int STORMS = Integer.getInteger("dev.verbena.walk.storms", 20);
     private static final int STEPS = 2_000;

@@ -77,6 +77,7 @@ final class Traffic {
                 .when(pair.state != QueuePairState.RESET, IllegalStateException.class, pair, " is in use");
         if (world.run(faults, () -> pair.pair.connect(peer.pair.endpoint()))) {
             pair.peer = peer.number;
+            pair.peerEpoch = peer.epoch;
             world.wire.modify(pair, QueuePairState.INIT);
             world.wire.modify(pair, QueuePairState.RTR);
             world.wire.modify(pair, QueuePairState.RTS);
@@ -100,7 +101,7 @@ final class Traffic {
     static void reset(World world, Step step) {
         PairNode pair = world.choose(
                 world.pairs, step.a(), step.actor(), each -> each.state == QueuePairState.ERR || step.b() % 8 == 0);
-        if (pair == null) {
+        if (pair == null || !Settling.takeAll(world, step.actor())) {
             world.skip();
             return;
         }
@@ -112,7 +113,7 @@ final class Traffic {
 
     static void fail(World world, Step step) {
         PairNode pair = world.choose(world.pairs, step.a(), step.actor(), each -> each.state == QueuePairState.RTS);
-        if (pair == null) {
+        if (pair == null || !Settling.takeAll(world, step.actor())) {
             world.skip();
             return;
         }
@@ -369,6 +370,16 @@ final class Traffic {
     }
 
     static void send(World world, Step step) {
+        for (int i = 0; i < Settling.TRIES; i++) {
+            if (send(world, Settling.vary(step, i), i)) {
+                return;
+            }
+        }
+        world.skip();
+    }
+
+    /** Posts a request; returns false if there is nothing to work with. */
+    private static boolean send(World world, Step step, int tries) {
         PairNode pair = world.choose(
                 world.pairs,
                 step.a(),
@@ -376,10 +387,8 @@ final class Traffic {
                 each -> each.state == QueuePairState.RTS || each.state == QueuePairState.ERR && step.a() % 5 == 0);
         Request request = pair == null ? null : invent(world, step, pair);
         if (request == null || !hasRoom(world, pair.sendQueue, 1)) {
-            world.skip();
-            return;
+            return false;
         }
-        world.say(step, () -> pair + " posts " + request);
         Faults faults = new Faults(step.actor()).needs(pair);
         check(faults, pair, request);
         faults.when(!pair.takesSends(), IllegalStateException.class, pair, " is not connected")
@@ -389,13 +398,20 @@ final class Traffic {
                         request,
                         " has no destination")
                 .when(pair.sends.size() >= pair.sendDepth, PostException.class, pair, " is full");
-        if (request.inline != null && request.operation == Operation.SEND_WITH_IMMEDIATE) {
-            world.skip(); // only a batch has this
-            return;
+        if (request.inline != null && request.operation == Operation.SEND_WITH_IMMEDIATE // only a batch has this
+                || faults.isEmpty() && !Settling.mayPost(world, pair, List.of(request), step.actor())) {
+            return false;
         }
+        if (tries > 0 && !faults.isEmpty()) {
+            return false; // a call that is refused teaches less than one that is not
+        }
+        world.say(step, () -> pair + " posts " + request);
         if (world.run(faults, () -> post(pair.pair, request))) {
+            int before = Settling.state(world);
             world.wire.post(pair, List.of(request.posted(pair.epoch)));
+            Settling.posted(world, pair, List.of(request), Settling.state(world) != before);
         }
+        return true;
     }
 
     private static void post(QueuePair pair, Request request) {
@@ -454,7 +470,7 @@ final class Traffic {
         PairNode pair = world.choose(
                 world.pairs, step.a(), step.actor(), each -> each.shared == null && each.state != QueuePairState.RESET);
         Piece piece = pair == null ? null : piece(world, step.b(), step.actor(), pair.domain);
-        if (piece == null || !hasRoom(world, pair.receiveQueue, 1)) {
+        if (piece == null || !hasRoom(world, pair.receiveQueue, 1) || !Settling.mayReceive(pair, pair.own, 1)) {
             world.skip();
             return;
         }
@@ -480,7 +496,9 @@ final class Traffic {
 
     private static void receiveShared(World world, Step step, SharedReceivesNode shared) {
         Piece piece = piece(world, step.b(), step.actor(), shared.domain);
-        if (piece == null || !sharersHaveRoom(world, shared.receives, 1)) {
+        if (piece == null
+                || !sharersHaveRoom(world, shared.receives, 1)
+                || !Settling.mayReceive(null, shared.receives, 1)) {
             world.skip();
             return;
         }

@@ -88,7 +88,7 @@ final class Walk {
             isVirtual[i] = random.nextBoolean();
         }
         this.closingSeed = random.nextLong();
-        this.connects = random.nextInt(CONNECTING) == 0;
+        this.connects = random.nextInt(CONNECTING) == 0 && !Settling.ON_DEVICE;
         this.steps = steps(random);
     }
 
@@ -96,7 +96,8 @@ final class Walk {
         List<Action> urn = new ArrayList<>();
         Action[] prologue = connects ? CONNECTING_PROLOGUE : PROLOGUE;
         for (Action action : Action.values()) { // each walk has its own mixture
-            if (action.connects != connects && !COMMON.contains(action)) {
+            if (action.connects != connects && !COMMON.contains(action)
+                    || Settling.ON_DEVICE && Settling.NOT_ON_DEVICE.contains(action)) {
                 continue;
             }
             boolean closes = action == Action.CLOSE || action == Action.CLOSE_ARENA;
@@ -132,7 +133,7 @@ final class Walk {
     }
 
     private @Nullable Failed run(World world, List<Step> program) {
-        int before = Fenced.liveObjects();
+        int before = Settling.ON_DEVICE ? 0 : Fenced.liveObjects();
         List<ExecutorService> threads = new ArrayList<>();
         for (int i = 0; i < actors; i++) {
             threads.add(Executors.newSingleThreadExecutor(
@@ -158,7 +159,7 @@ final class Walk {
                 from = to;
             }
             closeAll(world, threads);
-            int left = Fenced.liveObjects() - before;
+            int left = Settling.ON_DEVICE ? 0 : Fenced.liveObjects() - before;
             World.require(left == 0, () -> left + " objects of C are left");
             return null;
         } catch (Throwable failure) {
@@ -184,6 +185,10 @@ final class Walk {
     /** Closes all objects and arenas in random order; busy ones are refused, and closed later. */
     private void closeAll(World world, List<ExecutorService> threads) throws Throwable {
         Random random = new Random(closingSeed);
+        for (int actor = 0; actor < actors; actor++) {
+            int each = actor;
+            inTurn(threads.get(actor), () -> Settling.takeAll(world, each));
+        }
         boolean objectsToo = random.nextBoolean();
         for (int round = 0; round < 100; round++) {
             List<Node> open = new ArrayList<>(objectsToo || round > 2 ? world.things : List.of());

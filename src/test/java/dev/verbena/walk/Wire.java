@@ -30,6 +30,8 @@ final class Wire {
     private final List<PairNode> pairs = new ArrayList<>();
     private final List<RegionNode> regions = new ArrayList<>();
     private final List<WindowNode> windows = new ArrayList<>();
+    /** The receives that were filled with headers and datagrams. */
+    private final List<Request> headers = new ArrayList<>();
 
     void add(PairNode pair) {
         pairs.addFirst(pair);
@@ -221,6 +223,25 @@ final class Wire {
         return null;
     }
 
+    /** Returns the receives that datagrams have come to since the last call. */
+    List<Request> takeHeaders() {
+        List<Request> taken = List.copyOf(headers);
+        headers.clear();
+        return taken;
+    }
+
+    /** Returns the region that a request names at the peer, if its key opens the range; or null. */
+    @Nullable
+    RegionNode remoteRegion(PairNode target, Request request, AccessFlag right) {
+        long length = request.isAtomic() ? Long.BYTES : request.length();
+        return remote(target, request, length, right) == null
+                ? null
+                : regions.stream()
+                        .filter(each -> each.key == request.remote.key())
+                        .findFirst()
+                        .orElse(null);
+    }
+
     private static boolean covers(long start, long size, long address, long length) {
         return address >= start && address - start <= size && size - (address - start) >= length;
     }
@@ -268,7 +289,7 @@ final class Wire {
         return true;
     }
 
-    private boolean checksLocally(PairNode pair, Request request, boolean write) {
+    boolean checksLocally(PairNode pair, Request request, boolean write) {
         return request.inline != null
                 || request.pieces.stream()
                         .allMatch(piece -> piece.length() == 0 || opens(pair.domain, piece.region(), write));
@@ -310,6 +331,7 @@ final class Wire {
             byte[] buffer = new byte[(int) (header + length)];
             if (to.datagrams) {
                 fillHeader(buffer, length);
+                headers.add(receive);
             }
             if (!gather(from, sent, ByteBuffer.wrap(buffer).position(header), length)) {
                 return WorkStatus.LOCAL_PROTECTION_ERROR;
@@ -367,7 +389,8 @@ final class Wire {
         return WorkStatus.LOCAL_QP_OPERATION_ERROR;
     }
 
-    private @Nullable PairNode pair(int number) {
+    @Nullable
+    PairNode pair(int number) {
         for (PairNode pair : pairs) {
             if (pair.number == number) {
                 return pair;

@@ -50,4 +50,36 @@ final class Content {
                                 message.byteSize())
                         < 0;
     }
+
+    /** Tells which bytes of a message are not those of its number, and what they are. */
+    static String describe(MemorySegment message, MemorySegment source, long number, long earlier) {
+        long size = message.byteSize();
+        long first = message.mismatch(source);
+        long last = size - 1;
+        while (last > first && message.get(ValueLayout.JAVA_BYTE, last) == source.get(ValueLayout.JAVA_BYTE, last)) {
+            last--;
+        }
+        boolean old = true;
+        for (long i = Math.max(first, Long.BYTES); i <= last; i++) {
+            long at = mixed(earlier) % SPREAD + i;
+            old &= message.get(ValueLayout.JAVA_BYTE, i) == BYTES.get(ValueLayout.JAVA_BYTE, at);
+        }
+        boolean zero = true;
+        for (long i = first; i <= last; i++) {
+            zero &= message.get(ValueLayout.JAVA_BYTE, i) == 0;
+        }
+        long shift = -1;
+        for (long k = 0; k < size && shift < 0; k++) {
+            long length = Math.min(64, size - Math.max(k, first));
+            if (k != first
+                    && length == 64
+                    && first + 64 <= size
+                    && k + 64 <= size
+                    && MemorySegment.mismatch(message, first, first + 64, source, k, k + 64) < 0) {
+                shift = k;
+            }
+        }
+        return "number " + number + ", wrong from " + first + " to " + last + (old ? ", the bytes of " + earlier : "")
+                + (zero ? ", zeros" : "") + (shift < 0 ? "" : ", the bytes of the message from " + shift);
+    }
 }

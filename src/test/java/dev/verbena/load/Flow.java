@@ -158,6 +158,7 @@ abstract sealed class Flow {
     /** Writes to the peer's memory, and reads that bring the same bytes back. */
     static final class WritesAndReads extends Flow {
         private long begun;
+        private long wrongReads;
 
         WritesAndReads(Context from, Context to, VerbsArena arena) {
             super(from, to, false, arena);
@@ -188,10 +189,12 @@ abstract sealed class Flow {
             MemorySegment there = to.room(number % WINDOW, length).segment();
             require(Content.isWhole(there, number), "write " + number + ", which was acknowledged", "other bytes");
             from.done(2 * number + 1);
-            require(
-                    Content.isWhole(returned(number, length).segment(), number),
-                    "the bytes of write " + number + " by a read",
-                    "others");
+            MemorySegment back = returned(number, length).segment();
+            if (!Content.isWhole(back, number)) {
+                wrongReads++;
+                System.out.println("read " + number + " of " + length + " bytes completed, and brought other bytes: "
+                        + Content.describe(back, there, number, number - WINDOW));
+            }
             acknowledged += 2;
         }
 
@@ -200,6 +203,12 @@ abstract sealed class Flow {
             while (acknowledged < 2 * begun) {
                 check();
             }
+            require(wrongReads == 0, "the right bytes by all reads", wrongReads + " reads with others");
+        }
+
+        @Override
+        public String toString() {
+            return super.toString() + (wrongReads == 0 ? "" : " (" + wrongReads + " reads brought other bytes)");
         }
     }
 

@@ -17,12 +17,13 @@ import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.Test;
 
 /**
- * Traffic of all kinds over a wire that loses one packet of a hundred. {@code -Ddev.verbena.load.seconds=N} sets its
+ * Traffic of all kinds over a wire that loses one packet of a hundred. {@code -Ddev.verbena.load.lossy.seconds=N} sets its
  * duration, an hour.
  */
 @LongTest
 class LossyTrafficTest {
-    private static final Duration DURATION = Duration.ofSeconds(Integer.getInteger("dev.verbena.load.seconds", 3600));
+    private static final Duration DURATION =
+            Duration.ofSeconds(Integer.getInteger("dev.verbena.load.lossy.seconds", 3600));
     private static final Duration REPORT = Duration.ofMinutes(1);
     private static final int PERCENT = 1;
     /** The growth of resident memory in KiB that the JVM itself needs: code, metadata, its own tables. */

@@ -102,6 +102,11 @@ public final class Resources {
         }
     }
 
+    /** Returns the number of queue pairs of this process. */
+    public static long queuePairs() throws IOException {
+        return of(List.of("qp")).size();
+    }
+
     private static List<String> show(String kind) throws IOException {
         Process process = new ProcessBuilder("rdma", "-j", "resource", "show", kind)
                 .redirectErrorStream(true)

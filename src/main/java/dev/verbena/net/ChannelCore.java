@@ -8,6 +8,9 @@ import dev.verbena.cm.ConnectionId;
 import dev.verbena.cm.ConnectionParameters;
 import dev.verbena.internal.Deadline;
 import dev.verbena.internal.Waiters;
+import dev.verbena.internal.jfr.ChannelEndEvent;
+import dev.verbena.internal.jfr.ChannelOpenEvent;
+import dev.verbena.internal.jfr.Recorder;
 import dev.verbena.verbs.Completions;
 import dev.verbena.verbs.QueuePair;
 import dev.verbena.verbs.WorkCompletionException;
@@ -87,6 +90,8 @@ final class ChannelCore {
 
     private boolean goodbyeSent;
     private boolean orderly;
+    private boolean wasOpen;
+    private boolean endRecorded;
     private volatile boolean parted;
     private volatile boolean closing;
 
@@ -398,6 +403,7 @@ final class ChannelCore {
             default -> broken("Message of unknown kind " + kind);
         }
         if (Wire.credits(immediate) != 0) {
+            messages.endStall();
             engine.wake(messages.credit);
         }
     }
@@ -444,6 +450,7 @@ final class ChannelCore {
         }
         state = State.OPEN;
         heard = true;
+        recordOpen();
         changes.wakeAll();
         engine.opened(this);
     }
@@ -526,6 +533,7 @@ final class ChannelCore {
         boolean talks = link != null && state != State.CONNECTING && !goodbyeSent;
         cause = new ChannelException(reason, toText(), details, why);
         state = State.ENDED;
+        recordEnd(reason.name(), details);
         if (sayGoodbye && talks) {
             goodbye = reason.code < 0 ? EndReason.PEER_FAILED.code : reason.code;
             partBy = System.nanoTime() + PARTING_NANOS;
@@ -540,6 +548,45 @@ final class ChannelCore {
         wakeAll();
         if (incoming) {
             engine.ended(this);
+        }
+    }
+
+    private void recordOpen() {
+        wasOpen = true;
+        if (Recorder.isPresent()) {
+            ChannelOpenEvent event = new ChannelOpenEvent();
+            if (event.shouldCommit()) {
+                event.channel = toText();
+                event.commit();
+            }
+        }
+    }
+
+    /** Records the end of a channel that was open, once. */
+    private void recordEnd(String reason, String details) {
+        if (!wasOpen || endRecorded) {
+            return;
+        }
+        endRecorded = true;
+        messages.endStall();
+        if (Recorder.isPresent()) {
+            ChannelEndEvent event = new ChannelEndEvent();
+            if (event.shouldCommit()) {
+                event.channel = toText();
+                event.reason = reason;
+                event.details = details;
+                event.commit();
+            }
+        }
+    }
+
+    /** Returns the counters of this channel. */
+    NodeStatistics statistics() {
+        lock.lock();
+        try {
+            return messages.statistics().plus(new NodeStatistics(0, 0, 0, 0, wasOpen ? 1 : 0, endRecorded ? 1 : 0));
+        } finally {
+            lock.unlock();
         }
     }
 
@@ -642,6 +689,7 @@ final class ChannelCore {
                 cause = known == null ? lost : known;
             }
             state = State.ENDED;
+            recordEnd(lost == null ? "CLOSED" : lost.reason().name(), "");
             part();
             released = true;
             return lost;
@@ -675,7 +723,12 @@ final class ChannelCore {
                         endLocked(EndReason.HANDSHAKE_TIMEOUT, "", null, true);
                     }
                 }
-                case OPEN, CLOSING -> checkAlive(now);
+                case OPEN, CLOSING -> {
+                    checkAlive(now);
+                    if (state == State.OPEN && messages.isStalledSince(Deadline.nanoseconds(options.maxStall()), now)) {
+                        endLocked(EndReason.STALLED, "It has closed no messages for " + options.maxStall(), null, true);
+                    }
+                }
                 case ENDED -> {
                     if (!parted && goodbye > 0 && now - partBy > 0) {
                         part();

@@ -16,6 +16,8 @@ public enum EndReason {
     PEER_FAILED(5, "The peer has failed"),
     /** The peer refused the channel: its program does not admit this node. See {@link NodeOptions#admit}. */
     REFUSED(6, "The peer's program does not admit this node"),
+    /** One side had a message to send, and the other has made no room for it in {@link NodeOptions#maxStall}. */
+    STALLED(7, "One side has closed no messages for too long, while the other had more to send"),
     /**
      * An operation on the peer's memory was refused: the export was closed, or the address or the right is wrong. The adapter
      * ends the connection then. The peer sees {@link #LOST}.

@@ -80,6 +80,9 @@ final class Engine {
     private int generation;
     private int count;
 
+    /** The counters of the channels that were closed. */
+    private NodeStatistics past = new NodeStatistics(0, 0, 0, 0, 0, 0);
+
     /** The channels of peers that have not greeted yet. */
     private final Set<ChannelCore> greeting = ConcurrentHashMap.newKeySet();
 
@@ -816,6 +819,7 @@ final class Engine {
 
     /** Frees what a closed channel has. */
     void release(ChannelCore core) {
+        NodeStatistics last = core.statistics();
         table.lock();
         try {
             int slot = (int) (core.key() >>> 16) & 0xffff;
@@ -824,6 +828,7 @@ final class Engine {
             }
             slots.set(slot, null);
             count--;
+            past = past.plus(last);
         } finally {
             table.unlock();
         }
@@ -859,6 +864,27 @@ final class Engine {
         } catch (InterruptedException e) {
             Thread.currentThread().interrupt();
         }
+    }
+
+    NodeStatistics statistics() {
+        List<ChannelCore> present = new ArrayList<>();
+        NodeStatistics sum;
+        table.lock();
+        try {
+            sum = past;
+            for (int i = 0; i < slots.length(); i++) {
+                ChannelCore core = slots.get(i);
+                if (core != null) {
+                    present.add(core);
+                }
+            }
+        } finally {
+            table.unlock();
+        }
+        for (ChannelCore core : present) {
+            sum = sum.plus(core.statistics());
+        }
+        return sum;
     }
 
     int channels() {

@@ -2,6 +2,8 @@ package dev.verbena.net;
 
 import dev.verbena.VerbsException;
 import dev.verbena.internal.Waiters;
+import dev.verbena.internal.jfr.CreditStallEvent;
+import dev.verbena.internal.jfr.Recorder;
 import dev.verbena.verbs.RemoteMemory;
 import java.lang.foreign.MemorySegment;
 import java.lang.foreign.ValueLayout;
@@ -61,6 +63,16 @@ final class Messages {
     private boolean toldOpen = true;
     private boolean toldEnd;
     private volatile int maxSize;
+    private long sent;
+    private long received;
+    private long called;
+    private long stalls;
+
+    /** True since a message could not be sent for lack of a credit, and no credit has come. */
+    private boolean stalled;
+
+    private long stalledAt;
+    private @Nullable CreditStallEvent stall;
 
     Messages(ChannelCore core, Engine engine, ReentrantLock lock) {
         this.core = core;
@@ -143,6 +155,46 @@ final class Messages {
         }
     }
 
+    // Stalls
+
+    private void beginStall() {
+        if (stalled) {
+            return;
+        }
+        stalled = true;
+        stalledAt = System.nanoTime();
+        stalls++;
+        if (Recorder.isPresent()) {
+            CreditStallEvent event = new CreditStallEvent();
+            event.begin();
+            stall = event;
+        }
+    }
+
+    /** Notes that the peer has granted credits, or that the channel has ended. */
+    void endStall() {
+        stalled = false;
+        CreditStallEvent event = stall;
+        if (event != null) {
+            stall = null;
+            event.end();
+            if (event.shouldCommit()) {
+                event.channel = core.toText();
+                event.commit();
+            }
+        }
+    }
+
+    /** Returns true if the peer has made no room for too long. */
+    boolean isStalledSince(long nanos, long now) {
+        return stalled && now - stalledAt > nanos;
+    }
+
+    /** Returns the counters of the messages. */
+    NodeStatistics statistics() {
+        return new NodeStatistics(sent, received, called, stalls, 0, 0);
+    }
+
     // Completions
 
     /** Notes that a message was acknowledged. */
@@ -168,6 +220,7 @@ final class Messages {
     /** Handles a message of the peer's program. Returns null, or what is wrong with it. */
     @Nullable
     String received(Link on, Buffer buffer, int bytes, int kind, int code) {
+        received++;
         if (kind == Wire.REPLY || kind == Wire.FAULT) {
             return answered(on, buffer, bytes, kind, code) ? null : "Reply to call " + code + ", which is not open";
         }
@@ -281,6 +334,7 @@ final class Messages {
 
     private boolean sendWithCredit(Link on, Buffer buffer, int kind) {
         if (credits.available() == 0) {
+            beginStall();
             return false;
         }
         credits.take();
@@ -303,6 +357,7 @@ final class Messages {
             throw refused;
         }
         buffer.take(Buffer.State.SENDING);
+        sent++;
         core.transmitted();
         if (buffer.kind == Wire.REPLY) {
             calls.replied(number);
@@ -443,6 +498,7 @@ final class Messages {
             }
             if (sent) {
                 call.state = Calls.Call.State.SENT;
+                called++;
             }
             return sent;
         } finally {

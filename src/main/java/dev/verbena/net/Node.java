@@ -225,6 +225,16 @@ public final class Node extends VerbsObject {
     }
 
     /**
+     * Returns counters of this node, over all channels that it has or had. A channel that is being closed meanwhile counts once.
+     *
+     * @return the counters
+     */
+    public NodeStatistics statistics() {
+        lifetime.checkOpen();
+        return engine.statistics();
+    }
+
+    /**
      * Returns the address that this node listens at.
      *
      * @return the address, with the port that was chosen if port 0 was asked for

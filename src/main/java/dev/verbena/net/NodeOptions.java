@@ -48,6 +48,7 @@ public final class NodeOptions {
         private Duration handshakeTimeout = Duration.ofSeconds(5);
         private Duration closeTimeout = Duration.ofSeconds(10);
         private Duration alive = Duration.ofSeconds(5);
+        private Duration maxStall = Duration.ofMinutes(5);
         private Progress progress = Progress.BACKGROUND;
 
         private Values copy() {
@@ -67,6 +68,7 @@ public final class NodeOptions {
             copy.handshakeTimeout = handshakeTimeout;
             copy.closeTimeout = closeTimeout;
             copy.alive = alive;
+            copy.maxStall = maxStall;
             copy.progress = progress;
             return copy;
         }
@@ -88,6 +90,7 @@ public final class NodeOptions {
                     handshakeTimeout,
                     closeTimeout,
                     alive,
+                    maxStall,
                     progress);
         }
 
@@ -111,6 +114,7 @@ public final class NodeOptions {
                 throw new IllegalArgumentException("close timeout must not be negative, got " + closeTimeout);
             }
             checkPositive("time between signs of life", alive);
+            checkPositive("longest stall", maxStall);
             Objects.requireNonNull(progress, "progress");
         }
     }
@@ -437,6 +441,26 @@ public final class NodeOptions {
     }
 
     /**
+     * Returns the longest time that a channel with a message to send waits for a peer that closes no messages.
+     *
+     * @return the time
+     */
+    public Duration maxStall() {
+        return values.maxStall;
+    }
+
+    /**
+     * Returns a copy with another longest time that a channel with a message to send waits for a peer that closes no messages.
+     * Then the channel ends with {@link EndReason#STALLED}, so that slow readers do not keep memory and threads for ever.
+     *
+     * @param changed more than 0
+     * @return a changed copy
+     */
+    public NodeOptions maxStall(Duration changed) {
+        return with(values -> values.maxStall = changed);
+    }
+
+    /**
      * Returns who makes progress for the node.
      *
      * @return the way
@@ -476,7 +500,8 @@ public final class NodeOptions {
                 + values.maxExports + " exports), transfers of " + values.maxTransferSize + " bytes, "
                 + (values.admit == null ? "all admitted" : "some admitted")
                 + ", handshake "
-                + values.handshakeTimeout + ", close " + values.closeTimeout + ", alive " + values.alive + ", "
+                + values.handshakeTimeout + ", close " + values.closeTimeout + ", alive " + values.alive + ", stall "
+                + values.maxStall + ", "
                 + values.progress;
     }
 }

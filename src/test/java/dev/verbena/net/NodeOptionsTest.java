@@ -20,6 +20,7 @@ class NodeOptionsTest {
                 .calls(9)
                 .operations(10)
                 .maxExports(11)
+                .maxStall(Duration.ofMillis(14))
                 .maxTransferSize(13)
                 .token(new byte[] {12})
                 .messageSize(65)
@@ -43,8 +44,9 @@ class NodeOptionsTest {
                         changed.maxChannelsPerPeer(),
                         changed.maxWaiting()))
                 .containsExactly(1, 2, 9, 10, 11, 12, 13, 65, 3, 4, 5);
-        assertThat(List.of(changed.handshakeTimeout(), changed.closeTimeout(), changed.alive()))
-                .containsExactly(Duration.ofMillis(6), Duration.ofMillis(7), Duration.ofMillis(8));
+        assertThat(List.of(changed.handshakeTimeout(), changed.closeTimeout(), changed.alive(), changed.maxStall()))
+                .containsExactly(
+                        Duration.ofMillis(6), Duration.ofMillis(7), Duration.ofMillis(8), Duration.ofMillis(14));
         assertThat(changed.progress()).isEqualTo(NodeOptions.Progress.CALLER);
         assertThat(changed).isNotEqualTo(DEFAULTS).hasSameHashCodeAs(changed.window(1));
         assertThat(changed.toString()).contains("window 1", "PT0.008S", "CALLER");
@@ -59,6 +61,7 @@ class NodeOptionsTest {
                 () -> DEFAULTS.calls(-1),
                 () -> DEFAULTS.operations(-1),
                 () -> DEFAULTS.maxExports(-1),
+                () -> DEFAULTS.maxStall(Duration.ZERO),
                 () -> DEFAULTS.maxTransferSize(-1),
                 () -> DEFAULTS.calls(4096),
                 () -> DEFAULTS.sends(4096),

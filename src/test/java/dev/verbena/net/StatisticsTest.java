@@ -1,0 +1,131 @@
+package dev.verbena.net;
+
+import static dev.verbena.net.NodePair.SMALL;
+import static dev.verbena.net.NodePair.end;
+import static dev.verbena.support.Loopback.DEADLINE;
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
+
+import dev.verbena.VerbsTimeoutException;
+import dev.verbena.support.Await;
+import dev.verbena.support.FencedTest;
+import java.nio.file.Path;
+import java.time.Duration;
+import java.util.List;
+import java.util.concurrent.Future;
+import jdk.jfr.Recording;
+import jdk.jfr.consumer.RecordedEvent;
+import jdk.jfr.consumer.RecordingFile;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
+import org.junit.jupiter.api.io.TempDir;
+
+/** The counters and events of nodes, and the end of channels with slow readers. */
+@FencedTest
+@Timeout(120)
+class StatisticsTest {
+    private static void fillWindow(Channel on) throws InterruptedException {
+        for (int i = 0; i < SMALL.window(); i++) {
+            NodePair.send(on, i);
+        }
+    }
+
+    @Test
+    void countersAddUpOverChannelsThatAreOpenAndClosed() throws Exception {
+        try (NodePair nodes = new NodePair()) {
+            NodePair.Ends first = nodes.connect();
+            fillWindow(first.client());
+            Message waits = first.client().message(DEADLINE).length(0);
+            assertThat(first.client().trySend(waits)).isFalse();
+            assertThat(first.client().trySend(waits)).as("the same stall").isFalse();
+            for (int i = 0; i < SMALL.window(); i++) {
+                NodePair.receive(first.server());
+            }
+            first.client().send(waits, DEADLINE);
+            Future<Message> called =
+                    nodes.start(() -> first.client().call(first.client().message(DEADLINE), DEADLINE));
+            first.server().receive(DEADLINE).close();
+            first.server().receive(DEADLINE).reply().length(0).send();
+            end(called).close();
+            NodePair.Ends second = nodes.connect();
+            NodePair.send(second.server(), 1);
+            NodePair.receive(second.client());
+            first.client().close();
+            Await.until("the server has seen the end", () -> !first.server().isOpen());
+            first.server().close();
+            assertThat(nodes.client.statistics()).isEqualTo(new NodeStatistics(6, 2, 1, 1, 2, 1));
+            assertThat(nodes.server.statistics()).isEqualTo(new NodeStatistics(2, 6, 0, 0, 2, 1));
+        }
+    }
+
+    @Test
+    void slowReaderLosesItsChannel() throws Exception {
+        try (NodePair nodes = new NodePair(SMALL.maxStall(Duration.ofMillis(150)))) {
+            NodePair.Ends ends = nodes.connect();
+            fillWindow(ends.client());
+            Message more = ends.client().message(DEADLINE);
+            assertThatExceptionOfType(ChannelException.class)
+                    .isThrownBy(() -> ends.client().send(more, DEADLINE))
+                    .satisfies(told -> assertThat(told.reason()).isEqualTo(EndReason.STALLED));
+            for (int i = 0; i < SMALL.window(); i++) {
+                assertThat(NodePair.receive(ends.server())).isEqualTo(i);
+            }
+            assertThatExceptionOfType(ChannelException.class)
+                    .isThrownBy(() -> ends.server().receive(DEADLINE))
+                    .satisfies(told -> assertThat(told.reason()).isEqualTo(EndReason.STALLED));
+        }
+    }
+
+    /** A full window alone is no stall: nothing waits to be sent. */
+    @Test
+    void idleChannelWithFullWindowStaysOpen() throws Exception {
+        try (NodePair nodes = new NodePair(SMALL.maxStall(Duration.ofNanos(1)))) {
+            NodePair.Ends ends = nodes.connect();
+            fillWindow(ends.client());
+            assertThatExceptionOfType(VerbsTimeoutException.class)
+                    .isThrownBy(() -> ends.client().receive(Duration.ofMillis(400)));
+            assertThat(ends.client().isOpen()).isTrue();
+        }
+    }
+
+    @Test
+    void recordingContainsOpenEndAndStalls(@TempDir Path folder) throws Exception {
+        Path file = folder.resolve("recording.jfr");
+        try (Recording recording = new Recording();
+                NodePair nodes = new NodePair()) {
+            for (String event : List.of("ChannelOpen", "ChannelEnd", "CreditStall")) {
+                recording.enable("dev.verbena." + event).withoutThreshold();
+            }
+            recording.start();
+            NodePair.Ends ends = nodes.connect();
+            fillWindow(ends.client());
+            Message more = ends.client().message(DEADLINE).length(8);
+            assertThat(ends.client().trySend(more)).isFalse();
+            NodePair.receive(ends.server());
+            NodePair.receive(ends.server()); // half of the window
+            ends.client().send(more, DEADLINE);
+            ends.client().close();
+            Await.until("the server has seen the end", () -> !ends.server().isOpen());
+            ends.server().close();
+            recording.stop();
+            recording.dump(file);
+        }
+        List<RecordedEvent> events = RecordingFile.readAllEvents(file).stream()
+                .filter(event -> event.getEventType().getName().matches("dev.verbena.(Channel|Credit).*"))
+                .toList();
+        assertThat(names(events)).containsOnlyOnce("dev.verbena.CreditStall");
+        assertThat(names(events))
+                .filteredOn(name -> name.endsWith("ChannelOpen"))
+                .hasSize(2);
+        assertThat(events)
+                .filteredOn(event -> event.getEventType().getName().endsWith("ChannelEnd"))
+                .extracting(event -> event.getString("reason"))
+                .containsExactlyInAnyOrder("CLOSED", "CLOSED_BY_PEER");
+        assertThat(events)
+                .allSatisfy(event -> assertThat(event.getString("channel")).contains("10.9.9.1:"));
+    }
+
+    private static List<String> names(List<RecordedEvent> events) {
+        return events.stream().map(event -> event.getEventType().getName()).toList();
+    }
+}

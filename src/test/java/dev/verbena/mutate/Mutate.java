@@ -42,7 +42,9 @@ public final class Mutate {
                     + "|.*\\.(memoryOfEndedThreadsIsFreed|makersWithoutDirectMemoryLeaveNothingInC|failedAddLeavesTheBatchAsItWas)";
 
     /** Tests for a device that pass on the provider, and wait for nothing that only a driver does. */
-    private static final String ON_DEVICE = "dev\\.verbena\\.net\\..*|dev\\.verbena\\.verbs\\.(Atomic)Test\\..*";
+    private static final String ON_DEVICE =
+            "dev\\.verbena\\.(net\\..*|verbs\\.(Atomic|(Extended)?(Posting|Datagram)|ExtendedQueuePair|UnreliableConnection"
+                    + "|Memory(Window|Region)|Reregistration|QueuePairTypes|RegisteredTraffic)Test\\..*)";
 
     private final PrintStream out;
     private final Path folder;
@@ -287,7 +289,8 @@ public final class Mutate {
         Map<Mutant, Long> order = new LinkedHashMap<>();
         for (Mutant mutant : everything) {
             Result result = known.get(mutant.id());
-            if (isNamed(mutant) && (result == null || onlySurvivors && isOpen(result))) {
+            boolean wanted = result == null ? resume || !onlySurvivors : onlySurvivors && isOpen(result);
+            if (wanted && isNamed(mutant)) {
                 order.put(mutant, order(mutant));
             }
         }

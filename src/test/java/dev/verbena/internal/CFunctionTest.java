@@ -8,6 +8,8 @@ import java.lang.foreign.Linker;
 import java.lang.foreign.MemorySegment;
 import java.util.concurrent.atomic.AtomicInteger;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
 
 /** Tests results of calls into C with functions of libc. */
 class CFunctionTest {
@@ -65,5 +67,33 @@ class CFunctionTest {
         assertThatThrownBy(missing::call)
                 .hasMessageContaining("ibv_no_such_verb")
                 .hasMessageContaining("libibverbs");
+    }
+
+    @ParameterizedTest
+    @CsvSource({
+        "Ibv, QUERY_PORT_SPEED, ibv_query_port_speed, 62",
+        "Ibv, REG_MR_EX, ibv_reg_mr_ex, 59",
+        "Ibv, DM_EXPORT_DMABUF_FD, ibv_dm_export_dmabuf_fd, 62",
+        "Ibv, ALLOC_DMAH, ibv_alloc_dmah, 59",
+        "Ibv, DEALLOC_DMAH, ibv_dealloc_dmah, 59",
+        "RdmaCm, RESOLVE_ADDRINFO, rdma_resolve_addrinfo, 60",
+        "RdmaCm, QUERY_ADDRINFO, rdma_query_addrinfo, 60",
+        "RdmaCm, WRITE_CM_EVENT, rdma_write_cm_event, 60"
+    })
+    void newerFunctionsNameTheirRelease(String type, String field, String name, int since)
+            throws ReflectiveOperationException {
+        CFunction function = (CFunction) Class.forName("dev.verbena.internal." + type)
+                .getDeclaredField(field)
+                .get(null);
+        assertThat(function.name()).isEqualTo(name);
+        assertThat(function.since()).isEqualTo(since);
+    }
+
+    @Test
+    void releasesAreRecognisedByAFunctionOfTheirs() {
+        for (RdmaCoreVersion version : RdmaCoreVersion.values()) {
+            assertThat("V" + version.number()).isEqualTo(version.name());
+        }
+        assertThat(RdmaCoreVersion.OLDEST).isEqualTo(44);
     }
 }

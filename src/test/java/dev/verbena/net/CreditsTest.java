@@ -5,6 +5,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import java.util.ArrayDeque;
 import java.util.Deque;
 import java.util.Random;
+import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 
@@ -116,5 +117,46 @@ class CreditsTest {
             left.send(right);
         }
         assertThat(left.credits.available()).isNotNegative();
+    }
+
+    @Test
+    void creditsCountBothDirections() {
+        Credits credits = new Credits(4);
+        assertThat(credits.available()).isZero();
+        credits.begin(3);
+        assertThat(credits.available()).isEqualTo(3);
+        credits.take();
+        assertThat(credits.available()).isEqualTo(2);
+        credits.takeBack();
+        assertThat(credits.available()).isEqualTo(3);
+        credits.take();
+        assertThat(credits.add(1)).isTrue();
+        assertThat(credits.available()).isEqualTo(3);
+        assertThat(credits.add(1)).isFalse();
+        for (int i = 0; i < 4; i++) {
+            assertThat(credits.received()).isTrue();
+        }
+        assertThat(credits.received()).isFalse();
+    }
+
+    @Test
+    void grantsThatWereNotSentAreOwedAgain() {
+        Credits credits = new Credits(3);
+        credits.posted();
+        assertThat(credits.owesHalf()).isFalse();
+        credits.posted();
+        assertThat(credits.owesHalf()).isTrue();
+        assertThat(credits.grant()).isEqualTo(2);
+        assertThat(credits.owesHalf()).isFalse();
+        assertThat(credits.grant()).isZero();
+        credits.takeBackGrant(2);
+        assertThat(credits.owesHalf()).isTrue();
+        for (int i = 0; i < 3; i++) {
+            assertThat(credits.received()).isTrue();
+        }
+        assertThat(credits.received()).as("the grant was taken back").isFalse();
+        assertThat(credits.grant()).isEqualTo(2);
+        assertThat(credits.received()).isTrue();
+        assertThat(credits.received()).isFalse();
     }
 }

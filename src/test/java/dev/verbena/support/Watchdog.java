@@ -13,6 +13,7 @@ import java.util.concurrent.Executors;
 import java.util.concurrent.TimeUnit;
 import java.util.stream.Stream;
 import org.junit.platform.engine.TestExecutionResult;
+import org.junit.platform.engine.TestTag;
 import org.junit.platform.launcher.TestExecutionListener;
 import org.junit.platform.launcher.TestIdentifier;
 import org.junit.platform.launcher.TestPlan;
@@ -25,10 +26,13 @@ public final class Watchdog implements TestExecutionListener {
     /** Time limit far beyond that of the slowest test on a slow emulator. */
     private static final Duration LIMIT = Duration.ofSeconds(540);
 
+    /** Time limit of tests that take long on purpose. They have limits of their own for each wait. */
+    private static final Duration LONG = Duration.ofHours(3);
+
     private static final int HUNG = 70;
     private static final int FRAMES = 30;
 
-    private record Running(String name, long since) {}
+    private record Running(String name, long since, Duration limit) {}
 
     private final Map<String, Running> running = new ConcurrentHashMap<>();
 
@@ -42,7 +46,10 @@ public final class Watchdog implements TestExecutionListener {
     @Override
     public void executionStarted(TestIdentifier test) {
         if (test.isTest()) {
-            running.put(test.getUniqueId(), new Running(test.getUniqueId(), System.nanoTime()));
+            boolean takesLong = test.getTags().contains(TestTag.create("long"))
+                    || test.getTags().contains(TestTag.create("walk"));
+            running.put(
+                    test.getUniqueId(), new Running(test.getUniqueId(), System.nanoTime(), takesLong ? LONG : LIMIT));
         }
     }
 
@@ -53,7 +60,7 @@ public final class Watchdog implements TestExecutionListener {
 
     private void watch() {
         for (Running each : running.values()) {
-            if (System.nanoTime() - each.since > LIMIT.toNanos()) {
+            if (System.nanoTime() - each.since > each.limit.toNanos()) {
                 bite(each);
             }
         }
@@ -62,7 +69,7 @@ public final class Watchdog implements TestExecutionListener {
     private static void bite(Running test) {
         StringBuilder report = new StringBuilder();
         report.append("This test hangs, so the run ends here after ")
-                .append(LIMIT.toSeconds())
+                .append(test.limit.toSeconds())
                 .append(" s: ")
                 .append(test.name)
                 .append('\n');

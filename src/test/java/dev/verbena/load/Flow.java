@@ -80,8 +80,7 @@ abstract sealed class Flow {
 
     final void connect() {
         // soft-RoCE takes the greatest number of retries as endless: only a lost wire would end it.
-        ConnectOptions how =
-                ConnectOptions.defaults().pathMtu(Mtu.BYTES_1024).retryCount(7);
+        ConnectOptions how = ConnectOptions.defaults().pathMtu(Mtu.BYTES_1024).retryCount(7);
         from.pair.connect(to.pair.endpoint(), how);
         to.pair.connect(from.pair.endpoint(), how);
     }

@@ -43,8 +43,7 @@ final class Plan {
         List<Case> plan = new ArrayList<>();
         plan.add(confined(Profile.LEAN, Row.PROGRAM, PROGRAM_FRAMES));
         for (Row row : Row.values()) {
-            // The extended queue pair is far from its target everywhere, which the tests need not repeat.
-            plan.add(row == Row.EXTENDED_PAIR ? without(row) : confined(Profile.LEAN, row, 1));
+            plan.add(confined(Profile.LEAN, row, 1));
         }
         for (Row row : List.of(Row.SINGLE, Row.POST_POLL)) {
             plan.add(confined(Profile.LEAN, row, DEEP));
@@ -55,10 +54,6 @@ final class Plan {
         }
         plan.add(plain(Profile.MLX5));
         return plan;
-    }
-
-    private static Case without(Row row) {
-        return new Case(Profile.LEAN, row, ArenaKind.CONFINED, Calls.CRITICAL, 1, Target.NONE);
     }
 
     private static Case plain(Profile profile) {

@@ -81,7 +81,7 @@ final class Report {
                 : result.of().target().toString();
     }
 
-    /** Returns failures on any machine: allocated bytes, and ratios beyond twice their targets. */
+    /** Returns failures on any machine: allocated bytes, and ratios far beyond their targets. */
     List<String> farOff(List<Result> results) {
         List<String> found = new ArrayList<>();
         for (Result result : results) {

@@ -63,7 +63,7 @@ record Result(Case of, List<Figures> verbena, List<Figures> bare) {
 
     /** Tells whether the result is a failure on any machine. */
     boolean isFarOff() {
-        return allocates() || of.target().isFarOff(ratio(), over());
+        return allocates() || of.target().isFarOff(ratio(), over(), bareJava() / c());
     }
 
     String json() {

@@ -50,6 +50,9 @@ final class ExtendedSends {
     /** The usual operations that name a place in the peer's memory. */
     private static final int REMOTE;
 
+    /** The operations whose requests are written by {@code SendBatch.put}, and so can take another range. */
+    static final int RANGED;
+
     static {
         int usual = 0;
         int remote = 0;
@@ -64,6 +67,18 @@ final class ExtendedSends {
             }
         }
         USUAL = usual | remote;
+        int ranged = 0;
+        for (Operation operation : new Operation[] {
+            Operation.SEND,
+            Operation.SEND_WITH_IMMEDIATE,
+            Operation.SEND_WITH_INVALIDATE,
+            Operation.RDMA_WRITE,
+            Operation.RDMA_WRITE_WITH_IMMEDIATE,
+            Operation.RDMA_READ
+        }) {
+            ranged |= 1 << operation.code();
+        }
+        RANGED = ranged;
         REMOTE = remote;
     }
 

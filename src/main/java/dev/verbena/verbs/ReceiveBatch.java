@@ -2,7 +2,10 @@ package dev.verbena.verbs;
 
 import dev.verbena.CName;
 import dev.verbena.VerbsObject;
+import dev.verbena.internal.DataPathCalls;
 import dev.verbena.internal.Memory;
+import java.lang.ref.Reference;
+import java.util.Objects;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -54,6 +57,32 @@ public final class ReceiveBatch extends WorkBatch<ReceiveBatch> {
         return this;
     }
 
+    /**
+     * Gives the receive added last, or gone back to by {@link #at}, other memory. Its id stays.
+     *
+     * @param local the memory that the range is part of
+     * @param offset the offset of the range in {@code local}
+     * @param length the number of bytes
+     * @return this
+     * @throws IndexOutOfBoundsException if the range is not within {@code local}
+     * @throws IllegalStateException if the memory's region is closed, or the receive does not name one piece of memory
+     */
+    public ReceiveBatch range(LocalMemory local, long offset, long length) {
+        checkBegun();
+        if ((int) (long) Memory.WORDS.get(Memory.word(base), NUM_SGE_WORD) != 1) {
+            throw new IllegalStateException("Only a receive with one piece of memory takes another range");
+        }
+        MemorySlice piece = local instanceof MemorySlice slice ? slice : ((MemoryRegion) local).whole;
+        boolean watched = piece.region.openIn != home && piece.region.checkUsableIn(domain);
+        Objects.checkFromIndexSize(offset, length, piece.length);
+        checkPiece(length);
+        if (watched) {
+            keepOpen(piece.region);
+        }
+        rangeIs(piece.start + offset, lengthAndKey(length, piece.region.keyWhenOpen()));
+        return this;
+    }
+
     /** Adds a receive. This method is flat: see {@link Memory#WORDS}. */
     void put(long id, LocalMemory local) {
         MemorySlice piece = local instanceof MemorySlice slice ? slice : ((MemoryRegion) local).whole;
@@ -96,7 +125,11 @@ public final class ReceiveBatch extends WorkBatch<ReceiveBatch> {
         if (logs) {
             log.note(id, RECEIVE);
         }
-        call(1, logs ? 1 : 0);
+        int errno = DataPathCalls.postCritical(function, queueAddress, address, refused);
+        Reference.reachabilityFence(this);
+        if (errno != 0) {
+            throw failed(errno, 1, logs ? 1 : 0);
+        }
     }
 
     /**

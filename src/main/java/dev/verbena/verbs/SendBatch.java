@@ -3,11 +3,13 @@ package dev.verbena.verbs;
 import dev.verbena.CName;
 import dev.verbena.NativeFlag;
 import dev.verbena.internal.Checks;
+import dev.verbena.internal.DataPathCalls;
 import dev.verbena.internal.Memory;
 import dev.verbena.internal.raw.ibv_mw_bind_info;
 import dev.verbena.internal.raw.ibv_send_wr;
 import dev.verbena.verbs.device.QueuePairType;
 import java.lang.foreign.MemorySegment;
+import java.lang.ref.Reference;
 import java.util.Collection;
 import java.util.Objects;
 import java.util.Set;
@@ -62,6 +64,9 @@ public final class SendBatch extends WorkBatch<SendBatch> {
     static final int FLAGS_WORD = (int) FLAGS / Long.BYTES;
     static final int REMOTE_ADDRESS_WORD = (int) REMOTE_ADDRESS / Long.BYTES;
     static final int REMOTE_KEY_WORD = (int) REMOTE_KEY / Long.BYTES;
+
+    /** The bytes of the remote memory. C does not read this word of a send, a write or a read. */
+    private static final int LIMIT_WORD = (int) SWAP / Long.BYTES;
 
     private static final int SIGNALED = SendFlag.SIGNALED.bit();
     private static final int INLINE = SendFlag.INLINE.bit();
@@ -420,6 +425,51 @@ public final class SendBatch extends WorkBatch<SendBatch> {
         return this;
     }
 
+    /**
+     * Gives the request added last, or gone back to by {@link #at}, other local memory. All else stays: the id, the remote
+     * memory, the flags. A program can so keep requests in a batch, and post them with another range of memory each time:
+     *
+     * {@snippet :
+     * batch.at(i).range(region, offset, length);
+     * }
+     *
+     * @param local the memory that the range is part of
+     * @param offset the offset of the range in {@code local}
+     * @param length the number of bytes, not more than the remote memory has if the request names some
+     * @return this
+     * @throws IndexOutOfBoundsException if the range is not within {@code local}, or too long
+     * @throws IllegalStateException if the memory's region is closed; if the request is inline, names several pieces of
+     *     memory, or is neither a send, a write nor a read
+     */
+    @CName("ibv_wr_set_sge")
+    public SendBatch range(LocalMemory local, long offset, long length) {
+        checkBegun();
+        long word = Memory.word(base);
+        long operation = (long) Memory.WORDS.get(word, NUM_SGE_WORD);
+        if ((int) operation != 1
+                || (ExtendedSends.RANGED >>> (int) (operation >>> Integer.SIZE) & 1) == 0
+                || ((long) Memory.WORDS.get(word, FLAGS_WORD) & INLINE) != 0) {
+            throw new IllegalStateException(
+                    "Only a send, write or read with one piece of memory, not inline, takes another range, got "
+                            + operation());
+        }
+        MemorySlice piece = local instanceof MemorySlice slice ? slice : ((MemoryRegion) local).whole;
+        boolean watched = piece.region.openIn != home && piece.region.checkUsableIn(domain);
+        Objects.checkFromIndexSize(offset, length, piece.length);
+        long limit = (long) Memory.WORDS.get(word, LIMIT_WORD);
+        if (length > limit || length > path.longestPiece()) {
+            checkRoom(length, Math.min(limit, path.longestMessage()));
+        }
+        if (watched) {
+            keepOpen(piece.region);
+        }
+        rangeIs(piece.start + offset, lengthAndKey(length, piece.region.keyWhenOpen()));
+        if (index() == size() - 1) { // else room is that of another request
+            room = Math.min(limit, path.longestMessage()) - length;
+        }
+        return this;
+    }
+
     private void checkIsLast() {
         if (index() != size() - 1) {
             throw new IllegalStateException(
@@ -570,6 +620,7 @@ public final class SendBatch extends WorkBatch<SendBatch> {
         Memory.WORDS.set(word, FLAGS_WORD, (long) SIGNALED);
         Memory.WORDS.set(word, REMOTE_ADDRESS_WORD, remoteAddress);
         Memory.WORDS.set(word, REMOTE_KEY_WORD, (long) remoteKey);
+        Memory.WORDS.set(word, LIMIT_WORD, limit);
         long first = Memory.word(pieceOf(size() - 1));
         Memory.WORDS.set(first, 0, piece.start);
         Memory.WORDS.set(first, 1, piece.lengthAndKey);
@@ -610,7 +661,12 @@ public final class SendBatch extends WorkBatch<SendBatch> {
         if (logged != 0) {
             log.note(id, code);
         }
-        call(1, logged);
+        int errno =
+                function != 0 ? DataPathCalls.postCritical(function, queueAddress, address, refused) : postExtended(1);
+        Reference.reachabilityFence(this);
+        if (errno != 0) {
+            throw failed(errno, 1, logged);
+        }
     }
 
     private void postOneRarely(
@@ -639,6 +695,7 @@ public final class SendBatch extends WorkBatch<SendBatch> {
         begin(id, operation, pieces);
         room = bytes;
         clearRareFields();
+        Memory.set(base + SWAP, bytes); // the limit of a send that gets its memory by and()
         Memory.set(base + FLAGS, SIGNALED);
     }
 

@@ -54,19 +54,19 @@ abstract sealed class WorkBatch<B extends WorkBatch<B>> extends ThreadBound perm
     RequestParts parts;
 
     private final VerbsObject queue;
-    private final long address;
+    final long address;
     private final int capacity;
     private final int maxPieces;
     /** The size of the pieces of a request is 1 shifted by this, which costs less than a multiplication. */
     private final int pieceShift;
 
     private final long pieces;
-    private final long refused;
+    final long refused;
     final PostedOperations log;
     /** The function and the queue of {@link #path}, which the hot path reads from here; 0 for an extended queue pair. */
-    private final long function;
+    final long function;
 
-    private final long queueAddress;
+    final long queueAddress;
 
     private int count;
     /** The index of the request that ends C's list. All others stay linked to the next. */
@@ -303,8 +303,8 @@ abstract sealed class WorkBatch<B extends WorkBatch<B>> extends ThreadBound perm
         Memory.set(base + NUM_SGE, used + 1);
     }
 
-    /** Writes the only piece of memory of a request that was begun with one. */
-    final void onlyPiece(long start, long lengthAndKey) {
+    /** Writes the only piece of memory of the request at {@link #base}, which has one. */
+    final void rangeIs(long start, long lengthAndKey) {
         long piece = Memory.word(pieceOf(index()));
         Memory.WORDS.set(piece, 0, start);
         Memory.WORDS.set(piece, 1, lengthAndKey);
@@ -351,18 +351,14 @@ abstract sealed class WorkBatch<B extends WorkBatch<B>> extends ThreadBound perm
         if (n != linked || !log.letsThrough(kind)) {
             return postRarely(n);
         }
-        call(n, 0);
-        return n;
-    }
-
-    /** Posts C's list with no more checks, which only a {@linkplain PostedOperations#letsThrough log} allows. */
-    final void call(int n, int logged) {
+        // The log lets nothing through that needs more checks than those made.
         int errno =
                 function != 0 ? DataPathCalls.postCritical(function, queueAddress, address, refused) : postExtended(n);
         Reference.reachabilityFence(this);
         if (errno != 0) {
-            throw failed(errno, n, logged);
+            throw failed(errno, n, 0);
         }
+        return n;
     }
 
     /** Returns true if requests are posted by the functions of an extended queue pair, which may refuse them in Java. */
@@ -370,7 +366,7 @@ abstract sealed class WorkBatch<B extends WorkBatch<B>> extends ThreadBound perm
         return function == 0;
     }
 
-    private int postExtended(int n) {
+    final int postExtended(int n) {
         return Objects.requireNonNull(path.extended).post(address, n, refused);
     }
 
@@ -407,7 +403,7 @@ abstract sealed class WorkBatch<B extends WorkBatch<B>> extends ThreadBound perm
         linked = parts == null ? request + 1 : 0;
     }
 
-    private PostException failed(int errno, int n, int logged) {
+    final PostException failed(int errno, int n, int logged) {
         int posted = postedBefore();
         log.takeBack(Math.max(0, logged - posted));
         Memory.set(refused, 0L); // some providers leave it as it is

@@ -97,6 +97,12 @@ public final class AllocationProbe {
                     writes.id(9).post();
                     take(leftDone, 1);
                 }));
+        measure(
+                "standing write of another range by a deep caller",
+                () -> eighth(() -> {
+                    writes.at(0).id(10).range(local, 8, 16).post();
+                    take(leftDone, 1);
+                }));
         measure("batch of writes", () -> {
             writes.clear();
             for (int i = 0; i < BATCH; i++) {

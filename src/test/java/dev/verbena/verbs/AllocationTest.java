@@ -14,7 +14,7 @@ import org.junit.jupiter.params.provider.CsvSource;
 /** Posting and polling allocate nothing once they are compiled: not one byte in thousands of operations. */
 @FencedTest
 class AllocationTest {
-    private static final int ROWS = 12;
+    private static final int ROWS = 13;
     private static final int ATTEMPTS = 3;
 
     @ParameterizedTest

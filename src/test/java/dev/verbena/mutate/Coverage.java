@@ -161,7 +161,6 @@ record Coverage(String stamp, List<Test> tests, Map<String, Integer> lines, List
         return tests.stream()
                 .filter(test ->
                         test.run().intersects(ofClass) || test.initialized().get(line))
-                .limit(60)
                 .toList();
     }
 }

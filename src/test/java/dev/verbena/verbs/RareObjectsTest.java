@@ -422,4 +422,51 @@ class RareObjectsTest {
                     .isLessThan(200);
         });
     }
+
+    /** Threads but the first share one batch, one after the other: each must give it back. */
+    @Test
+    void threadsPostAfterOneAnother() throws Throwable {
+        LocalMemory local = loopback.left.buffer.slice(0, 8);
+        RemoteMemory remote = loopback.right.buffer.remote();
+        MemorySegment bytes = loopback.arena.allocate(8);
+        CompletionQueue queue = loopback.context.createCompletionQueue(512);
+        QueuePair pair = loopback.domain.createQueuePair(
+                QueuePair.rc(queue).sendDepth(128).receiveDepth(128).inlineSize(16));
+        pair.connect(pair.endpoint());
+        QueuePair datagrams = loopback.domain.createQueuePair(
+                QueuePair.ud(queue).sendDepth(32).receiveDepth(32).inlineSize(16));
+        datagrams.toReady(7);
+        AddressHandle path = loopback.domain.createAddressHandle(datagrams.pathTo(datagrams.endpoint()));
+        List<Post> posts = List.of(
+                it -> it.postReceive(1, loopback.left.buffer),
+                it -> it.postSend(1, local),
+                it -> it.postSendImmediate(1, local, 5),
+                it -> it.postSendInline(1, bytes),
+                it -> it.postWrite(1, local, remote),
+                it -> it.postWriteImmediate(1, local, remote, 5),
+                it -> it.postWriteInline(1, bytes, remote),
+                it -> it.postRead(1, local, remote),
+                it -> it.postFetchAndAdd(1, local, remote, 5),
+                it -> it.postCompareAndSwap(1, local, remote, 5, 6),
+                it -> it.postSendInvalidate(1, local, 0x1234),
+                it -> it.postLocalInvalidate(1, 0x1234));
+        List<Post> ofDatagrams = List.of(
+                it -> it.postReceive(1, loopback.left.buffer),
+                it -> it.postSend(1, local, path, it.number(), 7),
+                it -> it.postSendImmediate(1, local, 5, path, it.number(), 7),
+                it -> it.postSendInline(1, bytes, path, it.number(), 7));
+        postByThreeThreads(pair, posts);
+        postByThreeThreads(datagrams, ofDatagrams);
+        SharedReceiveQueue shared = loopback.domain.createSharedReceiveQueue(SharedReceiveQueue.basic());
+        postByThreeThreads(pair, List.of(it -> shared.postReceive(1, loopback.left.buffer)));
+    }
+
+    private static void postByThreeThreads(QueuePair pair, List<Post> posts) throws Throwable {
+        posts.getFirst().post(pair); // this thread has a batch of its own
+        for (Post post : posts) {
+            post.post(pair);
+            OtherThread.run(() -> post.post(pair));
+            OtherThread.run(() -> post.post(pair));
+        }
+    }
 }

@@ -2,6 +2,7 @@ package dev.verbena.mutate;
 
 import dev.verbena.mutate.Mutant.Kind;
 import java.util.ArrayList;
+import java.util.BitSet;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
@@ -18,7 +19,8 @@ import org.objectweb.asm.Type;
 
 /**
  * Finds the mutants of a class. It leaves out code that the compiler wrote, and changes that no test of a method can see:
- * the capacity of a collection, a fence against the garbage collector, a hash code, memory that is never freed.
+ * the capacity of a collection, a fence against the garbage collector, a hash code, memory that is never
+ * freed. Of a finally block it changes the copy that runs without an exception.
  */
 final class Finder {
     /** Calls that change nothing that a program can see. */
@@ -149,9 +151,10 @@ final class Finder {
             if (method.equals("hashCode")) {
                 return;
             }
+            BitSet copies = code.copiesAfterExceptions();
             for (int i = 0; i < code.instructions().size(); i++) {
                 Instruction each = code.at(i);
-                if (each.line() == 0 || closesResource(i) || isAssertion(i)) {
+                if (copies.get(i) || each.line() == 0 || closesResource(i) || isAssertion(i)) {
                     continue;
                 }
                 if (each.target() != null && each.opcode() != Opcodes.GOTO) {

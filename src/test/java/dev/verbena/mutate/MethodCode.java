@@ -1,6 +1,7 @@
 package dev.verbena.mutate;
 
 import java.util.ArrayList;
+import java.util.BitSet;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
@@ -14,6 +15,7 @@ import org.objectweb.asm.Opcodes;
 class MethodCode extends MethodVisitor {
     private final List<Instruction> instructions = new ArrayList<>();
     private final Map<Label, Integer> places = new HashMap<>();
+    private final List<Label> finallyHandlers = new ArrayList<>();
     private int line;
     private boolean generated;
 
@@ -28,6 +30,23 @@ class MethodCode extends MethodVisitor {
     /** Returns true if the compiler wrote the method, as it does for {@code equals} of a record. */
     boolean isGenerated() {
         return generated;
+    }
+
+    /**
+     * Returns the indexes of the copies of finally blocks that run after an exception. The compiler also puts a copy at each
+     * other end of the block.
+     */
+    BitSet copiesAfterExceptions() {
+        BitSet copies = new BitSet();
+        for (Label handler : finallyHandlers) {
+            int begin = indexOf(handler);
+            int end = begin;
+            while (end < instructions.size() && at(end).opcode() != Opcodes.ATHROW) {
+                end++;
+            }
+            copies.set(begin, end);
+        }
+        return copies;
     }
 
     /** Returns the index of the instruction that a jump leads to. */
@@ -49,6 +68,13 @@ class MethodCode extends MethodVisitor {
     private void add(
             int opcode, String owner, String name, String type, @Nullable Object value, @Nullable Label target) {
         instructions.add(new Instruction(opcode, line, owner, name, type, value, target));
+    }
+
+    @Override
+    public void visitTryCatchBlock(Label start, Label end, Label handler, @Nullable String type) {
+        if (type == null) {
+            finallyHandlers.add(handler);
+        }
     }
 
     @Override

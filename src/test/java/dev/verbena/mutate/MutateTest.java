@@ -94,6 +94,12 @@ class MutateTest {
     }
 
     @Test
+    void finderChangesOneCopyOfAFinallyBlock() {
+        assertThat(MUTANTS.stream().filter(of("putAndCount", Kind.CALL)).map(Mutant::what))
+                .containsExactly("does not call Planted.put", "does not call List.add");
+    }
+
+    @Test
     void huntKillsMutantsThatTestsNotice() {
         assertThat(in("put")).isNotEmpty().allMatch(result -> result.outcome() == Outcome.KILLED);
         assertThat(in("clamp").filter(result -> result.mutant().kind() != Kind.BOUNDARY))

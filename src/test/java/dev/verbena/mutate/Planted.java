@@ -87,6 +87,15 @@ final class Planted {
         return new StringBuilder(first ? "first" : "second").toString();
     }
 
+    /** Has two copies of its finally block. */
+    void putAndCount(String key) {
+        try {
+            put(key, "");
+        } finally {
+            log.add("done");
+        }
+    }
+
     /** No test looks at the result. */
     int unseen(int value) {
         return value + 1;

@@ -62,7 +62,7 @@ public final class Memory {
 
     @SuppressWarnings("unused") // a method handle calls it
     private static long offset(long word, int more) {
-        return word + more << 3;
+        return (word + more) << 3;
     }
 
     @SuppressWarnings("unused")

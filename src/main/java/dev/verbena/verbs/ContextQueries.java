@@ -137,7 +137,7 @@ final class ContextQueries {
     private static boolean isBetter(GidEntry entry, GidEntry other) {
         int rank = rank(entry);
         int otherRank = rank(other);
-        return rank < otherRank || rank == otherRank && entry.index() < other.index();
+        return rank < otherRank || (rank == otherRank && entry.index() < other.index());
     }
 
     /** Ranks a GID: the lower the rank, the better the GID is for reaching its port. */

@@ -248,7 +248,9 @@ abstract sealed class WorkBatch<B extends WorkBatch<B>> extends ThreadBound perm
             throw full();
         }
         count = request + 1;
-        return base = addressOf(request);
+        long address = addressOf(request);
+        base = address;
+        return address;
     }
 
     /** Notes the operation of the request that {@link #next} will begin. A batch that is full stays as it is. */

@@ -491,7 +491,8 @@ final class MeetingWalk {
         } catch (ResourceBusyException busy) {
             say("busy " + busy.getMessage());
             World.require(
-                    parts.stream().anyMatch(each -> each.open && each.arena != arena),
+                    // the memory of a closed connection is open, too
+                    parts.stream().anyMatch(each -> each.arena != arena && (each.open || each instanceof End)),
                     () -> "Only this arena has objects, and it is busy: " + busy);
             return;
         }

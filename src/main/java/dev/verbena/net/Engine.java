@@ -945,9 +945,13 @@ final class Engine {
         for (Thread thread : threads) {
             thread.interrupt();
             verbs.wakeWaits(completions);
-            while (thread.isAlive() && thread != Thread.currentThread()) { // a handler may close the node
+            Deadline deadline =
+                    Deadline.after(Deadline.sum(options.closeTimeout(), TICK)); // a handler may never return
+            while (thread.isAlive()
+                    && thread != Thread.currentThread()
+                    && !deadline.isOver()) { // a handler may close the node
                 try {
-                    thread.join();
+                    thread.join(1 + Math.max(0, deadline.remaining()) / 1_000_000);
                 } catch (InterruptedException e) {
                     interrupted = true;
                 }

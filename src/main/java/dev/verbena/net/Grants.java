@@ -41,6 +41,9 @@ final class Grants {
         if (known != null) {
             return known.remote();
         }
+        if (!export.region().isOpen()) {
+            throw new IllegalStateException("The arena of the " + export + " is closing");
+        }
         MemoryWindow window = exports.domain().allocateMemoryWindow(MemoryWindowType.TYPE_2, export.arena());
         try {
             on.bind(core.key() | ChannelCore.BIND, window, export.region(), export.access());
@@ -83,7 +86,10 @@ final class Grants {
 
     private void free() {
         while (binding == 0 && !revoked.isEmpty()) {
-            revoked.getLast().close();
+            MemoryWindow last = revoked.getLast();
+            if (last.isOpen()) { // else its arena is closing, which waits for the thread that makes progress
+                last.close();
+            }
             revoked.removeLast();
         }
     }

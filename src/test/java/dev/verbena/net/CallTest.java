@@ -363,6 +363,40 @@ class CallTest {
         }
     }
 
+    /** Calls of both sides race with the close of either: each ends, and no buffer, window or credit is left behind. */
+    @Test
+    void closeBesideCallsEndsEachCall() throws Exception {
+        int live = Fenced.liveObjects();
+        try (NodePair nodes = new NodePair()) {
+            for (int round = 0; round < 20; round++) {
+                NodePair.Ends ends = nodes.connect();
+                List<Future<?>> work = new ArrayList<>();
+                for (Channel side : List.of(ends.client(), ends.server())) {
+                    side.listen((channel, request) -> answer(request, value(request) + 1));
+                    for (int t = 0; t < 3; t++) {
+                        work.add(nodes.start(() -> {
+                            try {
+                                for (int i = 0; ; i++) {
+                                    assertThat(call(side, i)).isEqualTo(i + 1);
+                                }
+                            } catch (ChannelException | IllegalStateException | CallException end) {
+                                return end; // a request that was dropped by the close is a fault
+                            }
+                        }));
+                    }
+                }
+                call(ends.client(), round);
+                (round % 2 == 0 ? ends.client() : ends.server()).close();
+                for (Future<?> each : work) {
+                    end(each);
+                }
+                ends.client().close();
+                ends.server().close();
+            }
+        }
+        assertThat(Fenced.liveObjects()).isEqualTo(live);
+    }
+
     @Test
     void nodesWithoutCallsSaySo() throws Exception {
         try (NodePair nodes = new NodePair(SMALL, SMALL.calls(0))) {

@@ -1,6 +1,7 @@
 package dev.verbena.net;
 
 import dev.verbena.VerbsArena;
+import dev.verbena.access.ArenaLifetime;
 import dev.verbena.verbs.AccessFlag;
 import dev.verbena.verbs.Context;
 import dev.verbena.verbs.MemoryRegion;
@@ -57,6 +58,7 @@ final class Exports {
 
     Export export(String name, MemorySegment memory, Collection<AccessFlag> rights, VerbsArena arena) {
         bytes(name);
+        ArenaLifetime.of(arena).checkOpen();
         if (rights.isEmpty() || !RIGHTS.containsAll(rights)) {
             throw new IllegalArgumentException("access of an export must be some of " + RIGHTS + ", got " + rights);
         }
@@ -65,8 +67,10 @@ final class Exports {
         if (access.contains(AccessFlag.REMOTE_WRITE) || access.contains(AccessFlag.REMOTE_ATOMIC)) {
             local.add(AccessFlag.LOCAL_WRITE);
         }
-        if (!arena.allocate(1, 1).isAccessibleBy(Thread.ofPlatform().unstarted(() -> {}))) {
-            throw new IllegalArgumentException("arena of an export must be shared, because peers use it at any time");
+        if (ArenaLifetime.of(arena).isConfined()) {
+            throw new IllegalArgumentException(
+                    "arena of an export must be for all threads, because peers use the memory at"
+                            + " any time: give one of VerbsArena.ofShared()");
         }
         if (exports.containsKey(name)) {
             throw known(name);

@@ -178,7 +178,7 @@ class ExportTest {
             assertThatIllegalArgumentException()
                     .isThrownBy(
                             () -> server.export("t", confined.allocate(8), List.of(AccessFlag.REMOTE_READ), confined))
-                    .withMessageContaining("shared");
+                    .withMessageContaining("ofShared()");
         }
         server.export("t", table, AccessFlag.REMOTE_READ);
         assertThatIllegalStateException()

@@ -24,6 +24,8 @@ import dev.verbena.cm.MulticastMembership;
 import dev.verbena.cm.PortSpace;
 import dev.verbena.cm.PrivateData;
 import dev.verbena.net.BufferPool;
+import dev.verbena.net.Export;
+import dev.verbena.net.Handler;
 import dev.verbena.net.Node;
 import dev.verbena.net.RegistrationCache;
 import dev.verbena.verbs.AddressHandle;
@@ -339,6 +341,7 @@ public final class Specimens implements AutoCloseable {
                 it -> RegistrationCache.of(it.the(DOMAIN), 2, List.of(), it.others));
         view("RegistrationCache.Use", RegistrationCache.Use.class, CACHED, it ->
                 (RegistrationCache.Use) it.byRegion.get(it.the(CACHED)));
+        view("Export", Export.class, NODE, it -> it.the(NODE).export("table", MEMORY, List.of(REMOTE_READ), it.others));
         view("TagMatching", TagMatching.class, TAGGED, it -> it.the(TAGGED).tags());
     }
 
@@ -364,6 +367,7 @@ public final class Specimens implements AutoCloseable {
         argument(DmaHints.class, it -> DmaHints.none().cpu(0));
         argument(Ece.class, it -> new Ece(1, 1));
         argument(Consumer.class, it -> (Consumer<Object>) taken -> {});
+        argument(Handler.class, it -> (Handler) (channel, message) -> {});
         argument(RateLimit.class, it -> RateLimit.of(1));
         argument(FlowRule.class, it -> FlowRule.of(FlowMatch.ethernet()));
         argument(RegionChange.class, it -> RegionChange.of(LOCAL_WRITE));

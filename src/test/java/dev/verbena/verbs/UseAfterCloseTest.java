@@ -11,6 +11,7 @@ import dev.verbena.cm.Connection;
 import dev.verbena.cm.ConnectionOptions;
 import dev.verbena.cm.Listener;
 import dev.verbena.net.BufferPool;
+import dev.verbena.net.Export;
 import dev.verbena.net.RegistrationCache;
 import dev.verbena.support.Api;
 import dev.verbena.support.ArenaKind;
@@ -47,6 +48,7 @@ class UseAfterCloseTest {
             Map.entry(BufferPool.class, Set.of("buffer", "size", "available", "region")),
             Map.entry(RegistrationCache.class, Set.of("forget", "size")),
             Map.entry(RegistrationCache.Use.class, Set.of("region")),
+            Map.entry(Export.class, Set.of("name", "access", "hasKeysOfChannels")),
             Map.entry(Connection.class, Set.of("id", "domain", "completionQueue", "queuePair", "request", "peer")),
             Map.entry(Listener.class, Set.of("id")),
             Map.entry(ConnectRequest.class, Set.of("peer", "privateData", "parameters")),

@@ -75,8 +75,9 @@ final class Buffer {
 
     /** Takes this buffer from the program, whose messages are stale from now on. */
     void take(State as) {
-        if ((turn & 1) != 0) {
-            turn++;
+        int lent = turn;
+        if ((lent & 1) != 0) {
+            turn = lent + 1;
         }
         state = as;
     }

@@ -133,7 +133,7 @@ final class Calls {
     @Nullable
     Call answered(int number) {
         Call call = number < most ? calls[number] : null;
-        return call == null || call.state != Call.State.SENT && call.state != Call.State.FORGOTTEN ? null : call;
+        return call == null || (call.state != Call.State.SENT && call.state != Call.State.FORGOTTEN) ? null : call;
     }
 
     /** Ends all waits for replies. */

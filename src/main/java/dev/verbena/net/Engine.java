@@ -337,7 +337,7 @@ final class Engine {
         Supplier<@Nullable Found<T>> both = () -> {
             progress(true);
             T found = attempt.get();
-            return found != null || someReady && !handling.isLocked() ? new Found<>(found) : null;
+            return found != null || (someReady && !handling.isLocked()) ? new Found<>(found) : null;
         };
         Deadline deadline = Deadline.after(timeout);
         blocked.incrementAndGet();

@@ -240,7 +240,7 @@ final class Messages {
                 return "Offer of " + offeredBytes(buffer) + " bytes";
             }
         }
-        if (kind == Wire.LOOKUP || kind == Wire.OFFER && offeredBytes(buffer) > options.maxTransferSize()) {
+        if (kind == Wire.LOOKUP || (kind == Wire.OFFER && offeredBytes(buffer) > options.maxTransferSize())) {
             lookups.add(buffer);
             answerLookups();
             return null;
@@ -546,7 +546,7 @@ final class Messages {
         try {
             core.checkNotClosed();
             Calls.Call call = calls.find(ticket);
-            if (call == null || call.state != Calls.Call.State.SENT && call.state != Calls.Call.State.ANSWERED) {
+            if (call == null || (call.state != Calls.Call.State.SENT && call.state != Calls.Call.State.ANSWERED)) {
                 throw new IllegalArgumentException(
                         "No open call of the " + core.channel() + " has the ticket " + ticket);
             }

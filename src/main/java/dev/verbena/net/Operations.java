@@ -210,7 +210,7 @@ final class Operations {
         Operation operation = number < 0 || number >= operations.length ? null : operations[number];
         if (operation == null
                 || operation.ticket() != ticket
-                || operation.state != Operation.State.POSTED && operation.state != Operation.State.DONE) {
+                || (operation.state != Operation.State.POSTED && operation.state != Operation.State.DONE)) {
             throw new IllegalArgumentException("No operation of the " + core.channel() + " has the ticket " + ticket);
         }
         return operation;

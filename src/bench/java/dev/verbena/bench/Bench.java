@@ -45,7 +45,7 @@ final class Bench {
         List<String> farOff = report.farOff(results);
         if (brief && !farOff.isEmpty()) {
             System.out.println(
-                    "Beyond 1.5 times the target, and that of bare calls, or allocating: " + String.join("; ", farOff));
+                    "Beyond 1.75 times the target, and that of bare calls, or allocating: " + String.join("; ", farOff));
             System.exit(1);
         }
     }

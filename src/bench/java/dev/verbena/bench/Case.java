@@ -60,7 +60,7 @@ record Case(Profile profile, Row row, ArenaKind arena, Calls calls, int frames, 
      */
     record Target(double ratio, double over) {
         private static final double FEW_NANOS = 5;
-        private static final double FAR = 1.5;
+        private static final double FAR = 1.75;
         static final Target NONE = new Target(Double.NaN, Double.NaN);
 
         static Target ratio(double most) {
@@ -77,7 +77,7 @@ record Case(Profile profile, Row row, ArenaKind arena, Calls calls, int frames, 
         }
 
         /**
-         * Tells whether a ratio exceeds the target by half, and by more than the few nanoseconds of any call. Where bare
+         * Tells whether a ratio exceeds the target by three quarters, and by more than the few nanoseconds of any call. Where bare
          * calls are beyond the target themselves, their ratio takes its place: that is the machine, and not the library.
          *
          * @param bareRatio the ratio of bare calls, or NaN if they were not measured

@@ -169,7 +169,10 @@ class ScriptRunsTest {
     }
 
     private Process start(Path output, ProcessBuilder.Redirect input, String... command) throws IOException {
-        ProcessBuilder builder = new ProcessBuilder(command)
+        // A run in the background may ignore Ctrl-C, which programs inherit.
+        List<String> words = new ArrayList<>(List.of("env", "--default-signal=INT"));
+        words.addAll(List.of(command));
+        ProcessBuilder builder = new ProcessBuilder(words)
                 .directory(project.toFile())
                 .redirectErrorStream(true)
                 .redirectOutput(output.toFile())

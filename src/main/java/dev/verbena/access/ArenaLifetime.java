@@ -120,6 +120,19 @@ public final class ArenaLifetime extends CloseGuard {
         }
     }
 
+    /** Destroys one object before its arena is closed. Returns false if another thread destroys objects or the arena. */
+    boolean destroyAtOnce(ObjectLifetime object) {
+        if (!closing.tryLock()) {
+            return false;
+        }
+        try {
+            destroyAndForget(object);
+            return true;
+        } finally {
+            closing.unlock();
+        }
+    }
+
     private void destroyInOrder(ObjectLifetime object) {
         for (ObjectLifetime first : object.closedBefore()) {
             if (first.arena() == this) {

@@ -266,6 +266,17 @@ public final class ObjectLifetime extends CloseGuard {
         arena.destroy(this);
     }
 
+    /**
+     * Destroys the object if it is open, unless that would have to wait for another thread, which closes the arena or
+     * another object of it.
+     *
+     * @return false if the object is not destroyed for that reason
+     */
+    public boolean closeAtOnce() {
+        checkThread();
+        return isClosed() || arena.destroyAtOnce(this);
+    }
+
     /** Destroys the object if it is open. The arena calls this for one object at a time. */
     void destroyOnce() {
         if (isClosed()) {

@@ -113,7 +113,7 @@ final class ChannelCore {
         this.incoming = incoming;
         this.messages = new Messages(this, engine, lock);
         this.operations = new Operations(this, engine, lock);
-        this.grants = new Grants(this, options.maxExports());
+        this.grants = new Grants(this, engine.exports(), options.maxExports());
         this.channel = new Channel(engine, this, messages, operations);
     }
 

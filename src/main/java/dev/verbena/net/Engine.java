@@ -910,6 +910,7 @@ final class Engine {
         accepting.wakeAll();
         stopThreads();
         closeChannels(); // those that came meanwhile
+        exports.freeLate();
         while (!unclosed.isEmpty()) {
             unclosed.element().close();
             unclosed.remove();

@@ -2,9 +2,11 @@ package dev.verbena.net;
 
 import dev.verbena.VerbsArena;
 import dev.verbena.access.ArenaLifetime;
+import dev.verbena.access.ObjectLifetime;
 import dev.verbena.verbs.AccessFlag;
 import dev.verbena.verbs.Context;
 import dev.verbena.verbs.MemoryRegion;
+import dev.verbena.verbs.MemoryWindow;
 import dev.verbena.verbs.ProtectionDomain;
 import dev.verbena.verbs.device.DeviceCapability;
 import java.lang.foreign.MemorySegment;
@@ -14,8 +16,10 @@ import java.util.Collections;
 import java.util.EnumSet;
 import java.util.List;
 import java.util.Map;
+import java.util.Queue;
 import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.ConcurrentLinkedQueue;
 import java.util.concurrent.locks.ReentrantLock;
 import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
@@ -31,6 +35,9 @@ final class Exports {
     private final ProtectionDomain domain;
     private final boolean windows;
     private final Consumer<Export> revoker;
+    /** Windows that are to be freed when their arena is not busy. */
+    private final Queue<MemoryWindow> late = new ConcurrentLinkedQueue<>();
+
     private final Map<String, Export> exports = new ConcurrentHashMap<>();
     private final ReentrantLock closing = new ReentrantLock();
 
@@ -103,6 +110,7 @@ final class Exports {
             export.end();
             exports.remove(export.name(), export);
             revoker.accept(export);
+            freeLate();
             export.region().close();
         } finally {
             closing.unlock();
@@ -111,5 +119,28 @@ final class Exports {
 
     void closeAll() {
         List.copyOf(exports.values()).forEach(this::close);
+        freeLate();
+    }
+
+    /**
+     * Frees a window that no peer may use any more, or notes it for {@link #freeLate} if another thread destroys objects
+     * of its arena. Channels must not wait for that thread: it may close this node, and then waits for them.
+     */
+    void free(MemoryWindow window) {
+        if (!ObjectLifetime.of(window).closeAtOnce()) {
+            late.add(window);
+        }
+    }
+
+    /** Frees the windows that were left. */
+    void freeLate() {
+        for (MemoryWindow window = late.poll(); window != null; window = late.poll()) {
+            try {
+                window.close();
+            } catch (RuntimeException | Error refused) {
+                late.add(window);
+                throw refused;
+            }
+        }
     }
 }

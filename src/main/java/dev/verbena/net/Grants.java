@@ -12,6 +12,7 @@ import org.jspecify.annotations.Nullable;
 /** The exports that a channel's peer has asked for, with the windows through which it sees them. The channel's lock guards it. */
 final class Grants {
     private final ChannelCore core;
+    private final Exports exports;
     private final int most;
     private final Map<Export, @Nullable MemoryWindow> granted = new HashMap<>();
 
@@ -21,8 +22,9 @@ final class Grants {
     /** The windows to free when no binding is under way. */
     private final List<MemoryWindow> revoked = new ArrayList<>();
 
-    Grants(ChannelCore core, int most) {
+    Grants(ChannelCore core, Exports exports, int most) {
         this.core = core;
+        this.exports = exports;
         this.most = most;
     }
 
@@ -32,7 +34,7 @@ final class Grants {
     }
 
     /** Gives an export to the peer. The binding of the window is posted, and takes effect before all later requests. */
-    RemoteMemory grant(Link on, Exports exports, Export export) {
+    RemoteMemory grant(Link on, Export export) {
         if (!export.hasKeysOfChannels()) {
             granted.put(export, null);
             return export.region().remote();
@@ -48,7 +50,7 @@ final class Grants {
         try {
             on.bind(core.key() | ChannelCore.BIND, window, export.region(), export.access());
         } catch (RuntimeException | Error refused) {
-            window.close();
+            exports.free(window);
             throw refused;
         }
         binding++;
@@ -86,11 +88,7 @@ final class Grants {
 
     private void free() {
         while (binding == 0 && !revoked.isEmpty()) {
-            MemoryWindow last = revoked.getLast();
-            if (last.isOpen()) { // else its arena is closing, which waits for the thread that makes progress
-                last.close();
-            }
-            revoked.removeLast();
+            exports.free(revoked.removeLast());
         }
     }
 

@@ -715,8 +715,7 @@ final class Messages {
             return;
         }
         String name = new String(request.segment().toArray(ValueLayout.JAVA_BYTE), StandardCharsets.UTF_8);
-        Exports exports = engine.exports();
-        Export export = exports.find(name);
+        Export export = engine.exports().find(name);
         Link on = core.linkIfOpen();
         String refusal;
         if (export == null || on == null) {
@@ -725,7 +724,7 @@ final class Messages {
             refusal = "Each channel may use " + options.maxExports() + " exports: see NodeOptions.maxExports()";
         } else {
             try {
-                byte[] memory = core.grants().grant(on, exports, export).toWideBytes();
+                byte[] memory = core.grants().grant(on, export).toWideBytes();
                 answer(request, Wire.REPLY, memory, memory.length);
                 return;
             } catch (VerbsException | IllegalStateException failed) {

@@ -14,7 +14,9 @@ import dev.verbena.VerbsException;
 import dev.verbena.support.Await;
 import dev.verbena.support.Fenced;
 import dev.verbena.support.FencedTest;
+import dev.verbena.support.TestDevice;
 import dev.verbena.verbs.AccessFlag;
+import dev.verbena.verbs.Context;
 import dev.verbena.verbs.LocalMemory;
 import dev.verbena.verbs.RemoteMemory;
 import java.lang.foreign.MemoryLayout;
@@ -263,6 +265,36 @@ class ExportTest {
             end(one);
         }
         assertThat(table.get(ValueLayout.JAVA_LONG, 0)).isEqualTo(400);
+    }
+
+    /** A thread that closes that arena may be closing the node too, and would wait for the channel. */
+    @Test
+    void channelEndsWhileTheArenaOfAnExportIsBusy() throws Exception {
+        VerbsArena busy = VerbsArena.ofShared();
+        try {
+            Context slow = TestDevice.get().open(busy);
+            Export export = nodes.server.export("table", busy.allocate(64), List.of(AccessFlag.REMOTE_READ), busy);
+            assertThat(export.hasKeysOfChannels()).isTrue();
+            ends.client().remote("table", DEADLINE);
+            Fenced.stop("ibv_close_device");
+            Future<?> closing = nodes.start(() -> {
+                slow.close();
+                return null;
+            });
+            Fenced.awaitStopped("ibv_close_device", 1);
+            end(nodes.start(() -> {
+                ends.client().close();
+                ends.server().close();
+                return null;
+            }));
+            assertThat(closing.isDone()).isFalse();
+            Fenced.calm();
+            end(closing);
+            export.close();
+        } finally {
+            Fenced.calm();
+            busy.close();
+        }
     }
 
     @Test

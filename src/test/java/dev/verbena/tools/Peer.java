@@ -60,6 +60,8 @@ abstract class Peer implements AutoCloseable {
 
     private static List<String> jvm() {
         List<String> command = new ArrayList<>(List.of(
+                "env",
+                "--default-signal=INT", // a run in the background may ignore it, which is inherited
                 Path.of(System.getProperty("java.home"), "bin", "java").toString(),
                 "-XX:+UseSerialGC",
                 "-XX:TieredStopAtLevel=1",

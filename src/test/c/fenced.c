@@ -405,8 +405,17 @@ static void unmake(enum kind kind, void *memory, size_t size)
 static int whole(struct fenced_mr *mr) { return mr->ibv.length == SIZE_MAX; }
 
 enum { SPANS = 1 << 16 };
-static struct { _Atomic uintptr_t start, end; } spans[SPANS];
+/* Written under the lock, read without it: "changes" is odd while a span changes. */
+static struct { atomic_uint changes; _Atomic uintptr_t start, end; } spans[SPANS];
 static atomic_int span_count;
+
+static void set_span(int i, uintptr_t start, uintptr_t end)
+{
+	atomic_fetch_add(&spans[i].changes, 1);
+	atomic_store(&spans[i].start, start);
+	atomic_store(&spans[i].end, end);
+	atomic_fetch_add(&spans[i].changes, 1);
+}
 
 static void add_span(struct fenced_mr *mr)
 {
@@ -415,8 +424,7 @@ static void add_span(struct fenced_mr *mr)
 		return;
 	for (int i = 0; i < SPANS; i++) {
 		if (!atomic_load(&spans[i].end)) {
-			atomic_store(&spans[i].start, start);
-			atomic_store(&spans[i].end, start + mr->ibv.length);
+			set_span(i, start, start + mr->ibv.length);
 			if (i >= span_count)
 				atomic_store(&span_count, i + 1);
 			return;
@@ -429,8 +437,7 @@ static void remove_span(struct fenced_mr *mr)
 	uintptr_t start = (uintptr_t)mr->ibv.addr;
 	for (int i = 0; i < span_count; i++) {
 		if (atomic_load(&spans[i].start) == start && atomic_load(&spans[i].end) == start + mr->ibv.length) {
-			atomic_store(&spans[i].end, 0);
-			atomic_store(&spans[i].start, 0);
+			set_span(i, 0, 0);
 			return;
 		}
 	}
@@ -439,9 +446,17 @@ static void remove_span(struct fenced_mr *mr)
 static void look(const char *what, uintptr_t start, uintptr_t end)
 {
 	for (int i = 0, n = atomic_load(&span_count); i < n; i++) {
-		uintptr_t to = atomic_load(&spans[i].end), from = atomic_load(&spans[i].start);
+		unsigned int changes;
+		uintptr_t from, to;
+		do {
+			while ((changes = atomic_load(&spans[i].changes)) & 1)
+				sched_yield();
+			from = atomic_load(&spans[i].start);
+			to = atomic_load(&spans[i].end);
+		} while (atomic_load(&spans[i].changes) != changes);
 		if (to && from < end && start < to)
-			violate("%s of memory at %#lx that is registered", what, (unsigned long)start);
+			violate("%s of memory at %#lx that is registered from %#lx to %#lx", what, (unsigned long)start,
+				(unsigned long)from, (unsigned long)to);
 	}
 }
 

@@ -10,6 +10,7 @@ import dev.verbena.internal.Errno;
 import dev.verbena.support.Fenced;
 import dev.verbena.support.FencedTest;
 import dev.verbena.support.Loopback;
+import dev.verbena.support.TestDevice;
 import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
 import java.util.List;
@@ -78,6 +79,37 @@ class FencedProviderTest {
         assertThat(Fenced.firstViolation()).contains("free of memory at");
         Fenced.allowViolations(1);
         region.close();
+    }
+
+    @Test
+    void freeOfLowerMemoryBesideRegistrationsIsNoViolation() throws InterruptedException {
+        try (VerbsArena arena = VerbsArena.ofShared();
+                Arena own = Arena.ofShared()) {
+            MemorySegment upper;
+            try (Arena first = Arena.ofConfined()) { // what comes later is then lower
+                for (int i = 0; i < 1_000; i++) {
+                    first.allocate(64);
+                }
+                upper = own.allocate(64);
+            }
+            ProtectionDomain domain = TestDevice.get().open(arena).allocateProtectionDomain(arena);
+            int violations = Fenced.violations();
+            Thread registrations = Thread.ofPlatform().start(() -> {
+                for (int i = 0; i < 20_000 && Fenced.violations() == violations; i++) {
+                    domain.registerForeign(upper, AccessFlag.LOCAL_WRITE).close();
+                }
+            });
+            long lower = 0;
+            while (registrations.isAlive()) {
+                try (Arena brief = Arena.ofConfined()) {
+                    for (int i = 0; i < 100; i++) {
+                        lower += brief.allocate(64).address() < upper.address() ? 1 : 0;
+                    }
+                }
+            }
+            assertThat(lower).isPositive();
+            assertThat(Fenced.violations()).as(Fenced::firstViolation).isEqualTo(violations);
+        }
     }
 
     @Test

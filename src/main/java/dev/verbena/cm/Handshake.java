@@ -1,6 +1,7 @@
 package dev.verbena.cm;
 
 import dev.verbena.VerbsException;
+import dev.verbena.internal.CFunction;
 import dev.verbena.internal.RdmaCm;
 import dev.verbena.internal.failures.Failures;
 import dev.verbena.internal.raw.ibv_ece;
@@ -93,7 +94,7 @@ final class Handshake {
     }
 
     void rejectEce(PrivateData data) {
-        Failures.require(RdmaCm.REJECT_ECE, id.toString());
+        require(RdmaCm.REJECT_ECE);
         id.call(
                 RdmaCm.REJECT_ECE,
                 id,
@@ -177,7 +178,7 @@ final class Handshake {
     }
 
     QueuePairAttributes attributesFor(QueuePairState to) {
-        Failures.require(RdmaCm.INIT_QP_ATTR, id.toString());
+        require(RdmaCm.INIT_QP_ATTR);
         try (Arena memory = Arena.ofConfined()) {
             MemorySegment attributes = memory.allocate(ibv_qp_attr.layout());
             MemorySegment mask = memory.allocate(ValueLayout.JAVA_INT);
@@ -191,7 +192,7 @@ final class Handshake {
     }
 
     void establish() {
-        Failures.require(RdmaCm.ESTABLISH, id.toString());
+        require(RdmaCm.ESTABLISH);
         id.call(RdmaCm.ESTABLISH, id.toPeer(), scratch -> RdmaCm.ESTABLISH.call(id.address));
     }
 
@@ -231,7 +232,7 @@ final class Handshake {
     }
 
     void offerEce(Ece offer) {
-        Failures.require(RdmaCm.SET_LOCAL_ECE, id.toString());
+        require(RdmaCm.SET_LOCAL_ECE);
         id.call(RdmaCm.SET_LOCAL_ECE, id + ", " + offer, scratch -> {
             MemorySegment memory = scratch.allocate(ibv_ece.layout());
             ibv_ece.vendor_id(memory, offer.vendorId());
@@ -241,11 +242,17 @@ final class Handshake {
     }
 
     Ece peerEce() {
-        Failures.require(RdmaCm.GET_REMOTE_ECE, id.toString());
+        require(RdmaCm.GET_REMOTE_ECE);
         try (Arena arena = Arena.ofConfined()) {
             MemorySegment memory = arena.allocate(ibv_ece.layout());
             id.call(RdmaCm.GET_REMOTE_ECE, id, scratch -> RdmaCm.GET_REMOTE_ECE.call(id.address, memory.address()));
             return new Ece(ibv_ece.vendor_id(memory), ibv_ece.options(memory));
         }
+    }
+
+    /** Checks that the id is open and that the installed rdma-core has a function. */
+    private void require(CFunction function) {
+        id.lifetime.checkOpen();
+        Failures.require(function, id.toString());
     }
 }

@@ -788,6 +788,7 @@ public final class Context extends VerbsObject {
      */
     @CName("ibv_create_rwq_ind_table")
     public IndirectionTable createIndirectionTable(List<WorkQueue> queues, VerbsArena arena) {
+        lifetime.checkOpen();
         return IndirectionTable.create(this, queues, arena);
     }
 

@@ -199,9 +199,9 @@ public final class DeviceMemory extends VerbsObject {
      */
     @CName("ibv_dm_export_dmabuf_fd")
     public int exportDmaBuf() {
-        Failures.require(Ibv.DM_EXPORT_DMABUF_FD, toString());
         lifetime.hold();
         try {
+            Failures.require(Ibv.DM_EXPORT_DMABUF_FD, toString());
             int descriptor = (int) Ibv.DM_EXPORT_DMABUF_FD.call(address);
             if (descriptor < 0) {
                 int errno = CFunction.errno();

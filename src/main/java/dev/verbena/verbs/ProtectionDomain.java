@@ -150,6 +150,7 @@ public final class ProtectionDomain extends VerbsObject {
 
     /** Checks that an arena may own an object of this domain. */
     void checkMakesIn(VerbsArena arena) {
+        lifetime.checkOpen();
         if (threadDomain != null && !ArenaLifetime.of(arena).isConfined()) {
             throw new IllegalArgumentException("objects of a parent domain with a thread domain have no locks: "
                     + "they need a VerbsArena.ofConfined()");

@@ -61,7 +61,12 @@ final class Minion implements AutoCloseable {
         }
         Path library = setup.library();
         if (library != null) {
-            command.addAll(2, List.of("-Ddev.verbena.libibverbs=" + library, "-Ddev.verbena.fenced=true"));
+            command.addAll(
+                    2,
+                    List.of(
+                            "-Ddev.verbena.libibverbs=" + library,
+                            "-Ddev.verbena.librdmacm=" + library,
+                            "-Ddev.verbena.fenced=true"));
         }
         ProcessBuilder builder = new ProcessBuilder(command).redirectError(ProcessBuilder.Redirect.DISCARD);
         if (library != null) {

@@ -256,7 +256,7 @@ public final class Worker implements ClassFileTransformer {
                 .filters(
                         ClassNameFilter.includeClassNamePatterns(patterns[0]),
                         choosing(Pattern.compile(patterns[1]), Pattern.compile(patterns[2])),
-                        TagFilter.excludeTags("slow"))
+                        TagFilter.excludeTags("slow", "long", "pair"))
                 .build();
         launcher.execute(all, new Covering());
         Hits.numbers().forEach((key, number) -> answer("line\t" + number + "\t" + key));

@@ -841,7 +841,7 @@ static int deliver(struct fenced_qp *from, struct work *work, struct fenced_qp *
 	discard(receive);
 	if (wc.status != IBV_WC_SUCCESS && !datagram)
 		fail_pair(to);
-	return datagram ? IBV_WC_SUCCESS : status;
+	return datagram || from->ibv.qp_base.qp_type == IBV_QPT_UC ? IBV_WC_SUCCESS : status;
 }
 
 static int bind_window(struct fenced_qp *qp, struct ibv_mw *window, uint32_t key, const struct ibv_mw_bind_info *info)

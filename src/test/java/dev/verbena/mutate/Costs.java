@@ -1,10 +1,13 @@
 package dev.verbena.mutate;
 
+import java.util.BitSet;
 import java.util.Comparator;
+import java.util.IdentityHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
+import org.jspecify.annotations.Nullable;
 
 /**
  * The prices of tests, which say in what order they are run on a mutant. A test that has killed mutants nearby is cheap,
@@ -31,14 +34,18 @@ final class Costs {
         this.former = former;
     }
 
-    /** Returns tests, the most promising first. */
-    List<Coverage.Test> inOrder(List<Coverage.Test> tests, Mutant mutant) {
-        Map<Coverage.Test, Double> prices = new ConcurrentHashMap<>();
-        tests.forEach(test -> prices.put(test, price(test, mutant)));
+    /**
+     * Returns tests, the most promising first.
+     *
+     * @param ofClass the lines of the mutant's class if each test runs in new classes
+     */
+    List<Coverage.Test> inOrder(List<Coverage.Test> tests, Mutant mutant, @Nullable BitSet ofClass) {
+        Map<Coverage.Test, Double> prices = new IdentityHashMap<>();
+        tests.forEach(test -> prices.put(test, price(test, mutant, ofClass)));
         return tests.stream().sorted(Comparator.comparingDouble(prices::get)).toList();
     }
 
-    private double price(Coverage.Test test, Mutant mutant) {
+    private double price(Coverage.Test test, Mutant mutant, @Nullable BitSet ofClass) {
         double near = 1
                 + SAME_LINE * kills(test, mutant.probe())
                 + SAME_METHOD * kills(test, mutant.type() + "#" + mutant.method())
@@ -46,7 +53,8 @@ final class Costs {
                 + INITIALIZER * kills(test, initializer(mutant))
                 + (test.name().startsWith(mutant.simpleName()) ? OF_CLASS : 0)
                 + (former.isEmpty() || former.contains(test.id()) ? 0 : NEW);
-        return test.price(millis(test)) / near;
+        double price = ofClass == null ? test.price(millis(test)) : test.priceInNewClasses(millis(test), ofClass);
+        return price / near;
     }
 
     /** Returns a place that all static initializers share: some tests look at the tables of many classes. */

@@ -35,6 +35,7 @@ record Coverage(String stamp, List<Test> tests, Map<String, Integer> lines, List
     private static final Duration LIMIT = Duration.ofMinutes(20);
 
     private static final long LONGEST_MILLIS = 2_500;
+    private static final double LOADING_MILLIS = 250;
 
     /**
      * A test method.
@@ -51,6 +52,16 @@ record Coverage(String stamp, List<Test> tests, Map<String, Integer> lines, List
         /** Returns the price of a try: a test that is short and runs little is likely to fail for its own reason. */
         double price(long millis) {
             return (millis + 8.0) * Math.sqrt(run.cardinality() + 20.0);
+        }
+
+        /**
+         * Returns the price of a try that loads all classes again, for a bug in a static initializer: a test that runs much
+         * of the class is likely to use what its initializer makes.
+         */
+        double priceInNewClasses(long millis, BitSet ofClass) {
+            BitSet used = (BitSet) run.clone();
+            used.and(ofClass);
+            return (millis + LOADING_MILLIS) / (1.0 + used.cardinality());
         }
 
         /** Returns the name of the class and the method. */
@@ -152,15 +163,21 @@ record Coverage(String stamp, List<Test> tests, Map<String, Integer> lines, List
         if (line == null || tests.stream().noneMatch(test -> test.initialized().get(line))) {
             return List.of();
         }
+        BitSet ofClass = linesOfClass(mutant);
+        return tests.stream()
+                .filter(test ->
+                        test.run().intersects(ofClass) || test.initialized().get(line))
+                .toList();
+    }
+
+    /** Returns the lines of a mutant's class. */
+    BitSet linesOfClass(Mutant mutant) {
         BitSet ofClass = new BitSet();
         lines.forEach((key, number) -> {
             if (key.startsWith(mutant.type() + "#")) {
                 ofClass.set(number);
             }
         });
-        return tests.stream()
-                .filter(test ->
-                        test.run().intersects(ofClass) || test.initialized().get(line))
-                .toList();
+        return ofClass;
     }
 }

@@ -83,7 +83,10 @@ final class Hunt implements AutoCloseable {
         if (inThisJvm > MOST_IN_ONE_JVM) {
             replaceMinion();
         }
-        return hunt(mutant, costs.inOrder(tests, mutant), once ? FRESH : "run ");
+        return hunt(
+                mutant,
+                costs.inOrder(tests, mutant, once ? coverage.linesOfClass(mutant) : null),
+                once ? FRESH : "run ");
     }
 
     private Result hunt(Mutant mutant, List<Coverage.Test> tests, String command) throws InterruptedException {

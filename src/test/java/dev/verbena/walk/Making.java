@@ -61,6 +61,14 @@ final class Making {
             SendOperation.COMPARE_AND_SWAP,
             SendOperation.BIND_MW,
             SendOperation.LOCAL_INVALIDATE);
+    private static final Set<SendOperation> FOR_UNRELIABLE = EnumSet.of(
+            SendOperation.SEND,
+            SendOperation.SEND_WITH_IMMEDIATE,
+            SendOperation.SEND_WITH_INVALIDATE,
+            SendOperation.RDMA_WRITE,
+            SendOperation.RDMA_WRITE_WITH_IMMEDIATE,
+            SendOperation.BIND_MW,
+            SendOperation.LOCAL_INVALIDATE);
     private static final Set<SendOperation> FOR_DATAGRAMS =
             EnumSet.of(SendOperation.SEND, SendOperation.SEND_WITH_IMMEDIATE);
     private static final int ARENAS = 6;
@@ -209,26 +217,30 @@ final class Making {
             return;
         }
         boolean datagrams = step.d() / 36 % 4 == 0;
+        boolean unreliable = !datagrams && step.d() / 3888 % 4 == 0 && !Settling.ON_DEVICE;
         boolean extended = step.d() / 144 % 3 == 0;
         QueuePairOptions options = (datagrams
                         ? QueuePair.ud(sends.queue, receives.queue)
-                        : QueuePair.rc(sends.queue, receives.queue))
+                        : unreliable
+                                ? QueuePair.uc(sends.queue, receives.queue)
+                                : QueuePair.rc(sends.queue, receives.queue))
                 .sendDepth(4 << step.d() / 432 % 3)
                 .receiveDepth(4 << step.d() / 1296 % 3)
                 .sendSge(2)
                 .receiveSge(2)
                 .inlineSize(64);
         if (extended) {
-            options = options.operations(datagrams ? FOR_DATAGRAMS : FOR_CONNECTIONS);
+            options = options.operations(datagrams ? FOR_DATAGRAMS : unreliable ? FOR_UNRELIABLE : FOR_CONNECTIONS);
         }
         if (shared != null) {
             options = options.sharedReceiveQueue(shared.queue);
         }
-        String name = world.name(datagrams ? "datagrams" : "pair");
+        QueuePairOptions chosen = options;
+        String name = world.name(datagrams ? "datagrams" : unreliable ? "unreliable" : "pair");
         world.say(
                 step,
                 () -> name + " = " + domain + ".createQueuePair(" + (extended ? "extended " : "")
-                        + (datagrams ? "UD, " : "RC, ") + sends + ", " + receives
+                        + chosen.type() + ", " + sends + ", " + receives
                         + (shared == null ? "" : ", " + shared) + ", " + arena + ")");
         Faults faults =
                 new Faults(step.actor()).needs(arena).needs(domain).needs(sends).needs(receives);
@@ -238,7 +250,6 @@ final class Making {
             faults.needs(shared);
             foreign(faults, domain, shared, shared.domain.context);
         }
-        QueuePairOptions chosen = options;
         QueuePair made = world.call(faults, () -> domain.domain.createQueuePair(chosen, arena.arena));
         if (made != null) {
             PairNode pair = new PairNode(name, arena, domain, sends, receives, shared, made);

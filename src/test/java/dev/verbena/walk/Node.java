@@ -267,6 +267,9 @@ abstract sealed class Node {
         final @Nullable SharedReceivesNode shared;
         final QueuePair pair;
         final boolean datagrams;
+        /** True for an unreliable connection: its sends do not learn what becomes of them. */
+        final boolean unreliable;
+
         final boolean extended;
         final int number;
         final int sendDepth;
@@ -313,6 +316,7 @@ abstract sealed class Node {
             this.shared = shared;
             this.pair = pair;
             this.datagrams = pair.type() == dev.verbena.verbs.device.QueuePairType.UD;
+            this.unreliable = pair.type() == dev.verbena.verbs.device.QueuePairType.UC;
             this.extended = pair.isExtended();
             this.number = pair.number();
             this.sendDepth = pair.capabilities().sendDepth();

@@ -58,8 +58,8 @@ final class Traffic {
                 world.pairs,
                 step.b(),
                 step.actor(),
-                each -> each != pair && !each.datagrams && each.state == QueuePairState.RESET);
-        if (peer == null || peer == pair || peer.datagrams) {
+                each -> each != pair && isAlike(pair, each) && each.state == QueuePairState.RESET);
+        if (peer == null || peer == pair || !isAlike(pair, peer)) {
             world.skip();
             return;
         }
@@ -69,6 +69,10 @@ final class Traffic {
         }
     }
 
+    private static boolean isAlike(PairNode pair, PairNode peer) {
+        return !peer.datagrams && peer.unreliable == pair.unreliable;
+    }
+
     private static void join(World world, Step step, PairNode pair, PairNode peer) {
         world.say(step, () -> pair + ".connect(" + peer + ".endpoint())");
         Faults faults = new Faults(step.actor())
@@ -76,6 +80,9 @@ final class Traffic {
                 .needs(peer)
                 .when(pair.state != QueuePairState.RESET, IllegalStateException.class, pair, " is in use");
         if (world.run(faults, () -> pair.pair.connect(peer.pair.endpoint()))) {
+            if (pair.unreliable) {
+                world.note("unreliable connection");
+            }
             pair.peer = peer.number;
             pair.peerEpoch = peer.epoch;
             world.wire.modify(pair, QueuePairState.INIT);
@@ -294,6 +301,7 @@ final class Traffic {
     static void check(Faults faults, PairNode pair, Request request) {
         boolean offered = switch (request.operation) {
             case SEND, SEND_WITH_IMMEDIATE -> true;
+            case RDMA_READ, FETCH_AND_ADD, COMPARE_AND_SWAP -> !pair.datagrams && !pair.unreliable;
             default -> !pair.datagrams;
         };
         faults.when(!offered, IllegalStateException.class, pair, " has no " + request.operation);

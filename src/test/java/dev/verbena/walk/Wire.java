@@ -355,7 +355,7 @@ final class Wire {
         if (theirs != WorkStatus.SUCCESS && !to.datagrams) {
             fail(to);
         }
-        return to.datagrams ? WorkStatus.SUCCESS : status;
+        return to.datagrams || from.unreliable ? WorkStatus.SUCCESS : status;
     }
 
     private WorkStatus bind(Request request) {
@@ -416,7 +416,7 @@ final class Wire {
             return WorkStatus.LOCAL_PROTECTION_ERROR;
         }
         if (gone) {
-            return pair.datagrams ? WorkStatus.SUCCESS : WorkStatus.RETRY_EXCEEDED;
+            return pair.datagrams || pair.unreliable ? WorkStatus.SUCCESS : WorkStatus.RETRY_EXCEEDED;
         }
         long length = request.length();
         return switch (request.operation) {
@@ -435,7 +435,7 @@ final class Wire {
             case FETCH_AND_ADD, COMPARE_AND_SWAP -> atomic(pair, request, to);
             default -> {
                 WorkStatus status = deliver(pair, request, to, length, true);
-                yield status == null && pair.datagrams ? WorkStatus.SUCCESS : status;
+                yield status == null && (pair.datagrams || pair.unreliable) ? WorkStatus.SUCCESS : status;
             }
         };
     }
@@ -443,12 +443,12 @@ final class Wire {
     private @Nullable WorkStatus write(PairNode pair, Request request, PairNode to, long length) {
         boolean notifies = request.operation == Operation.RDMA_WRITE_WITH_IMMEDIATE;
         if (notifies && to.receives().pending.isEmpty()) {
-            return null;
+            return pair.unreliable ? WorkStatus.SUCCESS : null;
         }
         ByteBuffer place = remote(to, request, length, AccessFlag.REMOTE_WRITE);
         if (length > 0 && place == null) {
             fail(to);
-            return WorkStatus.REMOTE_ACCESS_ERROR;
+            return pair.unreliable ? WorkStatus.SUCCESS : WorkStatus.REMOTE_ACCESS_ERROR;
         }
         if (length > 0) {
             gather(pair, request, place, length);

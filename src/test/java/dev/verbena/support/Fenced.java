@@ -70,6 +70,16 @@ public final class Fenced {
         }
     }
 
+    /** Raises an asynchronous event of port 1, with a number of {@code enum ibv_event_type}. */
+    public static void raise(Context context, int type) {
+        try {
+            int result = (int) Functions.RAISE.invokeExact(VerbsAccess.get().address(context), type, 0);
+            assert result == 0 : "no such context";
+        } catch (Throwable t) {
+            throw new AssertionError(t);
+        }
+    }
+
     /**
      * Stops calls of a function when they come, until {@link #goOn}. Never stop a function that is called critically. A
      * call that is stopped for half a minute goes on, and is a violation.

@@ -39,6 +39,8 @@ enum Action {
     CURSOR_NEXT(5, Taking::nextOfCursor),
     NOTIFY(4, Taking::requestNotification),
     CHANNEL_POLL(5, Taking::pollChannel),
+    RAISE(4, Taking::raise),
+    EVENTS_POLL(6, Taking::pollEvents),
     RESIZE(2, Taking::resize),
     FILL(4, Traffic::fill),
     MAKE_POOL(3, Lending::pool),

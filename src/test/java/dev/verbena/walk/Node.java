@@ -6,6 +6,7 @@ import dev.verbena.cm.ConnectionId;
 import dev.verbena.cm.EventChannel;
 import dev.verbena.verbs.AccessFlag;
 import dev.verbena.verbs.AddressHandle;
+import dev.verbena.verbs.AsyncEventType;
 import dev.verbena.verbs.CompletionChannel;
 import dev.verbena.verbs.CompletionQueue;
 import dev.verbena.verbs.Completions;
@@ -122,8 +123,13 @@ abstract sealed class Node {
         abstract Object touch();
     }
 
+    /** An asynchronous event, of a port if it names no queue pair. */
+    record Raised(AsyncEventType type, @Nullable PairNode pair) {}
+
     static final class ContextNode extends Thing {
         final Context context;
+        /** The asynchronous events that the program has not taken, the oldest first. */
+        final ArrayDeque<Raised> raised = new ArrayDeque<>();
 
         ContextNode(String name, ArenaNode arena, Context context) {
             super(name, arena, context);

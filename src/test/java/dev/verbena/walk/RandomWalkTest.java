@@ -46,7 +46,7 @@ class RandomWalkTest {
         assertThat(walks.events())
                 .as("what walks come to")
                 .containsKeys("accepted", "claimed", "disconnected", "established", "message", "migrated", "rejected")
-                .containsKeys("unreliable connection")
+                .containsKeys("unreliable connection", "asynchronous event")
                 .containsKeys("buffer lent", "registered", "registration found", "registration evicted");
     }
 }

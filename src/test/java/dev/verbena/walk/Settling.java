@@ -38,7 +38,9 @@ final class Settling {
             Action.ALLOCATE_WINDOW,
             Action.BIND,
             Action.UNBIND,
-            Action.NOTIFY);
+            Action.NOTIFY,
+            Action.RAISE,
+            Action.EVENTS_POLL);
 
     /** The number of requests to think of, until one can be posted. */
     static final int TRIES = ON_DEVICE ? 24 : 1;

@@ -2,14 +2,19 @@ package dev.verbena.walk;
 
 import dev.verbena.VerbsTimeoutException;
 import dev.verbena.support.Await;
+import dev.verbena.support.Fenced;
+import dev.verbena.verbs.AsyncEvent;
+import dev.verbena.verbs.AsyncEventType;
 import dev.verbena.verbs.CompletionQueue;
 import dev.verbena.verbs.Operation;
 import dev.verbena.verbs.WorkCompletion;
 import dev.verbena.verbs.WorkStatus;
 import dev.verbena.walk.Node.ChannelNode;
+import dev.verbena.walk.Node.ContextNode;
 import dev.verbena.walk.Node.CursorNode;
 import dev.verbena.walk.Node.PairNode;
 import dev.verbena.walk.Node.QueueNode;
+import dev.verbena.walk.Node.Raised;
 import java.time.Duration;
 import java.util.Optional;
 import org.jspecify.annotations.Nullable;
@@ -17,6 +22,10 @@ import org.jspecify.annotations.Nullable;
 /** Steps that take completions and events. */
 final class Taking {
     private static final int[] SIZES = {64, 128, 256};
+    private static final int MOST_EVENTS = 16;
+    private static final AsyncEventType[] RAISED = {
+        AsyncEventType.COMM_EST, AsyncEventType.SQ_DRAINED, AsyncEventType.PATH_MIG, AsyncEventType.PORT_ACTIVE
+    };
 
     private Taking() {}
 
@@ -227,6 +236,60 @@ final class Taking {
         World.require(
                 taken.orElse(null) == (expected == null ? null : expected.queue),
                 () -> "The event must be of " + expected + " and is of " + taken);
+    }
+
+    /** Lets the provider raise an asynchronous event. */
+    static void raise(World world, Step step) {
+        PairNode pair = world.choose(world.pairs, step.a() | 1, step.actor());
+        if (pair == null
+                || !pair.open
+                || !pair.isAccessibleBy(step.actor())
+                || !pair.domain.context.isAccessibleBy(step.actor())
+                || pair.domain.context.raised.size() >= MOST_EVENTS) {
+            world.skip();
+            return;
+        }
+        ContextNode context = pair.domain.context;
+        AsyncEventType type = RAISED[step.b() % RAISED.length];
+        boolean ofPort = type.source() == AsyncEventType.Source.PORT;
+        world.say(step, () -> type + " of " + (ofPort ? context : pair));
+        if (ofPort) {
+            Fenced.raise(context.context, type.code());
+        } else {
+            Fenced.raise(context.context, type.code(), pair.pair);
+        }
+        context.raised.add(new Raised(type, ofPort ? null : pair));
+    }
+
+    static void pollEvents(World world, Step step) {
+        ContextNode context = world.choose(
+                world.contexts, step.a(), step.actor(), each -> !each.raised.isEmpty() || step.b() % 8 == 0);
+        if (context == null) {
+            world.skip();
+            return;
+        }
+        world.say(step, () -> context + ".events().poll() of " + context.raised);
+        Optional<AsyncEvent> taken = world.call(
+                new Faults(step.actor()).needs(context),
+                () -> context.context.events().poll());
+        if (taken == null) {
+            return;
+        }
+        Raised expected = context.raised.poll();
+        boolean same = expected == null
+                ? taken.isEmpty()
+                : taken.isPresent()
+                        && taken.get().type() == expected.type()
+                        && switch (taken.get()) {
+                            case AsyncEvent.OfQueuePair of ->
+                                expected.pair() != null && of.queuePair() == expected.pair().pair;
+                            case AsyncEvent.OfPort of -> expected.pair() == null && of.port() == 1;
+                            default -> false;
+                        };
+        World.require(same, () -> "The event must be " + expected + " and is " + taken);
+        if (expected != null) {
+            world.note("asynchronous event");
+        }
     }
 
     static void resize(World world, Step step) {

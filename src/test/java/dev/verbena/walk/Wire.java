@@ -1,6 +1,7 @@
 package dev.verbena.walk;
 
 import dev.verbena.verbs.AccessFlag;
+import dev.verbena.verbs.AsyncEventType;
 import dev.verbena.verbs.Operation;
 import dev.verbena.verbs.QueuePairState;
 import dev.verbena.verbs.WorkOpcode;
@@ -8,6 +9,7 @@ import dev.verbena.verbs.WorkStatus;
 import dev.verbena.walk.Node.DomainNode;
 import dev.verbena.walk.Node.PairNode;
 import dev.verbena.walk.Node.QueueNode;
+import dev.verbena.walk.Node.Raised;
 import dev.verbena.walk.Node.Receives;
 import dev.verbena.walk.Node.RegionNode;
 import dev.verbena.walk.Node.WindowNode;
@@ -188,6 +190,9 @@ final class Wire {
         pair.failureKnown = false;
         pair.state = QueuePairState.ERR;
         flush(pair);
+        if (pair.shared != null) {
+            pair.domain.context.raised.add(new Raised(AsyncEventType.QP_LAST_WQE_REACHED, pair));
+        }
     }
 
     // --- moving bytes ---

@@ -326,7 +326,10 @@ final class World {
             closedThings.removeFirst();
         }
         switch (thing) {
-            case PairNode pair -> wire.remove(pair);
+            case PairNode pair -> {
+                wire.remove(pair);
+                pair.domain.context.raised.removeIf(each -> each.pair() == pair);
+            }
             case RegionNode region -> wire.remove(region);
             case WindowNode window -> wire.remove(window);
             case QueueNode queue -> {

@@ -3,17 +3,20 @@ package dev.verbena.net;
 import dev.verbena.VerbsException;
 import dev.verbena.VerbsTimeoutException;
 import dev.verbena.internal.Deadline;
-import dev.verbena.verbs.AccessFlag;
 import dev.verbena.verbs.LocalMemory;
 import dev.verbena.verbs.QueuePair;
 import dev.verbena.verbs.RemoteMemory;
+import java.io.IOException;
 import java.lang.foreign.MemorySegment;
 import java.lang.foreign.ValueLayout;
 import java.net.InetSocketAddress;
+import java.nio.channels.FileChannel;
 import java.time.Duration;
+import java.time.temporal.ChronoUnit;
 import java.util.Objects;
 import java.util.Optional;
 import java.util.concurrent.locks.ReentrantLock;
+import java.util.function.Consumer;
 import java.util.function.LongSupplier;
 import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
@@ -36,6 +39,8 @@ import org.jspecify.annotations.Nullable;
  * <p>All threads may use a channel at once. Closing the node closes its channels.
  */
 public final class Channel implements AutoCloseable {
+    private static final RemoteMemory NOTHING = new RemoteMemory(0, 0, 0);
+
     private final Engine engine;
     private final ChannelCore core;
     private final Messages messages;
@@ -156,6 +161,38 @@ public final class Channel implements AutoCloseable {
             throw late("receive", timeout, "The peer has sent nothing");
         }
         return arrived;
+    }
+
+    /**
+     * Receives messages until the peer closes the channel: waits for each, gives it to an action on this thread, and closes
+     * it. This is the loop of a server in the blocking style. A message whose action throws is closed too, so that a request
+     * without a reply fails at the peer.
+     *
+     * {@snippet file="NodeSnippets.java" region="each"}
+     *
+     * @param action takes a message, and answers it if it is a request
+     * @throws ChannelException if the channel has ended for another reason than that the peer has closed it
+     * @throws InterruptedException if the thread was interrupted
+     * @throws IllegalStateException if the channel is closed, also while waiting
+     */
+    public void receiveEach(Consumer<? super Message> action) throws InterruptedException {
+        Objects.requireNonNull(action, "action");
+        for (Message next = receiveUnlessClosed(); next != null; next = receiveUnlessClosed()) {
+            try (Message message = next) {
+                action.accept(message);
+            }
+        }
+    }
+
+    private @Nullable Message receiveUnlessClosed() throws InterruptedException {
+        try {
+            return receive(ChronoUnit.FOREVER.getDuration());
+        } catch (ChannelException end) {
+            if (end.reason() == EndReason.CLOSED_BY_PEER) {
+                return null;
+            }
+            throw end;
+        }
     }
 
     // Calls
@@ -498,17 +535,56 @@ public final class Channel implements AutoCloseable {
      */
     public void offer(MemorySegment data, byte[] about, Duration timeout) throws InterruptedException {
         Deadline deadline = Deadline.after(timeout);
+        checkAbout(about);
+        if (data.byteSize() == 0) {
+            offer(NOTHING, about, deadline);
+            return;
+        }
+        try (TransferMemory memory = TransferMemory.sending(engine, data)) {
+            offer(memory.region().remote(), about, deadline);
+        }
+    }
+
+    /**
+     * Offers a part of a file to the peer, and waits until the peer's program has taken it, as {@link #offer(MemorySegment,
+     * byte[], Duration)} does with memory. The file may be read-only. It is mapped where the kernel allows that: Linux 6.2
+     * or later. Otherwise the part is read into memory first.
+     *
+     * {@snippet file="TransferSnippets.java" region="file"}
+     *
+     * @param file a file that is open for reading
+     * @param position the place of the first byte in the file
+     * @param size the number of bytes
+     * @param about bytes about the data for the peer's program, at least 20 less than {@link #maxMessageSize}
+     * @param timeout the longest time to wait
+     * @throws IOException if the file can't be read, or ends before
+     * @throws CallException if the peer's program refuses the data, or the peer's node because it is too large
+     * @throws ChannelException if the channel has ended, also while waiting
+     * @throws VerbsTimeoutException if the peer did not take the data in time
+     * @throws VerbsException if the memory could not be registered
+     * @throws InterruptedException if the thread was interrupted
+     * @throws IllegalArgumentException if the range is negative or there are too many bytes about the data
+     * @throws IllegalStateException if the channel is closed, also while waiting, or has no calls
+     */
+    public void offer(FileChannel file, long position, long size, byte[] about, Duration timeout)
+            throws IOException, InterruptedException {
+        Deadline deadline = Deadline.after(timeout);
+        checkAbout(about);
+        FileMemory.checkRange(position, size);
+        if (size == 0) {
+            offer(NOTHING, about, deadline);
+            return;
+        }
+        try (TransferMemory memory = TransferMemory.sending(engine, file, position, size)) {
+            offer(memory.region().remote(), about, deadline);
+        }
+    }
+
+    private void checkAbout(byte[] about) {
         int most = maxMessageSize() - Wire.EXPORT_BYTES;
         if (about.length > most) {
             throw new IllegalArgumentException(
                     "about must have at most " + most + " bytes on this channel, got " + about.length);
-        }
-        if (data.byteSize() == 0) {
-            offer(new RemoteMemory(0, 0, 0), about, deadline);
-            return;
-        }
-        try (TransferMemory memory = TransferMemory.sending(engine, data, AccessFlag.REMOTE_READ)) {
-            offer(memory.region().remote(), about, deadline);
         }
     }
 

@@ -8,8 +8,11 @@ import dev.verbena.access.ObjectLifetime;
 import dev.verbena.verbs.AccessFlag;
 import dev.verbena.verbs.Context;
 import dev.verbena.verbs.MemoryRegion;
+import java.io.IOException;
 import java.lang.foreign.MemorySegment;
 import java.net.InetSocketAddress;
+import java.nio.channels.DatagramChannel;
+import java.nio.channels.FileChannel;
 import java.time.Duration;
 import java.util.Collection;
 import java.util.List;
@@ -87,6 +90,53 @@ public final class Node extends VerbsObject {
         });
     }
 
+    /**
+     * Opens a node with default options on the device that reaches a peer, at a free port.
+     *
+     * @param peer the address of another node
+     * @param arena the arena that closes the node
+     * @return a new node, which listens
+     * @throws VerbsException if no network reaches the peer, or the network has no device
+     */
+    public static Node openTowards(InetSocketAddress peer, VerbsArena arena) {
+        return openTowards(peer, NodeOptions.defaults(), arena);
+    }
+
+    /**
+     * Opens a node on the device that reaches a peer, at a free port. The routes of the operating system tell the device.
+     * Connect the node then: this method sends nothing.
+     *
+     * @param peer the address of another node
+     * @param options sizes and limits
+     * @param arena the arena that closes the node
+     * @return a new node, which listens
+     * @throws IllegalArgumentException if the device's completion queues are too small for the options
+     * @throws VerbsException if no network reaches the peer, or the network has no device
+     */
+    public static Node openTowards(InetSocketAddress peer, NodeOptions options, VerbsArena arena) {
+        checkPeer(peer);
+        InetSocketAddress own;
+        try (DatagramChannel probe = DatagramChannel.open()) {
+            own = (InetSocketAddress)
+                    probe.connect(peer).getLocalAddress(); // of the route: UDP connects without a packet
+        } catch (IOException e) {
+            throw new ChannelException(
+                    EndReason.UNREACHABLE,
+                    Engine.text(peer),
+                    "No network of this machine reaches it: " + e.getMessage(),
+                    e);
+        }
+        return open(new InetSocketAddress(own.getAddress(), 0), options, arena);
+    }
+
+    private static void checkPeer(InetSocketAddress peer) {
+        checkResolved(peer);
+        if (peer.getAddress().isAnyLocalAddress() || peer.getPort() == 0) {
+            throw new IllegalArgumentException(
+                    "peer must be an address and port that a node listens at, got " + Engine.text(peer));
+        }
+    }
+
     private static void checkResolved(InetSocketAddress address) {
         if (address.isUnresolved()) {
             throw new IllegalArgumentException("host name '" + address.getHostString() + "' could not be resolved");
@@ -107,11 +157,7 @@ public final class Node extends VerbsObject {
      */
     public Channel connect(InetSocketAddress peer, Duration timeout) throws InterruptedException {
         lifetime.checkOpen();
-        checkResolved(peer);
-        if (peer.getAddress().isAnyLocalAddress() || peer.getPort() == 0) {
-            throw new IllegalArgumentException(
-                    "peer must be an address and port that a node listens at, got " + Engine.text(peer));
-        }
+        checkPeer(peer);
         return engine.connect(peer, timeout);
     }
 
@@ -164,6 +210,57 @@ public final class Node extends VerbsObject {
     public MemoryRegion register(MemorySegment memory, Collection<AccessFlag> access, VerbsArena owner) {
         lifetime.checkOpen();
         return engine.domain().register(memory, access, owner);
+    }
+
+    /**
+     * Registers a part of a file with this node's device, as {@link #register(FileChannel, long, long, Collection, VerbsArena)}
+     * does. The node's arena deregisters and unmaps it.
+     *
+     * @param file a file that is open for reading, and for writing too if the adapter may write
+     * @param position the place of the first byte in the file
+     * @param size the number of bytes, at least 1
+     * @param access what the adapter may do
+     * @return the registered memory, whose {@linkplain MemoryRegion#segment segment} can be exported too
+     * @throws IOException if the file can't be read, or ends before
+     * @throws VerbsException if the memory could not be registered
+     */
+    public MemoryRegion register(FileChannel file, long position, long size, AccessFlag... access) throws IOException {
+        return register(file, position, size, List.of(access), arena);
+    }
+
+    /**
+     * Registers a part of a file with this node's device. Without {@code LOCAL_WRITE}, the file may be read-only. It is mapped
+     * where the kernel allows that, which is Linux 6.2 or later, and later changes of the file are seen. Otherwise its content
+     * is copied into memory now. With {@code LOCAL_WRITE}, the file is mapped and becomes as long as needed. Linux 6.5 and later
+     * allow that only in memory ({@code tmpfs}, {@code hugetlbfs}).
+     *
+     * @param file a file that is open for reading, and for writing too if the adapter may write
+     * @param position the place of the first byte in the file
+     * @param size the number of bytes, at least 1
+     * @param access what the adapter may do
+     * @param owner the arena that deregisters and unmaps the memory
+     * @return the registered memory, whose {@linkplain MemoryRegion#segment segment} can be exported too
+     * @throws IOException if the file can't be read, or ends before
+     * @throws VerbsException if the memory could not be registered
+     */
+    public MemoryRegion register(
+            FileChannel file, long position, long size, Collection<AccessFlag> access, VerbsArena owner)
+            throws IOException {
+        lifetime.checkOpen();
+        FileMemory.checkRange(position, size);
+        if (size == 0) {
+            throw new IllegalArgumentException("size of registered memory must be at least 1 byte, got 0");
+        }
+        if (!access.contains(AccessFlag.LOCAL_WRITE)) {
+            return FileMemory.readable(engine.domain(), file, position, size, access, owner);
+        }
+        MemoryRegion region = FileMemory.tryWritable(engine.domain(), file, position, size, access, owner);
+        if (region == null) {
+            throw new IOException(
+                    "The kernel can't pin this file for an adapter that writes: use a file in memory (tmpfs"
+                            + " or hugetlbfs), or register other memory and write it to the file. Transfer.fetch() does that");
+        }
+        return region;
     }
 
     /**

@@ -2,13 +2,16 @@ package dev.verbena.net;
 
 import dev.verbena.VerbsTimeoutException;
 import dev.verbena.internal.Deadline;
-import dev.verbena.verbs.AccessFlag;
-import dev.verbena.verbs.LocalMemory;
 import dev.verbena.verbs.RemoteMemory;
+import java.io.IOException;
+import java.io.UncheckedIOException;
 import java.lang.foreign.MemorySegment;
+import java.nio.channels.FileChannel;
 import java.time.Duration;
 import java.util.Objects;
 import java.util.function.LongConsumer;
+import java.util.function.Supplier;
+import org.jspecify.annotations.Nullable;
 
 /**
  * Data of any size that the peer offers with {@link Channel#offer}. The receiver decides where the data goes, and its adapter
@@ -16,13 +19,10 @@ import java.util.function.LongConsumer;
  *
  * {@snippet file="TransferSnippets.java" region="receiver"}
  *
- * <p>A transfer that is closed without being accepted is refused. One thread at a time uses a transfer. It can be another
+ * <p>A transfer that is closed without being confirmed is refused. One thread at a time uses a transfer. It can be another
  * thread than that which has received the message: a handler hands the transfer over, because accepting takes long.
  */
 public final class Transfer implements AutoCloseable {
-    private static final long PIECE = 1 << 20;
-    private static final int MOST_AT_ONCE = 8;
-
     private final Channel channel;
     private final Engine engine;
     private final RemoteMemory source;
@@ -56,7 +56,7 @@ public final class Transfer implements AutoCloseable {
     }
 
     /**
-     * Takes the data, and waits for it. Then the peer's {@link Channel#offer} returns.
+     * Takes the data, waits for it, and confirms it: the peer's {@link Channel#offer} returns.
      *
      * @param target memory of {@link #length} bytes: native memory is registered meanwhile, an array is copied to
      * @param timeout the longest time to wait
@@ -65,14 +65,14 @@ public final class Transfer implements AutoCloseable {
      * @throws VerbsTimeoutException if the data did not come in time: the channel ends then
      * @throws InterruptedException if the thread was interrupted: the channel ends then
      * @throws IllegalArgumentException if the memory has another size
-     * @throws IllegalStateException if this transfer was accepted, refused or closed, or if the channel is closed
+     * @throws IllegalStateException if this transfer was confirmed, refused or closed, or if the channel is closed
      */
     public void accept(MemorySegment target, Duration timeout) throws InterruptedException {
         accept(target, done -> {}, timeout);
     }
 
     /**
-     * Takes the data, waits for it, and tells the progress.
+     * Takes the data, waits for it, tells the progress, and confirms the data.
      *
      * @param target memory of {@link #length} bytes: native memory is registered meanwhile, an array is copied to
      * @param progress gets the number of bytes that have come, from the beginning of the data, again and again
@@ -82,58 +82,126 @@ public final class Transfer implements AutoCloseable {
      * @throws VerbsTimeoutException if the data did not come in time: the channel ends then
      * @throws InterruptedException if the thread was interrupted: the channel ends then
      * @throws IllegalArgumentException if the memory has another size
-     * @throws IllegalStateException if this transfer was accepted, refused or closed, or if the channel is closed
+     * @throws IllegalStateException if this transfer was confirmed, refused or closed, or if the channel is closed
      */
     public void accept(MemorySegment target, LongConsumer progress, Duration timeout) throws InterruptedException {
-        Objects.requireNonNull(progress, "progress");
-        Deadline deadline = Deadline.after(timeout);
+        fetch(target, progress, timeout);
+        confirm();
+    }
+
+    /**
+     * Takes the data and waits for it, but does not answer the peer yet. The program can check the data, and then calls
+     * {@link #confirm} or {@link #refuse}.
+     *
+     * {@snippet file="TransferSnippets.java" region="check"}
+     *
+     * @param target memory of {@link #length} bytes: native memory is registered meanwhile, an array is copied to
+     * @param progress gets the number of bytes that have come, from the beginning of the data, again and again
+     * @param timeout the longest time to wait
+     * @throws ChannelException if the channel has ended, also while waiting; with {@link EndReason#ACCESS_DENIED} because the
+     *     peer has taken the offer back
+     * @throws VerbsTimeoutException if the data did not come in time: the channel ends then
+     * @throws InterruptedException if the thread was interrupted: the channel ends then
+     * @throws IllegalArgumentException if the memory has another size
+     * @throws IllegalStateException if this transfer was confirmed, refused or closed, or if the channel is closed
+     */
+    public void fetch(MemorySegment target, LongConsumer progress, Duration timeout) throws InterruptedException {
         if (target.byteSize() != source.length()) {
             throw new IllegalArgumentException(
                     "target must have the " + source.length() + " bytes of the transfer, got " + target.byteSize());
         }
-        reply.length(0); // throws if this transfer has ended
-        if (source.length() > 0) {
-            try (TransferMemory memory = TransferMemory.receiving(engine, target, AccessFlag.LOCAL_WRITE)) {
-                boolean read = false;
-                try {
-                    read(memory.region(), progress, deadline, timeout);
-                    read = true;
-                } finally {
-                    if (!read) { // reads may be under way into memory that the program uses again
-                        channel.core().end(EndReason.FAILED, "A transfer was given up", null);
-                    }
-                }
-                memory.copyTo(target);
-            }
+        try {
+            fetch(() -> TransferMemory.receiving(engine, target), progress, timeout);
+        } catch (IOException e) {
+            throw new UncheckedIOException(e); // memory has none
         }
-        reply.send();
     }
 
-    private void read(LocalMemory target, LongConsumer progress, Deadline deadline, Duration timeout)
+    /**
+     * Takes the data into a file and waits for it, but does not answer the peer yet. The adapter writes into the mapped file
+     * where the kernel allows it. Otherwise the data goes through a few megabytes of memory.
+     *
+     * @param file a file that is open for writing, and for reading too if it is to be mapped
+     * @param position the place of the first byte in the file, which becomes as long as needed
+     * @param progress gets the number of bytes that have come, from the beginning of the data, again and again
+     * @param timeout the longest time to wait
+     * @throws IOException if the file can't be written. The channel stays open, and the transfer can be refused
+     * @throws ChannelException if the channel has ended, also while waiting; with {@link EndReason#ACCESS_DENIED} because the
+     *     peer has taken the offer back
+     * @throws VerbsTimeoutException if the data did not come in time: the channel ends then
+     * @throws InterruptedException if the thread was interrupted: the channel ends then
+     * @throws java.nio.channels.NonWritableChannelException if the file is open for reading only
+     * @throws IllegalStateException if this transfer was confirmed, refused or closed, or if the channel is closed
+     */
+    public void fetch(FileChannel file, long position, LongConsumer progress, Duration timeout)
+            throws IOException, InterruptedException {
+        FileMemory.checkRange(position, source.length());
+        FileMemory.checkWritable(file);
+        fetch(() -> TransferMemory.receiving(engine, file, position, source.length()), progress, timeout);
+    }
+
+    private void fetch(Supplier<TransferMemory> target, LongConsumer progress, Duration timeout)
+            throws IOException, InterruptedException {
+        Objects.requireNonNull(progress, "progress");
+        Deadline deadline = Deadline.after(timeout);
+        reply.length(0); // throws if this transfer has ended
+        if (source.length() == 0) {
+            return;
+        }
+        IOException refused;
+        try (TransferMemory memory = target.get()) {
+            boolean read = false;
+            try {
+                refused = read(memory, progress, deadline, timeout);
+                read = true;
+            } finally {
+                if (!read) { // reads may be under way into memory that the program uses again
+                    channel.core().end(EndReason.FAILED, "A transfer was given up", null);
+                }
+            }
+        }
+        if (refused != null) {
+            throw refused;
+        }
+    }
+
+    /** Reads all pieces. Returns the failure of the file, if it has failed: no read is under way then. */
+    private @Nullable IOException read(
+            TransferMemory target, LongConsumer progress, Deadline deadline, Duration timeout)
             throws InterruptedException {
-        long[] tickets = new long[MOST_AT_ONCE];
+        long[] tickets = new long[TransferMemory.PIECES];
         int first = 0;
         int count = 0;
         long posted = 0;
         long done = 0;
         while (done < source.length()) {
+            long size = piece(posted);
             long ticket = 0;
             if (posted < source.length() && count < tickets.length) {
-                ticket = tryRead(target, posted);
+                ticket = channel.tryRead(target.piece(posted, size), source.slice(posted, size));
             }
             if (ticket != 0) {
                 tickets[(first + count++) % tickets.length] = ticket;
-                posted += piece(posted);
+                posted += size;
                 continue;
             }
             Duration left = Duration.ofNanos(Math.max(0, deadline.remaining()));
             if (count == 0) { // other threads have all operations
-                channel.read(target.slice(posted, piece(posted)), source.slice(posted, piece(posted)), left);
-                posted += piece(posted);
+                channel.read(target.piece(posted, size), source.slice(posted, size), left);
+                posted += size;
             } else {
                 channel.await(tickets[first], left);
                 first = (first + 1) % tickets.length;
                 count--;
+            }
+            try {
+                target.arrived(done, piece(done));
+            } catch (IOException failed) {
+                for (; count > 0; count--) {
+                    channel.await(tickets[first], Duration.ofNanos(Math.max(0, deadline.remaining())));
+                    first = (first + 1) % tickets.length;
+                }
+                return failed;
             }
             done += piece(done);
             progress.accept(done);
@@ -141,14 +209,22 @@ public final class Transfer implements AutoCloseable {
         if (deadline.isOver()) {
             throw new VerbsTimeoutException("channel", "accept, " + channel, timeout, "The data came too late");
         }
-    }
-
-    private long tryRead(LocalMemory target, long from) {
-        return channel.tryRead(target.slice(from, piece(from)), source.slice(from, piece(from)));
+        return null;
     }
 
     private long piece(long from) {
-        return Math.min(PIECE, source.length() - from);
+        return Math.min(TransferMemory.PIECE, source.length() - from);
+    }
+
+    /**
+     * Confirms that this side has the data: the peer's {@link Channel#offer} returns. A program that does not want the data,
+     * because it has them already, may confirm a transfer without taking it.
+     *
+     * @throws ChannelException if the channel has ended
+     * @throws IllegalStateException if this transfer was confirmed, refused or closed, or if the channel is closed
+     */
+    public void confirm() {
+        reply.length(0).send();
     }
 
     /**
@@ -156,13 +232,13 @@ public final class Transfer implements AutoCloseable {
      *
      * @param reason a text for the peer, of which the first {@link Channel#maxMessageSize} bytes are sent
      * @throws ChannelException if the channel has ended
-     * @throws IllegalStateException if this transfer was accepted, refused or closed, or if the channel is closed
+     * @throws IllegalStateException if this transfer was confirmed, refused or closed, or if the channel is closed
      */
     public void refuse(String reason) {
         channel.messages().refuseUnsent(reply, reason);
     }
 
-    /** Refuses the data, if it was not accepted or refused. */
+    /** Refuses the data, if it was not confirmed or refused. */
     @Override
     public void close() {
         reply.close();

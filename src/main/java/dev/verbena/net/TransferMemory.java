@@ -2,54 +2,123 @@ package dev.verbena.net;
 
 import dev.verbena.VerbsArena;
 import dev.verbena.verbs.AccessFlag;
+import dev.verbena.verbs.LocalMemory;
 import dev.verbena.verbs.MemoryRegion;
+import java.io.IOException;
 import java.lang.foreign.MemorySegment;
+import java.nio.channels.FileChannel;
 import java.util.List;
+import org.jspecify.annotations.Nullable;
 
-/** Memory that is registered for one transfer. Data of an array is copied. */
+/**
+ * Memory that is registered for one transfer. It is that of the program or a mapped file. Where the adapter can't use that,
+ * data to send is copied before, and received data piece by piece.
+ */
 final class TransferMemory implements AutoCloseable {
+    /** The largest number of bytes that are read at once. */
+    static final long PIECE = 1 << 20;
+
+    /** The largest number of pieces under way. */
+    static final int PIECES = 8;
+
     private static final long PAGE = 4096;
+    private static final List<AccessFlag> SENDING = List.of(AccessFlag.REMOTE_READ);
+    private static final List<AccessFlag> RECEIVING = List.of(AccessFlag.LOCAL_WRITE);
+
+    /** The place that pieces are copied to. */
+    private interface Sink {
+        void put(long from, MemorySegment data) throws IOException;
+    }
+
+    /** Registered memory. With a sink, it is memory for the pieces under way. */
+    private record Part(MemoryRegion region, @Nullable Sink sink) {}
+
+    private interface Maker<X extends Exception> {
+        Part make(VerbsArena arena) throws X;
+    }
 
     private final Engine engine;
     private final VerbsArena arena = VerbsArena.ofShared();
-    private final boolean copied;
-    private final MemoryRegion region;
+    private final Part part;
 
-    private TransferMemory(Engine engine, MemorySegment memory, AccessFlag access, boolean copyNow) {
+    private <X extends Exception> TransferMemory(Engine engine, Maker<X> maker) throws X {
         this.engine = engine;
         engine.beginTransfer();
         try {
-            copied = !memory.isNative();
-            MemorySegment used = copied ? arena.allocate(memory.byteSize(), PAGE) : memory;
-            if (copied && copyNow) {
-                used.copyFrom(memory);
-            }
-            region = engine.domain().register(used, List.of(access), arena);
+            part = maker.make(arena);
         } catch (Throwable t) {
             close();
             throw t;
         }
     }
 
-    static TransferMemory sending(Engine engine, MemorySegment data, AccessFlag access) {
-        return new TransferMemory(engine, data, access, true);
+    static TransferMemory sending(Engine engine, MemorySegment data) {
+        return new TransferMemory(engine, arena -> {
+            MemoryRegion direct =
+                    data.isNative() ? FileMemory.tryRegister(engine.domain(), data, SENDING, arena) : null;
+            if (direct == null) {
+                MemorySegment copy = arena.allocate(data.byteSize(), PAGE).copyFrom(data);
+                direct = engine.domain().register(copy, SENDING, arena);
+            }
+            return new Part(direct, null);
+        });
     }
 
-    static TransferMemory receiving(Engine engine, MemorySegment target, AccessFlag access) {
+    static TransferMemory sending(Engine engine, FileChannel file, long position, long size) throws IOException {
+        return new TransferMemory(engine, (Maker<IOException>)
+                arena -> new Part(FileMemory.readable(engine.domain(), file, position, size, SENDING, arena), null));
+    }
+
+    static TransferMemory receiving(Engine engine, MemorySegment target) {
         if (target.isReadOnly()) {
             throw new IllegalArgumentException("target must not be read-only");
         }
-        return new TransferMemory(engine, target, access, false);
+        return new TransferMemory(engine, arena -> {
+            MemoryRegion direct =
+                    target.isNative() ? FileMemory.tryRegister(engine.domain(), target, RECEIVING, arena) : null;
+            return direct != null
+                    ? new Part(direct, null)
+                    : pieces(
+                            engine,
+                            target.byteSize(),
+                            (from, data) ->
+                                    target.asSlice(from, data.byteSize()).copyFrom(data),
+                            arena);
+        });
+    }
+
+    static TransferMemory receiving(Engine engine, FileChannel file, long position, long size) {
+        return new TransferMemory(engine, arena -> {
+            MemoryRegion direct = FileMemory.tryWritable(engine.domain(), file, position, size, RECEIVING, arena);
+            return direct != null
+                    ? new Part(direct, null)
+                    : pieces(engine, size, (from, data) -> FileMemory.write(file, position + from, data), arena);
+        });
+    }
+
+    private static Part pieces(Engine engine, long size, Sink sink, VerbsArena arena) {
+        MemorySegment memory = arena.allocate(Math.min(size, PIECE * PIECES), PAGE);
+        return new Part(engine.domain().register(memory, RECEIVING, arena), sink);
     }
 
     MemoryRegion region() {
-        return region;
+        return part.region();
     }
 
-    /** Copies what has come, if the target is an array. */
-    void copyTo(MemorySegment target) {
-        if (copied) {
-            target.copyFrom(region.segment());
+    /** Returns the memory to receive a piece in. */
+    LocalMemory piece(long from, long size) {
+        return part.region().slice(offset(from), size);
+    }
+
+    private long offset(long from) {
+        return part.sink() == null ? from : from % (PIECE * PIECES);
+    }
+
+    /** Takes a piece that has come. */
+    void arrived(long from, long size) throws IOException {
+        Sink sink = part.sink();
+        if (sink != null) {
+            sink.put(from, part.region().segment().asSlice(offset(from), size));
         }
     }
 

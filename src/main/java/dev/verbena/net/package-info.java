@@ -6,6 +6,20 @@
  * each page: do not register on a hot path. {@link dev.verbena.net.BufferPool} lends pieces of one registration.
  * {@link dev.verbena.net.RegistrationCache} keeps the registrations of memory that comes from elsewhere.
  *
+ * <h2>Three programs</h2>
+ *
+ * <p>A key-value store. Clients read entries from the server's memory, and the server's program has no part in that:
+ *
+ * {@snippet file="KeyValueStore.java" region="program"}
+ *
+ * <p>A file of any size, with its SHA-256:
+ *
+ * {@snippet file="FileTransfer.java" region="program"}
+ *
+ * <p>A server of requests, in three styles:
+ *
+ * {@snippet file="SquareRootServer.java" region="program"}
+ *
  * <h2>The protocol of channels, version 1</h2>
  *
  * <p>A channel is a reliable connection of the connection manager ({@code RDMA_PS_TCP}), without private data in the request.

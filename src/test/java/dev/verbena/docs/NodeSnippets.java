@@ -85,4 +85,14 @@ final class NodeSnippets {
         // @end
         return received;
     }
+
+    static void each(Channel channel) throws InterruptedException {
+        // @start region="each"
+        channel.receiveEach(request -> {
+            Message reply = request.reply().length(request.length());
+            reply.segment().copyFrom(request.segment());
+            reply.send();
+        });
+        // @end
+    }
 }

@@ -11,6 +11,8 @@ import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
 
 /** Tests statements of the README. */
 class ReadmeTest {
@@ -55,6 +57,14 @@ class ReadmeTest {
             assertThat(snippets).contains(block.group(1).replaceAll("\\s+", " "));
         }
         assertThat(blocks).isEqualTo(2);
+    }
+
+    @ParameterizedTest
+    @ValueSource(strings = {"KeyValueStore", "FileTransfer", "SquareRootServer"})
+    void programsOfNodesAreThoseThatTestsRun(String name) throws Exception {
+        String source = Files.readString(Path.of("src/test/java/dev/verbena/docs/" + name + ".java"));
+        String program = source.substring(source.indexOf("region=\"program\"\n") + 17, source.indexOf("// @end"));
+        assertThat(Files.readString(Path.of("README.md"))).contains("```java\n" + program + "```");
     }
 
     @Test

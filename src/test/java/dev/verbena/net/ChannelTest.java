@@ -377,4 +377,56 @@ class ChannelTest {
                     .isThrownBy(() -> ends.client().receive(DEADLINE));
         }
     }
+
+    @Test
+    void receiveEachEndsWhenThePeerCloses() throws Exception {
+        try (NodePair nodes = new NodePair()) {
+            NodePair.Ends ends = nodes.connect();
+            List<Long> received = new ArrayList<>();
+            Future<?> loop = nodes.start(() -> {
+                ends.server()
+                        .receiveEach(message -> received.add(message.segment().get(ValueLayout.JAVA_LONG, 0)));
+                return null;
+            });
+            for (long i = 0; i < 3L * SMALL.window(); i++) { // more than the window: each message was closed
+                send(ends.client(), i);
+            }
+            ends.client().close();
+            end(loop);
+            assertThat(received).hasSize(3 * SMALL.window()).isSorted();
+        }
+    }
+
+    @Test
+    void receiveEachThrowsWhatItsActionThrowsAndTheRequestFails() throws Exception {
+        try (NodePair nodes = new NodePair()) {
+            NodePair.Ends ends = nodes.connect();
+            Future<?> loop = nodes.start(() -> {
+                ends.server().receiveEach(message -> {
+                    throw new ArithmeticException("by zero");
+                });
+                return null;
+            });
+            Message request = ends.client().message(DEADLINE).length(0);
+            assertThatExceptionOfType(CallException.class)
+                    .isThrownBy(() -> ends.client().call(request, DEADLINE))
+                    .withMessageContaining("without a reply");
+            assertThat(loop).failsWithin(DEADLINE).withThrowableThat().withCauseInstanceOf(ArithmeticException.class);
+            assertThat(ends.server().isOpen()).isTrue();
+        }
+    }
+
+    /** Only a peer that closes is no failure. */
+    @Test
+    void receiveEachThrowsWhenTheChannelIsLost() throws Exception {
+        try (NodePair nodes = new NodePair()) {
+            NodePair.Ends ends = nodes.connect();
+            Future<?> loop = nodes.start(() -> {
+                ends.server().receiveEach(message -> {});
+                return null;
+            });
+            ends.server().core().end(EndReason.FAILED, "on purpose", null);
+            assertThat(loop).failsWithin(DEADLINE).withThrowableThat().withMessageContaining("on purpose");
+        }
+    }
 }

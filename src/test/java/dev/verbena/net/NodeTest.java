@@ -42,6 +42,21 @@ class NodeTest {
     }
 
     @Test
+    void nodeTowardsAPeerNeedsAnAddressThatNetworksReach() {
+        try (VerbsArena arena = VerbsArena.ofShared()) {
+            assertThatIllegalArgumentException().isThrownBy(() -> Node.openTowards(new InetSocketAddress(7174), arena));
+            assertThatIllegalArgumentException()
+                    .isThrownBy(() -> Node.openTowards(new InetSocketAddress("10.9.9.1", 0), arena));
+            assertThatIllegalArgumentException()
+                    .isThrownBy(() -> Node.openTowards(InetSocketAddress.createUnresolved("host.invalid", 1), arena))
+                    .withMessageContaining("host.invalid");
+            assertThatExceptionOfType(ChannelException.class)
+                    .isThrownBy(() -> Node.openTowards(new InetSocketAddress("255.255.255.255", 1), arena))
+                    .satisfies(told -> assertThat(told.reason()).isEqualTo(EndReason.UNREACHABLE));
+        }
+    }
+
+    @Test
     void moreChannelsThanTheDeviceHasRoomForAreRefused() {
         int before = Fenced.liveObjects();
         try (VerbsArena arena = VerbsArena.ofShared()) {

@@ -1,0 +1,110 @@
+package dev.verbena.net;
+
+import dev.verbena.VerbsArena;
+import dev.verbena.VerbsException;
+import dev.verbena.internal.Errno;
+import dev.verbena.verbs.AccessFlag;
+import dev.verbena.verbs.MemoryRegion;
+import dev.verbena.verbs.ProtectionDomain;
+import java.io.EOFException;
+import java.io.IOException;
+import java.lang.foreign.MemorySegment;
+import java.nio.ByteBuffer;
+import java.nio.channels.FileChannel;
+import java.nio.channels.FileChannel.MapMode;
+import java.nio.channels.NonReadableChannelException;
+import java.util.Collection;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * Registers files. A file is mapped where the kernel can pin its pages. Linux before 6.2 pins pages of a file only for writing,
+ * also when the adapter only reads them. Linux 6.5 and later refuses to pin pages of most file systems for writing.
+ */
+final class FileMemory {
+    private static final long PAGE = 4096;
+    private static final int STEP = 1 << 20;
+
+    private FileMemory() {}
+
+    static void checkRange(long position, long size) {
+        if (position < 0 || size < 0 || position + size < 0) {
+            throw new IllegalArgumentException(
+                    "range of a file must begin at 0 or later and end at 2^63 - 1 at most, got " + size + " bytes at "
+                            + position);
+        }
+    }
+
+    /** Throws an unchecked exception if a file is open for reading only. */
+    static void checkWritable(FileChannel file) throws IOException {
+        file.write(ByteBuffer.allocate(0), 0);
+    }
+
+    /** Registers memory. Returns null if it is that of a file, and the kernel can't pin it this way. */
+    static @Nullable MemoryRegion tryRegister(
+            ProtectionDomain domain, MemorySegment memory, Collection<AccessFlag> access, VerbsArena arena) {
+        try {
+            return domain.register(memory, access, arena);
+        } catch (VerbsException refused) {
+            if (memory.isMapped() && (refused.errno() == Errno.EFAULT || refused.errno() == Errno.EOPNOTSUPP)) {
+                return null;
+            }
+            throw refused;
+        }
+    }
+
+    /** Registers a range of a file that the adapter does not write: mapped, or if that is not possible, as a copy. */
+    static MemoryRegion readable(
+            ProtectionDomain domain,
+            FileChannel file,
+            long position,
+            long size,
+            Collection<AccessFlag> access,
+            VerbsArena arena)
+            throws IOException {
+        MemorySegment mapped = tryMap(file, MapMode.READ_ONLY, position, size, arena);
+        MemoryRegion region = mapped == null ? null : tryRegister(domain, mapped, access, arena);
+        if (region != null) {
+            return region;
+        }
+        MemorySegment copy = arena.allocate(size, PAGE);
+        for (long done = 0; done < size; ) {
+            ByteBuffer rest = copy.asSlice(done, Math.min(size - done, STEP)).asByteBuffer();
+            int read = file.read(rest, position + done);
+            if (read < 0) {
+                throw new EOFException("file ends at " + (position + done) + " bytes, and not at " + (position + size));
+            }
+            done += read;
+        }
+        return domain.register(copy, access, arena);
+    }
+
+    /** Registers a range of a file that the adapter writes, which makes the file longer. Returns null if that is not possible. */
+    static @Nullable MemoryRegion tryWritable(
+            ProtectionDomain domain,
+            FileChannel file,
+            long position,
+            long size,
+            Collection<AccessFlag> access,
+            VerbsArena arena) {
+        MemorySegment mapped = tryMap(file, MapMode.READ_WRITE, position, size, arena);
+        return mapped == null ? null : tryRegister(domain, mapped, access, arena);
+    }
+
+    /** Returns null if the file system can't map the file, or if it is open for writing only. */
+    private static @Nullable MemorySegment tryMap(
+            FileChannel file, MapMode mode, long position, long size, VerbsArena arena) {
+        try {
+            return file.map(mode, position, size, arena);
+        } catch (IOException | NonReadableChannelException impossible) {
+            return null;
+        }
+    }
+
+    /** Writes all data to a file. */
+    static void write(FileChannel file, long position, MemorySegment data) throws IOException {
+        ByteBuffer rest = data.asByteBuffer();
+        for (long at = position; rest.hasRemaining(); ) {
+            at += file.write(rest, at);
+        }
+    }
+}

@@ -8,7 +8,6 @@ import dev.verbena.VerbsException;
 import dev.verbena.VerbsObject;
 import dev.verbena.VerbsTimeoutException;
 import dev.verbena.access.ObjectLifetime;
-import dev.verbena.internal.CFunction;
 import dev.verbena.internal.RdmaCm;
 import dev.verbena.internal.Waiters;
 import dev.verbena.verbs.Context;
@@ -344,25 +343,20 @@ public final class EventChannel extends VerbsObject {
     public List<Context> contexts() {
         lifetime.hold();
         try {
-            long list = devices();
-            List<Long> addresses = new ArrayList<>();
-            MemorySegment array = MemorySegment.ofAddress(list).reinterpret(Long.MAX_VALUE);
-            for (long i = 0; array.getAtIndex(ValueLayout.JAVA_LONG, i) != 0; i++) {
-                addresses.add(array.getAtIndex(ValueLayout.JAVA_LONG, i));
+            long list = OpenDevices.list();
+            try {
+                List<Context> found = new ArrayList<>();
+                MemorySegment array = MemorySegment.ofAddress(list).reinterpret(Long.MAX_VALUE);
+                for (long i = 0; array.getAtIndex(ValueLayout.JAVA_LONG, i) != 0; i++) {
+                    found.add(context(array.getAtIndex(ValueLayout.JAVA_LONG, i)));
+                }
+                return List.copyOf(found);
+            } finally {
+                RdmaCm.FREE_DEVICES.call(list); // last: C may close contexts that nothing else uses
             }
-            RdmaCm.FREE_DEVICES.call(list);
-            return addresses.stream().map(this::context).toList();
         } finally {
             lifetime.release();
         }
-    }
-
-    private static long devices() {
-        long list = RdmaCm.GET_DEVICES.call(0);
-        if (list == 0) {
-            throw CmFailures.failure(RdmaCm.GET_DEVICES, CFunction.errno(), "", "");
-        }
-        return list;
     }
 
     /** Returns this channel's object for a context in C. C keeps the context open until a list of devices is freed. */
@@ -401,11 +395,11 @@ public final class EventChannel extends VerbsObject {
     }
 
     private Context makeContext(long pointer) {
-        long list = devices();
+        OpenDevices.hold(pointer);
         try {
-            return VerbsAccess.get().adoptContext(pointer, arena(), () -> RdmaCm.FREE_DEVICES.call(list));
+            return VerbsAccess.get().adoptContext(pointer, arena(), () -> OpenDevices.release(pointer));
         } catch (Throwable t) {
-            RdmaCm.FREE_DEVICES.call(list);
+            OpenDevices.release(pointer);
             throw t;
         }
     }

@@ -158,7 +158,6 @@ class SharedDescriptorsTest {
                 "rdma_create_id",
                 "rdma_resolve_addr",
                 "rdma_resolve_route",
-                "rdma_get_devices",
                 "ibv_create_cq",
                 "rdma_create_qp",
                 "ibv_destroy_qp",

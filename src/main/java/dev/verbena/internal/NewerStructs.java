@@ -6,7 +6,6 @@ import static java.lang.foreign.ValueLayout.JAVA_BYTE;
 import static java.lang.foreign.ValueLayout.JAVA_INT;
 import static java.lang.foreign.ValueLayout.JAVA_LONG;
 
-import dev.verbena.internal.raw.ibv_qp_ex;
 import java.lang.foreign.Arena;
 import java.lang.foreign.MemoryLayout;
 import java.lang.foreign.MemorySegment;
@@ -40,6 +39,12 @@ public final class NewerStructs {
             JAVA_BYTE.withName("tph_mem_type"),
             MemoryLayout.paddingLayout(2));
 
+    /**
+     * The offset of {@code wr_flush} in {@code struct ibv_qp_ex}. It is part of the ABI, and unlike the size of the struct it
+     * does not depend on the headers that the bindings were generated from.
+     */
+    private static final long WR_FLUSH = 352;
+
     private NewerStructs() {}
 
     /** Allocates an {@code ibv_mr_init_attr} for memory of this process, with a DMA handle. */
@@ -66,15 +71,13 @@ public final class NewerStructs {
     }
 
     /**
-     * Returns the member {@code wr_flush} of a {@code struct ibv_qp_ex} of rdma-core 49, the first that came after the
-     * members of 44. The caller makes sure that the installed rdma-core has this member.
+     * Returns the member {@code wr_flush} of a {@code struct ibv_qp_ex}, which came with rdma-core 45. The caller makes sure
+     * that the installed rdma-core has this member.
      */
     public static MemorySegment wr_flush(MemorySegment queuePair) {
-        StructLayout newer =
-                MemoryLayout.structLayout(MemoryLayout.paddingLayout(ibv_qp_ex.sizeof()), ADDRESS.withName("wr_flush"));
         return MemorySegment.ofAddress(queuePair.address())
-                .reinterpret(newer.byteSize())
-                .get(ADDRESS, offset(newer, "wr_flush"));
+                .reinterpret(WR_FLUSH + ADDRESS.byteSize())
+                .get(ADDRESS, WR_FLUSH);
     }
 
     private static long offset(StructLayout layout, String field) {

@@ -20,9 +20,15 @@ public enum AccessFlag implements NativeFlag {
     ON_DEMAND(1 << 6, "IBV_ACCESS_ON_DEMAND"),
     /** The memory consists of huge pages ({@code IBV_ACCESS_HUGETLB}). */
     HUGETLB(1 << 7, "IBV_ACCESS_HUGETLB"),
-    /** Peers may flush earlier writes, so that the whole system sees them ({@code IBV_ACCESS_FLUSH_GLOBAL}). */
+    /**
+     * Peers may flush earlier writes, so that the whole system sees them ({@code IBV_ACCESS_FLUSH_GLOBAL}). The region and
+     * the queue pair of the peer that is flushed both need the flag. The device needs the capability of the same name.
+     */
     FLUSH_GLOBAL(1 << 8, "IBV_ACCESS_FLUSH_GLOBAL"),
-    /** Peers may flush earlier writes to persistent memory ({@code IBV_ACCESS_FLUSH_PERSISTENT}). */
+    /**
+     * Peers may flush earlier writes to persistent memory ({@code IBV_ACCESS_FLUSH_PERSISTENT}), as with
+     * {@link #FLUSH_GLOBAL}. A region must consist of persistent memory.
+     */
     FLUSH_PERSISTENT(1 << 9, "IBV_ACCESS_FLUSH_PERSISTENT"),
     /** Writes may arrive out of order; ignored by kernels without the flag ({@code IBV_ACCESS_RELAXED_ORDERING}). */
     RELAXED_ORDERING(1 << 20, "IBV_ACCESS_RELAXED_ORDERING");

@@ -7,6 +7,7 @@ import dev.verbena.verbs.address.Endpoint;
 import dev.verbena.verbs.address.GlobalRoute;
 import dev.verbena.verbs.address.Rate;
 import dev.verbena.verbs.device.DeviceAttributes;
+import dev.verbena.verbs.device.DeviceCapability;
 import dev.verbena.verbs.device.Mtu;
 import dev.verbena.verbs.device.Port;
 import dev.verbena.verbs.device.QueuePairType;
@@ -35,12 +36,26 @@ public final class ConnectOptions {
     public static final int AS_DEVICE_ALLOWS = -1;
 
     private static final int READS_BY_DEFAULT = 16;
+
+    /** The rights by default, told from equal ones by identity: a device gets only those of them that it has. */
+    private static final Set<AccessFlag> ACCESS_BY_DEFAULT = Collections.unmodifiableSet(EnumSet.of(
+            AccessFlag.REMOTE_READ,
+            AccessFlag.REMOTE_WRITE,
+            AccessFlag.REMOTE_ATOMIC,
+            AccessFlag.FLUSH_GLOBAL,
+            AccessFlag.FLUSH_PERSISTENT));
+
+    private static final EnumSet<AccessFlag> ONLY_RELIABLE = EnumSet.of(
+            AccessFlag.REMOTE_READ,
+            AccessFlag.REMOTE_ATOMIC,
+            AccessFlag.FLUSH_GLOBAL,
+            AccessFlag.FLUSH_PERSISTENT);
+
     private static final ConnectOptions DEFAULTS = new ConnectOptions(new Values());
 
     /** All options. Nothing writes to them once they belong to a ConnectOptions. */
     private static final class Values implements Cloneable {
-        private Set<AccessFlag> access = Collections.unmodifiableSet(
-                EnumSet.of(AccessFlag.REMOTE_READ, AccessFlag.REMOTE_WRITE, AccessFlag.REMOTE_ATOMIC));
+        private Set<AccessFlag> access = ACCESS_BY_DEFAULT;
         private int pkeyIndex;
         private @Nullable Mtu pathMtu;
         private int minRnrTimerCode = 12;
@@ -68,6 +83,7 @@ public final class ConnectOptions {
         private List<@Nullable Object> all() {
             return Arrays.asList(
                     access,
+                    access == ACCESS_BY_DEFAULT,
                     pkeyIndex,
                     pathMtu,
                     minRnrTimerCode,
@@ -112,22 +128,26 @@ public final class ConnectOptions {
     /**
      * Returns the rights of peers ({@code qp_access_flags}).
      *
-     * @return the flags, unmodifiable
+     * @return the flags, unmodifiable; by default also those of flushes, which connecting leaves out if the device has no
+     *     flushes
      */
     public Set<AccessFlag> access() {
         return values.access;
     }
 
     /**
-     * Returns a copy with other rights of peers ({@code qp_access_flags}). The memory region must allow them too.
+     * Returns a copy with other rights of peers ({@code qp_access_flags}). The memory region must allow them too. By default
+     * peers may read, write, do atomics, and flush as far as the device can.
      *
-     * @param flags any of {@code REMOTE_READ}, {@code REMOTE_WRITE}, {@code REMOTE_ATOMIC}; all of them by default
+     * @param flags any of {@code REMOTE_READ}, {@code REMOTE_WRITE}, {@code REMOTE_ATOMIC}, {@code FLUSH_GLOBAL} and
+     *     {@code FLUSH_PERSISTENT}
      * @return a changed copy
      */
     public ConnectOptions access(Collection<AccessFlag> flags) {
         EnumSet<AccessFlag> copy = EnumSet.noneOf(AccessFlag.class);
         copy.addAll(flags);
-        return with(values -> values.access = Collections.unmodifiableSet(copy));
+        Set<AccessFlag> rights = flags == ACCESS_BY_DEFAULT ? ACCESS_BY_DEFAULT : Collections.unmodifiableSet(copy);
+        return with(values -> values.access = rights);
     }
 
     /**
@@ -499,20 +519,28 @@ public final class ConnectOptions {
         return with(values -> values.global = always);
     }
 
-    QueuePairAttributes toInit(QueuePairType type, int port) {
+    QueuePairAttributes toInit(QueuePairType type, int port, DeviceAttributes device) {
         return QueuePairAttributes.to(QueuePairState.INIT)
                 .pkeyIndex(values.pkeyIndex)
                 .port(port)
-                .access(allowed(type));
+                .access(allowed(type, device));
     }
 
-    /** Returns the rights that the transport has: an unreliable connection has neither reads nor atomics. */
-    private Set<AccessFlag> allowed(QueuePairType type) {
+    /** Returns the rights that the transport has: an unreliable connection has only writes. */
+    private Set<AccessFlag> allowed(QueuePairType type, DeviceAttributes device) {
         EnumSet<AccessFlag> flags = EnumSet.noneOf(AccessFlag.class);
         flags.addAll(values.access);
         if (type == QueuePairType.UC) {
-            flags.remove(AccessFlag.REMOTE_READ);
-            flags.remove(AccessFlag.REMOTE_ATOMIC);
+            flags.removeAll(ONLY_RELIABLE);
+        }
+        if (values.access == ACCESS_BY_DEFAULT) {
+            Set<DeviceCapability> capabilities = device.capabilities();
+            if (!capabilities.contains(DeviceCapability.FLUSH_GLOBAL)) {
+                flags.remove(AccessFlag.FLUSH_GLOBAL);
+            }
+            if (!capabilities.contains(DeviceCapability.FLUSH_PERSISTENT)) {
+                flags.remove(AccessFlag.FLUSH_PERSISTENT);
+            }
         }
         return flags;
     }

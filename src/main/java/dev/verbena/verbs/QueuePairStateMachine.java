@@ -207,7 +207,11 @@ final class QueuePairStateMachine {
     }
 
     void toInit(ConnectOptions how) {
-        modify(how.toInit(options.type(), options.port()));
+        toInit(how, addressing.device());
+    }
+
+    private void toInit(ConnectOptions how, DeviceAttributes device) {
+        modify(how.toInit(options.type(), options.port(), device));
     }
 
     void connect(Endpoint peer, ConnectOptions how) {
@@ -221,7 +225,7 @@ final class QueuePairStateMachine {
         Port port = addressing.port();
         int gidIndex = addressing.gidIndex();
         if (state() == QueuePairState.RESET) {
-            toInit(how);
+            toInit(how, device);
         }
         checkInitialised();
         modify(how.toReadyToReceive(options.type(), peer, port, gidIndex, device));

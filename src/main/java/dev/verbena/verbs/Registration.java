@@ -1,6 +1,7 @@
 package dev.verbena.verbs;
 
 import dev.verbena.NativeFlag;
+import dev.verbena.UnsupportedVerbException;
 import dev.verbena.VerbsArena;
 import dev.verbena.VerbsException;
 import dev.verbena.internal.CFunction;
@@ -11,12 +12,15 @@ import dev.verbena.internal.Ibv;
 import dev.verbena.internal.LockedMemory;
 import dev.verbena.internal.NewerStructs;
 import dev.verbena.internal.failures.Failures;
+import dev.verbena.verbs.device.DeviceAttributes;
+import dev.verbena.verbs.device.DeviceCapability;
 import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
 import java.util.Collection;
 import java.util.Collections;
 import java.util.EnumSet;
 import java.util.Set;
+import org.jspecify.annotations.Nullable;
 
 /** Registers memory of each kind. */
 final class Registration {
@@ -163,19 +167,36 @@ final class Registration {
             ProtectionDomain domain, long start, long length, long address, Set<AccessFlag> flags, String arguments) {
         long region = Ibv.REG_MR_IOVA2.call(domain.address(), start, length, address, NativeFlag.bits(flags));
         if (region == 0) {
-            throw refused(CFunction.errno(), start, address, flags, arguments);
+            throw refused(domain, CFunction.errno(), start, address, flags, arguments);
         }
         return region;
     }
 
     private static VerbsException refused(
-            int errno, long start, long address, Set<AccessFlag> flags, String arguments) {
+            ProtectionDomain domain, int errno, long start, long address, Set<AccessFlag> flags, String arguments) {
+        if (errno == Errno.EINVAL || Errno.meansUnsupported(errno)) {
+            AccessFlag missing = missing(domain, flags);
+            if (missing != null) {
+                return new UnsupportedVerbException(
+                        "ibv_reg_mr",
+                        arguments,
+                        errno,
+                        "This device or kernel does not support " + missing + ": register the memory without it");
+            }
+        }
         if (flags.contains(AccessFlag.ON_DEMAND) && (errno == Errno.EINVAL || Errno.meansUnsupported(errno))) {
             return VerbFailures.failure(
                     "ibv_reg_mr",
                     errno,
                     arguments,
-                    "This device or kernel may not support on-demand paging, or not that of the whole address space");
+                    "This device or kernel may not support on-demand paging of the whole address space");
+        }
+        if (flags.contains(AccessFlag.FLUSH_PERSISTENT) && errno == Errno.EINVAL) {
+            return VerbFailures.failure(
+                    "ibv_reg_mr",
+                    errno,
+                    arguments,
+                    "FLUSH_PERSISTENT needs persistent memory, such as a file mapped from a DAX file system");
         }
         String hint = switch (errno) {
             case Errno.ENOMEM, Errno.EAGAIN -> LockedMemory.hint();
@@ -190,6 +211,29 @@ final class Registration {
             default -> "";
         };
         return VerbFailures.failure("ibv_reg_mr", errno, arguments, hint);
+    }
+
+    /** Returns the first of the flags that the device says it does not have, or null. */
+    private static @Nullable AccessFlag missing(ProtectionDomain domain, Set<AccessFlag> flags) {
+        DeviceAttributes device;
+        try {
+            device = domain.contextEvenIfClosed().queries().attributes();
+        } catch (VerbsException gone) {
+            return null; // the registration's own failure is the one to report
+        }
+        Set<DeviceCapability> capabilities = device.capabilities();
+        for (AccessFlag flag : flags) {
+            boolean has = switch (flag) {
+                case ON_DEMAND -> device.onDemandPaging().isSupported();
+                case FLUSH_GLOBAL -> capabilities.contains(DeviceCapability.FLUSH_GLOBAL);
+                case FLUSH_PERSISTENT -> capabilities.contains(DeviceCapability.FLUSH_PERSISTENT);
+                default -> true;
+            };
+            if (!has) {
+                return flag;
+            }
+        }
+        return null;
     }
 
     /** Checks memory and rights, which C does not check or answers with a bare number. */

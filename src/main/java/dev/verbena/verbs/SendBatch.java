@@ -356,7 +356,9 @@ public final class SendBatch extends WorkBatch<SendBatch> {
      * pair must have been made with {@link SendOperation#FLUSH}.
      *
      * @param id comes back with the completion
-     * @param remote the memory; its region needs {@link AccessFlag#FLUSH_GLOBAL} or {@link AccessFlag#FLUSH_PERSISTENT}
+     * @param remote the memory; its region and the peer's queue pair need {@link AccessFlag#FLUSH_GLOBAL} or
+     *     {@link AccessFlag#FLUSH_PERSISTENT}, as the placement does. Queue pairs have them by default if the device has
+     *     flushes
      * @param level whether to flush this range or the whole region
      * @param placement how far the data must have been placed
      * @return this

@@ -49,13 +49,13 @@ public enum WorkStatus implements NativeValue {
             9,
             "IBV_WC_REM_INV_REQ_ERR",
             "the peer found the request invalid",
-            "the peer's queue pair must allow the operation: give it REMOTE_READ, REMOTE_WRITE or REMOTE_ATOMIC, and a receive that is large enough"),
+            "the peer's queue pair must allow the operation: give it REMOTE_READ, REMOTE_WRITE, REMOTE_ATOMIC, FLUSH_GLOBAL or FLUSH_PERSISTENT, and a receive that is large enough"),
     /** The peer's memory does not allow the access ({@code IBV_WC_REM_ACCESS_ERR}). */
     REMOTE_ACCESS_ERROR(
             10,
             "IBV_WC_REM_ACCESS_ERR",
             "the peer's memory does not allow the access",
-            "check the remote key, which may be unknown or revoked; the range, which may be outside the region; the access flags of the peer's region and queue pair, such as REMOTE_READ; and that both are in the same protection domain"),
+            "check the remote key, which may be unknown or revoked; the range, which may be outside the region; the access flags of the peer's region and queue pair, such as REMOTE_READ, or FLUSH_GLOBAL for a flush; and that both are in the same protection domain"),
     /** The peer could not carry out the request ({@code IBV_WC_REM_OP_ERR}). */
     REMOTE_OPERATION_ERROR(
             11,

@@ -1,14 +1,27 @@
 package dev.verbena.verbs;
 
+import static dev.verbena.verbs.AccessFlag.FLUSH_GLOBAL;
+import static dev.verbena.verbs.AccessFlag.FLUSH_PERSISTENT;
+import static dev.verbena.verbs.AccessFlag.REMOTE_ATOMIC;
+import static dev.verbena.verbs.AccessFlag.REMOTE_READ;
+import static dev.verbena.verbs.AccessFlag.REMOTE_WRITE;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatIllegalArgumentException;
 
+import dev.verbena.internal.raw.ibv_device_attr_ex;
 import dev.verbena.verbs.address.AddressVector;
 import dev.verbena.verbs.address.Rate;
+import dev.verbena.verbs.device.DeviceCapability;
 import dev.verbena.verbs.device.Mtu;
+import dev.verbena.verbs.device.QueuePairType;
+import dev.verbena.verbs.device.access.DeviceAccess;
+import java.lang.foreign.Arena;
+import java.lang.foreign.MemorySegment;
 import java.time.Duration;
 import java.util.List;
+import java.util.Set;
 import java.util.function.UnaryOperator;
+import java.util.stream.Stream;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.MethodSource;
@@ -66,6 +79,48 @@ class ConnectOptionsTest {
         AddressVector path = AddressVector.of(1).staticRate(Rate.GBPS_40);
         assertThat(path).isEqualTo(AddressVector.of(1).staticRateCode(7)).hasToString("port 1, static rate GBPS_40");
         assertThat(path.staticRateCode(200)).hasToString("port 1, static rate 200");
+    }
+
+    /** Returns the rights that a queue pair gets from a device with these capabilities. */
+    private static Set<AccessFlag> access(ConnectOptions how, QueuePairType type, DeviceCapability... capabilities) {
+        long bits = Stream.of(capabilities)
+                .mapToLong(DeviceCapability::bit)
+                .reduce(0, (all, bit) -> all | bit);
+        MemorySegment struct = Arena.ofAuto().allocate(ibv_device_attr_ex.layout());
+        ibv_device_attr_ex.device_cap_flags_ex(struct, bits);
+        return how.toInit(type, 1, DeviceAccess.get().attributes(struct)).access();
+    }
+
+    @Test
+    void accessByDefaultFollowsTheDevice() {
+        assertThat(access(DEFAULTS, QueuePairType.RC, DeviceCapability.ATOMIC_WRITE))
+                .containsExactlyInAnyOrder(REMOTE_READ, REMOTE_WRITE, REMOTE_ATOMIC);
+        assertThat(access(DEFAULTS, QueuePairType.RC, DeviceCapability.FLUSH_GLOBAL))
+                .containsExactlyInAnyOrder(REMOTE_READ, REMOTE_WRITE, REMOTE_ATOMIC, FLUSH_GLOBAL);
+        assertThat(access(
+                        DEFAULTS,
+                        QueuePairType.RC,
+                        DeviceCapability.FLUSH_GLOBAL,
+                        DeviceCapability.FLUSH_PERSISTENT))
+                .isEqualTo(DEFAULTS.access());
+        ConnectOptions sameAgain = DEFAULTS.access(Set.of()).access(DEFAULTS.access());
+        assertThat(sameAgain).isEqualTo(DEFAULTS);
+        assertThat(access(sameAgain, QueuePairType.RC)).doesNotContain(FLUSH_GLOBAL, FLUSH_PERSISTENT);
+    }
+
+    @Test
+    void accessAskedForDoesNotFollowTheDevice() {
+        ConnectOptions asked = DEFAULTS.access(List.copyOf(DEFAULTS.access()));
+        assertThat(asked).isNotEqualTo(DEFAULTS);
+        assertThat(access(asked, QueuePairType.RC)).isEqualTo(DEFAULTS.access());
+    }
+
+    @Test
+    void unreliableConnectionsAllowOnlyWrites() {
+        assertThat(access(DEFAULTS, QueuePairType.UC, DeviceCapability.FLUSH_GLOBAL))
+                .containsExactly(REMOTE_WRITE);
+        assertThat(access(DEFAULTS.access(List.of(FLUSH_GLOBAL)), QueuePairType.UC))
+                .isEmpty();
     }
 
     static List<UnaryOperator<ConnectOptions>> outOfRange() {

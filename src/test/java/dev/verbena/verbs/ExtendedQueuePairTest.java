@@ -21,6 +21,7 @@ import dev.verbena.VerbsException;
 import dev.verbena.support.DeviceTest;
 import dev.verbena.support.Loopback;
 import dev.verbena.support.Twin;
+import dev.verbena.verbs.device.DeviceCapability;
 import dev.verbena.verbs.device.QueuePairType;
 import java.lang.foreign.MemorySegment;
 import java.nio.charset.StandardCharsets;
@@ -225,19 +226,48 @@ class ExtendedQueuePairTest {
                 .isInstanceOf(IndexOutOfBoundsException.class);
     }
 
-    @Test
-    void flushCompletesOrIsUnsupported() throws Exception {
-        try {
-            connect(RDMA_WRITE, SendOperation.FLUSH);
-        } catch (UnsupportedVerbException refused) {
-            assertThat(refused).hasMessageMatching(".*(ibv_wr_flush|ibv_create_qp_ex).*FLUSH.*");
-            return;
-        }
-        MemoryRegion flushable = loopback.domain.register(
+    private MemoryRegion flushable() {
+        return loopback.domain.register(
                 loopback.arena.allocate(4096, 4096),
                 AccessFlag.LOCAL_WRITE,
                 AccessFlag.REMOTE_WRITE,
                 AccessFlag.FLUSH_GLOBAL);
+    }
+
+    private boolean deviceFlushes() {
+        return loopback.context.attributes().capabilities().contains(DeviceCapability.FLUSH_GLOBAL);
+    }
+
+    @Test
+    void flushableMemoryIsRegisteredOrUnsupported() throws Exception {
+        connect(RDMA_WRITE);
+        if (deviceFlushes()) {
+            assertThat(flushable().access()).contains(AccessFlag.FLUSH_GLOBAL);
+        } else {
+            assertThatThrownBy(this::flushable)
+                    .isInstanceOf(UnsupportedVerbException.class)
+                    .hasMessageContaining("does not support FLUSH_GLOBAL");
+        }
+    }
+
+    @Test
+    void queuePairsAllowFlushesIfTheDeviceHasThem() throws Exception {
+        connect(RDMA_WRITE);
+        assertThat(right.pair.query().access().contains(AccessFlag.FLUSH_GLOBAL))
+                .isEqualTo(deviceFlushes());
+    }
+
+    /** The queue pairs have the default rights. */
+    @Test
+    void flushCompletesOrIsUnsupported() throws Exception {
+        MemoryRegion flushable;
+        try {
+            connect(RDMA_WRITE, SendOperation.FLUSH);
+            flushable = flushable();
+        } catch (UnsupportedVerbException refused) {
+            assertThat(refused).hasMessageMatching(".*(ibv_wr_flush|ibv_create_qp_ex|ibv_reg_mr).*FLUSH.*");
+            return;
+        }
         SendBatch batch = left.pair.sendBatch(2);
         batch.write(1, left.buffer.slice(0, 8), flushable.remote()).unsignaled();
         batch.flush(2, flushable.slice(0, 8).remote(), SelectivityLevel.RANGE, Set.of(PlacementType.GLOBAL));

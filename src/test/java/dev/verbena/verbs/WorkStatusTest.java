@@ -54,6 +54,12 @@ class WorkStatusTest {
                 .contains("same protection domain");
     }
 
+    @Test
+    void remoteInvalidRequestHintNamesTheRightsOfTheQueuePair() {
+        assertThat(WorkStatus.REMOTE_INVALID_REQUEST_ERROR.hint())
+                .contains("peer's queue pair", "REMOTE_ATOMIC", "FLUSH_GLOBAL", "FLUSH_PERSISTENT");
+    }
+
     @ParameterizedTest
     @ValueSource(ints = {-1, 24, 99, Integer.MAX_VALUE, Integer.MIN_VALUE})
     void unknownStatusKeepsItsNumber(int code) {

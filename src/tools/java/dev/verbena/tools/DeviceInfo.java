@@ -174,7 +174,7 @@ final class DeviceInfo {
     private void capabilities(long bits) {
         long unknown = bits;
         for (DeviceCapability capability : DeviceCapability.values()) {
-            if ((bits & capability.bit()) != 0) {
+            if ((bits & capability.bit()) != 0 && capability.cName().startsWith("IBV_")) { // the C tool knows no others
                 line(FLAG + capability.cName().replaceFirst("IBV_DEVICE_", ""));
                 unknown &= ~capability.bit();
             }

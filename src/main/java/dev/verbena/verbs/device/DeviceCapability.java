@@ -61,6 +61,12 @@ public enum DeviceCapability {
     RAW_SCATTER_FCS(34, "IBV_DEVICE_RAW_SCATTER_FCS"),
     /** Writes to memory can be padded to whole cache lines ({@code IBV_DEVICE_PCI_WRITE_END_PADDING}). */
     PCI_WRITE_END_PADDING(36, "IBV_DEVICE_PCI_WRITE_END_PADDING"),
+    /** Peers can flush writes, so that the whole system sees them ({@code IB_UVERBS_DEVICE_FLUSH_GLOBAL}). */
+    FLUSH_GLOBAL(38, "IB_UVERBS_DEVICE_FLUSH_GLOBAL"),
+    /** Peers can flush writes to persistent memory ({@code IB_UVERBS_DEVICE_FLUSH_PERSISTENT}). */
+    FLUSH_PERSISTENT(39, "IB_UVERBS_DEVICE_FLUSH_PERSISTENT"),
+    /** The device has atomic writes ({@code IB_UVERBS_DEVICE_ATOMIC_WRITE}). */
+    ATOMIC_WRITE(40, "IB_UVERBS_DEVICE_ATOMIC_WRITE"),
     /** Memory of a confidential guest goes through bounce buffers ({@code IBV_DEVICE_CC_DMA_BOUNCE}). */
     DMA_BOUNCE(41, "IBV_DEVICE_CC_DMA_BOUNCE");
 

@@ -92,7 +92,10 @@ free_address_here() {
 # Loads the driver and makes the device. Prints the reason if that fails.
 make_device_here() {
     local tries=0
-    if ! driver_loaded; then modprobe rdma_rxe || return 1; fi
+    if ! driver_loaded; then
+        modprobe -q ib_uverbs 2> /dev/null || true # before rdma_cm: see GUEST_MODULES in initramfs.sh
+        modprobe rdma_rxe || return 1
+    fi
     if may_install; then modprobe -q rdma_ucm 2> /dev/null || true; fi
     ip link add "$HERE_NETDEV" type dummy && ip addr add "$HERE_ADDRESS/24" dev "$HERE_NETDEV" &&
         ip link set "$HERE_NETDEV" up && rdma link add "rxe_$HERE_NETDEV" type rxe netdev "$HERE_NETDEV" || return 1

@@ -3,8 +3,10 @@
 
 # Modules in loading order. Built-in and missing modules are skipped.
 # crc32_generic: older versions of rxe request it by an alias when a device is added.
+# ib_uverbs before rdma_ucm: a device that is removed leaves the later module first. ib_uverbs would wait there until all
+# programs have closed the device, and rdma_cm would not tell them to. Newer versions of rxe do not load it themselves.
 GUEST_MODULES=(virtio_pci 9pnet_virtio 9p overlay virtio_console virtio_rng ipv6
-    crc32_generic rdma_rxe rdma_ucm ib_uverbs ib_umad dummy veth sch_netem)
+    crc32_generic ib_uverbs rdma_rxe rdma_ucm ib_umad dummy veth sch_netem)
 
 # Applets of busybox that guest-init calls.
 GUEST_APPLETS=(cat cp dmesg env grep hostname insmod ip ln mkdir mkfifo mount setsid sh sleep stty switch_root sync

@@ -255,7 +255,7 @@ public class ibv_ops_wr {
             rdma_h$shared.C_INT.withName("unexpected_cnt"),
             rdma_h$shared.C_INT.withName("handle"),
             ibv_ops_wr.tm.add.layout().withName("add")
-        ).withName("$anon$1196:2");
+        ).withName("$anon$1261:2");
 
         /**
          * The layout of this struct
@@ -376,7 +376,7 @@ public class ibv_ops_wr {
                 MemoryLayout.paddingLayout(4),
                 rdma_h$shared.C_LONG.withName("tag"),
                 rdma_h$shared.C_LONG.withName("mask")
-            ).withName("$anon$1199:3");
+            ).withName("$anon$1264:3");
 
             /**
              * The layout of this struct

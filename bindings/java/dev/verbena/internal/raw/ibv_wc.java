@@ -49,7 +49,7 @@ public class ibv_wc {
         MemoryLayout.unionLayout(
             rdma_h$shared.C_INT.withName("imm_data"),
             rdma_h$shared.C_INT.withName("invalidated_rkey")
-        ).withName("$anon$595:2"),
+        ).withName("$anon$602:2"),
         rdma_h$shared.C_INT.withName("qp_num"),
         rdma_h$shared.C_INT.withName("src_qp"),
         rdma_h$shared.C_INT.withName("wc_flags"),
@@ -287,7 +287,7 @@ public class ibv_wc {
         struct.set(byte_len$LAYOUT, byte_len$OFFSET, fieldValue);
     }
 
-    private static final OfInt imm_data$LAYOUT = (OfInt)$LAYOUT.select(groupElement("$anon$595:2"), groupElement("imm_data"));
+    private static final OfInt imm_data$LAYOUT = (OfInt)$LAYOUT.select(groupElement("$anon$602:2"), groupElement("imm_data"));
 
     /**
      * Layout for field:
@@ -299,7 +299,7 @@ public class ibv_wc {
         return imm_data$LAYOUT;
     }
 
-    private static final long imm_data$OFFSET = $LAYOUT.byteOffset(groupElement("$anon$595:2"), groupElement("imm_data"));
+    private static final long imm_data$OFFSET = $LAYOUT.byteOffset(groupElement("$anon$602:2"), groupElement("imm_data"));
 
     /**
      * Offset for field:
@@ -331,7 +331,7 @@ public class ibv_wc {
         struct.set(imm_data$LAYOUT, imm_data$OFFSET, fieldValue);
     }
 
-    private static final OfInt invalidated_rkey$LAYOUT = (OfInt)$LAYOUT.select(groupElement("$anon$595:2"), groupElement("invalidated_rkey"));
+    private static final OfInt invalidated_rkey$LAYOUT = (OfInt)$LAYOUT.select(groupElement("$anon$602:2"), groupElement("invalidated_rkey"));
 
     /**
      * Layout for field:
@@ -343,7 +343,7 @@ public class ibv_wc {
         return invalidated_rkey$LAYOUT;
     }
 
-    private static final long invalidated_rkey$OFFSET = $LAYOUT.byteOffset(groupElement("$anon$595:2"), groupElement("invalidated_rkey"));
+    private static final long invalidated_rkey$OFFSET = $LAYOUT.byteOffset(groupElement("$anon$602:2"), groupElement("invalidated_rkey"));
 
     /**
      * Offset for field:

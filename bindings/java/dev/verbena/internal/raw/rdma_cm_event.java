@@ -22,6 +22,7 @@ import static java.lang.foreign.MemoryLayout.PathElement.*;
  *     union {
  *         struct rdma_conn_param conn;
  *         struct rdma_ud_param ud;
+ *         uint64_t arg;
  *     } param;
  * }
  * }
@@ -228,6 +229,7 @@ public class rdma_cm_event {
      * union {
      *     struct rdma_conn_param conn;
      *     struct rdma_ud_param ud;
+     *     uint64_t arg;
      * }
      * }
      */
@@ -239,8 +241,9 @@ public class rdma_cm_event {
 
         private static final GroupLayout $LAYOUT = MemoryLayout.unionLayout(
             rdma_conn_param.layout().withName("conn"),
-            rdma_ud_param.layout().withName("ud")
-        ).withName("$anon$171:2");
+            rdma_ud_param.layout().withName("ud"),
+            rdma_h$shared.C_LONG.withName("arg")
+        ).withName("$anon$175:2");
 
         /**
          * The layout of this union
@@ -337,6 +340,50 @@ public class rdma_cm_event {
             MemorySegment.copy(fieldValue, 0L, union, ud$OFFSET, ud$LAYOUT.byteSize());
         }
 
+        private static final OfLong arg$LAYOUT = (OfLong)$LAYOUT.select(groupElement("arg"));
+
+        /**
+         * Layout for field:
+         * {@snippet lang=c :
+         * uint64_t arg
+         * }
+         */
+        public static final OfLong arg$layout() {
+            return arg$LAYOUT;
+        }
+
+        private static final long arg$OFFSET = $LAYOUT.byteOffset(groupElement("arg"));
+
+        /**
+         * Offset for field:
+         * {@snippet lang=c :
+         * uint64_t arg
+         * }
+         */
+        public static final long arg$offset() {
+            return arg$OFFSET;
+        }
+
+        /**
+         * Getter for field:
+         * {@snippet lang=c :
+         * uint64_t arg
+         * }
+         */
+        public static long arg(MemorySegment union) {
+            return union.get(arg$LAYOUT, arg$OFFSET);
+        }
+
+        /**
+         * Setter for field:
+         * {@snippet lang=c :
+         * uint64_t arg
+         * }
+         */
+        public static void arg(MemorySegment union, long fieldValue) {
+            union.set(arg$LAYOUT, arg$OFFSET, fieldValue);
+        }
+
         /**
          * Obtains a slice of {@code arrayParam} which selects the array element at {@code index}.
          * The returned segment has address {@code arrayParam.address() + index * layout().byteSize()}
@@ -390,6 +437,7 @@ public class rdma_cm_event {
      * union {
      *     struct rdma_conn_param conn;
      *     struct rdma_ud_param ud;
+     *     uint64_t arg;
      * } param
      * }
      */
@@ -405,6 +453,7 @@ public class rdma_cm_event {
      * union {
      *     struct rdma_conn_param conn;
      *     struct rdma_ud_param ud;
+     *     uint64_t arg;
      * } param
      * }
      */
@@ -418,6 +467,7 @@ public class rdma_cm_event {
      * union {
      *     struct rdma_conn_param conn;
      *     struct rdma_ud_param ud;
+     *     uint64_t arg;
      * } param
      * }
      */
@@ -431,6 +481,7 @@ public class rdma_cm_event {
      * union {
      *     struct rdma_conn_param conn;
      *     struct rdma_ud_param ud;
+     *     uint64_t arg;
      * } param
      * }
      */

@@ -20,15 +20,6 @@ public class rdma_h extends rdma_h$shared {
 
     static final Arena LIBRARY_ARENA = Arena.ofAuto();
 
-    private static final int ETHERNET_LL_SIZE = (int)6L;
-    /**
-     * {@snippet lang=c :
-     * #define ETHERNET_LL_SIZE 6
-     * }
-     */
-    public static int ETHERNET_LL_SIZE() {
-        return ETHERNET_LL_SIZE;
-    }
     private static final int IBV_PATH_RECORD_REVERSIBLE = (int)128L;
     /**
      * {@snippet lang=c :
@@ -83,6 +74,24 @@ public class rdma_h extends rdma_h$shared {
     public static int RAI_FAMILY() {
         return RAI_FAMILY;
     }
+    private static final int RAI_SA = (int)16L;
+    /**
+     * {@snippet lang=c :
+     * #define RAI_SA 16
+     * }
+     */
+    public static int RAI_SA() {
+        return RAI_SA;
+    }
+    private static final int RAI_DNS = (int)32L;
+    /**
+     * {@snippet lang=c :
+     * #define RAI_DNS 32
+     * }
+     */
+    public static int RAI_DNS() {
+        return RAI_DNS;
+    }
     private static final int SOL_RDMA = (int)65536L;
     /**
      * {@snippet lang=c :
@@ -100,6 +109,15 @@ public class rdma_h extends rdma_h$shared {
      */
     public static int IB_UVERBS_CORE_SUPPORT_OPTIONAL_MR_ACCESS() {
         return IB_UVERBS_CORE_SUPPORT_OPTIONAL_MR_ACCESS;
+    }
+    private static final int IB_UVERBS_CORE_SUPPORT_ROBUST_UDATA = (int)2L;
+    /**
+     * {@snippet lang=c :
+     * enum ib_uverbs_core_support.IB_UVERBS_CORE_SUPPORT_ROBUST_UDATA = 2
+     * }
+     */
+    public static int IB_UVERBS_CORE_SUPPORT_ROBUST_UDATA() {
+        return IB_UVERBS_CORE_SUPPORT_ROBUST_UDATA;
     }
     private static final int IB_UVERBS_ACCESS_LOCAL_WRITE = (int)1L;
     /**
@@ -172,6 +190,24 @@ public class rdma_h extends rdma_h$shared {
      */
     public static int IB_UVERBS_ACCESS_HUGETLB() {
         return IB_UVERBS_ACCESS_HUGETLB;
+    }
+    private static final int IB_UVERBS_ACCESS_FLUSH_GLOBAL = (int)256L;
+    /**
+     * {@snippet lang=c :
+     * enum ib_uverbs_access_flags.IB_UVERBS_ACCESS_FLUSH_GLOBAL = 256
+     * }
+     */
+    public static int IB_UVERBS_ACCESS_FLUSH_GLOBAL() {
+        return IB_UVERBS_ACCESS_FLUSH_GLOBAL;
+    }
+    private static final int IB_UVERBS_ACCESS_FLUSH_PERSISTENT = (int)512L;
+    /**
+     * {@snippet lang=c :
+     * enum ib_uverbs_access_flags.IB_UVERBS_ACCESS_FLUSH_PERSISTENT = 512
+     * }
+     */
+    public static int IB_UVERBS_ACCESS_FLUSH_PERSISTENT() {
+        return IB_UVERBS_ACCESS_FLUSH_PERSISTENT;
     }
     private static final int IB_UVERBS_ACCESS_RELAXED_ORDERING = (int)1048576L;
     /**
@@ -983,6 +1019,15 @@ public class rdma_h extends rdma_h$shared {
     public static int RDMA_DRIVER_MANA() {
         return RDMA_DRIVER_MANA;
     }
+    private static final int RDMA_DRIVER_IONIC = (int)21L;
+    /**
+     * {@snippet lang=c :
+     * enum rdma_driver_id.RDMA_DRIVER_IONIC = 21
+     * }
+     */
+    public static int RDMA_DRIVER_IONIC() {
+        return RDMA_DRIVER_IONIC;
+    }
     private static final int IB_UVERBS_GID_TYPE_IB = (int)0L;
     /**
      * {@snippet lang=c :
@@ -1009,6 +1054,114 @@ public class rdma_h extends rdma_h$shared {
      */
     public static int IB_UVERBS_GID_TYPE_ROCE_V2() {
         return IB_UVERBS_GID_TYPE_ROCE_V2;
+    }
+    private static final int IB_UVERBS_BUFFER_TYPE_DMABUF = (int)0L;
+    /**
+     * {@snippet lang=c :
+     * enum ib_uverbs_buffer_type.IB_UVERBS_BUFFER_TYPE_DMABUF = 0
+     * }
+     */
+    public static int IB_UVERBS_BUFFER_TYPE_DMABUF() {
+        return IB_UVERBS_BUFFER_TYPE_DMABUF;
+    }
+    private static final int IB_UVERBS_BUFFER_TYPE_VA = (int)1L;
+    /**
+     * {@snippet lang=c :
+     * enum ib_uverbs_buffer_type.IB_UVERBS_BUFFER_TYPE_VA = 1
+     * }
+     */
+    public static int IB_UVERBS_BUFFER_TYPE_VA() {
+        return IB_UVERBS_BUFFER_TYPE_VA;
+    }
+    private static final int IB_UVERBS_COMP_CNTR_ENTRY_COMP = (int)0L;
+    /**
+     * {@snippet lang=c :
+     * enum ib_uverbs_comp_cntr_entry.IB_UVERBS_COMP_CNTR_ENTRY_COMP = 0
+     * }
+     */
+    public static int IB_UVERBS_COMP_CNTR_ENTRY_COMP() {
+        return IB_UVERBS_COMP_CNTR_ENTRY_COMP;
+    }
+    private static final int IB_UVERBS_COMP_CNTR_ENTRY_ERR = (int)1L;
+    /**
+     * {@snippet lang=c :
+     * enum ib_uverbs_comp_cntr_entry.IB_UVERBS_COMP_CNTR_ENTRY_ERR = 1
+     * }
+     */
+    public static int IB_UVERBS_COMP_CNTR_ENTRY_ERR() {
+        return IB_UVERBS_COMP_CNTR_ENTRY_ERR;
+    }
+    private static final int IB_UVERBS_COMP_CNTR_MODIFY_OP_SET = (int)0L;
+    /**
+     * {@snippet lang=c :
+     * enum ib_uverbs_comp_cntr_modify_op.IB_UVERBS_COMP_CNTR_MODIFY_OP_SET = 0
+     * }
+     */
+    public static int IB_UVERBS_COMP_CNTR_MODIFY_OP_SET() {
+        return IB_UVERBS_COMP_CNTR_MODIFY_OP_SET;
+    }
+    private static final int IB_UVERBS_COMP_CNTR_MODIFY_OP_INC = (int)1L;
+    /**
+     * {@snippet lang=c :
+     * enum ib_uverbs_comp_cntr_modify_op.IB_UVERBS_COMP_CNTR_MODIFY_OP_INC = 1
+     * }
+     */
+    public static int IB_UVERBS_COMP_CNTR_MODIFY_OP_INC() {
+        return IB_UVERBS_COMP_CNTR_MODIFY_OP_INC;
+    }
+    private static final int IB_UVERBS_QP_ATTACH_COMP_CNTR_OP_SEND = (int)1L;
+    /**
+     * {@snippet lang=c :
+     * enum ib_uverbs_qp_attach_comp_cntr_op.IB_UVERBS_QP_ATTACH_COMP_CNTR_OP_SEND = 1
+     * }
+     */
+    public static int IB_UVERBS_QP_ATTACH_COMP_CNTR_OP_SEND() {
+        return IB_UVERBS_QP_ATTACH_COMP_CNTR_OP_SEND;
+    }
+    private static final int IB_UVERBS_QP_ATTACH_COMP_CNTR_OP_RECV = (int)2L;
+    /**
+     * {@snippet lang=c :
+     * enum ib_uverbs_qp_attach_comp_cntr_op.IB_UVERBS_QP_ATTACH_COMP_CNTR_OP_RECV = 2
+     * }
+     */
+    public static int IB_UVERBS_QP_ATTACH_COMP_CNTR_OP_RECV() {
+        return IB_UVERBS_QP_ATTACH_COMP_CNTR_OP_RECV;
+    }
+    private static final int IB_UVERBS_QP_ATTACH_COMP_CNTR_OP_RDMA_READ = (int)4L;
+    /**
+     * {@snippet lang=c :
+     * enum ib_uverbs_qp_attach_comp_cntr_op.IB_UVERBS_QP_ATTACH_COMP_CNTR_OP_RDMA_READ = 4
+     * }
+     */
+    public static int IB_UVERBS_QP_ATTACH_COMP_CNTR_OP_RDMA_READ() {
+        return IB_UVERBS_QP_ATTACH_COMP_CNTR_OP_RDMA_READ;
+    }
+    private static final int IB_UVERBS_QP_ATTACH_COMP_CNTR_OP_REMOTE_RDMA_READ = (int)8L;
+    /**
+     * {@snippet lang=c :
+     * enum ib_uverbs_qp_attach_comp_cntr_op.IB_UVERBS_QP_ATTACH_COMP_CNTR_OP_REMOTE_RDMA_READ = 8
+     * }
+     */
+    public static int IB_UVERBS_QP_ATTACH_COMP_CNTR_OP_REMOTE_RDMA_READ() {
+        return IB_UVERBS_QP_ATTACH_COMP_CNTR_OP_REMOTE_RDMA_READ;
+    }
+    private static final int IB_UVERBS_QP_ATTACH_COMP_CNTR_OP_RDMA_WRITE = (int)16L;
+    /**
+     * {@snippet lang=c :
+     * enum ib_uverbs_qp_attach_comp_cntr_op.IB_UVERBS_QP_ATTACH_COMP_CNTR_OP_RDMA_WRITE = 16
+     * }
+     */
+    public static int IB_UVERBS_QP_ATTACH_COMP_CNTR_OP_RDMA_WRITE() {
+        return IB_UVERBS_QP_ATTACH_COMP_CNTR_OP_RDMA_WRITE;
+    }
+    private static final int IB_UVERBS_QP_ATTACH_COMP_CNTR_OP_REMOTE_RDMA_WRITE = (int)32L;
+    /**
+     * {@snippet lang=c :
+     * enum ib_uverbs_qp_attach_comp_cntr_op.IB_UVERBS_QP_ATTACH_COMP_CNTR_OP_REMOTE_RDMA_WRITE = 32
+     * }
+     */
+    public static int IB_UVERBS_QP_ATTACH_COMP_CNTR_OP_REMOTE_RDMA_WRITE() {
+        return IB_UVERBS_QP_ATTACH_COMP_CNTR_OP_REMOTE_RDMA_WRITE;
     }
     private static final int IBV_GID_TYPE_IB = (int)0L;
     /**
@@ -1442,6 +1595,24 @@ public class rdma_h extends rdma_h$shared {
     public static int IBV_DM_MASK_HANDLE() {
         return IBV_DM_MASK_HANDLE;
     }
+    private static final int IBV_ODP_SUPPORT = (int)1L;
+    /**
+     * {@snippet lang=c :
+     * enum ibv_odp_general_caps.IBV_ODP_SUPPORT = 1
+     * }
+     */
+    public static int IBV_ODP_SUPPORT() {
+        return IBV_ODP_SUPPORT;
+    }
+    private static final int IBV_ODP_SUPPORT_IMPLICIT = (int)2L;
+    /**
+     * {@snippet lang=c :
+     * enum ibv_odp_general_caps.IBV_ODP_SUPPORT_IMPLICIT = 2
+     * }
+     */
+    public static int IBV_ODP_SUPPORT_IMPLICIT() {
+        return IBV_ODP_SUPPORT_IMPLICIT;
+    }
     private static final int IBV_ODP_SUPPORT_SEND = (int)1L;
     /**
      * {@snippet lang=c :
@@ -1496,23 +1667,23 @@ public class rdma_h extends rdma_h$shared {
     public static int IBV_ODP_SUPPORT_SRQ_RECV() {
         return IBV_ODP_SUPPORT_SRQ_RECV;
     }
-    private static final int IBV_ODP_SUPPORT = (int)1L;
+    private static final int IBV_ODP_SUPPORT_FLUSH = (int)64L;
     /**
      * {@snippet lang=c :
-     * enum ibv_odp_general_caps.IBV_ODP_SUPPORT = 1
+     * enum ibv_odp_transport_cap_bits.IBV_ODP_SUPPORT_FLUSH = 64
      * }
      */
-    public static int IBV_ODP_SUPPORT() {
-        return IBV_ODP_SUPPORT;
+    public static int IBV_ODP_SUPPORT_FLUSH() {
+        return IBV_ODP_SUPPORT_FLUSH;
     }
-    private static final int IBV_ODP_SUPPORT_IMPLICIT = (int)2L;
+    private static final int IBV_ODP_SUPPORT_ATOMIC_WRITE = (int)128L;
     /**
      * {@snippet lang=c :
-     * enum ibv_odp_general_caps.IBV_ODP_SUPPORT_IMPLICIT = 2
+     * enum ibv_odp_transport_cap_bits.IBV_ODP_SUPPORT_ATOMIC_WRITE = 128
      * }
      */
-    public static int IBV_ODP_SUPPORT_IMPLICIT() {
-        return IBV_ODP_SUPPORT_IMPLICIT;
+    public static int IBV_ODP_SUPPORT_ATOMIC_WRITE() {
+        return IBV_ODP_SUPPORT_ATOMIC_WRITE;
     }
     private static final int IBV_RX_HASH_FUNC_TOEPLITZ = (int)1L;
     /**
@@ -2090,6 +2261,15 @@ public class rdma_h extends rdma_h$shared {
     public static int IBV_PORT_LINK_SPEED_NDR_SUP() {
         return IBV_PORT_LINK_SPEED_NDR_SUP;
     }
+    private static final int IBV_PORT_LINK_SPEED_XDR_SUP = (int)4096L;
+    /**
+     * {@snippet lang=c :
+     * enum ibv_port_cap_flags2.IBV_PORT_LINK_SPEED_XDR_SUP = 4096
+     * }
+     */
+    public static int IBV_PORT_LINK_SPEED_XDR_SUP() {
+        return IBV_PORT_LINK_SPEED_XDR_SUP;
+    }
     private static final int IBV_EVENT_CQ_ERR = (int)0L;
     /**
      * {@snippet lang=c :
@@ -2269,6 +2449,15 @@ public class rdma_h extends rdma_h$shared {
      */
     public static int IBV_EVENT_WQ_FATAL() {
         return IBV_EVENT_WQ_FATAL;
+    }
+    private static final int IBV_EVENT_DEVICE_SPEED_CHANGE = (int)20L;
+    /**
+     * {@snippet lang=c :
+     * enum ibv_event_type.IBV_EVENT_DEVICE_SPEED_CHANGE = 20
+     * }
+     */
+    public static int IBV_EVENT_DEVICE_SPEED_CHANGE() {
+        return IBV_EVENT_DEVICE_SPEED_CHANGE;
     }
     private static final int IBV_WC_SUCCESS = (int)0L;
     /**
@@ -2557,6 +2746,15 @@ public class rdma_h extends rdma_h$shared {
      */
     public static int IBV_WC_TSO() {
         return IBV_WC_TSO;
+    }
+    private static final int IBV_WC_FLUSH = (int)8L;
+    /**
+     * {@snippet lang=c :
+     * enum ibv_wc_opcode.IBV_WC_FLUSH = 8
+     * }
+     */
+    public static int IBV_WC_FLUSH() {
+        return IBV_WC_FLUSH;
     }
     private static final int IBV_WC_ATOMIC_WRITE = (int)9L;
     /**
@@ -2927,6 +3125,24 @@ public class rdma_h extends rdma_h$shared {
     public static int IBV_ACCESS_HUGETLB() {
         return IBV_ACCESS_HUGETLB;
     }
+    private static final int IBV_ACCESS_FLUSH_GLOBAL = (int)256L;
+    /**
+     * {@snippet lang=c :
+     * enum ibv_access_flags.IBV_ACCESS_FLUSH_GLOBAL = 256
+     * }
+     */
+    public static int IBV_ACCESS_FLUSH_GLOBAL() {
+        return IBV_ACCESS_FLUSH_GLOBAL;
+    }
+    private static final int IBV_ACCESS_FLUSH_PERSISTENT = (int)512L;
+    /**
+     * {@snippet lang=c :
+     * enum ibv_access_flags.IBV_ACCESS_FLUSH_PERSISTENT = 512
+     * }
+     */
+    public static int IBV_ACCESS_FLUSH_PERSISTENT() {
+        return IBV_ACCESS_FLUSH_PERSISTENT;
+    }
     private static final int IBV_ACCESS_RELAXED_ORDERING = (int)1048576L;
     /**
      * {@snippet lang=c :
@@ -2998,6 +3214,60 @@ public class rdma_h extends rdma_h$shared {
      */
     public static int IBV_REREG_MR_FLAGS_SUPPORTED() {
         return IBV_REREG_MR_FLAGS_SUPPORTED;
+    }
+    private static final int IBV_REG_MR_MASK_IOVA = (int)1L;
+    /**
+     * {@snippet lang=c :
+     * enum ibv_mr_init_attr_mask.IBV_REG_MR_MASK_IOVA = 1
+     * }
+     */
+    public static int IBV_REG_MR_MASK_IOVA() {
+        return IBV_REG_MR_MASK_IOVA;
+    }
+    private static final int IBV_REG_MR_MASK_ADDR = (int)2L;
+    /**
+     * {@snippet lang=c :
+     * enum ibv_mr_init_attr_mask.IBV_REG_MR_MASK_ADDR = 2
+     * }
+     */
+    public static int IBV_REG_MR_MASK_ADDR() {
+        return IBV_REG_MR_MASK_ADDR;
+    }
+    private static final int IBV_REG_MR_MASK_FD = (int)4L;
+    /**
+     * {@snippet lang=c :
+     * enum ibv_mr_init_attr_mask.IBV_REG_MR_MASK_FD = 4
+     * }
+     */
+    public static int IBV_REG_MR_MASK_FD() {
+        return IBV_REG_MR_MASK_FD;
+    }
+    private static final int IBV_REG_MR_MASK_FD_OFFSET = (int)8L;
+    /**
+     * {@snippet lang=c :
+     * enum ibv_mr_init_attr_mask.IBV_REG_MR_MASK_FD_OFFSET = 8
+     * }
+     */
+    public static int IBV_REG_MR_MASK_FD_OFFSET() {
+        return IBV_REG_MR_MASK_FD_OFFSET;
+    }
+    private static final int IBV_REG_MR_MASK_DMAH = (int)16L;
+    /**
+     * {@snippet lang=c :
+     * enum ibv_mr_init_attr_mask.IBV_REG_MR_MASK_DMAH = 16
+     * }
+     */
+    public static int IBV_REG_MR_MASK_DMAH() {
+        return IBV_REG_MR_MASK_DMAH;
+    }
+    private static final int IBV_REG_MR_MASK_BUF = (int)32L;
+    /**
+     * {@snippet lang=c :
+     * enum ibv_mr_init_attr_mask.IBV_REG_MR_MASK_BUF = 32
+     * }
+     */
+    public static int IBV_REG_MR_MASK_BUF() {
+        return IBV_REG_MR_MASK_BUF;
     }
     private static final int IBV_MW_TYPE_1 = (int)1L;
     /**
@@ -3755,6 +4025,15 @@ public class rdma_h extends rdma_h$shared {
     public static int IBV_QP_EX_WITH_TSO() {
         return IBV_QP_EX_WITH_TSO;
     }
+    private static final int IBV_QP_EX_WITH_FLUSH = (int)2048L;
+    /**
+     * {@snippet lang=c :
+     * enum ibv_qp_create_send_ops_flags.IBV_QP_EX_WITH_FLUSH = 2048
+     * }
+     */
+    public static int IBV_QP_EX_WITH_FLUSH() {
+        return IBV_QP_EX_WITH_FLUSH;
+    }
     private static final int IBV_QP_EX_WITH_ATOMIC_WRITE = (int)4096L;
     /**
      * {@snippet lang=c :
@@ -4007,6 +4286,42 @@ public class rdma_h extends rdma_h$shared {
     public static int IBV_QP_RATE_LIMIT() {
         return IBV_QP_RATE_LIMIT;
     }
+    private static final int IBV_QUERY_QP_DATA_IN_ORDER_RETURN_CAPS = (int)1L;
+    /**
+     * {@snippet lang=c :
+     * enum ibv_query_qp_data_in_order_flags.IBV_QUERY_QP_DATA_IN_ORDER_RETURN_CAPS = 1
+     * }
+     */
+    public static int IBV_QUERY_QP_DATA_IN_ORDER_RETURN_CAPS() {
+        return IBV_QUERY_QP_DATA_IN_ORDER_RETURN_CAPS;
+    }
+    private static final int IBV_QUERY_QP_DATA_IN_ORDER_DEVICE_ONLY = (int)2L;
+    /**
+     * {@snippet lang=c :
+     * enum ibv_query_qp_data_in_order_flags.IBV_QUERY_QP_DATA_IN_ORDER_DEVICE_ONLY = 2
+     * }
+     */
+    public static int IBV_QUERY_QP_DATA_IN_ORDER_DEVICE_ONLY() {
+        return IBV_QUERY_QP_DATA_IN_ORDER_DEVICE_ONLY;
+    }
+    private static final int IBV_QUERY_QP_DATA_IN_ORDER_WHOLE_MSG = (int)1L;
+    /**
+     * {@snippet lang=c :
+     * enum ibv_query_qp_data_in_order_caps.IBV_QUERY_QP_DATA_IN_ORDER_WHOLE_MSG = 1
+     * }
+     */
+    public static int IBV_QUERY_QP_DATA_IN_ORDER_WHOLE_MSG() {
+        return IBV_QUERY_QP_DATA_IN_ORDER_WHOLE_MSG;
+    }
+    private static final int IBV_QUERY_QP_DATA_IN_ORDER_ALIGNED_128_BYTES = (int)2L;
+    /**
+     * {@snippet lang=c :
+     * enum ibv_query_qp_data_in_order_caps.IBV_QUERY_QP_DATA_IN_ORDER_ALIGNED_128_BYTES = 2
+     * }
+     */
+    public static int IBV_QUERY_QP_DATA_IN_ORDER_ALIGNED_128_BYTES() {
+        return IBV_QUERY_QP_DATA_IN_ORDER_ALIGNED_128_BYTES;
+    }
     private static final int IBV_QPS_RESET = (int)0L;
     /**
      * {@snippet lang=c :
@@ -4214,6 +4529,15 @@ public class rdma_h extends rdma_h$shared {
     public static int IBV_WR_DRIVER1() {
         return IBV_WR_DRIVER1;
     }
+    private static final int IBV_WR_FLUSH = (int)14L;
+    /**
+     * {@snippet lang=c :
+     * enum ibv_wr_opcode.IBV_WR_FLUSH = 14
+     * }
+     */
+    public static int IBV_WR_FLUSH() {
+        return IBV_WR_FLUSH;
+    }
     private static final int IBV_WR_ATOMIC_WRITE = (int)15L;
     /**
      * {@snippet lang=c :
@@ -4267,6 +4591,42 @@ public class rdma_h extends rdma_h$shared {
      */
     public static int IBV_SEND_IP_CSUM() {
         return IBV_SEND_IP_CSUM;
+    }
+    private static final int IBV_FLUSH_GLOBAL = (int)1L;
+    /**
+     * {@snippet lang=c :
+     * enum ibv_placement_type.IBV_FLUSH_GLOBAL = 1
+     * }
+     */
+    public static int IBV_FLUSH_GLOBAL() {
+        return IBV_FLUSH_GLOBAL;
+    }
+    private static final int IBV_FLUSH_PERSISTENT = (int)2L;
+    /**
+     * {@snippet lang=c :
+     * enum ibv_placement_type.IBV_FLUSH_PERSISTENT = 2
+     * }
+     */
+    public static int IBV_FLUSH_PERSISTENT() {
+        return IBV_FLUSH_PERSISTENT;
+    }
+    private static final int IBV_FLUSH_RANGE = (int)0L;
+    /**
+     * {@snippet lang=c :
+     * enum ibv_selectivity_level.IBV_FLUSH_RANGE = 0
+     * }
+     */
+    public static int IBV_FLUSH_RANGE() {
+        return IBV_FLUSH_RANGE;
+    }
+    private static final int IBV_FLUSH_MR = (int)1L;
+    /**
+     * {@snippet lang=c :
+     * enum ibv_selectivity_level.IBV_FLUSH_MR = 1
+     * }
+     */
+    public static int IBV_FLUSH_MR() {
+        return IBV_FLUSH_MR;
     }
     private static final int IBV_WR_TAG_ADD = (int)0L;
     /**
@@ -4583,6 +4943,78 @@ public class rdma_h extends rdma_h$shared {
     public static int IBV_CREATE_CQ_ATTR_IGNORE_OVERRUN() {
         return IBV_CREATE_CQ_ATTR_IGNORE_OVERRUN;
     }
+    private static final int IBV_QP_ATTACH_COMP_CNTR_OP_SEND = (int)1L;
+    /**
+     * {@snippet lang=c :
+     * enum ibv_qp_attach_comp_cntr_op.IBV_QP_ATTACH_COMP_CNTR_OP_SEND = 1
+     * }
+     */
+    public static int IBV_QP_ATTACH_COMP_CNTR_OP_SEND() {
+        return IBV_QP_ATTACH_COMP_CNTR_OP_SEND;
+    }
+    private static final int IBV_QP_ATTACH_COMP_CNTR_OP_RECV = (int)2L;
+    /**
+     * {@snippet lang=c :
+     * enum ibv_qp_attach_comp_cntr_op.IBV_QP_ATTACH_COMP_CNTR_OP_RECV = 2
+     * }
+     */
+    public static int IBV_QP_ATTACH_COMP_CNTR_OP_RECV() {
+        return IBV_QP_ATTACH_COMP_CNTR_OP_RECV;
+    }
+    private static final int IBV_QP_ATTACH_COMP_CNTR_OP_RDMA_READ = (int)4L;
+    /**
+     * {@snippet lang=c :
+     * enum ibv_qp_attach_comp_cntr_op.IBV_QP_ATTACH_COMP_CNTR_OP_RDMA_READ = 4
+     * }
+     */
+    public static int IBV_QP_ATTACH_COMP_CNTR_OP_RDMA_READ() {
+        return IBV_QP_ATTACH_COMP_CNTR_OP_RDMA_READ;
+    }
+    private static final int IBV_QP_ATTACH_COMP_CNTR_OP_REMOTE_RDMA_READ = (int)8L;
+    /**
+     * {@snippet lang=c :
+     * enum ibv_qp_attach_comp_cntr_op.IBV_QP_ATTACH_COMP_CNTR_OP_REMOTE_RDMA_READ = 8
+     * }
+     */
+    public static int IBV_QP_ATTACH_COMP_CNTR_OP_REMOTE_RDMA_READ() {
+        return IBV_QP_ATTACH_COMP_CNTR_OP_REMOTE_RDMA_READ;
+    }
+    private static final int IBV_QP_ATTACH_COMP_CNTR_OP_RDMA_WRITE = (int)16L;
+    /**
+     * {@snippet lang=c :
+     * enum ibv_qp_attach_comp_cntr_op.IBV_QP_ATTACH_COMP_CNTR_OP_RDMA_WRITE = 16
+     * }
+     */
+    public static int IBV_QP_ATTACH_COMP_CNTR_OP_RDMA_WRITE() {
+        return IBV_QP_ATTACH_COMP_CNTR_OP_RDMA_WRITE;
+    }
+    private static final int IBV_QP_ATTACH_COMP_CNTR_OP_REMOTE_RDMA_WRITE = (int)32L;
+    /**
+     * {@snippet lang=c :
+     * enum ibv_qp_attach_comp_cntr_op.IBV_QP_ATTACH_COMP_CNTR_OP_REMOTE_RDMA_WRITE = 32
+     * }
+     */
+    public static int IBV_QP_ATTACH_COMP_CNTR_OP_REMOTE_RDMA_WRITE() {
+        return IBV_QP_ATTACH_COMP_CNTR_OP_REMOTE_RDMA_WRITE;
+    }
+    private static final int IBV_COMP_CNTR_TYPE_WRS = (int)0L;
+    /**
+     * {@snippet lang=c :
+     * enum ibv_comp_cntr_type.IBV_COMP_CNTR_TYPE_WRS = 0
+     * }
+     */
+    public static int IBV_COMP_CNTR_TYPE_WRS() {
+        return IBV_COMP_CNTR_TYPE_WRS;
+    }
+    private static final int IBV_COMP_CNTR_TYPE_BYTES = (int)1L;
+    /**
+     * {@snippet lang=c :
+     * enum ibv_comp_cntr_type.IBV_COMP_CNTR_TYPE_BYTES = 1
+     * }
+     */
+    public static int IBV_COMP_CNTR_TYPE_BYTES() {
+        return IBV_COMP_CNTR_TYPE_BYTES;
+    }
     private static final int IBV_PARENT_DOMAIN_INIT_ATTR_ALLOCATORS = (int)1L;
     /**
      * {@snippet lang=c :
@@ -4600,6 +5032,60 @@ public class rdma_h extends rdma_h$shared {
      */
     public static int IBV_PARENT_DOMAIN_INIT_ATTR_PD_CONTEXT() {
         return IBV_PARENT_DOMAIN_INIT_ATTR_PD_CONTEXT;
+    }
+    private static final int IBV_PARENT_DOMAIN_INIT_ATTR_ALLOW_CC_UNPROTECTED_ALLOC = (int)4L;
+    /**
+     * {@snippet lang=c :
+     * enum ibv_parent_domain_init_attr_mask.IBV_PARENT_DOMAIN_INIT_ATTR_ALLOW_CC_UNPROTECTED_ALLOC = 4
+     * }
+     */
+    public static int IBV_PARENT_DOMAIN_INIT_ATTR_ALLOW_CC_UNPROTECTED_ALLOC() {
+        return IBV_PARENT_DOMAIN_INIT_ATTR_ALLOW_CC_UNPROTECTED_ALLOC;
+    }
+    private static final int IBV_TPH_MEM_TYPE_VM = (int)0L;
+    /**
+     * {@snippet lang=c :
+     * enum ibv_tph_mem_type.IBV_TPH_MEM_TYPE_VM = 0
+     * }
+     */
+    public static int IBV_TPH_MEM_TYPE_VM() {
+        return IBV_TPH_MEM_TYPE_VM;
+    }
+    private static final int IBV_TPH_MEM_TYPE_PM = (int)1L;
+    /**
+     * {@snippet lang=c :
+     * enum ibv_tph_mem_type.IBV_TPH_MEM_TYPE_PM = 1
+     * }
+     */
+    public static int IBV_TPH_MEM_TYPE_PM() {
+        return IBV_TPH_MEM_TYPE_PM;
+    }
+    private static final int IBV_DMAH_INIT_ATTR_MASK_CPU_ID = (int)1L;
+    /**
+     * {@snippet lang=c :
+     * enum ibv_dmah_init_attr_mask.IBV_DMAH_INIT_ATTR_MASK_CPU_ID = 1
+     * }
+     */
+    public static int IBV_DMAH_INIT_ATTR_MASK_CPU_ID() {
+        return IBV_DMAH_INIT_ATTR_MASK_CPU_ID;
+    }
+    private static final int IBV_DMAH_INIT_ATTR_MASK_PH = (int)2L;
+    /**
+     * {@snippet lang=c :
+     * enum ibv_dmah_init_attr_mask.IBV_DMAH_INIT_ATTR_MASK_PH = 2
+     * }
+     */
+    public static int IBV_DMAH_INIT_ATTR_MASK_PH() {
+        return IBV_DMAH_INIT_ATTR_MASK_PH;
+    }
+    private static final int IBV_DMAH_INIT_ATTR_MASK_TPH_MEM_TYPE = (int)4L;
+    /**
+     * {@snippet lang=c :
+     * enum ibv_dmah_init_attr_mask.IBV_DMAH_INIT_ATTR_MASK_TPH_MEM_TYPE = 4
+     * }
+     */
+    public static int IBV_DMAH_INIT_ATTR_MASK_TPH_MEM_TYPE() {
+        return IBV_DMAH_INIT_ATTR_MASK_TPH_MEM_TYPE;
     }
     private static final int IBV_COUNTER_PACKETS = (int)0L;
     /**
@@ -4834,6 +5320,42 @@ public class rdma_h extends rdma_h$shared {
      */
     public static int RDMA_CM_EVENT_TIMEWAIT_EXIT() {
         return RDMA_CM_EVENT_TIMEWAIT_EXIT;
+    }
+    private static final int RDMA_CM_EVENT_ADDRINFO_RESOLVED = (int)16L;
+    /**
+     * {@snippet lang=c :
+     * enum rdma_cm_event_type.RDMA_CM_EVENT_ADDRINFO_RESOLVED = 16
+     * }
+     */
+    public static int RDMA_CM_EVENT_ADDRINFO_RESOLVED() {
+        return RDMA_CM_EVENT_ADDRINFO_RESOLVED;
+    }
+    private static final int RDMA_CM_EVENT_ADDRINFO_ERROR = (int)17L;
+    /**
+     * {@snippet lang=c :
+     * enum rdma_cm_event_type.RDMA_CM_EVENT_ADDRINFO_ERROR = 17
+     * }
+     */
+    public static int RDMA_CM_EVENT_ADDRINFO_ERROR() {
+        return RDMA_CM_EVENT_ADDRINFO_ERROR;
+    }
+    private static final int RDMA_CM_EVENT_USER = (int)18L;
+    /**
+     * {@snippet lang=c :
+     * enum rdma_cm_event_type.RDMA_CM_EVENT_USER = 18
+     * }
+     */
+    public static int RDMA_CM_EVENT_USER() {
+        return RDMA_CM_EVENT_USER;
+    }
+    private static final int RDMA_CM_EVENT_INTERNAL = (int)19L;
+    /**
+     * {@snippet lang=c :
+     * enum rdma_cm_event_type.RDMA_CM_EVENT_INTERNAL = 19
+     * }
+     */
+    public static int RDMA_CM_EVENT_INTERNAL() {
+        return RDMA_CM_EVENT_INTERNAL;
     }
     private static final int RDMA_PS_IPOIB = (int)2L;
     /**
@@ -5257,6 +5779,24 @@ public class rdma_h extends rdma_h$shared {
      */
     public static long IBV_DEVICE_PCI_WRITE_END_PADDING() {
         return IBV_DEVICE_PCI_WRITE_END_PADDING;
+    }
+    private static final long IBV_DEVICE_CC_DMA_BOUNCE = 2199023255552L;
+    /**
+     * {@snippet lang=c :
+     * #define IBV_DEVICE_CC_DMA_BOUNCE 2199023255552
+     * }
+     */
+    public static long IBV_DEVICE_CC_DMA_BOUNCE() {
+        return IBV_DEVICE_CC_DMA_BOUNCE;
+    }
+    private static final int ETHERNET_LL_SIZE = (int)6L;
+    /**
+     * {@snippet lang=c :
+     * #define ETHERNET_LL_SIZE 6
+     * }
+     */
+    public static int ETHERNET_LL_SIZE() {
+        return ETHERNET_LL_SIZE;
     }
     private static final MemorySegment IBV_ALLOCATOR_USE_DEFAULT = MemorySegment.ofAddress(-1L);
     /**

@@ -27,7 +27,11 @@ public enum CmEventType implements NativeValue {
     ESTABLISHED(9, "RDMA_CM_EVENT_ESTABLISHED", "the connection is established"),
     /** The connection was ended, by one side or the other. */
     DISCONNECTED(10, "RDMA_CM_EVENT_DISCONNECTED", "the connection was ended"),
-    /** The device is being removed: close all its objects. */
+    /**
+     * The device is being removed: close all its objects. The event does not come if the kernel's module {@code ib_uverbs}
+     * was loaded after {@code rdma_cm}, which is possible since soft-RoCE of some release after Linux 6.12 no longer loads
+     * it. Without the event, waits end when their time is over.
+     */
     DEVICE_REMOVAL(11, "RDMA_CM_EVENT_DEVICE_REMOVAL", "the device was removed"),
     /** A multicast group was joined. */
     MULTICAST_JOIN(12, "RDMA_CM_EVENT_MULTICAST_JOIN", "the multicast group was joined"),

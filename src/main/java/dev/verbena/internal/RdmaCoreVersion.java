@@ -9,7 +9,10 @@ public enum RdmaCoreVersion {
     V49(49, "ibv_wr_opcode_str"),
     /** The release from which on soft-RoCE unlocks the extended completion queue once per poll. */
     V59(59, "ibv_reg_mr_ex"),
-    /** The release that has {@code ibv_query_port_speed}. */
+    /**
+     * The release that has {@code ibv_query_port_speed}, and the first recognisable one in which
+     * {@code ibv_query_qp_data_in_order} can ask about the device only, which came with 60.
+     */
     V62(62, "ibv_query_port_speed"),
     /**
      * The release from which on soft-RoCE counts all pieces of {@code ibv_wr_set_sge_list} and

@@ -46,10 +46,7 @@ public final class ConnectOptions {
             AccessFlag.FLUSH_PERSISTENT));
 
     private static final EnumSet<AccessFlag> ONLY_RELIABLE = EnumSet.of(
-            AccessFlag.REMOTE_READ,
-            AccessFlag.REMOTE_ATOMIC,
-            AccessFlag.FLUSH_GLOBAL,
-            AccessFlag.FLUSH_PERSISTENT);
+            AccessFlag.REMOTE_READ, AccessFlag.REMOTE_ATOMIC, AccessFlag.FLUSH_GLOBAL, AccessFlag.FLUSH_PERSISTENT);
 
     private static final ConnectOptions DEFAULTS = new ConnectOptions(new Values());
 

@@ -9,9 +9,6 @@ public enum DataOrder implements NativeFlag {
     /** Blocks of 128 bytes, aligned to 128 bytes, are written in order ({@code IBV_QUERY_QP_DATA_IN_ORDER_ALIGNED_128_BYTES}). */
     ALIGNED_128_BYTES(1 << 1, "IBV_QUERY_QP_DATA_IN_ORDER_ALIGNED_128_BYTES");
 
-    /** The flag that asks for these bits ({@code IBV_QUERY_QP_DATA_IN_ORDER_RETURN_CAPS}). Older libraries return none. */
-    static final int RETURN_CAPS = 1;
-
     private final int bit;
     private final String cName;
 

@@ -5,7 +5,6 @@ import dev.verbena.VerbsArena;
 import dev.verbena.VerbsObject;
 import dev.verbena.access.ObjectLifetime;
 import dev.verbena.internal.Ibv;
-import dev.verbena.internal.NewerStructs;
 import dev.verbena.internal.failures.Failures;
 import java.lang.foreign.Arena;
 
@@ -48,14 +47,7 @@ public final class DmaHandle extends VerbsObject {
                                         Ibv.ALLOC_DMAH,
                                         Ibv.ALLOC_DMAH.call(
                                                 context.address(),
-                                                NewerStructs.dmaHints(
-                                                                scratch,
-                                                                hints.cpu().orElse(DmaHints.NOT_SET),
-                                                                hints.processingHint()
-                                                                        .orElse(DmaHints.NOT_SET),
-                                                                hints.memoryType()
-                                                                        .orElse(DmaHints.NOT_SET))
-                                                        .address()),
+                                                hints.write(scratch).address()),
                                         arguments));
                     }
                 },

@@ -1,6 +1,10 @@
 package dev.verbena.verbs;
 
 import dev.verbena.internal.Checks;
+import dev.verbena.internal.raw.ibv_dmah_init_attr;
+import dev.verbena.internal.raw.rdma_h;
+import java.lang.foreign.Arena;
+import java.lang.foreign.MemorySegment;
 import java.util.Objects;
 import java.util.OptionalInt;
 import org.jspecify.annotations.Nullable;
@@ -13,7 +17,7 @@ import org.jspecify.annotations.Nullable;
  */
 public final class DmaHints {
     /** The value of a hint that is left out. */
-    static final int NOT_SET = -1;
+    private static final int NOT_SET = -1;
 
     private final int cpu;
     private final int processingHint;
@@ -99,6 +103,26 @@ public final class DmaHints {
     public DmaHints memoryType(int type) {
         Checks.checkRange("type of memory", type, 1);
         return new DmaHints(cpu, processingHint, type);
+    }
+
+    /** Allocates a {@code struct ibv_dmah_init_attr} with the hints that are set. */
+    MemorySegment write(Arena scratch) {
+        MemorySegment init = scratch.allocate(ibv_dmah_init_attr.layout());
+        int mask = 0;
+        if (cpu != NOT_SET) {
+            mask |= rdma_h.IBV_DMAH_INIT_ATTR_MASK_CPU_ID();
+            ibv_dmah_init_attr.cpu_id(init, cpu);
+        }
+        if (processingHint != NOT_SET) {
+            mask |= rdma_h.IBV_DMAH_INIT_ATTR_MASK_PH();
+            ibv_dmah_init_attr.ph(init, (byte) processingHint);
+        }
+        if (memoryType != NOT_SET) {
+            mask |= rdma_h.IBV_DMAH_INIT_ATTR_MASK_TPH_MEM_TYPE();
+            ibv_dmah_init_attr.tph_mem_type(init, (byte) memoryType);
+        }
+        ibv_dmah_init_attr.comp_mask(init, mask);
+        return init;
     }
 
     @Override

@@ -2,7 +2,6 @@ package dev.verbena.verbs;
 
 import dev.verbena.CName;
 import dev.verbena.NativeValue;
-import dev.verbena.internal.NewerStructs;
 import dev.verbena.internal.raw.ibv_qp_ex;
 import dev.verbena.verbs.device.QueuePairType;
 import java.lang.foreign.MemorySegment;
@@ -227,7 +226,7 @@ public enum Operation implements NativeValue {
             case BIND_MW -> ibv_qp_ex.wr_bind_mw(queuePair);
             case SEND_WITH_INVALIDATE -> ibv_qp_ex.wr_send_inv(queuePair);
             case TSO -> ibv_qp_ex.wr_send_tso(queuePair);
-            case FLUSH -> NewerStructs.wr_flush(queuePair);
+            case FLUSH -> ibv_qp_ex.wr_flush(queuePair);
             case ATOMIC_WRITE -> ibv_qp_ex.wr_atomic_write(queuePair);
             case DRIVER1, RECEIVE, UNKNOWN -> MemorySegment.NULL;
         };

@@ -49,7 +49,6 @@ public final class QueuePair extends VerbsObject {
     final QueueCapabilities granted;
     private final QueuePairAddress addressing;
     private final @Nullable LongConsumer destroyer;
-
     final @Nullable ExtendedSends extended;
     private final AllowedOperations operations;
     private final PostPath sendPath;
@@ -379,8 +378,7 @@ public final class QueuePair extends VerbsObject {
      * Changes attributes, most often the state ({@code ibv_modify_qp}).
      *
      * @param attributes the attributes to change
-     * @throws IllegalArgumentException if the transport has no such change of state, or attributes are missing or not
-     *     allowed: the message names them
+     * @throws IllegalArgumentException if the transport has no such change, or attributes are missing or not allowed
      * @throws VerbsException if the device refused the change
      */
     @CName("ibv_modify_qp")
@@ -937,8 +935,7 @@ public final class QueuePair extends VerbsObject {
     }
 
     /**
-     * Sets the enhancements beyond the standard that both sides agree on, before going to {@link QueuePairState#RTR}
-     * ({@code ibv_set_ece}).
+     * Sets the enhancements that both sides agree on, before going to {@link QueuePairState#RTR} ({@code ibv_set_ece}).
      *
      * @param ece the values from the peer
      * @throws dev.verbena.UnsupportedVerbException if the device has none
@@ -956,7 +953,18 @@ public final class QueuePair extends VerbsObject {
      */
     @CName("ibv_query_qp_data_in_order")
     public Set<DataOrder> dataInOrder(Operation operation) {
-        return states.dataInOrder(operation);
+        return states.dataInOrder(operation, false);
+    }
+
+    /**
+     * Returns the order that the device alone guarantees ({@code IBV_QUERY_QP_DATA_IN_ORDER_DEVICE_ONLY}, rdma-core 62 or
+     * newer). The caller must know that the processor keeps the order.
+     *
+     * @param operation a send, a write or a read
+     * @return the guaranteed orders; empty if there are none
+     */
+    public Set<DataOrder> dataInOrderOfDevice(Operation operation) {
+        return states.dataInOrder(operation, true);
     }
 
     /**

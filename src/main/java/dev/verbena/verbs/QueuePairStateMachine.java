@@ -7,12 +7,15 @@ import dev.verbena.internal.CFunction;
 import dev.verbena.internal.ContextVerb;
 import dev.verbena.internal.Errno;
 import dev.verbena.internal.Ibv;
+import dev.verbena.internal.RdmaCoreVersion;
+import dev.verbena.internal.failures.Failures;
 import dev.verbena.internal.jfr.Recorder;
 import dev.verbena.internal.jfr.WorkFailureEvent;
 import dev.verbena.internal.raw.ibv_ece;
 import dev.verbena.internal.raw.ibv_qp_attr;
 import dev.verbena.internal.raw.ibv_qp_init_attr;
 import dev.verbena.internal.raw.ibv_qp_rate_limit_attr;
+import dev.verbena.internal.raw.rdma_h;
 import dev.verbena.verbs.address.Endpoint;
 import dev.verbena.verbs.device.DeviceAttributes;
 import dev.verbena.verbs.device.Port;
@@ -308,15 +311,20 @@ final class QueuePairStateMachine {
         }
     }
 
-    Set<DataOrder> dataInOrder(Operation operation) {
+    Set<DataOrder> dataInOrder(Operation operation, boolean deviceOnly) {
         if (operation.cName().isEmpty()) {
             throw new IllegalArgumentException("operation must have a number in C, got " + operation);
         }
         lifetime.hold();
         try {
             long qp = queuePair.address;
-            int bits = (int) Ibv.QUERY_QP_DATA_IN_ORDER.call(qp, operation.code(), DataOrder.RETURN_CAPS);
-            if (bits <= 0) { // older libraries answer for whole messages only
+            int flags = rdma_h.IBV_QUERY_QP_DATA_IN_ORDER_RETURN_CAPS();
+            if (deviceOnly) {
+                Failures.require(RdmaCoreVersion.V62, Ibv.QUERY_QP_DATA_IN_ORDER.name(), "of the device only");
+                flags |= rdma_h.IBV_QUERY_QP_DATA_IN_ORDER_DEVICE_ONLY();
+            }
+            int bits = (int) Ibv.QUERY_QP_DATA_IN_ORDER.call(qp, operation.code(), flags);
+            if (bits <= 0 && !deviceOnly) { // older libraries answer for whole messages only
                 bits = (int) Ibv.QUERY_QP_DATA_IN_ORDER.call(qp, operation.code(), 0) > 0
                         ? DataOrder.WHOLE_MESSAGE.bit()
                         : 0;

@@ -10,8 +10,9 @@ import dev.verbena.internal.ContextVerb;
 import dev.verbena.internal.Errno;
 import dev.verbena.internal.Ibv;
 import dev.verbena.internal.LockedMemory;
-import dev.verbena.internal.NewerStructs;
 import dev.verbena.internal.failures.Failures;
+import dev.verbena.internal.raw.ibv_mr_init_attr;
+import dev.verbena.internal.raw.rdma_h;
 import dev.verbena.verbs.device.DeviceAttributes;
 import dev.verbena.verbs.device.DeviceCapability;
 import java.lang.foreign.Arena;
@@ -70,8 +71,17 @@ final class Registration {
                 () -> {
                     Failures.require(Ibv.REG_MR_EX, arguments);
                     try (Arena scratch = Arena.ofConfined()) {
-                        MemorySegment init = NewerStructs.registration(
-                                scratch, memory.address(), memory.byteSize(), NativeFlag.bits(flags), handle.address());
+                        MemorySegment init = scratch.allocate(ibv_mr_init_attr.layout());
+                        ibv_mr_init_attr.length(init, memory.byteSize());
+                        ibv_mr_init_attr.access(init, NativeFlag.bits(flags));
+                        ibv_mr_init_attr.comp_mask(
+                                init,
+                                rdma_h.IBV_REG_MR_MASK_IOVA()
+                                        | rdma_h.IBV_REG_MR_MASK_ADDR()
+                                        | rdma_h.IBV_REG_MR_MASK_DMAH());
+                        ibv_mr_init_attr.iova(init, memory.address());
+                        ibv_mr_init_attr.addr(init, memory);
+                        ibv_mr_init_attr.dmah(init, MemorySegment.ofAddress(handle.address()));
                         return VerbFailures.pointer(
                                 Ibv.REG_MR_EX, Ibv.REG_MR_EX.call(domain.address(), init.address()), arguments);
                     }

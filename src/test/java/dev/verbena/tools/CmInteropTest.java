@@ -282,8 +282,17 @@ class CmInteropTest {
 
     // cmtime, whose server never ends by itself
 
+    /** From rdma-core 52 on, both ends of C's cmtime also meet over TCP. They can't work with an older one's, either. */
+    private static void requireOldCmtime() throws Exception {
+        try (Peer usage = Peer.c("cmtime -?")) {
+            usage.status();
+            assumeTrue(!usage.output().contains("num_threads"), "this cmtime has another protocol");
+        }
+    }
+
     @Test
     void javaCmtimeServesCCmtime() throws Exception {
+        requireOldCmtime();
         try (Peer server = cmtime("-b " + four() + " -p " + port)) {
             Resources.awaitListener(port);
             try (Peer client = Peer.c("cmtime -s " + four() + " -c 10 -p " + port)) {
@@ -297,6 +306,7 @@ class CmInteropTest {
 
     @Test
     void cCmtimeServesJavaCmtime() throws Exception {
+        requireOldCmtime();
         try (Peer server = Peer.c("cmtime -b " + four() + " -p " + port)) {
             Resources.awaitListener(port);
             try (Peer client = cmtime("-s " + four() + " -c 10 -p " + port)) {

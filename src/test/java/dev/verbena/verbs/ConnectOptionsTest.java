@@ -83,9 +83,7 @@ class ConnectOptionsTest {
 
     /** Returns the rights that a queue pair gets from a device with these capabilities. */
     private static Set<AccessFlag> access(ConnectOptions how, QueuePairType type, DeviceCapability... capabilities) {
-        long bits = Stream.of(capabilities)
-                .mapToLong(DeviceCapability::bit)
-                .reduce(0, (all, bit) -> all | bit);
+        long bits = Stream.of(capabilities).mapToLong(DeviceCapability::bit).reduce(0, (all, bit) -> all | bit);
         MemorySegment struct = Arena.ofAuto().allocate(ibv_device_attr_ex.layout());
         ibv_device_attr_ex.device_cap_flags_ex(struct, bits);
         return how.toInit(type, 1, DeviceAccess.get().attributes(struct)).access();
@@ -97,11 +95,7 @@ class ConnectOptionsTest {
                 .containsExactlyInAnyOrder(REMOTE_READ, REMOTE_WRITE, REMOTE_ATOMIC);
         assertThat(access(DEFAULTS, QueuePairType.RC, DeviceCapability.FLUSH_GLOBAL))
                 .containsExactlyInAnyOrder(REMOTE_READ, REMOTE_WRITE, REMOTE_ATOMIC, FLUSH_GLOBAL);
-        assertThat(access(
-                        DEFAULTS,
-                        QueuePairType.RC,
-                        DeviceCapability.FLUSH_GLOBAL,
-                        DeviceCapability.FLUSH_PERSISTENT))
+        assertThat(access(DEFAULTS, QueuePairType.RC, DeviceCapability.FLUSH_GLOBAL, DeviceCapability.FLUSH_PERSISTENT))
                 .isEqualTo(DEFAULTS.access());
         ConnectOptions sameAgain = DEFAULTS.access(Set.of()).access(DEFAULTS.access());
         assertThat(sameAgain).isEqualTo(DEFAULTS);

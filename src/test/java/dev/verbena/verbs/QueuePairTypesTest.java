@@ -10,6 +10,7 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import dev.verbena.UnsupportedVerbException;
 import dev.verbena.VerbsArena;
 import dev.verbena.VerbsException;
+import dev.verbena.internal.RdmaCoreVersion;
 import dev.verbena.support.Covers;
 import dev.verbena.support.DeviceTest;
 import dev.verbena.support.TestDevice;
@@ -275,6 +276,13 @@ class QueuePairTypesTest {
         pair.toReady(KEY);
 
         assertThat(pair.dataInOrder(Operation.SEND)).isSubsetOf(DataOrder.values());
+        if (RdmaCoreVersion.V62.isInstalled()) {
+            assertThat(pair.dataInOrderOfDevice(Operation.SEND)).containsAll(pair.dataInOrder(Operation.SEND));
+        } else {
+            assertThatThrownBy(() -> pair.dataInOrderOfDevice(Operation.SEND))
+                    .isInstanceOf(UnsupportedVerbException.class)
+                    .hasMessageContaining("62");
+        }
         assertThatThrownBy(() -> pair.dataInOrder(Operation.RECEIVE)).isInstanceOf(IllegalArgumentException.class);
     }
 

@@ -21,7 +21,7 @@ import java.util.Objects;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Times the steps of making many connections at once; interoperates with {@code cmtime} of rdma-core. The client does
+ * Times the steps of making many connections at once; interoperates with {@code cmtime} of rdma-core 51 and older. The client does
  * each step for all connections before it begins the next step.
  */
 final class Cmtime {

@@ -199,7 +199,10 @@ final class DeviceInfo {
         if (operations.isEmpty()) {
             line(FLAG + "NO SUPPORT");
         }
-        operations.forEach(flag -> line(FLAG + flag.cName().replaceFirst("IBV_ODP_", "")));
+        operations.forEach(flag -> line(FLAG
+                + (flag == PagedOperation.SHARED_RECEIVE
+                        ? "SUPPORT_SRQ"
+                        : flag.cName().replaceFirst("IBV_ODP_", ""))));
     }
 
     private void clocks() {

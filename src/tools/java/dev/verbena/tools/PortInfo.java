@@ -102,6 +102,7 @@ final class PortInfo {
             case 32 -> "25.0 Gbps";
             case 64 -> "50.0 Gbps";
             case 128 -> "100.0 Gbps";
+            case 256 -> "200.0 Gbps";
             default -> "invalid speed";
         };
     }

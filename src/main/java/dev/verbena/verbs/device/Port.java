@@ -265,7 +265,7 @@ public final class Port {
     }
 
     /**
-     * Returns the name of the link's signalling rate ({@code active_speed}).
+     * Returns the name of the link's signalling rate (see {@link #speedCode}).
      *
      * @return a name, such as {@code HDR}, or the number of an unknown code
      */
@@ -280,6 +280,7 @@ public final class Port {
             case 32 -> "EDR";
             case 64 -> "HDR";
             case 128 -> "NDR";
+            case 256 -> "XDR";
             default -> "speed " + code;
         };
     }
@@ -298,18 +299,21 @@ public final class Port {
             case 32 -> 25;
             case 64 -> 50;
             case 128 -> 100;
+            case 256 -> 200;
             default -> 0;
         };
         return lane * lanes();
     }
 
     /**
-     * Returns the code of the link's signalling rate ({@code active_speed}).
+     * Returns the code of the link's signalling rate ({@code active_speed_ex}, or {@code active_speed} where the kernel or
+     * rdma-core does not have it). Before rdma-core 49, a link of XDR has the code of NDR.
      *
      * @return the number of the InfiniBand specification: 1 is SDR, 2.5 Gbit/s
      */
     public int speedCode() {
-        return Byte.toUnsignedInt(ibv_port_attr.active_speed(attributes));
+        int extended = ibv_port_attr.active_speed_ex(attributes);
+        return extended != 0 ? extended : Byte.toUnsignedInt(ibv_port_attr.active_speed(attributes));
     }
 
     /** Returns text such as {@code port 1 of rxe0: ACTIVE, Ethernet, MTU 1024 (of 4096), 2.5 Gbit/s (1x SDR)}. */

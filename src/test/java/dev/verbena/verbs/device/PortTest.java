@@ -43,6 +43,14 @@ class PortTest {
         assertThat(port.gigabitsPerSecond()).isEqualTo(gigabits);
     }
 
+    @Test
+    void speedBeyondNdrIsReadFromTheLongerField() {
+        link(2, 128); // the field of a byte can't hold XDR
+        ibv_port_attr.active_speed_ex(attributes, 256);
+        assertThat(port.speedName()).isEqualTo("XDR");
+        assertThat(port.gigabitsPerSecond()).isEqualTo(800);
+    }
+
     @ParameterizedTest
     @CsvSource({"1, 1", "2, 4", "4, 8", "8, 12", "16, 2"})
     void lanesAreThoseOfTheWidth(int code, int lanes) {

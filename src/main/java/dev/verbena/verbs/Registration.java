@@ -191,7 +191,9 @@ final class Registration {
                         "ibv_reg_mr",
                         arguments,
                         errno,
-                        "This device or kernel does not support " + missing + ": register the memory without it");
+                        "This device or kernel does not support "
+                                + (missing == AccessFlag.ON_DEMAND ? "on-demand paging (ON_DEMAND)" : missing)
+                                + ": register memory without it");
             }
         }
         if (flags.contains(AccessFlag.ON_DEMAND) && (errno == Errno.EINVAL || Errno.meansUnsupported(errno))) {

@@ -957,11 +957,10 @@ public final class QueuePair extends VerbsObject {
     }
 
     /**
-     * Returns the order that the device alone guarantees ({@code IBV_QUERY_QP_DATA_IN_ORDER_DEVICE_ONLY}, rdma-core 62 or
-     * newer). The caller must know that the processor keeps the order.
+     * Returns the order that the device alone guarantees ({@code IBV_QUERY_QP_DATA_IN_ORDER_DEVICE_ONLY}; rdma-core 62).
      *
      * @param operation a send, a write or a read
-     * @return the guaranteed orders; empty if there are none
+     * @return the guaranteed orders, as far as the processor keeps them; empty if there are none
      */
     public Set<DataOrder> dataInOrderOfDevice(Operation operation) {
         return states.dataInOrder(operation, true);

@@ -1,7 +1,9 @@
 package dev.verbena.mutate;
 
 import java.util.BitSet;
+import java.util.Collection;
 import java.util.Comparator;
+import java.util.HashMap;
 import java.util.IdentityHashMap;
 import java.util.List;
 import java.util.Map;
@@ -74,6 +76,18 @@ final class Costs {
     /** Remembers the time of a test: its first run also compiles code. */
     void passed(Coverage.Test test, long millis) {
         measured.merge(test.id(), millis, Math::min);
+    }
+
+    /** Remembers the kills of a former run. */
+    void remember(Collection<Result> results, List<Coverage.Test> tests) {
+        Map<String, Coverage.Test> byName = new HashMap<>();
+        tests.forEach(test -> byName.put(test.name(), test));
+        for (Result result : results) {
+            Coverage.Test test = byName.get(result.by().replaceAll(" .*", ""));
+            if (test != null) {
+                killed(test, result.mutant());
+            }
+        }
     }
 
     /** Remembers that a test has killed a mutant. */

@@ -18,9 +18,10 @@ import org.objectweb.asm.Opcodes;
 import org.objectweb.asm.Type;
 
 /**
- * Finds the mutants of a class. It leaves out code that the compiler wrote, and changes that no test of a method can see:
- * the capacity of a collection, a fence against the garbage collector, a hash code, memory that is never
- * freed. Of a finally block it changes the copy that runs without an exception.
+ * Finds the mutants of a class. It leaves out code that the compiler wrote, assertions, and changes that no test of a
+ * method can see: the capacity of a collection, memory that is larger than needed or never freed, a fence against the
+ * garbage collector, a hash code, what a thread inherits. Of a finally block it changes the copy that runs without an
+ * exception.
  */
 final class Finder {
     /** Calls that change nothing that a program can see. */
@@ -151,10 +152,11 @@ final class Finder {
             if (method.equals("hashCode")) {
                 return;
             }
-            BitSet copies = code.copiesAfterExceptions();
+            BitSet leftOut = code.copiesAfterExceptions();
+            leftOut.or(code.assertions());
             for (int i = 0; i < code.instructions().size(); i++) {
                 Instruction each = code.at(i);
-                if (copies.get(i) || each.line() == 0 || closesResource(i) || isAssertion(i)) {
+                if (leftOut.get(i) || each.line() == 0 || closesResource(i)) {
                     continue;
                 }
                 if (each.target() != null && each.opcode() != Opcodes.GOTO) {
@@ -265,9 +267,11 @@ final class Finder {
             boolean inArguments = before.opcode() == Opcodes.DUP || after.opcode() == Opcodes.ANEWARRAY;
             boolean ordinal = method.equals("<clinit>") && code.at(i - 2).opcode() == Opcodes.DUP;
             boolean capacity = after.calls("<init>") && WITH_CAPACITY.contains(after.owner());
+            long value = ((Number) Objects.requireNonNull(each.value())).longValue();
+            boolean larger = value > 1 && after.calls("allocate");
+            boolean inherits = after.calls("inheritInheritableThreadLocals");
             boolean isReturned = after.opcode() >= Opcodes.IRETURN && after.opcode() <= Opcodes.LRETURN;
-            if (!inArguments && !ordinal && !capacity && !isReturned) {
-                long value = ((Number) Objects.requireNonNull(each.value())).longValue();
+            if (!inArguments && !ordinal && !capacity && !larger && !inherits && !isReturned) {
                 add(i, Kind.CONSTANT, "", value == 1 ? "1 is 0" : value + " is " + (value + 1));
             }
         }
@@ -288,11 +292,6 @@ final class Finder {
                         && Objects.equals(code.at(i - 1).value(), code.at(i + 1).value());
             }
             return code.at(i).calls("close") && (code.at(i + 5).calls("addSuppressed"));
-        }
-
-        private boolean isAssertion(int i) {
-            return code.at(i).name().equals("$assertionsDisabled")
-                    || code.at(i - 1).name().equals("$assertionsDisabled");
         }
     }
 }

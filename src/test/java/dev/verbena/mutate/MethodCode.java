@@ -49,6 +49,21 @@ class MethodCode extends MethodVisitor {
         return copies;
     }
 
+    /** Returns the indexes of assert statements, and of the code that asks whether assertions are enabled. */
+    BitSet assertions() {
+        BitSet found = new BitSet();
+        for (int i = 0; i < instructions.size(); i++) {
+            if (at(i).name().equals("$assertionsDisabled")) {
+                found.set(i, Math.max(i + 1, indexOf(at(i + 1).target())));
+            } else if (at(i).calls("desiredAssertionStatus")) {
+                for (int after = i; !at(after).name().equals("$assertionsDisabled"); after++) {
+                    found.set(after);
+                }
+            }
+        }
+        return found;
+    }
+
     /** Returns the index of the instruction that a jump leads to. */
     int indexOf(@Nullable Label target) {
         return places.getOrDefault(target, -1);

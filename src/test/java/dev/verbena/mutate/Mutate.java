@@ -181,6 +181,7 @@ public final class Mutate {
         Coverage coverage = Coverage.of(setup, folder.resolve("coverage.bin"));
         coverage.problems().forEach(problem -> out.println("left out: " + problem));
         out.printf("%d tests on the provider, after %d s%n", coverage.tests().size(), seconds(began));
+        costs.remember(known.values(), coverage.tests());
         title += ", %d tests".formatted(coverage.tests().size());
         Report report = save(known, hunt(chosen, setup, coverage, known, title), coverage, title);
         out.println(report.table());

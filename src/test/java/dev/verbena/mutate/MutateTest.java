@@ -12,12 +12,14 @@ import java.nio.file.Path;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Objects;
 import java.util.Set;
 import java.util.function.Predicate;
 import java.util.jar.Attributes;
 import java.util.jar.JarOutputStream;
 import java.util.jar.Manifest;
 import java.util.stream.Stream;
+import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
@@ -38,7 +40,7 @@ class MutateTest {
     static void testsPlantedMutants() throws IOException, InterruptedException {
         Finder finder = new Finder(MutateTest::classFile);
         for (String type : List.of(PLANTED, PLANTED + "$Fuse")) {
-            byte[] classFile = classFile(type);
+            byte[] classFile = Objects.requireNonNull(classFile(type));
             Path copy = folder.resolve("classes").resolve(type + ".class");
             Files.createDirectories(copy.getParent());
             Files.write(copy, classFile);
@@ -68,9 +70,10 @@ class MutateTest {
                 folder.resolve("classes"), tests, pattern, "none", "none", null, folder.resolve("agent.jar"), patience);
     }
 
-    private static byte[] classFile(String type) {
+    private static byte @Nullable [] classFile(String type) {
         try {
-            return Files.readAllBytes(ChildJvm.place(Planted.class).resolve(type + ".class"));
+            Path file = ChildJvm.place(Planted.class).resolve(type + ".class");
+            return Files.exists(file) ? Files.readAllBytes(file) : null;
         } catch (IOException e) {
             throw new AssertionError(e);
         }
@@ -97,6 +100,19 @@ class MutateTest {
     void finderChangesOneCopyOfAFinallyBlock() {
         assertThat(MUTANTS.stream().filter(of("putAndCount", Kind.CALL)).map(Mutant::what))
                 .containsExactly("does not call Planted.put", "does not call List.add");
+    }
+
+    @Test
+    void finderLeavesOutAssertionsAndSizesOfMemory() {
+        assertThat(MUTANTS.stream()
+                        .filter(mutant -> mutant.method().equals("half"))
+                        .map(Mutant::what))
+                .containsExactlyInAnyOrder("/ is *", "2 is 3", "returns 0");
+        assertThat(MUTANTS)
+                .filteredOn(mutant -> mutant.method().equals("<clinit>"))
+                .isEmpty();
+        assertThat(MUTANTS.stream().filter(of("memory", Kind.CONSTANT)).map(Mutant::what))
+                .containsExactly("1 is 0");
     }
 
     @Test

@@ -1,5 +1,8 @@
 package dev.verbena.mutate;
 
+import java.lang.foreign.Arena;
+import java.lang.foreign.MemorySegment;
+import java.lang.foreign.ValueLayout;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.atomic.AtomicBoolean;
@@ -27,6 +30,18 @@ final class Planted {
             return small;
         }
         return value > large ? large : value;
+    }
+
+    /** Each change is noticed. */
+    static int half(int value) {
+        assert value >= 2 : "at least 2, got " + value;
+        return value / 2;
+    }
+
+    /** More memory is not noticed, and is no change. */
+    static MemorySegment memory(Arena arena) {
+        arena.allocate(ValueLayout.JAVA_LONG, 2);
+        return arena.allocate(ValueLayout.JAVA_LONG, 1);
     }
 
     /** Each change is noticed. */

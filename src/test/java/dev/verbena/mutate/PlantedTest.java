@@ -3,6 +3,7 @@ package dev.verbena.mutate;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
+import java.lang.foreign.Arena;
 import org.junit.jupiter.api.Test;
 
 /** The tests of {@link Planted}, which {@link MutateTest} lets run on its mutants. */
@@ -30,6 +31,16 @@ class PlantedTest {
     @Test
     void scaledMultipliesByTheConstant() {
         assertThat(Planted.scaled(7)).isEqualTo(42);
+    }
+
+    @Test
+    void halfDivides() {
+        assertThat(Planted.half(84)).isEqualTo(42);
+    }
+
+    @Test
+    void memoryHasRoomForANumber() {
+        assertThat(Planted.memory(Arena.global()).byteSize()).isEqualTo(8);
     }
 
     @Test

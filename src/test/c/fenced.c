@@ -2118,8 +2118,9 @@ API int ibv_modify_qp(struct ibv_qp *ibqp, struct ibv_qp_attr *attributes, int m
 API int ibv_query_qp(struct ibv_qp *ibqp, struct ibv_qp_attr *attributes, int mask, struct ibv_qp_init_attr *init)
 {
 	struct fenced_qp *qp = (struct fenced_qp *)ibqp;
-	(void)mask;
 	int error = enter("ibv_query_qp");
+	if (!error && (!(mask & IBV_QP_STATE) || mask & IBV_QP_RATE_LIMIT)) /* a rate can only be set */
+		error = EINVAL;
 	if (error)
 		return answer(error);
 	memset(init, 0, sizeof(*init));
@@ -2313,6 +2314,7 @@ static struct ibv_context *new_context(struct ibv_device *which, int descriptor)
 	all->alloc_td = alloc_td;
 	all->dealloc_td = dealloc_td;
 	all->alloc_parent_domain = alloc_parent_domain;
+	all->advise_mr = advise_mr;
 	all->alloc_dm = alloc_dm;
 	all->free_dm = free_dm;
 	all->reg_dm_mr = reg_dm_mr;

@@ -263,6 +263,21 @@ static int close_xrcd(struct ibv_xrcd *ibxrcd)
 	return answer(0);
 }
 
+/* --- advice --- */
+
+/* Takes advice on ranges of registered memory. */
+static int advise_mr(struct ibv_pd *pd, enum ib_uverbs_advise_mr_advice advice, uint32_t flags, struct ibv_sge *list,
+		     uint32_t count)
+{
+	int error = enter("ibv_advise_mr");
+	if (!error && (advice > IB_UVERBS_ADVISE_MR_ADVICE_PREFETCH_NO_FAULT || flags > 1 || !count))
+		error = EINVAL;
+	for (uint32_t i = 0; i < count && !error; i++)
+		if (!list[i].length || !local(pd, list + i, 0))
+			error = EFAULT;
+	return answer(error);
+}
+
 /* --- work queues, and tables of them --- */
 
 struct fenced_wq {
@@ -317,8 +332,15 @@ static int modify_wq(struct ibv_wq *ibwq, struct ibv_wq_attr *attributes)
 	struct fenced_wq *wq = (struct fenced_wq *)ibwq;
 	int error = enter("ibv_modify_wq");
 	if (!error && attributes->attr_mask & IBV_WQ_ATTR_STATE) {
+		struct work *work;
 		ibwq->state = attributes->wq_state;
-		if (ibwq->state != IBV_WQS_RDY)
+		while (ibwq->state == IBV_WQS_ERR && (work = take(&wq->receives))) {
+			struct ibv_wc wc = {.wr_id = work->id, .status = IBV_WC_WR_FLUSH_ERR, .opcode = IBV_WC_RECV,
+				.qp_num = ibwq->wq_num, .vendor_err = 0x77};
+			complete(ibwq->cq, &wc, 0);
+			discard(work);
+		}
+		if (ibwq->state == IBV_WQS_RESET)
 			drop(&wq->receives);
 	}
 	return answer(error);

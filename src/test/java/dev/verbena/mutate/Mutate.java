@@ -44,7 +44,7 @@ public final class Mutate {
                     + "|HalfOpenFlood|DeviceRemoval|\\w+OnDevice|FlatMemoryOnTheFencedProvider"
                     + "|Architecture|Words|PublicFace|OptionsIdiom|ArenaParameter)Test\\..*"
                     + "|.*\\.(memoryOfEndedThreadsIsFreed|makersWithoutDirectMemoryLeaveNothingInC|failedAddLeavesTheBatchAsItWas"
-                    + "|awaitServesHundredsOfVirtualThreads|overrunEvent\\w+)";
+                    + "|awaitServes\\w+|overrunEvent\\w+)";
 
     /** Tests for a device. Those that need more than the provider offers fail without a mutant, and are left out. */
     private static final String ON_DEVICE = "dev\\.verbena\\.(net|verbs)\\..*";

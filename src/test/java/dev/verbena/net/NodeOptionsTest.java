@@ -53,6 +53,50 @@ class NodeOptionsTest {
     }
 
     @Test
+    void defaultsAreThoseOfTheDocumentation() {
+        assertThat(List.of(
+                        DEFAULTS.window(),
+                        DEFAULTS.sends(),
+                        DEFAULTS.calls(),
+                        DEFAULTS.operations(),
+                        DEFAULTS.maxExports(),
+                        DEFAULTS.messageSize(),
+                        DEFAULTS.maxChannels(),
+                        DEFAULTS.maxChannelsPerPeer(),
+                        DEFAULTS.maxWaiting()))
+                .containsExactly(32, 32, 32, 32, 64, 4096, 64, 65535, 32);
+        assertThat(List.of(DEFAULTS.handshakeTimeout(), DEFAULTS.closeTimeout(), DEFAULTS.alive(), DEFAULTS.maxStall()))
+                .containsExactly(
+                        Duration.ofSeconds(5), Duration.ofSeconds(10), Duration.ofSeconds(5), Duration.ofMinutes(5));
+        assertThat(DEFAULTS.maxTransferSize()).isEqualTo(1L << 40);
+        assertThat(DEFAULTS.token()).isEmpty();
+        assertThat(DEFAULTS.progress()).isEqualTo(NodeOptions.Progress.BACKGROUND);
+    }
+
+    @Test
+    void limitsOfTheWireAreAccepted() {
+        assertThat(DEFAULTS.window(4095)
+                        .sends(4095)
+                        .calls(4095)
+                        .operations(4095)
+                        .window())
+                .isEqualTo(4095);
+        assertThat(DEFAULTS.calls(0)
+                        .operations(0)
+                        .maxExports(0)
+                        .maxWaiting(0)
+                        .maxChannelsPerPeer(0)
+                        .calls())
+                .isZero();
+        assertThat(DEFAULTS.maxExports(65535)
+                        .maxWaiting(65535)
+                        .maxChannels(65535)
+                        .maxWaiting())
+                .isEqualTo(65535);
+        assertThat(DEFAULTS.messageSize(1 << 30).messageSize()).isEqualTo(1 << 30);
+    }
+
+    @Test
     void valuesOutOfRangeAreRefused() {
         List<ThrowingCallable> calls = List.of(
                 () -> DEFAULTS.window(0),

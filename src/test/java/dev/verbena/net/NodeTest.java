@@ -110,6 +110,22 @@ class NodeTest {
     }
 
     @Test
+    void failedConnectGivesItsPlaceBack() throws Exception {
+        try (NodePair nodes = new NodePair(SMALL.maxChannels(1))) {
+            for (int i = 0; i < 3; i++) {
+                assertThatExceptionOfType(ChannelException.class)
+                        .isThrownBy(() -> nodes.client.connect(new InetSocketAddress(OWN.getAddress(), 9), DEADLINE));
+            }
+            NodePair.Ends ends = nodes.connect();
+            assertThatIllegalStateException()
+                    .isThrownBy(() -> nodes.client.connect(nodes.server.address(), DEADLINE))
+                    .withMessageContaining("has its 1 channels");
+            send(ends.client(), 5);
+            assertThat(receive(ends.server())).isEqualTo(5);
+        }
+    }
+
+    @Test
     void channelsComeAndGoWithoutATrace() throws Exception {
         try (NodePair nodes = new NodePair(SMALL.maxChannels(2))) {
             NodePair.Ends first = nodes.connect();

@@ -24,6 +24,7 @@ import dev.verbena.verbs.device.Mtu;
 import java.io.IOException;
 import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
+import java.lang.foreign.ValueLayout;
 import java.lang.management.ManagementFactory;
 import java.lang.reflect.InvocationTargetException;
 import java.lang.reflect.Method;
@@ -32,6 +33,7 @@ import java.nio.file.Path;
 import java.nio.file.StandardOpenOption;
 import java.time.Duration;
 import java.util.ArrayList;
+import java.util.Collections;
 import java.util.List;
 import java.util.Map;
 import java.util.Set;
@@ -131,6 +133,194 @@ class RareObjectsTest {
         assertThatIllegalStateException().isThrownBy(queue::number);
         assertThatIllegalStateException().isThrownBy(queue::state);
         assertThatIllegalStateException().isThrownBy(() -> queue.modify(WorkQueueState.READY));
+    }
+
+    @Test
+    void failedWorkQueueFlushesItsReceives() throws InterruptedException {
+        WorkQueue queue = readyQueue(4, 1);
+        queue.postReceive(0x1_0000_0007L, loopback.left.buffer);
+        queue.postReceive(8, loopback.left.buffer.slice(0, 8));
+        queue.modify(WorkQueueState.ERROR);
+        for (long id : new long[] {0x1_0000_0007L, 8}) {
+            WorkCompletion done = loopback.left.queue.await(Loopback.DEADLINE);
+            assertThat(done.id()).isEqualTo(id);
+            assertThat(done.status()).isEqualTo(WorkStatus.WORK_REQUEST_FLUSHED);
+            assertThat(done.queuePairNumber()).isEqualTo(queue.number());
+        }
+        assertThat(loopback.left.queue.poll()).isEmpty();
+        queue.close();
+    }
+
+    @Test
+    void indirectionTableNeedsAPowerOfTwo() {
+        WorkQueue queue = readyQueue(4, 1);
+        for (int entries : new int[] {0, 3, 6}) {
+            assertThatIllegalArgumentException()
+                    .isThrownBy(() -> loopback.context.createIndirectionTable(Collections.nCopies(entries, queue)))
+                    .withMessageContaining("power of two, got " + entries);
+        }
+        try (IndirectionTable table = loopback.context.createIndirectionTable(List.of(queue, queue))) {
+            assertThatIllegalArgumentException()
+                    .isThrownBy(() -> ReceiveHash.of(table, new byte[0], Set.of()))
+                    .withMessageContaining("1 to 255 bytes, got 0");
+            assertThatIllegalArgumentException().isThrownBy(() -> ReceiveHash.of(table, new byte[256], Set.of()));
+            assertThat(ReceiveHash.of(table, new byte[255], Set.of()).table()).isSameAs(table);
+        }
+    }
+
+    @Test
+    void adviceReachesCWithEachRange() {
+        MemoryRegion other = loopback.domain.register(loopback.arena.allocate(64, 64), AccessFlag.LOCAL_WRITE);
+        for (Advice advice : Advice.values()) {
+            loopback.domain.advise(advice, true, loopback.left.buffer.slice(8, 16), other);
+            loopback.domain.advise(advice, false, other.slice(1, 63));
+        }
+        Fenced.fail("ibv_advise_mr", 1, EINVAL);
+        assertThatThrownBy(() -> loopback.domain.advise(Advice.PREFETCH_WRITE, true, other))
+                .isInstanceOf(VerbsException.class)
+                .hasMessageContaining("ibv_advise_mr(PREFETCH_WRITE, [" + other);
+        ProtectionDomain foreign = loopback.context.allocateProtectionDomain();
+        assertThatIllegalArgumentException().isThrownBy(() -> foreign.advise(Advice.PREFETCH, true, other));
+        other.close();
+        assertThatIllegalStateException().isThrownBy(() -> loopback.domain.advise(Advice.PREFETCH, true, other));
+        foreign.close();
+    }
+
+    @Test
+    void deviceMemoryChecksItsRanges() {
+        assertThatIllegalArgumentException()
+                .isThrownBy(() -> loopback.context.allocateDeviceMemory(0))
+                .withMessageContaining("at least 1");
+        assertThatIllegalArgumentException().isThrownBy(() -> loopback.context.allocateDeviceMemory(64, 3));
+        try (DeviceMemory memory = loopback.context.allocateDeviceMemory(1)) {
+            MemorySegment two = loopback.arena.allocate(2);
+            assertThat(memory.length()).isEqualTo(1);
+            assertThatThrownBy(() -> memory.write(0, two)).isInstanceOf(IndexOutOfBoundsException.class);
+            assertThatThrownBy(() -> memory.write(1, two.asSlice(0, 1))).isInstanceOf(IndexOutOfBoundsException.class);
+            assertThatThrownBy(() -> memory.read(0, two)).isInstanceOf(IndexOutOfBoundsException.class);
+            two.set(ValueLayout.JAVA_BYTE, 0, (byte) 5);
+            memory.write(0, two.asSlice(0, 1));
+            memory.read(0, two.asSlice(1, 1));
+            assertThat(two.get(ValueLayout.JAVA_BYTE, 1)).isEqualTo((byte) 5);
+        }
+    }
+
+    @Test
+    void refusedRateLimitNamesItsVerbAndKeepsNothing() {
+        QueuePair pair = loopback.left.pair;
+        assertThatThrownBy(() -> pair.limitRate(RateLimit.of(1000)))
+                .isInstanceOf(UnsupportedVerbException.class)
+                .hasMessageContaining("ibv_modify_qp_rate_limit")
+                .hasMessageContaining(pair.toString());
+        pair.close();
+        assertThat(pair.isOpen()).isFalse();
+    }
+
+    @Test
+    void unreliableConnectionGrantsWritesOnly() {
+        QueuePair pair = loopback.domain.createQueuePair(QueuePair.uc(loopback.left.queue));
+        pair.connect(pair.endpoint());
+        assertThat(pair.query().access()).containsExactly(AccessFlag.REMOTE_WRITE);
+        assertThat(loopback.left.pair.query().access())
+                .contains(AccessFlag.REMOTE_READ, AccessFlag.REMOTE_WRITE, AccessFlag.REMOTE_ATOMIC);
+        pair.close();
+    }
+
+    @Test
+    void failedCompletionShowsTheVendorsError() throws InterruptedException {
+        QueuePair pair = loopback.left.pair;
+        loopback.right.pair.close();
+        pair.postSendInline(5, MemorySegment.ofArray(new byte[0]));
+        WorkCompletion failed = loopback.left.queue.await(Loopback.DEADLINE);
+        assertThat(failed.vendorError()).isEqualTo(0x77);
+        assertThat(failed.toString())
+                .startsWith("#5 SEND on QP " + pair.number() + " failed: RETRY_EXCEEDED, ")
+                .contains(" (vendor error 0x77). To try: ");
+    }
+
+    @Test
+    void cursorThrowsAtAFailedRequestOnly() throws InterruptedException {
+        Completions done = loopback.left.queue.completions(4);
+        loopback.right.pair.postReceive(1, loopback.right.buffer);
+        loopback.left.pair.postSend(2, loopback.left.buffer.slice(0, 8));
+        Completions received = loopback.right.queue.completions(4);
+        assertThat(received.await(Loopback.DEADLINE)).isEqualTo(1);
+        assertThat(received.next()).isTrue();
+        assertThat(received.hasRoutingHeader()).isFalse();
+        assertThat(received.isReceive()).isTrue();
+        assertThat(received.orThrow()).isSameAs(received);
+        loopback.right.pair.close();
+        loopback.left.pair.postSend(3, loopback.left.buffer.slice(0, 8));
+        List<Long> failed = new ArrayList<>();
+        for (int taken = 0; taken < 2; ) {
+            taken += done.await(Loopback.DEADLINE);
+            while (done.next()) {
+                if (done.id() == 3) {
+                    assertThatThrownBy(done::orThrow)
+                            .isInstanceOf(WorkCompletionException.class)
+                            .hasMessageContaining("#3");
+                    failed.add(done.id());
+                }
+            }
+        }
+        assertThat(failed).containsExactly(3L);
+    }
+
+    @Test
+    void failedPollNamesItsQueue() {
+        Completions done = loopback.left.queue.completions(4);
+        Fenced.fail("ibv_poll_cq", 1, EINVAL);
+        assertThatThrownBy(done::poll)
+                .isInstanceOf(VerbsException.class)
+                .hasMessageContaining("ibv_poll_cq")
+                .hasMessageContaining(loopback.left.queue.toString());
+        assertThat(done.poll()).isZero();
+        assertThat(done.next()).isFalse();
+    }
+
+    @Test
+    void batchShowsItsCapacity() {
+        SendBatch batch = loopback.left.pair.sendBatch(3).send(1, loopback.left.buffer);
+        assertThat(batch.toString()).contains("1 (of 3)").contains(loopback.left.pair.toString());
+    }
+
+    @ParameterizedTest
+    @EnumSource
+    void completionsArriveByAllPollingCalls(PollingCalls calls) throws InterruptedException {
+        try (VerbsArena arena = VerbsArena.ofConfined()) {
+            for (CompletionQueueOptions options : List.of(
+                    CompletionQueueOptions.of(16),
+                    CompletionQueueOptions.of(16).fields(CompletionField.standard()),
+                    CompletionQueueOptions.of(16).singleThreaded().ignoreOverrun())) {
+                CompletionQueue queue = loopback.context.createCompletionQueue(options.pollingCalls(calls), arena);
+                QueuePair pair = loopback.domain.createQueuePair(QueuePair.rc(queue), arena);
+                pair.connect(pair.endpoint());
+                pair.postReceive(1, loopback.left.buffer);
+                pair.postSend(2, loopback.left.buffer.slice(0, 8));
+                Completions done = queue.completions(4);
+                List<Long> ids = new ArrayList<>();
+                while (ids.size() < 2) {
+                    done.await(Loopback.DEADLINE);
+                    while (done.next()) {
+                        ids.add(done.orThrow().id());
+                    }
+                }
+                assertThat(ids).as("%s", options).containsExactlyInAnyOrder(1L, 2L);
+                assertThat(queue.poll()).isEmpty();
+                pair.postReceive(3, loopback.left.buffer);
+                pair.postSend(4, loopback.left.buffer.slice(0, 8));
+                assertThat(queue.poll()).isPresent();
+                assertThat(queue.await(Loopback.DEADLINE).orThrow().isSuccess()).isTrue();
+            }
+        }
+    }
+
+    @Test
+    void flagsOfACompletionQueueAddUp() {
+        assertThat(CompletionQueueOptions.of(4).singleThreaded().ignoreOverrun().flags())
+                .containsExactlyInAnyOrder(CompletionQueueFlag.SINGLE_THREADED, CompletionQueueFlag.IGNORE_OVERRUN);
+        assertThat(CompletionQueueOptions.of(4).extended()).isFalse();
+        assertThat(CompletionQueueOptions.of(4).flags()).isEmpty();
     }
 
     @Test

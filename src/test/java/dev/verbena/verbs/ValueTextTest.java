@@ -1,0 +1,82 @@
+package dev.verbena.verbs;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import dev.verbena.verbs.address.AddressVector;
+import dev.verbena.verbs.address.Gid;
+import dev.verbena.verbs.address.GlobalRoute;
+import dev.verbena.verbs.address.Rate;
+import dev.verbena.verbs.device.TransportType;
+import dev.verbena.verbs.flow.FlowAction;
+import dev.verbena.verbs.flow.FlowKind;
+import dev.verbena.verbs.flow.FlowRule;
+import org.junit.jupiter.api.Test;
+
+/** The text and the defaults of values: each field is shown as it was set, and only where it says something. */
+class ValueTextTest {
+    private static final Gid GID = Gid.of(new byte[] {0, 0, 0, 0, 0, 0, 0, 0, 0, 0, -1, -1, 10, 9, 9, 1});
+
+    @Test
+    void addressVectorShowsFieldsThatAreNotZero() {
+        AddressVector plain = AddressVector.of(2);
+        assertThat(plain).hasToString("port 2");
+        assertThat(plain.destinationLid(7)).hasToString("port 2, LID 7");
+        assertThat(plain.serviceLevel(3)).hasToString("port 2, service level 3");
+        assertThat(plain.sourcePathBits(5)).hasToString("port 2, source path bits 5");
+        assertThat(plain.staticRate(Rate.GBPS_10)).hasToString("port 2, static rate GBPS_10");
+        assertThat(plain.globalRoute(GlobalRoute.to(GID, 4)).toString()).startsWith("port 2, ");
+        assertThat(plain.destinationLid(7).serviceLevel(3).sourcePathBits(5).staticRate(Rate.GBPS_10))
+                .hasToString("port 2, LID 7, service level 3, source path bits 5, static rate GBPS_10");
+    }
+
+    @Test
+    void routeHasNoFlowLabelNoClassAnd64Hops() {
+        GlobalRoute route = GlobalRoute.to(GID, 4);
+        assertThat(route).isEqualTo(new GlobalRoute(GID, 4, 0, 64, 0));
+        assertThat(route.flowLabel()).isZero();
+        assertThat(route.hopLimit()).isEqualTo(64);
+        assertThat(route.trafficClass()).isZero();
+    }
+
+    @Test
+    void sizesOfQueuesAreShownInTheirOrder() {
+        assertThat(new SharedReceiveQueueAttributes(4, 2, 1)).hasToString("4x2, limit 1");
+        assertThat(QueueCapabilities.none()).hasToString("send 0x0, receive 0x0, inline 0");
+        assertThat(QueueCapabilities.of(5, 6).sendSge(7).receiveSge(8).inlineSize(9))
+                .hasToString("send 5x7, receive 6x8, inline 9");
+        QueueCapabilities nothing = QueueCapabilities.of(0, 0).sendSge(0).receiveSge(0);
+        assertThat(nothing).isEqualTo(QueueCapabilities.none());
+        QueueCapabilities all =
+                QueueCapabilities.of(5, 6).sendSge(7).receiveSge(8).inlineSize(9);
+        assertThat(new int[] {all.sendDepth(), all.receiveDepth(), all.sendSge(), all.receiveSge(), all.inlineSize()})
+                .containsExactly(5, 6, 7, 8, 9);
+    }
+
+    @Test
+    void hintsShowThoseThatAreSetAlsoToZero() {
+        assertThat(DmaHints.none()).hasToString("hints:");
+        assertThat(DmaHints.none().cpu(0)).hasToString("hints: processor 0");
+        assertThat(DmaHints.none().processingHint(0)).hasToString("hints: processing hint 0");
+        assertThat(DmaHints.none().memoryType(0)).hasToString("hints: memory type 0");
+        assertThat(DmaHints.none().cpu(3).processingHint(2).memoryType(1))
+                .hasToString("hints: processor 3 processing hint 2 memory type 1");
+    }
+
+    @Test
+    void transportsHaveTheirNamesInC() {
+        assertThat(TransportType.IB.cName()).isEqualTo("IBV_TRANSPORT_IB");
+        assertThat(TransportType.UNKNOWN.cName()).isEmpty();
+    }
+
+    @Test
+    void flowRuleKeepsItsOtherValues() {
+        FlowRule rule = FlowRule.of(new FlowAction.Tag(5)).port(3).priority(4);
+        for (FlowKind kind : FlowKind.values()) {
+            FlowRule changed = rule.kind(kind);
+            assertThat(changed.kind()).isEqualTo(kind);
+            assertThat(changed.port()).isEqualTo(3);
+            assertThat(changed.priority()).isEqualTo(4);
+            assertThat(changed.specs()).isEqualTo(rule.specs());
+        }
+    }
+}

@@ -1451,10 +1451,11 @@ static int query_port(struct ibv_context *context, uint8_t number, struct ibv_po
 		.active_speed = 64, .phys_state = 5, .link_layer = IBV_LINK_LAYER_ETHERNET,
 	};
 	(void)context;
-	if (number != 1)
-		return EINVAL;
+	int error = enter("ibv_query_port");
+	if (error || number != 1)
+		return answer(error ? error : EINVAL);
 	memcpy(port, &it, size < sizeof(it) ? size : sizeof(it));
-	return 0;
+	return answer(0);
 }
 
 API int ibv_query_port(struct ibv_context *context, uint8_t number, struct _compat_ibv_port_attr *port)

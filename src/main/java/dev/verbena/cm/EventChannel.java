@@ -318,6 +318,9 @@ public final class EventChannel extends VerbsObject {
     List<ConnectRequest> unclaimedOf(@Nullable IdEvents listener) {
         reader.lock.lock();
         try {
+            if (unclaimed.isEmpty()) { // of nearly all ids that close
+                return List.of();
+            }
             return unclaimed.stream()
                     .filter(request -> listener == null || request.listener() == listener)
                     .toList();

@@ -211,7 +211,10 @@ public final class CompletionQueue extends VerbsObject {
             events.destroying();
         }
         try {
-            VerbFailures.check(Ibv.DESTROY_CQ, Ibv.DESTROY_CQ.call(address), toString());
+            long result = Ibv.DESTROY_CQ.call(address);
+            if (result != 0) {
+                VerbFailures.check(Ibv.DESTROY_CQ, result, toString());
+            }
         } catch (VerbsException refused) {
             if (events != null) {
                 events.notDestroyed();

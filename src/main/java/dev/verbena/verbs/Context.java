@@ -64,17 +64,23 @@ public final class Context extends VerbsObject {
     /**
      * Wraps a context of C.
      *
+     * @param adopted what this context shares with others; null for a context that stands alone for its struct
      * @param letGo lets go of a context that another library has opened; null for a context to close
      */
-    private Context(ObjectLifetime lifetime, Device device, long address, @Nullable Runnable letGo) {
+    private Context(
+            ObjectLifetime lifetime,
+            Device device,
+            long address,
+            @Nullable AdoptedContext adopted,
+            @Nullable Runnable letGo) {
         super(lifetime);
         this.lifetime = lifetime;
         this.device = device;
         this.address = address;
         this.letGo = letGo;
         lifetime.destroyedBy(this::closeInC);
-        this.provider = DriverFunctions.of(device, address);
-        this.queries = new ContextQueries(device, address);
+        this.provider = adopted == null ? DriverFunctions.of(device, address) : adopted.provider;
+        this.queries = adopted == null ? new ContextQueries(device, address) : adopted.queries;
         int number = ibv_context.async_fd(MemorySegment.ofAddress(address).reinterpret(ibv_context.sizeof()));
         this.events = new AsyncEvents(this, number, letGo != null);
         lifetime.destroyedBy(this::destroy);
@@ -91,6 +97,7 @@ public final class Context extends VerbsObject {
                                 Ibv.OPEN_DEVICE.call(pointer),
                                 device.name(),
                                 "/dev/infiniband/uverbs* must exist, and this user must have the right to open it"),
+                        null,
                         null));
     }
 
@@ -99,14 +106,21 @@ public final class Context extends VerbsObject {
      * keeps the context if this fails.
      */
     static Context adopt(long address, VerbsArena arena, Runnable letGo) {
-        MemorySegment device =
-                ibv_context.device(MemorySegment.ofAddress(address).reinterpret(ibv_context.sizeof()));
-        return ObjectLifetime.create(arena, lifetime -> {
-            lifetime.undoneBy(() -> {});
-            Context context = new Context(lifetime, Device.read(device.address()), address, letGo);
-            lifetime.undoneBy(context.events::closing);
-            return context;
-        });
+        AdoptedContext known = AdoptedContext.join(address);
+        try {
+            return ObjectLifetime.create(arena, lifetime -> {
+                lifetime.undoneBy(() -> {});
+                Context context = new Context(lifetime, known.device, address, known, () -> {
+                    AdoptedContext.leave(address);
+                    letGo.run();
+                });
+                lifetime.undoneBy(context.events::closing);
+                return context;
+            });
+        } catch (Throwable t) {
+            AdoptedContext.leave(address);
+            throw t;
+        }
     }
 
     @CName("ibv_close_device")
@@ -595,7 +609,7 @@ public final class Context extends VerbsObject {
             lifetime.destroyedBy(() -> Ibv.CLOSE_DEVICE.call(context));
             MemorySegment device =
                     ibv_context.device(MemorySegment.ofAddress(context).reinterpret(ibv_context.sizeof()));
-            return new Context(lifetime, Device.read(device.address()), context, null);
+            return new Context(lifetime, Device.read(device.address()), context, null, null);
         });
     }
 

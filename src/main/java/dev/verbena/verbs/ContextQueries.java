@@ -14,6 +14,7 @@ import dev.verbena.verbs.address.Gid;
 import dev.verbena.verbs.address.GidEntry;
 import dev.verbena.verbs.device.DeviceAttributes;
 import dev.verbena.verbs.device.Port;
+import dev.verbena.verbs.device.QueuePairType;
 import dev.verbena.verbs.device.TransportType;
 import dev.verbena.verbs.device.access.DeviceAccess;
 import java.lang.foreign.Arena;
@@ -22,6 +23,7 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.NoSuchElementException;
 import java.util.Optional;
+import java.util.concurrent.ConcurrentHashMap;
 
 /**
  * The queries of an open device that its objects make too. The caller holds the context, or an object that depends on it.
@@ -32,6 +34,9 @@ import java.util.Optional;
 final class ContextQueries {
     private final Device device;
     private final long address;
+
+    /** The longest message of each port that was asked for. Unlike the rest of a port, it does not change. */
+    private final ConcurrentHashMap<Integer, Long> longestMessages = new ConcurrentHashMap<>();
 
     ContextQueries(Device device, long address) {
         this.device = device;
@@ -77,6 +82,17 @@ final class ContextQueries {
                         ? "Ports are numbered from 1 to " + attributes().ports()
                         : "");
         return DeviceAccess.get().port(device.name(), number, attributes);
+    }
+
+    /** Returns the length of the longest message of a transport at a port. A datagram is one packet. */
+    long longestMessage(QueuePairType type, int number) {
+        Long known = longestMessages.get(number);
+        if (known != null && type != QueuePairType.UD) {
+            return known;
+        }
+        Port port = port(number);
+        longestMessages.put(number, port.maxMessageSize());
+        return type == QueuePairType.UD ? port.activeMtu().bytes() : port.maxMessageSize();
     }
 
     List<Port> ports() {

@@ -11,7 +11,6 @@ import dev.verbena.verbs.address.AddressVector;
 import dev.verbena.verbs.address.Endpoint;
 import dev.verbena.verbs.address.Gid;
 import dev.verbena.verbs.address.Grh;
-import dev.verbena.verbs.device.Port;
 import dev.verbena.verbs.device.QueuePairType;
 import dev.verbena.verbs.flow.FlowRule;
 import java.lang.foreign.MemorySegment;
@@ -75,7 +74,7 @@ public final class QueuePair extends VerbsObject {
             QueuePairOptions options,
             QueueCapabilities granted,
             Context context,
-            Port port,
+            long longestMessage,
             long address,
             @Nullable LongConsumer destroyer) {
         super(lifetime);
@@ -95,7 +94,7 @@ public final class QueuePair extends VerbsObject {
         this.extended = options.operations().isEmpty() ? null : new ExtendedSends(this, operations, driver);
         this.sendPath = PostPath.ofSends(this, driver, extended);
         this.receivePath = PostPath.ofReceives(this, driver);
-        this.states = new QueuePairStateMachine(this, addressing, port, sendPath, receivePath, posted);
+        this.states = new QueuePairStateMachine(this, addressing, longestMessage, sendPath, receivePath, posted);
         this.windowBinding = new WindowBinding(this, sendPath, posted.sends(), operations);
         this.singleSends = new SingleRequestBatches<>(lifetime.isConfined(), () -> keep(newSendBatch(1)));
         this.singleReceives = new SingleRequestBatches<>(lifetime.isConfined(), () -> keep(newReceiveBatch(1)));

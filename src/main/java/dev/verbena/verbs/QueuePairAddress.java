@@ -49,6 +49,16 @@ final class QueuePairAddress {
         }
     }
 
+    /** Returns the length of the longest message that the queue pair can send. */
+    long longestMessage() {
+        lifetime.hold();
+        try {
+            return queries.longestMessage(options.type(), options.port());
+        } finally {
+            lifetime.release();
+        }
+    }
+
     int gidIndex() {
         if (options.gidIndex() != QueuePairOptions.BEST_GID) {
             return options.gidIndex();

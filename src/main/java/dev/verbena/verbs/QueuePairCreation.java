@@ -18,7 +18,6 @@ import dev.verbena.internal.raw.ibv_qp_open_attr;
 import dev.verbena.internal.raw.ibv_rx_hash_conf;
 import dev.verbena.internal.raw.rdma_h;
 import dev.verbena.verbs.device.DeviceAttributes;
-import dev.verbena.verbs.device.Port;
 import dev.verbena.verbs.device.QueuePairType;
 import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
@@ -42,12 +41,12 @@ final class QueuePairCreation {
                 lifetime -> {
                     checkContexts(domain, options);
                     Context context = domain.contextEvenIfClosed();
-                    Port port = context.queries().port(options.port());
+                    long longest = context.queries().longestMessage(options.type(), options.port());
                     try (Arena scratch = Arena.ofConfined()) {
                         MemorySegment init = scratch.allocate(ibv_qp_init_attr_ex.layout());
                         long qp = callCreate(domain, options, init);
                         QueueCapabilities granted = QueueCapabilities.read(ibv_qp_init_attr_ex.cap(init));
-                        return new QueuePair(lifetime, domain, options, granted, context, port, qp, null);
+                        return new QueuePair(lifetime, domain, options, granted, context, longest, qp, null);
                     }
                 },
                 parents(domain, options).toArray(new VerbsObject[0]));
@@ -76,14 +75,14 @@ final class QueuePairCreation {
                 lifetime -> {
                     checkContexts(domain, options);
                     Context context = domain.contextEvenIfClosed();
-                    Port port = context.queries().port(options.port());
+                    long longest = context.queries().longestMessage(options.type(), options.port());
                     try (Arena scratch = Arena.ofConfined()) {
                         MemorySegment init = scratch.allocate(ibv_qp_init_attr_ex.layout());
                         initial(domain, options, init);
                         long qp = maker.applyAsLong(init.address());
                         QueueCapabilities granted = QueueCapabilities.read(ibv_qp_init_attr_ex.cap(init));
                         QueuePair made =
-                                new QueuePair(lifetime, domain, options, granted, context, port, qp, destroyer);
+                                new QueuePair(lifetime, domain, options, granted, context, longest, qp, destroyer);
                         made.states.known(begins);
                         return made;
                     }
@@ -98,8 +97,8 @@ final class QueuePairCreation {
         return ObjectLifetime.create(
                 arena,
                 lifetime -> {
-                    Port port = context.queries().port(1);
                     QueuePairOptions options = QueuePairOptions.xrcReceive(xrcDomain);
+                    long longest = context.queries().longestMessage(options.type(), 1);
                     try (Arena scratch = Arena.ofConfined()) {
                         MemorySegment attributes = scratch.allocate(ibv_qp_open_attr.layout());
                         ibv_qp_open_attr.comp_mask(
@@ -111,8 +110,8 @@ final class QueuePairCreation {
                         ibv_qp_open_attr.xrcd(attributes, MemorySegment.ofAddress(xrcDomain.address()));
                         ibv_qp_open_attr.qp_type(attributes, QueuePairType.XRC_RECV.code());
                         long qp = callOpen(context, attributes, number);
-                        QueuePair opened =
-                                new QueuePair(lifetime, null, options, options.capabilities(), context, port, qp, null);
+                        QueuePair opened = new QueuePair(
+                                lifetime, null, options, options.capabilities(), context, longest, qp, null);
                         opened.states.unknown();
                         return opened;
                     }

@@ -57,7 +57,7 @@ final class QueuePairStateMachine {
     QueuePairStateMachine(
             QueuePair queuePair,
             QueuePairAddress addressing,
-            Port port,
+            long longestMessage,
             PostPath sends,
             PostPath receives,
             PostedRequests posted) {
@@ -69,12 +69,7 @@ final class QueuePairStateMachine {
         this.sends = sends;
         this.receives = receives;
         this.posted = posted;
-        sends.longestMessage(longestMessage(port));
-    }
-
-    /** Returns the length of the longest message. A datagram is one packet. */
-    private long longestMessage(Port port) {
-        return options.type() == QueuePairType.UD ? port.activeMtu().bytes() : port.maxMessageSize();
+        sends.longestMessage(longestMessage);
     }
 
     /** Returns the state, and asks the device for it if it may have changed. */
@@ -177,7 +172,7 @@ final class QueuePairStateMachine {
         }
         known(to);
         if (to == QueuePairState.RTR) {
-            sends.longestMessage(longestMessage(addressing.port()));
+            sends.longestMessage(addressing.longestMessage());
         }
     }
 

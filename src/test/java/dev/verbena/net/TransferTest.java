@@ -52,6 +52,17 @@ class TransferTest {
         assertThat(Fenced.liveObjects()).isEqualTo(live);
     }
 
+    @Test
+    void offerHasRoomForSomeBytesAbout() {
+        int most = ends.client().maxMessageSize() - 20;
+        MemorySegment data = MemorySegment.ofArray(new byte[8]);
+        assertThatIllegalArgumentException()
+                .isThrownBy(() -> ends.client().offer(data, new byte[most + 1], DEADLINE))
+                .withMessageContaining("at most " + most + " bytes on this channel, got " + (most + 1));
+        assertThatExceptionOfType(VerbsTimeoutException.class)
+                .isThrownBy(() -> ends.client().offer(data, new byte[most], Duration.ofMillis(1)));
+    }
+
     private Future<?> offer(MemorySegment data, byte... about) {
         return nodes.start(() -> {
             ends.client().offer(data, about, DEADLINE);

@@ -1,14 +1,24 @@
 package dev.verbena.verbs;
 
 import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
 
+import dev.verbena.VerbsTimeoutException;
 import dev.verbena.support.FencedTest;
 import dev.verbena.support.Loopback;
+import java.time.Duration;
 import java.time.temporal.ChronoUnit;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Optional;
 import java.util.concurrent.atomic.AtomicInteger;
+import java.util.stream.Stream;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.Arguments;
+import org.junit.jupiter.params.provider.MethodSource;
 
 /** Draining a queue pair whose completion queue others keep busy. */
 @FencedTest
@@ -63,6 +73,92 @@ class BusyDrainTest {
         sharing.postWrite(4, loopback.left.buffer.slice(0, 8), loopback.left.buffer.remote());
         sharing.drain(completion -> taken.addAndGet((int) completion.id()), Loopback.DEADLINE);
         assertThat(taken.get()).isEqualTo(4);
+    }
+
+    private enum Posted {
+        NONE,
+        SOME,
+        FULL
+    }
+
+    private static Stream<Arguments> queues() {
+        return Stream.of(Posted.values())
+                .flatMap(sends -> Stream.of(Posted.values())
+                        .flatMap(receives ->
+                                Stream.of(true, false).map(shared -> Arguments.of(sends, receives, shared))));
+    }
+
+    /** The markers stay with the drain, whatever was posted, and wherever it completes. */
+    @ParameterizedTest
+    @MethodSource("queues")
+    void drainHandsOutEachRequestOnce(Posted sends, Posted receives, boolean shared) throws InterruptedException {
+        CompletionQueue one = loopback.context.createCompletionQueue(64);
+        CompletionQueue two = shared ? one : loopback.context.createCompletionQueue(64);
+        QueuePair drained = loopback.domain.createQueuePair(
+                QueuePair.rc(one, two).sendDepth(4).receiveDepth(4));
+        QueuePair peer = loopback.domain.createQueuePair(QueuePair.rc(loopback.left.queue));
+        drained.connect(peer.endpoint());
+        peer.connect(drained.endpoint());
+        List<Long> expected = new ArrayList<>();
+        for (long id = 0; fits(sends, drained.capabilities().sendDepth(), id); id++) {
+            drained.postSend(id, loopback.left.buffer.slice(0, 8)); // waits for a receive of the peer
+            expected.add(id);
+        }
+        for (long id = 0; fits(receives, drained.capabilities().receiveDepth(), id); id++) {
+            drained.postReceive(1000 + id, loopback.left.buffer);
+            expected.add(1000 + id);
+        }
+        List<Long> ids = new ArrayList<>();
+        drained.drain(completion -> ids.add(completion.id()), Loopback.DEADLINE);
+        assertThat(ids).containsExactlyInAnyOrderElementsOf(expected);
+        assertThat(one.poll()).isEmpty();
+        assertThat(two.poll()).isEmpty();
+        assertThat(drained.state()).isEqualTo(QueuePairState.ERR);
+        drained.close();
+        peer.close();
+    }
+
+    private static boolean fits(Posted posted, int depth, long id) {
+        return switch (posted) {
+            case NONE -> false;
+            case SOME -> id < 2;
+            case FULL -> id < depth;
+        };
+    }
+
+    /** The program's code takes the completions of the markers away. */
+    private void steal(WorkCompletion completion) {
+        for (Optional<WorkCompletion> next = loopback.left.queue.poll(); next.isPresent(); ) {
+            taken.incrementAndGet();
+            next = loopback.left.queue.poll();
+        }
+    }
+
+    @Test
+    void drainThatFindsNoMarkerEndsWithItsTime() {
+        pair.postReceive(2, loopback.left.buffer);
+        pair.postReceive(3, loopback.left.buffer);
+        pair.postWrite(4, loopback.left.buffer.slice(0, 8), loopback.left.buffer.remote());
+        assertThatExceptionOfType(VerbsTimeoutException.class)
+                .isThrownBy(() -> pair.drain(this::steal, Duration.ofMillis(20)))
+                .withMessageContaining("drain(" + pair)
+                .withMessageContaining("marker");
+        assertThat(taken.get()).isPositive();
+    }
+
+    @Test
+    void drainThatFindsNoMarkerEndsWithAnInterrupt() {
+        pair.postReceive(2, loopback.left.buffer);
+        pair.postWrite(4, loopback.left.buffer.slice(0, 8), loopback.left.buffer.remote());
+        assertThatExceptionOfType(InterruptedException.class)
+                .isThrownBy(() -> pair.drain(
+                        completion -> {
+                            steal(completion);
+                            Thread.currentThread().interrupt();
+                        },
+                        Loopback.DEADLINE))
+                .withMessageContaining("while draining " + pair);
+        assertThat(Thread.interrupted()).isFalse();
     }
 
     @Test

@@ -98,6 +98,20 @@ class NativeConstantsTest {
         }
     }
 
+    /** All stand for a constant of C, but unknown numbers, and receives among the operations, which have no opcode. */
+    @ParameterizedTest
+    @MethodSource("values")
+    void constantsHaveTheirNameInC(Class<?> type) {
+        for (Object constant : type.getEnumConstants()) {
+            String name = ((NativeValue) constant).cName();
+            if (constant == Operation.RECEIVE) {
+                assertThat(name).isEmpty();
+            } else if (!constant.toString().equals("UNKNOWN")) {
+                assertThat(name).as("%s of %s", constant, type).isNotEmpty();
+            }
+        }
+    }
+
     @ParameterizedTest
     @MethodSource("flags")
     void flagsHaveTheBitOfC(Class<?> type) {

@@ -316,6 +316,16 @@ class RareObjectsTest {
     }
 
     @Test
+    void flagsOfAQueuePairAddUp() {
+        QueuePairOptions options = QueuePair.ud(loopback.left.queue)
+                .flags(QueuePairCreateFlag.SCATTER_FCS)
+                .flags(QueuePairCreateFlag.CVLAN_STRIPPING);
+        assertThat(options.flags())
+                .containsExactlyInAnyOrder(QueuePairCreateFlag.SCATTER_FCS, QueuePairCreateFlag.CVLAN_STRIPPING);
+        assertThat(options.sourceNumber(5).flags()).hasSize(3).contains(QueuePairCreateFlag.SOURCE_QPN);
+    }
+
+    @Test
     void flagsOfACompletionQueueAddUp() {
         assertThat(CompletionQueueOptions.of(4).singleThreaded().ignoreOverrun().flags())
                 .containsExactlyInAnyOrder(CompletionQueueFlag.SINGLE_THREADED, CompletionQueueFlag.IGNORE_OVERRUN);

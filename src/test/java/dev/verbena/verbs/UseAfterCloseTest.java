@@ -99,6 +99,22 @@ class UseAfterCloseTest {
         assertThat(Api.classesWithAnObject()).contains(SendBatch.class, Completions.class);
     }
 
+    /** An object has a text while it is open and when it is closed: it stands in messages. */
+    @Test
+    void objectsHaveATextBeforeAndAfterTheyAreClosed() {
+        for (Class<?> type : Api.objects()) {
+            for (Recipe<?> recipe : Specimens.recipes(type)) {
+                Specimens world = world(recipe, ArenaKind.CONFINED);
+                if (world.missing(recipe).isEmpty()) {
+                    Object object = world.the(recipe);
+                    assertThat(object.toString()).as("open %s", recipe).isNotBlank();
+                    world.closeThe(recipe);
+                    assertThat(object.toString()).as("closed %s", recipe).isNotBlank();
+                }
+            }
+        }
+    }
+
     @TestFactory
     Stream<DynamicNode> closedObjectsRefuseAllMethods() {
         return Api.objects().stream().map(this::tests);

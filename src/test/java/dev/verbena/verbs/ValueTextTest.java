@@ -6,10 +6,10 @@ import dev.verbena.verbs.address.AddressVector;
 import dev.verbena.verbs.address.Gid;
 import dev.verbena.verbs.address.GlobalRoute;
 import dev.verbena.verbs.address.Rate;
-import dev.verbena.verbs.device.TransportType;
 import dev.verbena.verbs.flow.FlowAction;
 import dev.verbena.verbs.flow.FlowKind;
 import dev.verbena.verbs.flow.FlowRule;
+import java.util.List;
 import org.junit.jupiter.api.Test;
 
 /** The text and the defaults of values: each field is shown as it was set, and only where it says something. */
@@ -63,9 +63,12 @@ class ValueTextTest {
     }
 
     @Test
-    void transportsHaveTheirNamesInC() {
-        assertThat(TransportType.IB.cName()).isEqualTo("IBV_TRANSPORT_IB");
-        assertThat(TransportType.UNKNOWN.cName()).isEmpty();
+    void rateLimitShowsItsNumbers() {
+        assertThat(RateLimit.of(0)).hasToString("no limit");
+        assertThat(RateLimit.of(7)).hasToString("7 kbit/s");
+        assertThat(RateLimit.of(7).maxBurst(8)).hasToString("7 kbit/s, burst 8");
+        assertThat(RateLimit.of(7).maxBurst(8).typicalPacket(9)).hasToString("7 kbit/s, burst 8, typical packet 9");
+        assertThat(RateLimit.of(0).maxBurst(8)).hasToString("no limit, burst 8");
     }
 
     @Test
@@ -78,5 +81,9 @@ class ValueTextTest {
             assertThat(changed.priority()).isEqualTo(4);
             assertThat(changed.specs()).isEqualTo(rule.specs());
         }
+        FlowRule other = rule.specs(List.of(new FlowAction.Drop()));
+        assertThat(other.port()).isEqualTo(3);
+        assertThat(other.priority()).isEqualTo(4);
+        assertThat(other.specs()).containsExactly(new FlowAction.Drop());
     }
 }

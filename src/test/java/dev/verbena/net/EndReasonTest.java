@@ -1,0 +1,43 @@
+package dev.verbena.net;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import java.util.List;
+import java.util.stream.Stream;
+import org.junit.jupiter.api.Test;
+
+/** The codes of goodbyes: nodes of other releases rely on them. */
+class EndReasonTest {
+    private static final List<EndReason> SENT = List.of(
+            EndReason.CLOSED_BY_PEER,
+            EndReason.OTHER_VERSION,
+            EndReason.PROTOCOL_ERROR,
+            EndReason.TOO_MANY_CHANNELS,
+            EndReason.HANDSHAKE_TIMEOUT,
+            EndReason.PEER_FAILED,
+            EndReason.REFUSED,
+            EndReason.STALLED);
+
+    @Test
+    void codesNeverChange() {
+        for (int code = 0; code < SENT.size(); code++) {
+            assertThat(SENT.get(code).code).as("%s", SENT.get(code)).isEqualTo(code);
+            assertThat(EndReason.of(code)).isEqualTo(SENT.get(code));
+        }
+    }
+
+    @Test
+    void otherReasonsAreNeverSent() {
+        assertThat(Stream.of(EndReason.values()).filter(reason -> !SENT.contains(reason)))
+                .allSatisfy(reason -> assertThat(reason.code).isEqualTo(-1));
+        assertThat(EndReason.of(SENT.size())).isEqualTo(EndReason.PEER_FAILED);
+        assertThat(EndReason.of(4095)).isEqualTo(EndReason.PEER_FAILED);
+    }
+
+    @Test
+    void reasonsHaveDifferentWords() {
+        assertThat(Stream.of(EndReason.values()).map(reason -> reason.words))
+                .allSatisfy(words -> assertThat(words).isNotBlank())
+                .doesNotHaveDuplicates();
+    }
+}

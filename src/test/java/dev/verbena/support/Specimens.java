@@ -77,6 +77,8 @@ import dev.verbena.verbs.address.Gid;
 import dev.verbena.verbs.device.QueuePairType;
 import dev.verbena.verbs.flow.FlowMatch;
 import dev.verbena.verbs.flow.FlowRule;
+import java.io.IOException;
+import java.io.UncheckedIOException;
 import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
 import java.lang.reflect.Array;
@@ -85,6 +87,7 @@ import java.lang.reflect.ParameterizedType;
 import java.lang.reflect.Type;
 import java.net.InetSocketAddress;
 import java.net.SocketAddress;
+import java.nio.channels.FileChannel;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.ArrayList;
@@ -107,6 +110,7 @@ import org.jspecify.annotations.Nullable;
 public final class Specimens implements AutoCloseable {
     private static final int UD_KEY = 0x11;
     private static final MemorySegment MEMORY = Arena.global().allocate(64, 64);
+    private static final FileChannel FILE = file();
 
     private static final List<Recipe<?>> RECIPES = new ArrayList<>();
     private static final Map<String, Function<Specimens, ?>> ARGUMENTS = new HashMap<>();
@@ -355,6 +359,7 @@ public final class Specimens implements AutoCloseable {
         argument(InetSocketAddress.class, it -> CmAddress.four(1));
         argument(Duration.class, it -> Duration.ofMillis(1));
         argument(Path.class, it -> Path.of("/"));
+        argument(FileChannel.class, it -> FILE);
         argument(MemorySegment.class, it -> MEMORY);
         argument(
                 AddressVector.class,
@@ -583,6 +588,14 @@ public final class Specimens implements AutoCloseable {
             return made;
         } catch (InterruptedException e) {
             throw new AssertionError(e);
+        }
+    }
+
+    private static FileChannel file() {
+        try {
+            return FileChannel.open(Path.of(System.getProperty("java.home"), "release"));
+        } catch (IOException e) {
+            throw new UncheckedIOException(e);
         }
     }
 

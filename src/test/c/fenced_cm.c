@@ -209,6 +209,12 @@ API void rdma_destroy_event_channel(struct rdma_event_channel *which)
 	leave();
 }
 
+static void cm_fail_pair(struct cm_id *id)
+{
+	if (id->ibv.qp)
+		fail_pair((struct fenced_qp *)id->ibv.qp);
+}
+
 API int rdma_get_cm_event(struct rdma_event_channel *which, struct rdma_cm_event **taken)
 {
 	struct cm_channel *channel = (struct cm_channel *)which;
@@ -225,6 +231,8 @@ API int rdma_get_cm_event(struct rdma_event_channel *which, struct rdma_cm_event
 	event->counted->taken++;
 	if (event->ibv.event == RDMA_CM_EVENT_CONNECT_REQUEST)
 		event->counted->waiting--;
+	if (event->ibv.event == RDMA_CM_EVENT_REJECTED) /* as librdmacm does: receives are flushed before the event is told */
+		cm_fail_pair((struct cm_id *)event->ibv.id);
 	*taken = &event->ibv;
 	return cm_answer(0);
 }
@@ -266,12 +274,6 @@ API int rdma_create_id(struct rdma_event_channel *which, struct rdma_cm_id **mad
 		return cm_answer(error ? error : ENOMEM);
 	*made = &id->ibv;
 	return cm_answer(0);
-}
-
-static void cm_fail_pair(struct cm_id *id)
-{
-	if (id->ibv.qp)
-		fail_pair((struct fenced_qp *)id->ibv.qp);
 }
 
 /* Ends what an id has with its peer. */

@@ -299,6 +299,8 @@ final class ChannelCore {
             part();
         } else if (state == State.ENDED) {
             part();
+        } else if (done.status() == WorkStatus.WORK_REQUEST_FLUSHED && state == State.CONNECTING && !incoming) {
+            return; // the library flushes the receives of a refused connection before it tells the reason
         } else if (done.status() == WorkStatus.WORK_REQUEST_FLUSHED) {
             endLocked(EndReason.LOST, "Requests were flushed", null, false);
         } else {

@@ -115,7 +115,15 @@ class MainTest {
                 "cmtime -s 127.0.0.1 -r -1",
                 "cmtime -s 127.0.0.1 -t -1",
                 "rdma_server -p 65536",
-                "rdma_client -p x"
+                "rdma_client -p x",
+                "cp",
+                "cp FILE HOST",
+                "cp FILE :",
+                "cp -p 0 FILE HOST:",
+                "cp --token= FILE HOST:",
+                "serve",
+                "serve -p x DIR",
+                "serve --token=12345678901234567890123456789012345678901 DIR"
             })
     void invalidValuePrintsOneLineAndReturnsTwoBeforeAnythingIsOpened(String line) {
         String[] words = line.split(" ");

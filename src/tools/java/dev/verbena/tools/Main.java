@@ -38,6 +38,8 @@ public final class Main {
             new Tool("cmtime", "times the steps of connecting", Cmtime::run),
             new Tool("rdma_server", "receives one message and answers it", RdmaServer::run),
             new Tool("rdma_client", "sends one message and receives the answer", RdmaClient::run),
+            new Tool("cp", "copies a file to a machine where 'verbena serve' runs", Cp::run),
+            new Tool("serve", "receives the files of 'verbena cp' into a folder", Serve::run),
             new Tool("completion", "prints the bash completion script", Completion::run));
 
     private Main() {}

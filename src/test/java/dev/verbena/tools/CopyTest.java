@@ -1,0 +1,213 @@
+package dev.verbena.tools;
+
+import static dev.verbena.support.Loopback.DEADLINE;
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
+
+import dev.verbena.VerbsArena;
+import dev.verbena.VerbsException;
+import dev.verbena.net.Channel;
+import dev.verbena.net.Message;
+import dev.verbena.net.Node;
+import dev.verbena.support.Await;
+import dev.verbena.support.FencedTest;
+import java.io.ByteArrayOutputStream;
+import java.io.PrintStream;
+import java.lang.foreign.MemorySegment;
+import java.lang.foreign.ValueLayout;
+import java.net.InetSocketAddress;
+import java.nio.ByteBuffer;
+import java.nio.charset.StandardCharsets;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.nio.file.StandardOpenOption;
+import java.util.Arrays;
+import java.util.HexFormat;
+import java.util.Random;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
+import org.junit.jupiter.api.io.TempDir;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
+
+/** {@code verbena cp} and {@code verbena serve} in one process. */
+@FencedTest
+@Timeout(120)
+class CopyTest {
+    private static final String OWN = "10.9.9.1";
+
+    @TempDir
+    private Path root;
+
+    private Path folder;
+    private int port;
+    private Thread server;
+    private final ByteArrayOutputStream served = new ByteArrayOutputStream();
+
+    @AfterEach
+    void stop() throws InterruptedException {
+        server.interrupt();
+        Await.end(server);
+    }
+
+    private void serve(String... more) throws Exception {
+        folder = Files.createDirectory(root.resolve("in"));
+        try (VerbsArena arena = VerbsArena.ofShared()) {
+            port = Node.open(new InetSocketAddress(OWN, 0), arena).address().getPort();
+        }
+        String[] words =
+                Arrays.copyOf(new String[] {"serve", "-b", OWN, "-p", port + "", folder + ""}, 6 + more.length);
+        System.arraycopy(more, 0, words, 6, more.length);
+        PrintStream out = new PrintStream(served, true, StandardCharsets.UTF_8);
+        server = Thread.ofPlatform().daemon().start(() -> Main.run(words, out, out));
+        Await.until("the server listens", () -> served().contains("serving"));
+    }
+
+    private String served() {
+        return served.toString(StandardCharsets.UTF_8);
+    }
+
+    private ToolRun cp(Path file, String target, String... more) {
+        String[] words =
+                Arrays.copyOf(new String[] {"cp", "-b", OWN, "-p", port + "", file + "", target}, 7 + more.length);
+        System.arraycopy(more, 0, words, 7, more.length);
+        return ToolRun.of(words);
+    }
+
+    private Path file(String name, int size) throws Exception {
+        byte[] bytes = new byte[size];
+        new Random(size).nextBytes(bytes);
+        return Files.write(root.resolve(name), bytes);
+    }
+
+    @ParameterizedTest
+    @ValueSource(ints = {0, 1, Inbox.PIECE, 2 * Inbox.PIECE + 3})
+    void fileArrivesWhole(int size) throws Exception {
+        serve();
+        Path file = file("name", size);
+        ToolRun run = cp(file, OWN + ":");
+        assertThat(run.status()).as(run.toString()).isZero();
+        assertThat(run.out()).startsWith("name: " + size + " bytes in ").contains("SHA-256 ");
+        assertThat(folder.resolve("name")).hasSameBinaryContentAs(file);
+        assertThat(served()).contains("received name, " + size + " bytes, from " + OWN);
+    }
+
+    @Test
+    void fileGetsTheAskedNameAndReplacesAnOldOne() throws Exception {
+        serve();
+        Files.createDirectory(folder.resolve("sub"));
+        Path file = file("name", 1000);
+        Files.writeString(folder.resolve("other"), "old");
+        assertThat(cp(file, OWN + ":other").status()).isZero();
+        assertThat(cp(file, OWN + ":sub/").status()).isZero();
+        assertThat(folder.resolve("other")).hasSameBinaryContentAs(file);
+        assertThat(folder.resolve("sub/name")).hasSameBinaryContentAs(file);
+    }
+
+    @ParameterizedTest
+    @ValueSource(strings = {"../x", "/tmp/x", "link/x", "a/../../x", "missing/x"})
+    void pathOutsideOfTheFolderIsRefusedInOneLine(String path) throws Exception {
+        serve();
+        Files.createSymbolicLink(folder.resolve("link"), root);
+        ToolRun run = cp(file("name", 10), OWN + ":" + path);
+        assertThat(run.status()).isEqualTo(Main.FAILED);
+        assertThat(run.err()).startsWith("verbena cp: ").hasLineCount(1);
+        assertThat(root.resolve("x")).doesNotExist();
+        assertThat(cp(file("name", 10), OWN + ":name").status()).isZero();
+    }
+
+    @Test
+    void interruptedCopyGoesOnAtItsLastWholePiece() throws Exception {
+        serve();
+        Path file = file("name", Inbox.PIECE + 7);
+        byte[] bytes = Files.readAllBytes(file);
+        byte[] sum = CopyWire.sha256().digest(bytes);
+        try (VerbsArena arena = VerbsArena.ofShared();
+                Channel channel =
+                        Node.open(new InetSocketAddress(OWN, 0), arena).connect(address(), DEADLINE)) {
+            Message begin = channel.message(DEADLINE);
+            new CopyWire.Begin("name", bytes.length, sum).writeTo(begin);
+            channel.call(begin, DEADLINE).close();
+            channel.offer(MemorySegment.ofArray(bytes).asSlice(0, Inbox.PIECE), new byte[0], DEADLINE);
+        } // without the rest
+        Await.until("the server has noticed", () -> served().contains("left name at " + Inbox.PIECE));
+        assertThat(folder.resolve("name")).doesNotExist();
+        Path part = folder.resolve(Inbox.PREFIX + HexFormat.of().formatHex(sum));
+        assertThat(part).hasSize(Inbox.PIECE);
+        try (var whole = Files.newByteChannel(part, StandardOpenOption.APPEND)) {
+            whole.write(ByteBuffer.allocate(3)); // as a killed server leaves it
+        }
+        ToolRun run = cp(file, OWN + ":");
+        assertThat(run.status()).as(run.toString()).isZero();
+        assertThat(run.out()).startsWith("name goes on at " + Inbox.PIECE + " bytes\nname: 7 bytes in ");
+        assertThat(folder.resolve("name")).hasSameBinaryContentAs(file);
+        assertThat(part).doesNotExist();
+    }
+
+    private InetSocketAddress address() {
+        return new InetSocketAddress(OWN, port);
+    }
+
+    /** Requests of a peer that is no {@code verbena cp}: each is refused, and the server goes on. */
+    @Test
+    void serverRefusesRequestsThatBreakTheRules() throws Exception {
+        serve();
+        try (VerbsArena arena = VerbsArena.ofShared();
+                Channel channel =
+                        Node.open(new InetSocketAddress(OWN, 0), arena).connect(address(), DEADLINE)) {
+            assertRefused(channel, new byte[0], "unknown");
+            assertRefused(channel, new byte[] {99}, "unknown");
+            assertRefused(channel, new byte[] {CopyWire.BEGIN, 1, 2}, "too short");
+            assertRefused(channel, new byte[] {CopyWire.END}, "No file was begun");
+            assertOfferRefused(channel, 10, "No file was begun");
+            assertOfferRefused(channel, Inbox.PIECE + 1, "maxTransferSize");
+            byte[] sum = CopyWire.sha256().digest(new byte[10]);
+            begin(channel, 10, sum);
+            assertOfferRefused(channel, 9, "must have 10 bytes");
+            begin(channel, 10, sum);
+            assertRefused(channel, new byte[] {CopyWire.END}, "only 0 have come");
+            begin(channel, 10, sum);
+            channel.offer(MemorySegment.ofArray(new byte[] {0, 0, 0, 0, 0, 0, 0, 0, 0, 1}), new byte[0], DEADLINE);
+            assertOfferRefused(channel, 1, "must have 0 bytes");
+            begin(channel, 10, sum); // from the beginning, because the only piece is the last one
+            channel.offer(MemorySegment.ofArray(new byte[] {0, 0, 0, 0, 0, 0, 0, 0, 0, 1}), new byte[0], DEADLINE);
+            assertRefused(channel, new byte[] {CopyWire.END}, "SHA-256 is wrong");
+        }
+        try (var left = Files.list(folder)) {
+            assertThat(left).isEmpty();
+        }
+        assertThat(cp(file("name", 10), OWN + ":").status()).isZero();
+    }
+
+    private static void begin(Channel channel, long size, byte[] sum) throws Exception {
+        Message begin = channel.message(DEADLINE);
+        new CopyWire.Begin("x", size, sum).writeTo(begin);
+        channel.call(begin, DEADLINE).close();
+    }
+
+    private static void assertRefused(Channel channel, byte[] request, String reason) throws Exception {
+        Message message = channel.message(DEADLINE).length(request.length);
+        MemorySegment.copy(request, 0, message.segment(), ValueLayout.JAVA_BYTE, 0, request.length);
+        assertThatExceptionOfType(VerbsException.class)
+                .isThrownBy(() -> channel.call(message, DEADLINE))
+                .withMessageContaining(reason);
+    }
+
+    private static void assertOfferRefused(Channel channel, int size, String reason) {
+        assertThatExceptionOfType(VerbsException.class)
+                .isThrownBy(() -> channel.offer(MemorySegment.ofArray(new byte[size]), new byte[0], DEADLINE))
+                .withMessageContaining(reason);
+    }
+
+    @Test
+    void serverWithATokenRefusesOthers() throws Exception {
+        serve("--token=secret");
+        Path file = file("name", 10);
+        ToolRun refused = cp(file, OWN + ":", "--token=secrer");
+        assertThat(refused.status()).isEqualTo(Main.FAILED);
+        assertThat(refused.err()).contains("does not admit").hasLineCount(1);
+        assertThat(cp(file, OWN + ":").status()).isEqualTo(Main.FAILED);
+        assertThat(cp(file, OWN + ":", "--token=secret").status()).isZero();
+    }
+}

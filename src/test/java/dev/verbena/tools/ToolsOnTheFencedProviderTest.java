@@ -51,6 +51,20 @@ class ToolsOnTheFencedProviderTest {
         assertThat(run.status()).as(run.toString()).isZero();
     }
 
+    /** Messages, calls, reads and transfers through the layer, in both styles. */
+    @ParameterizedTest
+    @ValueSource(strings = {"", "-e", "--json", "-s 5000 -t 3 -e"})
+    void perfMeasuresTheConnectionLayer(String line) {
+        List<String> words =
+                new ArrayList<>(List.of("perf", "--net", "--self", "-b", "10.9.9.1", "-n", "20", "-S", "3000000"));
+        words.addAll(List.of(line.split(" ")));
+        words.remove("");
+        ToolRun run = run(words);
+        assertThat(run.status()).as(run.toString()).isZero();
+        assertThat(run.out()).contains("message and back", "call", "read", "reads", "transfer", "3000000");
+        assertThat(run.out().lines()).hasSize(7);
+    }
+
     @ParameterizedTest
     @ValueSource(strings = {"rc-pingpong -c", "rc-pingpong -o -c", "rc-pingpong -o -P -c", "ud-pingpong -s 64 -c"})
     void pingPongPlaysWithItself(String line) throws Exception {

@@ -40,6 +40,8 @@ final class Perf {
                    verbena perf lat|bw --peer-perftest [OPTION]... [HOST]
                                   the peer is a C program of perftest: its server, or,
                                   without HOST, its client
+                   verbena perf --net ...         measures messages, calls, transfers and
+                                  reads of dev.verbena.net: see perf --net --help
 
               --op=OPERATION        send, write, read or atomic (default: send)
               -c, --connection=TYPE RC, UC or UD (default: RC). UC has no read, UD neither
@@ -171,6 +173,9 @@ final class Perf {
     }
 
     static int run(String[] args, PrintStream out) throws Exception {
+        if (List.of(args).contains("--net")) {
+            return PerfNet.run(args, out);
+        }
         Options options = Options.parse(
                 args,
                 USAGE,

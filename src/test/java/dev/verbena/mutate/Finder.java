@@ -19,7 +19,7 @@ import org.objectweb.asm.Type;
 
 /**
  * Finds the mutants of a class. It leaves out code that the compiler wrote, assertions, and changes that no test of a
- * method can see: the capacity of a collection, memory that is larger than needed or never freed, a fence against the
+ * method can see: the order of equal arguments, a further argument of zero for C, the capacity of a collection, memory that is larger than needed or never freed, a fence against the
  * garbage collector, a hash code, what a thread inherits. Of a finally block it changes the copy that runs without an
  * exception.
  */
@@ -256,9 +256,20 @@ final class Finder {
             boolean alike = one.opcode() == two.opcode()
                     && one.value() != null
                     && one.value().equals(two.value());
-            if (!alike && !each.name().equals("equals")) {
+            if (!alike && !isSymmetric(each)) {
                 add(i, Kind.SWAPPED, "", "swaps the last two arguments of " + simple(each.owner()) + "." + each.name());
             }
+        }
+
+        /** Returns true for a call whose result is the same if two arguments change places. */
+        private static boolean isSymmetric(Instruction call) {
+            return switch (call.name()) {
+                case "equals" -> true;
+                case "min", "max" -> call.owner().equals("java/lang/Math");
+                case "of" ->
+                    call.owner().equals("java/util/Set") || call.owner().equals("java/util/EnumSet");
+                default -> false;
+            };
         }
 
         private void constant(int i, Instruction each) {
@@ -268,10 +279,14 @@ final class Finder {
             boolean ordinal = method.equals("<clinit>") && code.at(i - 2).opcode() == Opcodes.DUP;
             boolean capacity = after.calls("<init>") && WITH_CAPACITY.contains(after.owner());
             long value = ((Number) Objects.requireNonNull(each.value())).longValue();
+            // One more zero after the arguments of a call: C does not read it.
+            boolean more = after.opcode() == Opcodes.NEWARRAY
+                    && code.at(i + 2).opcode() == Opcodes.DUP
+                    && !method.equals("<clinit>");
             boolean larger = value > 1 && after.calls("allocate");
             boolean inherits = after.calls("inheritInheritableThreadLocals");
             boolean isReturned = after.opcode() >= Opcodes.IRETURN && after.opcode() <= Opcodes.LRETURN;
-            if (!inArguments && !ordinal && !capacity && !larger && !inherits && !isReturned) {
+            if (!inArguments && !ordinal && !capacity && !larger && !more && !inherits && !isReturned) {
                 add(i, Kind.CONSTANT, "", value == 1 ? "1 is 0" : value + " is " + (value + 1));
             }
         }

@@ -2,6 +2,7 @@ package dev.verbena.mutate;
 
 import dev.verbena.mutate.Result.Outcome;
 import java.time.Duration;
+import java.util.BitSet;
 import java.util.HashSet;
 import java.util.List;
 import java.util.Objects;
@@ -79,14 +80,17 @@ final class Hunt implements AutoCloseable {
         if (tests.isEmpty()) {
             return new Result(mutant, Outcome.NOT_COVERED, "");
         }
+        BitSet ofClass = coverage.linesOfClass(mutant);
         inThisJvm += once ? 4 : 1;
         if (inThisJvm > MOST_IN_ONE_JVM) {
             replaceMinion();
         }
-        return hunt(
-                mutant,
-                costs.inOrder(tests, mutant, once ? coverage.linesOfClass(mutant) : null),
-                once ? FRESH : "run ");
+        Result result = hunt(mutant, costs.inOrder(tests, mutant, once ? ofClass : null), once ? FRESH : "run ");
+        List<Coverage.Test> again = coverage.coveringInitializer(mutant);
+        if (once || again.isEmpty() || result.outcome() != Outcome.SURVIVED) {
+            return result;
+        }
+        return hunt(mutant, costs.inOrder(again, mutant, ofClass), FRESH); // it may show only in what classes keep
     }
 
     private Result hunt(Mutant mutant, List<Coverage.Test> tests, String command) throws InterruptedException {

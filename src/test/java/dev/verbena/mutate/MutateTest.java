@@ -39,7 +39,7 @@ class MutateTest {
     @BeforeAll
     static void testsPlantedMutants() throws IOException, InterruptedException {
         Finder finder = new Finder(MutateTest::classFile);
-        for (String type : List.of(PLANTED, PLANTED + "$Fuse")) {
+        for (String type : List.of(PLANTED, PLANTED + "$Fuse", PLANTED + "$Kept")) {
             byte[] classFile = Objects.requireNonNull(classFile(type));
             Path copy = folder.resolve("classes").resolve(type + ".class");
             Files.createDirectories(copy.getParent());
@@ -143,6 +143,23 @@ class MutateTest {
     @Test
     void huntKillsMutantsOfStaticInitializers() {
         assertThat(outcomes("factor")).isNotEmpty().containsOnly(Outcome.KILLED);
+    }
+
+    @Test
+    void huntKillsMutantsThatOnlyShowInWhatAClassKeeps() {
+        assertThat(RESULTS.stream()
+                        .filter(result -> of("<init>", Kind.CONSTANT).test(result.mutant()))
+                        .filter(result -> result.mutant().type().endsWith("$Kept"))
+                        .map(Result::outcome))
+                .containsExactly(Outcome.KILLED);
+    }
+
+    @Test
+    void finderKnowsThatTheLargestHasNoOrder() {
+        assertThat(MUTANTS)
+                .filteredOn(mutant -> mutant.method().equals("largest"))
+                .extracting(Mutant::kind)
+                .containsExactly(Kind.RETURN);
     }
 
     @Test

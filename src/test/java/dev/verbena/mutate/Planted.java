@@ -32,6 +32,24 @@ final class Planted {
         return value > large ? large : value;
     }
 
+    /** Keeps an object that was made before a change, and makes others. */
+    record Kept(int number) {
+        static final Kept FIRST = new Kept();
+
+        Kept() {
+            this(one() + 6);
+        }
+
+        private static int one() {
+            return Integer.parseInt("1");
+        }
+    }
+
+    /** Each change is noticed; the order of equal arguments is no change. */
+    static int largest(int one, int other) {
+        return Math.max(one, other);
+    }
+
     /** Each change is noticed. */
     static int half(int value) {
         assert value >= 2 : "at least 2, got " + value;

@@ -34,6 +34,17 @@ class PlantedTest {
     }
 
     @Test
+    void keptIsSeven() {
+        assertThat(new Planted.Kept()).isNotNull();
+        assertThat(Planted.Kept.FIRST.number()).isEqualTo(7);
+    }
+
+    @Test
+    void largestIsOneOfBoth() {
+        assertThat(Planted.largest(3, 5)).isEqualTo(5);
+    }
+
+    @Test
     void halfDivides() {
         assertThat(Planted.half(84)).isEqualTo(42);
     }

@@ -1,28 +1,21 @@
 package dev.verbena.cm;
 
-import dev.verbena.internal.raw.sockaddr_in;
-import dev.verbena.internal.raw.sockaddr_in6;
+import dev.verbena.internal.IpAddresses;
 import dev.verbena.internal.raw.sockaddr_storage;
 import dev.verbena.verbs.address.Gid;
 import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
 import java.lang.foreign.ValueLayout;
-import java.net.Inet6Address;
-import java.net.InetAddress;
 import java.net.InetSocketAddress;
 import java.net.SocketAddress;
-import java.net.UnknownHostException;
 import java.nio.ByteOrder;
 import java.util.Optional;
 
 /** Converts between {@code SocketAddress} and {@code struct sockaddr}. */
 final class SocketAddresses {
-    static final int INET = 2;
-    static final int INET6 = 10;
+    static final int INET = IpAddresses.INET;
+    static final int INET6 = IpAddresses.INET6;
     static final int IB = 27;
-
-    /** The scope of a Java address that has none. C has 0. */
-    private static final int NO_SCOPE = -1;
 
     /** The size of {@code struct sockaddr_ib}, whose header is not part of the bindings. */
     private static final long IB_SIZE = 48;
@@ -47,7 +40,7 @@ final class SocketAddresses {
     /** Writes an address into a {@code struct sockaddr_storage}. */
     static MemorySegment write(SocketAddress address, Arena scratch) {
         return switch (address) {
-            case InetSocketAddress ip -> write(ip, scratch);
+            case InetSocketAddress ip -> IpAddresses.write(ip, scratch);
             case IbAddress ib -> write(ib, scratch);
             default ->
                 throw new IllegalArgumentException("The connection manager knows addresses of IP and of InfiniBand, "
@@ -60,8 +53,7 @@ final class SocketAddresses {
     static int length(SocketAddress address) {
         return (int)
                 switch (address) {
-                    case InetSocketAddress ip when ip.getAddress() instanceof Inet6Address -> sockaddr_in6.sizeof();
-                    case InetSocketAddress ip -> sockaddr_in.sizeof();
+                    case InetSocketAddress ip -> IpAddresses.length(ip);
                     default -> IB_SIZE;
                 };
     }
@@ -100,46 +92,8 @@ final class SocketAddresses {
         return SocketAddresses.read(storage).<SocketAddress>map(ip -> ip).or(() -> readIb(storage));
     }
 
-    private static MemorySegment write(InetSocketAddress address, Arena scratch) {
-        InetAddress ip = address.getAddress();
-        if (ip == null) {
-            throw new IllegalArgumentException("The host name '" + address.getHostString() + "' can't be resolved");
-        }
-        MemorySegment to = scratch.allocate(sockaddr_storage.layout());
-        byte[] bytes = ip.getAddress();
-        if (ip instanceof Inet6Address six) {
-            sockaddr_in6.sin6_family(to, (short) INET6);
-            to.set(BIG_ENDIAN_SHORT, sockaddr_in6.sin6_port$offset(), (short) address.getPort());
-            MemorySegment.copy(bytes, 0, to, ValueLayout.JAVA_BYTE, sockaddr_in6.sin6_addr$offset(), bytes.length);
-            sockaddr_in6.sin6_scope_id(to, six.getScopeId());
-        } else {
-            sockaddr_in.sin_family(to, (short) INET);
-            to.set(BIG_ENDIAN_SHORT, sockaddr_in.sin_port$offset(), (short) address.getPort());
-            MemorySegment.copy(bytes, 0, to, ValueLayout.JAVA_BYTE, sockaddr_in.sin_addr$offset(), bytes.length);
-        }
-        return to;
-    }
-
     /** Reads a {@code struct sockaddr_storage}, if it holds an IP address. */
     static Optional<InetSocketAddress> read(MemorySegment from) {
-        int family = sockaddr_storage.ss_family(from);
-        if (family != INET && family != INET6) {
-            return Optional.empty();
-        }
-        boolean four = family == INET;
-        byte[] bytes = from.asSlice(
-                        four ? sockaddr_in.sin_addr$offset() : sockaddr_in6.sin6_addr$offset(), four ? 4 : 16)
-                .toArray(ValueLayout.JAVA_BYTE);
-        int port = Short.toUnsignedInt(
-                from.get(BIG_ENDIAN_SHORT, four ? sockaddr_in.sin_port$offset() : sockaddr_in6.sin6_port$offset()));
-        try {
-            int scope = four ? 0 : sockaddr_in6.sin6_scope_id(from);
-            InetAddress address = four
-                    ? InetAddress.getByAddress(bytes)
-                    : Inet6Address.getByAddress(null, bytes, scope == 0 ? NO_SCOPE : scope);
-            return Optional.of(new InetSocketAddress(address, port));
-        } catch (UnknownHostException impossible) {
-            throw new AssertionError(impossible);
-        }
+        return IpAddresses.read(from);
     }
 }

@@ -13,6 +13,7 @@ module dev.verbena {
     exports dev.verbena;
     exports dev.verbena.cm;
     exports dev.verbena.net;
+    exports dev.verbena.sockets;
     exports dev.verbena.verbs;
     exports dev.verbena.verbs.address;
     exports dev.verbena.verbs.device;

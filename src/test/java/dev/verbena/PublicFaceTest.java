@@ -33,11 +33,18 @@ class PublicFaceTest {
                 .filter(member -> Modifier.isProtected(member.getModifiers()));
     }
 
+    /** Returns whether a member of a final class overrides one of the JDK, which says that it is protected. */
+    private static boolean isOverridden(Member member) {
+        return Modifier.isFinal(member.getDeclaringClass().getModifiers())
+                && member.getDeclaringClass().getSuperclass().getPackageName().startsWith("java.");
+    }
+
     @Test
     void exportedClassesHaveNoProtectedMembers() {
         List<Member> members = Api.classes().stream()
                 .flatMap(PublicFaceTest::protectedMembers)
                 .filter(member -> member.getDeclaringClass() != VerbsObject.class)
+                .filter(member -> !isOverridden(member))
                 .toList();
         assertThat(members).isEmpty();
     }

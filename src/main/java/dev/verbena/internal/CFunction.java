@@ -93,6 +93,11 @@ public final class CFunction {
         return CAPTURE.get().get(ValueLayout.JAVA_INT, ERRNO);
     }
 
+    /** Returns the segment that keeps this thread's {@code errno}, for handles of other classes. */
+    static MemorySegment captured() {
+        return CAPTURE.get();
+    }
+
     /** Calls the function. Cast the result to {@code int} where C returns one. */
     public long call(long... arguments) {
         return callAt(address(), arguments);
@@ -132,7 +137,8 @@ public final class CFunction {
         throw new AssertionError(t);
     }
 
-    private MemorySegment address() {
+    /** Returns the address of the function. */
+    MemorySegment address() {
         MemorySegment known = address;
         if (known == null) {
             Optional<MemorySegment> found = library.symbol(name);

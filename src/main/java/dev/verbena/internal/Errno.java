@@ -26,6 +26,7 @@ public final class Errno {
     public static final int ENETUNREACH = 101;
     public static final int ETIMEDOUT = 110;
     public static final int EHOSTUNREACH = 113;
+    public static final int EINPROGRESS = 115;
 
     private record Text(String name, String words) {}
 
@@ -71,7 +72,7 @@ public final class Errno {
             text(112, "EHOSTDOWN", "host is down"),
             text(EHOSTUNREACH, "EHOSTUNREACH", "no route to host"),
             text(114, "EALREADY", "operation already in progress"),
-            text(115, "EINPROGRESS", "operation now in progress"));
+            text(EINPROGRESS, "EINPROGRESS", "operation now in progress"));
 
     private Errno() {}
 

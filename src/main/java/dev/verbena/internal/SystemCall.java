@@ -13,6 +13,9 @@ enum SystemCall {
     EPOLL_CTL("epoll_ctl"),
     EPOLL_WAIT("epoll_wait"),
     EVENTFD("eventfd"),
+    TIMERFD_CREATE("timerfd_create"),
+    TIMERFD_SETTIME("timerfd_settime"),
+    READ("read"),
     WRITE("write"),
     CLOSE("close"),
     GETRLIMIT("getrlimit");
@@ -60,6 +63,11 @@ enum SystemCall {
         Control.call(descriptor, SET_FLAGS, flags | NON_BLOCKING);
     }
 
+    /** Returns the flags of a descriptor ({@code F_GETFL}); negative if there is no such descriptor. */
+    static int flags(int descriptor) {
+        return Control.tryToCall(descriptor, GET_FLAGS, 0);
+    }
+
     /** The function {@code fcntl}, whose third argument is variadic. */
     private static final class Control {
         private static final MethodHandle FCNTL = Linker.nativeLinker()
@@ -68,13 +76,16 @@ enum SystemCall {
                         FunctionDescriptor.of(JAVA_INT, JAVA_INT, JAVA_INT, JAVA_INT),
                         Linker.Option.firstVariadicArg(2));
 
-        private static int call(int descriptor, int command, int argument) {
-            int result;
+        private static int tryToCall(int descriptor, int command, int argument) {
             try {
-                result = (int) FCNTL.invokeExact(descriptor, command, argument);
+                return (int) FCNTL.invokeExact(descriptor, command, argument);
             } catch (Throwable t) {
                 throw CFunction.unexpected(t);
             }
+        }
+
+        private static int call(int descriptor, int command, int argument) {
+            int result = tryToCall(descriptor, command, argument);
             if (result < 0) {
                 throw new SystemCallException("fcntl", Errno.EBADF); // these two commands fail for no other reason
             }

@@ -14,7 +14,7 @@ import java.util.Set;
 /** What rdma-core's headers declare ({@code verbs-surface.tsv}), and what of it has no place in Java on purpose. */
 final class CFunctions {
     /** The headers that this library is for. */
-    static final List<String> HEADERS = List.of("verbs.h", "rdma_cma.h", "rdma_verbs.h");
+    static final List<String> HEADERS = List.of("verbs.h", "rdma_cma.h", "rdma_verbs.h", "rsocket.h");
 
     /** The groups of which every function must have a place in Java. */
     static final Set<String> NEEDED = Set.of("core", "common", "advanced");

@@ -88,7 +88,9 @@ class LedgerTest {
         String readme = Files.readString(Path.of("README.md")).replaceAll("\\s+", " ");
         long needed = count("verbs.h", true);
         long rare = count("verbs.h", false);
-        int leftOut = CFunctions.leftOut().size();
+        long leftOut = CFunctions.leftOut().keySet().stream()
+                .filter(name -> functions.get(name).header().equals("verbs.h"))
+                .count();
         assertThat(List.of(
                         "Of the " + (needed + rare) + " functions of `verbs.h`, " + (needed + rare - leftOut)
                                 + " have a place",
@@ -96,7 +98,8 @@ class LedgerTest {
                         (rare - leftOut) + " of the " + rare + " rare ones",
                         "The other " + leftOut + " are left out",
                         "`rdma_cma.h` (" + (count("rdma_cma.h", true) + count("rdma_cma.h", false)) + " functions)",
-                        "`rdma_verbs.h` (" + (count("rdma_verbs.h", true) + count("rdma_verbs.h", false)) + ")"))
+                        "`rdma_verbs.h` (" + (count("rdma_verbs.h", true) + count("rdma_verbs.h", false)) + ")",
+                        "`rsocket.h` (" + (count("rsocket.h", true) + count("rsocket.h", false)) + " functions)"))
                 .allMatch(readme::contains);
     }
 }

@@ -1,0 +1,79 @@
+package dev.verbena.internal;
+
+import static java.lang.foreign.ValueLayout.ADDRESS;
+import static java.lang.foreign.ValueLayout.JAVA_INT;
+import static java.lang.foreign.ValueLayout.JAVA_LONG;
+
+import java.lang.foreign.FunctionDescriptor;
+import java.lang.foreign.Linker;
+import java.lang.foreign.MemorySegment;
+import java.lang.invoke.MethodHandle;
+
+/**
+ * The functions of {@code rdma/rsocket.h} that are called. On failure they return -1 and set {@code errno}.
+ *
+ * <p>Functions that take a user's memory have handles of their own: a downcall with a {@code MemorySegment} keeps the
+ * memory alive until C returns.
+ */
+public final class Rsocket {
+    public static final CFunction SOCKET = function("rsocket");
+    public static final CFunction BIND = function("rbind");
+    public static final CFunction LISTEN = function("rlisten");
+    public static final CFunction ACCEPT = function("raccept");
+    public static final CFunction CONNECT = function("rconnect");
+    public static final CFunction SHUTDOWN = function("rshutdown");
+    public static final CFunction CLOSE = function("rclose");
+    public static final CFunction RECEIVE = function("rrecv");
+    public static final CFunction SEND = function("rsend");
+    public static final CFunction POLL = function("rpoll");
+    public static final CFunction GET_PEER_NAME = function("rgetpeername");
+    public static final CFunction GET_SOCKET_NAME = function("rgetsockname");
+    public static final CFunction SET_OPTION = function("rsetsockopt");
+    public static final CFunction GET_OPTION = function("rgetsockopt");
+    public static final CFunction CONTROL = function("rfcntl");
+
+    private static final int PEEK = 2;
+    private static final Linker.Option ERRNO = Linker.Option.captureCallState("errno");
+
+    /** Holds the handle, in a class of its own: linking takes some 10 ms. */
+    private static final class Transfer {
+        static final MethodHandle HANDLE = Linker.nativeLinker()
+                .downcallHandle(
+                        FunctionDescriptor.of(JAVA_LONG, JAVA_INT, ADDRESS, JAVA_LONG, JAVA_LONG, JAVA_LONG), ERRNO);
+        static final MemorySegment RECEIVE_FUNCTION = RECEIVE.address();
+        static final MemorySegment SEND_FUNCTION = SEND.address();
+    }
+
+    private Rsocket() {}
+
+    private static CFunction function(String name) {
+        return new CFunction(NativeLibraries.CM, name);
+    }
+
+    /** Receives bytes ({@code rrecv}). Returns their number, 0 at the end of the stream, or the error number negated. */
+    public static long receive(int socket, MemorySegment to, long length) {
+        try {
+            long result = (long) Transfer.HANDLE.invokeExact(
+                    Transfer.RECEIVE_FUNCTION, CFunction.captured(), socket, to, length, 0L, 0L);
+            return result < 0 ? -CFunction.errno() : result;
+        } catch (Throwable t) {
+            throw CFunction.unexpected(t);
+        }
+    }
+
+    /** Copies bytes that were received, and leaves them ({@code MSG_PEEK}). Returns their number, or -1. */
+    public static long peek(int socket, MemorySegment to, long length) {
+        return RECEIVE.call(socket, to.address(), length, PEEK);
+    }
+
+    /** Sends bytes ({@code rsend}). Returns their number, or the error number negated. */
+    public static long send(int socket, MemorySegment from, long length) {
+        try {
+            long result = (long) Transfer.HANDLE.invokeExact(
+                    Transfer.SEND_FUNCTION, CFunction.captured(), socket, from, length, 0L, 0L);
+            return result < 0 ? -CFunction.errno() : result;
+        } catch (Throwable t) {
+            throw CFunction.unexpected(t);
+        }
+    }
+}

@@ -1,0 +1,96 @@
+package dev.verbena.internal;
+
+import java.lang.foreign.Arena;
+import java.lang.foreign.MemorySegment;
+import java.lang.foreign.ValueLayout;
+import java.util.concurrent.locks.ReentrantLock;
+
+/**
+ * A pair of descriptors that end a thread's wait in C: an {@code eventfd} that other threads signal, and a
+ * {@code timerfd}. They are readable once they have been signalled or the time is over.
+ *
+ * <p>All threads may signal. One thread sets the timer and clears the signal.
+ */
+public final class WakeUp {
+    private static final int CLOSE_ON_EXEC_NON_BLOCKING = 02004000; // the same for both kinds
+    private static final int MONOTONIC = 1;
+    private static final int NONE = -1;
+    private static final long SECOND = 1_000_000_000;
+    private static final long TIMES = 32;
+    private static final long VALUE_SECONDS = 16;
+    private static final long VALUE_NANOS = 24;
+
+    private final MemorySegment memory = Arena.ofAuto().allocate(TIMES + 2 * Long.BYTES, Long.BYTES);
+    private final ReentrantLock lock = new ReentrantLock();
+    private final int event;
+    private int timer = NONE;
+    private boolean signalled;
+    private boolean closed;
+
+    /** Opens the descriptors. */
+    public WakeUp() {
+        memory.set(ValueLayout.JAVA_LONG, TIMES, 1);
+        event = SystemCall.EVENTFD.call(0, CLOSE_ON_EXEC_NON_BLOCKING);
+    }
+
+    /** Returns the descriptor that {@link #signal} makes readable. */
+    public int event() {
+        return event;
+    }
+
+    /** Makes the event descriptor readable. Does nothing after {@link #close}. */
+    public void signal() {
+        lock.lock();
+        try {
+            if (!signalled && !closed) {
+                SystemCall.WRITE.call(event, memory.address() + TIMES, Long.BYTES);
+                signalled = true;
+            }
+        } finally {
+            lock.unlock();
+        }
+    }
+
+    /** Makes the event descriptor unreadable, and returns whether it was signalled. */
+    public boolean clear() {
+        lock.lock();
+        try {
+            boolean was = signalled;
+            if (was && !closed) {
+                SystemCall.READ.call(event, memory.address() + TIMES + Long.BYTES, Long.BYTES);
+                signalled = false;
+            }
+            return was;
+        } finally {
+            lock.unlock();
+        }
+    }
+
+    /** Starts the timer, and returns its descriptor, which becomes readable when the time is over. */
+    public int startTimer(long nanoseconds) {
+        if (timer == NONE) {
+            timer = SystemCall.TIMERFD_CREATE.call(MONOTONIC, CLOSE_ON_EXEC_NON_BLOCKING);
+        }
+        long time = Math.max(1, nanoseconds); // 0 would stop the timer
+        memory.set(ValueLayout.JAVA_LONG, VALUE_SECONDS, time / SECOND);
+        memory.set(ValueLayout.JAVA_LONG, VALUE_NANOS, time % SECOND);
+        SystemCall.TIMERFD_SETTIME.call(timer, 0, memory.address(), 0);
+        return timer;
+    }
+
+    /** Closes the descriptors. No thread may wait for them any more. */
+    public void close() {
+        lock.lock();
+        try {
+            if (!closed) {
+                closed = true;
+                SystemCall.close(event);
+                if (timer != NONE) {
+                    SystemCall.close(timer);
+                }
+            }
+        } finally {
+            lock.unlock();
+        }
+    }
+}

@@ -1,0 +1,71 @@
+package dev.verbena.sockets;
+
+import java.lang.foreign.Arena;
+import java.lang.foreign.MemorySegment;
+import java.nio.ByteBuffer;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.concurrent.locks.ReentrantLock;
+
+/** Direct memory for the bytes of heap buffers on their way between Java and C. */
+final class Buffers {
+    /** The most bytes of one transfer of a heap buffer. */
+    static final int SIZE = 1 << 16;
+
+    private static final int KEPT = 16;
+    private static final ReentrantLock LOCK = new ReentrantLock();
+    private static final List<Buffers> FREE = new ArrayList<>(KEPT);
+
+    private final MemorySegment memory = Arena.ofAuto().allocate(SIZE, 64);
+    private final ByteBuffer view = memory.asByteBuffer();
+
+    private Buffers() {}
+
+    /** Borrows memory. */
+    static Buffers take() {
+        LOCK.lock();
+        try {
+            if (!FREE.isEmpty()) {
+                return FREE.removeLast();
+            }
+        } finally {
+            LOCK.unlock();
+        }
+        return new Buffers();
+    }
+
+    /** Gives memory back. */
+    void giveBack() {
+        LOCK.lock();
+        try {
+            if (FREE.size() < KEPT) {
+                FREE.add(this);
+            }
+        } finally {
+            LOCK.unlock();
+        }
+    }
+
+    /** Returns the memory. */
+    MemorySegment memory() {
+        return memory;
+    }
+
+    /** Copies bytes of a heap buffer into the memory. Does not change the buffer's position. */
+    void fill(ByteBuffer from, int length) {
+        view.put(0, from, from.position(), length);
+    }
+
+    /** Copies as many bytes of a buffer as there is room for. Does not change the buffer's position. Returns their number. */
+    int append(ByteBuffer from, int filled) {
+        int length = Math.min(from.remaining(), SIZE - filled);
+        view.put(filled, from, from.position(), length);
+        return length;
+    }
+
+    /** Copies bytes of the memory into a heap buffer, and moves the buffer's position. */
+    void drain(ByteBuffer to, int length) {
+        to.put(to.position(), view, 0, length);
+        to.position(to.position() + length);
+    }
+}

@@ -1,0 +1,79 @@
+package dev.verbena.sockets;
+
+import dev.verbena.internal.CFunction;
+import dev.verbena.internal.Errno;
+import dev.verbena.internal.Rsocket;
+import java.lang.foreign.Arena;
+import java.lang.foreign.MemorySegment;
+import java.lang.foreign.ValueLayout;
+
+/**
+ * An array of {@code struct pollfd} for {@code rpoll}.
+ *
+ * <p>A set never passes a timeout but 0 and "for ever" to C. In rdma-core 44, each {@code rpoll} whose timeout ends
+ * leaves a count behind, after which all waits of the process spin. A {@code timerfd} in the set does the same job.
+ */
+final class PollSet {
+    /** {@code POLLIN}. */
+    static final int IN = 1;
+
+    /** {@code POLLOUT}. */
+    static final int OUT = 4;
+
+    /** {@code POLLERR}, {@code POLLHUP} and {@code POLLNVAL}. */
+    static final int FAILED = 8 | 16 | 32;
+
+    private static final long SIZE = 8;
+    private static final long EVENTS = 4;
+    private static final long REPORTED = 6;
+    private static final int FOR_EVER = -1;
+
+    private MemorySegment entries;
+    private int capacity;
+
+    PollSet(int capacity) {
+        this.capacity = capacity;
+        this.entries = Arena.ofAuto().allocate(capacity * SIZE, SIZE);
+    }
+
+    /** Sets an entry, for which there must be room. */
+    void set(int index, int descriptor, int events) {
+        entries.set(ValueLayout.JAVA_INT, index * SIZE, descriptor);
+        entries.set(ValueLayout.JAVA_SHORT, index * SIZE + EVENTS, (short) events);
+        entries.set(ValueLayout.JAVA_SHORT, index * SIZE + REPORTED, (short) 0);
+    }
+
+    /** Copies an entry over another, with its reported events. */
+    void move(int from, int to) {
+        MemorySegment.copy(entries, from * SIZE, entries, to * SIZE, SIZE);
+    }
+
+    /** Makes room for a number of entries. */
+    void ensure(int size) {
+        if (size > capacity) {
+            int larger = Math.max(size, 2 * capacity);
+            MemorySegment grown = Arena.ofAuto().allocate(larger * SIZE, SIZE);
+            grown.copyFrom(entries);
+            entries = grown;
+            capacity = larger;
+        }
+    }
+
+    /** Returns the events that the last poll reported for an entry. */
+    int reported(int index) {
+        return entries.get(ValueLayout.JAVA_SHORT, index * SIZE + REPORTED);
+    }
+
+    /** Waits until an entry has an event, or looks once ({@code rpoll}). Returns the number of entries with events. */
+    int poll(int size, boolean wait) {
+        int count = (int) Rsocket.POLL.call(entries.address(), size, wait ? FOR_EVER : 0);
+        if (count < 0) {
+            int errno = CFunction.errno();
+            if (errno != Errno.EINTR && errno != Errno.EAGAIN) {
+                throw new IllegalStateException("rpoll of " + size + " descriptors: " + Errno.describe(errno));
+            }
+            return 0;
+        }
+        return count;
+    }
+}

@@ -1,0 +1,96 @@
+package dev.verbena.sockets;
+
+import java.nio.channels.CancelledKeyException;
+import java.nio.channels.SelectableChannel;
+import java.nio.channels.SelectionKey;
+import java.nio.channels.spi.AbstractSelectionKey;
+import org.jspecify.annotations.Nullable;
+
+/** A key of {@link RdmaSelector}, for a channel of this package or one of the JDK. */
+final class RdmaSelectionKey extends AbstractSelectionKey {
+    static final int NOT_POLLED = -1;
+
+    private final RdmaSelector selector;
+    private final SelectableChannel channel;
+
+    /** The channel's readiness; null for a channel of the JDK. */
+    final @Nullable Readiness readiness;
+
+    /** The key of the JDK's selector; null for a channel of this package. */
+    @Nullable
+    SelectionKey inner;
+
+    /** The place in the selector's poll set. The selector alone uses it. */
+    int index = NOT_POLLED;
+
+    /** Whether the selector has the key in its list of changes, under the lock of that list. */
+    boolean listed;
+
+    volatile boolean released;
+    private volatile int interest;
+    private volatile int ready;
+
+    RdmaSelectionKey(RdmaSelector selector, SelectableChannel channel, @Nullable Readiness readiness) {
+        this.selector = selector;
+        this.channel = channel;
+        this.readiness = readiness;
+    }
+
+    @Override
+    public SelectableChannel channel() {
+        return channel;
+    }
+
+    @Override
+    public RdmaSelector selector() {
+        return selector;
+    }
+
+    @Override
+    public int interestOps() {
+        checkValid();
+        return interest;
+    }
+
+    @Override
+    public SelectionKey interestOps(int ops) {
+        checkValid();
+        if ((ops & ~channel.validOps()) != 0) {
+            throw new IllegalArgumentException(
+                    "operations " + ops + " of a channel with operations " + channel.validOps());
+        }
+        interest = ops;
+        selector.interestChanged(this);
+        return this;
+    }
+
+    @Override
+    public int readyOps() {
+        checkValid();
+        return ready;
+    }
+
+    private void checkValid() {
+        if (!isValid()) {
+            throw new CancelledKeyException();
+        }
+    }
+
+    int interest() {
+        return interest;
+    }
+
+    int ready() {
+        return ready;
+    }
+
+    void ready(int ops) {
+        ready = ops;
+    }
+
+    @Override
+    public String toString() {
+        return "channel=" + channel + ", selector=" + selector
+                + (isValid() ? ", interestOps=" + interest + ", readyOps=" + ready : ", invalid");
+    }
+}

@@ -1,0 +1,297 @@
+package dev.verbena.sockets;
+
+import dev.verbena.internal.AcceptQueue;
+import dev.verbena.internal.CFunction;
+import dev.verbena.internal.Errno;
+import dev.verbena.internal.IpAddresses;
+import dev.verbena.internal.Rsocket;
+import dev.verbena.internal.raw.sockaddr_storage;
+import java.io.IOException;
+import java.lang.foreign.Arena;
+import java.lang.foreign.MemorySegment;
+import java.lang.foreign.ValueLayout;
+import java.lang.invoke.MethodHandles;
+import java.lang.invoke.VarHandle;
+import java.net.InetSocketAddress;
+import java.util.concurrent.CountDownLatch;
+import java.util.concurrent.LinkedBlockingQueue;
+import java.util.concurrent.ThreadPoolExecutor;
+import java.util.concurrent.TimeUnit;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * A stream rsocket's descriptor, which is always non-blocking, and the count of threads and selectors that use it.
+ *
+ * <p>Each use is between {@link #enter} and {@link #leave}. After {@link #close} no use begins, and the last one that ends
+ * lets a thread of its own call {@code rclose}, which waits until the peer's adapter has acknowledged all data. So no
+ * function of C runs with a descriptor that may belong to another socket.
+ *
+ * <p>All threads may use a descriptor at once.
+ */
+final class SocketDescriptor {
+    static final int SEND_BUFFER = 7;
+    static final int RECEIVE_BUFFER = 8;
+    static final int SOCKET_LEVEL = 1;
+
+    private static final int INET = IpAddresses.INET;
+    private static final int INET6 = IpAddresses.INET6;
+    private static final int STREAM = 1;
+    private static final int SET_FLAGS = 4;
+    private static final int NON_BLOCKING = 04000;
+    private static final int SHUTDOWN_WRITE = 1;
+    private static final int ERROR = 4;
+    private static final int CLOSED = 1 << 31;
+    private static final int CLOSERS = 16;
+    private static final VarHandle STATE;
+
+    static {
+        try {
+            STATE = MethodHandles.lookup().findVarHandle(SocketDescriptor.class, "state", int.class);
+        } catch (ReflectiveOperationException e) {
+            throw new ExceptionInInitializerError(e);
+        }
+    }
+
+    /** The threads that call functions of C which wait for the peer. They end when they have nothing to do. */
+    private static final ThreadPoolExecutor APART = new ThreadPoolExecutor(
+            CLOSERS,
+            CLOSERS,
+            1,
+            TimeUnit.SECONDS,
+            new LinkedBlockingQueue<>(),
+            work -> Thread.ofPlatform()
+                    .daemon()
+                    .name("verbena-socket-closer")
+                    .inheritInheritableThreadLocals(false)
+                    .unstarted(work));
+
+    static {
+        APART.allowCoreThreadTimeOut(true);
+    }
+
+    private final int number;
+    private final CountDownLatch gone = new CountDownLatch(1);
+    private int pollNumber;
+
+    /** Gives back the place in a service thread. */
+    private Runnable atEnd = () -> {};
+
+    /** The number of uses, and the bit {@link #CLOSED}. */
+    @SuppressWarnings("unused") // the handle uses it
+    private volatile int state;
+
+    private SocketDescriptor(int number) {
+        this.number = number;
+        this.pollNumber = number;
+    }
+
+    /** Opens an rsocket. C takes addresses of both families, whichever family the socket is of. */
+    static SocketDescriptor open(boolean six) throws IOException {
+        ServiceThreads.prepare();
+        int number = (int) Rsocket.SOCKET.call(six ? INET6 : INET, STREAM, 0);
+        if (number < 0) {
+            throw SocketFailures.of("rsocket", CFunction.errno());
+        }
+        return nonBlocking(number);
+    }
+
+    private static SocketDescriptor nonBlocking(int number) throws IOException {
+        if ((int) Rsocket.CONTROL.call(number, SET_FLAGS, NON_BLOCKING) < 0) {
+            int errno = CFunction.errno();
+            Rsocket.CLOSE.call(number);
+            throw SocketFailures.of("rfcntl", errno);
+        }
+        return new SocketDescriptor(number);
+    }
+
+    /** Returns the number for functions of C. */
+    int number() {
+        return number;
+    }
+
+    /** Returns the number for {@code rpoll}: of a listener, the queue of its connections. */
+    int pollNumber() {
+        return pollNumber;
+    }
+
+    /** Returns whether {@code rpoll} may miss events: of a listener whose queue was not found. */
+    boolean mayMissEvents() {
+        return pollNumber == number;
+    }
+
+    /** Begins a use. Returns false if the descriptor was closed. */
+    boolean enter() {
+        int now;
+        do {
+            now = state;
+            if (now < 0) {
+                return false;
+            }
+        } while (!STATE.weakCompareAndSet(this, now, now + 1));
+        return true;
+    }
+
+    /** Ends a use. */
+    void leave() {
+        if ((int) STATE.getAndAdd(this, -1) == (CLOSED | 1)) {
+            release();
+        }
+    }
+
+    /** Returns whether {@link #close} was called. */
+    boolean isClosed() {
+        return state < 0;
+    }
+
+    /** Closes the descriptor when its last use ends. The caller wakes those who wait. */
+    void close() {
+        if ((int) STATE.getAndBitwiseOr(this, CLOSED) == 0) {
+            release();
+        }
+    }
+
+    private void release() {
+        APART.execute(() -> {
+            try {
+                Rsocket.CLOSE.call(number);
+            } finally {
+                atEnd.run();
+                gone.countDown();
+            }
+        });
+    }
+
+    /** Waits until C has closed the descriptor, or the time is over. An interrupt ends the wait, and stays set. */
+    void awaitClosed(long milliseconds) {
+        try {
+            if (!gone.await(milliseconds, TimeUnit.MILLISECONDS)) {
+                return; // the closer goes on
+            }
+        } catch (InterruptedException e) {
+            Thread.currentThread().interrupt();
+        }
+    }
+
+    /** Binds to an address ({@code rbind}). Returns 0 or an error number. */
+    int bind(InetSocketAddress address) {
+        try (Arena scratch = Arena.ofConfined()) {
+            MemorySegment to = IpAddresses.write(address, scratch);
+            return errnoOf((int) Rsocket.BIND.call(number, to.address(), IpAddresses.length(address)));
+        }
+    }
+
+    /** Listens ({@code rlisten}). Returns 0 or an error number. */
+    int listen(int backlog) throws IOException {
+        ServiceThreads.addListener();
+        atEnd = ServiceThreads::removeListener;
+        int errno = errnoOf((int) Rsocket.LISTEN.call(number, backlog));
+        if (errno == 0) {
+            int queue = AcceptQueue.find(number);
+            pollNumber = queue == AcceptQueue.NOT_FOUND ? number : queue;
+        }
+        return errno;
+    }
+
+    /** Accepts a connection ({@code raccept}). Returns null if there is none. */
+    @Nullable
+    SocketDescriptor accept() throws IOException {
+        ServiceThreads.addConnection(); // before C does
+        int accepted = (int) Rsocket.ACCEPT.call(number, 0, 0);
+        if (accepted >= 0) {
+            SocketDescriptor descriptor = nonBlocking(accepted);
+            descriptor.atEnd = ServiceThreads::removeConnection;
+            return descriptor;
+        }
+        int errno = CFunction.errno();
+        ServiceThreads.removeConnection();
+        if (errno == Errno.EAGAIN || errno == Errno.EINTR) {
+            return null;
+        }
+        throw SocketFailures.of("raccept", errno);
+    }
+
+    /** Begins to connect ({@code rconnect}). Returns 0 or an error number. */
+    int connect(InetSocketAddress address) throws IOException {
+        ServiceThreads.addConnection();
+        atEnd = ServiceThreads::removeConnection;
+        try (Arena scratch = Arena.ofConfined()) {
+            MemorySegment to = IpAddresses.write(address, scratch);
+            return errnoOf((int) Rsocket.CONNECT.call(number, to.address(), IpAddresses.length(address)));
+        }
+    }
+
+    /** Ends the stream to the peer ({@code rshutdown}), which waits until the peer's adapter has acknowledged all data. */
+    void shutdownOutput(boolean wait, Runnable then) {
+        if (wait && !Thread.currentThread().isVirtual()) {
+            Rsocket.SHUTDOWN.call(number, SHUTDOWN_WRITE);
+            then.run();
+            return;
+        }
+        if (!enter()) {
+            return;
+        }
+        CountDownLatch done = new CountDownLatch(1);
+        APART.execute(() -> {
+            try {
+                Rsocket.SHUTDOWN.call(number, SHUTDOWN_WRITE);
+                then.run();
+            } finally {
+                leave();
+                done.countDown();
+            }
+        });
+        if (wait) {
+            try {
+                done.await();
+            } catch (InterruptedException e) {
+                Thread.currentThread().interrupt();
+            }
+        }
+    }
+
+    /** Returns the local address ({@code rgetsockname}). */
+    InetSocketAddress localAddress() {
+        return address(Rsocket.GET_SOCKET_NAME);
+    }
+
+    /** Returns the peer's address ({@code rgetpeername}). */
+    InetSocketAddress remoteAddress() {
+        return address(Rsocket.GET_PEER_NAME);
+    }
+
+    private InetSocketAddress address(CFunction function) {
+        try (Arena scratch = Arena.ofConfined()) {
+            MemorySegment storage = scratch.allocate(sockaddr_storage.layout());
+            MemorySegment length = scratch.allocateFrom(ValueLayout.JAVA_INT, (int) storage.byteSize());
+            function.call(number, storage.address(), length.address());
+            return IpAddresses.read(storage).orElseGet(() -> new InetSocketAddress(0));
+        }
+    }
+
+    /** Takes the error of the connection ({@code SO_ERROR}); 0 if there is none. */
+    int takeError() {
+        return getOption(SOCKET_LEVEL, ERROR);
+    }
+
+    /** Returns an option's value, or its first 4 bytes ({@code rgetsockopt}); negative if C does not know the option. */
+    int getOption(int level, int option) {
+        try (Arena scratch = Arena.ofConfined()) {
+            MemorySegment value = scratch.allocate(Long.BYTES, Long.BYTES);
+            MemorySegment length = scratch.allocateFrom(ValueLayout.JAVA_INT, Long.BYTES);
+            int result = (int) Rsocket.GET_OPTION.call(number, level, option, value.address(), length.address());
+            return result != 0 ? -1 : value.get(ValueLayout.JAVA_INT, 0);
+        }
+    }
+
+    /** Sets an option ({@code rsetsockopt}). Returns 0 or an error number. */
+    int setOption(int level, int option, int value, int second) {
+        try (Arena scratch = Arena.ofConfined()) {
+            MemorySegment pair = scratch.allocateFrom(ValueLayout.JAVA_INT, value, second);
+            return errnoOf((int) Rsocket.SET_OPTION.call(number, level, option, pair.address(), Integer.BYTES));
+        }
+    }
+
+    private static int errnoOf(int result) {
+        return result == 0 ? 0 : CFunction.errno();
+    }
+}

@@ -1,0 +1,28 @@
+/**
+ * {@code java.net} and {@code java.nio} sockets over RDMA: {@code rdma/rsocket.h} in pure Java.
+ *
+ * <p>{@link dev.verbena.sockets.RdmaSockets} opens sockets, channels and selectors.
+ * {@link dev.verbena.sockets.RdmaSelectorProvider} makes all stream channels of a program RDMA sockets, by one option.
+ *
+ * <p>Bytes are copied once into registered memory at each end, and the adapter moves them between the two. Use
+ * {@code dev.verbena.net} for messages and for transfers without a copy.
+ *
+ * <p>RDMA sockets differ from TCP sockets in these points:
+ *
+ * <ul>
+ *   <li>Both ends must be RDMA sockets. A connect to a TCP server fails with {@code ConnectException}.
+ *   <li>Loopback addresses have no RDMA device: use the address of a network interface that has one. A connect to
+ *       {@code 127.0.0.1} fails with {@code ConnectException}.
+ *   <li>Each connection has a queue pair and registered buffers of the sizes {@code SO_SNDBUF} and {@code SO_RCVBUF}.
+ *       Programs with thousands of connections should set smaller sizes.
+ *   <li>{@code SO_LINGER} with 0 seconds does not reset the connection. {@code IP_TOS} and {@code SO_REUSEPORT} are not
+ *       there: {@code UnsupportedOperationException}. Urgent data is not sent: {@code SocketException}.
+ *   <li>A selector of the JDK does not take these channels: {@code IllegalSelectorException}.
+ *   <li>All waits of a process meet in {@code rpoll}, which wakes every waiting thread for each event. Few selectors with
+ *       many channels do better than many waiting threads.
+ *   <li>With rdma-core before 59, a process may have 255 connected sockets, or as many as the system property
+ *       {@code dev.verbena.sockets.limit} says, and 31 server sockets. One more fails with {@code SocketException}.
+ *   <li>librdmacm accepts one connection at a time. A client that dies amid its connect delays the others.
+ * </ul>
+ */
+package dev.verbena.sockets;

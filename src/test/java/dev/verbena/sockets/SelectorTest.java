@@ -1,0 +1,348 @@
+package dev.verbena.sockets;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
+
+import dev.verbena.support.Await;
+import dev.verbena.support.DeviceTest;
+import dev.verbena.support.Loopback;
+import java.io.IOException;
+import java.lang.management.ManagementFactory;
+import java.lang.management.ThreadMXBean;
+import java.net.ConnectException;
+import java.net.InetAddress;
+import java.net.InetSocketAddress;
+import java.nio.ByteBuffer;
+import java.nio.channels.CancelledKeyException;
+import java.nio.channels.ClosedSelectorException;
+import java.nio.channels.DatagramChannel;
+import java.nio.channels.IllegalBlockingModeException;
+import java.nio.channels.IllegalSelectorException;
+import java.nio.channels.Pipe;
+import java.nio.channels.SelectionKey;
+import java.nio.channels.Selector;
+import java.nio.channels.ServerSocketChannel;
+import java.nio.channels.SocketChannel;
+import java.util.ArrayList;
+import java.util.HashSet;
+import java.util.List;
+import java.util.Set;
+import java.util.concurrent.Callable;
+import java.util.concurrent.FutureTask;
+import java.util.concurrent.TimeUnit;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
+
+/** Selectors of RDMA channels. */
+@DeviceTest
+class SelectorTest {
+    private static final long TIMEOUT = Loopback.DEADLINE.toMillis();
+
+    private final Selector selector;
+
+    SelectorTest() throws IOException {
+        selector = RdmaSockets.openSelector();
+    }
+
+    @AfterEach
+    void close() throws IOException {
+        selector.close();
+    }
+
+    private static <T> FutureTask<T> start(boolean virtual, Callable<T> work) {
+        FutureTask<T> task = new FutureTask<>(work);
+        (virtual ? Thread.ofVirtual() : Thread.ofPlatform().daemon()).start(task);
+        return task;
+    }
+
+    private static <T> T get(FutureTask<T> task) throws Exception {
+        return task.get(TIMEOUT, TimeUnit.MILLISECONDS);
+    }
+
+    private static SelectionKey register(Selector selector, SocketChannel channel, int operations) throws IOException {
+        channel.configureBlocking(false);
+        return channel.register(selector, operations);
+    }
+
+    /** Selects until a key is ready: a selection may end early. */
+    private Set<SelectionKey> select() throws IOException {
+        long end = System.nanoTime() + Loopback.DEADLINE.toNanos();
+        while (selector.selectedKeys().isEmpty() && System.nanoTime() - end < 0) {
+            selector.select(TIMEOUT);
+        }
+        Set<SelectionKey> ready = new HashSet<>(selector.selectedKeys());
+        selector.selectedKeys().clear();
+        return ready;
+    }
+
+    @Test
+    void selectReportsAcceptConnectReadAndWrite() throws Exception {
+        try (ServerSocketChannel server = SocketPair.listening();
+                RdmaSocketChannel client = SocketPair.small(SocketPair.open())) {
+            server.configureBlocking(false);
+            SelectionKey accepting = server.register(selector, SelectionKey.OP_ACCEPT);
+            assertThat(selector.selectNow()).isZero();
+            SelectionKey connecting = register(selector, client, SelectionKey.OP_CONNECT); // before it connects
+            boolean connected = client.connect(server.getLocalAddress()); // may succeed at once
+            Set<SelectionKey> seen = new HashSet<>(connected ? Set.of(connecting) : Set.of());
+            while (!seen.containsAll(Set.of(accepting, connecting))) {
+                seen.addAll(select());
+            }
+            assertThat(client.finishConnect()).isTrue();
+            try (SocketChannel accepted = server.accept()) {
+                connecting.interestOps(SelectionKey.OP_READ | SelectionKey.OP_WRITE);
+                assertThat(select()).containsExactly(connecting);
+                assertThat(connecting.readyOps()).isEqualTo(SelectionKey.OP_WRITE);
+                connecting.interestOps(SelectionKey.OP_READ);
+                assertThat(selector.selectNow()).isZero();
+                accepted.write(ByteBuffer.allocate(3));
+                assertThat(select()).containsExactly(connecting);
+                assertThat(connecting.isReadable()).isTrue();
+                assertThat(select()).as("until it is read").containsExactly(connecting);
+                assertThat(client.read(ByteBuffer.allocate(9))).isEqualTo(3);
+                assertThat(selector.selectNow()).isZero();
+            }
+            assertThat(select()).as("end of the stream").containsExactly(connecting);
+            assertThat(client.read(ByteBuffer.allocate(9))).isEqualTo(-1);
+        }
+    }
+
+    @Test
+    void selectReportsAConnectThatFails() throws Exception {
+        InetSocketAddress nobody;
+        try (ServerSocketChannel server = SocketPair.listening()) {
+            nobody = (InetSocketAddress) server.getLocalAddress();
+        }
+        RdmaSocketChannel client = SocketPair.open();
+        SelectionKey key = register(selector, client, SelectionKey.OP_CONNECT);
+        assertThatThrownBy(() -> {
+                    client.connect(nobody); // may fail at once
+                    assertThat(select()).containsExactly(key);
+                    client.finishConnect();
+                })
+                .isInstanceOf(ConnectException.class)
+                .hasMessageContaining("refused");
+        assertThat(client.isOpen()).isFalse();
+    }
+
+    @ParameterizedTest
+    @ValueSource(booleans = {false, true})
+    void wakeupEndsASelectionBeforeAndMeanwhile(boolean virtual) throws Exception {
+        selector.wakeup();
+        assertThat(get(start(virtual, () -> selector.select()))).isZero();
+        FutureTask<Integer> selecting = start(virtual, () -> selector.select());
+        selector.wakeup();
+        assertThat(get(selecting)).isZero();
+        selector.wakeup();
+        selector.selectNow();
+        assertThat(selector.select(1)).as("selectNow took the wake-up").isZero();
+    }
+
+    @ParameterizedTest
+    @ValueSource(booleans = {false, true})
+    void interruptEndsASelection(boolean virtual) throws Exception {
+        FutureTask<Boolean> selecting = new FutureTask<>(() -> {
+            selector.select();
+            return Thread.interrupted();
+        });
+        (virtual ? Thread.ofVirtual() : Thread.ofPlatform()).start(selecting).interrupt();
+        assertThat(get(selecting)).isTrue();
+        assertThat(selector.isOpen()).isTrue();
+    }
+
+    @Test
+    void closeEndsASelectionAndItsKeys() throws Exception {
+        try (SocketPair pair = SocketPair.connected()) {
+            SelectionKey key = register(selector, pair.client, SelectionKey.OP_READ);
+            FutureTask<Integer> selecting = start(false, () -> {
+                try {
+                    return selector.select();
+                } catch (ClosedSelectorException e) {
+                    return 0; // closed before the selection began
+                }
+            });
+            selector.close();
+            assertThat(get(selecting)).isZero();
+            assertThat(key.isValid()).isFalse();
+            assertThat(pair.client.isRegistered()).isFalse();
+            assertThatThrownBy(() -> selector.select()).isInstanceOf(ClosedSelectorException.class);
+            pair.client.configureBlocking(true);
+        }
+    }
+
+    @Test
+    void cancelledKeysGoAtTheNextSelection() throws Exception {
+        try (SocketPair pair = SocketPair.connected()) {
+            SelectionKey key = register(selector, pair.client, SelectionKey.OP_WRITE);
+            assertThatThrownBy(() -> pair.client.configureBlocking(true))
+                    .isInstanceOf(IllegalBlockingModeException.class);
+            key.cancel();
+            assertThatThrownBy(key::interestOps).isInstanceOf(CancelledKeyException.class);
+            assertThat(selector.selectNow()).isZero();
+            assertThat(selector.keys()).isEmpty();
+            SelectionKey again = register(selector, pair.client, SelectionKey.OP_WRITE);
+            assertThat(select()).containsExactly(again);
+        }
+    }
+
+    @Test
+    void channelThatIsClosedDuringASelectionGoes() throws Exception {
+        try (SocketPair pair = SocketPair.connected()) {
+            register(selector, pair.client, SelectionKey.OP_READ);
+            FutureTask<Integer> selecting = start(false, () -> selector.select(TIMEOUT));
+            pair.client.close();
+            Await.until("the peer sees the end", () -> {
+                try {
+                    pair.accepted.configureBlocking(false);
+                    return pair.accepted.read(ByteBuffer.allocate(1)) == -1;
+                } catch (IOException e) {
+                    return true;
+                }
+            });
+            selector.wakeup();
+            get(selecting);
+            selector.selectNow();
+            assertThat(selector.keys()).isEmpty();
+        }
+    }
+
+    @Test
+    void interestOfAnotherThreadCountsFromTheNextSelection() throws Exception {
+        try (SocketPair pair = SocketPair.connected()) {
+            SelectionKey key = register(selector, pair.client, 0);
+            FutureTask<Integer> selecting = start(false, () -> {
+                int count;
+                do {
+                    count = selector.select(TIMEOUT);
+                } while (count == 0);
+                return count;
+            });
+            key.interestOps(SelectionKey.OP_WRITE);
+            selector.wakeup();
+            assertThat(get(selecting)).isEqualTo(1);
+        }
+    }
+
+    @Test
+    void jdkChannelsAreSelectedTogetherWithRdmaChannels() throws Exception {
+        try (SocketPair pair = SocketPair.connected();
+                DatagramChannel datagrams = RdmaSelectorProvider.shared().openDatagramChannel()) {
+            Pipe pipe = RdmaSelectorProvider.shared().openPipe();
+            datagrams
+                    .bind(new InetSocketAddress(InetAddress.getLoopbackAddress(), 0))
+                    .configureBlocking(false);
+            SelectionKey datagram = datagrams.register(selector, SelectionKey.OP_READ);
+            pipe.source().configureBlocking(false);
+            SelectionKey piped = pipe.source().register(selector, SelectionKey.OP_READ);
+            SelectionKey rdma = register(selector, pair.client, SelectionKey.OP_READ);
+            for (int round = 0; round < 5; round++) {
+                assertThat(selector.selectNow()).isZero();
+                datagrams.send(ByteBuffer.allocate(1), datagrams.getLocalAddress());
+                assertThat(select()).containsExactly(datagram);
+                datagrams.receive(ByteBuffer.allocate(1));
+                pipe.sink().write(ByteBuffer.allocate(1));
+                assertThat(select()).containsExactly(piped);
+                pipe.source().read(ByteBuffer.allocate(1));
+                pair.accepted.write(ByteBuffer.allocate(1));
+                assertThat(select()).containsExactly(rdma);
+                pair.client.read(ByteBuffer.allocate(1));
+            }
+            piped.cancel();
+            selector.selectNow();
+            assertThat(selector.keys()).containsExactlyInAnyOrder(datagram, rdma);
+            pipe.source().configureBlocking(true);
+            pipe.source().close();
+            pipe.sink().close();
+        }
+    }
+
+    @Test
+    void jdkSelectorRefusesRdmaChannels() throws Exception {
+        try (RdmaSocketChannel channel = SocketPair.open();
+                Selector jdk = Selector.open()) {
+            channel.configureBlocking(false);
+            assertThatThrownBy(() -> channel.register(jdk, SelectionKey.OP_READ))
+                    .isInstanceOf(IllegalSelectorException.class);
+        }
+    }
+
+    @Test
+    void idleSelectionUsesNoProcessor() throws Exception {
+        try (SocketPair pair = SocketPair.connected()) {
+            register(selector, pair.client, SelectionKey.OP_READ);
+            Thread[] thread = new Thread[1];
+            FutureTask<Integer> selecting = new FutureTask<>(() -> selector.select(2_000));
+            thread[0] = Thread.ofPlatform().daemon().start(selecting);
+            ThreadMXBean threads = ManagementFactory.getThreadMXBean();
+            Await.until("in rpoll", () -> threads.getThreadCpuTime(thread[0].threadId()) > 0);
+            long used = 0;
+            while (thread[0].isAlive()) {
+                used = Math.max(used, threads.getThreadCpuTime(thread[0].threadId()));
+                TimeUnit.MILLISECONDS.sleep(100);
+            }
+            assertThat(get(selecting)).isZero();
+            assertThat(used).as("nanoseconds of the processor").isLessThan(1_000_000_000);
+        }
+    }
+
+    @Test
+    void noWakeUpIsLost() throws Exception {
+        int rounds = 300;
+        try (SocketPair pair = SocketPair.connected()) {
+            SelectionKey key = register(selector, pair.client, SelectionKey.OP_READ);
+            FutureTask<Integer> selecting = start(false, () -> {
+                int bytes = 0;
+                ByteBuffer buffer = ByteBuffer.allocateDirect(16);
+                while (bytes < rounds) {
+                    for (SelectionKey ready : select()) {
+                        assertThat(ready).isEqualTo(key);
+                        buffer.clear();
+                        bytes += Math.max(0, pair.client.read(buffer));
+                        buffer.flip();
+                        pair.client.write(buffer);
+                    }
+                }
+                return bytes;
+            });
+            ByteBuffer one = ByteBuffer.allocateDirect(1);
+            for (int i = 0; i < rounds; i++) {
+                pair.accepted.write(one.clear());
+                SocketPair.readFully(pair.accepted, one.clear());
+            }
+            assertThat(get(selecting)).isEqualTo(rounds);
+        }
+    }
+
+    @Test
+    void selectorTakesManyChannels() throws Exception {
+        int count = Integer.getInteger("dev.verbena.sockets.channels", 60);
+        List<SocketChannel> ends = new ArrayList<>();
+        try (ServerSocketChannel server = SocketPair.listening()) {
+            for (int i = 0; i < count; i++) {
+                RdmaSocketChannel client = SocketPair.small(SocketPair.open());
+                client.connect(server.getLocalAddress());
+                ends.add(client);
+                SocketChannel accepted = server.accept();
+                ends.add(accepted);
+                register(selector, accepted, SelectionKey.OP_READ);
+            }
+            for (int i = 0; i < 2 * count; i += 2) {
+                ends.get(i).write(ByteBuffer.wrap(new byte[] {(byte) i}));
+            }
+            Set<SelectionKey> seen = new HashSet<>();
+            while (seen.size() < count) {
+                for (SelectionKey key : select()) {
+                    ((SocketChannel) key.channel()).read(ByteBuffer.allocate(2));
+                    seen.add(key);
+                }
+            }
+            assertThat(selector.keys()).hasSize(count);
+        } finally {
+            for (SocketChannel end : ends) {
+                end.close();
+            }
+        }
+    }
+}

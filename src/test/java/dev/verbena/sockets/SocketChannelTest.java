@@ -1,0 +1,374 @@
+package dev.verbena.sockets;
+
+import static dev.verbena.sockets.SocketPair.pattern;
+import static dev.verbena.sockets.SocketPair.readFully;
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
+
+import dev.verbena.support.Await;
+import dev.verbena.support.DeviceTest;
+import dev.verbena.support.Loopback;
+import dev.verbena.support.Resources;
+import java.io.IOException;
+import java.lang.foreign.Arena;
+import java.net.BindException;
+import java.net.ConnectException;
+import java.net.InetSocketAddress;
+import java.net.Socket;
+import java.net.SocketTimeoutException;
+import java.net.StandardProtocolFamily;
+import java.net.StandardSocketOptions;
+import java.nio.ByteBuffer;
+import java.nio.channels.AlreadyConnectedException;
+import java.nio.channels.ClosedByInterruptException;
+import java.nio.channels.ClosedChannelException;
+import java.nio.channels.NoConnectionPendingException;
+import java.nio.channels.NotYetConnectedException;
+import java.nio.channels.ServerSocketChannel;
+import java.nio.channels.SocketChannel;
+import java.nio.channels.UnresolvedAddressException;
+import java.util.List;
+import java.util.concurrent.Callable;
+import java.util.concurrent.ExecutionException;
+import java.util.concurrent.FutureTask;
+import java.util.concurrent.TimeUnit;
+import java.util.function.UnaryOperator;
+import java.util.stream.IntStream;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
+
+/** Channels and sockets over RDMA: data, connecting, closing, options. */
+@DeviceTest
+class SocketChannelTest {
+    private static final int LENGTH = 300_000; // several times the buffers of a connection
+
+    private static <T> FutureTask<T> start(boolean virtual, Callable<T> work) {
+        FutureTask<T> task = new FutureTask<>(work);
+        (virtual ? Thread.ofVirtual() : Thread.ofPlatform().daemon()).start(task);
+        return task;
+    }
+
+    private static <T> T get(FutureTask<T> task) throws Exception {
+        return task.get(Loopback.DEADLINE.toSeconds(), TimeUnit.SECONDS);
+    }
+
+    private static Throwable failureOf(FutureTask<?> task) {
+        try {
+            return new AssertionError("no failure, but " + get(task));
+        } catch (ExecutionException e) {
+            return e.getCause();
+        } catch (Exception e) {
+            return e;
+        }
+    }
+
+    private static void transfer(UnaryOperator<ByteBuffer> kind, boolean virtual) throws Exception {
+        byte[] bytes = pattern(LENGTH);
+        try (SocketPair pair = SocketPair.connected()) {
+            ByteBuffer from = kind.apply(ByteBuffer.wrap(bytes));
+            FutureTask<Integer> writing = start(virtual, () -> pair.client.write(from));
+            FutureTask<ByteBuffer> reading =
+                    start(virtual, () -> readFully(pair.accepted, ByteBuffer.allocateDirect(LENGTH)));
+            assertThat(get(reading)).isEqualTo(ByteBuffer.wrap(bytes));
+            assertThat(get(writing)).isEqualTo(LENGTH);
+            assertThat(from.hasRemaining()).isFalse();
+        }
+    }
+
+    private static ByteBuffer direct(ByteBuffer buffer) {
+        return ByteBuffer.allocateDirect(buffer.remaining()).put(buffer).flip();
+    }
+
+    @ParameterizedTest
+    @ValueSource(booleans = {false, true})
+    void writeSendsAllBytesOfDirectBuffers(boolean virtual) throws Exception {
+        transfer(SocketChannelTest::direct, virtual);
+    }
+
+    @Test
+    void writeSendsAllBytesOfHeapBuffers() throws Exception {
+        transfer(buffer -> buffer, false);
+    }
+
+    @Test
+    void writeTakesReadOnlyBuffersAndReadRefusesThem() throws Exception {
+        transfer(ByteBuffer::asReadOnlyBuffer, false);
+        try (SocketPair pair = SocketPair.connected()) {
+            assertThatThrownBy(() -> pair.client.read(ByteBuffer.allocate(1).asReadOnlyBuffer()))
+                    .isInstanceOf(IllegalArgumentException.class);
+        }
+    }
+
+    private static long queuePairs() {
+        try {
+            return Resources.queuePairs();
+        } catch (IOException e) {
+            throw new AssertionError(e);
+        }
+    }
+
+    @Test
+    void channelUsesQueuePairs() throws Exception {
+        Await.until("no queue pairs of other tests", () -> queuePairs() == 0);
+        try (SocketPair pair = SocketPair.connected()) {
+            assertThat(queuePairs()).isGreaterThanOrEqualTo(2); // the kernel lists its own one too
+            assertThat(pair.client.getRemoteAddress()).isEqualTo(pair.server.getLocalAddress());
+            assertThat(pair.accepted.getRemoteAddress()).isEqualTo(pair.client.getLocalAddress());
+        }
+        Await.until("both queue pairs gone", () -> queuePairs() == 0);
+    }
+
+    @Test
+    void readIntoHeapBufferMovesThePosition() throws Exception {
+        try (SocketPair pair = SocketPair.connected()) {
+            pair.client.write(ByteBuffer.wrap(new byte[] {1, 2, 3}));
+            ByteBuffer into = ByteBuffer.allocate(10).position(4);
+            assertThat(pair.accepted.read(into)).isEqualTo(3);
+            assertThat(into.position()).isEqualTo(7);
+            assertThat(into.get(4)).isEqualTo((byte) 1);
+            assertThat(into.get(6)).isEqualTo((byte) 3);
+        }
+    }
+
+    @Test
+    void gatherAndScatterKeepTheOrder() throws Exception {
+        byte[] bytes = pattern(100_000);
+        try (SocketPair pair = SocketPair.connected()) {
+            ByteBuffer[] from = {
+                ByteBuffer.wrap(bytes, 0, 10),
+                ByteBuffer.allocate(0),
+                direct(ByteBuffer.wrap(bytes, 10, 90_000)),
+                ByteBuffer.wrap(bytes, 90_010, 9_990)
+            };
+            FutureTask<Long> writing = start(false, () -> pair.client.write(from));
+            ByteBuffer all = ByteBuffer.allocate(100_000);
+            while (all.hasRemaining()) {
+                ByteBuffer[] into = {ByteBuffer.allocateDirect(7), ByteBuffer.allocate(1), ByteBuffer.allocate(5000)};
+                into[2].limit(Math.min(5000, Math.max(0, all.remaining() - 8)));
+                long count = pair.accepted.read(into);
+                assertThat(count).isPositive();
+                for (ByteBuffer part : into) {
+                    all.put(part.flip());
+                }
+            }
+            assertThat(all.array()).isEqualTo(bytes);
+            assertThat(get(writing)).isEqualTo(100_000L);
+        }
+    }
+
+    @Test
+    void nonBlockingReadAndWriteReturnAtOnce() throws Exception {
+        try (SocketPair pair = SocketPair.connected()) {
+            pair.accepted.configureBlocking(false);
+            pair.client.configureBlocking(false);
+            assertThat(pair.accepted.read(ByteBuffer.allocate(1))).isZero();
+            ByteBuffer much = ByteBuffer.allocateDirect(LENGTH);
+            long sent = 0;
+            int count;
+            do {
+                count = pair.client.write(much);
+                sent += count;
+                assertThat(much.position()).isEqualTo((int) sent);
+            } while (count > 0);
+            assertThat(sent).isBetween(1L, LENGTH - 1L); // nobody reads
+        }
+    }
+
+    @Test
+    void halfCloseEndsOneDirection() throws Exception {
+        try (SocketPair pair = SocketPair.connected()) {
+            pair.client.write(ByteBuffer.wrap(new byte[] {1}));
+            pair.client.shutdownOutput();
+            assertThat(pair.accepted.read(ByteBuffer.allocate(2))).isEqualTo(1);
+            assertThat(pair.accepted.read(ByteBuffer.allocate(2))).isEqualTo(-1);
+            pair.accepted.write(ByteBuffer.wrap(new byte[] {2, 3}));
+            assertThat(readFully(pair.client, ByteBuffer.allocate(2)).get(1)).isEqualTo((byte) 3);
+            assertThatThrownBy(() -> pair.client.write(ByteBuffer.allocate(1)))
+                    .isInstanceOf(ClosedChannelException.class);
+        }
+    }
+
+    @Test
+    void closeDeliversWrittenBytesBeforeTheEnd() throws Exception {
+        try (SocketPair pair = SocketPair.connected()) {
+            pair.client.write(ByteBuffer.wrap(pattern(10_000)));
+            pair.client.close();
+            assertThat(readFully(pair.accepted, ByteBuffer.allocate(10_000)).array())
+                    .isEqualTo(pattern(10_000));
+            assertThat(pair.accepted.read(ByteBuffer.allocate(1))).isEqualTo(-1);
+        }
+    }
+
+    @ParameterizedTest
+    @ValueSource(booleans = {false, true})
+    void closeEndsBlockedReadsWritesAndAccepts(boolean virtual) throws Exception {
+        SocketPair pair = SocketPair.connected();
+        FutureTask<?> reading = start(virtual, () -> pair.accepted.read(ByteBuffer.allocate(1)));
+        FutureTask<?> writing = start(virtual, () -> {
+            while (true) {
+                pair.accepted.write(ByteBuffer.allocate(LENGTH));
+            }
+        });
+        FutureTask<?> accepting = start(virtual, pair.server::accept);
+        TimeUnit.MILLISECONDS.sleep(50); // to close while they wait, in most runs; the result is the same in all
+        pair.accepted.close();
+        pair.server.close();
+        assertThat(failureOf(reading)).isInstanceOf(ClosedChannelException.class);
+        assertThat(failureOf(writing)).isInstanceOf(ClosedChannelException.class);
+        assertThat(failureOf(accepting)).isInstanceOf(ClosedChannelException.class);
+        pair.client.close();
+    }
+
+    @ParameterizedTest
+    @ValueSource(booleans = {false, true})
+    void interruptClosesTheChannel(boolean virtual) throws Exception {
+        try (SocketPair pair = SocketPair.connected()) {
+            FutureTask<Object> reading = new FutureTask<>(() -> pair.accepted.read(ByteBuffer.allocate(1)));
+            Thread thread = (virtual ? Thread.ofVirtual() : Thread.ofPlatform()).start(reading);
+            thread.interrupt();
+            assertThat(failureOf(reading)).isInstanceOf(ClosedByInterruptException.class);
+            assertThat(pair.accepted.isOpen()).isFalse();
+        }
+    }
+
+    @Test
+    void shutdownInputEndsABlockedRead() throws Exception {
+        try (SocketPair pair = SocketPair.connected()) {
+            FutureTask<Integer> reading = start(false, () -> pair.accepted.read(ByteBuffer.allocate(1)));
+            pair.accepted.shutdownInput();
+            assertThat(get(reading)).isEqualTo(-1);
+            assertThat(pair.accepted.isOpen()).isTrue();
+        }
+    }
+
+    @Test
+    void connectIsRefusedWithoutAServer() throws Exception {
+        InetSocketAddress nobody;
+        try (ServerSocketChannel server = SocketPair.listening()) {
+            nobody = (InetSocketAddress) server.getLocalAddress();
+        }
+        RdmaSocketChannel client = SocketPair.open();
+        assertThatThrownBy(() -> client.connect(nobody))
+                .isInstanceOf(ConnectException.class)
+                .hasMessageContaining("refused")
+                .hasMessageContaining("TCP server");
+        assertThat(client.isOpen()).isFalse();
+    }
+
+    @Test
+    void connectInTwoSteps() throws Exception {
+        try (ServerSocketChannel server = SocketPair.listening();
+                RdmaSocketChannel client = SocketPair.open()) {
+            assertThatThrownBy(client::finishConnect).isInstanceOf(NoConnectionPendingException.class);
+            assertThatThrownBy(() -> client.read(ByteBuffer.allocate(1))).isInstanceOf(NotYetConnectedException.class);
+            client.configureBlocking(false);
+            if (!client.connect(server.getLocalAddress())) {
+                assertThat(client.isConnectionPending()).isTrue();
+                Await.until("connected", () -> {
+                    try {
+                        return client.finishConnect();
+                    } catch (IOException e) {
+                        throw new AssertionError(e);
+                    }
+                });
+            }
+            assertThat(client.isConnected()).isTrue();
+            assertThatThrownBy(() -> client.connect(server.getLocalAddress()))
+                    .isInstanceOf(AlreadyConnectedException.class);
+            server.accept().close();
+        }
+    }
+
+    @Test
+    void addressesThatCannotWorkAreRefused() throws Exception {
+        try (RdmaSocketChannel client = SocketPair.open();
+                ServerSocketChannel server = RdmaSockets.openServerSocketChannel(StandardProtocolFamily.INET)) {
+            assertThatThrownBy(() -> client.connect(InetSocketAddress.createUnresolved("nowhere.invalid", 1)))
+                    .isInstanceOf(UnresolvedAddressException.class);
+            assertThatThrownBy(() -> server.bind(new InetSocketAddress("192.0.2.1", 0)))
+                    .isInstanceOf(BindException.class)
+                    .hasMessageContaining("RDMA device");
+        }
+        try (ServerSocketChannel first = SocketPair.listening();
+                ServerSocketChannel second = RdmaSockets.openServerSocketChannel(StandardProtocolFamily.INET)) {
+            assertThatThrownBy(() -> second.bind(first.getLocalAddress())).isInstanceOf(BindException.class);
+        }
+    }
+
+    @Test
+    void optionsKeepTheirValues() throws Exception {
+        try (RdmaSocketChannel client = SocketPair.open()) {
+            client.setOption(StandardSocketOptions.SO_SNDBUF, 20_000)
+                    .setOption(StandardSocketOptions.TCP_NODELAY, true);
+            client.setOption(RdmaSocketOptions.RDMA_SQSIZE, 77).setOption(RdmaSocketOptions.RDMA_IOMAPSIZE, 3);
+            client.setOption(StandardSocketOptions.SO_LINGER, 5);
+            assertThat(client.getOption(StandardSocketOptions.SO_SNDBUF)).isEqualTo(20_000);
+            assertThat(client.getOption(StandardSocketOptions.TCP_NODELAY)).isTrue();
+            assertThat(client.getOption(StandardSocketOptions.SO_KEEPALIVE)).isFalse();
+            assertThat(client.getOption(StandardSocketOptions.SO_LINGER)).isEqualTo(5);
+            assertThat(client.getOption(RdmaSocketOptions.RDMA_SQSIZE)).isEqualTo(77);
+            assertThat(client.getOption(RdmaSocketOptions.RDMA_IOMAPSIZE)).isEqualTo(3);
+            assertThatThrownBy(() -> client.setOption(StandardSocketOptions.IP_TOS, 1))
+                    .isInstanceOf(UnsupportedOperationException.class);
+            assertThatThrownBy(() -> client.setOption(RdmaSocketOptions.RDMA_SQSIZE, 70_000))
+                    .isInstanceOf(IllegalArgumentException.class);
+        }
+    }
+
+    @Test
+    void socketAdaptorReadsWithTimeout() throws Exception {
+        try (SocketPair pair = SocketPair.connected()) {
+            Socket socket = pair.client.socket();
+            socket.setSoTimeout(50);
+            assertThatThrownBy(() -> socket.getInputStream().read()).isInstanceOf(SocketTimeoutException.class);
+            pair.accepted.write(ByteBuffer.wrap(new byte[] {9}));
+            socket.setSoTimeout(0);
+            assertThat(socket.getInputStream().read()).isEqualTo(9);
+            socket.getOutputStream().write(new byte[] {1, 2});
+            assertThat(readFully(pair.accepted, ByteBuffer.allocate(2)).get(1)).isEqualTo((byte) 2);
+            pair.server.socket().setSoTimeout(50);
+            assertThatThrownBy(pair.server.socket()::accept).isInstanceOf(SocketTimeoutException.class);
+        }
+    }
+
+    @Test
+    void buffersOfClosedArenasAreRefused() throws Exception {
+        try (SocketPair pair = SocketPair.connected()) {
+            ByteBuffer buffer;
+            try (Arena arena = Arena.ofShared()) {
+                buffer = arena.allocate(64).asByteBuffer();
+                ByteBuffer lent = buffer;
+                FutureTask<Object> reading = start(false, () -> pair.accepted.read(lent));
+                pair.client.write(ByteBuffer.allocate(8));
+                assertThat(get(reading)).isEqualTo(8);
+            }
+            assertThatThrownBy(() -> pair.client.write(buffer)).isInstanceOf(IllegalStateException.class);
+        }
+    }
+
+    @Test
+    void serverAcceptsManyConnectsAtOnce() throws Exception {
+        int count = 40;
+        try (ServerSocketChannel server = SocketPair.listening()) {
+            List<FutureTask<RdmaSocketChannel>> clients = IntStream.range(0, count)
+                    .mapToObj(i -> start(true, () -> {
+                        RdmaSocketChannel client = SocketPair.small(SocketPair.open());
+                        client.connect(server.getLocalAddress());
+                        client.write(ByteBuffer.wrap(new byte[] {(byte) i}));
+                        return client;
+                    }))
+                    .toList();
+            long sum = 0;
+            for (int i = 0; i < count; i++) {
+                try (SocketChannel accepted = server.accept()) {
+                    sum += readFully(accepted, ByteBuffer.allocate(1)).get(0);
+                }
+            }
+            assertThat(sum).isEqualTo(count * (count - 1) / 2);
+            for (FutureTask<RdmaSocketChannel> client : clients) {
+                get(client).close();
+            }
+        }
+    }
+}

@@ -14,17 +14,12 @@ import dev.verbena.support.Await;
 import dev.verbena.support.Fenced;
 import dev.verbena.support.FencedTest;
 import java.lang.foreign.ValueLayout;
-import java.nio.file.Files;
-import java.nio.file.Path;
 import java.time.Duration;
-import java.time.Instant;
 import java.util.ArrayList;
 import java.util.Collections;
 import java.util.List;
 import java.util.concurrent.Future;
 import java.util.concurrent.atomic.AtomicInteger;
-import jdk.jfr.Recording;
-import jdk.jfr.consumer.RecordingFile;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.params.ParameterizedTest;
@@ -144,57 +139,6 @@ class CallTest {
             assertThat(right).hasValue(2 * count);
         }
         assertThat(Fenced.receiverNotReady()).isEqualTo(before);
-    }
-
-    /** Ten thousand threads wait for replies, and none holds its carrier meanwhile, once the classes are loaded. */
-    @Test
-    void callsOfTenThousandVirtualThreadsPinNoCarrier() throws Exception {
-        try (NodePair nodes =
-                        new NodePair(NodeOptions.defaults().messageSize(64).closeTimeout(SHORT));
-                Recording recording = new Recording()) {
-            nodes.server.listen((channel, request) -> answer(request, value(request) + 1));
-            List<Channel> channels = new ArrayList<>();
-            for (int i = 0; i < 16; i++) {
-                channels.add(nodes.client.connect(nodes.server.address(), DEADLINE));
-            }
-            recording.enable("jdk.VirtualThreadPinned").withoutThreshold();
-            recording.start();
-            assertThat(callAtOnce(channels, 2_000)).isEqualTo(2_000);
-            Instant warm = Instant.now();
-            assertThat(callAtOnce(channels, 10_000)).isEqualTo(10_000);
-            recording.stop();
-            Path file = Files.createTempFile("calls", ".jfr");
-            try {
-                recording.dump(file);
-                assertThat(RecordingFile.readAllEvents(file))
-                        .filteredOn(event -> event.getEventType().getName().equals("jdk.VirtualThreadPinned"))
-                        .noneMatch(event -> event.getStartTime().isAfter(warm));
-            } finally {
-                Files.delete(file);
-            }
-        }
-    }
-
-    /** Calls in threads of their own, and returns the number of right replies. */
-    private static int callAtOnce(List<Channel> channels, int count) throws InterruptedException {
-        AtomicInteger right = new AtomicInteger();
-        List<Thread> threads = new ArrayList<>();
-        for (int i = 0; i < count; i++) {
-            int value = i;
-            threads.add(Thread.ofVirtual().start(() -> {
-                try {
-                    if (call(channels.get(value % channels.size()), value) == value + 1) {
-                        right.incrementAndGet();
-                    }
-                } catch (InterruptedException e) {
-                    throw new AssertionError(e);
-                }
-            }));
-        }
-        for (Thread thread : threads) {
-            Await.end(thread);
-        }
-        return right.get();
     }
 
     @Test

@@ -4,18 +4,23 @@ import static dev.verbena.support.Loopback.DEADLINE;
 import static java.util.concurrent.TimeUnit.SECONDS;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
+import static org.junit.jupiter.api.Assumptions.assumeTrue;
 
 import dev.verbena.VerbsArena;
 import dev.verbena.VerbsTimeoutException;
 import dev.verbena.support.CmAddress;
 import dev.verbena.support.DeviceTest;
 import dev.verbena.support.NodePeer;
+import dev.verbena.support.TestDevice;
 import dev.verbena.verbs.AccessFlag;
 import dev.verbena.verbs.LocalMemory;
 import dev.verbena.verbs.RemoteMemory;
+import java.io.IOException;
 import java.lang.foreign.MemorySegment;
 import java.lang.foreign.ValueLayout;
 import java.net.InetSocketAddress;
+import java.nio.file.Files;
+import java.nio.file.Path;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
@@ -195,5 +200,50 @@ class NodeOnDeviceTest {
         Channel left = client.connect(server.address(), DEADLINE);
         send(left, 5);
         assertThat(receive(accepted.get(DEADLINE.toSeconds(), SECONDS))).isEqualTo(5);
+    }
+
+    /** Returns the number of times that soft-RoCE has found no receive, as {@code rdma statistic} shows it. */
+    private static long receiverNotReady() throws IOException {
+        Path counters = Path.of("/sys/class/infiniband", TestDevice.get().name(), "ports/1/hw_counters");
+        long sum = 0;
+        for (String name : List.of("rcvd_rnr_err", "send_rnr_err", "retry_rnr_exceeded_err")) {
+            sum += Long.parseLong(Files.readString(counters.resolve(name)).strip());
+        }
+        return sum;
+    }
+
+    /** Both sides send as fast as they can, into windows of four messages. */
+    @Test
+    void noMessageFindsThePeerWithoutAReceive() throws Exception {
+        assumeTrue(
+                Files.exists(
+                        Path.of("/sys/class/infiniband", TestDevice.get().name(), "ports/1/hw_counters/rcvd_rnr_err")),
+                "only soft-RoCE has these counters");
+        Node server = Node.open(CmAddress.four(0), SMALL, arena);
+        Node client = Node.open(CmAddress.four(0), SMALL, arena);
+        Future<Channel> accepted = threads.submit(() -> server.accept(DEADLINE));
+        Channel left = client.connect(server.address(), DEADLINE);
+        Channel right = accepted.get(DEADLINE.toSeconds(), SECONDS);
+        long before = receiverNotReady();
+        int messages = 500;
+        List<Future<?>> work = new ArrayList<>();
+        for (Channel side : List.of(left, right)) {
+            work.add(threads.submit(() -> {
+                for (int i = 0; i < messages; i++) {
+                    send(side, i);
+                }
+                return null;
+            }));
+            work.add(threads.submit(() -> {
+                for (int i = 0; i < messages; i++) {
+                    assertThat(receive(side)).isEqualTo(i);
+                }
+                return null;
+            }));
+        }
+        for (Future<?> each : work) {
+            each.get(DEADLINE.toSeconds(), SECONDS);
+        }
+        assertThat(receiverNotReady()).isEqualTo(before);
     }
 }

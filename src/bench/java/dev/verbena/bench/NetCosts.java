@@ -1,0 +1,306 @@
+package dev.verbena.bench;
+
+import static dev.verbena.verbs.AccessFlag.LOCAL_WRITE;
+import static dev.verbena.verbs.AccessFlag.REMOTE_READ;
+
+import com.sun.management.ThreadMXBean;
+import dev.verbena.VerbsArena;
+import dev.verbena.net.Channel;
+import dev.verbena.net.Handler;
+import dev.verbena.net.Message;
+import dev.verbena.net.Node;
+import dev.verbena.net.NodeOptions;
+import dev.verbena.verbs.CompletionQueue;
+import dev.verbena.verbs.Completions;
+import dev.verbena.verbs.Context;
+import dev.verbena.verbs.Device;
+import dev.verbena.verbs.LocalMemory;
+import dev.verbena.verbs.MemoryRegion;
+import dev.verbena.verbs.ProtectionDomain;
+import dev.verbena.verbs.QueuePair;
+import dev.verbena.verbs.ReceiveBatch;
+import dev.verbena.verbs.RemoteMemory;
+import dev.verbena.verbs.SendBatch;
+import java.lang.management.ManagementFactory;
+import java.net.InetSocketAddress;
+import java.time.Duration;
+import java.util.Arrays;
+import java.util.Locale;
+
+/**
+ * Measures what the connection layer adds to verbs that post the same work, on the provider for tests: a message there and
+ * back, polling and with a handler, and a read by ticket. Both ends are in this thread, and both sides take turns.
+ */
+final class NetCosts {
+    private static final ThreadMXBean THREADS = (ThreadMXBean) ManagementFactory.getThreadMXBean();
+    private static final Duration PATIENCE = Duration.ofSeconds(30);
+    private static final int SIZE = 64;
+    private static final int RECEIVES = 32;
+    private static final int OPERATIONS = 500;
+
+    private NetCosts() {}
+
+    /** One operation. */
+    private interface Operation {
+        void once();
+    }
+
+    /** Arguments: warm-up rounds, measured rounds. */
+    public static void main(String[] args) throws InterruptedException {
+        int warm = Integer.parseInt(args[0]);
+        int rounds = Integer.parseInt(args[1]);
+        System.out.println(
+                "ns per operation on the provider for tests: minimum and median of verbs and of nodes, ratio of the"
+                        + "\nminima, bytes allocated by nodes");
+        try (VerbsArena arena = VerbsArena.ofShared()) {
+            Verbs verbs = new Verbs(arena);
+            row("message there and back, polling", verbs::there, nodes(arena, false), warm, rounds, 1.15);
+            row("message there and back, handler", verbs::there, nodes(arena, true), warm, rounds, 1.25);
+            row("read by ticket", verbs::read, reads(arena), warm, rounds, 1.15);
+        }
+    }
+
+    private static void row(String name, Operation verbs, Operation nodes, int warm, int rounds, double target) {
+        double[] first = new double[rounds];
+        double[] second = new double[rounds];
+        long bytes = Long.MAX_VALUE;
+        for (int i = -warm; i < rounds; i++) {
+            double ofVerbs = round(verbs);
+            long before = THREADS.getCurrentThreadAllocatedBytes();
+            double ofNodes = round(nodes);
+            if (i >= 0) {
+                bytes = Math.min(bytes, THREADS.getCurrentThreadAllocatedBytes() - before);
+                first[i] = ofVerbs;
+                second[i] = ofNodes;
+            }
+        }
+        Arrays.sort(first);
+        Arrays.sort(second);
+        System.out.printf(
+                Locale.ROOT,
+                "%-34s %8.1f %8.1f  %8.1f %8.1f  %5.2fx (target <= %.2fx)  %.2f B%n",
+                name,
+                first[0],
+                first[rounds / 2],
+                second[0],
+                second[rounds / 2],
+                second[0] / first[0],
+                target,
+                (double) bytes / OPERATIONS);
+    }
+
+    private static double round(Operation operation) {
+        long start = System.nanoTime();
+        for (int i = 0; i < OPERATIONS; i++) {
+            operation.once();
+        }
+        return (double) (System.nanoTime() - start) / OPERATIONS;
+    }
+
+    /** Two queue pairs, each with a completion queue and posted receives, as a node has them. */
+    private static final class Verbs {
+        private final End left;
+        private final End right;
+        private final SendBatch reads;
+        private final RemoteMemory remote;
+
+        Verbs(VerbsArena arena) {
+            Context context = Device.first().open(arena);
+            ProtectionDomain domain = context.allocateProtectionDomain();
+            left = new End(context, domain, arena);
+            right = new End(context, domain, arena);
+            left.pair.connect(right.pair.endpoint());
+            right.pair.connect(left.pair.endpoint());
+            for (int i = 0; i < RECEIVES; i++) {
+                left.receive(i);
+                right.receive(i);
+            }
+            reads = left.pair.sendBatch(1);
+            remote = right.region.slice(0, SIZE).remote();
+        }
+
+        void there() {
+            left.send();
+            right.take();
+            right.send();
+            left.take();
+        }
+
+        void read() {
+            reads.clear().read(End.SEND, left.slices[0], remote).post();
+            left.awaitSend();
+        }
+    }
+
+    private static final class End {
+        static final int SEND = 1 << 16;
+
+        private final QueuePair pair;
+        private final MemoryRegion region;
+        private final LocalMemory[] slices = new LocalMemory[RECEIVES + 1];
+        private final Completions done;
+        private final SendBatch sends;
+        private final ReceiveBatch receives;
+        private boolean sent = true;
+
+        End(Context context, ProtectionDomain domain, VerbsArena arena) {
+            CompletionQueue queue = context.createCompletionQueue(2 * RECEIVES);
+            pair = domain.createQueuePair(
+                    QueuePair.rc(queue).sendDepth(RECEIVES).receiveDepth(RECEIVES));
+            region = domain.register(arena.allocate((RECEIVES + 1L) * SIZE, 4096), LOCAL_WRITE, REMOTE_READ);
+            for (int i = 0; i <= RECEIVES; i++) {
+                slices[i] = region.slice((long) i * SIZE, SIZE);
+            }
+            done = queue.completions(16);
+            sends = pair.sendBatch(1);
+            receives = pair.receiveBatch(1);
+        }
+
+        void receive(int slot) {
+            receives.clear().receive(slot, slices[slot]).post();
+        }
+
+        void send() {
+            while (!sent) {
+                poll();
+            }
+            sent = false;
+            sends.clear().send(SEND, slices[RECEIVES]).immediate(7).post();
+        }
+
+        /** Takes a message, and posts its receive again. */
+        void take() {
+            while (!poll()) {
+                Thread.onSpinWait();
+            }
+        }
+
+        void awaitSend() {
+            sent = false;
+            while (!sent) {
+                poll();
+            }
+        }
+
+        private boolean poll() {
+            boolean received = false;
+            done.poll();
+            while (done.next()) {
+                if (!done.isSuccess()) {
+                    done.orThrow();
+                }
+                if (done.id() == SEND) {
+                    sent = true;
+                } else {
+                    received = true;
+                    receive((int) done.id());
+                }
+            }
+            return received;
+        }
+    }
+
+    private static NodeOptions options() {
+        return NodeOptions.defaults()
+                .messageSize(SIZE)
+                .alive(Duration.ofHours(1))
+                .progress(NodeOptions.Progress.CALLER);
+    }
+
+    private static Node open(VerbsArena arena) {
+        return Node.open(new InetSocketAddress("10.9.9.1", 0), options(), arena);
+    }
+
+    /** Both ends of a channel. The server's node makes progress while the client's one connects. */
+    private record Ends(Node client, Node server, Channel channel) {
+        static Ends connect(VerbsArena arena, Handler handler) throws InterruptedException {
+            Node server = open(arena);
+            Node client = open(arena);
+            if (handler != null) {
+                server.listen(handler);
+            }
+            Thread progress = Thread.ofPlatform().daemon().start(() -> {
+                while (!Thread.currentThread().isInterrupted()) {
+                    server.progress();
+                }
+            });
+            Channel channel = client.connect(server.address(), PATIENCE);
+            progress.interrupt();
+            progress.join();
+            return new Ends(client, server, channel);
+        }
+    }
+
+    private static void back(Channel channel, Message message) {
+        Message answer = channel.tryMessage();
+        answer.length(message.length());
+        while (!channel.trySend(answer)) {
+            channel.node().progress();
+        }
+    }
+
+    private static Operation nodes(VerbsArena arena, boolean handler) throws InterruptedException {
+        Ends ends = Ends.connect(arena, handler ? NetCosts::back : null);
+        Channel peer = handler ? null : ends.server().accept(PATIENCE);
+        return () -> {
+            Message message = ends.channel().tryMessage();
+            while (message == null) {
+                ends.client().progress();
+                message = ends.channel().tryMessage();
+            }
+            message.length(SIZE);
+            while (!ends.channel().trySend(message)) {
+                ends.client().progress();
+            }
+            if (peer == null) {
+                ends.server().progress();
+            } else {
+                Message there = peer.tryReceive();
+                while (there == null) {
+                    ends.server().progress();
+                    there = peer.tryReceive();
+                }
+                back(peer, there);
+                there.close();
+            }
+            Message answer = ends.channel().tryReceive();
+            while (answer == null) {
+                ends.client().progress();
+                answer = ends.channel().tryReceive();
+                if (answer == null) {
+                    ends.server().progress();
+                }
+            }
+            answer.close();
+        };
+    }
+
+    private static Operation reads(VerbsArena arena) throws InterruptedException {
+        Ends ends = Ends.connect(arena, (channel, message) -> {});
+        ends.server().export("memory", arena.allocate(SIZE, 64), REMOTE_READ);
+        Thread progress = Thread.ofPlatform().daemon().start(() -> {
+            while (!Thread.currentThread().isInterrupted()) {
+                ends.server().progress();
+            }
+        });
+        RemoteMemory remote = ends.channel().remote("memory", PATIENCE);
+        progress.interrupt();
+        progress.join();
+        LocalMemory local = ends.client().register(arena.allocate(SIZE, 64), LOCAL_WRITE);
+        return () -> {
+            long ticket = ends.channel().tryRead(local, remote);
+            while (!ends.channel().isDone(ticket)) {
+                ends.client().progress();
+            }
+            await(ends.channel(), ticket);
+        };
+    }
+
+    private static void await(Channel channel, long ticket) {
+        try {
+            channel.await(ticket, Duration.ZERO);
+        } catch (InterruptedException e) {
+            throw new IllegalStateException(e);
+        }
+    }
+}

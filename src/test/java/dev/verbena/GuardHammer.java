@@ -2,6 +2,7 @@ package dev.verbena;
 
 import dev.verbena.access.ObjectLifetime;
 import dev.verbena.internal.Barrier;
+import dev.verbena.support.SystemCallFilter;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
@@ -126,9 +127,16 @@ final class GuardHammer {
         }
     }
 
-    /** Arguments: the most rounds, users. */
+    /** Arguments: the most rounds, users, and any third one to forbid {@code membarrier} once it is in use. */
     public static void main(String[] arguments) throws InterruptedException {
         int rounds = Integer.parseInt(arguments[0]);
+        if (arguments.length > 2) {
+            if (!Barrier.AVAILABLE) {
+                throw new AssertionError("this kernel has no membarrier, which the test would forbid");
+            }
+            SystemCallFilter.forbidMembarrier();
+            System.out.println("membarrier is refused: " + SystemCallFilter.membarrier());
+        }
         new GuardHammer(rounds).run(Integer.parseInt(arguments[1]));
         System.out.println("survived, membarrier " + (Barrier.AVAILABLE ? "in use" : "not in use"));
     }

@@ -1,5 +1,6 @@
 package dev.verbena.internal;
 
+import java.lang.foreign.Arena;
 import java.lang.foreign.FunctionDescriptor;
 import java.lang.foreign.Linker;
 import java.lang.foreign.ValueLayout;
@@ -13,6 +14,44 @@ import org.jspecify.annotations.Nullable;
  * <p>A user of an object stores "busy", then reads "closed". The closing thread stores "closed", then reads "busy". Each
  * side needs a full fence between its two steps. Closing is rare, so the closing thread pays for both sides:
  * {@link #allThreads()} makes every thread execute a fence. The user's two steps then need only their program order.
+ *
+ * <h2>Why no call is under way when an object is destroyed</h2>
+ *
+ * The steps of {@code CloseGuard}, with their memory order, for a user U that has the flag and a closing thread C:
+ *
+ * <pre>
+ * U1  busy = true      opaque            C1  closed = true       volatile
+ * U2  read closed      opaque            C2  allThreads()
+ * U3  the call, if "closed" was false    C3  read busy           acquire, until it is false
+ * U4  busy = false     release           C4  destroy the object
+ * </pre>
+ *
+ * <ol>
+ *   <li>HotSpot's compilers keep U1 before U2 in the code: an opaque access is fenced from other accesses for the compiler.
+ *       A processor with weak memory, such as AArch64, may still carry out U2 first. So may x86-64, whose store buffer
+ *       delays U1.
+ *   <li>During C2, U executes a full fence F at some place of its program, or is not running, and then a change of context
+ *       has the effect of F. The kernel guarantees that C1 comes before F, and F before C3, in the order of memory.
+ *   <li>If F is after U1 in the program, U1 is visible to C3. So C3 reads true, and C waits for U4.
+ *   <li>Else F is before U1, and so before U2. C1 is visible to U2, U2 reads true, and U makes no call.
+ *   <li>U4 is a release, and C3 that reads its value is an acquire. All accesses of U3 come before those of C4: the processor
+ *       (on AArch64 by {@code stlr} and {@code ldar}) and the compiler keep that order.
+ * </ol>
+ *
+ * A user without the flag counts itself by a volatile atomic addition, and then reads "closed" by a volatile read. Both are
+ * sequentially consistent, as is C1, and C2 is a full fence in the closing thread too: so one of the two sees the other.
+ * This does not depend on the other threads' fences.
+ *
+ * <p>Without {@code membarrier} from the start, U1 and U2 are volatile, which puts a full fence between them.
+ *
+ * <p>If {@code membarrier} fails later (a seccomp filter came, or the kernel has no memory), users of the flag rely on it
+ * already. From then on the closing thread makes a handshake of the virtual machine with all its threads instead, by
+ * closing a shared arena of the JDK. It has the effect of F: each thread stops at a safepoint, or is in C or blocked and
+ * has published its accesses. The JDK relies on the same handshake for its own threads that read a segment, without a
+ * fence, while another closes the arena. It takes longer, which only closing pays.
+ *
+ * <p>{@code GuardHammerTest} and {@code BarrierTest} look for a counter-example. They ran on x86-64 only: for AArch64 there
+ * is this proof.
  */
 public final class Barrier {
     private static final int PRIVATE_EXPEDITED = 1 << 3;
@@ -29,13 +68,26 @@ public final class Barrier {
             && MEMBARRIER > 0
             && membarrier(REGISTER_PRIVATE_EXPEDITED) == 0;
 
+    /** True once the system call has failed after its registration. It is not tried again: the threads may be filtered. */
+    private static volatile boolean failed;
+
     private Barrier() {}
 
-    /** Makes every other running thread of this process execute a full fence before this method returns. */
+    /** Makes every thread of the process that runs Java execute a full fence before this method returns. */
     public static void allThreads() {
-        if (!AVAILABLE || membarrier(PRIVATE_EXPEDITED) != 0) {
-            VarHandle.fullFence();
+        VarHandle.fullFence();
+        if (AVAILABLE && (failed || membarrier(PRIVATE_EXPEDITED) != 0)) {
+            failed = true;
+            handshake();
         }
+    }
+
+    /** Stops each thread of the virtual machine for a moment, or sees that it runs no Java. */
+    private static void handshake() {
+        try (Arena one = Arena.ofShared()) {
+            one.allocate(1); // closing the arena is the handshake
+        }
+        VarHandle.fullFence();
     }
 
     private static long membarrier(int command) {

@@ -1,0 +1,88 @@
+package dev.verbena.support;
+
+import static java.lang.foreign.ValueLayout.ADDRESS;
+import static java.lang.foreign.ValueLayout.JAVA_BYTE;
+import static java.lang.foreign.ValueLayout.JAVA_INT;
+import static java.lang.foreign.ValueLayout.JAVA_LONG;
+import static java.lang.foreign.ValueLayout.JAVA_SHORT;
+
+import java.lang.foreign.Arena;
+import java.lang.foreign.FunctionDescriptor;
+import java.lang.foreign.Linker;
+import java.lang.foreign.MemorySegment;
+import java.lang.invoke.MethodHandle;
+
+/** A seccomp filter that makes a system call fail in all threads of this process, as a sandbox does. For child JVMs. */
+public final class SystemCallFilter {
+    private static final boolean X86 = System.getProperty("os.arch").equals("amd64");
+    private static final long SECCOMP = X86 ? 317 : 277;
+    private static final long MEMBARRIER = X86 ? 324 : 283;
+    private static final int EPERM = 1;
+
+    private static final int NO_NEW_PRIVILEGES = 38; // PR_SET_NO_NEW_PRIVS, which seccomp demands
+    private static final long MODE_FILTER = 1;
+    private static final long ALL_THREADS = 1; // SECCOMP_FILTER_FLAG_TSYNC
+    private static final int QUERY = 0; // a command of membarrier that always succeeds
+
+    private static final int LOAD_WORD = 0x20; // BPF_LD | BPF_W | BPF_ABS
+    private static final int JUMP_IF_EQUAL = 0x15; // BPF_JMP | BPF_JEQ | BPF_K
+    private static final int RETURN = 0x06; // BPF_RET | BPF_K
+    private static final int ALLOW = 0x7fff0000;
+    private static final int FAIL = 0x00050000;
+
+    private static final MethodHandle SYSCALL = function("syscall", 4);
+    private static final MethodHandle PRCTL = function("prctl", 5);
+
+    private SystemCallFilter() {}
+
+    private static MethodHandle function(String name, int arguments) {
+        Linker linker = Linker.nativeLinker();
+        FunctionDescriptor shape = FunctionDescriptor.of(JAVA_LONG);
+        for (int i = 0; i < arguments; i++) {
+            shape = shape.appendArgumentLayouts(JAVA_LONG);
+        }
+        return linker.downcallHandle(
+                linker.defaultLookup().find(name).orElseThrow(), shape, Linker.Option.firstVariadicArg(1));
+    }
+
+    private static long call(MethodHandle function, long... arguments) {
+        try {
+            return (long) function.asSpreader(long[].class, arguments.length).invoke(arguments);
+        } catch (Throwable t) {
+            throw new AssertionError(t);
+        }
+    }
+
+    /** Calls {@code membarrier} with a command that cannot fail unless the call is forbidden. */
+    public static long membarrier() {
+        return call(SYSCALL, MEMBARRIER, QUERY, 0, 0);
+    }
+
+    /** Makes {@code membarrier} fail with EPERM from now on. */
+    public static void forbidMembarrier() {
+        try (Arena arena = Arena.ofConfined()) {
+            MemorySegment program = arena.allocate(4 * 8, 8); // struct sock_filter[4]
+            instruction(program, 0, LOAD_WORD, 0, 0); // the number is first in struct seccomp_data
+            instruction(program, 1, JUMP_IF_EQUAL, 1, (int) MEMBARRIER); // if not, skip the next
+            instruction(program, 2, RETURN, 0, FAIL | EPERM);
+            instruction(program, 3, RETURN, 0, ALLOW);
+            MemorySegment filter = arena.allocate(16, 8); // struct sock_fprog
+            filter.set(JAVA_SHORT, 0, (short) 4);
+            filter.set(ADDRESS, 8, program);
+            if (call(PRCTL, NO_NEW_PRIVILEGES, 1, 0, 0, 0) != 0
+                    || call(SYSCALL, SECCOMP, MODE_FILTER, ALL_THREADS, filter.address()) != 0) {
+                throw new AssertionError("the kernel takes no seccomp filter");
+            }
+        }
+        if (membarrier() != -1) {
+            throw new AssertionError("the filter does not forbid membarrier");
+        }
+    }
+
+    private static void instruction(MemorySegment program, int index, int code, int otherwise, int operand) {
+        long at = index * 8L;
+        program.set(JAVA_SHORT, at, (short) code);
+        program.set(JAVA_BYTE, at + 3, (byte) otherwise); // the jump if the condition is false
+        program.set(JAVA_INT, at + 4, operand);
+    }
+}

@@ -57,7 +57,15 @@ build_alone() { # WHAT STAMP
 
 # Prints the path of the jar with the tools, the library and all dependencies.
 tools_jar() {
-    printf '%s\n' "$PROJECT"/target/verbena-*-tools.jar
+    printf '%s\n' "$PROJECT/target/verbena-$(project_version)-tools.jar"
+}
+
+# Prints the version of the project. The folder may have jars of other versions, too.
+project_version() {
+    sed -n '/<version>/ {
+        s|.*<version>\(.*\)</version>.*|\1|p
+        q
+    }' "$PROJECT/pom.xml"
 }
 
 # Prints the options for every Java program of this project: native access for Verbena, and a class path.

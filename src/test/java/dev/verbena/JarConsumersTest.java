@@ -15,7 +15,11 @@ import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
-/** Tests that a project compiles and runs against the library's jar, with nothing else on its paths. */
+/**
+ * Tests that a project compiles and runs against the library's jar, with nothing else on its paths. The jar is packed from
+ * the compiled classes, or is the one that the property {@code dev.verbena.jar} names: {@code scripts/release} tests the
+ * installed artefact.
+ */
 class JarConsumersTest {
     @TempDir
     static Path folder;
@@ -24,6 +28,11 @@ class JarConsumersTest {
 
     @BeforeAll
     static void packTheLibrary() {
+        String built = System.getProperty("dev.verbena.jar");
+        if (built != null) {
+            jar = Path.of(built);
+            return;
+        }
         jar = folder.resolve("verbena.jar");
         assertThat(tool("jar", "--create", "--file", jar, "-C", ChildJvm.place(Rdma.class), "."))
                 .isEmpty();
@@ -82,6 +91,27 @@ class JarConsumersTest {
         ChildJvm.Result ran =
                 jvm("dev.verbena").option("-p", jar + ":" + classes).runAlone("-m", "consumer/consumer.Consumer");
         assertThat(ran.successfulOutput()).isEqualTo("module dev.verbena, TCP, QueuePairOptions\n");
+    }
+
+    @Test
+    void imageOfJlinkRuns(@TempDir Path classes) throws Exception {
+        Path module = Files.writeString(
+                folder.resolve("consumer/module-info.java"), "module consumer { requires dev.verbena; }");
+        assertThat(tool("javac", "-p", jar, "-d", classes, module, program())).isEmpty();
+        Path image = folder.resolve("image");
+        assertThat(tool("jlink", "-p", jar + ":" + classes, "--add-modules", "consumer", "--output", image))
+                .isEmpty();
+        Process process = new ProcessBuilder(
+                        image.resolve("bin/java").toString(),
+                        "-XX:TieredStopAtLevel=1",
+                        "--enable-native-access=dev.verbena",
+                        "-m",
+                        "consumer/consumer.Consumer")
+                .redirectErrorStream(true)
+                .start();
+        assertThat(new String(process.getInputStream().readAllBytes()))
+                .isEqualTo("module dev.verbena, TCP, QueuePairOptions\n");
+        assertThat(process.waitFor()).isZero();
     }
 
     @Test

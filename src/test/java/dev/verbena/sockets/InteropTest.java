@@ -6,7 +6,10 @@ import dev.verbena.support.DeviceTest;
 import dev.verbena.support.Loopback;
 import java.io.IOException;
 import java.net.InetSocketAddress;
+import java.net.SocketException;
 import java.nio.ByteBuffer;
+import java.nio.channels.SelectionKey;
+import java.nio.channels.Selector;
 import java.nio.channels.ServerSocketChannel;
 import java.nio.channels.SocketChannel;
 import java.nio.charset.StandardCharsets;
@@ -89,10 +92,7 @@ class InteropTest {
 
     @Test
     void javaClientExchangesDataWithAnRstreamServer() throws Exception {
-        InetSocketAddress free;
-        try (ServerSocketChannel server = SocketPair.listening()) {
-            free = (InetSocketAddress) server.getLocalAddress();
-        }
+        InetSocketAddress free = freeAddress();
         Process server = rstream("-b", free.getAddress().getHostAddress(), "-p", Integer.toString(free.getPort()));
         try (SocketChannel client = connect(free)) {
             exchange(client, SYNC);
@@ -102,6 +102,50 @@ class InteropTest {
             end(server);
         } finally {
             server.destroyForcibly();
+        }
+    }
+
+    private static InetSocketAddress freeAddress() throws IOException {
+        try (ServerSocketChannel server = SocketPair.listening()) {
+            return (InetSocketAddress) server.getLocalAddress();
+        }
+    }
+
+    /** Reads until the stream ends or breaks. */
+    private static boolean endsOrBreaks(SocketChannel channel) {
+        try {
+            return channel.read(ByteBuffer.allocate(1)) == -1;
+        } catch (SocketException reset) {
+            return true;
+        } catch (IOException e) {
+            throw new AssertionError(e);
+        }
+    }
+
+    @ParameterizedTest
+    @ValueSource(booleans = {false, true})
+    void readEndsWhenThePeerIsKilled(boolean virtual) throws Exception {
+        InetSocketAddress free = freeAddress();
+        Process server = rstream("-b", free.getAddress().getHostAddress(), "-p", Integer.toString(free.getPort()));
+        try (SocketChannel client = connect(free)) {
+            FutureTask<Boolean> reading = new FutureTask<>(() -> endsOrBreaks(client));
+            (virtual ? Thread.ofVirtual() : Thread.ofPlatform().daemon()).start(reading);
+            server.destroyForcibly();
+            assertThat(reading.get(Loopback.DEADLINE.toSeconds(), TimeUnit.SECONDS))
+                    .isTrue();
+        }
+    }
+
+    @Test
+    void selectorReportsAPeerThatIsKilled() throws Exception {
+        InetSocketAddress free = freeAddress();
+        Process server = rstream("-b", free.getAddress().getHostAddress(), "-p", Integer.toString(free.getPort()));
+        try (SocketChannel client = connect(free);
+                Selector selector = RdmaSockets.openSelector()) {
+            client.configureBlocking(false).register(selector, SelectionKey.OP_READ);
+            server.destroyForcibly();
+            assertThat(selector.select(Loopback.DEADLINE.toMillis())).isEqualTo(1);
+            assertThat(endsOrBreaks(client)).isTrue();
         }
     }
 

@@ -13,8 +13,8 @@ import dev.verbena.internal.raw.ibv_async_event;
 import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
 import java.lang.foreign.ValueLayout;
-import java.util.ArrayList;
-import java.util.List;
+import java.util.LinkedHashSet;
+import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.locks.ReentrantLock;
 import org.jspecify.annotations.Nullable;
@@ -36,7 +36,7 @@ final class AsyncSource {
     private final long address;
     private final int number;
     private final String device;
-    private final List<AsyncEvents> readers = new ArrayList<>();
+    private final Set<AsyncEvents> readers = new LinkedHashSet<>(); // as many as clients have connections
 
     /** Memory for one event. It is not of an arena, because other threads use it too. */
     private final MemorySegment event = Arena.ofAuto().allocate(ibv_async_event.layout());

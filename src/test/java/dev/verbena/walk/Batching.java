@@ -204,7 +204,8 @@ final class Batching {
         boolean refused = !faults.isEmpty();
         faults.when(requests.size() > room, PostException.class, pair, " has room for " + room);
         int most = refused || pair.extended ? 0 : Math.min(requests.size(), room);
-        if (faults.isEmpty() && !Settling.mayPost(world, pair, requests, step.actor())) {
+        if (!refused && !Settling.hasRoom(room, requests.size())
+                || faults.isEmpty() && !Settling.mayPost(world, pair, requests, step.actor())) {
             world.skip();
             return;
         }

@@ -155,9 +155,14 @@ final class Settling {
                 && world.wire.checksLocally(to, receive, true);
     }
 
-    /** Returns true if receives can be posted now: soft-RoCE has more room than it says, and may keep late ones. */
+    /** Returns true if it is sure how many of some requests a queue takes: soft-RoCE has more room than it says. */
+    static boolean hasRoom(int room, int requests) {
+        return !ON_DEVICE || room >= requests;
+    }
+
+    /** Returns true if receives can be posted now: soft-RoCE may keep late ones. */
     static boolean mayReceive(@Nullable PairNode pair, Receives receives, int more) {
-        return !ON_DEVICE || receives.room() >= more && (pair == null || pair.state != QueuePairState.ERR);
+        return hasRoom(receives.room(), more) && (!ON_DEVICE || pair == null || pair.state != QueuePairState.ERR);
     }
 
     /** Waits for the end of requests that were posted. */

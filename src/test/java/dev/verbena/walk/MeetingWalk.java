@@ -40,7 +40,8 @@ import org.jspecify.annotations.Nullable;
 
 /**
  * A random walk of listeners with connections and of nodes with channels, by four threads that take turns. The model knows
- * what is open, and which numbers must arrive where. It runs on the provider for tests and on a device.
+ * what is open, and which numbers must arrive where. The seed determines all of it, and each step has a seed of its own, so
+ * that a walk that fails can be shortened.
  */
 final class MeetingWalk {
     private static final int WINDOW = 4;
@@ -50,6 +51,9 @@ final class MeetingWalk {
     private static final int ARENAS = 3;
     private static final int MANY = 6;
     private static final int TOLD = 80;
+    /** The most programs that are tried to shorten one that fails. */
+    private static final int TRIALS = 300;
+
     private static final ConnectionOptions SMALL = ConnectionOptions.of(QueueCapabilities.of(WINDOW, WINDOW));
     private static final NodeOptions NODES =
             NodeOptions.defaults().window(WINDOW).sends(WINDOW).messageSize(64);
@@ -134,7 +138,7 @@ final class MeetingWalk {
 
     private final long seed;
     private final InetSocketAddress own;
-    private final SplittableRandom random;
+    private SplittableRandom random;
     private final List<VerbsArena> arenas = new ArrayList<>();
     private final List<Listening> listeners = new ArrayList<>();
     private final List<End> ends = new ArrayList<>();
@@ -144,31 +148,81 @@ final class MeetingWalk {
     private final Map<String, Integer> events = new TreeMap<>();
     private final ExecutorService helpers = Executors.newVirtualThreadPerTaskExecutor();
     private long number;
+    private int taken;
 
-    MeetingWalk(long seed, InetSocketAddress own) {
+    private MeetingWalk(long seed, InetSocketAddress own) {
         this.seed = seed;
         this.own = own;
         this.random = new SplittableRandom(seed);
     }
 
-    /** Takes steps, closes everything, and returns how often each thing happened. */
-    Map<String, Integer> run(int steps) throws InterruptedException {
+    /**
+     * Takes steps, closes everything, and returns how often each thing happened.
+     *
+     * @param seed determines the steps
+     * @param own the address of the device
+     * @throws WalkFailure with the shortest program that fails, if one does
+     */
+    static Map<String, Integer> take(long seed, InetSocketAddress own, int steps) throws InterruptedException {
+        List<Long> program = new SplittableRandom(seed).longs(steps).boxed().toList();
+        MeetingWalk walk = new MeetingWalk(seed, own);
+        Throwable failure = walk.run(program);
+        if (failure != null) {
+            throw shortest(seed, own, program, walk, failure);
+        }
+        return walk.events;
+    }
+
+    /** Leaves out parts of a program as long as it fails in the same way. */
+    private static WalkFailure shortest(
+            long seed, InetSocketAddress own, List<Long> all, MeetingWalk first, Throwable failure)
+            throws InterruptedException {
+        List<Long> program = all.subList(0, Math.min(first.taken + 1, all.size()));
+        MeetingWalk last = first;
+        int trials = 0;
+        for (int chunk = Math.max(1, program.size() / 2); chunk > 0; chunk /= 2) {
+            for (int from = 0; from < program.size() && trials < TRIALS; trials++) {
+                List<Long> shorter = new ArrayList<>(program);
+                shorter.subList(from, Math.min(from + chunk, shorter.size())).clear();
+                MeetingWalk walk = new MeetingWalk(seed, own);
+                Throwable another = walk.run(shorter);
+                if (another != null && summary(another).equals(summary(failure))) {
+                    program = shorter;
+                    last = walk;
+                } else {
+                    from += chunk;
+                }
+            }
+        }
+        return new WalkFailure(
+                "The meetings with the seed " + seed + " fail: " + failure + "\nThe shortest program that fails has "
+                        + program.size() + " steps:\n    " + String.join("\n    ", last.story),
+                failure);
+    }
+
+    private static String summary(Throwable failure) {
+        String text = failure.toString().replaceAll("[0-9]+", "");
+        return text.substring(0, Math.min(text.length(), 60));
+    }
+
+    /** Takes the steps of a program, and closes everything. Returns the failure, or null if all agrees. */
+    private @Nullable Throwable run(List<Long> program) throws InterruptedException {
         List<ExecutorService> actors = List.of(
                 Executors.newSingleThreadExecutor(Thread.ofPlatform().daemon().factory()),
                 Executors.newSingleThreadExecutor(Thread.ofPlatform().daemon().factory()),
                 Executors.newSingleThreadExecutor(Thread.ofVirtual().factory()),
                 Executors.newSingleThreadExecutor(Thread.ofVirtual().factory()));
         try {
-            for (int i = 0; i < steps; i++) {
+            for (Long each : program) {
+                random = new SplittableRandom(each);
                 inTurn(actors.get(random.nextInt(actors.size())), this::step);
+                taken++;
             }
             inTurn(actors.getFirst(), this::closeAll);
-            return events;
+            return null;
         } catch (ExecutionException e) {
-            throw new WalkFailure(
-                    "The meetings with the seed " + seed + " fail: " + e.getCause() + "\n    "
-                            + String.join("\n    ", story),
-                    e.getCause());
+            closeWhatCloses();
+            return e.getCause();
         } finally {
             actors.forEach(ExecutorService::shutdownNow);
             helpers.shutdownNow();
@@ -498,6 +552,17 @@ final class MeetingWalk {
         }
         arenas.remove(arena);
         parts.stream().filter(each -> each.arena == arena).forEach(each -> each.open = false);
+    }
+
+    /** Closes after a failure, so that objects do not pile up while a walk is shortened. */
+    private void closeWhatCloses() {
+        for (VerbsArena each : arenas.reversed()) {
+            try {
+                each.close();
+            } catch (RuntimeException refused) {
+                assert refused != null; // it has failed before: that is reported
+            }
+        }
     }
 
     /** Closes arenas in random order, and single objects where arenas depend on each other. */

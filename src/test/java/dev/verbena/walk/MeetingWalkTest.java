@@ -30,8 +30,7 @@ class MeetingWalkTest {
         for (int i = 0; i < WALKS; i++) {
             int before = Fenced.liveObjects();
             long seed = chosen == null ? random.nextLong() : chosen;
-            new MeetingWalk(seed, new InetSocketAddress("10.9.9.1", 0))
-                    .run(STEPS)
+            MeetingWalk.take(seed, new InetSocketAddress("10.9.9.1", 0), STEPS)
                     .forEach((event, times) -> events.merge(event, times, Integer::sum));
             assertThat(Fenced.liveObjects())
                     .as("objects after the seed " + seed)

@@ -139,8 +139,13 @@ final class Hunt implements AutoCloseable {
         return passes;
     }
 
+    /** Puts a mutant into the classes. A JVM that an earlier mutant has damaged is replaced. */
     private void seed(Mutant mutant) throws InterruptedException {
-        command("seed " + mutant.id());
+        String command = "seed " + mutant.id();
+        if (!Objects.equals(minion().ask(command, START), Worker.DONE)) {
+            replaceMinion();
+            command(command);
+        }
     }
 
     private void restore() throws InterruptedException {

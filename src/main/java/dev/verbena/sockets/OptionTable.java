@@ -81,10 +81,10 @@ final class OptionTable {
     /** Checks that the option exists and is of the type of the value. */
     void check(SocketOption<?> name, @Nullable Object value) {
         entry(name);
-        if (value == null) {
-            throw new IllegalArgumentException("The value of " + name + " is null");
+        if (!name.type().isInstance(value)) {
+            throw new IllegalArgumentException(
+                    "The value of " + name + " must be of " + name.type().getName() + ", got " + value);
         }
-        name.type().cast(value);
     }
 
     /** Sets an option. */

@@ -10,7 +10,6 @@ import dev.verbena.net.Node;
 import dev.verbena.support.ChildJvm;
 import dev.verbena.support.CmAddress;
 import dev.verbena.support.DeviceTest;
-import dev.verbena.support.IwarpToo;
 import dev.verbena.verbs.AccessFlag;
 import dev.verbena.verbs.LocalMemory;
 import dev.verbena.verbs.RemoteMemory;
@@ -24,7 +23,6 @@ import org.junit.jupiter.api.io.TempDir;
 
 /** Tests the three programs of nodes with one end in a process of its own. */
 @DeviceTest
-@IwarpToo
 class NodeProgramsOnDeviceTest {
     private final InetSocketAddress address = NodeProgram.free(CmAddress.four(0));
     private final VerbsArena arena = VerbsArena.ofShared();

@@ -35,7 +35,7 @@ enum AddressRules {
     }
 
     boolean isSix() {
-        return this == SIX || this == ANY && HAS_SIX;
+        return this == SIX || (this == ANY && HAS_SIX);
     }
 
     /** Checks an address of a peer. */

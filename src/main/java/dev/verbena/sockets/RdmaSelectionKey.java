@@ -90,7 +90,6 @@ final class RdmaSelectionKey extends AbstractSelectionKey {
 
     @Override
     public String toString() {
-        return "channel=" + channel + ", selector=" + selector
-                + (isValid() ? ", interestOps=" + interest + ", readyOps=" + ready : ", invalid");
+        return "channel=" + channel + (isValid() ? ", interestOps=" + interest + ", readyOps=" + ready : ", invalid");
     }
 }

@@ -182,7 +182,7 @@ final class RdmaSelector extends AbstractSelector {
                 inPoll = true;
             }
             // A change that came before inPoll was set is not signalled.
-            boolean pending = woken || others != null && others.isReady() || hasChanges();
+            boolean pending = woken || (others != null && others.isReady()) || hasChanges();
             count = set.poll(limit > 0 ? size + 1 : size, wait && !pending);
         } finally {
             if (wait) {
@@ -196,8 +196,8 @@ final class RdmaSelector extends AbstractSelector {
         return end
                 || !wait
                 || count - internal - timer > 0
-                || others != null && others.isReady()
-                || timer == 1 && limit == nanoseconds
+                || (others != null && others.isReady())
+                || (timer == 1 && limit == nanoseconds)
                 || !isOpen();
     }
 

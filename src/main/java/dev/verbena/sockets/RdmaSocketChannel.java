@@ -636,7 +636,7 @@ public final class RdmaSocketChannel extends SocketChannel {
                     return false;
                 }
                 long left = nanoseconds == 0 ? 0 : nanoseconds - (System.nanoTime() - start);
-                if (left < 0 || nanoseconds != 0 && left == 0) {
+                if (left < 0 || (nanoseconds != 0 && left == 0)) {
                     throw new SocketTimeoutException("Connect timed out: " + to);
                 }
                 writeWaiter.await(descriptor, PollSet.OUT, left, true, mayWrite);

@@ -42,7 +42,7 @@ final class Readiness {
 
     /** Returns whether {@code rpoll} may sleep although there is an event. */
     boolean mayMissEvents() {
-        return phase == Phase.CONNECTING || phase == Phase.LISTENING && descriptor.mayMissEvents();
+        return phase == Phase.CONNECTING || (phase == Phase.LISTENING && descriptor.mayMissEvents());
     }
 
     void add(RdmaSelectionKey key) {

@@ -1,6 +1,7 @@
 package dev.verbena.sockets;
 
 import java.io.IOException;
+import java.util.Objects;
 import java.util.concurrent.Callable;
 import java.util.concurrent.ExecutionException;
 import java.util.concurrent.ExecutorService;
@@ -39,11 +40,11 @@ final class SelectApart {
                 }
             }
         } catch (ExecutionException e) {
-            switch (e.getCause()) {
+            switch (Objects.requireNonNull(e.getCause())) {
                 case IOException cause -> throw cause;
                 case RuntimeException cause -> throw cause;
                 case Error cause -> throw cause;
-                default -> throw new IOException(e.getCause());
+                default -> throw new IOException(e);
             }
         } finally {
             if (interrupted) {

@@ -26,7 +26,30 @@ final class CopyWire {
     private CopyWire() {}
 
     /** A request to begin a copy. */
-    record Begin(String path, long size, byte[] sum) {
+    static final class Begin {
+        private final String path;
+        private final long size;
+        private final byte[] sum;
+
+        Begin(String path, long size, byte[] sum) {
+            this.path = path;
+            this.size = size;
+            this.sum = sum;
+        }
+
+        String path() {
+            return path;
+        }
+
+        long size() {
+            return size;
+        }
+
+        /** Returns the SHA-256 of the file. */
+        byte[] sum() {
+            return sum;
+        }
+
         void writeTo(Message message) throws IOException {
             byte[] name = path.getBytes(StandardCharsets.UTF_8);
             if (NAME_AT + name.length > message.length()) {

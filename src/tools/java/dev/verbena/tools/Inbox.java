@@ -45,6 +45,7 @@ final class Inbox implements Closeable {
         open().close(); // throws now if this is not possible
     }
 
+    @SuppressWarnings("StreamResourceLeak") // the caller closes it
     private SecureDirectoryStream<Path> open() throws IOException {
         return secure(Files.newDirectoryStream(folder));
     }

@@ -98,7 +98,7 @@ final class Serve {
         try (channel) {
             copy.run();
         } catch (VerbsException | IllegalStateException end) {
-            copy.end(end.getMessage());
+            copy.end(String.valueOf(end.getMessage()));
         } catch (InterruptedException end) {
             copy.end("interrupted");
         }
@@ -128,7 +128,7 @@ final class Serve {
                 try (Message message = channel.receive(PATIENCE)) {
                     handle(message);
                 } catch (ChannelException end) {
-                    end(end.getMessage());
+                    end(String.valueOf(end.getMessage()));
                     return;
                 }
             }
@@ -209,7 +209,7 @@ final class Serve {
                 try {
                     open.close();
                 } catch (IOException e) {
-                    print("could not close %s: %s", asked.path(), e.getMessage());
+                    print("could not close %s: %s", asked.path(), String.valueOf(e.getMessage()));
                 }
             }
         }

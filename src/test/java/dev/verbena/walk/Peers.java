@@ -131,6 +131,10 @@ final class Peers {
     /** Takes an event of a channel from C. A listener refuses requests beyond its backlog. */
     private static void takeOne(EventChannelNode channel) {
         Event event = channel.inC.removeFirst();
+        IdNode refused = event.type() == CmEventType.REJECTED ? event.end().id : null;
+        if (refused != null && refused.pair != null) {
+            refused.pair.state = QueuePairState.ERR; // by C, when it tells the event
+        }
         Request request = event.request();
         if (request != null) {
             long waiting = channel.order.stream()

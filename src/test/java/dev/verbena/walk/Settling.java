@@ -15,7 +15,9 @@ import java.time.Duration;
 import java.util.Arrays;
 import java.util.EnumSet;
 import java.util.HashSet;
+import java.util.IdentityHashMap;
 import java.util.List;
+import java.util.Map;
 import java.util.Optional;
 import java.util.Set;
 import java.util.SplittableRandom;
@@ -78,18 +80,26 @@ final class Settling {
         if (!requests.isEmpty() && !requests.getLast().signaled) {
             return false; // nothing would tell its end
         }
-        int taken = 0;
+        Map<Receives, Integer> taken = new IdentityHashMap<>(); // the datagrams of a batch go to several pairs
         for (Request request : requests) {
             PairNode to = world.wire.pair(pair.datagrams ? request.target : pair.peer);
             if (pair.extended && request.pieces.size() > 1) {
                 return false; // rdma-core before version 64 sends other lengths
             }
-            if (!opensLocally(world, pair, request) || !arrives(world, pair, to, request, taken, actor)) {
+            int already = to == null ? 0 : taken.getOrDefault(to.receives(), 0);
+            if (!opensLocally(world, pair, request) || !arrives(world, pair, to, request, already, actor)) {
                 return false;
             }
-            taken += consumes(request) ? 1 : 0;
+            if (to != null && consumes(request) && (!pair.datagrams || isMeant(to, request))) {
+                taken.put(to.receives(), already + 1);
+            }
         }
         return true;
+    }
+
+    /** Returns true if a pair takes a datagram, given a receive. */
+    private static boolean isMeant(PairNode to, Request request) {
+        return to.state == QueuePairState.RTS && to.qkey == request.qkey;
     }
 
     private static boolean consumes(Request request) {
@@ -107,10 +117,7 @@ final class Settling {
     private static boolean arrives(
             World world, PairNode pair, @Nullable PairNode to, Request request, int taken, int actor) {
         if (pair.datagrams) {
-            return to == null
-                    || to.state != QueuePairState.RTS
-                    || to.qkey != request.qkey
-                    || takes(world, to, request, taken, actor);
+            return to == null || !isMeant(to, request) || takes(world, to, request, taken, actor);
         }
         if (to == null
                 || to.state != QueuePairState.RTS

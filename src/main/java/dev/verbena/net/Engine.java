@@ -616,7 +616,9 @@ final class Engine {
         if (thrown instanceof InterruptedException) {
             Thread.currentThread().interrupt();
         }
-        if (message == null || !core.messages().refuseAfter(message, thrown)) {
+        boolean closed = thrown instanceof IllegalStateException && core.isClosing(); // by another thread
+        boolean refused = message != null && core.messages().refuseAfter(message, thrown);
+        if (!closed && !refused) {
             core.end(EndReason.FAILED, "The handler has thrown " + thrown, thrown);
         }
     }

@@ -18,7 +18,9 @@ import java.time.Duration;
 import java.util.ArrayList;
 import java.util.Collections;
 import java.util.List;
+import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.Future;
+import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicInteger;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
@@ -339,6 +341,36 @@ class CallTest {
             }
         }
         assertThat(Fenced.liveObjects()).isEqualTo(live);
+    }
+
+    @Test
+    void handlerThatRepliesBesideTheCloseIsNoFailure() throws Exception {
+        try (NodePair nodes = new NodePair()) {
+            NodePair.Ends ends = nodes.connect();
+            CountDownLatch asked = new CountDownLatch(1);
+            CountDownLatch closing = new CountDownLatch(1);
+            ends.server().listen((channel, request) -> {
+                Message reply = request.reply().length(0);
+                asked.countDown();
+                assertThat(closing.await(DEADLINE.toSeconds(), TimeUnit.SECONDS))
+                        .isTrue();
+                reply.send();
+            });
+            Future<?> called = nodes.start(() -> {
+                assertThatExceptionOfType(ChannelException.class).isThrownBy(() -> call(ends.client(), 1));
+                ends.client().close();
+                return null;
+            });
+            assertThat(asked.await(DEADLINE.toSeconds(), TimeUnit.SECONDS)).isTrue();
+            Future<?> close = nodes.start(() -> {
+                ends.server().close();
+                return null;
+            });
+            Await.until("closing", () -> ends.server().toString().endsWith("(closed)"));
+            closing.countDown();
+            end(close); // which throws what close() throws
+            end(called);
+        }
     }
 
     @Test

@@ -23,7 +23,7 @@ final class RdmaSelectionKey extends AbstractSelectionKey {
     /** The place in the selector's poll set. The selector alone uses it. */
     int index = NOT_POLLED;
 
-    /** Whether the selector has the key in its list of changes, under the lock of that list. */
+    /** True while the selector has the key in its list of changes, whose lock guards this. */
     boolean listed;
 
     volatile boolean released;

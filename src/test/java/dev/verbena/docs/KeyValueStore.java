@@ -42,7 +42,7 @@ public final class KeyValueStore {
                 VERSION.getAndAdd(entry, 0L, 1L);
                 put.reply().length(0).send();
             });
-            Thread.sleep(Duration.ofDays(1));
+            Thread.sleep(Long.MAX_VALUE); // until the process is ended
         }
     }
 

@@ -16,7 +16,7 @@ import java.nio.charset.StandardCharsets;
 import java.util.concurrent.atomic.AtomicReference;
 import java.util.function.BooleanSupplier;
 
-/** What the tests of the programs share: a free port, a client that waits for the server, and calls. */
+/** The parts that tests of the programs share: a free port, a client that waits for the server, and calls. */
 final class NodeProgram {
     private NodeProgram() {}
 

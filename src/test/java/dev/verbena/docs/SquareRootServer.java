@@ -27,7 +27,7 @@ public final class SquareRootServer {
             while (args[0].equals("polling") && !Thread.currentThread().isInterrupted()) {
                 node.progress();
             }
-            Thread.sleep(Long.MAX_VALUE);
+            Thread.sleep(Long.MAX_VALUE); // until the process is ended
         }
     }
 

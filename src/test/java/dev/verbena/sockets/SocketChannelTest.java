@@ -34,6 +34,7 @@ import java.util.concurrent.FutureTask;
 import java.util.concurrent.TimeUnit;
 import java.util.function.UnaryOperator;
 import java.util.stream.IntStream;
+import java.util.stream.Stream;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
@@ -46,6 +47,18 @@ class SocketChannelTest {
     private static <T> FutureTask<T> start(boolean virtual, Callable<T> work) {
         FutureTask<T> task = new FutureTask<>(work);
         (virtual ? Thread.ofVirtual() : Thread.ofPlatform().daemon()).start(task);
+        return task;
+    }
+
+    /** Starts a thread, and returns when it waits for its channel. */
+    private static <T> FutureTask<T> startUntilItWaits(boolean virtual, Callable<T> work) throws Exception {
+        FutureTask<T> task = new FutureTask<>(work);
+        Thread thread = (virtual ? Thread.ofVirtual() : Thread.ofPlatform().daemon()).start(task);
+        Await.until(
+                "waits for its channel",
+                () -> Stream.of(thread.getStackTrace())
+                        .anyMatch(frame -> frame.getClassName().equals(Waiter.class.getName())
+                                && frame.getMethodName().equals("await")));
         return task;
     }
 
@@ -204,14 +217,13 @@ class SocketChannelTest {
     @ValueSource(booleans = {false, true})
     void closeEndsBlockedReadsWritesAndAccepts(boolean virtual) throws Exception {
         SocketPair pair = SocketPair.connected();
-        FutureTask<?> reading = start(virtual, () -> pair.accepted.read(ByteBuffer.allocate(1)));
-        FutureTask<?> writing = start(virtual, () -> {
+        FutureTask<?> reading = startUntilItWaits(virtual, () -> pair.accepted.read(ByteBuffer.allocate(1)));
+        FutureTask<?> writing = startUntilItWaits(virtual, () -> {
             while (true) {
                 pair.accepted.write(ByteBuffer.allocate(LENGTH));
             }
         });
-        FutureTask<?> accepting = start(virtual, pair.server::accept);
-        TimeUnit.MILLISECONDS.sleep(50); // to close while they wait, in most runs; the result is the same in all
+        FutureTask<?> accepting = startUntilItWaits(virtual, pair.server::accept);
         pair.accepted.close();
         pair.server.close();
         assertThat(failureOf(reading)).isInstanceOf(ClosedChannelException.class);
@@ -235,7 +247,7 @@ class SocketChannelTest {
     @Test
     void shutdownInputEndsABlockedRead() throws Exception {
         try (SocketPair pair = SocketPair.connected()) {
-            FutureTask<Integer> reading = start(false, () -> pair.accepted.read(ByteBuffer.allocate(1)));
+            FutureTask<Integer> reading = startUntilItWaits(false, () -> pair.accepted.read(ByteBuffer.allocate(1)));
             pair.accepted.shutdownInput();
             assertThat(get(reading)).isEqualTo(-1);
             assertThat(pair.accepted.isOpen()).isTrue();

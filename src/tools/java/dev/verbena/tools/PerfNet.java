@@ -180,7 +180,7 @@ final class PerfNet {
         node.export(EXPORT, arena.allocate(LARGEST, 4096), AccessFlag.REMOTE_READ);
         node.listen(new Answers());
         if (events) {
-            Thread.sleep(Long.MAX_VALUE);
+            Thread.sleep(Long.MAX_VALUE); // until the process is ended, or serveSelf is interrupted
         }
         while (!Thread.interrupted()) {
             node.progress();

@@ -11,6 +11,10 @@ guest_accel() {
             return
             ;;
     esac
+    if is_foreign; then
+        printf tcg
+        return
+    fi
     # With paravirtual page tables (kvm_pvm), a tiny guest works but a stock kernel does not.
     if [[ ! -r /dev/kvm || ! -w /dev/kvm || -e /sys/module/kvm_pvm ]]; then
         printf tcg

@@ -5,6 +5,9 @@
 CACHE=${VERBENA_CACHE:-${XDG_CACHE_HOME:-${HOME:?}/.cache}/verbena}
 if [[ $CACHE != /* ]]; then CACHE=$PWD/$CACHE; fi
 
+ARCH=$(uname -m) # of the guests; scripts/soft-roce run --arch changes it
+is_foreign() { [[ $ARCH != "$(uname -m)" ]]; }
+
 say() { printf 'soft-roce: %s\n' "$*" >&2; }
 
 # with_lock NAME COMMAND...: runs COMMAND in one process at a time, so that no two runs do the same work.

@@ -1,4 +1,4 @@
-# Runs a command in a QEMU guest. Needs cache.sh, kernel.sh, initramfs.sh and accel.sh. Source this file.
+# Runs a command in a QEMU guest. Needs cache.sh, kernel.sh, roots.sh, initramfs.sh and accel.sh. Source this file.
 # shellcheck shell=bash
 
 GUEST_ADDRESS=10.9.9.1
@@ -20,7 +20,7 @@ quote() { printf "'%s'" "${1//\'/\'\\\'\'}"; }
 qemu_value() { printf '%s' "${1//,/,,}"; }
 
 qemu_program() {
-    case $(uname -m) in aarch64) echo qemu-system-aarch64 ;; *) echo qemu-system-x86_64 ;; esac
+    case $ARCH in aarch64) echo qemu-system-aarch64 ;; *) echo qemu-system-x86_64 ;; esac
 }
 
 # Examines stdin, stdout and stderr, and so must run without redirections.
@@ -43,6 +43,9 @@ guest_command() {
     for name in PATH HOME LANG LC_ALL TZ JAVA_HOME TERM $(compgen -e | grep '^VERBENA_' || true); do
         if [[ -n ${!name+set} ]]; then printf 'export %s=%s\n' "$name" "$(quote "${!name}")"; fi
     done
+    if [[ -n $ROOT_JDK ]]; then
+        printf 'export JAVA_HOME=%s PATH=%s\n' "$ROOT_JDK" "$(quote "$ROOT_JDK/bin:$PATH")"
+    fi
     printf 'export VERBENA_GUEST=1 VERBENA_DEVICE=%s0 VERBENA_ADDRESS=%s\n' "$DEVICE" "$GUEST_ADDRESS"
     printf '%s' "$GUEST_ENVIRONMENT"
     printf 'export VERBENA_GUEST_KEEPS=%s\n' "$(quote "$PROJECT")" # the folder whose files outlive the guest
@@ -56,6 +59,11 @@ guest_settings() {
     size=$(stty size 2> /dev/null) || size='24 80'
     printf 'PROJECT=%s\nMODULES=%s\nDEVICE=%s\nINPUT=%s\nMERGED=%s\nROWS=%s\nCOLUMNS=%s\n' \
         "$(quote "$PROJECT")" "$(quote "$KERNEL_ROOT")" "$DEVICE" "$INPUT" "$MERGED" "${size% *}" "${size#* }"
+    if [[ -n $ROOT ]]; then
+        printf 'FOLDERS='
+        quote "$(printf '%s\n' "${ROOT_FOLDERS[@]}")"
+        printf '\n'
+    fi
     printf '%s' "$GUEST_SETTINGS"
 }
 
@@ -81,8 +89,12 @@ end_relays() {
         INPUT_PID=
     fi
     if ((${#RELAYS[@]})); then
-        # If QEMU did not start, it has not opened the pipes. Opening them here lets the readers see the end of file.
-        for stream in out err; do : <> "$GUEST_FOLDER/$stream"; done
+        # If QEMU did not start, it has not opened the pipes. Opening them here lets the readers see the end of file, as
+        # soon as the readers have opened them.
+        while kill -0 "${RELAYS[@]}" 2> /dev/null; do
+            for stream in out err; do : <> "$GUEST_FOLDER/$stream"; done
+            sleep 0.05
+        done
         wait "${RELAYS[@]}" 2> /dev/null || true
         RELAYS=()
     fi
@@ -93,8 +105,9 @@ end_relays() {
 # the entries of its compiled methods, and then the JVM crashes.
 qemu_command() { # ACCEL KERNEL INITRAMFS
     local machine=q35 console=ttyS0 cpu=max accel=tcg,thread=single extra='no_timer_check tsc=reliable'
-    if [[ $(uname -m) == aarch64 ]]; then
-        machine=virt console=ttyAMA0 extra=''
+    if [[ $ARCH == aarch64 ]]; then
+        # 'max' computes pointer authentication, and boots three times as slowly.
+        machine=virt console=ttyAMA0 cpu=cortex-a72 extra=''
     fi
     if [[ $PARALLEL == yes ]]; then accel=tcg,thread=multi; fi
     if [[ $1 == kvm ]]; then cpu=host accel=kvm extra=''; fi
@@ -104,10 +117,13 @@ qemu_command() { # ACCEL KERNEL INITRAMFS
         -append "console=$console panic=-1 mitigations=off quiet loglevel=3 cryptomgr.notests $extra"
         -display none -no-reboot -device virtio-rng-pci
         -serial "file:$(qemu_value "$GUEST_FOLDER")/console"
-        -virtfs local,path=/,mount_tag=host,security_model=none,readonly=on,multidevs=remap
+        -virtfs "local,path=$(qemu_value "${ROOT:-/}"),mount_tag=host,security_model=none,readonly=on,multidevs=remap"
         -virtfs "local,path=$(qemu_value "$GUEST_FOLDER/share"),mount_tag=run,security_model=none"
         -virtfs "local,path=$(qemu_value "$PROJECT"),mount_tag=project,security_model=none,multidevs=remap"
         -device virtio-serial-pci "${GUEST_DEVICES[@]}")
+    if [[ -n $ROOT ]]; then
+        QEMU+=(-virtfs 'local,path=/,mount_tag=machine,security_model=none,readonly=on,multidevs=remap')
+    fi
 }
 
 # run_in_guest INTERACTIVE COMMAND...

@@ -27,6 +27,11 @@ initramfs_for() {
 # Prints the path of a statically linked busybox: the initial file system has no libraries.
 static_busybox() {
     local file
+    # shellcheck disable=SC2153  # of roots.sh
+    if is_foreign && [[ -x $ROOT/usr/bin/busybox ]]; then
+        printf '%s' "$ROOT/usr/bin/busybox"
+        return 0
+    fi
     for file in /bin/busybox /usr/bin/busybox /usr/sbin/busybox /sbin/busybox /usr/bin/busybox.static; do
         if [[ -x $file ]] && ! ldd "$file" > /dev/null 2>&1; then
             printf '%s' "$file"

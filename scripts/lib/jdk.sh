@@ -1,4 +1,4 @@
-# Finds a JDK that can build and run Verbena. Source this file, then call find_jdk.
+# Finds a JDK that can build and run Verbena. Source this file and packages.sh, then call find_jdk.
 # shellcheck shell=bash
 
 JDK_OLDEST=22 # the release that made java.lang.foreign final
@@ -31,6 +31,29 @@ jdk_candidates() {
     done
 }
 
+# Prints the distribution's package of the oldest JDK that is new enough, if apt knows one: newer ones may be tried out.
+jdk_package() {
+    apt-cache pkgnames openjdk- 2> /dev/null | sed -n 's/^openjdk-\([0-9]*\)-jdk-headless$/\1/p' | sort -n |
+        while read -r release; do
+            if ((release >= JDK_OLDEST)); then
+                printf 'openjdk-%s-jdk-headless' "$release"
+                break
+            fi
+        done
+}
+
+# Installs the distribution's JDK. Returns 1 if the distribution has none, and 2 if its package was named only.
+install_jdk() {
+    local package
+    if ! has_apt || [[ -n ${VERBENA_GUEST:-} ]]; then return 1; fi
+    package=$(jdk_package)
+    if [[ -z $package ]] && is_root && may_install && apt-get update -qq > /dev/null 2>&1; then
+        package=$(jdk_package) # the package lists were absent or stale
+    fi
+    if [[ -z $package ]]; then return 1; fi
+    need_packages "building and running with JDK $JDK_OLDEST or newer" "$package" || return 2
+}
+
 jdk_missing() {
     cat >&2 <<MISSING
 No JDK $JDK_OLDEST or newer found (java and javac are both needed).
@@ -42,22 +65,33 @@ Install one. If it is in an unusual folder, set JAVA_HOME to that folder:
 MISSING
 }
 
+# Sets best and best_release to the newest JDK of this machine.
+find_newest_jdk() {
+    local home release
+    while IFS= read -r home; do
+        release=$(jdk_feature_release "$home")
+        if ((${release:-0} > best_release)); then
+            best=$home
+            best_release=$release
+        fi
+    done < <(jdk_candidates)
+}
+
 # Exports JAVA_HOME and puts its bin folder first on PATH. Uses the JDK in JAVA_HOME if it is new enough, else the
-# newest JDK found.
+# newest JDK found. If there is none, installs the distribution's.
 find_jdk() {
-    local home release best='' best_release=0
+    local release best='' best_release=0 status=0
     if [[ -n ${JAVA_HOME:-} ]]; then
         release=$(jdk_feature_release "$JAVA_HOME")
         if ((${release:-0} >= JDK_OLDEST)); then best=$JAVA_HOME; fi
     fi
     if [[ -z $best ]]; then
-        while IFS= read -r home; do
-            release=$(jdk_feature_release "$home")
-            if ((${release:-0} > best_release)); then
-                best=$home
-                best_release=$release
-            fi
-        done < <(jdk_candidates)
+        find_newest_jdk
+        if ((best_release < JDK_OLDEST)); then
+            install_jdk || status=$?
+            if ((status == 2)); then return 1; fi
+            find_newest_jdk
+        fi
         if ((best_release < JDK_OLDEST)); then
             jdk_missing
             return 1

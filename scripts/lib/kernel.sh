@@ -11,6 +11,12 @@ KERNEL_VERSION=
 KERNEL_IMAGE=
 KERNEL_ROOT=
 
+# Prints the folder of the kernels that were unpacked.
+kernels() { printf '%s' "$CACHE/kernels"; if is_foreign; then printf -- '-%s' "$ARCH"; fi; }
+
+# Prints the folder of the state of apt for tier $1.
+kernel_apt_folder() { printf '%s' "$CACHE/apt/$1"; if is_foreign; then printf -- '-%s' "$ARCH"; fi; }
+
 # Large parts of kernel packages that no guest needs.
 KERNEL_LEFT_OUT=(--exclude='*/kernel/sound' --exclude='*/drivers/gpu' --exclude='*/drivers/media'
     --exclude='*/drivers/net/wireless' --exclude='*/drivers/staging' --exclude='*/usr/share/doc')
@@ -18,7 +24,7 @@ KERNEL_LEFT_OUT=(--exclude='*/kernel/sound' --exclude='*/drivers/gpu' --exclude=
 kernel_flavour() { # the last part of the distribution's package name
     case $(. /etc/os-release && printf '%s' "${ID:-}") in
         ubuntu) echo generic ;;
-        *) case $(uname -m) in aarch64) echo arm64 ;; *) echo amd64 ;; esac ;;
+        *) case $ARCH in aarch64) echo arm64 ;; *) echo amd64 ;; esac ;;
     esac
 }
 
@@ -41,6 +47,7 @@ kernel_image_in() {
 # Print "VERSION ROOT" of every bootable kernel, installed or in the cache, the newest last.
 kernels_installed() {
     local folder
+    if is_foreign; then return 0; fi
     for folder in /lib/modules/*/; do
         folder=${folder%/}
         if [[ -n $(kernel_image_in "${folder##*/}" /) ]]; then printf '%s /\n' "${folder##*/}"; fi
@@ -48,7 +55,7 @@ kernels_installed() {
 }
 kernels_cached() {
     local root version
-    for root in "$CACHE"/kernels/*/; do
+    for root in "$(kernels)"/*/; do
         root=${root%/}
         version=${root##*/}
         if [[ -n $(kernel_image_in "$version" "$root") ]]; then printf '%s %s\n' "$version" "$root"; fi
@@ -109,11 +116,14 @@ kernel_apt_sources() {
 
 # Runs apt with a separate state: it does not use the system's package lists and installed packages.
 kernel_apt() { # FOLDER TOOL ARGUMENT...
-    local folder=$1 tool=$2
+    local folder=$1 tool=$2 foreign=()
     shift 2
+    if is_foreign; then
+        foreign=(-o APT::Architecture="$(root_architecture)" -o APT::Architectures="$(root_architecture)")
+    fi
     "$tool" -o Dir::Etc::SourceList="$folder/sources.list" -o Dir::Etc::SourceParts=/dev/null \
         -o Dir::State="$folder/state" -o Dir::State::status="$folder/status" -o Dir::Cache="$folder/cache" \
-        -o APT::Sandbox::User="$(id -un)" -o Acquire::Languages=none -o Acquire::Retries=3 "$@"
+        -o APT::Sandbox::User="$(id -un)" -o Acquire::Languages=none -o Acquire::Retries=3 "${foreign[@]}" "$@"
 }
 
 # Prints the name of the image package for $2 (a version prefix; empty: the distribution's current kernel).
@@ -136,7 +146,7 @@ kernel_package() {
 # only when it is complete: a full disk leaves none.
 kernel_unpack() {
     local debs=$1 root version
-    root=$(mktemp -d "$CACHE/kernels/.new.XXXXXX") || return 1
+    root=$(mktemp -d "$(kernels)/.new.XXXXXX") || return 1
     if ! version=$(kernel_unpack_into "$root" "$debs"); then
         rm -rf "$root"
         say "could not unpack $(cd "$debs" && echo *.deb) into $CACHE: is the disk full?"
@@ -147,8 +157,8 @@ kernel_unpack() {
         say "no kernel with rdma_rxe in $(cd "$debs" && echo *.deb)"
         return 1
     fi
-    rm -rf "${CACHE:?}/kernels/$version"
-    mv "$root" "$CACHE/kernels/$version" || return 1
+    rm -rf "$(kernels)/${version:?}"
+    mv "$root" "$(kernels)/$version" || return 1
     printf '%s' "$version"
 }
 
@@ -170,16 +180,17 @@ kernel_unpack_into() {
 
 # Fetches the kernel for version prefix $1 and prints its version.
 kernel_fetch() {
-    local want=$1 tier folder name='' debs version
+    local want=$1 tier folder name='' debs version kernels
+    kernels=$(kernels)
     command -v apt-get > /dev/null || {
         say "no kernel ${want:-image} is installed, and one can be fetched only on Debian and its derivatives"
         return 1
     }
-    rm -rf "$CACHE"/kernels/.new.* "$CACHE"/kernels/.debs.* # of an aborted run; this run holds the lock
-    mkdir -p "$CACHE/kernels"
+    rm -rf "$kernels"/.new.* "$kernels"/.debs.* # of an aborted run; this run holds the lock
+    mkdir -p "$kernels"
     if is_root && may_install && [[ -z $(own_package_lists) ]]; then apt-get update -qq >&2 || true; fi
     for tier in own backports unstable; do
-        folder=$CACHE/apt/$tier
+        folder=$(kernel_apt_folder "$tier")
         mkdir -p "$folder/state/lists/partial" "$folder/cache/archives/partial"
         : > "$folder/status"
         kernel_apt_sources "$tier" > "$folder/sources.list" || return 1
@@ -192,7 +203,7 @@ kernel_fetch() {
         return 1
     fi
     say "fetching $name into $CACHE (it is not installed)"
-    debs=$(mktemp -d "$CACHE/kernels/.debs.XXXXXX")
+    debs=$(mktemp -d "$kernels/.debs.XXXXXX")
     # Some distributions split image and modules; the modules are among the image's dependencies.
     kernel_apt "$folder" apt-cache depends "$name" | sed -n 's/^ *|\?Depends: *//p' |
         grep -E '^linux-(modules|binary)' > "$debs/names" || true
@@ -204,7 +215,7 @@ kernel_fetch() {
     [[ -n $version ]] || return 1
     if [[ -z $want ]]; then
         # On a full disk, the file keeps its old contents, or there is none.
-        printf '%s\n' "$version" > "$CACHE/kernels/.default.$$" && mv "$CACHE/kernels/.default.$$" "$CACHE/kernels/default"
+        printf '%s\n' "$version" > "$kernels/.default.$$" && mv "$kernels/.default.$$" "$kernels/default"
     fi
     printf '%s' "$version"
 }
@@ -215,9 +226,9 @@ kernel_fetch() {
 kernel_of_package() {
     local version debs
     version=$(dpkg-deb --fsys-tarfile "$1" | tar -t | sed -n 's|^\./boot/vmlinuz-||p')
-    if [[ -z $(kernel_image_in "$version" "$CACHE/kernels/$version") ]]; then
-        mkdir -p "$CACHE/kernels"
-        debs=$(mktemp -d "$CACHE/kernels/.debs.XXXXXX")
+    if [[ -z $(kernel_image_in "$version" "$(kernels)/$version") ]]; then
+        mkdir -p "$(kernels)"
+        debs=$(mktemp -d "$(kernels)/.debs.XXXXXX")
         ln -s "$1" "$debs/"
         version=$(kernel_unpack "$debs") || version=
         rm -rf "$debs"
@@ -232,7 +243,7 @@ kernel_from_file() {
     case $file in
         *.deb)
             version=$(with_lock kernel kernel_of_package "$file") || return 1
-            kernel_use "$version" "$CACHE/kernels/$version"
+            kernel_use "$version" "$(kernels)/$version"
             ;;
         *)
             version=${file##*/}
@@ -261,8 +272,8 @@ default_kernel() {
     newest=$(kernels_installed | tail -n 1)
     if [[ -n $newest ]]; then
         printf '%s' "${newest% /}"
-    elif [[ -s $CACHE/kernels/default ]]; then
-        cat "$CACHE/kernels/default"
+    elif [[ -s $(kernels)/default ]]; then
+        cat "$(kernels)/default"
     fi
 }
 
@@ -282,14 +293,14 @@ choose_kernel() {
         return 0
     fi
     version=$(with_lock kernel kernel_fetch_once "$want") || return 1
-    kernel_use "$version" "$CACHE/kernels/$version"
+    kernel_use "$version" "$(kernels)/$version"
 }
 
 # Runs under the lock. Another run may have fetched the kernel in the meantime.
 kernel_fetch_once() {
     local want=$1
-    if [[ -z $want && -s $CACHE/kernels/default ]]; then
-        cat "$CACHE/kernels/default"
+    if [[ -z $want && -s $(kernels)/default ]]; then
+        cat "$(kernels)/default"
     elif [[ -n $want ]] && kernel_pick "$want" < <(kernels_cached); then
         printf '%s' "$KERNEL_VERSION"
     else

@@ -386,6 +386,9 @@ run_pair() {
     if ((TIMEOUT)); then deadline=$((EPOCHSECONDS + TIMEOUT)); fi
     options=(--kernel "$KERNEL" --device "$DEVICE" --cpus "$CPUS" --memory "$MEMORY" --timeout "$TIMEOUT")
     if [[ $PARALLEL == yes ]]; then options+=(--parallel); fi
+    if [[ -n $ROOT_NAME ]]; then options+=(--root "$ROOT_NAME"); fi
+    if [[ -n $JDK ]]; then options+=(--jdk "$JDK"); fi
+    options+=(--arch "$ARCH")
     say "starting guests a and b with kernel $KERNEL_VERSION (pair $$)"
     start_side a "$deadline" "${options[@]}" -- "${first[@]}"
     start_side b "$deadline" "${options[@]}" -- "$@"

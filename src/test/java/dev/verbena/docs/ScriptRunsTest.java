@@ -277,6 +277,47 @@ class ScriptRunsTest {
         assertThat(calls()).startsWith("apt-get install ").contains(" maven");
     }
 
+    // The JDK
+
+    /** Lets no JDK be found but in the folder {@code jdks}, on a machine with apt and these packages of JDKs. */
+    private void distributionHasJdks(String... packages) throws IOException {
+        replaceFunctions("packages.sh", "is_root() { true; }");
+        replaceFunctions("jdk.sh", "jdk_candidates() { ls -d \"$HOME\"/jdks/* 2> /dev/null || true; }");
+        stub("apt-cache", "printf '%s\\n' " + String.join(" ", packages));
+        stub("dpkg-query", "exit 1");
+        stub(
+                "apt-get",
+                "echo \"apt-get $*\" >> \"$CALLS\"; [[ $1 == install ]] || exit 0; mkdir -p \"$HOME/jdks\"; "
+                        + "cp -r \"$HOME/jdk\" \"$HOME/jdks/new\"");
+    }
+
+    @Test
+    void jdkOfTheDistributionIsInstalled() throws Exception {
+        distributionHasJdks("openjdk-21-jdk-headless", "openjdk-26-jdk-headless", "openjdk-25-jdk-headless");
+        Ended run = bash("jdk packages", "JAVA_HOME=", "find_jdk", "echo found $JAVA_HOME");
+        assertThat(run.status()).as(run.output()).isZero();
+        assertThat(run.output())
+                .contains("JDK 22 or newer: openjdk-25-jdk-headless\n", "found " + folder.resolve("jdks/new"));
+    }
+
+    @Test
+    void jdkIsNamedWithNoInstall() throws Exception {
+        distributionHasJdks("openjdk-25-jdk-headless");
+        Ended run = bash("jdk packages", "JAVA_HOME=", "no_install", "find_jdk");
+        assertThat(run.status()).isEqualTo(1);
+        assertThat(run.output()).contains("--no-install-recommends openjdk-25-jdk-headless\n");
+        assertThat(calls()).isEmpty();
+    }
+
+    @Test
+    void distributionWithoutNewJdkIsNamed() throws Exception {
+        distributionHasJdks("openjdk-17-jdk-headless");
+        Ended run = bash("jdk packages", "JAVA_HOME=", "find_jdk");
+        assertThat(run.status()).isEqualTo(1);
+        assertThat(run.output()).contains("No JDK 22 or newer found").doesNotContain("Needed for");
+        assertThat(calls()).isEqualTo("apt-get update -qq\n");
+    }
+
     /** Ctrl-C reaches all processes of a terminal, and dpkg must not end half way. */
     @ParameterizedTest
     @ValueSource(strings = {"INT", "TERM"})
@@ -577,6 +618,168 @@ class ScriptRunsTest {
         } finally {
             numbers().forEach(number -> ProcessHandle.of(number).ifPresent(ProcessHandle::destroyForcibly));
         }
+    }
+
+    // Roots of other distributions
+
+    /** Lets the copy of scripts/soft-roce start a stub of QEMU, which tells what the guest would be given. */
+    private void guestsAreStubs() throws IOException {
+        replaceFunctions(
+                "guest.sh",
+                "initramfs_for() { echo file; }\nbootable_kernel() { echo kernel; }\nguest_accel() { echo tcg; }\n"
+                        + "qemu_program() { echo qemu-stub; }");
+        Path script = project.resolve("scripts/soft-roce");
+        Files.writeString(
+                script,
+                Files.readString(script)
+                        .replace(
+                                "\nmain \"$@\"",
+                                "\nneed_guest_packages() { :; }\nchoose_kernel() { :; }\nmain \"$@\""));
+        stub(
+                "qemu-stub",
+                "echo \"qemu $*\" >> \"$CALLS\"; for word; do case $word in local,path=*mount_tag=run*) "
+                        + "word=${word#local,path=}; word=${word%%,*}; cat \"$word/settings\" \"$word/command\" >> \"$CALLS\"; "
+                        + "echo 7 > \"$word/status\" ;; esac; done");
+    }
+
+    @Test
+    void guestOverAnotherRootSeesTheFoldersOfThisMachine() throws Exception {
+        guestsAreStubs();
+        Path root = folder.resolve("root");
+        program(root.resolve("bin/sh"), DONE);
+        Ended run = run("scripts/soft-roce", "run", "--root", root.toString(), "true");
+        assertThat(run.status()).as(run.output()).isEqualTo(7);
+        assertThat(calls())
+                .contains("local,path=" + root.toRealPath() + ",mount_tag=host", "local,path=/,mount_tag=machine")
+                .contains("FOLDERS='" + folder.resolve("jdk"));
+    }
+
+    @Test
+    void guestWithoutRootOptionHasTheFileSystemOfThisMachine() throws Exception {
+        guestsAreStubs();
+        Ended run = run("scripts/soft-roce", "run", "--guest", "true");
+        assertThat(run.status()).as(run.output()).isEqualTo(7);
+        assertThat(calls()).contains("local,path=/,mount_tag=host").doesNotContain("mount_tag=machine", "FOLDERS");
+    }
+
+    @Test
+    void jdkOfTheRootIsUsedInItsGuest() throws Exception {
+        guestsAreStubs();
+        Path root = folder.resolve("root");
+        program(root.resolve("bin/sh"), DONE);
+        program(root.resolve("usr/lib/jvm/java-26-openjdk-amd64/bin/javac"), DONE);
+        Ended run = run("scripts/soft-roce", "run", "--root", root.toString(), "--jdk", "26", "true");
+        assertThat(run.status()).as(run.output()).isEqualTo(7);
+        assertThat(calls())
+                .contains(
+                        "export JAVA_HOME=/usr/lib/jvm/java-26-openjdk-amd64 PATH='/usr/lib/jvm/java-26-openjdk-amd64/bin:")
+                .contains("FOLDERS=''\n");
+        Ended absent = run("scripts/soft-roce", "run", "--root", root.toString(), "--jdk", "27", "true");
+        assertThat(absent)
+                .isEqualTo(new Ended(125, "soft-roce: " + root.toRealPath() + " has no JDK 27 in /usr/lib/jvm\n"));
+    }
+
+    @ParameterizedTest
+    @ValueSource(strings = {"--root Sid", "--root 12", "--arch riscv64", "--jdk 26", "--root sid --jdk x"})
+    void invalidRootsAreRefused(String options) throws Exception {
+        Ended run = run(("scripts/soft-roce run " + options + " true").split(" "));
+        assertThat(run.status()).as(run.output()).isEqualTo(2);
+    }
+
+    // The matrix
+
+    /** Lets the copy of scripts/soft-roce do what a guest would do: describe the machine, and leave a report. */
+    private void guestReports(String testcases, int tests, int skipped, int failures) throws IOException {
+        program(
+                project.resolve("scripts/soft-roce"),
+                "echo \"soft-roce $*\" >> \"$CALLS\"; mkdir -p target/test-matrix\n"
+                        + "printf 'kernel=7.2.13\\nmachine=x86_64\\njdk=26.0.2\\nlibrary=65\\n' > \"$VERBENA_MATRIX/facts\"\n"
+                        + "cat > target/test-matrix/TEST-junit-jupiter.xml << 'XML'\n<testsuite name=\"x\" tests=\""
+                        + tests
+                        + "\" skipped=\"" + skipped + "\" failures=\"" + failures + "\" errors=\"0\" time=\"1\">\n"
+                        + testcases + "</testsuite>\nXML");
+    }
+
+    @Test
+    void matrixShowsCountsAndReasons() throws Exception {
+        stubTools();
+        guestReports("""
+                <testcase name="flushWorks()" classname="dev.verbena.verbs.PostingTest" time="0.1">
+                <skipped><![CDATA[org.opentest4j.TestAbortedException: Assumption failed: no flush on this device
+                \tat somewhere]]></skipped>
+                </testcase>
+                <testcase name="sizeFits(int)[1]" classname="dev.verbena.verbs.PostingTest" time="0.1">
+                <failure message="expected: &quot;1&quot;&#10; but was: 2" type="x"><![CDATA[trace]]></failure>
+                </testcase>
+                """, 5, 1, 1);
+        Ended run = run("scripts/test", "--matrix=7.2-65", "WithDeviceTest");
+        assertThat(run.status()).as(run.output()).isEqualTo(1);
+        assertThat(run.output()).contains("| 7.2-65 | 7.2.13 | 65 | x86_64 | 26.0.2 | 3 | 1 | 1 | ");
+        assertThat(calls()).contains("--root sid --jdk 26 --kernel 7.2 -- ", "--on-device matrix");
+        assertThat(Files.readString(project.resolve("target/matrix.md")))
+                .contains("- 7.2-65, no flush on this device: PostingTest.flushWorks\n")
+                .contains("- 7.2-65, expected: \"1\": PostingTest.sizeFits\n");
+    }
+
+    @Test
+    void matrixCountsACornerThatDoesNotStart() throws Exception {
+        stubTools();
+        program(project.resolve("scripts/soft-roce"), "exit 125");
+        Ended run = run("scripts/test", "--matrix=siw-44,aarch64-56", "WithDeviceTest");
+        assertThat(run.status()).isEqualTo(1);
+        assertThat(run.output())
+                .contains("| siw-44 | - |", "| aarch64-56 | - |", "did not run: status 125")
+                .endsWith("wrote target/matrix.md\n");
+    }
+
+    @Test
+    void matrixEndsItsCornerOnASignal() throws Exception {
+        stubTools();
+        program(project.resolve("scripts/soft-roce"), "echo $$ >> \"$CALLS\"; exec sleep 1000");
+        Path output = folder.resolve("output");
+        Process test = start(output, "scripts/test", "--matrix=6.1-44,7.2-65", "WithDeviceTest");
+        try {
+            Await.until("a guest", () -> numbers().size() == 1);
+            signal("INT", test);
+            assertThat(end(test, output).status()).isEqualTo(130);
+            Await.until("its end", () -> numbers().stream().noneMatch(ScriptRunsTest::runs));
+            assertThat(numbers()).hasSize(1);
+        } finally {
+            numbers().forEach(number -> ProcessHandle.of(number).ifPresent(ProcessHandle::destroyForcibly));
+        }
+    }
+
+    /** Another system's folder: its steps are recorded in the page, and it is removed. */
+    @Test
+    void freshSystemRunsBothCommandsAndIsRemoved() throws Exception {
+        stubTools();
+        replaceFunctions("packages.sh", "is_root() { true; }");
+        replaceFunctions(
+                "fresh.sh",
+                "fresh_tarball() { mkdir \"$HOME/etc\"; tar -c -C \"$HOME\" -f \"$HOME/tarball\" etc; "
+                        + "printf '%s' \"$HOME/tarball\"; }\n"
+                        + "enter_fresh() { ls \"$1\" >> \"$CALLS\"; shift; echo \"$*\" >> \"$CALLS\"; "
+                        + "[[ $* != *--no-install ]] || return 1; echo '12 passed, 0 failed, 0 skipped'; }");
+        stub("debootstrap", DONE);
+        Files.createDirectories(folder.resolve("cache/fresh"));
+        Ended run = run("scripts/test", "--matrix=fresh-13", "WithDeviceTest");
+        assertThat(run.status()).as(run.output()).isZero();
+        assertThat(calls())
+                .contains(
+                        "verbena\n", "scripts/demo --no-install\n", "scripts/demo\n", "scripts/test WithDeviceTest\n");
+        assertThat(Files.readString(project.resolve("target/matrix.md")))
+                .contains("- Debian 13, scripts/demo --no-install: status 1 after")
+                .contains("- Debian 13, scripts/test WithDeviceTest: status 0 after")
+                .contains(" s, 12 passed, 0 failed, 0 skipped\n");
+        assertThat(folder.resolve("cache/fresh")).isEmptyDirectory();
+    }
+
+    @Test
+    void matrixNamesItsCorners() throws Exception {
+        stubTools();
+        Ended run = run("scripts/test", "--matrix=5.10-44");
+        assertThat(run.status()).isEqualTo(2);
+        assertThat(run.output()).contains("No corner 5.10-44. There are: 6.1-44");
     }
 
     // A device of this machine

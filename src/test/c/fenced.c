@@ -11,6 +11,7 @@
  * One lock is held by each call: races of the caller are what is tested, not those of a driver.
  */
 #define _GNU_SOURCE
+#include <endian.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <malloc.h>
@@ -62,7 +63,7 @@ API const char *fenced_first_violation(void) { return first_violation; }
 
 /* --- faults on demand --- */
 
-enum { FAULTS = 128, LONGEST_STOP = 30 /* seconds */ };
+enum { FAULTS = 192, LONGEST_STOP = 30 /* seconds */ };
 
 static struct fault {
 	char function[48];
@@ -120,6 +121,13 @@ static int enter(const char *function)
 }
 
 static void leave(void) { pthread_mutex_unlock(&big); }
+
+/* Whether the object that is being made is to lack a function, which is said as if a call of it were to fail. */
+static int lacks(const char *function)
+{
+	struct fault *fault = fault_of(function);
+	return fault->calls_left && --fault->calls_left == 0;
+}
 
 /* For functions that answer a pointer. */
 static void *refuse(int error)
@@ -193,10 +201,13 @@ API void fenced_out_of_memory(int on)
 	pthread_mutex_unlock(&big);
 }
 
-/* Takes back all faults. */
+#include "fenced_structs.c"
+
+/* Takes back all faults and answers. */
 API void fenced_calm(void)
 {
 	pthread_mutex_lock(&big);
+	forget_blocks();
 	for (int i = 0; i < fault_count; i++) {
 		faults[i].calls_left = faults[i].stopped = 0;
 		faults[i].delay_micros = 0;
@@ -238,7 +249,8 @@ static void fence(void *memory, size_t size)
 /* --- objects --- */
 
 enum kind {
-	CONTEXT, PD, MR, MW, CQ, CHANNEL, QP, SRQ, AH, TD, DM, XRCD, WQ, TABLE, FLOW, COUNTERS, CM_CHANNEL, CM_ID, KINDS
+	CONTEXT, PD, MR, MW, CQ, CHANNEL, QP, SRQ, AH, TD, DM, XRCD, WQ, TABLE, FLOW, COUNTERS, BUF, DMAH, COUNTER,
+	CM_CHANNEL, CM_ID, KINDS
 };
 
 static int live[KINDS];
@@ -248,6 +260,7 @@ struct fenced_pd {
 	struct ibv_pd *root; /* of a parent domain */
 	struct fenced_td *td;
 	int imported;
+	int unprotected; /* a parent domain whose buffers are DMA buffers */
 	int users;
 	struct fenced_pd *next;
 };
@@ -260,7 +273,8 @@ struct fenced_td {
 struct fenced_mr {
 	struct ibv_mr ibv;
 	struct fenced_pd *pd;
-	int *more_users; /* those of the adapter's memory that it is in */
+	int *more_users; /* those of the adapter's memory, or of the driver's buffer, that it is in */
+	int *dmah_users;
 	uint64_t iova;
 	int access;
 	int users; /* windows that are bound to it */
@@ -318,16 +332,24 @@ struct fenced_srq {
 	int users;
 };
 
+enum { COUNTED = 6 }; /* operations that completion counters can count */
+
 struct fenced_qp {
 	struct ibv_qp_ex ibv;
+	void *more_functions[4]; /* that newer headers have in struct ibv_qp_ex */
 	struct queue sends, receives;
 	struct fenced_srq *srq;
 	struct ibv_qp_cap cap;
 	struct ibv_qp_attr attr;
 	int sq_sig_all;
 	int extended;
+	struct ibv_xrcd *xrcd;
+	struct ibv_rwq_ind_table *table;
 	int busy; /* its sends are being carried out */
-	int users; /* flow rules, and multicast groups that it is attached to */
+	struct { union ibv_gid gid; uint16_t lid; } groups[16]; /* that it is attached to */
+	int attached;
+	int users; /* flow rules */
+	struct fenced_counter *counters[COUNTED]; /* by the bit of the operation that each counts */
 	struct fenced_qp *next;
 	/* ibv_wr_start ... */
 	struct ibv_send_wr building[256];
@@ -398,6 +420,8 @@ static void unmake(enum kind kind, void *memory, size_t size)
 	live[kind]--;
 	fence(memory, size);
 }
+
+static void note(const char *attribute, uint64_t value);
 
 /* --- registered memory, and who frees it --- */
 
@@ -603,9 +627,17 @@ static void drop(struct queue *queue)
 		discard(work);
 }
 
+enum { WR_FLUSH = 14, WC_TSO = 7, WC_FLUSH = 8, WC_ATOMIC_WRITE = 9 }; /* older headers lack some of them */
+
 static enum ibv_wc_opcode done_opcode(enum ibv_wr_opcode opcode)
 {
-	switch (opcode) {
+	switch ((int)opcode) {
+	case IBV_WR_TSO:
+		return (enum ibv_wc_opcode)WC_TSO;
+	case WR_FLUSH:
+		return (enum ibv_wc_opcode)WC_FLUSH;
+	case IBV_WR_ATOMIC_WRITE:
+		return (enum ibv_wc_opcode)WC_ATOMIC_WRITE;
 	case IBV_WR_RDMA_WRITE:
 	case IBV_WR_RDMA_WRITE_WITH_IMM:
 		return IBV_WC_RDMA_WRITE;
@@ -634,6 +666,26 @@ static struct ibv_wc wc_of(struct fenced_qp *qp, uint64_t id, enum ibv_wc_status
 	return wc;
 }
 
+static void count(struct fenced_qp *qp, int operation, enum ibv_wc_status status, uint64_t bytes);
+
+/* The bits of enum ibv_qp_attach_comp_cntr_op. */
+static int counted(enum ibv_wr_opcode opcode)
+{
+	switch (opcode) {
+	case IBV_WR_SEND:
+	case IBV_WR_SEND_WITH_IMM:
+	case IBV_WR_SEND_WITH_INV:
+		return 1;
+	case IBV_WR_RDMA_READ:
+		return 1 << 2;
+	case IBV_WR_RDMA_WRITE:
+	case IBV_WR_RDMA_WRITE_WITH_IMM:
+		return 1 << 4;
+	default:
+		return 0;
+	}
+}
+
 static void finish_send(struct fenced_qp *qp, struct work *work, enum ibv_wc_status status, uint32_t bytes)
 {
 	if (status != IBV_WC_SUCCESS || work->send.send_flags & IBV_SEND_SIGNALED || qp->sq_sig_all) {
@@ -641,6 +693,7 @@ static void finish_send(struct fenced_qp *qp, struct work *work, enum ibv_wc_sta
 		wc.byte_len = bytes;
 		complete(qp->ibv.qp_base.send_cq, &wc, 0);
 	}
+	count(qp, counted(work->send.opcode), status, bytes);
 	discard(work);
 }
 
@@ -652,6 +705,7 @@ static void flush(struct fenced_qp *qp)
 	while ((work = take(&qp->receives))) {
 		struct ibv_wc wc = wc_of(qp, work->id, IBV_WC_WR_FLUSH_ERR, IBV_WC_RECV);
 		complete(qp->ibv.qp_base.recv_cq, &wc, 0);
+		count(qp, 1 << 1, IBV_WC_WR_FLUSH_ERR, 0);
 		discard(work);
 	}
 }
@@ -834,6 +888,7 @@ static int deliver(struct fenced_qp *from, struct work *work, struct fenced_qp *
 	if (wc.status != IBV_WC_SUCCESS)
 		wc.vendor_err = 0x77;
 	complete(to->ibv.qp_base.recv_cq, &wc, work->send.send_flags & IBV_SEND_SOLICITED);
+	count(to, 1 << 1, wc.status, wc.byte_len);
 	if (to->srq && to->srq->limit && queue->length < to->srq->limit) {
 		to->srq->limit = 0;
 		raise_async(to->ibv.qp_base.context, IBV_EVENT_SRQ_LIMIT_REACHED, &to->srq->ibv);
@@ -900,7 +955,7 @@ static int carry_out(struct fenced_qp *qp, struct work *work, uint64_t *bytes)
 		return IBV_WC_LOC_QP_OP_ERR;
 	}
 	struct fenced_qp *to = pair(datagram ? send->wr.ud.remote_qpn : qp->attr.dest_qp_num);
-	int gone = !to || to->ibv.qp_base.state < IBV_QPS_RTR || to->ibv.qp_base.state > IBV_QPS_SQD ||
+	int gone = !to || !to->ibv.qp_base.pd || to->ibv.qp_base.state < IBV_QPS_RTR || to->ibv.qp_base.state > IBV_QPS_SQD ||
 		(datagram && to->attr.qkey != send->wr.ud.remote_qkey);
 	int writes = send->opcode == IBV_WR_RDMA_READ || send->opcode == IBV_WR_ATOMIC_CMP_AND_SWP ||
 		send->opcode == IBV_WR_ATOMIC_FETCH_AND_ADD;
@@ -908,7 +963,7 @@ static int carry_out(struct fenced_qp *qp, struct work *work, uint64_t *bytes)
 		return IBV_WC_LOC_PROT_ERR;
 	if (gone)
 		return reliable ? IBV_WC_RETRY_EXC_ERR : IBV_WC_SUCCESS;
-	switch (send->opcode) {
+	switch ((int)send->opcode) {
 	case IBV_WR_SEND:
 	case IBV_WR_SEND_WITH_IMM:
 	case IBV_WR_SEND_WITH_INV: {
@@ -932,10 +987,25 @@ static int carry_out(struct fenced_qp *qp, struct work *work, uint64_t *bytes)
 			return reliable ? IBV_WC_REM_ACCESS_ERR : IBV_WC_SUCCESS;
 		}
 		scatter(qp, work, place, length, 0);
+		count(to, 1 << 5, IBV_WC_SUCCESS, length);
 		if (send->opcode == IBV_WR_RDMA_WRITE_WITH_IMM)
 			deliver(qp, work, to, length, 0);
 		return IBV_WC_SUCCESS;
 	}
+	case IBV_WR_ATOMIC_WRITE: {
+		char *place = remote(to, send->wr.atomic.remote_addr, 8, send->wr.atomic.rkey, IBV_ACCESS_REMOTE_WRITE);
+		if (!place) {
+			fail_pair(to);
+			return IBV_WC_REM_ACCESS_ERR;
+		}
+		memcpy(place, &send->wr.atomic.compare_add, 8);
+		return IBV_WC_SUCCESS;
+	}
+	case WR_FLUSH:
+		return remote(to, send->wr.atomic.remote_addr, send->wr.atomic.compare_add, send->wr.atomic.rkey, 0)
+			? IBV_WC_SUCCESS : IBV_WC_REM_ACCESS_ERR;
+	case IBV_WR_TSO:
+		return IBV_WC_SUCCESS; /* it leaves the machine */
 	case IBV_WR_RDMA_READ: {
 		char *place = remote(to, send->wr.rdma.remote_addr, length, send->wr.rdma.rkey, IBV_ACCESS_REMOTE_READ);
 		if (length && !place) {
@@ -943,6 +1013,7 @@ static int carry_out(struct fenced_qp *qp, struct work *work, uint64_t *bytes)
 			return IBV_WC_REM_ACCESS_ERR;
 		}
 		scatter(qp, work, place, length, 1);
+		count(to, 1 << 3, IBV_WC_SUCCESS, length);
 		return IBV_WC_SUCCESS;
 	}
 	case IBV_WR_ATOMIC_CMP_AND_SWP:
@@ -1007,6 +1078,8 @@ static struct work *work_of(uint64_t id, const struct ibv_sge *list, int count)
 	return work;
 }
 
+#include "fenced_seen.c"
+
 static int accept_send(struct fenced_qp *qp, struct ibv_send_wr *wr)
 {
 	enum ibv_qp_state state = qp->ibv.qp_base.state;
@@ -1037,10 +1110,19 @@ static int accept_send(struct fenced_qp *qp, struct ibv_send_wr *wr)
 			at += wr->sg_list[i].length;
 		}
 	}
+	keep_send(qp, wr);
 	if (wr->opcode == IBV_WR_BIND_MW)
 		(void)*(volatile uint32_t *)&wr->bind_mw.mw->rkey; /* follows the pointers, as a driver does */
 	append(&qp->sends, work);
 	return 0;
+}
+
+/* True while the device is one of iWARP: see fenced_iwarp(). */
+static int iwarp;
+
+static int has_iwarp(enum ibv_wr_opcode opcode)
+{
+	return opcode == IBV_WR_SEND || opcode == IBV_WR_RDMA_WRITE || opcode == IBV_WR_RDMA_READ;
 }
 
 static int post_send(struct ibv_qp *ibqp, struct ibv_send_wr *wr, struct ibv_send_wr **bad)
@@ -1048,9 +1130,10 @@ static int post_send(struct ibv_qp *ibqp, struct ibv_send_wr *wr, struct ibv_sen
 	struct fenced_qp *qp = (struct fenced_qp *)ibqp;
 	int accepted = 0;
 	int error = enter("ibv_post_send");
+	if (error)
+		return answer(error); /* as some drivers do: "bad" stays as it is */
 	for (; wr; wr = wr->next, accepted++) {
-		if (!error)
-			error = accept_send(qp, wr);
+		error = iwarp && !has_iwarp(wr->opcode) ? EINVAL : accept_send(qp, wr);
 		if (error) {
 			*bad = wr;
 			break;
@@ -1065,16 +1148,16 @@ static int post_send(struct ibv_qp *ibqp, struct ibv_send_wr *wr, struct ibv_sen
 	return answer(error);
 }
 
-static int accept_receives(struct queue *queue, struct ibv_recv_wr *wr, struct ibv_recv_wr **bad, int most, int error)
+static int accept_receives(uint32_t number, struct queue *queue, struct ibv_recv_wr *wr, struct ibv_recv_wr **bad, int most)
 {
 	for (; wr; wr = wr->next) {
-		if (!error)
-			error = queue->length >= queue->depth ? ENOMEM : wr->num_sge > most ? EINVAL : 0;
+		int error = queue->length >= queue->depth ? ENOMEM : wr->num_sge > most ? EINVAL : 0;
 		if (error) {
 			*bad = wr;
 			return error;
 		}
 		append(queue, work_of(wr->wr_id, wr->sg_list, wr->num_sge));
+		keep_receive(number, wr);
 	}
 	return 0;
 }
@@ -1085,7 +1168,9 @@ static int post_recv(struct ibv_qp *ibqp, struct ibv_recv_wr *wr, struct ibv_rec
 	int error = enter("ibv_post_recv");
 	if (!error && (ibqp->state == IBV_QPS_RESET || qp->srq))
 		error = EINVAL;
-	error = accept_receives(&qp->receives, wr, bad, (int)qp->cap.max_recv_sge, error);
+	if (error)
+		return answer(error);
+	error = accept_receives(ibqp->qp_num, &qp->receives, wr, bad, (int)qp->cap.max_recv_sge);
 	if (error && *bad == wr)
 		return answer(error);
 	if (ibqp->state == IBV_QPS_ERR)
@@ -1098,7 +1183,9 @@ static int post_srq_recv(struct ibv_srq *ibsrq, struct ibv_recv_wr *wr, struct i
 {
 	struct fenced_srq *srq = (struct fenced_srq *)ibsrq;
 	int error = enter("ibv_post_srq_recv");
-	error = accept_receives(&srq->receives, wr, bad, (int)srq->max_sge, error);
+	if (error)
+		return answer(error);
+	error = accept_receives(0, &srq->receives, wr, bad, (int)srq->max_sge);
 	if (error && *bad == wr)
 		return answer(error);
 	progress_all();
@@ -1121,6 +1208,7 @@ static int req_notify_cq(struct ibv_cq *ibcq, int solicited)
 {
 	struct fenced_cq *cq = (struct fenced_cq *)ibcq;
 	int error = enter("ibv_req_notify_cq");
+	note("ibv_req_notify_cq.solicited_only", (uint64_t)solicited);
 	if (!error && (!cq->asked || cq->asked == 2))
 		cq->asked = solicited ? 2 : 1;
 	return answer(error);
@@ -1141,8 +1229,9 @@ static int stand(struct fenced_cq *cq)
 static int start_poll(struct ibv_cq_ex *ex, struct ibv_poll_cq_attr *attributes)
 {
 	struct fenced_cq *cq = (struct fenced_cq *)ex;
-	(void)attributes;
 	int error = enter("ibv_start_poll");
+	if (!error && attributes->comp_mask)
+		error = EINVAL;
 	while (cq->polling) /* a driver's lock: held until ibv_end_poll */
 		pthread_cond_wait(&changed, &big);
 	if (!error)
@@ -1213,6 +1302,8 @@ static void read_tm_info(struct ibv_cq_ex *ex, struct ibv_wc_tm_info *info)
 }
 
 /* --- extended queue pairs --- */
+
+enum { FLUSH_AT = offsetof(struct ibv_qp_ex, wr_atomic_write) + sizeof(void *) }; /* older headers lack wr_flush */
 
 static void wr_start(struct ibv_qp_ex *ex)
 {
@@ -1307,6 +1398,28 @@ static void wr_bind_mw(struct ibv_qp_ex *ex, struct ibv_mw *mw, uint32_t key, co
 	wr->bind_mw.bind_info = *info;
 }
 
+static void wr_send_tso(struct ibv_qp_ex *ex, void *header, uint16_t size, uint16_t mss)
+{
+	struct ibv_send_wr *wr = build(ex, IBV_WR_TSO);
+	wr->tso.hdr = header;
+	wr->tso.hdr_sz = size;
+	wr->tso.mss = mss;
+}
+
+static void wr_atomic_write(struct ibv_qp_ex *ex, uint32_t key, uint64_t address, const void *value)
+{
+	uint64_t word;
+	memcpy(&word, value, sizeof(word));
+	atomic(ex, IBV_WR_ATOMIC_WRITE, key, address, word, 0);
+}
+
+static void wr_flush(struct ibv_qp_ex *ex, uint32_t key, uint64_t address, size_t length, uint8_t type, uint8_t level)
+{
+	atomic(ex, (enum ibv_wr_opcode)WR_FLUSH, key, address, length, (uint64_t)level << 32 | type);
+}
+
+static void wr_set_xrc_srqn(struct ibv_qp_ex *ex, uint32_t number) { last(ex)->qp_type.xrc.remote_srqn = number; }
+
 static void wr_set_sge(struct ibv_qp_ex *ex, uint32_t key, uint64_t address, uint32_t length)
 {
 	struct ibv_send_wr *wr = last(ex);
@@ -1381,6 +1494,19 @@ static struct ibv_device device = {
 	.node_type = IBV_NODE_CA, .transport_type = IBV_TRANSPORT_IB, .name = "fenced0", .dev_name = "uverbs0",
 };
 
+/* Sets the folder of the device in sysfs, which goes with the device; none at first. */
+API void fenced_device_path(const char *path) { snprintf(device.dev_path, sizeof(device.dev_path), "%s", path); }
+
+/* Makes the device one of iWARP like siw: without immediate data, atomics and memory windows. 0 ends that. */
+API void fenced_iwarp(int on)
+{
+	pthread_mutex_lock(&big);
+	iwarp = on;
+	device.transport_type = on ? IBV_TRANSPORT_IWARP : IBV_TRANSPORT_IB;
+	device.node_type = on ? IBV_NODE_RNIC : IBV_NODE_CA;
+	leave();
+}
+
 API struct ibv_device **ibv_get_device_list(int *count)
 {
 	int error = enter("ibv_get_device_list");
@@ -1394,7 +1520,14 @@ API struct ibv_device **ibv_get_device_list(int *count)
 	return list;
 }
 
-API void ibv_free_device_list(struct ibv_device **list) { free(list); }
+API void ibv_free_device_list(struct ibv_device **list)
+{
+	(void)enter("ibv_free_device_list");
+	if (!list)
+		violate("ibv_free_device_list of no list");
+	leave();
+	free(list);
+}
 
 API const char *ibv_get_device_name(struct ibv_device *which) { return which->name; }
 
@@ -1412,11 +1545,17 @@ API int ibv_get_device_index(struct ibv_device *which)
 
 API int ibv_fork_init(void) { return 0; }
 
+/* Whoever looks for it finds that this is rdma-core 49: struct ibv_qp_ex has a wr_flush. */
+API const char *ibv_wr_opcode_str(enum ibv_wr_opcode opcode)
+{
+	(void)opcode;
+	return "a work request";
+}
+
 API enum ibv_fork_status ibv_is_fork_initialized(void) { return IBV_FORK_UNNEEDED; }
 
-API int ibv_query_device(struct ibv_context *context, struct ibv_device_attr *attributes)
+static void describe_device(struct ibv_device_attr *attributes)
 {
-	(void)context;
 	memset(attributes, 0, sizeof(*attributes));
 	attributes->max_qp = attributes->max_cq = attributes->max_mr = attributes->max_pd = 1 << 16;
 	attributes->max_mw = attributes->max_ah = attributes->max_srq = 1 << 16;
@@ -1428,19 +1567,31 @@ API int ibv_query_device(struct ibv_context *context, struct ibv_device_attr *at
 	attributes->max_qp_rd_atom = 14;
 	attributes->max_qp_init_rd_atom = 12;
 	attributes->atomic_cap = IBV_ATOMIC_HCA;
-	attributes->device_cap_flags = IBV_DEVICE_MEM_WINDOW | IBV_DEVICE_MEM_WINDOW_TYPE_2B;
+	attributes->device_cap_flags = iwarp ? 0 : IBV_DEVICE_MEM_WINDOW | IBV_DEVICE_MEM_WINDOW_TYPE_2B;
 	attributes->phys_port_cnt = 1;
 	snprintf(attributes->fw_ver, sizeof(attributes->fw_ver), "1.0");
-	return 0;
+}
+
+API int ibv_query_device(struct ibv_context *context, struct ibv_device_attr *attributes)
+{
+	int error = enter("ibv_query_device");
+	(void)context;
+	if (!error && !copy_answer("ibv_query_device", attributes, sizeof(*attributes)))
+		describe_device(attributes);
+	return answer(error);
 }
 
 static int query_device_ex(struct ibv_context *context, const struct ibv_query_device_ex_input *input,
 			   struct ibv_device_attr_ex *attributes, size_t size)
 {
-	(void)input;
-	memset(attributes, 0, size);
-	attributes->odp_caps.general_caps = IBV_ODP_SUPPORT | IBV_ODP_SUPPORT_IMPLICIT;
-	return ibv_query_device(context, &attributes->orig_attr);
+	int error = enter("ibv_query_device_ex");
+	(void)context, (void)input;
+	memset(attributes, error ? 0x55 : 0, size); /* what a failed call leaves says nothing */
+	if (!error && !copy_answer("ibv_query_device_ex", attributes, size)) {
+		attributes->odp_caps.general_caps = IBV_ODP_SUPPORT | IBV_ODP_SUPPORT_IMPLICIT;
+		describe_device(&attributes->orig_attr);
+	}
+	return answer(error);
 }
 
 static int query_port(struct ibv_context *context, uint8_t number, struct ibv_port_attr *port, size_t size)
@@ -1452,6 +1603,8 @@ static int query_port(struct ibv_context *context, uint8_t number, struct ibv_po
 	};
 	(void)context;
 	int error = enter("ibv_query_port");
+	if (!error && number && number < 3 && copy_answer("ibv_query_port", port, size))
+		return answer(0);
 	if (error || number != 1)
 		return answer(error ? error : EINVAL);
 	memcpy(port, &it, size < sizeof(it) ? size : sizeof(it));
@@ -1465,9 +1618,11 @@ API int ibv_query_port(struct ibv_context *context, uint8_t number, struct _comp
 
 API int ibv_query_gid(struct ibv_context *context, uint8_t port, int index, union ibv_gid *gid)
 {
+	int error = enter("ibv_query_gid");
+	leave();
 	(void)context, (void)port;
-	if (index) {
-		errno = EINVAL;
+	if (index || error) {
+		errno = error ? error : EINVAL;
 		return -1;
 	}
 	static const uint8_t address[16] = { [10] = 0xff, 0xff, 10, 9, 9, 1 };
@@ -1478,30 +1633,37 @@ API int ibv_query_gid(struct ibv_context *context, uint8_t port, int index, unio
 API int ibv_query_pkey(struct ibv_context *context, uint8_t port, int index, __be16 *pkey)
 {
 	(void)context, (void)port;
-	if (index)
+	if (index > 1)
 		return -1;
-	*pkey = 0xffff;
+	*pkey = index ? htobe16(0x1234) : 0xffff;
 	return 0;
 }
 
 API int ibv_get_pkey_index(struct ibv_context *context, uint8_t port, __be16 pkey)
 {
 	(void)context, (void)port;
-	return pkey == 0xffff ? 0 : -1;
+	return pkey == 0xffff ? 0 : pkey == htobe16(0x1234) ? 1 : -1;
 }
 
 API ssize_t _ibv_query_gid_table(struct ibv_context *context, struct ibv_gid_entry *entries, size_t most,
 				 uint32_t flags, size_t size)
 {
 	(void)flags;
-	if (most < 1)
-		return -EINVAL;
+	int error = enter("ibv_query_gid_table");
+	size_t found = error ? 0 : copy_answer("ibv_query_gid_table", entries, most * size) / size;
+	leave();
+	if (error || most < 1 || found > most)
+		return error ? -error : -EINVAL;
+	if (found)
+		return (ssize_t)found;
 	memset(entries, 0, size);
 	entries->port_num = 1;
 	entries->gid_type = IBV_GID_TYPE_ROCE_V2;
 	ibv_query_gid(context, 1, 0, &entries->gid);
 	return 1;
 }
+
+static void detach_counters(struct fenced_qp *qp);
 
 /* --- domains and memory --- */
 
@@ -1585,6 +1747,7 @@ static int dealloc_td(struct ibv_td *ibtd)
 static struct ibv_pd *alloc_parent_domain(struct ibv_context *context, struct ibv_parent_domain_init_attr *init)
 {
 	int error = enter("ibv_alloc_parent_domain");
+	keep_given("ibv_alloc_parent_domain", init, sizeof(*init));
 	if (error)
 		return refuse(error);
 	struct fenced_pd *pd = new_pd(context, next_handle++);
@@ -1592,6 +1755,7 @@ static struct ibv_pd *alloc_parent_domain(struct ibv_context *context, struct ib
 		return refuse(ENOMEM);
 	pd->root = root(init->pd);
 	pd->td = (struct fenced_td *)init->td;
+	pd->unprotected = !!(init->comp_mask & 1 << 2);
 	((struct fenced_pd *)pd->root)->users++;
 	if (pd->td)
 		pd->td->users++;
@@ -1662,6 +1826,8 @@ API int ibv_dereg_mr(struct ibv_mr *ibmr)
 	mr->pd->users--;
 	if (mr->more_users)
 		--*mr->more_users;
+	if (mr->dmah_users)
+		--*mr->dmah_users;
 	unmake(MR, mr, sizeof(*mr));
 	return answer(0);
 }
@@ -1670,9 +1836,14 @@ API int ibv_rereg_mr(struct ibv_mr *ibmr, int flags, struct ibv_pd *pd, void *ad
 {
 	struct fenced_mr *mr = (struct fenced_mr *)ibmr;
 	int error = enter("ibv_rereg_mr");
+	uint64_t arguments[] = { (uint64_t)flags, (uintptr_t)pd, (uintptr_t)address, length, (uint64_t)access };
+	keep_given("ibv_rereg_mr", arguments, sizeof(arguments));
+	int how = 0; /* of a failure, if not before the kernel was called */
+	copy_answer("ibv_rereg_mr", &how, sizeof(how));
 	if (error) {
 		errno = error;
-		return answer(IBV_REREG_MR_ERR_CMD);
+		if (how != IBV_REREG_MR_ERR_DO_FORK_OLD) /* which comes after the kernel has changed the region */
+			return answer(how ? how : IBV_REREG_MR_ERR_CMD);
 	}
 	if (flags & IBV_REREG_MR_CHANGE_TRANSLATION) {
 		remove_span(mr);
@@ -1691,7 +1862,7 @@ API int ibv_rereg_mr(struct ibv_mr *ibmr, int flags, struct ibv_pd *pd, void *ad
 		mr->access = access;
 	ibmr->lkey = next_key++ << 8;
 	ibmr->rkey = next_key++ << 8;
-	return answer(0);
+	return answer(error ? how : 0);
 }
 
 static struct ibv_mw *alloc_mw(struct ibv_pd *pd, enum ibv_mw_type type)
@@ -1736,6 +1907,12 @@ static int bind_mw(struct ibv_qp *ibqp, struct ibv_mw *mw, struct ibv_mw_bind *h
 {
 	struct fenced_qp *qp = (struct fenced_qp *)ibqp;
 	int error = enter("ibv_bind_mw");
+	note("ibv_bind_mw.wr_id", how->wr_id);
+	note("ibv_bind_mw.send_flags", how->send_flags);
+	note("ibv_bind_mw.mr", (uintptr_t)how->bind_info.mr);
+	note("ibv_bind_mw.addr", how->bind_info.addr);
+	note("ibv_bind_mw.length", how->bind_info.length);
+	note("ibv_bind_mw.mw_access_flags", how->bind_info.mw_access_flags);
 	if (!error && qp->ibv.qp_base.state != IBV_QPS_RTS)
 		error = EINVAL;
 	if (!error && bind_window(qp, mw, next_key++ << 8, &how->bind_info) != IBV_WC_SUCCESS)
@@ -1836,7 +2013,8 @@ static struct ibv_cq_ex *new_cq(struct ibv_context *context, struct ibv_cq_init_
 	cq->ibv.read_completion_ts = read_completion_ts;
 	cq->ibv.read_completion_wallclock_ns = read_completion_wallclock_ns;
 	cq->ibv.read_cvlan = read_cvlan;
-	cq->ibv.read_flow_tag = read_flow_tag;
+	if (!lacks("ibv_wc_read_flow_tag"))
+		cq->ibv.read_flow_tag = read_flow_tag;
 	cq->ibv.read_tm_info = read_tm_info;
 	if (init->channel)
 		((struct fenced_channel *)init->channel)->users++;
@@ -1854,6 +2032,11 @@ static struct ibv_cq_ex *create_cq_ex(struct ibv_context *context, struct ibv_cq
 	struct ibv_cq_ex *cq = new_cq(context, init);
 	if (!cq)
 		return refuse(ENOMEM);
+	note("ibv_create_cq_ex.comp_vector", init->comp_vector);
+	note("ibv_create_cq_ex.wc_flags", init->wc_flags);
+	note("ibv_create_cq_ex.comp_mask", init->comp_mask);
+	note("ibv_create_cq_ex.flags", init->flags);
+	note("ibv_create_cq_ex.parent_domain", (uintptr_t)init->parent_domain);
 	leave();
 	return cq;
 }
@@ -1897,6 +2080,16 @@ API int ibv_resize_cq(struct ibv_cq *ibcq, int size)
 	cq->size = wanted;
 	cq->ibv.cqe = (int)wanted;
 	return answer(0);
+}
+
+static int modify_cq(struct ibv_cq *ibcq, struct ibv_modify_cq_attr *attributes)
+{
+	int error = enter("ibv_modify_cq");
+	(void)ibcq;
+	note("ibv_modify_cq.attr_mask", attributes->attr_mask);
+	note("ibv_modify_cq.cq_count", attributes->moderate.cq_count);
+	note("ibv_modify_cq.cq_period", attributes->moderate.cq_period);
+	return answer(error);
 }
 
 API int ibv_destroy_cq(struct ibv_cq *ibcq)
@@ -1957,6 +2150,8 @@ API void fenced_number(uint32_t number)
 	leave();
 }
 
+static void use_rare(struct fenced_qp *qp, int change);
+
 static struct ibv_qp *new_qp(struct ibv_context *context, struct ibv_qp_init_attr_ex *init, int extended)
 {
 	struct fenced_qp *qp = make(QP, sizeof(*qp));
@@ -1976,7 +2171,7 @@ static struct ibv_qp *new_qp(struct ibv_context *context, struct ibv_qp_init_att
 	qp->cap = init->cap;
 	qp->srq = (struct fenced_srq *)init->srq;
 	qp->sq_sig_all = init->sq_sig_all;
-	qp->extended = extended;
+	qp->extended = extended && !lacks("ibv_qp_to_qp_ex");
 	begin(&qp->sends, init->cap.max_send_wr);
 	begin(&qp->receives, init->cap.max_recv_wr);
 	if (extended) {
@@ -1989,18 +2184,32 @@ static struct ibv_qp *new_qp(struct ibv_context *context, struct ibv_qp_init_att
 		qp->ibv.wr_local_inv = wr_local_inv;
 		qp->ibv.wr_rdma_write = wr_rdma_write;
 		qp->ibv.wr_rdma_write_imm = wr_rdma_write_imm;
-		qp->ibv.wr_rdma_read = wr_rdma_read;
+		if (!lacks("ibv_wr_rdma_read"))
+			qp->ibv.wr_rdma_read = wr_rdma_read;
 		qp->ibv.wr_atomic_cmp_swp = wr_atomic_cmp_swp;
 		qp->ibv.wr_atomic_fetch_add = wr_atomic_fetch_add;
 		qp->ibv.wr_bind_mw = wr_bind_mw;
 		qp->ibv.wr_set_sge = wr_set_sge;
 		qp->ibv.wr_set_sge_list = wr_set_sge_list;
-		qp->ibv.wr_set_inline_data = wr_set_inline_data;
+		if (!lacks("ibv_wr_set_inline_data"))
+			qp->ibv.wr_set_inline_data = wr_set_inline_data;
 		qp->ibv.wr_set_inline_data_list = wr_set_inline_data_list;
 		qp->ibv.wr_set_ud_addr = wr_set_ud_addr;
+		qp->ibv.wr_send_tso = wr_send_tso;
+		qp->ibv.wr_atomic_write = wr_atomic_write;
+		qp->ibv.wr_set_xrc_srqn = wr_set_xrc_srqn;
+		void *flush = (void *)wr_flush;
+		memcpy((char *)qp + FLUSH_AT, &flush, sizeof(flush));
 	}
-	((struct fenced_pd *)init->pd)->users++;
-	((struct fenced_cq *)init->send_cq)->users++;
+	if (init->comp_mask & IBV_QP_INIT_ATTR_XRCD)
+		qp->xrcd = init->xrcd;
+	if (init->comp_mask & IBV_QP_INIT_ATTR_IND_TABLE)
+		qp->table = init->rwq_ind_tbl;
+	use_rare(qp, 1);
+	if (init->pd)
+		((struct fenced_pd *)init->pd)->users++;
+	if (init->send_cq)
+		((struct fenced_cq *)init->send_cq)->users++;
 	if (init->recv_cq)
 		((struct fenced_cq *)init->recv_cq)->users++;
 	if (qp->srq)
@@ -2013,9 +2222,13 @@ static struct ibv_qp *new_qp(struct ibv_context *context, struct ibv_qp_init_att
 
 static int wrong(struct ibv_context *context, struct ibv_qp_init_attr_ex *init)
 {
-	if (!init->pd || !init->send_cq || init->pd->context != context)
+	if (init->qp_type == IBV_QPT_XRC_RECV
+			? !(init->comp_mask & IBV_QP_INIT_ATTR_XRCD) || init->xrcd->context != context
+			: !init->pd || init->pd->context != context)
 		return EINVAL;
-	if (init->send_cq->context != context || (init->recv_cq && init->recv_cq->context != context) ||
+	if (!init->send_cq && init->qp_type != IBV_QPT_XRC_RECV && !(init->comp_mask & IBV_QP_INIT_ATTR_IND_TABLE))
+		return EINVAL;
+	if ((init->send_cq && init->send_cq->context != context) || (init->recv_cq && init->recv_cq->context != context) ||
 	    (init->srq && init->srq->context != context)) {
 		violate("a queue pair was given a queue of another context");
 		return EINVAL;
@@ -2029,6 +2242,9 @@ static int wrong(struct ibv_context *context, struct ibv_qp_init_attr_ex *init)
 static struct ibv_qp *create_qp_ex(struct ibv_context *context, struct ibv_qp_init_attr_ex *init)
 {
 	int error = enter("ibv_create_qp_ex");
+	keep_given("ibv_create_qp_ex", init, sizeof(*init));
+	if (init->comp_mask & IBV_QP_INIT_ATTR_RX_HASH)
+		keep_given("ibv_create_qp_ex.rx_hash_key", init->rx_hash_conf.rx_hash_key, init->rx_hash_conf.rx_hash_key_len);
 	if (!error)
 		error = wrong(context, init);
 	if (error)
@@ -2047,6 +2263,7 @@ API struct ibv_qp *ibv_create_qp(struct ibv_pd *pd, struct ibv_qp_init_attr *ini
 		.cap = init->cap, .qp_type = init->qp_type, .sq_sig_all = init->sq_sig_all, .pd = pd,
 	};
 	int error = enter("ibv_create_qp");
+	keep_given("ibv_create_qp", init, sizeof(*init));
 	if (!error)
 		error = wrong(pd->context, &ex);
 	if (error)
@@ -2068,6 +2285,7 @@ API int ibv_modify_qp(struct ibv_qp *ibqp, struct ibv_qp_attr *attributes, int m
 {
 	struct fenced_qp *qp = (struct fenced_qp *)ibqp;
 	int error = enter("ibv_modify_qp");
+	keep_given("ibv_modify_qp", attributes, sizeof(*attributes));
 	if (error)
 		return answer(error);
 	if (mask & IBV_QP_ACCESS_FLAGS)
@@ -2139,7 +2357,7 @@ API int ibv_destroy_qp(struct ibv_qp *ibqp)
 {
 	struct fenced_qp *qp = (struct fenced_qp *)ibqp;
 	int error = enter("ibv_destroy_qp");
-	if (error || qp->users)
+	if (error || qp->users || qp->attached)
 		return answer(error ? error : EBUSY);
 	for (struct fenced_qp **at = &queue_pairs; *at; at = &(*at)->next) {
 		if (*at == qp) {
@@ -2150,12 +2368,16 @@ API int ibv_destroy_qp(struct ibv_qp *ibqp)
 	forget_async(ibqp->context, ibqp);
 	drop(&qp->sends);
 	drop(&qp->receives);
-	((struct fenced_pd *)ibqp->pd)->users--;
-	((struct fenced_cq *)ibqp->send_cq)->users--;
+	use_rare(qp, -1);
+	if (ibqp->pd)
+		((struct fenced_pd *)ibqp->pd)->users--;
+	if (ibqp->send_cq)
+		((struct fenced_cq *)ibqp->send_cq)->users--;
 	if (ibqp->recv_cq)
 		((struct fenced_cq *)ibqp->recv_cq)->users--;
 	if (qp->srq)
 		qp->srq->users--;
+	detach_counters(qp);
 	of(ibqp->context)->users--;
 	unmake(QP, qp, sizeof(*qp));
 	return answer(0);
@@ -2235,6 +2457,7 @@ API int ibv_destroy_srq(struct ibv_srq *ibsrq)
 API struct ibv_ah *ibv_create_ah(struct ibv_pd *pd, struct ibv_ah_attr *attributes)
 {
 	int error = enter("ibv_create_ah");
+	keep_given("ibv_create_ah", attributes, sizeof(*attributes));
 	if (error)
 		return refuse(error);
 	struct fenced_ah *ah = make(AH, sizeof(*ah));
@@ -2253,6 +2476,7 @@ API int ibv_init_ah_from_wc(struct ibv_context *context, uint8_t port, struct ib
 			    struct ibv_ah_attr *attributes)
 {
 	int error = enter("ibv_init_ah_from_wc");
+	keep_given("ibv_init_ah_from_wc", wc, sizeof(*wc));
 	const unsigned char *ip = (const unsigned char *)grh + 20;
 	(void)context;
 	if (!error && wc->wc_flags & IBV_WC_GRH && ip[0] != 0x45)
@@ -2296,6 +2520,8 @@ API int ibv_destroy_ah(struct ibv_ah *ibah)
 static struct ibv_context *new_context(struct ibv_device *which, int descriptor);
 
 #include "fenced_rare.c"
+#include "fenced_newer.c"
+#include "fenced_more.c"
 
 /* --- contexts --- */
 
@@ -2311,6 +2537,7 @@ static struct ibv_context *new_context(struct ibv_device *which, int descriptor)
 	all->query_port = query_port;
 	all->query_device_ex = query_device_ex;
 	all->create_cq_ex = create_cq_ex;
+	all->modify_cq = modify_cq;
 	all->create_qp_ex = create_qp_ex;
 	all->alloc_td = alloc_td;
 	all->dealloc_td = dealloc_td;
@@ -2333,6 +2560,12 @@ static struct ibv_context *new_context(struct ibv_device *which, int descriptor)
 	all->destroy_counters = destroy_counters;
 	all->create_srq_ex = create_srq_ex;
 	all->get_srq_num = get_srq_num;
+	all->query_rt_values = query_rt_values;
+	all->open_qp = open_qp;
+	all->modify_qp_rate_limit = modify_qp_rate_limit;
+	all->attach_counters_point_flow = attach_counters_point_flow;
+	all->read_counters = read_counters;
+	all->post_srq_ops = post_srq_ops;
 	context->device = which;
 	context->ops.poll_cq = poll_cq;
 	context->ops.req_notify_cq = req_notify_cq;
@@ -2447,6 +2680,14 @@ API int fenced_raise(struct ibv_context *context, int type, uint32_t number)
 		return answer(-1);
 	raise_async(context, (enum ibv_event_type)type, qp ? (void *)&qp->ibv.qp_base : (void *)(uintptr_t)1);
 	return answer(0);
+}
+
+/* Raises an asynchronous event of any element: the address of an object, or the number of a port. */
+API void fenced_raise_of(struct ibv_context *context, int type, uint64_t element)
+{
+	pthread_mutex_lock(&big);
+	raise_async(context, (enum ibv_event_type)type, (void *)(uintptr_t)element);
+	leave();
 }
 
 #include "fenced_cm.c"

@@ -159,6 +159,16 @@ static struct cm_event *cm_raise(struct cm_id *id, enum rdma_cm_event_type type,
 	return event;
 }
 
+/* Raises the event of a removed device for all ids that have the device. */
+API void fenced_remove_device(void)
+{
+	pthread_mutex_lock(&big);
+	for (struct cm_id *id = cm_ids; id; id = id->next)
+		if (id->has_device)
+			cm_raise(id, RDMA_CM_EVENT_DEVICE_REMOVAL, 0, NULL, 0);
+	pthread_mutex_unlock(&big);
+}
+
 /* Takes the events of an id out of a channel. */
 static struct cm_event *cm_take_out(struct cm_channel *channel, struct cm_id *id)
 {

@@ -58,6 +58,7 @@ static struct fenced_dm *new_dm(struct ibv_context *context, char *bytes, size_t
 static struct ibv_dm *alloc_dm(struct ibv_context *context, struct ibv_alloc_dm_attr *attributes)
 {
 	int error = enter("ibv_alloc_dm");
+	keep_given("ibv_alloc_dm", attributes, sizeof(*attributes));
 	if (!error && attributes->length > 1 << 20)
 		error = EINVAL;
 	char *bytes = error ? NULL : pages(attributes->length);
@@ -239,8 +240,8 @@ struct fenced_xrcd {
 
 static struct ibv_xrcd *open_xrcd(struct ibv_context *context, struct ibv_xrcd_init_attr *init)
 {
-	(void)init;
 	int error = enter("ibv_open_xrcd");
+	keep_given("ibv_open_xrcd", init, sizeof(*init));
 	if (error)
 		return refuse(error);
 	struct fenced_xrcd *xrcd = make(XRCD, sizeof(*xrcd));
@@ -270,6 +271,7 @@ static int advise_mr(struct ibv_pd *pd, enum ib_uverbs_advise_mr_advice advice, 
 		     uint32_t count)
 {
 	int error = enter("ibv_advise_mr");
+	keep_given("ibv_advise_mr", list, count * sizeof(*list));
 	if (!error && (advice > IB_UVERBS_ADVISE_MR_ADVICE_PREFETCH_NO_FAULT || flags > 1 || !count))
 		error = EINVAL;
 	for (uint32_t i = 0; i < count && !error; i++)
@@ -291,13 +293,23 @@ struct fenced_table {
 	struct ibv_rwq_ind_table ibv;
 	struct fenced_wq **queues;
 	int count;
+	int users;
 };
+
+/* Counts a queue pair among the users of its XRC domain and its table. */
+static void use_rare(struct fenced_qp *qp, int change)
+{
+	if (qp->xrcd)
+		((struct fenced_xrcd *)qp->xrcd)->users += change;
+	if (qp->table)
+		((struct fenced_table *)qp->table)->users += change;
+}
 
 static int post_wq_recv(struct ibv_wq *ibwq, struct ibv_recv_wr *wr, struct ibv_recv_wr **bad)
 {
 	struct fenced_wq *wq = (struct fenced_wq *)ibwq;
 	int error = enter("ibv_post_wq_recv");
-	return answer(accept_receives(&wq->receives, wr, bad, (int)wq->max_sge, error));
+	return answer(error ? error : accept_receives(0, &wq->receives, wr, bad, (int)wq->max_sge));
 }
 
 static struct ibv_wq *create_wq(struct ibv_context *context, struct ibv_wq_init_attr *init)
@@ -318,8 +330,15 @@ static struct ibv_wq *create_wq(struct ibv_context *context, struct ibv_wq_init_
 	wq->ibv.state = IBV_WQS_RESET;
 	wq->ibv.wq_type = init->wq_type;
 	wq->ibv.post_recv = post_wq_recv;
+	wq->ibv.wq_context = wq; /* as malloc() leaves it: the inline function of C sets these four */
+	wq->ibv.events_completed = 77;
+	memset(&wq->ibv.mutex, 0x5a, sizeof(wq->ibv.mutex));
+	memset(&wq->ibv.cond, 0x5a, sizeof(wq->ibv.cond));
 	wq->max_sge = init->max_sge;
 	begin(&wq->receives, init->max_wr);
+	note("ibv_create_wq.comp_mask", init->comp_mask);
+	note("ibv_create_wq.create_flags", init->create_flags);
+	note("ibv_create_wq.wq_type", init->wq_type);
 	((struct fenced_pd *)init->pd)->users++;
 	((struct fenced_cq *)init->cq)->users++;
 	of(context)->users++;
@@ -331,6 +350,10 @@ static int modify_wq(struct ibv_wq *ibwq, struct ibv_wq_attr *attributes)
 {
 	struct fenced_wq *wq = (struct fenced_wq *)ibwq;
 	int error = enter("ibv_modify_wq");
+	note("ibv_modify_wq.attr_mask", attributes->attr_mask);
+	note("ibv_modify_wq.wq_state", attributes->wq_state);
+	note("ibv_modify_wq.flags", attributes->flags);
+	note("ibv_modify_wq.flags_mask", attributes->flags_mask);
 	if (!error && attributes->attr_mask & IBV_WQ_ATTR_STATE) {
 		struct work *work;
 		ibwq->state = attributes->wq_state;
@@ -350,8 +373,13 @@ static int destroy_wq(struct ibv_wq *ibwq)
 {
 	struct fenced_wq *wq = (struct fenced_wq *)ibwq;
 	int error = enter("ibv_destroy_wq");
+	static const pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
+	static const pthread_cond_t cond = PTHREAD_COND_INITIALIZER;
 	if (error || wq->users)
 		return answer(error ? error : EBUSY);
+	if (ibwq->wq_context || ibwq->events_completed || memcmp(&ibwq->mutex, &mutex, sizeof(mutex)) ||
+	    memcmp(&ibwq->cond, &cond, sizeof(cond)))
+		violate("a work queue was not initialised as ibv_create_wq does it");
 	forget_async(ibwq->context, ibwq);
 	drop(&wq->receives);
 	((struct fenced_pd *)ibwq->pd)->users--;
@@ -365,6 +393,7 @@ static struct ibv_rwq_ind_table *create_rwq_ind_table(struct ibv_context *contex
 						      struct ibv_rwq_ind_table_init_attr *init)
 {
 	int error = enter("ibv_create_rwq_ind_table");
+	keep_given("ibv_create_rwq_ind_table", init, sizeof(*init));
 	if (error)
 		return refuse(error);
 	struct fenced_table *table = make(TABLE, sizeof(*table));
@@ -387,8 +416,8 @@ static int destroy_rwq_ind_table(struct ibv_rwq_ind_table *ibtable)
 {
 	struct fenced_table *table = (struct fenced_table *)ibtable;
 	int error = enter("ibv_destroy_rwq_ind_table");
-	if (error)
-		return answer(error);
+	if (error || table->users)
+		return answer(error ? error : EBUSY);
 	for (int i = 0; i < table->count; i++)
 		table->queues[i]->users--;
 	free(table->queues);
@@ -406,8 +435,8 @@ struct fenced_flow {
 
 static struct ibv_flow *create_flow(struct ibv_qp *qp, struct ibv_flow_attr *attributes)
 {
-	(void)attributes;
 	int error = enter("ibv_create_flow");
+	keep_given("ibv_create_flow", attributes, attributes->size);
 	if (error)
 		return refuse(error);
 	struct fenced_flow *flow = make(FLOW, sizeof(*flow));
@@ -501,26 +530,49 @@ static void release_rare(struct fenced_srq *srq)
 		((struct fenced_cq *)srq->cq)->users--;
 }
 
-/* --- multicast groups --- */
+/* --- multicast groups: as in the kernel, a group is attached once, and a queue pair in a group is busy --- */
 
-API int ibv_attach_mcast(struct ibv_qp *qp, const union ibv_gid *gid, uint16_t lid)
+static void keep_group(const char *function, const union ibv_gid *gid, uint16_t lid)
 {
+	char group[sizeof(*gid) + sizeof(lid)];
+	memcpy(group, gid, sizeof(*gid));
+	memcpy(group + sizeof(*gid), &lid, sizeof(lid));
+	keep_given(function, group, sizeof(group));
+}
+
+static int attached_at(struct fenced_qp *qp, const union ibv_gid *gid, uint16_t lid)
+{
+	for (int i = 0; i < qp->attached; i++)
+		if (!memcmp(&qp->groups[i].gid, gid, sizeof(*gid)) && qp->groups[i].lid == lid)
+			return i;
+	return -1;
+}
+
+API int ibv_attach_mcast(struct ibv_qp *ibqp, const union ibv_gid *gid, uint16_t lid)
+{
+	struct fenced_qp *qp = (struct fenced_qp *)ibqp;
 	int error = enter("ibv_attach_mcast");
-	(void)gid, (void)lid;
-	if (!error && qp->qp_type != IBV_QPT_UD)
+	keep_group("ibv_attach_mcast", gid, lid);
+	if (!error && ibqp->qp_type != IBV_QPT_UD)
 		error = EINVAL;
-	if (!error)
-		((struct fenced_qp *)qp)->users++;
+	if (!error && attached_at(qp, gid, lid) < 0) {
+		if (qp->attached == sizeof(qp->groups) / sizeof(qp->groups[0]))
+			return answer(ENOMEM);
+		qp->groups[qp->attached].gid = *gid;
+		qp->groups[qp->attached++].lid = lid;
+	}
 	return answer(error);
 }
 
-API int ibv_detach_mcast(struct ibv_qp *qp, const union ibv_gid *gid, uint16_t lid)
+API int ibv_detach_mcast(struct ibv_qp *ibqp, const union ibv_gid *gid, uint16_t lid)
 {
+	struct fenced_qp *qp = (struct fenced_qp *)ibqp;
 	int error = enter("ibv_detach_mcast");
-	(void)gid, (void)lid;
-	if (!error && !((struct fenced_qp *)qp)->users)
+	keep_group("ibv_detach_mcast", gid, lid);
+	int at = error ? -1 : attached_at(qp, gid, lid);
+	if (!error && at < 0)
 		error = EINVAL;
 	if (!error)
-		((struct fenced_qp *)qp)->users--;
+		qp->groups[at] = qp->groups[--qp->attached];
 	return answer(error);
 }

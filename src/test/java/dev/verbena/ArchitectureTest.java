@@ -312,8 +312,10 @@ class ArchitectureTest {
     @Test
     void onlyVerbsArenasKeepArenasThatMustBeClosed() {
         assertThat(arenasLeftOpen(SourceTree.below(SOURCES)))
-                .allMatch(path -> path.endsWith("/VerbsArena.java") || path.endsWith("/ConfinedMemory.java"))
-                .hasSize(2);
+                .allMatch(path -> path.endsWith("/VerbsArena.java")
+                        || path.endsWith("/ConfinedMemory.java")
+                        || path.endsWith("/BorrowedMemory.java"))
+                .hasSize(3);
     }
 
     @Test

@@ -15,14 +15,18 @@ import dev.verbena.verbs.CompletionQueue;
 import dev.verbena.verbs.CompletionQueueOptions;
 import dev.verbena.verbs.ConnectOptions;
 import dev.verbena.verbs.Context;
+import dev.verbena.verbs.DmaHandle;
 import dev.verbena.verbs.DmaHints;
+import dev.verbena.verbs.ParentDomainOptions;
 import dev.verbena.verbs.ProtectionDomain;
 import dev.verbena.verbs.QueueCapabilities;
 import dev.verbena.verbs.QueuePair;
 import dev.verbena.verbs.QueuePairAttributes;
 import dev.verbena.verbs.RateLimit;
 import dev.verbena.verbs.RegionChange;
+import dev.verbena.verbs.RegionOptions;
 import dev.verbena.verbs.SharedReceiveQueue;
+import dev.verbena.verbs.ThreadDomain;
 import dev.verbena.verbs.WorkQueueOptions;
 import dev.verbena.verbs.address.AddressVector;
 import dev.verbena.verbs.address.Gid;
@@ -51,6 +55,7 @@ import java.util.Map;
 import java.util.Objects;
 import java.util.Optional;
 import java.util.OptionalInt;
+import java.util.OptionalLong;
 import java.util.Set;
 import java.util.TreeMap;
 import java.util.TreeSet;
@@ -98,6 +103,8 @@ class OptionValuesTest {
                             "staticRate",
                             "staticRateCode",
                             "trafficClass")),
+            Map.entry("RegionOptions", Set.of("hints")),
+            Map.entry("ParentDomainOptions", Set.of("threadDomain")),
             Map.entry("NodeOptions", Set.of("admit", "token")),
             Map.entry("QueuePairOptions", Set.of("gidIndex", "port", "sharedReceiveQueue", "sourceNumber")),
             Map.entry("WorkQueueOptions", Set.of("queue")));
@@ -122,6 +129,10 @@ class OptionValuesTest {
                 List.of(
                         domain.createSharedReceiveQueue(SharedReceiveQueue.basic()),
                         domain.createSharedReceiveQueue(SharedReceiveQueue.basic())));
+        samples.put(
+                DmaHandle.class,
+                List.of(context.allocateDmaHandle(DmaHints.none()), context.allocateDmaHandle(DmaHints.none())));
+        samples.put(ThreadDomain.class, List.of(context.allocateThreadDomain(), context.allocateThreadDomain()));
         samples.put(boolean.class, List.of(true, false));
         samples.put(Duration.class, codedDurations());
         samples.put(QueueCapabilities.class, List.of(QueueCapabilities.of(11, 12), QueueCapabilities.of(13, 14)));
@@ -152,6 +163,8 @@ class OptionValuesTest {
                 CompletionQueueOptions.of(16),
                 ConnectOptions.defaults(),
                 DmaHints.none(),
+                ParentDomainOptions.defaults(),
+                RegionOptions.of(memory),
                 QueueCapabilities.of(1, 2),
                 QueuePairAttributes.unchangedState(),
                 QueuePair.rc(queue),
@@ -276,6 +289,9 @@ class OptionValuesTest {
         }
         if (read instanceof OptionalInt optional) {
             return set.equals(optional.getAsInt());
+        }
+        if (read instanceof OptionalLong optional) {
+            return set.equals(optional.getAsLong());
         }
         if (read instanceof byte[] bytes) {
             return set instanceof byte[] wanted && Arrays.equals(bytes, wanted);

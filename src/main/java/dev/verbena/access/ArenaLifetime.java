@@ -139,7 +139,7 @@ public final class ArenaLifetime extends CloseGuard {
                 destroyAndForget(first);
             }
         }
-        // Dependents are younger and gone, except those that came later: an id that moved to another channel.
+        // Dependents are younger and gone, except those that came later: an id that moved, a queue pair with a counter.
         for (ObjectLifetime dependent : object.dependents().reversed()) {
             if (dependent.arena() == this) {
                 destroyInOrder(dependent);

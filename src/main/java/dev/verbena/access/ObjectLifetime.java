@@ -326,7 +326,52 @@ public final class ObjectLifetime extends CloseGuard {
         }
     }
 
-    private void changeParent(VerbsObject before, VerbsObject after) {
+    /**
+     * Makes the object depend on one more object, until it is destroyed. Neither of the two, nor their arenas, are closed
+     * meanwhile. The same parent can be added again.
+     *
+     * @param added the parent
+     * @param call calls C; when it throws, the object does not depend on the parent by this call
+     * @throws IllegalStateException if the object, the parent or an arena is closed
+     * @throws WrongThreadException if the object or the parent is confined to another thread
+     */
+    public void addParent(VerbsObject added, Runnable call) {
+        ObjectLifetime parent = of(added);
+        List<CloseGuard> held = new ArrayList<>();
+        try {
+            for (CloseGuard guard : List.of(arena, this, parent.arena, parent)) {
+                hold(guard, held);
+            }
+            join(parent);
+            try {
+                call.run();
+            } catch (Throwable refused) {
+                part(parent);
+                throw refused;
+            }
+        } finally {
+            release(held);
+        }
+    }
+
+    private synchronized void join(ObjectLifetime parent) {
+        List<CloseGuard> more = new ArrayList<>(parents);
+        more.add(parent);
+        parent.addDependent(this);
+        parents = List.copyOf(more);
+    }
+
+    /** Takes back one call of {@link #join}. The parent keeps its dependent if there was another. */
+    private synchronized void part(ObjectLifetime parent) {
+        List<CloseGuard> fewer = new ArrayList<>(parents);
+        fewer.remove(parent);
+        parents = List.copyOf(fewer);
+        if (!fewer.contains(parent)) {
+            parent.removeDependent(this);
+        }
+    }
+
+    private synchronized void changeParent(VerbsObject before, VerbsObject after) {
         List<CloseGuard> changed = new ArrayList<>(parents);
         changed.remove(of(before));
         changed.add(of(after));

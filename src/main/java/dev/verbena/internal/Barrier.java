@@ -61,7 +61,7 @@ public final class Barrier {
     private static final String WANTED = "dev.verbena.membarrier";
 
     private static final @Nullable MethodHandle SYSCALL = link();
-    private static final long MEMBARRIER = numberOfMembarrier();
+    private static final long MEMBARRIER = numberOfMembarrier(System.getProperty("os.arch"));
 
     /** True if the kernel has the system call. Without it, users must fence for themselves. */
     public static final boolean AVAILABLE = Boolean.parseBoolean(System.getProperty(WANTED, "true"))
@@ -84,8 +84,8 @@ public final class Barrier {
 
     /** Stops each thread of the virtual machine for a moment, or sees that it runs no Java. */
     private static void handshake() {
-        try (Arena one = Arena.ofShared()) {
-            one.allocate(1); // closing the arena is the handshake
+        try (Arena _ = Arena.ofShared()) {
+            // closing the arena is the handshake
         }
         VarHandle.fullFence();
     }
@@ -117,8 +117,9 @@ public final class Barrier {
         }
     }
 
-    private static long numberOfMembarrier() {
-        return switch (System.getProperty("os.arch")) {
+    /** Returns the number of the system call on a kind of processor, as Java names it; -1 if it is unknown. */
+    static long numberOfMembarrier(String processor) {
+        return switch (processor) {
             case "amd64", "x86_64" -> 324;
             case "aarch64", "riscv64" -> 283;
             default -> -1;

@@ -19,16 +19,15 @@ import org.jspecify.annotations.Nullable;
  * <p>Every argument is passed as a {@code long}. In the LP64 ABIs of Linux (x86-64, AArch64, RISC-V), each integer or
  * pointer argument has a 64-bit register or slot of its own. A callee reads as much of it as its type needs, provided
  * that narrower values are sign- or zero-extended, as widening in Java does. A callee does not see arguments that it has
- * no parameter for: they are in registers that it may overwrite, or in slots that the caller frees. So one linked handle
- * serves all functions of up to six arguments, and most programs link no other: to link a handle takes some 10 ms. The
- * result is a {@code long} too: cast it to {@code int} where C returns an {@code int}.
+ * no parameter for: they are in registers that it may overwrite. So one linked handle serves all functions, of which none
+ * has more than six arguments: to link a handle takes some 10 ms. The result is a {@code long} too: cast it to {@code int}
+ * where C returns an {@code int}.
  *
  * <p>Each call keeps {@code errno} for its thread: see {@link #errno()}. The data path has handles of its own, in
  * {@link DataPathCalls}. All threads may call a function at once.
  */
 public final class CFunction {
-    private static final int FEW = 6;
-    private static final int MANY = 8;
+    private static final int MOST = 6;
     private static final StructLayout CAPTURED = Linker.Option.captureStateLayout();
     private static final long ERRNO = CAPTURED.byteOffset(MemoryLayout.PathElement.groupElement("errno"));
 
@@ -42,14 +41,9 @@ public final class CFunction {
 
     private static final Capture CAPTURE = new Capture();
 
-    /** The handle for functions of up to six arguments, which all are in registers. */
-    private static final class OfFew {
-        static final MethodHandle HANDLE = link(FEW);
-    }
-
-    /** The handle for the other functions. */
-    private static final class OfMany {
-        static final MethodHandle HANDLE = link(MANY);
+    /** Holds the handle, in a class of its own: it is linked at the first call. Six arguments are in registers. */
+    private static final class Linked {
+        static final MethodHandle HANDLE = link();
     }
 
     private final NativeLibraries library;
@@ -107,16 +101,12 @@ public final class CFunction {
     public static long callAt(MemorySegment function, long... arguments) {
         MemorySegment capture = CAPTURE.get();
         long[] a = arguments;
+        if (a.length > MOST) {
+            throw new IllegalArgumentException("at most " + MOST + " arguments, got " + a.length);
+        }
         try {
-            if (a.length <= FEW) {
-                return (long) OfFew.HANDLE.invokeExact(
-                        function, capture, at(a, 0), at(a, 1), at(a, 2), at(a, 3), at(a, 4), at(a, 5));
-            }
-            if (a.length > MANY) {
-                throw new IllegalArgumentException("at most " + MANY + " arguments, got " + a.length);
-            }
-            return (long) OfMany.HANDLE.invokeExact(
-                    function, capture, a[0], a[1], a[2], a[3], a[4], a[5], at(a, 6), at(a, 7));
+            return (long) Linked.HANDLE.invokeExact(
+                    function, capture, at(a, 0), at(a, 1), at(a, 2), at(a, 3), at(a, 4), at(a, 5));
         } catch (Throwable t) {
             throw unexpected(t);
         }
@@ -151,8 +141,8 @@ public final class CFunction {
         return known;
     }
 
-    private static MethodHandle link(int arity) {
-        ValueLayout.OfLong[] arguments = new ValueLayout.OfLong[arity];
+    private static MethodHandle link() {
+        ValueLayout.OfLong[] arguments = new ValueLayout.OfLong[MOST];
         Arrays.fill(arguments, ValueLayout.JAVA_LONG);
         return Linker.nativeLinker()
                 .downcallHandle(

@@ -21,10 +21,15 @@ public final class Errno {
     public static final int ENOSPC = 28;
     public static final int ENOSYS = 38;
     public static final int ENODATA = 61;
+    public static final int EPROTO = 71;
     public static final int EPROTONOSUPPORT = 93;
     public static final int EOPNOTSUPP = 95;
+    public static final int EADDRINUSE = 98;
+    public static final int EADDRNOTAVAIL = 99;
     public static final int ENETUNREACH = 101;
+    public static final int ECONNRESET = 104;
     public static final int ETIMEDOUT = 110;
+    public static final int ECONNREFUSED = 111;
     public static final int EHOSTUNREACH = 113;
     public static final int EINPROGRESS = 115;
 
@@ -53,22 +58,22 @@ public final class Errno {
             text(ENOSYS, "ENOSYS", "function not implemented"),
             text(ENODATA, "ENODATA", "no data available"),
             text(62, "ETIME", "timer expired"),
-            text(71, "EPROTO", "protocol error"),
+            text(EPROTO, "EPROTO", "protocol error"),
             text(75, "EOVERFLOW", "value too large"),
             text(EPROTONOSUPPORT, "EPROTONOSUPPORT", "protocol not supported"),
             text(EOPNOTSUPP, "EOPNOTSUPP", "operation not supported"),
             text(97, "EAFNOSUPPORT", "address family not supported"),
-            text(98, "EADDRINUSE", "address already in use"),
-            text(99, "EADDRNOTAVAIL", "cannot assign requested address"),
+            text(EADDRINUSE, "EADDRINUSE", "address already in use"),
+            text(EADDRNOTAVAIL, "EADDRNOTAVAIL", "cannot assign requested address"),
             text(100, "ENETDOWN", "network is down"),
             text(ENETUNREACH, "ENETUNREACH", "network is unreachable"),
             text(103, "ECONNABORTED", "connection aborted"),
-            text(104, "ECONNRESET", "connection reset by peer"),
+            text(ECONNRESET, "ECONNRESET", "connection reset by peer"),
             text(105, "ENOBUFS", "no buffer space available"),
             text(106, "EISCONN", "already connected"),
             text(107, "ENOTCONN", "not connected"),
             text(ETIMEDOUT, "ETIMEDOUT", "timed out"),
-            text(111, "ECONNREFUSED", "connection refused"),
+            text(ECONNREFUSED, "ECONNREFUSED", "connection refused"),
             text(112, "EHOSTDOWN", "host is down"),
             text(EHOSTUNREACH, "EHOSTUNREACH", "no route to host"),
             text(114, "EALREADY", "operation already in progress"),

@@ -31,11 +31,6 @@ public enum NativeLibraries {
     private record Opened(
             @Nullable SymbolLookup lookup, @Nullable RuntimeException problem) {}
 
-    /** Returns the name under which the library is usually opened. */
-    public String soname() {
-        return soname;
-    }
-
     /** Returns the system property that names another file. */
     public String property() {
         return property;

@@ -18,7 +18,9 @@ public enum RdmaCoreVersion {
      * The release from which on soft-RoCE counts all pieces of {@code ibv_wr_set_sge_list} and
      * {@code ibv_wr_set_inline_data_list}.
      */
-    V64(64, "ibv_alloc_buf");
+    V64(64, "ibv_alloc_buf"),
+    /** The release that brought completion counters. */
+    V65(65, "ibv_create_comp_cntr");
 
     /** The oldest release that this library supports. */
     static final int OLDEST = 44;

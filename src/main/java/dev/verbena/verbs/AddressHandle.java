@@ -5,7 +5,6 @@ import dev.verbena.VerbsArena;
 import dev.verbena.VerbsException;
 import dev.verbena.access.ObjectLifetime;
 import dev.verbena.internal.CFunction;
-import dev.verbena.internal.Checks;
 import dev.verbena.internal.Errno;
 import dev.verbena.internal.Ibv;
 import dev.verbena.internal.raw.ibv_ah_attr;
@@ -74,7 +73,6 @@ public final class AddressHandle extends RequestPart {
         if (!received.isReceive()) {
             throw new IllegalArgumentException("completion must be that of a receive that succeeded, got " + received);
         }
-        Checks.checkRange("port", port, 0xff);
         try (Arena scratch = Arena.ofConfined()) {
             MemorySegment completion = scratch.allocate(ibv_wc.layout());
             ibv_wc.slid(completion, (short) received.sourceLid());

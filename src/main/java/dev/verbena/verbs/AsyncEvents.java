@@ -187,7 +187,6 @@ public final class AsyncEvents {
     }
 
     private @Nullable AsyncEvent take(boolean byListener) {
-        descriptor();
         lock.lock();
         try {
             checkNotClosed();
@@ -195,6 +194,7 @@ public final class AsyncEvents {
                 throw new IllegalStateException("The events of " + context.name()
                         + " go to the listeners of subscribe(): close the subscriptions to poll or await events");
             }
+            source.descriptor(); // makes it non-blocking
             source.takeAll();
             AsyncEvent next = taken.poll();
             return next instanceof AsyncEvent.OfCompletionQueue of && of.type() == AsyncEventType.CQ_ERR

@@ -16,7 +16,7 @@ final class CompletionEvents {
     /** The number of events to acknowledge at once, because an acknowledgement takes a mutex in C. */
     private static final int BATCH = 64;
 
-    /** The value of {@link #owed} while C destroys the queue and waits for acknowledgements. */
+    /** The value of {@link #owed} once C was asked to destroy the queue, which waits for acknowledgements. */
     private static final int DESTROYING = -1;
 
     private final CompletionQueue queue;
@@ -105,10 +105,5 @@ final class CompletionEvents {
     /** Removes the queue from its channel once C has destroyed it. */
     void destroyed() {
         channel.remove(queue);
-    }
-
-    /** Counts events again after C refused to destroy the queue. */
-    void notDestroyed() {
-        owed.set(0);
     }
 }

@@ -13,8 +13,10 @@ import dev.verbena.internal.ContextVerb;
 import dev.verbena.internal.Descriptors;
 import dev.verbena.internal.Errno;
 import dev.verbena.internal.Ibv;
+import dev.verbena.internal.RdmaCoreVersion;
 import dev.verbena.internal.failures.Failures;
 import dev.verbena.internal.raw.ibv_ah_attr;
+import dev.verbena.internal.raw.ibv_comp_cntr_caps;
 import dev.verbena.internal.raw.ibv_context;
 import dev.verbena.internal.raw.ibv_gid_entry;
 import dev.verbena.internal.raw.ibv_values_ex;
@@ -783,6 +785,52 @@ public final class Context extends VerbsObject {
     }
 
     /**
+     * Queries the limits of completion counters ({@code ibv_query_comp_cntr_caps}).
+     *
+     * @return the limits
+     * @throws UnsupportedVerbException if rdma-core is older than 65, or the device has no completion counters
+     */
+    @CName("ibv_query_comp_cntr_caps")
+    public CompletionCounterLimits completionCounterLimits() {
+        lifetime.hold();
+        try (Arena scratch = Arena.ofConfined()) {
+            String verb = "ibv_query_comp_cntr_caps";
+            Failures.require(RdmaCoreVersion.V65, verb, name());
+            MemorySegment caps = scratch.allocate(ibv_comp_cntr_caps.layout());
+            int result = (int) Ibv.QUERY_COMP_CNTR_CAPS.call(address, caps.address(), caps.byteSize());
+            VerbFailures.check(verb, result, name(), "");
+            return CompletionCounterLimits.read(caps);
+        } finally {
+            lifetime.release();
+        }
+    }
+
+    /**
+     * Creates a completion counter, closed by this context's arena ({@code ibv_create_comp_cntr}).
+     *
+     * @param unit the unit to count
+     * @return a new counter, with both values 0
+     * @throws UnsupportedVerbException if rdma-core is older than 65, or the device has no counters of this unit
+     */
+    @CName("ibv_create_comp_cntr")
+    public CompletionCounter createCompletionCounter(CompletionCounterUnit unit) {
+        return createCompletionCounter(unit, arena());
+    }
+
+    /**
+     * Creates a completion counter ({@code ibv_create_comp_cntr}).
+     *
+     * @param unit the unit to count
+     * @param arena the arena that will close the counter
+     * @return a new counter, with both values 0
+     * @throws UnsupportedVerbException if rdma-core is older than 65, or the device has no counters of this unit
+     */
+    @CName("ibv_create_comp_cntr")
+    public CompletionCounter createCompletionCounter(CompletionCounterUnit unit, VerbsArena arena) {
+        return CompletionCounter.create(this, unit, arena);
+    }
+
+    /**
      * Creates a table of work queues, closed by this context's arena ({@code ibv_create_rwq_ind_table}).
      *
      * @param queues the entries; their number is a power of two, and a queue can stand in the table twice
@@ -824,7 +872,7 @@ public final class Context extends VerbsObject {
         try (Arena scratch = Arena.ofConfined()) {
             MemorySegment attributes = scratch.allocate(ibv_ah_attr.layout());
             AddressCodec.writePath(path, attributes);
-            MemorySegment mac = scratch.allocate(Long.BYTES, Long.BYTES);
+            MemorySegment mac = scratch.allocate(ValueLayout.JAVA_LONG);
             MemorySegment vlan = scratch.allocate(ValueLayout.JAVA_SHORT);
             int result = (int)
                     Ibv.RESOLVE_ETH_L2_FROM_GID.call(address, attributes.address(), mac.address(), vlan.address());

@@ -59,7 +59,7 @@ public final class DmaHints {
      * @throws IllegalArgumentException if the number is negative
      */
     public DmaHints cpu(int number) {
-        Checks.checkRange("number of a processor", number, Integer.MAX_VALUE);
+        Checks.checkAtLeast("number of a processor", number, 0);
         return new DmaHints(number, processingHint, memoryType);
     }
 

@@ -1,5 +1,6 @@
 package dev.verbena.verbs;
 
+import dev.verbena.internal.RdmaCoreVersion;
 import dev.verbena.internal.raw.ibv_context;
 import dev.verbena.internal.raw.ibv_context_ops;
 import java.lang.foreign.MemorySegment;
@@ -19,6 +20,7 @@ import org.jspecify.annotations.Nullable;
  * @param criticalPoll whether a poll may do so unless the queue's options say otherwise
  * @param criticalPost whether a post may do so: only if the library rings the doorbell from user space
  * @param software whether the device is software, such as soft-RoCE
+ * @param equalPieces whether an extended queue pair takes all pieces of a request to be as long as the first
  */
 record DriverFunctions(
         long pollCq,
@@ -29,7 +31,8 @@ record DriverFunctions(
         boolean criticalCalls,
         boolean criticalPoll,
         boolean criticalPost,
-        boolean software) {
+        boolean software,
+        boolean equalPieces) {
     /** The drivers whose libraries post without a system call. */
     private static final Set<String> POSTS_IN_USER_SPACE = Set.of(
             "mlx4_core", "mlx5_core", "bnxt_en", "efa", "hns_roce", "ice", "irdma", "i40e", "mana", "qede", "erdma");
@@ -53,7 +56,8 @@ record DriverFunctions(
                 !"none".equals(wanted),
                 pollsCritically(driver, wanted),
                 postsCritically(driver, wanted),
-                driver.isEmpty());
+                driver.isEmpty(),
+                driver.isEmpty() && !RdmaCoreVersion.V64.isInstalled()); // soft-RoCE of older releases
     }
 
     /** Returns true if polls are critical calls with a driver ("" for software), and a value of the property or null. */

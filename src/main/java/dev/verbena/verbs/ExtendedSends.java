@@ -10,7 +10,6 @@ import dev.verbena.internal.DataPathCalls;
 import dev.verbena.internal.ExtendedCalls;
 import dev.verbena.internal.Ibv;
 import dev.verbena.internal.Memory;
-import dev.verbena.internal.RdmaCoreVersion;
 import dev.verbena.internal.raw.ibv_qp_ex;
 import dev.verbena.internal.raw.ibv_send_wr;
 import dev.verbena.internal.raw.ibv_sge;
@@ -150,8 +149,7 @@ final class ExtendedSends {
         this.namesSharedReceiveQueue = queuePair.options.type() == QueuePairType.XRC_SEND;
         // Inline data has a setter of its own, and only soft-RoCE wants the flag as well.
         this.flags = provider.software() ? -1 : ~INLINE;
-        // Before rdma-core 64, soft-RoCE assumes that all pieces of a list are as long as the first.
-        this.assumesEqualPieces = provider.software() && !RdmaCoreVersion.V64.isInstalled();
+        this.assumesEqualPieces = provider.equalPieces();
         this.usual =
                 criticalStart && criticalComplete && !datagrams && !namesSharedReceiveQueue ? USUAL & offered() : 0;
         this.queuePair = queuePair;
@@ -267,16 +265,13 @@ final class ExtendedSends {
 
     private int postRun(long first, long end) {
         ExtendedCalls.call(criticalStart, start, queue);
-        boolean built = false;
         try {
             for (long request = first; request != end; request = next(request)) {
                 build(request);
             }
-            built = true;
-        } finally {
-            if (!built) { // only an error of the virtual machine leads here
-                ExtendedCalls.call(critical, abort, queue);
-            }
+        } catch (Throwable broken) { // only an error of the virtual machine leads here
+            ExtendedCalls.call(critical, abort, queue);
+            throw broken;
         }
         return (int) ExtendedCalls.call(criticalComplete, complete, queue);
     }

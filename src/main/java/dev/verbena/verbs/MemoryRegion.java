@@ -10,17 +10,20 @@ import dev.verbena.internal.jfr.Recorder;
 import dev.verbena.internal.jfr.RegistrationEvent;
 import dev.verbena.internal.raw.ibv_mr;
 import java.lang.foreign.MemorySegment;
+import java.util.Collection;
 import java.util.List;
 import java.util.Objects;
 import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
+import java.util.function.Consumer;
 import java.util.function.Function;
 import java.util.function.LongSupplier;
 import org.jspecify.annotations.Nullable;
 
 /**
  * A region of registered memory, which an adapter may use ({@code struct ibv_mr}). Most often this is the caller's own
- * segment, pinned until the region is closed. {@link ProtectionDomain} has methods for the other kinds.
+ * segment, pinned until the region is closed. {@link ProtectionDomain} has methods for the other kinds. A
+ * node over TCP (see {@code dev.verbena.net}) has no device: it reads and writes the region itself.
  *
  * <p>All threads can use a region of a shared arena; only the arena's thread can use one of a confined arena. A region
  * can't be closed while a window is bound to it.
@@ -39,7 +42,8 @@ public final class MemoryRegion extends RequestPart implements LocalMemory {
         NOTHING
     }
 
-    private final ProtectionDomain domain;
+    /** The domain; null if the memory is registered with no device. */
+    private final @Nullable ProtectionDomain domain;
 
     /** The domain, if C checks the key of each request; else an object that is no domain. */
     private final Object checkedIn;
@@ -56,10 +60,21 @@ public final class MemoryRegion extends RequestPart implements LocalMemory {
     private final Set<AccessFlag> access;
     private final long structure;
     private final End end;
+
+    /** The objects that this region depends on besides its domain. The region that replaces this one needs them too. */
+    private final VerbsObject[] others;
+
     private final long start;
     private final long length;
     private final int localKey;
     private final int remoteKey;
+
+    /** Ends a region that no device knows. */
+    private final @Nullable Runnable ending;
+
+    /** Called when C has ended this region; null if nobody else uses the memory. */
+    private volatile @Nullable Runnable follower;
+
     /** All memory of this region, for requests that name the region itself. */
     final MemorySlice whole;
     /** The windows that were bound to this region, and may still be. */
@@ -74,8 +89,10 @@ public final class MemoryRegion extends RequestPart implements LocalMemory {
             RegionBacking backing,
             Set<AccessFlag> access,
             long structure,
-            End end) {
+            End end,
+            VerbsObject... others) {
         super(lifetime);
+        this.others = others;
         this.domain = domain;
         this.checkedIn = end == End.NOTHING ? this : domain;
         this.backing = backing;
@@ -88,13 +105,35 @@ public final class MemoryRegion extends RequestPart implements LocalMemory {
         MemorySegment mr = struct(structure);
         this.localKey = ibv_mr.lkey(mr);
         this.remoteKey = ibv_mr.rkey(mr);
+        this.ending = null;
         this.whole = new MemorySlice(this, 0, length);
         noteOpen();
         lifetime.closesAfter(() -> List.copyOf(windows)); // C refuses to deregister a region with a bound window
     }
 
+    /** Makes a region that no device knows, and that C has no structure for. */
+    private MemoryRegion(
+            ObjectLifetime lifetime, RegionBacking backing, Set<AccessFlag> access, int key, Runnable ending) {
+        super(lifetime);
+        this.others = new VerbsObject[0];
+        this.domain = null;
+        this.checkedIn = this;
+        this.backing = backing;
+        this.start = backing.address();
+        this.length = backing.length();
+        this.access = access;
+        this.structure = 0;
+        this.end = End.NOTHING;
+        this.localKey = key;
+        this.remoteKey = key;
+        this.ending = ending;
+        lifetime.destroyedBy(this::destroy);
+        this.whole = new MemorySlice(this, 0, length);
+    }
+
     private void noteOpen() {
-        openIn = checkedIn == domain && ObjectLifetime.of(domain).isConfined() ? domain : null;
+        ProtectionDomain home = domain;
+        openIn = home != null && checkedIn == home && ObjectLifetime.of(home).isConfined() ? home : null;
     }
 
     private static MemorySegment struct(long address) {
@@ -109,8 +148,8 @@ public final class MemoryRegion extends RequestPart implements LocalMemory {
             ProtectionDomain domain,
             LongSupplier call,
             VerbsObject... others) {
-        Function<ObjectLifetime, MemoryRegion> plain =
-                lifetime -> new MemoryRegion(lifetime, domain, backing, access, call.getAsLong(), End.DEREGISTER);
+        Function<ObjectLifetime, MemoryRegion> plain = lifetime ->
+                new MemoryRegion(lifetime, domain, backing, access, call.getAsLong(), End.DEREGISTER, others);
         Function<ObjectLifetime, MemoryRegion> maker = Recorder.isPresent() ? recorded(plain) : plain;
         VerbsObject[] parents = new VerbsObject[others.length + 1];
         parents[0] = domain;
@@ -131,7 +170,7 @@ public final class MemoryRegion extends RequestPart implements LocalMemory {
             MemoryRegion made = maker.apply(lifetime);
             event.end();
             if (event.shouldCommit()) {
-                event.device = made.domain.contextEvenIfClosed().name();
+                event.device = made.domainOfDevice().contextEvenIfClosed().name();
                 event.size = made.length;
                 event.access = made.access.toString();
                 event.commit();
@@ -158,6 +197,34 @@ public final class MemoryRegion extends RequestPart implements LocalMemory {
                 space);
     }
 
+    /**
+     * Makes a region that no device knows. The library itself takes the part of the adapter.
+     *
+     * @param owner stays open as long as the region
+     * @param opening gets the region before any other caller
+     * @param ending called when the region is closed: nobody uses the memory when it returns
+     */
+    static MemoryRegion withoutDevice(
+            MemorySegment memory,
+            Collection<AccessFlag> access,
+            int key,
+            VerbsArena arena,
+            VerbsObject owner,
+            Consumer<MemoryRegion> opening,
+            Runnable ending) {
+        Set<AccessFlag> flags = Registration.check(memory, access);
+        RegionBacking backing = RegionBacking.of(memory, false, memory.address());
+        return ObjectLifetime.createOver(
+                arena,
+                memory,
+                lifetime -> {
+                    MemoryRegion made = new MemoryRegion(lifetime, backing, flags, key, ending);
+                    opening.accept(made);
+                    return made;
+                },
+                owner);
+    }
+
     /** Makes a region of another process, which will deregister it. */
     static MemoryRegion imported(VerbsArena arena, ProtectionDomain domain, long address, LongSupplier call) {
         return ObjectLifetime.create(
@@ -181,9 +248,33 @@ public final class MemoryRegion extends RequestPart implements LocalMemory {
             noteOpen();
             throw refused;
         }
+        Runnable after = follower;
+        if (after != null) {
+            after.run();
+        }
+    }
+
+    /**
+     * Lets another part of the library use the memory too.
+     *
+     * @param opening called at once. This region is not closed meanwhile
+     * @param ending called when this region is closed: that part does not use the memory when it returns
+     */
+    void follow(Runnable opening, Runnable ending) {
+        lifetime.hold();
+        try {
+            follower = ending;
+            opening.run();
+        } finally {
+            lifetime.release();
+        }
     }
 
     private void destroyInC() {
+        if (ending != null) {
+            ending.run();
+            return;
+        }
         Reregistration under = change;
         if (under != null) {
             under.call(structure);
@@ -235,7 +326,7 @@ public final class MemoryRegion extends RequestPart implements LocalMemory {
         if (!windows.isEmpty()) {
             throw new IllegalStateException("unbind, invalidate or close its windows first: " + windows);
         }
-        Reregistration mine = Reregistration.of(this, domain, backing, access, wanted);
+        Reregistration mine = Reregistration.of(this, domainOfDevice(), backing, access, wanted, others);
         return lifetime.withoutClosing(() -> {
             lifetime.checkOpen(); // another thread may have closed or changed this region meanwhile
             change = mine;
@@ -264,8 +355,12 @@ public final class MemoryRegion extends RequestPart implements LocalMemory {
         if (checkedIn == wanted) {
             return false;
         }
-        if (wanted == null || domain.root() != wanted.root()) {
-            throw new IllegalArgumentException(this + " belongs to another protection domain than the queue");
+        ProtectionDomain own = domain;
+        if (wanted == null || own == null || own.root() != wanted.root()) {
+            throw new IllegalArgumentException(this
+                    + (own == null
+                            ? " is registered with a node without a device: use channels of that node"
+                            : " belongs to another protection domain than the queue"));
         }
         return end == End.NOTHING;
     }
@@ -289,9 +384,18 @@ public final class MemoryRegion extends RequestPart implements LocalMemory {
      * Returns the protection domain that the memory is registered in.
      *
      * @return the protection domain
+     * @throws UnsupportedOperationException if the memory is registered with a node without a device
      */
     public ProtectionDomain domain() {
         lifetime.checkOpen();
+        return domainOfDevice();
+    }
+
+    private ProtectionDomain domainOfDevice() {
+        if (domain == null) {
+            throw new UnsupportedOperationException(
+                    this + " is registered with a node without a device, and has no protection domain");
+        }
         return domain;
     }
 
@@ -383,7 +487,7 @@ public final class MemoryRegion extends RequestPart implements LocalMemory {
     @Override
     public RemoteMemory remote() {
         lifetime.checkOpen();
-        if (backing == RegionBacking.NOTHING || end == End.NOTHING) {
+        if (backing == RegionBacking.NOTHING || (end == End.NOTHING && ending == null)) {
             throw new UnsupportedOperationException("peers can't use " + this);
         }
         return new RemoteMemory(backing.address(), remoteKey, backing.length());
@@ -394,8 +498,12 @@ public final class MemoryRegion extends RequestPart implements LocalMemory {
      * {@linkplain ProtectionDomain#importRegion import} the region by it.
      *
      * @return the handle
+     * @throws UnsupportedOperationException if the memory is registered with a node without a device
      */
     public int handle() {
+        if (ending != null) {
+            throw new UnsupportedOperationException(this + " is registered with no device, and has no handle");
+        }
         lifetime.hold();
         try {
             return ibv_mr.handle(struct(structure));

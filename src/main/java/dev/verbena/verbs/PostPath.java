@@ -30,8 +30,6 @@ final class PostPath {
     final long address;
     private boolean ready;
     private long longestMessage;
-    /** The length of the longest message, or of the longest piece of memory if that is less. */
-    private long longestPiece;
 
     /**
      * Makes a path that lets nothing through yet.
@@ -110,28 +108,14 @@ final class PostPath {
         }
     }
 
-    /** Sets the length of the longest message that the transport carries. */
+    /** Sets the length of the longest message that the transport carries, which fits into 32 bits. */
     void longestMessage(long bytes) {
         longestMessage = bytes;
-        longestPiece = Math.min(bytes, WorkBatch.LONGEST_PIECE);
     }
 
     /** Returns the length of the longest message that the transport carries. */
     long longestMessage() {
         return longestMessage;
-    }
-
-    /** Returns the length of the longest piece of memory that a message can have. */
-    long longestPiece() {
-        return longestPiece;
-    }
-
-    /**
-     * Returns true if the queue's state lets requests through, and the caller may post by itself: by the functions of an
-     * {@link #extended} queue pair, else by a critical call.
-     */
-    boolean isDirect() {
-        return direct && ready;
     }
 
     /** Returns the C name of posting. */

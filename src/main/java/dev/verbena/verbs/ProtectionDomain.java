@@ -7,6 +7,8 @@ import dev.verbena.access.ArenaLifetime;
 import dev.verbena.access.ObjectLifetime;
 import dev.verbena.internal.ContextVerb;
 import dev.verbena.internal.Ibv;
+import dev.verbena.internal.RdmaCoreVersion;
+import dev.verbena.internal.failures.Failures;
 import dev.verbena.internal.raw.ibv_parent_domain_init_attr;
 import dev.verbena.internal.raw.ibv_pd;
 import dev.verbena.internal.raw.ibv_sge;
@@ -104,32 +106,36 @@ public final class ProtectionDomain extends VerbsObject {
                 arena, lifetime -> new ProtectionDomain(lifetime, context, address, Origin.LENT), context);
     }
 
-    private static ProtectionDomain parent(
-            ProtectionDomain from, @Nullable ThreadDomain threadDomain, VerbsArena arena) {
+    private static ProtectionDomain parent(ProtectionDomain from, ParentDomainOptions options, VerbsArena arena) {
         from.lifetime.checkOpen(); // if it is a parent domain itself, its base is used below
         ProtectionDomain base = from.root();
+        ThreadDomain threadDomain = options.threadDomain();
         if (threadDomain != null && threadDomain.context() != base.context) {
             throw new IllegalArgumentException(threadDomain + " belongs to another context than " + from);
         }
         VerbsObject[] parents =
                 threadDomain == null ? new VerbsObject[] {base} : new VerbsObject[] {base, threadDomain};
-        return ObjectLifetime.create(arena, lifetime -> makeParent(base, threadDomain, lifetime), parents);
+        return ObjectLifetime.create(arena, lifetime -> makeParent(base, options, lifetime), parents);
     }
 
     private static ProtectionDomain makeParent(
-            ProtectionDomain base, @Nullable ThreadDomain threadDomain, ObjectLifetime lifetime) {
+            ProtectionDomain base, ParentDomainOptions options, ObjectLifetime lifetime) {
+        ThreadDomain threadDomain = options.threadDomain();
+        String arguments = base + (threadDomain == null ? "" : ", " + threadDomain);
         try (Arena scratch = Arena.ofConfined()) {
             MemorySegment init = scratch.allocate(ibv_parent_domain_init_attr.layout());
             ibv_parent_domain_init_attr.pd(init, MemorySegment.ofAddress(base.address));
             if (threadDomain != null) {
                 ibv_parent_domain_init_attr.td(init, MemorySegment.ofAddress(threadDomain.address()));
             }
+            if (options.allowUnprotectedBuffers()) {
+                arguments += ", unprotected buffers";
+                Failures.require(RdmaCoreVersion.V64, ContextVerb.ALLOC_PARENT_DOMAIN.verb(), arguments);
+                ibv_parent_domain_init_attr.comp_mask(
+                        init, rdma_h.IBV_PARENT_DOMAIN_INIT_ATTR_ALLOW_CC_UNPROTECTED_ALLOC());
+            }
             long made = VerbFailures.pointer(
-                    ContextVerb.ALLOC_PARENT_DOMAIN,
-                    base.context,
-                    base + (threadDomain == null ? "" : ", " + threadDomain),
-                    base.context.address(),
-                    init.address());
+                    ContextVerb.ALLOC_PARENT_DOMAIN, base.context, arguments, base.context.address(), init.address());
             return new ProtectionDomain(lifetime, base.context, made, Origin.ALLOCATED, base, threadDomain);
         }
     }
@@ -331,7 +337,95 @@ public final class ProtectionDomain extends VerbsObject {
     @CName("ibv_reg_mr_ex")
     public MemoryRegion register(
             MemorySegment memory, Collection<AccessFlag> access, DmaHandle hints, VerbsArena arena) {
-        return Registration.hinted(this, memory, access, hints, arena);
+        return register(RegionOptions.of(memory).access(access).hints(hints), arena);
+    }
+
+    /**
+     * Registers memory of any kind with options, closed by this domain's arena ({@code ibv_reg_mr_ex}).
+     *
+     * @param options for example {@code RegionOptions.of(memory).access(flags).hints(handle)}
+     * @return the memory region
+     * @throws dev.verbena.UnsupportedVerbException if rdma-core is older than 59, or the device does not support an option
+     * @see #register(RegionOptions, VerbsArena)
+     */
+    @CName("ibv_reg_mr_ex")
+    public MemoryRegion register(RegionOptions options) {
+        return register(options, arena());
+    }
+
+    /**
+     * Registers memory of any kind with options ({@code ibv_reg_mr_ex}). This is the only method that combines hints with a
+     * chosen address, with a DMA buffer or with a driver's buffer. The other methods work with all releases of rdma-core.
+     *
+     * @param options for example {@code RegionOptions.of(memory).access(flags).hints(handle)}
+     * @param arena the arena that will close the region
+     * @return the memory region
+     * @throws IllegalArgumentException if the memory can't be registered: see {@link #register(MemorySegment, Collection,
+     *     VerbsArena)}; or if hints or a driver's buffer belong to another context or domain
+     * @throws dev.verbena.UnsupportedVerbException if rdma-core is older than 59, or the device does not support an option
+     */
+    @CName("ibv_reg_mr_ex")
+    public MemoryRegion register(RegionOptions options, VerbsArena arena) {
+        return Registration.extended(this, options, arena);
+    }
+
+    /**
+     * Allocates memory by the device's driver, closed by this domain's arena ({@code ibv_alloc_buf}).
+     *
+     * @param length the number of bytes
+     * @return a new buffer, filled with zeros: see {@link #allocateBuffer(long, VerbsArena)}
+     * @throws dev.verbena.UnsupportedVerbException if rdma-core is older than 64
+     */
+    @CName("ibv_alloc_buf")
+    public DriverBuffer allocateBuffer(long length) {
+        return allocateBuffer(length, arena());
+    }
+
+    /**
+     * Allocates memory by the device's driver ({@code ibv_alloc_buf}). In a confidential virtual machine, the driver takes
+     * memory that the adapter can reach without bounce buffers if this is a parent domain whose options {@linkplain
+     * ParentDomainOptions#allowUnprotectedBuffers(boolean) allow} that. Elsewhere it takes plain memory.
+     *
+     * @param length the number of bytes
+     * @param arena the arena that will free the buffer
+     * @return a new buffer, filled with zeros, at the beginning of a page
+     * @throws dev.verbena.UnsupportedVerbException if rdma-core is older than 64
+     */
+    @CName("ibv_alloc_buf")
+    public DriverBuffer allocateBuffer(long length, VerbsArena arena) {
+        return DriverBuffer.allocate(this, length, arena);
+    }
+
+    /**
+     * Registers a driver's buffer, closed by this domain's arena ({@code ibv_reg_buf_mr}).
+     *
+     * @param buffer a buffer of this domain
+     * @param offset the offset in the buffer at which the region begins
+     * @param length the number of bytes
+     * @param access the rights of the adapter and of peers
+     * @return the memory region, whose segment is a part of the buffer's
+     */
+    @CName("ibv_reg_buf_mr")
+    public MemoryRegion register(DriverBuffer buffer, long offset, long length, AccessFlag... access) {
+        return register(buffer, offset, length, List.of(access), arena());
+    }
+
+    /**
+     * Registers a driver's buffer ({@code ibv_reg_buf_mr}).
+     *
+     * @param buffer a buffer of this domain
+     * @param offset the offset in the buffer at which the region begins
+     * @param length the number of bytes
+     * @param access the rights of the adapter and of peers
+     * @param arena the arena that will close the region
+     * @return the memory region, whose segment is a part of the buffer's
+     * @throws IllegalArgumentException if another domain has allocated the buffer
+     * @throws IndexOutOfBoundsException if the buffer is shorter
+     */
+    @CName("ibv_reg_buf_mr")
+    public MemoryRegion register(
+            DriverBuffer buffer, long offset, long length, Collection<AccessFlag> access, VerbsArena arena) {
+        return Registration.buffer(this, buffer, offset, length, access, arena);
     }
 
     /**
@@ -527,7 +621,7 @@ public final class ProtectionDomain extends VerbsObject {
      */
     @CName("ibv_alloc_parent_domain")
     public ProtectionDomain allocateParentDomain(VerbsArena arena) {
-        return parent(this, null, arena);
+        return allocateParentDomain(ParentDomainOptions.defaults(), arena);
     }
 
     /**
@@ -550,7 +644,33 @@ public final class ProtectionDomain extends VerbsObject {
      */
     @CName("ibv_alloc_parent_domain")
     public ProtectionDomain allocateParentDomain(ThreadDomain threadDomain, VerbsArena arena) {
-        return parent(this, Objects.requireNonNull(threadDomain, "threadDomain"), arena);
+        Objects.requireNonNull(threadDomain, "threadDomain");
+        return allocateParentDomain(ParentDomainOptions.defaults().threadDomain(threadDomain), arena);
+    }
+
+    /**
+     * Allocates a parent domain with options, closed by this domain's arena ({@code ibv_alloc_parent_domain}).
+     *
+     * @param options for example {@code ParentDomainOptions.defaults().allowUnprotectedBuffers(true)}
+     * @return a new parent domain
+     */
+    @CName("ibv_alloc_parent_domain")
+    public ProtectionDomain allocateParentDomain(ParentDomainOptions options) {
+        return allocateParentDomain(options, arena());
+    }
+
+    /**
+     * Allocates a parent domain with options ({@code ibv_alloc_parent_domain}).
+     *
+     * @param options for example {@code ParentDomainOptions.defaults().allowUnprotectedBuffers(true)}
+     * @param arena the arena that will close the parent domain
+     * @return a new parent domain
+     * @throws dev.verbena.UnsupportedVerbException if the device has no parent domains, or rdma-core is older than 64 and
+     *     the options allow unprotected buffers
+     */
+    @CName("ibv_alloc_parent_domain")
+    public ProtectionDomain allocateParentDomain(ParentDomainOptions options, VerbsArena arena) {
+        return parent(this, options, arena);
     }
 
     /**

@@ -315,7 +315,6 @@ public final class QueuePair extends VerbsObject {
      * @return number, packet sequence number and address
      */
     public Endpoint endpoint() {
-        lifetime.checkOpen();
         return addressing.endpoint();
     }
 

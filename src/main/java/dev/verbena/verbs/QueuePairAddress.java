@@ -17,7 +17,7 @@ final class QueuePairAddress {
     private final ContextQueries queries;
     private final QueuePairOptions options;
     private final int number;
-    private final int packetSequenceNumber = ThreadLocalRandom.current().nextInt(MAX_PSN + 1);
+    private final int packetSequenceNumber = ThreadLocalRandom.current().nextInt() & MAX_PSN;
 
     /** Makes the address of a queue pair that has this lifetime. The queue pair keeps its context open. */
     QueuePairAddress(ObjectLifetime lifetime, ContextQueries queries, QueuePairOptions options, int number) {

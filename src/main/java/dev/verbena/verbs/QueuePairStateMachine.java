@@ -214,7 +214,6 @@ final class QueuePairStateMachine {
 
     void connect(Endpoint peer, ConnectOptions how) {
         Objects.requireNonNull(peer, "peer"); // before the state changes
-        Objects.requireNonNull(how, "how");
         switch (options.type()) {
             case RC, UC, XRC_SEND, XRC_RECV -> {}
             default -> throw new IllegalStateException(options.type() + " has no connections: " + queuePair);

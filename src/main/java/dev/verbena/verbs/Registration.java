@@ -4,6 +4,7 @@ import dev.verbena.NativeFlag;
 import dev.verbena.UnsupportedVerbException;
 import dev.verbena.VerbsArena;
 import dev.verbena.VerbsException;
+import dev.verbena.VerbsObject;
 import dev.verbena.internal.CFunction;
 import dev.verbena.internal.Checks;
 import dev.verbena.internal.ContextVerb;
@@ -11,15 +12,15 @@ import dev.verbena.internal.Errno;
 import dev.verbena.internal.Ibv;
 import dev.verbena.internal.LockedMemory;
 import dev.verbena.internal.failures.Failures;
-import dev.verbena.internal.raw.ibv_mr_init_attr;
-import dev.verbena.internal.raw.rdma_h;
 import dev.verbena.verbs.device.DeviceAttributes;
 import dev.verbena.verbs.device.DeviceCapability;
 import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
+import java.util.ArrayList;
 import java.util.Collection;
 import java.util.Collections;
 import java.util.EnumSet;
+import java.util.List;
 import java.util.Set;
 import org.jspecify.annotations.Nullable;
 
@@ -53,16 +54,23 @@ final class Registration {
                 arena, backing, flags, domain, () -> register(domain, memory, memory.address(), flags));
     }
 
-    static MemoryRegion hinted(
-            ProtectionDomain domain,
-            MemorySegment memory,
-            Collection<AccessFlag> access,
-            DmaHandle handle,
-            VerbsArena arena) {
-        Set<AccessFlag> flags = check(memory, access);
-        QueuePairCreation.checkContext(domain.contextEvenIfClosed(), handle.contextEvenIfClosed(), handle);
-        RegionBacking backing = RegionBacking.of(memory, false, memory.address());
-        String arguments = backing + ", " + flags + ", " + handle;
+    /** Registers memory of any kind by {@code ibv_reg_mr_ex}. */
+    static MemoryRegion extended(ProtectionDomain domain, RegionOptions options, VerbsArena arena) {
+        Set<AccessFlag> flags =
+                options.memory() == null ? check(options.access()) : check(options.memory(), options.access());
+        List<VerbsObject> others = new ArrayList<>();
+        DmaHandle hints = options.hints();
+        if (hints != null) {
+            QueuePairCreation.checkContext(domain.contextEvenIfClosed(), hints.contextEvenIfClosed(), hints);
+            others.add(hints);
+        }
+        DriverBuffer buffer = options.buffer();
+        if (buffer != null) {
+            buffer.checkDomain(domain);
+            others.add(buffer);
+        }
+        RegionBacking backing = options.backing();
+        String arguments = options.toString();
         return MemoryRegion.over(
                 arena,
                 backing,
@@ -71,22 +79,53 @@ final class Registration {
                 () -> {
                     Failures.require(Ibv.REG_MR_EX, arguments);
                     try (Arena scratch = Arena.ofConfined()) {
-                        MemorySegment init = scratch.allocate(ibv_mr_init_attr.layout());
-                        ibv_mr_init_attr.length(init, memory.byteSize());
-                        ibv_mr_init_attr.access(init, NativeFlag.bits(flags));
-                        ibv_mr_init_attr.comp_mask(
-                                init,
-                                rdma_h.IBV_REG_MR_MASK_IOVA()
-                                        | rdma_h.IBV_REG_MR_MASK_ADDR()
-                                        | rdma_h.IBV_REG_MR_MASK_DMAH());
-                        ibv_mr_init_attr.iova(init, memory.address());
-                        ibv_mr_init_attr.addr(init, memory);
-                        ibv_mr_init_attr.dmah(init, MemorySegment.ofAddress(handle.address()));
-                        return VerbFailures.pointer(
-                                Ibv.REG_MR_EX, Ibv.REG_MR_EX.call(domain.address(), init.address()), arguments);
+                        MemorySegment init = options.write(scratch);
+                        long region = Ibv.REG_MR_EX.call(domain.address(), init.address());
+                        return VerbFailures.pointer(Ibv.REG_MR_EX, region, arguments, hint(options, CFunction.errno()));
                     }
                 },
-                handle);
+                others.toArray(new VerbsObject[0]));
+    }
+
+    private static String hint(RegionOptions options, int errno) {
+        return switch (errno) {
+            case Errno.ENOMEM, Errno.EAGAIN -> LockedMemory.hint();
+            case Errno.EBADF -> "The file descriptor is not open";
+            case Errno.EINVAL ->
+                options.buffer() != null && options.address().isPresent()
+                        ? "A driver's buffer that is a DMA buffer keeps its own address"
+                        : "";
+            default -> "";
+        };
+    }
+
+    static MemoryRegion buffer(
+            ProtectionDomain domain,
+            DriverBuffer buffer,
+            long offset,
+            long length,
+            Collection<AccessFlag> access,
+            VerbsArena arena) {
+        Set<AccessFlag> flags = check(access);
+        checkLength(length);
+        buffer.checkDomain(domain);
+        RegionBacking backing = buffer.backing(offset, length);
+        String arguments = buffer + ", offset " + offset + ", " + length + " bytes, " + flags;
+        return MemoryRegion.over(
+                arena,
+                backing,
+                flags,
+                domain,
+                () -> {
+                    long region = Ibv.REG_BUF_MR.call(
+                            domain.address(), buffer.address(), backing.address(), length, NativeFlag.bits(flags));
+                    return VerbFailures.pointer(
+                            Ibv.REG_BUF_MR,
+                            region,
+                            arguments,
+                            CFunction.errno() == Errno.ENOMEM ? LockedMemory.hint() : "");
+                },
+                buffer);
     }
 
     /** Registers the whole address space, and returns the {@code struct ibv_mr}. */
@@ -274,7 +313,7 @@ final class Registration {
         return Collections.unmodifiableSet(flags);
     }
 
-    private static void checkLength(long length) {
+    static void checkLength(long length) {
         Checks.checkAtLeast("length of a memory region", length, 1);
     }
 }

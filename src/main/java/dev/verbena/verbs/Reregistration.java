@@ -2,6 +2,7 @@ package dev.verbena.verbs;
 
 import dev.verbena.NativeFlag;
 import dev.verbena.VerbsException;
+import dev.verbena.VerbsObject;
 import dev.verbena.internal.CFunction;
 import dev.verbena.internal.Errno;
 import dev.verbena.internal.Ibv;
@@ -20,6 +21,7 @@ final class Reregistration {
     private final Set<AccessFlag> access;
     private final ProtectionDomain domain;
     private final RegionChange wanted;
+    private final VerbsObject[] others;
     /** The {@code struct ibv_mr} after C has changed it; 0 before the call, and after a failure. */
     private long structure;
 
@@ -30,12 +32,14 @@ final class Reregistration {
             RegionBacking backing,
             Set<AccessFlag> access,
             ProtectionDomain domain,
-            RegionChange wanted) {
+            RegionChange wanted,
+            VerbsObject[] others) {
         this.old = old;
         this.backing = backing;
         this.access = access;
         this.domain = domain;
         this.wanted = wanted;
+        this.others = others;
     }
 
     static Reregistration of(
@@ -43,7 +47,8 @@ final class Reregistration {
             ProtectionDomain domain,
             RegionBacking backing,
             Set<AccessFlag> access,
-            RegionChange wanted) {
+            RegionChange wanted,
+            VerbsObject[] others) {
         if (wanted.domain() != null) {
             QueuePairCreation.checkContext(
                     domain.contextEvenIfClosed(), wanted.domain().contextEvenIfClosed(), wanted.domain());
@@ -58,7 +63,8 @@ final class Reregistration {
                 memory == null ? backing : RegionBacking.of(memory, false, memory.address()),
                 flags,
                 wanted.domain() == null ? domain : wanted.domain(),
-                wanted);
+                wanted,
+                others);
     }
 
     /**
@@ -66,13 +72,19 @@ final class Reregistration {
      * region are kept from closing before C uses them, and until the region exists.
      */
     MemoryRegion run() {
-        return MemoryRegion.over(old.arena(), backing, access, domain, () -> {
-            old.close(); // runs call()
-            if (failure != null) {
-                throw failure;
-            }
-            return structure;
-        });
+        return MemoryRegion.over(
+                old.arena(),
+                backing,
+                access,
+                domain,
+                () -> {
+                    old.close(); // runs call()
+                    if (failure != null) {
+                        throw failure;
+                    }
+                    return structure;
+                },
+                others);
     }
 
     /** Calls C instead of deregistering the old region. Throws if the old region is unchanged. */

@@ -459,7 +459,7 @@ public final class SendBatch extends WorkBatch<SendBatch> {
         boolean watched = piece.region.openIn != home && piece.region.checkUsableIn(domain);
         Objects.checkFromIndexSize(offset, length, piece.length);
         long limit = (long) Memory.WORDS.get(word, LIMIT_WORD);
-        if (length > limit || length > path.longestPiece()) {
+        if (length > limit || length > path.longestMessage()) {
             checkRoom(length, Math.min(limit, path.longestMessage()));
         }
         if (watched) {
@@ -603,7 +603,7 @@ public final class SendBatch extends WorkBatch<SendBatch> {
         MemorySlice piece = local instanceof MemorySlice slice ? slice : ((MemoryRegion) local).whole;
         boolean watched = piece.region.openIn != home && piece.region.checkUsableIn(domain);
         long length = piece.length;
-        if (length > limit || length > path.longestPiece()) {
+        if (length > limit || length > path.longestMessage()) {
             checkRoom(length, Math.min(limit, path.longestMessage()));
         }
         int code = operation.code();
@@ -632,8 +632,8 @@ public final class SendBatch extends WorkBatch<SendBatch> {
     }
 
     /**
-     * Posts a request with one piece of memory, as {@link #put} and {@link #postAll} do with an empty batch. A request of the
-     * usual kind is written and posted at once, and the batch does not note that it holds one.
+     * Posts a request with one piece of memory, as {@link #put} and {@link #postAll} do with an empty batch. A request of
+     * the usual kind is written and posted at once, and the batch does not note that it holds one.
      */
     void postOne(long id, Operation operation, LocalMemory local, long limit, long remoteAddress, int remoteKey) {
         MemorySlice piece = local instanceof MemorySlice slice ? slice : ((MemoryRegion) local).whole;
@@ -647,7 +647,7 @@ public final class SendBatch extends WorkBatch<SendBatch> {
             }
             logged = 1;
         }
-        if (parts != null || length > limit || length > path.longestPiece() || piece.region.openIn != home) {
+        if (parts != null || length > limit || length > path.longestMessage() || piece.region.openIn != home) {
             postOneRarely(id, operation, local, limit, remoteAddress, remoteKey);
             return;
         }
@@ -839,6 +839,5 @@ public final class SendBatch extends WorkBatch<SendBatch> {
             throw new IndexOutOfBoundsException("length must be at most " + room
                     + ", the rest of the remote memory or of a message of this transport, got " + length);
         }
-        checkPiece(length);
     }
 }

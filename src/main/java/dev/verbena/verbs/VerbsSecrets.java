@@ -8,6 +8,8 @@ import dev.verbena.verbs.access.VerbsAccess;
 import dev.verbena.verbs.address.AddressVector;
 import java.lang.foreign.MemorySegment;
 import java.time.Duration;
+import java.util.Collection;
+import java.util.function.Consumer;
 import java.util.function.LongConsumer;
 import java.util.function.LongUnaryOperator;
 import java.util.function.Supplier;
@@ -46,6 +48,23 @@ final class VerbsSecrets implements VerbsAccess {
             LongConsumer destroyer,
             VerbsObject owner) {
         return SharedReceiveQueue.adopt(domain, options, arena, maker, destroyer, owner);
+    }
+
+    @Override
+    public MemoryRegion regionWithoutDevice(
+            MemorySegment memory,
+            Collection<AccessFlag> access,
+            int key,
+            VerbsArena arena,
+            VerbsObject owner,
+            Consumer<MemoryRegion> opening,
+            Runnable ending) {
+        return MemoryRegion.withoutDevice(memory, access, key, arena, owner, opening, ending);
+    }
+
+    @Override
+    public void follow(MemoryRegion region, Runnable opening, Runnable ending) {
+        region.follow(opening, ending);
     }
 
     @Override

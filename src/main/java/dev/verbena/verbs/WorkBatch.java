@@ -231,8 +231,8 @@ abstract sealed class WorkBatch<B extends WorkBatch<B>> extends ThreadBound perm
     }
 
     /**
-     * Begins a request, and writes its id, and its operation and number of pieces as one word. From here on nothing may fail.
-     * This and the callers that write all of a request are no more than three frames: see {@link Memory#WORDS}.
+     * Begins a request, and writes its id, and its operation and number of pieces as one word. From here on nothing may
+     * fail. This and the callers that write all of a request are no more than three frames: see {@link Memory#WORDS}.
      */
     final void begin(long id, Operation operation, int piecesUsed) {
         kindIsNext(operation.code());
@@ -397,9 +397,7 @@ abstract sealed class WorkBatch<B extends WorkBatch<B>> extends ThreadBound perm
     }
 
     private void endListAt(int request) {
-        if (last < capacity - 1) {
-            Memory.set(addressOf(last) + NEXT, addressOf(last + 1));
-        }
+        Memory.set(addressOf(last) + NEXT, addressOf(last + 1)); // read by C only within a longer list
         Memory.set(addressOf(request) + NEXT, 0L);
         last = request;
         linked = parts == null ? request + 1 : 0;

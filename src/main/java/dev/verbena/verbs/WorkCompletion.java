@@ -297,14 +297,11 @@ public final class WorkCompletion {
     private List<@Nullable Object> all() {
         return Arrays.asList(
                 id,
-                status,
                 statusCode,
-                opcode,
                 opcodeNumber,
                 vendorError,
                 byteLength,
-                immediate,
-                invalidatedKey,
+                invalidatedKey, // or immediate data, which has the same place in C
                 queuePairNumber,
                 sourceQueuePair,
                 flagBits,

@@ -2,24 +2,31 @@ package dev.verbena.docs;
 
 import dev.verbena.verbs.AccessFlag;
 import dev.verbena.verbs.AddressSpace;
+import dev.verbena.verbs.CompletionCounter;
+import dev.verbena.verbs.CompletionCounterUnit;
 import dev.verbena.verbs.CompletionQueue;
 import dev.verbena.verbs.ConnectOptions;
 import dev.verbena.verbs.Context;
+import dev.verbena.verbs.CountedOperation;
 import dev.verbena.verbs.CounterKind;
 import dev.verbena.verbs.Counters;
 import dev.verbena.verbs.DeviceMemory;
 import dev.verbena.verbs.DmaHandle;
 import dev.verbena.verbs.DmaHints;
+import dev.verbena.verbs.DriverBuffer;
 import dev.verbena.verbs.Flow;
 import dev.verbena.verbs.LocalMemory;
 import dev.verbena.verbs.MemoryRegion;
 import dev.verbena.verbs.MemoryWindow;
 import dev.verbena.verbs.MemoryWindowType;
+import dev.verbena.verbs.ParentDomainOptions;
 import dev.verbena.verbs.ProtectionDomain;
 import dev.verbena.verbs.QueueCapabilities;
 import dev.verbena.verbs.QueuePair;
 import dev.verbena.verbs.RateLimit;
 import dev.verbena.verbs.RegionChange;
+import dev.verbena.verbs.RegionOptions;
+import dev.verbena.verbs.RemoteMemory;
 import dev.verbena.verbs.SharedReceiveQueue;
 import dev.verbena.verbs.ThreadDomain;
 import dev.verbena.verbs.WorkQueue;
@@ -190,5 +197,44 @@ final class ObjectSnippets {
         MemoryRegion region = domain.register(memory, Set.of(AccessFlag.LOCAL_WRITE), handle);
         // @end
         return region;
+    }
+
+    static MemoryRegion regionOptions(ProtectionDomain domain, MemorySegment memory) {
+        // @start region="region-options"
+        DmaHandle handle = domain.context().allocateDmaHandle(DmaHints.none().cpu(0));
+        RegionOptions options = RegionOptions.of(memory)
+                .access(Set.of(AccessFlag.LOCAL_WRITE, AccessFlag.REMOTE_WRITE))
+                .address(0)
+                .hints(handle);
+        MemoryRegion region = domain.register(options);
+        // @end
+        return region;
+    }
+
+    static MemoryRegion driverBuffer(ProtectionDomain domain) {
+        // @start region="driver-buffer"
+        ProtectionDomain open =
+                domain.allocateParentDomain(ParentDomainOptions.defaults().allowUnprotectedBuffers(true));
+        DriverBuffer buffer = open.allocateBuffer(1 << 20);
+        MemoryRegion region = open.register(buffer, 0, buffer.length(), AccessFlag.LOCAL_WRITE);
+        region.segment().setString(0, "memory that the adapter reaches");
+        // @end
+        return region;
+    }
+
+    static long completionCounter(QueuePair pair, Endpoint peer, LocalMemory memory, RemoteMemory target) {
+        // @start region="completion-counter"
+        CompletionCounter written =
+                pair.domain().context().createCompletionCounter(CompletionCounterUnit.WORK_REQUESTS);
+        written.attach(pair, CountedOperation.RDMA_WRITE); // before it connects
+        pair.connect(peer);
+        for (int i = 0; i < 8; i++) {
+            pair.postWrite(i, memory, target);
+        }
+        while (written.value() + written.errors() < 8) {
+            Thread.onSpinWait();
+        }
+        // @end
+        return written.errors();
     }
 }

@@ -58,6 +58,13 @@ class ObjectSnippetsTest {
                     () -> ObjectSnippets.threadDomain(loopback.domain),
                     () -> ObjectSnippets.tags(loopback.domain, queue, buffer),
                     () -> ObjectSnippets.dmaHandle(loopback.domain, loopback.arena.allocate(4096, 4096)),
+                    () -> ObjectSnippets.regionOptions(loopback.domain, loopback.arena.allocate(4096, 4096)),
+                    () -> ObjectSnippets.driverBuffer(loopback.domain),
+                    () -> ObjectSnippets.completionCounter(
+                            loopback.domain.createQueuePair(QueuePair.rc(queue)),
+                            loopback.right.pair.endpoint(),
+                            buffer.slice(0, 8),
+                            loopback.right.buffer.remote()),
                     () -> ObjectSnippets.limitRate(loopback.left.pair));
             assertThat(features).allSatisfy(feature -> {
                 Throwable failure = catchThrowable(feature);

@@ -2,10 +2,14 @@ package dev.verbena.internal;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import java.lang.foreign.Arena;
+import java.lang.foreign.Linker;
+import java.lang.foreign.MemorySegment;
+import java.lang.foreign.ValueLayout;
 import java.util.List;
 import org.junit.jupiter.api.Test;
 
-/** Tests the limit on locked memory and its hint. */
+/** Tests the limits on locked memory and open files, and their hints. */
 class LockedMemoryTest {
     private static List<String> limits(String soft) {
         return List.of(
@@ -56,5 +60,52 @@ class LockedMemoryTest {
         } else {
             assertThat(LockedMemory.hint()).contains("not limited").doesNotContain("ulimit");
         }
+    }
+
+    private static final int RLIMIT_MEMLOCK = 8;
+    private static final int RLIMIT_NOFILE = 7;
+
+    private static void withSoftLimit(int resource, long soft, Runnable work) {
+        MemorySegment set =
+                Linker.nativeLinker().defaultLookup().find("setrlimit").orElseThrow();
+        try (Arena arena = Arena.ofConfined()) {
+            MemorySegment limits = arena.allocate(ValueLayout.JAVA_LONG, 2);
+            SystemCall.GETRLIMIT.call(resource, limits.address());
+            long before = limits.get(ValueLayout.JAVA_LONG, 0);
+            limits.set(ValueLayout.JAVA_LONG, 0, soft);
+            assertThat((int) CFunction.callAt(set, resource, limits.address())).isZero();
+            try {
+                work.run();
+            } finally {
+                limits.set(ValueLayout.JAVA_LONG, 0, before);
+                assertThat((int) CFunction.callAt(set, resource, limits.address()))
+                        .isZero();
+            }
+        }
+    }
+
+    @Test
+    void limitIsThatOfTheProcess() {
+        withSoftLimit(RLIMIT_MEMLOCK, 12 << 10, () -> {
+            assertThat(LockedMemory.limit()).contains(12L << 10);
+            assertThat(LockedMemory.hint())
+                    .startsWith("Locked memory is limited to 12 KiB for this process: raise it with 'ulimit -l "
+                            + "unlimited'");
+        });
+    }
+
+    @Test
+    void limitOfOpenFilesIsThatOfTheProcess() {
+        withSoftLimit(RLIMIT_NOFILE, 777, () -> {
+            assertThat(OpenFiles.limit()).isEqualTo(777);
+            assertThat(OpenFiles.hint(Errno.EMFILE))
+                    .startsWith("This process may have 777 open files: raise the limit with 'ulimit -n'");
+        });
+        assertThat(OpenFiles.hint(Errno.ENFILE))
+                .startsWith("All processes together")
+                .contains("fs.file-max");
+        assertThat(OpenFiles.areTooMany(Errno.EMFILE)).isTrue();
+        assertThat(OpenFiles.areTooMany(Errno.ENFILE)).isTrue();
+        assertThat(OpenFiles.areTooMany(Errno.ENOMEM)).isFalse();
     }
 }

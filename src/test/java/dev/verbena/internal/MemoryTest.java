@@ -54,4 +54,40 @@ class MemoryTest {
                     .isEqualTo(-1);
         }
     }
+
+    /** Addresses are unaligned, and each access touches its own bytes only. */
+    @Test
+    void accessesReadAndWriteTheirOwnBytes() {
+        try (Arena arena = Arena.ofConfined()) {
+            MemorySegment memory = arena.allocate(24, 8);
+            long at = memory.address() + 1;
+            Memory.set(at, 0x0807060504030201L);
+            Memory.set(at + 8, 0x0c0b0a09);
+            Memory.set(at + 12, (short) 0x0e0d);
+            Memory.set(at + 14, (byte) 0x0f);
+            for (int i = 0; i < 24; i++) {
+                assertThat(memory.get(ValueLayout.JAVA_BYTE, i)).isEqualTo((byte) (i < 16 ? i : 0));
+            }
+            assertThat(Memory.getLong(at)).isEqualTo(0x0807060504030201L);
+            assertThat(Memory.getInt(at + 8)).isEqualTo(0x0c0b0a09);
+            assertThat(Memory.getShort(at + 12)).isEqualTo((short) 0x0e0d);
+            assertThat(Memory.getByte(at + 14)).isEqualTo((byte) 0x0f);
+        }
+    }
+
+    @Test
+    void wordsAreCountedFromAnAddress() {
+        try (Arena arena = Arena.ofConfined()) {
+            MemorySegment memory = arena.allocate(32, 8);
+            long word = Memory.word(memory.address());
+            Memory.WORDS.set(word, 1, 0x1122334455667788L);
+            Memory.INTS.set(word, 5, 0x01020304);
+            assertThat(memory.get(ValueLayout.JAVA_LONG, 0)).isZero();
+            assertThat(memory.get(ValueLayout.JAVA_LONG, 8)).isEqualTo(0x1122334455667788L);
+            assertThat(memory.get(ValueLayout.JAVA_LONG, 16)).isEqualTo(0x01020304L << 32);
+            assertThat(memory.get(ValueLayout.JAVA_LONG, 24)).isZero();
+            assertThat((int) Memory.INTS.get(word, 2)).isEqualTo(0x55667788);
+            assertThat((int) Memory.INTS.get(word, 3)).isEqualTo(0x11223344);
+        }
+    }
 }

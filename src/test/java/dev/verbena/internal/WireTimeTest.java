@@ -102,4 +102,36 @@ class WireTimeTest {
                         WireTime.receiverNotReady(0).plus(NANO)))
                 .withMessageContaining("655.36 ms");
     }
+
+    /** The table of the InfiniBand specification, volume 1, 9.7.5.2.8, in hundredths of a millisecond. */
+    @Test
+    void receiverNotReadyTimersAreThoseOfTheSpecification() {
+        int[] expected = {
+            65536, 1, 2, 3, 4, 6, 8, 12, 16, 24, 32, 48, 64, 96, 128, 192, 256, 384, 512, 768, 1024, 1536, 2048, 3072,
+            4096, 6144, 8192, 12288, 16384, 24576, 32768, 49152
+        };
+        for (int code = 0; code < expected.length; code++) {
+            assertThat(WireTime.receiverNotReady(code)).isEqualTo(Duration.ofNanos(expected[code] * 10_000L));
+        }
+    }
+
+    @Test
+    void messagesNameTheLimits() {
+        assertThatIllegalArgumentException()
+                .isThrownBy(() -> WireTime.receiverNotReadyCode(Duration.ofSeconds(1)))
+                .withMessage("minimal RNR timer must be from 0 to PT0.65536S (655.36 ms), got PT1S");
+        assertThatIllegalArgumentException()
+                .isThrownBy(() -> WireTime.microseconds("period", Duration.ofSeconds(1), 65_535))
+                .withMessage("period must be from 0 to PT0.065535S, got PT1S");
+    }
+
+    @Test
+    void codeHasFiveBits() {
+        assertThat(WireTime.checkCode("timeout", 31)).isEqualTo(31);
+        assertThat(WireTime.checkCode("timeout", 5)).isEqualTo(5);
+        assertThatIllegalArgumentException()
+                .isThrownBy(() -> WireTime.checkCode("timeout", 32))
+                .withMessage("timeout must be from 0 to 31, got 32");
+        assertThatIllegalArgumentException().isThrownBy(() -> WireTime.checkCode("timeout", -1));
+    }
 }

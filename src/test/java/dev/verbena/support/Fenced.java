@@ -80,6 +80,15 @@ public final class Fenced {
         }
     }
 
+    /** Raises an asynchronous event of any element: the address of an object in C, or the number of a port. */
+    public static void raise(Context context, int type, long element) {
+        try {
+            Functions.RAISE_OF.invokeExact(VerbsAccess.get().address(context), type, element);
+        } catch (Throwable t) {
+            throw new AssertionError(t);
+        }
+    }
+
     /**
      * Stops calls of a function when they come, until {@link #goOn}. Never stop a function that is called critically. A
      * call that is stopped for half a minute goes on, and is a violation.
@@ -128,7 +137,43 @@ public final class Fenced {
         }
     }
 
-    /** Takes back all faults, and sets the counts of calls to 0. */
+    /**
+     * Returns a copy of the struct or the arguments that a function was given last, also if it refused them: see
+     * {@code keep_given} in src/test/c. The segment is empty if the function was not called since {@link #calm}.
+     */
+    public static MemorySegment given(String function) {
+        MemorySegment into = Arena.ofAuto().allocate(1024, Long.BYTES);
+        try {
+            return into.asSlice(0, (long) Functions.GIVEN.invokeExact(name(function), into, into.byteSize()));
+        } catch (Throwable t) {
+            throw new AssertionError(t);
+        }
+    }
+
+    /** Sets the answer to a query, a struct of C, until {@link #calm}: see {@code copy_answer} in src/test/c. */
+    public static void answer(String function, MemorySegment struct) {
+        try {
+            Functions.ANSWER.invokeExact(name(function), struct, struct.byteSize());
+        } catch (Throwable t) {
+            throw new AssertionError(t);
+        }
+    }
+
+    /** Sets the folder that the device has in {@code sysfs} until the device goes; empty for none, as at first. */
+    public static void devicePath(String path) {
+        named(Functions.DEVICE_PATH, path);
+    }
+
+    /** Raises the event of a removed device for all ids of the connection manager. */
+    public static void removeDevice() {
+        try {
+            Functions.REMOVE_DEVICE.invokeExact();
+        } catch (Throwable t) {
+            throw new AssertionError(t);
+        }
+    }
+
+    /** Takes back all faults and answers, and sets the counts of calls to 0. */
     public static void calm() {
         try {
             Functions.CALM.invokeExact();
@@ -181,6 +226,15 @@ public final class Fenced {
         }
     }
 
+    /** Makes the device one of iWARP: without immediate data, atomics and memory windows. False ends that. */
+    public static void iwarp(boolean on) {
+        try {
+            Functions.IWARP.invokeExact(on ? 1 : 0);
+        } catch (Throwable t) {
+            throw new AssertionError(t);
+        }
+    }
+
     /** Returns a description of the first violation. */
     public static String firstViolation() {
         try {
@@ -200,6 +254,42 @@ public final class Fenced {
         }
     }
 
+    /**
+     * Returns the latest value of an attribute that the library passed to a call, named as in
+     * {@code ibv_create_cq_ex.comp_mask}: see src/test/c/fenced_seen.c. All bits are set if there was no such call.
+     */
+    public static long noted(String attribute) {
+        try {
+            return (long) Functions.NOTED.invokeExact(name(attribute));
+        } catch (Throwable t) {
+            throw new AssertionError(t);
+        }
+    }
+
+    /**
+     * Returns one of the latest 16 requests that queues accepted: a {@code struct ibv_send_wr}, with what follows it in
+     * the provider.
+     *
+     * @param nth 1 for the last one, 2 for the one before
+     */
+    public static MemorySegment posted(int nth) {
+        try {
+            MemorySegment request = (MemorySegment) Functions.POSTED.invokeExact(nth);
+            return request.reinterpret(1024);
+        } catch (Throwable t) {
+            throw new AssertionError(t);
+        }
+    }
+
+    /** Returns the offset of a part of {@link #posted}: 0 pieces, 1 data, 2 queue, 3 extended. */
+    public static long offsetInPosted(int part) {
+        try {
+            return (long) Functions.OFFSET.invokeExact(part);
+        } catch (Throwable t) {
+            throw new AssertionError(t);
+        }
+    }
+
     private static final class Functions {
         private static final SymbolLookup LIBRARY =
                 SymbolLookup.libraryLookup(System.getProperty("dev.verbena.libibverbs"), Arena.global());
@@ -210,7 +300,16 @@ public final class Fenced {
         private static final MethodHandle GO_ON = link("fenced_go_on", FunctionDescriptor.ofVoid(ADDRESS));
         private static final MethodHandle WAITING = link("fenced_waiting", FunctionDescriptor.of(JAVA_INT, ADDRESS));
         private static final MethodHandle CALLS = link("fenced_calls", FunctionDescriptor.of(JAVA_LONG, ADDRESS));
+        private static final MethodHandle DEVICE_PATH = link("fenced_device_path", FunctionDescriptor.ofVoid(ADDRESS));
+        private static final MethodHandle REMOVE_DEVICE = link("fenced_remove_device", FunctionDescriptor.ofVoid());
         private static final MethodHandle CALM = link("fenced_calm", FunctionDescriptor.ofVoid());
+        private static final MethodHandle RAISE_OF =
+                link("fenced_raise_of", FunctionDescriptor.ofVoid(JAVA_LONG, JAVA_INT, JAVA_LONG));
+        private static final MethodHandle GIVEN =
+                link("fenced_given", FunctionDescriptor.of(JAVA_LONG, ADDRESS, ADDRESS, JAVA_LONG));
+        private static final MethodHandle ANSWER =
+                link("fenced_answer", FunctionDescriptor.ofVoid(ADDRESS, ADDRESS, JAVA_LONG));
+        private static final MethodHandle IWARP = link("fenced_iwarp", FunctionDescriptor.ofVoid(JAVA_INT));
         private static final MethodHandle NUMBER = link("fenced_number", FunctionDescriptor.ofVoid(JAVA_INT));
         private static final MethodHandle LIVE = link("fenced_live", FunctionDescriptor.of(JAVA_INT, JAVA_INT));
         private static final MethodHandle VIOLATIONS = link("fenced_violations", FunctionDescriptor.of(JAVA_INT));
@@ -219,6 +318,10 @@ public final class Fenced {
                 link("fenced_out_of_memory", FunctionDescriptor.ofVoid(JAVA_INT));
         private static final MethodHandle RAISE =
                 link("fenced_raise", FunctionDescriptor.of(JAVA_INT, JAVA_LONG, JAVA_INT, JAVA_INT));
+        private static final MethodHandle NOTED = link("fenced_noted", FunctionDescriptor.of(JAVA_LONG, ADDRESS));
+        private static final MethodHandle POSTED = link("fenced_posted", FunctionDescriptor.of(ADDRESS, JAVA_INT));
+        private static final MethodHandle OFFSET =
+                link("fenced_posted_offset", FunctionDescriptor.of(JAVA_LONG, JAVA_INT));
         private static final MethodHandle RNR = link("fenced_rnr", FunctionDescriptor.of(JAVA_LONG));
 
         private static MethodHandle link(String name, FunctionDescriptor shape) {

@@ -4,15 +4,20 @@ import dev.verbena.VerbsArena;
 import dev.verbena.VerbsObject;
 import dev.verbena.verbs.AccessFlag;
 import dev.verbena.verbs.CompletionChannel;
+import dev.verbena.verbs.CompletionCounterUnit;
 import dev.verbena.verbs.CompletionField;
 import dev.verbena.verbs.CompletionQueue;
 import dev.verbena.verbs.CompletionQueueOptions;
 import dev.verbena.verbs.Context;
 import dev.verbena.verbs.DeviceMemory;
+import dev.verbena.verbs.DmaHandle;
+import dev.verbena.verbs.DmaHints;
+import dev.verbena.verbs.DriverBuffer;
 import dev.verbena.verbs.MemoryRegion;
 import dev.verbena.verbs.MemoryWindowType;
 import dev.verbena.verbs.ProtectionDomain;
 import dev.verbena.verbs.QueuePair;
+import dev.verbena.verbs.RegionOptions;
 import dev.verbena.verbs.SendOperation;
 import dev.verbena.verbs.SharedReceiveQueue;
 import dev.verbena.verbs.ThreadDomain;
@@ -222,7 +227,35 @@ public final class Makers implements AutoCloseable {
                         "counters",
                         "ibv_create_counters",
                         Makers::context,
-                        (it, arena) -> it.context().createCounters(arena)));
+                        (it, arena) -> it.context().createCounters(arena)),
+                new Maker(
+                        "completion counter",
+                        "ibv_create_comp_cntr",
+                        Makers::context,
+                        (it, arena) ->
+                                it.context().createCompletionCounter(CompletionCounterUnit.WORK_REQUESTS, arena)),
+                new Maker(
+                        "DMA handle",
+                        "ibv_alloc_dmah",
+                        Makers::context,
+                        (it, arena) -> it.context().allocateDmaHandle(DmaHints.none(), arena)),
+                new Maker(
+                        "driver's buffer",
+                        "ibv_alloc_buf",
+                        Makers::domain,
+                        (it, arena) -> it.domain().allocateBuffer(64, arena)),
+                new Maker(
+                        "region of a driver's buffer",
+                        "ibv_reg_buf_mr",
+                        Makers::buffer,
+                        (it, arena) -> it.domain().register(it.buffer(), 0, 64, WRITES, arena)),
+                new Maker(
+                        "region with hints",
+                        "ibv_reg_mr_ex",
+                        Makers::hints,
+                        (it, arena) -> it.elsewhere()
+                                .register(
+                                        RegionOptions.of(MEMORY).access(WRITES).hints(it.hints()), arena)));
     }
 
     private <T extends VerbsObject> T the(Class<T> type, Function<VerbsArena, T> maker) {
@@ -256,6 +289,14 @@ public final class Makers implements AutoCloseable {
 
     private DeviceMemory deviceMemory() {
         return the(DeviceMemory.class, in -> elsewhere().context().allocateDeviceMemory(64, 8, in));
+    }
+
+    private DriverBuffer buffer() {
+        return the(DriverBuffer.class, in -> domain().allocateBuffer(64, in));
+    }
+
+    private DmaHandle hints() {
+        return the(DmaHandle.class, in -> elsewhere().context().allocateDmaHandle(DmaHints.none(), in));
     }
 
     private XrcDomain xrc() {

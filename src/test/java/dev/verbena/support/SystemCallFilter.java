@@ -12,16 +12,23 @@ import java.lang.foreign.Linker;
 import java.lang.foreign.MemorySegment;
 import java.lang.invoke.MethodHandle;
 
-/** A seccomp filter that makes a system call fail in all threads of this process, as a sandbox does. For child JVMs. */
+/**
+ * A seccomp filter that makes system calls fail, as a sandbox does. It can't be taken back: a filter for all threads is for
+ * child JVMs, and one for a thread is for a thread that ends.
+ */
 public final class SystemCallFilter {
     private static final boolean X86 = System.getProperty("os.arch").equals("amd64");
     private static final long SECCOMP = X86 ? 317 : 277;
     private static final long MEMBARRIER = X86 ? 324 : 283;
+    private static final long CLONE = X86 ? 56 : 220;
+    private static final long CLONE3 = 435;
     private static final int EPERM = 1;
+    private static final int EAGAIN = 11;
 
     private static final int NO_NEW_PRIVILEGES = 38; // PR_SET_NO_NEW_PRIVS, which seccomp demands
     private static final long MODE_FILTER = 1;
     private static final long ALL_THREADS = 1; // SECCOMP_FILTER_FLAG_TSYNC
+    private static final long THIS_THREAD = 0;
     private static final int QUERY = 0; // a command of membarrier that always succeeds
 
     private static final int LOAD_WORD = 0x20; // BPF_LD | BPF_W | BPF_ABS
@@ -58,24 +65,45 @@ public final class SystemCallFilter {
         return call(SYSCALL, MEMBARRIER, QUERY, 0, 0);
     }
 
-    /** Makes {@code membarrier} fail with EPERM from now on. */
+    /** Makes {@code membarrier} fail with EPERM from now on, in all threads. */
     public static void forbidMembarrier() {
-        try (Arena arena = Arena.ofConfined()) {
-            MemorySegment program = arena.allocate(4 * 8, 8); // struct sock_filter[4]
-            instruction(program, 0, LOAD_WORD, 0, 0); // the number is first in struct seccomp_data
-            instruction(program, 1, JUMP_IF_EQUAL, 1, (int) MEMBARRIER); // if not, skip the next
-            instruction(program, 2, RETURN, 0, FAIL | EPERM);
-            instruction(program, 3, RETURN, 0, ALLOW);
-            MemorySegment filter = arena.allocate(16, 8); // struct sock_fprog
-            filter.set(JAVA_SHORT, 0, (short) 4);
-            filter.set(ADDRESS, 8, program);
-            if (call(PRCTL, NO_NEW_PRIVILEGES, 1, 0, 0, 0) != 0
-                    || call(SYSCALL, SECCOMP, MODE_FILTER, ALL_THREADS, filter.address()) != 0) {
-                throw new AssertionError("the kernel takes no seccomp filter");
-            }
-        }
+        forbid(ALL_THREADS, EPERM, MEMBARRIER);
         if (membarrier() != -1) {
             throw new AssertionError("the filter does not forbid membarrier");
+        }
+    }
+
+    /** Makes {@code membarrier} fail with EPERM from now on, in this thread and in threads that it starts. */
+    public static void forbidMembarrierHere() {
+        forbid(THIS_THREAD, EPERM, MEMBARRIER);
+        if (membarrier() != -1) {
+            throw new AssertionError("the filter does not forbid membarrier");
+        }
+    }
+
+    /** Makes each attempt of this thread to start another thread fail from now on, as at the limit of a container. */
+    public static void forbidThreadsHere() {
+        forbid(THIS_THREAD, EAGAIN, CLONE, CLONE3);
+    }
+
+    /** Makes system calls fail. */
+    private static void forbid(long threads, int errno, long... numbers) {
+        try (Arena arena = Arena.ofConfined()) {
+            int length = 2 * numbers.length + 2;
+            MemorySegment program = arena.allocate(length * 8L, 8); // struct sock_filter[]
+            instruction(program, 0, LOAD_WORD, 0, 0); // the number is first in struct seccomp_data
+            for (int i = 0; i < numbers.length; i++) {
+                instruction(program, 1 + 2 * i, JUMP_IF_EQUAL, 1, (int) numbers[i]); // if not, skip the next
+                instruction(program, 2 + 2 * i, RETURN, 0, FAIL | errno);
+            }
+            instruction(program, length - 1, RETURN, 0, ALLOW);
+            MemorySegment filter = arena.allocate(16, 8); // struct sock_fprog
+            filter.set(JAVA_SHORT, 0, (short) length);
+            filter.set(ADDRESS, 8, program);
+            if (call(PRCTL, NO_NEW_PRIVILEGES, 1, 0, 0, 0) != 0
+                    || call(SYSCALL, SECCOMP, MODE_FILTER, threads, filter.address()) != 0) {
+                throw new AssertionError("the kernel takes no seccomp filter");
+            }
         }
     }
 

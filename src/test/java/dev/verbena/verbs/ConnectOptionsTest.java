@@ -113,8 +113,14 @@ class ConnectOptionsTest {
     void unreliableConnectionsAllowOnlyWrites() {
         assertThat(access(DEFAULTS, QueuePairType.UC, DeviceCapability.FLUSH_GLOBAL))
                 .containsExactly(REMOTE_WRITE);
-        assertThat(access(DEFAULTS.access(List.of(FLUSH_GLOBAL)), QueuePairType.UC))
-                .isEmpty();
+        assertThat(access(DEFAULTS, QueuePairType.UC, DeviceCapability.FLUSH_GLOBAL, DeviceCapability.FLUSH_PERSISTENT))
+                .containsExactly(REMOTE_WRITE);
+        for (AccessFlag reliable : List.of(REMOTE_READ, REMOTE_ATOMIC, FLUSH_GLOBAL, FLUSH_PERSISTENT)) {
+            assertThat(access(DEFAULTS.access(List.of(reliable)), QueuePairType.UC))
+                    .isEmpty();
+        }
+        assertThat(access(DEFAULTS.access(List.of(AccessFlag.RELAXED_ORDERING)), QueuePairType.UC))
+                .containsExactly(AccessFlag.RELAXED_ORDERING);
     }
 
     static List<UnaryOperator<ConnectOptions>> outOfRange() {

@@ -15,6 +15,7 @@ import static org.assertj.core.api.Assertions.assertThatIllegalStateException;
 import dev.verbena.UnsupportedVerbException;
 import dev.verbena.VerbsArena;
 import dev.verbena.VerbsException;
+import dev.verbena.internal.RdmaCoreVersion;
 import dev.verbena.support.DeviceTest;
 import dev.verbena.support.Loopback;
 import dev.verbena.support.Twin;
@@ -279,6 +280,76 @@ class MemoryKindsTest {
         handle.ifPresent(hints -> Unsupported.orSaysSo(
                 "ibv_reg_mr_ex", () -> domain.register(page(), List.of(LOCAL_WRITE), hints, loopback.arena)));
         assertThatIllegalArgumentException().isThrownBy(() -> DmaHints.none().processingHint(4));
+    }
+
+    @Test
+    void regionOptionsSucceedOrGiveTheReason() throws Exception {
+        MemorySegment memory = page();
+        RegionOptions options = RegionOptions.of(memory)
+                .access(List.of(LOCAL_WRITE, REMOTE_READ))
+                .address(0);
+        assertSince(RdmaCoreVersion.V59, "ibv_reg_mr_ex", () -> domain.register(options, loopback.arena));
+        Optional<MemoryRegion> region = Unsupported.orSaysSo("ibv_reg_mr_ex", () -> domain.register(options));
+        if (region.isPresent()) {
+            fill(memory, 5);
+            left.pair.postRead(
+                    1, left.buffer.slice(0, 8), region.get().slice(0, 8).remote());
+            left.done();
+            assertThat(left.buffer.segment().get(JAVA_BYTE, 7)).isEqualTo((byte) 5);
+        }
+    }
+
+    @Test
+    void driverBufferSucceedsOrGivesTheReason() throws Exception {
+        assertSince(RdmaCoreVersion.V64, "ibv_alloc_buf", () -> domain.allocateBuffer(4096, loopback.arena));
+        Optional<DriverBuffer> buffer = Unsupported.orSaysSo("ibv_alloc_buf", () -> domain.allocateBuffer(4096));
+        if (buffer.isPresent()) {
+            MemoryRegion region = domain.register(buffer.get(), 0, 4096, LOCAL_WRITE, REMOTE_READ);
+            fill(buffer.get().segment(), 7);
+            left.pair.postRead(1, left.buffer.slice(0, 8), region.slice(0, 8).remote());
+            left.done();
+            assertThat(left.buffer.segment().get(JAVA_BYTE, 7)).isEqualTo((byte) 7);
+            assertThatExceptionOfType(VerbsException.class)
+                    .isThrownBy(buffer.get()::exportDmaBuf)
+                    .withMessageContaining("ibv_export_buf_dmabuf_fd");
+        }
+    }
+
+    @Test
+    void unprotectedParentDomainSucceedsOrGivesTheReason() {
+        ParentDomainOptions options = ParentDomainOptions.defaults().allowUnprotectedBuffers(true);
+        assertSince(
+                RdmaCoreVersion.V64,
+                "ibv_alloc_parent_domain",
+                () -> domain.allocateParentDomain(options, loopback.arena));
+        Unsupported.orSaysSo("ibv_alloc_parent_domain", () -> domain.allocateParentDomain(options));
+    }
+
+    @Test
+    void completionCounterSucceedsOrGivesTheReason() {
+        Context context = loopback.context;
+        assertSince(RdmaCoreVersion.V65, "ibv_query_comp_cntr_caps", context::completionCounterLimits);
+        assertSince(
+                RdmaCoreVersion.V65,
+                "ibv_create_comp_cntr",
+                () -> context.createCompletionCounter(CompletionCounterUnit.BYTES, loopback.arena));
+        Unsupported.orSaysSo(
+                        "ibv_create_comp_cntr",
+                        () -> context.createCompletionCounter(CompletionCounterUnit.WORK_REQUESTS))
+                .ifPresent(counter -> {
+                    counter.add(3);
+                    assertThat(counter.value() + counter.errors()).isBetween(0L, 3L);
+                });
+    }
+
+    /** An older rdma-core is named as the reason, with the release that is needed. */
+    private static void assertSince(RdmaCoreVersion release, String function, Runnable call) {
+        if (!release.isInstalled()) {
+            assertThatExceptionOfType(UnsupportedVerbException.class)
+                    .isThrownBy(call::run)
+                    .withMessageStartingWith(function + "(")
+                    .withMessageContaining("too old: " + release.number() + " or newer is needed");
+        }
     }
 
     @Test

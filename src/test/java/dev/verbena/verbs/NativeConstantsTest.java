@@ -6,6 +6,7 @@ import dev.verbena.NativeFlag;
 import dev.verbena.NativeValue;
 import dev.verbena.internal.raw.rdma_h;
 import dev.verbena.support.ChildJvm;
+import dev.verbena.verbs.device.DeviceCapability;
 import java.io.IOException;
 import java.lang.reflect.Method;
 import java.nio.file.Files;
@@ -16,6 +17,7 @@ import java.util.Map;
 import java.util.stream.Stream;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.EnumSource;
 import org.junit.jupiter.params.provider.MethodSource;
 
 /** Every enum constant has the number of the C constant that it names. The enums are found, so none is forgotten. */
@@ -24,7 +26,13 @@ class NativeConstantsTest {
 
     /** Constants of headers that are no part of the bindings. */
     private static final Map<String, Long> ELSEWHERE = Map.ofEntries(
-            Map.entry("AF_UNSPEC", 0L), Map.entry("AF_INET", 2L), Map.entry("AF_INET6", 10L), Map.entry("AF_IB", 27L));
+            Map.entry("AF_UNSPEC", 0L),
+            Map.entry("AF_INET", 2L),
+            Map.entry("AF_INET6", 10L),
+            Map.entry("AF_IB", 27L),
+            Map.entry("IB_UVERBS_DEVICE_FLUSH_GLOBAL", 1L << 38),
+            Map.entry("IB_UVERBS_DEVICE_FLUSH_PERSISTENT", 1L << 39),
+            Map.entry("IB_UVERBS_DEVICE_ATOMIC_WRITE", 1L << 40));
 
     private static List<Class<?>> enumsOf(Class<?> kind) throws IOException {
         Path classes = ChildJvm.place(NativeValue.class);
@@ -120,6 +128,18 @@ class NativeConstantsTest {
             assertThat((long) flag.bit()).as(flag + " is " + flag.cName()).isEqualTo((int) constant(flag.cName()));
             assertThat(Integer.bitCount(flag.bit())).as(flag + " is one bit").isOne();
         }
+    }
+
+    /** The capabilities of a device are a mask of 64 bits. */
+    @ParameterizedTest
+    @EnumSource
+    void capabilityHasTheBitOfC(DeviceCapability capability) {
+        assertThat(capability.cName()).startsWith("IB").contains("_DEVICE_");
+        assertThat(capability.bit()).isEqualTo(constant(capability.cName()));
+        assertThat(DeviceCapability.of(capability.bit())).containsExactly(capability);
+        assertThat(DeviceCapability.of(~capability.bit()))
+                .hasSize(DeviceCapability.values().length - 1)
+                .doesNotContain(capability);
     }
 
     @ParameterizedTest

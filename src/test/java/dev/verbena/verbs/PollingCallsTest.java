@@ -31,7 +31,7 @@ class PollingCallsTest {
     }
 
     private static DriverFunctions driver(boolean criticalCalls, boolean criticalPoll) {
-        return new DriverFunctions(1, 2, 3, 4, 5, criticalCalls, criticalPoll, criticalCalls, false);
+        return new DriverFunctions(1, 2, 3, 4, 5, criticalCalls, criticalPoll, criticalCalls, false, false);
     }
 
     @Test

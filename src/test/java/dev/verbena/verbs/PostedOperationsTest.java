@@ -166,4 +166,32 @@ class PostedOperationsTest {
         assertThat(log.isEmpty()).isTrue();
         assertThat(log.find(1)).isNull();
     }
+
+    @Test
+    void openLogLetsRequestsThroughThatItNeedNotStore() {
+        log.add(1, SEND);
+        assertThat(log.letsThrough(SEND)).as("the queue is not ready").isFalse();
+        log.open(true);
+        assertThat(log.letsThrough(SEND)).isTrue();
+        assertThat(log.letsThrough(WRITE)).isFalse();
+        assertThat(log.letsThroughEach()).isFalse();
+        log.add(2, WRITE);
+        assertThat(log.letsThrough(SEND)).as("it must be stored now").isFalse();
+        assertThat(log.letsThroughEach()).isTrue();
+        log.open(false);
+        assertThat(log.letsThroughEach()).isFalse();
+        log.open(true);
+        log.clear();
+        assertThat(log.letsThroughEach()).isFalse();
+        log.add(3, WRITE);
+        assertThat(log.letsThrough(WRITE)).isTrue();
+    }
+
+    @Test
+    void newLogLetsNothingThrough() {
+        for (int kind : new int[] {SEND, WRITE, Operation.RECEIVE.code(), PostedOperations.SEVERAL}) {
+            assertThat(log.letsThrough(kind)).isFalse();
+        }
+        assertThat(log.letsThroughEach()).isFalse();
+    }
 }

@@ -9,6 +9,7 @@ import dev.verbena.ResourceBusyException;
 import dev.verbena.UnsupportedVerbException;
 import dev.verbena.VerbsArena;
 import dev.verbena.VerbsException;
+import dev.verbena.internal.Errno;
 import dev.verbena.internal.raw.ibv_ah_attr;
 import dev.verbena.internal.raw.ibv_qp_attr;
 import dev.verbena.internal.raw.ibv_srq_attr;
@@ -208,6 +209,7 @@ class RareObjectsTest {
     @Test
     void refusedRateLimitNamesItsVerbAndKeepsNothing() {
         QueuePair pair = loopback.left.pair;
+        Fenced.fail("ibv_modify_qp_rate_limit", 1, Errno.EOPNOTSUPP);
         assertThatThrownBy(() -> pair.limitRate(RateLimit.of(1000)))
                 .isInstanceOf(UnsupportedVerbException.class)
                 .hasMessageContaining("ibv_modify_qp_rate_limit")
@@ -323,6 +325,12 @@ class RareObjectsTest {
         assertThat(options.flags())
                 .containsExactlyInAnyOrder(QueuePairCreateFlag.SCATTER_FCS, QueuePairCreateFlag.CVLAN_STRIPPING);
         assertThat(options.sourceNumber(5).flags()).hasSize(3).contains(QueuePairCreateFlag.SOURCE_QPN);
+        QueuePairOptions plain = QueuePair.ud(loopback.left.queue);
+        assertThat(plain.flags(QueuePairCreateFlag.SCATTER_FCS))
+                .isEqualTo(plain.flags(QueuePairCreateFlag.SCATTER_FCS))
+                .isNotEqualTo(plain.flags(QueuePairCreateFlag.CVLAN_STRIPPING))
+                .isNotEqualTo(plain);
+        assertThat(plain.operations(SendOperation.SEND)).isNotEqualTo(plain);
     }
 
     @Test
@@ -539,6 +547,20 @@ class RareObjectsTest {
                         Attribute.PATH_MIGRATION_STATE,
                         Attribute.ACCESS_FLAGS,
                         Attribute.RATE_LIMIT);
+    }
+
+    @Test
+    void alternateTimeoutIsPartOfTheAlternatePath() {
+        QueuePairAttributes attributes = QueuePairAttributes.unchangedState().alternateTimeoutCode(7);
+        assertThat(attributes.mask()).containsExactly(Attribute.ALTERNATE_PATH);
+        assertThat(attributes.alternateTimeoutCode()).isEqualTo(7);
+        assertThat(attributes.isDraining()).isFalse();
+        try (Arena arena = Arena.ofConfined()) {
+            MemorySegment found = arena.allocate(ibv_qp_attr.layout());
+            ibv_qp_attr.sq_draining(found, (byte) 1);
+            assertThat(QueuePairAttributes.read(found, Set.of(Attribute.STATE)).isDraining())
+                    .isTrue();
+        }
     }
 
     @Test

@@ -82,6 +82,8 @@ class UseAfterCloseTest {
             WorkQueueOptions.class,
             ConnectionOptions.class,
             RegionChange.class,
+            RegionOptions.class,
+            ParentDomainOptions.class,
             ReceiveHash.class);
 
     private final List<Specimens> worlds = new ArrayList<>();

@@ -2,10 +2,12 @@ package dev.verbena.verbs.access;
 
 import dev.verbena.VerbsArena;
 import dev.verbena.VerbsObject;
+import dev.verbena.verbs.AccessFlag;
 import dev.verbena.verbs.CompletionChannel;
 import dev.verbena.verbs.CompletionQueue;
 import dev.verbena.verbs.Completions;
 import dev.verbena.verbs.Context;
+import dev.verbena.verbs.MemoryRegion;
 import dev.verbena.verbs.ProtectionDomain;
 import dev.verbena.verbs.QueuePair;
 import dev.verbena.verbs.QueuePairAttributes;
@@ -19,7 +21,9 @@ import dev.verbena.verbs.address.AddressVector;
 import java.lang.foreign.MemorySegment;
 import java.lang.invoke.MethodHandles;
 import java.time.Duration;
+import java.util.Collection;
 import java.util.Objects;
+import java.util.function.Consumer;
 import java.util.function.LongConsumer;
 import java.util.function.LongUnaryOperator;
 import java.util.function.Supplier;
@@ -82,6 +86,35 @@ public interface VerbsAccess {
             LongUnaryOperator maker,
             LongConsumer destroyer,
             VerbsObject owner);
+
+    /**
+     * Makes a region of memory that no device knows. The caller takes the part of the adapter.
+     *
+     * @param memory memory that outlives the region
+     * @param access the rights of the adapter and of peers
+     * @param key the local and the remote key
+     * @param arena the arena that closes the region
+     * @param owner an object that stays open as long as the region
+     * @param opening gets the region before any other caller
+     * @param ending called when the region is closed. The caller does not use the memory when it returns
+     */
+    MemoryRegion regionWithoutDevice(
+            MemorySegment memory,
+            Collection<AccessFlag> access,
+            int key,
+            VerbsArena arena,
+            VerbsObject owner,
+            Consumer<MemoryRegion> opening,
+            Runnable ending);
+
+    /**
+     * Lets the caller use the memory of a region of a device too.
+     *
+     * @param region the region, which one caller follows
+     * @param opening called at once. The region is not closed meanwhile
+     * @param ending called when the region is closed. The caller does not use the memory when it returns
+     */
+    void follow(MemoryRegion region, Runnable opening, Runnable ending);
 
     /**
      * Makes a completion channel that shares a descriptor with other channels of the same context in C. The last of these

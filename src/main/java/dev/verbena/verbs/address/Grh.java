@@ -68,7 +68,7 @@ public final class Grh {
         boolean version6 = first >>> 28 == 6;
         int second = received.get(INT, IPV4);
         boolean version4 = second >>> 28 == 4;
-        if (version4 && (!version6 || (((second >>> 24) & 15) == IPV4_WORDS && checksum(received) == 0))) {
+        if (version4 && (!version6 || (((second >>> 24) & 15) == IPV4_WORDS && hasChecksum(received)))) {
             return readIpv4(received);
         }
         if (!version6) {
@@ -103,15 +103,13 @@ public final class Grh {
         return new Gid(0, MAPPED | Integer.toUnsignedLong(address));
     }
 
-    /** Returns the one's complement of the IPv4 header's sum: 0 for a valid header. */
-    private static int checksum(MemorySegment received) {
+    /** Returns true if the words of the IPv4 header and their carries have all bits set, as those of a valid one do. */
+    private static boolean hasChecksum(MemorySegment received) {
         int sum = 0;
         for (int i = 0; i < 2 * IPV4_WORDS; i++) {
             sum += Short.toUnsignedInt(received.get(SHORT, IPV4 + 2L * i));
         }
-        sum = (sum & 0xffff) + (sum >>> 16);
-        sum = (sum & 0xffff) + (sum >>> 16);
-        return ~sum & 0xffff;
+        return (sum & 0xffff) + (sum >>> 16) == 0xffff;
     }
 
     private static int unsignedByte(MemorySegment received, long offset) {

@@ -29,13 +29,12 @@ public final class DeviceAttributes {
         });
     }
 
+    /** A {@code struct ibv_device_attr_ex}, which begins with a {@code struct ibv_device_attr}. */
     private final MemorySegment attributes;
-    private final MemorySegment extended;
 
     /** Wraps a struct that {@code ibv_query_device_ex} filled, or {@code ibv_query_device} its first part. */
-    DeviceAttributes(MemorySegment extended) {
-        this.extended = extended;
-        this.attributes = ibv_device_attr_ex.orig_attr(extended);
+    DeviceAttributes(MemorySegment attributes) {
+        this.attributes = attributes;
     }
 
     /**
@@ -406,7 +405,7 @@ public final class DeviceAttributes {
      * @return the count: ports are numbered from 1
      */
     public int ports() {
-        int more = ibv_device_attr_ex.phys_port_cnt_ex(extended); // the older field is a byte
+        int more = ibv_device_attr_ex.phys_port_cnt_ex(attributes); // the older field is a byte
         return more > 0 ? more : Byte.toUnsignedInt(ibv_device_attr.phys_port_cnt(attributes));
     }
 
@@ -426,7 +425,7 @@ public final class DeviceAttributes {
      * @return bits of {@link DeviceCapability}
      */
     public long capabilityBits() {
-        return ibv_device_attr_ex.device_cap_flags_ex(extended) | Integer.toUnsignedLong(capabilityFlags());
+        return ibv_device_attr_ex.device_cap_flags_ex(attributes) | Integer.toUnsignedLong(capabilityFlags());
     }
 
     /**
@@ -435,7 +434,7 @@ public final class DeviceAttributes {
      * @return the capabilities
      */
     public OnDemandPaging onDemandPaging() {
-        return OnDemandPaging.read(extended);
+        return OnDemandPaging.read(attributes);
     }
 
     /**
@@ -444,7 +443,7 @@ public final class DeviceAttributes {
      * @return the mask; 0 where completions have no time stamps
      */
     public long timestampMask() {
-        return ibv_device_attr_ex.completion_timestamp_mask(extended);
+        return ibv_device_attr_ex.completion_timestamp_mask(attributes);
     }
 
     /**
@@ -453,7 +452,7 @@ public final class DeviceAttributes {
      * @return the frequency in kHz; 0 if the device does not report it
      */
     public long coreClockKilohertz() {
-        return ibv_device_attr_ex.hca_core_clock(extended);
+        return ibv_device_attr_ex.hca_core_clock(attributes);
     }
 
     /**
@@ -462,7 +461,7 @@ public final class DeviceAttributes {
      * @return the limits
      */
     public TcpSegmentation segmentation() {
-        return TcpSegmentation.read(ibv_device_attr_ex.tso_caps(extended));
+        return TcpSegmentation.read(ibv_device_attr_ex.tso_caps(attributes));
     }
 
     /**
@@ -471,7 +470,7 @@ public final class DeviceAttributes {
      * @return the limits
      */
     public ReceiveSideScaling receiveSideScaling() {
-        return ReceiveSideScaling.read(ibv_device_attr_ex.rss_caps(extended));
+        return ReceiveSideScaling.read(ibv_device_attr_ex.rss_caps(attributes));
     }
 
     /**
@@ -480,7 +479,7 @@ public final class DeviceAttributes {
      * @return the limit; 0 if the device has no work queues
      */
     public int maxWorkQueues() {
-        return ibv_device_attr_ex.max_wq_type_rq(extended);
+        return ibv_device_attr_ex.max_wq_type_rq(attributes);
     }
 
     /**
@@ -489,7 +488,7 @@ public final class DeviceAttributes {
      * @return the limits
      */
     public PacketPacing packetPacing() {
-        return PacketPacing.read(ibv_device_attr_ex.packet_pacing_caps(extended));
+        return PacketPacing.read(ibv_device_attr_ex.packet_pacing_caps(attributes));
     }
 
     /**
@@ -498,7 +497,7 @@ public final class DeviceAttributes {
      * @return the capabilities that this release knows
      */
     public Set<RawPacketCapability> rawPackets() {
-        return NativeFlag.of(RawPacketCapability.class, ibv_device_attr_ex.raw_packet_caps(extended));
+        return NativeFlag.of(RawPacketCapability.class, ibv_device_attr_ex.raw_packet_caps(attributes));
     }
 
     /**
@@ -507,7 +506,7 @@ public final class DeviceAttributes {
      * @return the limits
      */
     public TagMatchingLimits tagMatching() {
-        return TagMatchingLimits.read(ibv_device_attr_ex.tm_caps(extended));
+        return TagMatchingLimits.read(ibv_device_attr_ex.tm_caps(attributes));
     }
 
     /**
@@ -516,7 +515,7 @@ public final class DeviceAttributes {
      * @return the limits
      */
     public CompletionModeration completionModeration() {
-        return CompletionModeration.read(ibv_device_attr_ex.cq_mod_caps(extended));
+        return CompletionModeration.read(ibv_device_attr_ex.cq_mod_caps(attributes));
     }
 
     /**
@@ -525,7 +524,7 @@ public final class DeviceAttributes {
      * @return the size in bytes; 0 if the device has no memory
      */
     public long maxDeviceMemory() {
-        return ibv_device_attr_ex.max_dm_size(extended);
+        return ibv_device_attr_ex.max_dm_size(attributes);
     }
 
     /**
@@ -534,7 +533,7 @@ public final class DeviceAttributes {
      * @return the sizes
      */
     public PciAtomics pciAtomics() {
-        return PciAtomics.read(ibv_device_attr_ex.pci_atomic_caps(extended));
+        return PciAtomics.read(ibv_device_attr_ex.pci_atomic_caps(attributes));
     }
 
     /** Returns the identity and the most important limits as text. */

@@ -8,6 +8,7 @@ import dev.verbena.internal.raw.ibv_flow_spec_counter_action;
 import dev.verbena.internal.raw.rdma_h;
 import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
+import java.lang.foreign.ValueLayout;
 import java.util.function.ToLongFunction;
 
 /** Writes flow rules to C's structs. */
@@ -58,8 +59,11 @@ final class FlowWriter {
             case FlowAction.Count count -> {
                 ibv_flow_spec_counter_action.type(target, rdma_h.IBV_FLOW_SPEC_ACTION_COUNT());
                 ibv_flow_spec_counter_action.size(target, size);
-                ibv_flow_spec_counter_action.counters(
-                        target, MemorySegment.ofAddress(addresses.applyAsLong(count.counters())));
+                // C packs the specifications: an address is at a multiple of 4 only
+                target.set(
+                        ValueLayout.JAVA_LONG_UNALIGNED,
+                        ibv_flow_spec_counter_action.counters$offset(),
+                        addresses.applyAsLong(count.counters()));
             }
         }
     }

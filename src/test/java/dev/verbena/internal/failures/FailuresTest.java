@@ -3,12 +3,14 @@ package dev.verbena.internal.failures;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatCode;
 import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
+import static org.assertj.core.api.Assertions.catchRuntimeException;
 
 import dev.verbena.UnsupportedVerbException;
 import dev.verbena.VerbsException;
 import dev.verbena.internal.CFunction;
 import dev.verbena.internal.Errno;
 import dev.verbena.internal.NativeLibraries;
+import dev.verbena.internal.WatchedDescriptor;
 import java.lang.foreign.Linker;
 import java.lang.foreign.MemorySegment;
 import org.junit.jupiter.api.Test;
@@ -61,5 +63,42 @@ class FailuresTest {
                 .hasCause(death)
                 .hasMessageContaining("epoll_wait(queue)")
                 .hasMessageContaining("heap");
+    }
+
+    @Test
+    void errnoOfReadsTheSmallestNumbers() {
+        assertThat(Failures.errnoOf(Errno.EPERM)).isEqualTo(Errno.EPERM);
+        assertThat(Failures.errnoOf(-Errno.ENOENT)).isEqualTo(Errno.ENOENT);
+    }
+
+    @Test
+    void unsupportedFunctionKeepsTheHintOfItsCaller() {
+        assertThat(Failures.failure("ibv_alloc_dm", Errno.ENOSYS, "rxe0", "Ask the vendor"))
+                .isInstanceOf(UnsupportedVerbException.class)
+                .hasMessage("ibv_alloc_dm(rxe0): ENOSYS (function not implemented). Ask the vendor");
+    }
+
+    @Test
+    void tooManyOpenFilesHaveAHintOfTheirOwn() {
+        assertThat(Failures.failure("ibv_open_device", Errno.EMFILE, "rxe0", "hint"))
+                .hasMessageStartingWith("ibv_open_device(rxe0): EMFILE (too many open files). This process may have ")
+                .hasMessageContaining("'ulimit -n'")
+                .satisfies(failure -> assertThat(failure.errno()).isEqualTo(Errno.EMFILE));
+        assertThat(Failures.failure("ibv_open_device", Errno.ENFILE, "rxe0", "hint"))
+                .hasMessageStartingWith("ibv_open_device(rxe0): ENFILE (too many open files in system). All processes")
+                .hasMessageContaining("fs.file-max");
+    }
+
+    @Test
+    void cannotWaitNamesTheSystemCallThatFailed() {
+        RuntimeException cause = catchRuntimeException(() -> WatchedDescriptor.makeNonBlocking(-1));
+        assertThat(Failures.cannotWait("queue", cause))
+                .hasCause(cause)
+                .hasMessage("fcntl(queue): EBADF (bad file descriptor)")
+                .satisfies(failure -> assertThat(failure.errno()).isEqualTo(Errno.EBADF));
+        assertThat(Failures.cannotWait("queue", new IllegalStateException("the end")))
+                .hasMessage("epoll_wait(queue): The thread that waits for events ended: "
+                        + "java.lang.IllegalStateException: the end")
+                .satisfies(failure -> assertThat(failure.errno()).isZero());
     }
 }

@@ -28,6 +28,7 @@ import java.util.regex.Pattern;
 import java.util.stream.Collectors;
 import java.util.stream.Stream;
 import org.junit.jupiter.api.BeforeAll;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
@@ -43,6 +44,7 @@ import org.junit.jupiter.api.io.TempDir;
  * <p>Without a C compiler or the headers the tests are aborted, unless {@code CI=true} or
  * {@code VERBENA_REQUIRE_CC=1} is set: then they fail.
  */
+@Tag("headers")
 class LayoutTest {
     private static final Path BINDINGS =
             Path.of(System.getProperty("basedir", "")).resolve("bindings").toAbsolutePath();

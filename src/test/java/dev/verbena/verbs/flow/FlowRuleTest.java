@@ -5,7 +5,9 @@ import static org.assertj.core.api.Assertions.assertThatIllegalArgumentException
 
 import dev.verbena.internal.raw.ibv_flow_attr;
 import dev.verbena.internal.raw.ibv_flow_ipv4_ext_filter;
+import dev.verbena.internal.raw.ibv_flow_spec_action_drop;
 import dev.verbena.internal.raw.ibv_flow_spec_action_tag;
+import dev.verbena.internal.raw.ibv_flow_spec_counter_action;
 import dev.verbena.internal.raw.ibv_flow_spec_esp;
 import dev.verbena.internal.raw.ibv_flow_spec_eth;
 import dev.verbena.internal.raw.ibv_flow_spec_gre;
@@ -72,6 +74,45 @@ class FlowRuleTest {
         assertThat((long) ibv_flow_spec_tcp_udp.size(second)).isEqualTo(ibv_flow_spec_tcp_udp.sizeof());
         MemorySegment third = written.asSlice(udp + ibv_flow_spec_tcp_udp.sizeof(), ibv_flow_spec_action_tag.sizeof());
         assertThat(ibv_flow_spec_action_tag.tag_id(third)).isEqualTo(0x1234);
+    }
+
+    /** C packs them: the address of counters may be at a multiple of 4 only. */
+    @Test
+    void actionsFollowEachOther() {
+        FlowCounters counters = new FlowCounters() {};
+        FlowRule rule = FlowRule.of(FlowAction.tag(0x1234), new FlowAction.Drop(), new FlowAction.Count(counters));
+        MemorySegment written = FlowAccess.get().write(rule, arena, it -> it == counters ? 0x5566778899aabbccL : 0);
+        MemorySegment tag = written.asSlice(ibv_flow_attr.sizeof());
+        MemorySegment drop = tag.asSlice(ibv_flow_spec_action_tag.sizeof());
+        MemorySegment count = drop.asSlice(ibv_flow_spec_action_drop.sizeof());
+        assertThat(ibv_flow_attr.type(written)).isEqualTo(rdma_h.IBV_FLOW_ATTR_NORMAL());
+        assertThat(ibv_flow_attr.num_of_specs(written)).isEqualTo((byte) 3);
+        assertThat(ibv_flow_spec_action_tag.type(tag)).isEqualTo(rdma_h.IBV_FLOW_SPEC_ACTION_TAG());
+        assertThat(ibv_flow_spec_action_tag.size(tag)).isEqualTo((short) ibv_flow_spec_action_tag.sizeof());
+        assertThat(ibv_flow_spec_action_tag.tag_id(tag)).isEqualTo(0x1234);
+        assertThat(ibv_flow_spec_action_drop.type(drop)).isEqualTo(rdma_h.IBV_FLOW_SPEC_ACTION_DROP());
+        assertThat(ibv_flow_spec_action_drop.size(drop)).isEqualTo((short) ibv_flow_spec_action_drop.sizeof());
+        assertThat(ibv_flow_spec_counter_action.type(count)).isEqualTo(rdma_h.IBV_FLOW_SPEC_ACTION_COUNT());
+        assertThat(ibv_flow_spec_counter_action.size(count)).isEqualTo((short) ibv_flow_spec_counter_action.sizeof());
+        assertThat(count.byteSize()).isEqualTo(ibv_flow_spec_counter_action.sizeof());
+        assertThat(count.get(ValueLayout.JAVA_LONG_UNALIGNED, ibv_flow_spec_counter_action.counters$offset()))
+                .isEqualTo(0x5566778899aabbccL);
+    }
+
+    /** The mask of a whole header has no bit in front of its fields, and the value has none behind the mask. */
+    @Test
+    void valueAndMaskHaveTheirPlaces() {
+        MemorySegment mpls = spec(FlowMatch.mpls(0xabcde));
+        assertThat(bytes(mpls, ibv_flow_spec_mpls.val$offset(), 4)).containsExactly(0xab, 0xcd, 0xe0, 0);
+        assertThat(bytes(mpls, ibv_flow_spec_mpls.mask$offset(), 4)).containsExactly(0xff, 0xff, 0xf0, 0);
+        for (FlowMatch match : List.of(FlowMatch.tcp(), FlowMatch.udp())) {
+            MemorySegment ports = spec(match.sourcePort(0x1234));
+            long port = ibv_flow_tcp_udp_filter.src_port$offset();
+            assertThat(bytes(ports, ibv_flow_spec_tcp_udp.val$offset() + port, 2))
+                    .containsExactly(0x12, 0x34);
+            assertThat(bytes(ports, ibv_flow_spec_tcp_udp.mask$offset() + port, 2))
+                    .containsExactly(0xff, 0xff);
+        }
     }
 
     @Test

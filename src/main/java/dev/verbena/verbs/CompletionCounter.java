@@ -1,0 +1,236 @@
+package dev.verbena.verbs;
+
+import dev.verbena.CName;
+import dev.verbena.NativeFlag;
+import dev.verbena.VerbsArena;
+import dev.verbena.VerbsObject;
+import dev.verbena.access.ObjectLifetime;
+import dev.verbena.internal.CFunction;
+import dev.verbena.internal.Errno;
+import dev.verbena.internal.Ibv;
+import dev.verbena.internal.failures.Failures;
+import dev.verbena.internal.raw.ibv_comp_cntr_init_attr;
+import dev.verbena.internal.raw.ibv_qp_attach_comp_cntr_attr;
+import java.lang.foreign.Arena;
+import java.lang.foreign.MemorySegment;
+import java.lang.foreign.ValueLayout;
+import java.util.Collection;
+import java.util.EnumSet;
+import java.util.List;
+import java.util.Objects;
+import java.util.Set;
+
+/**
+ * A counter of the completed operations of queue pairs ({@code struct ibv_comp_cntr}). The adapter adds to the counter
+ * when an operation completes. Programs that only need to know how many operations have completed read the counter, and
+ * take no completions from a queue.
+ *
+ * <p>A counter has two values: one of operations that succeeded, and one of operations that failed. Both are unsigned,
+ * and begin again at 0 after the device's {@link CompletionCounterLimits#maxValue}.
+ *
+ * <p>{@link #attach} makes a queue pair add to the counter until the queue pair is closed. A counter can't be closed
+ * before its queue pairs. An arena that owns them all closes them in the right order.
+ *
+ * <p>All threads can use a counter of a shared arena; only the arena's thread can use one of a confined arena.
+ *
+ * {@snippet file="ObjectSnippets.java" region="completion-counter"}
+ */
+public final class CompletionCounter extends VerbsObject {
+    private final ObjectLifetime lifetime;
+    private final Context context;
+    private final CompletionCounterUnit unit;
+    private final long address;
+
+    private CompletionCounter(ObjectLifetime lifetime, Context context, CompletionCounterUnit unit, long address) {
+        super(lifetime);
+        this.lifetime = lifetime;
+        this.context = context;
+        this.unit = unit;
+        this.address = address;
+        lifetime.destroyedBy(this::destroy);
+    }
+
+    static CompletionCounter create(Context context, CompletionCounterUnit unit, VerbsArena arena) {
+        String arguments = context.name() + ", " + Objects.requireNonNull(unit, "unit");
+        return ObjectLifetime.create(
+                arena,
+                lifetime -> {
+                    Failures.require(Ibv.CREATE_COMP_CNTR, arguments);
+                    try (Arena scratch = Arena.ofConfined()) {
+                        MemorySegment init = scratch.allocate(ibv_comp_cntr_init_attr.layout());
+                        ibv_comp_cntr_init_attr.type(init, unit.code());
+                        return new CompletionCounter(
+                                lifetime,
+                                context,
+                                unit,
+                                VerbFailures.pointer(
+                                        Ibv.CREATE_COMP_CNTR,
+                                        Ibv.CREATE_COMP_CNTR.call(context.address(), init.address()),
+                                        arguments));
+                    }
+                },
+                context);
+    }
+
+    @CName("ibv_destroy_comp_cntr")
+    private void destroy() {
+        VerbFailures.check(Ibv.DESTROY_COMP_CNTR, Ibv.DESTROY_COMP_CNTR.call(address), toString());
+    }
+
+    /**
+     * Returns the unit of this counter's values.
+     *
+     * @return completed requests or bytes
+     */
+    public CompletionCounterUnit unit() {
+        lifetime.checkOpen();
+        return unit;
+    }
+
+    /**
+     * Makes a queue pair add to this counter until the queue pair is closed ({@code ibv_qp_attach_comp_cntr}).
+     *
+     * @param pair a queue pair of the same context, in {@link QueuePairState#RESET} or {@link QueuePairState#INIT}
+     * @param operations the operations to count, at least one
+     * @see #attach(QueuePair, Collection)
+     */
+    @CName("ibv_qp_attach_comp_cntr")
+    public void attach(QueuePair pair, CountedOperation... operations) {
+        attach(pair, List.of(operations));
+    }
+
+    /**
+     * Makes a queue pair add to this counter until the queue pair is closed ({@code ibv_qp_attach_comp_cntr}). A counter
+     * can have several queue pairs. A queue pair can have several counters, but only one for each operation.
+     *
+     * @param pair a queue pair of the same context, in {@link QueuePairState#RESET} or {@link QueuePairState#INIT}
+     * @param operations the operations to count, at least one
+     * @throws IllegalArgumentException if the queue pair belongs to another context, or no operation is given
+     * @throws dev.verbena.UnsupportedVerbException if the device does not count one of the operations: see
+     *     {@link CompletionCounterLimits#operations}
+     * @throws dev.verbena.VerbsException if the queue pair is in another state, or has a counter for one of the operations
+     */
+    @CName("ibv_qp_attach_comp_cntr")
+    public void attach(QueuePair pair, Collection<CountedOperation> operations) {
+        if (operations.isEmpty()) {
+            throw new IllegalArgumentException("a counter needs at least one operation to count, got none");
+        }
+        Set<CountedOperation> counted = EnumSet.copyOf(operations);
+        lifetime.checkOpen();
+        if (pair.context.address() != context.address()) {
+            throw new IllegalArgumentException(pair + " belongs to another context than " + this);
+        }
+        try (Arena scratch = Arena.ofConfined()) {
+            MemorySegment how = scratch.allocate(ibv_qp_attach_comp_cntr_attr.layout());
+            ibv_qp_attach_comp_cntr_attr.op_mask(how, NativeFlag.bits(counted));
+            pair.lifetime.addParent(this, () -> attach(pair, counted, how));
+        }
+    }
+
+    private void attach(QueuePair pair, Set<CountedOperation> operations, MemorySegment how) {
+        int result = (int) Ibv.QP_ATTACH_COMP_CNTR.call(pair.address, address, how.address());
+        if (result != 0) {
+            int errno = VerbFailures.errnoOf(result);
+            throw VerbFailures.failure(
+                    Ibv.QP_ATTACH_COMP_CNTR.name(),
+                    errno,
+                    pair + ", " + this + ", " + operations,
+                    switch (errno) {
+                        case Errno.EINVAL ->
+                            "The queue pair must be in RESET or INIT: attach counters before it connects";
+                        case Errno.EBUSY -> "The queue pair has a counter for one of these operations";
+                        default -> "";
+                    });
+        }
+    }
+
+    /**
+     * Reads the count of operations that succeeded, or of their bytes ({@code ibv_read_comp_cntr}). A change by
+     * {@link #set} or {@link #add} may show later.
+     *
+     * @return the value, unsigned
+     */
+    @CName("ibv_read_comp_cntr")
+    public long value() {
+        return read(Ibv.READ_COMP_CNTR);
+    }
+
+    /**
+     * Reads the count of operations that failed, or of their bytes ({@code ibv_read_err_comp_cntr}). A change by
+     * {@link #setErrors} or {@link #addErrors} may show later.
+     *
+     * @return the value, unsigned
+     */
+    @CName("ibv_read_err_comp_cntr")
+    public long errors() {
+        return read(Ibv.READ_ERR_COMP_CNTR);
+    }
+
+    /**
+     * Sets the count of operations that succeeded ({@code ibv_set_comp_cntr}). Operations that complete at the same time
+     * may be lost.
+     *
+     * @param value the new value, unsigned
+     */
+    @CName("ibv_set_comp_cntr")
+    public void set(long value) {
+        write(Ibv.SET_COMP_CNTR, value);
+    }
+
+    /**
+     * Sets the count of operations that failed ({@code ibv_set_err_comp_cntr}). Operations that fail at the same time may
+     * be lost.
+     *
+     * @param value the new value, unsigned
+     */
+    @CName("ibv_set_err_comp_cntr")
+    public void setErrors(long value) {
+        write(Ibv.SET_ERR_COMP_CNTR, value);
+    }
+
+    /**
+     * Adds to the count of operations that succeeded ({@code ibv_inc_comp_cntr}).
+     *
+     * @param amount the number to add, unsigned
+     */
+    @CName("ibv_inc_comp_cntr")
+    public void add(long amount) {
+        write(Ibv.INC_COMP_CNTR, amount);
+    }
+
+    /**
+     * Adds to the count of operations that failed ({@code ibv_inc_err_comp_cntr}).
+     *
+     * @param amount the number to add, unsigned
+     */
+    @CName("ibv_inc_err_comp_cntr")
+    public void addErrors(long amount) {
+        write(Ibv.INC_ERR_COMP_CNTR, amount);
+    }
+
+    private long read(CFunction function) {
+        lifetime.hold();
+        try (Arena scratch = Arena.ofConfined()) {
+            MemorySegment value = scratch.allocate(ValueLayout.JAVA_LONG);
+            VerbFailures.check(function, function.call(address, value.address()), toString());
+            return value.get(ValueLayout.JAVA_LONG, 0);
+        } finally {
+            lifetime.release();
+        }
+    }
+
+    private void write(CFunction function, long value) {
+        lifetime.hold();
+        try {
+            VerbFailures.check(function, function.call(address, value), this + ", " + Long.toUnsignedString(value));
+        } finally {
+            lifetime.release();
+        }
+    }
+
+    /** Returns for example {@code completion counter of efa_0 (WORK_REQUESTS)}. */
+    @Override
+    public String toString() {
+        return "completion counter of " + context.name() + " (" + unit + ")";
+    }
+}

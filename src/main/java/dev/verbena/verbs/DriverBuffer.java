@@ -1,0 +1,164 @@
+package dev.verbena.verbs;
+
+import dev.verbena.CName;
+import dev.verbena.VerbsArena;
+import dev.verbena.VerbsObject;
+import dev.verbena.access.BorrowedMemory;
+import dev.verbena.access.ObjectLifetime;
+import dev.verbena.internal.Checks;
+import dev.verbena.internal.Errno;
+import dev.verbena.internal.Ibv;
+import dev.verbena.internal.LockedMemory;
+import dev.verbena.internal.Memory;
+import dev.verbena.internal.failures.Failures;
+import java.lang.foreign.Arena;
+import java.lang.foreign.MemorySegment;
+import java.lang.foreign.ValueLayout;
+
+/**
+ * Memory that the device's driver has allocated for its adapter ({@code struct ibv_buf}). In a confidential virtual machine
+ * this can be memory that the adapter reaches without bounce buffers; elsewhere it is plain memory. Register it with
+ * {@link ProtectionDomain#register(DriverBuffer, long, long, java.util.Collection, VerbsArena)}.
+ *
+ * <p>A buffer can't be closed while a memory region uses it. Once it is closed, its segment can't be accessed.
+ *
+ * <p>All threads can use a buffer of a shared arena; only the arena's thread can use one of a confined arena.
+ *
+ * {@snippet file="ObjectSnippets.java" region="driver-buffer"}
+ */
+public final class DriverBuffer extends VerbsObject {
+    private final ObjectLifetime lifetime;
+    private final ProtectionDomain domain;
+    private final long address;
+
+    private final BorrowedMemory access;
+    private final MemorySegment segment;
+
+    private DriverBuffer(
+            ObjectLifetime lifetime,
+            ProtectionDomain domain,
+            long address,
+            BorrowedMemory access,
+            MemorySegment segment) {
+        super(lifetime);
+        this.lifetime = lifetime;
+        this.domain = domain;
+        this.address = address;
+        this.access = access;
+        this.segment = segment;
+        lifetime.destroyedBy(this::destroy);
+    }
+
+    static DriverBuffer allocate(ProtectionDomain domain, long length, VerbsArena arena) {
+        Checks.checkAtLeast("length of a buffer", length, 1);
+        String arguments = domain + ", " + LockedMemory.inWords(length);
+        return ObjectLifetime.create(
+                arena,
+                lifetime -> {
+                    Failures.require(Ibv.ALLOC_BUF, arguments);
+                    BorrowedMemory access = new BorrowedMemory(lifetime);
+                    try (Arena scratch = Arena.ofConfined()) {
+                        MemorySegment handle = scratch.allocate(ValueLayout.JAVA_LONG);
+                        long start = VerbFailures.pointer(
+                                Ibv.ALLOC_BUF,
+                                Ibv.ALLOC_BUF.call(domain.address(), length, handle.address()),
+                                arguments);
+                        long buffer = handle.get(ValueLayout.JAVA_LONG, 0);
+                        lifetime.destroyedBy(() -> Ibv.FREE_BUF.call(buffer));
+                        Memory.fill(start, length, (byte) 0); // as the JDK's arenas do
+                        return new DriverBuffer(lifetime, domain, buffer, access, access.segment(start, length));
+                    }
+                },
+                domain);
+    }
+
+    /** Ends the access of all threads to the segment, and frees the memory. */
+    @CName("ibv_free_buf")
+    private void destroy() {
+        access.end();
+        Ibv.FREE_BUF.call(address);
+    }
+
+    /** Returns the {@code struct ibv_buf}. */
+    long address() {
+        return address;
+    }
+
+    void checkDomain(ProtectionDomain wanted) {
+        if (wanted != domain) {
+            throw new IllegalArgumentException(
+                    this + " can only be registered in the domain that allocated it, " + domain + ", not in " + wanted);
+        }
+    }
+
+    RegionBacking backing(long offset, long length) {
+        lifetime.checkOpen();
+        MemorySegment part = segment.asSlice(offset, length);
+        return RegionBacking.of(part, true, part.address()); // a region depends on its buffer, so the buffer stays
+    }
+
+    /**
+     * Returns this memory as a segment, at the beginning of a page. Only this buffer's methods for regions register it
+     * safely: other methods refuse the segment, because it can be freed.
+     *
+     * @return the segment, which can be accessed until this buffer is closed
+     */
+    public MemorySegment segment() {
+        lifetime.checkOpen();
+        return segment;
+    }
+
+    /**
+     * Returns the length of this buffer.
+     *
+     * @return the number of bytes
+     */
+    public long length() {
+        lifetime.checkOpen();
+        return segment.byteSize();
+    }
+
+    /**
+     * Returns the protection domain that allocated this buffer, the only one that can register it.
+     *
+     * @return the protection domain
+     */
+    public ProtectionDomain domain() {
+        lifetime.checkOpen();
+        return domain;
+    }
+
+    /**
+     * Exports this memory as a DMA buffer for other drivers ({@code ibv_export_buf_dmabuf_fd}).
+     *
+     * @return a file descriptor, which the caller closes
+     * @throws dev.verbena.UnsupportedVerbException if rdma-core is older than 65
+     * @throws dev.verbena.VerbsException if this is plain memory, which is not a DMA buffer ({@code ENODATA})
+     */
+    @CName("ibv_export_buf_dmabuf_fd")
+    public int exportDmaBuf() {
+        lifetime.hold();
+        try {
+            Failures.require(Ibv.EXPORT_BUF_DMABUF_FD, toString());
+            int descriptor = (int) Ibv.EXPORT_BUF_DMABUF_FD.call(address);
+            if (descriptor < 0) {
+                int errno = VerbFailures.errnoOf(descriptor);
+                throw VerbFailures.failure(
+                        Ibv.EXPORT_BUF_DMABUF_FD.name(),
+                        errno,
+                        toString(),
+                        errno == Errno.ENODATA ? "The driver allocated plain memory, which is not a DMA buffer" : "");
+            }
+            return descriptor;
+        } finally {
+            lifetime.release();
+        }
+    }
+
+    /** Returns for example {@code 4 KiB of memory by the driver of mlx5_0}. */
+    @Override
+    public String toString() {
+        return LockedMemory.inWords(segment.byteSize()) + " of memory by the driver of "
+                + domain.contextEvenIfClosed().name();
+    }
+}

@@ -1,0 +1,197 @@
+package dev.verbena.access;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatIllegalStateException;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
+
+import dev.verbena.VerbsArena;
+import dev.verbena.VerbsException;
+import dev.verbena.internal.Barrier;
+import dev.verbena.support.ArenaKind;
+import dev.verbena.support.Await;
+import dev.verbena.support.LibraryCopy;
+import dev.verbena.support.OtherThread;
+import java.util.List;
+import java.util.Map;
+import java.util.concurrent.Callable;
+import java.util.concurrent.CopyOnWriteArrayList;
+import java.util.concurrent.CountDownLatch;
+import java.util.concurrent.atomic.AtomicReference;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.EnumSource;
+
+/** The brackets around calls into C. */
+class CloseGuardTest {
+    private final List<String> destroyed = new CopyOnWriteArrayList<>();
+
+    @Test
+    void firstThreadHasTheFlagAndOthersCount() throws Throwable {
+        try (VerbsArena arena = VerbsArena.ofShared()) {
+            ObjectLifetime guard = GuardedObject.in(arena, "object", destroyed).lifetime;
+            int own = guard.enter();
+            assertThat(own).isEqualTo(CloseGuard.FLAGGED);
+            int other = OtherThread.call(() -> {
+                int way = guard.enter();
+                guard.exit(way);
+                return way;
+            });
+            assertThat(other).isEqualTo(CloseGuard.COUNTED);
+            guard.exit(own);
+            int again = guard.enter();
+            assertThat(again).isEqualTo(CloseGuard.FLAGGED);
+            guard.exit(again);
+        }
+        assertThat(destroyed).containsExactly("object");
+    }
+
+    @Test
+    void confinedObjectNeedsNoBracket() {
+        try (VerbsArena arena = VerbsArena.ofConfined()) {
+            ObjectLifetime guard = GuardedObject.in(arena, "object", destroyed).lifetime;
+            int way = guard.enter();
+            assertThat(way).isEqualTo(CloseGuard.UNGUARDED);
+            guard.exit(way);
+        }
+    }
+
+    @ParameterizedTest
+    @EnumSource
+    void closedObjectRefusesCallsAndNamesItself(ArenaKind kind) {
+        try (VerbsArena arena = kind.make()) {
+            GuardedObject object = GuardedObject.in(arena, "object", destroyed);
+            object.close();
+            ObjectLifetime guard = object.lifetime;
+            assertThatIllegalStateException().isThrownBy(guard::checkOpen).withMessage("object is closed");
+            assertThatIllegalStateException().isThrownBy(guard::hold).withMessage("object is closed");
+            assertThatIllegalStateException().isThrownBy(guard::enter).withMessage("object is closed");
+        }
+    }
+
+    @Test
+    void confinedObjectIsOpenToItsThreadUntilItIsClosed() throws Throwable {
+        Thread current = Thread.currentThread();
+        try (VerbsArena arena = VerbsArena.ofConfined();
+                VerbsArena shared = VerbsArena.ofShared()) {
+            GuardedObject object = GuardedObject.in(arena, "object", destroyed);
+            ObjectLifetime guard = object.lifetime;
+            assertThat(guard.isOpenTo(current)).isTrue();
+            assertThat(OtherThread.call(() -> guard.isOpenTo(Thread.currentThread())))
+                    .isFalse();
+            assertThat(GuardedObject.in(shared, "shared", destroyed).lifetime.isOpenTo(current))
+                    .as("an object for all threads needs a check")
+                    .isFalse();
+            object.refusing = true;
+            assertThatThrownBy(object::close).isInstanceOf(VerbsException.class);
+            assertThat(guard.isOpenTo(current)).as("C refused").isTrue();
+            object.refusing = false;
+            object.close();
+            assertThat(guard.isOpenTo(current)).isFalse();
+        }
+    }
+
+    /** Also once it is closed: another thread must not learn that from its exception only now and then. */
+    @Test
+    void closedConfinedObjectStillBelongsToItsThread() {
+        try (VerbsArena arena = VerbsArena.ofConfined()) {
+            GuardedObject object = GuardedObject.in(arena, "object", destroyed);
+            object.close();
+            ObjectLifetime guard = object.lifetime;
+            assertThat(guard.owner()).isSameAs(Thread.currentThread());
+            assertThat(guard.isConfined()).isTrue();
+            assertThat(guard.isAccessibleBy(Thread.currentThread())).isTrue();
+            assertThat(guard.isAccessibleBy(Thread.ofPlatform().unstarted(() -> {})))
+                    .isFalse();
+            assertThatThrownBy(() -> OtherThread.run(guard::checkOpen)).isInstanceOf(WrongThreadException.class);
+            assertThatThrownBy(() -> OtherThread.run(object::close)).isInstanceOf(WrongThreadException.class);
+        }
+    }
+
+    @Test
+    void sharedObjectBelongsToNoThread() {
+        try (VerbsArena arena = VerbsArena.ofShared()) {
+            ObjectLifetime guard = GuardedObject.in(arena, "object", destroyed).lifetime;
+            assertThat(guard.owner()).isNull();
+            assertThat(guard.isConfined()).isFalse();
+            assertThat(guard.isAccessibleBy(Thread.ofPlatform().unstarted(() -> {})))
+                    .isTrue();
+        }
+    }
+
+    /** Closes an object that another thread uses on its data path, in a process without {@code membarrier}. */
+    static final class WithoutMembarrier implements Callable<String> {
+        @Override
+        public String call() throws Exception {
+            List<String> events = new CopyOnWriteArrayList<>();
+            try (VerbsArena arena = VerbsArena.ofShared()) {
+                GuardedObject object = GuardedObject.in(arena, "destroyed", events);
+                ObjectLifetime guard = object.lifetime;
+                int way = guard.enter();
+                events.add("fences of its own " + !Barrier.AVAILABLE);
+                Thread closer = Thread.ofPlatform().daemon().start(object::close);
+                Await.until("the close", guard::isClosed);
+                Await.until("the closer waits", () -> closer.getState() == Thread.State.TIMED_WAITING);
+                events.add("end of the call");
+                guard.exit(way);
+                closer.join();
+                try {
+                    guard.enter();
+                    events.add("entered");
+                } catch (IllegalStateException refused) {
+                    events.add(String.valueOf(refused.getMessage()));
+                }
+            }
+            return String.join(", ", events);
+        }
+    }
+
+    @Test
+    void closeWaitsForCallsWithoutMembarrierToo() {
+        assertThat(LibraryCopy.call(WithoutMembarrier.class, Map.of("dev.verbena.membarrier", "false")))
+                .isEqualTo("fences of its own true, end of the call, destroyed, destroyed is closed");
+    }
+
+    /** A call that was refused because of a close that failed later leaves nothing that the next close waits for. */
+    @Test
+    void callsThatWereRefusedDoNotDelayTheNextClose() throws Throwable {
+        try (VerbsArena arena = VerbsArena.ofShared()) {
+            GuardedObject object = GuardedObject.in(arena, "object", destroyed);
+            CountDownLatch closing = new CountDownLatch(1);
+            CountDownLatch goOn = new CountDownLatch(1);
+            object.whenDestroyed = () -> {
+                closing.countDown();
+                awaitLatch(goOn);
+            };
+            object.refusing = true;
+            int way = object.lifetime.enter(); // this thread has the flag
+            object.lifetime.exit(way);
+            AtomicReference<Throwable> refusal = new AtomicReference<>();
+            Thread closer = Thread.ofPlatform().daemon().start(() -> {
+                try {
+                    object.close();
+                } catch (VerbsException e) {
+                    refusal.set(e);
+                }
+            });
+            awaitLatch(closing);
+            assertThatIllegalStateException().isThrownBy(object.lifetime::enter);
+            assertThatIllegalStateException().isThrownBy(object.lifetime::hold);
+            assertThatIllegalStateException().isThrownBy(() -> OtherThread.call(object.lifetime::enter));
+            goOn.countDown();
+            Await.end(closer);
+            assertThat(refusal.get()).isNotNull();
+            object.whenDestroyed = null;
+            object.refusing = false;
+            object.close();
+        }
+        assertThat(destroyed).containsExactly("object");
+    }
+
+    private static void awaitLatch(CountDownLatch latch) {
+        try {
+            latch.await();
+        } catch (InterruptedException e) {
+            throw new AssertionError(e);
+        }
+    }
+}

@@ -1,0 +1,190 @@
+package dev.verbena.internal;
+
+import static java.util.concurrent.TimeUnit.SECONDS;
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
+
+import dev.verbena.support.Await;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.ConcurrentLinkedQueue;
+import java.util.concurrent.ExecutionException;
+import java.util.concurrent.atomic.AtomicInteger;
+import org.jspecify.annotations.Nullable;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.Test;
+
+/** Threads that wait for events: each step of a wait, with one thread at a time. */
+class WaitersTest {
+    private static final Duration LONG = Duration.ofSeconds(180);
+
+    private final Waiters waiters = new Waiters();
+    private final ConcurrentLinkedQueue<String> events = new ConcurrentLinkedQueue<>();
+    private final AtomicInteger tries = new AtomicInteger();
+    private final AtomicInteger asked = new AtomicInteger();
+
+    @AfterEach
+    void clearInterrupt() {
+        assertThat(Thread.interrupted()).isFalse();
+    }
+
+    private @Nullable String attempt() {
+        tries.incrementAndGet();
+        return events.poll();
+    }
+
+    private @Nullable String await(Duration timeout) throws InterruptedException {
+        return waiters.await(this::attempt, asked::incrementAndGet, timeout);
+    }
+
+    /** A thread that waits, and sleeps when it was made. */
+    private final class Sleeper {
+        final CompletableFuture<String> result = new CompletableFuture<>();
+        final Thread thread = Thread.ofPlatform().daemon().unstarted(() -> {
+            try {
+                result.complete(String.valueOf(await(LONG)));
+            } catch (Throwable t) {
+                result.completeExceptionally(t);
+            }
+        });
+
+        Sleeper() {
+            thread.start();
+            Await.until("the sleep", () -> thread.getState() == Thread.State.TIMED_WAITING);
+        }
+    }
+
+    @Test
+    void eventThatIsThereIsTakenWithoutAsking() throws Exception {
+        events.add("event");
+        assertThat(await(LONG)).isEqualTo("event");
+        assertThat(asked).hasValue(0);
+        assertThat(tries).hasValue(1);
+    }
+
+    @Test
+    void eventBetweenTheFirstTryAndTheAskingIsFound() throws Exception {
+        Runnable ask = () -> {
+            asked.incrementAndGet();
+            events.add("event");
+        };
+        assertThat(waiters.<String>await(this::attempt, ask, LONG)).isEqualTo("event");
+        assertThat(tries).hasValue(2);
+    }
+
+    /** A wake-up after the asking: the thread does not sleep, and tries again. */
+    @Test
+    void wakeUpBeforeTheSleepIsNotLost() throws Exception {
+        AtomicInteger looks = new AtomicInteger();
+        String found = waiters.await(
+                this::attempt,
+                () -> {
+                    if (looks.incrementAndGet() == 1) {
+                        events.add("event");
+                        waiters.wake();
+                    }
+                    return null;
+                },
+                asked::incrementAndGet,
+                LONG);
+        assertThat(found).isEqualTo("event");
+        assertThat(asked).hasValue(1);
+    }
+
+    @Test
+    void interruptedThreadTakesAnEventThatIsThere() throws Exception {
+        events.add("event");
+        Thread.currentThread().interrupt();
+        assertThat(await(LONG)).isEqualTo("event");
+        assertThat(Thread.interrupted()).isTrue();
+    }
+
+    @Test
+    void interruptedThreadDoesNotAsk() {
+        Thread.currentThread().interrupt();
+        assertThatThrownBy(() -> await(LONG)).isInstanceOf(InterruptedException.class);
+        assertThat(asked).hasValue(0);
+        Thread.currentThread().interrupt();
+        assertThatThrownBy(() -> await(Duration.ZERO)).isInstanceOf(InterruptedException.class);
+    }
+
+    @Test
+    void waitWithoutTimeTriesOnce() throws Exception {
+        assertThat(await(Duration.ZERO)).isNull();
+        assertThat(tries).hasValue(1);
+        assertThat(asked).hasValue(0);
+    }
+
+    /** One event wakes the first thread only, which wakes the next one when it leaves: more events have come. */
+    @Test
+    void threadThatLeavesWakesTheNext() throws Exception {
+        List<Sleeper> sleepers = new ArrayList<>();
+        for (int i = 0; i < 3; i++) {
+            sleepers.add(new Sleeper());
+        }
+        events.addAll(List.of("event", "event", "event"));
+        waiters.wake();
+        for (Sleeper sleeper : sleepers) {
+            assertThat(sleeper.result.get(60, SECONDS)).isEqualTo("event");
+        }
+    }
+
+    /** The event was for the thread that is interrupted: the next one takes it. */
+    @Test
+    void interruptedThreadLeavesItsEventToTheNext() throws Exception {
+        Sleeper first = new Sleeper();
+        Sleeper second = new Sleeper();
+        events.add("event");
+        first.thread.interrupt();
+        assertThatThrownBy(() -> first.result.get(60, SECONDS))
+                .isInstanceOf(ExecutionException.class)
+                .hasCauseInstanceOf(InterruptedException.class);
+        assertThat(second.result.get(60, SECONDS)).isEqualTo("event");
+    }
+
+    @Test
+    void eventWakesOneThread() throws Exception {
+        Sleeper first = new Sleeper();
+        Sleeper second = new Sleeper();
+        int before = tries.get();
+        waiters.wake(); // there is nothing: the first thread tries, asks, tries and sleeps again
+        Await.until("the first thread", () -> tries.get() == before + 2);
+        Await.until("its sleep", () -> first.thread.getState() == Thread.State.TIMED_WAITING);
+        assertThat(tries).hasValue(before + 2);
+        assertThat(asked).hasValue(3);
+        events.addAll(List.of("event", "event"));
+        waiters.wakeAll();
+        assertThat(first.result.get(60, SECONDS)).isEqualTo("event");
+        assertThat(second.result.get(60, SECONDS)).isEqualTo("event");
+    }
+
+    @Test
+    void failureEndsWaitsThatHaveBegunAndNoOthers() throws Exception {
+        Sleeper first = new Sleeper();
+        Sleeper second = new Sleeper();
+        waiters.fail(() -> new IllegalArgumentException("no event will come"));
+        List<Throwable> causes = new ArrayList<>();
+        for (Sleeper sleeper : List.of(first, second)) {
+            assertThatThrownBy(() -> sleeper.result.get(60, SECONDS))
+                    .hasCauseInstanceOf(IllegalArgumentException.class)
+                    .satisfies(e -> causes.add(e.getCause()));
+        }
+        assertThat(causes.getFirst()).as("each thread has its own").isNotSameAs(causes.getLast());
+        events.add("event");
+        assertThat(await(LONG)).isEqualTo("event");
+        Sleeper later = new Sleeper();
+        events.add("event");
+        waiters.wake();
+        assertThat(later.result.get(60, SECONDS)).isEqualTo("event");
+    }
+
+    /** A failure between the asking and the sleep. */
+    @Test
+    void failureBeforeTheSleepIsNotLost() {
+        Runnable ask = () -> waiters.fail(() -> new IllegalArgumentException("no event will come"));
+        assertThatThrownBy(() -> waiters.<String>await(this::attempt, ask, LONG))
+                .isInstanceOf(IllegalArgumentException.class);
+    }
+}

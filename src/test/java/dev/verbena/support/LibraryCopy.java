@@ -1,0 +1,73 @@
+package dev.verbena.support;
+
+import java.io.IOException;
+import java.io.UncheckedIOException;
+import java.net.URL;
+import java.net.URLClassLoader;
+import java.util.HashMap;
+import java.util.Map;
+import java.util.concurrent.Callable;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * The classes of the library and its tests, loaded once more: their static initializers run as at the start of a program.
+ * The program may have other system properties. Another JVM would do as well, but takes seconds.
+ */
+public final class LibraryCopy {
+    private static final String OURS = "dev.verbena.";
+
+    private LibraryCopy() {}
+
+    /**
+     * Does work in new classes.
+     *
+     * @param work a class with a constructor without parameters. Its result must be of a class of the JDK
+     * @param properties system properties that differ while the work is done; an empty value removes one
+     */
+    public static Object call(Class<? extends Callable<?>> work, Map<String, String> properties) {
+        Map<String, @Nullable String> before = new HashMap<>();
+        properties.keySet().forEach(key -> before.put(key, System.getProperty(key)));
+        try (Loader loader = new Loader()) {
+            properties.forEach(LibraryCopy::set);
+            var constructor = loader.loadClass(work.getName()).getDeclaredConstructor();
+            constructor.setAccessible(true);
+            return ((Callable<?>) constructor.newInstance()).call();
+        } catch (IOException e) {
+            throw new UncheckedIOException(e);
+        } catch (Exception e) {
+            throw new AssertionError(e);
+        } finally {
+            before.forEach(LibraryCopy::set);
+        }
+    }
+
+    private static void set(String key, @Nullable String value) {
+        if (value == null || value.isEmpty()) {
+            System.clearProperty(key);
+        } else {
+            System.setProperty(key, value);
+        }
+    }
+
+    private static final class Loader extends URLClassLoader {
+        Loader() throws IOException {
+            super(
+                    new URL[] {
+                        ChildJvm.place(dev.verbena.Rdma.class).toUri().toURL(),
+                        ChildJvm.place(LibraryCopy.class).toUri().toURL()
+                    },
+                    LibraryCopy.class.getClassLoader());
+        }
+
+        @Override
+        protected Class<?> loadClass(String name, boolean resolve) throws ClassNotFoundException {
+            if (!name.startsWith(OURS) || name.startsWith(OURS + "mutate.")) { // the tools that measure stay the same
+                return super.loadClass(name, resolve);
+            }
+            synchronized (getClassLoadingLock(name)) {
+                Class<?> known = findLoadedClass(name);
+                return known == null ? findClass(name) : known;
+            }
+        }
+    }
+}

@@ -1,0 +1,717 @@
+package dev.verbena.verbs;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatIllegalArgumentException;
+import static org.assertj.core.api.Assertions.assertThatIllegalStateException;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
+import static org.assertj.core.api.Assertions.catchThrowable;
+
+import dev.verbena.UnsupportedVerbException;
+import dev.verbena.VerbsArena;
+import dev.verbena.VerbsException;
+import dev.verbena.VerbsObject;
+import dev.verbena.VerbsTimeoutException;
+import dev.verbena.internal.Errno;
+import dev.verbena.internal.raw.rdma_h;
+import dev.verbena.support.ArenaKind;
+import dev.verbena.support.Await;
+import dev.verbena.support.Fenced;
+import dev.verbena.support.FencedTest;
+import dev.verbena.support.Loopback;
+import dev.verbena.support.OtherThread;
+import dev.verbena.support.TestDevice;
+import dev.verbena.verbs.PostedFieldsTest.Way;
+import java.lang.foreign.MemorySegment;
+import java.lang.ref.WeakReference;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.EnumSet;
+import java.util.List;
+import java.util.Set;
+import java.util.function.Supplier;
+import java.util.stream.Stream;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
+import org.junit.jupiter.params.provider.MethodSource;
+
+/** The rules of completion queues, their cursors and channels on the provider for tests. */
+@FencedTest
+@Timeout(120)
+class CompletionRulesTest {
+    private static final Duration SHORT = Duration.ofMillis(1);
+
+    private Loopback loopback;
+    private Context context;
+
+    @BeforeEach
+    void connect() {
+        loopback = Loopback.connected();
+        context = loopback.context;
+    }
+
+    @AfterEach
+    void close() {
+        loopback.close();
+    }
+
+    /** Makes a pair that completes in a queue, connected to itself. */
+    private QueuePair pair(CompletionQueue queue) {
+        QueuePair pair = loopback.domain.createQueuePair(QueuePair.rc(queue), queue.arena());
+        pair.connect(pair.endpoint());
+        return pair;
+    }
+
+    private void complete(QueuePair pair, int count) {
+        for (int i = 0; i < count; i++) {
+            pair.postWrite(
+                    100 + i,
+                    loopback.left.buffer.slice(0, 10 + i),
+                    loopback.right.buffer.remote().slice(0, 64));
+        }
+    }
+
+    /** A cursor that reads several completions under one lock, which the library of soft-RoCE does not allow. */
+    private ExtendedCompletions cursor(
+            CompletionQueue queue, boolean critical, boolean oneByOne, Set<CompletionField> of) {
+        return new ExtendedCompletions(
+                queue, new CompletionReaders(queue.address(), critical, critical, critical), of, oneByOne, 2);
+    }
+
+    @ParameterizedTest
+    @CsvSource({"true, true", "true, false", "false, true", "false, false"})
+    void extendedCursorReadsAllFieldsOfEachCompletion(boolean critical, boolean oneByOne) {
+        for (Set<CompletionField> fields : List.of(
+                EnumSet.allOf(CompletionField.class),
+                EnumSet.of(CompletionField.BYTE_LENGTH),
+                EnumSet.of(CompletionField.QUEUE_PAIR_NUMBER),
+                EnumSet.noneOf(CompletionField.class))) {
+            CompletionQueue queue =
+                    context.createCompletionQueue(CompletionQueueOptions.of(16).fields(fields));
+            QueuePair pair = pair(queue);
+            ExtendedCompletions done = cursor(queue, critical, oneByOne, fields);
+            for (int round = 0; round < 2; round++) {
+                assertThat(done.poll()).isZero();
+                complete(pair, 3);
+                for (int i = 0; i < 3; i++) {
+                    if (i % 2 == 0) {
+                        assertThat(done.poll()).isEqualTo(i == 0 ? 2 : 1);
+                    }
+                    assertThat(done.next()).isTrue();
+                    assertThat(done.id()).isEqualTo(100 + i);
+                    assertThat(done.isSuccess()).isTrue();
+                    assertThat(done.opcode()).isEqualTo(WorkOpcode.RDMA_WRITE);
+                    assertThat(done.flagBits()).isZero();
+                    assertThat(done.vendorError()).isZero();
+                    if (fields.contains(CompletionField.BYTE_LENGTH)) {
+                        assertThat(done.byteLength()).isEqualTo(10 + i);
+                    }
+                    if (fields.contains(CompletionField.QUEUE_PAIR_NUMBER)) {
+                        assertThat(done.queuePairNumber()).isEqualTo(pair.number());
+                        assertThat(done.queuePair()).isSameAs(pair);
+                    } else {
+                        assertThat(done.queuePair()).isNull();
+                    }
+                    if (fields.contains(CompletionField.TAG_MATCHING)) {
+                        assertThat(done.timestamp()).isEqualTo(0x1122334455667788L);
+                        assertThat(done.wallClockNanos()).isEqualTo(0x0102030405060709L);
+                        assertThat(done.vlan()).isEqualTo(0x9abc);
+                        assertThat(done.flowTag()).isEqualTo(0xf10f10);
+                        assertThat(done.tag()).isEqualTo(0x7a67a67a67a67a67L);
+                        assertThat(done.tagData()).isEqualTo(0x50505051);
+                    }
+                    assertThat(done.next()).isEqualTo(i == 0);
+                    if (i == 0) {
+                        assertThat(done.id()).isEqualTo(101);
+                        i++;
+                    }
+                }
+            }
+            assertThatThrownBy(done::pkeyIndex)
+                    .isInstanceOf(UnsupportedVerbException.class)
+                    .hasMessageContaining(queue.toString())
+                    .hasMessageContaining("completions()");
+            pair.close();
+        }
+    }
+
+    @ParameterizedTest
+    @CsvSource({"true, true", "true, false", "false, true", "false, false"})
+    void extendedCursorReadsFailuresBesideSuccesses(boolean critical, boolean oneByOne) {
+        CompletionQueue queue =
+                context.createCompletionQueue(CompletionQueueOptions.of(16).fields(CompletionField.standard()));
+        QueuePair pair = pair(queue);
+        ExtendedCompletions done = cursor(queue, critical, oneByOne, CompletionField.standard());
+        complete(pair, 1);
+        pair.postRead(7, loopback.left.buffer.slice(0, 8), new RemoteMemory(0, 0, 8));
+        complete(pair, 1); // is flushed
+        assertThat(done.poll()).isEqualTo(2);
+        assertThat(done.next()).isTrue();
+        assertThat(done.isSuccess()).isTrue();
+        assertThat(done.vendorError()).isZero();
+        assertThat(done.next()).isTrue();
+        assertThat(done.id()).isEqualTo(7);
+        assertThat(done.status()).isEqualTo(WorkStatus.REMOTE_ACCESS_ERROR);
+        assertThat(done.vendorError()).isEqualTo(0x77);
+        assertThat(done.queuePairNumber()).isEqualTo(pair.number());
+        assertThat(done.operation()).isEqualTo(Operation.RDMA_READ);
+        assertThat(done.poll()).isEqualTo(1);
+        assertThat(done.next()).isTrue();
+        assertThat(done.status()).isEqualTo(WorkStatus.WORK_REQUEST_FLUSHED);
+        assertThat(done.operation()).isEqualTo(Operation.RDMA_WRITE);
+        assertThat(done.completion().firstFailure().id()).isEqualTo(7);
+    }
+
+    @ParameterizedTest
+    @CsvSource({"true, true", "true, false", "false, true", "false, false"})
+    void brokenExtendedQueueIsReported(boolean critical, boolean oneByOne) {
+        CompletionQueue queue =
+                context.createCompletionQueue(CompletionQueueOptions.of(16).fields(CompletionField.standard()));
+        QueuePair pair = pair(queue);
+        ExtendedCompletions done = cursor(queue, critical, oneByOne, CompletionField.standard());
+        complete(pair, 2);
+        Fenced.fail("ibv_start_poll", 1, Errno.EINVAL);
+        assertThatThrownBy(done::poll)
+                .isInstanceOf(VerbsException.class)
+                .hasMessageContaining("ibv_start_poll(" + queue + ")")
+                .hasMessageContaining("The completion queue is broken");
+        Fenced.fail(oneByOne ? "ibv_start_poll" : "ibv_next_poll", oneByOne ? 2 : 1, Errno.EINVAL);
+        assertThat(done.poll()).as("those before the failure").isEqualTo(1);
+        assertThat(done.poll()).isEqualTo(1);
+        assertThat(done.poll()).isZero();
+    }
+
+    @ParameterizedTest
+    @CsvSource({"true, true", "true, false", "false, true", "false, false"})
+    void extendedCursorReadsReceives(boolean critical, boolean oneByOne) {
+        CompletionQueue queue =
+                context.createCompletionQueue(CompletionQueueOptions.of(16).fields(CompletionField.standard()));
+        QueuePair pair = pair(queue);
+        ExtendedCompletions done = cursor(queue, critical, oneByOne, CompletionField.standard());
+        pair.postReceive(1, loopback.left.buffer.slice(0, 64));
+        pair.postSendImmediate(2, loopback.left.buffer.slice(64, 21), 0x01020304);
+        pair.postReceive(3, loopback.left.buffer.slice(0, 64));
+        pair.postSendInvalidate(4, loopback.left.buffer.slice(64, 22), 0x05060708);
+        for (int i = 0; i < 2; i++) {
+            assertThat(done.poll()).isEqualTo(2);
+            for (int j = 0; j < 2; j++) {
+                assertThat(done.next()).isTrue();
+                assertThat(done.byteLength()).isEqualTo(21 + i);
+                assertThat(done.isReceive()).isEqualTo(done.id() % 2 == 1);
+                if (done.isReceive()) {
+                    assertThat(done.opcode()).isEqualTo(WorkOpcode.RECEIVE);
+                    assertThat(done.hasImmediate()).isEqualTo(i == 0);
+                    assertThat(done.hasInvalidated()).isEqualTo(i == 1);
+                    assertThat(i == 0 ? done.immediate() : done.invalidatedKey())
+                            .isEqualTo(i == 0 ? 0x01020304 : 0x05060708);
+                    assertThat(done.sourceQueuePair()).isEqualTo(pair.number());
+                    assertThat(done.sourceLid()).isEqualTo(0x1234);
+                    assertThat(done.serviceLevel()).isEqualTo(5);
+                    assertThat(done.pathBits()).isEqualTo(7);
+                } else {
+                    assertThat(done.flagBits()).isZero();
+                    assertThat(done.opcode()).isEqualTo(WorkOpcode.SEND);
+                }
+            }
+        }
+    }
+
+    /** Another thread may hold the lock of an extended queue while it runs Java code, and must reach its safepoint. */
+    @ParameterizedTest
+    @MethodSource("ways")
+    void sharedExtendedQueueIsNeverPolledCritically(Way way) {
+        try (Loopback other = way.connected()) {
+            boolean confined = way.arena() == ArenaKind.CONFINED;
+            for (PollingCalls calls : PollingCalls.values()) {
+                boolean may = way.calls().equals("post") && calls != PollingCalls.PLAIN;
+                CompletionQueueOptions options = CompletionQueueOptions.of(4).pollingCalls(calls);
+                CompletionQueue plain = other.context.createCompletionQueue(options);
+                CompletionQueue extended =
+                        other.context.createCompletionQueue(options.fields(CompletionField.standard()));
+                assertThat(plain.pollsCritically()).isEqualTo(may);
+                assertThat(extended.pollsCritically()).isEqualTo(may && confined);
+                assertThat(plain.onlyThread()).isEqualTo(confined ? Thread.currentThread() : null);
+            }
+        }
+    }
+
+    static Stream<Way> ways() {
+        return PostedFieldsTest.ways().filter(way -> !way.extended() && way.apart());
+    }
+
+    @ParameterizedTest
+    @MethodSource("ways")
+    void cursorsReturnAllCompletions(Way way) {
+        try (Loopback other = way.connected()) {
+            for (PollingCalls calls : PollingCalls.values()) {
+                CompletionQueueOptions options = CompletionQueueOptions.of(8).pollingCalls(calls);
+                for (CompletionQueue queue : List.of(
+                        other.context.createCompletionQueue(options),
+                        other.context.createCompletionQueue(options.fields(CompletionField.standard())))) {
+                    QueuePair pair = other.domain.createQueuePair(QueuePair.rc(queue));
+                    pair.connect(pair.endpoint());
+                    List<Completions> cursors = new ArrayList<>(List.of(queue.completions(3)));
+                    if (queue.isExtended()) {
+                        cursors.add(queue.extendedCompletions(3));
+                    }
+                    for (Completions done : cursors) {
+                        assertThat(done).hasToString("cursor over " + queue + ", 0 fetched");
+                        for (int i = 0; i < 5; i++) {
+                            pair.postWrite(i, other.left.buffer.slice(0, 8), other.right.buffer.remote());
+                        }
+                        List<Long> ids = new ArrayList<>();
+                        assertThat(done.poll()).isEqualTo(3);
+                        assertThat(done).hasToString("cursor over " + queue + ", 3 fetched");
+                        while (done.next()) {
+                            ids.add(done.id());
+                        }
+                        assertThat(done.poll()).isEqualTo(2);
+                        while (done.next()) {
+                            ids.add(done.id());
+                        }
+                        assertThat(ids).containsExactly(0L, 1L, 2L, 3L, 4L);
+                        assertThat(done.poll()).isZero();
+                        assertThat(done.next()).isFalse();
+                        assertThatIllegalStateException().isThrownBy(done::id).withMessageContaining("call next()");
+                    }
+                }
+            }
+        }
+    }
+
+    @Test
+    void unseenFailureIsNotedByTheNextPoll() {
+        for (CompletionQueueOptions options : List.of(
+                CompletionQueueOptions.of(16), CompletionQueueOptions.of(16).fields(CompletionField.standard()))) {
+            CompletionQueue queue = context.createCompletionQueue(options);
+            QueuePair pair = pair(queue);
+            Completions done = queue.completions(4);
+            complete(pair, 1);
+            pair.postRead(7, loopback.left.buffer.slice(0, 8), new RemoteMemory(0, 0, 8));
+            pair.postRead(8, loopback.left.buffer.slice(0, 8), new RemoteMemory(0, 0, 8));
+            assertThat(done.poll()).isEqualTo(3);
+            assertThat(pair.firstError()).isEmpty();
+            assertThat(done.poll()).isZero();
+            assertThat(pair.firstError()).hasValueSatisfying(first -> {
+                assertThat(first.id()).isEqualTo(7);
+                assertThat(first.operation()).isEqualTo(Operation.RDMA_READ);
+            });
+        }
+    }
+
+    @Test
+    void invalidatedKeysAndHeadersAreReported() {
+        QueuePair left = loopback.left.pair;
+        Completions done = loopback.right.queue.completions(1);
+        loopback.right.pair.postReceive(1, loopback.right.buffer);
+        left.postSendInvalidate(2, loopback.left.buffer.slice(0, 12), 0x11223344);
+        assertThat(done.poll()).isOne();
+        assertThat(done.next()).isTrue();
+        assertThat(done.hasInvalidated()).isTrue();
+        assertThat(done.invalidatedKey()).isEqualTo(0x11223344);
+        assertThat(done.hasImmediate()).isFalse();
+        assertThat(done.hasRoutingHeader()).isFalse();
+        WorkCompletion value = done.completion();
+        assertThat(value.hasInvalidated()).isTrue();
+        assertThat(value.hasImmediate()).isFalse();
+        assertThat(value.hasRoutingHeader()).isFalse();
+        assertThat(value.flags()).containsExactly(CompletionFlag.WITH_INVALIDATE);
+        assertThat(value).hasToString("#1 RECEIVE on QP " + loopback.right.pair.number() + ": success, 12 bytes");
+        assertThat(done.toString()).isEqualTo(value.toString());
+        loopback.right.pair.postReceive(3, loopback.right.buffer);
+        left.postSendImmediate(4, loopback.left.buffer.slice(0, 13), 0xabc);
+        assertThat(done.poll()).isOne();
+        assertThat(done.next()).isTrue();
+        assertThat(done.hasInvalidated()).isFalse();
+        assertThat(done.hasImmediate()).isTrue();
+        assertThat(done.completion().hasInvalidated()).isFalse();
+        assertThat(done.completion())
+                .hasToString(
+                        "#3 RECEIVE on QP " + loopback.right.pair.number() + ": success, 13 bytes, immediate 0xabc");
+        QueuePair datagrams = loopback.domain.createQueuePair(QueuePair.ud(loopback.right.queue));
+        datagrams.toReady(7);
+        datagrams.postReceive(5, loopback.right.buffer);
+        datagrams.postSend(
+                6,
+                loopback.right.buffer.slice(0, 0),
+                loopback.domain.createAddressHandle(datagrams.pathTo(datagrams.endpoint())),
+                datagrams.number(),
+                7);
+        boolean[] headers = new boolean[2];
+        for (int i = 0; i < 2; i++) {
+            assertThat(done.poll()).isOne();
+            assertThat(done.next()).isTrue();
+            headers[(int) done.id() - 5] = done.hasRoutingHeader();
+            assertThat(done.completion().hasRoutingHeader()).isEqualTo(done.hasRoutingHeader());
+            assertThat(done.hasInvalidated()).isFalse();
+        }
+        assertThat(headers).as("the receive, the send").containsExactly(true, false);
+    }
+
+    @Test
+    void optionsOfAnExtendedQueueReachC() {
+        ProtectionDomain domain = loopback.domain.allocateParentDomain();
+        try (VerbsArena arena = VerbsArena.ofConfined()) {
+            context.createCompletionQueue(
+                    CompletionQueueOptions.of(4)
+                            .fields(CompletionField.VLAN, CompletionField.IMMEDIATE)
+                            .ignoreOverrun()
+                            .completionVector(3)
+                            .parentDomain(domain),
+                    arena);
+            assertThat(Fenced.noted("ibv_create_cq_ex.wc_flags"))
+                    .isEqualTo(CompletionField.VLAN.bit() | CompletionField.IMMEDIATE.bit());
+            assertThat(Fenced.noted("ibv_create_cq_ex.comp_mask"))
+                    .isEqualTo(rdma_h.IBV_CQ_INIT_ATTR_MASK_FLAGS() | rdma_h.IBV_CQ_INIT_ATTR_MASK_PD());
+            assertThat(Fenced.noted("ibv_create_cq_ex.flags")).isEqualTo(CompletionQueueFlag.IGNORE_OVERRUN.bit());
+            assertThat(Fenced.noted("ibv_create_cq_ex.comp_vector")).isEqualTo(3);
+            assertThat(Fenced.noted("ibv_create_cq_ex.parent_domain")).isEqualTo(domain.address());
+            context.createCompletionQueue(CompletionQueueOptions.of(4).singleThreaded(), arena);
+            assertThat(Fenced.noted("ibv_create_cq_ex.comp_mask")).isEqualTo(rdma_h.IBV_CQ_INIT_ATTR_MASK_FLAGS());
+            assertThat(Fenced.noted("ibv_create_cq_ex.flags")).isEqualTo(CompletionQueueFlag.SINGLE_THREADED.bit());
+            context.createCompletionQueue(CompletionQueueOptions.of(4).fields(List.of()), arena);
+            assertThat(Fenced.noted("ibv_create_cq_ex.comp_mask")).isZero();
+        }
+    }
+
+    @Test
+    void queueOfOtherObjectsIsRefused() {
+        try (VerbsArena shared = VerbsArena.ofShared();
+                Loopback other = Loopback.connected()) {
+            assertThatIllegalArgumentException()
+                    .isThrownBy(() -> context.createCompletionQueue(
+                            CompletionQueueOptions.of(4).singleThreaded(), shared))
+                    .withMessageContaining("VerbsArena.ofConfined()");
+            assertThat(catchThrowable(() -> context.createCompletionQueue(
+                            CompletionQueueOptions.of(4).ignoreOverrun(), shared)))
+                    .isNull();
+            CompletionChannel channel = other.context.createCompletionChannel();
+            assertThatIllegalArgumentException()
+                    .isThrownBy(() -> context.createCompletionQueue(
+                            CompletionQueueOptions.of(4).channel(channel)))
+                    .withMessageContaining("another context");
+            ProtectionDomain parent = other.domain.allocateParentDomain();
+            assertThatIllegalArgumentException()
+                    .isThrownBy(() -> context.createCompletionQueue(
+                            CompletionQueueOptions.of(4).parentDomain(parent)))
+                    .withMessageContaining("another context");
+            assertThatIllegalArgumentException()
+                    .isThrownBy(() -> context.createCompletionQueue(
+                            CompletionQueueOptions.of(4).parentDomain(loopback.domain)))
+                    .withMessageContaining("is not a parent domain");
+            assertThat(channel.context()).isSameAs(other.context);
+            channel.close();
+            assertThatIllegalStateException().isThrownBy(channel::context).withMessageContaining("closed");
+        }
+    }
+
+    @Test
+    void refusedSizesNameTheLimitsOfTheDevice() {
+        int tooMany = (1 << 16) + 1;
+        for (CompletionQueueOptions options : List.of(
+                CompletionQueueOptions.of(tooMany),
+                CompletionQueueOptions.of(tooMany).fields(List.of()))) {
+            assertThatThrownBy(() -> context.createCompletionQueue(options))
+                    .isInstanceOf(VerbsException.class)
+                    .hasMessageContaining(options.extended() ? "ibv_create_cq_ex" : "ibv_create_cq")
+                    .hasMessageContaining("at most 65536 and has 1 completion vectors");
+        }
+        CompletionQueue queue = context.createCompletionQueue(4);
+        Fenced.fail("ibv_resize_cq", 1, Errno.EINVAL);
+        assertThatThrownBy(() -> queue.resize(9))
+                .isInstanceOf(VerbsException.class)
+                .hasMessageContaining("ibv_resize_cq(" + queue + " to 9)")
+                .hasMessageContaining("at most 65536 completions");
+        Fenced.fail("ibv_resize_cq", 1, Errno.ENOMEM);
+        assertThat(catchThrowable(() -> queue.resize(9)).getMessage()).doesNotContain("at most");
+        queue.resize(9);
+        assertThat(queue.capacity()).isEqualTo(16);
+        assertThat(queue.context()).isSameAs(context);
+        assertThat(queue.channel()).isEmpty();
+        queue.close();
+        for (Supplier<?> call :
+                List.<Supplier<?>>of(queue::capacity, queue::context, queue::channel, queue::isExtended, queue::poll)) {
+            assertThatIllegalStateException().isThrownBy(call::get).withMessageContaining("is closed");
+        }
+    }
+
+    @Test
+    void moderationReachesC() {
+        CompletionQueue queue = context.createCompletionQueue(4);
+        queue.moderate(0x1234, Duration.ofNanos(0x2345_000)); // 0x2345 << 12 nanoseconds
+        assertThat(Fenced.noted("ibv_modify_cq.attr_mask")).isEqualTo(rdma_h.IBV_CQ_ATTR_MODERATE());
+        assertThat(Fenced.noted("ibv_modify_cq.cq_count")).isEqualTo(0x1234);
+        assertThat(Fenced.noted("ibv_modify_cq.cq_period")).isEqualTo((0x2345_000 + 999) / 1000);
+        queue.moderate(0xffff, Duration.ofNanos(0xffff_000L * 1000 / 4096));
+        assertThat(Fenced.noted("ibv_modify_cq.cq_count")).isEqualTo(0xffff);
+        assertThatIllegalArgumentException().isThrownBy(() -> queue.moderate(0x10000, SHORT));
+        assertThatIllegalArgumentException().isThrownBy(() -> queue.moderate(1, Duration.ofMillis(66)));
+        Fenced.fail("ibv_modify_cq", 1, Errno.EINVAL);
+        assertThatThrownBy(() -> queue.moderate(5, Duration.ofNanos(7000)))
+                .isInstanceOf(VerbsException.class)
+                .hasMessageContaining("ibv_modify_cq(" + queue + ", 5 completions or 7 us)");
+    }
+
+    @Test
+    void waitsForSolicitedCompletionsAskForThoseOnly() {
+        CompletionQueue queue =
+                context.createCompletionQueue(CompletionQueueOptions.of(4).channel(context.createCompletionChannel()));
+        Completions done = queue.completions(2);
+        String asked = "ibv_req_notify_cq.solicited_only";
+        assertThatThrownBy(() -> queue.awaitSolicited(SHORT)).isInstanceOf(VerbsTimeoutException.class);
+        assertThat(Fenced.noted(asked)).isOne();
+        assertThatThrownBy(() -> queue.await(SHORT)).isInstanceOf(VerbsTimeoutException.class);
+        assertThat(Fenced.noted(asked)).isZero();
+        assertThatThrownBy(() -> done.awaitSolicited(SHORT)).isInstanceOf(VerbsTimeoutException.class);
+        assertThat(Fenced.noted(asked)).isOne();
+        assertThatThrownBy(() -> done.await(SHORT)).isInstanceOf(VerbsTimeoutException.class);
+        assertThat(Fenced.noted(asked)).isZero();
+        queue.requestNotification(true);
+        assertThat(Fenced.noted(asked)).isOne();
+    }
+
+    @Test
+    void awaitReturnsTheNumberOfCompletions() throws InterruptedException {
+        CompletionQueue queue =
+                context.createCompletionQueue(CompletionQueueOptions.of(16).channel(context.createCompletionChannel()));
+        QueuePair pair = pair(queue);
+        Completions done = queue.completions(4);
+        complete(pair, 3);
+        assertThat(done.awaitSolicited(Loopback.DEADLINE)).isEqualTo(3);
+        complete(pair, 2);
+        assertThat(done.await(Loopback.DEADLINE)).isEqualTo(2);
+    }
+
+    @Test
+    void driverWithoutAFunctionIsNoticedWhenTheObjectIsMade() {
+        int before = Fenced.liveObjects();
+        try (VerbsArena arena = VerbsArena.ofConfined()) {
+            CompletionQueueOptions options =
+                    CompletionQueueOptions.of(4).fields(CompletionField.FLOW_TAG, CompletionField.VLAN);
+            Fenced.fail("ibv_wc_read_flow_tag", 1, 1);
+            assertThatThrownBy(() -> context.createCompletionQueue(options, arena))
+                    .isInstanceOf(UnsupportedVerbException.class)
+                    .hasMessageContaining("ibv_create_cq_ex")
+                    .hasMessageContaining("accepted the fields [FLOW_TAG] but");
+            assertThat(Fenced.liveObjects()).isEqualTo(before);
+            Fenced.fail("ibv_wc_read_flow_tag", 1, 1);
+            context.createCompletionQueue(options.fields(CompletionField.VLAN), arena)
+                    .close();
+            QueuePairOptions pair = QueuePair.rc(loopback.left.queue)
+                    .operations(SendOperation.RDMA_READ, SendOperation.SEND)
+                    .inlineSize(8);
+            Fenced.fail("ibv_wr_rdma_read", 1, 1);
+            assertThatThrownBy(() -> loopback.domain.createQueuePair(pair, arena))
+                    .isInstanceOf(UnsupportedVerbException.class)
+                    .hasMessageContaining("ibv_create_qp_ex")
+                    .hasMessageContaining("accepted the operations [RDMA_READ] and lacks [ibv_wr_rdma_read]");
+            Fenced.fail("ibv_qp_to_qp_ex", 1, 1);
+            assertThatThrownBy(() -> loopback.domain.createQueuePair(pair, arena))
+                    .isInstanceOf(UnsupportedVerbException.class)
+                    .hasMessageContaining("ibv_qp_to_qp_ex")
+                    .hasMessageContaining("no extended queue pairs");
+            assertThat(Fenced.liveObjects()).isEqualTo(before);
+            Fenced.fail("ibv_wr_set_inline_data", 1, 1);
+            QueuePair made = loopback.domain.createQueuePair(pair, arena);
+            made.connect(made.endpoint());
+            assertThatThrownBy(() -> made.postSendInline(1, MemorySegment.ofArray(new byte[1])))
+                    .isInstanceOf(UnsupportedVerbException.class)
+                    .hasMessageContaining("ibv_wr_set_inline_data(" + made + ")");
+            made.postSend(2, loopback.left.buffer.slice(0, 8));
+        }
+    }
+
+    /** C waits in ibv_destroy_cq until all events that were taken are acknowledged. */
+    @Test
+    void eventThatIsTakenWhileTheQueueIsDestroyedIsAcknowledged() throws Throwable {
+        try (VerbsArena arena = VerbsArena.ofShared()) {
+            Context shared = TestDevice.get().open(arena);
+            ProtectionDomain domain = shared.allocateProtectionDomain();
+            CompletionChannel channel = shared.createCompletionChannel();
+            CompletionQueue queue =
+                    shared.createCompletionQueue(CompletionQueueOptions.of(4).channel(channel));
+            MemoryRegion region = domain.register(arena.allocate(64), AccessFlag.LOCAL_WRITE, AccessFlag.REMOTE_WRITE);
+            QueuePair pair = domain.createQueuePair(QueuePair.rc(queue));
+            pair.connect(pair.endpoint());
+            queue.requestNotification(false);
+            pair.postWrite(1, region.slice(0, 8), region.remote());
+            pair.close();
+            Fenced.stop("ibv_destroy_cq");
+            OtherThread<Void> closing = OtherThread.start(queue::close);
+            Fenced.awaitStopped("ibv_destroy_cq", 1);
+            assertThat(channel.poll()).contains(queue);
+            Fenced.goOn("ibv_destroy_cq");
+            closing.join();
+            assertThat(channel.poll()).isEmpty();
+        }
+    }
+
+    @Test
+    void queueThatCRefusesToDestroyServesItsWaitersAgain() throws InterruptedException {
+        CompletionChannel channel = context.createCompletionChannel();
+        CompletionQueue queue =
+                context.createCompletionQueue(CompletionQueueOptions.of(16).channel(channel));
+        QueuePair pair = pair(queue);
+        pair.close();
+        Fenced.fail("ibv_destroy_cq", 1, Errno.EBUSY);
+        assertThatThrownBy(queue::close).isInstanceOf(VerbsException.class).hasMessageContaining("ibv_destroy_cq");
+        QueuePair next = pair(queue);
+        for (int i = 0; i < 3; i++) {
+            queue.requestNotification(false);
+            complete(next, 1);
+            assertThat(channel.await(Loopback.DEADLINE)).isSameAs(queue);
+            assertThat(queue.poll()).isPresent();
+        }
+        next.close();
+        queue.close();
+    }
+
+    @Test
+    void channelThatCRefusesToDestroyServesItsQueuesAgain() throws Throwable {
+        try (VerbsArena arena = VerbsArena.ofShared()) {
+            Context shared = TestDevice.get().open(arena);
+            CompletionChannel channel = shared.createCompletionChannel();
+            Fenced.fail("ibv_destroy_comp_channel", 1, Errno.EBUSY);
+            assertThatThrownBy(channel::close)
+                    .isInstanceOf(VerbsException.class)
+                    .hasMessageContaining("ibv_destroy_comp_channel(" + channel + ")");
+            assertThat(channel.isOpen()).isTrue();
+            ProtectionDomain domain = shared.allocateProtectionDomain();
+            CompletionQueue queue =
+                    shared.createCompletionQueue(CompletionQueueOptions.of(4).channel(channel));
+            QueuePair pair = domain.createQueuePair(QueuePair.rc(queue));
+            pair.connect(pair.endpoint());
+            MemoryRegion region = domain.register(arena.allocate(64), AccessFlag.LOCAL_WRITE, AccessFlag.REMOTE_WRITE);
+            OtherThread<WorkCompletion> waiter = OtherThread.start(() -> queue.await(Loopback.DEADLINE));
+            Await.until("the waiter asks", () -> Fenced.calls("ibv_req_notify_cq") > 0);
+            pair.postWrite(1, region.slice(0, 8), region.remote());
+            assertThat(waiter.join().id()).isEqualTo(1);
+            pair.close();
+            queue.close();
+            channel.close();
+            assertThat(channel.isOpen()).isFalse();
+        }
+    }
+
+    @Test
+    void failureToReadEventsIsReported() throws Throwable {
+        try (VerbsArena arena = VerbsArena.ofShared()) {
+            Context shared = TestDevice.get().open(arena);
+            CompletionChannel channel = shared.createCompletionChannel();
+            Fenced.fail("ibv_get_cq_event", 1, Errno.EIO);
+            assertThatThrownBy(channel::poll)
+                    .isInstanceOf(VerbsException.class)
+                    .hasMessageContaining("ibv_get_cq_event(completion channel of ")
+                    .hasMessageContaining("The device was removed");
+            assertThat(channel.poll()).isEmpty();
+        }
+    }
+
+    /** Each thread that waits is told, and does not wait until its time is over. */
+    @ParameterizedTest
+    @CsvSource({"true", "false"})
+    void failureOfTheEventThreadEndsAllWaits(boolean byChannel) throws Throwable {
+        try (VerbsArena arena = VerbsArena.ofShared()) {
+            Context shared = TestDevice.get().open(arena);
+            ProtectionDomain domain = shared.allocateProtectionDomain();
+            CompletionChannel channel = shared.createCompletionChannel();
+            CompletionQueue queue =
+                    shared.createCompletionQueue(CompletionQueueOptions.of(4).channel(channel));
+            QueuePair pair = domain.createQueuePair(QueuePair.rc(queue));
+            pair.connect(pair.endpoint());
+            MemoryRegion region = domain.register(arena.allocate(64), AccessFlag.LOCAL_WRITE, AccessFlag.REMOTE_WRITE);
+            queue.requestNotification(false);
+            OtherThread<Object> waiter = OtherThread.start(
+                    () -> byChannel ? channel.await(Loopback.DEADLINE) : queue.await(Loopback.DEADLINE));
+            Await.until(
+                    "the waiter waits",
+                    () -> byChannel
+                            ? Fenced.calls("ibv_get_cq_event") > 1
+                            : Fenced.calls("ibv_poll_cq") > 1 && Fenced.calls("ibv_req_notify_cq") > 1);
+            Fenced.stop("ibv_get_cq_event");
+            pair.postWrite(1, region.slice(0, 8), region.remote());
+            Fenced.awaitStopped("ibv_get_cq_event", 1);
+            Fenced.fail("ibv_get_cq_event", 1, Errno.EIO);
+            Fenced.goOn("ibv_get_cq_event");
+            Throwable thrown = catchThrowable(waiter::join);
+            assertThat(thrown).isInstanceOf(VerbsException.class);
+            assertThat(thrown).hasMessageContaining(byChannel ? channel.toString() : queue.toString());
+            assertThat(thrown.getCause()).hasMessageContaining("ibv_get_cq_event");
+        }
+    }
+
+    @ParameterizedTest
+    @CsvSource({
+        "true, true, true, true",
+        "true, true, false, false",
+        "true, false, true, false",
+        "false, true, true, false",
+        "false, false, false, false"
+    })
+    void readersAreCriticalIfEachOfThemIs(boolean reads, boolean steps, boolean confined, boolean all) {
+        CompletionQueue queue =
+                context.createCompletionQueue(CompletionQueueOptions.of(4).fields(List.of()));
+        assertThat(new CompletionReaders(queue.address(), reads, steps, confined).allCritical())
+                .isEqualTo(all);
+    }
+
+    @Test
+    void closedObjectsAreUnreachable() {
+        List<WeakReference<Object>> closed = makeAndClose();
+        Await.until("the objects are gone", () -> {
+            System.gc();
+            return closed.stream().allMatch(each -> each.refersTo(null));
+        });
+    }
+
+    private List<WeakReference<Object>> makeAndClose() {
+        List<VerbsObject> objects = new ArrayList<>();
+        CompletionChannel channel = context.createCompletionChannel();
+        for (CompletionQueueOptions options : List.of(
+                CompletionQueueOptions.of(4).channel(channel),
+                CompletionQueueOptions.of(4).fields(List.of()))) {
+            CompletionQueue queue = context.createCompletionQueue(options);
+            queue.completions(2).poll();
+            objects.add(queue);
+            objects.add(loopback.domain.createWorkQueue(WorkQueueOptions.of(queue, 4)));
+            objects.add(loopback.domain.createSharedReceiveQueue(SharedReceiveQueue.basic()));
+            objects.add(pair(queue));
+        }
+        List<WeakReference<Object>> references = new ArrayList<>();
+        for (VerbsObject object : objects.reversed()) {
+            references.add(new WeakReference<>(object));
+            object.close();
+        }
+        channel.close();
+        references.add(new WeakReference<>(channel));
+        return references;
+    }
+
+    @Test
+    void eventsNameTheirQueues() throws InterruptedException {
+        SharedReceiveQueue shared = loopback.domain.createSharedReceiveQueue(SharedReceiveQueue.basic());
+        WorkQueue work = loopback.domain.createWorkQueue(WorkQueueOptions.of(loopback.left.queue, 4));
+        Fenced.raise(context, AsyncEventType.SRQ_ERR.code(), shared.address());
+        AsyncEvent event = context.events().await(Loopback.DEADLINE);
+        assertThat(((AsyncEvent.OfSharedReceiveQueue) event).queue()).isSameAs(shared);
+        Fenced.raise(context, AsyncEventType.WQ_FATAL.code(), work.address());
+        event = context.events().await(Loopback.DEADLINE);
+        assertThat(((AsyncEvent.OfWorkQueue) event).queue()).isSameAs(work);
+        Fenced.raise(context, AsyncEventType.CQ_ERR.code(), loopback.left.queue.address());
+        event = context.events().await(Loopback.DEADLINE);
+        assertThat(((AsyncEvent.OfCompletionQueue) event).queue()).isSameAs(loopback.left.queue);
+    }
+
+    @Test
+    void queueThatOverflowsRaisesAnEvent() throws InterruptedException {
+        CompletionQueue queue = context.createCompletionQueue(1);
+        QueuePair pair = pair(queue);
+        complete(pair, 2);
+        AsyncEvent event = context.events().await(Loopback.DEADLINE);
+        assertThat(event.type()).isEqualTo(AsyncEventType.CQ_ERR);
+        assertThat(((AsyncEvent.OfCompletionQueue) event).queue()).isSameAs(queue);
+    }
+}

@@ -1,0 +1,432 @@
+package dev.verbena.verbs;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
+import static org.assertj.core.api.Assertions.assertThatIllegalArgumentException;
+import static org.assertj.core.api.Assertions.assertThatIllegalStateException;
+
+import dev.verbena.UnsupportedVerbException;
+import dev.verbena.VerbsArena;
+import dev.verbena.VerbsException;
+import dev.verbena.internal.Errno;
+import dev.verbena.internal.raw.ibv_ah_attr;
+import dev.verbena.internal.raw.ibv_device_attr;
+import dev.verbena.internal.raw.ibv_device_attr_ex;
+import dev.verbena.internal.raw.ibv_gid_entry;
+import dev.verbena.internal.raw.ibv_port_attr;
+import dev.verbena.internal.raw.rdma_h;
+import dev.verbena.support.Fenced;
+import dev.verbena.support.FencedTest;
+import dev.verbena.support.OtherThread;
+import dev.verbena.support.TestDevice;
+import dev.verbena.verbs.access.VerbsAccess;
+import dev.verbena.verbs.address.AddressVector;
+import dev.verbena.verbs.address.EthernetAddress;
+import dev.verbena.verbs.address.Gid;
+import dev.verbena.verbs.address.GidEntry;
+import dev.verbena.verbs.address.GidType;
+import dev.verbena.verbs.address.GlobalRoute;
+import dev.verbena.verbs.device.DeviceAttributes;
+import dev.verbena.verbs.device.Port;
+import dev.verbena.verbs.device.PortState;
+import java.lang.foreign.Arena;
+import java.lang.foreign.MemorySegment;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.Collections;
+import java.util.List;
+import java.util.NoSuchElementException;
+import java.util.Random;
+import java.util.concurrent.atomic.AtomicInteger;
+import java.util.function.Consumer;
+import java.util.stream.Stream;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.Test;
+
+/** Questions to a device, and what the answers become. The provider gives answers that few devices give. */
+@FencedTest
+class ContextQueriesTest {
+
+    private final VerbsArena arena = VerbsArena.ofShared();
+    private final Arena scratch = Arena.ofConfined();
+    private final Context context = TestDevice.get().open(arena);
+
+    /** A call that has kept the context open would wait here for ever. */
+    @AfterEach
+    void close() {
+        context.close();
+        arena.close();
+        scratch.close();
+    }
+
+    // Devices
+
+    @Test
+    void attributesOfAnOlderLibraryHaveNoLaterFields() {
+        for (int errno : new int[] {Errno.EOPNOTSUPP, Errno.ENOSYS}) {
+            Fenced.fail("ibv_query_device_ex", 1, errno);
+            DeviceAttributes attributes = context.attributes();
+            assertThat(attributes.maxQueuePairs()).isEqualTo(1 << 16);
+            assertThat(attributes.firmwareVersion()).isEqualTo("1.0");
+            assertThat(attributes.timestampMask()).isZero();
+            assertThat(attributes.coreClockKilohertz()).isZero();
+            assertThat(attributes.onDemandPaging().isSupported()).isFalse();
+        }
+        assertThat(context.attributes().onDemandPaging().isSupported()).isTrue();
+    }
+
+    @Test
+    void refusedQueryOfADeviceNamesTheFunctionThatWasCalled() {
+        Fenced.fail("ibv_query_device_ex", 1, Errno.EINVAL);
+        assertThatExceptionOfType(VerbsException.class)
+                .isThrownBy(context::attributes)
+                .withMessageStartingWith("ibv_query_device_ex(fenced0): EINVAL");
+        Fenced.fail("ibv_query_device_ex", 1, Errno.EOPNOTSUPP);
+        Fenced.fail("ibv_query_device", 1, Errno.EINVAL);
+        assertThatExceptionOfType(VerbsException.class)
+                .isThrownBy(context::attributes)
+                .withMessageStartingWith("ibv_query_device(fenced0): EINVAL");
+    }
+
+    @Test
+    void deviceHasWhatTheListSays() {
+        Device device = context.device();
+        assertThat(device.index()).hasValue(0);
+        assertThat(device.characterDevice()).isEqualTo("uverbs0");
+        assertThat(device.driver()).isEmpty();
+        assertThat(device.toString()).startsWith("fenced0: ").contains("GUID ");
+        assertThat(context.completionVectors()).isEqualTo(1);
+        assertThat(context.commandDescriptor()).isPositive();
+    }
+
+    @Test
+    void listOfDevicesIsFreed() {
+        Fenced.calm();
+        assertThat(Device.list()).hasSize(1);
+        assertThat(Device.first()).isEqualTo(context.device());
+        assertThat(Device.named("fenced0")).isEqualTo(context.device());
+        assertThat(Fenced.calls("ibv_get_device_list")).isEqualTo(3);
+        assertThat(Fenced.calls("ibv_free_device_list")).isEqualTo(3);
+        Fenced.fail("ibv_get_device_list", 1, Errno.ENOSYS);
+        assertThat(Device.list()).isEmpty();
+        assertThat(Fenced.calls("ibv_free_device_list")).isEqualTo(3);
+    }
+
+    private static List<Consumer<Context>> questions() {
+        return List.of(
+                Context::attributes,
+                Context::completionVectors,
+                Context::commandDescriptor,
+                Context::rawClock,
+                Context::ports,
+                Context::gids,
+                context -> context.port(1),
+                context -> context.portSpeed(1),
+                context -> context.gid(1, 0),
+                context -> context.gidEntry(1, 0),
+                context -> context.bestGid(1),
+                context -> context.pkey(1, 0),
+                context -> context.pkeyIndex(1, 0xffff),
+                context -> context.resolve(AddressVector.of(1).globalRoute(GlobalRoute.to(Gid.parse("fe80::1"), 0))));
+    }
+
+    @Test
+    void closedContextAnswersNothing() {
+        for (Consumer<Context> question : questions()) {
+            Context asked = TestDevice.get().open(arena);
+            question.accept(asked);
+            asked.close();
+            assertThatIllegalStateException()
+                    .isThrownBy(() -> question.accept(asked))
+                    .withMessageContaining("closed");
+        }
+    }
+
+    @Test
+    void contextOfAThreadAnswersNoOther() throws Throwable {
+        try (VerbsArena confined = VerbsArena.ofConfined()) {
+            Context mine = TestDevice.get().open(confined);
+            OtherThread.run(() -> {
+                for (Consumer<Context> question : questions()) {
+                    assertThatExceptionOfType(WrongThreadException.class).isThrownBy(() -> question.accept(mine));
+                }
+            });
+        }
+    }
+
+    /** The property and the driver choose the way of calling C: this driver posts by a system call, and so may block. */
+    @Test
+    void callsOfADriverFollowTheProperty() {
+        assertCalls(true, true, false);
+        try {
+            System.setProperty("dev.verbena.critical", "none");
+            assertCalls(false, false, false);
+            System.setProperty("dev.verbena.critical", "post");
+            assertCalls(true, true, true);
+        } finally {
+            System.clearProperty("dev.verbena.critical");
+        }
+    }
+
+    private void assertCalls(boolean calls, boolean polls, boolean posts) {
+        DriverFunctions driver = DriverFunctions.of(context.device(), context.address());
+        assertThat(driver.criticalCalls()).isEqualTo(calls);
+        assertThat(driver.criticalPoll()).isEqualTo(polls);
+        assertThat(driver.criticalPost()).isEqualTo(posts);
+        assertThat(driver.software()).isTrue();
+        assertThat(driver.pollCq()).isNotZero().isNotEqualTo(driver.postSend());
+    }
+
+    @Test
+    void rawClockIsReadInNanoseconds() {
+        assertThat(context.rawClock()).isEqualTo(5_000_000_007L);
+        Fenced.answer("ibv_query_rt_values_ex", scratch.allocate(24, 8)); // no clock in the mask of the answer
+        assertThatExceptionOfType(UnsupportedVerbException.class)
+                .isThrownBy(context::rawClock)
+                .withMessageContaining("no clock that can be read");
+        Fenced.fail("ibv_query_rt_values_ex", 1, Errno.EINVAL);
+        assertThatExceptionOfType(VerbsException.class)
+                .isThrownBy(context::rawClock)
+                .withMessageStartingWith("ibv_query_rt_values_ex(fenced0): EINVAL");
+    }
+
+    // Ports
+
+    private void answerPorts(int gids) {
+        MemorySegment device = scratch.allocate(ibv_device_attr_ex.layout());
+        ibv_device_attr.phys_port_cnt(ibv_device_attr_ex.orig_attr(device), (byte) 2);
+        Fenced.answer("ibv_query_device_ex", device);
+        MemorySegment port = scratch.allocate(ibv_port_attr.layout());
+        ibv_port_attr.state(port, PortState.ACTIVE.code());
+        ibv_port_attr.gid_tbl_len(port, gids);
+        ibv_port_attr.pkey_tbl_len(port, (short) 3);
+        ibv_port_attr.port_cap_flags2(port, (short) 5);
+        Fenced.answer("ibv_query_port", port);
+    }
+
+    @Test
+    void portsAreAllPortsOfTheDevice() {
+        answerPorts(4);
+        assertThat(context.ports()).extracting(Port::number).containsExactly(1, 2);
+        assertThat(context.port(2).gidTableLength()).isEqualTo(4);
+        assertThat(context.port(2).capabilityFlags2())
+                .as("a field that the exported function does not fill")
+                .isEqualTo(5);
+    }
+
+    @Test
+    void refusedPortNamesItsRange() {
+        for (int number : new int[] {0, 2, 255}) {
+            assertThatExceptionOfType(VerbsException.class)
+                    .isThrownBy(() -> context.port(number))
+                    .withMessageStartingWith("ibv_query_port(fenced0, port " + number + "): EINVAL")
+                    .withMessageContaining("Ports are numbered from 1 to 1");
+        }
+        Fenced.fail("ibv_query_port", 1, Errno.EIO);
+        assertThatExceptionOfType(VerbsException.class)
+                .isThrownBy(() -> context.port(1))
+                .withMessageContaining("EIO")
+                .withMessageNotContaining("numbered");
+        for (int number : new int[] {-1, 256, 257}) {
+            Fenced.calm();
+            assertThatIllegalArgumentException().isThrownBy(() -> context.port(number));
+            assertThatIllegalArgumentException().isThrownBy(() -> context.gid(number, 0));
+            assertThatIllegalArgumentException().isThrownBy(() -> context.gidEntry(number, 0));
+            assertThatIllegalArgumentException().isThrownBy(() -> context.pkey(number, 0));
+            assertThatIllegalArgumentException().isThrownBy(() -> context.pkeyIndex(number, 0xffff));
+            assertThat(Fenced.calls("ibv_query_port")).isZero();
+        }
+    }
+
+    @Test
+    void speedOfAPortIsInMegabits() {
+        assertThat(context.portSpeed(1)).isEqualTo(200_000);
+        assertThatExceptionOfType(VerbsException.class)
+                .isThrownBy(() -> context.portSpeed(2))
+                .withMessageStartingWith("ibv_query_port_speed(fenced0, port 2): EINVAL");
+    }
+
+    // Tables
+
+    @Test
+    void gidsOfAllPortsFitIntoTheTable() {
+        List<GidEntry> wanted = List.of(
+                new GidEntry(Gid.parse("fe80::1"), 1, 0, GidType.IB, ""),
+                new GidEntry(Gid.parse("fe80::2"), 1, 1, GidType.ROCE_V1, ""),
+                new GidEntry(Gid.parse("::ffff:10.0.0.1"), 2, 0, GidType.ROCE_V2, ""),
+                new GidEntry(Gid.parse("::ffff:10.0.0.2"), 2, 1, GidType.ROCE_V2, ""));
+        answerPorts(2);
+        answerGids(wanted);
+        assertThat(context.gids()).isEqualTo(wanted);
+        answerPorts(1); // the tables have grown meanwhile, to one entry more than was asked for
+        answerGids(wanted.subList(0, 3));
+        assertThatExceptionOfType(VerbsException.class)
+                .isThrownBy(context::gids)
+                .withMessageStartingWith("ibv_query_gid_table(fenced0): EINVAL");
+        Fenced.fail("ibv_query_gid_table", 1, 1);
+        assertThatExceptionOfType(VerbsException.class).isThrownBy(context::gids);
+    }
+
+    private void answerGids(List<GidEntry> entries) {
+        MemorySegment table = ibv_gid_entry.allocateArray(entries.size(), scratch);
+        for (int i = 0; i < entries.size(); i++) {
+            MemorySegment entry = ibv_gid_entry.asSlice(table, i);
+            GidEntry wanted = entries.get(i);
+            AddressCodec.writeGid(wanted.gid(), entry, ibv_gid_entry.gid$offset());
+            ibv_gid_entry.port_num(entry, wanted.port());
+            ibv_gid_entry.gid_index(entry, wanted.index());
+            ibv_gid_entry.gid_type(entry, wanted.type().code());
+        }
+        Fenced.answer("ibv_query_gid_table", table);
+    }
+
+    /** From the best to the worst: RoCE v2, InfiniBand, others; of each, IPv4, global IPv6, link-local; the lowest index. */
+    @Test
+    void bestGidIsTheFirstOfItsOrder() {
+        List<GidEntry> order = new ArrayList<>();
+        int index = 20;
+        for (GidType type : List.of(GidType.ROCE_V2, GidType.IB, GidType.ROCE_V1)) {
+            for (String address : List.of("::ffff:10.0.0.1", "2001:db8::1", "fe80::1")) {
+                order.add(new GidEntry(Gid.parse(address), 1, --index, type, ""));
+            }
+        }
+        order.add(new GidEntry(Gid.parse("fe80::2"), 1, 20, GidType.ROCE_V1, ""));
+        GidEntry other = new GidEntry(Gid.parse("::ffff:10.0.0.2"), 2, 0, GidType.ROCE_V2, "");
+        GidEntry zero = new GidEntry(Gid.ZERO, 1, 0, GidType.ROCE_V2, "");
+        answerPorts(16);
+        Random random = new Random(7);
+        for (int first = 0; first < order.size(); first++) {
+            List<GidEntry> left = new ArrayList<>(order.subList(first, order.size()));
+            left.add(other);
+            left.add(zero);
+            Collections.shuffle(left, random);
+            answerGids(left);
+            assertThat(context.bestGid(1)).isEqualTo(order.get(first));
+        }
+        answerGids(List.of(other, zero));
+        assertThat(context.bestGid(2)).isEqualTo(other);
+        assertThatExceptionOfType(NoSuchElementException.class)
+                .isThrownBy(() -> context.bestGid(1))
+                .withMessageStartingWith("port 1 of fenced0 has no GID")
+                .withMessageContaining("ip addr add");
+    }
+
+    @Test
+    void entriesOfTablesAreReadByIndex() {
+        assertThat(context.gid(1, 0)).isEqualTo(Gid.parse("::ffff:10.9.9.1"));
+        assertThat(context.gidEntry(1, 0))
+                .contains(new GidEntry(Gid.parse("::ffff:10.9.9.1"), 1, 0, GidType.ROCE_V2, ""));
+        assertThat(context.gidEntry(1, 1)).as("an empty entry").isEmpty();
+        assertThatExceptionOfType(VerbsException.class)
+                .isThrownBy(() -> context.gidEntry(2, 3))
+                .withMessageStartingWith("ibv_query_gid_ex(fenced0, port 2, index 3): EINVAL");
+        assertThat(context.pkey(1, 0)).isEqualTo(0xffff);
+        assertThat(context.pkey(1, 1)).isEqualTo(0x1234);
+        assertThat(context.pkeyIndex(1, 0xffff)).hasValue(0);
+        assertThat(context.pkeyIndex(1, 0x1234)).hasValue(1);
+        assertThat(context.pkeyIndex(1, 0x3412)).isEmpty();
+        for (int key : new int[] {-1, 0x10000}) {
+            assertThatIllegalArgumentException().isThrownBy(() -> context.pkeyIndex(1, key));
+        }
+    }
+
+    @Test
+    void entryOutsideATableNamesItsLength() {
+        assertThatExceptionOfType(VerbsException.class)
+                .isThrownBy(() -> context.gid(1, 7))
+                .withMessageStartingWith("ibv_query_gid(fenced0, port 1, index 7): EINVAL")
+                .withMessageContaining("This table has 1 entry, from index 0");
+        answerPorts(2);
+        assertThatExceptionOfType(VerbsException.class)
+                .isThrownBy(() -> context.gid(1, 7))
+                .withMessageContaining("This table has 2 entries, from index 0");
+        assertThatExceptionOfType(VerbsException.class)
+                .isThrownBy(() -> context.pkey(1, 8))
+                .withMessageStartingWith("ibv_query_pkey(fenced0, port 1, index 8): ")
+                .withMessageContaining("This table has 3 entries, from index 0");
+    }
+
+    @Test
+    void destinationIsResolvedToItsEthernetAddress() {
+        AddressVector path = AddressVector.of(1).serviceLevel(3);
+        assertThatIllegalArgumentException()
+                .isThrownBy(() -> context.resolve(path))
+                .withMessageContaining("no GID to resolve");
+        AddressVector global = path.globalRoute(GlobalRoute.to(Gid.parse("fe80::1"), 0));
+        assertThat(context.resolve(global)).isEqualTo(new EthernetAddress(0x0213_2435_4657L, 0x123));
+        assertThat(ibv_ah_attr.sl(Fenced.given("ibv_resolve_eth_l2_from_gid"))).isEqualTo((byte) 3);
+        Fenced.fail("ibv_resolve_eth_l2_from_gid", 1, Errno.ETIMEDOUT);
+        assertThatExceptionOfType(VerbsException.class)
+                .isThrownBy(() -> context.resolve(global))
+                .withMessageStartingWith("ibv_resolve_eth_l2_from_gid(fenced0, " + global + "): ETIMEDOUT")
+                .withMessageContaining("on the network of this GID");
+    }
+
+    // Contexts of others
+
+    private static long openFiles() throws Exception {
+        try (Stream<Path> files = Files.list(Path.of("/proc/self/fd"))) {
+            return files.count();
+        }
+    }
+
+    @Test
+    void refusedImportSaysWhatTheDescriptorIsNotAndClosesItsCopy() throws Exception {
+        int descriptor = context.commandDescriptor();
+        for (int errno : new int[] {Errno.EINVAL, Errno.ENODEV, Errno.EOPNOTSUPP}) {
+            long before = openFiles();
+            Fenced.fail("ibv_import_device", 1, errno);
+            assertThatExceptionOfType(VerbsException.class)
+                    .isThrownBy(() -> Context.importDevice(descriptor, arena))
+                    .withMessageStartingWith("ibv_import_device(file descriptor " + descriptor + "): ")
+                    .satisfies(refused -> assertThat(refused.getMessage().contains("not an RDMA device's"))
+                            .isEqualTo(errno != Errno.EOPNOTSUPP));
+            assertThat(openFiles()).isEqualTo(before);
+        }
+        assertThatIllegalArgumentException()
+                .isThrownBy(() -> Context.importDevice(-1, arena))
+                .withMessageContaining("got -1");
+        Context.importDevice(0, arena).close(); // a number like others
+    }
+
+    private Context adopt(AtomicInteger letGo) {
+        return VerbsAccess.get().adoptContext(context.address(), arena, letGo::incrementAndGet);
+    }
+
+    /** Each connection has such a context: without sharing, each would read the device's files again. */
+    @Test
+    void contextsOverOneOfAnotherLibraryShareItsDescription() {
+        AtomicInteger letGo = new AtomicInteger();
+        Context first = adopt(letGo);
+        Context second = adopt(letGo);
+        assertThat(second.queries()).isSameAs(first.queries()).isNotSameAs(context.queries());
+        assertThat(first.device()).isEqualTo(context.device());
+        first.close();
+        assertThat(letGo).hasValue(1);
+        Context third = adopt(letGo);
+        assertThat(third.queries()).isSameAs(second.queries());
+        second.close();
+        third.close();
+        assertThat(letGo).hasValue(3);
+        Context fourth = adopt(letGo);
+        assertThat(fourth.queries()).as("all have left").isNotSameAs(third.queries());
+        fourth.close();
+        assertThat(Fenced.calls("ibv_close_device")).isZero();
+    }
+
+    @Test
+    void refusalOfAContextOverAnotherLibrarysLeavesItOpen() {
+        AtomicInteger refusals = new AtomicInteger(1);
+        Context adopted = VerbsAccess.get().adoptContext(context.address(), arena, () -> {
+            if (refusals.getAndDecrement() > 0) {
+                throw new VerbsException("rdma_destroy_id", "", Errno.EBUSY, "");
+            }
+        });
+        assertThatExceptionOfType(VerbsException.class).isThrownBy(adopted::close);
+        assertThat(adopted.isOpen()).isTrue();
+        Fenced.raise(context, rdma_h.IBV_EVENT_PORT_ERR());
+        assertThat(adopted.events().poll()).as("events are read again").isPresent();
+        adopted.close();
+    }
+}

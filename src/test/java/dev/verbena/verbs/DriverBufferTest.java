@@ -1,0 +1,304 @@
+package dev.verbena.verbs;
+
+import static dev.verbena.verbs.AccessFlag.LOCAL_WRITE;
+import static dev.verbena.verbs.AccessFlag.REMOTE_READ;
+import static java.lang.foreign.ValueLayout.JAVA_BYTE;
+import static java.lang.foreign.ValueLayout.JAVA_LONG;
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatIllegalArgumentException;
+import static org.assertj.core.api.Assertions.assertThatIllegalStateException;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
+import static org.assertj.core.api.Assertions.catchThrowableOfType;
+
+import dev.verbena.ResourceBusyException;
+import dev.verbena.UnsupportedVerbException;
+import dev.verbena.VerbsArena;
+import dev.verbena.VerbsException;
+import dev.verbena.internal.Descriptors;
+import dev.verbena.internal.Errno;
+import dev.verbena.support.ArenaKind;
+import dev.verbena.support.Fenced;
+import dev.verbena.support.FencedTest;
+import dev.verbena.support.Loopback;
+import dev.verbena.support.OtherThread;
+import dev.verbena.support.TestDevice;
+import java.lang.foreign.MemorySegment;
+import java.util.List;
+import java.util.concurrent.atomic.AtomicReference;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.EnumSource;
+
+/** Tests buffers that the driver allocates, and regions with all options: data, refusals, and the order of closing. */
+@FencedTest
+class DriverBufferTest {
+    private int before;
+    private Loopback loopback;
+    private ProtectionDomain domain;
+
+    @BeforeEach
+    void open() {
+        before = Fenced.liveObjects();
+        loopback = Loopback.connected(VerbsArena.ofShared(), ConnectOptions.defaults());
+        domain = loopback.domain;
+    }
+
+    @AfterEach
+    void closeLeavesNothing() {
+        Fenced.calm();
+        loopback.close();
+        assertThat(Fenced.liveObjects()).isEqualTo(before);
+    }
+
+    private static ProtectionDomain unprotected(ProtectionDomain domain) {
+        return domain.allocateParentDomain(ParentDomainOptions.defaults().allowUnprotectedBuffers(true));
+    }
+
+    @Test
+    void bufferIsFilledWithZeros() {
+        DriverBuffer buffer = domain.allocateBuffer(5000);
+        assertThat(buffer.length()).isEqualTo(5000);
+        assertThat(buffer.segment().address() % 4096).isZero();
+        assertThat(buffer.segment().mismatch(MemorySegment.ofArray(new byte[5000])))
+                .isEqualTo(-1);
+        assertThat(buffer.domain()).isSameAs(domain);
+        assertThat(buffer.toString()).contains("by the driver of fenced0");
+    }
+
+    @Test
+    void regionOfABufferMovesData() throws InterruptedException {
+        DriverBuffer buffer = domain.allocateBuffer(8192);
+        MemoryRegion region = domain.register(buffer, 4096, 64, LOCAL_WRITE);
+        assertThat(region.segment()).isEqualTo(buffer.segment().asSlice(4096, 64));
+        assertThat(region.address()).isEqualTo(buffer.segment().address() + 4096);
+        loopback.right.buffer.segment().set(JAVA_LONG, 0, 0x1122334455667788L);
+        loopback.left.pair.postRead(
+                1, region.slice(8, 8), loopback.right.buffer.slice(0, 8).remote());
+        loopback.left.done();
+        assertThat(buffer.segment().get(JAVA_LONG, 4096 + 8)).isEqualTo(0x1122334455667788L);
+    }
+
+    @Test
+    void bufferIsFreedAfterItsRegions() {
+        DriverBuffer buffer = domain.allocateBuffer(64);
+        MemoryRegion plain = domain.register(buffer, 0, 64, LOCAL_WRITE);
+        MemoryRegion extended = domain.register(RegionOptions.of(buffer, 8, 8));
+        ResourceBusyException busy = catchThrowableOfType(ResourceBusyException.class, buffer::close);
+        assertThat(busy.dependents()).containsExactly(plain, extended);
+        assertThatThrownBy(domain::close).isInstanceOf(ResourceBusyException.class);
+        buffer.segment().set(JAVA_BYTE, 0, (byte) 1);
+        plain.close();
+        extended.close();
+        buffer.close();
+    }
+
+    @ParameterizedTest
+    @EnumSource
+    void segmentCanNotBeAccessedOnceTheBufferIsClosed(ArenaKind kind) {
+        MemorySegment segment;
+        try (VerbsArena arena = kind.make()) {
+            DriverBuffer buffer =
+                    TestDevice.get().open(arena).allocateProtectionDomain().allocateBuffer(64);
+            segment = buffer.segment();
+            segment.set(JAVA_BYTE, 63, (byte) 1);
+            assertThatThrownBy(() -> segment.get(JAVA_BYTE, 64)).isInstanceOf(IndexOutOfBoundsException.class);
+        }
+        assertThatIllegalStateException().isThrownBy(() -> segment.get(JAVA_BYTE, 0));
+    }
+
+    /** A confined arena whose thread has ended can be closed by another one, and no thread can access the memory. */
+    @Test
+    void bufferOfAnEndedThreadIsFreed() throws InterruptedException {
+        AtomicReference<VerbsArena> arena = new AtomicReference<>();
+        AtomicReference<MemorySegment> segment = new AtomicReference<>();
+        Thread maker = Thread.ofPlatform().start(() -> {
+            arena.set(VerbsArena.ofConfined());
+            segment.set(TestDevice.get()
+                    .open(arena.get())
+                    .allocateProtectionDomain()
+                    .allocateBuffer(64)
+                    .segment());
+        });
+        maker.join();
+        arena.get().close();
+        assertThat(Fenced.calls("ibv_free_buf")).isEqualTo(1);
+        assertThatThrownBy(() -> segment.get().get(JAVA_BYTE, 0)).isInstanceOf(WrongThreadException.class);
+    }
+
+    @Test
+    void bufferOfAConfinedArenaIsItsThreads() throws Throwable {
+        try (VerbsArena arena = VerbsArena.ofConfined()) {
+            DriverBuffer buffer = domain.allocateBuffer(64, arena);
+            OtherThread.run(() -> {
+                assertThatThrownBy(buffer::segment).isInstanceOf(WrongThreadException.class);
+                assertThatThrownBy(() -> domain.register(buffer, 0, 64)).isInstanceOf(WrongThreadException.class);
+                assertThatThrownBy(buffer::close).isInstanceOf(WrongThreadException.class);
+            });
+        }
+    }
+
+    @Test
+    void bufferRefusesWhatItCanNotRegister() {
+        DriverBuffer buffer = domain.allocateBuffer(64);
+        ProtectionDomain other = loopback.context.allocateProtectionDomain();
+        assertThatIllegalArgumentException()
+                .isThrownBy(() -> other.register(buffer, 0, 64))
+                .withMessageContaining("only be registered in the domain that allocated it");
+        assertThatIllegalArgumentException().isThrownBy(() -> other.register(RegionOptions.of(buffer, 0, 64)));
+        assertThatThrownBy(() -> domain.register(buffer, 1, 64)).isInstanceOf(IndexOutOfBoundsException.class);
+        assertThatThrownBy(() -> domain.register(buffer, -1, 4)).isInstanceOf(IndexOutOfBoundsException.class);
+        assertThatThrownBy(() -> RegionOptions.of(buffer, 60, 5)).isInstanceOf(IndexOutOfBoundsException.class);
+        assertThatIllegalArgumentException().isThrownBy(() -> domain.register(buffer, 0, 0));
+        assertThatIllegalArgumentException()
+                .isThrownBy(() -> domain.register(buffer, 0, 8, AccessFlag.REMOTE_WRITE))
+                .withMessageContaining("LOCAL_WRITE");
+        assertThatIllegalArgumentException()
+                .isThrownBy(() -> domain.register(buffer.segment(), LOCAL_WRITE))
+                .withMessageContaining("can be closed");
+        assertThatIllegalArgumentException()
+                .isThrownBy(() -> domain.allocateBuffer(0))
+                .withMessageContaining("at least 1");
+        Fenced.fail("ibv_reg_buf_mr", 1, Errno.ENOMEM);
+        assertThatThrownBy(() -> domain.register(buffer, 0, 64))
+                .isInstanceOf(VerbsException.class)
+                .hasMessageContaining("ibv_reg_buf_mr(64 bytes of memory by the driver")
+                .hasMessageContaining("ulimit");
+        Fenced.fail("ibv_alloc_buf", 1, Errno.EOPNOTSUPP);
+        assertThatThrownBy(() -> domain.allocateBuffer(64)).isInstanceOf(UnsupportedVerbException.class);
+        buffer.close();
+        assertThatIllegalStateException().isThrownBy(() -> domain.register(buffer, 0, 64));
+    }
+
+    /** A changed region depends on its buffer as the old one did: the buffer would be freed below the adapter. */
+    @Test
+    void reregisteredRegionKeepsItsBuffer() {
+        DriverBuffer buffer = domain.allocateBuffer(64);
+        MemoryRegion changed =
+                domain.register(buffer, 0, 64, LOCAL_WRITE).reregister(RegionChange.of(LOCAL_WRITE, REMOTE_READ));
+        assertThatThrownBy(buffer::close)
+                .isInstanceOf(ResourceBusyException.class)
+                .hasMessageContaining(changed.toString());
+        changed.close();
+        buffer.close();
+    }
+
+    @Test
+    void reregisteredRegionKeepsItsHints() {
+        DmaHandle hints = loopback.context.allocateDmaHandle(DmaHints.none().cpu(1));
+        MemoryRegion changed =
+                domain.register(loopback.arena.allocate(64), List.of(), hints).reregister(RegionChange.of(LOCAL_WRITE));
+        assertThatThrownBy(hints::close).isInstanceOf(ResourceBusyException.class);
+        changed.close();
+        hints.close();
+    }
+
+    @Test
+    void dmaBufferIsExported() {
+        int descriptor = unprotected(domain).allocateBuffer(64).exportDmaBuf();
+        assertThat(descriptor).isGreaterThan(0);
+        Descriptors.close(descriptor);
+    }
+
+    @Test
+    void plainBufferIsNotExported() {
+        assertThatThrownBy(() -> domain.allocateBuffer(64).exportDmaBuf())
+                .isInstanceOf(VerbsException.class)
+                .isNotInstanceOf(UnsupportedVerbException.class)
+                .hasMessageContaining("ibv_export_buf_dmabuf_fd")
+                .hasMessageContaining("ENODATA")
+                .hasMessageContaining("plain memory");
+    }
+
+    @Test
+    void addressOfADmaBufferCanNotBeChosen() {
+        ProtectionDomain open = unprotected(domain);
+        DriverBuffer buffer = open.allocateBuffer(64);
+        assertThatThrownBy(() -> open.register(RegionOptions.of(buffer, 0, 64).address(0)))
+                .isInstanceOf(VerbsException.class)
+                .hasMessageContaining("ibv_reg_mr_ex(")
+                .hasMessageContaining("keeps its own address");
+        DriverBuffer plain = domain.allocateBuffer(64);
+        assertThat(domain.register(RegionOptions.of(plain, 8, 8).address(8)).address())
+                .isEqualTo(8);
+    }
+
+    @Test
+    void regionWithAllOptionsWorks() throws InterruptedException {
+        DmaHandle hints = loopback.context.allocateDmaHandle(DmaHints.none().cpu(1));
+        MemorySegment memory = loopback.arena.allocate(64, 64);
+        RegionOptions options = RegionOptions.of(memory)
+                .access(List.of(LOCAL_WRITE, REMOTE_READ))
+                .address(0)
+                .hints(hints);
+        MemoryRegion region = domain.register(options);
+        assertThat(region.address()).isZero();
+        assertThat(region.segment()).isEqualTo(memory);
+        assertThat(region.access()).containsExactly(LOCAL_WRITE, REMOTE_READ);
+        memory.set(JAVA_LONG, 56, 99);
+        loopback.left.pair.postRead(
+                1, loopback.left.buffer.slice(0, 8), region.slice(56, 8).remote());
+        loopback.left.done();
+        assertThat(loopback.left.buffer.segment().get(JAVA_LONG, 0)).isEqualTo(99);
+        assertThatThrownBy(hints::close).isInstanceOf(ResourceBusyException.class);
+        region.close();
+        hints.close();
+        assertThatIllegalStateException().isThrownBy(() -> domain.register(options));
+    }
+
+    @Test
+    void dmaBufferOfAnotherDriverTakesHints() {
+        DmaHandle hints = loopback.context.allocateDmaHandle(DmaHints.none());
+        int descriptor = unprotected(domain).allocateBuffer(64).exportDmaBuf();
+        RegionOptions options = RegionOptions.dmaBuf(descriptor, 4096, 64).hints(hints);
+        assertThat(domain.register(options).address()).isEqualTo(4096);
+        assertThat(domain.register(options.address(0x7000)).address()).isEqualTo(0x7000);
+        Descriptors.close(descriptor);
+        assertThatThrownBy(() -> domain.register(RegionOptions.dmaBuf(999_999, 0, 64)))
+                .isInstanceOf(VerbsException.class)
+                .hasMessageContaining("is not open");
+        assertThatIllegalArgumentException().isThrownBy(() -> RegionOptions.dmaBuf(-1, 0, 64));
+        assertThatIllegalArgumentException().isThrownBy(() -> RegionOptions.dmaBuf(1, -1, 64));
+        assertThatIllegalArgumentException().isThrownBy(() -> RegionOptions.dmaBuf(1, 0, 0));
+    }
+
+    @Test
+    void regionOptionsRefuseWhatRegisterRefuses() {
+        assertThatIllegalArgumentException()
+                .isThrownBy(() -> domain.register(RegionOptions.of(MemorySegment.ofArray(new byte[8]))))
+                .withMessageContaining("heap");
+        assertThatIllegalArgumentException()
+                .isThrownBy(() -> domain.register(RegionOptions.of(MemorySegment.NULL)))
+                .withMessageContaining("empty");
+        assertThatIllegalArgumentException()
+                .isThrownBy(() -> domain.register(
+                        RegionOptions.of(loopback.arena.allocate(8).asReadOnly())
+                                .access(List.of(LOCAL_WRITE))))
+                .withMessageContaining("read-only");
+        try (Loopback other = Loopback.unconnected(VerbsArena.ofShared(), options -> options)) {
+            DmaHandle hints = other.context.allocateDmaHandle(DmaHints.none());
+            assertThatIllegalArgumentException()
+                    .isThrownBy(() -> domain.register(
+                            RegionOptions.of(loopback.arena.allocate(8)).hints(hints)))
+                    .withMessageContaining("another context");
+        }
+    }
+
+    @Test
+    void parentDomainOptionsReachC() {
+        ThreadDomain threads = loopback.context.allocateThreadDomain();
+        try (VerbsArena arena = VerbsArena.ofConfined()) {
+            ProtectionDomain parent = domain.allocateParentDomain(
+                    ParentDomainOptions.defaults().threadDomain(threads).allowUnprotectedBuffers(true), arena);
+            assertThat(parent.threadDomain()).containsSame(threads);
+            assertThat(parent.base()).containsSame(domain);
+            assertThatThrownBy(threads::close).isInstanceOf(ResourceBusyException.class);
+            Descriptors.close(parent.allocateBuffer(64).exportDmaBuf());
+        }
+        ProtectionDomain plain = domain.allocateParentDomain(ParentDomainOptions.defaults());
+        assertThatThrownBy(() -> plain.allocateBuffer(64).exportDmaBuf()).hasMessageContaining("ENODATA");
+        Fenced.fail("ibv_alloc_parent_domain", 1, Errno.EINVAL);
+        assertThatThrownBy(() -> unprotected(domain)).hasMessageContaining("unprotected buffers");
+    }
+}

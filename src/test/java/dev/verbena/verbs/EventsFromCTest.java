@@ -1,0 +1,375 @@
+package dev.verbena.verbs;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
+import static org.assertj.core.api.Assertions.assertThatIllegalStateException;
+import static org.assertj.core.api.Assertions.assertThatNullPointerException;
+
+import dev.verbena.VerbsArena;
+import dev.verbena.VerbsException;
+import dev.verbena.VerbsTimeoutException;
+import dev.verbena.internal.Errno;
+import dev.verbena.internal.raw.rdma_h;
+import dev.verbena.support.Await;
+import dev.verbena.support.Fenced;
+import dev.verbena.support.FencedTest;
+import dev.verbena.support.Loopback;
+import dev.verbena.support.OtherThread;
+import dev.verbena.support.TestDevice;
+import dev.verbena.verbs.access.VerbsAccess;
+import java.time.Duration;
+import java.util.List;
+import java.util.concurrent.BlockingQueue;
+import java.util.concurrent.LinkedBlockingQueue;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicReference;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.EnumSource;
+
+/** Asynchronous events of each kind, on the provider, which raises them when a test wants them. */
+@FencedTest
+class EventsFromCTest {
+    private static final Duration NOW = Duration.ZERO;
+
+    private final VerbsArena arena = VerbsArena.ofShared();
+    private final Context context = TestDevice.get().open(arena);
+    private final ProtectionDomain domain = context.allocateProtectionDomain();
+    private final CompletionQueue queue = context.createCompletionQueue(4);
+    private final QueuePair pair = domain.createQueuePair(QueuePair.rc(queue));
+
+    @AfterEach
+    void close() {
+        if (arena.scope().isAlive()) {
+            arena.close();
+        }
+    }
+
+    private AsyncEvent next() {
+        return context.events().poll().orElseThrow();
+    }
+
+    private static AsyncEvent take(BlockingQueue<AsyncEvent> events) throws InterruptedException {
+        AsyncEvent event = events.poll(Loopback.DEADLINE.toSeconds(), TimeUnit.SECONDS);
+        assertThat(event).as("an event").isNotNull();
+        return event;
+    }
+
+    @ParameterizedTest
+    @EnumSource(mode = EnumSource.Mode.EXCLUDE, names = "UNKNOWN")
+    void eventNamesItsSource(AsyncEventType type) {
+        SharedReceiveQueue shared = domain.createSharedReceiveQueue(SharedReceiveQueue.basic());
+        WorkQueue work = domain.createWorkQueue(WorkQueueOptions.of(queue, 4));
+        int code = type.code();
+        Fenced.raise(
+                context,
+                code,
+                switch (type.source()) {
+                    case COMPLETION_QUEUE -> queue.address();
+                    case QUEUE_PAIR -> pair.address;
+                    case SHARED_RECEIVE_QUEUE -> shared.address();
+                    case WORK_QUEUE -> work.address();
+                    case PORT -> 3;
+                    default -> 0;
+                });
+        AsyncEvent event = next();
+        assertThat(event)
+                .isEqualTo(
+                        switch (type.source()) {
+                            case COMPLETION_QUEUE -> new AsyncEvent.OfCompletionQueue(context, type, code, queue, 1);
+                            case QUEUE_PAIR -> new AsyncEvent.OfQueuePair(context, type, code, pair);
+                            case SHARED_RECEIVE_QUEUE ->
+                                new AsyncEvent.OfSharedReceiveQueue(context, type, code, shared);
+                            case WORK_QUEUE -> new AsyncEvent.OfWorkQueue(context, type, code, work);
+                            case PORT -> new AsyncEvent.OfPort(context, type, code, 3);
+                            default -> new AsyncEvent.OfDevice(context, type, code);
+                        });
+        String source = switch (type.source()) {
+            case COMPLETION_QUEUE -> queue.toString();
+            case QUEUE_PAIR -> pair.toString();
+            case SHARED_RECEIVE_QUEUE -> shared.toString();
+            case WORK_QUEUE -> work.toString();
+            case PORT -> "port 3 of fenced0";
+            default -> "fenced0";
+        };
+        assertThat(event).hasToString(type + " of " + source + ": " + type.meaning());
+        assertThat(type.meaning()).isNotEqualTo(type.cName());
+        assertThat(context.events().poll()).isEmpty();
+    }
+
+    @Test
+    void eventOfANewerReleaseKeepsItsNumbers() {
+        Fenced.raise(context, 99, 0xabcL);
+        AsyncEvent event = next();
+        assertThat(event).isEqualTo(new AsyncEvent.OfSomethingElse(context, AsyncEventType.UNKNOWN, 99, 0xabc));
+        assertThat(event).hasToString("event 99 of fenced0, element 0xabc: " + AsyncEventType.UNKNOWN.meaning());
+    }
+
+    @Test
+    void errorsOfAQueueAreCountedUntilTheyAreRead() {
+        CompletionQueue other = context.createCompletionQueue(4);
+        for (int i = 0; i < 3; i++) {
+            Fenced.raise(context, rdma_h.IBV_EVENT_CQ_ERR(), queue.address());
+        }
+        Fenced.raise(context, rdma_h.IBV_EVENT_CQ_ERR(), other.address());
+        assertThat(next()).isEqualTo(new AsyncEvent.OfCompletionQueue(context, AsyncEventType.CQ_ERR, 0, queue, 3));
+        assertThat(next()).isEqualTo(new AsyncEvent.OfCompletionQueue(context, AsyncEventType.CQ_ERR, 0, other, 1));
+        assertThat(context.events().poll()).isEmpty();
+        Fenced.raise(context, rdma_h.IBV_EVENT_CQ_ERR(), queue.address());
+        assertThat(next()).isEqualTo(new AsyncEvent.OfCompletionQueue(context, AsyncEventType.CQ_ERR, 0, queue, 1));
+    }
+
+    @Test
+    void eventsOfAClosedObjectAreDroppedAndOthersAreNot() {
+        QueuePair other = domain.createQueuePair(QueuePair.rc(queue));
+        Fenced.raise(context, rdma_h.IBV_EVENT_PORT_ERR());
+        Fenced.raise(context, rdma_h.IBV_EVENT_COMM_EST(), pair);
+        Fenced.raise(context, rdma_h.IBV_EVENT_COMM_EST(), other);
+        assertThat(next()).as("and takes the others from C").isInstanceOf(AsyncEvent.OfPort.class);
+        pair.close();
+        assertThat(next())
+                .isInstanceOfSatisfying(
+                        AsyncEvent.OfQueuePair.class,
+                        event -> assertThat(event.queuePair()).isSameAs(other));
+        assertThat(context.events().poll()).isEmpty();
+    }
+
+    @Test
+    void errorsOfAClosedQueueAreNotThoseOfTheNext() {
+        CompletionQueue closed = context.createCompletionQueue(4);
+        Fenced.raise(context, rdma_h.IBV_EVENT_PORT_ERR());
+        Fenced.raise(context, rdma_h.IBV_EVENT_CQ_ERR(), closed.address());
+        Fenced.raise(context, rdma_h.IBV_EVENT_CQ_ERR(), closed.address());
+        assertThat(next()).isInstanceOf(AsyncEvent.OfPort.class);
+        closed.close();
+        assertThat(context.events().poll()).isEmpty();
+    }
+
+    @Test
+    void removedDeviceSaysSo() {
+        Fenced.fail("ibv_get_async_event", 1, Errno.EIO);
+        assertThatExceptionOfType(VerbsException.class)
+                .isThrownBy(context.events()::poll)
+                .withMessageStartingWith("ibv_get_async_event(fenced0): EIO")
+                .withMessageContaining("The device was removed");
+        Fenced.fail("ibv_get_async_event", 1, Errno.EINVAL);
+        assertThatExceptionOfType(VerbsException.class)
+                .isThrownBy(context.events()::poll)
+                .withMessageStartingWith("ibv_get_async_event(fenced0): EINVAL")
+                .withMessageNotContaining("removed");
+    }
+
+    @Test
+    void interruptedCallIsMadeAgain() {
+        Fenced.raise(context, rdma_h.IBV_EVENT_PORT_ERR());
+        Fenced.fail("ibv_get_async_event", 1, Errno.EINTR);
+        assertThat(context.events().poll()).isPresent();
+    }
+
+    @Test
+    void timeoutOfAWaitNamesTheFunctionAndTheDevice() throws InterruptedException {
+        assertThatExceptionOfType(VerbsTimeoutException.class)
+                .isThrownBy(() -> context.events().await(NOW))
+                .withMessageContaining("ibv_get_async_event")
+                .withMessageContaining("fenced0");
+        Fenced.raise(context, rdma_h.IBV_EVENT_PORT_ERR());
+        assertThat(context.events().await(NOW)).isInstanceOf(AsyncEvent.OfPort.class);
+    }
+
+    @Test
+    void closedContextHasNoEvents() {
+        AsyncEvents events = context.events();
+        arena.close();
+        assertThatIllegalStateException().isThrownBy(events::poll).withMessageContaining("closed");
+        assertThatIllegalStateException().isThrownBy(() -> events.await(NOW)).withMessageContaining("closed");
+        assertThatIllegalStateException()
+                .isThrownBy(() -> events.subscribe(event -> {}))
+                .withMessageContaining("closed");
+    }
+
+    @Test
+    void eventsOfAConfinedContextBelongToItsThread() throws Throwable {
+        try (VerbsArena confined = VerbsArena.ofConfined()) {
+            AsyncEvents events = TestDevice.get().open(confined).events();
+            OtherThread.run(() -> {
+                assertThatExceptionOfType(WrongThreadException.class).isThrownBy(events::poll);
+                assertThatExceptionOfType(WrongThreadException.class).isThrownBy(() -> events.await(NOW));
+                assertThatExceptionOfType(WrongThreadException.class).isThrownBy(() -> events.subscribe(event -> {}));
+            });
+            assertThat(events.poll()).isEmpty();
+        }
+    }
+
+    // Listeners
+
+    @Test
+    void listenersGetEachEventInOrder() throws Exception {
+        BlockingQueue<AsyncEvent> first = new LinkedBlockingQueue<>();
+        BlockingQueue<AsyncEvent> second = new LinkedBlockingQueue<>();
+        AtomicReference<Thread> thread = new AtomicReference<>();
+        assertThatNullPointerException().isThrownBy(() -> context.events().subscribe(null));
+        AsyncEvents.Subscription one = context.events().subscribe(event -> {
+            thread.set(Thread.currentThread());
+            first.add(event);
+        });
+        AsyncEvents.Subscription two = context.events().subscribe(second::add);
+        Fenced.raise(context, rdma_h.IBV_EVENT_PORT_ERR());
+        Fenced.raise(context, rdma_h.IBV_EVENT_COMM_EST(), pair);
+        for (BlockingQueue<AsyncEvent> events : List.of(first, second)) {
+            assertThat(take(events)).isInstanceOf(AsyncEvent.OfPort.class);
+            assertThat(take(events)).isInstanceOf(AsyncEvent.OfQueuePair.class);
+        }
+        Await.until("a listener that sleeps until the next event", () -> switch (thread.get()
+                .getState()) {
+            case WAITING, TIMED_WAITING -> true;
+            default -> false;
+        });
+        assertThat(thread.get().isDaemon()).isTrue();
+        assertThat(thread.get().getName()).isEqualTo("verbena-async-events-fenced0");
+        assertThatIllegalStateException()
+                .isThrownBy(context.events()::poll)
+                .withMessageContaining("go to the listeners");
+        two.close();
+        Fenced.raise(context, rdma_h.IBV_EVENT_PORT_ACTIVE());
+        assertThat(take(first).type()).isEqualTo(AsyncEventType.PORT_ACTIVE);
+        one.close();
+        one.close();
+        Await.end(thread.get());
+        assertThat(second).isEmpty();
+        Fenced.raise(context, rdma_h.IBV_EVENT_PORT_ERR());
+        assertThat(next().type()).isEqualTo(AsyncEventType.PORT_ERR);
+    }
+
+    @Test
+    void subscriptionAfterTheLastStartsAThreadAgain() throws Throwable {
+        for (int round = 0; round < 3; round++) {
+            BlockingQueue<AsyncEvent> events = new LinkedBlockingQueue<>();
+            try (AsyncEvents.Subscription subscription = context.events().subscribe(events::add)) {
+                Fenced.raise(context, rdma_h.IBV_EVENT_PORT_ERR());
+                take(events);
+                assertThat(subscription).isNotNull();
+            }
+        }
+        assertThat(OtherThread.call(() -> context.events().poll()))
+                .as("no call keeps the lock")
+                .isEmpty();
+    }
+
+    @Test
+    void listenerThatThrowsIsReportedAndTheOthersGoOn() throws Exception {
+        BlockingQueue<Throwable> reported = new LinkedBlockingQueue<>();
+        BlockingQueue<AsyncEvent> events = new LinkedBlockingQueue<>();
+        IllegalArgumentException fault = new IllegalArgumentException("a fault of the listener's own");
+        context.events().subscribe(event -> {
+            Thread.currentThread().setUncaughtExceptionHandler((thread, thrown) -> reported.add(thrown));
+            throw fault;
+        });
+        context.events().subscribe(events::add);
+        for (int round = 0; round < 2; round++) {
+            Fenced.raise(context, rdma_h.IBV_EVENT_PORT_ERR());
+            take(events);
+            assertThat(reported.poll(Loopback.DEADLINE.toSeconds(), TimeUnit.SECONDS))
+                    .isSameAs(fault);
+        }
+    }
+
+    @Test
+    void listenersEndWhenTheDeviceIsRemoved() throws Exception {
+        BlockingQueue<Throwable> reported = new LinkedBlockingQueue<>();
+        BlockingQueue<AsyncEvent> events = new LinkedBlockingQueue<>();
+        AtomicReference<Thread> thread = new AtomicReference<>();
+        context.events().subscribe(event -> {
+            thread.set(Thread.currentThread());
+            Thread.currentThread().setUncaughtExceptionHandler((on, thrown) -> reported.add(thrown));
+            events.add(event);
+        });
+        Fenced.raise(context, rdma_h.IBV_EVENT_PORT_ERR());
+        take(events);
+        Fenced.fail("ibv_get_async_event", 1, Errno.EIO);
+        Fenced.raise(context, rdma_h.IBV_EVENT_PORT_ERR());
+        Await.end(thread.get());
+        assertThat(reported.take()).isInstanceOf(VerbsException.class).hasMessageContaining("removed");
+        assertThat(next()).as("there are no listeners any more").isInstanceOf(AsyncEvent.OfPort.class);
+    }
+
+    @Test
+    void closedContextEndsItsListenersQuietly() throws Exception {
+        BlockingQueue<Throwable> reported = new LinkedBlockingQueue<>();
+        BlockingQueue<Thread> threads = new LinkedBlockingQueue<>();
+        context.events().subscribe(event -> {
+            Thread.currentThread().setUncaughtExceptionHandler((on, thrown) -> reported.add(thrown));
+            threads.add(Thread.currentThread());
+        });
+        Fenced.raise(context, rdma_h.IBV_EVENT_PORT_ERR());
+        Thread thread = threads.take();
+        arena.close();
+        Await.end(thread);
+        assertThat(reported).isEmpty();
+    }
+
+    // Contexts over one of another library
+
+    private Context adopt() {
+        return VerbsAccess.get().adoptContext(context.address(), arena, () -> {});
+    }
+
+    @Test
+    void eventsOfADeviceGoToAllContextsOverIt() throws Throwable {
+        Context first = adopt();
+        Context second = adopt();
+        AtomicReference<Object> told = new AtomicReference<>();
+        Thread waiter = Thread.ofPlatform().start(() -> {
+            try {
+                told.set(second.events().await(Loopback.DEADLINE));
+            } catch (Throwable t) {
+                told.set(t);
+            }
+        });
+
+        Await.until("a thread that waits", () -> waiter.getState() == Thread.State.TIMED_WAITING || told.get() != null);
+        QueuePair own = first.allocateProtectionDomain().createQueuePair(QueuePair.rc(first.createCompletionQueue(4)));
+        Fenced.raise(context, rdma_h.IBV_EVENT_COMM_EST(), own);
+        assertThat(first.events().await(Loopback.DEADLINE))
+                .as("an object belongs to one context")
+                .isEqualTo(new AsyncEvent.OfQueuePair(first, AsyncEventType.COMM_EST, 4, own));
+        assertThat(told).hasNullValue();
+        Fenced.raise(context, rdma_h.IBV_EVENT_PORT_ERR());
+        assertThat(first.events().await(Loopback.DEADLINE)).isInstanceOf(AsyncEvent.OfPort.class);
+        Await.end(waiter);
+        assertThat(told.get()).isEqualTo(new AsyncEvent.OfPort(second, AsyncEventType.PORT_ERR, 10, 1));
+    }
+
+    @Test
+    void contextThatLeavesEndsItsWaitsOnly() throws Throwable {
+        Context first = adopt();
+        Context second = adopt();
+        AtomicReference<Object> told = new AtomicReference<>();
+        Thread waiter = Thread.ofPlatform().start(() -> {
+            try {
+                told.set(first.events().await(Loopback.DEADLINE));
+            } catch (Throwable t) {
+                told.set(t);
+            }
+        });
+        Await.until("a thread that waits", () -> waiter.getState() == Thread.State.TIMED_WAITING || told.get() != null);
+        assertThat(second.events().poll()).isEmpty();
+        first.close();
+        Await.end(waiter);
+        assertThat(told.get())
+                .isInstanceOfSatisfying(
+                        IllegalStateException.class,
+                        closed -> assertThat(closed).hasMessageContaining("closed"));
+        Fenced.raise(context, rdma_h.IBV_EVENT_PORT_ERR());
+        assertThat(second.events().await(Loopback.DEADLINE)).isInstanceOf(AsyncEvent.OfPort.class);
+        Context third = adopt();
+        Fenced.raise(context, rdma_h.IBV_EVENT_PORT_ERR());
+        assertThat(second.events().await(Loopback.DEADLINE)).isInstanceOf(AsyncEvent.OfPort.class);
+        assertThat(third.events().poll()).as("of the same source").isPresent();
+        second.close();
+        third.close();
+        Context last = adopt();
+        Fenced.raise(context, rdma_h.IBV_EVENT_PORT_ERR());
+        assertThat(last.events().await(Loopback.DEADLINE)).isInstanceOf(AsyncEvent.OfPort.class);
+    }
+}

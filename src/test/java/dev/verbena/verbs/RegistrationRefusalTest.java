@@ -1,0 +1,355 @@
+package dev.verbena.verbs;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
+import static org.assertj.core.api.Assertions.assertThatIllegalArgumentException;
+import static org.assertj.core.api.Assertions.assertThatIllegalStateException;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
+
+import dev.verbena.UnsupportedVerbException;
+import dev.verbena.VerbsArena;
+import dev.verbena.VerbsException;
+import dev.verbena.internal.Errno;
+import dev.verbena.internal.raw.ibv_device_attr_ex;
+import dev.verbena.internal.raw.ibv_odp_caps;
+import dev.verbena.internal.raw.rdma_h;
+import dev.verbena.support.Fenced;
+import dev.verbena.support.FencedTest;
+import dev.verbena.support.OtherThread;
+import dev.verbena.support.TestDevice;
+import dev.verbena.verbs.device.DeviceCapability;
+import dev.verbena.verbs.device.PagingCapability;
+import java.lang.foreign.Arena;
+import java.lang.foreign.MemorySegment;
+import java.lang.foreign.ValueLayout;
+import java.util.List;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.EnumSource;
+import org.junit.jupiter.params.provider.ValueSource;
+
+/** Registrations and changes of them that C refuses: the message says why, and the region is as it says. */
+@FencedTest
+class RegistrationRefusalTest {
+    private final VerbsArena arena = VerbsArena.ofShared();
+    private final Context context = TestDevice.get().open(arena);
+    private final ProtectionDomain domain = context.allocateProtectionDomain();
+    private final MemorySegment memory = arena.allocate(4096, 4096);
+
+    @AfterEach
+    void close() {
+        arena.close();
+    }
+
+    private void answerCapabilities(boolean onDemand, DeviceCapability... capabilities) {
+        MemorySegment device = arena.allocate(ibv_device_attr_ex.layout());
+        long bits = 0;
+        for (DeviceCapability capability : capabilities) {
+            bits |= capability.bit();
+        }
+        ibv_device_attr_ex.device_cap_flags_ex(device, bits);
+        ibv_odp_caps.general_caps(ibv_device_attr_ex.odp_caps(device), onDemand ? PagingCapability.ON_DEMAND.bit() : 0);
+        Fenced.answer("ibv_query_device_ex", device);
+    }
+
+    private VerbsException refusal(int errno, AccessFlag... access) {
+        Fenced.fail("ibv_reg_mr_iova2", 1, errno);
+        try {
+            domain.register(memory, access);
+        } catch (VerbsException refused) {
+            assertThat(refused)
+                    .hasMessageStartingWith("ibv_reg_mr(4 KiB at 0x" + Long.toHexString(memory.address()) + ", "
+                            + List.of(access) + "): ");
+            assertThat(refused.errno()).isEqualTo(errno);
+            return refused;
+        }
+        throw new AssertionError("not refused");
+    }
+
+    @ParameterizedTest
+    @EnumSource(names = {"ON_DEMAND", "FLUSH_GLOBAL", "FLUSH_PERSISTENT"})
+    void registrationNamesTheRightThatTheDeviceLacks(AccessFlag flag) {
+        answerCapabilities(
+                flag != AccessFlag.ON_DEMAND,
+                flag == AccessFlag.FLUSH_GLOBAL ? DeviceCapability.XRC : DeviceCapability.FLUSH_GLOBAL,
+                flag == AccessFlag.FLUSH_PERSISTENT ? DeviceCapability.XRC : DeviceCapability.FLUSH_PERSISTENT);
+        String name = flag == AccessFlag.ON_DEMAND ? "on-demand paging (ON_DEMAND)" : flag.toString();
+        for (int errno : new int[] {Errno.EINVAL, Errno.EOPNOTSUPP}) {
+            assertThat(refusal(errno, flag))
+                    .isInstanceOf(UnsupportedVerbException.class)
+                    .hasMessageContaining("does not support " + name + ": register memory without it");
+        }
+        assertThat(refusal(Errno.EFAULT, flag)).hasMessageContaining("not mapped");
+    }
+
+    @Test
+    void registrationThatTheDeviceHasAllRightsForSaysWhatElseMayBe() {
+        answerCapabilities(true, DeviceCapability.FLUSH_PERSISTENT, DeviceCapability.FLUSH_GLOBAL);
+        assertThat(refusal(Errno.EINVAL, AccessFlag.ON_DEMAND)).hasMessageContaining("of the whole address space");
+        assertThat(refusal(Errno.EOPNOTSUPP, AccessFlag.ON_DEMAND)).hasMessageContaining("of the whole address space");
+        assertThat(refusal(Errno.EINVAL, AccessFlag.FLUSH_PERSISTENT)).hasMessageContaining("DAX file system");
+        assertThat(refusal(Errno.EPERM, AccessFlag.FLUSH_PERSISTENT)).hasMessageNotContaining("DAX");
+        assertThat(refusal(Errno.EINVAL, AccessFlag.FLUSH_GLOBAL))
+                .hasMessageContaining("does not support one of these access flags");
+        assertThat(refusal(Errno.ENOMEM, AccessFlag.ON_DEMAND)).hasMessageContaining("Locked memory");
+        assertThat(refusal(Errno.EAGAIN)).hasMessageContaining("Locked memory");
+        assertThat(refusal(Errno.EPERM).getMessage()).doesNotContain("Locked", "flags", "mapped");
+        Fenced.fail("ibv_query_device_ex", 1, Errno.EIO); // the device is gone
+        assertThat(refusal(Errno.EINVAL, AccessFlag.FLUSH_GLOBAL)).hasMessageContaining("one of these access flags");
+    }
+
+    @Test
+    void registrationAtAnotherAddressSaysThatOffsetsMustAgree() {
+        Fenced.fail("ibv_reg_mr_iova2", 1, Errno.EINVAL);
+        assertThatExceptionOfType(VerbsException.class)
+                .isThrownBy(() -> domain.registerAt(memory.asSlice(8, 64), 0x1000, AccessFlag.LOCAL_WRITE))
+                .withMessageContaining(" as 0x1000, [LOCAL_WRITE]): EINVAL")
+                .withMessageContaining("the same offset within their pages");
+    }
+
+    @Test
+    void writesOfPeersNeedLocalWrites() {
+        for (AccessFlag flag : List.of(AccessFlag.REMOTE_WRITE, AccessFlag.REMOTE_ATOMIC)) {
+            assertThatIllegalArgumentException()
+                    .isThrownBy(() -> domain.register(memory, flag))
+                    .withMessageContaining("need LOCAL_WRITE as well, got [" + flag + "]");
+            assertThat(domain.register(memory, flag, AccessFlag.LOCAL_WRITE).access())
+                    .containsExactlyInAnyOrder(flag, AccessFlag.LOCAL_WRITE);
+        }
+        assertThat(domain.register(memory, AccessFlag.REMOTE_READ).access()).containsExactly(AccessFlag.REMOTE_READ);
+        assertThatIllegalArgumentException()
+                .isThrownBy(() -> domain.register(memory, AccessFlag.ZERO_BASED))
+                .withMessageContaining("registerAt");
+        MemorySegment readOnly = memory.asReadOnly();
+        assertThatIllegalArgumentException().isThrownBy(() -> domain.register(readOnly, AccessFlag.LOCAL_WRITE));
+        assertThat(domain.register(readOnly, AccessFlag.REMOTE_READ).length()).isEqualTo(4096);
+    }
+
+    @Test
+    void nullRegionHasLocalWritesAndNoPeers() {
+        MemoryRegion nothing = domain.allocateNullRegion();
+        assertThat(nothing.access()).containsExactly(AccessFlag.LOCAL_WRITE);
+        assertThat(nothing.length()).isEqualTo(Long.MAX_VALUE);
+        assertThatThrownBy(nothing::remote).isInstanceOf(UnsupportedOperationException.class);
+        assertThatThrownBy(nothing::segment)
+                .isInstanceOf(UnsupportedOperationException.class)
+                .hasMessageContaining("no segment covers");
+        assertThatThrownBy(() -> nothing.fill((byte) 0)).isInstanceOf(UnsupportedOperationException.class);
+        Fenced.fail("ibv_alloc_null_mr", 1, Errno.EINVAL);
+        assertThatExceptionOfType(VerbsException.class)
+                .isThrownBy(domain::allocateNullRegion)
+                .withMessageStartingWith("ibv_alloc_null_mr(" + domain + "): EINVAL");
+    }
+
+    @Test
+    void deviceMemoryIsRegisteredWithinItsLength() {
+        DeviceMemory device = context.allocateDeviceMemory(100, 1);
+        MemoryRegion region = domain.register(device, 40, 60, AccessFlag.LOCAL_WRITE);
+        assertThat(region.address()).isZero();
+        assertThat(region.length()).isEqualTo(60);
+        assertThat(region.toString()).contains("60 bytes of device memory at 0x0");
+        for (long[] range : new long[][] {{-1, 1}, {41, 60}, {100, 1}, {0, 101}}) {
+            assertThatThrownBy(() -> domain.register(device, range[0], range[1], AccessFlag.LOCAL_WRITE))
+                    .isInstanceOf(IndexOutOfBoundsException.class);
+        }
+        assertThatIllegalArgumentException()
+                .isThrownBy(() -> domain.register(device, 5, 0, AccessFlag.LOCAL_WRITE))
+                .withMessageContaining("length of a memory region");
+        Fenced.fail("ibv_reg_dm_mr", 1, Errno.EINVAL);
+        assertThatExceptionOfType(VerbsException.class)
+                .isThrownBy(() -> domain.register(device, 4, 5, AccessFlag.LOCAL_WRITE))
+                .withMessageStartingWith("ibv_reg_dm_mr(" + device + ", offset 4, 5 bytes, [LOCAL_WRITE]): EINVAL");
+        ProtectionDomain foreign = TestDevice.get().open(arena).allocateProtectionDomain();
+        assertThatIllegalArgumentException()
+                .isThrownBy(() -> foreign.register(device, 0, 5, AccessFlag.LOCAL_WRITE))
+                .withMessageContaining(device + " belongs to another context");
+    }
+
+    @Test
+    void regionOfAnotherProcessHasItsLengthAndNoSegment() {
+        MemoryRegion own = domain.register(memory, AccessFlag.LOCAL_WRITE);
+        MemoryRegion imported = domain.importRegion(own.handle(), 0x7000);
+        assertThat(imported.length()).isEqualTo(4096);
+        assertThat(imported.address()).isEqualTo(0x7000);
+        assertThat(imported.access()).isEmpty();
+        assertThat(imported.localKey()).isEqualTo(own.localKey());
+        assertThat(imported.remote()).isEqualTo(new RemoteMemory(0x7000, own.remoteKey(), 4096));
+        assertThat(imported.toString()).startsWith("memory region of 4 KiB of another process at 0x7000, lkey ");
+        assertThatThrownBy(imported::segment).isInstanceOf(UnsupportedOperationException.class);
+        assertThatIllegalStateException()
+                .isThrownBy(() -> imported.reregister(RegionChange.of(AccessFlag.LOCAL_WRITE)))
+                .withMessageContaining("only a registration of memory of this process");
+        imported.close();
+        assertThat(Fenced.calls("ibv_unimport_mr")).isEqualTo(1);
+        assertThat(Fenced.calls("ibv_dereg_mr")).isZero();
+    }
+
+    @Test
+    void closedRegionTellsNothing() {
+        MemoryRegion region = domain.register(memory, AccessFlag.LOCAL_WRITE);
+        region.close();
+        region.close();
+        assertThat(region.toString()).contains("4 KiB");
+        assertThatIllegalStateException().isThrownBy(region::localKey);
+        assertThatIllegalStateException().isThrownBy(region::remoteKey);
+        assertThatIllegalStateException().isThrownBy(region::domain);
+        assertThatIllegalStateException().isThrownBy(region::access);
+        assertThatIllegalStateException().isThrownBy(region::handle);
+        assertThatIllegalStateException().isThrownBy(region::remote);
+        assertThatIllegalStateException().isThrownBy(() -> region.slice(0, 1));
+        assertThatIllegalStateException().isThrownBy(() -> region.slice(0, 1_000_000));
+    }
+
+    @Test
+    void sliceIsWithinItsRegionAndNamesItsBytes() {
+        MemoryRegion region = domain.register(memory, AccessFlag.LOCAL_WRITE);
+        MemorySlice slice = region.slice(100, 50);
+        assertThat(slice).hasToString("bytes 100 to 150 of " + region);
+        assertThat(slice.slice(10, 40)).hasToString("bytes 110 to 150 of " + region);
+        for (long[] range : new long[][] {{-1, 1}, {0, 4097}, {4096, 1}, {0, -1}}) {
+            assertThatThrownBy(() -> region.slice(range[0], range[1])).isInstanceOf(IndexOutOfBoundsException.class);
+        }
+        assertThat(region.slice(4096, 0).length()).isZero();
+        slice.fill((byte) 7);
+        assertThat(memory.get(ValueLayout.JAVA_BYTE, 99)).isZero();
+        assertThat(memory.get(ValueLayout.JAVA_BYTE, 100)).isEqualTo((byte) 7);
+        assertThat(memory.get(ValueLayout.JAVA_BYTE, 149)).isEqualTo((byte) 7);
+        assertThat(memory.get(ValueLayout.JAVA_BYTE, 150)).isZero();
+        region.close(); // no call has kept it open
+    }
+
+    // Changes
+
+    private static long word(int index) {
+        return Fenced.given("ibv_rereg_mr").getAtIndex(ValueLayout.JAVA_LONG, index);
+    }
+
+    @Test
+    void changeNamesOnlyWhatChanges() {
+        ProtectionDomain other = context.allocateProtectionDomain();
+        MemorySegment longer = arena.allocate(8192, 4096);
+        MemoryRegion region = domain.register(memory, AccessFlag.LOCAL_WRITE);
+        MemoryRegion moved = region.reregister(RegionChange.of(longer));
+        assertThat(word(0)).isEqualTo(rdma_h.IBV_REREG_MR_CHANGE_TRANSLATION());
+        assertThat(word(1)).isZero();
+        assertThat(word(2)).isEqualTo(longer.address());
+        assertThat(word(3)).isEqualTo(8192);
+        assertThat(word(4)).isZero();
+        assertThat(moved.length()).isEqualTo(8192);
+        assertThat(moved.access()).containsExactly(AccessFlag.LOCAL_WRITE);
+        MemoryRegion lent = moved.reregister(RegionChange.of(other));
+        assertThat(word(0)).isEqualTo(rdma_h.IBV_REREG_MR_CHANGE_PD());
+        assertThat(word(1)).isEqualTo(other.address());
+        assertThat(word(2)).isZero();
+        assertThat(word(3)).isZero();
+        assertThat(word(4)).isZero();
+        assertThat(lent.domain()).isSameAs(other);
+        MemoryRegion readable = lent.reregister(RegionChange.of(AccessFlag.REMOTE_READ));
+        assertThat(word(0)).isEqualTo(rdma_h.IBV_REREG_MR_CHANGE_ACCESS());
+        assertThat(word(1)).isZero();
+        assertThat(word(2)).isZero();
+        assertThat(word(4)).isEqualTo(AccessFlag.REMOTE_READ.bit());
+        assertThat(readable.access()).containsExactly(AccessFlag.REMOTE_READ);
+        assertThat(readable.length()).isEqualTo(8192);
+        readable.reregister(RegionChange.of(memory).domain(domain).access(List.of(AccessFlag.LOCAL_WRITE)));
+        assertThat(word(0))
+                .isEqualTo(rdma_h.IBV_REREG_MR_CHANGE_TRANSLATION()
+                        | rdma_h.IBV_REREG_MR_CHANGE_PD()
+                        | rdma_h.IBV_REREG_MR_CHANGE_ACCESS());
+        assertThat(word(1)).isEqualTo(domain.address());
+        assertThat(word(2)).isEqualTo(memory.address());
+        assertThat(word(3)).isEqualTo(4096);
+        assertThat(word(4)).isEqualTo(AccessFlag.LOCAL_WRITE.bit());
+    }
+
+    @Test
+    void changeChecksItsValuesBeforeC() {
+        MemoryRegion region = domain.register(memory, AccessFlag.LOCAL_WRITE);
+        ProtectionDomain foreign = TestDevice.get().open(arena).allocateProtectionDomain();
+        assertThatIllegalArgumentException().isThrownBy(() -> region.reregister(RegionChange.of(foreign)));
+        assertThatIllegalArgumentException().isThrownBy(() -> region.reregister(RegionChange.of(memory.asReadOnly())));
+        assertThatIllegalArgumentException()
+                .isThrownBy(() -> region.reregister(RegionChange.of(AccessFlag.REMOTE_WRITE)));
+        assertThat(Fenced.calls("ibv_rereg_mr")).isZero();
+        assertThat(region.isOpen()).isTrue();
+        MemoryRegion readOnly = domain.register(memory.asReadOnly(), AccessFlag.REMOTE_READ);
+        assertThatIllegalArgumentException()
+                .isThrownBy(() -> readOnly.reregister(RegionChange.of(AccessFlag.LOCAL_WRITE)));
+    }
+
+    private static void failChange(int code, int errno) {
+        Fenced.answer("ibv_rereg_mr", number(code));
+        Fenced.fail("ibv_rereg_mr", 1, errno);
+    }
+
+    private static MemorySegment number(int value) {
+        return Arena.ofAuto().allocateFrom(ValueLayout.JAVA_INT, value);
+    }
+
+    @ParameterizedTest
+    @ValueSource(ints = {-1, -2})
+    void changeThatFailsEarlyLeavesTheRegion(int code) throws Throwable {
+        MemoryRegion region = domain.register(memory, AccessFlag.LOCAL_WRITE);
+        failChange(code, Errno.EINVAL);
+        assertThatExceptionOfType(VerbsException.class)
+                .isThrownBy(() -> region.reregister(RegionChange.of(AccessFlag.REMOTE_READ)))
+                .withMessageStartingWith("ibv_rereg_mr(" + region + "): EINVAL")
+                .withMessageContaining(RegionChangeError.of(code).cName() + ". The region is unchanged");
+        assertThat(region.isOpen()).isTrue();
+        assertThat(Fenced.calls("ibv_dereg_mr")).isZero();
+        OtherThread.run(region::close);
+    }
+
+    @ParameterizedTest
+    @ValueSource(ints = {-4, -5, 77})
+    void changeThatFailsLateClosesTheRegion(int code) {
+        MemoryRegion region = domain.register(memory, AccessFlag.LOCAL_WRITE);
+        failChange(code, Errno.ENOMEM);
+        assertThatExceptionOfType(VerbsException.class)
+                .isThrownBy(() -> region.reregister(RegionChange.of(AccessFlag.REMOTE_READ)))
+                .withMessageStartingWith("ibv_rereg_mr(" + region + "): ENOMEM")
+                .withMessageContaining(
+                        code == 77
+                                ? "C returned 77. "
+                                : RegionChangeError.of(code).cName() + ". ")
+                .withMessageContaining("lost and is closed: register the memory again");
+        assertThat(region.isOpen()).isFalse();
+        assertThat(Fenced.calls("ibv_dereg_mr")).isEqualTo(1);
+        domain.close();
+    }
+
+    /** The old memory stays protected against fork, which does no harm. */
+    @Test
+    void changeThatOnlyFailsForForkSucceeds() {
+        MemoryRegion region = domain.register(memory, AccessFlag.LOCAL_WRITE);
+        failChange(-3, Errno.EINVAL);
+        MemoryRegion changed = region.reregister(RegionChange.of(AccessFlag.REMOTE_READ));
+        assertThat(region.isOpen()).isFalse();
+        assertThat(changed.isOpen()).isTrue();
+        assertThat(changed.access()).containsExactly(AccessFlag.REMOTE_READ);
+    }
+
+    @Test
+    void changeThatTheDeviceDoesNotSupportLeavesTheRegion() {
+        MemoryRegion region = domain.register(memory, AccessFlag.LOCAL_WRITE);
+        failChange(-4, Errno.EOPNOTSUPP);
+        assertThatExceptionOfType(UnsupportedVerbException.class)
+                .isThrownBy(() -> region.reregister(RegionChange.of(AccessFlag.REMOTE_READ)))
+                .withMessageContaining("The region is unchanged");
+        assertThat(region.isOpen()).isTrue();
+    }
+
+    /** Then the region is still registered, and the arena keeps the memory. */
+    @Test
+    void regionThatIsLostAndCanNotBeDeregisteredStaysOpen() {
+        MemoryRegion region = domain.register(memory, AccessFlag.LOCAL_WRITE);
+        failChange(-4, Errno.ENOMEM);
+        Fenced.fail("ibv_dereg_mr", 1, Errno.EBUSY);
+        assertThatExceptionOfType(VerbsException.class)
+                .isThrownBy(() -> region.reregister(RegionChange.of(AccessFlag.REMOTE_READ)))
+                .withMessageStartingWith("ibv_dereg_mr(" + region + "): EBUSY");
+        assertThat(region.isOpen()).isTrue();
+        region.close();
+    }
+}

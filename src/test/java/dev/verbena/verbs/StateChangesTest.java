@@ -1,0 +1,466 @@
+package dev.verbena.verbs;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
+import static org.assertj.core.api.Assertions.assertThatIllegalArgumentException;
+import static org.assertj.core.api.Assertions.assertThatIllegalStateException;
+
+import dev.verbena.UnsupportedVerbException;
+import dev.verbena.VerbsArena;
+import dev.verbena.VerbsException;
+import dev.verbena.internal.Errno;
+import dev.verbena.internal.raw.ibv_port_attr;
+import dev.verbena.internal.raw.ibv_qp_attr;
+import dev.verbena.support.Await;
+import dev.verbena.support.Fenced;
+import dev.verbena.support.FencedTest;
+import dev.verbena.support.Loopback;
+import dev.verbena.support.OtherThread;
+import dev.verbena.support.TestDevice;
+import dev.verbena.verbs.access.VerbsAccess;
+import dev.verbena.verbs.address.AddressVector;
+import dev.verbena.verbs.address.Endpoint;
+import dev.verbena.verbs.address.Gid;
+import dev.verbena.verbs.device.LinkLayer;
+import dev.verbena.verbs.device.Mtu;
+import java.lang.foreign.MemorySegment;
+import java.util.List;
+import java.util.concurrent.atomic.AtomicReference;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
+
+/** The way of a queue pair from state to state, what it refuses on the way, and what its makers refuse. */
+@FencedTest
+class StateChangesTest {
+    private static final int HOST_IS_DOWN = 112;
+
+    private final VerbsArena arena = VerbsArena.ofShared();
+    private final Context context = TestDevice.get().open(arena);
+    private final ProtectionDomain domain = context.allocateProtectionDomain();
+    private final CompletionQueue queue = context.createCompletionQueue(16);
+    private final QueuePair pair = domain.createQueuePair(QueuePair.rc(queue));
+    private final MemoryRegion buffer =
+            domain.register(arena.allocate(64), AccessFlag.LOCAL_WRITE, AccessFlag.REMOTE_WRITE);
+
+    @AfterEach
+    void close() {
+        arena.close();
+    }
+
+    @ParameterizedTest
+    @CsvSource({
+        "22, look at the GID index",
+        "110, is it on the network of this GID",
+        "113, is it on the network of this GID",
+        "61, no GID at this index"
+    })
+    void refusedChangeSaysWhatToLookAt(int errno, String hint) {
+        Fenced.fail("ibv_modify_qp", 2, errno);
+        assertThatExceptionOfType(VerbsException.class)
+                .isThrownBy(() -> pair.connect(pair.endpoint()))
+                .withMessageStartingWith("ibv_modify_qp(" + pair + " to RTR, ")
+                .withMessageContaining(hint)
+                .satisfies(refused -> assertThat(refused.errno()).isEqualTo(errno));
+        assertThat(pair.state()).isEqualTo(QueuePairState.INIT);
+        Fenced.fail("ibv_modify_qp", 1, HOST_IS_DOWN);
+        assertThatExceptionOfType(VerbsException.class)
+                .isThrownBy(() -> pair.connect(pair.endpoint()))
+                .withMessageNotContaining("GID index")
+                .withMessageNotContaining("network");
+        pair.connect(pair.endpoint());
+        pair.close(); // no call has kept the pair open
+    }
+
+    @Test
+    void refusedChangeOfAPairThatHasFailedSaysSo() {
+        pair.connect(pair.endpoint());
+        assertThat(VerbsAccess.get().fail(pair.address)).isZero();
+        assertThat(ibv_qp_attr.qp_state(Fenced.given("ibv_modify_qp"))).isEqualTo(QueuePairState.ERR.code());
+        Fenced.fail("ibv_modify_qp", 1, Errno.EINVAL);
+        assertThatExceptionOfType(VerbsException.class)
+                .isThrownBy(() -> pair.modify(QueuePairAttributes.to(QueuePairState.SQD)))
+                .withMessageContaining("The queue pair is in ERR, not in RTS: its state has changed");
+        assertThat(pair.state()).isEqualTo(QueuePairState.ERR);
+        Fenced.fail("ibv_modify_qp", 1, Errno.EBUSY);
+        assertThat(VerbsAccess.get().fail(pair.address)).isEqualTo(Errno.EBUSY);
+    }
+
+    @Test
+    void changeThatTheTableForbidsIsRefusedBeforeC() {
+        Fenced.calm();
+        assertThatIllegalArgumentException()
+                .isThrownBy(() -> pair.modify(QueuePairAttributes.to(QueuePairState.RTS)))
+                .withMessageStartingWith("ibv_modify_qp(" + pair + "): ");
+        assertThat(Fenced.calls("ibv_modify_qp")).isZero();
+        assertThat(Fenced.calls("ibv_query_qp")).as("the state is known").isZero();
+        pair.toInit(ConnectOptions.defaults());
+        assertThat(pair.state()).isEqualTo(QueuePairState.INIT);
+        pair.reset();
+        assertThat(pair.state()).isEqualTo(QueuePairState.RESET);
+        assertThat(Fenced.calls("ibv_query_qp")).isZero();
+        assertThatIllegalStateException()
+                .isThrownBy(() -> pair.postSend(1, buffer))
+                .withMessageContaining("Sending is not possible in RESET: connect " + pair + " first");
+    }
+
+    @Test
+    void pairsAreMadeReadyInTheirOwnWay() {
+        QueuePair raw = domain.createQueuePair(QueuePair.rawPacket(queue));
+        raw.toReady();
+        assertThat(raw.state()).isEqualTo(QueuePairState.RTS);
+        QueuePair datagrams = domain.createQueuePair(QueuePair.ud(queue));
+        datagrams.toReady(0x81234567, 1);
+        assertThat(datagrams.state()).isEqualTo(QueuePairState.RTS);
+        assertThat(datagrams.query().qkey()).isEqualTo(0x81234567);
+        assertThat(datagrams.query().pkeyIndex()).isEqualTo(1);
+        assertThatIllegalStateException()
+                .isThrownBy(pair::toReady)
+                .withMessageContaining("Only queue pairs for Ethernet frames");
+        assertThatIllegalStateException()
+                .isThrownBy(() -> pair.toReady(5))
+                .withMessageContaining("Only queue pairs for datagrams");
+        assertThat(pair.state()).isEqualTo(QueuePairState.RESET);
+        for (QueuePair ready : List.of(raw, datagrams)) {
+            assertThatIllegalStateException()
+                    .isThrownBy(() -> ready.connect(pair.endpoint()))
+                    .withMessageContaining("has no connections");
+        }
+        assertThatIllegalStateException()
+                .isThrownBy(raw::toReady)
+                .withMessageContaining("must be in RESET or INIT to be made ready, and is in RTS");
+        assertThatIllegalStateException().isThrownBy(() -> datagrams.toReady(5));
+    }
+
+    @Test
+    void queryReturnsAllThatWasSet() {
+        pair.connect(pair.endpoint(), ConnectOptions.defaults().pathMtu(Mtu.BYTES_1024));
+        QueuePairAttributes found = pair.query();
+        assertThat(found.mask()).contains(Attribute.STATE, Attribute.PATH_MTU, Attribute.CAPABILITIES);
+        assertThat(found.mask()).doesNotContain(Attribute.RATE_LIMIT).hasSize(Attribute.values().length - 1);
+        assertThat(found.state()).isEqualTo(QueuePairState.RTS);
+        assertThat(found.pathMtu()).isEqualTo(Mtu.BYTES_1024);
+        assertThat(found.retryCount()).isEqualTo(6);
+        assertThat(found.rnrRetry()).as("for ever").isEqualTo(7);
+        assertThat(found.timeoutCode()).isEqualTo(14);
+        assertThat(found.minRnrTimerCode()).isEqualTo(12);
+        assertThat(found.maxReadAtomic()).as("as the device allows").isEqualTo(12);
+        assertThat(found.maxDestinationReadAtomic()).isEqualTo(14);
+        assertThat(found.sendPsn()).isEqualTo(pair.endpoint().packetSequenceNumber());
+        assertThat(found.receivePsn()).isEqualTo(pair.endpoint().packetSequenceNumber());
+        assertThat(found.destinationQueuePair()).isEqualTo(pair.number());
+        Fenced.fail("ibv_query_qp", 1, Errno.EINVAL);
+        assertThatExceptionOfType(VerbsException.class)
+                .isThrownBy(pair::query)
+                .withMessageStartingWith("ibv_query_qp(" + pair + "): EINVAL");
+        pair.close();
+    }
+
+    /** Only a reliable connection is known to have failed: others may go on, so the device is asked. */
+    @Test
+    void failureOfARequestTellsTheState() throws InterruptedException {
+        pair.connect(pair.endpoint());
+        Fenced.calm();
+        pair.postWrite(1, buffer, new RemoteMemory(buffer.address(), 0x7777, 64));
+        assertThat(queue.await(Loopback.DEADLINE).status()).isEqualTo(WorkStatus.REMOTE_ACCESS_ERROR);
+        assertThat(pair.state()).isEqualTo(QueuePairState.ERR);
+        assertThat(Fenced.calls("ibv_query_qp")).isZero();
+        assertThat(pair.firstError().orElseThrow().id()).isEqualTo(1);
+        pair.postSend(2, buffer);
+        assertThat(queue.await(Loopback.DEADLINE).status()).isEqualTo(WorkStatus.WORK_REQUEST_FLUSHED);
+        assertThat(pair.firstError().orElseThrow().id()).as("the first one").isEqualTo(1);
+        pair.reset();
+        assertThat(pair.firstError()).isEmpty();
+
+        QueuePair datagrams = domain.createQueuePair(QueuePair.ud(queue));
+        datagrams.toReady(7);
+        MemoryRegion closed = domain.register(arena.allocate(64), AccessFlag.LOCAL_WRITE);
+        AddressHandle there = domain.createAddressHandle(datagrams.pathTo(datagrams.endpoint()));
+        datagrams.postReceive(3, closed);
+        datagrams.postSend(4, buffer, there, datagrams.number(), 7); // 40 bytes more than the receive has
+        assertThat(queue.await(Loopback.DEADLINE).status()).isEqualTo(WorkStatus.LOCAL_LENGTH_ERROR);
+        assertThat(queue.await(Loopback.DEADLINE).id()).isEqualTo(4);
+        Fenced.calm();
+        assertThat(datagrams.state()).isEqualTo(QueuePairState.RTS);
+        assertThat(Fenced.calls("ibv_query_qp")).isEqualTo(1);
+        assertThat(datagrams.state()).isEqualTo(QueuePairState.RTS);
+        assertThat(Fenced.calls("ibv_query_qp")).as("the state is known again").isEqualTo(1);
+    }
+
+    /** After a reset, completions of the time before may come, and the device must be asked whose they are. */
+    @Test
+    void resetOfAFreshPairLeavesNoOldCompletions() throws InterruptedException {
+        pair.reset();
+        pair.connect(pair.endpoint());
+        Fenced.calm();
+        pair.postWrite(1, buffer, new RemoteMemory(buffer.address(), 0x7777, 64));
+        assertThat(queue.await(Loopback.DEADLINE).isSuccess()).isFalse();
+        assertThat(Fenced.calls("ibv_query_qp")).isZero();
+        pair.reset();
+        pair.toInit(ConnectOptions.defaults());
+        pair.reset();
+        pair.connect(pair.endpoint());
+        Fenced.calm();
+        pair.postWrite(2, buffer, new RemoteMemory(buffer.address(), 0x7777, 64));
+        assertThat(queue.await(Loopback.DEADLINE).isSuccess()).isFalse();
+        assertThat(Fenced.calls("ibv_query_qp")).isPositive();
+        assertThat(pair.firstError().orElseThrow().id()).isEqualTo(2);
+    }
+
+    /** The connection layer waits so for all completions of a queue, solicited or not. */
+    @Test
+    void waitOfAnotherLayerEndsWithAnyCompletion() throws InterruptedException {
+        CompletionChannel channel = context.createCompletionChannel();
+        CompletionQueue with =
+                context.createCompletionQueue(CompletionQueueOptions.of(16).channel(channel));
+        QueuePair writer = domain.createQueuePair(QueuePair.rc(with));
+        writer.connect(writer.endpoint());
+        AtomicReference<Object> ended = new AtomicReference<>();
+        Thread waiter = Thread.ofPlatform().start(() -> {
+            try {
+                ended.set(VerbsAccess.get().await(with, () -> with.poll().orElse(null), Loopback.DEADLINE));
+            } catch (Throwable t) {
+                ended.set(t);
+            }
+        });
+        Await.until(
+                "a thread that waits", () -> waiter.getState() == Thread.State.TIMED_WAITING || ended.get() != null);
+        writer.postWrite(7, buffer, buffer.remote());
+        Await.end(waiter);
+        assertThat(ended.get())
+                .isInstanceOfSatisfying(
+                        WorkCompletion.class, done -> assertThat(done.id()).isEqualTo(7));
+    }
+
+    @Test
+    void pairWithASharedReceiveQueueHasNoReceivesOfItsOwn() {
+        SharedReceiveQueue shared = domain.createSharedReceiveQueue(SharedReceiveQueue.basic());
+        QueuePair sharing = domain.createQueuePair(QueuePair.rc(queue).sharedReceiveQueue(shared));
+        assertThatIllegalStateException()
+                .isThrownBy(() -> sharing.postReceive(1, buffer))
+                .withMessageContaining("Receiving is not possible in RESET");
+        sharing.toInit(ConnectOptions.defaults());
+        assertThatIllegalStateException()
+                .isThrownBy(() -> sharing.postReceive(1, buffer))
+                .withMessageContaining("has no receives of its own: post them to the shared receive queue");
+        pair.toInit(ConnectOptions.defaults());
+        pair.postReceive(1, buffer);
+    }
+
+    // Addresses
+
+    private void answerPort(LinkLayer layer, int lid) {
+        MemorySegment port = arena.allocate(ibv_port_attr.layout());
+        ibv_port_attr.gid_tbl_len(port, 1);
+        ibv_port_attr.lid(port, (short) lid);
+        ibv_port_attr.link_layer(port, (byte) layer.code());
+        ibv_port_attr.active_mtu(port, Mtu.BYTES_512.code());
+        Fenced.answer("ibv_query_port", port);
+    }
+
+    @Test
+    void endpointHasTheNumbersOfThePair() {
+        answerPort(LinkLayer.ETHERNET, 0x77);
+        Endpoint endpoint = pair.endpoint();
+        assertThat(endpoint.queuePairNumber()).isEqualTo(pair.number());
+        assertThat(endpoint.lid()).isEqualTo(0x77);
+        assertThat(endpoint.gid()).isEqualTo(Gid.parse("::ffff:10.9.9.1"));
+        for (int i = 0; i < 64; i++) { // the sequence begins anywhere in 24 bits
+            QueuePair other = domain.createQueuePair(QueuePair.rc(queue));
+            assertThat(other.endpoint().packetSequenceNumber()).isBetween(0, 0xffffff);
+            assertThat(other.endpoint()).isEqualTo(other.endpoint()).isNotEqualTo(endpoint);
+            other.close();
+        }
+        QueuePair otherGid = domain.createQueuePair(QueuePair.rc(queue).gidIndex(5));
+        assertThatExceptionOfType(VerbsException.class)
+                .isThrownBy(otherGid::endpoint)
+                .withMessageStartingWith("ibv_query_gid(fenced0, port 1, index 5): EINVAL");
+        pair.close();
+        assertThatIllegalStateException().isThrownBy(pair::endpoint);
+        assertThatIllegalStateException().isThrownBy(() -> pair.pathTo(endpoint));
+    }
+
+    /** A port may have another MTU when the queue pair is made ready than when it was made. */
+    @Test
+    void longestDatagramIsThatOfThePortWhenThePairIsMadeReady() {
+        QueuePair datagrams = domain.createQueuePair(QueuePair.ud(queue));
+        MemoryRegion large = domain.register(arena.allocate(1024), AccessFlag.LOCAL_WRITE);
+        answerPort(LinkLayer.ETHERNET, 0);
+        datagrams.toReady(7);
+        AddressHandle there = domain.createAddressHandle(datagrams.pathTo(datagrams.endpoint()));
+        datagrams.postSend(1, large.slice(0, 512), there, datagrams.number(), 7);
+        assertThatExceptionOfType(IndexOutOfBoundsException.class)
+                .isThrownBy(() -> datagrams.postSend(2, large.slice(0, 513), there, datagrams.number(), 7));
+    }
+
+    /** InfiniBand delivers by LID within a subnet; RoCE needs the global route always. */
+    @Test
+    void pathHasAGlobalRouteWhereItNeedsOne() {
+        Gid gid = Gid.parse("fe80::5");
+        Endpoint peer = new Endpoint(3, 4, 0x55, gid);
+        answerPort(LinkLayer.INFINIBAND, 0x77);
+        AddressVector path = pair.pathTo(peer);
+        assertThat(path.destinationLid()).isEqualTo(0x55);
+        assertThat(path.globalRoute()).isNull();
+        assertThat(pair.pathTo(gid).globalRoute().destination()).isEqualTo(gid);
+        assertThat(pair.pathTo(gid).destinationLid()).isZero();
+        pair.connect(peer);
+        assertThat(pair.query().addressVector().globalRoute()).isNull();
+        pair.reset();
+        pair.connect(peer, ConnectOptions.defaults().global(true));
+        assertThat(pair.query().addressVector().globalRoute().destination()).isEqualTo(gid);
+        answerPort(LinkLayer.ETHERNET, 0);
+        assertThat(pair.pathTo(peer).globalRoute().destination()).isEqualTo(gid);
+        pair.reset();
+        pair.connect(peer);
+        assertThat(pair.query().addressVector().globalRoute().destination()).isEqualTo(gid);
+        assertThat(pair.query().pathMtu()).isEqualTo(Mtu.BYTES_512);
+    }
+
+    // Makers
+
+    @Test
+    void queuesOfAnotherContextAreRefusedBeforeC() {
+        Context other = TestDevice.get().open(arena);
+        CompletionQueue foreign = other.createCompletionQueue(4);
+        SharedReceiveQueue foreignReceives =
+                other.allocateProtectionDomain().createSharedReceiveQueue(SharedReceiveQueue.basic());
+        XrcDomain foreignXrc = other.openXrcDomain();
+        Fenced.calm();
+        for (QueuePairOptions options : List.of(
+                QueuePair.rc(foreign, queue),
+                QueuePair.rc(queue, foreign),
+                QueuePair.rc(queue).sharedReceiveQueue(foreignReceives),
+                QueuePair.xrcReceive(foreignXrc))) {
+            assertThatIllegalArgumentException()
+                    .isThrownBy(() -> domain.createQueuePair(options))
+                    .withMessageContaining("belongs to another context than the protection domain");
+        }
+        assertThat(Fenced.calls("ibv_create_qp")).isZero();
+        assertThat(Fenced.calls("ibv_create_qp_ex")).isZero();
+    }
+
+    @Test
+    void queuesForOneThreadNeedAnArenaForOneThread() {
+        CompletionQueue single =
+                context.createCompletionQueue(CompletionQueueOptions.of(4).singleThreaded(), VerbsArena.ofConfined());
+        for (QueuePairOptions options : List.of(QueuePair.rc(single, queue), QueuePair.rc(queue, single))) {
+            assertThatIllegalArgumentException()
+                    .isThrownBy(() -> domain.createQueuePair(options))
+                    .withMessageContaining("single-threaded " + single + " needs an arena for one thread");
+            try (VerbsArena confined = VerbsArena.ofConfined()) {
+                assertThat(domain.createQueuePair(options, confined).isOpen()).isTrue();
+            }
+        }
+        single.arena().close();
+    }
+
+    @Test
+    void objectsOfAThreadDomainNeedAnArenaForOneThread() {
+        ProtectionDomain parent = domain.allocateParentDomain(context.allocateThreadDomain());
+        assertThatIllegalArgumentException()
+                .isThrownBy(() -> parent.createQueuePair(QueuePair.rc(queue)))
+                .withMessageContaining("VerbsArena.ofConfined()");
+        assertThatIllegalArgumentException()
+                .isThrownBy(() -> parent.createWorkQueue(WorkQueueOptions.of(queue, 4)))
+                .withMessageContaining("VerbsArena.ofConfined()");
+        try (VerbsArena confined = VerbsArena.ofConfined()) {
+            parent.createQueuePair(QueuePair.rc(queue), confined);
+            parent.createWorkQueue(WorkQueueOptions.of(queue, 4), confined);
+        }
+        parent.close();
+        assertThatIllegalStateException()
+                .isThrownBy(() -> parent.createQueuePair(QueuePair.rc(queue)))
+                .withMessageContaining("closed");
+        assertThatIllegalStateException().isThrownBy(parent::base);
+    }
+
+    @Test
+    void refusedQueuePairSaysWhatTheDeviceHas() {
+        QueuePairOptions options = QueuePair.rc(queue).sendDepth(1 << 20);
+        assertThatExceptionOfType(VerbsException.class)
+                .isThrownBy(() -> domain.createQueuePair(options))
+                .withMessageStartingWith("ibv_create_qp(fenced0, " + options + "): EINVAL")
+                .withMessageContaining("at most 16384 work requests a queue, 16 pieces of memory a request");
+        Fenced.fail("ibv_create_qp", 1, Errno.EPERM);
+        assertThatExceptionOfType(VerbsException.class)
+                .isThrownBy(() -> domain.createQueuePair(QueuePair.rawPacket(queue)))
+                .withMessageContaining("CAP_NET_RAW");
+        Fenced.fail("ibv_create_qp_ex", 1, Errno.EOPNOTSUPP);
+        assertThatExceptionOfType(UnsupportedVerbException.class)
+                .isThrownBy(() -> domain.createQueuePair(QueuePair.rc(queue).operations(SendOperation.SEND)))
+                .withMessageStartingWith("ibv_create_qp_ex(")
+                .withMessageContaining("no queue pair of this kind");
+        Fenced.fail("ibv_create_qp", 1, Errno.ENOMEM);
+        assertThatExceptionOfType(VerbsException.class)
+                .isThrownBy(() -> domain.createQueuePair(QueuePair.rc(queue)))
+                .withMessageNotContaining("iWARP");
+    }
+
+    // Windows
+
+    @Test
+    void refusedWindowSaysWhyIfTheTypeIsTheReason() {
+        for (int errno : new int[] {Errno.EOPNOTSUPP, Errno.EINVAL, Errno.ENOMEM}) {
+            Fenced.fail("ibv_alloc_mw", 1, errno);
+            assertThatExceptionOfType(VerbsException.class)
+                    .isThrownBy(() -> domain.allocateMemoryWindow(MemoryWindowType.TYPE_2))
+                    .withMessageStartingWith("ibv_alloc_mw(fenced0, TYPE_2): ")
+                    .satisfies(refused -> assertThat(refused.getMessage().contains("no memory windows of this type"))
+                            .isEqualTo(errno != Errno.ENOMEM));
+        }
+        assertThatIllegalArgumentException().isThrownBy(() -> domain.allocateMemoryWindow(MemoryWindowType.UNKNOWN));
+    }
+
+    @Test
+    void closedWindowFreesItsRegion() throws InterruptedException {
+        pair.connect(pair.endpoint());
+        MemoryRegion region = domain.register(arena.allocate(64), AccessFlag.LOCAL_WRITE, AccessFlag.MW_BIND);
+        MemoryWindow window = domain.allocateMemoryWindow(MemoryWindowType.TYPE_2);
+        pair.postBind(1, window, region, List.of(AccessFlag.REMOTE_WRITE));
+        queue.await(Loopback.DEADLINE).orThrow();
+        RegionChange change = RegionChange.of(AccessFlag.LOCAL_WRITE);
+        assertThatIllegalStateException()
+                .isThrownBy(() -> region.reregister(change))
+                .withMessageContaining("unbind, invalidate or close its windows first: [" + window);
+        assertThatExceptionOfType(VerbsException.class)
+                .isThrownBy(region::close)
+                .withMessageContaining("Unbind, invalidate or close its windows first: [" + window);
+        window.close();
+        assertThat(region.reregister(change).isOpen()).isTrue();
+    }
+
+    @Test
+    void windowOfAnotherDomainIsRefused() {
+        pair.connect(pair.endpoint());
+        MemoryRegion region = domain.register(arena.allocate(64), AccessFlag.LOCAL_WRITE, AccessFlag.MW_BIND);
+        for (MemoryWindowType type : List.of(MemoryWindowType.TYPE_1, MemoryWindowType.TYPE_2)) {
+            MemoryWindow foreign = context.allocateProtectionDomain().allocateMemoryWindow(type);
+            assertThatIllegalArgumentException()
+                    .isThrownBy(() -> pair.postBind(1, foreign, region, List.of(AccessFlag.REMOTE_WRITE)))
+                    .withMessageContaining(foreign + " belongs to another protection domain than the queue pair");
+        }
+    }
+
+    // Batches
+
+    @Test
+    void batchOfAClosedPairIsClosedForAllThreads() throws Throwable {
+        pair.connect(pair.endpoint());
+        SendBatch used = pair.sendBatch(2).send(1, buffer);
+        SendBatch unused = pair.sendBatch(2);
+        pair.close();
+        for (SendBatch batch : List.of(used, unused)) {
+            assertThatIllegalStateException()
+                    .isThrownBy(() -> batch.send(2, buffer))
+                    .withMessageContaining("closed");
+            OtherThread.run(() -> assertThatIllegalStateException()
+                    .isThrownBy(() -> batch.send(2, buffer))
+                    .withMessageContaining("closed"));
+        }
+        assertThatIllegalStateException().isThrownBy(() -> pair.receiveBatch(1));
+        assertThatIllegalStateException().isThrownBy(() -> pair.sendBatch(1));
+        assertThatIllegalArgumentException().isThrownBy(() -> pair.receiveBatch(0));
+    }
+}

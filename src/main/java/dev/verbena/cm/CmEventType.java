@@ -28,9 +28,10 @@ public enum CmEventType implements NativeValue {
     /** The connection was ended, by one side or the other. */
     DISCONNECTED(10, "RDMA_CM_EVENT_DISCONNECTED", "the connection was ended"),
     /**
-     * The device is being removed: close all its objects. The event does not come if the kernel's module {@code ib_uverbs}
-     * was loaded after {@code rdma_cm}, which is possible since soft-RoCE of some release after Linux 6.12 no longer loads
-     * it. Without the event, waits end when their time is over.
+     * The device is being removed: close all its objects. The kernel does not report it if its module {@code ib_uverbs} was
+     * loaded after {@code rdma_cm}, which is possible since soft-RoCE of some release after Linux 6.12 no longer loads it.
+     * While a thread waits for an event, or a {@link Connection} is open, Verbena looks once a second whether the device is
+     * still in {@code /sys/class/infiniband_verbs}, and then reports the event itself.
      */
     DEVICE_REMOVAL(11, "RDMA_CM_EVENT_DEVICE_REMOVAL", "the device was removed"),
     /** A multicast group was joined. */

@@ -124,6 +124,16 @@ final class CmId {
                 });
     }
 
+    /** Has the removal of the id's device seen, if the id has one. */
+    void noteDevice() {
+        lifetime.hold();
+        try {
+            events.channel.reader().noteDevice(address, events);
+        } finally {
+            lifetime.release();
+        }
+    }
+
     /**
      * Returns a better exception for a failed call if the reason is that the peer has left. The kernel reports no event of
      * that before the peer is accepted: it forgets the request.

@@ -587,6 +587,7 @@ public final class ConnectionId extends VerbsObject {
                 own,
                 scratch -> RdmaCm.BIND_ADDR.call(
                         address, SocketAddresses.write(own, scratch).address()));
+        id.noteDevice();
     }
 
     /**
@@ -627,6 +628,7 @@ public final class ConnectionId extends VerbsObject {
      *
      * @param timeout the longest time to wait
      * @return the oldest request
+     * @throws ConnectionException if no request waits, and the device of this id was removed, also while waiting
      * @throws VerbsTimeoutException if no request came in time
      * @throws InterruptedException if the thread was interrupted
      * @throws IllegalStateException if this id does not listen, or is closed, also while waiting
@@ -634,7 +636,7 @@ public final class ConnectionId extends VerbsObject {
     @CName("rdma_get_request")
     public ConnectRequest awaitRequest(Duration timeout) throws InterruptedException {
         checkListens();
-        return requestOf(events.await("rdma_get_request", timeout, "", ConnectionId::isRequest));
+        return requestOf(events.awaitUntilRemoval("rdma_get_request", timeout, ConnectionId::isRequest));
     }
 
     private void checkListens() {

@@ -16,15 +16,17 @@ import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
 import java.lang.foreign.ValueLayout;
 import java.util.LinkedHashSet;
+import java.util.List;
+import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.locks.ReentrantLock;
 import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
 
 /**
- * A {@code struct rdma_event_channel}, and the events that C reports to it. Several event channels can share a reader, and so
- * a descriptor: the channels of connections do. The thread that takes an event hands it to the id that the event is about.
- * The last channel to leave a reader closes it.
+ * A {@code struct rdma_event_channel}, and the events that C reports to it. Several event channels can share a reader, and
+ * so a descriptor: the channels of connections do. The thread that takes an event hands it to the id that the event is
+ * about. The last channel to leave a reader closes it.
  *
  * <p>A thread that waits takes events itself. The event thread wakes one waiting thread for each event. While no thread
  * waits, a thread of the reader's own takes the events, if one of them may end a {@link Connection}.
@@ -59,6 +61,9 @@ final class EventReader {
 
     private final LinkedHashSet<Wait> waits = new LinkedHashSet<>();
 
+    /** The devices of the ids. A device stays until it is gone. */
+    private final Set<DeviceFile> devices = ConcurrentHashMap.newKeySet();
+
     /** Memory for the pointer to one event. It is not of an arena, because all threads use it. */
     private final MemorySegment taken;
 
@@ -80,6 +85,7 @@ final class EventReader {
                 this::takeAll,
                 cause -> Failures.cannotWait(toString(), cause),
                 this::failWaits);
+        watched.everySecond(this::reportRemovals);
     }
 
     /** Makes the reader of a channel that stands alone. */
@@ -170,6 +176,9 @@ final class EventReader {
 
     /** Adds an id that C has made. */
     void add(long id, IdEvents inbox) {
+        if (inbox.device != null) {
+            devices.add(inbox.device);
+        }
         inboxes.put(id, inbox);
     }
 
@@ -361,10 +370,14 @@ final class EventReader {
         RawEvent copy;
         IdEvents inbox;
         boolean failed = false;
+        String device = "";
         try {
             copy = RawEvent.read(event);
             // Before the acknowledgement: after it, C may destroy the id and make another one at its address.
             inbox = inboxes.get(copy.about());
+            if (inbox != null && inbox.device == null && !copy.isRequest()) {
+                device = devicePath(copy.id());
+            }
             if (inbox != null && inbox.ends(copy)) {
                 failed = failQueuePair(copy.id());
             }
@@ -373,6 +386,9 @@ final class EventReader {
             RdmaCm.ACK_CM_EVENT.call(event);
         }
         record(copy);
+        if (inbox != null && !device.isEmpty()) {
+            noteDevice(inbox, device);
+        }
         if (copy.isRequest()) {
             addRequest(copy, inbox);
         } else if (inbox != null) {
@@ -395,8 +411,8 @@ final class EventReader {
     }
 
     /**
-     * Has C flush the requests of an id's queue pair, so that they end. The caller holds the lock under which queue pairs are
-     * taken from their ids, and an event that keeps the id.
+     * Has C flush the requests of an id's queue pair, so that they end. The caller holds the lock under which queue pairs
+     * are taken from their ids, and an event that keeps the id.
      */
     private static boolean failQueuePair(long id) {
         long pair = rdma_cm_id
@@ -422,9 +438,10 @@ final class EventReader {
         IdEvents inbox = entry.inbox;
         lock.lock();
         try {
-            if (inbox.removed) {
+            if (inbox.removed || (entry.type == CmEventType.DEVICE_REMOVAL && inbox.deviceRemoved)) {
                 return;
             }
+            inbox.deviceRemoved |= entry.type == CmEventType.DEVICE_REMOVAL;
             inbox.entries.add(entry);
             if (inbox.owner != null) {
                 inbox.channel.deliver(entry);
@@ -433,6 +450,56 @@ final class EventReader {
             lock.unlock();
         }
         inbox.waiters.wake();
+    }
+
+    // Devices
+
+    private static String devicePath(long id) {
+        MemorySegment context = rdma_cm_id.verbs(MemorySegment.ofAddress(id).reinterpret(rdma_cm_id.sizeof()));
+        return context.address() == 0 ? "" : DeviceFile.path(context);
+    }
+
+    /** Notes the device of an id, if it has one. The caller keeps the id. */
+    void noteDevice(long id, IdEvents inbox) {
+        if (inbox.device == null) {
+            noteDevice(inbox, devicePath(id));
+        }
+    }
+
+    private void noteDevice(IdEvents inbox, String path) {
+        DeviceFile found = DeviceFile.at(path);
+        if (found != null) {
+            inbox.device = found; // first: the device may go at once
+            devices.add(found);
+        }
+    }
+
+    /**
+     * Reports the removal of devices that are gone to their ids. The kernel reports it itself, unless its module
+     * {@code ib_uverbs} was loaded after {@code rdma_cm}.
+     */
+    private void reportRemovals() {
+        for (DeviceFile device : List.copyOf(devices)) {
+            if (device.isGone()) {
+                devices.remove(device);
+                inboxes.forEach((id, inbox) -> {
+                    if (device.equals(inbox.device)) {
+                        removed(id, inbox);
+                    }
+                });
+            }
+        }
+    }
+
+    private void removed(long id, IdEvents inbox) {
+        RawEvent event = RawEvent.removal(id);
+        inbox.ends(event);
+        record(event);
+        deliver(new IdEvents.Entry(inbox, event.type(), event::value));
+        Runnable atEnd = inbox.atEnd;
+        if (atEnd != null) {
+            atEnd.run();
+        }
     }
 
     private void addRequest(RawEvent event, @Nullable IdEvents listener) {

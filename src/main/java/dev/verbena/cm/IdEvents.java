@@ -10,6 +10,7 @@ import java.util.Objects;
 import java.util.function.Function;
 import java.util.function.IntFunction;
 import java.util.function.Predicate;
+import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -38,6 +39,12 @@ final class IdEvents {
 
     /** The number of requests that may wait to be taken; 0 while the id does not listen. */
     volatile int backlog;
+
+    /** The device; null while the id has none, or none that could be seen to go. */
+    volatile @Nullable DeviceFile device;
+
+    /** True once the removal of the device was reported, by C or not. The lock of the channel guards this. */
+    boolean deviceRemoved;
 
     /** True once C has destroyed the id. The lock of the channel guards this. */
     boolean removed;
@@ -128,16 +135,47 @@ final class IdEvents {
      */
     CmEvent await(String verb, Duration timeout, String hint, Predicate<CmEventType> wanted)
             throws InterruptedException {
+        return await(verb, timeout, hint, wanted, () -> null);
+    }
+
+    /**
+     * Waits for an event of a wanted type, and takes it. All threads that wait end when the device is removed.
+     *
+     * @throws ConnectionException if there is no such event, and the device was removed
+     */
+    CmEvent awaitUntilRemoval(String verb, Duration timeout, Predicate<CmEventType> wanted)
+            throws InterruptedException {
+        return await(verb, timeout, "", wanted, () -> {
+            End known = end;
+            if (known == null || known.type() != CmEventType.DEVICE_REMOVAL) {
+                return null;
+            }
+            ConnectionId id = Objects.requireNonNull(owner);
+            CmEvent event = new CmEvent.Failure(id, known.type(), known.type().code(), known.status());
+            throw new ConnectionException(verb, event, null, "Close it");
+        });
+    }
+
+    /** Waits as above. The end returns null, or throws if no other event can come. */
+    private CmEvent await(
+            String verb,
+            Duration timeout,
+            String hint,
+            Predicate<CmEventType> wanted,
+            Supplier<? extends @Nullable CmEvent> atEnd)
+            throws InterruptedException {
         ConnectionId id = Objects.requireNonNull(owner);
         try (EventReader.Wait wait = new EventReader.Wait(waiters)) {
             CmEvent event = waiters.await(
                     () -> {
                         id.checkUsable();
-                        return take(wanted, wait);
+                        CmEvent taken = take(wanted, wait);
+                        return taken == null ? atEnd.get() : taken;
                     },
                     () -> {
                         id.checkUsable();
-                        return channel.look(id, this, wanted);
+                        CmEvent found = channel.look(id, this, wanted);
+                        return found == null ? atEnd.get() : found;
                     },
                     () -> wait.ask(channel.reader()),
                     timeout);

@@ -86,6 +86,7 @@ final class IdFactory {
                         ConnectionId id = wrap(lifetime, address, events, true);
                         CmFailures.check(
                                 RdmaCm.MIGRATE_ID, RdmaCm.MIGRATE_ID.call(address, channel.address()), info.toString());
+                        channel.reader().noteDevice(address, events);
                         return id;
                     },
                     channel);
@@ -103,6 +104,7 @@ final class IdFactory {
                 arena,
                 lifetime -> {
                     lifetime.undoneBy(() -> {}); // the request keeps the id if this fails
+                    channel.reader().noteDevice(event.id(), events);
                     return new ConnectionId(lifetime, event.id(), events, false);
                 },
                 channel);

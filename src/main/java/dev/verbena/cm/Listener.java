@@ -98,7 +98,7 @@ public final class Listener implements AutoCloseable {
      * the connection. This listener's arena closes the connection.
      *
      * @return a connection that is not accepted yet
-     * @throws ConnectionException if the peer has left meanwhile
+     * @throws ConnectionException if the peer has left meanwhile, or the listener's device was removed
      * @throws IllegalStateException if the listener is closed
      */
     public Optional<Connection> pollConnection() {
@@ -112,7 +112,7 @@ public final class Listener implements AutoCloseable {
      * @param sizes the sizes of its queues
      * @param arena the arena that closes the connection
      * @return a connection that is not accepted yet
-     * @throws ConnectionException if the peer has left meanwhile
+     * @throws ConnectionException if the peer has left meanwhile, or the listener's device was removed
      * @throws IllegalStateException if the listener or the arena is closed
      */
     public Optional<Connection> pollConnection(QueueCapabilities sizes, VerbsArena arena) {
@@ -126,7 +126,7 @@ public final class Listener implements AutoCloseable {
      * @param options the sizes of its queues, and the objects to share with other connections
      * @param arena the arena that closes the connection
      * @return a connection that is not accepted yet
-     * @throws ConnectionException if the peer has left meanwhile
+     * @throws ConnectionException if the peer has left meanwhile, or the listener's device was removed
      * @throws IllegalStateException if the listener or the arena is closed
      */
     public Optional<Connection> pollConnection(ConnectionOptions options, VerbsArena arena) {
@@ -140,7 +140,7 @@ public final class Listener implements AutoCloseable {
      *
      * @param timeout the longest time to wait
      * @return a connection that is not accepted yet, closed by this listener's arena
-     * @throws ConnectionException if the peer has left meanwhile
+     * @throws ConnectionException if the peer has left meanwhile, or the listener's device was removed
      * @throws VerbsTimeoutException if no peer came in time
      * @throws InterruptedException if the thread was interrupted
      * @throws IllegalStateException if the listener is closed, also while waiting
@@ -157,7 +157,7 @@ public final class Listener implements AutoCloseable {
      * @param sizes the sizes of its queues
      * @param arena the arena that closes the connection
      * @return a connection that is not accepted yet
-     * @throws ConnectionException if the peer has left meanwhile
+     * @throws ConnectionException if the peer has left meanwhile, or the listener's device was removed
      * @throws VerbsTimeoutException if no peer came in time
      * @throws InterruptedException if the thread was interrupted
      * @throws IllegalStateException if the listener is closed, also while waiting
@@ -175,7 +175,7 @@ public final class Listener implements AutoCloseable {
      * @param options the sizes of its queues, and the objects to share with other connections
      * @param arena the arena that closes the connection
      * @return a connection that is not accepted yet
-     * @throws ConnectionException if the peer has left meanwhile
+     * @throws ConnectionException if the peer has left meanwhile, or the listener's device was removed
      * @throws VerbsTimeoutException if no peer came in time
      * @throws InterruptedException if the thread was interrupted
      * @throws IllegalStateException if the listener is closed, also while waiting
@@ -216,12 +216,12 @@ public final class Listener implements AutoCloseable {
      * Waits for a peer, and accepts it. If the peer sends first, call {@link #awaitConnection} instead, and post a receive
      * before accepting.
      *
-     * <p>If a peer does not confirm within the {@linkplain ListenerOptions#handshakeTimeout time of a handshake}, this method
-     * closes its connection, and goes on with the next peer. Several threads can accept at once.
+     * <p>If a peer does not confirm within the {@linkplain ListenerOptions#handshakeTimeout time of a handshake}, this
+     * method closes its connection, and goes on with the next peer. Several threads can accept at once.
      *
      * @param timeout the longest time to wait for the peer, and again for its answer
      * @return an established connection, closed by this listener's arena
-     * @throws ConnectionException if the peer has given up
+     * @throws ConnectionException if the peer has given up, or the listener's device was removed
      * @throws VerbsTimeoutException if no peer came in time, or it did not answer in time
      * @throws InterruptedException if the thread was interrupted
      * @throws IllegalStateException if the listener is closed, also while waiting
@@ -234,14 +234,14 @@ public final class Listener implements AutoCloseable {
      * Waits for a peer, and accepts it. If the peer sends first, call {@link #awaitConnection} instead, and post a receive
      * before accepting.
      *
-     * <p>If a peer does not confirm within the {@linkplain ListenerOptions#handshakeTimeout time of a handshake}, this method
-     * closes its connection, and goes on with the next peer. Several threads can accept at once.
+     * <p>If a peer does not confirm within the {@linkplain ListenerOptions#handshakeTimeout time of a handshake}, this
+     * method closes its connection, and goes on with the next peer. Several threads can accept at once.
      *
      * @param timeout the longest time to wait for the peer, and again for its answer
      * @param sizes the sizes of its queues
      * @param arena the arena that closes the connection
      * @return an established connection
-     * @throws ConnectionException if the peer has given up
+     * @throws ConnectionException if the peer has given up, or the listener's device was removed
      * @throws VerbsTimeoutException if no peer came in time, or it did not answer in time
      * @throws InterruptedException if the thread was interrupted
      * @throws IllegalStateException if the listener is closed, also while waiting
@@ -254,14 +254,14 @@ public final class Listener implements AutoCloseable {
      * Waits for a peer, and accepts it. If the peer sends first, call {@link #awaitConnection} instead, and post a receive
      * before accepting.
      *
-     * <p>If a peer does not confirm within the {@linkplain ListenerOptions#handshakeTimeout time of a handshake}, this method
-     * closes its connection, and goes on with the next peer. Several threads can accept at once.
+     * <p>If a peer does not confirm within the {@linkplain ListenerOptions#handshakeTimeout time of a handshake}, this
+     * method closes its connection, and goes on with the next peer. Several threads can accept at once.
      *
      * @param timeout the longest time to wait for the peer, and again for its answer
      * @param options the sizes of its queues, and the objects to share with other connections
      * @param arena the arena that closes the connection
      * @return an established connection
-     * @throws ConnectionException if the peer has given up
+     * @throws ConnectionException if the peer has given up, or the listener's device was removed
      * @throws VerbsTimeoutException if no peer came in time, or it did not answer in time
      * @throws InterruptedException if the thread was interrupted
      * @throws IllegalStateException if the listener is closed, also while waiting

@@ -60,6 +60,12 @@ record RawEvent(
         };
     }
 
+    /** Returns the event that C reports when the device of an id is removed. */
+    static RawEvent removal(long id) {
+        CmEventType type = CmEventType.DEVICE_REMOVAL;
+        return new RawEvent(id, 0, type, type.code(), 0, null, null, PrivateData.NONE, 0);
+    }
+
     private static boolean hasDatagrams(long id) {
         MemorySegment struct = MemorySegment.ofAddress(id).reinterpret(rdma_cm_id.sizeof());
         return rdma_cm_id.qp_type(struct) == QueuePairType.UD.code();

@@ -30,6 +30,7 @@ public final class EventThread {
     private static final int READABLE = 1;
     private static final int ONCE = 1 << 30;
     private static final int FOR_EVER = -1;
+    private static final int TICK_MILLIS = 1000;
     private static final long IDLE_SECONDS = 1;
 
     /** True if {@code struct epoll_event} is packed, as on x86-64 only. It has 32 bits of events and 64 of user data. */
@@ -60,6 +61,9 @@ public final class EventThread {
     private long lastKey = WAKE_UP;
     private volatile boolean retired;
 
+    /** The number of watches whose handlers tick. */
+    private volatile int ticking;
+
     /** The thread that handles the events of a descriptor, and the number of events. */
     public enum Handling {
         /** The event thread calls the handler again and again while there is something to read. */
@@ -67,8 +71,8 @@ public final class EventThread {
         /** The event thread calls the handler for one event, and for the next one after {@link Watch#again}. */
         ONCE,
         /**
-         * Another thread calls the handler, which may block. The descriptor is watched again when the handler returns.
-         * The handler may hand an event on instead: see {@link Handler#handOn}.
+         * Another thread calls the handler, which may block, unless the handler hands the event on: see
+         * {@link Handler#handOn}. The descriptor is watched again when the handler returns.
          */
         APART
     }
@@ -89,6 +93,14 @@ public final class EventThread {
         default boolean handOn() {
             return false;
         }
+
+        /** Returns true if {@link #tick} is to be called. Always returns the same. */
+        default boolean ticks() {
+            return false;
+        }
+
+        /** Does what is to be done about once a second while the descriptor is watched. Throwing ends the watch. */
+        default void tick() {}
     }
 
     /** A watched descriptor and its handler. */
@@ -130,6 +142,14 @@ public final class EventThread {
             }
         }
 
+        private void tick() {
+            try {
+                handler.tick();
+            } catch (Throwable t) {
+                fail(t);
+            }
+        }
+
         private void fail(Throwable cause) {
             try {
                 close();
@@ -143,6 +163,7 @@ public final class EventThread {
             LOCK.lock();
             try {
                 if (watches.remove(key) != null) {
+                    countTicking(handler, -1);
                     try {
                         control(REMOVE, descriptor, 0, key);
                     } finally {
@@ -208,7 +229,19 @@ public final class EventThread {
             retireIfIdle();
             throw t;
         }
+        countTicking(handler, 1);
         return watch;
+    }
+
+    /** Counts a watch that was added or removed. The caller holds the lock. */
+    @SuppressWarnings("NonAtomicVolatileUpdate") // under the lock
+    private void countTicking(Handler handler, int change) {
+        if (handler.ticks()) {
+            ticking += change;
+            if (ticking == 1 && change > 0) {
+                wakeUp(); // the thread may be waiting without a limit
+            }
+        }
     }
 
     private void retireIfIdle() {
@@ -238,10 +271,24 @@ public final class EventThread {
     private void run() {
         try (Arena scratch = Arena.ofConfined()) {
             MemorySegment found = scratch.allocate(SIZE * MAX, Long.BYTES);
+            MemorySegment wakes = scratch.allocate(ValueLayout.JAVA_LONG);
+            long ticked = System.nanoTime();
             while (!retired) {
-                int count = SystemCall.EPOLL_WAIT.call(poll, found.address(), MAX, FOR_EVER);
+                int count =
+                        SystemCall.EPOLL_WAIT.call(poll, found.address(), MAX, ticking > 0 ? TICK_MILLIS : FOR_EVER);
                 for (int i = 0; i < count; i++) {
-                    tell(watches.get(found.get(ValueLayout.JAVA_LONG_UNALIGNED, i * SIZE + KEY)));
+                    long key = found.get(ValueLayout.JAVA_LONG_UNALIGNED, i * SIZE + KEY);
+                    if (key == WAKE_UP) {
+                        SystemCall.READ.call(wakeUp, wakes.address(), wakes.byteSize());
+                    } else {
+                        tell(watches.get(key));
+                    }
+                }
+                if (ticking > 0 && System.nanoTime() - ticked >= TICK_MILLIS * 1_000_000L) {
+                    watches.values().stream()
+                            .filter(watch -> watch.handler.ticks())
+                            .forEach(Watch::tick);
+                    ticked = System.nanoTime();
                 }
             }
             end(new IllegalStateException("The event thread had nothing left to watch"));
@@ -252,7 +299,7 @@ public final class EventThread {
 
     private void tell(@Nullable Watch watch) {
         if (watch == null) {
-            return; // the wake-up descriptor, or a watch that was closed a moment ago
+            return; // the watch was closed a moment ago
         }
         if (!watch.apart) {
             watch.handle();
@@ -282,7 +329,15 @@ public final class EventThread {
             LOCK.unlock();
         }
         apart.shutdown();
-        left.forEach(watch -> watch.handler.failed(cause));
+        for (Watch watch : left) {
+            try {
+                watch.handler.failed(cause);
+            } catch (Throwable ofThisHandler) { // the other handlers must hear of the end too
+                if (ofThisHandler != cause) {
+                    cause.addSuppressed(ofThisHandler);
+                }
+            }
+        }
     }
 
     private void closeDescriptors() {

@@ -15,6 +15,16 @@ public final class OpenFiles {
         return errno == Errno.EMFILE || errno == Errno.ENFILE;
     }
 
+    /** Returns true if no more files can be opened. Some functions of C then report another error. */
+    public static boolean areUsedUp() {
+        try {
+            SystemCall.CLOSE.call(SystemCall.EVENTFD.call(0, 0));
+            return false;
+        } catch (SystemCallException e) {
+            return areTooMany(e.errno());
+        }
+    }
+
     /** Returns advice for a call that failed with {@code EMFILE} or {@code ENFILE}. */
     public static String hint(int errno) {
         return errno == Errno.ENFILE

@@ -1,6 +1,7 @@
 package dev.verbena.internal;
 
 import java.time.Duration;
+import java.util.Objects;
 import java.util.concurrent.locks.ReentrantLock;
 import java.util.function.BooleanSupplier;
 import java.util.function.Consumer;
@@ -17,8 +18,8 @@ import org.jspecify.annotations.Nullable;
  * }</pre>
  *
  * <p>The event thread watches the descriptor from the first wait on. Either it wakes one waiting thread, which takes the
- * event, or it takes all events itself and hands them on: each has a constructor. If taking may be slow, {@link #readApart}
- * leaves it to another thread.
+ * event, or it takes all events itself and hands them on: each has a constructor. If taking may be slow, {@link #handedOn}
+ * leaves it to other threads.
  *
  * <p>The owner calls {@link #close} before C closes the descriptor, and {@link #reopen} if C refused to.
  *
@@ -32,12 +33,11 @@ public final class WatchedDescriptor {
     private final Function<? super Throwable, ? extends RuntimeException> failure;
     private final Consumer<? super Throwable> failOthers;
     private final Waiters waiters = new Waiters();
+    private @Nullable Runnable tick;
     private final ReentrantLock lock = new ReentrantLock();
 
-    private volatile EventThread.@Nullable Watch watch;
-
-    /** True from the asking for an event until the event thread has seen the event, for a descriptor with a handOn. */
-    private volatile boolean asked;
+    /** Receives what the event thread says of the watch; null if there is no watch. */
+    private volatile @Nullable News news;
 
     private boolean closed;
 
@@ -91,23 +91,6 @@ public final class WatchedDescriptor {
     }
 
     /**
-     * Makes a watched descriptor whose events a thread takes that may block. No other wait is delayed meanwhile.
-     *
-     * @param number the descriptor; reads of it must not block for lack of an event
-     * @param reader takes all events, and calls {@link #wake} for each that a thread may wait for. Exceptions have the same
-     *     consequences as in the event thread
-     * @param failure makes the exception of a thread that can wait no longer, from the cause
-     * @param failOthers fails the threads that wait elsewhere for these events
-     */
-    public static WatchedDescriptor readApart(
-            int number,
-            Runnable reader,
-            Function<? super Throwable, ? extends RuntimeException> failure,
-            Consumer<? super Throwable> failOthers) {
-        return new WatchedDescriptor(number, EventThread.Handling.APART, null, reader, failure, failOthers);
-    }
-
-    /**
      * Makes a watched descriptor whose events a thread takes that waits elsewhere, or else a thread of its own that may
      * block. Each {@link #watch} asks for one event.
      *
@@ -124,6 +107,17 @@ public final class WatchedDescriptor {
             Function<? super Throwable, ? extends RuntimeException> failure,
             Consumer<? super Throwable> failOthers) {
         return new WatchedDescriptor(number, EventThread.Handling.APART, handOn, reader, failure, failOthers);
+    }
+
+    /**
+     * Has the event thread call a function about once a second while it watches this descriptor. Call this method before the
+     * first wait.
+     *
+     * @param function does not block. If it throws, watching ends, and the exception is the cause of what waiting threads
+     *     throw
+     */
+    public void everySecond(Runnable function) {
+        tick = function;
     }
 
     /**
@@ -158,15 +152,15 @@ public final class WatchedDescriptor {
             if (closed || isWatched()) {
                 return; // of a closed owner, the caller's next attempt throws
             }
-            asked = true; // first: the event thread may see the event at once
-            EventThread.Watch known = watch;
+            News known = news;
             if (known == null) {
-                watch = EventThread.watch(number, handling, new News());
+                News made = new News();
+                made.watch = EventThread.watch(number, handling, made);
+                news = made;
             } else {
                 known.again();
             }
         } catch (SystemCallException e) {
-            asked = false;
             throw failure.apply(e);
         } finally {
             lock.unlock();
@@ -174,17 +168,47 @@ public final class WatchedDescriptor {
     }
 
     private boolean isWatched() {
-        return handOn != null ? asked : handling != EventThread.Handling.ONCE && watch != null;
+        News known = news;
+        return known != null
+                && switch (handling) {
+                    case ONCE -> false;
+                    case REPEATED -> true;
+                    case APART -> known.asked;
+                };
     }
 
+    /** A watch, and what the event thread says of it. A watch that was ended may still say something. */
     private final class News implements EventThread.Handler {
+        /** The watch; set before this is the {@link #news}. */
+        private EventThread.@Nullable Watch watch;
+
+        /** True from the asking for an event until the event thread has seen the event, for a descriptor with a handOn. */
+        private volatile boolean asked = true;
+
+        private void again() {
+            asked = true; // first: the event thread may see the event at once
+            try {
+                Objects.requireNonNull(watch).again();
+            } catch (Throwable t) {
+                asked = false;
+                throw t;
+            }
+        }
+
         @Override
         public boolean handOn() {
-            if (handOn == null) {
-                return false;
-            }
             asked = false; // first: the thread that is woken may ask again at once
-            return handOn.getAsBoolean();
+            return Objects.requireNonNull(handOn).getAsBoolean();
+        }
+
+        @Override
+        public boolean ticks() {
+            return tick != null;
+        }
+
+        @Override
+        public void tick() {
+            Objects.requireNonNull(tick).run();
         }
 
         @Override
@@ -197,13 +221,18 @@ public final class WatchedDescriptor {
         public void failed(Throwable cause) {
             lock.lock();
             try {
-                watch = null;
-                asked = false;
+                if (news != this) {
+                    return; // the watch was ended meanwhile: waits ask for another one
+                }
+                news = null;
             } finally {
                 lock.unlock();
             }
-            failOthers.accept(cause);
-            waiters.fail(() -> failure.apply(cause));
+            try {
+                failOthers.accept(cause);
+            } finally {
+                waiters.fail(() -> failure.apply(cause));
+            }
         }
     }
 
@@ -222,10 +251,10 @@ public final class WatchedDescriptor {
         lock.lock();
         try {
             closed = true;
-            EventThread.Watch known = watch;
+            News known = news;
+            news = null;
             if (known != null) {
-                known.close();
-                watch = null;
+                Objects.requireNonNull(known.watch).close();
             }
         } finally {
             lock.unlock();

@@ -5,6 +5,7 @@ import static dev.verbena.verbs.AccessFlag.LOCAL_WRITE;
 import static dev.verbena.verbs.AccessFlag.REMOTE_READ;
 
 import dev.verbena.VerbsArena;
+import dev.verbena.support.Await;
 import dev.verbena.verbs.MemoryRegion;
 import java.net.InetSocketAddress;
 import java.util.concurrent.Callable;
@@ -12,6 +13,7 @@ import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
 import java.util.concurrent.Future;
 import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicReference;
 
 /** A listener of a shared arena, and threads that accept and wait. */
 final class AcceptingListener implements AutoCloseable {
@@ -55,6 +57,19 @@ final class AcceptingListener implements AutoCloseable {
 
     <T> Future<T> start(Callable<T> work) {
         return threads.submit(work);
+    }
+
+    /** Starts a thread that waits, and is asleep when this returns. */
+    <T> Future<T> asleep(Callable<T> wait) {
+        AtomicReference<Thread> thread = new AtomicReference<>();
+        Future<T> result = start(() -> {
+            thread.set(Thread.currentThread());
+            return wait.call();
+        });
+        Await.until(
+                "a thread that waits",
+                () -> thread.get() != null && thread.get().getState() == Thread.State.TIMED_WAITING);
+        return result;
     }
 
     static <T> T end(Future<T> work) throws Exception {

@@ -11,9 +11,7 @@ import dev.verbena.verbs.WorkStatus;
 import java.net.InetSocketAddress;
 import java.time.Duration;
 import java.time.temporal.ChronoUnit;
-import java.util.concurrent.Callable;
 import java.util.concurrent.Future;
-import java.util.concurrent.atomic.AtomicReference;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
@@ -56,19 +54,7 @@ abstract class ConnectionEnds {
 
     /** Starts a thread that waits for a completion, and is asleep when this returns. */
     Future<WorkCompletion> waiting(Connection connection) {
-        return asleep(() -> connection.awaitCompletion(FOR_EVER));
-    }
-
-    private Future<WorkCompletion> asleep(Callable<WorkCompletion> wait) {
-        AtomicReference<Thread> thread = new AtomicReference<>();
-        Future<WorkCompletion> result = ends.start(() -> {
-            thread.set(Thread.currentThread());
-            return wait.call();
-        });
-        Await.until(
-                "a thread that waits",
-                () -> thread.get() != null && thread.get().getState() == Thread.State.TIMED_WAITING);
-        return result;
+        return ends.asleep(() -> connection.awaitCompletion(FOR_EVER));
     }
 
     /** Nothing is posted, so that no completion can end the wait. */
@@ -88,7 +74,7 @@ abstract class ConnectionEnds {
         AcceptingListener.Ends both = connected();
         both.server().queuePair().postReceive(7, buffer(both.server()));
         Future<WorkCompletion> waiting =
-                asleep(() -> both.server().completionQueue().await(FOR_EVER));
+                ends.asleep(() -> both.server().completionQueue().await(FOR_EVER));
         both.client().close();
         WorkCompletion flushed = end(waiting);
         assertThat(flushed.id()).isEqualTo(7);

@@ -6,6 +6,8 @@ import static org.assertj.core.api.Assertions.assertThatNullPointerException;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import dev.verbena.support.Await;
+import dev.verbena.support.OtherThread;
+import dev.verbena.support.SystemCallFilter;
 import java.io.File;
 import java.io.IOException;
 import java.lang.foreign.Arena;
@@ -17,13 +19,16 @@ import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Objects;
+import java.util.Set;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ConcurrentLinkedQueue;
+import java.util.concurrent.CopyOnWriteArrayList;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.ExecutionException;
 import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
 import java.util.concurrent.Future;
+import java.util.concurrent.Semaphore;
 import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.function.Supplier;
@@ -59,9 +64,13 @@ class WatchedDescriptorTest {
     }
 
     private void write(long count) {
+        write(number, count);
+    }
+
+    private static void write(int to, long count) {
         try (Arena arena = Arena.ofConfined()) {
             MemorySegment value = arena.allocateFrom(ValueLayout.JAVA_LONG, count);
-            SystemCall.WRITE.call(number, value.address(), Long.BYTES);
+            SystemCall.WRITE.call(to, value.address(), Long.BYTES);
         }
     }
 
@@ -309,7 +318,7 @@ class WatchedDescriptorTest {
                 slow[0].wakeAll();
             }
         };
-        slow[0] = WatchedDescriptor.readApart(ready, reader, IllegalStateException::new, cause -> {});
+        slow[0] = WatchedDescriptor.handedOn(ready, () -> false, reader, IllegalStateException::new, cause -> {});
         try (ExecutorService threads = Executors.newFixedThreadPool(2)) {
             Future<Integer> other =
                     threads.submit(() -> slow[0].await(() -> reads.get() > 1 ? reads.get() : null, LONG));
@@ -331,8 +340,9 @@ class WatchedDescriptorTest {
     @Test
     void slowReaderThatThrowsFailsAllWaits() throws Exception {
         CompletableFuture<Throwable> others = new CompletableFuture<>();
-        WatchedDescriptor broken = WatchedDescriptor.readApart(
+        WatchedDescriptor broken = WatchedDescriptor.handedOn(
                 number,
+                () -> false,
                 () -> {
                     tryToRead();
                     throw new IllegalStateException("broken reader");
@@ -348,6 +358,199 @@ class WatchedDescriptorTest {
         } finally {
             broken.close();
         }
+    }
+
+    @Test
+    void handedOnEventIsNotReadAndIsAskedForAnew() throws Exception {
+        Semaphore events = new Semaphore(0);
+        AtomicInteger reads = new AtomicInteger();
+        WatchedDescriptor handing = WatchedDescriptor.handedOn(
+                number,
+                () -> {
+                    events.release();
+                    return true;
+                },
+                reads::incrementAndGet,
+                IllegalStateException::new,
+                cause -> {});
+        try {
+            write(1);
+            for (int i = 0; i < 3; i++) { // nobody reads: each time there is an event
+                handing.watch();
+                assertThat(events.tryAcquire(60, SECONDS)).isTrue();
+            }
+            assertThat(reads).hasValue(0);
+        } finally {
+            handing.close();
+        }
+    }
+
+    @Test
+    void handingOnThatThrowsFailsAllWaits() throws Exception {
+        CompletableFuture<Throwable> others = new CompletableFuture<>();
+        WatchedDescriptor broken = WatchedDescriptor.handedOn(
+                number,
+                () -> {
+                    throw new IllegalStateException("broken handing on");
+                },
+                () -> {},
+                cause -> new IllegalStateException("can't wait", cause),
+                others::complete);
+        try {
+            write(1);
+            assertThatThrownBy(() -> broken.await(() -> null, LONG)).rootCause().hasMessage("broken handing on");
+            assertThat(others.get(60, SECONDS)).hasMessage("broken handing on");
+        } finally {
+            broken.close();
+        }
+    }
+
+    @Test
+    void failureOfOthersThatThrowsFailsTheWaitsHereToo() {
+        WatchedDescriptor broken = new WatchedDescriptor(
+                number,
+                () -> {
+                    throw new IllegalStateException("broken reader");
+                },
+                cause -> new IllegalStateException("can't wait", cause),
+                cause -> {
+                    throw new IllegalStateException("broken failure");
+                });
+        try {
+            write(1);
+            assertThatThrownBy(() -> broken.await(() -> null, LONG)).rootCause().hasMessage("broken reader");
+        } finally {
+            broken.close();
+        }
+    }
+
+    @Test
+    void closedDescriptorIsWatchedAgainOnlyOnceItIsReopened() throws Exception {
+        Await.until("the end of earlier watches", () -> EventThread.pollDescriptor() == -1);
+        descriptor.watch();
+        assertThat(EventThread.pollDescriptor()).isNotEqualTo(-1);
+        descriptor.close();
+        descriptor.watch();
+        assertThat(EventThread.pollDescriptor()).as("nothing is watched").isEqualTo(-1);
+        descriptor.reopen();
+        descriptor.watch();
+        assertThat(EventThread.pollDescriptor()).isNotEqualTo(-1);
+    }
+
+    /** The watch that the closing has ended had asked for an event. That says nothing of the next watch. */
+    @Test
+    void reopenedDescriptorIsAskedForItsEventAnew() throws Exception {
+        CountDownLatch handed = new CountDownLatch(1);
+        WatchedDescriptor handing = WatchedDescriptor.handedOn(
+                number,
+                () -> {
+                    handed.countDown();
+                    return true;
+                },
+                () -> {},
+                IllegalStateException::new,
+                cause -> {});
+        try {
+            handing.watch();
+            handing.close();
+            handing.reopen();
+            handing.watch();
+            write(1);
+            assertThat(handed.await(60, SECONDS)).isTrue();
+        } finally {
+            handing.close();
+        }
+    }
+
+    /** A reader is at work when the descriptor is closed and opened again, and fails when others wait anew. */
+    @Test
+    void lateFailureOfAnEndedWatchFailsNoLaterWait() throws Exception {
+        CompletableFuture<Thread> reading = new CompletableFuture<>();
+        CountDownLatch goOn = new CountDownLatch(1);
+        List<Throwable> failures = new CopyOnWriteArrayList<>();
+        AtomicBoolean first = new AtomicBoolean(true);
+        WatchedDescriptor[] handing = new WatchedDescriptor[1];
+        Runnable reader = () -> {
+            if (first.getAndSet(false)) {
+                reading.complete(Thread.currentThread());
+                awaitLatch(goOn);
+                throw new IllegalStateException("too late");
+            }
+            tryToRead();
+            handing[0].wake();
+        };
+        AtomicInteger tries = new AtomicInteger();
+        handing[0] = WatchedDescriptor.handedOn(number, () -> false, reader, IllegalStateException::new, failures::add);
+        try (ExecutorService threads = Executors.newSingleThreadExecutor()) {
+            handing[0].watch();
+            write(1);
+            Thread late = reading.get(60, SECONDS);
+            handing[0].close();
+            assertThat(tryToRead()).isEqualTo(1);
+            handing[0].reopen();
+            Future<String> wait =
+                    threads.submit(() -> handing[0].await(() -> tries.incrementAndGet() > 2 ? "event" : null, LONG));
+            Await.until("the later wait", () -> tries.get() == 2);
+            goOn.countDown();
+            Set<Thread.State> idle = Set.of(Thread.State.TIMED_WAITING, Thread.State.TERMINATED);
+            Await.until("the end of the late reader", () -> idle.contains(late.getState()));
+            handing[0].watch();
+            write(1);
+            assertThat(wait.get(60, SECONDS)).isEqualTo("event");
+            assertThat(failures).isEmpty();
+        } finally {
+            goOn.countDown();
+            handing[0].close();
+        }
+    }
+
+    private static void awaitLatch(CountDownLatch latch) {
+        try {
+            latch.await();
+        } catch (InterruptedException e) {
+            throw new AssertionError(e);
+        }
+    }
+
+    /** At the limit of threads, a wait fails; once there are threads, waits begin as ever. */
+    @Test
+    void waitWithoutAThreadFailsAndCanBeRepeated() throws Throwable {
+        Await.until("the end of earlier watches", () -> EventThread.pollDescriptor() == -1);
+        assertThatThrownBy(() -> OtherThread.call(() -> {
+                    SystemCallFilter.forbidThreadsHere();
+                    return read();
+                }))
+                .isInstanceOf(OutOfMemoryError.class)
+                .hasMessageContaining("thread");
+        assertThat(EventThread.pollDescriptor()).isEqualTo(-1);
+        awaitSleepsUntilDataArrives();
+    }
+
+    /** A descriptor that was closed under the watch: each wait says so, and none sleeps for ever. */
+    @Test
+    void waitThatCanAskNoMoreFailsEachTime() throws Exception {
+        int gone = SystemCall.EVENTFD.call(0, 0);
+        Semaphore events = new Semaphore(0);
+        WatchedDescriptor handing = WatchedDescriptor.handedOn(
+                gone,
+                () -> {
+                    events.release();
+                    return true;
+                },
+                () -> {},
+                cause -> new IllegalStateException("can't wait", cause),
+                cause -> {});
+        handing.watch();
+        write(gone, 1);
+        assertThat(events.tryAcquire(60, SECONDS)).isTrue();
+        SystemCall.close(gone);
+        for (int i = 0; i < 2; i++) {
+            assertThatThrownBy(() -> handing.await(() -> null, LONG))
+                    .hasMessage("can't wait")
+                    .hasRootCauseMessage("epoll_ctl: " + Errno.describe(Errno.EBADF));
+        }
+        assertThatThrownBy(handing::close).isInstanceOf(SystemCallException.class);
+        handing.close();
     }
 
     /** The virtual machine ignores SIGPIPE, but the signal interrupts system calls. */

@@ -32,6 +32,20 @@ public final class OpenFileLimit implements AutoCloseable {
         return new OpenFileLimit(set(limit), limit);
     }
 
+    /** Allows one file more than are open now. */
+    public static OpenFileLimit oneLeft() {
+        int next = lowestFree();
+        try {
+            int taken = (int) Functions.DUP.invokeExact(0);
+            long limit = lowestFree();
+            int closed = (int) Functions.CLOSE.invokeExact(taken);
+            assert taken == next && closed == 0;
+            return new OpenFileLimit(set(limit), limit);
+        } catch (Throwable t) {
+            throw new AssertionError(t);
+        }
+    }
+
     /** Returns the number of files that may be open. */
     public long limit() {
         return limit;

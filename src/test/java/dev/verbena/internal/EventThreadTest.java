@@ -1,0 +1,277 @@
+package dev.verbena.internal;
+
+import static java.util.concurrent.TimeUnit.SECONDS;
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatCode;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
+
+import dev.verbena.internal.EventThread.Handling;
+import dev.verbena.support.Await;
+import dev.verbena.support.OpenFileLimit;
+import dev.verbena.support.OtherThread;
+import dev.verbena.support.SystemCallFilter;
+import java.lang.foreign.Arena;
+import java.lang.foreign.Linker;
+import java.lang.foreign.MemorySegment;
+import java.lang.foreign.ValueLayout;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Optional;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CountDownLatch;
+import java.util.concurrent.atomic.AtomicInteger;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Test;
+
+/** The thread that waits for descriptors, by eventfds: what it leaves behind, and what its handlers may rely on. */
+class EventThreadTest {
+    private final List<Integer> opened = new ArrayList<>();
+
+    /** A thread that has nothing left to watch still has its descriptors open for a moment. */
+    @BeforeEach
+    void awaitNoOtherThread() {
+        Await.until(
+                "the end of earlier threads",
+                () -> Thread.getAllStackTraces().keySet().stream()
+                        .noneMatch(thread -> thread.getName().equals("verbena-events")));
+    }
+
+    @AfterEach
+    void closeDescriptors() {
+        opened.forEach(SystemCall::close);
+    }
+
+    private int eventDescriptor(long count) {
+        int made = SystemCall.EVENTFD.call(count, 0);
+        opened.add(made);
+        return made;
+    }
+
+    private static void raise(int descriptor) {
+        try (Arena arena = Arena.ofConfined()) {
+            MemorySegment one = arena.allocateFrom(ValueLayout.JAVA_LONG, 1L);
+            SystemCall.WRITE.call(descriptor, one.address(), Long.BYTES);
+        }
+    }
+
+    /** A handler that does something for each event, and keeps what ended its watch. */
+    private static class Recorded implements EventThread.Handler {
+        private final Runnable work;
+        final CompletableFuture<Throwable> failure = new CompletableFuture<>();
+
+        Recorded(Runnable work) {
+            this.work = work;
+        }
+
+        @Override
+        public void readable() {
+            work.run();
+        }
+
+        @Override
+        public void failed(Throwable cause) {
+            failure.complete(cause);
+        }
+    }
+
+    /** Replaces the file of the epoll descriptor, so that the next wait of the thread fails. */
+    private static void breakThread(int wakeUp) {
+        MemorySegment dup2 = Linker.nativeLinker().defaultLookup().find("dup2").orElseThrow();
+        int poll = EventThread.pollDescriptor();
+        int other = SystemCall.EVENTFD.call(0, 0);
+        assertThat((int) CFunction.callAt(dup2, other, poll)).isEqualTo(poll);
+        SystemCall.close(other);
+        raise(wakeUp);
+    }
+
+    /** More descriptors than the kernel reports at once become readable while the thread is in a handler. */
+    @Test
+    void eventsOfManyDescriptorsAtOnceAreAllHandled() throws Exception {
+        CountDownLatch busy = new CountDownLatch(1);
+        CountDownLatch goOn = new CountDownLatch(1);
+        int first = eventDescriptor(0);
+        List<EventThread.Watch> watches = new ArrayList<>();
+        watches.add(EventThread.watch(first, Handling.ONCE, new Recorded(() -> {
+            busy.countDown();
+            awaitLatch(goOn);
+        })));
+        int many = 150;
+        CountDownLatch handled = new CountDownLatch(many);
+        AtomicInteger wrong = new AtomicInteger();
+        for (int i = 0; i < many; i++) {
+            CountDownLatch once = new CountDownLatch(1);
+            watches.add(EventThread.watch(eventDescriptor(0), Handling.ONCE, new Recorded(() -> {
+                if (once.getCount() == 0) {
+                    wrong.incrementAndGet();
+                }
+                once.countDown();
+                handled.countDown();
+            })));
+        }
+        raise(first);
+        assertThat(busy.await(60, SECONDS)).isTrue();
+        opened.subList(1, opened.size()).forEach(EventThreadTest::raise);
+        goOn.countDown();
+        assertThat(handled.await(60, SECONDS)).isTrue();
+        watches.forEach(EventThread.Watch::close);
+        assertThat(wrong).as("events that were handled twice").hasValue(0);
+    }
+
+    private static void awaitLatch(CountDownLatch latch) {
+        try {
+            latch.await();
+        } catch (InterruptedException e) {
+            throw new AssertionError(e);
+        }
+    }
+
+    /** The threads outlive the program's part that needed them first, and must not keep what it has stored. */
+    @Test
+    void threadsAreNamedDaemonsAndInheritNothing() throws Exception {
+        InheritableThreadLocal<String> local = new InheritableThreadLocal<>();
+        local.set("of the program");
+        for (Handling handling : List.of(Handling.ONCE, Handling.APART)) {
+            CompletableFuture<Thread> handler = new CompletableFuture<>();
+            CompletableFuture<Optional<String>> inherited = new CompletableFuture<>();
+            int descriptor = eventDescriptor(1);
+            EventThread.Watch watch = EventThread.watch(descriptor, handling, new Recorded(() -> {
+                inherited.complete(Optional.ofNullable(local.get()));
+                handler.complete(Thread.currentThread());
+            }));
+            assertThat(handler.get(60, SECONDS).getName())
+                    .isEqualTo(handling == Handling.ONCE ? "verbena-events" : "verbena-reader");
+            assertThat(handler.get().isDaemon()).isTrue();
+            assertThat(inherited.get(60, SECONDS)).isEmpty();
+            watch.close();
+        }
+    }
+
+    @Test
+    void onceIsOnceUntilItIsAskedAgain() throws Exception {
+        AtomicInteger events = new AtomicInteger();
+        int descriptor = eventDescriptor(1); // stays readable
+        EventThread.Watch watch = EventThread.watch(descriptor, Handling.ONCE, new Recorded(events::incrementAndGet));
+        Await.until("the event", () -> events.get() == 1);
+        CountDownLatch later = new CountDownLatch(3);
+        EventThread.Watch other =
+                EventThread.watch(eventDescriptor(1), Handling.REPEATED, new Recorded(later::countDown));
+        assertThat(later.await(60, SECONDS)).as("the thread went round").isTrue();
+        assertThat(events).hasValue(1);
+        watch.again();
+        Await.until("the next event", () -> events.get() == 2);
+        watch.close();
+        other.close();
+    }
+
+    @Test
+    void endedThreadFailsAllItsWatchesAndEndsThem() throws Exception {
+        int wakeUp = eventDescriptor(0);
+        List<Recorded> handlers = new ArrayList<>();
+        List<EventThread.Watch> watches = new ArrayList<>();
+        for (int i = 0; i < 3; i++) {
+            Recorded handler = new Recorded(() -> {}) {
+                @Override
+                public void failed(Throwable cause) {
+                    super.failed(cause);
+                    throw new IllegalStateException("broken handler");
+                }
+            };
+            handlers.add(handler);
+            watches.add(EventThread.watch(i == 0 ? wakeUp : eventDescriptor(0), Handling.ONCE, handler));
+        }
+        breakThread(wakeUp);
+        for (Recorded handler : handlers) {
+            assertThat(handler.failure.get(60, SECONDS)).isInstanceOf(SystemCallException.class);
+        }
+        assertThat(EventThread.pollDescriptor()).isEqualTo(-1);
+        for (EventThread.Watch watch : watches) {
+            assertThatCode(watch::again).doesNotThrowAnyException();
+            assertThatCode(watch::close).doesNotThrowAnyException();
+        }
+    }
+
+    /** Of the handlers of an ended thread, one throws what it was given. */
+    @Test
+    void endedThreadFailsTheOtherWatchesIfAHandlerRethrows() throws Exception {
+        int wakeUp = eventDescriptor(0);
+        List<Recorded> handlers = new ArrayList<>();
+        for (int i = 0; i < 3; i++) {
+            Recorded handler = new Recorded(() -> {}) {
+                @Override
+                public void failed(Throwable cause) {
+                    super.failed(cause);
+                    throw (SystemCallException) cause;
+                }
+            };
+            handlers.add(handler);
+            EventThread.watch(i == 0 ? wakeUp : eventDescriptor(0), Handling.ONCE, handler);
+        }
+        breakThread(wakeUp);
+        for (Recorded handler : handlers) {
+            assertThat(handler.failure.get(60, SECONDS)).isInstanceOf(SystemCallException.class);
+        }
+    }
+
+    @Test
+    void watchOfAnInvalidDescriptorLeavesNothingWatched() {
+        long before = OpenFileLimit.count();
+        assertThatThrownBy(() -> EventThread.watch(-1, Handling.ONCE, new Recorded(() -> {})))
+                .hasMessage("epoll_ctl: " + Errno.describe(Errno.EBADF));
+        assertThat(EventThread.pollDescriptor()).isEqualTo(-1);
+        Await.until("as few descriptors as before", () -> OpenFileLimit.count() <= before);
+    }
+
+    /** A thread that was refused its watch must not end the thread of others. */
+    @Test
+    void watchOfAnInvalidDescriptorLeavesOtherWatches() throws Exception {
+        AtomicInteger events = new AtomicInteger();
+        int descriptor = eventDescriptor(0);
+        EventThread.Watch watch = EventThread.watch(descriptor, Handling.ONCE, new Recorded(events::incrementAndGet));
+        assertThatThrownBy(() -> EventThread.watch(-1, Handling.ONCE, new Recorded(() -> {})))
+                .isInstanceOf(SystemCallException.class);
+        assertThat(EventThread.pollDescriptor()).isNotEqualTo(-1);
+        raise(descriptor);
+        Await.until("the event", () -> events.get() == 1);
+        watch.close();
+        assertThat(EventThread.pollDescriptor()).isEqualTo(-1);
+    }
+
+    @Test
+    void startWithoutDescriptorsLeavesNothingOpen() {
+        int descriptor = eventDescriptor(0);
+        Recorded handler = new Recorded(() -> {});
+        watchOfAnInvalidDescriptorLeavesNothingWatched(); // loads the classes, which are in files
+        awaitNoOtherThread();
+        long before = OpenFileLimit.count();
+        try (OpenFileLimit limit = OpenFileLimit.reached()) {
+            assertThat(limit.limit()).isPositive();
+            assertThatThrownBy(() -> EventThread.watch(descriptor, Handling.ONCE, handler))
+                    .isInstanceOf(SystemCallException.class)
+                    .hasMessage("epoll_create1: EMFILE (too many open files)");
+        }
+        try (OpenFileLimit limit = OpenFileLimit.oneLeft()) {
+            assertThat(limit.limit()).isPositive();
+            assertThatThrownBy(() -> EventThread.watch(descriptor, Handling.ONCE, handler))
+                    .isInstanceOf(SystemCallException.class)
+                    .hasMessage("eventfd: EMFILE (too many open files)");
+        }
+        assertThat(OpenFileLimit.count()).isEqualTo(before);
+        EventThread.watch(descriptor, Handling.ONCE, handler).close();
+    }
+
+    @Test
+    void startWithoutAThreadLeavesNothingOpen() {
+        int descriptor = eventDescriptor(0);
+        watchOfAnInvalidDescriptorLeavesNothingWatched();
+        awaitNoOtherThread();
+        long before = OpenFileLimit.count();
+        assertThatThrownBy(() -> OtherThread.call(() -> {
+                    SystemCallFilter.forbidThreadsHere();
+                    return EventThread.watch(descriptor, Handling.ONCE, new Recorded(() -> {}));
+                }))
+                .isInstanceOf(OutOfMemoryError.class);
+        assertThat(EventThread.pollDescriptor()).isEqualTo(-1);
+        assertThat(OpenFileLimit.count()).isEqualTo(before);
+    }
+}

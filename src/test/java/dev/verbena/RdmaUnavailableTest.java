@@ -5,6 +5,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import dev.verbena.support.ChildJvm;
 import dev.verbena.support.LayoutsOnly;
 import dev.verbena.support.ListDevices;
+import dev.verbena.support.OverTcp;
 import java.util.List;
 import org.junit.jupiter.api.Test;
 
@@ -61,6 +62,25 @@ class RdmaUnavailableTest {
         assertThat(line(output, "state")).isEqualTo("RTS");
         assertThat(line(output, "endpoint")).isEqualTo("0000:000011:a3b2c1:00000000000000000000ffff0a090901");
         assertThat(line(output, "memory")).isEqualTo("64");
+    }
+
+    /** Also in a program whose other sockets are RDMA sockets. */
+    @Test
+    void nodesOverTcpNeedNoLibrary() {
+        String output = ChildJvm.with(
+                        MISSING,
+                        "-Ddev.verbena.librdmacm=/nonexistent.so",
+                        "--enable-native-access=ALL-UNNAMED",
+                        "-Djava.nio.channels.spi.SelectorProvider=dev.verbena.sockets.RdmaSelectorProvider",
+                        "--add-exports=java.base/sun.nio.ch=ALL-UNNAMED")
+                .runOnClassPath(OverTcp.class)
+                .successfulOutput();
+        assertThat(line(output, "unavailable")).isEqualTo("true");
+        assertThat(line(output, "server")).as("AUTO").contains("on TCP");
+        assertThat(line(output, "transport")).isEqualTo("TCP");
+        assertThat(line(output, "offer")).isEqualTo("true");
+        assertThat(line(output, "added to")).isEqualTo("7");
+        assertThat(line(output, "read")).isEqualTo("12");
     }
 
     @Test

@@ -110,8 +110,8 @@ public final class Channel implements AutoCloseable {
     }
 
     /**
-     * Sends a message, and waits for that until the peer has memory for it. The message then belongs to the channel. When this
-     * method throws, the message still belongs to the program.
+     * Sends a message, and waits for that until the peer has memory for it. The message then belongs to the channel. When
+     * this method throws, the message still belongs to the program.
      *
      * @param message a message of this channel
      * @param timeout the longest time to wait
@@ -374,6 +374,7 @@ public final class Channel implements AutoCloseable {
      * @throws ChannelException if the channel has ended, as in {@link #read}
      * @throws VerbsTimeoutException if the answer did not come in time
      * @throws InterruptedException if the thread was interrupted
+     * @throws dev.verbena.UnsupportedVerbException if the device is one of iWARP, which has no atomics
      * @throws IllegalStateException if the channel is closed, also while waiting
      */
     public long fetchAndAdd(RemoteMemory at, long value, Duration timeout) throws InterruptedException {
@@ -391,6 +392,7 @@ public final class Channel implements AutoCloseable {
      * @throws ChannelException if the channel has ended, as in {@link #read}
      * @throws VerbsTimeoutException if the answer did not come in time
      * @throws InterruptedException if the thread was interrupted
+     * @throws dev.verbena.UnsupportedVerbException if the device is one of iWARP, which has no atomics
      * @throws IllegalStateException if the channel is closed, also while waiting
      */
     public long compareAndSwap(RemoteMemory at, long expected, long value, Duration timeout)
@@ -514,9 +516,9 @@ public final class Channel implements AutoCloseable {
     // Transfers
 
     /**
-     * Offers data of any size to the peer, and waits until the peer's program has taken it. The peer gets a message, accepts
-     * its {@link Message#transfer}, and its adapter reads the data. Many threads can do that at once. An offer is a call: see
-     * {@link NodeOptions#calls}.
+     * Offers data of any size to the peer, and waits until the peer's program has taken it. The peer gets a message,
+     * accepts its {@link Message#transfer}, and its adapter reads the data. Many threads can do that at once. An offer is a
+     * call: see {@link NodeOptions#calls}.
      *
      * {@snippet file="TransferSnippets.java" region="sender"}
      *
@@ -540,7 +542,7 @@ public final class Channel implements AutoCloseable {
             offer(NOTHING, about, deadline);
             return;
         }
-        try (TransferMemory memory = TransferMemory.sending(engine, data)) {
+        try (TransferMemory memory = TransferMemory.sending(engine, core.carrier(), data)) {
             offer(memory.region().remote(), about, deadline);
         }
     }
@@ -575,7 +577,7 @@ public final class Channel implements AutoCloseable {
             offer(NOTHING, about, deadline);
             return;
         }
-        try (TransferMemory memory = TransferMemory.sending(engine, file, position, size)) {
+        try (TransferMemory memory = TransferMemory.sending(engine, core.carrier(), file, position, size)) {
             offer(memory.region().remote(), about, deadline);
         }
     }
@@ -649,6 +651,15 @@ public final class Channel implements AutoCloseable {
     }
 
     /**
+     * Returns the transport of this channel.
+     *
+     * @return {@link Transport#RDMA} or {@link Transport#TCP}
+     */
+    public Transport transport() {
+        return core.transport();
+    }
+
+    /**
      * Returns true until the channel ends or this side closes it.
      *
      * @return true if messages can be sent
@@ -671,6 +682,7 @@ public final class Channel implements AutoCloseable {
      * Returns the queue pair of this channel, for its numbers and counters. A program that posts to it breaks the channel.
      *
      * @return the queue pair, closed with this channel
+     * @throws UnsupportedOperationException if the {@link #transport} is TCP
      * @throws IllegalStateException if the channel is closed
      */
     public QueuePair queuePair() {

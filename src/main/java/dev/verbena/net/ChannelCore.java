@@ -1,23 +1,15 @@
 package dev.verbena.net;
 
 import dev.verbena.VerbsArena;
-import dev.verbena.VerbsException;
-import dev.verbena.cm.CmEvent;
-import dev.verbena.cm.ConnectRequest;
-import dev.verbena.cm.ConnectionId;
-import dev.verbena.cm.ConnectionParameters;
 import dev.verbena.internal.Deadline;
 import dev.verbena.internal.Waiters;
 import dev.verbena.internal.jfr.ChannelEndEvent;
 import dev.verbena.internal.jfr.ChannelOpenEvent;
 import dev.verbena.internal.jfr.Recorder;
-import dev.verbena.verbs.Completions;
 import dev.verbena.verbs.QueuePair;
-import dev.verbena.verbs.WorkCompletionException;
-import dev.verbena.verbs.WorkOpcode;
 import dev.verbena.verbs.WorkStatus;
 import java.net.InetSocketAddress;
-import java.time.Duration;
+import java.util.Objects;
 import java.util.concurrent.locks.ReentrantLock;
 import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
@@ -40,8 +32,6 @@ final class ChannelCore {
     static final int BIND = 0x7ffe;
 
     private static final int CONTROL = 0x7fff;
-    private static final ConnectionParameters PARAMETERS =
-            ConnectionParameters.defaults().rnrRetryCount(0);
 
     /** The longest time that a goodbye of a channel that has failed may take. */
     private static final long PARTING_NANOS = 1_000_000_000L;
@@ -75,7 +65,7 @@ final class ChannelCore {
 
     private volatile State state = State.CONNECTING;
     private volatile @Nullable ChannelException cause;
-    private @Nullable ConnectionId id;
+    private volatile Carrier.@Nullable Connection connection;
     private volatile @Nullable Link link;
 
     /** The number of sends that have not completed, and how many of them the channel itself may add. */
@@ -113,7 +103,7 @@ final class ChannelCore {
         this.incoming = incoming;
         this.messages = new Messages(this, engine, lock);
         this.operations = new Operations(this, engine, lock);
-        this.grants = new Grants(this, engine.exports(), options.maxExports());
+        this.grants = new Grants(this, options.maxExports());
         this.channel = new Channel(engine, this, messages, operations);
     }
 
@@ -142,24 +132,20 @@ final class ChannelCore {
         return peer;
     }
 
-    @Nullable
-    ConnectionId id() {
-        return id;
+    Carrier.@Nullable Connection connection() {
+        return connection;
     }
 
     // Connecting
 
-    /** Starts to connect. The caller has made the id in the channel's arena. */
-    void connect(ConnectionId made, InetSocketAddress source, Duration timeout) {
-        id = made;
-        made.beginResolveAddress(source, peer, timeout);
+    /** Notes the connection that begins to be made. */
+    void connecting(Carrier.Connection made) {
+        connection = made;
     }
 
     /** Accepts a peer. */
-    void accept(ConnectRequest request) {
-        ConnectionId made = request.claim(arena);
-        id = made;
-        engine.know(made, this);
+    void accept(Carrier.Connection made) {
+        connection = made;
         lock.lock();
         try {
             if (state != State.CONNECTING) {
@@ -167,73 +153,41 @@ final class ChannelCore {
             }
             prepare(made);
             state = State.GREETING;
-            made.beginAccept(PARAMETERS); // under the lock: the peer's greeting may come before this returns
+            made.accept(); // under the lock: the peer's greeting may come before this returns
         } finally {
             lock.unlock();
         }
     }
 
-    /** Makes the verbs objects, and posts all receives: from then on the peer may send. */
-    private void prepare(ConnectionId on) {
-        Link made = new Link(on, engine.domain(), engine.completions(), options, messages.pieces() + 1, arena);
+    /** Makes the queues, and posts all receives: from then on the peer may send. Returns false if the channel has ended. */
+    boolean prepare() {
+        lock.lock();
+        try {
+            Carrier.Connection with = connection;
+            if (state == State.ENDED || released || with == null) {
+                return false;
+            }
+            prepare(with);
+            return true;
+        } finally {
+            lock.unlock();
+        }
+    }
+
+    private void prepare(Carrier.Connection with) {
+        Link made = with.link(options, messages.pieces() + 1, arena);
         messages.begin(made);
         link = made;
     }
 
-    /** Handles an event of the connection manager. */
-    void happened(CmEvent event) {
-        ConnectionId own = event.id();
-        switch (event.type()) {
-            case ADDRESS_RESOLVED -> own.beginResolveRoute(Engine.RESOLVE_TIMEOUT);
-            case ROUTE_RESOLVED -> {
-                lock.lock();
-                try {
-                    if (state == State.ENDED || released) {
-                        return;
-                    }
-                    prepare(own);
-                } finally {
-                    lock.unlock();
-                }
-                own.beginConnect(PARAMETERS);
-            }
-            case ESTABLISHED -> established(event);
-            case DISCONNECTED -> disconnected();
-            case DEVICE_REMOVAL -> end(EndReason.DEVICE_REMOVED, "", null);
-            case ADDRESS_ERROR, ROUTE_ERROR, CONNECT_ERROR, UNREACHABLE -> unreachable(event, "");
-            case REJECTED -> {
-                EndReason refused =
-                        event instanceof CmEvent.Rejected rejected ? Engine.refusal(rejected.privateData()) : null;
-                if (refused == null) {
-                    unreachable(event, event instanceof CmEvent.Rejected rejected ? rejected.reason() : "");
-                } else {
-                    end(refused, "It refused this channel", null);
-                }
-            }
-            default -> {
-                // Nothing of the connection has changed.
-            }
-        }
-    }
-
-    private void unreachable(CmEvent event, String details) {
-        end(
-                EndReason.UNREACHABLE,
-                event.type().cName() + " (status " + event.status() + "), "
-                        + event.type().meaning() + (details.isEmpty() ? "" : ": " + details),
-                null);
-    }
-
-    private void established(CmEvent event) {
-        if (event.status() != 0) {
-            unreachable(event, "");
-            return;
-        }
+    /** Notes that the connection is made, for the side that connects. */
+    void established() {
         lock.lock();
         try {
-            if (!incoming && state == State.CONNECTING && link != null) {
+            Link on = link;
+            if (!incoming && state == State.CONNECTING && on != null) {
                 state = State.GREETING;
-                greet(link);
+                greet(on);
             }
         } finally {
             lock.unlock();
@@ -250,14 +204,15 @@ final class ChannelCore {
         outstanding++;
     }
 
-    private void disconnected() {
+    /** Notes that the connection has ended. */
+    void disconnected(String details) {
         lock.lock();
         try {
             if (peerLeft || orderly) {
                 orderly |= state == State.CLOSING;
                 part();
             } else {
-                endLocked(EndReason.LOST, "The connection manager reports its end", null, false);
+                endLocked(EndReason.LOST, details, null, false);
             }
         } finally {
             lock.unlock();
@@ -266,31 +221,23 @@ final class ChannelCore {
 
     // Completions
 
-    /** Handles a completion. Only the thread that makes progress calls this. */
-    void completed(Completions done) {
-        int place = (int) done.id() & 0xffff;
+    /**
+     * Notes that a request has failed.
+     *
+     * @param failure makes the exception for it
+     */
+    void failed(int place, WorkStatus status, Supplier<? extends @Nullable Throwable> failure) {
         lock.lock();
         try {
-            if (released) {
-                return;
-            }
-            heard |= done.isSuccess();
-            if (!done.isSuccess()) {
-                failed(done, place);
-            } else if ((place & RECEIVE) != 0) {
-                received(done, messages.receive(place & ~RECEIVE));
-            } else {
-                sent(place);
+            if (!released) {
+                failedLocked(place, status, failure);
             }
         } finally {
             lock.unlock();
         }
     }
 
-    private void failed(Completions done, int place) {
-        if ((place & RECEIVE) == 0) {
-            outstanding--;
-        }
+    private void failedLocked(int place, WorkStatus status, Supplier<? extends @Nullable Throwable> failure) {
         if (parted) {
             return;
         }
@@ -299,26 +246,34 @@ final class ChannelCore {
             part();
         } else if (state == State.ENDED) {
             part();
-        } else if (done.status() == WorkStatus.WORK_REQUEST_FLUSHED && state == State.CONNECTING && !incoming) {
+        } else if (status == WorkStatus.WORK_REQUEST_FLUSHED && state == State.CONNECTING && !incoming) {
             return; // the library flushes the receives of a refused connection before it tells the reason
-        } else if (done.status() == WorkStatus.WORK_REQUEST_FLUSHED) {
+        } else if (status == WorkStatus.WORK_REQUEST_FLUSHED) {
             endLocked(EndReason.LOST, "Requests were flushed", null, false);
         } else {
-            WorkCompletionException why = new WorkCompletionException(done.completion());
             boolean denied = (place & RECEIVE) == 0
                     && (place & Operations.MARK) != 0
                     && place != CONTROL
                     && place != BIND
-                    && done.status() != WorkStatus.RETRY_EXCEEDED;
-            endLocked(
-                    denied ? EndReason.ACCESS_DENIED : EndReason.LOST,
-                    done.status().toString(),
-                    why,
-                    false);
+                    && status != WorkStatus.RETRY_EXCEEDED;
+            endLocked(denied ? EndReason.ACCESS_DENIED : EndReason.LOST, status.toString(), failure.get(), false);
         }
     }
 
-    private void sent(int place) {
+    /** Notes that a request of this side has succeeded: the peer's adapter has acknowledged it. */
+    void sent(int place) {
+        lock.lock();
+        try {
+            if (!released) {
+                heard = true;
+                sentLocked(place);
+            }
+        } finally {
+            lock.unlock();
+        }
+    }
+
+    private void sentLocked(int place) {
         outstanding--;
         if (place == CONTROL) {
             controlRoom++;
@@ -343,13 +298,7 @@ final class ChannelCore {
             sendControl(on, Wire.immediate(Wire.GOODBYE, 0, goodbye));
             goodbyeSent = true;
         } else if (state == State.OPEN && messages.credits().owesHalf() && controlRoom > 1) {
-            int granted = messages.credits().grant();
-            try {
-                sendControl(on, Wire.immediate(Wire.GRANT, granted, 0));
-            } catch (RuntimeException | Error refused) {
-                messages.credits().takeBackGrant(granted);
-                throw refused;
-            }
+            sendControl(on, Wire.immediate(Wire.GRANT, messages.credits().grant(), 0)); // or the channel ends
         }
         if (goodbyeSent && outstanding == 0 && (peerLeft || goodbye > 0)) {
             orderly |= state == State.CLOSING;
@@ -363,21 +312,31 @@ final class ChannelCore {
         outstanding++;
     }
 
-    private void received(Completions done, Buffer buffer) {
+    /** Handles a message of the peer. */
+    void received(int place, int immediate, int bytes) {
+        lock.lock();
+        try {
+            if (!released) {
+                heard |= transport() == Transport.RDMA; // over TCP, a peer may send and not receive
+                received(messages.receive(place & ~RECEIVE), immediate, bytes);
+            }
+        } finally {
+            lock.unlock();
+        }
+    }
+
+    private void received(Buffer buffer, int immediate, int bytes) {
         if (state == State.ENDED && cause != null && cause.reason() != EndReason.CLOSED_BY_PEER) {
             return;
         }
-        boolean plain = done.opcode() == WorkOpcode.RECEIVE && done.hasImmediate();
-        int immediate = plain ? done.immediate() : 0;
         int kind = Wire.kind(immediate);
-        int bytes = done.byteLength();
         boolean inOrder = kind == Wire.GREETING ? !greeted : greeted || kind == Wire.GOODBYE;
-        if (!plain || peerLeft || !inOrder || bytes < 0 || bytes > options.messageSize()) {
-            broken(plain ? "Message of kind " + kind + " out of order" : "Not a message of a node");
+        if (peerLeft || !inOrder || bytes < 0 || bytes > options.messageSize()) {
+            brokenLocked("Message of kind " + kind + " out of order");
             return;
         }
         if (!messages.credits().add(greeted ? Wire.credits(immediate) : 0)) {
-            broken("It granted more credits than its window has");
+            brokenLocked("It granted more credits than its window has");
             return;
         }
         Link on = link;
@@ -391,18 +350,18 @@ final class ChannelCore {
             case Wire.DATA, Wire.CALL, Wire.LOOKUP, Wire.OFFER, Wire.REPLY, Wire.FAULT -> {
                 String wrong = on == null ? null : messages.received(on, buffer, bytes, kind, Wire.code(immediate));
                 if (wrong != null) {
-                    broken(wrong);
+                    brokenLocked(wrong);
                 }
             }
             case Wire.GRANT -> {
                 if (bytes != 0 || Wire.credits(immediate) == 0) {
-                    broken("Grant of " + Wire.credits(immediate) + " credits with " + bytes + " bytes");
+                    brokenLocked("Grant of " + Wire.credits(immediate) + " credits with " + bytes + " bytes");
                 } else if (on != null) {
                     messages.post(on, buffer); // before the credits are used: the peer counts on that
                 }
             }
             case Wire.GOODBYE -> left(Wire.code(immediate));
-            default -> broken("Message of unknown kind " + kind);
+            default -> brokenLocked("Message of unknown kind " + kind);
         }
         if (Wire.credits(immediate) != 0) {
             messages.endStall();
@@ -423,7 +382,7 @@ final class ChannelCore {
         }
         Wire.Greeting greeting = version < 0 ? null : Wire.readGreeting(memory);
         if (greeting == null) {
-            broken("Greeting of " + bytes + " bytes is malformed");
+            brokenLocked("Greeting of " + bytes + " bytes is malformed");
             return false;
         }
         if (incoming && !admits(greeting)) {
@@ -468,7 +427,19 @@ final class ChannelCore {
         }
     }
 
-    private void broken(String details) {
+    /** Ends this channel, whose peer breaks the rules. */
+    void broken(String details) {
+        lock.lock();
+        try {
+            if (!released) {
+                brokenLocked(details);
+            }
+        } finally {
+            lock.unlock();
+        }
+    }
+
+    private void brokenLocked(String details) {
         endLocked(EndReason.PROTOCOL_ERROR, details, null, true);
     }
 
@@ -598,13 +569,9 @@ final class ChannelCore {
             return;
         }
         parted = true;
-        ConnectionId own = id;
-        if (own != null && link != null) {
-            try {
-                own.beginDisconnect();
-            } catch (VerbsException | IllegalStateException neverConnected) {
-                // There is no connection to end.
-            }
+        Carrier.Connection own = connection;
+        if (own != null) {
+            own.disconnect();
         }
         changes.wakeAll();
         engine.changed();
@@ -715,7 +682,8 @@ final class ChannelCore {
             return; // another thread may be registering memory: the next time will do
         }
         try {
-            if (heard) {
+            Carrier.Connection with = connection;
+            if (heard || (with != null && with.takeProgress())) {
                 heard = false;
                 heardAt = now;
             }
@@ -786,6 +754,19 @@ final class ChannelCore {
     @Nullable
     ChannelException cause() {
         return cause;
+    }
+
+    Transport transport() {
+        return with().transport();
+    }
+
+    /** Returns the part of the node that has the connection, which there is. */
+    Carrier carrier() {
+        return with().carrier();
+    }
+
+    private Carrier.Connection with() {
+        return Objects.requireNonNull(connection);
     }
 
     QueuePair queuePair() {

@@ -19,8 +19,9 @@ public enum EndReason {
     /** One side had a message to send, and the other has made no room for it in {@link NodeOptions#maxStall}. */
     STALLED(7, "One side has closed no messages for too long, while the other had more to send"),
     /**
-     * An operation on the peer's memory was refused: the export was closed, or the address or the right is wrong. The adapter
-     * ends the connection then. The peer sees {@link #LOST}.
+     * An operation on the peer's memory was refused: the export was closed, or the address or the right is wrong. The
+     * adapter ends the connection then. The peer sees {@link #LOST}, and on iWARP this side too, because the adapter does
+     * not tell.
      */
     ACCESS_DENIED(
             -1, "The peer's memory could not be used: the export was closed, or the address or the right is wrong"),

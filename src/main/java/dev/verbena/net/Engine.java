@@ -1,29 +1,16 @@
 package dev.verbena.net;
 
 import dev.verbena.VerbsArena;
+import dev.verbena.VerbsException;
 import dev.verbena.VerbsTimeoutException;
-import dev.verbena.cm.CmEvent;
-import dev.verbena.cm.CmEventType;
-import dev.verbena.cm.ConnectRequest;
-import dev.verbena.cm.ConnectionId;
-import dev.verbena.cm.EventChannel;
-import dev.verbena.cm.PortSpace;
-import dev.verbena.cm.PrivateData;
 import dev.verbena.internal.Deadline;
 import dev.verbena.internal.Waiters;
-import dev.verbena.verbs.CompletionQueue;
-import dev.verbena.verbs.CompletionQueueOptions;
-import dev.verbena.verbs.Completions;
-import dev.verbena.verbs.Context;
-import dev.verbena.verbs.ProtectionDomain;
-import dev.verbena.verbs.access.VerbsAccess;
 import java.net.InetAddress;
 import java.net.InetSocketAddress;
 import java.time.Duration;
 import java.util.ArrayDeque;
 import java.util.ArrayList;
 import java.util.List;
-import java.util.Map;
 import java.util.Objects;
 import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
@@ -35,34 +22,22 @@ import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The progress of a node: takes completions, events of the connection manager and the time, and hands them to the channels.
- * One thread at a time makes progress. A daemon thread fetches the events. With {@link NodeOptions.Progress#BACKGROUND}
- * another daemon thread makes progress, and all others wait at the channel for what they need. With
- * {@link NodeOptions.Progress#CALLER}, waiting threads wait at the completion queue and make progress themselves.
+ * The progress of a node: takes completions, events and the time from its {@link Carrier}, and hands them to the channels.
+ * One thread at a time makes progress. With {@link NodeOptions.Progress#BACKGROUND} a daemon thread does, and all others
+ * wait at the channel for what they need. With {@link NodeOptions.Progress#CALLER}, waiting threads wait at the carrier and
+ * make progress themselves.
  *
  * <p>Locks are taken in this order: progress, a channel, the table of channels.
  */
 final class Engine {
-    /** The longest time that the kernel may take to find an address or a route. */
-    static final Duration RESOLVE_TIMEOUT = Duration.ofSeconds(4);
-
     private static final int BATCH = 64;
     private static final long TICK_NANOS = 100_000_000;
     private static final Duration TICK = Duration.ofNanos(TICK_NANOS);
-    private static final Duration FOR_EVER = Duration.ofSeconds(Long.MAX_VALUE);
-    private static final byte[] REFUSAL = {'V', 'B', 'N', 'A', Wire.VERSION, 0};
 
-    private final VerbsAccess verbs = VerbsAccess.get();
     private final NodeOptions options;
     private final VerbsArena arena = VerbsArena.ofShared();
-    private final EventChannel events;
-    private final ConnectionId listener;
+    private final Carrier carrier;
     private final InetSocketAddress address;
-    private final Context context;
-    private final String device;
-    private final ProtectionDomain domain;
-    private final CompletionQueue completions;
-    private final Completions cursor;
     private final Exports exports;
     private final boolean background;
     private final List<Thread> threads = new ArrayList<>();
@@ -70,8 +45,6 @@ final class Engine {
     private final Waiters accepting = new Waiters();
     private final Supplier<@Nullable Channel> takeAccepted = this::takeAccepted;
     private final Supplier<@Nullable Boolean> step = this::step;
-    private final ConcurrentLinkedQueue<CmEvent> inbox = new ConcurrentLinkedQueue<>();
-    private final Map<ConnectionId, ChannelCore> known = new ConcurrentHashMap<>();
 
     /** The channels by the number in their requests. The lock guards changes. */
     private final AtomicReferenceArray<@Nullable ChannelCore> slots;
@@ -111,7 +84,7 @@ final class Engine {
 
     private long lastTick = System.nanoTime();
 
-    /** The number of threads that wait at the completion queue. */
+    /** The number of threads that wait at the carrier. */
     private final AtomicInteger blocked = new AtomicInteger();
 
     /** The number of transfers whose memory is registered in the node's domain. */
@@ -131,18 +104,13 @@ final class Engine {
         this.background = options.progress() == NodeOptions.Progress.BACKGROUND;
         this.slots = new AtomicReferenceArray<>(options.maxChannels());
         try {
-            events = EventChannel.create(arena);
-            listener = events.createId(PortSpace.TCP, arena);
-            listener.bind(own);
-            address = listener.localAddress().orElse(own);
-            context = listener.context();
-            device = context.device().name();
-            domain = context.allocateProtectionDomain(arena);
-            completions = context.createCompletionQueue(
-                    CompletionQueueOptions.of(capacity()).channel(context.createCompletionChannel(arena)), arena);
-            cursor = completions.completions(BATCH);
-            exports = new Exports(context, domain, this::revoke);
-            listener.listen(Math.max(1, options.maxWaiting()));
+            carrier = switch (options.transport()) {
+                case RDMA -> new RdmaCarrier(this, RdmaCarrier.Place.at(own, arena), options, arena);
+                case TCP -> new TcpCarrier(this, own, options, arena);
+                case AUTO -> AutoCarrier.open(this, own, options, arena);
+            };
+            address = carrier.address();
+            exports = new Exports(carrier, this::revoke);
         } catch (Throwable t) {
             undo(t, arena::close);
             throw t;
@@ -157,19 +125,6 @@ final class Engine {
         }
     }
 
-    private int capacity() {
-        long each = (long) Messages.sendDepth(options) + Messages.receiveDepth(options);
-        long all = each * options.maxChannels();
-        int most = context.attributes().maxCompletions();
-        if (all > most) {
-            throw new IllegalArgumentException("number of channels must be at most " + most / each
-                    + " on " + context.device().name() + " with window " + options.window() + " and " + options.sends()
-                    + " messages under way, got " + options.maxChannels()
-                    + ": the device's completion queues have room for " + most + " completions");
-        }
-        return (int) all;
-    }
-
     Node node() {
         return Objects.requireNonNull(node);
     }
@@ -178,9 +133,9 @@ final class Engine {
     void start(Node owner) {
         node = owner;
         try {
-            threads.add(startThread("events", this::fetchEvents));
+            carrier.start();
             if (background) {
-                threads.add(startThread("progress", this::makeProgress));
+                startThread("progress", this::makeProgress);
             }
         } catch (Throwable t) {
             undo(t, this::close);
@@ -188,12 +143,13 @@ final class Engine {
         }
     }
 
-    private Thread startThread(String job, Runnable work) {
-        return Thread.ofPlatform()
+    /** Starts a thread, which {@link #close} interrupts. */
+    void startThread(String job, Runnable work) {
+        threads.add(Thread.ofPlatform()
                 .daemon()
                 .name("verbena-node-" + job + "-" + text(address))
                 .inheritInheritableThreadLocals(false)
-                .start(work);
+                .start(work));
     }
 
     NodeOptions options() {
@@ -204,8 +160,12 @@ final class Engine {
         return address;
     }
 
-    Context context() {
-        return context;
+    Carrier carrier() {
+        return carrier;
+    }
+
+    boolean isClosed() {
+        return closed;
     }
 
     Exports exports() {
@@ -239,14 +199,6 @@ final class Engine {
         }
     }
 
-    ProtectionDomain domain() {
-        return domain;
-    }
-
-    CompletionQueue completions() {
-        return completions;
-    }
-
     static String text(InetSocketAddress address) {
         String host = address.getAddress().getHostAddress();
         return (host.indexOf(':') < 0 ? host : "[" + host + "]") + ":" + address.getPort();
@@ -254,33 +206,11 @@ final class Engine {
 
     // Threads
 
-    private void fetchEvents() {
-        try {
-            while (!closed) {
-                CmEvent event = events.awaitEvent(FOR_EVER);
-                if (registersMemory(event)) {
-                    handle(event); // takes long, and the others must not wait for it
-                } else {
-                    inbox.add(event);
-                    verbs.wakeWaits(completions);
-                }
-            }
-        } catch (InterruptedException | RuntimeException | Error ended) {
-            fail(ended);
-        }
-    }
-
-    private static boolean registersMemory(CmEvent event) {
-        return event instanceof CmEvent.Request
-                || event.type() == CmEventType.ADDRESS_RESOLVED
-                || event.type() == CmEventType.ROUTE_RESOLVED;
-    }
-
     private void makeProgress() {
         loop = Thread.currentThread();
         try {
-            while (!closed) {
-                awaitStep(step, TICK);
+            while (!closed && broken == null) {
+                carrier.await(step, TICK);
                 serve();
             }
         } catch (InterruptedException | RuntimeException | Error ended) {
@@ -289,20 +219,23 @@ final class Engine {
     }
 
     private @Nullable Boolean step() {
-        return (progress(true) > 0 || someReady || closed) ? Boolean.TRUE : null;
-    }
-
-    private <T> @Nullable T awaitStep(Supplier<? extends @Nullable T> attempt, Duration timeout)
-            throws InterruptedException {
-        try {
-            return verbs.await(completions, attempt, timeout);
-        } catch (VerbsTimeoutException quiet) {
-            return null;
-        }
+        return (progress(true) > 0 || someReady || closed || broken != null) ? Boolean.TRUE : null;
     }
 
     /** Ends all channels, because no more progress is possible. */
-    private void fail(Throwable why) {
+    void fail(Throwable why) {
+        fail(EndReason.FAILED, "The node can't go on: " + why.getMessage(), why);
+    }
+
+    /** Ends all channels, because the device of the node was removed. */
+    void deviceRemoved() {
+        if (broken == null) { // each connection reports it
+            EndReason reason = EndReason.DEVICE_REMOVED;
+            fail(reason, "", new ChannelException(reason, toString(), "", null));
+        }
+    }
+
+    private void fail(EndReason reason, String details, Throwable why) {
         if (closed) {
             return;
         }
@@ -310,10 +243,11 @@ final class Engine {
         for (int i = 0; i < slots.length(); i++) {
             ChannelCore core = slots.get(i);
             if (core != null) {
-                core.end(EndReason.FAILED, "The node can't go on: " + why.getMessage(), why);
+                core.end(reason, details, why);
             }
         }
         accepting.wakeAll();
+        changed();
     }
 
     /** Waits until an attempt finds something; returns null when the time is over. */
@@ -345,7 +279,7 @@ final class Engine {
             T found = null;
             do {
                 Duration most = Duration.ofNanos(Math.max(0, Math.min(TICK_NANOS, deadline.remaining())));
-                Found<T> one = awaitStep(both, most);
+                Found<T> one = carrier.await(both, most);
                 found = one == null ? null : one.what();
                 if (found == null) {
                     serve();
@@ -368,10 +302,10 @@ final class Engine {
         changed();
     }
 
-    /** Wakes the threads that wait at the completion queue, because a channel has changed. */
+    /** Wakes the threads that wait at the carrier, because a channel has changed. */
     void changed() {
         if (blocked.get() > 0) {
-            verbs.wakeWaits(completions);
+            carrier.wake();
         }
     }
 
@@ -380,6 +314,9 @@ final class Engine {
     /** Handles what has happened, for a program that polls. */
     int poll() {
         int handled = progress(false);
+        if (broken != null) {
+            checkUsable();
+        }
         if (!background) {
             serve();
         }
@@ -402,13 +339,12 @@ final class Engine {
             if (closed || broken != null) {
                 return 0;
             }
-            verbs.takeOver(cursor);
-            int handled = handleCompletions();
-            CmEvent event = inbox.poll();
-            while (event != null) {
-                handled += 1 + handleCompletions(); // those that came before the event
-                handle(event);
-                event = inbox.poll();
+            int handled;
+            try {
+                handled = carrier.poll();
+            } catch (RuntimeException | Error failure) { // in any thread that makes progress: no other would notice
+                fail(failure);
+                return 0;
             }
             long now = System.nanoTime();
             if (now - lastTick > TICK_NANOS) {
@@ -424,47 +360,12 @@ final class Engine {
         }
     }
 
-    private int handleCompletions() {
-        int handled = 0;
-        int found;
-        do {
-            found = cursor.poll();
-            while (cursor.next()) {
-                handleCompletion();
-            }
-            handled += found;
-        } while (found == BATCH);
-        return handled;
-    }
-
-    private void handleCompletion() {
-        long id = cursor.id();
+    /** Returns the channel of a request's id; null if it is closed. */
+    @Nullable
+    ChannelCore find(long id) {
         int slot = (int) (id >>> 16) & 0xffff;
         ChannelCore core = slot < slots.length() ? slots.get(slot) : null;
-        if (core == null || (id ^ core.key()) >>> 16 != 0) {
-            return; // of a channel that is closed
-        }
-        try {
-            core.completed(cursor);
-        } catch (RuntimeException | Error failure) {
-            core.end(EndReason.FAILED, String.valueOf(failure.getMessage()), failure);
-        }
-    }
-
-    private void handle(CmEvent event) {
-        if (event instanceof CmEvent.Request request) {
-            admit(request.request());
-            return;
-        }
-        ChannelCore core = known.get(event.id());
-        if (core == null) {
-            return;
-        }
-        try {
-            core.happened(event);
-        } catch (RuntimeException | Error failure) {
-            core.end(EndReason.FAILED, String.valueOf(failure.getMessage()), failure);
-        }
+        return core == null || (id ^ core.key()) >>> 16 != 0 ? null : core;
     }
 
     private void tick(long now) {
@@ -524,7 +425,7 @@ final class Engine {
         if (!background) {
             changed();
         } else if (Thread.currentThread() != loop) {
-            verbs.wakeWaits(completions);
+            carrier.wake();
         }
     }
 
@@ -617,9 +518,17 @@ final class Engine {
             Thread.currentThread().interrupt();
         }
         boolean closed = thrown instanceof IllegalStateException && core.isClosing(); // by another thread
-        boolean refused = message != null && core.messages().refuseAfter(message, thrown);
-        if (!closed && !refused) {
+        if (!closed && !refused(core, message, thrown)) {
             core.end(EndReason.FAILED, "The handler has thrown " + thrown, thrown);
+        }
+    }
+
+    private static boolean refused(ChannelCore core, @Nullable Message message, Throwable thrown) {
+        try {
+            return message != null && core.messages().refuseAfter(message, thrown);
+        } catch (RuntimeException | Error failure) { // ends this channel, and not the node's thread
+            thrown.addSuppressed(failure);
+            return false;
         }
     }
 
@@ -657,41 +566,39 @@ final class Engine {
 
     // Peers that connect
 
-    private void admit(ConnectRequest request) {
-        InetSocketAddress peer = request.peer().orElse(null);
-        ChannelCore core = peer == null || !hasRoomFor(peer.getAddress()) ? null : enter(peer, true);
-        if (core == null) {
-            refuse(request);
-            return;
-        }
-        greeting.add(core);
-        waiting.incrementAndGet();
+    /** Makes a channel for a peer that connects; returns null if there are as many as may be. */
+    @Nullable
+    ChannelCore admit(InetSocketAddress peer) {
+        table.lock(); // connections of both transports may come at once
         try {
-            core.accept(request);
-        } catch (RuntimeException | Error failure) {
-            core.end(EndReason.FAILED, String.valueOf(failure.getMessage()), failure);
-        }
-    }
-
-    private static void refuse(ConnectRequest request) {
-        byte[] data = REFUSAL.clone();
-        data[REFUSAL.length - 1] = (byte) EndReason.TOO_MANY_CHANNELS.code;
-        try {
-            request.reject(PrivateData.of(data));
-        } catch (RuntimeException gone) {
-            // The peer has left already, or the listener is being closed.
-        }
-    }
-
-    /** Returns the reason in the private data of a node that refuses; null for others. */
-    static @Nullable EndReason refusal(PrivateData data) {
-        byte[] bytes = data.toArray();
-        for (int i = 0; i < REFUSAL.length - 2; i++) {
-            if (i >= bytes.length || bytes[i] != REFUSAL[i]) {
-                return null;
+            ChannelCore core = hasRoomFor(peer.getAddress()) ? enter(peer, true) : null;
+            if (core != null) {
+                greeting.add(core);
+                waiting.incrementAndGet();
             }
+            return core;
+        } finally {
+            table.unlock();
         }
-        return bytes.length < REFUSAL.length ? null : EndReason.of(Byte.toUnsignedInt(bytes[REFUSAL.length - 1]));
+    }
+
+    /** Counts a peer that has connected and said nothing yet. Returns false if there are as many as may be. */
+    boolean comes(InetSocketAddress peer) {
+        table.lock();
+        try {
+            boolean welcome = hasRoomFor(peer.getAddress());
+            if (welcome) {
+                waiting.incrementAndGet();
+            }
+            return welcome;
+        } finally {
+            table.unlock();
+        }
+    }
+
+    /** Notes that a peer that was counted by {@link #comes} has said something, or has left. */
+    void hasCome() {
+        waiting.decrementAndGet();
     }
 
     private boolean hasRoomFor(InetAddress peer) {
@@ -729,11 +636,6 @@ final class Engine {
         }
     }
 
-    /** Notes the id of a channel, whose events go to the channel from then on. */
-    void know(ConnectionId id, ChannelCore core) {
-        known.put(id, core);
-    }
-
     /** Notes that a channel is open. */
     void opened(ChannelCore core) {
         if (core.incoming && greeting.remove(core)) {
@@ -761,6 +663,9 @@ final class Engine {
             throw new IllegalStateException("The node at " + text(address) + " is closed");
         }
         Throwable why = broken;
+        if (why instanceof ChannelException known && known.reason() == EndReason.DEVICE_REMOVED) {
+            throw known.again();
+        }
         if (why != null) {
             throw new ChannelException(EndReason.FAILED, "node " + text(address), "The node can't go on", why);
         }
@@ -768,33 +673,60 @@ final class Engine {
 
     Channel connect(InetSocketAddress peer, Duration timeout) throws InterruptedException {
         Objects.requireNonNull(timeout, "timeout");
-        checkUsable();
+        Deadline deadline = Deadline.after(timeout);
+        VerbsException before = null;
+        Carrier.Attempt attempt = carrier.attempt();
+        while (true) {
+            checkUsable();
+            ChannelCore core = enterToConnect(peer);
+            try {
+                return open(core, attempt, deadline, timeout);
+            } catch (VerbsException failure) {
+                giveUp(core);
+                if (before != null && before != failure) {
+                    failure.addSuppressed(before);
+                }
+                before = failure;
+                boolean late = failure instanceof VerbsTimeoutException;
+                attempt = late && deadline.isOver() ? null : attempt.next(core, late);
+                if (attempt == null) {
+                    throw failure;
+                }
+            } catch (Throwable failure) {
+                giveUp(core);
+                throw failure;
+            }
+        }
+    }
+
+    private ChannelCore enterToConnect(InetSocketAddress peer) {
         ChannelCore core = enter(peer, false);
         if (core == null) {
             checkUsable();
             throw new IllegalStateException("The node at " + text(address) + " has its " + slots.length()
                     + " channels: close some, or raise NodeOptions.maxChannels()");
         }
-        boolean open = false;
-        try {
-            ConnectionId id = events.createId(PortSpace.TCP, core.arena);
-            know(id, core);
-            core.connect(id, new InetSocketAddress(address.getAddress(), 0), RESOLVE_TIMEOUT);
-            open = core.channel().awaitOpen(timeout);
-            if (!open) {
-                throw new VerbsTimeoutException(
-                        "rdma_connect",
-                        "to " + text(peer),
-                        timeout,
-                        "The peer's node may be slow, or makes no progress");
-            }
-            return core.channel();
-        } finally {
-            if (!open) {
-                core.abandon();
-                release(core);
-            }
+        return core;
+    }
+
+    private static Channel open(ChannelCore core, Carrier.Attempt attempt, Deadline deadline, Duration timeout)
+            throws InterruptedException {
+        attempt.begin(core);
+        Duration left = Duration.ofNanos(Math.max(0, deadline.remaining()));
+        Duration patience = attempt.patience();
+        if (!core.channel().awaitOpen(left.compareTo(patience) < 0 ? left : patience)) {
+            throw new VerbsTimeoutException(
+                    "rdma_connect",
+                    "to " + text(core.peer()),
+                    timeout,
+                    "The peer's node may be slow, or makes no progress");
         }
+        return core.channel();
+    }
+
+    private void giveUp(ChannelCore core) {
+        core.abandon();
+        release(core);
     }
 
     @Nullable
@@ -834,7 +766,7 @@ final class Engine {
         } finally {
             table.unlock();
         }
-        ConnectionId id = core.id();
+        Carrier.Connection connection = core.connection();
         try {
             core.revokeAll();
             core.arena.close();
@@ -842,8 +774,8 @@ final class Engine {
             unclosed.add(core.arena);
             throw refused;
         } finally {
-            if (id != null) {
-                known.remove(id);
+            if (connection != null) {
+                connection.forget();
             }
         }
     }
@@ -913,6 +845,7 @@ final class Engine {
         stopThreads();
         closeChannels(); // those that came meanwhile
         exports.freeLate();
+        carrier.close();
         while (!unclosed.isEmpty()) {
             unclosed.element().close();
             unclosed.remove();
@@ -947,7 +880,7 @@ final class Engine {
         boolean interrupted = false;
         for (Thread thread : threads) {
             thread.interrupt();
-            verbs.wakeWaits(completions);
+            carrier.wake();
             Deadline deadline =
                     Deadline.after(Deadline.sum(options.closeTimeout(), TICK)); // a handler may never return
             while (thread.isAlive()
@@ -967,7 +900,7 @@ final class Engine {
 
     @Override
     public String toString() {
-        return "node " + text(address) + " on " + device + " (" + channels() + " of " + slots.length() + " channels, "
-                + waiting.get() + " waiting)";
+        return "node " + text(address) + " on " + carrier.device() + " (" + channels() + " of " + slots.length()
+                + " channels, " + waiting.get() + " waiting)";
     }
 }

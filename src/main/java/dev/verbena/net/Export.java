@@ -3,6 +3,7 @@ package dev.verbena.net;
 import dev.verbena.VerbsArena;
 import dev.verbena.verbs.AccessFlag;
 import dev.verbena.verbs.MemoryRegion;
+import dev.verbena.verbs.MemoryWindow;
 import java.util.Set;
 
 /**
@@ -62,7 +63,8 @@ public final class Export implements AutoCloseable {
     /**
      * Returns true if each channel gets a key of its own.
      *
-     * @return true if the device has memory windows of type 2
+     * @return true if the node's device has memory windows of type 2, and if the node has no device. Channels over TCP always
+     *     have keys of their own
      */
     public boolean hasKeysOfChannels() {
         return windows;
@@ -86,14 +88,19 @@ public final class Export implements AutoCloseable {
         return region;
     }
 
+    /** Frees a window that no peer may use any more. */
+    void free(MemoryWindow window) {
+        exports.free(window);
+    }
+
     /** Notes the end: nobody finds it any more. */
     void end() {
         open = false;
     }
 
     /**
-     * Revokes this export: no peer can use the memory when this method returns. The memory is deregistered. Closing an export
-     * twice does nothing.
+     * Revokes this export: no peer can use the memory when this method returns. The memory is deregistered. Closing an
+     * export twice does nothing.
      *
      * @throws dev.verbena.VerbsException if C refused to revoke a key. Closing can be repeated
      */

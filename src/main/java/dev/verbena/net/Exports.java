@@ -4,11 +4,8 @@ import dev.verbena.VerbsArena;
 import dev.verbena.access.ArenaLifetime;
 import dev.verbena.access.ObjectLifetime;
 import dev.verbena.verbs.AccessFlag;
-import dev.verbena.verbs.Context;
 import dev.verbena.verbs.MemoryRegion;
 import dev.verbena.verbs.MemoryWindow;
-import dev.verbena.verbs.ProtectionDomain;
-import dev.verbena.verbs.device.DeviceCapability;
 import java.lang.foreign.MemorySegment;
 import java.nio.charset.StandardCharsets;
 import java.util.Collection;
@@ -32,8 +29,7 @@ final class Exports {
     private static final Set<AccessFlag> RIGHTS =
             EnumSet.of(AccessFlag.REMOTE_READ, AccessFlag.REMOTE_WRITE, AccessFlag.REMOTE_ATOMIC);
 
-    private final ProtectionDomain domain;
-    private final boolean windows;
+    private final Carrier carrier;
     private final Consumer<Export> revoker;
     /** Windows that are to be freed when their arena is not busy. */
     private final Queue<MemoryWindow> late = new ConcurrentLinkedQueue<>();
@@ -46,11 +42,9 @@ final class Exports {
      *
      * @param revoker takes an export from all channels
      */
-    Exports(Context context, ProtectionDomain domain, Consumer<Export> revoker) {
-        this.domain = domain;
+    Exports(Carrier carrier, Consumer<Export> revoker) {
+        this.carrier = carrier;
         this.revoker = revoker;
-        Set<DeviceCapability> has = context.attributes().capabilities();
-        windows = has.contains(DeviceCapability.MEMORY_WINDOW_2A) || has.contains(DeviceCapability.MEMORY_WINDOW_2B);
     }
 
     /** Returns the bytes of a name. */
@@ -70,7 +64,8 @@ final class Exports {
             throw new IllegalArgumentException("access of an export must be some of " + RIGHTS + ", got " + rights);
         }
         EnumSet<AccessFlag> access = EnumSet.copyOf(rights);
-        EnumSet<AccessFlag> local = windows ? EnumSet.of(AccessFlag.MW_BIND) : EnumSet.copyOf(access);
+        EnumSet<AccessFlag> local =
+                carrier.hasKeysOfChannels() ? EnumSet.of(AccessFlag.MW_BIND) : EnumSet.copyOf(access);
         if (access.contains(AccessFlag.REMOTE_WRITE) || access.contains(AccessFlag.REMOTE_ATOMIC)) {
             local.add(AccessFlag.LOCAL_WRITE);
         }
@@ -82,8 +77,9 @@ final class Exports {
         if (exports.containsKey(name)) {
             throw known(name);
         }
-        MemoryRegion region = domain.register(memory, local, arena);
-        Export made = new Export(this, name, region, Collections.unmodifiableSet(access), windows, arena);
+        MemoryRegion region = carrier.register(memory, local, arena);
+        Export made =
+                new Export(this, name, region, Collections.unmodifiableSet(access), carrier.hasKeysOfChannels(), arena);
         if (exports.putIfAbsent(name, made) != null) {
             region.close();
             throw known(name);
@@ -98,10 +94,6 @@ final class Exports {
     @Nullable
     Export find(String name) {
         return exports.get(name);
-    }
-
-    ProtectionDomain domain() {
-        return domain;
     }
 
     void close(Export export) {

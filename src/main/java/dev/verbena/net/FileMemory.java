@@ -5,7 +5,6 @@ import dev.verbena.VerbsException;
 import dev.verbena.internal.Errno;
 import dev.verbena.verbs.AccessFlag;
 import dev.verbena.verbs.MemoryRegion;
-import dev.verbena.verbs.ProtectionDomain;
 import java.io.EOFException;
 import java.io.IOException;
 import java.lang.foreign.MemorySegment;
@@ -17,8 +16,9 @@ import java.util.Collection;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Registers files. A file is mapped where the kernel can pin its pages. Linux before 6.2 pins pages of a file only for writing,
- * also when the adapter only reads them. Linux 6.5 and later refuses to pin pages of most file systems for writing.
+ * Registers files. A file is mapped where the kernel can pin its pages. Linux before 6.2 pins pages of a file only for
+ * writing, also when the adapter only reads them. Linux 6.5 and later refuses to pin pages of most file systems for
+ * writing.
  */
 final class FileMemory {
     private static final long PAGE = 4096;
@@ -41,9 +41,9 @@ final class FileMemory {
 
     /** Registers memory. Returns null if it is that of a file, and the kernel can't pin it this way. */
     static @Nullable MemoryRegion tryRegister(
-            ProtectionDomain domain, MemorySegment memory, Collection<AccessFlag> access, VerbsArena arena) {
+            Carrier carrier, MemorySegment memory, Collection<AccessFlag> access, VerbsArena arena) {
         try {
-            return domain.register(memory, access, arena);
+            return carrier.register(memory, access, arena);
         } catch (VerbsException refused) {
             if (memory.isMapped() && (refused.errno() == Errno.EFAULT || refused.errno() == Errno.EOPNOTSUPP)) {
                 return null;
@@ -54,7 +54,7 @@ final class FileMemory {
 
     /** Registers a range of a file that the adapter does not write: mapped, or if that is not possible, as a copy. */
     static MemoryRegion readable(
-            ProtectionDomain domain,
+            Carrier carrier,
             FileChannel file,
             long position,
             long size,
@@ -62,7 +62,7 @@ final class FileMemory {
             VerbsArena arena)
             throws IOException {
         MemorySegment mapped = tryMap(file, MapMode.READ_ONLY, position, size, arena);
-        MemoryRegion region = mapped == null ? null : tryRegister(domain, mapped, access, arena);
+        MemoryRegion region = mapped == null ? null : tryRegister(carrier, mapped, access, arena);
         if (region != null) {
             return region;
         }
@@ -75,19 +75,19 @@ final class FileMemory {
             }
             done += read;
         }
-        return domain.register(copy, access, arena);
+        return carrier.register(copy, access, arena);
     }
 
-    /** Registers a range of a file that the adapter writes, which makes the file longer. Returns null if that is not possible. */
+    /** Registers a range of a file that the adapter writes, which makes the file longer, or returns null if it can't. */
     static @Nullable MemoryRegion tryWritable(
-            ProtectionDomain domain,
+            Carrier carrier,
             FileChannel file,
             long position,
             long size,
             Collection<AccessFlag> access,
             VerbsArena arena) {
         MemorySegment mapped = tryMap(file, MapMode.READ_WRITE, position, size, arena);
-        return mapped == null ? null : tryRegister(domain, mapped, access, arena);
+        return mapped == null ? null : tryRegister(carrier, mapped, access, arena);
     }
 
     /** Returns null if the file system can't map the file, or if it is open for writing only. */

@@ -1,30 +1,25 @@
 package dev.verbena.net;
 
-import dev.verbena.verbs.MemoryWindow;
-import dev.verbena.verbs.MemoryWindowType;
 import dev.verbena.verbs.RemoteMemory;
 import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
-import org.jspecify.annotations.Nullable;
 
-/** The exports that a channel's peer has asked for, with the windows through which it sees them. The channel's lock guards it. */
+/** The exports that a channel's peer has asked for, with their keys. The channel's lock guards it. */
 final class Grants {
     private final ChannelCore core;
-    private final Exports exports;
     private final int most;
-    private final Map<Export, @Nullable MemoryWindow> granted = new HashMap<>();
+    private final Map<Export, Link.Key> granted = new HashMap<>();
 
-    /** The number of bindings that have not completed. A window must not be freed before. */
+    /** The number of bindings that have not completed. A key must not be freed before. */
     private int binding;
 
-    /** The windows to free when no binding is under way. */
-    private final List<MemoryWindow> revoked = new ArrayList<>();
+    /** The keys to free when no binding is under way. */
+    private final List<Link.Key> revoked = new ArrayList<>();
 
-    Grants(ChannelCore core, Exports exports, int most) {
+    Grants(ChannelCore core, int most) {
         this.core = core;
-        this.exports = exports;
         this.most = most;
     }
 
@@ -33,30 +28,22 @@ final class Grants {
         return granted.size() >= most && !granted.containsKey(export);
     }
 
-    /** Gives an export to the peer. The binding of the window is posted, and takes effect before all later requests. */
+    /** Gives an export to the peer. The key is valid before all later requests. */
     RemoteMemory grant(Link on, Export export) {
-        if (!export.hasKeysOfChannels()) {
-            granted.put(export, null);
-            return export.region().remote();
-        }
-        MemoryWindow known = granted.get(export);
-        if (known != null) {
-            return known.remote();
-        }
         if (!export.region().isOpen()) {
             throw new IllegalStateException("The arena of the " + export + " is closing");
         }
-        MemoryWindow window = exports.domain().allocateMemoryWindow(MemoryWindowType.TYPE_2, export.arena());
-        try {
-            on.bind(core.key() | ChannelCore.BIND, window, export.region(), export.access());
-        } catch (RuntimeException | Error refused) {
-            exports.free(window);
-            throw refused;
+        Link.Key known = granted.get(export);
+        if (known != null) {
+            return known.remote();
         }
-        binding++;
-        core.transmitted();
-        granted.put(export, window);
-        return window.remote();
+        Link.Key key = on.grant(core.key() | ChannelCore.BIND, export);
+        if (key.isPosted()) {
+            binding++;
+            core.transmitted();
+        }
+        granted.put(export, key);
+        return key.remote();
     }
 
     /** Notes that a binding has completed. */
@@ -67,9 +54,9 @@ final class Grants {
 
     /** Takes an export from the peer. */
     void revoke(Export export) {
-        MemoryWindow window = granted.remove(export);
-        if (window != null) {
-            revoked.add(window);
+        Link.Key key = granted.remove(export);
+        if (key != null) {
+            revoked.add(key);
             free();
         }
     }
@@ -77,22 +64,18 @@ final class Grants {
     /** Takes all exports from the peer, whose queue pair makes no more requests. */
     void revokeAll() {
         binding = 0;
-        for (MemoryWindow window : granted.values()) {
-            if (window != null) {
-                revoked.add(window);
-            }
-        }
+        revoked.addAll(granted.values());
         granted.clear();
         free();
     }
 
     private void free() {
         while (binding == 0 && !revoked.isEmpty()) {
-            exports.free(revoked.removeLast());
+            revoked.removeLast().free();
         }
     }
 
-    /** Returns true if windows of closed exports are still to be freed. */
+    /** Returns true if keys of closed exports are still to be freed. */
     boolean isRevoking() {
         return !revoked.isEmpty();
     }

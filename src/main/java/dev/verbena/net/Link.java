@@ -1,38 +1,35 @@
 package dev.verbena.net;
 
-import dev.verbena.VerbsArena;
-import dev.verbena.cm.ConnectionId;
-import dev.verbena.verbs.AccessFlag;
-import dev.verbena.verbs.CompletionQueue;
 import dev.verbena.verbs.LocalMemory;
 import dev.verbena.verbs.MemoryRegion;
 import dev.verbena.verbs.MemorySlice;
-import dev.verbena.verbs.MemoryWindow;
-import dev.verbena.verbs.ProtectionDomain;
 import dev.verbena.verbs.QueuePair;
-import dev.verbena.verbs.ReceiveBatch;
 import dev.verbena.verbs.RemoteMemory;
-import dev.verbena.verbs.SendBatch;
-import dev.verbena.verbs.access.VerbsAccess;
-import java.lang.foreign.MemorySegment;
 import java.lang.foreign.ValueLayout;
-import java.util.List;
-import java.util.Set;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The verbs objects of a channel: queue pair, memory and batches, all in an arena of the channel's own. The channel's lock
- * guards the posting methods.
+ * The requests of a channel: its memory, and the methods that post. Each request has an id, which the {@link Carrier} gives
+ * back when the request has completed. Requests are carried out in order. The channel's lock guards the posting methods.
+ *
+ * <p>This is a class and no interface, so that calls are direct while a program uses one transport.
  */
-final class Link {
-    private static final long CACHE_LINE = 64;
-    private static final RemoteMemory NOWHERE = new RemoteMemory(0, 0, 0);
+abstract sealed class Link permits RdmaLink, TcpLink {
+    static final long CACHE_LINE = 64;
 
-    private final VerbsAccess verbs = VerbsAccess.get();
-    private final QueuePair pair;
+    /** A key that a peer has got for an export. The channel's lock guards an instance. */
+    interface Key {
+        /** Returns the memory as the peer sees it. */
+        RemoteMemory remote();
+
+        /** Returns true if the key is made by a request, which completes. */
+        boolean isPosted();
+
+        /** Ends the key: no peer can use it when this method returns. */
+        void free();
+    }
+
     private final MemoryRegion region;
-    private final SendBatch sends;
-    private final ReceiveBatch receives;
     private final long distance;
 
     /** The memory of the results of atomics: 8 bytes for each operation, behind the messages. */
@@ -41,75 +38,38 @@ final class Link {
     private final @Nullable MemorySlice[] results;
 
     /**
-     * Makes the objects.
+     * Makes the requests.
      *
-     * @param id the id to make the queue pair on
-     * @param messages the number of pieces of memory
+     * @param trailer the number of bytes behind each message that the link itself needs
      */
-    Link(
-            ConnectionId id,
-            ProtectionDomain domain,
-            CompletionQueue completions,
-            NodeOptions options,
-            int messages,
-            VerbsArena arena) {
-        distance = (options.messageSize() + CACHE_LINE - 1) / CACHE_LINE * CACHE_LINE;
+    Link(MemoryRegion region, NodeOptions options, int messages, int trailer) {
+        this.region = region;
+        distance = distance(options, trailer);
         atomics = distance * messages;
         results = new MemorySlice[options.operations()];
-        region = domain.register(
-                arena.allocate(atomics + (long) Long.BYTES * results.length, CACHE_LINE),
-                List.of(AccessFlag.LOCAL_WRITE),
-                arena);
-        pair = id.createQueuePair(
-                domain,
-                QueuePair.rc(completions)
-                        .sendDepth(Messages.sendDepth(options))
-                        .receiveDepth(Messages.receiveDepth(options)),
-                arena);
-        sends = pair.sendBatch(1);
-        receives = pair.receiveBatch(1);
     }
 
-    QueuePair pair() {
-        return pair;
+    private static long distance(NodeOptions options, int trailer) {
+        return (options.messageSize() + trailer + CACHE_LINE - 1) / CACHE_LINE * CACHE_LINE;
+    }
+
+    /** Returns the number of bytes of the region for a number of messages. */
+    static long size(NodeOptions options, int messages, int trailer) {
+        return distance(options, trailer) * messages + (long) Long.BYTES * options.operations();
     }
 
     /** Returns a piece of memory. */
-    MemorySlice piece(int index, long size) {
+    final MemorySlice piece(int index, long size) {
         return region.slice(index * distance, size);
     }
 
-    void send(long id, MemorySlice data, int immediate) {
-        verbs.takeOver(sends);
-        sends.clear().send(id, data).immediate(immediate).post();
+    /** Returns the index of the piece that memory of this link begins with. */
+    final int index(MemorySlice memory) {
+        return (int) ((memory.address() - region.address()) / distance);
     }
 
-    void send(long id, int immediate) {
-        verbs.takeOver(sends);
-        sends.clear().send(id).immediate(immediate).post();
-    }
-
-    void read(long id, LocalMemory into, RemoteMemory from) {
-        verbs.takeOver(sends);
-        sends.clear().read(id, into, from).post();
-    }
-
-    void write(long id, LocalMemory data, RemoteMemory to) {
-        verbs.takeOver(sends);
-        sends.clear().write(id, data, to).post();
-    }
-
-    void fetchAndAdd(long id, int number, RemoteMemory at, long value) {
-        verbs.takeOver(sends);
-        sends.clear().fetchAndAdd(id, result(number), at, value).post();
-    }
-
-    void compareAndSwap(long id, int number, RemoteMemory at, long expected, long value) {
-        verbs.takeOver(sends);
-        sends.clear().compareAndSwap(id, result(number), at, expected, value).post();
-    }
-
-    private MemorySlice result(int number) {
+    /** Returns the memory of the result of an atomic operation. */
+    final MemorySlice result(int number) {
         MemorySlice known = results[number];
         if (known == null) {
             known = region.slice(atomics + (long) Long.BYTES * number, Long.BYTES);
@@ -119,23 +79,32 @@ final class Link {
     }
 
     /** Returns the value that an atomic operation has found. */
-    long fetched(int number) {
+    final long fetched(int number) {
         return result(number).segment().get(ValueLayout.JAVA_LONG, 0);
     }
 
-    void bind(long id, MemoryWindow window, MemoryRegion memory, Set<AccessFlag> access) {
-        verbs.takeOver(sends);
-        sends.clear().bind(id, window, memory, access).post();
-    }
+    abstract QueuePair pair();
 
-    void receive(long id, MemorySlice memory) {
-        verbs.takeOver(receives);
-        receives.clear().receive(id, memory).post();
-    }
+    /** Posts a message. */
+    abstract void send(long id, MemorySlice data, int immediate);
 
-    /** Posts a write of no bytes, which only the peer's adapter answers. */
-    void probe(long id) {
-        verbs.takeOver(sends);
-        sends.clear().writeInline(id, MemorySegment.NULL, NOWHERE).post();
-    }
+    /** Posts a message without bytes. */
+    abstract void send(long id, int immediate);
+
+    abstract void read(long id, LocalMemory into, RemoteMemory from);
+
+    abstract void write(long id, LocalMemory data, RemoteMemory to);
+
+    abstract void fetchAndAdd(long id, int number, RemoteMemory at, long value);
+
+    abstract void compareAndSwap(long id, int number, RemoteMemory at, long expected, long value);
+
+    /** Posts a request that only the peer's adapter answers. */
+    abstract void probe(long id);
+
+    /** Posts memory for a message of the peer. */
+    abstract void receive(long id, MemorySlice memory);
+
+    /** Makes a key of an export for the peer. It is valid before all later requests. */
+    abstract Key grant(long id, Export export);
 }

@@ -230,7 +230,7 @@ final class Messages {
         if (kind != Wire.DATA && !calls.asked(code)) {
             return "Call " + code + " is beyond the limit, or open already";
         }
-        arrive(buffer, bytes, kind, kind == Wire.DATA ? Buffer.NO_CALL : code);
+        arrive(buffer, bytes, kind, code);
         if (kind == Wire.OFFER) {
             if (bytes < Wire.EXPORT_BYTES) {
                 return "Offer of " + bytes + " bytes is malformed";

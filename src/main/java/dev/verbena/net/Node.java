@@ -20,8 +20,8 @@ import java.util.Objects;
 import org.jspecify.annotations.Nullable;
 
 /**
- * A node: this process on one device, with an address. It connects to other nodes, and accepts those that connect to it. Each
- * connection is a {@link Channel}.
+ * A node: this process on one device, or over TCP, with an address. It connects to other nodes, and accepts those that
+ * connect to it. Each connection is a {@link Channel}.
  *
  * {@snippet file="NodeSnippets.java" region="server"}
  *
@@ -209,12 +209,12 @@ public final class Node extends VerbsObject {
      */
     public MemoryRegion register(MemorySegment memory, Collection<AccessFlag> access, VerbsArena owner) {
         lifetime.checkOpen();
-        return engine.domain().register(memory, access, owner);
+        return engine.carrier().register(memory, access, owner);
     }
 
     /**
-     * Registers a part of a file with this node's device, as {@link #register(FileChannel, long, long, Collection, VerbsArena)}
-     * does. The node's arena deregisters and unmaps it.
+     * Registers a part of a file with this node's device, as
+     * {@link #register(FileChannel, long, long, Collection, VerbsArena)} does. The node's arena deregisters and unmaps it.
      *
      * @param file a file that is open for reading, and for writing too if the adapter may write
      * @param position the place of the first byte in the file
@@ -229,10 +229,10 @@ public final class Node extends VerbsObject {
     }
 
     /**
-     * Registers a part of a file with this node's device. Without {@code LOCAL_WRITE}, the file may be read-only. It is mapped
-     * where the kernel allows that, which is Linux 6.2 or later, and later changes of the file are seen. Otherwise its content
-     * is copied into memory now. With {@code LOCAL_WRITE}, the file is mapped and becomes as long as needed. Linux 6.5 and later
-     * allow that only in memory ({@code tmpfs}, {@code hugetlbfs}).
+     * Registers a part of a file with this node's device. Without {@code LOCAL_WRITE}, the file may be read-only. It is
+     * mapped where the kernel allows that, which is Linux 6.2 or later, and later changes of the file are seen. Otherwise
+     * its content is copied into memory now. With {@code LOCAL_WRITE}, the file is mapped and becomes as long as needed.
+     * Linux 6.5 and later allow that only in memory ({@code tmpfs}, {@code hugetlbfs}).
      *
      * @param file a file that is open for reading, and for writing too if the adapter may write
      * @param position the place of the first byte in the file
@@ -252,9 +252,9 @@ public final class Node extends VerbsObject {
             throw new IllegalArgumentException("size of registered memory must be at least 1 byte, got 0");
         }
         if (!access.contains(AccessFlag.LOCAL_WRITE)) {
-            return FileMemory.readable(engine.domain(), file, position, size, access, owner);
+            return FileMemory.readable(engine.carrier(), file, position, size, access, owner);
         }
-        MemoryRegion region = FileMemory.tryWritable(engine.domain(), file, position, size, access, owner);
+        MemoryRegion region = FileMemory.tryWritable(engine.carrier(), file, position, size, access, owner);
         if (region == null) {
             throw new IOException(
                     "The kernel can't pin this file for an adapter that writes: use a file in memory (tmpfs"
@@ -265,7 +265,8 @@ public final class Node extends VerbsObject {
 
     /**
      * Exports memory: peers find it by the name with {@link Channel#remote}, and read or write it. The node's arena owns its
-     * registration.
+     * registration. Peers can connect as soon as the node is open: one that asks for the name before this call gets a
+     * {@link CallException}.
      *
      * @param name a name of this node's own, of 1 to 64 bytes in UTF-8
      * @param memory memory of the node's arena, or of an arena that lives longer
@@ -297,8 +298,8 @@ public final class Node extends VerbsObject {
     }
 
     /**
-     * Accepts all peers from now on, and gives their channels to a handler. Peers that wait already are handed over first. The
-     * node closes these channels when they have ended. {@link #accept} can't be used any more.
+     * Accepts all peers from now on, and gives their channels to a handler. Peers that wait already are handed over first.
+     * The node closes these channels when they have ended. {@link #accept} can't be used any more.
      *
      * @param handler the handler
      * @throws IllegalStateException if this node has a handler already, or is closed
@@ -322,7 +323,8 @@ public final class Node extends VerbsObject {
     }
 
     /**
-     * Returns counters of this node, over all channels that it has or had. A channel that is being closed meanwhile counts once.
+     * Returns counters of this node, over all channels that it has or had. A channel that is being closed meanwhile counts
+     * once.
      *
      * @return the counters
      */
@@ -355,11 +357,12 @@ public final class Node extends VerbsObject {
      * Returns the context of this node's device.
      *
      * @return the context, closed with this node
+     * @throws UnsupportedOperationException if the node has no device: its transport is TCP, or AUTO without a device
      * @throws IllegalStateException if this node is closed
      */
     public Context context() {
         lifetime.checkOpen();
-        return engine.context();
+        return engine.carrier().context();
     }
 
     /** Returns for example {@code node 10.9.9.1:7174 on rxe0 (3 of 64 channels, 0 waiting)}. */

@@ -12,8 +12,9 @@ import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Options of a {@link Node}: sizes, and limits against bad peers. Begin with {@link #defaults}. Each option has a method that
- * returns a changed copy, and a method of the same name that reads it. Options never change, so all threads can use them.
+ * Options of a {@link Node}: sizes, and limits against bad peers. Begin with {@link #defaults}. Each option has a method
+ * that returns a changed copy, and a method of the same name that reads it. Options never change, so all threads can use
+ * them.
  *
  * <p>A channel pins memory for {@code window + sends + 2 * calls + 5} messages of {@code messageSize} bytes.
  */
@@ -32,7 +33,7 @@ public final class NodeOptions {
     }
 
     /** The values of the options. An instance is changed only before its options are made. */
-    private static final class Values {
+    private static final class Values implements Cloneable {
         private int window = 32;
         private int sends = 32;
         private int calls = 32;
@@ -50,27 +51,14 @@ public final class NodeOptions {
         private Duration alive = Duration.ofSeconds(5);
         private Duration maxStall = Duration.ofMinutes(5);
         private Progress progress = Progress.BACKGROUND;
+        private Transport transport = Transport.RDMA;
 
         private Values copy() {
-            Values copy = new Values();
-            copy.window = window;
-            copy.sends = sends;
-            copy.calls = calls;
-            copy.operations = operations;
-            copy.maxExports = maxExports;
-            copy.maxTransferSize = maxTransferSize;
-            copy.token = token;
-            copy.admit = admit;
-            copy.messageSize = messageSize;
-            copy.maxChannels = maxChannels;
-            copy.maxChannelsPerPeer = maxChannelsPerPeer;
-            copy.maxWaiting = maxWaiting;
-            copy.handshakeTimeout = handshakeTimeout;
-            copy.closeTimeout = closeTimeout;
-            copy.alive = alive;
-            copy.maxStall = maxStall;
-            copy.progress = progress;
-            return copy;
+            try {
+                return (Values) clone();
+            } catch (CloneNotSupportedException e) {
+                throw new AssertionError(e);
+            }
         }
 
         private List<Object> all() {
@@ -91,7 +79,8 @@ public final class NodeOptions {
                     closeTimeout,
                     alive,
                     maxStall,
-                    progress);
+                    progress,
+                    transport);
         }
 
         private void check() {
@@ -116,6 +105,7 @@ public final class NodeOptions {
             checkPositive("time between signs of life", alive);
             checkPositive("longest stall", maxStall);
             Objects.requireNonNull(progress, "progress");
+            Objects.requireNonNull(transport, "transport");
         }
     }
 
@@ -295,9 +285,10 @@ public final class NodeOptions {
     }
 
     /**
-     * Returns a copy with a test of peers that connect to this node. The test gets the peer's address and its {@link #token},
-     * before the peer can send anything else, or find an export. A peer that fails sees {@link EndReason#REFUSED}. So does one
-     * for which the test throws. The test must not wait: it is called by the thread that makes progress.
+     * Returns a copy with a test of peers that connect to this node. The test gets the peer's address and its
+     * {@link #token}, before the peer can send anything else, or find an export. A peer that fails sees
+     * {@link EndReason#REFUSED}. So does one for which the test throws. The test must not wait: it is called by the thread
+     * that makes progress.
      *
      * @param changed returns true to admit the peer
      * @return a changed copy
@@ -422,7 +413,8 @@ public final class NodeOptions {
     }
 
     /**
-     * Returns the time after which an idle channel asks the peer's adapter for a sign of life. A channel ends with {@link EndReason#LOST} at most three times this long after the peer's machine has failed.
+     * Returns the time after which an idle channel asks the peer's adapter for a sign of life. A channel ends with
+     * {@link EndReason#LOST} at most three times this long after the peer's machine has failed.
      *
      * @return the time
      */
@@ -450,8 +442,9 @@ public final class NodeOptions {
     }
 
     /**
-     * Returns a copy with another longest time that a channel with a message to send waits for a peer that closes no messages.
-     * Then the channel ends with {@link EndReason#STALLED}, so that slow readers do not keep memory and threads for ever.
+     * Returns a copy with another longest time that a channel with a message to send waits for a peer that closes no
+     * messages. Then the channel ends with {@link EndReason#STALLED}, so that slow readers do not keep memory and threads
+     * for ever.
      *
      * @param changed more than 0
      * @return a changed copy
@@ -479,6 +472,33 @@ public final class NodeOptions {
         return with(values -> values.progress = changed);
     }
 
+    /**
+     * Returns the transport of the node's channels.
+     *
+     * @return the choice, which is {@link Transport#RDMA} by default
+     */
+    public Transport transport() {
+        return values.transport;
+    }
+
+    /**
+     * Returns a copy with another transport. With {@link Transport#RDMA} or {@link Transport#TCP}, both nodes of a channel
+     * need that one, or {@link Transport#AUTO}. With TCP a program runs on machines without a device, and without the
+     * libraries of RDMA.
+     *
+     * <p>With {@code AUTO}, a node uses the device that has its address, if there is one, and TCP. It listens by both at
+     * one port. A channel uses RDMA if both nodes have it. It uses TCP only if one of the nodes has no RDMA, if no device
+     * leads from one to the other, or if nobody listens there by RDMA. A peer that refuses a channel by RDMA, or does not
+     * answer, is not tried by TCP: the connection ends with the reason. Memory is registered with the device, for channels
+     * of both kinds.
+     *
+     * @param changed the choice
+     * @return a changed copy
+     */
+    public NodeOptions transport(Transport changed) {
+        return with(values -> values.transport = changed);
+    }
+
     @Override
     public boolean equals(@Nullable Object other) {
         return other instanceof NodeOptions options && values.all().equals(options.values.all());
@@ -502,6 +522,6 @@ public final class NodeOptions {
                 + ", handshake "
                 + values.handshakeTimeout + ", close " + values.closeTimeout + ", alive " + values.alive + ", stall "
                 + values.maxStall + ", "
-                + values.progress;
+                + values.progress + ", " + values.transport;
     }
 }

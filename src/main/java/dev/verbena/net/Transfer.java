@@ -14,8 +14,8 @@ import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Data of any size that the peer offers with {@link Channel#offer}. The receiver decides where the data goes, and its adapter
- * reads the data from the peer's memory, in pieces of up to 1 MiB.
+ * Data of any size that the peer offers with {@link Channel#offer}. The receiver decides where the data goes, and its
+ * adapter reads the data from the peer's memory, in pieces of up to 1 MiB.
  *
  * {@snippet file="TransferSnippets.java" region="receiver"}
  *
@@ -111,7 +111,7 @@ public final class Transfer implements AutoCloseable {
                     "target must have the " + source.length() + " bytes of the transfer, got " + target.byteSize());
         }
         try {
-            fetch(() -> TransferMemory.receiving(engine, target), progress, timeout);
+            fetch(() -> TransferMemory.receiving(engine, channel.core().carrier(), target), progress, timeout);
         } catch (IOException e) {
             throw new UncheckedIOException(e); // memory has none
         }
@@ -137,14 +137,17 @@ public final class Transfer implements AutoCloseable {
             throws IOException, InterruptedException {
         FileMemory.checkRange(position, source.length());
         FileMemory.checkWritable(file);
-        fetch(() -> TransferMemory.receiving(engine, file, position, source.length()), progress, timeout);
+        fetch(
+                () -> TransferMemory.receiving(engine, channel.core().carrier(), file, position, source.length()),
+                progress,
+                timeout);
     }
 
     private void fetch(Supplier<TransferMemory> target, LongConsumer progress, Duration timeout)
             throws IOException, InterruptedException {
         Objects.requireNonNull(progress, "progress");
         Deadline deadline = Deadline.after(timeout);
-        reply.length(0); // throws if this transfer has ended
+        reply.owned(); // throws if this transfer has ended
         if (source.length() == 0) {
             return;
         }

@@ -52,34 +52,33 @@ final class TransferMemory implements AutoCloseable {
         }
     }
 
-    static TransferMemory sending(Engine engine, MemorySegment data) {
+    static TransferMemory sending(Engine engine, Carrier carrier, MemorySegment data) {
         return new TransferMemory(engine, arena -> {
-            MemoryRegion direct =
-                    data.isNative() ? FileMemory.tryRegister(engine.domain(), data, SENDING, arena) : null;
+            MemoryRegion direct = data.isNative() ? FileMemory.tryRegister(carrier, data, SENDING, arena) : null;
             if (direct == null) {
                 MemorySegment copy = arena.allocate(data.byteSize(), PAGE).copyFrom(data);
-                direct = engine.domain().register(copy, SENDING, arena);
+                direct = carrier.register(copy, SENDING, arena);
             }
             return new Part(direct, null);
         });
     }
 
-    static TransferMemory sending(Engine engine, FileChannel file, long position, long size) throws IOException {
+    static TransferMemory sending(Engine engine, Carrier carrier, FileChannel file, long position, long size)
+            throws IOException {
         return new TransferMemory(engine, (Maker<IOException>)
-                arena -> new Part(FileMemory.readable(engine.domain(), file, position, size, SENDING, arena), null));
+                arena -> new Part(FileMemory.readable(carrier, file, position, size, SENDING, arena), null));
     }
 
-    static TransferMemory receiving(Engine engine, MemorySegment target) {
+    static TransferMemory receiving(Engine engine, Carrier carrier, MemorySegment target) {
         if (target.isReadOnly()) {
             throw new IllegalArgumentException("target must not be read-only");
         }
         return new TransferMemory(engine, arena -> {
-            MemoryRegion direct =
-                    target.isNative() ? FileMemory.tryRegister(engine.domain(), target, RECEIVING, arena) : null;
+            MemoryRegion direct = target.isNative() ? FileMemory.tryRegister(carrier, target, RECEIVING, arena) : null;
             return direct != null
                     ? new Part(direct, null)
                     : pieces(
-                            engine,
+                            carrier,
                             target.byteSize(),
                             (from, data) ->
                                     target.asSlice(from, data.byteSize()).copyFrom(data),
@@ -87,18 +86,18 @@ final class TransferMemory implements AutoCloseable {
         });
     }
 
-    static TransferMemory receiving(Engine engine, FileChannel file, long position, long size) {
+    static TransferMemory receiving(Engine engine, Carrier carrier, FileChannel file, long position, long size) {
         return new TransferMemory(engine, arena -> {
-            MemoryRegion direct = FileMemory.tryWritable(engine.domain(), file, position, size, RECEIVING, arena);
+            MemoryRegion direct = FileMemory.tryWritable(carrier, file, position, size, RECEIVING, arena);
             return direct != null
                     ? new Part(direct, null)
-                    : pieces(engine, size, (from, data) -> FileMemory.write(file, position + from, data), arena);
+                    : pieces(carrier, size, (from, data) -> FileMemory.write(file, position + from, data), arena);
         });
     }
 
-    private static Part pieces(Engine engine, long size, Sink sink, VerbsArena arena) {
+    private static Part pieces(Carrier carrier, long size, Sink sink, VerbsArena arena) {
         MemorySegment memory = arena.allocate(Math.min(size, PIECE * PIECES), PAGE);
-        return new Part(engine.domain().register(memory, RECEIVING, arena), sink);
+        return new Part(carrier.register(memory, RECEIVING, arena), sink);
     }
 
     MemoryRegion region() {

@@ -42,8 +42,8 @@ final class Wire {
     static final int LOOKUP = 8;
 
     /**
-     * An offer of data, with the number of a call. Its last {@link #EXPORT_BYTES} describe the memory. The reply comes when the
-     * data was read.
+     * An offer of data, with the number of a call. Its last {@link #EXPORT_BYTES} describe the memory. The reply comes when
+     * the data was read.
      */
     static final int OFFER = 9;
 
@@ -56,7 +56,9 @@ final class Wire {
     private static final int MAGIC = 0x5642_4e41; // "VBNA"
     private static final int KIND_SHIFT = 28;
     private static final int CREDITS_SHIFT = 16;
-    private static final ValueLayout.OfInt INT = ValueLayout.JAVA_INT_UNALIGNED.withOrder(ByteOrder.BIG_ENDIAN);
+
+    /** The layout of numbers of 4 bytes. */
+    static final ValueLayout.OfInt INT = ValueLayout.JAVA_INT_UNALIGNED.withOrder(ByteOrder.BIG_ENDIAN);
     /** The layout of numbers of 8 bytes. */
     static final ValueLayout.OfLong LONG = ValueLayout.JAVA_LONG_UNALIGNED.withOrder(ByteOrder.BIG_ENDIAN);
 

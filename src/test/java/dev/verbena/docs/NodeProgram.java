@@ -3,11 +3,13 @@ package dev.verbena.docs;
 import static dev.verbena.support.Loopback.DEADLINE;
 
 import dev.verbena.VerbsArena;
+import dev.verbena.net.CallException;
 import dev.verbena.net.Channel;
 import dev.verbena.net.ChannelException;
 import dev.verbena.net.EndReason;
 import dev.verbena.net.Node;
 import dev.verbena.support.Await;
+import dev.verbena.verbs.RemoteMemory;
 import java.io.IOException;
 import java.io.UncheckedIOException;
 import java.lang.foreign.ValueLayout;
@@ -64,6 +66,22 @@ final class NodeProgram {
         AtomicReference<Channel> made = new AtomicReference<>();
         untilItListens(() -> made.set(client.connect(server, DEADLINE)), runs);
         return made.get();
+    }
+
+    /** Returns the memory that a server exports as soon as it does: it can be connected to a moment earlier. */
+    static RemoteMemory remote(Channel server, String name) {
+        AtomicReference<RemoteMemory> found = new AtomicReference<>();
+        Await.until("the server exports " + name, () -> {
+            try {
+                found.set(server.remote(name, DEADLINE));
+                return true;
+            } catch (CallException early) {
+                return false;
+            } catch (InterruptedException e) {
+                throw new AssertionError(e);
+            }
+        });
+        return found.get();
     }
 
     /** Returns the output of a process that has ended too early, and waits for it. */

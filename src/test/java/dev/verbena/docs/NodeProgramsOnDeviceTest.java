@@ -48,7 +48,7 @@ class NodeProgramsOnDeviceTest {
         String[] words = NodeProgram.words(address, "");
         start(KeyValueStore.class, words[1], words[2]);
         Channel channel = connect();
-        RemoteMemory table = channel.remote("table", DEADLINE);
+        RemoteMemory table = NodeProgram.remote(channel, "table");
         LocalMemory local = channel.node().register(arena.allocate(64), AccessFlag.LOCAL_WRITE);
         assertThat(KeyValueStore.get(channel, table, local, 12)).isEmpty();
         KeyValueStore.put(channel, 12, "twelve");

@@ -71,7 +71,7 @@ class NodeProgramsTest {
             return null;
         });
         Channel channel = connect(server);
-        RemoteMemory table = channel.remote("table", DEADLINE);
+        RemoteMemory table = NodeProgram.remote(channel, "table");
         LocalMemory local = client.register(arena.allocate(64), AccessFlag.LOCAL_WRITE);
         assertThat(KeyValueStore.get(channel, table, local, 0)).isEmpty();
         for (Map.Entry<Long, String> each :
@@ -97,7 +97,7 @@ class NodeProgramsTest {
             return null;
         });
         Channel channel = connect(server);
-        RemoteMemory table = channel.remote("table", DEADLINE);
+        RemoteMemory table = NodeProgram.remote(channel, "table");
         LocalMemory local = client.register(arena.allocate(64), AccessFlag.LOCAL_WRITE);
         KeyValueStore.put(channel, 5, "a".repeat(47));
         Future<?> puts = threads.submit(() -> {

@@ -47,6 +47,9 @@ class BufferPoolLayoutTest {
                         .isLessThan(next / CACHE_LINE);
             }
             assertThat(end % CACHE_LINE).as("end of the pool").isZero();
+            assertThat(pool.region().length())
+                    .as("no cache line without a buffer")
+                    .isEqualTo(COUNT * CACHE_LINE * ((size - 1) / CACHE_LINE + 1));
         }
     }
 

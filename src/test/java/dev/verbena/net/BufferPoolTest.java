@@ -132,8 +132,22 @@ class BufferPoolTest {
 
     @Test
     void poolRefusesInvalidSizes() {
-        assertThatIllegalArgumentException().isThrownBy(() -> BufferPool.of(loopback.domain, 0, 1));
-        assertThatIllegalArgumentException().isThrownBy(() -> BufferPool.of(loopback.domain, 1, 0));
-        assertThatIllegalArgumentException().isThrownBy(() -> BufferPool.of(loopback.domain, 2, Long.MAX_VALUE / 2));
+        for (long[] bad : new long[][] {{0, 1}, {-1, 1}, {1, 0}, {2, Long.MAX_VALUE / 2}}) {
+            assertThatIllegalArgumentException()
+                    .isThrownBy(() -> BufferPool.of(loopback.domain, (int) bad[0], bad[1]))
+                    .withMessageContaining("a pool needs at least one buffer")
+                    .withMessageContaining("got " + bad[0] + " buffers of " + bad[1] + " bytes");
+        }
+    }
+
+    @Test
+    void poolDescribesItself() {
+        pool.take();
+        pool.take();
+        assertThat(pool.size()).isEqualTo(COUNT);
+        assertThat(pool.toString())
+                .startsWith("pool of 8 buffers, 6 available, in ")
+                .endsWith(pool.region().toString());
+        assertThat(pool.buffer(5)).hasToString("buffer 5 of 8");
     }
 }

@@ -13,11 +13,14 @@ import dev.verbena.VerbsTimeoutException;
 import dev.verbena.support.Await;
 import dev.verbena.support.Fenced;
 import dev.verbena.support.FencedTest;
+import java.lang.foreign.MemorySegment;
 import java.lang.foreign.ValueLayout;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.Collections;
+import java.util.IdentityHashMap;
 import java.util.List;
+import java.util.Set;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.Future;
 import java.util.concurrent.TimeUnit;
@@ -236,7 +239,9 @@ class CallTest {
             assertThat(request.isRequest()).isTrue();
             Message reply = request.reply().length(Long.BYTES);
             assertThat(request.isRequest()).isFalse();
-            assertThatIllegalStateException().isThrownBy(request::reply).withMessageContaining("has its reply");
+            assertThatIllegalStateException()
+                    .isThrownBy(request::reply)
+                    .withMessageContaining("The request has its reply");
             assertThatIllegalStateException().isThrownBy(() -> request.refuse("no"));
             assertThatIllegalStateException().isThrownBy(request::send);
             assertThatIllegalStateException().isThrownBy(() -> ends.server().tryCall(reply));
@@ -278,7 +283,8 @@ class CallTest {
             serve(ends.server(), 1);
             Await.until("the reply has come", () -> (reply[0] = client.tryReply(second)) != null);
             assertThat(value(reply[0])).isEqualTo(6);
-            for (long wrong : new long[] {0, -1, Long.MAX_VALUE, Long.MIN_VALUE, 1L << 32 | 77}) {
+            for (long wrong :
+                    new long[] {0, -1, Long.MAX_VALUE, Long.MIN_VALUE, 1L << 32 | 77, 1L << 32 | SMALL.calls()}) {
                 assertThatIllegalArgumentException().isThrownBy(() -> client.tryReply(wrong));
                 client.forget(wrong);
             }
@@ -422,6 +428,172 @@ class CallTest {
                 received.close();
                 assertThatIllegalStateException().isThrownBy(received::segment);
                 assertThat(value(next)).isEqualTo(3);
+            }
+        }
+    }
+
+    /** Requests are handed out while replies can be sent, also after earlier calls. */
+    @Test
+    void allCallsCanBeOpenAgainAfterOneHasEnded() throws Exception {
+        try (NodePair nodes = new NodePair(SMALL.window(8))) {
+            NodePair.Ends ends = nodes.connect();
+            for (int round = 0; round < 2; round++) {
+                List<Future<Long>> calls = new ArrayList<>();
+                int count = round == 0 ? 1 : SMALL.calls();
+                for (int i = 0; i < count; i++) {
+                    calls.add(nodes.start(() -> call(ends.client(), 7)));
+                }
+                List<Message> requests = new ArrayList<>();
+                for (int i = 0; i < count; i++) {
+                    requests.add(ends.server().receive(DEADLINE));
+                }
+                requests.forEach(request -> answer(request, 8));
+                requests.forEach(Message::close);
+                for (Future<Long> call : calls) {
+                    assertThat(end(call)).isEqualTo(8);
+                }
+            }
+        }
+    }
+
+    /** A number that was taken for a request that is not sent is free again. */
+    @Test
+    void callsThatAreNotSentTakeNoNumber() throws Exception {
+        try (NodePair nodes = new NodePair(SMALL.calls(1))) {
+            NodePair.Ends ends = nodes.connect();
+            for (int i = 0; i < SMALL.window(); i++) {
+                NodePair.send(ends.client(), i);
+            }
+            Message request = request(ends.client(), 8);
+            for (int i = 0; i < 3; i++) {
+                assertThatExceptionOfType(VerbsTimeoutException.class)
+                        .isThrownBy(() -> ends.client().call(request, SHORT))
+                        .withMessageContaining("has not closed earlier messages");
+                assertThat(ends.client().tryCall(request)).isZero();
+            }
+            for (int i = 0; i < SMALL.window(); i++) {
+                NodePair.receive(ends.server());
+            }
+            Await.until("credits", () -> ends.client().toString().contains("4 credits"));
+            Fenced.fail("ibv_post_send", 1, 12);
+            assertThatExceptionOfType(VerbsException.class)
+                    .isThrownBy(() -> ends.client().tryCall(request));
+            assertThat(ends.client().toString()).contains("4 credits");
+            assertThat(nodes.client.statistics().calls()).isZero();
+            assertThat(ends.client().tryCall(request)).isNotZero();
+            assertThat(nodes.client.statistics().calls()).isOne();
+            serve(ends.server(), 1);
+        }
+    }
+
+    @Test
+    void requestsOfOtherChannelsAreRefusedThoughNoCallIsPossible() throws Exception {
+        try (NodePair nodes = new NodePair(SMALL.calls(1))) {
+            NodePair.Ends ends = nodes.connect();
+            NodePair.Ends others = nodes.connect();
+            assertThat(ends.client().tryCall(request(ends.client(), 1))).isNotZero();
+            assertThat(ends.client().tryCall(request(ends.client(), 1))).isZero();
+            Message other = request(others.client(), 1);
+            assertThatIllegalArgumentException().isThrownBy(() -> ends.client().tryCall(other));
+        }
+    }
+
+    /** Methods that wait return new objects: what a thread keeps of one never becomes another message. */
+    @Test
+    void repliesOfCallsAreNewObjects() throws Exception {
+        int calls = 30; // more than the channel has receives
+        try (NodePair nodes = new NodePair(SMALL.window(1).calls(1))) {
+            NodePair.Ends ends = nodes.connect();
+            Future<?> served = nodes.start(() -> {
+                serve(ends.server(), calls);
+                return null;
+            });
+            Set<Message> all = Collections.newSetFromMap(new IdentityHashMap<>());
+            for (int i = 0; i < calls; i++) {
+                Message reply = ends.client().call(request(ends.client(), i), DEADLINE);
+                assertThat(value(reply)).isEqualTo(i + 1);
+                reply.close();
+                all.add(reply);
+            }
+            assertThat(all).hasSize(calls);
+            end(served);
+        }
+    }
+
+    /** Methods that allocate nothing return one object for each buffer. */
+    @Test
+    void programsThatPollGetTheSameObjectsAgain() throws Exception {
+        try (NodePair nodes = new NodePair(SMALL.window(1).sends(1).calls(1))) {
+            NodePair.Ends ends = nodes.connect();
+            Set<Object> requests = Collections.newSetFromMap(new IdentityHashMap<>());
+            Set<Object> received = Collections.newSetFromMap(new IdentityHashMap<>());
+            Set<Object> replies = Collections.newSetFromMap(new IdentityHashMap<>());
+            Set<Object> answers = Collections.newSetFromMap(new IdentityHashMap<>());
+            for (int i = 0; i < 30; i++) {
+                Message[] next = new Message[1];
+                Await.until("a free message", () -> (next[0] = ends.client().tryMessage()) != null);
+                requests.add(next[0]);
+                next[0].length(8).segment().set(ValueLayout.JAVA_LONG, 0, i);
+                MemorySegment bytes = next[0].segment();
+                assertThat(next[0].segment()).isSameAs(bytes);
+                long[] ticket = new long[1];
+                Message request = next[0];
+                Await.until("credit", () -> (ticket[0] = ends.client().tryCall(request)) != 0);
+                Await.until("request", () -> (next[0] = ends.server().tryReceive()) != null);
+                received.add(next[0]);
+                try (Message asked = next[0]) {
+                    Message reply = asked.reply().length(8);
+                    replies.add(reply);
+                    reply.segment().set(ValueLayout.JAVA_LONG, 0, value(asked) + 1);
+                    reply.send();
+                }
+                Await.until("reply", () -> (next[0] = ends.client().tryReply(ticket[0])) != null);
+                answers.add(next[0]);
+                assertThat(value(next[0])).isEqualTo(i + 1);
+                next[0].close();
+            }
+            assertThat(requests).hasSizeLessThanOrEqualTo(2);
+            assertThat(replies).hasSizeLessThanOrEqualTo(2);
+            assertThat(received).hasSizeLessThanOrEqualTo(6);
+            assertThat(answers).hasSizeLessThanOrEqualTo(6);
+        }
+    }
+
+    @Test
+    void replyIsSentWithoutACredit() throws Exception {
+        try (NodePair nodes = new NodePair()) {
+            NodePair.Ends ends = nodes.connect();
+            Future<Long> called = nodes.start(() -> call(ends.client(), 1));
+            try (Message request = ends.server().receive(DEADLINE)) {
+                for (int i = 0; i < SMALL.window(); i++) {
+                    NodePair.send(ends.server(), i);
+                }
+                Message reply = request.reply().length(Long.BYTES);
+                reply.segment().set(ValueLayout.JAVA_LONG, 0, 3);
+                assertThat(ends.server().trySend(reply)).isTrue();
+            }
+            assertThat(end(called)).isEqualTo(3);
+        }
+    }
+
+    @Test
+    void callExceptionHasTheTextOfThePeer() throws Exception {
+        try (NodePair nodes = new NodePair()) {
+            NodePair.Ends ends = nodes.connect();
+            for (String text : List.of("no such key", "")) {
+                long ticket = ends.client().tryCall(request(ends.client(), 1));
+                try (Message request = ends.server().receive(DEADLINE)) {
+                    request.refuse(text);
+                }
+                Await.until("the refusal has come", () -> {
+                    try {
+                        return ends.client().tryReply(ticket) != null;
+                    } catch (CallException refused) {
+                        assertThat(refused.reason()).isEqualTo(text);
+                        assertThat(refused.errno()).isZero();
+                        return true;
+                    }
+                });
             }
         }
     }

@@ -15,8 +15,12 @@ import dev.verbena.VerbsTimeoutException;
 import dev.verbena.support.Await;
 import dev.verbena.support.Fenced;
 import dev.verbena.support.FencedTest;
+import dev.verbena.verbs.AccessFlag;
+import dev.verbena.verbs.LocalMemory;
+import dev.verbena.verbs.RemoteMemory;
 import java.lang.foreign.MemorySegment;
 import java.lang.foreign.ValueLayout;
+import java.nio.file.Path;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.Arrays;
@@ -24,8 +28,12 @@ import java.util.List;
 import java.util.concurrent.Callable;
 import java.util.concurrent.Future;
 import java.util.concurrent.atomic.AtomicLong;
+import jdk.jfr.Recording;
+import jdk.jfr.consumer.RecordingFile;
+import org.assertj.core.api.ThrowableAssert.ThrowingCallable;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
+import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 import org.junit.jupiter.params.provider.EnumSource;
@@ -294,7 +302,12 @@ class ChannelTest {
                 send(ends.client(), i);
             }
             Message extra = ends.client().message(DEADLINE);
+            for (int i = 1; i < SMALL.sends(); i++) {
+                ends.client().message(DEADLINE);
+            }
             List<Future<?>> waits = List.of(
+                    nodes.start(() -> ends.client().message(DEADLINE)),
+                    nodes.start(() -> ends.client().message(DEADLINE)),
                     nodes.start(() -> ends.client().receive(DEADLINE)),
                     nodes.start(() -> ends.client().receive(DEADLINE)),
                     nodes.start(() -> {
@@ -363,7 +376,9 @@ class ChannelTest {
             assertThatExceptionOfType(VerbsException.class)
                     .isThrownBy(() -> ends.client().trySend(message))
                     .satisfies(refused -> assertThat(refused.errno()).isEqualTo(12));
+            assertThat(ends.client().toString()).as("the credit is not lost").contains("4 credits, 0 under way");
             assertThat(ends.client().trySend(message)).isTrue();
+            assertThat(ends.client().toString()).contains("3 credits, 1 under way, 0 arrived");
             ends.server().receive(DEADLINE).close();
         }
     }
@@ -427,6 +442,99 @@ class ChannelTest {
             });
             ends.server().core().end(EndReason.FAILED, "on purpose", null);
             assertThat(loop).failsWithin(DEADLINE).withThrowableThat().withMessageContaining("on purpose");
+        }
+    }
+
+    @Test
+    void closedChannelRefusesAllCalls() throws Exception {
+        try (NodePair nodes = new NodePair()) {
+            NodePair.Ends ends = nodes.connect();
+            Channel channel = ends.client();
+            Message message = channel.message(DEADLINE);
+            RemoteMemory somewhere = new RemoteMemory(0, 0, 8);
+            LocalMemory local = nodes.client.register(nodes.arena.allocate(8), AccessFlag.LOCAL_WRITE);
+            channel.close();
+            List<ThrowingCallable> calls = List.of(
+                    channel::tryMessage,
+                    channel::tryReceive,
+                    channel::queuePair,
+                    () -> channel.message(DEADLINE),
+                    () -> channel.receive(DEADLINE),
+                    () -> channel.send(message, DEADLINE),
+                    () -> channel.call(message, DEADLINE),
+                    () -> channel.tryCall(message),
+                    () -> channel.tryReply(1),
+                    () -> channel.remote("table", DEADLINE),
+                    () -> channel.read(local, somewhere, DEADLINE),
+                    () -> channel.write(local, somewhere, DEADLINE),
+                    () -> channel.fetchAndAdd(somewhere, 1, DEADLINE),
+                    () -> channel.compareAndSwap(somewhere, 1, 1, DEADLINE),
+                    () -> channel.isDone(1),
+                    () -> channel.await(1, DEADLINE),
+                    () -> channel.offer(MemorySegment.ofArray(new byte[8]), new byte[0], DEADLINE),
+                    () -> channel.listen((any, received) -> {}));
+            for (ThrowingCallable call : calls) {
+                assertThatIllegalStateException().isThrownBy(call).withMessageContaining("closed");
+            }
+        }
+    }
+
+    @Test
+    void messagesDescribeThemselves() throws Exception {
+        try (NodePair nodes = new NodePair()) {
+            NodePair.Ends ends = nodes.connect();
+            Message message = ends.client().message(DEADLINE).length(9);
+            assertThat(message.toString())
+                    .startsWith("message to send, 9 bytes, channel to "
+                            + NodePair.own().getAddress().getHostAddress() + ":");
+            assertThat(message.memory().byteSize()).isEqualTo(SMALL.messageSize());
+            assertThat(message.memory().address()).isEqualTo(message.segment().address());
+            long ticket = ends.client().tryCall(message);
+            assertThat(ticket).isNotZero();
+            assertThat(message.toString()).startsWith("closed message, channel to");
+            try (Message request = ends.server().receive(DEADLINE)) {
+                assertThat(request.toString())
+                        .startsWith("received message of 9 bytes, channel from "
+                                + NodePair.own().getAddress().getHostAddress() + ":");
+                try (Message reply = request.reply().length(3)) {
+                    assertThat(reply.toString()).startsWith("reply to send, 3 bytes, channel from");
+                }
+            }
+            assertThat(ends.client().toString()).contains("(open, ");
+            ends.server().core().end(EndReason.LOST, "", null);
+            assertThat(ends.server().toString()).endsWith("(ended: LOST)");
+        }
+    }
+
+    /** The documented size, and eight bytes for the result of each operation. */
+    @Test
+    void channelRegistersTheMemoryThatTheOptionsSay(@TempDir Path folder) throws Exception {
+        Path file = folder.resolve("recording.jfr");
+        NodeOptions options = SMALL.window(3).sends(2).calls(5).operations(7).messageSize(256);
+        try (NodePair nodes = new NodePair(options);
+                Recording recording = new Recording()) {
+            recording.enable("dev.verbena.Registration").withoutThreshold();
+            recording.start();
+            NodePair.Ends ends = nodes.connect();
+            recording.stop();
+            recording.dump(file);
+            assertThat(ends.client().queuePair().capabilities().receiveDepth()).isEqualTo(3 + 5 + 4);
+            assertThat(ends.client().queuePair().capabilities().sendDepth()).isEqualTo(2 + 2 * 5 + 7 + 4);
+        }
+        assertThat(RecordingFile.readAllEvents(file))
+                .filteredOn(event -> event.getEventType().getName().endsWith("Registration"))
+                .extracting(event -> event.getLong("size"))
+                .containsExactly(
+                        (3 + 2 + 2 * 5 + 5) * 256L + 7 * Long.BYTES, (3 + 2 + 2 * 5 + 5) * 256L + 7 * Long.BYTES);
+    }
+
+    @Test
+    void nodesWithoutOperationsSaySo() throws Exception {
+        try (NodePair nodes = new NodePair(SMALL.operations(0))) {
+            NodePair.Ends ends = nodes.connect();
+            assertThatIllegalStateException()
+                    .isThrownBy(() -> ends.client().tryFetchAndAdd(new RemoteMemory(0, 0, 8), 1))
+                    .withMessageContaining("has no operations: see NodeOptions.operations()");
         }
     }
 }

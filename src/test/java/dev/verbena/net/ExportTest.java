@@ -1,6 +1,5 @@
 package dev.verbena.net;
 
-import static dev.verbena.net.NodePair.OWN;
 import static dev.verbena.net.NodePair.SMALL;
 import static dev.verbena.net.NodePair.end;
 import static dev.verbena.support.Loopback.DEADLINE;
@@ -290,7 +289,9 @@ class ExportTest {
             assertThat(closing.isDone()).isFalse();
             Fenced.calm();
             end(closing);
-            export.close();
+            Fenced.fail("ibv_dealloc_mw", 1, 16);
+            assertThatExceptionOfType(VerbsException.class).isThrownBy(export::close);
+            export.close(); // tries again
         } finally {
             Fenced.calm();
             busy.close();
@@ -304,17 +305,113 @@ class ExportTest {
             if (token.length == 0) {
                 throw new IllegalArgumentException("no token");
             }
-            return address.getAddress().equals(OWN.getAddress()) && java.util.Arrays.equals(token, secret);
+            return address.getAddress().equals(NodePair.own().getAddress()) && java.util.Arrays.equals(token, secret);
         }));
         NodePair.send(ends.client(), 1);
         assertThat(NodePair.receive(ends.server())).isEqualTo(1);
         for (byte[] wrong : List.of(new byte[0], new byte[40], new byte[] {1})) {
-            Node other = Node.open(OWN, SMALL.token(wrong), nodes.arena);
+            Node other = NodePair.open(SMALL.token(wrong), nodes.arena);
             assertThatExceptionOfType(ChannelException.class)
                     .isThrownBy(() -> other.connect(nodes.server.address(), DEADLINE))
                     .satisfies(told -> assertThat(told.reason()).isEqualTo(EndReason.REFUSED));
         }
         assertThat(nodes.server.tryAccept()).isNull();
         assertThatIllegalArgumentException().isThrownBy(() -> SMALL.token(new byte[41]));
+    }
+
+    @Test
+    void exportDescribesItselfAndClosesItsRegistration() {
+        int before = Fenced.liveObjects();
+        Export export = nodes.server.export("table", table, AccessFlag.REMOTE_READ);
+        assertThat(export.isOpen()).isTrue();
+        assertThat(export.name()).isEqualTo("table");
+        assertThat(export.access()).containsExactly(AccessFlag.REMOTE_READ);
+        assertThat(export.toString()).isEqualTo("export 'table' [REMOTE_READ]");
+        assertThat(Fenced.liveObjects()).isEqualTo(before + 1);
+        export.close();
+        assertThat(Fenced.liveObjects()).isEqualTo(before);
+        assertThat(export.isOpen()).isFalse();
+        assertThat(export.toString()).isEqualTo("export 'table' [REMOTE_READ] (closed)");
+    }
+
+    @Test
+    void namesHaveUpTo64Bytes() throws Exception {
+        String longest = "n".repeat(64);
+        nodes.server.export(longest, table, AccessFlag.REMOTE_READ);
+        assertThat(ends.client().remote(longest, DEADLINE).length()).isEqualTo(table.byteSize());
+        assertThatIllegalArgumentException()
+                .isThrownBy(() -> nodes.server.export(longest + "n", table, AccessFlag.REMOTE_READ))
+                .withMessageContaining("got 65");
+        assertThatIllegalArgumentException().isThrownBy(() -> ends.client().remote(longest + "n", DEADLINE));
+    }
+
+    @Test
+    void peersCountInAnExportForAtomicsOnly() throws Exception {
+        nodes.server.export("table", table, AccessFlag.REMOTE_ATOMIC);
+        RemoteMemory at = ends.client().remote("table", DEADLINE).slice(8, 8);
+        assertThat(ends.client().fetchAndAdd(at, 4, DEADLINE)).isZero();
+        assertThat(table.getAtIndex(ValueLayout.JAVA_LONG, 1)).isEqualTo(4);
+    }
+
+    @Test
+    void windowsOfAnExportCountAsUnderWayUntilTheyAreBound() throws Exception {
+        nodes.server.export("table", table, AccessFlag.REMOTE_READ);
+        NodePair.send(ends.server(), 1); // by another thread than the one that binds
+        assertThat(NodePair.receive(ends.client())).isEqualTo(1);
+        ends.client().remote("table", DEADLINE);
+        Await.until("all is quiet", () -> ends.server().toString().contains(" 0 under way"));
+    }
+
+    /** Both threads find the name free, and register the memory. */
+    @Test
+    void exportsOfOneNameAtOnceLeaveOne() {
+        int before = Fenced.liveObjects();
+        Fenced.stop("ibv_reg_mr_iova2");
+        List<Future<Export>> made = new ArrayList<>();
+        for (int i = 0; i < 2; i++) {
+            made.add(nodes.start(() -> nodes.server.export("table", table, AccessFlag.REMOTE_READ)));
+        }
+        Fenced.awaitStopped("ibv_reg_mr_iova2", 2);
+        Fenced.calm();
+        Await.until("both are done", () -> made.stream().allMatch(Future::isDone));
+        assertThat(made)
+                .filteredOn(one -> one.state() == Future.State.FAILED)
+                .singleElement()
+                .satisfies(one -> assertThat(one.exceptionNow())
+                        .isInstanceOf(IllegalStateException.class)
+                        .hasMessageContaining("already"));
+        assertThat(Fenced.liveObjects()).isEqualTo(before + 1);
+    }
+
+    /** Each question takes a credit, which the peer gets back without asking for it. */
+    @Test
+    void questionsForExportsGiveTheirCreditsBack() throws Exception {
+        use(SMALL, SMALL.window(1));
+        nodes.server.export("table", table, AccessFlag.REMOTE_READ);
+        for (int i = 0; i < 4; i++) {
+            assertThat(ends.client().remote("table", DEADLINE).length()).isEqualTo(table.byteSize());
+        }
+    }
+
+    @Test
+    void closedChannelsFreeTheirWindows() throws Exception {
+        nodes.server.export("table", table, AccessFlag.REMOTE_READ);
+        int before = Fenced.liveObjects();
+        NodePair.Ends next = nodes.connect();
+        next.client().remote("table", DEADLINE);
+        next.client().close();
+        next.server().close();
+        assertThat(Fenced.liveObjects()).isEqualTo(before);
+    }
+
+    @Test
+    void threadsCloseExportsAfterOneAnother() throws Exception {
+        for (String name : List.of("a", "b")) {
+            Export export = nodes.server.export(name, table, AccessFlag.REMOTE_READ);
+            end(nodes.start(() -> {
+                export.close();
+                return null;
+            }));
+        }
     }
 }

@@ -154,6 +154,10 @@ class FileTransferTest {
                 .withThrowableThat()
                 .withCauseInstanceOf(EOFException.class)
                 .withMessageContaining((bytes.length + 1) + "");
+        assertThat(offer(bytes.length - 2L, 5))
+                .failsWithin(DEADLINE)
+                .withThrowableThat()
+                .withMessageContaining("file ends at " + bytes.length + " bytes, and not at " + (bytes.length + 3));
         assertThat(offer(-1, 1)).failsWithin(DEADLINE).withThrowableThat().withMessageContaining("1 bytes at -1");
         assertThat(offer(1, Long.MAX_VALUE))
                 .failsWithin(DEADLINE)

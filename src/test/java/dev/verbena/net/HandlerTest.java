@@ -13,8 +13,11 @@ import dev.verbena.support.FencedTest;
 import java.lang.foreign.ValueLayout;
 import java.time.Duration;
 import java.util.ArrayList;
+import java.util.Collections;
+import java.util.IdentityHashMap;
 import java.util.List;
 import java.util.Queue;
+import java.util.Set;
 import java.util.concurrent.ConcurrentLinkedQueue;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.Future;
@@ -295,6 +298,168 @@ class HandlerTest {
             Fenced.awaitStopped("ibv_reg_mr_iova2", 1);
             NodePair.send(ends.client(), 3);
             assertThat(NodePair.receive(ends.server())).isEqualTo(3);
+            Fenced.calm();
+            end(connecting);
+        }
+    }
+
+    /** The driver refuses the failure that the node sends for a handler. */
+    @Test
+    void handlerThatThrowsWhileTheDriverRefusesEndsItsChannelOnly() throws Exception {
+        try (NodePair nodes = new NodePair()) {
+            nodes.server.listen((channel, request) -> {
+                if (request.segment().get(ValueLayout.JAVA_LONG, 0) == 13) {
+                    Fenced.fail("ibv_post_send", 1, 12);
+                    throw new java.io.IOException("of the program");
+                }
+                echo(channel, request);
+            });
+            Channel bad = nodes.client.connect(nodes.server.address(), DEADLINE);
+            Channel good = nodes.client.connect(nodes.server.address(), DEADLINE);
+            assertThatExceptionOfType(ChannelException.class)
+                    .isThrownBy(() -> call(bad, 13))
+                    .satisfies(told -> assertThat(told.reason()).isEqualTo(EndReason.PEER_FAILED));
+            assertThat(call(good, 14)).isEqualTo(14);
+        }
+    }
+
+    /** A callback's interrupt of the node's thread does not reach the next callback. */
+    @Test
+    void handlerThatThrowsWhenItsChannelOpensEndsItAndNoInterruptIsLeft() throws Exception {
+        try (NodePair nodes = new NodePair()) {
+            AtomicInteger interrupted = new AtomicInteger();
+            AtomicInteger channels = new AtomicInteger();
+            nodes.server.listen(new Handler() {
+                @Override
+                public void opened(Channel channel) throws Exception {
+                    interrupted.addAndGet(Thread.currentThread().isInterrupted() ? 1 : 0);
+                    if (channels.incrementAndGet() == 1) {
+                        throw new InterruptedException("of the program");
+                    }
+                    Thread.currentThread().interrupt();
+                }
+
+                @Override
+                public void received(Channel channel, Message message) {
+                    interrupted.addAndGet(Thread.currentThread().isInterrupted() ? 1 : 0);
+                    echo(channel, message);
+                    Thread.currentThread().interrupt();
+                }
+            });
+            assertThatExceptionOfType(ChannelException.class)
+                    .isThrownBy(() -> nodes.client
+                            .connect(nodes.server.address(), DEADLINE)
+                            .receive(DEADLINE))
+                    .satisfies(told -> assertThat(told.reason()).isEqualTo(EndReason.PEER_FAILED));
+            Channel good = nodes.client.connect(nodes.server.address(), DEADLINE);
+            for (int i = 0; i < 3; i++) {
+                assertThat(call(good, i)).isEqualTo(i);
+            }
+            assertThat(interrupted).hasValue(0);
+        }
+    }
+
+    @Test
+    void interruptOfAHandlerReachesTheProgramThatPolls() throws Exception {
+        try (NodePair nodes = new NodePair(SMALL.closeTimeout(Duration.ofMillis(20)), CALLER)) {
+            NodePair.Ends ends = nodes.connect();
+            CountDownLatch called = new CountDownLatch(1);
+            ends.server().listen((channel, message) -> {
+                called.countDown();
+                throw new InterruptedException("of the program");
+            });
+            NodePair.send(ends.client(), 1);
+            Await.until("called", () -> {
+                nodes.server.progress();
+                return called.getCount() == 0 || Thread.currentThread().isInterrupted();
+            });
+            assertThat(Thread.interrupted()).isTrue();
+            assertThat(ends.server().cause().orElseThrow())
+                    .hasMessageContaining("The handler has thrown")
+                    .hasMessageContaining("of the program");
+        }
+    }
+
+    /** A full window of messages and the end wait when the program polls for the first time. */
+    @Test
+    void endIsToldAfterAFullWindow() throws Exception {
+        try (NodePair nodes = new NodePair(SMALL.closeTimeout(Duration.ofMillis(20)), CALLER)) {
+            NodePair.Ends ends = nodes.connect();
+            Diary diary = new Diary();
+            ends.server().listen(diary);
+            for (int i = 0; i < SMALL.window(); i++) {
+                NodePair.send(ends.client(), i);
+            }
+            assertThatExceptionOfType(ChannelException.class)
+                    .isThrownBy(() -> ends.client().close());
+            Await.until("the end", () -> {
+                nodes.server.progress();
+                return diary.end.getCount() == 0;
+            });
+            assertThat(diary.entries)
+                    .containsExactly("received 0", "received 1", "received 2", "received 3", "closed true");
+        }
+    }
+
+    /** The node closes channels that it has accepted for the handler, and no others. */
+    @Test
+    void endOfAChannelThatTheProgramMadeIsToldOnceAndTheProgramClosesIt() throws Exception {
+        try (NodePair nodes = new NodePair()) {
+            NodePair.Ends ends = nodes.connect();
+            NodePair.Ends others = nodes.connect();
+            Diary diary = new Diary();
+            ends.client().listen(diary);
+            ends.server().close();
+            assertThat(sleepless(diary.end)).isTrue();
+            CountDownLatch called = new CountDownLatch(1);
+            others.client().listen((channel, message) -> called.countDown());
+            for (int i = 0; i < 3; i++) {
+                ends.client().messages().wakeAll(); // has the node look again
+                NodePair.send(others.server(), i);
+            }
+            assertThat(sleepless(called)).isTrue();
+            Await.until("all were handled", () -> others.server().toString().contains(" 0 under way"));
+            assertThat(diary.entries).containsExactly("closed true");
+            assertThat(nodes.client.toString()).contains("(2 of");
+            ends.client().close();
+            assertThat(nodes.client.toString()).contains("(1 of");
+        }
+    }
+
+    @Test
+    void handlersGetTheSameObjectsAgain() throws Exception {
+        try (NodePair nodes = new NodePair()) {
+            NodePair.Ends ends = nodes.connect();
+            Set<Object> messages = Collections.newSetFromMap(new IdentityHashMap<>());
+            CountDownLatch all = new CountDownLatch(40);
+            ends.server().listen((channel, message) -> {
+                messages.add(message);
+                all.countDown();
+            });
+            for (int i = 0; i < 40; i++) {
+                NodePair.send(ends.client(), i);
+            }
+            assertThat(sleepless(all)).isTrue();
+            assertThat(messages).hasSizeLessThanOrEqualTo(12); // the channel has as many receives
+        }
+    }
+
+    /** Another channel works in both directions while this node makes a channel, or accepts one. */
+    @ParameterizedTest
+    @ValueSource(strings = {"ibv_reg_mr_iova2", "rdma_accept"})
+    void messagesFlowInBothDirectionsWhileAChannelIsMade(String function) throws Exception {
+        try (NodePair nodes = new NodePair()) {
+            NodePair.Ends ends = nodes.connect();
+            Fenced.stop(function);
+            Future<Channel> connecting = nodes.start(() -> nodes.client.connect(nodes.server.address(), DEADLINE));
+            Fenced.awaitStopped(function, 1);
+            for (int i = 0; i < 2 * SMALL.window(); i++) { // needs grants, and so progress of both nodes
+                NodePair.send(ends.client(), i);
+                assertThat(NodePair.receive(ends.server())).isEqualTo(i);
+                NodePair.send(ends.server(), -i);
+                assertThat(NodePair.receive(ends.client())).isEqualTo(-i);
+            }
+            assertThat(connecting.isDone()).isFalse();
             Fenced.calm();
             end(connecting);
         }

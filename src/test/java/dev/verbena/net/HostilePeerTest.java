@@ -16,7 +16,9 @@ import dev.verbena.support.Await;
 import dev.verbena.support.FencedTest;
 import dev.verbena.verbs.AccessFlag;
 import dev.verbena.verbs.MemoryRegion;
+import dev.verbena.verbs.RemoteMemory;
 import dev.verbena.verbs.WorkCompletionException;
+import java.lang.foreign.MemorySegment;
 import java.lang.foreign.ValueLayout;
 import java.net.InetSocketAddress;
 import java.time.Duration;
@@ -28,6 +30,7 @@ import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
 import org.junit.jupiter.params.provider.EnumSource;
 import org.junit.jupiter.params.provider.ValueSource;
 
@@ -92,6 +95,7 @@ class HostilePeerTest {
         REPLY_WITHOUT_CALL(peer -> peer.send(Wire.immediate(Wire.REPLY, 0, 0), 8)),
         FAULT_WITHOUT_CALL(peer -> peer.send(Wire.immediate(Wire.FAULT, 0, 3))),
         REPLY_TO_UNKNOWN_NUMBER(peer -> peer.send(Wire.immediate(Wire.REPLY, 0, 0xffff), 8)),
+        REPLY_TO_THE_FIRST_NUMBER_BEYOND_THE_LIMIT(peer -> peer.send(Wire.immediate(Wire.REPLY, 0, SMALL.calls()), 8)),
         CALL_BEYOND_THE_LIMIT(peer -> peer.send(Wire.immediate(Wire.CALL, 0, 4), 8)),
         NUMBER_OF_CALL_TWICE(peer -> {
             peer.send(Wire.immediate(Wire.CALL, 0, 1), 8);
@@ -141,6 +145,61 @@ class HostilePeerTest {
             channel.close();
         }
         assertGoesOn();
+    }
+
+    @Test
+    void peerThatRepliesAgainWhileTheProgramHasTheReplyLosesItsChannel() throws Exception {
+        try (RawPeer peer = RawPeer.greeted(nodes.server.address(), WINDOW)) {
+            Channel channel = nodes.server.accept(DEADLINE);
+            long ticket = channel.tryCall(channel.message(DEADLINE).length(8));
+            peer.send(Wire.immediate(Wire.REPLY, 0, (int) ticket), 8);
+            Await.until("the reply has come", () -> channel.tryReply(ticket) != null);
+            peer.send(Wire.immediate(Wire.REPLY, 0, (int) ticket), 8);
+            assertEnds(channel, EndReason.PROTOCOL_ERROR);
+            channel.close();
+        }
+        assertGoesOn();
+    }
+
+    /** The limits of a greeting are those that the node keeps to. */
+    @Test
+    void limitsOfThePeerAreKept() throws Exception {
+        try (RawPeer peer = new RawPeer(nodes.server.address())) {
+            peer.greet(3, 64, 1);
+            Channel channel = nodes.server.accept(DEADLINE);
+            assertThat(channel.maxMessageSize()).isEqualTo(64);
+            assertThat(channel.toString()).contains("3 credits");
+            Message request = channel.message(DEADLINE).length(8);
+            assertThat(channel.tryCall(request)).isNotZero();
+            Message second = channel.message(DEADLINE).length(8);
+            assertThat(channel.tryCall(second)).as("one call at once").isZero();
+            assertThat(channel.trySend(second)).isTrue();
+            assertThat(channel.trySend(channel.message(DEADLINE))).isTrue();
+            assertThat(channel.trySend(channel.message(DEADLINE)))
+                    .as("three messages")
+                    .isFalse();
+        }
+    }
+
+    @ParameterizedTest
+    @CsvSource({"8, 0", "0, 0", "21, 0", "20, -1"})
+    void descriptionOfAnExportThatIsMalformedIsRefused(int bytes, long length) throws Exception {
+        try (RawPeer peer = RawPeer.greeted(nodes.server.address(), WINDOW)) {
+            Channel channel = nodes.server.accept(DEADLINE);
+            peer.awaitMessage();
+            Future<RemoteMemory> asked = nodes.start(() -> channel.remote("table", DEADLINE));
+            assertThat(peer.awaitMessage()).isEqualTo(new RawPeer.Got(Wire.LOOKUP, 0, 0, 5));
+            assertThat(peer.received().getString(0)).startsWith("table");
+            peer.memory().fill((byte) 0);
+            peer.memory().set(Wire.LONG, Wire.LENGTH_IN_EXPORT, length);
+            peer.send(Wire.immediate(Wire.REPLY, 0, 0), bytes);
+            assertThat(asked)
+                    .failsWithin(DEADLINE)
+                    .withThrowableThat()
+                    .withCauseInstanceOf(CallException.class)
+                    .withMessageContaining("malformed");
+            assertThat(channel.isOpen()).isTrue();
+        }
     }
 
     /** Names that are no text, empty or long are answered with a fault, as are questions without end. */
@@ -196,6 +255,11 @@ class HostilePeerTest {
         LONG_TOKEN(EndReason.PROTOCOL_ERROR, peer -> {
             new Wire.Greeting(4, 256, 4, new byte[0]).writeTo(peer.memory());
             peer.memory().set(ValueLayout.JAVA_BYTE, 22, (byte) 1); // 256 bytes
+            peer.send(Wire.immediate(Wire.GREETING, 0, 0), 64);
+        }),
+        VERSION_0(EndReason.OTHER_VERSION, peer -> {
+            new Wire.Greeting(4, 256, 4, new byte[0]).writeTo(peer.memory());
+            peer.memory().set(ValueLayout.JAVA_BYTE, 4, (byte) 0);
             peer.send(Wire.immediate(Wire.GREETING, 0, 0), 64);
         }),
         NO_WINDOW(EndReason.PROTOCOL_ERROR, peer -> peer.greet(0, 256)),
@@ -356,7 +420,8 @@ class HostilePeerTest {
             send(channel, 1);
             assertThatExceptionOfType(ChannelException.class)
                     .isThrownBy(channel::close)
-                    .withMessageContaining("has not said goodbye");
+                    .withMessageContaining("has not said goodbye in 50 ms")
+                    .satisfies(lost -> assertThat(lost.reason()).isEqualTo(EndReason.LOST));
             channel.close();
             assertThat(peer.awaitGoodbye()).isZero();
         }
@@ -388,7 +453,8 @@ class HostilePeerTest {
         assertThatExceptionOfType(ChannelException.class)
                 .isThrownBy(() -> nodes.client.connect(new InetSocketAddress(OWN.getAddress(), 9), DEADLINE))
                 .satisfies(refused -> assertThat(refused.reason()).isEqualTo(EndReason.UNREACHABLE))
-                .withMessageContaining("RDMA_CM_EVENT_REJECTED");
+                .withMessageContaining("RDMA_CM_EVENT_REJECTED (status 8)")
+                .withMessageMatching("(?s).*RDMA_CM_EVENT_REJECTED[^:]*: \\S.*"); // with the reason of the rejection
     }
 
     /** Random messages after a good greeting: whatever happens to the channel, the node goes on. */
@@ -413,5 +479,53 @@ class HostilePeerTest {
             channel.close();
         }
         assertGoesOn();
+    }
+
+    @ParameterizedTest
+    @CsvSource({
+        "9, 0, 3, 8, Offer of 8 bytes is malformed",
+        "6, 0, 3, 8, 'Reply to call 3, which is not open'",
+        "5, 0, 4, 8, 'Call 4 is beyond the limit, or open already'",
+        "3, 0, 0, 0, Grant of 0 credits with 0 bytes",
+        "3, 9, 0, 0, more credits than its window has",
+        "15, 0, 0, 0, Message of unknown kind 15",
+        "1, 0, 0, 0, Message of kind 1 out of order"
+    })
+    void endForALieSaysWhatIsWrong(int kind, int credits, int code, int bytes, String words) throws Exception {
+        try (RawPeer peer = RawPeer.greeted(nodes.server.address(), WINDOW)) {
+            Channel channel = nodes.server.accept(DEADLINE);
+            peer.send(Wire.immediate(kind, credits, code), bytes);
+            Await.until("the node has seen the lie", () -> !channel.isOpen());
+            assertThat(channel.cause().orElseThrow()).hasMessageContaining(words);
+        }
+    }
+
+    /** An offer of nothing names no memory, and its confirmation has no bytes. */
+    @Test
+    void emptyOffersAndConfirmationsCarryNothing() throws Exception {
+        try (RawPeer peer = RawPeer.greeted(nodes.server.address(), WINDOW)) {
+            Channel channel = nodes.server.accept(DEADLINE);
+            peer.awaitMessage();
+            peer.memory().fill((byte) 0);
+            peer.send(Wire.immediate(Wire.OFFER, 0, 2), Wire.EXPORT_BYTES);
+            try (Message message = channel.receive(DEADLINE)) {
+                message.transfer().accept(MemorySegment.ofArray(new byte[0]), DEADLINE);
+            }
+            assertThat(peer.awaitMessage()).isEqualTo(new RawPeer.Got(Wire.REPLY, 0, 2, 0));
+            peer.received().fill((byte) -1);
+            Future<?> offered = nodes.start(() -> {
+                channel.offer(MemorySegment.ofArray(new byte[0]), new byte[] {7}, DEADLINE);
+                return null;
+            });
+            RawPeer.Got offer = peer.awaitMessage();
+            assertThat(offer.kind()).isEqualTo(Wire.OFFER);
+            assertThat(offer.bytes()).isEqualTo(21);
+            assertThat(peer.received().asSlice(0, 22).toArray(ValueLayout.JAVA_BYTE))
+                    .startsWith(7, 0)
+                    .endsWith(0, -1)
+                    .containsOnly(7, 0, -1);
+            peer.send(Wire.immediate(Wire.REPLY, 0, offer.code()));
+            NodePair.end(offered);
+        }
     }
 }

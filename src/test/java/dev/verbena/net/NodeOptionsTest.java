@@ -115,11 +115,24 @@ class NodeOptionsTest {
                 () -> DEFAULTS.maxChannels(65536),
                 () -> DEFAULTS.maxChannelsPerPeer(-1),
                 () -> DEFAULTS.maxWaiting(-1),
+                () -> DEFAULTS.maxWaiting(65536),
+                () -> DEFAULTS.maxExports(65536),
+                () -> DEFAULTS.maxChannelsPerPeer(65536),
+                () -> DEFAULTS.operations(4096),
+                () -> DEFAULTS.token(new byte[41]),
                 () -> DEFAULTS.handshakeTimeout(Duration.ZERO),
                 () -> DEFAULTS.closeTimeout(Duration.ofMillis(-1)),
                 () -> DEFAULTS.alive(Duration.ZERO));
         calls.forEach(
                 call -> assertThatIllegalArgumentException().isThrownBy(call).withMessageContaining("got "));
+        assertThatIllegalArgumentException()
+                .isThrownBy(() -> DEFAULTS.closeTimeout(Duration.ofMillis(-1)))
+                .withMessageContaining("close timeout")
+                .withMessageContaining("got PT-0.001S");
+        assertThat(DEFAULTS.maxTransferSize(0).maxTransferSize()).isZero();
+        assertThatNullPointerException()
+                .isThrownBy(() -> DEFAULTS.closeTimeout(null))
+                .withMessage("closeTimeout");
         assertThatNullPointerException().isThrownBy(() -> DEFAULTS.admit(null));
         assertThatNullPointerException().isThrownBy(() -> DEFAULTS.progress(null));
         assertThatNullPointerException().isThrownBy(() -> DEFAULTS.alive(null));

@@ -1,9 +1,12 @@
 package dev.verbena.net;
 
 import static dev.verbena.support.Loopback.DEADLINE;
+import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.verbena.VerbsArena;
 import dev.verbena.support.Fenced;
+import dev.verbena.verbs.QueuePairAttributes;
+import dev.verbena.verbs.QueuePairState;
 import java.lang.foreign.ValueLayout;
 import java.net.InetSocketAddress;
 import java.util.concurrent.Callable;
@@ -20,6 +23,8 @@ final class NodePair implements AutoCloseable {
     static final NodeOptions SMALL =
             NodeOptions.defaults().window(4).sends(4).calls(4).messageSize(256);
 
+    private static volatile Transport transport = Transport.RDMA;
+
     final VerbsArena arena = VerbsArena.ofShared();
     final Node client;
     final Node server;
@@ -35,8 +40,26 @@ final class NodePair implements AutoCloseable {
     }
 
     NodePair(NodeOptions ofClient, NodeOptions ofServer) {
-        server = Node.open(OWN, ofServer, arena);
-        client = Node.open(OWN, ofClient, arena);
+        server = open(ofServer, arena);
+        client = open(ofClient, arena);
+    }
+
+    /** Sets the transport of the nodes that are opened from now on. */
+    static void over(Transport changed) {
+        transport = changed;
+    }
+
+    /** Returns the address of the nodes. */
+    static InetSocketAddress own() {
+        return transport == Transport.RDMA ? OWN : new InetSocketAddress("127.0.0.1", 0);
+    }
+
+    static Node open(NodeOptions options, VerbsArena arena) {
+        return open(options, own(), arena);
+    }
+
+    static Node open(NodeOptions options, InetSocketAddress own, VerbsArena arena) {
+        return Node.open(own, options.transport(transport), arena);
     }
 
     /** Both ends of one connection. */
@@ -45,6 +68,7 @@ final class NodePair implements AutoCloseable {
     Ends connect() throws Exception {
         Future<Channel> accepted = start(() -> server.accept(DEADLINE));
         Channel made = client.connect(server.address(), DEADLINE);
+        assertThat(made.transport()).isEqualTo(transport);
         return new Ends(made, end(accepted));
     }
 
@@ -62,6 +86,16 @@ final class NodePair implements AutoCloseable {
         }
     }
 
+    /** Holds back what a channel sends from now on, as if the peer's adapter acknowledged nothing. */
+    static void hold(Channel channel) {
+        channel.queuePair().modify(QueuePairAttributes.to(QueuePairState.SQD));
+    }
+
+    /** Lets a channel send again. */
+    static void letGo(Channel channel) {
+        channel.queuePair().modify(QueuePairAttributes.to(QueuePairState.RTS));
+    }
+
     <T> Future<T> start(Callable<T> work) {
         return threads.submit(work);
     }
@@ -72,7 +106,9 @@ final class NodePair implements AutoCloseable {
 
     @Override
     public void close() {
-        Fenced.calm(); // lets stopped calls go on
+        if (Fenced.isLoaded()) {
+            Fenced.calm(); // lets stopped calls go on
+        }
         threads.shutdownNow();
         arena.close();
     }

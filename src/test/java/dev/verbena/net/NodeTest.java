@@ -22,12 +22,17 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
+import org.junit.jupiter.params.provider.ValueSource;
 
 /** Opening and closing nodes, with and without memory. */
 @FencedTest
 @Timeout(120)
 class NodeTest {
     private static final int NO_MEMORY = 12;
+    private static final int ENETUNREACH = 101;
+    private static final int ETIMEDOUT = 110;
+    private static final int ECONNREFUSED = 111;
+    private static final int EHOSTUNREACH = 113;
 
     @Test
     void wildcardAddressIsRefused() {
@@ -84,9 +89,10 @@ class NodeTest {
         assertThat(nodes.client.isOpen()).isFalse();
         assertThatIllegalStateException().isThrownBy(nodes.client::progress);
         assertThatIllegalStateException()
-                .isThrownBy(() -> nodes.client.connect(OWN, DEADLINE))
+                .isThrownBy(() -> nodes.client.connect(NodePair.own(), DEADLINE))
                 .withMessageContaining("closed");
-        assertThat(nodes.client.toString()).startsWith("node 10.9.9.1:");
+        assertThat(nodes.client.toString())
+                .startsWith("node " + NodePair.own().getAddress().getHostAddress() + ":");
         assertThat(Fenced.liveObjects()).isEqualTo(before);
     }
 
@@ -114,12 +120,29 @@ class NodeTest {
         try (NodePair nodes = new NodePair(SMALL.maxChannels(1))) {
             for (int i = 0; i < 3; i++) {
                 assertThatExceptionOfType(ChannelException.class)
-                        .isThrownBy(() -> nodes.client.connect(new InetSocketAddress(OWN.getAddress(), 9), DEADLINE));
+                        .isThrownBy(() -> nodes.client.connect(
+                                new InetSocketAddress(NodePair.own().getAddress(), 9), DEADLINE));
             }
             NodePair.Ends ends = nodes.connect();
             assertThatIllegalStateException()
                     .isThrownBy(() -> nodes.client.connect(nodes.server.address(), DEADLINE))
                     .withMessageContaining("has its 1 channels");
+            send(ends.client(), 5);
+            assertThat(receive(ends.server())).isEqualTo(5);
+        }
+    }
+
+    /** On iWARP, the call itself returns what other devices report by an event. */
+    @ParameterizedTest
+    @ValueSource(ints = {ECONNREFUSED, ENETUNREACH, EHOSTUNREACH, ETIMEDOUT})
+    void connectThatIsRefusedAtOnceIsUnreachable(int errno) throws Exception {
+        try (NodePair nodes = new NodePair()) {
+            Fenced.fail("rdma_connect", 1, errno);
+            assertThatExceptionOfType(ChannelException.class)
+                    .isThrownBy(() -> nodes.client.connect(nodes.server.address(), DEADLINE))
+                    .withMessageContaining("rdma_connect")
+                    .satisfies(told -> assertThat(told.reason()).isEqualTo(EndReason.UNREACHABLE));
+            NodePair.Ends ends = nodes.connect();
             send(ends.client(), 5);
             assertThat(receive(ends.server())).isEqualTo(5);
         }

@@ -5,6 +5,7 @@ import static dev.verbena.support.Loopback.DEADLINE;
 import dev.verbena.VerbsArena;
 import dev.verbena.cm.Connection;
 import dev.verbena.cm.ConnectionOptions;
+import dev.verbena.cm.Listener;
 import dev.verbena.verbs.AccessFlag;
 import dev.verbena.verbs.MemoryRegion;
 import dev.verbena.verbs.QueueCapabilities;
@@ -37,6 +38,18 @@ final class RawPeer implements AutoCloseable {
         connection.connect(DEADLINE);
     }
 
+    /** Accepts a node, and says nothing. */
+    RawPeer(Listener listener) throws InterruptedException {
+        connection = listener.awaitConnection(
+                DEADLINE, ConnectionOptions.of(QueueCapabilities.of(RECEIVES, RECEIVES)), arena);
+        memory = connection.register(arena.allocate(SIZE), AccessFlag.LOCAL_WRITE);
+        for (int i = 0; i < RECEIVES; i++) {
+            connection.queuePair().postReceive(i, memory.slice(SIZE / 2, SIZE / 2));
+        }
+        sends = connection.queuePair().sendBatch(1);
+        connection.accept(DEADLINE);
+    }
+
     RawPeer(InetSocketAddress node) throws InterruptedException {
         this(node, RECEIVES);
     }
@@ -53,7 +66,11 @@ final class RawPeer implements AutoCloseable {
     }
 
     void greet(int window, int messageSize) {
-        new Wire.Greeting(window, messageSize, CALLS, new byte[0]).writeTo(memory());
+        greet(window, messageSize, CALLS);
+    }
+
+    void greet(int window, int messageSize, int calls) {
+        new Wire.Greeting(window, messageSize, calls, new byte[0]).writeTo(memory());
         send(Wire.immediate(Wire.GREETING, 0, 0), Wire.GREETING_BYTES);
     }
 
@@ -74,6 +91,30 @@ final class RawPeer implements AutoCloseable {
                 .writeInline(1, MemorySegment.NULL, new RemoteMemory(0, 0, 0))
                 .immediate(immediate)
                 .post();
+    }
+
+    /** A message of the node, with all of its immediate number. */
+    record Got(int kind, int credits, int code, int bytes) {
+        static Got of(WorkCompletion done) {
+            int immediate = done.immediate();
+            return new Got(Wire.kind(immediate), Wire.credits(immediate), Wire.code(immediate), done.byteLength());
+        }
+    }
+
+    /** Waits for the next message of the node. */
+    Got awaitMessage() throws InterruptedException {
+        while (true) {
+            WorkCompletion next = connection.awaitCompletion(DEADLINE).orThrow();
+            if (next.isReceive()) {
+                connection.queuePair().postReceive(next.id(), memory.slice(SIZE / 2, SIZE / 2));
+                return Got.of(next);
+            }
+        }
+    }
+
+    /** Returns the bytes of the last message of the node. */
+    MemorySegment received() {
+        return memory.segment().asSlice(SIZE / 2);
     }
 
     /** Waits for the reply or the fault of the node, and returns its kind. */
@@ -102,6 +143,8 @@ final class RawPeer implements AutoCloseable {
 
     @Override
     public void close() {
-        arena.close();
+        if (arena.scope().isAlive()) {
+            arena.close();
+        }
     }
 }

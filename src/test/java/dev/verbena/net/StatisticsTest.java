@@ -24,6 +24,8 @@ import org.junit.jupiter.api.io.TempDir;
 @FencedTest
 @Timeout(120)
 class StatisticsTest {
+    private static final Duration SHORT = Duration.ofMillis(20);
+
     private static void fillWindow(Channel on) throws InterruptedException {
         for (int i = 0; i < SMALL.window(); i++) {
             NodePair.send(on, i);
@@ -94,13 +96,16 @@ class StatisticsTest {
         try (Recording recording = new Recording();
                 NodePair nodes = new NodePair()) {
             for (String event : List.of("ChannelOpen", "ChannelEnd", "CreditStall")) {
-                recording.enable("dev.verbena." + event).withoutThreshold();
+                recording
+                        .enable("dev.verbena." + event)
+                        .withThreshold(event.startsWith("Credit") ? SHORT : Duration.ZERO);
             }
             recording.start();
             NodePair.Ends ends = nodes.connect();
             fillWindow(ends.client());
             Message more = ends.client().message(DEADLINE).length(8);
-            assertThat(ends.client().trySend(more)).isFalse();
+            assertThatExceptionOfType(VerbsTimeoutException.class)
+                    .isThrownBy(() -> ends.client().send(more, SHORT));
             NodePair.receive(ends.server());
             NodePair.receive(ends.server()); // half of the window
             ends.client().send(more, DEADLINE);
@@ -114,6 +119,9 @@ class StatisticsTest {
                 .filter(event -> event.getEventType().getName().matches("dev.verbena.(Channel|Credit).*"))
                 .toList();
         assertThat(names(events)).containsOnlyOnce("dev.verbena.CreditStall");
+        assertThat(events)
+                .filteredOn(event -> event.getEventType().getName().endsWith("Stall"))
+                .allSatisfy(event -> assertThat(event.getDuration()).isGreaterThanOrEqualTo(SHORT));
         assertThat(names(events))
                 .filteredOn(name -> name.endsWith("ChannelOpen"))
                 .hasSize(2);
@@ -122,10 +130,39 @@ class StatisticsTest {
                 .extracting(event -> event.getString("reason"))
                 .containsExactlyInAnyOrder("CLOSED", "CLOSED_BY_PEER");
         assertThat(events)
-                .allSatisfy(event -> assertThat(event.getString("channel")).contains("10.9.9.1:"));
+                .allSatisfy(event -> assertThat(event.getString("channel"))
+                        .contains(NodePair.own().getAddress().getHostAddress() + ":"));
     }
 
     private static List<String> names(List<RecordedEvent> events) {
         return events.stream().map(event -> event.getEventType().getName()).toList();
+    }
+
+    @Test
+    void countersAddUpOneByOne() {
+        assertThat(new NodeStatistics(1, 2, 3, 4, 5, 6).plus(new NodeStatistics(10, 200, 3000, 40000, 500000, 6000000)))
+                .isEqualTo(new NodeStatistics(11, 202, 3003, 40004, 500005, 6000006));
+    }
+
+    /** A stall is over when a credit has come: the next one begins anew. */
+    @Test
+    void stallsThatEndAreForgotten() throws Exception {
+        try (NodePair nodes = new NodePair(SMALL.maxStall(Duration.ofMillis(300)), SMALL)) {
+            NodePair.Ends ends = nodes.connect();
+            for (int round = 1; round <= 2; round++) {
+                fillWindow(ends.client());
+                Message more = ends.client().message(DEADLINE);
+                assertThat(ends.client().trySend(more)).isFalse();
+                for (int i = 0; i < SMALL.window(); i++) {
+                    NodePair.receive(ends.server());
+                }
+                more.close();
+                Await.until("credits", () -> ends.client().toString().contains("4 credits"));
+                assertThat(nodes.client.statistics().stalls()).isEqualTo(round);
+            }
+            assertThatExceptionOfType(VerbsTimeoutException.class)
+                    .isThrownBy(() -> ends.client().receive(Duration.ofMillis(600)));
+            assertThat(ends.client().isOpen()).isTrue();
+        }
     }
 }

@@ -7,6 +7,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
 import static org.assertj.core.api.Assertions.assertThatIllegalArgumentException;
 import static org.assertj.core.api.Assertions.assertThatIllegalStateException;
+import static org.assertj.core.api.Assertions.assertThatNullPointerException;
 
 import dev.verbena.VerbsTimeoutException;
 import dev.verbena.support.Await;
@@ -254,5 +255,50 @@ class TransferTest {
                         DEADLINE));
         Await.end(closer);
         assertFails(offered, IllegalStateException.class, "closed");
+    }
+
+    /** Each offer needs a call, whose number is free again when the offer has ended. */
+    @Test
+    void offersFollowEachOtherAndKeepNothing() throws Exception {
+        Transfer before = null;
+        for (int i = 0; i < 3 * SMALL.calls(); i++) {
+            Future<?> offered = offer(MemorySegment.ofArray(new byte[] {(byte) i}));
+            Transfer transfer;
+            try (Message message = ends.server().receive(DEADLINE)) {
+                transfer = message.transfer();
+                assertThatIllegalStateException()
+                        .isThrownBy(message::transfer)
+                        .withMessageContaining("The offer has its reply");
+            }
+            assertThat(transfer.toString())
+                    .startsWith("transfer of 1 bytes, channel from "
+                            + NodePair.own().getAddress().getHostAddress() + ":");
+            if (before != null) { // must not end the next one
+                before.close();
+                assertThatIllegalStateException().isThrownBy(before::confirm);
+            }
+            byte[] target = new byte[1];
+            transfer.accept(MemorySegment.ofArray(target), DEADLINE);
+            assertThat(target).containsExactly((byte) i);
+            end(offered);
+            before = transfer;
+        }
+    }
+
+    @Test
+    void readOnlyTargetsAreRefusedAndTheTransferGoesOn() throws Exception {
+        for (MemorySegment target : List.of(MemorySegment.ofArray(new byte[3]), nodes.arena.allocate(3))) {
+            Future<?> offered = offer(MemorySegment.ofArray(new byte[] {1, 2, 3}));
+            try (Message message = ends.server().receive(DEADLINE)) {
+                Transfer transfer = message.transfer();
+                assertThatNullPointerException().isThrownBy(() -> transfer.accept(target, null, DEADLINE));
+                assertThatIllegalArgumentException()
+                        .isThrownBy(() -> transfer.accept(target.asReadOnly(), DEADLINE))
+                        .withMessageContaining("target must not be read-only");
+                transfer.accept(target, DEADLINE);
+            }
+            end(offered);
+            assertThat(target.toArray(ValueLayout.JAVA_BYTE)).containsExactly(1, 2, 3);
+        }
     }
 }

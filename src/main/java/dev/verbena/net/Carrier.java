@@ -1,0 +1,107 @@
+package dev.verbena.net;
+
+import dev.verbena.VerbsArena;
+import dev.verbena.verbs.AccessFlag;
+import dev.verbena.verbs.Context;
+import dev.verbena.verbs.MemoryRegion;
+import java.lang.foreign.MemorySegment;
+import java.net.InetSocketAddress;
+import java.time.Duration;
+import java.util.Collection;
+import java.util.function.Supplier;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * The transport of a node: makes connections, registers memory, and reports completions and events to the channels. The
+ * {@link Engine} and the channels have the protocol, which is the same for all transports.
+ */
+abstract sealed class Carrier permits RdmaCarrier, TcpCarrier, AutoCarrier {
+    private static final Duration FOR_EVER = Duration.ofSeconds(Long.MAX_VALUE);
+
+    /** A step of a call that connects. */
+    interface Attempt {
+        /** Begins to connect a channel. */
+        void begin(ChannelCore core);
+
+        /** Returns the longest time to wait. */
+        default Duration patience() {
+            return FOR_EVER;
+        }
+
+        /**
+         * Returns the next step, for another channel, after this one has failed.
+         *
+         * @param failed the channel
+         * @param late true if the channel was not open in time
+         * @return the step; null if the failure is final
+         */
+        default @Nullable Attempt next(ChannelCore failed, boolean late) {
+            return null;
+        }
+    }
+
+    /** The connection of a channel, from the time when it begins to be made. */
+    interface Connection {
+        /** Returns the transport. */
+        Transport transport();
+
+        /** Returns the part of the node that has this connection, for memory that only this channel uses. */
+        Carrier carrier();
+
+        /** Makes the memory and the queues of a channel. */
+        Link link(NodeOptions options, int messages, VerbsArena arena);
+
+        /** Accepts the peer. */
+        void accept();
+
+        /** Returns true if a part of a large request was carried out since the last call. */
+        boolean takeProgress();
+
+        /** Disconnects. No request is carried out afterwards. Does nothing if there is no connection. */
+        void disconnect();
+
+        /** Forgets the channel, which is closed. */
+        void forget();
+    }
+
+    /** Returns the address of the listener. */
+    abstract InetSocketAddress address();
+
+    /** Returns the context of the device. */
+    abstract Context context();
+
+    /** Returns a name for the text of the node. */
+    abstract String device();
+
+    /** Returns true if each channel gets keys of its own for exports. */
+    abstract boolean hasKeysOfChannels();
+
+    abstract MemoryRegion register(MemorySegment memory, Collection<AccessFlag> access, VerbsArena arena);
+
+    /** Starts the threads, by {@link Engine#startThread}. */
+    abstract void start();
+
+    /** Returns the first step to connect to a peer. */
+    abstract Attempt attempt();
+
+    /**
+     * Hands completions and events to the channels. Only the thread that makes progress calls this.
+     *
+     * @return the number of completions and events
+     */
+    abstract int poll();
+
+    /**
+     * Waits until an attempt finds something. Completions, events and {@link #wake} let the waiting threads try again.
+     *
+     * @return the result of the attempt; null when the time is over
+     */
+    abstract <T> @Nullable T await(Supplier<? extends @Nullable T> attempt, Duration timeout)
+            throws InterruptedException;
+
+    /** Makes the threads in {@link #await} try again. */
+    abstract void wake();
+
+    /** Frees what the arena of the node does not free. All channels are closed, and no thread of the node runs. */
+    abstract void close();
+}

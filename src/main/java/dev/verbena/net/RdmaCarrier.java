@@ -1,0 +1,492 @@
+package dev.verbena.net;
+
+import dev.verbena.VerbsArena;
+import dev.verbena.VerbsException;
+import dev.verbena.VerbsTimeoutException;
+import dev.verbena.cm.CmEvent;
+import dev.verbena.cm.CmEventType;
+import dev.verbena.cm.ConnectRequest;
+import dev.verbena.cm.ConnectionId;
+import dev.verbena.cm.ConnectionParameters;
+import dev.verbena.cm.EventChannel;
+import dev.verbena.cm.PortSpace;
+import dev.verbena.cm.PrivateData;
+import dev.verbena.internal.Errno;
+import dev.verbena.verbs.AccessFlag;
+import dev.verbena.verbs.CompletionQueue;
+import dev.verbena.verbs.CompletionQueueOptions;
+import dev.verbena.verbs.Completions;
+import dev.verbena.verbs.Context;
+import dev.verbena.verbs.MemoryRegion;
+import dev.verbena.verbs.ProtectionDomain;
+import dev.verbena.verbs.WorkCompletionException;
+import dev.verbena.verbs.WorkOpcode;
+import dev.verbena.verbs.access.VerbsAccess;
+import dev.verbena.verbs.device.DeviceCapability;
+import dev.verbena.verbs.device.TransportType;
+import java.lang.foreign.MemorySegment;
+import java.net.InetSocketAddress;
+import java.time.Duration;
+import java.util.Collection;
+import java.util.Map;
+import java.util.Set;
+import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.ConcurrentLinkedQueue;
+import java.util.function.Supplier;
+import org.jspecify.annotations.Nullable;
+
+/** The transport of a node over a device: connections of the connection manager, and one completion queue for all. */
+final class RdmaCarrier extends Carrier {
+    /** The longest time that the kernel may take to find an address or a route. */
+    private static final Duration RESOLVE_TIMEOUT = Duration.ofSeconds(4);
+
+    private static final ConnectionParameters PARAMETERS =
+            ConnectionParameters.defaults().rnrRetryCount(0);
+    private static final int BATCH = 64;
+
+    /** The errors that iWARP, which connects by TCP, returns at once; other devices report an event. */
+    private static final Set<Integer> UNREACHABLE =
+            Set.of(Errno.ECONNREFUSED, Errno.EHOSTUNREACH, Errno.ENETUNREACH, Errno.ETIMEDOUT);
+
+    private static final Duration FOR_EVER = Duration.ofSeconds(Long.MAX_VALUE);
+    /** Other errors of a call, with which the kernel says that no device leads to the peer. */
+    private static final Set<Integer> NO_WAY = Set.of(Errno.ENODEV, Errno.EADDRNOTAVAIL);
+
+    /** The status of an event when nobody listens at the peer's address: {@code IB_CM_REJ_INVALID_SERVICE_ID}. */
+    private static final int NO_LISTENER = 8;
+
+    /** The negative status of an event of iWARP when the program that listens at the peer's port does not speak iWARP. */
+    private static final Set<Integer> NO_RDMA = Set.of(Errno.EPROTO, Errno.ECONNRESET);
+
+    private static final byte[] REFUSAL = {'V', 'B', 'N', 'A', Wire.VERSION, 0};
+
+    private final VerbsAccess verbs = VerbsAccess.get();
+    private final Engine engine;
+    private final EventChannel events;
+    private final ConnectionId listener;
+    private final InetSocketAddress address;
+    private final Context context;
+    private final int backlog;
+    private final String device;
+    private final boolean windows;
+    private final ProtectionDomain domain;
+    private final CompletionQueue completions;
+    private final Completions cursor;
+    private final Supplier<Throwable> failure;
+    private final ConcurrentLinkedQueue<CmEvent> inbox = new ConcurrentLinkedQueue<>();
+    private final Map<ConnectionId, ChannelCore> known = new ConcurrentHashMap<>();
+
+    /** An address of a device, which this process has taken. */
+    record Place(EventChannel events, ConnectionId listener, InetSocketAddress address) {
+        /** Takes an address. Leaves nothing behind if that fails. */
+        static Place at(InetSocketAddress own, VerbsArena arena) {
+            EventChannel events = EventChannel.create(arena);
+            try {
+                ConnectionId listener = events.createId(PortSpace.TCP, arena);
+                try {
+                    listener.bind(own);
+                    checkDevice(listener, own);
+                    return new Place(events, listener, listener.localAddress().orElse(own));
+                } catch (Throwable t) {
+                    listener.close();
+                    throw t;
+                }
+            } catch (Throwable t) {
+                events.close();
+                throw t;
+            }
+        }
+    }
+
+    /** Throws if no device has the address. The kernel binds ids to loopback addresses, which belong to no device. */
+    private static void checkDevice(ConnectionId listener, InetSocketAddress own) {
+        try {
+            listener.context();
+        } catch (IllegalStateException none) {
+            throw new VerbsException(
+                    "rdma_bind_addr", Engine.text(own), Errno.ENODEV, "Take an address of a device, or Transport.AUTO");
+        }
+    }
+
+    RdmaCarrier(Engine engine, Place place, NodeOptions options, VerbsArena arena) {
+        this.engine = engine;
+        events = place.events;
+        listener = place.listener;
+        address = place.address;
+        context = listener.context();
+        device = context.device().name();
+        Set<DeviceCapability> has = context.attributes().capabilities();
+        windows = has.contains(DeviceCapability.MEMORY_WINDOW_2A) || has.contains(DeviceCapability.MEMORY_WINDOW_2B);
+        domain = context.allocateProtectionDomain(arena);
+        completions = context.createCompletionQueue(
+                CompletionQueueOptions.of(capacity(options)).channel(context.createCompletionChannel(arena)), arena);
+        cursor = completions.completions(BATCH);
+        failure = () -> new WorkCompletionException(cursor.completion());
+        backlog = Math.max(1, options.maxWaiting());
+    }
+
+    /** Returns true if the device connects by TCP itself, and so needs the TCP port. */
+    boolean isOverTcp() {
+        return context.device().transport() == TransportType.IWARP;
+    }
+
+    private int capacity(NodeOptions options) {
+        long each = (long) Messages.sendDepth(options) + Messages.receiveDepth(options);
+        long all = each * options.maxChannels();
+        int most = context.attributes().maxCompletions();
+        if (all > most) {
+            throw new IllegalArgumentException("number of channels must be at most " + most / each
+                    + " on " + context.device().name() + " with window " + options.window() + " and " + options.sends()
+                    + " messages under way, got " + options.maxChannels()
+                    + ": the device's completion queues have room for " + most + " completions");
+        }
+        return (int) all;
+    }
+
+    @Override
+    InetSocketAddress address() {
+        return address;
+    }
+
+    @Override
+    Context context() {
+        return context;
+    }
+
+    @Override
+    String device() {
+        return device;
+    }
+
+    @Override
+    boolean hasKeysOfChannels() {
+        return windows;
+    }
+
+    @Override
+    MemoryRegion register(MemorySegment memory, Collection<AccessFlag> access, VerbsArena arena) {
+        return domain.register(memory, access, arena);
+    }
+
+    // Waiting
+
+    @Override
+    <T> @Nullable T await(Supplier<? extends @Nullable T> attempt, Duration timeout) throws InterruptedException {
+        try {
+            return verbs.await(completions, attempt, timeout);
+        } catch (VerbsTimeoutException quiet) {
+            return null;
+        }
+    }
+
+    @Override
+    void wake() {
+        verbs.wakeWaits(completions);
+    }
+
+    // Completions
+
+    @Override
+    int poll() {
+        verbs.takeOver(cursor);
+        int handled = handleCompletions();
+        CmEvent event = inbox.poll();
+        while (event != null) {
+            handled += 1 + handleCompletions(); // those that came before the event
+            handle(event);
+            event = inbox.poll();
+        }
+        return handled;
+    }
+
+    private int handleCompletions() {
+        int handled = 0;
+        int found;
+        do {
+            found = cursor.poll();
+            while (cursor.next()) {
+                handleCompletion();
+            }
+            handled += found;
+        } while (found == BATCH);
+        return handled;
+    }
+
+    private void handleCompletion() {
+        long id = cursor.id();
+        ChannelCore core = engine.find(id);
+        if (core == null) {
+            return; // of a channel that is closed
+        }
+        int place = (int) id & 0xffff;
+        try {
+            if (!cursor.isSuccess()) {
+                core.failed(place, cursor.status(), failure);
+            } else if ((place & ChannelCore.RECEIVE) == 0) {
+                core.sent(place);
+            } else if (cursor.opcode() == WorkOpcode.RECEIVE && cursor.hasImmediate()) {
+                core.received(place, cursor.immediate(), cursor.byteLength());
+            } else {
+                receivedPlainly(core, place & ~ChannelCore.RECEIVE);
+            }
+        } catch (RuntimeException | Error failed) {
+            core.end(EndReason.FAILED, String.valueOf(failed.getMessage()), failed);
+        }
+    }
+
+    /** Handles a message without immediate data. */
+    private void receivedPlainly(ChannelCore core, int index) {
+        int bytes = cursor.byteLength() - RdmaLink.TRAILER;
+        if (core.link() instanceof RdmaLink link && link.hasTrailers() && !cursor.hasImmediate() && bytes >= 0) {
+            core.received(index | ChannelCore.RECEIVE, link.number(index, bytes), bytes);
+        } else {
+            core.broken("Not a message of a node");
+        }
+    }
+
+    // Events
+
+    @Override
+    void start() {
+        listener.listen(backlog);
+        engine.startThread("events", this::fetchEvents);
+    }
+
+    private void fetchEvents() {
+        try {
+            while (!engine.isClosed()) {
+                CmEvent event = events.awaitEvent(FOR_EVER);
+                if (registersMemory(event)) {
+                    handle(event); // takes long, and the others must not wait for it
+                } else {
+                    inbox.add(event);
+                    wake();
+                }
+            }
+        } catch (InterruptedException | RuntimeException | Error ended) {
+            engine.fail(ended);
+        }
+    }
+
+    private static boolean registersMemory(CmEvent event) {
+        return event instanceof CmEvent.Request
+                || event.type() == CmEventType.ADDRESS_RESOLVED
+                || event.type() == CmEventType.ROUTE_RESOLVED;
+    }
+
+    private void handle(CmEvent event) {
+        if (event instanceof CmEvent.Request request) {
+            admit(request.request());
+            return;
+        }
+        ChannelCore core = known.get(event.id());
+        if (event.type() == CmEventType.DEVICE_REMOVAL) {
+            engine.deviceRemoved();
+        }
+        if (core == null) {
+            return;
+        }
+        try {
+            happened(event, core);
+        } catch (RuntimeException | Error failed) {
+            core.end(EndReason.FAILED, String.valueOf(failed.getMessage()), failed);
+        }
+    }
+
+    private static void happened(CmEvent event, ChannelCore core) {
+        switch (event.type()) {
+            case ADDRESS_RESOLVED -> event.id().beginResolveRoute(RESOLVE_TIMEOUT);
+            case ROUTE_RESOLVED -> {
+                if (core.prepare()) {
+                    connect(event.id(), core);
+                }
+            }
+            case ESTABLISHED -> {
+                if (event.status() == 0) {
+                    core.established();
+                } else {
+                    unreachable(event, core, "");
+                }
+            }
+            case DISCONNECTED -> core.disconnected("The connection manager reports its end");
+            case ADDRESS_ERROR, ROUTE_ERROR, CONNECT_ERROR, UNREACHABLE -> unreachable(event, core, "");
+            case REJECTED -> {
+                if (event instanceof CmEvent.Rejected rejected) {
+                    rejected(rejected, core);
+                }
+            }
+            default -> {
+                // Nothing of the connection has changed.
+            }
+        }
+    }
+
+    private static void rejected(CmEvent.Rejected event, ChannelCore core) {
+        EndReason refused = refusal(event.privateData());
+        if (refused == null) {
+            unreachable(event, core, event.reason());
+        } else {
+            core.end(refused, "It refused this channel", null);
+        }
+    }
+
+    private static void connect(ConnectionId id, ChannelCore core) {
+        try {
+            id.beginConnect(PARAMETERS);
+        } catch (VerbsException refused) {
+            if (!UNREACHABLE.contains(refused.errno())) {
+                throw refused;
+            }
+            core.end(EndReason.UNREACHABLE, String.valueOf(refused.getMessage()), refused);
+        }
+    }
+
+    /** Returns true if an event says that no device leads to the peer, or that nobody listens there. */
+    private static boolean isNobody(CmEvent event) {
+        return switch (event.type()) {
+            case ADDRESS_ERROR, ROUTE_ERROR -> true;
+            case REJECTED -> event.status() == NO_LISTENER || NO_RDMA.contains(-event.status());
+            case CONNECT_ERROR -> NO_RDMA.contains(-event.status());
+            default -> false;
+        };
+    }
+
+    private static void noteNobody(ChannelCore core) {
+        if (core.connection() instanceof IdConnection connection) {
+            connection.nobody = true;
+        }
+    }
+
+    private static void unreachable(CmEvent event, ChannelCore core, String details) {
+        if (isNobody(event)) {
+            noteNobody(core);
+        }
+        core.end(
+                EndReason.UNREACHABLE,
+                event.type().cName() + " (status " + event.status() + "), "
+                        + event.type().meaning() + (details.isEmpty() ? "" : ": " + details),
+                null);
+    }
+
+    // Connections
+
+    /** A connection of the connection manager. */
+    final class IdConnection implements Connection {
+        private final ConnectionId id;
+        private boolean linked;
+
+        /** True once it is known that no device leads to the peer, or that nobody listens there. */
+        private volatile boolean nobody;
+
+        IdConnection(ConnectionId id) {
+            this.id = id;
+        }
+
+        @Override
+        public Transport transport() {
+            return Transport.RDMA;
+        }
+
+        @Override
+        public Carrier carrier() {
+            return RdmaCarrier.this;
+        }
+
+        boolean isNobody() {
+            return nobody;
+        }
+
+        @Override
+        public Link link(NodeOptions options, int messages, VerbsArena arena) {
+            RdmaLink made = new RdmaLink(id, domain, completions, !isOverTcp(), options, messages, arena);
+            linked = true;
+            return made;
+        }
+
+        @Override
+        public void accept() {
+            id.beginAccept(PARAMETERS);
+        }
+
+        @Override
+        public boolean takeProgress() {
+            return false; // the adapter does not tell
+        }
+
+        @Override
+        public void disconnect() {
+            if (linked) {
+                try {
+                    id.beginDisconnect();
+                } catch (VerbsException | IllegalStateException neverConnected) {
+                    // There is no connection to end.
+                }
+            }
+        }
+
+        @Override
+        public void forget() {
+            known.remove(id);
+        }
+    }
+
+    @Override
+    Attempt attempt() {
+        return this::connect;
+    }
+
+    /** Begins to connect a channel. */
+    void connect(ChannelCore core) {
+        ConnectionId id = events.createId(PortSpace.TCP, core.arena);
+        IdConnection connection = new IdConnection(id);
+        known.put(id, core);
+        core.connecting(connection);
+        try {
+            id.beginResolveAddress(new InetSocketAddress(address.getAddress(), 0), core.peer(), RESOLVE_TIMEOUT);
+        } catch (VerbsException refused) {
+            connection.nobody = NO_WAY.contains(refused.errno()) || UNREACHABLE.contains(refused.errno());
+            throw refused;
+        }
+    }
+
+    private void admit(ConnectRequest request) {
+        ChannelCore core = request.peer().map(engine::admit).orElse(null);
+        if (core == null) {
+            refuse(request);
+            return;
+        }
+        try {
+            ConnectionId id = request.claim(core.arena);
+            known.put(id, core);
+            core.accept(new IdConnection(id));
+        } catch (RuntimeException | Error failed) {
+            core.end(EndReason.FAILED, String.valueOf(failed.getMessage()), failed);
+        }
+    }
+
+    private static void refuse(ConnectRequest request) {
+        byte[] data = REFUSAL.clone();
+        data[REFUSAL.length - 1] = (byte) EndReason.TOO_MANY_CHANNELS.code;
+        try {
+            request.reject(PrivateData.of(data));
+        } catch (RuntimeException gone) {
+            // The peer has left already, or the listener is being closed.
+        }
+    }
+
+    /** Returns the reason in the private data of a node that refuses; null for others. */
+    static @Nullable EndReason refusal(PrivateData data) {
+        byte[] bytes = data.toArray();
+        for (int i = 0; i < REFUSAL.length - 2; i++) {
+            if (i >= bytes.length || bytes[i] != REFUSAL[i]) {
+                return null;
+            }
+        }
+        return bytes.length < REFUSAL.length ? null : EndReason.of(Byte.toUnsignedInt(bytes[REFUSAL.length - 1]));
+    }
+
+    @Override
+    void close() {
+        // The arena of the node frees all.
+    }
+}

@@ -1,0 +1,255 @@
+package dev.verbena.net;
+
+import dev.verbena.UnsupportedVerbException;
+import dev.verbena.VerbsArena;
+import dev.verbena.cm.ConnectionId;
+import dev.verbena.internal.Errno;
+import dev.verbena.verbs.AccessFlag;
+import dev.verbena.verbs.CompletionQueue;
+import dev.verbena.verbs.LocalMemory;
+import dev.verbena.verbs.MemoryRegion;
+import dev.verbena.verbs.MemorySlice;
+import dev.verbena.verbs.MemoryWindow;
+import dev.verbena.verbs.MemoryWindowType;
+import dev.verbena.verbs.ProtectionDomain;
+import dev.verbena.verbs.QueuePair;
+import dev.verbena.verbs.ReceiveBatch;
+import dev.verbena.verbs.RemoteMemory;
+import dev.verbena.verbs.SendBatch;
+import dev.verbena.verbs.access.VerbsAccess;
+import java.lang.foreign.MemorySegment;
+import java.util.List;
+import org.jspecify.annotations.Nullable;
+
+/** The verbs objects of a channel: queue pair, memory and batches, all in an arena of the channel's own. */
+final class RdmaLink extends Link {
+    /** The number of bytes of an immediate number behind a message. */
+    static final int TRAILER = Integer.BYTES;
+
+    private static final RemoteMemory NOWHERE = new RemoteMemory(0, 0, 0);
+
+    private final VerbsAccess verbs = VerbsAccess.get();
+    private final ProtectionDomain domain;
+    private final QueuePair pair;
+    private final SendBatch sends;
+    private final ReceiveBatch receives;
+
+    /** The number of bytes of the immediate number behind each message, on devices without immediate data; else 0. */
+    private final int trailer;
+
+    /** The pieces with the trailers of their messages. */
+    private final @Nullable MemorySlice[] trailing;
+
+    /** The trailers of the sends without bytes that may be under way. */
+    private final MemorySlice[] bare;
+
+    private int nextBare;
+
+    /**
+     * Makes the objects.
+     *
+     * @param id the id to make the queue pair on
+     * @param immediates true if the device sends immediate data
+     * @param messages the number of pieces of memory
+     */
+    RdmaLink(
+            ConnectionId id,
+            ProtectionDomain domain,
+            CompletionQueue completions,
+            boolean immediates,
+            NodeOptions options,
+            int messages,
+            VerbsArena arena) {
+        this(id, domain, completions, immediates ? 0 : TRAILER, options, immediates ? messages : messages + 1, arena);
+    }
+
+    private RdmaLink(
+            ConnectionId id,
+            ProtectionDomain domain,
+            CompletionQueue completions,
+            int trailer,
+            NodeOptions options,
+            int pieces,
+            VerbsArena arena) {
+        super(register(domain, options, pieces, trailer, arena), options, pieces, trailer);
+        this.domain = domain;
+        this.trailer = trailer;
+        trailing = new MemorySlice[trailer == 0 ? 0 : pieces];
+        bare = new MemorySlice[trailer == 0 ? 0 : ChannelCore.CONTROL_SENDS];
+        for (int i = 0; i < bare.length; i++) {
+            bare[i] = piece(pieces - 1, (long) bare.length * trailer).slice((long) i * trailer, trailer);
+        }
+        pair = id.createQueuePair(
+                domain,
+                QueuePair.rc(completions)
+                        .sendDepth(Messages.sendDepth(options))
+                        .receiveDepth(Messages.receiveDepth(options)),
+                arena);
+        sends = pair.sendBatch(1);
+        receives = pair.receiveBatch(1);
+    }
+
+    private static MemoryRegion register(
+            ProtectionDomain domain, NodeOptions options, int pieces, int trailer, VerbsArena arena) {
+        MemorySegment memory = arena.allocate(size(options, pieces, trailer), CACHE_LINE);
+        return domain.register(memory, List.of(AccessFlag.LOCAL_WRITE), arena);
+    }
+
+    @Override
+    QueuePair pair() {
+        return pair;
+    }
+
+    @Override
+    void send(long id, MemorySlice data, int immediate) {
+        verbs.takeOver(sends);
+        if (trailer == 0) {
+            sends.clear().send(id, data).immediate(immediate).post();
+        } else {
+            MemorySlice whole = withTrailer(data);
+            whole.segment().set(Wire.INT, data.length(), immediate);
+            sends.clear().send(id, whole).post();
+        }
+    }
+
+    @Override
+    void send(long id, int immediate) {
+        verbs.takeOver(sends);
+        if (trailer == 0) {
+            sends.clear().send(id).immediate(immediate).post();
+        } else {
+            MemorySlice number = bare[nextBare];
+            nextBare = (nextBare + 1) % bare.length;
+            number.segment().set(Wire.INT, 0, immediate);
+            sends.clear().send(id, number).post();
+        }
+    }
+
+    /** Returns a message with the bytes behind it. */
+    private MemorySlice withTrailer(MemorySlice message) {
+        int index = index(message);
+        MemorySlice known = trailing[index];
+        if (known == null || known.length() != message.length() + trailer) {
+            known = piece(index, message.length() + trailer);
+            trailing[index] = known;
+        }
+        return known;
+    }
+
+    /** Returns true if the immediate number is behind the bytes of each message: the device has no immediate data. */
+    boolean hasTrailers() {
+        return trailer != 0;
+    }
+
+    /**
+     * Returns the immediate number of a message that has arrived.
+     *
+     * @param index the index of the message's memory
+     * @param bytes the number of bytes of the message
+     */
+    int number(int index, int bytes) {
+        return piece(index, (long) bytes + trailer).segment().get(Wire.INT, bytes);
+    }
+
+    @Override
+    void read(long id, LocalMemory into, RemoteMemory from) {
+        verbs.takeOver(sends);
+        sends.clear().read(id, into, from).post();
+    }
+
+    @Override
+    void write(long id, LocalMemory data, RemoteMemory to) {
+        verbs.takeOver(sends);
+        sends.clear().write(id, data, to).post();
+    }
+
+    @Override
+    void fetchAndAdd(long id, int number, RemoteMemory at, long value) {
+        checkAtomics("fetchAndAdd");
+        verbs.takeOver(sends);
+        sends.clear().fetchAndAdd(id, result(number), at, value).post();
+    }
+
+    @Override
+    void compareAndSwap(long id, int number, RemoteMemory at, long expected, long value) {
+        checkAtomics("compareAndSwap");
+        verbs.takeOver(sends);
+        sends.clear().compareAndSwap(id, result(number), at, expected, value).post();
+    }
+
+    private void checkAtomics(String operation) {
+        if (hasTrailers()) {
+            throw new UnsupportedVerbException(
+                    "ibv_post_send",
+                    operation,
+                    Errno.EOPNOTSUPP,
+                    "iWARP has no atomics: let the peer change the number");
+        }
+    }
+
+    /** Posts a write of no bytes, which only the peer's adapter answers. */
+    @Override
+    void probe(long id) {
+        verbs.takeOver(sends);
+        if (trailer == 0) {
+            sends.clear().writeInline(id, MemorySegment.NULL, NOWHERE).post();
+        } else { // iWARP does not acknowledge writes
+            sends.clear().read(id, bare[0].slice(0, 0), NOWHERE).post();
+        }
+    }
+
+    @Override
+    void receive(long id, MemorySlice memory) {
+        verbs.takeOver(receives);
+        receives.clear()
+                .receive(id, trailer == 0 ? memory : withTrailer(memory))
+                .post();
+    }
+
+    /** The key of the memory region, for all channels. */
+    private record RegionKey(RemoteMemory remote) implements Key {
+        @Override
+        public boolean isPosted() {
+            return false;
+        }
+
+        @Override
+        public void free() {
+            // It ends with the region.
+        }
+    }
+
+    /** The key of a window of type 2, which only this channel can use. */
+    private record WindowKey(MemoryWindow window, Export export) implements Key {
+        @Override
+        public RemoteMemory remote() {
+            return window.remote();
+        }
+
+        @Override
+        public boolean isPosted() {
+            return true;
+        }
+
+        @Override
+        public void free() {
+            export.free(window);
+        }
+    }
+
+    @Override
+    Key grant(long id, Export export) {
+        if (!export.hasKeysOfChannels()) {
+            return new RegionKey(export.region().remote());
+        }
+        MemoryWindow window = domain.allocateMemoryWindow(MemoryWindowType.TYPE_2, export.arena());
+        try {
+            verbs.takeOver(sends);
+            sends.clear().bind(id, window, export.region(), export.access()).post();
+        } catch (RuntimeException | Error refused) {
+            export.free(window);
+            throw refused;
+        }
+        return new WindowKey(window, export);
+    }
+}

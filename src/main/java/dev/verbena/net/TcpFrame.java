@@ -1,0 +1,124 @@
+package dev.verbena.net;
+
+import java.nio.ByteBuffer;
+
+/**
+ * The frames of a TCP connection: see the description of this package. An instance is the header of one frame, and is used
+ * again and again by one thread.
+ */
+final class TcpFrame {
+    static final int VERSION = 1;
+
+    /** The number of bytes of the first bytes of each side. */
+    static final int HELLO_BYTES = 16;
+
+    /** The number of bytes of a header. */
+    static final int BYTES = 40;
+
+    /** The largest number of reads and atomics of a side that the other has not answered. */
+    static final int MAX_READS = 16;
+
+    static final int SEND = 1;
+    static final int WRITE = 2;
+    static final int READ = 3;
+    static final int FETCH_AND_ADD = 4;
+    static final int COMPARE_AND_SWAP = 5;
+    static final int ACKNOWLEDGEMENT = 6;
+    static final int DATA = 7;
+    static final int VALUE = 8;
+    static final int DENIAL = 9;
+
+    private static final int MAGIC = 0x5642_4e54; // "VBNT"
+
+    int type;
+    int length;
+    long address;
+    int key;
+    int number;
+    long first;
+    long second;
+
+    /** Returns the first bytes of a side. */
+    static ByteBuffer hello(boolean rdma, int reason) {
+        return ByteBuffer.allocate(HELLO_BYTES)
+                .putInt(MAGIC)
+                .put((byte) VERSION)
+                .put((byte) (rdma ? 1 : 0))
+                .put((byte) reason)
+                .clear();
+    }
+
+    /** Returns true if bytes begin as those of a node, of any version. */
+    static boolean isHello(ByteBuffer hello) {
+        return hello.getInt(0) == MAGIC;
+    }
+
+    static int version(ByteBuffer hello) {
+        return Byte.toUnsignedInt(hello.get(4));
+    }
+
+    /** Returns true if the side has RDMA too, and wants it. */
+    static boolean hasRdma(ByteBuffer hello) {
+        return (hello.get(5) & 1) != 0;
+    }
+
+    /** Returns the code of the {@link EndReason} of a refusal; 0 for a peer that is welcome. */
+    static int reason(ByteBuffer hello) {
+        return Byte.toUnsignedInt(hello.get(6));
+    }
+
+    /** Clears the fields, for a frame of a type. */
+    TcpFrame begin(int newType) {
+        type = newType;
+        length = 0;
+        address = 0;
+        key = 0;
+        number = 0;
+        first = 0;
+        second = 0;
+        return this;
+    }
+
+    void writeTo(ByteBuffer header) {
+        header.clear()
+                .put((byte) type)
+                .put((byte) 0)
+                .putShort((short) 0)
+                .putInt(length)
+                .putLong(address)
+                .putInt(key)
+                .putInt(number)
+                .putLong(first)
+                .putLong(second)
+                .flip();
+    }
+
+    /** Reads a header. Returns false if it is none: a field that the type does not have must be 0. */
+    boolean readFrom(ByteBuffer header) {
+        int word = header.getInt(0);
+        type = word >>> 24;
+        length = header.getInt(4);
+        address = header.getLong(8);
+        key = header.getInt(16);
+        number = header.getInt(20);
+        first = header.getLong(24);
+        second = header.getLong(32);
+        boolean remote = type >= WRITE && type <= COMPARE_AND_SWAP;
+        boolean sized = type == SEND || type == WRITE || type == READ || type == DATA;
+        boolean numbered = type == SEND || type == ACKNOWLEDGEMENT;
+        boolean valued = type == FETCH_AND_ADD || type == COMPARE_AND_SWAP || type == VALUE;
+        return (word & 0xffffff) == 0
+                && type >= SEND
+                && type <= DENIAL
+                && length >= 0
+                && (sized || length == 0)
+                && (remote || (address == 0 && key == 0))
+                && (numbered || number == 0)
+                && (valued || first == 0)
+                && (type == COMPARE_AND_SWAP || second == 0);
+    }
+
+    boolean isAtomic() {
+        return type == FETCH_AND_ADD || type == COMPARE_AND_SWAP;
+    }
+}

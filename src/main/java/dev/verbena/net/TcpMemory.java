@@ -1,0 +1,218 @@
+package dev.verbena.net;
+
+import dev.verbena.VerbsArena;
+import dev.verbena.VerbsObject;
+import dev.verbena.access.ObjectLifetime;
+import dev.verbena.verbs.AccessFlag;
+import dev.verbena.verbs.LocalMemory;
+import dev.verbena.verbs.MemoryRegion;
+import dev.verbena.verbs.RemoteMemory;
+import dev.verbena.verbs.access.VerbsAccess;
+import java.lang.foreign.MemorySegment;
+import java.security.SecureRandom;
+import java.util.Collection;
+import java.util.Map;
+import java.util.Set;
+import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.locks.ReentrantLock;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * The registered memory of a node over TCP, by keys. It takes the part of a protection domain: memory is used only while its
+ * key is known, only within its bounds, and only as its rights allow.
+ *
+ * <p>A node with a device too registers memory with the device, and then {@linkplain #adopt adopts} it here. Such memory has
+ * the remote key of the device for peers, and a key of its own for this side.
+ *
+ * <p>A key ends under a lock that the node's thread holds while it uses memory. So nobody uses the memory of a key that has
+ * ended, and the memory can be freed. Keys are random, so that peers can't guess them.
+ */
+final class TcpMemory extends VerbsObject {
+    /**
+     * The memory of a key. With a link, only its peer may use the key.
+     *
+     * @param remoteKey the key of the device, if the memory was adopted; else the key
+     * @param address the address as requests name it
+     * @param place the address of the memory in this process
+     */
+    private record Area(
+            MemoryRegion region,
+            int key,
+            int remoteKey,
+            long address,
+            long place,
+            long length,
+            Set<AccessFlag> access,
+            @Nullable TcpLink only) {
+
+        /** Makes the area of a region that is open. */
+        static Area of(MemoryRegion region, int key) {
+            return new Area(
+                    region,
+                    key,
+                    region.remoteKey(),
+                    region.address(),
+                    region.segment().address(),
+                    region.length(),
+                    region.access(),
+                    null);
+        }
+    }
+
+    private final Map<Integer, Area> areas = new ConcurrentHashMap<>();
+
+    /** The memory that is registered with a device, and by the device's remote keys. */
+    private final Map<MemoryRegion, Area> adopted = new ConcurrentHashMap<>();
+
+    private final Map<Integer, Area> adoptedByKey = new ConcurrentHashMap<>();
+    private final SecureRandom random = new SecureRandom();
+
+    /** Held by a thread that uses memory, or that ends a key. */
+    private final ReentrantLock using = new ReentrantLock();
+
+    private TcpMemory(ObjectLifetime lifetime) {
+        super(lifetime);
+        lifetime.destroyedBy(() -> {}); // the regions depend on this, and end first
+    }
+
+    static TcpMemory create(VerbsArena arena) {
+        return ObjectLifetime.create(arena, TcpMemory::new);
+    }
+
+    MemoryRegion register(MemorySegment memory, Collection<AccessFlag> access, VerbsArena owner) {
+        int key = freeKey();
+        return VerbsAccess.get()
+                .regionWithoutDevice(
+                        memory,
+                        access,
+                        key,
+                        owner,
+                        this,
+                        made -> areas.put(key, Area.of(made, key)),
+                        () -> remove(key));
+    }
+
+    /** Lets this side and peers use memory that is registered with a device, until that region is closed. */
+    void adopt(MemoryRegion region) {
+        int key = freeKey();
+        VerbsAccess.get().follow(region, () -> add(Area.of(region, key)), () -> remove(key));
+    }
+
+    private void add(Area area) {
+        areas.put(area.key, area);
+        adopted.put(area.region, area);
+        adoptedByKey.put(area.remoteKey, area);
+    }
+
+    private int freeKey() {
+        int key = random.nextInt();
+        while (areas.containsKey(key)) {
+            key = random.nextInt();
+        }
+        return key;
+    }
+
+    private void remove(int key) {
+        using.lock();
+        try {
+            Area ended = areas.remove(key);
+            if (ended != null) {
+                areas.values().removeIf(area -> area.region == ended.region); // keys of channels for the same memory
+                adopted.remove(ended.region);
+                adoptedByKey.remove(ended.remoteKey, ended);
+            }
+        } finally {
+            using.unlock();
+        }
+    }
+
+    /** Makes a key for the peer of one channel. */
+    RemoteMemory grant(TcpLink link, Export export) {
+        MemoryRegion region = export.region();
+        using.lock();
+        try {
+            Area whole = areas.get(keyOf(region));
+            if (whole == null) {
+                throw new IllegalStateException("The " + region + " is closed");
+            }
+            int key = freeKey();
+            areas.put(key, new Area(region, key, key, whole.address, whole.place, whole.length, export.access(), link));
+            return new RemoteMemory(whole.address, key, whole.length);
+        } finally {
+            using.unlock();
+        }
+    }
+
+    /** Ends a key of a channel. */
+    void revoke(int key) {
+        using.lock();
+        try {
+            areas.remove(key);
+        } finally {
+            using.unlock();
+        }
+    }
+
+    /** Returns the key by which this side uses memory. Throws if the region is closed. */
+    int keyOf(MemoryRegion region) {
+        int key = region.localKey();
+        Area area = adopted.get(region);
+        return area == null ? key : area.key;
+    }
+
+    /** Throws if this side can't use memory for a request. */
+    void checkOwn(LocalMemory memory, boolean written) {
+        MemoryRegion region = memory.region();
+        Area area = areas.get(keyOf(region));
+        if (area == null || area.region != region) {
+            throw new IllegalArgumentException(region + " is not registered with this node: use Node.register()");
+        }
+        if (written && !area.access.contains(AccessFlag.LOCAL_WRITE)) {
+            throw new IllegalArgumentException(region + " can't be read into without LOCAL_WRITE");
+        }
+    }
+
+    /** Begins to use memory: no key ends until {@link #end}. */
+    void begin() {
+        using.lock();
+    }
+
+    void end() {
+        using.unlock();
+    }
+
+    /**
+     * Returns memory of a key, for use until {@link #end}.
+     *
+     * @param link the link that asks; null for this side's own use
+     * @param right the right that the key must give; null if none is needed
+     * @return the memory; null if the key, the range or the right is wrong
+     */
+    @Nullable
+    MemorySegment find(@Nullable TcpLink link, int key, long address, long length, @Nullable AccessFlag right) {
+        MemorySegment found = part(areas.get(key), link, address, length, right);
+        return found == null && link != null && !adoptedByKey.isEmpty()
+                ? part(adoptedByKey.get(key), link, address, length, right)
+                : found;
+    }
+
+    private static @Nullable MemorySegment part(
+            @Nullable Area area, @Nullable TcpLink link, long address, long length, @Nullable AccessFlag right) {
+        if (area == null
+                || (area.only != null && area.only != link)
+                || (right != null && !area.access.contains(right))) {
+            return null;
+        }
+        long offset = address - area.address;
+        if (offset < 0 || length < 0 || offset > area.length || length > area.length - offset) {
+            return null;
+        }
+        return MemorySegment.ofAddress(area.place + offset).reinterpret(length);
+    }
+
+    /** Returns for example {@code registered memory of a node over TCP}. */
+    @Override
+    public String toString() {
+        return "registered memory of a node over TCP";
+    }
+}

@@ -1,0 +1,766 @@
+package dev.verbena.net;
+
+import dev.verbena.VerbsArena;
+import dev.verbena.internal.Memory;
+import dev.verbena.verbs.AccessFlag;
+import dev.verbena.verbs.WorkStatus;
+import java.io.IOException;
+import java.lang.foreign.MemorySegment;
+import java.net.InetSocketAddress;
+import java.net.StandardSocketOptions;
+import java.nio.ByteBuffer;
+import java.nio.channels.SelectionKey;
+import java.nio.channels.Selector;
+import java.nio.channels.SocketChannel;
+import java.util.ArrayDeque;
+import java.util.concurrent.atomic.AtomicBoolean;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * The TCP connection of a channel. It takes the part of a queue pair: sends the requests of the {@link TcpLink}, carries out
+ * the requests of the peer, and reports completions to the {@link TcpCarrier}. All methods but those of
+ * {@link Carrier.Connection} and {@link #hasWork} are for the carrier's thread.
+ */
+final class TcpStream implements Carrier.Connection {
+    /** The most bytes that are read or written at once. */
+    private static final int CHUNK = 1 << 18;
+
+    /** The most bytes that are read before other connections have their turn. */
+    private static final int TURN = 1 << 20;
+
+    /** From this size on, data is read straight into the memory. */
+    private static final int LARGE = 1 << 13;
+
+    /** The longest time to wait for the peer's end of a connection that is being closed. */
+    private static final long LEAVING_NANOS = 1_000_000_000L;
+
+    private enum State {
+        CONNECTING,
+        /** The first bytes of both sides are under way. */
+        HELLO,
+        OPEN,
+        /** Input is dropped: the peer broke a rule, or this side leaves. */
+        DEAF,
+        CLOSED
+    }
+
+    /** An answer to a request of the peer: acknowledgements of a number of requests, a value, data or a denial. */
+    private static final class Answer {
+        final int type;
+        int number;
+        long value;
+        int length;
+        long address;
+        int key;
+
+        Answer(int type) {
+            this.type = type;
+        }
+    }
+
+    private final TcpCarrier carrier;
+    private final TcpMemory memory;
+    private final ChannelCore core;
+    private final boolean asks;
+    private final AtomicBoolean scheduled = new AtomicBoolean();
+    private volatile @Nullable TcpLink link;
+    private volatile boolean leaving;
+
+    /** True once it is known that the peer has RDMA too. */
+    private volatile boolean askedForRdma;
+
+    /** True if the connection could not be made. */
+    private volatile boolean unreachable;
+
+    /** True since a part of a large frame has gone or come. */
+    private volatile boolean progressed;
+
+    private State state = State.CONNECTING;
+    private @Nullable SocketChannel channel;
+    private @Nullable SelectionKey selection;
+    private long leaveBy;
+    private boolean shut;
+
+    // Output
+    private final ByteBuffer head = ByteBuffer.allocateDirect(TcpFrame.BYTES).limit(0);
+    private final TcpFrame out = new TcpFrame();
+    private final ArrayDeque<Answer> answers = new ArrayDeque<>();
+    private int promised;
+    private long outAddress;
+    private int outKey;
+    private long outLeft;
+    private @Nullable TcpLink outFor;
+    private @Nullable AccessFlag outRight;
+
+    // Input
+    private final ByteBuffer header = ByteBuffer.allocate(TcpFrame.BYTES);
+    private final TcpFrame in = new TcpFrame();
+    private long inAddress;
+    private int inKey;
+    private long inLeft;
+    private TcpLink.@Nullable Receive into;
+
+    /**
+     * Makes a connection.
+     *
+     * @param asks true to connect only if the peer has no RDMA
+     */
+    TcpStream(TcpCarrier carrier, TcpMemory memory, ChannelCore core, boolean asks) {
+        this.carrier = carrier;
+        this.memory = memory;
+        this.core = core;
+        this.asks = asks;
+        header.limit(TcpFrame.HELLO_BYTES);
+    }
+
+    // For the channel
+
+    @Override
+    public Transport transport() {
+        return Transport.TCP;
+    }
+
+    @Override
+    public Carrier carrier() {
+        return carrier;
+    }
+
+    /** Returns true if the channel has ended because both sides have RDMA. */
+    boolean isAskedForRdma() {
+        return askedForRdma;
+    }
+
+    /** Returns true if the connection could not be made. */
+    boolean isUnreachable() {
+        return unreachable;
+    }
+
+    @Override
+    public Link link(NodeOptions options, int messages, VerbsArena arena) {
+        TcpLink made = new TcpLink(memory, this, options, messages, arena);
+        link = made;
+        return made;
+    }
+
+    @Override
+    public void accept() {
+        hasWork();
+    }
+
+    @Override
+    public void disconnect() {
+        leaving = true;
+        hasWork();
+    }
+
+    @Override
+    public boolean takeProgress() {
+        boolean moves = progressed;
+        progressed = false;
+        return moves;
+    }
+
+    @Override
+    public void forget() {
+        disconnect();
+    }
+
+    /** Lets the carrier's thread look at this connection. */
+    void hasWork() {
+        if (scheduled.compareAndSet(false, true)) {
+            carrier.schedule(this);
+        }
+    }
+
+    // The life of the connection
+
+    /** Begins to connect. */
+    void connect(InetSocketAddress own, Selector selector) {
+        if (state == State.CLOSED) {
+            return; // the program has given up already
+        }
+        try {
+            SocketChannel made = carrier.openSocket();
+            channel = made;
+            made.configureBlocking(false);
+            made.bind(own);
+            made.setOption(StandardSocketOptions.TCP_NODELAY, true);
+            boolean done = made.connect(core.peer());
+            selection = made.register(selector, SelectionKey.OP_CONNECT, this);
+            if (done) {
+                connected();
+            }
+        } catch (IOException | RuntimeException refused) {
+            unreachable(refused);
+        }
+    }
+
+    /** Takes a connection that the peer has made, and whose first bytes have come. */
+    void take(SocketChannel made, Selector selector) throws IOException {
+        channel = made;
+        selection = made.register(selector, SelectionKey.OP_READ, this);
+        state = State.OPEN;
+        header.clear();
+    }
+
+    private void unreachable(Exception why) {
+        unreachable = true;
+        carrier.report(core, () -> core.end(EndReason.UNREACHABLE, String.valueOf(why.getMessage()), why));
+        close();
+    }
+
+    private void connected() throws IOException {
+        state = State.HELLO;
+        if (open().write(TcpFrame.hello(asks, 0)) != TcpFrame.HELLO_BYTES) { // they fit into the socket's memory
+            throw new IOException("The first bytes could not be sent at once");
+        }
+        interest(SelectionKey.OP_READ);
+    }
+
+    private SocketChannel open() throws IOException {
+        SocketChannel known = channel;
+        if (known == null) {
+            throw new IOException("The connection is closed");
+        }
+        return known;
+    }
+
+    private void interest(int operations) {
+        SelectionKey known = selection;
+        if (known != null && known.isValid() && known.interestOps() != operations) {
+            known.interestOps(operations);
+        }
+    }
+
+    /** Handles what the selector has found. */
+    void ready(ByteBuffer shared) {
+        SelectionKey known = selection;
+        if (known == null || !known.isValid()) {
+            return;
+        }
+        try {
+            if (state == State.CONNECTING && known.isConnectable()) {
+                try {
+                    open().finishConnect();
+                } catch (IOException refused) {
+                    unreachable(refused);
+                    return;
+                }
+                connected();
+            }
+            if (state != State.CLOSED && known.isReadable()) {
+                read(shared);
+            }
+            work();
+        } catch (IOException | RuntimeException | Error failure) {
+            lost(String.valueOf(failure.getMessage()));
+        }
+    }
+
+    /** Handles what other threads have posted. */
+    void attend() {
+        scheduled.set(false);
+        try {
+            work();
+        } catch (IOException | RuntimeException | Error failure) {
+            lost(String.valueOf(failure.getMessage()));
+        }
+    }
+
+    private void work() throws IOException {
+        if (state == State.CLOSED) {
+            return;
+        }
+        if (leaving && leaveBy == 0) {
+            leaveBy = System.nanoTime() + LEAVING_NANOS;
+            carrier.leaves(this);
+            if (state == State.CONNECTING || state == State.HELLO) {
+                close();
+                return;
+            }
+            state = State.DEAF;
+        }
+        if (state == State.OPEN || state == State.DEAF) {
+            boolean done = write();
+            if (done && leaveBy != 0 && !shut) {
+                shut = true;
+                open().shutdownOutput(); // and close when the peer has done so: else what it has not read would be lost
+            }
+            interest(done ? SelectionKey.OP_READ : SelectionKey.OP_READ | SelectionKey.OP_WRITE);
+        }
+    }
+
+    /** Returns true once this connection, which this side has left, is closed. */
+    boolean hasLeft(long now) {
+        if (state != State.CLOSED && now - leaveBy > 0) {
+            close();
+        }
+        return state == State.CLOSED;
+    }
+
+    private void lost(String details) {
+        if (state != State.CLOSED) {
+            carrier.report(core, () -> core.disconnected(details));
+            close();
+        }
+    }
+
+    /** Closes the socket. */
+    void close() {
+        state = State.CLOSED;
+        SocketChannel known = channel;
+        if (known != null) {
+            try {
+                known.close();
+            } catch (IOException ignored) {
+                // The descriptor is free in any case.
+            }
+        }
+    }
+
+    /** Drops all further input. */
+    private void deafen() {
+        state = State.DEAF;
+        inLeft = 0;
+    }
+
+    private void broken(String details) {
+        deafen();
+        carrier.report(core, () -> core.broken(details));
+    }
+
+    // Input
+
+    private void read(ByteBuffer shared) throws IOException {
+        SocketChannel from = open();
+        for (int turn = 0; turn < TURN && state != State.CLOSED; ) {
+            int found;
+            boolean more;
+            if (inLeft >= LARGE && state == State.OPEN) {
+                int most = (int) Math.min(inLeft, CHUNK);
+                found = readStraight(from, most);
+                more = found == most;
+            } else {
+                shared.clear();
+                found = from.read(shared);
+                more = !shared.hasRemaining();
+                consume(shared.flip());
+            }
+            if (found < 0) {
+                lost(leaveBy == 0 ? "The peer has closed the connection" : "");
+                return;
+            }
+            if (!more) {
+                return;
+            }
+            turn += found;
+        }
+    }
+
+    private int readStraight(SocketChannel from, int most) throws IOException {
+        memory.begin();
+        try {
+            MemorySegment target = target(most);
+            if (target == null) {
+                return 1; // the rest is dropped
+            }
+            int found = from.read(target.asByteBuffer());
+            if (found > 0) {
+                arrived(found);
+            }
+            return found;
+        } finally {
+            memory.end();
+        }
+    }
+
+    private void consume(ByteBuffer bytes) {
+        while (bytes.hasRemaining() && state != State.DEAF && state != State.CLOSED) {
+            if (inLeft > 0) {
+                int size = (int) Math.min(inLeft, bytes.remaining());
+                memory.begin();
+                try {
+                    MemorySegment target = target(size);
+                    if (target != null) {
+                        target.copyFrom(MemorySegment.ofBuffer(bytes).asSlice(0, size));
+                        bytes.position(bytes.position() + size);
+                        arrived(size);
+                    }
+                } finally {
+                    memory.end();
+                }
+            } else {
+                while (header.hasRemaining() && bytes.hasRemaining()) {
+                    header.put(bytes.get());
+                }
+                if (!header.hasRemaining()) {
+                    headerCame();
+                }
+            }
+        }
+    }
+
+    private void headerCame() {
+        if (state == State.HELLO) {
+            greeted();
+            header.clear();
+            return;
+        }
+        boolean known = in.readFrom(header);
+        header.clear();
+        if (known) {
+            begin();
+        } else {
+            broken("Frame of type " + in.type + " with " + in.length + " bytes is malformed");
+        }
+    }
+
+    private void greeted() {
+        int reason = TcpFrame.reason(header);
+        if (!TcpFrame.isHello(header)) {
+            end(EndReason.PROTOCOL_ERROR, "Its first bytes are not those of a node over TCP");
+        } else if (TcpFrame.version(header) != TcpFrame.VERSION) {
+            end(
+                    EndReason.OTHER_VERSION,
+                    "It speaks version " + TcpFrame.version(header) + " over TCP, this side version "
+                            + TcpFrame.VERSION);
+        } else if (reason != 0) {
+            end(EndReason.of(reason), "It refused this channel");
+        } else if (asks && TcpFrame.hasRdma(header)) {
+            askedForRdma = true;
+            end(EndReason.UNREACHABLE, "Both sides have RDMA, and connect by it");
+        } else {
+            welcome();
+        }
+    }
+
+    private void welcome() {
+        try {
+            if (asks && !core.prepare()) {
+                return; // the program has given up
+            }
+        } catch (RuntimeException | Error failed) { // for lack of memory, for example
+            deafen();
+            carrier.report(core, () -> core.end(EndReason.FAILED, String.valueOf(failed.getMessage()), failed));
+            return;
+        }
+        state = State.OPEN;
+        carrier.report(core, core::established);
+    }
+
+    private void end(EndReason reason, String details) {
+        deafen();
+        carrier.report(core, () -> core.end(reason, details, null));
+    }
+
+    /** Begins to handle a frame, whose data follows. */
+    private void begin() {
+        TcpLink on = link;
+        if (on == null) {
+            broken("A frame came before the channel was open");
+            return;
+        }
+        inLeft = 0;
+        switch (in.type) {
+            case TcpFrame.SEND -> {
+                TcpLink.Receive next = on.takeReceive();
+                if (next == null) {
+                    broken("It sent more messages than this side has receives");
+                } else if (in.length > next.length()) {
+                    broken("Message of " + in.length + " bytes is larger than the " + next.length()
+                            + " that this side receives");
+                } else {
+                    into = next;
+                    data(next.address(), next.key());
+                }
+            }
+            case TcpFrame.WRITE -> {
+                if (in.length == 0 || allows(in.length, AccessFlag.REMOTE_WRITE)) {
+                    data(in.address, in.key);
+                } else {
+                    deny();
+                }
+            }
+            case TcpFrame.READ -> {
+                if (promised == TcpFrame.MAX_READS) {
+                    broken("It has more than " + TcpFrame.MAX_READS + " reads and atomics under way");
+                } else if (in.length == 0 || allows(in.length, AccessFlag.REMOTE_READ)) {
+                    Answer answer = promise(TcpFrame.DATA);
+                    answer.address = in.address;
+                    answer.key = in.key;
+                    answer.length = in.length;
+                } else {
+                    deny();
+                }
+            }
+            case TcpFrame.FETCH_AND_ADD, TcpFrame.COMPARE_AND_SWAP -> changeNumber();
+            case TcpFrame.ACKNOWLEDGEMENT -> acknowledged(on);
+            case TcpFrame.DATA -> {
+                TcpLink.Request oldest = on.unanswered();
+                if (oldest == null || oldest.type != TcpFrame.READ || oldest.length != in.length) {
+                    broken("It sent data that this side has not asked for");
+                } else {
+                    data(oldest.localAddress, oldest.localKey);
+                }
+            }
+            case TcpFrame.VALUE -> {
+                TcpLink.Request oldest = on.unanswered();
+                if (oldest == null
+                        || (oldest.type != TcpFrame.FETCH_AND_ADD && oldest.type != TcpFrame.COMPARE_AND_SWAP)) {
+                    broken("It sent a value that this side has not asked for");
+                } else {
+                    valueCame(on, oldest);
+                }
+            }
+            case TcpFrame.DENIAL -> {
+                if (on.unanswered() == null) {
+                    broken("It denied a request that this side has not made");
+                } else {
+                    fail(on, WorkStatus.REMOTE_ACCESS_ERROR);
+                }
+            }
+            default -> throw new AssertionError(in.type);
+        }
+    }
+
+    private boolean allows(long length, AccessFlag right) {
+        memory.begin();
+        try {
+            return memory.find(link, in.key, in.address, length, right) != null;
+        } finally {
+            memory.end();
+        }
+    }
+
+    /** Begins to receive data. */
+    private void data(long address, int key) {
+        inAddress = address;
+        inKey = key;
+        inLeft = in.length;
+        if (inLeft == 0) {
+            finish();
+        }
+    }
+
+    /** Returns the memory for the next data. If it may not be used any more, the rest of the input is dropped. */
+    private @Nullable MemorySegment target(int size) {
+        boolean remote = in.type == TcpFrame.WRITE;
+        MemorySegment found = memory.find(
+                remote ? link : null,
+                inKey,
+                inAddress,
+                size,
+                remote ? AccessFlag.REMOTE_WRITE : AccessFlag.LOCAL_WRITE);
+        TcpLink on = link;
+        if (found == null && remote) {
+            deny();
+        } else if (found == null && in.type == TcpFrame.DATA && on != null) {
+            fail(on, WorkStatus.LOCAL_PROTECTION_ERROR);
+        } else if (found == null) {
+            deafen(); // the channel is closed
+        }
+        return found;
+    }
+
+    private void arrived(int size) {
+        progressed |= in.type == TcpFrame.DATA;
+        inAddress += size;
+        inLeft -= size;
+        if (inLeft == 0) {
+            finish();
+        }
+    }
+
+    /** Ends a frame, all of whose data has come. */
+    private void finish() {
+        TcpLink on = link;
+        TcpLink.Receive message = into;
+        if (in.type == TcpFrame.DATA && on != null) {
+            done(on);
+            return;
+        }
+        acknowledge();
+        if (in.type == TcpFrame.SEND && message != null) {
+            into = null;
+            int number = in.number;
+            int bytes = in.length;
+            int place = (int) message.id() & 0xffff;
+            carrier.report(core, () -> core.received(place, number, bytes));
+        }
+    }
+
+    private void changeNumber() {
+        if (promised == TcpFrame.MAX_READS) {
+            broken("It has more than " + TcpFrame.MAX_READS + " reads and atomics under way");
+            return;
+        }
+        memory.begin();
+        try {
+            MemorySegment at = in.address % Long.BYTES == 0
+                    ? memory.find(link, in.key, in.address, Long.BYTES, AccessFlag.REMOTE_ATOMIC)
+                    : null;
+            if (at == null) {
+                deny();
+            } else {
+                promise(TcpFrame.VALUE).value = in.type == TcpFrame.FETCH_AND_ADD
+                        ? (long) TcpCarrier.NUMBER.getAndAdd(at, 0L, in.first)
+                        : (long) TcpCarrier.NUMBER.compareAndExchange(at, 0L, in.first, in.second);
+            }
+        } finally {
+            memory.end();
+        }
+    }
+
+    // Answers of the peer
+
+    private void acknowledged(TcpLink on) {
+        if (in.number <= 0) {
+            broken("It acknowledged " + in.number + " requests");
+        }
+        for (int i = 0; i < in.number && state == State.OPEN; i++) {
+            TcpLink.Request oldest = on.unanswered();
+            if (oldest == null || oldest.isRead()) {
+                broken("It acknowledged a request that this side has not made");
+            } else {
+                done(on);
+            }
+        }
+    }
+
+    private void valueCame(TcpLink on, TcpLink.Request oldest) {
+        memory.begin();
+        try {
+            MemorySegment result =
+                    memory.find(null, oldest.localKey, oldest.localAddress, Long.BYTES, AccessFlag.LOCAL_WRITE);
+            if (result == null) {
+                deafen(); // the channel is closed
+                return;
+            }
+            Memory.set(result.address(), in.first);
+        } finally {
+            memory.end();
+        }
+        done(on);
+    }
+
+    private void done(TcpLink on) {
+        int place = (int) on.answered() & 0xffff;
+        carrier.report(core, () -> core.sent(place));
+    }
+
+    private void fail(TcpLink on, WorkStatus status) {
+        int place = (int) on.answered() & 0xffff;
+        deafen();
+        carrier.report(core, () -> core.failed(place, status, () -> null));
+    }
+
+    // Answers of this side
+
+    private void acknowledge() {
+        Answer last = answers.peekLast();
+        if (last == null || last.type != TcpFrame.ACKNOWLEDGEMENT) {
+            last = new Answer(TcpFrame.ACKNOWLEDGEMENT);
+            answers.add(last);
+        }
+        last.number++;
+    }
+
+    private Answer promise(int type) {
+        Answer answer = new Answer(type);
+        answers.add(answer);
+        promised++;
+        return answer;
+    }
+
+    /** Denies a request, which ends the connection, as an adapter does. */
+    private void deny() {
+        answers.add(new Answer(TcpFrame.DENIAL));
+        deafen();
+        carrier.report(
+                core, () -> core.disconnected("It used memory without the right, out of range, or with a wrong key"));
+    }
+
+    // Output
+
+    /** Writes as much as the socket takes. Returns true if nothing is left. */
+    private boolean write() throws IOException {
+        SocketChannel to = open();
+        while (state != State.CLOSED) {
+            if (!head.hasRemaining() && outLeft == 0 && !beginNext()) {
+                return true;
+            }
+            if (outLeft == 0) {
+                to.write(head);
+                if (head.hasRemaining()) {
+                    return false;
+                }
+            } else if (!writeData(to)) {
+                return false;
+            }
+        }
+        return true;
+    }
+
+    private boolean writeData(SocketChannel to) throws IOException {
+        int most = (int) Math.min(outLeft, CHUNK);
+        memory.begin();
+        try {
+            MemorySegment data = memory.find(outFor, outKey, outAddress, most, outRight);
+            if (data == null) {
+                throw new IOException("Memory was deregistered while it was sent");
+            }
+            ByteBuffer bytes = data.asByteBuffer();
+            boolean first = head.hasRemaining();
+            to.write(new ByteBuffer[] {head, bytes});
+            progressed |= !first && bytes.position() > 0;
+            outAddress += bytes.position();
+            outLeft -= bytes.position();
+            return !bytes.hasRemaining();
+        } finally {
+            memory.end();
+        }
+    }
+
+    private boolean beginNext() {
+        Answer answer = answers.poll();
+        if (answer != null) {
+            begin(answer);
+            return true;
+        }
+        TcpLink on = link;
+        TcpLink.Request request = leaveBy == 0 && on != null ? on.next() : null;
+        if (request == null) {
+            return false;
+        }
+        out.begin(request.type);
+        out.length = request.length;
+        out.address = request.address;
+        out.key = request.key;
+        out.number = request.number;
+        out.first = request.first;
+        out.second = request.second;
+        out.writeTo(head);
+        outAddress = request.localAddress;
+        outKey = request.localKey;
+        outLeft = request.type == TcpFrame.READ ? 0 : request.length;
+        outFor = null;
+        outRight = null;
+        return true;
+    }
+
+    private void begin(Answer answer) {
+        out.begin(answer.type);
+        out.number = answer.number;
+        out.first = answer.value;
+        out.length = answer.length;
+        if (answer.type == TcpFrame.DATA || answer.type == TcpFrame.VALUE) {
+            promised--;
+        }
+        outAddress = answer.address;
+        outKey = answer.key;
+        outLeft = answer.length;
+        outFor = link;
+        outRight = AccessFlag.REMOTE_READ;
+        out.writeTo(head);
+    }
+}

@@ -1,0 +1,478 @@
+package dev.verbena.net;
+
+import static dev.verbena.net.NodePair.SMALL;
+import static dev.verbena.net.NodePair.end;
+import static dev.verbena.net.NodePair.receive;
+import static dev.verbena.net.NodePair.send;
+import static dev.verbena.support.Loopback.DEADLINE;
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
+
+import dev.verbena.VerbsArena;
+import dev.verbena.VerbsException;
+import dev.verbena.VerbsTimeoutException;
+import dev.verbena.support.Await;
+import dev.verbena.support.Fenced;
+import dev.verbena.support.FencedTest;
+import dev.verbena.verbs.AccessFlag;
+import dev.verbena.verbs.LocalMemory;
+import dev.verbena.verbs.MemoryRegion;
+import dev.verbena.verbs.RemoteMemory;
+import java.io.IOException;
+import java.lang.foreign.MemorySegment;
+import java.lang.foreign.ValueLayout;
+import java.net.InetAddress;
+import java.net.InetSocketAddress;
+import java.net.ServerSocket;
+import java.net.Socket;
+import java.nio.ByteBuffer;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.concurrent.ExecutorService;
+import java.util.concurrent.Executors;
+import java.util.concurrent.Future;
+import java.util.concurrent.atomic.AtomicInteger;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
+import org.junit.jupiter.params.provider.EnumSource;
+import org.junit.jupiter.params.provider.ValueSource;
+
+/** Nodes that use RDMA where both ends have it, and TCP elsewhere. */
+@FencedTest
+@Timeout(120)
+class AutoTransportTest {
+    private static final int ENODEV = 19;
+    private static final int ENOMEM = 12;
+    private static final int EADDRINUSE = 98;
+    private static final int EHOSTUNREACH = 113;
+    private static final long SIZE = 4096;
+    private static final InetSocketAddress HERE = new InetSocketAddress("127.0.0.1", 0);
+
+    private final VerbsArena arena = VerbsArena.ofShared();
+    private final ExecutorService threads =
+            Executors.newCachedThreadPool(Thread.ofPlatform().daemon().factory());
+
+    @AfterEach
+    void close() {
+        Fenced.calm();
+        threads.shutdownNow();
+        if (arena.scope().isAlive()) {
+            arena.close();
+        }
+    }
+
+    /** The choice of a node, and the presence of a device. */
+    enum Kind {
+        RDMA(Transport.RDMA, true),
+        TCP(Transport.TCP, false),
+        AUTO(Transport.AUTO, true),
+        AUTO_WITHOUT_DEVICE(Transport.AUTO, false);
+
+        private final Transport choice;
+        private final boolean device;
+
+        Kind(Transport choice, boolean device) {
+            this.choice = choice;
+            this.device = device;
+        }
+    }
+
+    private Node open(Kind kind) {
+        return open(kind, SMALL);
+    }
+
+    private Node open(Kind kind, NodeOptions options) {
+        if (kind == Kind.AUTO_WITHOUT_DEVICE) {
+            Fenced.fail("rdma_bind_addr", 1, ENODEV);
+        }
+        Node node = Node.open(HERE, options.transport(kind.choice), arena);
+        Fenced.calm();
+        return node;
+    }
+
+    private NodePair.Ends connect(Node client, Node server) throws Exception {
+        Future<Channel> accepted = threads.submit(() -> server.accept(DEADLINE));
+        Channel made = client.connect(server.address(), DEADLINE);
+        return new NodePair.Ends(made, end(accepted));
+    }
+
+    private static void assertTalk(NodePair.Ends ends) throws InterruptedException {
+        send(ends.client(), 5);
+        assertThat(receive(ends.server())).isEqualTo(5);
+        send(ends.server(), 6);
+        assertThat(receive(ends.client())).isEqualTo(6);
+    }
+
+    private static ChannelException refusal(Node client, Node server) {
+        ChannelException[] told = new ChannelException[1];
+        assertThatExceptionOfType(ChannelException.class)
+                .isThrownBy(() -> client.connect(server.address(), DEADLINE))
+                .satisfies(thrown -> told[0] = thrown);
+        return told[0];
+    }
+
+    // Choosing
+
+    /** One waiting peer and one channel are enough: the question by TCP takes the place of no channel. */
+    @ParameterizedTest
+    @CsvSource({
+        "AUTO, AUTO, RDMA",
+        "AUTO, RDMA, RDMA",
+        "RDMA, AUTO, RDMA",
+        "AUTO, TCP, TCP",
+        "TCP, AUTO, TCP",
+        "AUTO, AUTO_WITHOUT_DEVICE, TCP",
+        "AUTO_WITHOUT_DEVICE, AUTO, TCP",
+        "AUTO_WITHOUT_DEVICE, TCP, TCP",
+        "AUTO_WITHOUT_DEVICE, AUTO_WITHOUT_DEVICE, TCP"
+    })
+    void channelUsesRdmaWhereBothNodesHaveIt(Kind client, Kind server, Transport expected) throws Exception {
+        NodeOptions one = SMALL.maxWaiting(1).maxChannels(1).maxChannelsPerPeer(1);
+        NodePair.Ends ends = connect(open(client, one), open(server, one));
+        assertThat(ends.client().transport()).isEqualTo(expected);
+        assertThat(ends.server().transport()).isEqualTo(expected);
+        assertTalk(ends);
+    }
+
+    @ParameterizedTest
+    @EnumSource(NodeOptions.Progress.class)
+    void nodeServesPeersOfBothKindsAtOnce(NodeOptions.Progress progress) throws Exception {
+        NodeOptions options =
+                SMALL.progress(progress).closeTimeout(Duration.ofMillis(50)); // nobody makes progress then
+        Node server = open(Kind.AUTO, options);
+        Node near = open(Kind.AUTO, options);
+        Node far = open(Kind.TCP, SMALL.closeTimeout(options.closeTimeout()));
+        List<NodePair.Ends> all = new ArrayList<>();
+        if (progress == NodeOptions.Progress.BACKGROUND) {
+            server.listen((channel, message) -> {
+                Message reply = message.reply().length(Long.BYTES);
+                reply.segment().copyFrom(message.segment());
+                reply.send();
+            });
+            for (Node client : List.of(near, far)) {
+                Channel channel = client.connect(server.address(), DEADLINE);
+                Message request = channel.message(DEADLINE).length(Long.BYTES);
+                request.segment().set(ValueLayout.JAVA_LONG, 0, 77);
+                try (Message reply = channel.call(request, DEADLINE)) {
+                    assertThat(reply.segment().get(ValueLayout.JAVA_LONG, 0)).isEqualTo(77);
+                }
+            }
+        } else {
+            for (Node client : List.of(near, far)) {
+                all.add(connect(client, server));
+            }
+            for (NodePair.Ends ends : all) {
+                Future<Long> received = threads.submit(() -> receive(ends.server()));
+                send(ends.client(), 9);
+                assertThat(end(received)).isEqualTo(9);
+            }
+        }
+        assertThat(server.toString()).contains("and TCP (2 of");
+    }
+
+    @Test
+    void nodeWithoutDeviceHasNoContext() {
+        Node node = open(Kind.AUTO_WITHOUT_DEVICE);
+        assertThat(node.toString()).contains("on TCP");
+        assertThatExceptionOfType(UnsupportedOperationException.class).isThrownBy(node::context);
+        assertThat(open(Kind.AUTO).context().device().name()).isNotEmpty();
+    }
+
+    // What is final
+
+    @ParameterizedTest
+    @EnumSource(
+            value = Kind.class,
+            names = {"AUTO", "RDMA"})
+    void peerThatRefusesByRdmaIsNotTriedByTcp(Kind kind) throws Exception {
+        Node client = open(Kind.AUTO);
+        AtomicInteger asked = new AtomicInteger();
+        Node choosy = open(kind, SMALL.admit((peer, token) -> asked.incrementAndGet() < 0));
+        assertThat(refusal(client, choosy).reason()).isEqualTo(EndReason.REFUSED);
+        assertThat(asked).hasValue(1);
+        Node full = open(kind, SMALL.maxChannels(1));
+        NodePair.Ends ends = connect(client, full);
+        assertThat(refusal(client, full).reason()).isEqualTo(EndReason.TOO_MANY_CHANNELS);
+        assertTalk(ends);
+        assertThat(choosy.statistics().opened()).isZero();
+    }
+
+    /** No failure of this side, and no other failure by RDMA, makes the channel one over TCP. */
+    @ParameterizedTest
+    @CsvSource({"rdma_connect, 110, UNREACHABLE", "rdma_create_qp, 12, FAILED", "rdma_resolve_route, 12, FAILED"})
+    void failureByRdmaIsNotHidden(String function, int errno, EndReason reason) throws Exception {
+        Node client = open(Kind.AUTO);
+        Node server = open(Kind.AUTO);
+        Fenced.fail(function, 1, errno);
+        assertThat(refusal(client, server))
+                .hasMessageContaining(function)
+                .satisfies(told -> assertThat(told.reason()).isEqualTo(reason));
+        Fenced.calm();
+        NodePair.Ends ends = connect(client, server);
+        assertThat(ends.client().transport()).isEqualTo(Transport.RDMA);
+        assertTalk(ends);
+    }
+
+    @ParameterizedTest
+    @ValueSource(ints = {ENOMEM, EADDRINUSE})
+    void deviceThatCanNotBeUsedIsNotHidden(int errno) throws Exception {
+        int before = Fenced.liveObjects();
+        int port;
+        try (ServerSocket free = new ServerSocket(0, 1, HERE.getAddress())) {
+            port = free.getLocalPort();
+        }
+        InetSocketAddress own = new InetSocketAddress(HERE.getAddress(), port);
+        Fenced.fail("rdma_bind_addr", 1, errno);
+        try (VerbsArena other = VerbsArena.ofShared()) {
+            NodeOptions options = SMALL.transport(Transport.AUTO);
+            assertThatExceptionOfType(VerbsException.class)
+                    .isThrownBy(() -> Node.open(own, options, other))
+                    .satisfies(told -> assertThat(told.errno()).isEqualTo(errno));
+            assertThat(Fenced.liveObjects()).isEqualTo(before);
+            assertThat(Node.open(own, options, other).address()).isEqualTo(own); // the TCP port is free again
+        }
+    }
+
+    @Test
+    void connectingWhereNobodyListensIsUnreachable() throws Exception {
+        Node client = open(Kind.AUTO);
+        InetSocketAddress nobody;
+        try (ServerSocket free = new ServerSocket(0, 1, HERE.getAddress())) {
+            nobody = (InetSocketAddress) free.getLocalSocketAddress();
+        }
+        assertThatExceptionOfType(ChannelException.class)
+                .isThrownBy(() -> client.connect(nobody, DEADLINE))
+                .satisfies(told -> {
+                    assertThat(told.reason()).isEqualTo(EndReason.UNREACHABLE);
+                    assertThat(told.getSuppressed()).singleElement().asString().contains("refused");
+                });
+        assertThat(client.toString()).contains("(0 of");
+    }
+
+    // What is not final
+
+    /** The route of RDMA to the peer fails at its first step, or nobody listens. */
+    @ParameterizedTest
+    @ValueSource(strings = {"resolved", "rdma_resolve_addr"})
+    void peerThatNoDeviceLeadsToIsReachedByTcp(String step) throws Exception {
+        Node client = open(Kind.AUTO);
+        Node server = open(Kind.AUTO);
+        Fenced.fail(step, 1, EHOSTUNREACH);
+        NodePair.Ends ends = connect(client, server);
+        assertThat(ends.client().transport()).isEqualTo(Transport.TCP);
+        assertThat(ends.server().transport()).isEqualTo(Transport.TCP);
+        assertTalk(ends);
+    }
+
+    private static boolean readHello(Socket socket) throws IOException {
+        ByteBuffer hello = ByteBuffer.wrap(socket.getInputStream().readNBytes(TcpFrame.HELLO_BYTES));
+        assertThat(TcpFrame.isHello(hello)).isTrue();
+        return TcpFrame.hasRdma(hello);
+    }
+
+    /** The peer says that it has RDMA, and does not listen there. The second hello does not ask for RDMA. */
+    @Test
+    void peerThatDoesNotListenByRdmaIsReachedByTcp() throws Exception {
+        Node client = open(Kind.AUTO);
+        try (ServerSocket fake = new ServerSocket(0, 2, HERE.getAddress())) {
+            Future<Boolean> second = threads.submit(() -> {
+                try (Socket socket = fake.accept()) {
+                    assertThat(readHello(socket)).isTrue();
+                    socket.getOutputStream().write(TcpFrame.hello(true, 0).array());
+                    assertThat(socket.getInputStream().read()).as("end").isEqualTo(-1);
+                }
+                try (Socket socket = fake.accept()) {
+                    boolean asks = readHello(socket);
+                    socket.getOutputStream()
+                            .write(TcpFrame.hello(true, EndReason.STALLED.code).array());
+                    return asks;
+                }
+            });
+            assertThatExceptionOfType(ChannelException.class)
+                    .isThrownBy(() -> client.connect((InetSocketAddress) fake.getLocalSocketAddress(), DEADLINE))
+                    .satisfies(told -> assertThat(told.reason()).isEqualTo(EndReason.STALLED));
+            assertThat(end(second)).isFalse();
+        }
+    }
+
+    /** A firewall drops the packets to the TCP port, or another program has the port. */
+    @Test
+    void silentTcpPortDoesNotKeepNodesFromRdma() throws Exception {
+        Node client = open(Kind.AUTO);
+        try (ServerSocket silent = new ServerSocket(0, 2, InetAddress.getByName("127.0.0.1"))) {
+            Node server = Node.open((InetSocketAddress) silent.getLocalSocketAddress(), SMALL, arena);
+            NodePair.Ends ends = connect(client, server);
+            assertThat(ends.client().transport()).isEqualTo(Transport.RDMA);
+            assertTalk(ends);
+            assertThatExceptionOfType(VerbsTimeoutException.class)
+                    .isThrownBy(() -> client.connect(server.address(), Duration.ofMillis(50)));
+        }
+    }
+
+    @Test
+    void portThatIsTakenByRdmaIsNotChosen() throws Exception {
+        int before = Fenced.liveObjects();
+        try (VerbsArena other = VerbsArena.ofShared()) {
+            Fenced.fail("rdma_bind_addr", 1, EADDRINUSE);
+            Node server = Node.open(HERE, SMALL.transport(Transport.AUTO), other);
+            for (Kind kind : List.of(Kind.RDMA, Kind.TCP)) {
+                assertTalk(connect(open(kind), server));
+            }
+        }
+        arena.close();
+        assertThat(Fenced.liveObjects()).isEqualTo(before);
+    }
+
+    // Memory
+
+    /** One export, one registration of the client: reads, writes and atomics by both transports. */
+    @Test
+    void memoryIsUsedByBothTransports() throws Exception {
+        Node server = open(Kind.AUTO);
+        Node tcp = open(Kind.TCP);
+        Node client = open(Kind.AUTO);
+        MemorySegment table = arena.allocate(SIZE, 8);
+        MemoryRegion own = client.register(arena.allocate(SIZE, 8), AccessFlag.LOCAL_WRITE);
+        LocalMemory local = own;
+        long expected = 0;
+        List<Channel> channels = new ArrayList<>();
+        for (Node each : List.of(server, tcp)) {
+            each.export("table", table, AccessFlag.REMOTE_READ, AccessFlag.REMOTE_WRITE, AccessFlag.REMOTE_ATOMIC);
+            Channel channel = connect(client, each).client();
+            channels.add(channel);
+            RemoteMemory remote = channel.remote("table", DEADLINE);
+            assertThat(channel.fetchAndAdd(remote.slice(8, 8), 3, DEADLINE)).isEqualTo(expected);
+            expected += 3;
+            channel.read(local.slice(0, 16), remote.slice(0, 16), DEADLINE);
+            assertThat(local.segment().get(ValueLayout.JAVA_LONG, 8)).isEqualTo(expected);
+            local.segment().set(ValueLayout.JAVA_LONG, 64, expected);
+            channel.write(local.slice(64, 8), remote.slice(72, 8), DEADLINE);
+            assertThat(table.get(ValueLayout.JAVA_LONG, 72)).isEqualTo(expected);
+        }
+        assertThat(channels).extracting(Channel::transport).containsExactly(Transport.RDMA, Transport.TCP);
+        RemoteMemory last = channels.getLast().remote("table", DEADLINE);
+        own.close();
+        assertThatExceptionOfType(IllegalStateException.class)
+                .isThrownBy(() -> channels.getLast().tryRead(local, last));
+        assertThat(channels.getLast().isOpen()).isTrue();
+    }
+
+    @Test
+    void closedExportIsDeniedToPeersOfBothKinds() throws Exception {
+        Node server = open(Kind.AUTO);
+        server.listen((channel, message) -> {});
+        Export export = server.export("table", arena.allocate(SIZE, 8), AccessFlag.REMOTE_READ);
+        List<Channel> channels = new ArrayList<>();
+        List<RemoteMemory> memories = new ArrayList<>();
+        List<LocalMemory> locals = new ArrayList<>();
+        for (Kind kind : List.of(Kind.AUTO, Kind.TCP)) {
+            Node client = open(kind);
+            Channel channel = client.connect(server.address(), DEADLINE);
+            RemoteMemory remote = channel.remote("table", DEADLINE);
+            LocalMemory local = client.register(arena.allocate(SIZE, 8), AccessFlag.LOCAL_WRITE);
+            channel.read(local, remote, DEADLINE);
+            channels.add(channel);
+            memories.add(remote);
+            locals.add(local);
+        }
+        export.close();
+        for (int i = 0; i < 2; i++) {
+            Channel channel = channels.get(i);
+            RemoteMemory remote = memories.get(i);
+            LocalMemory local = locals.get(i);
+            assertThatExceptionOfType(ChannelException.class)
+                    .isThrownBy(() -> channel.read(local, remote, DEADLINE))
+                    .satisfies(told -> assertThat(told.reason()).isEqualTo(EndReason.ACCESS_DENIED));
+        }
+    }
+
+    /** A program may send the description of registered memory itself. Its rights and its end hold for TCP too. */
+    @Test
+    void registeredMemoryIsOpenToPeersOverTcpAsItsRightsSay() throws Exception {
+        Node server = open(Kind.AUTO);
+        Node client = open(Kind.TCP);
+        server.listen((channel, message) -> {});
+        MemorySegment memory = arena.allocate(SIZE, 8).fill((byte) 3);
+        MemoryRegion shown = server.register(memory, AccessFlag.REMOTE_READ);
+        MemoryRegion hidden = server.register(memory, AccessFlag.LOCAL_WRITE);
+        RemoteMemory seen = shown.remote();
+        RemoteMemory notSeen = hidden.remote();
+        LocalMemory local = client.register(arena.allocate(SIZE, 8), AccessFlag.LOCAL_WRITE);
+        Channel first = client.connect(server.address(), DEADLINE);
+        first.read(local, seen, DEADLINE);
+        assertThat(local.segment().mismatch(memory)).isEqualTo(-1);
+        assertDenied(first, () -> first.write(local, seen, DEADLINE));
+        Channel second = client.connect(server.address(), DEADLINE);
+        assertDenied(second, () -> second.read(local, notSeen, DEADLINE));
+        Channel third = client.connect(server.address(), DEADLINE);
+        shown.close();
+        assertDenied(third, () -> third.read(local, seen, DEADLINE));
+    }
+
+    private interface Use {
+        void run() throws InterruptedException;
+    }
+
+    private static void assertDenied(Channel channel, Use use) {
+        assertThatExceptionOfType(ChannelException.class)
+                .isThrownBy(use::run)
+                .satisfies(told -> assertThat(told.reason()).isEqualTo(EndReason.ACCESS_DENIED));
+        assertThat(channel.isOpen()).isFalse();
+    }
+
+    /** Transfers register memory only where their channel needs it. */
+    @Test
+    void transfersWorkByBothTransports() throws Exception {
+        Node server = open(Kind.AUTO);
+        byte[] data = new byte[3 << 20];
+        for (int i = 0; i < data.length; i++) {
+            data[i] = (byte) (i * 31 >>> 3);
+        }
+        for (Kind kind : List.of(Kind.AUTO, Kind.TCP)) {
+            NodePair.Ends ends = connect(open(kind), server);
+            Future<byte[]> taken = threads.submit(() -> {
+                byte[] target = new byte[data.length];
+                try (Message message = ends.server().receive(DEADLINE);
+                        Transfer transfer = message.transfer()) {
+                    transfer.accept(MemorySegment.ofArray(target), DEADLINE);
+                }
+                return target;
+            });
+            int before = Fenced.liveObjects();
+            ends.client().offer(MemorySegment.ofArray(data), new byte[0], DEADLINE);
+            assertThat(end(taken)).isEqualTo(data);
+            assertThat(Fenced.liveObjects()).isEqualTo(before);
+        }
+    }
+
+    // Peers that ask
+
+    @Test
+    void peersThatAskAndStayKeepNoPlace() throws Exception {
+        Node server = open(Kind.AUTO, SMALL.maxWaiting(1));
+        try (TcpPeer peer = new TcpPeer(server.address())) {
+            peer.write(TcpFrame.hello(true, 0).array());
+            ByteBuffer answer = ByteBuffer.wrap(peer.read(TcpFrame.HELLO_BYTES));
+            assertThat(TcpFrame.hasRdma(answer)).isTrue();
+            assertThat(TcpFrame.reason(answer)).isZero();
+            assertThat(peer.read(1)).as("end").isEmpty();
+            assertTalk(connect(open(Kind.AUTO), server));
+        }
+    }
+
+    /** A peer that has said half of what it has to say counts, until its time is over. */
+    @Test
+    void peersThatSayTooLittleAreForgotten() throws Exception {
+        Node server = open(Kind.AUTO, SMALL.maxWaiting(1).handshakeTimeout(Duration.ofMillis(200)));
+        try (TcpPeer peer = new TcpPeer(server.address())) {
+            peer.write((byte) 'V');
+            peer.awaitEndOfBytes();
+        }
+        Await.until("the node has forgotten it", () -> server.toString().contains("0 waiting"));
+        assertTalk(connect(open(Kind.TCP), server));
+    }
+}

@@ -1,0 +1,51 @@
+package dev.verbena.net;
+
+import dev.verbena.support.Fenced;
+import java.lang.annotation.ElementType;
+import java.lang.annotation.Retention;
+import java.lang.annotation.RetentionPolicy;
+import java.lang.annotation.Target;
+import java.util.function.Consumer;
+import org.junit.jupiter.api.extension.AfterAllCallback;
+import org.junit.jupiter.api.extension.BeforeAllCallback;
+import org.junit.jupiter.api.extension.ExtendWith;
+import org.junit.jupiter.api.extension.ExtensionContext;
+
+/** The tests of a class, over another wire than InfiniBand's or RoCE's. */
+@Target(ElementType.TYPE)
+@Retention(RetentionPolicy.RUNTIME)
+@ExtendWith(Over.Switch.class)
+@interface Over {
+    Wire value();
+
+    /** A wire, and what turns it on and off. */
+    enum Wire {
+        /** The nodes of {@link NodePair} use TCP. */
+        TCP(on -> NodePair.over(on ? Transport.TCP : Transport.RDMA)),
+        /** The provider has only what iWARP has. */
+        IWARP(Fenced::iwarp);
+
+        private final Consumer<Boolean> turn;
+
+        Wire(Consumer<Boolean> turn) {
+            this.turn = turn;
+        }
+    }
+
+    /** Changes the wire for the tests of a class. */
+    final class Switch implements BeforeAllCallback, AfterAllCallback {
+        @Override
+        public void beforeAll(ExtensionContext context) {
+            wire(context).turn.accept(true);
+        }
+
+        @Override
+        public void afterAll(ExtensionContext context) {
+            wire(context).turn.accept(false);
+        }
+
+        private static Wire wire(ExtensionContext context) {
+            return context.getRequiredTestClass().getAnnotation(Over.class).value();
+        }
+    }
+}

@@ -1,0 +1,156 @@
+package dev.verbena.net;
+
+import static dev.verbena.net.NodePair.SMALL;
+import static dev.verbena.support.Loopback.DEADLINE;
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
+
+import dev.verbena.UnsupportedVerbException;
+import dev.verbena.VerbsArena;
+import dev.verbena.support.FencedTest;
+import dev.verbena.verbs.AccessFlag;
+import dev.verbena.verbs.RemoteMemory;
+import java.lang.foreign.ValueLayout;
+import java.net.InetSocketAddress;
+import java.nio.file.Path;
+import java.util.List;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
+
+/**
+ * The tests of the protocol, without what iWARP lacks: immediate data, atomics and memory windows. A method without a body
+ * is a test of one of these.
+ */
+final class OverIwarpTest {
+    private OverIwarpTest() {}
+
+    @FencedTest
+    @Over(Over.Wire.IWARP)
+    static class MessagesTest extends ChannelTest {
+        @Override
+        void channelRegistersTheMemoryThatTheOptionsSay(Path folder) {}
+    }
+
+    @FencedTest
+    @Over(Over.Wire.IWARP)
+    static class CallsTest extends CallTest {}
+
+    @FencedTest
+    @Over(Over.Wire.IWARP)
+    static class HandlersTest extends HandlerTest {}
+
+    @FencedTest
+    @Over(Over.Wire.IWARP)
+    static class ExportsTest extends ExportTest {
+        @Override
+        void peerReadsWritesAndCountsInAnExport(NodeOptions.Progress progress) {}
+
+        @Override
+        void closedExportCanNotBeReadLater() {}
+
+        @Override
+        void keyOfOneChannelIsOfNoUseToAnother() {}
+
+        @Override
+        void windowThatCanNotBeMadeIsAFaultOnly() {}
+
+        @Override
+        void ticketsOfEndedOperationsAreRefused() {}
+
+        @Override
+        void operationsBeyondTheLimitWait() {}
+
+        @Override
+        void manyThreadsCountAtOnce() {}
+
+        @Override
+        void channelEndsWhileTheArenaOfAnExportIsBusy() {}
+
+        @Override
+        void peersCountInAnExportForAtomicsOnly() {}
+    }
+
+    @FencedTest
+    @Over(Over.Wire.IWARP)
+    static class TransfersTest extends TransferTest {
+        @Override
+        void peerThatLiesAboutItsOfferLosesItsChannelOnly(long size) {}
+    }
+
+    @FencedTest
+    @Over(Over.Wire.IWARP)
+    static class CountersTest extends StatisticsTest {}
+
+    @FencedTest
+    @Over(Over.Wire.IWARP)
+    @Timeout(120)
+    static class IwarpTest {
+        private static final InetSocketAddress HERE = new InetSocketAddress("127.0.0.1", 0);
+
+        /** The largest message fills its memory up to the number behind it. */
+        @Test
+        void messagesOfAllSizesArriveWhole() throws Exception {
+            int most = 1000;
+            try (NodePair nodes = new NodePair(SMALL.messageSize(most))) {
+                NodePair.Ends ends = nodes.connect();
+                for (int size : new int[] {0, 1, 3, 4, 5, 63, 64, 995, 996, 997, 999, most}) {
+                    Message message = ends.client().message(DEADLINE).length(size);
+                    message.segment().fill((byte) size);
+                    ends.client().send(message, DEADLINE);
+                    try (Message arrived = ends.server().receive(DEADLINE)) {
+                        assertThat(arrived.length()).isEqualTo(size);
+                        assertThat(arrived.segment().toArray(ValueLayout.JAVA_BYTE))
+                                .hasSize(size)
+                                .satisfies(bytes -> {
+                                    for (byte each : bytes) {
+                                        assertThat(each).isEqualTo((byte) size);
+                                    }
+                                });
+                    }
+                }
+            }
+        }
+
+        @Test
+        void atomicsAreRefusedAndTheChannelGoesOn() throws Exception {
+            try (NodePair nodes = new NodePair()) {
+                NodePair.Ends ends = nodes.connect();
+                nodes.server.export("table", nodes.arena.allocate(64, 8), AccessFlag.REMOTE_ATOMIC);
+                RemoteMemory number = ends.client().remote("table", DEADLINE).slice(0, 8);
+                for (Atomic atomic : List.<Atomic>of(
+                        () -> ends.client().fetchAndAdd(number, 1, DEADLINE),
+                        () -> ends.client().compareAndSwap(number, 0, 1, DEADLINE))) {
+                    assertThatExceptionOfType(UnsupportedVerbException.class)
+                            .isThrownBy(atomic::change)
+                            .withMessageContaining("iWARP has no atomics");
+                }
+                NodePair.send(ends.client(), 5);
+                assertThat(NodePair.receive(ends.server())).isEqualTo(5);
+            }
+        }
+
+        private interface Atomic {
+            void change() throws InterruptedException;
+        }
+
+        /** A device of iWARP has the TCP port: its node is reached by RDMA only, and connects by both. */
+        @Test
+        void autoNodesConnectByRdmaFirst() throws Exception {
+            NodeOptions auto = SMALL.transport(Transport.AUTO);
+            try (VerbsArena arena = VerbsArena.ofShared()) {
+                Node server = Node.open(HERE, auto, arena);
+                Node far = Node.open(HERE, SMALL.transport(Transport.TCP), arena);
+                Node client = Node.open(HERE, auto, arena);
+                server.listen((channel, message) -> {});
+                far.listen((channel, message) -> {});
+                assertThat(client.connect(server.address(), DEADLINE).transport())
+                        .isEqualTo(Transport.RDMA);
+                assertThat(client.connect(far.address(), DEADLINE).transport()).isEqualTo(Transport.TCP);
+                assertThatExceptionOfType(ChannelException.class)
+                        .isThrownBy(() -> far.connect(server.address(), DEADLINE))
+                        .satisfies(told -> assertThat(told.reason()).isEqualTo(EndReason.UNREACHABLE));
+                assertThat(server.toString()).doesNotContain("TCP");
+            }
+        }
+    }
+}

@@ -1,0 +1,737 @@
+package dev.verbena.net;
+
+import static dev.verbena.net.NodePair.OWN;
+import static dev.verbena.net.NodePair.SMALL;
+import static dev.verbena.net.NodePair.end;
+import static dev.verbena.net.NodePair.hold;
+import static dev.verbena.net.NodePair.letGo;
+import static dev.verbena.net.NodePair.receive;
+import static dev.verbena.net.NodePair.send;
+import static dev.verbena.support.Loopback.DEADLINE;
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
+import static org.assertj.core.api.Assertions.assertThatIllegalArgumentException;
+import static org.assertj.core.api.Assertions.assertThatIllegalStateException;
+
+import dev.verbena.VerbsException;
+import dev.verbena.VerbsTimeoutException;
+import dev.verbena.support.Await;
+import dev.verbena.support.Fenced;
+import dev.verbena.support.FencedTest;
+import dev.verbena.verbs.AccessFlag;
+import dev.verbena.verbs.MemoryRegion;
+import dev.verbena.verbs.QueuePair;
+import dev.verbena.verbs.RemoteMemory;
+import java.lang.foreign.MemorySegment;
+import java.lang.foreign.ValueLayout;
+import java.net.InetSocketAddress;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Random;
+import java.util.concurrent.Future;
+import java.util.concurrent.FutureTask;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
+
+/** Channels whose adapter gets no acknowledgement, or whose driver refuses a request: each wait ends, and nothing is lost. */
+@FencedTest
+@Timeout(120)
+class QuietAdapterTest {
+    private static final Duration SHORT = Duration.ofMillis(50);
+    private static final Duration VERY_LONG = Duration.ofHours(1);
+    private static final int WINDOW = SMALL.window();
+    private static final int NO_MEMORY = 12;
+
+    private static ChannelException endOf(Channel channel) {
+        ChannelException[] told = new ChannelException[1];
+        assertThatExceptionOfType(ChannelException.class)
+                .isThrownBy(() -> channel.receive(DEADLINE))
+                .satisfies(end -> told[0] = end);
+        return told[0];
+    }
+
+    private static void assertNoMemory(ChannelException told) {
+        assertThat(told)
+                .rootCause()
+                .isInstanceOfSatisfying(
+                        VerbsException.class, cause -> assertThat(cause.errno()).isEqualTo(NO_MEMORY));
+    }
+
+    /** Starts a thread, and waits until it waits. */
+    private static Thread parked(Runnable work) {
+        Thread thread = Thread.ofPlatform().daemon().start(work);
+        Await.until(
+                "the thread waits",
+                () -> thread.getState() == Thread.State.TIMED_WAITING || thread.getState() == Thread.State.TERMINATED);
+        return thread;
+    }
+
+    @Test
+    void missingAcknowledgementsEndTheChannel() throws Exception {
+        try (NodePair nodes = new NodePair(SMALL.alive(SHORT).closeTimeout(VERY_LONG), SMALL)) {
+            NodePair.Ends ends = nodes.connect();
+            hold(ends.client());
+            send(ends.client(), 1);
+            ChannelException told = endOf(ends.client());
+            assertThat(told.reason()).isEqualTo(EndReason.LOST);
+            assertThat(told).hasMessageContaining("acknowledged nothing");
+            ends.client().close(); // waits for nothing
+        }
+    }
+
+    @Test
+    void closeAfterThePeersGoodbyeWaitsForNoAcknowledgement() throws Exception {
+        NodeOptions options = SMALL.alive(Duration.ofMillis(300)).closeTimeout(VERY_LONG);
+        try (NodePair nodes = new NodePair(SMALL, options);
+                RawPeer peer = RawPeer.greeted(nodes.server.address(), WINDOW)) {
+            Channel channel = nodes.server.accept(DEADLINE);
+            hold(channel);
+            peer.send(Wire.immediate(Wire.GOODBYE, 0, 0));
+            assertThat(endOf(channel).reason()).isEqualTo(EndReason.CLOSED_BY_PEER);
+            channel.close();
+        }
+    }
+
+    @Test
+    void closeAfterALieWaitsASecondForTheAcknowledgementOfTheGoodbye() throws Exception {
+        try (NodePair nodes = new NodePair(SMALL, SMALL.closeTimeout(VERY_LONG).alive(VERY_LONG));
+                RawPeer peer = RawPeer.greeted(nodes.server.address(), WINDOW)) {
+            Channel channel = nodes.server.accept(DEADLINE);
+            hold(channel);
+            peer.send(Wire.immediate(15, 0, 0));
+            assertThat(endOf(channel).reason()).isEqualTo(EndReason.PROTOCOL_ERROR);
+            channel.close();
+        }
+    }
+
+    /** The send queue has room for all messages under way, three grants and the goodbye, and no more. */
+    @Test
+    void goodbyeHasRoomInAFullSendQueue() throws Exception {
+        NodeOptions tight = SMALL.sends(1).calls(0).operations(0).closeTimeout(SHORT);
+        try (NodePair nodes = new NodePair(SMALL, tight);
+                RawPeer peer = RawPeer.greeted(nodes.server.address(), WINDOW)) {
+            Channel channel = nodes.server.accept(DEADLINE);
+            assertThat(peer.awaitMessage()).isEqualTo(new RawPeer.Got(Wire.GREETING, 0, 0, Wire.GREETING_BYTES));
+            hold(channel);
+            send(channel, 1);
+            for (int i = 0; i < 2 * WINDOW + 2; i++) {
+                peer.send(Wire.immediate(Wire.DATA, 0, 0), 8);
+                channel.receive(DEADLINE).close();
+            }
+            assertThat(channel.toString()).contains("4 under way");
+            assertThatExceptionOfType(ChannelException.class)
+                    .isThrownBy(channel::close)
+                    .withMessageContaining("has not said goodbye");
+        }
+    }
+
+    @Test
+    void grantsThatWereHeldBackAreMadeUpFor() throws Exception {
+        try (NodePair nodes = new NodePair(SMALL, SMALL);
+                RawPeer peer = RawPeer.greeted(nodes.server.address(), WINDOW)) {
+            Channel channel = nodes.server.accept(DEADLINE);
+            peer.awaitMessage();
+            hold(channel);
+            for (int i = 0; i < 2 * WINDOW + 2; i++) {
+                peer.send(Wire.immediate(Wire.DATA, 0, 0), 8);
+                channel.receive(DEADLINE).close();
+            }
+            letGo(channel);
+            for (int granted : new int[] {2, 2, 2, 4}) {
+                assertThat(peer.awaitMessage()).isEqualTo(new RawPeer.Got(Wire.GRANT, granted, 0, 0));
+            }
+            send(channel, 1);
+            assertThat(peer.awaitMessage()).isEqualTo(new RawPeer.Got(Wire.DATA, 0, 0, Long.BYTES));
+            peer.send(Wire.immediate(Wire.DATA, 0, 0), 8);
+            channel.receive(DEADLINE).close();
+            send(channel, 2);
+            assertThat(peer.awaitMessage()).as("with a credit").isEqualTo(new RawPeer.Got(Wire.DATA, 1, 0, Long.BYTES));
+        }
+    }
+
+    @Test
+    void closeThatCanNotPostItsGoodbyeSaysWhy() throws Exception {
+        try (NodePair nodes = new NodePair(SMALL.closeTimeout(VERY_LONG), SMALL)) {
+            NodePair.Ends ends = nodes.connect();
+            Fenced.fail("ibv_post_send", 1, NO_MEMORY);
+            assertThatExceptionOfType(ChannelException.class)
+                    .isThrownBy(ends.client()::close)
+                    .withMessageContaining("The goodbye could not be posted")
+                    .satisfies(told -> assertThat(told.reason()).isEqualTo(EndReason.FAILED))
+                    .satisfies(QuietAdapterTest::assertNoMemory);
+            assertThat(endOf(ends.server()).reason()).isEqualTo(EndReason.LOST);
+        }
+    }
+
+    @Test
+    void removedDeviceIsAskedForNoGoodbye() throws Exception {
+        try (NodePair nodes = new NodePair()) {
+            NodePair.Ends ends = nodes.connect();
+            Await.until("greeted", () -> ends.client().toString().contains(" 0 under way"));
+            long posted = Fenced.calls("ibv_post_send");
+            ends.client().core().end(EndReason.DEVICE_REMOVED, "", null);
+            assertThat(Fenced.calls("ibv_post_send")).isEqualTo(posted);
+            assertThat(endOf(ends.client()).reason()).isEqualTo(EndReason.DEVICE_REMOVED);
+            assertThat(endOf(ends.server()).reason()).isEqualTo(EndReason.LOST);
+            assertThat(ends.server().toString()).endsWith("(ended: LOST)");
+        }
+    }
+
+    @Test
+    void signOfLifeThatDriverRefusesEndsTheChannel() throws Exception {
+        try (NodePair nodes = new NodePair(SMALL.alive(SHORT), SMALL)) {
+            NodePair.Ends ends = nodes.connect();
+            Fenced.fail("ibv_post_send", 1, NO_MEMORY);
+            ChannelException told = endOf(ends.client());
+            assertThat(told.reason()).isEqualTo(EndReason.FAILED);
+            assertThat(told).hasMessageContaining("sign of life");
+            assertThat(endOf(ends.server()).reason()).isEqualTo(EndReason.LOST);
+        }
+    }
+
+    /** The program's threads and the node's thread post in turns. */
+    @Test
+    void signsOfLifeGoBetweenMessages() throws Exception {
+        try (NodePair nodes = new NodePair(SMALL.alive(Duration.ofMillis(1)), SMALL)) {
+            NodePair.Ends ends = nodes.connect();
+            for (int i = 0; i < 2; i++) {
+                send(ends.client(), i);
+                assertThat(receive(ends.server())).isEqualTo(i);
+                Await.until("all is quiet", () -> ends.client().toString().contains(" 0 under way"));
+                long posted = Fenced.calls("ibv_post_send");
+                Await.until("two signs of life", () -> Fenced.calls("ibv_post_send") >= posted + 2);
+            }
+            assertThat(ends.client().isOpen()).isTrue();
+        }
+    }
+
+    @Test
+    void receiveThatCanNotBePostedAgainEndsTheChannelOnly() throws Exception {
+        try (NodePair nodes = new NodePair()) {
+            NodePair.Ends ends = nodes.connect();
+            send(ends.client(), 1);
+            Message received = ends.server().receive(DEADLINE);
+            Fenced.fail("ibv_post_recv", 1, NO_MEMORY);
+            received.close();
+            ChannelException told = endOf(ends.server());
+            assertThat(told.reason()).isEqualTo(EndReason.FAILED);
+            assertThat(told).hasMessageContaining("A request could not be posted");
+            assertThat(endOf(ends.client()).reason()).isEqualTo(EndReason.PEER_FAILED);
+            NodePair.Ends next = nodes.connect();
+            send(next.client(), 2);
+            assertThat(receive(next.server())).isEqualTo(2);
+        }
+    }
+
+    @Test
+    void grantWhoseReceiveCanNotBePostedAgainEndsTheChannelOnly() throws Exception {
+        try (NodePair nodes = new NodePair();
+                RawPeer peer = RawPeer.greeted(nodes.server.address(), WINDOW)) {
+            Channel channel = nodes.server.accept(DEADLINE);
+            send(channel, 1);
+            Fenced.fail("ibv_post_recv", 1, NO_MEMORY);
+            peer.send(Wire.immediate(Wire.GRANT, 1, 0));
+            ChannelException told = endOf(channel);
+            assertThat(told.reason()).isEqualTo(EndReason.FAILED);
+            assertNoMemory(told);
+            assertThat(peer.awaitGoodbye()).isEqualTo(EndReason.PEER_FAILED.code);
+        }
+    }
+
+    @Test
+    void interruptedCloseSaysSo() throws Exception {
+        try (NodePair nodes = new NodePair(SMALL, SMALL.closeTimeout(VERY_LONG));
+                RawPeer peer = RawPeer.greeted(nodes.server.address(), WINDOW)) {
+            Channel channel = nodes.server.accept(DEADLINE);
+            Thread.currentThread().interrupt();
+            assertThatExceptionOfType(ChannelException.class)
+                    .isThrownBy(channel::close)
+                    .withMessageContaining("was interrupted before the peer's goodbye");
+            assertThat(Thread.interrupted()).isTrue();
+            assertThat(peer.awaitGoodbye()).isZero();
+        }
+    }
+
+    /** A request waits until a buffer for its reply is free, and the thread that receives is woken then. */
+    @Test
+    void requestWaitsUntilAnEarlierReplyIsAcknowledged() throws Exception {
+        try (NodePair nodes = new NodePair(SMALL, SMALL.calls(1));
+                RawPeer peer = RawPeer.greeted(nodes.server.address(), WINDOW)) {
+            Channel channel = nodes.server.accept(DEADLINE);
+            hold(channel);
+            peer.send(Wire.immediate(Wire.CALL, 0, 0), 8);
+            try (Message request = channel.receive(DEADLINE)) {
+                request.reply().length(0).send();
+            }
+            peer.send(Wire.immediate(Wire.CALL, 0, 0), 8);
+            FutureTask<Message> second = new FutureTask<>(() -> channel.receive(DEADLINE));
+            Thread waiting = parked(second);
+            assertThat(channel.tryReceive()).isNull();
+            assertThat(waiting.isAlive()).isTrue();
+            letGo(channel);
+            assertThat(end(second).isRequest()).isTrue();
+        }
+    }
+
+    @Test
+    void operationThatIsGivenUpKeepsItsNumberUntilTheAdapterIsDone() throws Exception {
+        try (NodePair nodes = new NodePair(SMALL.operations(1), SMALL)) {
+            NodePair.Ends ends = nodes.connect();
+            MemorySegment table = nodes.arena.allocate(64, 8);
+            nodes.server.export("table", table, AccessFlag.REMOTE_ATOMIC, AccessFlag.REMOTE_WRITE);
+            Channel client = ends.client();
+            RemoteMemory at = client.remote("table", DEADLINE).slice(0, 8);
+            hold(client);
+            long ticket = client.tryCompareAndSwap(at, 0, 5);
+            assertThat(ticket).isNotZero();
+            assertThat(client.isDone(ticket)).isFalse();
+            assertThatExceptionOfType(VerbsTimeoutException.class)
+                    .isThrownBy(() -> client.await(ticket, SHORT))
+                    .withMessageContaining("The peer's adapter has not answered");
+            assertThatIllegalArgumentException().isThrownBy(() -> client.isDone(ticket));
+            assertThat(client.tryFetchAndAdd(at, 1)).as("no number is free").isZero();
+            assertThat(client.tryCompareAndSwap(at, 1, 2)).isZero();
+            MemorySegment data = nodes.arena.allocate(8);
+            MemoryRegion local = nodes.client.register(data, AccessFlag.LOCAL_WRITE);
+            assertThat(client.tryRead(local, at)).isZero();
+            assertThat(client.tryWrite(local, at)).isZero();
+            assertThatExceptionOfType(VerbsTimeoutException.class)
+                    .isThrownBy(() -> client.fetchAndAdd(at, 1, SHORT))
+                    .withMessageContaining("NodeOptions.operations()");
+            letGo(client);
+            assertThat(client.fetchAndAdd(at, 1, DEADLINE)).isEqualTo(5);
+            data.set(ValueLayout.JAVA_LONG, 0, 77);
+            long write = client.tryWrite(local, at);
+            assertThat(client.await(write, DEADLINE)).isZero();
+            assertThat(table.get(ValueLayout.JAVA_LONG, 0)).isEqualTo(77);
+        }
+    }
+
+    @Test
+    void closeEndsWaitsForOperations() throws Exception {
+        try (NodePair nodes = new NodePair(SMALL.operations(2).closeTimeout(SHORT), SMALL)) {
+            NodePair.Ends ends = nodes.connect();
+            nodes.server.export("table", nodes.arena.allocate(64, 8), AccessFlag.REMOTE_ATOMIC);
+            Channel client = ends.client();
+            RemoteMemory at = client.remote("table", DEADLINE).slice(0, 8);
+            hold(client);
+            long first = client.tryFetchAndAdd(at, 1);
+            client.tryFetchAndAdd(at, 1);
+            List<Future<Long>> waits = List.of(
+                    nodes.start(() -> client.await(first, DEADLINE)),
+                    nodes.start(() -> client.fetchAndAdd(at, 1, DEADLINE)));
+            assertThatExceptionOfType(ChannelException.class).isThrownBy(client::close);
+            for (Future<Long> wait : waits) {
+                assertThat(wait)
+                        .failsWithin(DEADLINE)
+                        .withThrowableThat()
+                        .withCauseInstanceOf(IllegalStateException.class);
+            }
+        }
+    }
+
+    @Test
+    void endOfTheChannelIsThatOfItsOperations() throws Exception {
+        try (NodePair nodes = new NodePair()) {
+            NodePair.Ends ends = nodes.connect();
+            nodes.server.export("table", nodes.arena.allocate(64, 8), AccessFlag.REMOTE_ATOMIC);
+            Channel client = ends.client();
+            RemoteMemory at = client.remote("table", DEADLINE).slice(0, 8);
+            hold(client);
+            long ticket = client.tryFetchAndAdd(at, 1);
+            ends.client().core().end(EndReason.LOST, "on purpose", null);
+            assertThatExceptionOfType(ChannelException.class)
+                    .isThrownBy(() -> client.isDone(ticket))
+                    .withMessageContaining("on purpose");
+        }
+    }
+
+    /** Results of atomics have memory of their own for each number. */
+    @Test
+    void resultsOfOperationsThatAreUnderWayTogetherDiffer() throws Exception {
+        try (NodePair nodes = new NodePair()) {
+            NodePair.Ends ends = nodes.connect();
+            nodes.server.export("table", nodes.arena.allocate(64, 8), AccessFlag.REMOTE_ATOMIC);
+            Channel client = ends.client();
+            RemoteMemory at = client.remote("table", DEADLINE).slice(0, 8);
+            List<Long> tickets = new ArrayList<>();
+            for (int i = 1; i <= 3; i++) {
+                tickets.add(client.tryFetchAndAdd(at, i));
+            }
+            for (int i = 0; i < 3; i++) {
+                assertThat(client.await(tickets.get(i), DEADLINE)).isEqualTo(new long[] {0, 1, 3}[i]);
+            }
+        }
+    }
+
+    @Test
+    void exportClosesWhenItsBindingsHaveCompleted() throws Exception {
+        int live = Fenced.liveObjects();
+        try (NodePair nodes = new NodePair(SMALL, SMALL.alive(VERY_LONG))) {
+            NodePair.Ends ends = nodes.connect();
+            Export export = nodes.server.export("table", nodes.arena.allocate(64, 8), AccessFlag.REMOTE_READ);
+            Await.until("greeted", () -> ends.server().toString().contains(" 0 under way"));
+            hold(ends.server());
+            Future<RemoteMemory> asked = nodes.start(() -> ends.client().remote("table", DEADLINE));
+            Await.until("binding and reply", () -> ends.server().toString().contains(" 2 under way"));
+            Thread closer = parked(export::close);
+            assertThat(closer.isAlive()).isTrue();
+            letGo(ends.server());
+            Await.end(closer);
+            end(asked);
+            Await.until("all is quiet", () -> ends.server().toString().contains(" 0 under way"));
+            send(ends.client(), 3);
+            assertThat(receive(ends.server())).isEqualTo(3);
+        }
+        assertThat(Fenced.liveObjects()).isEqualTo(live);
+    }
+
+    /** Eight pieces of 1 MiB are under way at once, and one if the data has no more. */
+    @Test
+    void transferReadsAsManyPiecesAtOnceAsItHasMemoryFor() throws Exception {
+        for (int size : new int[] {1, 10 << 20}) {
+            try (NodePair nodes = new NodePair()) {
+                NodePair.Ends ends = nodes.connect();
+                byte[] data = new byte[size];
+                data[size - 1] = 7;
+                Future<?> offered = nodes.start(() -> {
+                    ends.client().offer(MemorySegment.ofArray(data), new byte[0], DEADLINE);
+                    return null;
+                });
+                Transfer transfer;
+                try (Message message = ends.server().receive(DEADLINE)) {
+                    transfer = message.transfer();
+                }
+                Await.until("all is quiet", () -> ends.server().toString().contains(" 0 under way"));
+                hold(ends.server());
+                byte[] target = new byte[size];
+                Thread accepting = parked(() -> accept(transfer, target));
+                assertThat(ends.server().toString()).contains(size == 1 ? " 1 under way" : " 8 under way");
+                letGo(ends.server());
+                Await.end(accepting);
+                end(offered);
+                assertThat(target[size - 1]).isEqualTo((byte) 7);
+            }
+        }
+    }
+
+    private static void accept(Transfer transfer, byte[] target) {
+        try {
+            transfer.accept(MemorySegment.ofArray(target), DEADLINE);
+        } catch (InterruptedException e) {
+            throw new AssertionError(e);
+        }
+    }
+
+    @Test
+    void transferThatIsGivenUpEndsTheChannel() throws Exception {
+        try (NodePair nodes = new NodePair()) {
+            NodePair.Ends ends = nodes.connect();
+            Future<?> offered = nodes.start(() -> {
+                ends.client().offer(MemorySegment.ofArray(new byte[100]), new byte[0], DEADLINE);
+                return null;
+            });
+            Transfer transfer;
+            try (Message message = ends.server().receive(DEADLINE)) {
+                transfer = message.transfer();
+            }
+            hold(ends.server());
+            assertThatExceptionOfType(VerbsTimeoutException.class)
+                    .isThrownBy(() -> transfer.accept(MemorySegment.ofArray(new byte[100]), SHORT));
+            ChannelException told = endOf(ends.server());
+            assertThat(told.reason()).isEqualTo(EndReason.FAILED);
+            assertThat(told).hasMessageContaining("A transfer was given up");
+            letGo(ends.server());
+            assertThat(offered).failsWithin(DEADLINE).withThrowableThat().withCauseInstanceOf(ChannelException.class);
+        }
+    }
+
+    /** Two threads close at once: the node waits for the one that closes a channel. */
+    @Test
+    void nodeWaitsForThreadsThatCloseItsChannels() throws Exception {
+        int live = Fenced.liveObjects();
+        try (NodePair nodes = new NodePair(SMALL, SMALL.closeTimeout(Duration.ofMillis(300)));
+                RawPeer peer = RawPeer.greeted(nodes.server.address(), WINDOW)) {
+            Channel channel = nodes.server.accept(DEADLINE);
+            Thread closer = parked(
+                    () -> assertThatExceptionOfType(ChannelException.class).isThrownBy(channel::close));
+            nodes.server.close();
+            assertThat(channel.isOpen()).isFalse();
+            Await.end(closer);
+            assertThat(peer.awaitGoodbye()).isZero();
+        }
+        assertThat(Fenced.liveObjects()).isEqualTo(live);
+    }
+
+    @Test
+    void channelThatCanNotBeFreedIsFreedWithItsNode() throws Exception {
+        int live = Fenced.liveObjects();
+        try (NodePair nodes = new NodePair()) {
+            NodePair.Ends ends = nodes.connect();
+            Fenced.fail("ibv_dereg_mr", 1, 16);
+            assertThatExceptionOfType(VerbsException.class)
+                    .isThrownBy(ends.client()::close)
+                    .withMessageContaining("ibv_dereg_mr");
+            assertThat(nodes.client.toString()).contains("(0 of");
+            assertThat(ends.client().toString()).endsWith("(closed)");
+            assertThatIllegalStateException().isThrownBy(ends.client()::tryMessage);
+        }
+        assertThat(Fenced.liveObjects()).isEqualTo(live);
+    }
+
+    /** A peer connects after the node has closed its channels, while it waits for a transfer. */
+    @Test
+    void peerThatConnectsWhileTheNodeClosesGetsAGoodbye() throws Exception {
+        int live = Fenced.liveObjects();
+        try (NodePair nodes = new NodePair()) {
+            NodePair.Ends ends = nodes.connect();
+            Future<?> offered = nodes.start(() -> {
+                ends.client().offer(MemorySegment.ofArray(new byte[100]), new byte[0], DEADLINE);
+                return null;
+            });
+            Transfer transfer;
+            try (Message message = ends.server().receive(DEADLINE)) {
+                transfer = message.transfer();
+            }
+            InetSocketAddress address = nodes.server.address();
+            Channel[] late = new Channel[1];
+            Thread closer = Thread.ofPlatform().daemon().unstarted(nodes.server::close);
+            transfer.fetch(
+                    MemorySegment.ofArray(new byte[100]),
+                    done -> {
+                        closer.start();
+                        Await.until("closed", () -> nodes.server.toString().contains("(0 of"));
+                        late[0] = connect(nodes.client, address);
+                    },
+                    DEADLINE);
+            Await.end(closer);
+            assertThat(endOf(late[0]).reason()).isEqualTo(EndReason.CLOSED_BY_PEER);
+            assertThat(offered).failsWithin(DEADLINE);
+        }
+        assertThat(Fenced.liveObjects()).isEqualTo(live);
+    }
+
+    private static Channel connect(Node from, InetSocketAddress to) {
+        try {
+            return from.connect(to, DEADLINE);
+        } catch (InterruptedException e) {
+            throw new AssertionError(e);
+        }
+    }
+
+    @Test
+    void addressIsThatOfThePeer() throws Exception {
+        try (NodePair nodes = new NodePair()) {
+            NodePair.Ends ends = nodes.connect();
+            assertThat(ends.client().peer()).isEqualTo(nodes.server.address());
+            assertThat(ends.server().peer().getAddress()).isEqualTo(OWN.getAddress());
+            assertThat(ends.client().toString()).startsWith("channel to 10.9.9.1:");
+            assertThat(ends.server().toString()).startsWith("channel from 10.9.9.1:");
+        }
+    }
+
+    /** A thread that waits for room for an operation is woken when another one is taken. */
+    @Test
+    void operationsWaitForOneAnother() throws Exception {
+        try (NodePair nodes = new NodePair(SMALL.operations(1), SMALL)) {
+            NodePair.Ends ends = nodes.connect();
+            nodes.server.export("table", nodes.arena.allocate(64, 8), AccessFlag.REMOTE_ATOMIC);
+            Channel client = ends.client();
+            RemoteMemory at = client.remote("table", DEADLINE).slice(0, 8);
+            long first = client.tryFetchAndAdd(at, 4);
+            Await.until("it is done", () -> client.isDone(first));
+            FutureTask<Long> second = new FutureTask<>(() -> client.fetchAndAdd(at, 1, DEADLINE));
+            Thread waiting = parked(second);
+            assertThat(waiting.isAlive()).isTrue();
+            assertThat(client.await(first, DEADLINE)).isZero();
+            assertThat(end(second)).isEqualTo(4);
+        }
+    }
+
+    /** The program has all operations for itself: a transfer waits for one, and reads piece by piece. */
+    @Test
+    void transferWaitsForOperationsOfTheProgram() throws Exception {
+        int size = (3 << 20) + 5;
+        try (NodePair nodes = new NodePair(SMALL, SMALL.operations(1))) {
+            NodePair.Ends ends = nodes.connect();
+            nodes.client.export("table", nodes.arena.allocate(64, 8), AccessFlag.REMOTE_ATOMIC);
+            Channel server = ends.server();
+            RemoteMemory at = server.remote("table", DEADLINE).slice(0, 8);
+            byte[] data = new byte[size];
+            new Random(7).nextBytes(data);
+            Future<?> offered = nodes.start(() -> {
+                ends.client().offer(MemorySegment.ofArray(data), new byte[0], DEADLINE);
+                return null;
+            });
+            Transfer transfer;
+            try (Message message = server.receive(DEADLINE)) {
+                transfer = message.transfer();
+            }
+            long ticket = server.tryFetchAndAdd(at, 4);
+            Await.until("it is done", () -> server.isDone(ticket));
+            byte[] target = new byte[size];
+            Thread accepting = parked(() -> accept(transfer, target));
+            assertThat(accepting.isAlive()).isTrue();
+            assertThat(server.await(ticket, DEADLINE)).isZero();
+            Await.end(accepting);
+            end(offered);
+            assertThat(target).isEqualTo(data);
+        }
+    }
+
+    @Test
+    void questionsForExportsWaitUntilAnEarlierReplyIsAcknowledged() throws Exception {
+        try (NodePair nodes = new NodePair(SMALL, SMALL.calls(1));
+                RawPeer peer = RawPeer.greeted(nodes.server.address(), WINDOW)) {
+            Channel channel = nodes.server.accept(DEADLINE);
+            hold(channel);
+            peer.send(Wire.immediate(Wire.LOOKUP, 0, 0), 3);
+            Await.until("the reply", () -> channel.toString().contains(" 1 under way"));
+            peer.send(Wire.immediate(Wire.LOOKUP, 0, 0), 3);
+            Await.until("both have come", () -> nodes.server.statistics().received() == 2);
+            assertThat(channel.toString()).contains(" 1 under way");
+            letGo(channel);
+            assertThat(peer.awaitReply()).isEqualTo(Wire.FAULT);
+            assertThat(peer.awaitReply()).isEqualTo(Wire.FAULT);
+        }
+    }
+
+    @Test
+    void creditsOfAMessageThatDriverRefusesGoWithTheNext() throws Exception {
+        try (NodePair nodes = new NodePair();
+                RawPeer peer = RawPeer.greeted(nodes.server.address(), WINDOW)) {
+            Channel channel = nodes.server.accept(DEADLINE);
+            peer.awaitMessage();
+            peer.send(Wire.immediate(Wire.DATA, 0, 0), 8);
+            channel.receive(DEADLINE).close();
+            Message message = channel.message(DEADLINE).length(3);
+            Fenced.fail("ibv_post_send", 1, NO_MEMORY);
+            assertThatExceptionOfType(VerbsException.class).isThrownBy(() -> channel.trySend(message));
+            assertThat(channel.trySend(message)).isTrue();
+            assertThat(peer.awaitMessage()).isEqualTo(new RawPeer.Got(Wire.DATA, 1, 0, 3));
+            for (int i = 0; i < WINDOW; i++) { // all credits are the peer's again
+                peer.send(Wire.immediate(Wire.DATA, 0, 0), 8);
+                channel.receive(DEADLINE).close();
+            }
+            assertThat(channel.isOpen()).isTrue();
+        }
+    }
+
+    /** The peer says goodbye and fails before this side's goodbye is acknowledged: nothing is lost. */
+    @ParameterizedTest
+    @ValueSource(booleans = {true, false})
+    void closeIsOrderlyIfThePeerLeavesAfterItsGoodbye(boolean disconnects) throws Exception {
+        NodeOptions patient = SMALL.closeTimeout(VERY_LONG).alive(VERY_LONG);
+        try (NodePair nodes = new NodePair(SMALL, patient)) {
+            RawPeer peer = RawPeer.greeted(nodes.server.address(), WINDOW);
+            Channel channel = nodes.server.accept(DEADLINE);
+            QueuePair pair = channel.queuePair();
+            hold(channel);
+            FutureTask<?> closing = new FutureTask<>(channel::close, null);
+            parked(closing);
+            peer.send(Wire.immediate(Wire.GOODBYE, 0, 0));
+            if (disconnects) {
+                peer.close();
+            } else {
+                pair.fail();
+            }
+            end(closing);
+            peer.close();
+        }
+    }
+
+    @ParameterizedTest
+    @ValueSource(booleans = {true, false})
+    void closeIsNotOrderlyIfThePeerLeavesWithoutGoodbye(boolean disconnects) throws Exception {
+        NodeOptions patient = SMALL.closeTimeout(VERY_LONG).alive(VERY_LONG);
+        try (NodePair nodes = new NodePair(SMALL, patient)) {
+            RawPeer peer = RawPeer.greeted(nodes.server.address(), WINDOW);
+            Channel channel = nodes.server.accept(DEADLINE);
+            QueuePair pair = channel.queuePair();
+            FutureTask<?> closing = new FutureTask<>(channel::close, null);
+            parked(closing);
+            if (disconnects) {
+                peer.close();
+            } else {
+                pair.fail();
+            }
+            assertThat(closing)
+                    .failsWithin(DEADLINE)
+                    .withThrowableThat()
+                    .withCauseInstanceOf(ChannelException.class)
+                    .withMessageContaining(disconnects ? "reports its end" : "were flushed");
+            peer.close();
+        }
+    }
+
+    /** A channel that is lost sends nothing more, and its close waits for nothing. */
+    @ParameterizedTest
+    @ValueSource(booleans = {true, false})
+    void lostChannelSendsNothingMore(boolean disconnects) throws Exception {
+        NodeOptions patient = SMALL.closeTimeout(VERY_LONG).alive(VERY_LONG);
+        try (NodePair nodes = new NodePair(SMALL, patient)) {
+            RawPeer peer = RawPeer.greeted(nodes.server.address(), WINDOW);
+            Channel channel = nodes.server.accept(DEADLINE);
+            assertThat(channel.isOpen()).isTrue();
+            long posted = Fenced.calls("ibv_post_send");
+            if (disconnects) {
+                peer.close();
+            } else {
+                channel.queuePair().fail();
+            }
+            assertThat(endOf(channel).reason()).isEqualTo(EndReason.LOST);
+            channel.close();
+            assertThat(Fenced.calls("ibv_post_send")).isEqualTo(posted);
+            peer.close();
+        }
+    }
+
+    /** The failure to free the channel is told, and the end of the connection with it. */
+    @Test
+    void closeTellsBothFailures() throws Exception {
+        try (NodePair nodes = new NodePair(SMALL, SMALL.closeTimeout(SHORT));
+                RawPeer peer = RawPeer.greeted(nodes.server.address(), WINDOW)) {
+            Channel channel = nodes.server.accept(DEADLINE);
+            Fenced.fail("ibv_dereg_mr", 1, 16);
+            assertThatExceptionOfType(VerbsException.class)
+                    .isThrownBy(channel::close)
+                    .withMessageContaining("ibv_dereg_mr")
+                    .satisfies(told -> assertThat(told.getSuppressed())
+                            .singleElement()
+                            .isInstanceOfSatisfying(
+                                    ChannelException.class,
+                                    lost -> assertThat(lost.reason()).isEqualTo(EndReason.LOST)));
+            assertThat(peer.awaitGoodbye()).isZero();
+        }
+    }
+
+    /** A channel has as many receives as its options say: one for each message that the peer may send at once. */
+    @ParameterizedTest
+    @ValueSource(booleans = {true, false})
+    void receivesOfTheChannelItselfArePostedAgain(boolean grants) throws Exception {
+        int receives = SMALL.window() + SMALL.calls() + 4;
+        NodeOptions caller = SMALL.progress(NodeOptions.Progress.CALLER).closeTimeout(SHORT);
+        try (NodePair nodes = new NodePair(SMALL, caller);
+                RawPeer peer = new RawPeer(nodes.server.address())) {
+            peer.greet(WINDOW, 256);
+            Channel channel = nodes.server.accept(DEADLINE);
+            if (grants) {
+                send(channel, 1);
+                peer.send(Wire.immediate(Wire.GRANT, 1, 0));
+                while (!channel.toString().contains(WINDOW + " credits")) {
+                    nodes.server.progress();
+                }
+            }
+            long before = Fenced.receiverNotReady();
+            for (int i = 0; i < receives; i++) { // more than it may, which the node does not see yet
+                peer.send(Wire.immediate(Wire.DATA, 0, 0), 8);
+            }
+            assertThat(Fenced.receiverNotReady()).isEqualTo(before);
+            peer.send(Wire.immediate(Wire.DATA, 0, 0), 8);
+            assertThat(Fenced.receiverNotReady()).isGreaterThan(before);
+        }
+    }
+}

@@ -1,0 +1,129 @@
+package dev.verbena.net;
+
+import static dev.verbena.support.Loopback.DEADLINE;
+
+import java.io.DataInputStream;
+import java.io.EOFException;
+import java.io.IOException;
+import java.lang.foreign.MemorySegment;
+import java.net.InetSocketAddress;
+import java.net.Socket;
+import java.net.SocketException;
+import java.nio.ByteBuffer;
+import java.util.function.Consumer;
+
+/** A peer over TCP that is no node, and sends whatever the test wants. */
+final class TcpPeer implements AutoCloseable {
+    final Socket socket = new Socket();
+    private final TcpFrame frame = new TcpFrame();
+    private byte[] data = {};
+
+    /** Connects to a node, and says nothing. */
+    TcpPeer(InetSocketAddress node) throws IOException {
+        socket.setSoTimeout((int) DEADLINE.toMillis());
+        socket.connect(node);
+    }
+
+    /** Connects, and says what a node says at first. */
+    static TcpPeer welcome(InetSocketAddress node) throws IOException {
+        TcpPeer peer = new TcpPeer(node);
+        peer.write(TcpFrame.hello(false, 0).array());
+        peer.read(TcpFrame.HELLO_BYTES);
+        return peer;
+    }
+
+    /** Connects, and greets as a node does. */
+    static TcpPeer greeted(InetSocketAddress node, int window) throws IOException {
+        TcpPeer peer = welcome(node);
+        byte[] greeting = new byte[Wire.GREETING_BYTES];
+        new Wire.Greeting(window, 256, 4, new byte[0]).writeTo(MemorySegment.ofArray(greeting));
+        peer.message(Wire.immediate(Wire.GREETING, 0, 0), greeting);
+        return peer;
+    }
+
+    void write(byte... bytes) throws IOException {
+        socket.getOutputStream().write(bytes);
+    }
+
+    /** Reads bytes; fewer if the node closes the connection. */
+    byte[] read(int count) throws IOException {
+        return socket.getInputStream().readNBytes(count);
+    }
+
+    /** Sends a header with changed fields. */
+    void frame(int type, Consumer<TcpFrame> fields) throws IOException {
+        fields.accept(frame.begin(type));
+        ByteBuffer header = ByteBuffer.allocate(TcpFrame.BYTES);
+        frame.writeTo(header);
+        write(header.array());
+    }
+
+    void message(int immediate, byte... bytes) throws IOException {
+        frame(TcpFrame.SEND, fields -> {
+            fields.length = bytes.length;
+            fields.number = immediate;
+        });
+        write(bytes);
+    }
+
+    /** Returns the data of the last frame. */
+    byte[] data() {
+        return data;
+    }
+
+    /** Reads frames until one has the type, and returns it. */
+    TcpFrame await(int type) throws IOException {
+        TcpFrame next = next();
+        while (next.type != type) {
+            next = next();
+        }
+        return next;
+    }
+
+    /** Reads frames until the node's goodbye, and returns its code. */
+    int awaitGoodbye() throws IOException {
+        TcpFrame next = await(TcpFrame.SEND);
+        while (Wire.kind(next.number) != Wire.GOODBYE) {
+            next = await(TcpFrame.SEND);
+        }
+        return Wire.code(next.number);
+    }
+
+    private TcpFrame next() throws IOException {
+        byte[] header = new byte[TcpFrame.BYTES];
+        new DataInputStream(socket.getInputStream()).readFully(header);
+        TcpFrame next = new TcpFrame();
+        if (!next.readFrom(ByteBuffer.wrap(header))) {
+            throw new IOException("The node has sent a malformed frame");
+        }
+        if (next.type != TcpFrame.READ) {
+            data = read(next.length);
+        }
+        return next;
+    }
+
+    /** Waits until the node has closed the connection. */
+    void awaitEnd() throws IOException {
+        try {
+            while (true) {
+                next();
+            }
+        } catch (EOFException | SocketException end) {
+            // The connection is closed.
+        }
+    }
+
+    /** Waits until the node has closed the connection, and drops what comes. */
+    void awaitEndOfBytes() throws IOException {
+        try {
+            socket.getInputStream().readAllBytes();
+        } catch (SocketException reset) {
+            // The connection is closed too.
+        }
+    }
+
+    @Override
+    public void close() throws IOException {
+        socket.close();
+    }
+}

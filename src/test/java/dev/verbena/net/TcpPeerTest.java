@@ -1,0 +1,395 @@
+package dev.verbena.net;
+
+import static dev.verbena.support.Loopback.DEADLINE;
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
+import static org.assertj.core.api.Assertions.assertThatIllegalArgumentException;
+
+import dev.verbena.VerbsArena;
+import dev.verbena.VerbsException;
+import dev.verbena.support.Await;
+import dev.verbena.verbs.AccessFlag;
+import dev.verbena.verbs.LocalMemory;
+import dev.verbena.verbs.MemoryRegion;
+import dev.verbena.verbs.RemoteMemory;
+import java.io.IOException;
+import java.lang.foreign.MemorySegment;
+import java.lang.foreign.ValueLayout;
+import java.net.InetAddress;
+import java.net.InetSocketAddress;
+import java.net.ServerSocket;
+import java.net.Socket;
+import java.nio.ByteBuffer;
+import java.nio.charset.StandardCharsets;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.Arrays;
+import java.util.List;
+import java.util.function.Consumer;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
+import org.junit.jupiter.params.provider.EnumSource;
+import org.junit.jupiter.params.provider.ValueSource;
+
+/** Peers of a node over TCP that send garbage, lie, read nothing, or say nothing: each loses its channel only. */
+@Timeout(120)
+class TcpPeerTest {
+    private static final int WINDOW = NodePair.SMALL.window();
+    private static final Duration SHORT = Duration.ofMillis(50);
+    private static final long SIZE = 4096;
+
+    private NodePair nodes;
+    private MemorySegment table;
+
+    @BeforeEach
+    void open() {
+        NodePair.over(Transport.TCP);
+        use(NodePair.SMALL);
+    }
+
+    private void use(NodeOptions options) {
+        if (nodes != null) {
+            nodes.close();
+        }
+        nodes = new NodePair(options);
+        table = nodes.arena.allocate(SIZE, 8);
+    }
+
+    @AfterEach
+    void close() {
+        nodes.close();
+        NodePair.over(Transport.RDMA);
+    }
+
+    /** The node serves others, and no channel is left of the bad peer. */
+    private void assertGoesOn() throws Exception {
+        Await.until(
+                "the node has forgotten the peer", () -> nodes.server.toString().matches(".*\\(0 of .*, 0 waiting\\)"));
+        NodePair.Ends ends = nodes.connect();
+        NodePair.send(ends.client(), 5);
+        assertThat(NodePair.receive(ends.server())).isEqualTo(5);
+    }
+
+    private static ChannelException awaitEnd(Channel channel) {
+        Await.until("the channel has ended", () -> channel.cause().isPresent());
+        return (ChannelException) channel.cause().orElseThrow();
+    }
+
+    @ParameterizedTest
+    @ValueSource(
+            strings = {
+                "GET / HTTP/1.1\r\nHost: a\r\n\r\n",
+                "VBNTxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx",
+                "VBNA\1\0\0\0\0\0\0\0\0\0\0\0"
+            })
+    void connectionsOfOtherProgramsAreClosed(String first) throws Exception {
+        try (TcpPeer peer = new TcpPeer(nodes.server.address())) {
+            peer.write(first.getBytes(StandardCharsets.ISO_8859_1));
+            ByteBuffer hello = ByteBuffer.wrap(peer.read(TcpFrame.HELLO_BYTES));
+            assertThat(TcpFrame.isHello(hello)).isTrue();
+            assertThat(TcpFrame.reason(hello))
+                    .isEqualTo((first.startsWith("VBNT") ? EndReason.OTHER_VERSION : EndReason.PROTOCOL_ERROR).code);
+            assertThat(peer.read(1)).as("end").isEmpty();
+        }
+        assertGoesOn();
+    }
+
+    @ParameterizedTest
+    @CsvSource({"0, false", "7, false", "16, false", "16, true"})
+    void peersThatSayTooLittleAreForgotten(int bytes, boolean leaves) throws Exception {
+        use(NodePair.SMALL.maxWaiting(1).handshakeTimeout(leaves ? DEADLINE : SHORT));
+        try (TcpPeer peer = new TcpPeer(nodes.server.address())) {
+            peer.write(Arrays.copyOf(TcpFrame.hello(false, 0).array(), bytes));
+            if (leaves) {
+                peer.socket.shutdownOutput();
+            }
+            peer.awaitEndOfBytes();
+        }
+        assertGoesOn();
+    }
+
+    @Test
+    void peersBeyondTheLimitAreRefusedWithTheReason() throws Exception {
+        use(NodePair.SMALL.maxWaiting(1).handshakeTimeout(DEADLINE));
+        try (TcpPeer first = new TcpPeer(nodes.server.address())) {
+            Await.until("the node has seen it", () -> nodes.server.toString().contains("1 waiting"));
+            assertThatExceptionOfType(ChannelException.class)
+                    .isThrownBy(() -> nodes.client.connect(nodes.server.address(), DEADLINE))
+                    .satisfies(told -> assertThat(told.reason()).isEqualTo(EndReason.TOO_MANY_CHANNELS));
+            assertThat(first.socket.isConnected()).isTrue();
+        }
+        assertGoesOn();
+    }
+
+    enum Lie {
+        NO_TYPE(peer -> peer.frame(0, frame -> {})),
+        UNKNOWN_TYPE(peer -> peer.frame(200, frame -> {})),
+        NEGATIVE_LENGTH(peer -> peer.frame(TcpFrame.SEND, frame -> frame.length = -1)),
+        RESERVED_BYTES(peer -> {
+            byte[] header = new byte[TcpFrame.BYTES];
+            header[0] = TcpFrame.ACKNOWLEDGEMENT;
+            header[2] = 1;
+            peer.write(header);
+        }),
+        FIELD_OF_ANOTHER_TYPE(peer -> peer.frame(TcpFrame.SEND, frame -> frame.key = 1)),
+        VALUE_IN_AN_ACKNOWLEDGEMENT(peer -> peer.frame(TcpFrame.ACKNOWLEDGEMENT, frame -> frame.first = 1)),
+        MESSAGE_THAT_IS_TOO_LARGE(peer -> peer.message(Wire.immediate(Wire.DATA, 0, 0), new byte[257])),
+        HUGE_MESSAGE(peer -> peer.frame(TcpFrame.SEND, frame -> frame.length = Integer.MAX_VALUE)),
+        TOO_MANY_MESSAGES(peer -> {
+            for (int i = 0; i < 100; i++) {
+                peer.message(Wire.immediate(Wire.DATA, 0, 0), new byte[1]);
+            }
+        }),
+        ACKNOWLEDGEMENT_OF_NOTHING(peer -> peer.frame(TcpFrame.ACKNOWLEDGEMENT, frame -> {})),
+        ACKNOWLEDGEMENT_OF_TOO_MANY(peer -> peer.frame(TcpFrame.ACKNOWLEDGEMENT, frame -> frame.number = 1000)),
+        NEGATIVE_ACKNOWLEDGEMENT(peer -> peer.frame(TcpFrame.ACKNOWLEDGEMENT, frame -> frame.number = -1)),
+        DATA_NOT_ASKED_FOR(peer -> peer.frame(TcpFrame.DATA, frame -> frame.length = 8)),
+        VALUE_NOT_ASKED_FOR(peer -> peer.frame(TcpFrame.VALUE, frame -> frame.first = 8)),
+        TOO_MANY_READS(peer -> {
+            for (int i = 0; i < 1000; i++) {
+                peer.frame(TcpFrame.READ, frame -> {});
+            }
+        }),
+        MESSAGE_WITHOUT_KIND(peer -> peer.message(0));
+
+        private final Step step;
+
+        private interface Step {
+            void with(TcpPeer peer) throws IOException;
+        }
+
+        Lie(Step step) {
+            this.step = step;
+        }
+    }
+
+    @ParameterizedTest
+    @EnumSource(Lie.class)
+    void peerThatLiesLosesItsChannelOnly(Lie lie) throws Exception {
+        try (TcpPeer peer = TcpPeer.greeted(nodes.server.address(), WINDOW)) {
+            Channel channel = nodes.server.accept(DEADLINE);
+            if (lie != Lie.TOO_MANY_READS) { // else its own writes might wait for its reads
+                peer.await(TcpFrame.ACKNOWLEDGEMENT);
+            }
+            lie.step.with(peer);
+            assertThat(awaitEnd(channel).reason()).isEqualTo(EndReason.PROTOCOL_ERROR);
+            assertThat(peer.awaitGoodbye()).isEqualTo(EndReason.PROTOCOL_ERROR.code);
+            peer.awaitEnd();
+            channel.close();
+        }
+        assertGoesOn();
+    }
+
+    /** Asks for an export as a node does, and returns its memory. */
+    private RemoteMemory lookUp(TcpPeer peer) throws IOException {
+        peer.message(Wire.immediate(Wire.LOOKUP, 0, 1), "table".getBytes(StandardCharsets.UTF_8));
+        TcpFrame reply = peer.await(TcpFrame.SEND);
+        while (Wire.kind(reply.number) != Wire.REPLY) {
+            reply = peer.await(TcpFrame.SEND);
+        }
+        return RemoteMemory.fromWide(MemorySegment.ofArray(peer.data()));
+    }
+
+    enum Theft {
+        WRONG_KEY(TcpFrame.READ, frame -> frame.key++),
+        NO_ADDRESS(TcpFrame.READ, frame -> frame.address = 0),
+        ONE_BYTE_BEFORE(TcpFrame.READ, frame -> frame.address--),
+        ONE_BYTE_MORE(TcpFrame.READ, frame -> frame.length++),
+        BEYOND_THE_END(TcpFrame.READ, frame -> {
+            frame.address += SIZE;
+            frame.length = 1;
+        }),
+        ADDRESS_THAT_OVERFLOWS(TcpFrame.READ, frame -> {
+            frame.address = Long.MIN_VALUE;
+            frame.length = Integer.MAX_VALUE;
+        }),
+        WRITE_WITHOUT_RIGHT(TcpFrame.WRITE, frame -> frame.length = 8),
+        ATOMIC_WITHOUT_RIGHT(TcpFrame.FETCH_AND_ADD, frame -> frame.length = 0),
+        ATOMIC_AT_ODD_ADDRESS(TcpFrame.COMPARE_AND_SWAP, frame -> {
+            frame.address++;
+            frame.length = 0;
+        });
+
+        private final int type;
+        private final Consumer<TcpFrame> change;
+
+        Theft(int type, Consumer<TcpFrame> change) {
+            this.type = type;
+            this.change = change;
+        }
+    }
+
+    @ParameterizedTest
+    @EnumSource(Theft.class)
+    void peerThatUsesMemoryWithoutTheRightLosesItsChannelOnly(Theft theft) throws Exception {
+        boolean odd = theft == Theft.ATOMIC_AT_ODD_ADDRESS;
+        nodes.server.export("table", table, odd ? AccessFlag.REMOTE_ATOMIC : AccessFlag.REMOTE_READ);
+        try (TcpPeer peer = TcpPeer.greeted(nodes.server.address(), WINDOW)) {
+            Channel channel = nodes.server.accept(DEADLINE);
+            RemoteMemory memory = lookUp(peer);
+            peer.frame(theft.type, frame -> {
+                frame.address = memory.address();
+                frame.key = memory.key();
+                frame.length = (int) memory.length();
+                theft.change.accept(frame);
+            });
+            peer.await(TcpFrame.DENIAL);
+            peer.awaitEnd();
+            ChannelException end = awaitEnd(channel);
+            assertThat(end.reason()).isEqualTo(EndReason.LOST);
+            assertThat(end).hasMessageContaining("without the right");
+            channel.close();
+        }
+        assertThat(table.toArray(ValueLayout.JAVA_BYTE)).containsOnly(0);
+        assertGoesOn();
+    }
+
+    /** A write that has begun does not go on after the memory is gone. */
+    @Test
+    void writeIntoAnExportThatIsClosedMeanwhileIsDenied() throws Exception {
+        Export export = nodes.server.export("table", table, AccessFlag.REMOTE_WRITE);
+        try (TcpPeer peer = TcpPeer.greeted(nodes.server.address(), WINDOW)) {
+            Channel channel = nodes.server.accept(DEADLINE);
+            RemoteMemory memory = lookUp(peer);
+            peer.frame(TcpFrame.WRITE, frame -> {
+                frame.address = memory.address();
+                frame.key = memory.key();
+                frame.length = (int) memory.length();
+            });
+            peer.write((byte) 1);
+            Await.until("the first byte has come", () -> table.get(ValueLayout.JAVA_BYTE, 0) == 1);
+            export.close();
+            peer.write((byte) 2);
+            peer.await(TcpFrame.DENIAL);
+            assertThat(table.get(ValueLayout.JAVA_BYTE, 1)).isZero();
+            assertThat(awaitEnd(channel).reason()).isEqualTo(EndReason.LOST);
+        }
+    }
+
+    /** The peer asks for much data, and takes none of it. The node's own messages are not acknowledged, which ends it. */
+    @Test
+    void peerThatReadsNothingLosesItsChannel() throws Exception {
+        use(NodePair.SMALL.alive(Duration.ofMillis(100)));
+        long large = 16 << 20;
+        nodes.server.export("table", nodes.arena.allocate(large), AccessFlag.REMOTE_READ);
+        try (TcpPeer peer = TcpPeer.greeted(nodes.server.address(), WINDOW)) {
+            Channel channel = nodes.server.accept(DEADLINE);
+            RemoteMemory memory = lookUp(peer);
+            for (int i = 0; i < TcpFrame.MAX_READS; i++) {
+                peer.frame(TcpFrame.READ, frame -> {
+                    frame.address = memory.address();
+                    frame.key = memory.key();
+                    frame.length = (int) memory.length();
+                });
+            }
+            assertThat(awaitEnd(channel).reason()).isEqualTo(EndReason.LOST);
+            channel.close();
+        }
+        assertGoesOn();
+    }
+
+    // Servers that are no nodes
+
+    private static ServerSocket fakeServer() throws IOException {
+        return new ServerSocket(0, 1, InetAddress.getByName("127.0.0.1"));
+    }
+
+    @ParameterizedTest
+    @CsvSource({"HTTP/1.1 400 Bad Request, PROTOCOL_ERROR", "VBNT\2xxxxxxxxxxx, OTHER_VERSION", "'', LOST"})
+    void connectingToAnotherProgramTellsTheReason(String answer, EndReason reason) throws Exception {
+        try (ServerSocket fake = fakeServer()) {
+            var answered = nodes.start(() -> {
+                try (Socket socket = fake.accept()) {
+                    socket.getOutputStream().write(answer.getBytes(StandardCharsets.ISO_8859_1));
+                    socket.shutdownOutput();
+                    return socket.getInputStream().readNBytes(TcpFrame.HELLO_BYTES).length;
+                }
+            });
+            assertThatExceptionOfType(ChannelException.class)
+                    .isThrownBy(() -> nodes.client.connect((InetSocketAddress) fake.getLocalSocketAddress(), DEADLINE))
+                    .satisfies(told -> assertThat(told.reason()).isEqualTo(reason));
+            assertThat(NodePair.end(answered)).isEqualTo(TcpFrame.HELLO_BYTES);
+        }
+    }
+
+    @Test
+    void connectingWhereNobodyListensIsUnreachable() throws Exception {
+        InetSocketAddress nobody;
+        try (ServerSocket fake = fakeServer()) {
+            nobody = (InetSocketAddress) fake.getLocalSocketAddress();
+        }
+        assertThatExceptionOfType(ChannelException.class)
+                .isThrownBy(() -> nodes.client.connect(nobody, DEADLINE))
+                .withMessageContaining("refused")
+                .satisfies(told -> assertThat(told.reason()).isEqualTo(EndReason.UNREACHABLE));
+    }
+
+    // Memory
+
+    @Test
+    void memoryOfAnotherNodeIsRefused() throws Exception {
+        nodes.server.export("table", table, AccessFlag.REMOTE_READ);
+        NodePair.Ends ends = nodes.connect();
+        RemoteMemory memory = ends.client().remote("table", DEADLINE);
+        LocalMemory other = nodes.server.register(nodes.arena.allocate(SIZE), AccessFlag.LOCAL_WRITE);
+        LocalMemory readOnly = nodes.client.register(nodes.arena.allocate(SIZE));
+        LocalMemory small = nodes.client.register(nodes.arena.allocate(8), AccessFlag.LOCAL_WRITE);
+        for (LocalMemory wrong : List.of(other, readOnly)) {
+            assertThatIllegalArgumentException().isThrownBy(() -> ends.client().tryRead(wrong, memory));
+        }
+        assertThatExceptionOfType(IndexOutOfBoundsException.class)
+                .isThrownBy(() -> ends.client().tryRead(small, memory.slice(0, 4)));
+        assertThatIllegalArgumentException()
+                .isThrownBy(() -> ends.client().tryFetchAndAdd(memory.slice(1, 8), 1))
+                .withMessageContaining("multiple of 8");
+        ends.client().read(small, memory.slice(0, 8), DEADLINE);
+        assertThat(ends.client().isOpen()).isTrue();
+    }
+
+    @Test
+    void memoryHasNoDevice() {
+        MemoryRegion region = nodes.client.register(nodes.arena.allocate(SIZE));
+        assertThat(region.toString()).contains("4 KiB");
+        for (Consumer<MemoryRegion> use : List.<Consumer<MemoryRegion>>of(MemoryRegion::domain, MemoryRegion::handle)) {
+            assertThatExceptionOfType(UnsupportedOperationException.class).isThrownBy(() -> use.accept(region));
+        }
+        assertThatExceptionOfType(UnsupportedOperationException.class).isThrownBy(() -> nodes.client.context());
+    }
+
+    /** The node carries the reads out one after the other, and the peer has no more than it may under way. */
+    @Test
+    void moreReadsThanMayBeUnderWayWait() throws Exception {
+        use(NodeOptions.defaults().operations(200));
+        for (int i = 0; i < SIZE / 8; i++) {
+            table.setAtIndex(ValueLayout.JAVA_LONG, i, i);
+        }
+        nodes.server.export("table", table, AccessFlag.REMOTE_READ, AccessFlag.REMOTE_ATOMIC);
+        Channel client = nodes.connect().client();
+        RemoteMemory memory = client.remote("table", DEADLINE);
+        LocalMemory into = nodes.client.register(nodes.arena.allocate(SIZE, 8), AccessFlag.LOCAL_WRITE);
+        List<Long> tickets = new ArrayList<>();
+        for (int i = 0; i < 200; i++) {
+            tickets.add(
+                    i % 2 == 0
+                            ? client.tryRead(into.slice(i * 8, 8), memory.slice(i * 8, 8))
+                            : client.tryFetchAndAdd(memory.slice(i * 8, 8), 1));
+        }
+        for (int i = 0; i < 200; i++) {
+            assertThat(client.await(tickets.get(i), DEADLINE)).isEqualTo(i % 2 == 0 ? 0 : i);
+            assertThat(into.segment().getAtIndex(ValueLayout.JAVA_LONG, i)).isEqualTo(i % 2 == 0 ? i : 0);
+        }
+    }
+
+    @Test
+    void addressInUseIsAnException() {
+        try (VerbsArena arena = VerbsArena.ofShared()) {
+            assertThatExceptionOfType(VerbsException.class)
+                    .isThrownBy(() -> NodePair.open(NodePair.SMALL, nodes.server.address(), arena))
+                    .withMessageContaining("in use");
+        }
+    }
+}

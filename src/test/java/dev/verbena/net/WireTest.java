@@ -1,0 +1,72 @@
+package dev.verbena.net;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import java.lang.foreign.MemorySegment;
+import java.lang.foreign.ValueLayout;
+import java.util.Arrays;
+import java.util.HexFormat;
+import org.junit.jupiter.api.Test;
+
+/** The bytes that nodes send to each other: nodes of other releases rely on them. */
+class WireTest {
+    @Test
+    void greetingHas64BytesInNetworkOrder() {
+        byte[] bytes = new byte[66];
+        Arrays.fill(bytes, (byte) -1);
+        new Wire.Greeting(0x0123, 0x456789, 0x0abc, new byte[] {11, 12, 13}).writeTo(MemorySegment.ofArray(bytes));
+        String head = "56424e41" + "01000000" + "00000123" + "00456789" + "00000abc" + "00000003" + "0b0c0d";
+        assertThat(HexFormat.of().formatHex(bytes)).isEqualTo(head + "00".repeat(64 - 27) + "ffff");
+    }
+
+    @Test
+    void greetingIsReadAsItWasWritten() {
+        MemorySegment message = MemorySegment.ofArray(new byte[64]);
+        byte[] token = new byte[40];
+        Arrays.fill(token, (byte) 9);
+        new Wire.Greeting(4095, 64, 4095, token).writeTo(message);
+        assertThat(Wire.version(message)).isEqualTo(1);
+        Wire.Greeting read = Wire.readGreeting(message);
+        assertThat(read).isNotNull();
+        assertThat(read.window()).isEqualTo(4095);
+        assertThat(read.messageSize()).isEqualTo(64);
+        assertThat(read.calls()).isEqualTo(4095);
+        assertThat(read.token()).isEqualTo(token);
+    }
+
+    @Test
+    void limitsOutOfRangeAreNoGreeting() {
+        int[][] limits = {
+            {0, 64, 0, 0}, {4096, 64, 0, 0}, {1, 63, 0, 0}, {1, 64, -1, 0}, {1, 64, 4096, 0}, {1, 64, 0, 41}
+        };
+        for (int[] each : limits) {
+            MemorySegment message = MemorySegment.ofArray(new byte[80]);
+            new Wire.Greeting(each[0], each[1], each[2], new byte[each[3]]).writeTo(message);
+            assertThat(Wire.readGreeting(message)).as(Arrays.toString(each)).isNull();
+        }
+        MemorySegment least = MemorySegment.ofArray(new byte[64]);
+        new Wire.Greeting(1, 64, 0, new byte[0]).writeTo(least);
+        assertThat(Wire.readGreeting(least)).isNotNull();
+        least.set(ValueLayout.JAVA_BYTE, 20, (byte) -1); // a negative length of the token
+        assertThat(Wire.readGreeting(least)).isNull();
+    }
+
+    @Test
+    void bytesOfOthersHaveNoVersion() {
+        MemorySegment message = MemorySegment.ofArray(new byte[64]);
+        assertThat(Wire.version(message)).isEqualTo(-1);
+        new Wire.Greeting(1, 64, 0, new byte[0]).writeTo(message);
+        assertThat(Wire.version(message.asSlice(0, 63))).isEqualTo(-1);
+        message.set(ValueLayout.JAVA_BYTE, 4, (byte) 255);
+        assertThat(Wire.version(message)).isEqualTo(255);
+    }
+
+    @Test
+    void immediateNumbersHaveThreeParts() {
+        int immediate = Wire.immediate(15, 0xabc, 0x1234);
+        assertThat(immediate).isEqualTo(0xfabc1234);
+        assertThat(Wire.kind(immediate)).isEqualTo(15);
+        assertThat(Wire.credits(immediate)).isEqualTo(0xabc);
+        assertThat(Wire.code(immediate)).isEqualTo(0x1234);
+    }
+}

@@ -27,8 +27,9 @@ public final class JdkSelectorProvider {
         } catch (IllegalAccessException e) {
             Module module = JdkSelectorProvider.class.getModule();
             throw new UnsupportedOperationException(
-                    "Datagram channels, pipes and Unix domain sockets are those of the JDK, which hides its provider when "
-                            + "-Djava.nio.channels.spi.SelectorProvider names another: start java with " + OPTION
+                    "Datagram channels, pipes, Unix domain sockets and nodes over TCP are those of the JDK, which hides its "
+                            + "provider when -Djava.nio.channels.spi.SelectorProvider names another: start java with "
+                            + OPTION
                             + (module.isNamed() ? module.getName() : "ALL-UNNAMED"),
                     e);
         } catch (ClassNotFoundException | NoSuchMethodException | InvocationTargetException e) {

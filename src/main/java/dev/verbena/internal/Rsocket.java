@@ -31,6 +31,9 @@ public final class Rsocket {
     public static final CFunction SET_OPTION = function("rsetsockopt");
     public static final CFunction GET_OPTION = function("rgetsockopt");
     public static final CFunction CONTROL = function("rfcntl");
+    public static final CFunction MAP = function("riomap");
+    public static final CFunction UNMAP = function("riounmap");
+    public static final CFunction PLACE = function("riowrite");
 
     private static final int PEEK = 2;
     private static final Linker.Option ERRNO = Linker.Option.captureCallState("errno");
@@ -42,6 +45,7 @@ public final class Rsocket {
                         FunctionDescriptor.of(JAVA_LONG, JAVA_INT, ADDRESS, JAVA_LONG, JAVA_LONG, JAVA_LONG), ERRNO);
         static final MemorySegment RECEIVE_FUNCTION = RECEIVE.address();
         static final MemorySegment SEND_FUNCTION = SEND.address();
+        static final MemorySegment PLACE_FUNCTION = PLACE.address();
     }
 
     private Rsocket() {}
@@ -71,6 +75,21 @@ public final class Rsocket {
         try {
             long result = (long) Transfer.HANDLE.invokeExact(
                     Transfer.SEND_FUNCTION, CFunction.captured(), socket, from, length, 0L, 0L);
+            return result < 0 ? -CFunction.errno() : result;
+        } catch (Throwable t) {
+            throw CFunction.unexpected(t);
+        }
+    }
+
+    /**
+     * Places bytes into memory that the peer has mapped ({@code riowrite}). Returns their number, which is 0 if nothing is
+     * mapped at the offset, or the error number negated. The bytes must not run over the end of a mapping: C then posts
+     * empty writes until the send queue is full.
+     */
+    public static long place(int socket, MemorySegment from, long length, long offset) {
+        try {
+            long result = (long) Transfer.HANDLE.invokeExact(
+                    Transfer.PLACE_FUNCTION, CFunction.captured(), socket, from, length, offset, 0L);
             return result < 0 ? -CFunction.errno() : result;
         } catch (Throwable t) {
             throw CFunction.unexpected(t);

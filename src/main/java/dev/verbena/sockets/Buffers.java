@@ -21,6 +21,28 @@ final class Buffers {
 
     private Buffers() {}
 
+    /** Checks that a read may fill a buffer. */
+    static void checkWritable(ByteBuffer buffer) {
+        if (buffer.isReadOnly()) {
+            throw new IllegalArgumentException("Read-only buffer");
+        }
+    }
+
+    /** Returns whether no buffer of a range has bytes left. */
+    static boolean areEmpty(ByteBuffer[] buffers, int offset, int length) {
+        for (int i = offset; i < offset + length; i++) {
+            if (buffers[i].hasRemaining()) {
+                return false;
+            }
+        }
+        return true;
+    }
+
+    /** Returns whether to copy a buffer together with the next ones: each call of C takes an entry of the send queue. */
+    static boolean isSmall(ByteBuffer[] buffers, int from, int to) {
+        return from + 1 < to && buffers[from].remaining() < SIZE / 2;
+    }
+
     /** Borrows memory. */
     static Buffers take() {
         LOCK.lock();

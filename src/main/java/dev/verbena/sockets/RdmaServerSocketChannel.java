@@ -18,7 +18,12 @@ import org.jspecify.annotations.Nullable;
 
 /** A {@code ServerSocketChannel} over RDMA ({@code rlisten}). All threads may use it at once; one accepts at a time. */
 final class RdmaServerSocketChannel extends ServerSocketChannel {
-    private static final int BACKLOG = 50;
+    /**
+     * The least length of the queue of requests, which is the longest that the kernel allows by default. A request that does
+     * not fit is refused, where TCP would delay it.
+     */
+    private static final int REQUESTS = 1_024;
+
     private static final long CLOSE_MILLISECONDS = 1_000;
 
     private final ReentrantLock acceptLock = new ReentrantLock();
@@ -76,7 +81,7 @@ final class RdmaServerSocketChannel extends ServerSocketChannel {
                 if (errno != 0) {
                     throw SocketFailures.bind("rbind", to, errno);
                 }
-                errno = descriptor.listen(backlog < 1 ? BACKLOG : backlog);
+                errno = descriptor.listen(Math.max(backlog, REQUESTS));
                 if (errno != 0) {
                     throw SocketFailures.bind("rlisten", to, errno);
                 }
@@ -136,12 +141,24 @@ final class RdmaServerSocketChannel extends ServerSocketChannel {
                 }
             } finally {
                 if (blocking) {
-                    end(accepted != null || over);
+                    endAccept(accepted, over);
                 }
             }
             return accepted == null ? null : RdmaSocketChannel.accepted(ours, rules, accepted);
         } finally {
             acceptLock.unlock();
+        }
+    }
+
+    /** Ends a blocking accept. If an interrupt keeps the caller from the connection, the connection is closed. */
+    private void endAccept(@Nullable SocketDescriptor accepted, boolean over) throws AsynchronousCloseException {
+        try {
+            end(accepted != null || over);
+        } catch (AsynchronousCloseException e) {
+            if (accepted != null) {
+                accepted.close();
+            }
+            throw e;
         }
     }
 

@@ -1,6 +1,8 @@
 package dev.verbena.sockets;
 
 import dev.verbena.CName;
+import dev.verbena.VerbsArena;
+import dev.verbena.internal.Checks;
 import dev.verbena.internal.Errno;
 import dev.verbena.internal.Rsocket;
 import java.io.IOException;
@@ -102,6 +104,13 @@ public final class RdmaSocketChannel extends SocketChannel {
         }
     }
 
+    private void checkMayWrite() throws ClosedChannelException {
+        checkConnected();
+        if (outputClosed) {
+            throw new ClosedChannelException();
+        }
+    }
+
     /** Begins a use of the descriptor. */
     private void enter() throws ClosedChannelException {
         if (!descriptor.enter()) {
@@ -114,7 +123,7 @@ public final class RdmaSocketChannel extends SocketChannel {
     @Override
     @CName({"rrecv", "rread"})
     public int read(ByteBuffer destination) throws IOException {
-        checkWritable(destination);
+        Buffers.checkWritable(destination);
         readLock.lock();
         try {
             return (int) readLocked(destination, null, 0, 0);
@@ -127,19 +136,13 @@ public final class RdmaSocketChannel extends SocketChannel {
     public long read(ByteBuffer[] destinations, int offset, int length) throws IOException {
         Objects.checkFromIndexSize(offset, length, destinations.length);
         for (int i = offset; i < offset + length; i++) {
-            checkWritable(destinations[i]);
+            Buffers.checkWritable(destinations[i]);
         }
         readLock.lock();
         try {
             return readLocked(null, destinations, offset, length);
         } finally {
             readLock.unlock();
-        }
-    }
-
-    private static void checkWritable(ByteBuffer buffer) {
-        if (buffer.isReadOnly()) {
-            throw new IllegalArgumentException("Read-only buffer");
         }
     }
 
@@ -341,10 +344,7 @@ public final class RdmaSocketChannel extends SocketChannel {
 
     private long writeLocked(@Nullable ByteBuffer one, ByteBuffer @Nullable [] many, int offset, int length)
             throws IOException {
-        checkConnected();
-        if (outputClosed) {
-            throw new ClosedChannelException();
-        }
+        checkMayWrite();
         boolean blocking = isBlocking();
         long sum = 0;
         boolean complete = false;
@@ -357,8 +357,9 @@ public final class RdmaSocketChannel extends SocketChannel {
                 while (true) {
                     long count = one != null ? send(one) : gather(Objects.requireNonNull(many), offset, length);
                     sum += Math.max(count, 0);
-                    complete =
-                            one != null ? !one.hasRemaining() : isEmpty(Objects.requireNonNull(many), offset, length);
+                    complete = one != null
+                            ? !one.hasRemaining()
+                            : Buffers.areEmpty(Objects.requireNonNull(many), offset, length);
                     if (complete || !blocking || !mayWrite.holds()) {
                         break;
                     }
@@ -384,22 +385,14 @@ public final class RdmaSocketChannel extends SocketChannel {
         return sum;
     }
 
-    private static boolean isEmpty(ByteBuffer[] buffers, int offset, int length) {
-        for (int i = offset; i < offset + length; i++) {
-            if (buffers[i].hasRemaining()) {
-                return false;
-            }
-        }
-        return true;
-    }
-
     private long gather(ByteBuffer[] buffers, int offset, int length) throws IOException {
         long sum = 0;
         for (int i = offset; i < offset + length; i++) {
             ByteBuffer buffer = buffers[i];
             while (buffer.hasRemaining()) {
-                long count =
-                        small(buffers, i, offset + length) ? sendTogether(buffers, i, offset + length) : send(buffer);
+                long count = Buffers.isSmall(buffers, i, offset + length)
+                        ? sendTogether(buffers, i, offset + length)
+                        : send(buffer);
                 if (count == UNAVAILABLE) {
                     return sum > 0 ? sum : UNAVAILABLE;
                 }
@@ -407,11 +400,6 @@ public final class RdmaSocketChannel extends SocketChannel {
             }
         }
         return sum;
-    }
-
-    /** Returns whether to copy a buffer together with the next ones: each call of C takes an entry of the send queue. */
-    private static boolean small(ByteBuffer[] buffers, int from, int to) {
-        return from + 1 < to && buffers[from].remaining() < Buffers.SIZE / 2;
     }
 
     private long sendTogether(ByteBuffer[] buffers, int from, int to) throws IOException {
@@ -471,6 +459,154 @@ public final class RdmaSocketChannel extends SocketChannel {
             return UNAVAILABLE;
         }
         throw SocketFailures.write((int) -count);
+    }
+
+    // Memory that the peer writes to
+
+    /**
+     * Maps memory at the offset that is its address, until this channel is closed ({@code riomap}).
+     *
+     * @param segment the memory; see {@link #map(MemorySegment, long, VerbsArena)}
+     * @return the mapped segment
+     * @throws IOException if the peer takes no more segments, or the memory can't be pinned
+     */
+    @CName("riomap")
+    public MappedSegment map(MemorySegment segment) throws IOException {
+        return map(segment, segment.address());
+    }
+
+    /**
+     * Maps memory until this channel is closed ({@code riomap}).
+     *
+     * @param segment the memory; see {@link #map(MemorySegment, long, VerbsArena)}
+     * @param offset the offset of its first byte for the peer
+     * @return the mapped segment
+     * @throws IOException if the peer takes no more segments, or the memory can't be pinned
+     */
+    @CName("riomap")
+    public MappedSegment map(MemorySegment segment, long offset) throws IOException {
+        return map(segment, offset, descriptor.mapped().arena());
+    }
+
+    /**
+     * Maps memory, which the peer then writes to ({@code riomap}). The peer's adapter places the bytes: they are not copied
+     * here, and this process is not told. The peer must take mapped segments, with
+     * {@link RdmaSocketOptions#RDMA_IOMAPSIZE}.
+     *
+     * {@snippet file="SocketSnippets.java" region="map"}
+     *
+     * <p>In blocking mode, this waits for room in the send queue. The memory must outlive the mapping, as with
+     * {@link dev.verbena.verbs.ProtectionDomain#register(MemorySegment, java.util.Collection, VerbsArena)}.
+     *
+     * @param segment a native segment of 1 byte to 4 GiB - 1
+     * @param offset the offset of its first byte for the peer, which must not overlap another mapped segment's offsets
+     * @param arena the arena that will close the mapped segment, if this channel is not closed before
+     * @return the mapped segment
+     * @throws IllegalArgumentException if the segment is read-only, on the heap, empty, too long, mapped already, or of an
+     *     arena that might free it too early; or if its offsets overlap
+     * @throws IOException if the peer takes no more segments, or the memory can't be pinned; or in non-blocking mode if the
+     *     send queue is full
+     */
+    @CName("riomap")
+    public MappedSegment map(MemorySegment segment, long offset, VerbsArena arena) throws IOException {
+        MappedMemory.check(segment, offset);
+        writeLock.lock();
+        try {
+            checkMayWrite();
+            boolean blocking = isBlocking();
+            boolean done = false;
+            try {
+                if (blocking) {
+                    begin();
+                }
+                enter();
+                try {
+                    awaitRoom(blocking);
+                    MappedSegment mapped = descriptor.mapped().map(this, segment, offset, arena);
+                    done = true;
+                    return mapped;
+                } finally {
+                    outputClosed |= descriptor.mapped().isBroken();
+                    descriptor.leave();
+                }
+            } finally {
+                if (blocking) {
+                    end(done);
+                }
+            }
+        } finally {
+            writeLock.unlock();
+        }
+    }
+
+    /** Waits until the send queue has room for a message. */
+    private void awaitRoom(boolean blocking) throws IOException {
+        int reported = writeWaiter.look(descriptor, PollSet.OUT);
+        while ((reported & PollSet.OUT) == 0) {
+            if ((reported & PollSet.FAILED) != 0) {
+                throw SocketFailures.write(descriptor.takeError());
+            }
+            if (!blocking) {
+                throw new IOException("The send queue is full: try again when the channel is ready for OP_WRITE");
+            }
+            if (!mayWrite.holds()) {
+                throw new AsynchronousCloseException();
+            }
+            writeWaiter.await(descriptor, PollSet.OUT, 0, false, mayWrite);
+            reported = writeWaiter.look(descriptor, PollSet.OUT);
+        }
+    }
+
+    /**
+     * Writes bytes into memory that the peer has mapped ({@code riowrite}). The peer's program is not told. It has all the
+     * bytes when it reads a byte that this channel writes to the stream afterwards.
+     *
+     * <p>The bytes are copied once, into this side's registered memory. They arrive in any order. In blocking mode, this
+     * waits until all are sent. In non-blocking mode, it sends what the queue has room for. As with the stream, the queue
+     * has no room while the peer does not read what was written to the stream.
+     *
+     * @param source the bytes, on the heap or not
+     * @param remoteOffset the peer's offset for the first byte; all bytes must be in one mapped segment of the peer
+     * @return the number of bytes that were sent
+     * @throws IndexOutOfBoundsException if the peer has mapped nothing at an offset; some bytes may have been sent
+     * @throws IOException if the connection is broken
+     */
+    @CName("riowrite")
+    public long write(MemorySegment source, long remoteOffset) throws IOException {
+        Checks.checkRange("remote offset", remoteOffset, Long.MAX_VALUE - source.byteSize());
+        writeLock.lock();
+        try {
+            checkMayWrite();
+            boolean blocking = isBlocking();
+            long sum = 0;
+            try {
+                if (blocking) {
+                    begin();
+                }
+                enter();
+                try {
+                    while (sum < source.byteSize()) {
+                        long count = descriptor.mapped().place(source, sum, remoteOffset + sum);
+                        sum += Math.max(count, 0);
+                        if (!blocking || !mayWrite.holds()) {
+                            break;
+                        }
+                        if (count == UNAVAILABLE) {
+                            writeWaiter.await(descriptor, PollSet.OUT, 0, false, mayWrite);
+                        }
+                    }
+                } finally {
+                    descriptor.leave();
+                }
+            } finally {
+                if (blocking) {
+                    end(sum > 0 || source.byteSize() == 0);
+                }
+            }
+            return sum;
+        } finally {
+            writeLock.unlock();
+        }
     }
 
     // Connecting
@@ -732,6 +868,7 @@ public final class RdmaSocketChannel extends SocketChannel {
 
     @Override
     protected void implCloseSelectableChannel() {
+        descriptor.endPlacing();
         descriptor.close();
         readWaiter.close();
         writeWaiter.close();

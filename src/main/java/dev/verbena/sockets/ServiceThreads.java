@@ -13,6 +13,7 @@ import java.net.InetSocketAddress;
 import java.net.NetworkInterface;
 import java.net.SocketException;
 import java.net.UnknownHostException;
+import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.atomic.AtomicInteger;
 
@@ -34,8 +35,8 @@ final class ServiceThreads {
     /** The entries that a starting thread adds. One of them is the thread's own. */
     private static final int GROWTH = 4;
 
-    /** The connects to an address that may fail at once before another address is tried. */
-    private static final int FAILURES = 3;
+    /** The connects to an address that may fail at once, one after another, before another address is tried. */
+    private static final int FAILURES = 4;
 
     private static final int PORT = 9;
     private static final byte LAST_HOST = (byte) 254;
@@ -106,7 +107,7 @@ final class ServiceThreads {
     private static int grow(int wanted, boolean listen) {
         int room = GROWTH - 1; // what the first thread will have
         for (InetAddress candidate :
-                listen ? List.of(AddressRules.FOUR.forBind(null).getAddress()) : neighbours()) {
+                listen ? List.of(AddressRules.FOUR.forBind(null).getAddress()) : candidates()) {
             try (Arena scratch = Arena.ofConfined()) {
                 InetSocketAddress address = new InetSocketAddress(candidate, listen ? 0 : PORT);
                 long c = IpAddresses.write(address, scratch).address();
@@ -125,19 +126,26 @@ final class ServiceThreads {
     }
 
     /**
-     * Returns addresses beside those of this machine. A connect to one over RDMA is in progress until the address is
-     * resolved, and longer. A connect to another fails at once.
+     * Returns addresses to which a connect over RDMA is in progress for a moment.
+     *
+     * <p>The loopback address comes first: the kernel resolves it, finds no device, and sends nothing. But with one
+     * processor, its answer is there before C looks for it, and the connect fails at once. This machine's own addresses
+     * take a little longer. The addresses beside them take longest, and only they may send ARP requests.
      */
-    private static List<InetAddress> neighbours() {
+    private static List<InetAddress> candidates() {
+        List<InetAddress> all = new ArrayList<>();
+        all.add(InetAddress.getLoopbackAddress());
         try {
-            return NetworkInterface.networkInterfaces()
+            List<InetAddress> own = NetworkInterface.networkInterfaces()
                     .flatMap(NetworkInterface::inetAddresses)
                     .filter(address -> !address.isLoopbackAddress())
-                    .map(ServiceThreads::beside)
                     .toList();
+            all.addAll(own);
+            own.stream().map(ServiceThreads::beside).forEach(all::add);
         } catch (SocketException e) {
-            return List.of();
+            // the loopback address is left
         }
+        return all;
     }
 
     private static InetAddress beside(InetAddress address) {

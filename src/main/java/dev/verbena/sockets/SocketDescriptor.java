@@ -1,5 +1,6 @@
 package dev.verbena.sockets;
 
+import dev.verbena.ResourceBusyException;
 import dev.verbena.internal.AcceptQueue;
 import dev.verbena.internal.CFunction;
 import dev.verbena.internal.Errno;
@@ -39,6 +40,7 @@ final class SocketDescriptor {
     private static final int SET_FLAGS = 4;
     private static final int NON_BLOCKING = 04000;
     private static final int SHUTDOWN_WRITE = 1;
+    private static final int SHUTDOWN_BOTH = 2;
     private static final int ERROR = 4;
     private static final int CLOSED = 1 << 31;
     private static final int CLOSERS = 16;
@@ -71,7 +73,9 @@ final class SocketDescriptor {
 
     private final int number;
     private final CountDownLatch gone = new CountDownLatch(1);
+    private final MappedMemory mapped = new MappedMemory(this);
     private int pollNumber;
+    private volatile boolean listening;
 
     /** Gives back the place in a service thread. */
     private Runnable atEnd = () -> {};
@@ -114,6 +118,11 @@ final class SocketDescriptor {
         return pollNumber;
     }
 
+    /** Returns the memory that the peer writes to. */
+    MappedMemory mapped() {
+        return mapped;
+    }
+
     /** Returns whether {@code rpoll} may miss events: of a listener whose queue was not found. */
     boolean mayMissEvents() {
         return pollNumber == number;
@@ -153,12 +162,52 @@ final class SocketDescriptor {
     private void release() {
         APART.execute(() -> {
             try {
+                endMapped();
+                if (listening) {
+                    closeWaiting();
+                }
                 Rsocket.CLOSE.call(number);
             } finally {
                 atEnd.run();
                 gone.countDown();
             }
         });
+    }
+
+    /** Unmaps memory. What the peer places after that breaks the connection, so this side's own data goes first. */
+    private void endMapped() {
+        if (!mapped.isEmpty()) {
+            Rsocket.SHUTDOWN.call(number, SHUTDOWN_BOTH);
+        }
+        try {
+            mapped.endAll();
+        } catch (ResourceBusyException e) {
+            // The program has other objects in the channel's arena, which stays open. Nothing is mapped any more.
+        }
+    }
+
+    /** Ends a call of C that places bytes, which may be long: see {@link MappedMemory#place}. The channel is closing. */
+    void endPlacing() {
+        if (mapped.isPlacing() && enter()) {
+            APART.execute(() -> {
+                try {
+                    Rsocket.SHUTDOWN.call(number, SHUTDOWN_BOTH);
+                } finally {
+                    leave();
+                }
+            });
+        }
+    }
+
+    /** Closes the connections that nobody has accepted. C would forget them, and their peers would wait for ever. */
+    private void closeWaiting() {
+        try {
+            for (SocketDescriptor next = accept(); next != null; next = accept()) {
+                next.close();
+            }
+        } catch (IOException e) {
+            // The listener is closed all the same.
+        }
     }
 
     /** Waits until C has closed the descriptor, or the time is over. An interrupt ends the wait, and stays set. */
@@ -188,6 +237,7 @@ final class SocketDescriptor {
         if (errno == 0) {
             int queue = AcceptQueue.find(number);
             pollNumber = queue == AcceptQueue.NOT_FOUND ? number : queue;
+            listening = true;
         }
         return errno;
     }

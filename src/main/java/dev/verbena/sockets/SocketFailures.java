@@ -44,6 +44,16 @@ final class SocketFailures {
         };
     }
 
+    /** Makes the exception of memory that can't be mapped. */
+    static IOException map(MappedSegment segment, int errno) {
+        return new SocketException("riomap(" + segment + "): " + Errno.describe(errno)
+                + (errno == Errno.ENOMEM
+                        ? ". The peer takes RDMA_IOMAPSIZE mapped segments, by default none: it must set that option before "
+                                + "it connects, or on its server channel. Else the limit of locked memory ('ulimit -l') is "
+                                + "too low"
+                        : ""));
+    }
+
     /** Makes the exception of a failed {@code bind} or {@code listen}. */
     static IOException bind(String function, InetSocketAddress address, int errno) {
         String what = function + "(" + address + "): " + Errno.describe(errno);
@@ -83,6 +93,9 @@ final class SocketFailures {
     private static String hint(int errno) {
         if (OpenFiles.areTooMany(errno)) {
             return ". " + OpenFiles.hint(errno);
+        }
+        if (errno == Errno.ENOMEM && OpenFiles.areUsedUp()) { // so rsocket reports what its own open() could not do
+            return ". " + OpenFiles.hint(Errno.EMFILE);
         }
         return errno == Errno.ENOMEM
                 ? ". Each connection has registered buffers of SO_SNDBUF and SO_RCVBUF: make them smaller, or raise the "

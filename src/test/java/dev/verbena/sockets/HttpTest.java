@@ -1,29 +1,59 @@
 package dev.verbena.sockets;
 
+import static org.assertj.core.api.Assertions.assertThat;
+
+import dev.verbena.Rdma;
 import dev.verbena.support.ChildJvm;
 import dev.verbena.support.CmAddress;
 import dev.verbena.support.DeviceTest;
-import org.assertj.core.api.Assertions;
+import dev.verbena.support.HttpOverRdma;
+import java.io.IOException;
+import java.io.InputStream;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.jar.Attributes;
+import java.util.jar.JarEntry;
+import java.util.jar.JarOutputStream;
+import java.util.jar.Manifest;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
 
-/** A program that knows nothing of RDMA, with the provider's flag. */
+/** A program that knows nothing of RDMA, in a jar of its own, with the provider's flag; and {@code curl} as a client. */
 @DeviceTest
 class HttpTest {
+    /** Makes a jar of one class, which {@code java -jar} starts. */
+    private static Path jar(Class<?> program, Path folder) throws IOException {
+        Manifest manifest = new Manifest();
+        manifest.getMainAttributes().put(Attributes.Name.MANIFEST_VERSION, "1.0");
+        manifest.getMainAttributes().put(Attributes.Name.MAIN_CLASS, program.getName());
+        Path jar = folder.resolve("program.jar");
+        String name = program.getName().replace('.', '/') + ".class";
+        try (JarOutputStream out = new JarOutputStream(Files.newOutputStream(jar), manifest);
+                InputStream in = program.getResourceAsStream("/" + name)) {
+            out.putNextEntry(new JarEntry(name));
+            in.transferTo(out);
+        }
+        return jar;
+    }
+
     @Test
-    void httpServerAndClientOfTheJdkRunOverRdma() {
-        String output = ChildJvm.with(
-                        "--enable-native-access=ALL-UNNAMED",
-                        "-Djava.nio.channels.spi.SelectorProvider=dev.verbena.sockets.RdmaSelectorProvider")
-                .runOnClassPath(
-                        HttpOverRdma.class, CmAddress.four(0).getAddress().getHostAddress())
-                .successfulOutput();
-        Assertions.assertThat(output)
-                .contains(
-                        "1 bytes: 200 true",
-                        "1000 bytes: 200 true",
-                        "300000 bytes: 200 true",
-                        "tcp 0",
-                        "tcp6 0",
-                        "done");
+    void httpServerOfTheJdkInAJarServesItsClientAndCurlOverRdma(@TempDir Path folder) throws Exception {
+        List<String> arguments = new ArrayList<>(List.of(
+                "--module-path",
+                ChildJvm.place(Rdma.class).toString(),
+                "--add-modules=dev.verbena",
+                "--enable-native-access=dev.verbena",
+                "-Djava.nio.channels.spi.SelectorProvider=dev.verbena.sockets.RdmaSelectorProvider",
+                "-jar",
+                jar(HttpOverRdma.class, folder).toString(),
+                CmAddress.four(0).getAddress().getHostAddress()));
+        arguments.addAll(Preload.of(List.of("curl", "--silent", "--show-error", "--max-time", "120")));
+        String output =
+                ChildJvm.with().runAlone(arguments.toArray(String[]::new)).successfulOutput();
+        assertThat(output)
+                .contains("http 1 bytes: 200 true", "http 1000 bytes: 200 true", "http 300000 bytes: 200 true")
+                .contains("http in tcp: 0", "http in tcp6: 0", "curl: true 0", "done");
     }
 }

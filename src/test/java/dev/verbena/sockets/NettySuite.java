@@ -1,6 +1,9 @@
 package dev.verbena.sockets;
 
+import static org.junit.platform.engine.discovery.ClassNameFilter.excludeClassNamePatterns;
 import static org.junit.platform.engine.discovery.ClassNameFilter.includeClassNamePatterns;
+import static org.junit.platform.engine.discovery.DiscoverySelectors.selectIteration;
+import static org.junit.platform.engine.discovery.DiscoverySelectors.selectMethod;
 import static org.junit.platform.engine.discovery.DiscoverySelectors.selectPackage;
 
 import dev.verbena.support.ChildJvm;
@@ -19,9 +22,9 @@ import java.util.jar.JarOutputStream;
 import java.util.jar.Manifest;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
+import java.util.stream.IntStream;
 import org.jspecify.annotations.Nullable;
 import org.junit.platform.engine.TestExecutionResult;
-import org.junit.platform.launcher.LauncherDiscoveryRequest;
 import org.junit.platform.launcher.TestExecutionListener;
 import org.junit.platform.launcher.TestIdentifier;
 import org.junit.platform.launcher.core.LauncherDiscoveryRequestBuilder;
@@ -39,6 +42,14 @@ import org.objectweb.asm.Opcodes;
  */
 public final class NettySuite {
     private static final String TESTS = "io.netty.testsuite.transport.socket";
+    private static final String TLS = TESTS + ".SocketSslEchoTest";
+    private static final String TLS_TEST = TLS
+            + "#testSslEcho(io.netty.handler.ssl.SslContext, io.netty.handler.ssl.SslContext, " + TLS
+            + "$Renegotiation, boolean, boolean, boolean, boolean, boolean, org.junit.jupiter.api.TestInfo)";
+
+    /** More than there are repetitions of Netty's echo over TLS. */
+    private static final int REPETITIONS = 200;
+
     private static final String ADDRESS = "newSocketAddress";
     private static final String ADDRESS_SHAPE = "()Ljava/net/SocketAddress;";
     private static final Pattern RESULT = Pattern.compile("^RESULT (\\S+) (\\S+) (.*)$", Pattern.MULTILINE);
@@ -58,13 +69,14 @@ public final class NettySuite {
      * Runs the tests in another JVM.
      *
      * @param classes a pattern for the simple names of the test classes
+     * @param every of the repetitions of Netty's echo over TLS, which one to run: 1 for all, 7 for each seventh
      * @param provider the name of the class of the selector provider; null for that of the JDK
      * @param host the address to connect to
      * @param deadline the longest time that the run may take
      * @return the outcomes by the names of the tests
      */
-    static Map<String, Outcome> run(String classes, @Nullable String provider, String host, Duration deadline)
-            throws IOException {
+    static Map<String, Outcome> run(
+            String classes, int every, @Nullable String provider, String host, Duration deadline) throws IOException {
         Path agent = Files.createTempFile("netty", ".jar");
         try {
             Manifest manifest = new Manifest();
@@ -78,8 +90,8 @@ public final class NettySuite {
                 jvm.option("-Djava.nio.channels.spi.SelectorProvider=" + provider);
             }
             Map<String, Outcome> outcomes = new TreeMap<>();
-            Matcher lines =
-                    RESULT.matcher(jvm.runOnClassPath(NettySuite.class, classes).successfulOutput());
+            Matcher lines = RESULT.matcher(jvm.runOnClassPath(NettySuite.class, classes, Integer.toString(every))
+                    .successfulOutput());
             while (lines.find()) {
                 outcomes.put(lines.group(2), new Outcome(lines.group(1), lines.group(3)));
             }
@@ -148,13 +160,28 @@ public final class NettySuite {
         return new InetSocketAddress(host, 0);
     }
 
-    /** Runs the tests of the classes that a pattern names, and prints a line for each. */
+    /**
+     * Runs the tests of the classes that a pattern names, and prints a line for each.
+     *
+     * @param arguments the pattern, and the distance of the repetitions of the echo over TLS
+     */
     public static void main(String[] arguments) {
-        LauncherDiscoveryRequest request = LauncherDiscoveryRequestBuilder.request()
+        String classes = ".*\\." + arguments[0];
+        execute(LauncherDiscoveryRequestBuilder.request()
                 .selectors(selectPackage(TESTS))
-                .filters(includeClassNamePatterns(".*\\." + arguments[0]))
-                .build();
-        LauncherFactory.create().execute(request, new TestExecutionListener() {
+                .filters(includeClassNamePatterns(classes), excludeClassNamePatterns(Pattern.quote(TLS))));
+        if (TLS.matches(classes)) {
+            int every = Integer.parseInt(arguments[1]);
+            int[] chosen =
+                    IntStream.iterate(0, i -> i < REPETITIONS, i -> i + every).toArray();
+            execute(LauncherDiscoveryRequestBuilder.request()
+                    .selectors(selectIteration(selectMethod(TLS_TEST), chosen)));
+        }
+        System.exit(0); // the event loops of the tests never end
+    }
+
+    private static void execute(LauncherDiscoveryRequestBuilder request) {
+        LauncherFactory.create().execute(request.build(), new TestExecutionListener() {
             @Override
             public void executionSkipped(TestIdentifier test, String reason) {
                 if (test.isTest()) {
@@ -174,7 +201,6 @@ public final class NettySuite {
                 }
             }
         });
-        System.exit(0); // the event loops of the tests never end
     }
 
     private static void print(TestIdentifier test, String status, String reason) {

@@ -7,8 +7,6 @@ import dev.verbena.support.Await;
 import dev.verbena.support.DeviceTest;
 import dev.verbena.support.Loopback;
 import java.io.IOException;
-import java.lang.management.ManagementFactory;
-import java.lang.management.ThreadMXBean;
 import java.net.ConnectException;
 import java.net.InetAddress;
 import java.net.InetSocketAddress;
@@ -23,13 +21,19 @@ import java.nio.channels.SelectionKey;
 import java.nio.channels.Selector;
 import java.nio.channels.ServerSocketChannel;
 import java.nio.channels.SocketChannel;
+import java.nio.file.Files;
+import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.HashSet;
 import java.util.List;
 import java.util.Set;
 import java.util.concurrent.Callable;
+import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.FutureTask;
 import java.util.concurrent.TimeUnit;
+import java.util.stream.Collectors;
+import java.util.stream.IntStream;
+import java.util.stream.Stream;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
@@ -268,22 +272,35 @@ class SelectorTest {
         }
     }
 
+    /** The state of a thread and the number of times that it went to sleep or was made to wait, as the kernel counts. */
+    private static String scheduling(Path thread) {
+        try (Stream<String> lines = Files.lines(thread.resolve("status"))) {
+            return lines.filter(line -> line.startsWith("State:") || line.contains("ctxt_switches:"))
+                    .collect(Collectors.joining(" "));
+        } catch (IOException e) {
+            throw new AssertionError(e);
+        }
+    }
+
     @Test
-    void idleSelectionUsesNoProcessor() throws Exception {
+    void idleSelectionSleepsWithoutWakingUp() throws Exception {
+        int looks = 30;
         try (SocketPair pair = SocketPair.connected()) {
             register(selector, pair.client, SelectionKey.OP_READ);
-            Thread[] thread = new Thread[1];
-            FutureTask<Integer> selecting = new FutureTask<>(() -> selector.select(2_000));
-            thread[0] = Thread.ofPlatform().daemon().start(selecting);
-            ThreadMXBean threads = ManagementFactory.getThreadMXBean();
-            Await.until("in rpoll", () -> threads.getThreadCpuTime(thread[0].threadId()) > 0);
-            long used = 0;
-            while (thread[0].isAlive()) {
-                used = Math.max(used, threads.getThreadCpuTime(thread[0].threadId()));
-                TimeUnit.MILLISECONDS.sleep(100);
-            }
+            CompletableFuture<Path> thread = new CompletableFuture<>();
+            FutureTask<Integer> selecting = start(false, () -> {
+                thread.complete(Path.of("/proc").resolve(Files.readSymbolicLink(Path.of("/proc/thread-self"))));
+                return selector.select();
+            });
+            Path status = thread.get(TIMEOUT, TimeUnit.MILLISECONDS);
+            Await.until("a thread that sleeps through " + looks + " looks", () -> {
+                String before = scheduling(status);
+                return before.contains("S (sleeping)")
+                        && IntStream.range(0, looks)
+                                .allMatch(i -> scheduling(status).equals(before));
+            });
+            selector.wakeup();
             assertThat(get(selecting)).isZero();
-            assertThat(used).as("nanoseconds of the processor").isLessThan(1_000_000_000);
         }
     }
 

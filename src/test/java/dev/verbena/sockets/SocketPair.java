@@ -20,15 +20,25 @@ final class SocketPair implements AutoCloseable {
     final RdmaSocketChannel client;
     final SocketChannel accepted;
 
-    private SocketPair() throws IOException {
-        server = listening();
-        client = small(open());
+    private SocketPair(int mappings) throws IOException {
+        server = listening(mappings);
+        client = small(open()).setOption(RdmaSocketOptions.RDMA_IOMAPSIZE, mappings);
         client.connect(server.getLocalAddress());
         accepted = server.accept();
     }
 
     static SocketPair connected() throws IOException {
-        return new SocketPair();
+        return new SocketPair(0);
+    }
+
+    /** Makes a pair of which each end can map segments for the other. */
+    static SocketPair connected(int mappings) throws IOException {
+        return new SocketPair(mappings);
+    }
+
+    /** Returns the end that was accepted, which can map memory. */
+    RdmaSocketChannel mapping() {
+        return (RdmaSocketChannel) accepted;
     }
 
     static RdmaSocketChannel open() throws IOException {
@@ -37,10 +47,16 @@ final class SocketPair implements AutoCloseable {
 
     /** Opens a server at the test device's address, whose connections are small. */
     static ServerSocketChannel listening() throws IOException {
+        return listening(0);
+    }
+
+    /** Opens a server whose connections take segments that their peers map. */
+    static ServerSocketChannel listening(int mappings) throws IOException {
         ServerSocketChannel server = RdmaSockets.openServerSocketChannel(StandardProtocolFamily.INET);
         server.setOption(StandardSocketOptions.SO_RCVBUF, BUFFER);
         server.setOption(RdmaSocketOptions.RDMA_SQSIZE, QUEUE);
         server.setOption(RdmaSocketOptions.RDMA_RQSIZE, QUEUE);
+        server.setOption(RdmaSocketOptions.RDMA_IOMAPSIZE, mappings);
         return server.bind(address());
     }
 

@@ -28,10 +28,16 @@ import dev.verbena.net.Export;
 import dev.verbena.net.Handler;
 import dev.verbena.net.Node;
 import dev.verbena.net.RegistrationCache;
+import dev.verbena.sockets.MappedSegment;
+import dev.verbena.sockets.RdmaSocketChannel;
+import dev.verbena.sockets.RdmaSocketOptions;
+import dev.verbena.sockets.RdmaSockets;
 import dev.verbena.verbs.AddressHandle;
 import dev.verbena.verbs.AddressSpace;
 import dev.verbena.verbs.AsyncEvents;
 import dev.verbena.verbs.CompletionChannel;
+import dev.verbena.verbs.CompletionCounter;
+import dev.verbena.verbs.CompletionCounterUnit;
 import dev.verbena.verbs.CompletionField;
 import dev.verbena.verbs.CompletionQueue;
 import dev.verbena.verbs.CompletionQueueOptions;
@@ -42,6 +48,7 @@ import dev.verbena.verbs.Counters;
 import dev.verbena.verbs.DeviceMemory;
 import dev.verbena.verbs.DmaHandle;
 import dev.verbena.verbs.DmaHints;
+import dev.verbena.verbs.DriverBuffer;
 import dev.verbena.verbs.Ece;
 import dev.verbena.verbs.ExtendedCompletions;
 import dev.verbena.verbs.Flow;
@@ -51,6 +58,7 @@ import dev.verbena.verbs.MemoryRegion;
 import dev.verbena.verbs.MemorySlice;
 import dev.verbena.verbs.MemoryWindow;
 import dev.verbena.verbs.MemoryWindowType;
+import dev.verbena.verbs.ParentDomainOptions;
 import dev.verbena.verbs.ProtectionDomain;
 import dev.verbena.verbs.QueueCapabilities;
 import dev.verbena.verbs.QueuePair;
@@ -60,6 +68,7 @@ import dev.verbena.verbs.QueuePairState;
 import dev.verbena.verbs.RateLimit;
 import dev.verbena.verbs.ReceiveBatch;
 import dev.verbena.verbs.RegionChange;
+import dev.verbena.verbs.RegionOptions;
 import dev.verbena.verbs.RemoteMemory;
 import dev.verbena.verbs.SendBatch;
 import dev.verbena.verbs.SendOperation;
@@ -87,7 +96,9 @@ import java.lang.reflect.ParameterizedType;
 import java.lang.reflect.Type;
 import java.net.InetSocketAddress;
 import java.net.SocketAddress;
+import java.net.StandardProtocolFamily;
 import java.nio.channels.FileChannel;
+import java.nio.channels.ServerSocketChannel;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.ArrayList;
@@ -235,6 +246,9 @@ public final class Specimens implements AutoCloseable {
     private static final Recipe<Node> NODE =
             object("Node", Node.class, it -> Node.open(CmAddress.four(0), it.arenaOfThis()));
 
+    private static final Recipe<MappedSegment> MAPPED =
+            object("MappedSegment", MappedSegment.class, it -> it.mapped(it.arenaOfThis()));
+
     // Registered memory
 
     private static final Recipe<MemoryRegion> POOLED =
@@ -282,6 +296,12 @@ public final class Specimens implements AutoCloseable {
             "DmaHandle",
             DmaHandle.class,
             it -> it.the(CONTEXT).allocateDmaHandle(DmaHints.none().cpu(0), it.arenaOfThis()));
+    private static final Recipe<DriverBuffer> DRIVER_BUFFER =
+            rare("DriverBuffer", DriverBuffer.class, it -> it.the(DOMAIN).allocateBuffer(64, it.arenaOfThis()));
+    private static final Recipe<CompletionCounter> COMPLETION_COUNTER = rare(
+            "CompletionCounter",
+            CompletionCounter.class,
+            it -> it.the(CONTEXT).createCompletionCounter(CompletionCounterUnit.BYTES, it.arenaOfThis()));
     private static final Recipe<Flow> FLOW = rare(
             "Flow", Flow.class, it -> it.the(RAW_PAIR).createFlow(FlowRule.of(FlowMatch.ethernet()), it.arenaOfThis()));
     private static final Recipe<ThreadDomain> THREADS =
@@ -370,6 +390,8 @@ public final class Specimens implements AutoCloseable {
         argument(Gid.class, it -> it.the(NEW_PAIR).endpoint().gid());
         argument(LocalMemory.class, it -> it.the(REGION));
         argument(DmaHints.class, it -> DmaHints.none().cpu(0));
+        argument(ParentDomainOptions.class, it -> ParentDomainOptions.defaults());
+        argument(RegionOptions.class, it -> RegionOptions.of(MEMORY));
         argument(Ece.class, it -> new Ece(1, 1));
         argument(Consumer.class, it -> (Consumer<Object>) taken -> {});
         argument(Handler.class, it -> (Handler) (channel, message) -> {});
@@ -428,6 +450,7 @@ public final class Specimens implements AutoCloseable {
     private final List<Recipe<?>> beingMade = new ArrayList<>();
     private final Map<ConnectionId, AutoCloseable> byId = new HashMap<>();
     private final Map<MemoryRegion, Object> byRegion = new HashMap<>();
+    private final List<RdmaSocketChannel> sockets = new ArrayList<>();
 
     /** Uses the given kind of arena for one recipe, and a shared arena for all others. */
     public Specimens(Recipe<?> special, ArenaKind kind) {
@@ -527,6 +550,21 @@ public final class Specimens implements AutoCloseable {
                 the(DOMAIN).createQueuePair(options.inlineSize(64).sendSge(2).receiveSge(2), arena);
         pair.connect(pair.endpoint());
         return pair;
+    }
+
+    /** Returns memory that the peer of a socket writes to. */
+    private MappedSegment mapped(VerbsArena arena) {
+        try (ServerSocketChannel server = RdmaSockets.openServerSocketChannel(StandardProtocolFamily.INET)) {
+            server.setOption(RdmaSocketOptions.RDMA_IOMAPSIZE, 1).bind(CmAddress.four(0));
+            RdmaSocketChannel client = RdmaSockets.openSocketChannel(StandardProtocolFamily.INET);
+            sockets.add(client);
+            client.setOption(RdmaSocketOptions.RDMA_IOMAPSIZE, 1).connect(server.getLocalAddress());
+            RdmaSocketChannel accepted = (RdmaSocketChannel) server.accept();
+            sockets.add(accepted);
+            return accepted.map(MEMORY, 0, arena);
+        } catch (IOException e) {
+            throw new UncheckedIOException(e);
+        }
     }
 
     /** Returns a cursor that is positioned at a completion. */
@@ -737,5 +775,12 @@ public final class Specimens implements AutoCloseable {
         objects.reversed().forEach(Specimens::close);
         ofSpecial.close();
         others.close();
+        for (RdmaSocketChannel socket : sockets) {
+            try {
+                socket.close();
+            } catch (IOException e) {
+                throw new UncheckedIOException(e);
+            }
+        }
     }
 }

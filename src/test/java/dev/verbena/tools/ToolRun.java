@@ -1,12 +1,13 @@
 package dev.verbena.tools;
 
 import java.io.ByteArrayOutputStream;
+import java.io.OutputStream;
 import java.io.PrintStream;
 import java.nio.charset.StandardCharsets;
 
 /** The result of a tool that ran in this JVM. */
-record ToolRun(int status, String out, String err) {
-    static ToolRun of(String... args) {
+public record ToolRun(int status, String out, String err) {
+    public static ToolRun of(String... args) {
         ByteArrayOutputStream out = new ByteArrayOutputStream();
         ByteArrayOutputStream err = new ByteArrayOutputStream();
         int status = Main.run(
@@ -14,5 +15,11 @@ record ToolRun(int status, String out, String err) {
                 new PrintStream(out, true, StandardCharsets.UTF_8),
                 new PrintStream(err, true, StandardCharsets.UTF_8));
         return new ToolRun(status, out.toString(StandardCharsets.UTF_8), err.toString(StandardCharsets.UTF_8));
+    }
+
+    /** Starts a tool that runs until its thread is interrupted. Both of its outputs go to a stream. */
+    public static Thread start(OutputStream both, String... args) {
+        PrintStream out = new PrintStream(both, true, StandardCharsets.UTF_8);
+        return Thread.ofPlatform().daemon().start(() -> Main.run(args, out, out));
     }
 }

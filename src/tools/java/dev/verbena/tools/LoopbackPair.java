@@ -30,10 +30,13 @@ public record LoopbackPair(End left, End right) {
      * @param buffer its memory, open to reads, writes and atomics of the other end
      */
     public record End(CompletionQueue queue, QueuePair pair, MemoryRegion buffer) {
-        private static End make(Context context, ProtectionDomain domain) {
+        private static End make(Context context, ProtectionDomain domain, int port) {
             CompletionQueue queue = context.createCompletionQueue(256);
-            QueuePair pair = domain.createQueuePair(
-                    QueuePair.rc(queue).sendDepth(64).receiveDepth(64).inlineSize(64));
+            QueuePair pair = domain.createQueuePair(QueuePair.rc(queue)
+                    .port(port)
+                    .sendDepth(64)
+                    .receiveDepth(64)
+                    .inlineSize(64));
             MemoryRegion buffer = domain.register(
                     domain.arena().allocate(BUFFER_SIZE, 4096), LOCAL_WRITE, REMOTE_READ, REMOTE_WRITE, REMOTE_ATOMIC);
             return new End(queue, pair, buffer);
@@ -47,9 +50,20 @@ public record LoopbackPair(End left, End right) {
      * @return the connected pair
      */
     public static LoopbackPair connect(Context context) {
+        return connect(context, 1);
+    }
+
+    /**
+     * Makes and connects both ends on a port. The context's arena closes them.
+     *
+     * @param context an open device
+     * @param port the port, from 1
+     * @return the connected pair
+     */
+    public static LoopbackPair connect(Context context, int port) {
         ProtectionDomain domain = context.allocateProtectionDomain();
-        End left = End.make(context, domain);
-        End right = End.make(context, domain);
+        End left = End.make(context, domain, port);
+        End right = End.make(context, domain, port);
         left.pair().connect(right.pair().endpoint());
         right.pair().connect(left.pair().endpoint());
         return new LoopbackPair(left, right);

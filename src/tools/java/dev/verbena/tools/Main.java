@@ -31,6 +31,7 @@ public final class Main {
             new Tool(Kind.UD.tool, "ping-pong of datagrams", Kind.UD::run),
             new Tool(Kind.SRQ.tool, "ping-pong over connections with a shared receive queue", Kind.SRQ::run),
             new Tool("perf", "measures latency and bandwidth", Perf::run),
+            new Tool("report", "tries and measures a device, for a report to send", Report::run),
             new Tool("rping", "ping-pong by RDMA read and write, over the connection manager", Rping::run),
             new Tool("ucmatose", "connects and sends messages both ways (also: cmatose)", Ucmatose::run),
             new Tool("udaddy", "sends datagrams to a service and receives the answers", Udaddy::run),

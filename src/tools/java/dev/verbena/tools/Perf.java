@@ -155,19 +155,23 @@ final class Perf {
         }
     }
 
-    /** Returns the reason why a file can't be written, or why it would be lost with a guest; or an empty text. */
     static String problemOfPage(Path file, Map<String, String> environment) {
+        return problemOfPage("--html", file, environment);
+    }
+
+    /** Returns the reason why a file can't be written, or why it would be lost with a guest; or an empty text. */
+    static String problemOfPage(String option, Path file, Map<String, String> environment) {
         Path place = file.toAbsolutePath().normalize();
         Path folder = place.getParent();
         if (folder == null || Files.isDirectory(place) || !Files.isDirectory(folder)) {
-            return "--html needs a file in an existing folder, got '" + file + "'";
+            return option + " needs a file in an existing folder, got '" + file + "'";
         }
         if (!Files.isWritable(Files.exists(place) ? place : folder)) {
-            return "--html needs a file that can be written, got '" + file + "'";
+            return option + " needs a file that can be written, got '" + file + "'";
         }
         String kept = environment.get("VERBENA_GUEST_KEEPS"); // set by scripts/soft-roce
         if (kept != null && !place.startsWith(kept)) {
-            return "--html: this guest keeps only files below " + kept + ", and would lose '" + file + "'";
+            return option + ": this guest keeps only files below " + kept + ", and would lose '" + file + "'";
         }
         return "";
     }
@@ -176,7 +180,11 @@ final class Perf {
         if (List.of(args).contains("--net")) {
             return PerfNet.run(args, out);
         }
-        Options options = Options.parse(
+        return new Perf(parse(args), out).run();
+    }
+
+    private static Options parse(String... args) {
+        return Options.parse(
                 args,
                 USAGE,
                 "--op:",
@@ -199,7 +207,19 @@ final class Perf {
                 "--peer-perftest",
                 "MODE",
                 "HOST");
-        return new Perf(options, out).run();
+    }
+
+    /** Measures as a client does, and returns the results instead of printing them. */
+    static List<PerfRun.Result> measure(PrintStream out, String... args) throws Exception {
+        Perf perf = new Perf(parse(args), out);
+        List<PerfRun.Result> results = new ArrayList<>();
+        perf.measure(perf.host, results);
+        return results;
+    }
+
+    /** Serves one client of a listening channel. */
+    static void serve(ServerSocketChannel listening, PrintStream out, String... args) throws Exception {
+        new Perf(parse(args), out).serve(listening);
     }
 
     private int run() throws Exception {

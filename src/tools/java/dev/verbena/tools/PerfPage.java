@@ -1,5 +1,6 @@
 package dev.verbena.tools;
 
+import static dev.verbena.tools.HtmlPage.escape;
 import static dev.verbena.tools.PerfChart.format;
 import static dev.verbena.tools.PerfChart.number;
 
@@ -64,59 +65,13 @@ final class PerfPage {
         if (sizes(Mode.BW).size() > 0) {
             body.append("<h2>Bandwidth by size</h2>\n").append(bandwidthBySize());
         }
-        return """
-                <!DOCTYPE html>
-                <html lang="en">
-                <head>
-                <meta charset="utf-8">
-                <meta name="viewport" content="width=device-width, initial-scale=1">
-                <meta name="color-scheme" content="light dark">
-                <title>%1$s, measured by Verbena</title>
-                <style>
-                :root { --ink: #1b1f24; --paper: #ffffff; --faint: #d0d7de; --soft: #57606a;
-                        --c0: #0b62d6; --c1: #b4460f; --c2: #1a7f37; --c3: #8250df; --c4: #9a6700; --c5: #bf3989; }
-                @media (prefers-color-scheme: dark) {
-                  :root { --ink: #e6edf3; --paper: #0d1117; --faint: #30363d; --soft: #9198a1;
-                          --c0: #6cb0ff; --c1: #ff9b63; --c2: #56d364; --c3: #c297ff; --c4: #e3b341; --c5: #ff8dc7; }
-                }
-                body { margin: 0 auto; max-width: 46rem; padding: 1rem; background: var(--paper); color: var(--ink);
-                       font: 16px/1.5 system-ui, sans-serif; }
-                h1 { font-size: 1.4rem; } h2 { font-size: 1.1rem; margin: 2rem 0 .5rem; }
-                svg { display: block; width: 100%%; height: auto; } svg text { fill: var(--soft); font-size: 11px; }
-                .grid { stroke: var(--faint); stroke-width: 1; } .curve { fill: none; stroke-width: 2; }
-                .curve.earlier { stroke-dasharray: 6 4; }
-                .bar { fill: var(--c); } .bar.earlier { fill-opacity: .15; stroke: var(--c); stroke-dasharray: 6 4; }
-                .dot { fill: var(--c); stroke: var(--c); stroke-width: 2; } .dot.earlier { fill: var(--paper); }
-                .hit { fill: transparent; } .point { cursor: pointer; outline: none; }
-                svg .say { visibility: hidden; fill: var(--ink); }
-                .point:hover .say, .point:focus .say { visibility: visible; }
-                .point:hover .dot, .point:focus .dot { r: 7px; }
-                .scroll { overflow-x: auto; margin-bottom: 1.5rem; }
-                table { border-spacing: 0; font-variant-numeric: tabular-nums; }
-                caption, .note { text-align: left; color: var(--soft); font-size: .9rem; }
-                th, td { text-align: right; padding: .25rem .7rem; border-bottom: 1px solid var(--faint);
-                         white-space: nowrap; }
-                th:first-child, td:first-child { position: sticky; left: 0; background: var(--paper); }
-                .facts { width: 100%%; } .facts th, .facts td { text-align: left; vertical-align: top;
-                         white-space: normal; overflow-wrap: anywhere; } .facts th { min-width: 4.5rem; }
-                ul { list-style: none; display: flex; flex-wrap: wrap; gap: .2rem 1.2rem; padding: 0; }
-                li::before { content: ""; display: inline-block; width: 1.4em; margin-right: .4em;
-                             vertical-align: middle; border-top: 3px solid var(--c); }
-                li.earlier::before { border-top-style: dashed; }
-                @media (max-width: 40rem) {
-                  svg text { font-size: 17px; } .curve { stroke-width: 3; } .dot { r: 5px; } .hit { r: 17px; }
-                  table { font-size: .8rem; } th, td { padding: .25rem .3rem; }
-                }
-                </style>
-                </head>
-                <body>
-                <h1>%1$s</h1>
-                <p>%2$s</p>
-                %3$s<h2>Numbers</h2>
-                %4$s<h2>Circumstances</h2>
-                %5$s%6$s</body>
-                </html>
-                """.formatted(escape(title()), escape(record.method()), body, tables(), facts(), record.toLines());
+        return HtmlPage.of(title(), """
+                <h1>%s</h1>
+                <p>%s</p>
+                %s<h2>Numbers</h2>
+                %s<h2>Circumstances</h2>
+                %s%s""".formatted(
+                        escape(title()), escape(record.method()), body, tables(), facts(), record.toLines()));
     }
 
     private String title() {
@@ -125,13 +80,6 @@ final class PerfPage {
         }
         String before = runs.getLast().record().title();
         return record.title() + (before.equals(record.title()) ? ", two runs" : " and, earlier, " + before);
-    }
-
-    private static String escape(String text) {
-        return text.replace("&", "&amp;")
-                .replace("<", "&lt;")
-                .replace(">", "&gt;")
-                .replace("\"", "&quot;");
     }
 
     /** Returns the sizes of all runs, in ascending order. */
@@ -284,7 +232,7 @@ final class PerfPage {
         return PerfChart.bars(bars, "Bandwidth") + note("Three sizes or more make a curve.");
     }
 
-    private static double doublings(int size) {
+    static double doublings(int size) {
         return Math.log(size) / Math.log(2);
     }
 
@@ -371,7 +319,7 @@ final class PerfPage {
         return text.append("</table>\n").toString();
     }
 
-    private static String row(String tag, String... cells) {
+    static String row(String tag, String... cells) {
         StringBuilder row = new StringBuilder("<tr>");
         for (String cell : cells) {
             row.append('<')

@@ -1,6 +1,9 @@
 package dev.verbena.tools;
 
 import dev.verbena.VerbsArena;
+import dev.verbena.sockets.RdmaSelectorProvider;
+import dev.verbena.sockets.RdmaSocketChannel;
+import dev.verbena.sockets.RdmaSockets;
 import dev.verbena.verbs.AddressHandle;
 import dev.verbena.verbs.CompletionQueue;
 import dev.verbena.verbs.CompletionQueueOptions;
@@ -21,13 +24,18 @@ import dev.verbena.verbs.WorkCompletion;
 import dev.verbena.verbs.address.AddressVector;
 import dev.verbena.verbs.address.Endpoint;
 import dev.verbena.verbs.address.Gid;
+import dev.verbena.verbs.address.GidEntry;
 import dev.verbena.verbs.device.Port;
+import java.io.IOException;
 import java.io.PrintStream;
 import java.lang.foreign.MemorySegment;
 import java.lang.foreign.ValueLayout;
+import java.net.InetAddress;
+import java.nio.channels.spi.SelectorProvider;
 import java.time.Duration;
 import java.util.List;
 import java.util.Locale;
+import java.util.Optional;
 
 /**
  * A guided tour, run by {@code scripts/demo}: two queue pairs of one device move bytes by send, write, read and atomic.
@@ -72,6 +80,8 @@ public final class Tour {
             train();
             return;
         }
+        // The same as this option of java. It is read when a program opens its first channel.
+        System.setProperty("java.nio.channels.spi.SelectorProvider", RdmaSelectorProvider.class.getName());
         System.exit(run(args.length == 0 ? "" : args[0], System.out, System.err, WARM_UP, MEASUREMENT));
     }
 
@@ -95,6 +105,11 @@ public final class Tour {
         try (VerbsArena arena = VerbsArena.ofShared()) {
             arena.allocate(64, 64).setString(0, "text");
         }
+        try {
+            System.out.println(WebPage.fetch(InetAddress.getLoopbackAddress())); // by TCP
+        } catch (IOException | InterruptedException e) {
+            System.out.println(e); // the classes are loaded
+        }
         System.out.println(List.of(
                 AddressHandle.class,
                 AddressVector.class,
@@ -114,6 +129,9 @@ public final class Tour {
                 QueuePairAttributes.class,
                 QueuePairOptions.class,
                 QueuePairState.class,
+                RdmaSelectorProvider.class,
+                RdmaSocketChannel.class,
+                RdmaSockets.class,
                 RoundTrips.class,
                 SendBatch.class,
                 WorkCompletion.class));
@@ -131,7 +149,9 @@ public final class Tour {
         silent = false;
         out.printf(Locale.ROOT, "%.1f s%n", (System.nanoTime() - start) / 1e9);
         try (VerbsArena arena = VerbsArena.ofShared()) {
-            measure(steps(device, arena));
+            LoopbackPair pair = steps(device, arena);
+            showPage(pair.left().pair().domain().context());
+            measure(pair);
         }
     }
 
@@ -189,6 +209,19 @@ public final class Tour {
         });
         recover(left, right);
         return connected[0];
+    }
+
+    /** Has a server and a client of the JDK meet over RDMA, if the program was started for that. */
+    private void showPage(Context context) throws Exception {
+        Optional<Gid> four = context.gids().stream()
+                .map(GidEntry::gid)
+                .filter(Gid::isIpv4Mapped)
+                .findFirst();
+        if (four.isPresent() && SelectorProvider.provider() instanceof RdmaSelectorProvider) {
+            step(
+                    "The JDK's HttpClient fetches a page from its HttpServer, by RDMA sockets",
+                    () -> WebPage.fetch(four.get().toInetAddress()));
+        }
     }
 
     /** Resets a failed pair and connects it anew, with the same memory and queues. */

@@ -201,7 +201,7 @@ final class Finder {
 
         private void returned(int i) {
             Type result = Type.getReturnType(type);
-            Instruction before = code.at(i - 1);
+            Instruction before = madeBefore(i - 1);
             List<String> values = switch (result.getSort()) {
                 case Type.BOOLEAN -> List.of("true", "false");
                 case Type.OBJECT, Type.ARRAY -> List.of(EMPTY.getOrDefault(result.getClassName(), "null"));
@@ -216,6 +216,20 @@ final class Finder {
                     add(i, Kind.RETURN, value, "returns " + value);
                 }
             }
+        }
+
+        /** Returns the instruction that makes a result. The compiler keeps the result while a finally block runs. */
+        private Instruction madeBefore(int i) {
+            Instruction load = code.at(i);
+            boolean isLoad = load.opcode() >= Opcodes.ILOAD && load.opcode() <= Opcodes.ALOAD;
+            for (int at = i - 1; isLoad && at > 0 && code.at(at).target() == null; at--) {
+                Instruction store = code.at(at);
+                if (store.opcode() - Opcodes.ISTORE == load.opcode() - Opcodes.ILOAD
+                        && Objects.equals(store.value(), load.value())) {
+                    return code.at(at - 1);
+                }
+            }
+            return load;
         }
 
         private @Nullable Long number(Instruction loaded) {

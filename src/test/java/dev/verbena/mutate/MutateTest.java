@@ -103,6 +103,12 @@ class MutateTest {
     }
 
     @Test
+    void finderReturnsAnotherConstantAfterAFinallyBlock() {
+        assertThat(MUTANTS.stream().filter(of("putAndSucceed", Kind.RETURN)).map(Mutant::what))
+                .containsExactly("returns false");
+    }
+
+    @Test
     void finderLeavesOutAssertionsAndSizesOfMemory() {
         assertThat(MUTANTS.stream()
                         .filter(mutant -> mutant.method().equals("half"))

@@ -129,6 +129,16 @@ final class Planted {
         }
     }
 
+    /** Returns the same in its only way: another result would be the same constant. */
+    boolean putAndSucceed(String key) {
+        try {
+            put(key, "");
+            return true;
+        } finally {
+            log.add("done");
+        }
+    }
+
     /** No test looks at the result. */
     int unseen(int value) {
         return value + 1;

@@ -40,6 +40,13 @@ class PlantedTest {
     }
 
     @Test
+    void putAndSucceedReturnsTrue() {
+        Planted planted = new Planted(3, 100);
+        assertThat(planted.putAndSucceed("key")).isTrue();
+        assertThat(planted.log()).containsExactly("key=", "done");
+    }
+
+    @Test
     void largestIsOneOfBoth() {
         assertThat(Planted.largest(3, 5)).isEqualTo(5);
     }

@@ -124,7 +124,7 @@ class PeerTest {
                 client.say("" + listener.address().getPort());
                 Connection accepted = connect(listener, client);
                 assertThat(sender.send(FEW)).isEmpty();
-                assertThat(report(receiver)).isEqualTo(new Receiver.Report(FEW, 0));
+                Await.until("the last message", () -> report(receiver).equals(new Receiver.Report(FEW, 0)));
                 laboratory.reboot();
                 Conversation again = laboratory.start(Client.class); // waits for the guest
 

@@ -50,6 +50,16 @@ enum Action {
     CACHE_USE(8, Lending::use),
     CACHE_END_USE(6, Lending::endUse),
     CACHE_FORGET(2, Lending::forget),
+    CREATE_WORK_QUEUE(3, Rare::workQueue),
+    MODIFY_WORK_QUEUE(6, Rare::modify),
+    WORK_QUEUE_RECEIVE(8, Rare::receive),
+    CREATE_TABLE(2, Rare::table),
+    OPEN_XRC_DOMAIN(2, Rare::xrcDomain),
+    CREATE_XRC_RECEIVES(2, Rare::xrcReceives),
+    XRC_RECEIVE(3, Rare::xrcReceive),
+    CREATE_HALF_PAIR(4, Rare::halfPair),
+    ATTACH_GROUP(4, Rare::attach),
+    DETACH_GROUP(3, Rare::detach),
     CM_CHANNEL(4, Connecting::channel, true),
     CM_ID(14, Connecting::id, true),
     CM_PAIR(14, Connecting::pair, true),
@@ -66,7 +76,13 @@ enum Action {
     CM_DISCONNECT(6, Connecting::disconnect, true),
     CM_MIGRATE(6, Connecting::migrate, true),
     CM_SEND(20, Connecting::send, true),
-    CM_MEET(30, Connecting::meet, true);
+    CM_MEET(30, Connecting::meet, true),
+    CM_DATAGRAM_ID(8, Datagrams::id, true),
+    CM_DATAGRAM_PLACE(10, Datagrams::place, true),
+    CM_DATAGRAM_PAIR(8, Datagrams::pair, true),
+    CM_DATAGRAM_SEND(12, Datagrams::send, true),
+    CM_JOIN(12, Datagrams::join, true),
+    CM_DATAGRAM_MIGRATE(3, Datagrams::migrate, true);
 
     /** Carries out a step. */
     @FunctionalInterface

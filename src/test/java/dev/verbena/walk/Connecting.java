@@ -57,11 +57,11 @@ final class Connecting {
     }
 
     /** Returns true if all threads may own an object that needs a channel of one thread. */
-    private static boolean mismatch(ArenaNode arena, EventChannelNode channel) {
+    static boolean mismatch(ArenaNode arena, EventChannelNode channel) {
         return arena.owner == Node.ALL && channel.owner != Node.ALL;
     }
 
-    private static Faults ofArena(Faults faults, ArenaNode arena, EventChannelNode channel) {
+    static Faults ofArena(Faults faults, ArenaNode arena, EventChannelNode channel) {
         return faults.needs(arena)
                 .when(
                         mismatch(arena, channel),
@@ -95,7 +95,12 @@ final class Connecting {
 
     /** Makes a queue pair on an id, with a completion queue of its own. */
     static void pair(World world, Step step) {
-        IdNode id = world.choose(world.ids, step.a(), step.actor(), each -> mayHavePair(each) && each.pair == null);
+        pair(world, step, world.ids);
+    }
+
+    /** Makes a queue pair on one of these ids. */
+    static void pair(World world, Step step, List<IdNode> ids) {
+        IdNode id = world.choose(ids, step.a(), step.actor(), each -> mayHavePair(each) && each.pair == null);
         ArenaNode arena = world.choose(world.arenas, step.b(), step.actor());
         if (id == null || arena == null || !mayHavePair(id) || World.isFull(world.idPairs)) {
             world.skip();
@@ -134,7 +139,10 @@ final class Connecting {
                 more,
                 () -> id.id.createQueuePair(
                         domain.domain,
-                        QueuePair.rc(queue).sendDepth(DEPTH).receiveDepth(DEPTH).inlineSize(16),
+                        (id.end.datagrams ? QueuePair.ud(queue) : QueuePair.rc(queue))
+                                .sendDepth(DEPTH)
+                                .receiveDepth(DEPTH)
+                                .inlineSize(16),
                         arena.arena));
         if (made != null) {
             id.pair = world.born(world.idPairs, new IdPairNode(name, arena, domain, queueNode, id, made));
@@ -469,7 +477,12 @@ final class Connecting {
     }
 
     static void migrate(World world, Step step) {
-        IdNode id = world.choose(world.ids, step.a(), step.actor());
+        migrate(world, step, world.ids);
+    }
+
+    /** Moves one of these ids to another channel. */
+    static void migrate(World world, Step step, List<IdNode> ids) {
+        IdNode id = world.choose(ids, step.a(), step.actor());
         EventChannelNode to = id == null
                 ? null
                 : world.choose(

@@ -4,6 +4,7 @@ import dev.verbena.VerbsArena;
 import dev.verbena.VerbsObject;
 import dev.verbena.cm.ConnectionId;
 import dev.verbena.cm.EventChannel;
+import dev.verbena.cm.MulticastMembership;
 import dev.verbena.verbs.AccessFlag;
 import dev.verbena.verbs.AddressHandle;
 import dev.verbena.verbs.AsyncEventType;
@@ -11,6 +12,7 @@ import dev.verbena.verbs.CompletionChannel;
 import dev.verbena.verbs.CompletionQueue;
 import dev.verbena.verbs.Completions;
 import dev.verbena.verbs.Context;
+import dev.verbena.verbs.IndirectionTable;
 import dev.verbena.verbs.LocalMemory;
 import dev.verbena.verbs.MemoryRegion;
 import dev.verbena.verbs.MemoryWindow;
@@ -22,9 +24,14 @@ import dev.verbena.verbs.ReceiveBatch;
 import dev.verbena.verbs.RemoteMemory;
 import dev.verbena.verbs.SendBatch;
 import dev.verbena.verbs.SharedReceiveQueue;
+import dev.verbena.verbs.WorkQueue;
+import dev.verbena.verbs.WorkQueueState;
+import dev.verbena.verbs.XrcDomain;
+import dev.verbena.verbs.address.Gid;
 import java.lang.foreign.MemorySegment;
 import java.util.ArrayDeque;
 import java.util.ArrayList;
+import java.util.HashSet;
 import java.util.LinkedHashSet;
 import java.util.List;
 import java.util.Set;
@@ -331,6 +338,9 @@ abstract sealed class Node {
             this.own = new Receives(pair.capabilities().receiveDepth());
         }
 
+        /** The multicast groups that the queue pair is attached to. */
+        final Set<Gid> groups = new HashSet<>();
+
         Receives receives() {
             return shared == null ? own : shared.receives;
         }
@@ -414,6 +424,120 @@ abstract sealed class Node {
         }
     }
 
+    static final class WorkQueueNode extends Thing {
+        final DomainNode domain;
+        final QueueNode completions;
+        final WorkQueue queue;
+        final int depth;
+        /** The ids of the receives that C has, the oldest first. */
+        final ArrayDeque<Long> pending = new ArrayDeque<>();
+
+        WorkQueueState state = WorkQueueState.RESET;
+
+        WorkQueueNode(
+                String name, ArenaNode arena, DomainNode domain, QueueNode completions, int depth, WorkQueue queue) {
+            super(name, arena, queue, domain, completions);
+            this.domain = domain;
+            this.completions = completions;
+            this.depth = depth;
+            this.queue = queue;
+        }
+
+        @Override
+        Object touch() {
+            return queue.state();
+        }
+    }
+
+    static final class TableNode extends Thing {
+        final ContextNode context;
+        final IndirectionTable table;
+
+        TableNode(
+                String name, ArenaNode arena, ContextNode context, Set<WorkQueueNode> entries, IndirectionTable table) {
+            super(name, arena, table, entries.toArray(Node[]::new));
+            parents.add(context);
+            this.context = context;
+            this.table = table;
+        }
+
+        @Override
+        Object touch() {
+            return table.queues();
+        }
+    }
+
+    static final class XrcDomainNode extends Thing {
+        final ContextNode context;
+        final XrcDomain domain;
+
+        XrcDomainNode(String name, ArenaNode arena, ContextNode context, XrcDomain domain) {
+            super(name, arena, domain, context);
+            this.context = context;
+            this.domain = domain;
+        }
+
+        @Override
+        Object touch() {
+            return domain.context();
+        }
+    }
+
+    /** A shared receive queue of an XRC domain. */
+    static final class XrcReceivesNode extends Thing {
+        final SharedReceiveQueue queue;
+        final int depth;
+        int pending;
+
+        XrcReceivesNode(
+                String name,
+                ArenaNode arena,
+                DomainNode domain,
+                XrcDomainNode of,
+                QueueNode completions,
+                int depth,
+                SharedReceiveQueue queue) {
+            super(name, arena, queue, domain, of, completions);
+            this.queue = queue;
+            this.depth = depth;
+        }
+
+        @Override
+        Object touch() {
+            return queue.number();
+        }
+    }
+
+    /** A queue pair that only receives, or only sends: of an XRC domain, or with a table. */
+    static final class HalfPairNode extends Thing {
+        final QueuePair pair;
+
+        HalfPairNode(String name, ArenaNode arena, DomainNode domain, Node other, QueuePair pair) {
+            super(name, arena, pair, domain, other);
+            this.pair = pair;
+        }
+
+        @Override
+        Object touch() {
+            return pair.number();
+        }
+    }
+
+    /** The membership of an id in a group. */
+    static final class MembershipNode extends Thing {
+        final MulticastMembership membership;
+
+        MembershipNode(String name, ArenaNode arena, IdNode id, MulticastMembership membership) {
+            super(name, arena, membership, id.pair == null ? new Node[] {id} : new Node[] {id, id.pair});
+            this.membership = membership;
+        }
+
+        @Override
+        Object touch() {
+            return membership.target();
+        }
+    }
+
     static final class EventChannelNode extends Thing {
         final EventChannel channel;
         /** Events that C holds. */
@@ -479,15 +603,21 @@ abstract sealed class Node {
     /** A queue pair of an id. */
     static final class IdPairNode extends Thing {
         final IdNode id;
+        final DomainNode domain;
         final QueueNode queue;
         final QueuePair pair;
         QueuePairState state = QueuePairState.INIT;
 
+        /** Makes a node. A queue pair for datagrams can send at once. */
         IdPairNode(String name, ArenaNode arena, DomainNode domain, QueueNode queue, IdNode id, QueuePair pair) {
             super(name, arena, pair, domain, queue, id);
             this.id = id;
+            this.domain = domain;
             this.queue = queue;
             this.pair = pair;
+            if (id.end.datagrams) {
+                state = QueuePairState.RTS;
+            }
         }
 
         @Override

@@ -30,6 +30,9 @@ final class Peers {
     static final class End {
         Phase phase = Phase.IDLE;
         boolean isRequest;
+        /** True for an id of the port space for datagrams. */
+        boolean datagrams;
+
         boolean connected;
         boolean established;
         /** True once the event {@code DISCONNECTED} was taken from C. */
@@ -117,6 +120,13 @@ final class Peers {
     /** Takes all events of a channel from C. */
     static void take(EventChannelNode channel) {
         while (!channel.inC.isEmpty()) {
+            takeOne(channel);
+        }
+    }
+
+    /** Takes the events of a channel that C has now. A request that is refused meanwhile makes one more, which stays. */
+    static void takeThoseOfNow(EventChannelNode channel) {
+        for (int left = channel.inC.size(); left > 0; left--) {
             takeOne(channel);
         }
     }

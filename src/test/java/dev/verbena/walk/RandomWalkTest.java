@@ -47,6 +47,9 @@ class RandomWalkTest {
                 .as("what walks come to")
                 .containsKeys("accepted", "claimed", "disconnected", "established", "message", "migrated", "rejected")
                 .containsKeys("unreliable connection", "asynchronous event")
+                .containsKeys("work queue flushed", "table", "table with a queue pair", "XRC receiver", "XRC sender")
+                .containsKeys("group attached", "group detached", "group joined", "group lost")
+                .containsKeys("datagram", "datagram id migrated")
                 .containsKeys("buffer lent", "registered", "registration found", "registration evicted");
     }
 }

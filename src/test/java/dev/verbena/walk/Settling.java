@@ -42,7 +42,17 @@ final class Settling {
             Action.UNBIND,
             Action.NOTIFY,
             Action.RAISE,
-            Action.EVENTS_POLL);
+            Action.EVENTS_POLL,
+            Action.CREATE_WORK_QUEUE,
+            Action.MODIFY_WORK_QUEUE,
+            Action.WORK_QUEUE_RECEIVE,
+            Action.CREATE_TABLE,
+            Action.OPEN_XRC_DOMAIN,
+            Action.CREATE_XRC_RECEIVES,
+            Action.XRC_RECEIVE,
+            Action.CREATE_HALF_PAIR,
+            Action.ATTACH_GROUP,
+            Action.DETACH_GROUP);
 
     /** The number of requests to think of, until one can be posted. */
     static final int TRIES = ON_DEVICE ? 24 : 1;

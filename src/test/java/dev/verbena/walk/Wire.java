@@ -507,7 +507,7 @@ final class Wire {
         }
     }
 
-    private void progressAll() {
+    void progressAll() {
         for (PairNode pair : pairs) {
             if (!pair.sends.isEmpty()) {
                 progress(pair);

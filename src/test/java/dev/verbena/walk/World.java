@@ -12,8 +12,10 @@ import dev.verbena.walk.Node.ContextNode;
 import dev.verbena.walk.Node.CursorNode;
 import dev.verbena.walk.Node.DomainNode;
 import dev.verbena.walk.Node.EventChannelNode;
+import dev.verbena.walk.Node.HalfPairNode;
 import dev.verbena.walk.Node.IdNode;
 import dev.verbena.walk.Node.IdPairNode;
+import dev.verbena.walk.Node.MembershipNode;
 import dev.verbena.walk.Node.PairNode;
 import dev.verbena.walk.Node.PathNode;
 import dev.verbena.walk.Node.QueueNode;
@@ -21,9 +23,13 @@ import dev.verbena.walk.Node.ReceiveBatchNode;
 import dev.verbena.walk.Node.RegionNode;
 import dev.verbena.walk.Node.SendBatchNode;
 import dev.verbena.walk.Node.SharedReceivesNode;
+import dev.verbena.walk.Node.TableNode;
 import dev.verbena.walk.Node.Thing;
 import dev.verbena.walk.Node.Tool;
 import dev.verbena.walk.Node.WindowNode;
+import dev.verbena.walk.Node.WorkQueueNode;
+import dev.verbena.walk.Node.XrcDomainNode;
+import dev.verbena.walk.Node.XrcReceivesNode;
 import java.lang.foreign.ValueLayout;
 import java.util.ArrayList;
 import java.util.HashSet;
@@ -81,6 +87,18 @@ final class World {
 
     final List<DomainNode> idDomains = new ArrayList<>();
     final List<QueueNode> idQueues = new ArrayList<>();
+    /** The ids for datagrams. */
+    final List<IdNode> datagramIds = new ArrayList<>();
+
+    final List<MembershipNode> memberships = new ArrayList<>();
+
+    final List<WorkQueueNode> workQueues = new ArrayList<>();
+    final List<TableNode> tables = new ArrayList<>();
+    final List<XrcDomainNode> xrcDomains = new ArrayList<>();
+    final List<XrcReceivesNode> xrcReceives = new ArrayList<>();
+    final List<HalfPairNode> halfPairs = new ArrayList<>();
+    /** The completion queues of work queues and XRC domains. They are empty between steps. */
+    final List<QueueNode> rareQueues = new ArrayList<>();
 
     /** The open objects, the oldest first. */
     final List<Thing> things = new ArrayList<>();

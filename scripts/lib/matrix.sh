@@ -18,7 +18,7 @@ MATRIX_MORE=(6.12-44 6.1-56 7.2-56 6.12-65)
 
 # The tests of a run of an hour: those that have met differences between kernels, libraries or processors.
 MATRIX_CLASSES='[.](LayoutTest|DeviceQueryTest|DeviceCapabilitiesTest|DeviceInfoTest|ExtendedQueuePairTest'
-MATRIX_CLASSES+='|ReliableConnectionTest|MemoryRegionTest|EndpointTest|ConnectionTest|DeviceRemovalTest|CmInteropTest)$'
+MATRIX_CLASSES+='|ReliableConnectionTest|MemoryRegionTest|EndpointTest|ConnectionTest|DeviceRemovalTest|CmInteropTest|CloseStressTest)$'
 
 # Prints the options of scripts/soft-roce for corner $1, one on each line.
 corner_options() {
@@ -30,7 +30,7 @@ corner_options() {
     esac
     case $1 in
         siw-*) printf '%s\n' --kernel 6.1 --device siw ;;
-        aarch64-*) printf '%s\n' --kernel 6.12 --arch aarch64 --timeout 5400 ;;
+        aarch64-*) printf '%s\n' --kernel 6.12 --arch aarch64 --cpus 2 --parallel --timeout 5400 ;;
         *) printf '%s\n' --kernel "${1%-*}" ;;
     esac
 }

@@ -40,7 +40,7 @@ public final class Mutate {
      */
     private static final String LEFT_OUT =
             "dev\\.verbena\\.((mutate|ledger|docs|pair|load|internal\\.raw)\\..*|tools\\.(?!ToolsOn).*)"
-                    + "|.*\\.(RandomWalk|Storm|GuardHammer|Allocation|FlatMemory|Leak|LockedMemoryLimit|RdmaUnavailable"
+                    + "|.*\\.(RandomWalk|Storm|GuardHammer|CloseStress|Allocation|FlatMemory|Leak|LockedMemoryLimit|RdmaUnavailable"
                     + "|HalfOpenFlood|DeviceRemoval|\\w+OnDevice|FlatMemoryOnTheFencedProvider"
                     + "|Architecture|Words|PublicFace|OptionsIdiom|ArenaParameter)Test\\..*"
                     + "|.*\\.(memoryOfEndedThreadsIsFreed|makersWithoutDirectMemoryLeaveNothingInC|failedAddLeavesTheBatchAsItWas"

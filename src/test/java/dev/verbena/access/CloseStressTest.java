@@ -1,0 +1,53 @@
+package dev.verbena.access;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assumptions.assumeThat;
+
+import dev.verbena.support.ChildJvm;
+import java.nio.file.Path;
+import java.time.Duration;
+import java.util.regex.Matcher;
+import java.util.regex.Pattern;
+import java.util.stream.Stream;
+import org.junit.jupiter.api.Tag;
+import org.junit.jupiter.api.io.TempDir;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
+import org.openjdk.jcstress.Main;
+
+/** The orders of memory that the close handshake does not allow are not seen, by jcstress on two processors. */
+@Tag("processor")
+class CloseStressTest {
+    private static final Duration LONGEST = Duration.ofMinutes(9);
+
+    @ParameterizedTest(name = "with membarrier: {0}")
+    @ValueSource(booleans = {true, false})
+    void callsAreSeenWholeOrRefused(boolean membarrier, @TempDir Path folder) {
+        assumeThat(Runtime.getRuntime().availableProcessors())
+                .as("processors that can disagree")
+                .isGreaterThan(1);
+        String output = ChildJvm.startedBy("env", "-C", folder.toString()) // where jcstress writes its results
+                .deadline(LONGEST)
+                .optimizing()
+                .runOnClassPath(Main.class, arguments(membarrier))
+                .successfulOutput();
+        String results = output.substring(output.indexOf("RUN RESULTS"));
+        for (String name : new String[] {"Entered", "Held"}) {
+            Matcher seen = Pattern.compile("\\[OK] dev\\.verbena\\.access\\.CloseStress\\." + name
+                            + "\\s+Results across all configurations:\\s+RESULT.*\\s+0, 0 +[1-9].*\\s+1, 1 +[1-9]")
+                    .matcher(results);
+            assertThat(seen.find()).as("%s sees both orders: %s", name, output).isTrue();
+        }
+    }
+
+    private static String[] arguments(boolean membarrier) {
+        return Stream.concat(
+                        Stream.of(
+                                "-t dev.verbena.access.CloseStress -v -f 1 -fsm 1 -iters 2 -time 500 -sc false -strideSize 64"
+                                        .split(" ")),
+                        Stream.of(
+                                "-jvmArgs",
+                                "--enable-native-access=ALL-UNNAMED -Ddev.verbena.membarrier=" + membarrier))
+                .toArray(String[]::new);
+    }
+}

@@ -10,19 +10,19 @@ import java.util.List;
 import java.util.function.BooleanSupplier;
 
 /** TCP ports and their listeners. */
-final class Listening {
+public final class Listening {
     private static final String LISTEN = "0A";
 
     private Listening() {}
 
-    static int freePort() throws IOException {
+    public static int freePort() throws IOException {
         try (ServerSocket socket = new ServerSocket(0)) {
             return socket.getLocalPort();
         }
     }
 
     /** Waits until a port has a listener, without connecting: a server would accept the connection as its client. */
-    static void await(int port, BooleanSupplier alive) {
+    public static void await(int port, BooleanSupplier alive) {
         Await.until("a listener on port " + port, () -> {
             if (!alive.getAsBoolean()) {
                 throw new AssertionError("nobody listens to port " + port);

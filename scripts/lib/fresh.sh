@@ -24,8 +24,13 @@ make_fresh_tarball() {
     printf 'Making a minimal system of Debian %s in %s (once; 100 MB to fetch)\n' "$suite" "$CACHE" >&2
     debootstrap --variant=minbase --include=ca-certificates "$suite" "$work/root" > "$work/log" 2>&1 ||
         { tail -n 5 "$work/log" >&2; return 1; }
-    # The bundle may have the certificate of a proxy that this machine's packages don't have.
-    cp "$(readlink -f /etc/ssl/certs/ca-certificates.crt)" "$work/root/etc/ssl/certs/ca-certificates.crt" || return 1
+    # Java's trust store is made of single files, so this machine's bundle is taken apart.
+    mkdir "$work/root/usr/share/ca-certificates/host" || return 1
+    awk -v folder="$work/root/usr/share/ca-certificates/host" -v list="$work/root/etc/ca-certificates.conf" '
+        /^-----BEGIN CERTIFICATE-----$/ { file = folder "/" ++n ".crt"; print "host/" n ".crt" >> list }
+        file { print > file }
+        /^-----END CERTIFICATE-----$/ { close(file); file = "" }' /etc/ssl/certs/ca-certificates.crt || return 1
+    chroot "$work/root" /usr/sbin/update-ca-certificates > "$work/log" 2>&1 || { tail -n 5 "$work/log" >&2; return 1; }
     tar -c -C "$work/root" . > "$tarball.$$" && mv "$tarball.$$" "$tarball"
 }
 
@@ -60,11 +65,11 @@ fresh_step() {
     return "$status"
 }
 
-# run_fresh SUITE FOLDER CLASS: runs scripts/demo, and the tests of CLASS, in a fresh system of SUITE, and writes logs and
-# 'steps' to FOLDER. The project's files are copied, without what was built. The JDK is this machine's if the suite has none
+# run_fresh SUITE FOLDER [CLASS]: runs scripts/demo, and all tests or those of CLASS, in a fresh system of SUITE, and writes
+# logs and 'steps' to FOLDER. The project's files are copied, without what was built. The JDK is this machine's if the suite has none
 # that is new enough.
 run_fresh() {
-    local suite=$1 class=$3 tarball failed=0
+    local suite=$1 tarball failed=0
     FRESH_LOGS=$2
     mkdir -p "$FRESH_LOGS"
     : > "$FRESH_LOGS/steps"
@@ -88,7 +93,7 @@ run_fresh() {
     fresh_step no-install scripts/demo --no-install || true
     fresh_step demo scripts/demo || failed=1
     fresh_step demo-again scripts/demo || failed=1
-    fresh_step test scripts/test "$class" || failed=1
+    fresh_step test scripts/test "${@:3}" || failed=1
     remove_fresh
     return "$failed"
 }

@@ -55,12 +55,13 @@ matrix_library() {
     done
 }
 
-# Runs a fresh corner. The tests are those of one class, on a device.
+# Runs a fresh corner: all tests with --all, else those of one class.
 run_fresh_corner() {
-    local name=$1 suite=bookworm status=0
+    local name=$1 suite=bookworm class='' status=0
     if [[ $name == fresh-13 ]]; then suite=trixie; fi
     rm -rf "${MATRIX:?}/$name"
-    run_fresh "$suite" "$MATRIX/$name" "${2:-ReliableConnectionTest}" || status=$?
+    if [[ $all == no ]]; then class=${2:-ReliableConnectionTest}; fi
+    run_fresh "$suite" "$MATRIX/$name" ${class:+"$class"} || status=$?
     remove_fresh
     matrix_page
     return "$status"

@@ -7,7 +7,9 @@ import static org.assertj.core.api.Assertions.assertThatIllegalArgumentException
 
 import dev.verbena.VerbsArena;
 import dev.verbena.VerbsException;
+import dev.verbena.VerbsTimeoutException;
 import dev.verbena.support.Await;
+import dev.verbena.support.OpenFileLimit;
 import dev.verbena.verbs.AccessFlag;
 import dev.verbena.verbs.LocalMemory;
 import dev.verbena.verbs.MemoryRegion;
@@ -126,43 +128,63 @@ class TcpPeerTest {
     }
 
     enum Lie {
-        NO_TYPE(peer -> peer.frame(0, frame -> {})),
-        UNKNOWN_TYPE(peer -> peer.frame(200, frame -> {})),
-        NEGATIVE_LENGTH(peer -> peer.frame(TcpFrame.SEND, frame -> frame.length = -1)),
-        RESERVED_BYTES(peer -> {
+        NO_TYPE("Frame of type 0 with 0 bytes is malformed", peer -> peer.frame(0, frame -> {})),
+        UNKNOWN_TYPE("Frame of type 200 with 0 bytes is malformed", peer -> peer.frame(200, frame -> {})),
+        NEGATIVE_LENGTH(
+                "Frame of type 1 with -1 bytes is malformed",
+                peer -> peer.frame(TcpFrame.SEND, frame -> frame.length = -1)),
+        KEY_IN_DATA("malformed", peer -> peer.frame(TcpFrame.DATA, frame -> frame.key = 1)),
+        ADDRESS_IN_A_MESSAGE("malformed", peer -> peer.frame(TcpFrame.SEND, frame -> frame.address = 1)),
+        NUMBER_IN_A_WRITE("malformed", peer -> peer.frame(TcpFrame.WRITE, frame -> frame.number = 1)),
+        LENGTH_OF_AN_ATOMIC("malformed", peer -> peer.frame(TcpFrame.FETCH_AND_ADD, frame -> frame.length = 8)),
+        SECOND_VALUE_OF_AN_ADDITION("malformed", peer -> peer.frame(TcpFrame.FETCH_AND_ADD, frame -> frame.second = 1)),
+        TYPE_BEHIND_THE_LAST("malformed", peer -> peer.frame(TcpFrame.DENIAL + 1, frame -> {})),
+        RESERVED_BYTES("Frame of type 6 with 0 bytes is malformed", peer -> {
             byte[] header = new byte[TcpFrame.BYTES];
             header[0] = TcpFrame.ACKNOWLEDGEMENT;
             header[2] = 1;
             peer.write(header);
         }),
-        FIELD_OF_ANOTHER_TYPE(peer -> peer.frame(TcpFrame.SEND, frame -> frame.key = 1)),
-        VALUE_IN_AN_ACKNOWLEDGEMENT(peer -> peer.frame(TcpFrame.ACKNOWLEDGEMENT, frame -> frame.first = 1)),
-        MESSAGE_THAT_IS_TOO_LARGE(peer -> peer.message(Wire.immediate(Wire.DATA, 0, 0), new byte[257])),
-        HUGE_MESSAGE(peer -> peer.frame(TcpFrame.SEND, frame -> frame.length = Integer.MAX_VALUE)),
-        TOO_MANY_MESSAGES(peer -> {
+        FIELD_OF_ANOTHER_TYPE("malformed", peer -> peer.frame(TcpFrame.SEND, frame -> frame.key = 1)),
+        VALUE_IN_AN_ACKNOWLEDGEMENT(
+                "malformed", peer -> peer.frame(TcpFrame.ACKNOWLEDGEMENT, frame -> frame.first = 1)),
+        MESSAGE_THAT_IS_TOO_LARGE(
+                "Message of 257 bytes is larger than the 256 that",
+                peer -> peer.message(Wire.immediate(Wire.DATA, 0, 0), new byte[257])),
+        HUGE_MESSAGE(
+                "Message of 2147483647 bytes",
+                peer -> peer.frame(TcpFrame.SEND, frame -> frame.length = Integer.MAX_VALUE)),
+        TOO_MANY_MESSAGES("more messages than", peer -> {
             for (int i = 0; i < 100; i++) {
                 peer.message(Wire.immediate(Wire.DATA, 0, 0), new byte[1]);
             }
         }),
-        ACKNOWLEDGEMENT_OF_NOTHING(peer -> peer.frame(TcpFrame.ACKNOWLEDGEMENT, frame -> {})),
-        ACKNOWLEDGEMENT_OF_TOO_MANY(peer -> peer.frame(TcpFrame.ACKNOWLEDGEMENT, frame -> frame.number = 1000)),
-        NEGATIVE_ACKNOWLEDGEMENT(peer -> peer.frame(TcpFrame.ACKNOWLEDGEMENT, frame -> frame.number = -1)),
-        DATA_NOT_ASKED_FOR(peer -> peer.frame(TcpFrame.DATA, frame -> frame.length = 8)),
-        VALUE_NOT_ASKED_FOR(peer -> peer.frame(TcpFrame.VALUE, frame -> frame.first = 8)),
-        TOO_MANY_READS(peer -> {
+        ACKNOWLEDGEMENT_OF_NOTHING(
+                "It acknowledged 0 requests", peer -> peer.frame(TcpFrame.ACKNOWLEDGEMENT, frame -> {})),
+        ACKNOWLEDGEMENT_OF_TOO_MANY(
+                "It acknowledged a request that",
+                peer -> peer.frame(TcpFrame.ACKNOWLEDGEMENT, frame -> frame.number = 1000)),
+        NEGATIVE_ACKNOWLEDGEMENT(
+                "It acknowledged -1 requests",
+                peer -> peer.frame(TcpFrame.ACKNOWLEDGEMENT, frame -> frame.number = -1)),
+        DATA_NOT_ASKED_FOR("It sent data that", peer -> peer.frame(TcpFrame.DATA, frame -> frame.length = 8)),
+        VALUE_NOT_ASKED_FOR("It sent a value that", peer -> peer.frame(TcpFrame.VALUE, frame -> frame.first = 8)),
+        TOO_MANY_READS("more than 16 reads", peer -> {
             for (int i = 0; i < 1000; i++) {
                 peer.frame(TcpFrame.READ, frame -> {});
             }
         }),
-        MESSAGE_WITHOUT_KIND(peer -> peer.message(0));
+        MESSAGE_WITHOUT_KIND("", peer -> peer.message(0));
 
+        private final String told;
         private final Step step;
 
         private interface Step {
             void with(TcpPeer peer) throws IOException;
         }
 
-        Lie(Step step) {
+        Lie(String told, Step step) {
+            this.told = told;
             this.step = step;
         }
     }
@@ -176,7 +198,9 @@ class TcpPeerTest {
                 peer.await(TcpFrame.ACKNOWLEDGEMENT);
             }
             lie.step.with(peer);
-            assertThat(awaitEnd(channel).reason()).isEqualTo(EndReason.PROTOCOL_ERROR);
+            assertThat(awaitEnd(channel))
+                    .hasMessageContaining(lie.told)
+                    .satisfies(end -> assertThat(end.reason()).isEqualTo(EndReason.PROTOCOL_ERROR));
             assertThat(peer.awaitGoodbye()).isEqualTo(EndReason.PROTOCOL_ERROR.code);
             peer.awaitEnd();
             channel.close();
@@ -306,13 +330,14 @@ class TcpPeerTest {
                 try (Socket socket = fake.accept()) {
                     socket.getOutputStream().write(answer.getBytes(StandardCharsets.ISO_8859_1));
                     socket.shutdownOutput();
-                    return socket.getInputStream().readNBytes(TcpFrame.HELLO_BYTES).length;
+                    return socket.getInputStream().readNBytes(TcpFrame.HELLO_BYTES);
                 }
             });
             assertThatExceptionOfType(ChannelException.class)
                     .isThrownBy(() -> nodes.client.connect((InetSocketAddress) fake.getLocalSocketAddress(), DEADLINE))
                     .satisfies(told -> assertThat(told.reason()).isEqualTo(reason));
-            assertThat(NodePair.end(answered)).isEqualTo(TcpFrame.HELLO_BYTES);
+            assertThat(NodePair.end(answered))
+                    .isEqualTo(TcpFrame.hello(false, 0).array());
         }
     }
 
@@ -326,6 +351,58 @@ class TcpPeerTest {
                 .isThrownBy(() -> nodes.client.connect(nobody, DEADLINE))
                 .withMessageContaining("refused")
                 .satisfies(told -> assertThat(told.reason()).isEqualTo(EndReason.UNREACHABLE));
+    }
+
+    /** A program that gives up leaves no connection behind. */
+    @Test
+    void connectionToAServerThatSaysNothingIsClosed() throws Exception {
+        try (ServerSocket fake = fakeServer()) {
+            var answered = nodes.start(() -> {
+                try (Socket socket = fake.accept()) {
+                    return socket.getInputStream().readAllBytes();
+                }
+            });
+            assertThatExceptionOfType(VerbsTimeoutException.class)
+                    .isThrownBy(() -> nodes.client.connect((InetSocketAddress) fake.getLocalSocketAddress(), SHORT));
+            assertThat(NodePair.end(answered))
+                    .isEqualTo(TcpFrame.hello(false, 0).array());
+        }
+    }
+
+    @Test
+    void peerThatLeavesWithoutGoodbyeIsLost() throws Exception {
+        try (TcpPeer peer = TcpPeer.greeted(nodes.server.address(), WINDOW)) {
+            Channel channel = nodes.server.accept(DEADLINE);
+            peer.await(TcpFrame.ACKNOWLEDGEMENT);
+            peer.socket.shutdownOutput();
+            ChannelException end = awaitEnd(channel);
+            assertThat(end.reason()).isEqualTo(EndReason.LOST);
+            assertThat(end).hasMessageContaining("The peer has closed the connection");
+            channel.close();
+        }
+        assertGoesOn();
+    }
+
+    /** The node can't accept a peer while all its descriptors are in use, and does so later. */
+    @Test
+    void peerThatCameWhenNoDescriptorWasFreeIsServedLater() throws Exception {
+        try (TcpPeer before = TcpPeer.greeted(nodes.server.address(), WINDOW);
+                Socket socket = new Socket()) {
+            Channel channel = nodes.server.accept(DEADLINE);
+            before.await(TcpFrame.ACKNOWLEDGEMENT);
+            socket.bind(null); // takes its descriptor
+            try (OpenFileLimit _ = OpenFileLimit.reached()) {
+                socket.connect(nodes.server.address());
+                before.message(Wire.immediate(Wire.DATA, 0, 0), (byte) 7); // the node's thread sees both
+                try (Message message = channel.receive(DEADLINE)) {
+                    assertThat(message.length()).isEqualTo(1);
+                }
+            }
+            socket.setSoTimeout((int) DEADLINE.toMillis());
+            socket.getOutputStream().write(TcpFrame.hello(false, 0).array());
+            assertThat(socket.getInputStream().readNBytes(TcpFrame.HELLO_BYTES))
+                    .isEqualTo(TcpFrame.hello(false, 0).array());
+        }
     }
 
     // Memory
@@ -358,6 +435,44 @@ class TcpPeerTest {
             assertThatExceptionOfType(UnsupportedOperationException.class).isThrownBy(() -> use.accept(region));
         }
         assertThatExceptionOfType(UnsupportedOperationException.class).isThrownBy(() -> nodes.client.context());
+    }
+
+    /** Data is read into small and large memory in different ways, and sent in pieces. */
+    @Test
+    void dataOfAllSizesArrivesWholeAndItsMemoryCanBeFreed() throws Exception {
+        int most = 3 << 20;
+        MemorySegment far = nodes.arena.allocate(most, 8);
+        Export export = nodes.server.export(
+                "table", far, AccessFlag.REMOTE_READ, AccessFlag.REMOTE_WRITE, AccessFlag.REMOTE_ATOMIC);
+        Channel client = nodes.connect().client();
+        RemoteMemory memory = client.remote("table", DEADLINE);
+        MemoryRegion region = nodes.client.register(nodes.arena.allocate(most, 8), AccessFlag.LOCAL_WRITE);
+        MemorySegment near = region.segment();
+        for (int size : new int[] {1, 8191, 8192, 8193, 1 << 16, (1 << 18) - 1, (1 << 18) + 1, (1 << 20) + 1, most}) {
+            for (int i = 0; i < size; i++) {
+                near.set(ValueLayout.JAVA_BYTE, i, (byte) (31 * i + size));
+            }
+            client.write(region.slice(0, size), memory.slice(most - size, size), DEADLINE);
+            assertThat(near.asSlice(0, size).mismatch(far.asSlice(most - size)))
+                    .as("written: %d", size)
+                    .isEqualTo(-1);
+            near.fill((byte) 0);
+            client.read(region.slice(0, size), memory.slice(most - size, size), DEADLINE);
+            assertThat(near.asSlice(0, size).mismatch(far.asSlice(most - size)))
+                    .as("read: %d", size)
+                    .isEqualTo(-1);
+        }
+        RemoteMemory last = memory.slice(most - Long.BYTES, Long.BYTES);
+        far.set(ValueLayout.JAVA_LONG, most - Long.BYTES, 40);
+        assertThat(client.fetchAndAdd(last, 2, DEADLINE)).isEqualTo(40);
+        assertThat(client.compareAndSwap(last, 42, 43, DEADLINE)).isEqualTo(42);
+        assertThat(far.get(ValueLayout.JAVA_LONG, most - Long.BYTES)).isEqualTo(43);
+        region.close();
+        export.close();
+        assertThatExceptionOfType(ChannelException.class)
+                .isThrownBy(() ->
+                        client.write(nodes.client.register(nodes.arena.allocate(8)), memory.slice(0, 8), DEADLINE))
+                .satisfies(told -> assertThat(told.reason()).isEqualTo(EndReason.ACCESS_DENIED));
     }
 
     /** The node carries the reads out one after the other, and the peer has no more than it may under way. */

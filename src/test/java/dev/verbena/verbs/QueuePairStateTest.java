@@ -18,10 +18,13 @@ import dev.verbena.support.Loopback;
 import dev.verbena.verbs.address.GidEntry;
 import dev.verbena.verbs.address.GlobalRoute;
 import dev.verbena.verbs.device.DeviceAttributes;
+import dev.verbena.verbs.device.DeviceCapability;
 import dev.verbena.verbs.device.LinkLayer;
 import dev.verbena.verbs.device.Mtu;
 import dev.verbena.verbs.device.Port;
 import java.lang.foreign.Arena;
+import java.util.EnumSet;
+import java.util.List;
 import java.util.Set;
 import java.util.function.UnaryOperator;
 import org.junit.jupiter.api.AfterEach;
@@ -73,7 +76,13 @@ class QueuePairStateTest {
         assertThat(left.state()).isEqualTo(QueuePairState.RTS);
         assertThat(found.port()).isEqualTo(1);
         assertThat(found.pkeyIndex()).isZero();
-        assertThat(found.access()).containsExactlyInAnyOrder(REMOTE_READ, REMOTE_WRITE, REMOTE_ATOMIC);
+        Set<AccessFlag> access = EnumSet.of(REMOTE_READ, REMOTE_WRITE, REMOTE_ATOMIC);
+        for (AccessFlag flush : List.of(AccessFlag.FLUSH_GLOBAL, AccessFlag.FLUSH_PERSISTENT)) {
+            if (loopback.context.attributes().capabilities().contains(DeviceCapability.valueOf(flush.name()))) {
+                access.add(flush);
+            }
+        }
+        assertThat(found.access()).isEqualTo(access);
         assertThat(found.pathMtu()).isEqualTo(port.activeMtu());
         assertThat(found.destinationQueuePair()).isEqualTo(right.number());
         assertThat(found.receivePsn()).isEqualTo(right.endpoint().packetSequenceNumber());

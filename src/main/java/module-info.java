@@ -8,6 +8,7 @@
 @org.jspecify.annotations.NullMarked
 module dev.verbena {
     requires jdk.jfr;
+    requires jdk.net;
     requires static org.jspecify; // not transitive: a module that uses this one would need it on its path
 
     exports dev.verbena;

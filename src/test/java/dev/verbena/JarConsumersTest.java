@@ -131,6 +131,6 @@ class JarConsumersTest {
                 .filter(line -> !line.contains("static"))
                 .map(line -> line.split(" ")[1])
                 .toList();
-        assertThat(needed).containsExactlyInAnyOrder("java.base", "jdk.jfr");
+        assertThat(needed).containsExactlyInAnyOrder("java.base", "jdk.jfr", "jdk.net");
     }
 }

@@ -8,6 +8,7 @@ import java.util.LinkedHashMap;
 import java.util.Map;
 import java.util.Objects;
 import java.util.Set;
+import jdk.net.ExtendedSocketOptions;
 import org.jspecify.annotations.Nullable;
 
 /** The options of a kind of channel, with their numbers in C and the ranges of their values. */
@@ -19,6 +20,7 @@ final class OptionTable {
     private static final int LARGEST_QUEUE = 65_534;
     private static final int LARGEST_MAP = 32_767;
     private static final int LARGEST_LINGER = 65_535;
+    private static final int LARGEST_TIME = 32_767; // of the kernel for TCP, too
 
     /** The smallest buffer: {@code rsend} sends only while it has 2048 bytes, and C doubles the value. */
     private static final int SMALLEST_BUFFER = 2048;
@@ -29,6 +31,7 @@ final class OptionTable {
     private enum Kind {
         FLAG,
         NUMBER,
+        TIME,
         BUFFER,
         SECONDS
     }
@@ -50,6 +53,7 @@ final class OptionTable {
     static final OptionTable OF_SOCKETS = new OptionTable(Map.of(
             StandardSocketOptions.SO_SNDBUF, new Entry(SOCKET, SocketDescriptor.SEND_BUFFER, Kind.BUFFER, 0),
             StandardSocketOptions.SO_KEEPALIVE, new Entry(SOCKET, 9, Kind.FLAG, 1),
+            ExtendedSocketOptions.TCP_KEEPIDLE, new Entry(TCP, 4, Kind.TIME, LARGEST_TIME),
             StandardSocketOptions.SO_LINGER, new Entry(SOCKET, LINGER, Kind.SECONDS, LARGEST_LINGER),
             StandardSocketOptions.TCP_NODELAY, new Entry(TCP, 1, Kind.FLAG, 1)));
 
@@ -96,6 +100,10 @@ final class OptionTable {
                 Checks.checkRange(name.name(), (int) value, 0, entry.largest);
                 yield descriptor.setOption(entry.level, entry.number, (int) value, 0);
             }
+            case TIME -> {
+                Checks.checkRange(name.name(), (int) value, 1, entry.largest);
+                yield descriptor.setOption(entry.level, entry.number, (int) value, 0);
+            }
             case BUFFER -> {
                 Checks.checkAtLeast(name.name(), (int) value, 0);
                 int size = Math.clamp((int) value, SMALLEST_BUFFER, LARGEST_BUFFER);
@@ -117,7 +125,7 @@ final class OptionTable {
         int value = descriptor.getOption(entry.level, entry.number);
         return switch (entry.kind) {
             case FLAG -> value != 0;
-            case NUMBER, SECONDS -> value;
+            case NUMBER, TIME, SECONDS -> value;
             case BUFFER -> value / 2; // as the JDK does for TCP: the kernel, and rsockets, double it
         };
     }

@@ -48,7 +48,8 @@ class LinkTest {
         Await.until("what was acknowledged", () -> received(receiver) >= sender.acknowledged());
     }
 
-    private static long lostHere() throws Exception {
+    /** Returns the packets that the wire has lost of this guest. */
+    static long lostHere() throws Exception {
         String text = Laboratory.run("tc", "-s", "qdisc", "show", "dev", "e0");
         return Long.parseLong(text.replaceAll("(?s).*\\(dropped (\\d+),.*", "$1"));
     }

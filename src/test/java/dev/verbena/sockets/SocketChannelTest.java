@@ -35,6 +35,7 @@ import java.util.concurrent.TimeUnit;
 import java.util.function.UnaryOperator;
 import java.util.stream.IntStream;
 import java.util.stream.Stream;
+import jdk.net.ExtendedSocketOptions;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
@@ -318,6 +319,12 @@ class SocketChannelTest {
             assertThat(client.getOption(StandardSocketOptions.SO_SNDBUF)).isEqualTo(20_000);
             assertThat(client.getOption(StandardSocketOptions.TCP_NODELAY)).isTrue();
             assertThat(client.getOption(StandardSocketOptions.SO_KEEPALIVE)).isFalse();
+            client.setOption(ExtendedSocketOptions.TCP_KEEPIDLE, 30)
+                    .setOption(StandardSocketOptions.SO_KEEPALIVE, true);
+            assertThat(client.getOption(ExtendedSocketOptions.TCP_KEEPIDLE)).isEqualTo(30);
+            assertThat(client.getOption(StandardSocketOptions.SO_KEEPALIVE)).isTrue();
+            assertThatThrownBy(() -> client.setOption(ExtendedSocketOptions.TCP_KEEPIDLE, 0))
+                    .isInstanceOf(IllegalArgumentException.class);
             assertThat(client.getOption(StandardSocketOptions.SO_LINGER)).isEqualTo(5);
             assertThat(client.getOption(RdmaSocketOptions.RDMA_SQSIZE)).isEqualTo(77);
             assertThat(client.getOption(RdmaSocketOptions.RDMA_IOMAPSIZE)).isEqualTo(3);

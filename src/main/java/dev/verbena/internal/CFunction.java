@@ -97,6 +97,15 @@ public final class CFunction {
         return callAt(address(), arguments);
     }
 
+    /** Calls a function of three parameters without an array of the arguments, which is an object. */
+    public long call(long first, long second, long third) {
+        try {
+            return (long) Linked.HANDLE.invokeExact(address(), CAPTURE.get(), first, second, third, 0L, 0L, 0L);
+        } catch (Throwable t) {
+            throw unexpected(t);
+        }
+    }
+
     /** Calls a function by its address, such as one that a pointer in a struct leads to. */
     public static long callAt(MemorySegment function, long... arguments) {
         MemorySegment capture = CAPTURE.get();

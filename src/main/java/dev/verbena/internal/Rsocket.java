@@ -12,8 +12,9 @@ import java.lang.invoke.MethodHandle;
 /**
  * The functions of {@code rdma/rsocket.h} that are called. On failure they return -1 and set {@code errno}.
  *
- * <p>Functions that take a user's memory have handles of their own: a downcall with a {@code MemorySegment} keeps the
- * memory alive until C returns.
+ * <p>Functions that take a user's memory have a handle of their own: a downcall with a {@code MemorySegment} keeps the
+ * memory alive until C returns. The segment is an argument after the last one of C, which does not see it, and the address
+ * is another: so a part of a segment needs no slice, which is an object.
  */
 public final class Rsocket {
     public static final CFunction SOCKET = function("rsocket");
@@ -42,7 +43,8 @@ public final class Rsocket {
     private static final class Transfer {
         static final MethodHandle HANDLE = Linker.nativeLinker()
                 .downcallHandle(
-                        FunctionDescriptor.of(JAVA_LONG, JAVA_INT, ADDRESS, JAVA_LONG, JAVA_LONG, JAVA_LONG), ERRNO);
+                        FunctionDescriptor.of(JAVA_LONG, JAVA_INT, JAVA_LONG, JAVA_LONG, JAVA_LONG, JAVA_LONG, ADDRESS),
+                        ERRNO);
         static final MemorySegment RECEIVE_FUNCTION = RECEIVE.address();
         static final MemorySegment SEND_FUNCTION = SEND.address();
         static final MemorySegment PLACE_FUNCTION = PLACE.address();
@@ -54,11 +56,19 @@ public final class Rsocket {
         return new CFunction(NativeLibraries.CM, name);
     }
 
-    /** Receives bytes ({@code rrecv}). Returns their number, 0 at the end of the stream, or the error number negated. */
-    public static long receive(int socket, MemorySegment to, long length) {
+    /**
+     * Receives bytes at an offset of a segment ({@code rrecv}). Returns their number, 0 at the end of the stream, or the error
+     * number negated.
+     */
+    public static long receive(int socket, MemorySegment to, long at, long length) {
+        return transfer(Transfer.RECEIVE_FUNCTION, socket, to, at, length, 0);
+    }
+
+    private static long transfer(
+            MemorySegment function, int socket, MemorySegment memory, long at, long length, long offset) {
         try {
             long result = (long) Transfer.HANDLE.invokeExact(
-                    Transfer.RECEIVE_FUNCTION, CFunction.captured(), socket, to, length, 0L, 0L);
+                    function, CFunction.captured(), socket, memory.address() + at, length, offset, 0L, memory);
             return result < 0 ? -CFunction.errno() : result;
         } catch (Throwable t) {
             throw CFunction.unexpected(t);
@@ -70,15 +80,9 @@ public final class Rsocket {
         return RECEIVE.call(socket, to.address(), length, PEEK);
     }
 
-    /** Sends bytes ({@code rsend}). Returns their number, or the error number negated. */
-    public static long send(int socket, MemorySegment from, long length) {
-        try {
-            long result = (long) Transfer.HANDLE.invokeExact(
-                    Transfer.SEND_FUNCTION, CFunction.captured(), socket, from, length, 0L, 0L);
-            return result < 0 ? -CFunction.errno() : result;
-        } catch (Throwable t) {
-            throw CFunction.unexpected(t);
-        }
+    /** Sends bytes at an offset of a segment ({@code rsend}). Returns their number, or the error number negated. */
+    public static long send(int socket, MemorySegment from, long at, long length) {
+        return transfer(Transfer.SEND_FUNCTION, socket, from, at, length, 0);
     }
 
     /**
@@ -87,12 +91,6 @@ public final class Rsocket {
      * empty writes until the send queue is full.
      */
     public static long place(int socket, MemorySegment from, long length, long offset) {
-        try {
-            long result = (long) Transfer.HANDLE.invokeExact(
-                    Transfer.PLACE_FUNCTION, CFunction.captured(), socket, from, length, offset, 0L);
-            return result < 0 ? -CFunction.errno() : result;
-        } catch (Throwable t) {
-            throw CFunction.unexpected(t);
-        }
+        return transfer(Transfer.PLACE_FUNCTION, socket, from, 0, length, offset);
     }
 }

@@ -51,6 +51,8 @@ public final class RdmaSocketChannel extends SocketChannel {
     private final ReentrantLock stateLock = new ReentrantLock();
     private final Waiter readWaiter = new Waiter();
     private final Waiter writeWaiter = new Waiter();
+    private final BufferMemory readMemory = new BufferMemory();
+    private final BufferMemory writeMemory = new BufferMemory();
     private final SocketDescriptor descriptor;
     private final Readiness readiness;
     private final Waiter.Condition mayRead;
@@ -211,14 +213,14 @@ public final class RdmaSocketChannel extends SocketChannel {
         }
         long count;
         if (to.isDirect()) {
-            count = receive(MemorySegment.ofBuffer(to), Math.min(room, LONGEST));
+            count = receive(readMemory.of(to), to.position(), Math.min(room, LONGEST));
             if (count > 0) {
                 to.position(to.position() + (int) count);
             }
         } else {
             Buffers buffers = Buffers.take();
             try {
-                count = receive(buffers.memory(), Math.min(room, Buffers.SIZE));
+                count = receive(buffers.memory(), 0, Math.min(room, Buffers.SIZE));
                 if (count > 0) {
                     buffers.drain(to, (int) count);
                 }
@@ -229,10 +231,10 @@ public final class RdmaSocketChannel extends SocketChannel {
         return (int) count;
     }
 
-    private long receive(MemorySegment to, long length) throws IOException {
+    private long receive(MemorySegment to, long at, long length) throws IOException {
         long count;
         do {
-            count = Rsocket.receive(descriptor.number(), to, length);
+            count = Rsocket.receive(descriptor.number(), to, at, length);
         } while (count == -Errno.EINTR);
         if (count > 0) {
             return count;
@@ -409,7 +411,7 @@ public final class RdmaSocketChannel extends SocketChannel {
             for (int i = from; i < to && filled < Buffers.SIZE; i++) {
                 filled += together.append(buffers[i], filled);
             }
-            long count = send(together.memory(), filled);
+            long count = send(together.memory(), 0, filled);
             for (long left = count, i = from; left > 0; i++) {
                 ByteBuffer buffer = buffers[(int) i];
                 int taken = (int) Math.min(left, buffer.remaining());
@@ -430,13 +432,13 @@ public final class RdmaSocketChannel extends SocketChannel {
         }
         long count;
         if (from.isDirect()) {
-            count = send(MemorySegment.ofBuffer(from), Math.min(left, LONGEST));
+            count = send(writeMemory.of(from), from.position(), Math.min(left, LONGEST));
         } else {
             Buffers buffers = Buffers.take();
             try {
                 int length = Math.min(left, Buffers.SIZE);
                 buffers.fill(from, length);
-                count = send(buffers.memory(), length);
+                count = send(buffers.memory(), 0, length);
             } finally {
                 buffers.giveBack();
             }
@@ -447,10 +449,10 @@ public final class RdmaSocketChannel extends SocketChannel {
         return count;
     }
 
-    private long send(MemorySegment from, long length) throws IOException {
+    private long send(MemorySegment from, long at, long length) throws IOException {
         long count;
         do {
-            count = Rsocket.send(descriptor.number(), from, length);
+            count = Rsocket.send(descriptor.number(), from, at, length);
         } while (count == -Errno.EINTR);
         if (count >= 0) {
             return count;

@@ -1,5 +1,7 @@
 package dev.verbena.support;
 
+import static org.assertj.core.api.Assertions.assertThat;
+
 import com.sun.management.ThreadMXBean;
 import dev.verbena.VerbsArena;
 import dev.verbena.verbs.Completions;
@@ -11,7 +13,11 @@ import dev.verbena.verbs.SendBatch;
 import java.lang.foreign.MemorySegment;
 import java.lang.management.ManagementFactory;
 import java.time.Duration;
+import java.util.HashSet;
+import java.util.List;
 import java.util.Objects;
+import java.util.Set;
+import java.util.function.Supplier;
 
 /**
  * A program for {@link ChildJvm}: repeats each operation of the data path until it allocates nothing, or until its time
@@ -21,8 +27,9 @@ public final class AllocationProbe {
     private static final ThreadMXBean THREADS = (ThreadMXBean) ManagementFactory.getThreadMXBean();
     private static final int OPERATIONS = 4_000;
     private static final int CLEAN_ROUNDS = 2;
-    private static final long PATIENCE = Duration.ofSeconds(20).toNanos();
+    private static final long PATIENCE = Duration.ofSeconds(60).toNanos();
     private static final int BATCH = 8;
+    private static final int ATTEMPTS = 3;
 
     private final Loopback loopback;
     private final Completions leftDone;
@@ -53,6 +60,30 @@ public final class AllocationProbe {
         try (VerbsArena arena = args[0].equals("shared") ? VerbsArena.ofShared() : VerbsArena.ofConfined()) {
             new AllocationProbe(arena).measureAll();
         }
+    }
+
+    /**
+     * Runs a probe until each of its rows has been clean in one of the runs, and at most a few times. What the code
+     * allocates it allocates in each run. Whether the compiler sees through a call is decided anew in each, now and then
+     * badly. Returns the names of the clean rows, and prints the output if some are not.
+     */
+    public static Set<String> cleanRows(int rows, Supplier<String> probe) {
+        Set<String> clean = new HashSet<>();
+        StringBuilder all = new StringBuilder();
+        for (int i = 0; i < ATTEMPTS && clean.size() < rows; i++) {
+            String output = probe.get();
+            all.append(output);
+            List<String> measured =
+                    output.lines().filter(line -> line.contains(" bytes in ")).toList();
+            assertThat(measured).hasSize(rows);
+            measured.stream()
+                    .filter(line -> line.contains(": 0 bytes in "))
+                    .forEach(line -> clean.add(line.substring(0, line.indexOf(':'))));
+        }
+        if (clean.size() < rows) {
+            System.out.println(all);
+        }
+        return clean;
     }
 
     private void measureAll() {
@@ -187,7 +218,11 @@ public final class AllocationProbe {
         }
     }
 
-    private static void measure(String name, Runnable operation) {
+    /**
+     * Repeats an operation until rounds of it allocate nothing, or until the time is over, and prints the bytes that the
+     * last round has allocated.
+     */
+    public static void measure(String name, Runnable operation) {
         long end = System.nanoTime() + PATIENCE;
         int rounds = 0;
         int clean = 0;

@@ -6,25 +6,31 @@ import java.util.function.BooleanSupplier;
 /** Waits with a time limit for conditions that have no waiting method. */
 public final class Await {
     private static final int EAGER_LOOKS = 3;
-    private static final long PAUSE_NANOS = 5_000_000;
+    private static final long SHORTEST_PAUSE_NANOS = 5_000_000;
+    private static final long LONGEST_PAUSE_NANOS = 250_000_000;
+    private static final int PAUSES_PER_LOOK = 4;
 
     private Await() {}
 
     /**
-     * Polls a condition, after some polls with a pause between: on one processor, polling would delay the other side.
-     * Throws an error that names the condition when the time is over.
+     * Polls a condition, after some polls with a pause between: on one processor, polling would delay the other side. After
+     * a poll that takes long, the pause is longer. Throws an error that names the condition when the time is over.
      */
     public static void until(String what, BooleanSupplier here) {
         long end = System.nanoTime() + Loopback.DEADLINE.toNanos();
+        long start = System.nanoTime();
         for (int looks = 1; !here.getAsBoolean(); looks++) {
-            if (System.nanoTime() - end > 0) {
+            long now = System.nanoTime();
+            if (now - end > 0) {
                 throw new AssertionError("waited in vain: " + what);
             }
             if (looks < EAGER_LOOKS) {
                 Thread.yield();
             } else {
-                LockSupport.parkNanos(PAUSE_NANOS);
+                LockSupport.parkNanos(
+                        Math.clamp(PAUSES_PER_LOOK * (now - start), SHORTEST_PAUSE_NANOS, LONGEST_PAUSE_NANOS));
             }
+            start = System.nanoTime();
         }
     }
 

@@ -1,6 +1,10 @@
 package dev.verbena.tools;
 
 import dev.verbena.VerbsArena;
+import dev.verbena.net.Channel;
+import dev.verbena.net.Node;
+import dev.verbena.net.NodeOptions;
+import dev.verbena.net.Transport;
 import dev.verbena.sockets.RdmaSelectorProvider;
 import dev.verbena.sockets.RdmaSocketChannel;
 import dev.verbena.sockets.RdmaSockets;
@@ -31,6 +35,7 @@ import java.io.PrintStream;
 import java.lang.foreign.MemorySegment;
 import java.lang.foreign.ValueLayout;
 import java.net.InetAddress;
+import java.net.InetSocketAddress;
 import java.nio.channels.spi.SelectorProvider;
 import java.time.Duration;
 import java.util.List;
@@ -106,6 +111,7 @@ public final class Tour {
             arena.allocate(64, 64).setString(0, "text");
         }
         try {
+            sendMessage();
             System.out.println(WebPage.fetch(InetAddress.getLoopbackAddress())); // by TCP
         } catch (IOException | InterruptedException e) {
             System.out.println(e); // the classes are loaded
@@ -135,6 +141,18 @@ public final class Tour {
                 RoundTrips.class,
                 SendBatch.class,
                 WorkCompletion.class));
+    }
+
+    /** Loads nodes and channels for the program that runs after the tour. */
+    private static void sendMessage() throws InterruptedException {
+        InetSocketAddress own = new InetSocketAddress(InetAddress.getLoopbackAddress(), 0);
+        NodeOptions byTcp = NodeOptions.defaults().transport(Transport.TCP);
+        try (VerbsArena arena = VerbsArena.ofShared()) {
+            Node server = Node.open(own, byTcp, arena);
+            Channel channel = Node.open(own, byTcp, arena).connect(server.address(), DEADLINE);
+            channel.send(channel.message(DEADLINE).length(1), DEADLINE);
+            System.out.println(server.accept(DEADLINE).receive(DEADLINE));
+        }
     }
 
     private void run(Device device) throws Exception {

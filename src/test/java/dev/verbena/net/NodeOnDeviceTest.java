@@ -206,7 +206,7 @@ class NodeOnDeviceTest {
         NodePeer peer = NodePeer.start(server.address());
         Channel killed;
         try {
-            killed = server.accept(DEADLINE.multipliedBy(2));
+            killed = peer.accept(server);
             killed.receive(DEADLINE).close();
         } finally {
             peer.close();

@@ -15,7 +15,7 @@ import org.jspecify.annotations.Nullable;
 
 /**
  * Data of any size that the peer offers with {@link Channel#offer}. The receiver decides where the data goes, and its
- * adapter reads the data from the peer's memory, in pieces of up to 1 MiB.
+ * adapter reads the data from the peer's memory, in pieces of up to 128 KiB.
  *
  * {@snippet file="TransferSnippets.java" region="receiver"}
  *
@@ -119,7 +119,7 @@ public final class Transfer implements AutoCloseable {
 
     /**
      * Takes the data into a file and waits for it, but does not answer the peer yet. The adapter writes into the mapped file
-     * where the kernel allows it. Otherwise the data goes through a few megabytes of memory.
+     * where the kernel allows it. Otherwise the data goes through half a megabyte of memory.
      *
      * @param file a file that is open for writing, and for reading too if it is to be mapped
      * @param position the place of the first byte in the file, which becomes as long as needed

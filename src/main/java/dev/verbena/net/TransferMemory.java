@@ -16,10 +16,13 @@ import org.jspecify.annotations.Nullable;
  */
 final class TransferMemory implements AutoCloseable {
     /** The largest number of bytes that are read at once. */
-    static final long PIECE = 1 << 20;
+    static final long PIECE = 128 << 10;
 
-    /** The largest number of pieces under way. */
-    static final int PIECES = 8;
+    /**
+     * The largest number of pieces under way. Soft-RoCE answers reads as fast as it can, in packets of 1 KiB, and the queue
+     * of a network device usually has room for 1,000 packets: it would drop the others.
+     */
+    static final int PIECES = 4;
 
     private static final long PAGE = 4096;
     private static final List<AccessFlag> SENDING = List.of(AccessFlag.REMOTE_READ);

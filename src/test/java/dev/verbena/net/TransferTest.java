@@ -115,7 +115,7 @@ class TransferTest {
         }
         end(offered);
         assertThat(target.mismatch(data)).isEqualTo(-1);
-        assertThat(progress).isSorted().hasSize((size + MEBIBYTE - 1) / MEBIBYTE);
+        assertThat(progress).isSorted().hasSize((int) ((size + TransferMemory.PIECE - 1) / TransferMemory.PIECE));
         if (size > 0) {
             assertThat(progress.getLast()).isEqualTo(size);
         }

@@ -1,0 +1,135 @@
+package dev.verbena.bench;
+
+import dev.verbena.VerbsArena;
+import dev.verbena.net.Channel;
+import dev.verbena.net.ChannelException;
+import dev.verbena.net.EndReason;
+import dev.verbena.net.Message;
+import dev.verbena.net.Node;
+import dev.verbena.net.NodeOptions;
+import dev.verbena.net.NodeOptions.Progress;
+import java.lang.foreign.MemorySegment;
+import java.net.InetSocketAddress;
+import java.time.Duration;
+import java.util.Locale;
+
+/**
+ * Measures a channel between two processes on a device: messages there and back as {@link PingPong} exchanges them, by
+ * polling, and transfers.
+ */
+final class NetDevice {
+    private static final Duration PATIENCE = Duration.ofSeconds(60);
+    private static final long RETRY_MILLIS = 100;
+    private static final double MEBIBYTE = 1 << 20;
+
+    private final Node node;
+    private final Channel channel;
+    private final int warm;
+    private final int rounds;
+
+    private NetDevice(Node node, Channel channel, int warm, int rounds) {
+        this.node = node;
+        this.channel = channel;
+        this.warm = warm;
+        this.rounds = rounds;
+    }
+
+    /**
+     * Arguments: messages or transfers, size, warm-up rounds, measured rounds, address and port of the server, server or
+     * client.
+     */
+    public static void main(String[] args) throws InterruptedException {
+        boolean messages = args[0].equals("messages");
+        int size = Integer.parseInt(args[1]);
+        InetSocketAddress address = new InetSocketAddress(args[4], Integer.parseInt(args[5]));
+        boolean client = args[6].equals("client");
+        NodeOptions options = NodeOptions.defaults()
+                .handshakeTimeout(PATIENCE) // for a cold JVM in a guest
+                .progress(messages ? Progress.CALLER : Progress.BACKGROUND);
+        try (VerbsArena arena = VerbsArena.ofShared()) {
+            Node node = client ? Node.openTowards(address, options, arena) : Node.open(address, options, arena);
+            Channel channel = client ? connect(node, address) : node.accept(PATIENCE);
+            NetDevice end = new NetDevice(node, channel, Integer.parseInt(args[2]), Integer.parseInt(args[3]));
+            if (messages) {
+                end.messages(size, client);
+            } else {
+                end.transfers(arena.allocate(size, 4096), client);
+            }
+            channel.close();
+        }
+    }
+
+    /** Connects to the server, with retries while it starts. */
+    private static Channel connect(Node node, InetSocketAddress server) throws InterruptedException {
+        long end = System.nanoTime() + PATIENCE.toNanos();
+        while (true) {
+            try {
+                return node.connect(server, PATIENCE);
+            } catch (ChannelException notYet) {
+                if (notYet.reason() != EndReason.UNREACHABLE || System.nanoTime() - end > 0) {
+                    throw notYet;
+                }
+                Thread.sleep(RETRY_MILLIS);
+            }
+        }
+    }
+
+    private void messages(int size, boolean client) {
+        long start = System.nanoTime();
+        if (client) {
+            send(size);
+        }
+        for (int received = 1; received <= warm + rounds; received++) {
+            Message message = channel.tryReceive();
+            while (message == null) {
+                node.progress();
+                message = channel.tryReceive();
+            }
+            message.close();
+            if (received == warm) {
+                start = System.nanoTime();
+            }
+            if (!client || received < warm + rounds) {
+                send(size);
+            }
+        }
+        double micros = (System.nanoTime() - start) / 1000.0;
+        System.out.printf(
+                Locale.ROOT, "%d iters in %.2f seconds = %.2f usec/iter%n", rounds, micros / 1e6, micros / rounds);
+    }
+
+    private void send(int size) {
+        Message message = channel.tryMessage();
+        while (message == null) {
+            node.progress();
+            message = channel.tryMessage();
+        }
+        message.length(size);
+        while (!channel.trySend(message)) {
+            node.progress();
+        }
+    }
+
+    private void transfers(MemorySegment memory, boolean client) throws InterruptedException {
+        long start = System.nanoTime();
+        for (int i = -warm; i < rounds; i++) {
+            if (i == 0) {
+                start = System.nanoTime();
+            }
+            if (client) {
+                channel.offer(memory, new byte[0], PATIENCE);
+            } else {
+                try (Message offer = channel.receive(PATIENCE)) {
+                    offer.transfer().accept(memory, PATIENCE);
+                }
+            }
+        }
+        double seconds = (System.nanoTime() - start) / 1e9;
+        System.out.printf(
+                Locale.ROOT,
+                "%d transfers in %.2f seconds = %.2f MiB/sec%n",
+                rounds,
+                seconds,
+                rounds * memory.byteSize() / MEBIBYTE / seconds);
+    }
+}

@@ -66,6 +66,7 @@ class CopyToMachineTest {
         ToolRun failed = cut.get(DEADLINE.toSeconds(), TimeUnit.SECONDS);
         assertThat(failed.status()).as(failed.toString()).isNotZero();
         assertThat(failed.err()).startsWith("verbena cp: ").hasLineCount(1);
+        assertThat(peer.ask(ServingEnd.AWAIT_LEFT)).isEqualTo("left");
         laboratory.request("wire clear");
         ToolRun run = copy(file, port);
         assertThat(run.status()).as(run.toString()).isZero();

@@ -19,6 +19,9 @@ final class ServingEnd implements Role {
     /** Waits until more than a piece of a file has arrived, which is what another copy need not send again. */
     static final String AWAIT_PART = "await part";
 
+    /** Waits until the server has given up a copy: before, another one of the same file begins anew. */
+    static final String AWAIT_LEFT = "await left";
+
     private static final long PIECE = 16 << 20;
 
     @Override
@@ -35,6 +38,9 @@ final class ServingEnd implements Role {
                 if (asked.equals(AWAIT_PART)) {
                     Await.until("a part has arrived", () -> bytes(folder) > PIECE);
                     test.say("arrived");
+                } else if (asked.equals(AWAIT_LEFT)) {
+                    Await.until("the server gives up the copy", () -> text(out).contains("left "));
+                    test.say("left");
                 } else {
                     test.say(sum(folder.resolve(asked)));
                 }
@@ -42,6 +48,7 @@ final class ServingEnd implements Role {
         } finally {
             server.interrupt();
             Await.end(server);
+            System.out.print(text(out)); // tells why a channel has ended
         }
     }
 

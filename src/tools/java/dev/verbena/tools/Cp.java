@@ -33,7 +33,7 @@ final class Cp {
             SHA-256 of the file is compared at the end.""";
 
     private static final Duration PATIENCE = Duration.ofMinutes(5);
-    private static final Duration CONNECT = Duration.ofSeconds(20);
+    private static final Duration CONNECT = Duration.ofSeconds(60);
 
     private final Options options;
     private final PrintStream out;

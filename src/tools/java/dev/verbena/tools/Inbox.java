@@ -194,6 +194,10 @@ final class Inbox implements Closeable {
                     file) {
                 if (file.isOpen()) {
                     file.truncate(Math.min(file.size(), next)); // what has come is kept for another time
+                    if (next > 0 && next < size) {
+                        // A byte of the next piece shows that the one before is whole: else it may have holes.
+                        file.write(ByteBuffer.allocate(1), next);
+                    }
                 }
             } finally {
                 busy.remove(key);

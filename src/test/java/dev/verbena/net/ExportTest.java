@@ -25,6 +25,8 @@ import java.nio.charset.StandardCharsets;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.Future;
+import java.util.concurrent.FutureTask;
+import java.util.concurrent.TimeUnit;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
@@ -92,6 +94,36 @@ class ExportTest {
         assertThat(ends.client().compareAndSwap(value, 80, 5, DEADLINE)).isEqualTo(80);
         assertThat(ends.client().compareAndSwap(value, 80, 6, DEADLINE)).isEqualTo(5);
         assertThat(table.getAtIndex(ValueLayout.JAVA_LONG, 5)).isEqualTo(5);
+    }
+
+    /** A thread that has ended does not keep the queues that it used. */
+    @Test
+    void operationsWorkInOneThreadAfterAnother() throws Exception {
+        nodes.server.export("table", table, ALL);
+        RemoteMemory number = ends.client().remote("table", DEADLINE).slice(0, 8);
+        for (Operation each : List.<Operation>of(
+                client -> client.write(local.slice(0, 8), number, DEADLINE),
+                client -> client.read(local.slice(0, 8), number, DEADLINE),
+                client -> client.compareAndSwap(number, 0, 1, DEADLINE),
+                client -> client.fetchAndAdd(number, 1, DEADLINE),
+                client -> NodePair.send(client, 5),
+                client -> client.write(local.slice(0, 8), number, DEADLINE),
+                client -> client.fetchAndAdd(number, 1, DEADLINE),
+                client -> client.compareAndSwap(number, 0, 1, DEADLINE),
+                client -> client.read(local.slice(0, 8), number, DEADLINE))) {
+            FutureTask<Void> work = new FutureTask<>(() -> {
+                each.on(ends.client());
+                return null;
+            });
+            Thread thread = Thread.ofPlatform().start(work);
+            work.get(DEADLINE.toSeconds(), TimeUnit.SECONDS);
+            thread.join(DEADLINE);
+        }
+        assertThat(NodePair.receive(ends.server())).isEqualTo(5);
+    }
+
+    private interface Operation {
+        void on(Channel channel) throws Exception;
     }
 
     @Test

@@ -46,6 +46,9 @@ final class OverIwarpTest {
         void peerReadsWritesAndCountsInAnExport(NodeOptions.Progress progress) {}
 
         @Override
+        void operationsWorkInOneThreadAfterAnother() {}
+
+        @Override
         void closedExportCanNotBeReadLater() {}
 
         @Override

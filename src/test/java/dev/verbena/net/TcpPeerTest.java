@@ -316,6 +316,59 @@ class TcpPeerTest {
         assertGoesOn();
     }
 
+    @ParameterizedTest
+    @ValueSource(ints = {TcpFrame.MAX_READS, TcpFrame.MAX_READS + 1})
+    void atomicsBeyondTheLimitLoseTheirChannel(int count) throws Exception {
+        nodes.server.export("table", table, AccessFlag.REMOTE_ATOMIC);
+        try (TcpPeer peer = TcpPeer.greeted(nodes.server.address(), WINDOW)) {
+            Channel channel = nodes.server.accept(DEADLINE);
+            RemoteMemory memory = lookUp(peer);
+            ByteBuffer all = ByteBuffer.allocate(count * TcpFrame.BYTES); // which come at once
+            TcpFrame frame = new TcpFrame().begin(TcpFrame.FETCH_AND_ADD);
+            frame.address = memory.address();
+            frame.key = memory.key();
+            frame.first = 1;
+            for (int i = 0; i < count; i++) {
+                ByteBuffer header = ByteBuffer.allocate(TcpFrame.BYTES);
+                frame.writeTo(header);
+                all.put(header);
+            }
+            peer.write(all.array());
+            if (count == TcpFrame.MAX_READS) {
+                for (int i = 0; i < count; i++) {
+                    assertThat(peer.await(TcpFrame.VALUE).first).isEqualTo(i);
+                }
+            } else {
+                assertThat(awaitEnd(channel)).hasMessageContaining("more than 16 reads and atomics");
+            }
+            peer.socket.close();
+            awaitEnd(channel);
+            channel.close();
+        }
+        assertGoesOn();
+    }
+
+    /** A peer that does not end its side can't keep the connection for ever. */
+    @Test
+    void connectionThatTheNodeHasLeftIsClosedSoon() throws Exception {
+        try (TcpPeer peer = TcpPeer.greeted(nodes.server.address(), WINDOW)) {
+            Channel channel = nodes.server.accept(DEADLINE);
+            peer.await(TcpFrame.ACKNOWLEDGEMENT);
+            peer.frame(200, frame -> {});
+            awaitEnd(channel);
+            channel.close();
+            peer.awaitEnd();
+            Await.until("the node resets the connection", () -> {
+                try {
+                    peer.write((byte) 0);
+                    return false;
+                } catch (IOException reset) {
+                    return true;
+                }
+            });
+        }
+    }
+
     // Servers that are no nodes
 
     private static ServerSocket fakeServer() throws IOException {

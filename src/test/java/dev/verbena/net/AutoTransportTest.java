@@ -341,7 +341,9 @@ class AutoTransportTest {
         long expected = 0;
         List<Channel> channels = new ArrayList<>();
         for (Node each : List.of(server, tcp)) {
-            each.export("table", table, AccessFlag.REMOTE_READ, AccessFlag.REMOTE_WRITE, AccessFlag.REMOTE_ATOMIC);
+            Export export = each.export(
+                    "table", table, AccessFlag.REMOTE_READ, AccessFlag.REMOTE_WRITE, AccessFlag.REMOTE_ATOMIC);
+            assertThat(export.hasKeysOfChannels()).isTrue();
             Channel channel = connect(client, each).client();
             channels.add(channel);
             RemoteMemory remote = channel.remote("table", DEADLINE);

@@ -14,6 +14,7 @@ import dev.verbena.VerbsTimeoutException;
 import dev.verbena.support.Await;
 import dev.verbena.support.Fenced;
 import dev.verbena.support.FencedTest;
+import dev.verbena.support.OpenFileLimit;
 import dev.verbena.verbs.AccessFlag;
 import dev.verbena.verbs.LocalMemory;
 import dev.verbena.verbs.MemoryRegion;
@@ -172,6 +173,18 @@ class AutoTransportTest {
             }
         }
         assertThat(server.toString()).contains("and TCP (2 of");
+    }
+
+    @Test
+    void closedNodeLeavesNoDescriptor() throws Exception {
+        long before = OpenFileLimit.count();
+        try (VerbsArena own = VerbsArena.ofShared()) {
+            Node server = Node.open(HERE, NodeOptions.defaults().transport(Transport.AUTO), own);
+            server.listen((channel, message) -> {});
+            Node client = Node.open(HERE, NodeOptions.defaults().transport(Transport.TCP), own);
+            assertThat(client.connect(server.address(), DEADLINE).transport()).isEqualTo(Transport.TCP);
+        }
+        Await.until("all files are closed", () -> OpenFileLimit.count() <= before);
     }
 
     @Test

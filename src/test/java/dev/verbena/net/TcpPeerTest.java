@@ -349,15 +349,22 @@ class TcpPeerTest {
     }
 
     /** A peer that does not end its side can't keep the connection for ever. */
-    @Test
-    void connectionThatTheNodeHasLeftIsClosedSoon() throws Exception {
-        try (TcpPeer peer = TcpPeer.greeted(nodes.server.address(), WINDOW)) {
-            Channel channel = nodes.server.accept(DEADLINE);
-            peer.await(TcpFrame.ACKNOWLEDGEMENT);
-            peer.frame(200, frame -> {});
-            awaitEnd(channel);
-            channel.close();
-            peer.awaitEnd();
+    @ParameterizedTest
+    @ValueSource(booleans = {true, false})
+    void connectionThatTheNodeHasLeftIsClosedSoon(boolean becameAChannel) throws Exception {
+        try (TcpPeer peer = becameAChannel
+                ? TcpPeer.greeted(nodes.server.address(), WINDOW)
+                : new TcpPeer(nodes.server.address())) {
+            if (becameAChannel) {
+                Channel channel = nodes.server.accept(DEADLINE);
+                peer.await(TcpFrame.ACKNOWLEDGEMENT);
+                peer.frame(200, frame -> {});
+                awaitEnd(channel);
+                channel.close();
+            } else {
+                peer.write(new byte[TcpFrame.HELLO_BYTES]);
+            }
+            peer.awaitEndOfBytes();
             Await.until("the node resets the connection", () -> {
                 try {
                     peer.write((byte) 0);
@@ -369,6 +376,20 @@ class TcpPeerTest {
         }
     }
 
+    @Test
+    void progressTellsHowMuchHasHappened() throws Exception {
+        use(NodePair.SMALL.progress(NodeOptions.Progress.CALLER));
+        assertThat(nodes.server.progress()).isZero();
+        try (TcpPeer peer = TcpPeer.greeted(nodes.server.address(), WINDOW)) {
+            Await.until("something has happened", () -> {
+                int handled = nodes.server.progress();
+                assertThat(handled).isNotNegative();
+                return handled > 0;
+            });
+            assertThat(peer.socket.isConnected()).isTrue();
+        }
+    }
+
     // Servers that are no nodes
 
     private static ServerSocket fakeServer() throws IOException {
@@ -376,8 +397,12 @@ class TcpPeerTest {
     }
 
     @ParameterizedTest
-    @CsvSource({"HTTP/1.1 400 Bad Request, PROTOCOL_ERROR", "VBNT\2xxxxxxxxxxx, OTHER_VERSION", "'', LOST"})
-    void connectingToAnotherProgramTellsTheReason(String answer, EndReason reason) throws Exception {
+    @CsvSource({
+        "HTTP/1.1 400 Bad Request, PROTOCOL_ERROR, Its first bytes are not those of a node over TCP",
+        "'VBNT\2xxxxxxxxxxx', OTHER_VERSION, 'It speaks version 2 over TCP, this side version 1'",
+        "'', LOST, The peer has closed the connection"
+    })
+    void connectingToAnotherProgramTellsTheReason(String answer, EndReason reason, String details) throws Exception {
         try (ServerSocket fake = fakeServer()) {
             var answered = nodes.start(() -> {
                 try (Socket socket = fake.accept()) {
@@ -388,6 +413,7 @@ class TcpPeerTest {
             });
             assertThatExceptionOfType(ChannelException.class)
                     .isThrownBy(() -> nodes.client.connect((InetSocketAddress) fake.getLocalSocketAddress(), DEADLINE))
+                    .withMessageContaining(details)
                     .satisfies(told -> assertThat(told.reason()).isEqualTo(reason));
             assertThat(NodePair.end(answered))
                     .isEqualTo(TcpFrame.hello(false, 0).array());
@@ -555,9 +581,11 @@ class TcpPeerTest {
     @Test
     void addressInUseIsAnException() {
         try (VerbsArena arena = VerbsArena.ofShared()) {
+            long open = OpenFileLimit.count();
             assertThatExceptionOfType(VerbsException.class)
                     .isThrownBy(() -> NodePair.open(NodePair.SMALL, nodes.server.address(), arena))
                     .withMessageContaining("in use");
+            assertThat(OpenFileLimit.count()).as("open files").isEqualTo(open);
         }
     }
 }

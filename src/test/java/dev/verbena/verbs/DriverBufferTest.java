@@ -150,6 +150,7 @@ class DriverBufferTest {
         assertThatThrownBy(() -> domain.register(buffer, 1, 64)).isInstanceOf(IndexOutOfBoundsException.class);
         assertThatThrownBy(() -> domain.register(buffer, -1, 4)).isInstanceOf(IndexOutOfBoundsException.class);
         assertThatThrownBy(() -> RegionOptions.of(buffer, 60, 5)).isInstanceOf(IndexOutOfBoundsException.class);
+        assertThatIllegalArgumentException().isThrownBy(() -> RegionOptions.of(buffer, 0, 0));
         assertThatIllegalArgumentException().isThrownBy(() -> domain.register(buffer, 0, 0));
         assertThatIllegalArgumentException()
                 .isThrownBy(() -> domain.register(buffer, 0, 8, AccessFlag.REMOTE_WRITE))
@@ -220,8 +221,9 @@ class DriverBufferTest {
                 .hasMessageContaining("ibv_reg_mr_ex(")
                 .hasMessageContaining("keeps its own address");
         DriverBuffer plain = domain.allocateBuffer(64);
-        assertThat(domain.register(RegionOptions.of(plain, 8, 8).address(8)).address())
-                .isEqualTo(8);
+        MemoryRegion region = domain.register(RegionOptions.of(plain, 8, 16).address(8));
+        assertThat(region.address()).isEqualTo(8);
+        assertThat(region.segment()).isEqualTo(plain.segment().asSlice(8, 16));
     }
 
     @Test

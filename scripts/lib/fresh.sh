@@ -22,16 +22,16 @@ make_fresh_tarball() {
     # shellcheck disable=SC2064  # the value of now; this runs in with_lock's own shell
     trap "rm -rf '$work'" EXIT
     printf 'Making a minimal system of Debian %s in %s (once; 100 MB to fetch)\n' "$suite" "$CACHE" >&2
-    debootstrap --variant=minbase --include=ca-certificates "$suite" "$work/root" > "$work/log" 2>&1 ||
+    debootstrap --variant=minbase --include=ca-certificates "$suite" "$work/system" > "$work/log" 2>&1 ||
         { tail -n 5 "$work/log" >&2; return 1; }
     # Java's trust store is made of single files, so this machine's bundle is taken apart.
-    mkdir "$work/root/usr/share/ca-certificates/host" || return 1
-    awk -v folder="$work/root/usr/share/ca-certificates/host" -v list="$work/root/etc/ca-certificates.conf" '
+    mkdir "$work/system/usr/share/ca-certificates/host" || return 1
+    awk -v folder="$work/system/usr/share/ca-certificates/host" -v list="$work/system/etc/ca-certificates.conf" '
         /^-----BEGIN CERTIFICATE-----$/ { file = folder "/" ++n ".crt"; print "host/" n ".crt" >> list }
         file { print > file }
         /^-----END CERTIFICATE-----$/ { close(file); file = "" }' /etc/ssl/certs/ca-certificates.crt || return 1
-    chroot "$work/root" /usr/sbin/update-ca-certificates > "$work/log" 2>&1 || { tail -n 5 "$work/log" >&2; return 1; }
-    tar -c -C "$work/root" . > "$tarball.$$" && mv "$tarball.$$" "$tarball"
+    chroot "$work/system" /usr/sbin/update-ca-certificates > "$work/log" 2>&1 || { tail -n 5 "$work/log" >&2; return 1; }
+    tar -c -C "$work/system" . > "$tarball.$$" && mv "$tarball.$$" "$tarball"
 }
 
 # enter_fresh FOLDER COMMAND...: runs COMMAND in the system in FOLDER, in the project's folder there. Its processes end with

@@ -1,5 +1,6 @@
 package dev.verbena.verbs;
 
+import dev.verbena.internal.FirstDriver;
 import dev.verbena.internal.RdmaCoreVersion;
 import dev.verbena.internal.raw.ibv_context;
 import dev.verbena.internal.raw.ibv_context_ops;
@@ -45,6 +46,10 @@ record DriverFunctions(
 
     static DriverFunctions of(Device device, long context) {
         MemorySegment ops = ibv_context.ops(MemorySegment.ofAddress(context).reinterpret(ibv_context.sizeof()));
+        FirstDriver.is(
+                ibv_context_ops.poll_cq(ops).address(),
+                ibv_context_ops.post_send(ops).address(),
+                ibv_context_ops.post_recv(ops).address());
         String driver = device.driver();
         String wanted = System.getProperty(CRITICAL);
         return new DriverFunctions(

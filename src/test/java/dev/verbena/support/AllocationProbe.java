@@ -115,25 +115,19 @@ public final class AllocationProbe {
             take(leftDone, 1);
             take(rightDone, 1);
         });
-        measure(
-                "write by a deep caller",
-                () -> eighth(() -> {
-                    loopback.left.pair.postWrite(8, local, remote);
-                    take(leftDone, 1);
-                }));
+        measureDeep("write by a deep caller", () -> {
+            loopback.left.pair.postWrite(8, local, remote);
+            take(leftDone, 1);
+        });
         writes.write(0, local, remote);
-        measure(
-                "standing write by a deep caller",
-                () -> eighth(() -> {
-                    writes.id(9).post();
-                    take(leftDone, 1);
-                }));
-        measure(
-                "standing write of another range by a deep caller",
-                () -> eighth(() -> {
-                    writes.at(0).id(10).range(local, 8, 16).post();
-                    take(leftDone, 1);
-                }));
+        measureDeep("standing write by a deep caller", () -> {
+            writes.id(9).post();
+            take(leftDone, 1);
+        });
+        measureDeep("standing write of another range by a deep caller", () -> {
+            writes.at(0).id(10).range(local, 8, 16).post();
+            take(leftDone, 1);
+        });
         measure("batch of writes", () -> {
             writes.clear();
             for (int i = 0; i < BATCH; i++) {
@@ -155,6 +149,11 @@ public final class AllocationProbe {
             take(rightDone, BATCH);
         });
         System.out.println("checksum " + checksum);
+    }
+
+    /** Measures an operation below eight frames. It is made once: made anew each time, it would itself be allocated. */
+    private static void measureDeep(String name, Runnable operation) {
+        measure(name, () -> eighth(operation));
     }
 
     // The frames of a program: the compiler does not inline all that a deep caller calls.

@@ -37,15 +37,24 @@ public final class Device {
     private final TransportType transport;
     private final int index;
     private final String characterDevice;
+    /** The folder below {@code /sys/class/infiniband}. */
+    private final String folder;
 
     private Device(
-            String name, Guid guid, NodeType nodeType, TransportType transport, int index, String characterDevice) {
+            String name,
+            Guid guid,
+            NodeType nodeType,
+            TransportType transport,
+            int index,
+            String characterDevice,
+            String folder) {
         this.name = name;
         this.guid = guid;
         this.nodeType = nodeType;
         this.transport = transport;
         this.index = index;
         this.characterDevice = characterDevice;
+        this.folder = folder;
     }
 
     /**
@@ -143,7 +152,8 @@ public final class Device {
                 NodeType.of(ibv_device.node_type(device)),
                 TransportType.of(ibv_device.transport_type(device)),
                 (int) Ibv.GET_DEVICE_INDEX.call(pointer),
-                ibv_device.dev_name(device).getString(0));
+                ibv_device.dev_name(device).getString(0),
+                ibv_device.ibdev_path(device).getString(0));
     }
 
     /**
@@ -230,7 +240,7 @@ public final class Device {
      */
     public String driver() {
         try {
-            return Files.readSymbolicLink(Path.of("/sys/class/infiniband", name, "device", "driver"))
+            return Files.readSymbolicLink(Path.of(folder, "device", "driver"))
                     .getFileName()
                     .toString();
         } catch (IOException softwareDevice) {

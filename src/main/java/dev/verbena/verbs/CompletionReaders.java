@@ -12,12 +12,13 @@ import java.util.Set;
  * made for is a null pointer, which C calls without a check: {@link #missing} finds those.
  */
 final class CompletionReaders {
-    final long queue;
-    final long idWord;
-    /** The word with the status, which is one of its two {@code int}s. */
-    final long statusWord;
+    static final int STATUS_INT = (int) (ibv_cq_ex.status$offset() % Long.BYTES) / Integer.BYTES;
 
-    final int statusInt;
+    final long queue;
+    final long idAddress;
+    /** The address of the word with the status, which is its {@code int} of the number {@link #STATUS_INT}. */
+    final long statusAddress;
+
     private final boolean critical;
     private final boolean criticalStart;
     private final boolean criticalNext;
@@ -64,9 +65,8 @@ final class CompletionReaders {
     CompletionReaders(long queue, boolean critical, boolean criticalSteps, boolean confined) {
         this.queue = queue;
         MemorySegment struct = MemorySegment.ofAddress(queue).reinterpret(ibv_cq_ex.sizeof());
-        this.idWord = Memory.word(queue + ibv_cq_ex.wr_id$offset());
-        this.statusWord = Memory.word(queue + ibv_cq_ex.status$offset());
-        this.statusInt = (int) (ibv_cq_ex.status$offset() % Long.BYTES) / Integer.BYTES;
+        this.idAddress = queue + ibv_cq_ex.wr_id$offset();
+        this.statusAddress = queue + (ibv_cq_ex.status$offset() & -Long.BYTES);
         this.critical = critical;
         this.criticalStart = criticalSteps && confined; // it takes a lock: see ExtendedCalls
         this.criticalNext = criticalSteps;
@@ -130,10 +130,10 @@ final class CompletionReaders {
     }
 
     long id() {
-        return (long) Memory.WORDS.get(idWord, 0);
+        return (long) Memory.WORDS.get(Memory.word(idAddress), 0);
     }
 
     int status() {
-        return (int) Memory.INTS.get(statusWord, statusInt);
+        return (int) Memory.INTS.get(Memory.word(statusAddress), STATUS_INT);
     }
 }

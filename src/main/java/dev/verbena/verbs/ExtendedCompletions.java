@@ -41,8 +41,10 @@ public final class ExtendedCompletions extends Completions {
     /** True if {@link #fetch} may call all functions itself. */
     private final boolean direct;
 
-    // The functions that most polls call, which fetch() reads from here.
+    // What most polls read and call, which fetch() has here.
     private final long queueAddress;
+    private final long idAddress;
+    private final long statusAddress;
     private final long startPoll;
     private final long readOpcode;
     private final long readFlags;
@@ -74,6 +76,8 @@ public final class ExtendedCompletions extends Completions {
         this.readers = readers;
         this.direct = readers.allCritical() && !oneByOne;
         this.queueAddress = readers.queue;
+        this.idAddress = readers.idAddress;
+        this.statusAddress = readers.statusAddress;
         this.startPoll = readers.start;
         this.readOpcode = readers.opcode.function;
         this.readFlags = readers.flags.function;
@@ -115,8 +119,8 @@ public final class ExtendedCompletions extends Completions {
             do {
                 long at = address + taken++ * SIZE;
                 long word = Memory.word(at);
-                int status = readers.status();
-                Memory.WORDS.set(word, 0, readers.id());
+                int status = (int) Memory.INTS.get(Memory.word(statusAddress), CompletionReaders.STATUS_INT);
+                Memory.WORDS.set(word, 0, (long) Memory.WORDS.get(Memory.word(idAddress), 0));
                 if (status != 0) {
                     copyFailed(at, status);
                     continue;

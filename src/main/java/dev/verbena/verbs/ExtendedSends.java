@@ -81,12 +81,11 @@ final class ExtendedSends {
         REMOTE = remote;
     }
 
-    private static final int PIECES_WORD = (int) PIECES / Long.BYTES;
     private static final int NEXT_WORD = (int) NEXT / Long.BYTES;
 
     private final long queue;
-    private final long idWord;
-    private final long flagsWord;
+    private final long idAddress;
+    private final long flagsAddress;
     private final long[] builders = new long[Operation.CODES];
     private final long start;
     private final long complete;
@@ -127,8 +126,8 @@ final class ExtendedSends {
         }
         MemorySegment struct = MemorySegment.ofAddress(queue).reinterpret(ibv_qp_ex.sizeof());
         this.queue = queue;
-        this.idWord = Memory.word(queue + ibv_qp_ex.wr_id$offset());
-        this.flagsWord = Memory.word(queue + ibv_qp_ex.wr_flags$offset()); // with the padding before the functions
+        this.idAddress = queue + ibv_qp_ex.wr_id$offset();
+        this.flagsAddress = queue + ibv_qp_ex.wr_flags$offset(); // with the padding before the functions
         for (SendOperation operation : queuePair.options.operations()) {
             builders[operation.operation().code()] =
                     operation.operation().builder(struct).address();
@@ -150,8 +149,9 @@ final class ExtendedSends {
         // Inline data has a setter of its own, and only soft-RoCE wants the flag as well.
         this.flags = provider.software() ? -1 : ~INLINE;
         this.assumesEqualPieces = provider.equalPieces();
-        this.usual =
-                criticalStart && criticalComplete && !datagrams && !namesSharedReceiveQueue ? USUAL & offered() : 0;
+        this.usual = criticalStart && criticalComplete && !datagrams && !namesSharedReceiveQueue && !assumesEqualPieces
+                ? USUAL & offered()
+                : 0;
         this.queuePair = queuePair;
         this.allowed = allowed;
         this.plainQueue = queuePair.address;
@@ -226,7 +226,11 @@ final class ExtendedSends {
         if (builders[opcode] == 0) {
             throw allowed.refusal(Operation.of(opcode));
         }
-        if (setInline == 0 && (MEMORY.get(JAVA_INT, request + SendBatch.FLAGS) & INLINE) != 0) {
+    }
+
+    /** Checks that the driver has inline data. */
+    void checkInline() {
+        if (setInline == 0) {
             throw new UnsupportedVerbException(
                     "ibv_wr_set_inline_data",
                     queuePair.toString(),
@@ -278,30 +282,36 @@ final class ExtendedSends {
 
     /**
      * Posts requests that stand one behind the other, as {@link #post(long, long)} does. Those of most programs are built
-     * here, because of the depth: see {@link Memory#WORDS}. The caller has checked all that can't be checked here.
+     * here, because of the depth: see {@link Memory#WORDS}.
+     *
+     * @param kind the operation of all requests, or {@link PostedOperations#SEVERAL}
      */
-    int post(long requests, int count, long firstRefused) {
-        for (int i = 0; i < count; i++) {
-            if (!isUsual(Memory.word(requests + i * WorkBatch.STRIDE))) {
-                return post(requests, firstRefused);
-            }
+    int post(int kind, long requests, int count, long firstRefused) {
+        if ((usual >>> kind & 1) == 0) { // so is the bit of SEVERAL
+            return post(requests, firstRefused);
         }
         long of = queue;
+        long builder = builders[kind];
         ExtendedCalls.callCritical(start, of);
         try {
             for (int i = 0; i < count; i++) {
                 long word = Memory.word(requests + i * WorkBatch.STRIDE);
-                int opcode = (int) ((long) Memory.WORDS.get(word, WorkBatch.NUM_SGE_WORD) >>> Integer.SIZE);
-                Memory.WORDS.set(idWord, 0, (long) Memory.WORDS.get(word, WorkBatch.ID_WORD));
-                Memory.WORDS.set(flagsWord, 0, (long) Memory.WORDS.get(word, SendBatch.FLAGS_WORD) & LOW);
-                if ((REMOTE >>> opcode & 1) != 0) {
+                long flagsAndImmediate = (long) Memory.WORDS.get(word, SendBatch.FLAGS_WORD);
+                if ((int) (long) Memory.WORDS.get(word, WorkBatch.NUM_SGE_WORD) != 1
+                        || (flagsAndImmediate & INLINE) != 0) {
+                    build(requests + i * WorkBatch.STRIDE);
+                    continue;
+                }
+                Memory.WORDS.set(Memory.word(idAddress), 0, (long) Memory.WORDS.get(word, WorkBatch.ID_WORD));
+                Memory.WORDS.set(Memory.word(flagsAddress), 0, flagsAndImmediate & LOW);
+                if ((REMOTE >>> kind & 1) != 0) {
                     ExtendedCalls.callCritical(
-                            builders[opcode], of, (long) Memory.WORDS.get(word, SendBatch.REMOTE_KEY_WORD) & LOW, (long)
+                            builder, of, (long) Memory.WORDS.get(word, SendBatch.REMOTE_KEY_WORD) & LOW, (long)
                                     Memory.WORDS.get(word, SendBatch.REMOTE_ADDRESS_WORD));
                 } else {
-                    ExtendedCalls.callCritical(builders[opcode], of);
+                    ExtendedCalls.callCritical(builder, of);
                 }
-                long piece = Memory.word((long) Memory.WORDS.get(word, PIECES_WORD));
+                long piece = Memory.word((long) Memory.WORDS.get(word, WorkBatch.SG_LIST_WORD));
                 long lengthAndKey = (long) Memory.WORDS.get(piece, 1);
                 ExtendedCalls.callCritical(
                         setPiece,
@@ -321,19 +331,32 @@ final class ExtendedSends {
         return errno;
     }
 
-    /** Returns true for a request with one piece of memory, not inline, of an operation that needs no more setters. */
-    private boolean isUsual(long word) {
-        long operation = (long) Memory.WORDS.get(word, WorkBatch.NUM_SGE_WORD);
-        return (int) operation == 1
-                && (usual >>> (int) (operation >>> Integer.SIZE) & 1) != 0
-                && ((long) Memory.WORDS.get(word, SendBatch.FLAGS_WORD) & INLINE) == 0;
+    /** Posts one request of an operation of {@link #usual}, with one piece of memory. It stands nowhere but here. */
+    int postOne(int code, long id, long sendFlags, long remoteAddress, int remoteKey, MemorySlice piece) {
+        long of = queue;
+        ExtendedCalls.callCritical(start, of);
+        Memory.WORDS.set(Memory.word(idAddress), 0, id);
+        Memory.WORDS.set(Memory.word(flagsAddress), 0, sendFlags);
+        if ((REMOTE >>> code & 1) != 0) {
+            ExtendedCalls.callCritical(builders[code], of, remoteKey & LOW, remoteAddress);
+        } else {
+            ExtendedCalls.callCritical(builders[code], of);
+        }
+        ExtendedCalls.callCritical(
+                setPiece, of, piece.lengthAndKey >>> Integer.SIZE, piece.start, piece.lengthAndKey & LOW);
+        return (int) ExtendedCalls.callCritical(complete, of);
+    }
+
+    /** Returns the operations that {@link #postOne} knows, a bit for each code. */
+    int usual() {
+        return usual;
     }
 
     private void build(long request) {
         int opcode = MEMORY.get(JAVA_INT, request + SendBatch.OPCODE);
         int sendFlags = MEMORY.get(JAVA_INT, request + SendBatch.FLAGS);
-        Memory.WORDS.set(idWord, 0, MEMORY.get(JAVA_LONG, request + WorkBatch.ID));
-        Memory.WORDS.set(flagsWord, 0, sendFlags & flags & LOW);
+        MEMORY.set(JAVA_LONG, idAddress, MEMORY.get(JAVA_LONG, request + WorkBatch.ID));
+        MEMORY.set(JAVA_LONG, flagsAddress, sendFlags & flags & LOW);
         build(request, opcode, sendFlags);
     }
 

@@ -62,6 +62,10 @@ public final class QueuePair extends VerbsObject {
     private final SingleRequestBatches<SendBatch> singleSends;
     private final SingleRequestBatches<ReceiveBatch> singleReceives;
 
+    // The batches of the first thread, which the data path reads from here.
+    private final SendBatch ownSends;
+    private final ReceiveBatch ownReceives;
+
     /**
      * Wraps a queue pair in C.
      *
@@ -98,6 +102,8 @@ public final class QueuePair extends VerbsObject {
         this.windowBinding = new WindowBinding(this, sendPath, posted.sends(), operations);
         this.singleSends = new SingleRequestBatches<>(lifetime.isConfined(), () -> keep(newSendBatch(1)));
         this.singleReceives = new SingleRequestBatches<>(lifetime.isConfined(), () -> keep(newReceiveBatch(1)));
+        this.ownSends = singleSends.own();
+        this.ownReceives = singleReceives.own();
         context.add(this);
         context.eventsEvenIfClosed().add(address, this);
     }
@@ -531,9 +537,18 @@ public final class QueuePair extends VerbsObject {
      */
     @CName({"ibv_post_send", "rdma_post_send"})
     public void postSend(long id, LocalMemory local) {
-        SendBatch one = singleSends.claimAsItIs();
+        if (ownSends.isUser()) {
+            ownSends.postOne(id, SendBatch.SEND, local, SendBatch.NO_LIMIT, 0, 0);
+        } else {
+            postOneOfMany(id, SendBatch.SEND, local, SendBatch.NO_LIMIT, 0, 0);
+        }
+    }
+
+    /** Posts a request of a thread that is not the first one, or is not known yet. */
+    private void postOneOfMany(long id, int code, LocalMemory local, long limit, long remoteAddress, int remoteKey) {
+        SendBatch one = singleSends.claimRarely();
         try {
-            one.postOne(id, Operation.SEND, local, SendBatch.NO_LIMIT, 0, 0);
+            one.postOne(id, code, local, limit, remoteAddress, remoteKey);
         } finally {
             singleSends.release(one);
         }
@@ -550,7 +565,7 @@ public final class QueuePair extends VerbsObject {
     public void postSendImmediate(long id, LocalMemory local, int immediate) {
         SendBatch one = singleSends.claim();
         try {
-            one.put(id, Operation.SEND_WITH_IMMEDIATE, local, SendBatch.NO_LIMIT);
+            one.put(id, Operation.SEND_WITH_IMMEDIATE.code(), local, SendBatch.NO_LIMIT);
             one.setImmediate(immediate);
             one.postAll();
         } finally {
@@ -568,7 +583,7 @@ public final class QueuePair extends VerbsObject {
     public void postSendInline(long id, MemorySegment data) {
         SendBatch one = singleSends.claim();
         try {
-            one.putInline(id, Operation.SEND, data, SendBatch.NO_LIMIT);
+            one.putInline(id, SendBatch.SEND, data, SendBatch.NO_LIMIT);
             one.postAll();
         } finally {
             singleSends.release(one);
@@ -588,7 +603,7 @@ public final class QueuePair extends VerbsObject {
     public void postSend(long id, LocalMemory local, AddressHandle path, int queuePairNumber, int qkey) {
         SendBatch one = singleSends.claim();
         try {
-            one.put(id, Operation.SEND, local, SendBatch.NO_LIMIT);
+            one.put(id, SendBatch.SEND, local, SendBatch.NO_LIMIT);
             one.setDestination(path, queuePairNumber, qkey);
             one.postAll();
         } finally {
@@ -611,7 +626,7 @@ public final class QueuePair extends VerbsObject {
             long id, LocalMemory local, int immediate, AddressHandle path, int queuePairNumber, int qkey) {
         SendBatch one = singleSends.claim();
         try {
-            one.put(id, Operation.SEND_WITH_IMMEDIATE, local, SendBatch.NO_LIMIT);
+            one.put(id, Operation.SEND_WITH_IMMEDIATE.code(), local, SendBatch.NO_LIMIT);
             one.setImmediate(immediate);
             one.setDestination(path, queuePairNumber, qkey);
             one.postAll();
@@ -633,7 +648,7 @@ public final class QueuePair extends VerbsObject {
     public void postSendInline(long id, MemorySegment data, AddressHandle path, int queuePairNumber, int qkey) {
         SendBatch one = singleSends.claim();
         try {
-            one.putInline(id, Operation.SEND, data, SendBatch.NO_LIMIT);
+            one.putInline(id, SendBatch.SEND, data, SendBatch.NO_LIMIT);
             one.setDestination(path, queuePairNumber, qkey);
             one.postAll();
         } finally {
@@ -650,11 +665,10 @@ public final class QueuePair extends VerbsObject {
      */
     @CName({"ibv_post_send", "rdma_post_write"})
     public void postWrite(long id, LocalMemory local, RemoteMemory remote) {
-        SendBatch one = singleSends.claimAsItIs();
-        try {
-            one.postOne(id, Operation.RDMA_WRITE, local, remote.length(), remote.address(), remote.key());
-        } finally {
-            singleSends.release(one);
+        if (ownSends.isUser()) {
+            ownSends.postOne(id, SendBatch.RDMA_WRITE, local, remote.length(), remote.address(), remote.key());
+        } else {
+            postOneOfMany(id, SendBatch.RDMA_WRITE, local, remote.length(), remote.address(), remote.key());
         }
     }
 
@@ -670,7 +684,13 @@ public final class QueuePair extends VerbsObject {
     public void postWriteImmediate(long id, LocalMemory local, RemoteMemory remote, int immediate) {
         SendBatch one = singleSends.claim();
         try {
-            one.put(id, Operation.RDMA_WRITE_WITH_IMMEDIATE, local, remote.length(), remote.address(), remote.key());
+            one.put(
+                    id,
+                    Operation.RDMA_WRITE_WITH_IMMEDIATE.code(),
+                    local,
+                    remote.length(),
+                    remote.address(),
+                    remote.key());
             one.setImmediate(immediate);
             one.postAll();
         } finally {
@@ -689,7 +709,7 @@ public final class QueuePair extends VerbsObject {
     public void postWriteInline(long id, MemorySegment data, RemoteMemory remote) {
         SendBatch one = singleSends.claim();
         try {
-            one.putInline(id, Operation.RDMA_WRITE, data, remote.length());
+            one.putInline(id, SendBatch.RDMA_WRITE, data, remote.length());
             one.remote(remote);
             one.postAll();
         } finally {
@@ -707,11 +727,10 @@ public final class QueuePair extends VerbsObject {
      */
     @CName({"ibv_post_send", "rdma_post_read"})
     public void postRead(long id, LocalMemory local, RemoteMemory remote) {
-        SendBatch one = singleSends.claimAsItIs();
-        try {
-            one.postOne(id, Operation.RDMA_READ, local, remote.length(), remote.address(), remote.key());
-        } finally {
-            singleSends.release(one);
+        if (ownSends.isUser()) {
+            ownSends.postOne(id, SendBatch.RDMA_READ, local, remote.length(), remote.address(), remote.key());
+        } else {
+            postOneOfMany(id, SendBatch.RDMA_READ, local, remote.length(), remote.address(), remote.key());
         }
     }
 
@@ -823,7 +842,7 @@ public final class QueuePair extends VerbsObject {
     public void postSendInvalidate(long id, LocalMemory local, int key) {
         SendBatch one = singleSends.claim();
         try {
-            one.put(id, Operation.SEND_WITH_INVALIDATE, local, SendBatch.NO_LIMIT);
+            one.put(id, Operation.SEND_WITH_INVALIDATE.code(), local, SendBatch.NO_LIMIT);
             one.setKey(key);
             one.postAll();
         } finally {
@@ -858,7 +877,11 @@ public final class QueuePair extends VerbsObject {
      */
     @CName({"ibv_post_recv", "rdma_post_recv"})
     public void postReceive(long id, LocalMemory local) {
-        ReceiveBatch one = singleReceives.claimAsItIs();
+        if (ownReceives.isUser()) {
+            ownReceives.postOne(id, local);
+            return;
+        }
+        ReceiveBatch one = singleReceives.claimRarely();
         try {
             one.postOne(id, local);
         } finally {

@@ -92,7 +92,7 @@ public final class ReceiveBatch extends WorkBatch<ReceiveBatch> {
         long word = Memory.word(next());
         Memory.WORDS.set(word, ID_WORD, id);
         Memory.WORDS.set(word, NUM_SGE_WORD, 1L);
-        long first = Memory.word(pieceOf(size() - 1));
+        long first = Memory.word((long) Memory.WORDS.get(word, SG_LIST_WORD));
         Memory.WORDS.set(first, 0, piece.start);
         Memory.WORDS.set(first, 1, piece.lengthAndKey);
         if (watched) {
@@ -116,10 +116,10 @@ public final class ReceiveBatch extends WorkBatch<ReceiveBatch> {
             postAll();
             return;
         }
-        long word = Memory.word(addressOf(0));
+        long word = Memory.word(address);
         Memory.WORDS.set(word, ID_WORD, id);
         Memory.WORDS.set(word, NUM_SGE_WORD, 1L);
-        long first = Memory.word(pieceOf(0));
+        long first = Memory.word((long) Memory.WORDS.get(word, SG_LIST_WORD));
         Memory.WORDS.set(first, 0, piece.start);
         Memory.WORDS.set(first, 1, piece.lengthAndKey);
         if (logs) {
@@ -141,7 +141,7 @@ public final class ReceiveBatch extends WorkBatch<ReceiveBatch> {
      */
     public ReceiveBatch receive(long id) {
         checkUser();
-        begin(id, Operation.RECEIVE, 0);
+        begin(id, RECEIVE, 0);
         return this;
     }
 

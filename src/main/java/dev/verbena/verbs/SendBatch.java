@@ -61,6 +61,12 @@ public final class SendBatch extends WorkBatch<SendBatch> {
     static final long TSO_HEADER_SIZE = TSO + ibv_send_wr.tso.hdr_sz$offset();
     static final long TSO_MSS = TSO + ibv_send_wr.tso.mss$offset();
 
+    // The codes of the usual operations. As constants they cost the data path nothing; the field of an enum constant
+    // does.
+    static final int SEND = Operation.SEND.code();
+    static final int RDMA_WRITE = Operation.RDMA_WRITE.code();
+    static final int RDMA_READ = Operation.RDMA_READ.code();
+
     static final int FLAGS_WORD = (int) FLAGS / Long.BYTES;
     static final int REMOTE_ADDRESS_WORD = (int) REMOTE_ADDRESS / Long.BYTES;
     static final int REMOTE_KEY_WORD = (int) REMOTE_KEY / Long.BYTES;
@@ -69,6 +75,7 @@ public final class SendBatch extends WorkBatch<SendBatch> {
     private static final int LIMIT_WORD = (int) SWAP / Long.BYTES;
 
     private static final int SIGNALED = SendFlag.SIGNALED.bit();
+    private static final long SIGNALED_WORD = SIGNALED;
     private static final int INLINE = SendFlag.INLINE.bit();
     private static final long ATOMIC_SIZE = 8;
 
@@ -77,14 +84,13 @@ public final class SendBatch extends WorkBatch<SendBatch> {
 
     private final QueuePair queuePair;
     private final AllowedOperations operations;
-    private final int codes;
+    /** The operations that {@link #postOne} posts itself, a bit for each code. */
+    private final int usual;
+
     private final int maxInline;
     private final int maxHeader;
     private final boolean datagrams;
     private final boolean namesSharedReceiveQueue;
-
-    /** The number of bytes that the request added last may still name. */
-    private long room;
 
     /** Makes an empty batch. */
     SendBatch(QueuePair queuePair, PostPath path, PostedOperations log, int capacity, AllowedOperations operations) {
@@ -98,7 +104,7 @@ public final class SendBatch extends WorkBatch<SendBatch> {
                 (long) capacity * Math.max(queuePair.granted.inlineSize(), queuePair.options.tsoHeader()));
         this.queuePair = queuePair;
         this.operations = operations;
-        this.codes = operations.codes();
+        this.usual = path.extended == null ? operations.codes() : path.extended.usual();
         this.maxInline = queuePair.granted.inlineSize();
         this.maxHeader = queuePair.options.tsoHeader();
         this.datagrams = queuePair.options.type() == QueuePairType.UD;
@@ -106,6 +112,7 @@ public final class SendBatch extends WorkBatch<SendBatch> {
         if (datagrams) {
             makeParts(true); // each datagram names its address
         }
+        rare |= namesSharedReceiveQueue;
     }
 
     @Override
@@ -129,7 +136,7 @@ public final class SendBatch extends WorkBatch<SendBatch> {
     @CName({"ibv_wr_send", "ibv_wr_set_sge", "rdma_post_sendv"})
     public SendBatch send(long id, LocalMemory local) {
         checkUser();
-        put(id, Operation.SEND, local, NO_LIMIT);
+        put(id, SEND, local, NO_LIMIT);
         return this;
     }
 
@@ -143,7 +150,7 @@ public final class SendBatch extends WorkBatch<SendBatch> {
     @CName("ibv_wr_send")
     public SendBatch send(long id) {
         checkUser();
-        put(id, Operation.SEND, path.longestMessage());
+        put(id, SEND, path.longestMessage());
         return this;
     }
 
@@ -158,7 +165,7 @@ public final class SendBatch extends WorkBatch<SendBatch> {
     @CName({"ibv_wr_send", "ibv_wr_set_inline_data"})
     public SendBatch sendInline(long id, MemorySegment data) {
         checkUser();
-        putInline(id, Operation.SEND, data, NO_LIMIT);
+        putInline(id, SEND, data, NO_LIMIT);
         return this;
     }
 
@@ -174,7 +181,7 @@ public final class SendBatch extends WorkBatch<SendBatch> {
     @CName({"ibv_wr_rdma_write", "ibv_wr_set_sge", "rdma_post_writev"})
     public SendBatch write(long id, LocalMemory local, RemoteMemory remote) {
         checkUser();
-        put(id, Operation.RDMA_WRITE, local, remote.length(), remote.address(), remote.key());
+        put(id, RDMA_WRITE, local, remote.length(), remote.address(), remote.key());
         return this;
     }
 
@@ -190,7 +197,7 @@ public final class SendBatch extends WorkBatch<SendBatch> {
     @CName({"ibv_wr_rdma_write", "ibv_wr_set_inline_data"})
     public SendBatch writeInline(long id, MemorySegment data, RemoteMemory remote) {
         checkUser();
-        putInline(id, Operation.RDMA_WRITE, data, remote.length());
+        putInline(id, RDMA_WRITE, data, remote.length());
         remote(remote);
         return this;
     }
@@ -208,7 +215,7 @@ public final class SendBatch extends WorkBatch<SendBatch> {
     @CName({"ibv_wr_rdma_read", "ibv_wr_set_sge", "rdma_post_readv"})
     public SendBatch read(long id, LocalMemory local, RemoteMemory remote) {
         checkUser();
-        put(id, Operation.RDMA_READ, local, remote.length(), remote.address(), remote.key());
+        put(id, RDMA_READ, local, remote.length(), remote.address(), remote.key());
         return this;
     }
 
@@ -324,11 +331,11 @@ public final class SendBatch extends WorkBatch<SendBatch> {
         checkPiece(length);
         long start = startWhenOpen(local);
         long place = copy(header);
-        put(id, Operation.TSO, LONGEST_PIECE);
+        put(id, Operation.TSO.code(), LONGEST_PIECE);
         Memory.set(base + TSO_HEADER, place);
         Memory.set(base + TSO_HEADER_SIZE, (short) header.byteSize());
         Memory.set(base + TSO_MSS, (short) segmentSize);
-        take(start, length, region.keyWhenOpen());
+        addPiece(start, length, region.keyWhenOpen());
         if (watched) {
             keepOpen(region);
         }
@@ -395,8 +402,8 @@ public final class SendBatch extends WorkBatch<SendBatch> {
         MemoryRegion region = local.region();
         boolean watched = region.checkUsableIn(domain);
         long length = local.length();
-        checkRoom(length, room);
-        take(local.address(), length, region.keyWhenOpen());
+        checkRoom(length, room());
+        addPiece(local.address(), length, region.keyWhenOpen());
         if (watched) {
             keepOpen(region);
         }
@@ -420,9 +427,8 @@ public final class SendBatch extends WorkBatch<SendBatch> {
         long length = data.byteSize();
         long already = onlyPieceLength();
         checkInline(already + length);
-        checkRoom(length, room);
+        checkRoom(length, room());
         MemorySegment.copy(data, 0, memory, extra + (long) index() * Math.max(maxInline, maxHeader) + already, length);
-        room -= length;
         onlyPieceLength(already + length);
         return this;
     }
@@ -460,15 +466,12 @@ public final class SendBatch extends WorkBatch<SendBatch> {
         Objects.checkFromIndexSize(offset, length, piece.length);
         long limit = (long) Memory.WORDS.get(word, LIMIT_WORD);
         if (length > limit || length > path.longestMessage()) {
-            checkRoom(length, Math.min(limit, path.longestMessage()));
+            throw tooLong(length, limit);
         }
         if (watched) {
             keepOpen(piece.region);
         }
         rangeIs(piece.start + offset, lengthAndKey(length, piece.region.keyWhenOpen()));
-        if (index() == size() - 1) { // else room is that of another request
-            room = Math.min(limit, path.longestMessage()) - length;
-        }
         return this;
     }
 
@@ -591,39 +594,35 @@ public final class SendBatch extends WorkBatch<SendBatch> {
      *
      * @param limit the number of bytes that the request may name, or {@link #NO_LIMIT}
      */
-    void put(long id, Operation operation, LocalMemory local, long limit) {
-        put(id, operation, local, limit, 0, 0);
+    void put(long id, int code, LocalMemory local, long limit) {
+        put(id, code, local, limit, 0, 0);
     }
 
     /**
      * Adds a request with one piece of memory, and a place in the peer's memory if its operation has one. All checks come
      * first, then all stores, each of a whole word. This method is flat: see {@link Memory#WORDS}.
      */
-    void put(long id, Operation operation, LocalMemory local, long limit, long remoteAddress, int remoteKey) {
+    void put(long id, int code, LocalMemory local, long limit, long remoteAddress, int remoteKey) {
         MemorySlice piece = local instanceof MemorySlice slice ? slice : ((MemoryRegion) local).whole;
         boolean watched = piece.region.openIn != home && piece.region.checkUsableIn(domain);
-        long length = piece.length;
-        if (length > limit || length > path.longestMessage()) {
-            checkRoom(length, Math.min(limit, path.longestMessage()));
+        if (piece.length > limit || piece.length > path.longestMessage()) {
+            throw tooLong(piece.length, limit);
         }
-        int code = operation.code();
         if (!isKind(code)) { // else the batch has such a request already, or had
-            operations.check(operation);
+            operations.check(Operation.of(code));
             kindIsNext(code);
         }
-        long request = next();
-        room = Math.min(limit, path.longestMessage()) - length;
-        if (namesSharedReceiveQueue || parts != null) {
+        long word = Memory.word(next());
+        if (rare) {
             clearRareFields();
         }
-        long word = Memory.word(request);
         Memory.WORDS.set(word, ID_WORD, id);
         Memory.WORDS.set(word, NUM_SGE_WORD, (long) code << Integer.SIZE | 1);
-        Memory.WORDS.set(word, FLAGS_WORD, (long) SIGNALED);
+        Memory.WORDS.set(word, FLAGS_WORD, SIGNALED_WORD);
         Memory.WORDS.set(word, REMOTE_ADDRESS_WORD, remoteAddress);
         Memory.WORDS.set(word, REMOTE_KEY_WORD, (long) remoteKey);
         Memory.WORDS.set(word, LIMIT_WORD, limit);
-        long first = Memory.word(pieceOf(size() - 1));
+        long first = Memory.word((long) Memory.WORDS.get(word, SG_LIST_WORD));
         Memory.WORDS.set(first, 0, piece.start);
         Memory.WORDS.set(first, 1, piece.lengthAndKey);
         if (watched) {
@@ -635,46 +634,61 @@ public final class SendBatch extends WorkBatch<SendBatch> {
      * Posts a request with one piece of memory, as {@link #put} and {@link #postAll} do with an empty batch. A request of
      * the usual kind is written and posted at once, and the batch does not note that it holds one.
      */
-    void postOne(long id, Operation operation, LocalMemory local, long limit, long remoteAddress, int remoteKey) {
+    void postOne(long id, int code, LocalMemory local, long limit, long remoteAddress, int remoteKey) {
         MemorySlice piece = local instanceof MemorySlice slice ? slice : ((MemoryRegion) local).whole;
-        long length = piece.length;
-        int code = operation.code();
-        int logged = 0;
-        if (!log.letsThrough(code)) { // else such a request was posted before, and so is allowed
-            if (!log.letsThroughEach() || isExtended() || (codes & 1 << code) == 0) {
-                postOneRarely(id, operation, local, limit, remoteAddress, remoteKey);
-                return;
-            }
-            logged = 1;
-        }
-        if (parts != null || length > limit || length > path.longestMessage() || piece.region.openIn != home) {
-            postOneRarely(id, operation, local, limit, remoteAddress, remoteKey);
+        boolean logs = !log.letsThrough(code); // else such a request was posted before, and so is allowed
+        if ((logs && !log.letsThroughEach()) || !isUsual(code, piece, limit)) {
+            postOneRarely(id, code, local, limit, remoteAddress, remoteKey);
             return;
         }
-        long word = Memory.word(addressOf(0));
+        if (isExtended()) {
+            postOneExtended(id, code, piece, remoteAddress, remoteKey, logs);
+            return;
+        }
+        long word = Memory.word(address);
         Memory.WORDS.set(word, ID_WORD, id);
         Memory.WORDS.set(word, NUM_SGE_WORD, (long) code << Integer.SIZE | 1);
-        Memory.WORDS.set(word, FLAGS_WORD, (long) SIGNALED);
+        Memory.WORDS.set(word, FLAGS_WORD, SIGNALED_WORD);
         Memory.WORDS.set(word, REMOTE_ADDRESS_WORD, remoteAddress);
         Memory.WORDS.set(word, REMOTE_KEY_WORD, (long) remoteKey);
-        long first = Memory.word(pieceOf(0));
+        long first = Memory.word((long) Memory.WORDS.get(word, SG_LIST_WORD));
         Memory.WORDS.set(first, 0, piece.start);
         Memory.WORDS.set(first, 1, piece.lengthAndKey);
-        if (logged != 0) {
+        if (logs) {
             log.note(id, code);
         }
-        int errno =
-                function != 0 ? DataPathCalls.postCritical(function, queueAddress, address, refused) : postExtended(1);
+        int errno = DataPathCalls.postCritical(function, queueAddress, address, refused);
         Reference.reachabilityFence(this);
         if (errno != 0) {
-            throw failed(errno, 1, logged);
+            throw failed(errno, logs);
         }
     }
 
-    private void postOneRarely(
-            long id, Operation operation, LocalMemory local, long limit, long remoteAddress, int remoteKey) {
+    /** Returns true if a request is one of {@link #usual}, and its memory need not be kept open. */
+    private boolean isUsual(int code, MemorySlice piece, long limit) {
+        return (usual >>> code & 1) != 0
+                && piece.region.openIn == home
+                && parts == null
+                && piece.length <= limit
+                && piece.length <= path.longestMessage();
+    }
+
+    /** Posts a request that was checked, without writing it to the batch. */
+    private void postOneExtended(
+            long id, int code, MemorySlice piece, long remoteAddress, int remoteKey, boolean logs) {
+        ExtendedSends functions = Objects.requireNonNull(path.extended);
+        if (logs) {
+            log.note(id, code);
+        }
+        int errno = functions.postOne(code, id, SIGNALED_WORD, remoteAddress, remoteKey, piece);
+        if (errno != 0) {
+            throw failed(errno, logs);
+        }
+    }
+
+    private void postOneRarely(long id, int code, LocalMemory local, long limit, long remoteAddress, int remoteKey) {
         reset();
-        put(id, operation, local, limit, remoteAddress, remoteKey);
+        put(id, code, local, limit, remoteAddress, remoteKey);
         postAll();
     }
 
@@ -688,28 +702,30 @@ public final class SendBatch extends WorkBatch<SendBatch> {
     }
 
     /** Adds a request that names no memory yet, and may name some bytes. */
-    void put(long id, Operation operation, long bytes) {
-        put(id, operation, bytes, 0);
+    void put(long id, int code, long bytes) {
+        put(id, code, bytes, 0);
     }
 
-    private void put(long id, Operation operation, long bytes, int pieces) {
-        operations.check(operation);
-        begin(id, operation, pieces);
-        room = bytes;
+    private void put(long id, int code, long bytes, int pieces) {
+        operations.check(Operation.of(code));
+        begin(id, code, pieces);
         clearRareFields();
-        Memory.set(base + SWAP, bytes); // the limit of a send that gets its memory by and()
+        Memory.WORDS.set(Memory.word(base), LIMIT_WORD, bytes);
         Memory.set(base + FLAGS, SIGNALED);
     }
 
     /** Adds a request whose data is copied to the batch, so that C never reads memory that another thread may free. */
-    void putInline(long id, Operation operation, MemorySegment data, long limit) {
+    void putInline(long id, int code, MemorySegment data, long limit) {
         long length = data.byteSize();
+        if (path.extended != null) {
+            path.extended.checkInline();
+        }
         checkInline(length);
         long most = Math.min(limit, path.longestMessage());
         checkRoom(length, most);
         long place = copy(data);
-        put(id, operation, most);
-        take(place, length, 0);
+        put(id, code, most);
+        addPiece(place, length, 0);
         Memory.set(base + FLAGS, SIGNALED | INLINE);
     }
 
@@ -725,9 +741,9 @@ public final class SendBatch extends WorkBatch<SendBatch> {
         MemoryRegion region = local.region();
         boolean watched = region.checkUsableIn(domain);
         long start = startWhenOpen(local);
-        put(id, operation, ATOMIC_SIZE);
+        put(id, operation.code(), ATOMIC_SIZE);
         setOperands(remote, compareAdd, swap);
-        take(start, ATOMIC_SIZE, region.keyWhenOpen());
+        addPiece(start, ATOMIC_SIZE, region.keyWhenOpen());
         if (watched) {
             keepOpen(region);
         }
@@ -745,7 +761,7 @@ public final class SendBatch extends WorkBatch<SendBatch> {
         long start = part.address();
         long length = part.length();
         RequestParts named = parts(); // may run out of memory
-        put(id, Operation.BIND_MW, 0);
+        put(id, Operation.BIND_MW.code(), 0);
         named.set(index(), window, region);
         Memory.set(base + IMMEDIATE, 0); // some providers refuse the value of an earlier request
         Memory.set(base + WINDOW, window.address());
@@ -756,7 +772,7 @@ public final class SendBatch extends WorkBatch<SendBatch> {
     }
 
     void putLocalInvalidate(long id, int key) {
-        put(id, Operation.LOCAL_INVALIDATE, 0);
+        put(id, Operation.LOCAL_INVALIDATE.code(), 0);
         setKey(key);
     }
 
@@ -768,7 +784,7 @@ public final class SendBatch extends WorkBatch<SendBatch> {
 
     /** Adds a request without local memory. Only extended queue pairs have such requests. */
     private void putRemote(long id, Operation operation, RemoteMemory remote, long one, long other) {
-        put(id, operation, 0);
+        put(id, operation.code(), 0);
         setOperands(remote, one, other);
     }
 
@@ -806,9 +822,13 @@ public final class SendBatch extends WorkBatch<SendBatch> {
                 : local.region().startWhenOpen();
     }
 
-    private void take(long start, long length, int key) {
-        room -= length;
-        addPiece(start, length, key);
+    /** Returns the number of bytes that the request added last may still name. */
+    private long room() {
+        long limit = switch (operation()) {
+            case FETCH_AND_ADD, COMPARE_AND_SWAP -> ATOMIC_SIZE; // an operand is in place of the limit
+            default -> Math.min((long) Memory.WORDS.get(Memory.word(base), LIMIT_WORD), path.longestMessage());
+        };
+        return limit - lengthOfPieces();
     }
 
     /** Copies data of the next request to the batch, and returns its address there. */
@@ -832,6 +852,11 @@ public final class SendBatch extends WorkBatch<SendBatch> {
             throw new IndexOutOfBoundsException("length of inline data must be at most " + maxInline
                     + " for this queue pair, got " + length + ": ask for more with inlineSize()");
         }
+    }
+
+    private IndexOutOfBoundsException tooLong(long length, long limit) {
+        return new IndexOutOfBoundsException("length must be at most " + Math.min(limit, path.longestMessage())
+                + ", the rest of the remote memory or of a message of this transport, got " + length);
     }
 
     private static void checkRoom(long length, long room) {

@@ -50,6 +50,8 @@ public final class SharedReceiveQueue extends VerbsObject {
     private final Queue<ReceiveBatch> batches = new ConcurrentLinkedQueue<>();
     private final PostPath path;
     private final SingleRequestBatches<ReceiveBatch> singleReceives;
+    /** The batch of the first thread, which the data path reads from here. */
+    private final ReceiveBatch ownReceives;
 
     private volatile SharedReceiveQueueAttributes granted;
     private final @Nullable LongConsumer destroyer;
@@ -85,6 +87,7 @@ public final class SharedReceiveQueue extends VerbsObject {
                 log);
         path.ready(true);
         this.singleReceives = new SingleRequestBatches<>(lifetime.isConfined(), () -> receives(1));
+        this.ownReceives = singleReceives.own();
         context.eventsEvenIfClosed().add(address, this);
     }
 
@@ -426,7 +429,11 @@ public final class SharedReceiveQueue extends VerbsObject {
      */
     @CName({POST, "rdma_post_recv"})
     public void postReceive(long id, LocalMemory local) {
-        ReceiveBatch one = singleReceives.claimAsItIs();
+        if (ownReceives.isUser()) {
+            ownReceives.postOne(id, local);
+            return;
+        }
+        ReceiveBatch one = singleReceives.claimRarely();
         try {
             one.postOne(id, local);
         } finally {

@@ -28,17 +28,21 @@ final class SingleRequestBatches<B extends WorkBatch<B>> {
      * @throws IllegalStateException if the queue is confined and closed; if it is not confined, posting throws
      */
     B claim() {
-        B batch = claimAsItIs();
+        B batch = own.isUser() ? own : claimRarely();
         batch.reset();
         return batch;
     }
 
-    /** Returns a batch as {@link #claim} does, but with its earlier requests: for {@code postOne}, which ignores them. */
-    B claimAsItIs() {
-        return own.isUser() ? own : claimRarely();
+    /** Returns the batch of the first thread, which may use it without {@link #claim}: see {@link ThreadBound#isUser}. */
+    B own() {
+        return own;
     }
 
-    private B claimRarely() {
+    /**
+     * Returns a batch as {@link #claim} does, but with its earlier requests, for a thread that is not the first one or is not
+     * known yet: for {@code postOne}, which ignores them.
+     */
+    B claimRarely() {
         B batch = own;
         if (confined) {
             batch.checkUser();

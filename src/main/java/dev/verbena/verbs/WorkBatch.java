@@ -27,6 +27,7 @@ abstract sealed class WorkBatch<B extends WorkBatch<B>> extends ThreadBound perm
     private static final long SG_LIST = ibv_recv_wr.sg_list$offset();
     static final long NUM_SGE = ibv_recv_wr.num_sge$offset();
     static final int ID_WORD = (int) ID / Long.BYTES;
+    static final int SG_LIST_WORD = (int) SG_LIST / Long.BYTES;
     static final int NUM_SGE_WORD = (int) NUM_SGE / Long.BYTES;
 
     private static final long SGE_SIZE = ibv_sge.sizeof();
@@ -53,6 +54,9 @@ abstract sealed class WorkBatch<B extends WorkBatch<B>> extends ThreadBound perm
     @Nullable
     RequestParts parts;
 
+    /** True if a new request must forget what an earlier one at its place named. */
+    boolean rare;
+
     private final VerbsObject queue;
     final long address;
     private final int capacity;
@@ -68,11 +72,14 @@ abstract sealed class WorkBatch<B extends WorkBatch<B>> extends ThreadBound perm
 
     final long queueAddress;
 
-    private int count;
+    /** The address of the next request to be added. */
+    private long next;
+    /** The address behind the last request that there is room for. */
+    private final long full;
     /** The index of the request that ends C's list. All others stay linked to the next. */
     private int last;
-    /** The number of requests in C's list; 0 if a post must look at {@link #parts}, and so is never a direct one. */
-    private int linked;
+    /** The address behind C's list; 0 if a post must look at {@link #parts}, and so is never a direct one. */
+    private long linked;
     /** The operation of all requests, or {@link PostedOperations#SEVERAL}. It outlives {@link #clear}. */
     private int kind = PostedOperations.SEVERAL;
 
@@ -103,8 +110,9 @@ abstract sealed class WorkBatch<B extends WorkBatch<B>> extends ThreadBound perm
         this.address = memory.address();
         this.pieces = address + piecesAt;
         this.refused = address + refusedAt;
+        this.full = address + piecesAt;
         this.last = capacity - 1;
-        this.linked = capacity;
+        this.linked = full;
         for (int i = 0; i < capacity; i++) { // these fields never change but at the end of a list
             Memory.set(addressOf(i) + SG_LIST, pieceOf(i));
             Memory.set(addressOf(i) + NEXT, i < last ? addressOf(i + 1) : 0);
@@ -148,7 +156,7 @@ abstract sealed class WorkBatch<B extends WorkBatch<B>> extends ThreadBound perm
      * @return the count
      */
     public int size() {
-        return count;
+        return (int) ((next - address) / STRIDE);
     }
 
     /**
@@ -164,7 +172,7 @@ abstract sealed class WorkBatch<B extends WorkBatch<B>> extends ThreadBound perm
 
     /** Empties this batch. */
     final void reset() {
-        count = 0;
+        next = address;
         base = 0;
         if (parts != null) {
             parts.forgetRegions();
@@ -186,6 +194,7 @@ abstract sealed class WorkBatch<B extends WorkBatch<B>> extends ThreadBound perm
         if (known == null) {
             parts = known = new RequestParts(capacity, eachAddressed);
             linked = 0;
+            rare = true;
         }
         return known;
     }
@@ -200,7 +209,7 @@ abstract sealed class WorkBatch<B extends WorkBatch<B>> extends ThreadBound perm
      */
     public B at(int request) {
         checkUser();
-        base = addressOf(Objects.checkIndex(request, count));
+        base = addressOf(Objects.checkIndex(request, size()));
         return self();
     }
 
@@ -226,7 +235,7 @@ abstract sealed class WorkBatch<B extends WorkBatch<B>> extends ThreadBound perm
      */
     public B id(int request, long id) {
         checkUser();
-        Memory.WORDS.set(Memory.word(addressOf(Objects.checkIndex(request, count))), ID_WORD, id);
+        Memory.WORDS.set(Memory.word(addressOf(Objects.checkIndex(request, size()))), ID_WORD, id);
         return self();
     }
 
@@ -234,29 +243,28 @@ abstract sealed class WorkBatch<B extends WorkBatch<B>> extends ThreadBound perm
      * Begins a request, and writes its id, and its operation and number of pieces as one word. From here on nothing may
      * fail. This and the callers that write all of a request are no more than three frames: see {@link Memory#WORDS}.
      */
-    final void begin(long id, Operation operation, int piecesUsed) {
-        kindIsNext(operation.code());
+    final void begin(long id, int code, int piecesUsed) {
+        kindIsNext(code);
         long word = Memory.word(next());
         Memory.WORDS.set(word, ID_WORD, id);
-        Memory.WORDS.set(word, NUM_SGE_WORD, (long) operation.code() << Integer.SIZE | piecesUsed);
+        Memory.WORDS.set(word, NUM_SGE_WORD, (long) code << Integer.SIZE | piecesUsed);
     }
 
     /** Begins a request and writes nothing yet. Returns its address. {@link #kindIsNext} must be called before. */
     final long next() {
-        int request = count;
-        if (request == capacity) {
+        long request = next;
+        if (request == full) {
             throw full();
         }
-        count = request + 1;
-        long address = addressOf(request);
-        base = address;
-        return address;
+        next = request + STRIDE;
+        base = request;
+        return request;
     }
 
     /** Notes the operation of the request that {@link #next} will begin. A batch that is full stays as it is. */
     final void kindIsNext(int code) {
-        if (kind != code && count < capacity) {
-            kind = count == 0 ? code : PostedOperations.SEVERAL;
+        if (kind != code && next != full) {
+            kind = next == address ? code : PostedOperations.SEVERAL;
         }
     }
 
@@ -271,7 +279,7 @@ abstract sealed class WorkBatch<B extends WorkBatch<B>> extends ThreadBound perm
 
     /** Notes the operation of the request at {@link #base}. */
     final void kindIs(int code) {
-        kind = count == 1 || kind == code ? code : PostedOperations.SEVERAL;
+        kind = size() == 1 || kind == code ? code : PostedOperations.SEVERAL;
     }
 
     final void checkBegun() {
@@ -312,6 +320,17 @@ abstract sealed class WorkBatch<B extends WorkBatch<B>> extends ThreadBound perm
         Memory.WORDS.set(piece, 1, lengthAndKey);
     }
 
+    /** Returns the number of bytes that the request at {@link #base} names. */
+    final long lengthOfPieces() {
+        long piece = pieceOf(index());
+        long length = 0;
+        for (int used = Memory.getInt(base + NUM_SGE); used > 0; used--) {
+            length += Integer.toUnsignedLong(Memory.getInt(piece + SGE_LENGTH));
+            piece += SGE_SIZE;
+        }
+        return length;
+    }
+
     /** Returns the length of the piece of a request that has one. */
     final long onlyPieceLength() {
         return Integer.toUnsignedLong(Memory.getInt(pieceOf(index()) + SGE_LENGTH));
@@ -349,13 +368,14 @@ abstract sealed class WorkBatch<B extends WorkBatch<B>> extends ThreadBound perm
 
     /** Posts as {@link #post} does. The usual case comes first, and is flat: see {@link Memory#WORDS}. */
     final int postAll() {
-        int n = count;
-        if (n != linked || !log.letsThrough(kind)) {
+        int n = size();
+        if (next != linked || !log.letsThrough(kind)) {
             return postRarely(n);
         }
         // The log lets nothing through that needs more checks than those made.
-        int errno =
-                function != 0 ? DataPathCalls.postCritical(function, queueAddress, address, refused) : postExtended(n);
+        int errno = function != 0
+                ? DataPathCalls.postCritical(function, queueAddress, address, refused)
+                : postExtended(kind, n);
         Reference.reachabilityFence(this);
         if (errno != 0) {
             throw failed(errno, n, 0);
@@ -368,8 +388,8 @@ abstract sealed class WorkBatch<B extends WorkBatch<B>> extends ThreadBound perm
         return function == 0;
     }
 
-    final int postExtended(int n) {
-        return Objects.requireNonNull(path.extended).post(address, n, refused);
+    final int postExtended(int kinds, int n) {
+        return Objects.requireNonNull(path.extended).post(kinds, address, n, refused);
     }
 
     private int postRarely(int n) {
@@ -400,7 +420,12 @@ abstract sealed class WorkBatch<B extends WorkBatch<B>> extends ThreadBound perm
         Memory.set(addressOf(last) + NEXT, addressOf(last + 1)); // read by C only within a longer list
         Memory.set(addressOf(request) + NEXT, 0L);
         last = request;
-        linked = parts == null ? request + 1 : 0;
+        linked = parts == null ? addressOf(request + 1) : 0;
+    }
+
+    /** Returns the exception for the only request of a post. */
+    final PostException failed(int errno, boolean logged) {
+        return failed(errno, 1, logged ? 1 : 0);
     }
 
     final PostException failed(int errno, int n, int logged) {
@@ -419,6 +444,6 @@ abstract sealed class WorkBatch<B extends WorkBatch<B>> extends ThreadBound perm
     /** Returns the number of requests and the capacity. */
     @Override
     public String toString() {
-        return path.verb() + " batch of " + count + " (of " + capacity + ") for " + queue;
+        return path.verb() + " batch of " + size() + " (of " + capacity + ") for " + queue;
     }
 }

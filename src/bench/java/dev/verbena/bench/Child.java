@@ -23,9 +23,11 @@ final class Child {
 
     /** Measures one row, through Verbena or by bare calls. */
     Figures measure(Case one, boolean bare, int warm, int rounds) throws IOException, InterruptedException {
+        List<String> options = new ArrayList<>(one.calls().options());
+        options.add("-Xms256m");
         List<String> output = run(
                 one.profile(),
-                List.of("-Xms256m", "-Ddev.verbena.critical=" + one.calls().setting()),
+                options,
                 Measurement.class.getName(),
                 one.row().key(),
                 one.arena().key(),

@@ -32,6 +32,13 @@ final class Plan {
                 plan.add(new Case(profile, row, ArenaKind.SHARED, Calls.CRITICAL, 1, Target.NONE));
             }
             plan.add(plain(profile));
+            plan.add(new Case(
+                    profile,
+                    Row.POST_POLL,
+                    ArenaKind.CONFINED,
+                    Calls.PLAIN_BARRIER,
+                    1,
+                    Target.ratio(profile == Profile.LEAN ? 1.45 : 1.25)));
             plan.add(new Case(profile, Row.BATCH_16, ArenaKind.CONFINED, Calls.PLAIN, 1, Target.NONE));
             plan.add(new Case(profile, Row.EMPTY_POLL, ArenaKind.CONFINED, Calls.PLAIN, 1, Target.NONE));
         }

@@ -13,7 +13,7 @@ import java.util.Optional;
 /** Writes the results as a table and as JSON, with the missed targets. */
 final class Report {
     /** Nanoseconds that an operation may take longer with a shared arena. */
-    private static final double SHARED_OVER_CONFINED = 3;
+    private static final double SHARED_OVER_CONFINED = 1.5;
 
     private static final String LINE = "%-41s %-24s %6s %6s  %6s %6s  %6s %6s %-10s %6s %6s %5s  %-18s %s%n";
 
@@ -77,7 +77,7 @@ final class Report {
 
     private String target(Result result) {
         return result.of().arena() == ArenaKind.SHARED
-                ? "<= +3 to confined"
+                ? "<= +1.5 to confined"
                 : result.of().target().toString();
     }
 

@@ -47,7 +47,14 @@ enum Row {
             Bare::extendedQueue,
             Kind.EXTENDED_QUEUE),
     EXTENDED_PAIR(
-            "extended queue pair: post + poll",
+            "extended queue pair: queue pair's call",
+            "twin_extended_post",
+            1,
+            Loops::single,
+            Bare::extendedPair,
+            Kind.EXTENDED_PAIR),
+    EXTENDED_BATCH(
+            "extended queue pair: batch of one",
             "twin_extended_post",
             1,
             Loops::rebuilt,

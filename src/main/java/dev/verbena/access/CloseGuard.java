@@ -22,7 +22,7 @@ import org.jspecify.annotations.Nullable;
  * <ul>
  *   <li>{@link #hold()} and {@link #release()}: an atomic count, for everything but the data path;
  *   <li>{@link #enter()} and {@link #exit(int)}: for the data path. The first thread that enters has a flag of its own
- *       and pays two plain stores; all others count.
+ *       and pays two plain stores; all others count. When that thread has ended, the next one gets the flag.
  * </ul>
  */
 public abstract sealed class CloseGuard permits ArenaLifetime, ObjectLifetime {
@@ -178,7 +178,7 @@ public abstract sealed class CloseGuard permits ArenaLifetime, ObjectLifetime {
             return UNGUARDED;
         }
         Thread known = holder;
-        if (known == Thread.currentThread() || (known == null && CLAIM.make(this) == null)) {
+        if (known == Thread.currentThread() || claims(known)) {
             if (Barrier.AVAILABLE) {
                 // HotSpot keeps the order of two opaque accesses. That is enough, because closing uses membarrier.
                 BUSY.setOpaque(this, true);
@@ -195,6 +195,19 @@ public abstract sealed class CloseGuard permits ArenaLifetime, ObjectLifetime {
         }
         hold();
         return COUNTED;
+    }
+
+    /** Claims the flag, if no thread has it, or only one that has ended. */
+    private boolean claims(@Nullable Thread known) {
+        return (known == null || !known.isAlive()) && CLAIM.make(this, known) == null;
+    }
+
+    /**
+     * Takes the flag from the thread that has it, so that the next thread that enters gets it. The caller makes sure that
+     * no thread is in a call now, and that the next one sees what the caller has done.
+     */
+    public final void forgetUser() {
+        CLAIM.end(this);
     }
 
     /**

@@ -23,9 +23,19 @@ public final class ThreadClaim {
 
     /** Claims an object for the calling thread. Returns null, or the other thread that holds the claim already. */
     public @Nullable Thread make(Object claimed) {
+        return make(claimed, null);
+    }
+
+    /**
+     * Claims an object for the calling thread, in place of a thread that has ended.
+     *
+     * @param ended the thread that held the claim, or null if none did
+     * @return null, or the other thread that holds the claim already
+     */
+    public @Nullable Thread make(Object claimed, @Nullable Thread ended) {
         Thread current = Thread.currentThread();
-        Thread first = (Thread) holder.compareAndExchange(claimed, (Thread) null, current);
-        return first == null || first == current ? null : first;
+        Thread first = (Thread) holder.compareAndExchange(claimed, ended, current);
+        return first == ended || first == current ? null : first;
     }
 
     /** Ends the claim to an object. */

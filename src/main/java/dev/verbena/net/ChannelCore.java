@@ -177,6 +177,7 @@ final class ChannelCore {
     private void prepare(Carrier.Connection with) {
         Link made = with.link(options, messages.pieces() + 1, arena);
         messages.begin(made);
+        made.prepared();
         link = made;
     }
 

@@ -105,6 +105,11 @@ abstract sealed class Link permits RdmaLink, TcpLink {
     /** Posts memory for a message of the peer. */
     abstract void receive(long id, MemorySlice memory);
 
+    /** Notes that all receives are posted, by a thread that usually posts no more. No other thread has posted yet. */
+    void prepared() {
+        // Nothing depends on the thread.
+    }
+
     /** Makes a key of an export for the peer. It is valid before all later requests. */
     abstract Key grant(long id, Export export);
 }

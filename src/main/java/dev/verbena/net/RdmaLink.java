@@ -206,6 +206,11 @@ final class RdmaLink extends Link {
                 .post();
     }
 
+    @Override
+    void prepared() {
+        verbs.forgetUser(pair);
+    }
+
     /** The key of the memory region, for all channels. */
     private record RegionKey(RemoteMemory remote) implements Key {
         @Override

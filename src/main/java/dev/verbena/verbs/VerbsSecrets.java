@@ -3,6 +3,7 @@ package dev.verbena.verbs;
 import dev.verbena.NativeFlag;
 import dev.verbena.VerbsArena;
 import dev.verbena.VerbsObject;
+import dev.verbena.access.ObjectLifetime;
 import dev.verbena.internal.Ibv;
 import dev.verbena.verbs.access.VerbsAccess;
 import dev.verbena.verbs.address.AddressVector;
@@ -130,6 +131,11 @@ final class VerbsSecrets implements VerbsAccess {
     @Override
     public void takeOver(Completions cursor) {
         cursor.takeOver();
+    }
+
+    @Override
+    public void forgetUser(QueuePair pair) {
+        ObjectLifetime.of(pair).forgetUser();
     }
 
     @Override

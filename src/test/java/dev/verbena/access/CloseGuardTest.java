@@ -46,6 +46,32 @@ class CloseGuardTest {
     }
 
     @Test
+    void nextThreadGetsTheFlagOfThreadThatHasEnded() throws Throwable {
+        try (VerbsArena arena = VerbsArena.ofShared()) {
+            ObjectLifetime guard = GuardedObject.in(arena, "object", destroyed).lifetime;
+            Await.end(Thread.ofPlatform().start(() -> guard.exit(guard.enter())));
+            int way = guard.enter();
+            guard.exit(way);
+            assertThat(way).isEqualTo(CloseGuard.FLAGGED);
+        }
+    }
+
+    @Test
+    void nextThreadGetsTheFlagOfForgottenUser() throws Throwable {
+        try (VerbsArena arena = VerbsArena.ofShared()) {
+            ObjectLifetime guard = GuardedObject.in(arena, "object", destroyed).lifetime;
+            guard.exit(guard.enter());
+            guard.forgetUser();
+            int other = OtherThread.call(() -> {
+                int way = guard.enter();
+                guard.exit(way);
+                return way;
+            });
+            assertThat(other).isEqualTo(CloseGuard.FLAGGED);
+        }
+    }
+
+    @Test
     void confinedObjectNeedsNoBracket() {
         try (VerbsArena arena = VerbsArena.ofConfined()) {
             ObjectLifetime guard = GuardedObject.in(arena, "object", destroyed).lifetime;

@@ -58,6 +58,15 @@ class ThreadClaimTest {
         assertThat(claim.make(this)).isNull();
     }
 
+    @Test
+    void claimOfEndedThreadIsReplaced() throws InterruptedException {
+        Thread ended = Thread.ofPlatform().start(() -> claim.make(this));
+        ended.join();
+        assertThat(claim.make(this, Thread.currentThread())).as("it belongs to another").isSameAs(ended);
+        assertThat(claim.make(this, ended)).isNull();
+        assertThat(holder).isSameAs(Thread.currentThread());
+    }
+
     /** The claim is ended and made anew in each round, by whichever thread is the first. */
     @Test
     void oneThreadMakesEachClaim() throws InterruptedException {

@@ -2,6 +2,8 @@ package dev.verbena.net;
 
 import dev.verbena.verbs.MemorySlice;
 import java.lang.foreign.MemorySegment;
+import java.lang.invoke.MethodHandles;
+import java.lang.invoke.VarHandle;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -26,6 +28,9 @@ final class Buffer {
     /** The number in {@link #call} of a message that is no part of a call. */
     static final int NO_CALL = -1;
 
+    private static final VarHandle STATE = field("state", State.class);
+    private static final VarHandle TURN = field("turn", int.class);
+
     final int index;
     private final MemorySlice whole;
     private final MemorySegment memory;
@@ -33,10 +38,11 @@ final class Buffer {
     /** The message that methods lend which allocate nothing. */
     private final Message reused;
 
-    volatile State state = State.IDLE;
+    /** Written under the channel's lock, and also read without it. A release costs no fence. */
+    private State state = State.IDLE;
 
-    /** Counts the times that the program got this buffer or lost it: odd while the program has it. */
-    private volatile int turn;
+    /** Counts the times that the program got this buffer or lost it: odd while the program has it. As the state. */
+    private int turn;
 
     /** The kind of message in {@link Wire}. */
     int kind = Wire.DATA;
@@ -64,8 +70,8 @@ final class Buffer {
     /** Lends this buffer to the program. */
     Message lend(State as, boolean reuse) {
         int next = turn + 1;
-        state = as;
-        turn = next;
+        state(as);
+        TURN.setRelease(this, next);
         if (!reuse) {
             return new Message(reused.channel(), this, next);
         }
@@ -77,9 +83,17 @@ final class Buffer {
     void take(State as) {
         int lent = turn;
         if ((lent & 1) != 0) {
-            turn = lent + 1;
+            TURN.setRelease(this, lent + 1);
         }
-        state = as;
+        state(as);
+    }
+
+    State state() {
+        return (State) STATE.getAcquire(this);
+    }
+
+    void state(State now) {
+        STATE.setRelease(this, now);
     }
 
     boolean isReused(Message message) {
@@ -87,7 +101,7 @@ final class Buffer {
     }
 
     int turn() {
-        return turn;
+        return (int) TURN.getAcquire(this);
     }
 
     long length() {
@@ -127,9 +141,17 @@ final class Buffer {
         return whole;
     }
 
+    private static VarHandle field(String name, Class<?> type) {
+        try {
+            return MethodHandles.lookup().findVarHandle(Buffer.class, name, type);
+        } catch (ReflectiveOperationException e) {
+            throw new ExceptionInInitializerError(e);
+        }
+    }
+
     /** Returns the buffer of a message that the program has; null if the message is stale. */
     static @Nullable Buffer of(Message message) {
         Buffer buffer = message.buffer();
-        return buffer.turn == message.turn() ? buffer : null;
+        return buffer.turn() == message.turn() ? buffer : null;
     }
 }

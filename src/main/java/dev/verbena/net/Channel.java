@@ -142,7 +142,7 @@ public final class Channel implements AutoCloseable {
      * @throws IllegalStateException if the channel is closed
      */
     public @Nullable Message tryReceive() {
-        return messages.takeArrived(true);
+        return messages.tryReceive();
     }
 
     /**
@@ -498,10 +498,13 @@ public final class Channel implements AutoCloseable {
      */
     public long await(long ticket, Duration timeout) throws InterruptedException {
         Objects.requireNonNull(timeout, "timeout");
-        Operations.Operation operation = operations.find(ticket);
         Long result = null;
         try {
-            result = engine.await(operation.done, operation.take, timeout);
+            result = operations.tryTake(ticket);
+            if (result == null) {
+                Operations.Operation operation = operations.find(ticket);
+                result = engine.await(operation.done, operation.take, timeout);
+            }
         } finally {
             if (result == null) {
                 operations.forget(ticket);

@@ -1,6 +1,7 @@
 package dev.verbena.net;
 
 import dev.verbena.VerbsArena;
+import dev.verbena.internal.BiasedLock;
 import dev.verbena.internal.Deadline;
 import dev.verbena.internal.Waiters;
 import dev.verbena.internal.jfr.ChannelEndEvent;
@@ -10,7 +11,6 @@ import dev.verbena.verbs.QueuePair;
 import dev.verbena.verbs.WorkStatus;
 import java.net.InetSocketAddress;
 import java.util.Objects;
-import java.util.concurrent.locks.ReentrantLock;
 import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
 
@@ -57,7 +57,7 @@ final class ChannelCore {
     private final long key;
     private final InetSocketAddress peer;
     private final Channel channel;
-    private final ReentrantLock lock = new ReentrantLock();
+    private final BiasedLock lock = new BiasedLock();
 
     private final Messages messages;
     private final Operations operations;
@@ -220,7 +220,15 @@ final class ChannelCore {
         }
     }
 
-    // Completions
+    // Completions: the caller holds the lock, for all of a channel that it handles one after the other
+
+    void lock() {
+        lock.lock();
+    }
+
+    void unlock() {
+        lock.unlock();
+    }
 
     /**
      * Notes that a request has failed.
@@ -228,18 +236,7 @@ final class ChannelCore {
      * @param failure makes the exception for it
      */
     void failed(int place, WorkStatus status, Supplier<? extends @Nullable Throwable> failure) {
-        lock.lock();
-        try {
-            if (!released) {
-                failedLocked(place, status, failure);
-            }
-        } finally {
-            lock.unlock();
-        }
-    }
-
-    private void failedLocked(int place, WorkStatus status, Supplier<? extends @Nullable Throwable> failure) {
-        if (parted) {
+        if (released || parted) {
             return;
         }
         if (peerLeft) { // and has not waited for the last acknowledgement
@@ -263,18 +260,10 @@ final class ChannelCore {
 
     /** Notes that a request of this side has succeeded: the peer's adapter has acknowledged it. */
     void sent(int place) {
-        lock.lock();
-        try {
-            if (!released) {
-                heard = true;
-                sentLocked(place);
-            }
-        } finally {
-            lock.unlock();
+        if (released) {
+            return;
         }
-    }
-
-    private void sentLocked(int place) {
+        heard = true;
         outstanding--;
         if (place == CONTROL) {
             controlRoom++;
@@ -315,14 +304,9 @@ final class ChannelCore {
 
     /** Handles a message of the peer. */
     void received(int place, int immediate, int bytes) {
-        lock.lock();
-        try {
-            if (!released) {
-                heard |= transport() == Transport.RDMA; // over TCP, a peer may send and not receive
-                received(messages.receive(place & ~RECEIVE), immediate, bytes);
-            }
-        } finally {
-            lock.unlock();
+        if (!released) {
+            heard |= transport() == Transport.RDMA; // over TCP, a peer may send and not receive
+            received(messages.receive(place & ~RECEIVE), immediate, bytes);
         }
     }
 
@@ -428,15 +412,10 @@ final class ChannelCore {
         }
     }
 
-    /** Ends this channel, whose peer breaks the rules. */
+    /** Ends this channel, whose peer breaks the rules. The caller holds the lock. */
     void broken(String details) {
-        lock.lock();
-        try {
-            if (!released) {
-                brokenLocked(details);
-            }
-        } finally {
-            lock.unlock();
+        if (!released) {
+            brokenLocked(details);
         }
     }
 

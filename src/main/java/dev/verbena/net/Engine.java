@@ -3,6 +3,7 @@ package dev.verbena.net;
 import dev.verbena.VerbsArena;
 import dev.verbena.VerbsException;
 import dev.verbena.VerbsTimeoutException;
+import dev.verbena.internal.BiasedLock;
 import dev.verbena.internal.Deadline;
 import dev.verbena.internal.Waiters;
 import java.net.InetAddress;
@@ -31,6 +32,10 @@ import org.jspecify.annotations.Nullable;
  */
 final class Engine {
     private static final int BATCH = 64;
+
+    /** The clock costs as much as a message: a busy node looks at it rarely. */
+    private static final int BUSY_POLLS = 16;
+
     private static final long TICK_NANOS = 100_000_000;
     private static final Duration TICK = Duration.ofNanos(TICK_NANOS);
 
@@ -70,7 +75,7 @@ final class Engine {
     /** The channels that have something for their handlers. The lock guards it. */
     private final ArrayDeque<ChannelCore> ready = new ArrayDeque<>();
 
-    private final ReentrantLock readying = new ReentrantLock();
+    private final BiasedLock readying = new BiasedLock();
     private volatile boolean someReady;
 
     /** Held by the thread that calls handlers. */
@@ -80,9 +85,12 @@ final class Engine {
     private final ConcurrentLinkedQueue<VerbsArena> unclosed = new ConcurrentLinkedQueue<>();
 
     /** Held by the thread that makes progress. */
-    private final ReentrantLock progressing = new ReentrantLock();
+    private final BiasedLock progressing = new BiasedLock();
 
     private long lastTick = System.nanoTime();
+
+    /** The number of times that there was something to handle since the last look at the clock. */
+    private int busyPolls;
 
     /** The number of threads that wait at the carrier. */
     private final AtomicInteger blocked = new AtomicInteger();
@@ -346,10 +354,9 @@ final class Engine {
                 fail(failure);
                 return 0;
             }
-            long now = System.nanoTime();
-            if (now - lastTick > TICK_NANOS) {
-                lastTick = now;
-                tick(now);
+            if (handled == 0 || ++busyPolls == BUSY_POLLS) {
+                busyPolls = 0;
+                lookAtClock();
             }
             if (someEnded) {
                 bury();
@@ -357,6 +364,14 @@ final class Engine {
             return handled;
         } finally {
             progressing.unlock();
+        }
+    }
+
+    private void lookAtClock() {
+        long now = System.nanoTime();
+        if (now - lastTick > TICK_NANOS) {
+            lastTick = now;
+            tick(now);
         }
     }
 
@@ -417,8 +432,8 @@ final class Engine {
             if (!core.queued) {
                 core.queued = true;
                 ready.add(core);
+                someReady = true;
             }
-            someReady = true;
         } finally {
             readying.unlock();
         }
@@ -436,7 +451,9 @@ final class Engine {
             if (core != null) {
                 core.queued = false;
             }
-            someReady = !ready.isEmpty();
+            if (ready.isEmpty()) {
+                someReady = false;
+            }
             return core;
         } finally {
             readying.unlock();
@@ -449,7 +466,7 @@ final class Engine {
             return;
         }
         try {
-            for (int i = 0; i < BATCH; i++) {
+            for (int i = 0; i < BATCH && someReady; i++) {
                 ChannelCore core = takeReady();
                 if (core == null) {
                     break;

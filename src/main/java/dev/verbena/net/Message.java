@@ -102,7 +102,7 @@ public final class Message implements AutoCloseable {
      */
     public Message length(long bytes) {
         Buffer mine = owned();
-        if (mine.state != Buffer.State.LENT) {
+        if (mine.state() != Buffer.State.LENT) {
             throw new IllegalStateException("A received message keeps its length");
         }
         if (bytes < 0 || bytes > channel.maxMessageSize()) {
@@ -168,7 +168,7 @@ public final class Message implements AutoCloseable {
      */
     public void send() {
         Buffer mine = owned();
-        if (mine.kind != Wire.REPLY || mine.state != Buffer.State.LENT) {
+        if (mine.kind != Wire.REPLY || mine.state() != Buffer.State.LENT) {
             throw new IllegalStateException("Only a reply can be sent this way: use Channel.send()");
         }
         channel.messages().trySend(this);
@@ -210,7 +210,7 @@ public final class Message implements AutoCloseable {
         String what;
         if (buffer.turn() != turn) {
             what = "closed message, ";
-        } else if (buffer.state == Buffer.State.LENT) {
+        } else if (buffer.state() == Buffer.State.LENT) {
             what = (buffer.kind == Wire.REPLY ? "reply" : "message") + " to send, " + buffer.length() + " bytes, ";
         } else {
             what = "received message of " + buffer.length() + " bytes, ";
@@ -224,7 +224,7 @@ public final class Message implements AutoCloseable {
             throw new IllegalArgumentException("The message belongs to another " + channel);
         }
         Buffer mine = owned();
-        if (mine.state != Buffer.State.LENT) {
+        if (mine.state() != Buffer.State.LENT) {
             throw new IllegalStateException("A received message can't be sent: copy it to one of Channel.message()");
         }
         return mine;

@@ -1,16 +1,18 @@
 package dev.verbena.net;
 
 import dev.verbena.VerbsException;
+import dev.verbena.internal.BiasedLock;
 import dev.verbena.internal.Waiters;
 import dev.verbena.internal.jfr.CreditStallEvent;
 import dev.verbena.internal.jfr.Recorder;
 import dev.verbena.verbs.RemoteMemory;
 import java.lang.foreign.MemorySegment;
 import java.lang.foreign.ValueLayout;
+import java.lang.invoke.MethodHandles;
+import java.lang.invoke.VarHandle;
 import java.nio.charset.StandardCharsets;
 import java.util.ArrayDeque;
 import java.util.Objects;
-import java.util.concurrent.locks.ReentrantLock;
 import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
 
@@ -20,6 +22,7 @@ import org.jspecify.annotations.Nullable;
  */
 final class Messages {
     private static final byte[] NO_TEXT = {};
+    private static final VarHandle ARRIVED = arrivedField();
 
     final Waiters free = new Waiters();
     final Waiters credit = new Waiters();
@@ -32,7 +35,7 @@ final class Messages {
     private final ChannelCore core;
     private final Engine engine;
     private final NodeOptions options;
-    private final ReentrantLock lock;
+    private final BiasedLock lock;
     private final Credits credits;
     private final Calls calls;
     private final Buffer[] receives;
@@ -45,6 +48,8 @@ final class Messages {
     private final ArrayDeque<Buffer> lookups = new ArrayDeque<>();
 
     private int arrivedFirst;
+
+    /** The number of messages that have arrived. Changed under the lock, and also read without it. */
     private int arrivedCount;
 
     /** The free buffers to send: the one that was given back last is on top. */
@@ -74,7 +79,7 @@ final class Messages {
     private long stalledAt;
     private @Nullable CreditStallEvent stall;
 
-    Messages(ChannelCore core, Engine engine, ReentrantLock lock) {
+    Messages(ChannelCore core, Engine engine, BiasedLock lock) {
         this.core = core;
         this.engine = engine;
         this.options = engine.options();
@@ -85,6 +90,14 @@ final class Messages {
         this.arrived = new Buffer[options.window()];
         this.sends = new Buffer[options.sends() + options.calls()];
         this.idle = new Buffer[sends.length];
+    }
+
+    private static VarHandle arrivedField() {
+        try {
+            return MethodHandles.lookup().findVarHandle(Messages.class, "arrivedCount", int.class);
+        } catch (ReflectiveOperationException e) {
+            throw new ExceptionInInitializerError(e);
+        }
     }
 
     /** Returns the number of receives of a channel. */
@@ -245,8 +258,8 @@ final class Messages {
             answerLookups();
             return null;
         }
-        arrived[(arrivedFirst + arrivedCount) % arrived.length] = buffer;
-        arrivedCount++;
+        arrived[place(arrivedFirst + arrivedCount)] = buffer;
+        ARRIVED.setOpaque(this, arrivedCount + 1);
         arrivalChanged();
         return null;
     }
@@ -259,7 +272,7 @@ final class Messages {
         buffer.length(bytes);
         buffer.kind = kind;
         buffer.call = call;
-        buffer.state = Buffer.State.ARRIVED;
+        buffer.state(Buffer.State.ARRIVED);
     }
 
     private void arrivalChanged() {
@@ -366,8 +379,14 @@ final class Messages {
 
     // Receiving
 
+    /** Takes a message for a program that polls. Without the lock, finds out that there is none. */
     @Nullable
-    Message takeArrived(boolean reuse) {
+    Message tryReceive() {
+        boolean nothing = core.isOpen() && handler == null && (int) ARRIVED.getOpaque(this) == 0;
+        return nothing ? null : takeArrived(true);
+    }
+
+    private @Nullable Message takeArrived(boolean reuse) {
         lock.lock();
         try {
             if (handler != null) {
@@ -377,6 +396,11 @@ final class Messages {
         } finally {
             lock.unlock();
         }
+    }
+
+    /** Returns the place in the ring, for a number that may be beyond its end by less than its length. */
+    private int place(int number) {
+        return number < arrived.length ? number : number - arrived.length;
     }
 
     private @Nullable Message nextArrived(boolean reuse) {
@@ -395,8 +419,8 @@ final class Messages {
             }
             buffer.call = Buffer.NO_CALL; // no reply can be sent
         }
-        arrivedFirst = (arrivedFirst + 1) % arrived.length;
-        arrivedCount--;
+        arrivedFirst = place(arrivedFirst + 1);
+        ARRIVED.setOpaque(this, arrivedCount - 1);
         return buffer.lend(Buffer.State.RECEIVED, reuse);
     }
 
@@ -413,7 +437,7 @@ final class Messages {
             if (buffer == null) {
                 return;
             }
-            if (buffer.state == Buffer.State.LENT) {
+            if (buffer.state() == Buffer.State.LENT) {
                 takeBackUnsent(buffer);
             } else if (buffer.kind == Wire.REPLY) {
                 dropReply(buffer);
@@ -435,7 +459,7 @@ final class Messages {
                 transmit(on, buffer, Wire.FAULT);
             }
         } finally {
-            if (buffer.state == Buffer.State.LENT) {
+            if (buffer.state() == Buffer.State.LENT) {
                 makeIdle(buffer);
             }
         }
@@ -663,7 +687,7 @@ final class Messages {
     private Buffer request(Message message, int kind) {
         Buffer request = message.owned();
         core.checkCanSend();
-        boolean asked = request.kind == kind && request.state == Buffer.State.RECEIVED;
+        boolean asked = request.kind == kind && request.state() == Buffer.State.RECEIVED;
         if (!asked || request.call == Buffer.NO_CALL) {
             String what = kind == Wire.CALL ? "request" : "offer";
             throw new IllegalStateException(

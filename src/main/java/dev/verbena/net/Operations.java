@@ -1,9 +1,9 @@
 package dev.verbena.net;
 
+import dev.verbena.internal.BiasedLock;
 import dev.verbena.internal.Waiters;
 import dev.verbena.verbs.LocalMemory;
 import dev.verbena.verbs.RemoteMemory;
-import java.util.concurrent.locks.ReentrantLock;
 import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
 
@@ -50,12 +50,12 @@ final class Operations {
 
     private final ChannelCore core;
     private final Engine engine;
-    private final ReentrantLock lock;
+    private final BiasedLock lock;
     private final @Nullable Operation[] operations;
     private final int[] free;
     private int freeCount;
 
-    Operations(ChannelCore core, Engine engine, ReentrantLock lock) {
+    Operations(ChannelCore core, Engine engine, BiasedLock lock) {
         this.core = core;
         this.engine = engine;
         this.lock = lock;
@@ -230,22 +230,36 @@ final class Operations {
         }
     }
 
+    /** Takes the result of an operation, and ends its ticket; null if it is under way. */
+    @Nullable
+    Long tryTake(long ticket) {
+        lock.lock();
+        try {
+            return takeLocked(findLocked(ticket));
+        } finally {
+            lock.unlock();
+        }
+    }
+
     private @Nullable Long take(int number) {
         lock.lock();
         try {
             core.checkNotClosed();
-            Operation operation = operations[number];
-            Link on = core.link();
-            if (operation == null || on == null || operation.state != Operation.State.DONE) {
-                core.checkNotEnded();
-                return null;
-            }
-            Long result = operation.atomic ? on.fetched(number) : 0L;
-            free(operation);
-            return result;
+            return takeLocked(operations[number]);
         } finally {
             lock.unlock();
         }
+    }
+
+    private @Nullable Long takeLocked(@Nullable Operation operation) {
+        Link on = core.link();
+        if (operation == null || on == null || operation.state != Operation.State.DONE) {
+            core.checkNotEnded();
+            return null;
+        }
+        Long result = operation.atomic ? on.fetched(operation.number) : 0L;
+        free(operation);
+        return result;
     }
 
     /** Gives up an operation, whose memory the adapter may still use. */

@@ -204,21 +204,41 @@ final class RdmaCarrier extends Carrier {
         int found;
         do {
             found = cursor.poll();
-            while (cursor.next()) {
-                handleCompletion();
+            if (found > 0) {
+                handleFetched();
+                handled += found;
             }
-            handled += found;
         } while (found == BATCH);
         return handled;
     }
 
-    private void handleCompletion() {
-        long id = cursor.id();
-        ChannelCore core = engine.find(id);
-        if (core == null) {
-            return; // of a channel that is closed
+    /** Handles what the last poll has found. The lock of a channel is taken once for neighbouring completions. */
+    private void handleFetched() {
+        ChannelCore locked = null;
+        try {
+            while (cursor.next()) {
+                long id = cursor.id();
+                ChannelCore core = engine.find(id); // null if it is closed
+                if (core != locked && locked != null) {
+                    locked.unlock();
+                    locked = null;
+                }
+                if (core != null) {
+                    if (locked == null) {
+                        core.lock();
+                        locked = core;
+                    }
+                    handleCompletion(core, (int) id & 0xffff);
+                }
+            }
+        } finally {
+            if (locked != null) {
+                locked.unlock();
+            }
         }
-        int place = (int) id & 0xffff;
+    }
+
+    private void handleCompletion(ChannelCore core, int place) {
         try {
             if (!cursor.isSuccess()) {
                 core.failed(place, cursor.status(), failure);

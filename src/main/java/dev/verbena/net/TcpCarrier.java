@@ -57,7 +57,12 @@ final class TcpCarrier extends Carrier {
     private record Report(ChannelCore core, Runnable action) {
         void run() {
             try {
-                action.run();
+                core.lock();
+                try {
+                    action.run();
+                } finally {
+                    core.unlock();
+                }
             } catch (RuntimeException | Error failed) {
                 core.end(EndReason.FAILED, String.valueOf(failed.getMessage()), failed);
             }

@@ -1,0 +1,167 @@
+package dev.verbena.internal;
+
+import java.lang.invoke.MethodHandles;
+import java.lang.invoke.VarHandle;
+import java.util.concurrent.locks.LockSupport;
+import java.util.concurrent.locks.ReentrantLock;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * A reentrant lock that costs its usual thread two plain stores and no atomic instruction.
+ *
+ * <p>A thread that takes the lock many times in a row gets a bias: it then only notes that it is busy. Another thread that
+ * wants the lock takes the bias away for good: it stores "revoked", makes every thread execute a fence, and waits until the
+ * thread is not busy. That is the handshake of closing, whose proof is in {@link Barrier}. After each loss, a bias needs
+ * many more turns in a row, so that threads that share a lock pay for few of them. Without {@code membarrier} there is no
+ * bias, and this is a {@link ReentrantLock}.
+ */
+public final class BiasedLock {
+    /** The number of turns in a row for the first bias, and the factor for each further one. */
+    private static final int TURNS = 64;
+
+    private static final int FACTOR = 16;
+    private static final int SPINS = 100;
+    private static final int YIELDS = 200;
+    private static final long PAUSE_NANOS = 20_000;
+
+    private static final VarHandle BUSY = field("busy");
+    private static final VarHandle REVOKED = field("revoked");
+
+    /** The right of one thread, until it is revoked. */
+    private static final class Bias {
+        final Thread holder;
+
+        @SuppressWarnings("unused") // a VarHandle writes it
+        private boolean busy;
+
+        @SuppressWarnings("unused")
+        private boolean revoked;
+
+        /** The number of times that the holder has taken the lock again while it has it. */
+        int again;
+
+        Bias(Thread holder) {
+            this.holder = holder;
+        }
+    }
+
+    private final ReentrantLock lock = new ReentrantLock();
+
+    /** The bias. The lock guards changes; a thread that sees an old one finds that it was revoked. */
+    private @Nullable Bias bias;
+
+    /** The thread that had the lock last, how often in a row, and how often it needs it for a bias. The lock guards them. */
+    private @Nullable Thread last;
+
+    private long turns;
+    private long needed = TURNS;
+
+    /** Takes the lock, and waits for that. */
+    public void lock() {
+        Bias mine = bias;
+        if (mine == null || mine.holder != Thread.currentThread() || !enter(mine)) {
+            lock.lock();
+            Bias other = bias;
+            if (other != null) {
+                revoke(other);
+                awaitLeft(other);
+            }
+        }
+    }
+
+    /** Takes the lock if no other thread has it. */
+    public boolean tryLock() {
+        Bias mine = bias;
+        if (mine != null && mine.holder == Thread.currentThread() && enter(mine)) {
+            return true;
+        }
+        if (!lock.tryLock()) {
+            return false;
+        }
+        Bias other = bias;
+        if (other != null) {
+            revoke(other);
+            if (isBusy(other)) {
+                lock.unlock(); // the next thread goes on with that
+                return false;
+            }
+            bias = null;
+        }
+        return true;
+    }
+
+    /** Gives the lock back. */
+    public void unlock() {
+        Bias mine = bias;
+        if (mine != null && mine.holder == Thread.currentThread() && (boolean) BUSY.get(mine)) {
+            if (mine.again > 0) {
+                mine.again--;
+            } else {
+                BUSY.setRelease(mine, false);
+            }
+        } else {
+            count();
+            lock.unlock();
+        }
+    }
+
+    /** Enters with a bias. Returns false if it was revoked. */
+    private static boolean enter(Bias mine) {
+        if ((boolean) BUSY.get(mine)) {
+            mine.again++;
+            return true;
+        }
+        BUSY.setOpaque(mine, true);
+        if ((boolean) REVOKED.getAcquire(mine)) {
+            BUSY.setRelease(mine, false);
+            return false;
+        }
+        return true;
+    }
+
+    /** Counts a turn of the calling thread, which has the lock, and gives it the bias when it has had enough in a row. */
+    private void count() {
+        Thread current = Thread.currentThread();
+        if (last != current) {
+            last = current;
+            turns = 0;
+        } else if (++turns >= needed && Barrier.AVAILABLE && lock.getHoldCount() == 1 && !lock.hasQueuedThreads()) {
+            bias = new Bias(current);
+            last = null;
+            needed *= FACTOR;
+        }
+    }
+
+    /** Takes a bias away. The caller has the lock, and then waits until the thread that had the bias is not busy. */
+    private static void revoke(Bias other) {
+        if (!(boolean) REVOKED.getAcquire(other)) {
+            REVOKED.setVolatile(other, true);
+            Barrier.allThreads();
+        }
+    }
+
+    private void awaitLeft(Bias other) {
+        for (int tries = 0; isBusy(other); tries++) {
+            if (tries < SPINS) {
+                Thread.onSpinWait();
+            } else if (tries < YIELDS) {
+                Thread.yield();
+            } else {
+                LockSupport.parkNanos(PAUSE_NANOS);
+            }
+        }
+        bias = null;
+    }
+
+    private static boolean isBusy(Bias other) {
+        return (boolean) BUSY.getAcquire(other);
+    }
+
+    private static VarHandle field(String name) {
+        try {
+            return MethodHandles.lookup().findVarHandle(Bias.class, name, boolean.class);
+        } catch (ReflectiveOperationException e) {
+            throw new ExceptionInInitializerError(e);
+        }
+    }
+}

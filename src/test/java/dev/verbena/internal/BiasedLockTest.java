@@ -1,0 +1,122 @@
+package dev.verbena.internal;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import dev.verbena.support.Await;
+import dev.verbena.support.OtherThread;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.concurrent.CountDownLatch;
+import java.util.concurrent.atomic.AtomicBoolean;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
+
+/** Tests the lock that a thread takes again and again. */
+@Timeout(120)
+class BiasedLockTest {
+    /** More turns in a row than the first two biases need. */
+    private static final int MANY = 2_000;
+
+    private static final int ROUNDS = 300;
+
+    private final BiasedLock lock = new BiasedLock();
+    private long turns;
+
+    private void takeTurns(int number) {
+        for (int i = 0; i < number; i++) {
+            lock.lock();
+            turns++;
+            lock.unlock();
+        }
+    }
+
+    private boolean isFreeForAnother() throws Throwable {
+        return OtherThread.call(() -> {
+            boolean taken = lock.tryLock();
+            if (taken) {
+                lock.unlock();
+            }
+            return taken;
+        });
+    }
+
+    @Test
+    void threadsThatTakeTurnsLoseNone() throws Throwable {
+        AtomicBoolean over = new AtomicBoolean();
+        OtherThread<Long> often = OtherThread.start(() -> {
+            long mine = 0;
+            while (!over.get()) {
+                takeTurns(1);
+                mine++;
+            }
+            return mine;
+        });
+        long others = 0;
+        for (int i = 0; i < ROUNDS; i++) {
+            int number = i % 3 == 0 ? 1 : i % 3 == 1 ? 100 : MANY; // with a bias or without
+            takeTurns(number);
+            others += number;
+            Thread.yield();
+        }
+        over.set(true);
+        assertThat(turns).isEqualTo(others + often.join());
+    }
+
+    @Test
+    void threadWithBiasSeesWhatOthersHaveDone() throws Throwable {
+        takeTurns(MANY);
+        OtherThread.run(() -> takeTurns(MANY));
+        takeTurns(MANY);
+        assertThat(turns).isEqualTo(3 * MANY);
+    }
+
+    @Test
+    void lockIsTakenAgainByItsThread() throws Throwable {
+        for (int before : new int[] {0, MANY}) {
+            takeTurns(before);
+            lock.lock();
+            lock.lock();
+            assertThat(lock.tryLock()).isTrue();
+            lock.unlock();
+            lock.unlock();
+            assertThat(isFreeForAnother()).as("once more, after %d turns", before).isFalse();
+            lock.unlock();
+            assertThat(isFreeForAnother()).isTrue();
+        }
+    }
+
+    @Test
+    void tryLockDoesNotWait() throws Throwable {
+        takeTurns(MANY);
+        lock.lock();
+        assertThat(isFreeForAnother()).isFalse();
+        assertThat(isFreeForAnother()).as("the bias is revoked already").isFalse();
+        lock.unlock();
+        lock.lock(); // the thread finds that it has lost its bias
+        assertThat(isFreeForAnother()).isFalse();
+        lock.unlock();
+        assertThat(isFreeForAnother()).isTrue();
+    }
+
+    @Test
+    void lockWaitsForThreadWithBias() throws Throwable {
+        takeTurns(MANY);
+        lock.lock();
+        List<String> events = new ArrayList<>();
+        CountDownLatch begun = new CountDownLatch(1);
+        Thread[] waiting = new Thread[1];
+        OtherThread<Void> other = OtherThread.start(() -> {
+            waiting[0] = Thread.currentThread();
+            begun.countDown();
+            lock.lock();
+            events.add("other");
+            lock.unlock();
+        });
+        begun.await();
+        Await.until("the other thread pauses", () -> waiting[0].getState() == Thread.State.TIMED_WAITING);
+        events.add("first");
+        lock.unlock();
+        other.join();
+        assertThat(events).containsExactly("first", "other");
+    }
+}

@@ -85,8 +85,7 @@ public final class Transfer implements AutoCloseable {
      * @throws IllegalStateException if this transfer was confirmed, refused or closed, or if the channel is closed
      */
     public void accept(MemorySegment target, LongConsumer progress, Duration timeout) throws InterruptedException {
-        fetch(target, progress, timeout);
-        confirm();
+        fetch(target, progress, this::confirm, timeout);
     }
 
     /**
@@ -106,12 +105,17 @@ public final class Transfer implements AutoCloseable {
      * @throws IllegalStateException if this transfer was confirmed, refused or closed, or if the channel is closed
      */
     public void fetch(MemorySegment target, LongConsumer progress, Duration timeout) throws InterruptedException {
+        fetch(target, progress, () -> {}, timeout);
+    }
+
+    private void fetch(MemorySegment target, LongConsumer progress, Runnable whole, Duration timeout)
+            throws InterruptedException {
         if (target.byteSize() != source.length()) {
             throw new IllegalArgumentException(
                     "target must have the " + source.length() + " bytes of the transfer, got " + target.byteSize());
         }
         try {
-            fetch(() -> TransferMemory.receiving(engine, channel.core().carrier(), target), progress, timeout);
+            fetch(() -> TransferMemory.receiving(engine, channel.core().carrier(), target), progress, whole, timeout);
         } catch (IOException e) {
             throw new UncheckedIOException(e); // memory has none
         }
@@ -140,15 +144,22 @@ public final class Transfer implements AutoCloseable {
         fetch(
                 () -> TransferMemory.receiving(engine, channel.core().carrier(), file, position, source.length()),
                 progress,
+                () -> {},
                 timeout);
     }
 
-    private void fetch(Supplier<TransferMemory> target, LongConsumer progress, Duration timeout)
+    /**
+     * Takes the data.
+     *
+     * @param whole is called when all data has come, and before the memory is given back, which takes a while
+     */
+    private void fetch(Supplier<TransferMemory> target, LongConsumer progress, Runnable whole, Duration timeout)
             throws IOException, InterruptedException {
         Objects.requireNonNull(progress, "progress");
         Deadline deadline = Deadline.after(timeout);
         reply.owned(); // throws if this transfer has ended
         if (source.length() == 0) {
+            whole.run();
             return;
         }
         IOException refused;
@@ -161,6 +172,9 @@ public final class Transfer implements AutoCloseable {
                 if (!read) { // reads may be under way into memory that the program uses again
                     channel.core().end(EndReason.FAILED, "A transfer was given up", null);
                 }
+            }
+            if (refused == null) {
+                whole.run();
             }
         }
         if (refused != null) {

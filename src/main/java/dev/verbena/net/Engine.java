@@ -33,8 +33,10 @@ import org.jspecify.annotations.Nullable;
 final class Engine {
     private static final int BATCH = 64;
 
-    /** The clock costs as much as a message: a busy node looks at it rarely. */
-    private static final int BUSY_POLLS = 16;
+    /** The clock can cost as much as a message: a program that polls all the time looks at it at every eighth poll. */
+    private static final int POLLS_PER_LOOK = 8;
+
+    private static final long LOOK_NANOS = 1_000_000;
 
     private static final long TICK_NANOS = 100_000_000;
     private static final Duration TICK = Duration.ofNanos(TICK_NANOS);
@@ -89,8 +91,10 @@ final class Engine {
 
     private long lastTick = System.nanoTime();
 
-    /** The number of times that there was something to handle since the last look at the clock. */
-    private int busyPolls;
+    private long lastLook = lastTick;
+
+    /** The number of polls until the next look at the clock. */
+    private int pollsToLook;
 
     /** The number of threads that wait at the carrier. */
     private final AtomicInteger blocked = new AtomicInteger();
@@ -354,8 +358,7 @@ final class Engine {
                 fail(failure);
                 return 0;
             }
-            if (handled == 0 || ++busyPolls == BUSY_POLLS) {
-                busyPolls = 0;
+            if (patient || --pollsToLook < 0) {
                 lookAtClock();
             }
             if (someEnded) {
@@ -369,6 +372,8 @@ final class Engine {
 
     private void lookAtClock() {
         long now = System.nanoTime();
+        pollsToLook = now - lastLook < LOOK_NANOS ? POLLS_PER_LOOK - 1 : 0;
+        lastLook = now;
         if (now - lastTick > TICK_NANOS) {
             lastTick = now;
             tick(now);

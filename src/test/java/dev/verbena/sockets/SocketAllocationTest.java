@@ -14,11 +14,7 @@ class SocketAllocationTest {
     @Test
     void readsAndWritesAllocateNothing() {
         Set<String> clean = AllocationProbe.cleanRows(
-                4,
-                () -> ChildJvm.with("--enable-native-access=ALL-UNNAMED")
-                        .optimizing()
-                        .runOnClassPath(SocketAllocationProbe.class)
-                        .successfulOutput());
+                4, () -> ChildJvm.with("--enable-native-access=ALL-UNNAMED"), SocketAllocationProbe.class);
         assertThat(clean)
                 .containsExactlyInAnyOrder(
                         "write and read",

@@ -29,7 +29,10 @@ public final class AllocationProbe {
     private static final int CLEAN_ROUNDS = 2;
     private static final long PATIENCE = Duration.ofSeconds(60).toNanos();
     private static final int BATCH = 8;
-    private static final int ATTEMPTS = 3;
+    private static final int ATTEMPTS = 5;
+
+    /** The compiler has decided long before, because the operations wait for it: see {@link #cleanRows}. */
+    private static final int MOST_ROUNDS = 200;
 
     private final Loopback loopback;
     private final Completions leftDone;
@@ -65,13 +68,19 @@ public final class AllocationProbe {
     /**
      * Runs a probe until each of its rows has been clean in one of the runs, and at most a few times. What the code
      * allocates it allocates in each run. Whether the compiler sees through a call is decided anew in each, now and then
-     * badly. Returns the names of the clean rows, and prints the output if some are not.
+     * badly. Operations wait while the compiler works, so that a number of them is enough on a busy machine too. Returns the
+     * names of the clean rows, and prints the output if some are not.
      */
-    public static Set<String> cleanRows(int rows, Supplier<String> probe) {
+    public static Set<String> cleanRows(
+            int rows, Supplier<ChildJvm> jvm, Class<?> probe, String... arguments) {
         Set<String> clean = new HashSet<>();
         StringBuilder all = new StringBuilder();
         for (int i = 0; i < ATTEMPTS && clean.size() < rows; i++) {
-            String output = probe.get();
+            String output = jvm.get()
+                    .option("-Xbatch")
+                    .optimizing()
+                    .runOnClassPath(probe, arguments)
+                    .successfulOutput();
             all.append(output);
             List<String> measured =
                     output.lines().filter(line -> line.contains(" bytes in ")).toList();
@@ -218,7 +227,7 @@ public final class AllocationProbe {
     }
 
     /**
-     * Repeats an operation until rounds of it allocate nothing, or until the time is over, and prints the bytes that the
+     * Repeats an operation until rounds of it allocate nothing, or until there were enough, and prints the bytes that the
      * last round has allocated.
      */
     public static void measure(String name, Runnable operation) {
@@ -234,7 +243,7 @@ public final class AllocationProbe {
             bytes = THREADS.getCurrentThreadAllocatedBytes() - before;
             clean = bytes == 0 ? clean + 1 : 0;
             rounds++;
-        } while (clean < CLEAN_ROUNDS && System.nanoTime() < end);
+        } while (clean < CLEAN_ROUNDS && rounds < MOST_ROUNDS && System.nanoTime() < end);
         System.out.println(
                 name + ": " + bytes + " bytes in " + OPERATIONS + " operations, after " + rounds + " rounds");
     }

@@ -1,22 +1,15 @@
 package dev.verbena.support;
 
-import com.sun.management.ThreadMXBean;
 import dev.verbena.VerbsArena;
 import dev.verbena.net.Channel;
 import dev.verbena.net.Message;
 import dev.verbena.net.Node;
 import dev.verbena.net.NodeOptions;
-import java.lang.management.ManagementFactory;
 import java.net.InetSocketAddress;
 import java.time.Duration;
 
 /** Prints the numbers of bytes that messages there and back, and calls, allocate in a thread that polls two nodes. */
 public final class ChannelAllocationProbe {
-    private static final ThreadMXBean THREADS = (ThreadMXBean) ManagementFactory.getThreadMXBean();
-    private static final int ROUND_TRIPS = 5_000;
-    private static final int CLEAN_ROUNDS = 3;
-    private static final long PATIENCE = 30_000_000_000L;
-
     private ChannelAllocationProbe() {}
 
     public static void main(String[] arguments) throws Exception {
@@ -46,27 +39,12 @@ public final class ChannelAllocationProbe {
     }
 
     private static void measure(Node server, Node client, Channel accepted, Channel channel) {
-        measure("round trips", () -> {
+        AllocationProbe.measure("round trips", () -> {
             pass(client, server, channel, accepted);
             pass(server, client, accepted, channel);
         });
         accepted.listen((on, request) -> request.reply().length(64).send());
-        measure("calls", () -> call(client, server, channel));
-    }
-
-    private static void measure(String what, Runnable one) {
-        long end = System.nanoTime() + PATIENCE;
-        int clean = 0;
-        long bytes;
-        do {
-            long before = THREADS.getCurrentThreadAllocatedBytes();
-            for (int i = 0; i < ROUND_TRIPS; i++) {
-                one.run();
-            }
-            bytes = THREADS.getCurrentThreadAllocatedBytes() - before;
-            clean = bytes == 0 ? clean + 1 : 0;
-        } while (clean < CLEAN_ROUNDS && System.nanoTime() < end);
-        System.out.println(what + ": " + bytes + " bytes in " + ROUND_TRIPS);
+        AllocationProbe.measure("calls", () -> call(client, server, channel));
     }
 
     private static void call(Node client, Node server, Channel channel) {

@@ -15,7 +15,7 @@ import java.util.Locale;
 
 /**
  * Measures a channel between two processes on a device: messages there and back as {@link PingPong} exchanges them, by
- * polling, and transfers.
+ * polling, and transfers. The thread that waits makes progress itself.
  */
 final class NetDevice {
     private static final Duration PATIENCE = Duration.ofSeconds(60);
@@ -45,7 +45,7 @@ final class NetDevice {
         boolean client = args[6].equals("client");
         NodeOptions options = NodeOptions.defaults()
                 .handshakeTimeout(PATIENCE) // for a cold JVM in a guest
-                .progress(messages ? Progress.CALLER : Progress.BACKGROUND);
+                .progress(Progress.CALLER);
         try (VerbsArena arena = VerbsArena.ofShared()) {
             Node node = client ? Node.openTowards(address, options, arena) : Node.open(address, options, arena);
             Channel channel = client ? connect(node, address) : node.accept(PATIENCE);

@@ -4,6 +4,7 @@ import static dev.verbena.verbs.AccessFlag.LOCAL_WRITE;
 
 import dev.verbena.VerbsArena;
 import dev.verbena.verbs.CompletionQueue;
+import dev.verbena.verbs.CompletionQueueOptions;
 import dev.verbena.verbs.Completions;
 import dev.verbena.verbs.ConnectOptions;
 import dev.verbena.verbs.Context;
@@ -23,11 +24,16 @@ import java.net.InetSocketAddress;
 import java.net.ServerSocket;
 import java.net.Socket;
 import java.nio.charset.StandardCharsets;
+import java.time.Duration;
 import java.util.Locale;
 
 /**
  * {@code ibv_rc_pingpong} in Java, with the same exchange of addresses over TCP, the same loop and the same defaults.
- * Interoperates with the program in C.
+ * Interoperates with the program in C. Sleeps between polls, as with {@code -e}, if an argument says {@code events}.
+ *
+ * <p>Times are noted at each {@value #STEP}th round trip from the first one on. A branch that is first taken at the end of
+ * the warm-up would have the JVM compile the loop again, in the middle of the measurement: while two processes poll on two
+ * processors, this takes longer than all measured round trips, which are then slow.
  */
 final class PingPong {
     private static final int DEPTH = 500;
@@ -35,16 +41,22 @@ final class PingPong {
     private static final int SEND = 2;
     private static final int MESSAGE = 52;
     private static final int PATIENCE_MILLIS = 60_000;
+    private static final int STEP = 500;
+    private static final Duration PATIENCE = Duration.ofMillis(PATIENCE_MILLIS);
 
     private final QueuePair pair;
     private final MemoryRegion buffer;
     private final Completions done;
+    private final boolean sleeping;
     private int posted;
 
-    private PingPong(VerbsArena arena, int size) {
+    private PingPong(VerbsArena arena, int size, boolean sleeping) {
+        this.sleeping = sleeping;
         Context context = Device.first().open(arena);
         ProtectionDomain domain = context.allocateProtectionDomain();
-        CompletionQueue queue = context.createCompletionQueue(DEPTH + 1);
+        CompletionQueueOptions options = CompletionQueueOptions.of(DEPTH + 1);
+        CompletionQueue queue =
+                context.createCompletionQueue(sleeping ? options.channel(context.createCompletionChannel()) : options);
         pair = domain.createQueuePair(QueuePair.rc(queue).sendDepth(1).receiveDepth(DEPTH));
         buffer = domain.register(arena.allocate(size, 4096), LOCAL_WRITE);
         done = queue.completions(2);
@@ -63,21 +75,24 @@ final class PingPong {
         posted += count;
     }
 
-    /** Arguments: message size, warm-up round trips, measured round trips, port; for a client the server's address. */
-    public static void main(String[] args) throws IOException {
+    /**
+     * Arguments: message size, round trips of the warm-up and measured ones, both multiples of {@value #STEP}, {@code poll} or
+     * {@code events}, port; for a client the server's address.
+     */
+    public static void main(String[] args) throws IOException, InterruptedException {
         int warm = Integer.parseInt(args[1]);
         int rounds = Integer.parseInt(args[2]);
-        int port = Integer.parseInt(args[3]);
+        int port = Integer.parseInt(args[4]);
         try (VerbsArena arena = VerbsArena.ofConfined()) {
-            PingPong end = new PingPong(arena, Integer.parseInt(args[0]));
-            boolean client = args.length > 4;
+            PingPong end = new PingPong(arena, Integer.parseInt(args[0]), args[3].equals("events"));
+            boolean client = args.length > 5;
             if (client) {
-                end.connectTo(args[4], port);
+                end.connectTo(args[5], port);
             } else {
                 end.accept(port);
             }
-            long start = end.run(warm, warm + rounds, client);
-            double micros = (System.nanoTime() - start) / 1000.0;
+            long[] times = end.run(warm + rounds, client);
+            double micros = (times[(warm + rounds) / STEP] - times[warm / STEP]) / 1000.0;
             System.out.printf(
                     Locale.ROOT, "%d iters in %.2f seconds = %.2f usec/iter%n", rounds, micros / 1e6, micros / rounds);
         }
@@ -136,11 +151,11 @@ final class PingPong {
     }
 
     /**
-     * Runs the round trips. As in C, the next send is posted when the last one and a receive have completed. Returns
-     * the time at which the warm-up ended.
+     * Runs the round trips. As in C, the next send is posted when the last one and a receive have completed. Returns the time
+     * of each {@value #STEP}th message received.
      */
-    private long run(int warm, int rounds, boolean client) {
-        long start = System.nanoTime();
+    private long[] run(int rounds, boolean client) throws InterruptedException {
+        long[] times = new long[rounds / STEP + 1];
         int sent = 0;
         int received = 0;
         int pending = RECEIVE;
@@ -149,16 +164,14 @@ final class PingPong {
             pending |= SEND;
         }
         while (received < rounds || sent < rounds) {
-            while (done.poll() == 0) {
-                // spin, as C does
-            }
+            fetch();
             while (done.next()) {
                 done.orThrow();
                 if (done.id() == SEND) {
                     sent++;
                 } else {
-                    if (++received == warm) {
-                        start = System.nanoTime();
+                    if (++received % STEP == 0) {
+                        times[received / STEP] = System.nanoTime();
                     }
                     if (--posted <= 1) {
                         postReceives(DEPTH - posted);
@@ -171,6 +184,16 @@ final class PingPong {
                 }
             }
         }
-        return start;
+        return times;
+    }
+
+    private void fetch() throws InterruptedException {
+        if (sleeping) {
+            done.await(PATIENCE);
+            return;
+        }
+        while (done.poll() == 0) {
+            // spin, as C does
+        }
     }
 }

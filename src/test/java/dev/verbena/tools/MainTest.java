@@ -127,6 +127,7 @@ class MainTest {
                 "cmtime -s 127.0.0.1 -c 0",
                 "cmtime -s 127.0.0.1 -r -1",
                 "cmtime -s 127.0.0.1 -t -1",
+                "cmtime -s 127.0.0.1 --rounds 0",
                 "rdma_server -p 65536",
                 "rdma_client -p x",
                 "cp",

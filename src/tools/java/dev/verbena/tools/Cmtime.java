@@ -27,13 +27,14 @@ import org.jspecify.annotations.Nullable;
 final class Cmtime {
     private static final String USAGE = """
             usage: verbena cmtime [-s SERVER] [-b ADDRESS] [-c COUNT] [-p PORT] [-r COUNT]
-                     [-t MILLISECONDS]
+                     [-t MILLISECONDS] [--rounds COUNT]
               -s SERVER        connect to this server; without -s, serve until Ctrl-C
               -b ADDRESS       local address (server's default: any)
               -c COUNT         number of connections, client only (default: 100)
               -p PORT          port (default: 7471)
               -r COUNT         retries for resolving an address or a route (default: 2)
-              -t MILLISECONDS  time limit for resolving either (default: 2000)""";
+              -t MILLISECONDS  time limit for resolving either (default: 2000)
+              --rounds COUNT   connect again and again, a table for each time (default: 1)""";
 
     private static final int PORT = 7471;
     private static final int BACKLOG = 1024;
@@ -47,13 +48,15 @@ final class Cmtime {
     private final int port;
     private final int count;
     private final int retries;
+    private final int rounds;
     private final Duration timeout;
 
     private Cmtime(String[] args, PrintStream out) {
-        options = Options.parse(args, USAGE, "-s:", "-b:", "-c:", "-p:", "-r:", "-t:");
+        options = Options.parse(args, USAGE, "-s:", "-b:", "-c:", "-p:", "-r:", "-t:", "--rounds:");
         port = options.number("-p", PORT, options.has("-s") ? 1 : 0, 65_535);
         count = options.number("-c", 100, 1, 1 << 16);
         retries = options.number("-r", 2, 0, Integer.MAX_VALUE);
+        rounds = options.number("--rounds", 1, 1, Integer.MAX_VALUE);
         timeout = Duration.ofMillis(options.number("-t", 2000, 1, Integer.MAX_VALUE));
         this.out = out;
     }
@@ -66,7 +69,10 @@ final class Cmtime {
         try (VerbsArena arena = VerbsArena.ofConfined()) {
             EventChannel channel = EventChannel.create(arena);
             if (options.has("-s")) {
-                new Client(channel).run();
+                Client client = new Client(channel);
+                for (int i = 0; i < rounds; i++) {
+                    client.run();
+                }
             } else {
                 serve(channel);
             }
@@ -133,6 +139,7 @@ final class Cmtime {
         private final Map<ConnectionId, Integer> numbers = new HashMap<>();
         private final StringBuilder table = new StringBuilder();
         private final InetSocketAddress server;
+        private @Nullable Shared shared;
 
         Client(EventChannel channel) {
             this.channel = channel;
@@ -142,6 +149,7 @@ final class Cmtime {
         }
 
         void run() throws InterruptedException {
+            table.setLength(0);
             row("step", "total ms", "max ms", "min us", "us / conn");
             step("creating id", "create id", null, 0, i -> {
                 ids[i] = channel.createId(PortSpace.TCP);
@@ -162,12 +170,16 @@ final class Cmtime {
                     CmEventType.ROUTE_RESOLVED,
                     retries,
                     i -> ids[i].beginResolveRoute(timeout));
-            Shared shared = Shared.of(ids[0].context());
-            step("creating qp", "create qp", null, 0, i -> pairs[i] = shared.queuePair(ids[i]));
+            if (shared == null) {
+                shared = Shared.of(ids[0].context());
+            }
+            Shared parts = shared;
+            step("creating qp", "create qp", null, 0, i -> pairs[i] = parts.queuePair(ids[i]));
             step("connecting", "connect", CmEventType.ESTABLISHED, 0, i -> ids[i].beginConnect(PARAMETERS));
             step("disconnecting", "disconnect", CmEventType.DISCONNECTED, 0, i -> ids[i].beginDisconnect());
             step("destroying id", "destroy", null, 0, i -> {
                 pairs[i].close();
+                numbers.remove(ids[i]);
                 ids[i].close();
             });
             out.print(table);

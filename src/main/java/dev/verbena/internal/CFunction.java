@@ -29,7 +29,7 @@ import org.jspecify.annotations.Nullable;
 public final class CFunction {
     private static final int MOST = 6;
     private static final StructLayout CAPTURED = Linker.Option.captureStateLayout();
-    private static final long ERRNO = CAPTURED.byteOffset(MemoryLayout.PathElement.groupElement("errno"));
+    private static final long ERRNO = offsetOfErrno();
 
     /** A class of its own, because the first lambda expression of a program takes longer than a class. */
     private static final class Capture extends ThreadLocal<MemorySegment> {
@@ -119,6 +119,18 @@ public final class CFunction {
         } catch (Throwable t) {
             throw unexpected(t);
         }
+    }
+
+    /** Finds the member by a loop, because the first path through a layout takes a program some milliseconds. */
+    private static long offsetOfErrno() {
+        long offset = 0;
+        for (MemoryLayout member : CAPTURED.memberLayouts()) {
+            if (member.name().orElse("").equals("errno")) {
+                return offset;
+            }
+            offset += member.byteSize();
+        }
+        throw new AssertionError("no errno in " + CAPTURED);
     }
 
     private static long at(long[] arguments, int index) {

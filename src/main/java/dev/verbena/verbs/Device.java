@@ -85,10 +85,12 @@ public final class Device {
     public static Device named(String name) {
         Objects.requireNonNull(name, "name");
         List<Device> devices = list();
-        return devices.stream()
-                .filter(device -> device.name.equals(name))
-                .findFirst()
-                .orElseThrow(() -> new NoSuchElementException(noneNamed(name, devices)));
+        for (Device device : devices) { // the first stream of a program takes milliseconds
+            if (device.name.equals(name)) {
+                return device;
+            }
+        }
+        throw new NoSuchElementException(noneNamed(name, devices));
     }
 
     /**
@@ -99,7 +101,11 @@ public final class Device {
      * @throws RdmaUnavailableException if rdma-core is missing or native access is not enabled
      */
     public static Device first() {
-        return list().stream().findFirst().orElseThrow(() -> new NoSuchElementException(NONE_HERE));
+        List<Device> devices = list();
+        if (devices.isEmpty()) {
+            throw new NoSuchElementException(NONE_HERE);
+        }
+        return devices.getFirst();
     }
 
     private static final String NONE_HERE =

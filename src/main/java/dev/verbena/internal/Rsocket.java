@@ -37,6 +37,7 @@ public final class Rsocket {
     public static final CFunction PLACE = function("riowrite");
 
     private static final int PEEK = 2;
+    private static final int DO_NOT_WAIT = 0x40;
     private static final Linker.Option ERRNO = Linker.Option.captureCallState("errno");
 
     /** Holds the handle, in a class of its own: linking takes some 10 ms. */
@@ -59,38 +60,56 @@ public final class Rsocket {
     /**
      * Receives bytes at an offset of a segment ({@code rrecv}). Returns their number, 0 at the end of the stream, or the error
      * number negated.
+     *
+     * @param wait whether to poll for some microseconds and arm the completion channel if there are none: see
+     *     {@link HiddenDescriptor#completionChannel}
      */
-    public static long receive(int socket, MemorySegment to, long at, long length) {
-        return transfer(Transfer.RECEIVE_FUNCTION, socket, to, at, length, 0);
+    public static long receive(int socket, MemorySegment to, long at, long length, boolean wait) {
+        return transfer(Transfer.RECEIVE_FUNCTION, socket, to, at, length, flags(wait), 0);
+    }
+
+    private static long flags(boolean wait) {
+        return wait ? 0 : DO_NOT_WAIT;
     }
 
     private static long transfer(
-            MemorySegment function, int socket, MemorySegment memory, long at, long length, long offset) {
+            MemorySegment function, int socket, MemorySegment memory, long at, long length, long fourth, long fifth) {
         try {
             long result = (long) Transfer.HANDLE.invokeExact(
-                    function, CFunction.captured(), socket, memory.address() + at, length, offset, 0L, memory);
+                    function, CFunction.captured(), socket, memory.address() + at, length, fourth, fifth, memory);
             return result < 0 ? -CFunction.errno() : result;
         } catch (Throwable t) {
             throw CFunction.unexpected(t);
         }
     }
 
-    /** Copies bytes that were received, and leaves them ({@code MSG_PEEK}). Returns their number, or -1. */
-    public static long peek(int socket, MemorySegment to, long length) {
-        return RECEIVE.call(socket, to.address(), length, PEEK);
+    /** Announces what was mapped, with a placement of no bytes. Returns 0, or -1. */
+    public static int announce(int socket) {
+        return (int) PLACE.call(socket, 0, 0, 0, DO_NOT_WAIT);
     }
 
-    /** Sends bytes at an offset of a segment ({@code rsend}). Returns their number, or the error number negated. */
-    public static long send(int socket, MemorySegment from, long at, long length) {
-        return transfer(Transfer.SEND_FUNCTION, socket, from, at, length, 0);
+    /** Copies bytes that were received, and leaves them ({@code MSG_PEEK}). Returns their number, or -1. */
+    public static long peek(int socket, MemorySegment to, long length) {
+        return RECEIVE.call(socket, to.address(), length, PEEK | DO_NOT_WAIT);
+    }
+
+    /**
+     * Sends bytes at an offset of a segment ({@code rsend}). Returns their number, or the error number negated.
+     *
+     * @param wait as for {@link #receive}
+     */
+    public static long send(int socket, MemorySegment from, long at, long length, boolean wait) {
+        return transfer(Transfer.SEND_FUNCTION, socket, from, at, length, flags(wait), 0);
     }
 
     /**
      * Places bytes into memory that the peer has mapped ({@code riowrite}). Returns their number, which is 0 if nothing is
      * mapped at the offset, or the error number negated. The bytes must not run over the end of a mapping: C then posts
      * empty writes until the send queue is full.
+     *
+     * @param wait as for {@link #receive}
      */
-    public static long place(int socket, MemorySegment from, long length, long offset) {
-        return transfer(Transfer.PLACE_FUNCTION, socket, from, 0, length, offset);
+    public static long place(int socket, MemorySegment from, long length, long offset, boolean wait) {
+        return transfer(Transfer.PLACE_FUNCTION, socket, from, 0, length, offset, flags(wait));
     }
 }

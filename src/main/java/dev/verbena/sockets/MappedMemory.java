@@ -128,7 +128,7 @@ final class MappedMemory {
             throw new UncheckedIOException(SocketFailures.map(mapped, errno));
         }
         // A mapping is told with the next bytes. A write of no bytes tells it at once, for there is room.
-        if ((int) Rsocket.PLACE.call(descriptor.number(), 0, 0, 0, 0) != 0) {
+        if (Rsocket.announce(descriptor.number()) != 0) {
             broken = true;
             throw new UncheckedIOException(SocketFailures.write(CFunction.errno()));
         }
@@ -190,17 +190,21 @@ final class MappedMemory {
         return placing;
     }
 
-    /** Places some of the bytes after the first ones. Returns their number, or {@link #UNAVAILABLE}. */
-    long place(MemorySegment source, long first, long offset) throws IOException {
+    /**
+     * Places some of the bytes after the first ones. Returns their number, or {@link #UNAVAILABLE}.
+     *
+     * @param wait whether C may take events of the connection
+     */
+    long place(MemorySegment source, long first, long offset, boolean wait) throws IOException {
         long left = source.byteSize() - first;
         if (source.isNative()) {
-            return placeNative(source.asSlice(first, Math.min(left, AT_ONCE)), offset);
+            return placeNative(source.asSlice(first, Math.min(left, AT_ONCE)), offset, wait);
         }
         Buffers buffers = Buffers.take();
         try {
             MemorySegment copy = buffers.memory().asSlice(0, Math.min(left, Buffers.SIZE));
             MemorySegment.copy(source, first, copy, 0, copy.byteSize());
-            return placeNative(copy, offset);
+            return placeNative(copy, offset, wait);
         } finally {
             buffers.giveBack();
         }
@@ -214,23 +218,23 @@ final class MappedMemory {
      * unknown range goes first: C refuses it if nothing is mapped there. The last byte goes last, because peers may wait for
      * it.
      */
-    private long placeNative(MemorySegment from, long offset) throws IOException {
+    private long placeNative(MemorySegment from, long offset, boolean wait) throws IOException {
         placing = true;
         try {
             long length = from.byteSize();
             if (length == 1 || (offset >= knownStart && offset + length <= knownEnd)) {
-                return placeOnce(from, offset);
+                return placeOnce(from, offset, wait);
             }
             long probe = length == 2 ? 0 : length - 2;
-            long count = placeOnce(from.asSlice(probe, 1), offset + probe);
+            long count = placeOnce(from.asSlice(probe, 1), offset + probe, wait);
             if (count == UNAVAILABLE) {
                 return count;
             }
-            count = placeOnce(from.asSlice(0, length - 1), offset);
+            count = placeOnce(from.asSlice(0, length - 1), offset, wait);
             if (count < length - 1) {
                 return count;
             }
-            long last = placeOnce(from.asSlice(length - 1, 1), offset + length - 1);
+            long last = placeOnce(from.asSlice(length - 1, 1), offset + length - 1, wait);
             if (last == UNAVAILABLE) {
                 return count;
             }
@@ -240,10 +244,10 @@ final class MappedMemory {
         }
     }
 
-    private long placeOnce(MemorySegment from, long offset) throws IOException {
+    private long placeOnce(MemorySegment from, long offset, boolean wait) throws IOException {
         long count;
         do {
-            count = Rsocket.place(descriptor.number(), from, from.byteSize(), offset);
+            count = Rsocket.place(descriptor.number(), from, from.byteSize(), offset, wait);
         } while (count == -Errno.EINTR);
         if (count == -Errno.EAGAIN) {
             return UNAVAILABLE;

@@ -2,6 +2,7 @@ package dev.verbena.sockets;
 
 import dev.verbena.internal.CFunction;
 import dev.verbena.internal.Errno;
+import dev.verbena.internal.Poll;
 import dev.verbena.internal.Rsocket;
 import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
@@ -62,6 +63,11 @@ final class PollSet {
     /** Returns the events that the last poll reported for an entry. */
     int reported(int index) {
         return entries.get(ValueLayout.JAVA_SHORT, index * SIZE + REPORTED);
+    }
+
+    /** Waits until a descriptor of the kernel has an event, or the time in milliseconds is over; -1 is no limit. */
+    void await(int size, int milliseconds) {
+        Poll.await(entries.address(), size, milliseconds);
     }
 
     /** Waits until an entry has an event, or looks once ({@code rpoll}). Returns the number of entries with events. */

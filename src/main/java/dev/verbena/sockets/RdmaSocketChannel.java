@@ -24,6 +24,7 @@ import java.nio.channels.NotYetConnectedException;
 import java.nio.channels.SocketChannel;
 import java.util.Objects;
 import java.util.Set;
+import java.util.concurrent.locks.LockSupport;
 import java.util.concurrent.locks.ReentrantLock;
 import org.jspecify.annotations.Nullable;
 
@@ -45,6 +46,7 @@ public final class RdmaSocketChannel extends SocketChannel {
     private static final int LONGEST = 1 << 20;
 
     private static final long CLOSE_MILLISECONDS = 1_000;
+    private static final long ROOM_NANOSECONDS = 1_000_000;
 
     private final ReentrantLock readLock = new ReentrantLock();
     private final ReentrantLock writeLock = new ReentrantLock();
@@ -162,6 +164,9 @@ public final class RdmaSocketChannel extends SocketChannel {
             }
             enter();
             try {
+                if (blocking) {
+                    readWaiter.begin(descriptor);
+                }
                 while (true) {
                     count = one != null ? receive(one) : scatter(Objects.requireNonNull(many), offset, length);
                     if (count != UNAVAILABLE || !blocking || !mayRead.holds()) {
@@ -170,6 +175,7 @@ public final class RdmaSocketChannel extends SocketChannel {
                     readWaiter.await(descriptor, PollSet.IN, 0, false, mayRead);
                 }
             } finally {
+                readWaiter.end(descriptor);
                 descriptor.leave();
             }
         } finally {
@@ -234,7 +240,7 @@ public final class RdmaSocketChannel extends SocketChannel {
     private long receive(MemorySegment to, long at, long length) throws IOException {
         long count;
         do {
-            count = Rsocket.receive(descriptor.number(), to, at, length);
+            count = Rsocket.receive(descriptor.number(), to, at, length, readWaiter.leads());
         } while (count == -Errno.EINTR);
         if (count > 0) {
             return count;
@@ -268,6 +274,7 @@ public final class RdmaSocketChannel extends SocketChannel {
                 }
                 enter();
                 try {
+                    readWaiter.begin(descriptor);
                     long start = System.nanoTime();
                     while (true) {
                         count = receive(to);
@@ -281,6 +288,7 @@ public final class RdmaSocketChannel extends SocketChannel {
                         readWaiter.await(descriptor, PollSet.IN, left, false, mayRead);
                     }
                 } finally {
+                    readWaiter.end(descriptor);
                     descriptor.leave();
                 }
             } catch (SocketTimeoutException e) {
@@ -374,6 +382,7 @@ public final class RdmaSocketChannel extends SocketChannel {
                     throw e;
                 } // else the next write reports it
             } finally {
+                writeWaiter.end(descriptor);
                 descriptor.leave();
             }
         } finally {
@@ -452,7 +461,7 @@ public final class RdmaSocketChannel extends SocketChannel {
     private long send(MemorySegment from, long at, long length) throws IOException {
         long count;
         do {
-            count = Rsocket.send(descriptor.number(), from, at, length);
+            count = Rsocket.send(descriptor.number(), from, at, length, writeWaiter.leads());
         } while (count == -Errno.EINTR);
         if (count >= 0) {
             return count;
@@ -554,7 +563,8 @@ public final class RdmaSocketChannel extends SocketChannel {
             if (!mayWrite.holds()) {
                 throw new AsynchronousCloseException();
             }
-            writeWaiter.await(descriptor, PollSet.OUT, 0, false, mayWrite);
+            LockSupport.parkNanos(
+                    this, ROOM_NANOSECONDS); // no function of C waits for room, and little else needs this
             reported = writeWaiter.look(descriptor, PollSet.OUT);
         }
     }
@@ -588,7 +598,7 @@ public final class RdmaSocketChannel extends SocketChannel {
                 enter();
                 try {
                     while (sum < source.byteSize()) {
-                        long count = descriptor.mapped().place(source, sum, remoteOffset + sum);
+                        long count = descriptor.mapped().place(source, sum, remoteOffset + sum, writeWaiter.leads());
                         sum += Math.max(count, 0);
                         if (!blocking || !mayWrite.holds()) {
                             break;
@@ -598,6 +608,7 @@ public final class RdmaSocketChannel extends SocketChannel {
                         }
                     }
                 } finally {
+                    writeWaiter.end(descriptor);
                     descriptor.leave();
                 }
             } finally {
@@ -795,6 +806,7 @@ public final class RdmaSocketChannel extends SocketChannel {
         try {
             checkOpen();
             local = descriptor.localAddress();
+            descriptor.connected();
             readiness.phase(Readiness.Phase.CONNECTED);
         } finally {
             stateLock.unlock();
@@ -844,7 +856,7 @@ public final class RdmaSocketChannel extends SocketChannel {
         try {
             enter();
             try {
-                descriptor.shutdownOutput(isBlocking(), this::pollAnew);
+                descriptor.shutdownOutput(this::pollAnew);
             } finally {
                 descriptor.leave();
             }

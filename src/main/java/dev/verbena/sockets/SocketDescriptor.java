@@ -1,9 +1,9 @@
 package dev.verbena.sockets;
 
 import dev.verbena.ResourceBusyException;
-import dev.verbena.internal.AcceptQueue;
 import dev.verbena.internal.CFunction;
 import dev.verbena.internal.Errno;
+import dev.verbena.internal.HiddenDescriptor;
 import dev.verbena.internal.IpAddresses;
 import dev.verbena.internal.Rsocket;
 import dev.verbena.internal.raw.sockaddr_storage;
@@ -15,17 +15,18 @@ import java.lang.invoke.MethodHandles;
 import java.lang.invoke.VarHandle;
 import java.net.InetSocketAddress;
 import java.util.concurrent.CountDownLatch;
-import java.util.concurrent.LinkedBlockingQueue;
-import java.util.concurrent.ThreadPoolExecutor;
+import java.util.concurrent.Future;
+import java.util.concurrent.ScheduledThreadPoolExecutor;
 import java.util.concurrent.TimeUnit;
+import java.util.concurrent.locks.ReentrantLock;
 import org.jspecify.annotations.Nullable;
 
 /**
- * A stream rsocket's descriptor, which is always non-blocking, and the count of threads and selectors that use it.
+ * A stream rsocket's descriptor, which never blocks, and the count of threads and selectors that use it.
  *
  * <p>Each use is between {@link #enter} and {@link #leave}. After {@link #close} no use begins, and the last one that ends
- * lets a thread of its own call {@code rclose}, which waits until the peer's adapter has acknowledged all data. So no
- * function of C runs with a descriptor that may belong to another socket.
+ * lets other threads close it, once the peer's adapter has acknowledged all data. So no function of C runs with a
+ * descriptor that may belong to another socket.
  *
  * <p>All threads may use a descriptor at once.
  */
@@ -44,6 +45,12 @@ final class SocketDescriptor {
     private static final int ERROR = 4;
     private static final int CLOSED = 1 << 31;
     private static final int CLOSERS = 16;
+
+    /** The longest time for the last data of a closed socket, which is about as long as TCP takes. */
+    private static final long LONGEST_CLOSE = TimeUnit.SECONDS.toNanos(60);
+
+    private static final long LONGEST_PAUSE = TimeUnit.MILLISECONDS.toNanos(50);
+    private static final int UNKNOWN = -2;
     private static final VarHandle STATE;
 
     static {
@@ -54,21 +61,21 @@ final class SocketDescriptor {
         }
     }
 
-    /** The threads that call functions of C which wait for the peer. They end when they have nothing to do. */
-    private static final ThreadPoolExecutor APART = new ThreadPoolExecutor(
-            CLOSERS,
-            CLOSERS,
-            1,
-            TimeUnit.SECONDS,
-            new LinkedBlockingQueue<>(),
-            work -> Thread.ofPlatform()
-                    .daemon()
-                    .name("verbena-socket-closer")
-                    .inheritInheritableThreadLocals(false)
-                    .unstarted(work));
+    /** The threads that close. They wait for no peer, and end when they have nothing to do. */
+    private static final ScheduledThreadPoolExecutor APART =
+            new ScheduledThreadPoolExecutor(CLOSERS, thread("closer").factory());
 
     static {
+        APART.setKeepAliveTime(1, TimeUnit.SECONDS);
         APART.allowCoreThreadTimeOut(true);
+    }
+
+    private static void later(Runnable work, long nanoseconds) {
+        Future<?> _ = APART.schedule(work, nanoseconds, TimeUnit.NANOSECONDS);
+    }
+
+    private static Thread.Builder thread(String job) {
+        return Thread.ofPlatform().daemon().name("verbena-socket-" + job).inheritInheritableThreadLocals(false);
     }
 
     private final int number;
@@ -76,6 +83,22 @@ final class SocketDescriptor {
     private final MappedMemory mapped = new MappedMemory(this);
     private int pollNumber;
     private volatile boolean listening;
+
+    /** The completion channel, which never changes once it is found. */
+    private volatile int channel = UNKNOWN;
+
+    private volatile boolean waitsForChannel;
+
+    private final ReentrantLock channelLock = new ReentrantLock();
+    private final WaitTurn turn = new WaitTurn();
+
+    /** The threads that wait in {@code rpoll}, which must not be while others wait for the completion channel. */
+    private int inPoll;
+
+    private boolean connected;
+
+    /** Whether the socket is connected, or was to be. */
+    private volatile boolean connecting;
 
     /** Gives back the place in a service thread. */
     private Runnable atEnd = () -> {};
@@ -128,6 +151,76 @@ final class SocketDescriptor {
         return pollNumber == number;
     }
 
+    /** Returns whether waits use the completion channel. */
+    boolean hasChannel() {
+        return waitsForChannel;
+    }
+
+    /** Returns the completion channel: see {@link HiddenDescriptor#completionChannel}. */
+    int channel() {
+        return channel;
+    }
+
+    /** Returns whose turn it is to wait for the completion channel. */
+    WaitTurn turn() {
+        return turn;
+    }
+
+    /** Tells that the connection is there. */
+    void connected() {
+        channelLock.lock();
+        try {
+            connected = true;
+        } finally {
+            channelLock.unlock();
+        }
+    }
+
+    /** Begins a wait for the completion channel, or returns false: then the thread waits in {@code rpoll}, and ends that. */
+    boolean beginWait() {
+        if (waitsForChannel) {
+            return true;
+        }
+        channelLock.lock();
+        try {
+            if (inPoll == 0 && !listening && isConnected() && findChannel()) {
+                waitsForChannel = true;
+                return true;
+            }
+            inPoll++;
+            return false;
+        } finally {
+            channelLock.unlock();
+        }
+    }
+
+    /** Ends a wait in {@code rpoll}. */
+    void endWait() {
+        channelLock.lock();
+        try {
+            inPoll--;
+        } finally {
+            channelLock.unlock();
+        }
+    }
+
+    /** C may accept a connection before it is there. The caller has the lock. */
+    private boolean isConnected() {
+        if (!connected) {
+            PollSet set = new PollSet(1);
+            set.set(0, number, PollSet.OUT);
+            connected = set.poll(1, false) > 0;
+        }
+        return connected;
+    }
+
+    private boolean findChannel() {
+        if (channel == UNKNOWN) {
+            channel = HiddenDescriptor.completionChannel(number);
+        }
+        return channel >= 0;
+    }
+
     /** Begins a use. Returns false if the descriptor was closed. */
     boolean enter() {
         int now;
@@ -160,8 +253,59 @@ final class SocketDescriptor {
     }
 
     private void release() {
-        APART.execute(() -> {
+        APART.execute(new Closing());
+    }
+
+    /**
+     * Closes the rsocket in steps that wait for no peer. {@code rclose} would wait until the peer's adapter has acknowledged
+     * all data, and soft-RoCE never gives up.
+     */
+    private final class Closing implements Runnable {
+        private final long begin = System.nanoTime();
+        private long pause = TimeUnit.MILLISECONDS.toNanos(1);
+        private boolean ending;
+
+        @Override
+        public void run() {
+            if (!patient()) {
+                thread("last-data").start(this::finish); // C waits
+            } else if (isEnded() || System.nanoTime() - begin > LONGEST_CLOSE) {
+                finish();
+            } else {
+                later(this, pause);
+                pause = Math.min(2 * pause, LONGEST_PAUSE);
+            }
+        }
+
+        /** Returns whether no function of C waits. */
+        private boolean patient() {
+            channelLock.lock();
             try {
+                return !connecting || findChannel();
+            } finally {
+                channelLock.unlock();
+            }
+        }
+
+        /**
+         * Tells the peer the end, and returns whether its adapter has acknowledged that, or there was no connection yet. A
+         * connection that was told to end is always readable.
+         */
+        private boolean isEnded() {
+            if (!connecting) {
+                return true;
+            }
+            ending = ending || shutdown(SHUTDOWN_BOTH);
+            PollSet set = new PollSet(1);
+            set.set(0, number, PollSet.IN);
+            return set.poll(1, false) == 0 || (ending && (set.reported(0) & PollSet.FAILED) != 0);
+        }
+
+        private void finish() {
+            try {
+                if (connecting) {
+                    shutdown(SHUTDOWN_BOTH); // C disconnects
+                }
                 endMapped();
                 if (listening) {
                     closeWaiting();
@@ -171,14 +315,16 @@ final class SocketDescriptor {
                 atEnd.run();
                 gone.countDown();
             }
-        });
+        }
     }
 
-    /** Unmaps memory. What the peer places after that breaks the connection, so this side's own data goes first. */
+    /** Tells the peer the end of the stream. Returns false if there is no room for that in the send queue. */
+    private boolean shutdown(int how) {
+        return (int) Rsocket.SHUTDOWN.call(number, how) == 0 || CFunction.errno() != Errno.EAGAIN;
+    }
+
+    /** Unmaps memory. What the peer places after that breaks the connection. */
     private void endMapped() {
-        if (!mapped.isEmpty()) {
-            Rsocket.SHUTDOWN.call(number, SHUTDOWN_BOTH);
-        }
         try {
             mapped.endAll();
         } catch (ResourceBusyException e) {
@@ -191,7 +337,7 @@ final class SocketDescriptor {
         if (mapped.isPlacing() && enter()) {
             APART.execute(() -> {
                 try {
-                    Rsocket.SHUTDOWN.call(number, SHUTDOWN_BOTH);
+                    shutdown(SHUTDOWN_BOTH);
                 } finally {
                     leave();
                 }
@@ -235,8 +381,8 @@ final class SocketDescriptor {
         atEnd = ServiceThreads::removeListener;
         int errno = errnoOf((int) Rsocket.LISTEN.call(number, backlog));
         if (errno == 0) {
-            int queue = AcceptQueue.find(number);
-            pollNumber = queue == AcceptQueue.NOT_FOUND ? number : queue;
+            int queue = HiddenDescriptor.acceptQueue(number);
+            pollNumber = queue == HiddenDescriptor.NOT_FOUND ? number : queue;
             listening = true;
         }
         return errno;
@@ -250,6 +396,7 @@ final class SocketDescriptor {
         if (accepted >= 0) {
             SocketDescriptor descriptor = nonBlocking(accepted);
             descriptor.atEnd = ServiceThreads::removeConnection;
+            descriptor.connecting = true;
             return descriptor;
         }
         int errno = CFunction.errno();
@@ -264,38 +411,44 @@ final class SocketDescriptor {
     int connect(InetSocketAddress address) throws IOException {
         ServiceThreads.addConnection();
         atEnd = ServiceThreads::removeConnection;
+        connecting = true;
         try (Arena scratch = Arena.ofConfined()) {
             MemorySegment to = IpAddresses.write(address, scratch);
             return errnoOf((int) Rsocket.CONNECT.call(number, to.address(), IpAddresses.length(address)));
         }
     }
 
-    /** Ends the stream to the peer ({@code rshutdown}), which waits until the peer's adapter has acknowledged all data. */
-    void shutdownOutput(boolean wait, Runnable then) {
-        if (wait && !Thread.currentThread().isVirtual()) {
-            Rsocket.SHUTDOWN.call(number, SHUTDOWN_WRITE);
+    /**
+     * Ends the stream to the peer ({@code rshutdown}). Where the send queue has no room for that, or C would wait for the
+     * peer, another thread does it.
+     */
+    void shutdownOutput(Runnable then) {
+        boolean mayWait;
+        channelLock.lock();
+        try {
+            mayWait = !findChannel();
+        } finally {
+            channelLock.unlock();
+        }
+        if (mayWait) {
+            if (enter()) {
+                thread("last-data").start(() -> endOutput(then));
+            }
+        } else if (shutdown(SHUTDOWN_WRITE)) {
             then.run();
-            return;
+        } else if (enter()) {
+            later(() -> endOutput(then), LONGEST_PAUSE);
         }
-        if (!enter()) {
-            return;
-        }
-        CountDownLatch done = new CountDownLatch(1);
-        APART.execute(() -> {
-            try {
-                Rsocket.SHUTDOWN.call(number, SHUTDOWN_WRITE);
-                then.run();
-            } finally {
-                leave();
-                done.countDown();
-            }
-        });
-        if (wait) {
-            try {
-                done.await();
-            } catch (InterruptedException e) {
-                Thread.currentThread().interrupt();
-            }
+    }
+
+    /** Ends the stream to the peer in another thread, which has entered. */
+    private void endOutput(Runnable then) {
+        boolean done = isClosed() || shutdown(SHUTDOWN_WRITE);
+        if (done) {
+            leave();
+            then.run();
+        } else {
+            later(() -> endOutput(then), LONGEST_PAUSE);
         }
     }
 

@@ -32,12 +32,15 @@ final class SocketPoller implements Runnable {
     /** A virtual thread that waits for events of a descriptor. */
     static final class Request {
         private final SocketDescriptor descriptor;
+        private final int number;
         private final int events;
         private final Thread thread;
         private volatile boolean done;
 
-        Request(SocketDescriptor descriptor, int events, Thread thread) {
+        /** Makes a request for events of the descriptor itself, or of another one that it has. */
+        Request(SocketDescriptor descriptor, int number, int events, Thread thread) {
             this.descriptor = descriptor;
+            this.number = number;
             this.events = events;
             this.thread = thread;
         }
@@ -148,7 +151,7 @@ final class SocketPoller implements Runnable {
         set.set(WAKE, wakeUp.event(), PollSet.IN);
         int size = 1;
         for (Request request : active) {
-            set.set(size++, request.descriptor.pollNumber(), request.events);
+            set.set(size++, request.number, request.events);
         }
         set.poll(size, true);
         wakeUp.clear();

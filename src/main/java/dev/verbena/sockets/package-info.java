@@ -17,15 +17,15 @@
  *       Programs with thousands of connections should set smaller sizes.
  *   <li>{@code SO_LINGER} with 0 seconds does not reset the connection. {@code IP_TOS} and {@code SO_REUSEPORT} are not
  *       there: {@code UnsupportedOperationException}. Urgent data is not sent: {@code SocketException}.
- *   <li>A peer's process that ends, or is killed, ends the stream at once. A dead link, or a machine without power, makes a
- *       write fail with {@code SocketException} once the adapter has sent it eight times. An end that only reads learns of
- *       it from keep-alive messages, as with TCP: set {@code SO_KEEPALIVE}, and
+ *   <li>A peer's process that ends, or is killed, ends the stream within half a second. A dead link, or a machine without
+ *       power, makes a write fail with {@code SocketException} once the adapter has sent it eight times. An end that only
+ *       reads learns of it from keep-alive messages, as with TCP: set {@code SO_KEEPALIVE}, and
  *       {@link jdk.net.ExtendedSocketOptions#TCP_KEEPIDLE} to the seconds between two of them. But soft-RoCE tries for
  *       ever (librdmacm asks for 7 retries, which soft-RoCE takes for no limit): the stream goes on when the link is back,
- *       and only the program's own time limits tell that it is not.
+ *       and only the program's own time limits tell that it is not. A closed channel gives its last data a minute.
  *   <li>A selector of the JDK does not take these channels: {@code IllegalSelectorException}.
- *   <li>All waits of a process meet in {@code rpoll}, which wakes every waiting thread for each event. Few selectors with
- *       many channels do better than many waiting threads.
+ *   <li>All selectors of a process, and its waits for connects, meet in {@code rpoll}, which wakes every waiting thread
+ *       for each event. A blocked read or write of a connection waits for that connection only.
  *   <li>With rdma-core before 59, a process may have 255 connected sockets, or as many as the system property
  *       {@code dev.verbena.sockets.limit} says, and 31 server sockets. One more fails with {@code SocketException}.
  *       The first socket makes room for them: it begins connects to port 9 of this machine, and closes them at once. On a

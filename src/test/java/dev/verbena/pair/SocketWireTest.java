@@ -6,10 +6,15 @@ import static org.assertj.core.api.Assertions.assertThat;
 import dev.verbena.sockets.RdmaSocketChannel;
 import dev.verbena.sockets.RdmaSockets;
 import dev.verbena.support.Await;
+import dev.verbena.support.Resources;
 import java.io.IOException;
+import java.io.UncheckedIOException;
+import java.net.InetSocketAddress;
 import java.net.StandardProtocolFamily;
 import java.nio.ByteBuffer;
 import java.nio.channels.SocketChannel;
+import java.util.ArrayList;
+import java.util.List;
 import java.util.Random;
 import java.util.concurrent.FutureTask;
 import java.util.concurrent.TimeUnit;
@@ -20,6 +25,10 @@ import org.junit.jupiter.api.extension.RegisterExtension;
 @PairTest
 class SocketWireTest {
     private static final int MUCH = 3 << 20;
+
+    /** More than there are threads that close. */
+    private static final int SOCKETS = 20;
+
     private static final String RESET =
             "java.net.SocketException: Connection reset: the peer's RDMA adapter does not answer";
 
@@ -63,6 +72,34 @@ class SocketWireTest {
         peer.end();
     }
 
+    /** soft-RoCE sends the last data again for ever, and C would wait for ever. */
+    @Test
+    void moreSocketsToADeadMachineThanThreadsAreClosed() throws Exception {
+        Conversation peer = laboratory.start(AcceptingEnd.class);
+        InetSocketAddress address = Laboratory.peer(Integer.parseInt(peer.next()));
+        List<SocketChannel> channels = new ArrayList<>();
+        for (int i = 0; i < SOCKETS; i++) {
+            RdmaSocketChannel channel = RdmaSockets.openSocketChannel(StandardProtocolFamily.INET);
+            channel.connect(address);
+            channels.add(channel);
+        }
+        laboratory.cutPower();
+        for (SocketChannel channel : channels) {
+            assertThat(channel.write(ByteBuffer.allocate(1))).isEqualTo(1);
+            channel.configureBlocking(false);
+            channel.close();
+        }
+        Await.until("C has closed all sockets", SocketWireTest::hasNoQueuePairs);
+    }
+
+    private static boolean hasNoQueuePairs() {
+        try {
+            return Resources.ofThisProcess().stream().noneMatch(entry -> entry.startsWith("qp "));
+        } catch (IOException e) {
+            throw new UncheckedIOException(e);
+        }
+    }
+
     /** A stream to the peer and back again. */
     private static final class Exchange {
         private final byte[] bytes = new byte[MUCH];
@@ -90,7 +127,7 @@ class SocketWireTest {
 
         /** Returns whether the writer has filled the buffers of the connection. */
         boolean isWaiting() {
-            return writer.getState() == Thread.State.WAITING;
+            return writer.getState() == Thread.State.WAITING || writer.getState() == Thread.State.TIMED_WAITING;
         }
 
         void awaitEnd(Conversation peer) throws Exception {

@@ -38,6 +38,7 @@ import java.util.stream.Stream;
 import jdk.net.ExtendedSocketOptions;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
 import org.junit.jupiter.params.provider.ValueSource;
 
 /** Channels and sockets over RDMA: data, connecting, closing, options. */
@@ -332,6 +333,33 @@ class SocketChannelTest {
                     .isInstanceOf(UnsupportedOperationException.class);
             assertThatThrownBy(() -> client.setOption(RdmaSocketOptions.RDMA_SQSIZE, 70_000))
                     .isInstanceOf(IllegalArgumentException.class);
+        }
+    }
+
+    /** An event of the connection wakes one thread at a time, but may be for the other one, or for both. */
+    @ParameterizedTest
+    @CsvSource({"false,false", "true,false", "false,true", "true,true"})
+    void readerAndWriterOfOneChannelWaitAtOnce(boolean virtualReader, boolean virtualWriter) throws Exception {
+        byte[] bytes = SocketPair.pattern(8 * LENGTH);
+        try (SocketPair pair = SocketPair.connected()) {
+            FutureTask<?> echo = start(false, () -> {
+                ByteBuffer part = ByteBuffer.allocateDirect(SocketPair.BUFFER / 3);
+                while (pair.accepted.read(part.clear()) >= 0) {
+                    pair.accepted.write(part.flip());
+                }
+                return null;
+            });
+            FutureTask<byte[]> reading = startUntilItWaits(
+                    virtualReader,
+                    () -> SocketPair.readFully(pair.client, ByteBuffer.allocate(bytes.length))
+                            .array());
+            FutureTask<?> writing = start(virtualWriter, () -> {
+                pair.client.write(ByteBuffer.wrap(bytes));
+                return pair.client.shutdownOutput();
+            });
+            get(writing);
+            assertThat(get(reading)).isEqualTo(bytes);
+            get(echo);
         }
     }
 

@@ -1,0 +1,115 @@
+package dev.verbena.internal;
+
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.concurrent.locks.ReentrantLock;
+import java.util.stream.IntStream;
+import java.util.stream.Stream;
+
+/**
+ * Finds descriptors of an rsocket that no function of C returns.
+ *
+ * <p>But {@code rfcntl} passes {@code O_NONBLOCK} on to them, so the descriptor whose flag follows is the right one.
+ */
+public final class HiddenDescriptor {
+    /** The result if no descriptor was found. */
+    public static final int NOT_FOUND = -1;
+
+    private static final String SOCKET = "socket:";
+    private static final String COMPLETION_CHANNEL = "anon_inode:[infinibandevent]";
+    private static final int ROUNDS = 3;
+
+    /** A completion channel is opened soon after its rsocket, and mostly has one of the next numbers. */
+    private static final int NEAR = 16;
+
+    private static final int SET_FLAGS = 4;
+    private static final int NON_BLOCKING = 04000;
+    private static final Path DESCRIPTORS = Path.of("/proc/self/fd");
+    private static final ReentrantLock LOCK = new ReentrantLock();
+
+    private HiddenDescriptor() {}
+
+    /**
+     * Returns the descriptor that becomes readable when a listening rsocket has a connection to accept. The rsocket is
+     * non-blocking, and no other thread uses it yet.
+     *
+     * <p>A thread of librdmacm puts connections into a socket pair of the listener. {@code rpoll} does not sleep on that
+     * pair, but on the descriptor that the thread reads requests from, so it may miss a connection for
+     * {@code wake_up_interval}, 5 seconds.
+     */
+    public static int acceptQueue(int listener) {
+        LOCK.lock(); // the flags of two rsockets must not change at once
+        try {
+            return find(all(), SOCKET, listener);
+        } finally {
+            LOCK.unlock();
+        }
+    }
+
+    /**
+     * Returns the completion channel of a connected, non-blocking rsocket, and makes the rsocket a blocking one with a
+     * non-blocking channel. Changes nothing if the channel is not found.
+     *
+     * <p>A function of C without {@code MSG_DONTWAIT} then has the channel armed before it fails with {@code EAGAIN}: the
+     * channel becomes readable when it is worth to call again. And no function waits for the peer any more. No other thread
+     * may call a function that would.
+     */
+    public static int completionChannel(int socket) {
+        LOCK.lock();
+        try {
+            List<Integer> near = new ArrayList<>(
+                    IntStream.rangeClosed(socket + 1, socket + NEAR).boxed().toList());
+            int found = find(near, COMPLETION_CHANNEL, socket);
+            if (found == NOT_FOUND) {
+                found = find(all(), COMPLETION_CHANNEL, socket);
+            }
+            if (found != NOT_FOUND) {
+                Rsocket.CONTROL.call(socket, SET_FLAGS, 0);
+                SystemCall.makeNonBlocking(found);
+            }
+            return found;
+        } finally {
+            LOCK.unlock();
+        }
+    }
+
+    private static int find(List<Integer> candidates, String kind, int socket) {
+        candidates.removeIf(candidate -> !isOfKind(candidate, kind));
+        for (int round = 0; round < ROUNDS && !candidates.isEmpty(); round++) {
+            keep(candidates, socket, 0);
+            keep(candidates, socket, NON_BLOCKING);
+        }
+        return candidates.size() == 1 ? candidates.getFirst() : NOT_FOUND;
+    }
+
+    private static void keep(List<Integer> candidates, int socket, int flag) {
+        Rsocket.CONTROL.call(socket, SET_FLAGS, flag);
+        candidates.removeIf(candidate -> {
+            int flags = SystemCall.flags(candidate);
+            return flags < 0 || (flags & NON_BLOCKING) != flag;
+        });
+    }
+
+    private static List<Integer> all() {
+        List<Integer> found = new ArrayList<>();
+        try (Stream<Path> paths = Files.list(DESCRIPTORS)) {
+            paths.forEach(path -> found.add(Integer.valueOf(path.getFileName().toString())));
+        } catch (IOException noProc) {
+            return new ArrayList<>();
+        }
+        return found;
+    }
+
+    private static boolean isOfKind(int descriptor, String kind) {
+        try {
+            return Files.readSymbolicLink(DESCRIPTORS.resolve(Integer.toString(descriptor)))
+                    .toString()
+                    .startsWith(kind);
+        } catch (IOException noSuchDescriptor) {
+            return false;
+        }
+    }
+}

@@ -193,7 +193,9 @@ final class NetCosts {
         /** Makes a window of type 2 for the peer, as nodes do for an export. */
         RemoteMemory window(ProtectionDomain domain, VerbsArena arena) {
             MemoryWindow window = domain.allocateMemoryWindow(MemoryWindowType.TYPE_2, arena);
-            sends.clear().bind(SEND, window, region.slice(0, SIZE), List.of(REMOTE_READ)).post();
+            sends.clear()
+                    .bind(SEND, window, region.slice(0, SIZE), List.of(REMOTE_READ))
+                    .post();
             awaitSend();
             return window.remote();
         }

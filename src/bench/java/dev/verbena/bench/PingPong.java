@@ -41,7 +41,7 @@ final class PingPong {
     private static final int SEND = 2;
     private static final int MESSAGE = 52;
     private static final int PATIENCE_MILLIS = 60_000;
-    private static final int STEP = 500;
+    static final int STEP = 500;
     private static final Duration PATIENCE = Duration.ofMillis(PATIENCE_MILLIS);
 
     private final QueuePair pair;

@@ -39,6 +39,7 @@ final class Buffer {
     private final Message reused;
 
     /** Written under the channel's lock, and also read without it. A release costs no fence. */
+    @SuppressWarnings("unused") // a VarHandle reads it
     private State state = State.IDLE;
 
     /** Counts the times that the program got this buffer or lost it: odd while the program has it. As the state. */

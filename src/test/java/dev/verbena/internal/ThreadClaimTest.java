@@ -62,7 +62,9 @@ class ThreadClaimTest {
     void claimOfEndedThreadIsReplaced() throws InterruptedException {
         Thread ended = Thread.ofPlatform().start(() -> claim.make(this));
         ended.join();
-        assertThat(claim.make(this, Thread.currentThread())).as("it belongs to another").isSameAs(ended);
+        assertThat(claim.make(this, Thread.currentThread()))
+                .as("it belongs to another")
+                .isSameAs(ended);
         assertThat(claim.make(this, ended)).isNull();
         assertThat(holder).isSameAs(Thread.currentThread());
     }

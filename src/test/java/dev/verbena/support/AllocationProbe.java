@@ -71,8 +71,7 @@ public final class AllocationProbe {
      * badly. Operations wait while the compiler works, so that a number of them is enough on a busy machine too. Returns the
      * names of the clean rows, and prints the output if some are not.
      */
-    public static Set<String> cleanRows(
-            int rows, Supplier<ChildJvm> jvm, Class<?> probe, String... arguments) {
+    public static Set<String> cleanRows(int rows, Supplier<ChildJvm> jvm, Class<?> probe, String... arguments) {
         Set<String> clean = new HashSet<>();
         StringBuilder all = new StringBuilder();
         for (int i = 0; i < ATTEMPTS && clean.size() < rows; i++) {

@@ -61,9 +61,7 @@ public final class QueuePair extends VerbsObject {
 
     private final SingleRequestBatches<SendBatch> singleSends;
     private final SingleRequestBatches<ReceiveBatch> singleReceives;
-
-    // The batches of the first thread, which the data path reads from here.
-    private final SendBatch ownSends;
+    private final SendBatch ownSends; // those of the first thread, which the data path reads from here
     private final ReceiveBatch ownReceives;
 
     /**
@@ -540,17 +538,7 @@ public final class QueuePair extends VerbsObject {
         if (ownSends.isUser()) {
             ownSends.postOne(id, SendBatch.SEND, local, SendBatch.NO_LIMIT, 0, 0);
         } else {
-            postOneOfMany(id, SendBatch.SEND, local, SendBatch.NO_LIMIT, 0, 0);
-        }
-    }
-
-    /** Posts a request of a thread that is not the first one, or is not known yet. */
-    private void postOneOfMany(long id, int code, LocalMemory local, long limit, long remoteAddress, int remoteKey) {
-        SendBatch one = singleSends.claimRarely();
-        try {
-            one.postOne(id, code, local, limit, remoteAddress, remoteKey);
-        } finally {
-            singleSends.release(one);
+            SendBatch.postOne(singleSends, id, SendBatch.SEND, local, null);
         }
     }
 
@@ -563,14 +551,7 @@ public final class QueuePair extends VerbsObject {
      */
     @CName("ibv_post_send")
     public void postSendImmediate(long id, LocalMemory local, int immediate) {
-        SendBatch one = singleSends.claim();
-        try {
-            one.put(id, Operation.SEND_WITH_IMMEDIATE.code(), local, SendBatch.NO_LIMIT);
-            one.setImmediate(immediate);
-            one.postAll();
-        } finally {
-            singleSends.release(one);
-        }
+        SendBatch.postImmediate(singleSends, id, Operation.SEND_WITH_IMMEDIATE, local, null, immediate);
     }
 
     /**
@@ -668,7 +649,7 @@ public final class QueuePair extends VerbsObject {
         if (ownSends.isUser()) {
             ownSends.postOne(id, SendBatch.RDMA_WRITE, local, remote.length(), remote.address(), remote.key());
         } else {
-            postOneOfMany(id, SendBatch.RDMA_WRITE, local, remote.length(), remote.address(), remote.key());
+            SendBatch.postOne(singleSends, id, SendBatch.RDMA_WRITE, local, remote);
         }
     }
 
@@ -682,20 +663,7 @@ public final class QueuePair extends VerbsObject {
      */
     @CName("ibv_post_send")
     public void postWriteImmediate(long id, LocalMemory local, RemoteMemory remote, int immediate) {
-        SendBatch one = singleSends.claim();
-        try {
-            one.put(
-                    id,
-                    Operation.RDMA_WRITE_WITH_IMMEDIATE.code(),
-                    local,
-                    remote.length(),
-                    remote.address(),
-                    remote.key());
-            one.setImmediate(immediate);
-            one.postAll();
-        } finally {
-            singleSends.release(one);
-        }
+        SendBatch.postImmediate(singleSends, id, Operation.RDMA_WRITE_WITH_IMMEDIATE, local, remote, immediate);
     }
 
     /**
@@ -730,7 +698,7 @@ public final class QueuePair extends VerbsObject {
         if (ownSends.isUser()) {
             ownSends.postOne(id, SendBatch.RDMA_READ, local, remote.length(), remote.address(), remote.key());
         } else {
-            postOneOfMany(id, SendBatch.RDMA_READ, local, remote.length(), remote.address(), remote.key());
+            SendBatch.postOne(singleSends, id, SendBatch.RDMA_READ, local, remote);
         }
     }
 
@@ -879,13 +847,8 @@ public final class QueuePair extends VerbsObject {
     public void postReceive(long id, LocalMemory local) {
         if (ownReceives.isUser()) {
             ownReceives.postOne(id, local);
-            return;
-        }
-        ReceiveBatch one = singleReceives.claimRarely();
-        try {
-            one.postOne(id, local);
-        } finally {
-            singleReceives.release(one);
+        } else {
+            ReceiveBatch.postOne(singleReceives, id, local);
         }
     }
 

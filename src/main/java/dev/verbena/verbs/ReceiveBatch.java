@@ -100,6 +100,16 @@ public final class ReceiveBatch extends WorkBatch<ReceiveBatch> {
         }
     }
 
+    /** Posts a receive of a thread that is not the first one, or is not known yet. */
+    static void postOne(SingleRequestBatches<ReceiveBatch> batches, long id, LocalMemory local) {
+        ReceiveBatch one = batches.claimRarely();
+        try {
+            one.postOne(id, local);
+        } finally {
+            batches.release(one);
+        }
+    }
+
     /**
      * Posts a receive, as {@link #put} and {@link #postAll} do with an empty batch. The usual one is written and posted at
      * once, and the batch does not note that it holds one.

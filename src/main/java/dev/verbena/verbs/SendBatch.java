@@ -13,6 +13,7 @@ import java.lang.ref.Reference;
 import java.util.Collection;
 import java.util.Objects;
 import java.util.Set;
+import org.jspecify.annotations.Nullable;
 
 /**
  * A batch of work requests for a queue pair's send queue, posted with one call into C ({@code ibv_post_send}). Make a batch
@@ -627,6 +628,47 @@ public final class SendBatch extends WorkBatch<SendBatch> {
         Memory.WORDS.set(first, 1, piece.lengthAndKey);
         if (watched) {
             keepOpen(piece.region);
+        }
+    }
+
+    /** Posts a request of a thread that is not the first one, or is not known yet. */
+    static void postOne(
+            SingleRequestBatches<SendBatch> batches,
+            long id,
+            int code,
+            LocalMemory local,
+            @Nullable RemoteMemory remote) {
+        SendBatch one = batches.claimRarely();
+        try {
+            if (remote == null) {
+                one.postOne(id, code, local, NO_LIMIT, 0, 0);
+            } else {
+                one.postOne(id, code, local, remote.length(), remote.address(), remote.key());
+            }
+        } finally {
+            batches.release(one);
+        }
+    }
+
+    /** Posts a request with immediate data. */
+    static void postImmediate(
+            SingleRequestBatches<SendBatch> batches,
+            long id,
+            Operation operation,
+            LocalMemory local,
+            @Nullable RemoteMemory remote,
+            int immediate) {
+        SendBatch one = batches.claim();
+        try {
+            if (remote == null) {
+                one.put(id, operation.code(), local, NO_LIMIT);
+            } else {
+                one.put(id, operation.code(), local, remote.length(), remote.address(), remote.key());
+            }
+            one.setImmediate(immediate);
+            one.postAll();
+        } finally {
+            batches.release(one);
         }
     }
 

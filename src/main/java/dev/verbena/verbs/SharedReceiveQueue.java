@@ -431,13 +431,8 @@ public final class SharedReceiveQueue extends VerbsObject {
     public void postReceive(long id, LocalMemory local) {
         if (ownReceives.isUser()) {
             ownReceives.postOne(id, local);
-            return;
-        }
-        ReceiveBatch one = singleReceives.claimRarely();
-        try {
-            one.postOne(id, local);
-        } finally {
-            singleReceives.release(one);
+        } else {
+            ReceiveBatch.postOne(singleReceives, id, local);
         }
     }
 

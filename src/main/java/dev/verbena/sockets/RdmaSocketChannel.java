@@ -24,7 +24,6 @@ import java.nio.channels.NotYetConnectedException;
 import java.nio.channels.SocketChannel;
 import java.util.Objects;
 import java.util.Set;
-import java.util.concurrent.locks.LockSupport;
 import java.util.concurrent.locks.ReentrantLock;
 import org.jspecify.annotations.Nullable;
 
@@ -46,7 +45,6 @@ public final class RdmaSocketChannel extends SocketChannel {
     private static final int LONGEST = 1 << 20;
 
     private static final long CLOSE_MILLISECONDS = 1_000;
-    private static final long ROOM_NANOSECONDS = 1_000_000;
 
     private final ReentrantLock readLock = new ReentrantLock();
     private final ReentrantLock writeLock = new ReentrantLock();
@@ -532,7 +530,7 @@ public final class RdmaSocketChannel extends SocketChannel {
                 }
                 enter();
                 try {
-                    awaitRoom(blocking);
+                    writeWaiter.awaitRoom(descriptor, mayWrite, blocking);
                     MappedSegment mapped = descriptor.mapped().map(this, segment, offset, arena);
                     done = true;
                     return mapped;
@@ -547,25 +545,6 @@ public final class RdmaSocketChannel extends SocketChannel {
             }
         } finally {
             writeLock.unlock();
-        }
-    }
-
-    /** Waits until the send queue has room for a message. */
-    private void awaitRoom(boolean blocking) throws IOException {
-        int reported = writeWaiter.look(descriptor, PollSet.OUT);
-        while ((reported & PollSet.OUT) == 0) {
-            if ((reported & PollSet.FAILED) != 0) {
-                throw SocketFailures.write(descriptor.takeError());
-            }
-            if (!blocking) {
-                throw new IOException("The send queue is full: try again when the channel is ready for OP_WRITE");
-            }
-            if (!mayWrite.holds()) {
-                throw new AsynchronousCloseException();
-            }
-            LockSupport.parkNanos(
-                    this, ROOM_NANOSECONDS); // no function of C waits for room, and little else needs this
-            reported = writeWaiter.look(descriptor, PollSet.OUT);
         }
     }
 

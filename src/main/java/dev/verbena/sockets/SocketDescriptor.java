@@ -277,11 +277,14 @@ final class SocketDescriptor {
             }
         }
 
-        /** Returns whether no function of C waits. */
+        /**
+         * Returns whether no function of C waits. The channel of a connection that is not there yet is not looked for: C
+         * would wait for the peer's answer then.
+         */
         private boolean patient() {
             channelLock.lock();
             try {
-                return !connecting || findChannel();
+                return !connecting || !isConnected() || findChannel();
             } finally {
                 channelLock.unlock();
             }
@@ -292,13 +295,23 @@ final class SocketDescriptor {
          * connection that was told to end is always readable.
          */
         private boolean isEnded() {
-            if (!connecting) {
+            if (!hasConnection()) {
                 return true;
             }
             ending = ending || shutdown(SHUTDOWN_BOTH);
             PollSet set = new PollSet(1);
             set.set(0, number, PollSet.IN);
             return set.poll(1, false) == 0 || (ending && (set.reported(0) & PollSet.FAILED) != 0);
+        }
+
+        /** Returns whether there is a connection, and so perhaps data that the peer's adapter has not acknowledged. */
+        private boolean hasConnection() {
+            channelLock.lock();
+            try {
+                return connecting && isConnected();
+            } finally {
+                channelLock.unlock();
+            }
         }
 
         private void finish() {

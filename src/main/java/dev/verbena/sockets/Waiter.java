@@ -3,6 +3,7 @@ package dev.verbena.sockets;
 import dev.verbena.internal.SystemCallException;
 import dev.verbena.internal.WakeUp;
 import java.io.IOException;
+import java.nio.channels.AsynchronousCloseException;
 import java.util.concurrent.locks.LockSupport;
 import org.jspecify.annotations.Nullable;
 
@@ -188,6 +189,24 @@ final class Waiter {
         entries.set(OWN, descriptor.pollNumber(), events);
         entries.poll(1, false);
         return entries.reported(OWN);
+    }
+
+    /** Waits until the send queue has room for a message. No function of C waits for that, and little else needs it. */
+    void awaitRoom(SocketDescriptor descriptor, Condition goesOn, boolean blocking) throws IOException {
+        int reported = look(descriptor, PollSet.OUT);
+        while ((reported & PollSet.OUT) == 0) {
+            if ((reported & PollSet.FAILED) != 0) {
+                throw SocketFailures.write(descriptor.takeError());
+            }
+            if (!blocking) {
+                throw new IOException("The send queue is full: try again when the channel is ready for OP_WRITE");
+            }
+            if (!goesOn.holds()) {
+                throw new AsynchronousCloseException();
+            }
+            LockSupport.parkNanos(this, MILLISECOND);
+            reported = look(descriptor, PollSet.OUT);
+        }
     }
 
     /** A condition to wait for. */

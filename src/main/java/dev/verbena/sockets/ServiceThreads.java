@@ -11,11 +11,12 @@ import java.net.Inet6Address;
 import java.net.InetAddress;
 import java.net.InetSocketAddress;
 import java.net.NetworkInterface;
+import java.net.ServerSocket;
 import java.net.SocketException;
 import java.net.UnknownHostException;
-import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.atomic.AtomicInteger;
+import org.jspecify.annotations.Nullable;
 
 /**
  * The room that librdmacm's service threads have for sockets.
@@ -39,6 +40,7 @@ final class ServiceThreads {
     private static final int FAILURES = 4;
 
     private static final int PORT = 9;
+    private static final int ACCEPT_MILLISECONDS = 10;
     private static final byte LAST_HOST = (byte) 254;
     private static final int INET = IpAddresses.INET;
     private static final int STREAM = 1;
@@ -106,19 +108,46 @@ final class ServiceThreads {
     /** Opens and closes sockets until there is room. Returns the number of sockets there is room for. */
     private static int grow(int wanted, boolean listen) {
         int room = GROWTH - 1; // what the first thread will have
-        for (InetAddress candidate :
-                listen ? List.of(AddressRules.FOUR.forBind(null).getAddress()) : candidates()) {
-            try (Arena scratch = Arena.ofConfined()) {
-                InetSocketAddress address = new InetSocketAddress(candidate, listen ? 0 : PORT);
-                long c = IpAddresses.write(address, scratch).address();
-                int failures = 0;
-                while (room < wanted && failures < FAILURES) {
-                    if (startThread(c, IpAddresses.length(address), listen)) {
-                        room += GROWTH;
-                        failures = 0;
-                    } else {
-                        failures++;
-                    }
+        if (listen) {
+            return grow(
+                    room,
+                    wanted,
+                    new InetSocketAddress(AddressRules.FOUR.forBind(null).getAddress(), 0),
+                    true,
+                    null);
+        }
+        room = grow(room, wanted, new InetSocketAddress(InetAddress.getLoopbackAddress(), PORT), false, null);
+        List<InetAddress> own = own();
+        for (InetAddress address : own) {
+            room = grow(room, wanted, new InetSocketAddress(address, PORT), false, null);
+        }
+        for (InetAddress address : room < wanted ? own : List.<InetAddress>of()) {
+            try (ServerSocket server = new ServerSocket(0, 1, address)) {
+                server.setSoTimeout(ACCEPT_MILLISECONDS);
+                room = grow(room, wanted, new InetSocketAddress(address, server.getLocalPort()), false, server);
+            } catch (IOException e) {
+                // the other addresses are left
+            }
+        }
+        for (InetAddress address : own) {
+            room = grow(room, wanted, new InetSocketAddress(beside(address), PORT), false, null);
+        }
+        return room;
+    }
+
+    /** Opens and closes sockets until there is room, or until too many fail at once. Returns the room then. */
+    private static int grow(
+            int before, int wanted, InetSocketAddress to, boolean listen, @Nullable ServerSocket server) {
+        int room = before;
+        int failures = 0;
+        try (Arena scratch = Arena.ofConfined()) {
+            long address = IpAddresses.write(to, scratch).address();
+            while (room < wanted && failures < FAILURES) {
+                if (startThread(address, IpAddresses.length(to), listen, server)) {
+                    room += GROWTH;
+                    failures = 0;
+                } else {
+                    failures++;
                 }
             }
         }
@@ -126,26 +155,23 @@ final class ServiceThreads {
     }
 
     /**
-     * Returns addresses to which a connect over RDMA is in progress for a moment.
+     * Returns this machine's addresses, but for those of the loopback interface.
      *
-     * <p>The loopback address comes first: the kernel resolves it, finds no device, and sends nothing. But with one
-     * processor, its answer is there before C looks for it, and the connect fails at once. This machine's own addresses
-     * take a little longer. The addresses beside them take longest, and only they may send ARP requests.
+     * <p>A connect over RDMA must be in progress for a moment. To the loopback address, the kernel resolves it, finds no
+     * device, and sends nothing. But with one processor, its answer is there before C looks for it, and the connect fails at
+     * once. One to this machine's own addresses takes a little longer, but over iWARP it fails at once too, unless there is a
+     * TCP server: then it waits for an answer over iWARP. One to the addresses beside them takes longest, and only that may
+     * send ARP requests.
      */
-    private static List<InetAddress> candidates() {
-        List<InetAddress> all = new ArrayList<>();
-        all.add(InetAddress.getLoopbackAddress());
+    private static List<InetAddress> own() {
         try {
-            List<InetAddress> own = NetworkInterface.networkInterfaces()
+            return NetworkInterface.networkInterfaces()
                     .flatMap(NetworkInterface::inetAddresses)
                     .filter(address -> !address.isLoopbackAddress())
                     .toList();
-            all.addAll(own);
-            own.stream().map(ServiceThreads::beside).forEach(all::add);
         } catch (SocketException e) {
-            // the loopback address is left
+            return List.of(); // the loopback address is left
         }
-        return all;
     }
 
     private static InetAddress beside(InetAddress address) {
@@ -160,8 +186,12 @@ final class ServiceThreads {
         }
     }
 
-    /** Has a service thread start and end. Returns false if none started, as when a connect fails at once. */
-    private static boolean startThread(long address, int length, boolean listen) {
+    /**
+     * Has a service thread start and end. Returns false if none started, as when a connect fails at once.
+     *
+     * @param server the TCP server of the address, or null. It ends the connect, which would wait for ten seconds
+     */
+    private static boolean startThread(long address, int length, boolean listen, @Nullable ServerSocket server) {
         int socket = (int) Rsocket.SOCKET.call(INET, STREAM, 0);
         if (socket < 0) {
             return false;
@@ -170,6 +200,13 @@ final class ServiceThreads {
         boolean started = listen
                 ? (int) Rsocket.BIND.call(socket, address, length) == 0 && (int) Rsocket.LISTEN.call(socket, 1) == 0
                 : (int) Rsocket.CONNECT.call(socket, address, length) != 0 && CFunction.errno() == Errno.EINPROGRESS;
+        if (started && server != null) {
+            try {
+                server.accept().close();
+            } catch (IOException notOverTcp) {
+                // as over RoCE
+            }
+        }
         Rsocket.CLOSE.call(socket);
         return started;
     }

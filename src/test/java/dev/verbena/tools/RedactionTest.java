@@ -27,9 +27,11 @@ class RedactionTest {
                 "GUID 0c42:a103:0012:3456 here | GUID <address> here",
                 "ether 52:54:00:12:34:56 | ether <address>",
                 "4 KiB at 0x7f0010, lkey 0x1234, rkey 0x12ab | 4 KiB at <address>, lkey <key>, rkey <key>",
+                "lkey 0xbcecb, rkey 0xFACE | lkey <key>, rkey <key>",
                 "qkey: 0x11111111 | qkey: <key>",
                 "port_lid: 17 | port_lid: <address>",
                 "sm_lid:  0x11 | sm_lid:  <address>",
+                "base_lid: 0xab | base_lid: <address>",
                 "on NODE7.example.org and node7 | on <name> and <name>"
             })
     void secretsAreRemoved(String text, String redacted) {

@@ -28,14 +28,14 @@ final class Redaction {
 
     /** Parts of a text that look like addresses or keys, with their replacements. */
     private enum Shape {
-        KEY("(?i)\\b([lrpq]?key)([ =:]+)(0x)?(?=[a-f]*\\d)" + HEX + "+\\b", "$1$2<key>"),
+        KEY("(?i)\\b([lrpq]?key)([ =:]+)(?:0x|(?=[a-f]*\\d))" + HEX + "+\\b", "$1$2<key>"),
         POINTER("\\bat 0x" + HEX + "+\\b", "at <address>"),
         COLONS(
                 "(?<![\\w:.])(?=" + HEX + "*:" + HEX + "*:|::)(" + HEX + "{0,4}:){2,15}(\\d{1,3}(\\.\\d{1,3}){3}|" + HEX
                         + "{0,4})(?![\\w:])",
                 "<address>"),
         DOTS("(?<![\\w.-])\\d{1,3}(\\.\\d{1,3}){3}(?![\\w-]|\\.\\d)", "<address>"),
-        LID("(?i)\\b((?:sm_|port_|base_)?lid)(:?[ \\t]+)(?:0x)?(?=[a-f]*\\d)" + HEX + "+\\b", "$1$2<address>");
+        LID("(?i)\\b((?:sm_|port_|base_)?lid)(:?[ \\t]+)(?:0x|(?=[a-f]*\\d))" + HEX + "+\\b", "$1$2<address>");
 
         private final Pattern pattern;
         private final String replacement;

@@ -79,7 +79,8 @@ class SharedDescriptorsTest {
             Ends ends = connected(ids.arena);
             talk(ends, ids.arena);
         }
-        assertThat(OpenFileLimit.count()).isEqualTo(before);
+        // Not equal: descriptors of earlier tests may be closed meanwhile.
+        assertThat(OpenFileLimit.count()).isLessThanOrEqualTo(before);
     }
 
     /** Two threads with arenas of their own: the first to come makes the descriptors, and leaves first. */

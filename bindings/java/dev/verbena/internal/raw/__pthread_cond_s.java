@@ -31,24 +31,24 @@ public class __pthread_cond_s {
         // Should not be called directly
     }
 
-    private static final GroupLayout $LAYOUT = MemoryLayout.structLayout(
-        __atomic_wide_counter.layout().withName("__wseq"),
-        __atomic_wide_counter.layout().withName("__g1_start"),
-        MemoryLayout.sequenceLayout(2, rdma_h$shared.C_INT).withName("__g_refs"),
-        MemoryLayout.sequenceLayout(2, rdma_h$shared.C_INT).withName("__g_size"),
-        rdma_h$shared.C_INT.withName("__g1_orig_size"),
-        rdma_h$shared.C_INT.withName("__wrefs"),
-        MemoryLayout.sequenceLayout(2, rdma_h$shared.C_INT).withName("__g_signals")
-    ).withName("__pthread_cond_s");
+    private static final class Layouts {
+        static final GroupLayout $LAYOUT = MemoryLayout.structLayout(
+            __atomic_wide_counter.layout().withName("__wseq"),
+            __atomic_wide_counter.layout().withName("__g1_start"),
+            MemoryLayout.sequenceLayout(2, rdma_h$shared.C_INT).withName("__g_refs"),
+            MemoryLayout.sequenceLayout(2, rdma_h$shared.C_INT).withName("__g_size"),
+            rdma_h$shared.C_INT.withName("__g1_orig_size"),
+            rdma_h$shared.C_INT.withName("__wrefs"),
+            MemoryLayout.sequenceLayout(2, rdma_h$shared.C_INT).withName("__g_signals")
+        ).withName("__pthread_cond_s");
+    }
 
     /**
      * The layout of this struct
      */
     public static final GroupLayout layout() {
-        return $LAYOUT;
+        return Layouts.$LAYOUT;
     }
-
-    private static final GroupLayout __wseq$LAYOUT = (GroupLayout)$LAYOUT.select(groupElement("__wseq"));
 
     /**
      * Layout for field:
@@ -57,10 +57,10 @@ public class __pthread_cond_s {
      * }
      */
     public static final GroupLayout __wseq$layout() {
-        return __wseq$LAYOUT;
+        return (GroupLayout)layout().select(groupElement("__wseq"));
     }
 
-    private static final long __wseq$OFFSET = $LAYOUT.byteOffset(groupElement("__wseq"));
+    private static final long __wseq$OFFSET = 0;
 
     /**
      * Offset for field:
@@ -79,7 +79,7 @@ public class __pthread_cond_s {
      * }
      */
     public static MemorySegment __wseq(MemorySegment struct) {
-        return struct.asSlice(__wseq$OFFSET, __wseq$LAYOUT.byteSize());
+        return struct.asSlice(__wseq$OFFSET, 8);
     }
 
     /**
@@ -89,10 +89,8 @@ public class __pthread_cond_s {
      * }
      */
     public static void __wseq(MemorySegment struct, MemorySegment fieldValue) {
-        MemorySegment.copy(fieldValue, 0L, struct, __wseq$OFFSET, __wseq$LAYOUT.byteSize());
+        MemorySegment.copy(fieldValue, 0L, struct, __wseq$OFFSET, 8);
     }
-
-    private static final GroupLayout __g1_start$LAYOUT = (GroupLayout)$LAYOUT.select(groupElement("__g1_start"));
 
     /**
      * Layout for field:
@@ -101,10 +99,10 @@ public class __pthread_cond_s {
      * }
      */
     public static final GroupLayout __g1_start$layout() {
-        return __g1_start$LAYOUT;
+        return (GroupLayout)layout().select(groupElement("__g1_start"));
     }
 
-    private static final long __g1_start$OFFSET = $LAYOUT.byteOffset(groupElement("__g1_start"));
+    private static final long __g1_start$OFFSET = 8;
 
     /**
      * Offset for field:
@@ -123,7 +121,7 @@ public class __pthread_cond_s {
      * }
      */
     public static MemorySegment __g1_start(MemorySegment struct) {
-        return struct.asSlice(__g1_start$OFFSET, __g1_start$LAYOUT.byteSize());
+        return struct.asSlice(__g1_start$OFFSET, 8);
     }
 
     /**
@@ -133,10 +131,8 @@ public class __pthread_cond_s {
      * }
      */
     public static void __g1_start(MemorySegment struct, MemorySegment fieldValue) {
-        MemorySegment.copy(fieldValue, 0L, struct, __g1_start$OFFSET, __g1_start$LAYOUT.byteSize());
+        MemorySegment.copy(fieldValue, 0L, struct, __g1_start$OFFSET, 8);
     }
-
-    private static final SequenceLayout __g_refs$LAYOUT = (SequenceLayout)$LAYOUT.select(groupElement("__g_refs"));
 
     /**
      * Layout for field:
@@ -145,10 +141,10 @@ public class __pthread_cond_s {
      * }
      */
     public static final SequenceLayout __g_refs$layout() {
-        return __g_refs$LAYOUT;
+        return (SequenceLayout)layout().select(groupElement("__g_refs"));
     }
 
-    private static final long __g_refs$OFFSET = $LAYOUT.byteOffset(groupElement("__g_refs"));
+    private static final long __g_refs$OFFSET = 16;
 
     /**
      * Offset for field:
@@ -167,7 +163,7 @@ public class __pthread_cond_s {
      * }
      */
     public static MemorySegment __g_refs(MemorySegment struct) {
-        return struct.asSlice(__g_refs$OFFSET, __g_refs$LAYOUT.byteSize());
+        return struct.asSlice(__g_refs$OFFSET, 8);
     }
 
     /**
@@ -177,10 +173,8 @@ public class __pthread_cond_s {
      * }
      */
     public static void __g_refs(MemorySegment struct, MemorySegment fieldValue) {
-        MemorySegment.copy(fieldValue, 0L, struct, __g_refs$OFFSET, __g_refs$LAYOUT.byteSize());
+        MemorySegment.copy(fieldValue, 0L, struct, __g_refs$OFFSET, 8);
     }
-
-    private static long[] __g_refs$DIMS = { 2 };
 
     /**
      * Dimensions for array field:
@@ -189,10 +183,8 @@ public class __pthread_cond_s {
      * }
      */
     public static long[] __g_refs$dimensions() {
-        return __g_refs$DIMS;
+        return new long[] { 2 };
     }
-
-    private static final SequenceLayout __g_size$LAYOUT = (SequenceLayout)$LAYOUT.select(groupElement("__g_size"));
 
     /**
      * Layout for field:
@@ -201,10 +193,10 @@ public class __pthread_cond_s {
      * }
      */
     public static final SequenceLayout __g_size$layout() {
-        return __g_size$LAYOUT;
+        return (SequenceLayout)layout().select(groupElement("__g_size"));
     }
 
-    private static final long __g_size$OFFSET = $LAYOUT.byteOffset(groupElement("__g_size"));
+    private static final long __g_size$OFFSET = 24;
 
     /**
      * Offset for field:
@@ -223,7 +215,7 @@ public class __pthread_cond_s {
      * }
      */
     public static MemorySegment __g_size(MemorySegment struct) {
-        return struct.asSlice(__g_size$OFFSET, __g_size$LAYOUT.byteSize());
+        return struct.asSlice(__g_size$OFFSET, 8);
     }
 
     /**
@@ -233,10 +225,8 @@ public class __pthread_cond_s {
      * }
      */
     public static void __g_size(MemorySegment struct, MemorySegment fieldValue) {
-        MemorySegment.copy(fieldValue, 0L, struct, __g_size$OFFSET, __g_size$LAYOUT.byteSize());
+        MemorySegment.copy(fieldValue, 0L, struct, __g_size$OFFSET, 8);
     }
-
-    private static long[] __g_size$DIMS = { 2 };
 
     /**
      * Dimensions for array field:
@@ -245,10 +235,8 @@ public class __pthread_cond_s {
      * }
      */
     public static long[] __g_size$dimensions() {
-        return __g_size$DIMS;
+        return new long[] { 2 };
     }
-
-    private static final OfInt __g1_orig_size$LAYOUT = (OfInt)$LAYOUT.select(groupElement("__g1_orig_size"));
 
     /**
      * Layout for field:
@@ -257,10 +245,10 @@ public class __pthread_cond_s {
      * }
      */
     public static final OfInt __g1_orig_size$layout() {
-        return __g1_orig_size$LAYOUT;
+        return (OfInt)layout().select(groupElement("__g1_orig_size"));
     }
 
-    private static final long __g1_orig_size$OFFSET = $LAYOUT.byteOffset(groupElement("__g1_orig_size"));
+    private static final long __g1_orig_size$OFFSET = 32;
 
     /**
      * Offset for field:
@@ -279,7 +267,7 @@ public class __pthread_cond_s {
      * }
      */
     public static int __g1_orig_size(MemorySegment struct) {
-        return struct.get(__g1_orig_size$LAYOUT, __g1_orig_size$OFFSET);
+        return struct.get(JAVA_INT, __g1_orig_size$OFFSET);
     }
 
     /**
@@ -289,10 +277,8 @@ public class __pthread_cond_s {
      * }
      */
     public static void __g1_orig_size(MemorySegment struct, int fieldValue) {
-        struct.set(__g1_orig_size$LAYOUT, __g1_orig_size$OFFSET, fieldValue);
+        struct.set(JAVA_INT, __g1_orig_size$OFFSET, fieldValue);
     }
-
-    private static final OfInt __wrefs$LAYOUT = (OfInt)$LAYOUT.select(groupElement("__wrefs"));
 
     /**
      * Layout for field:
@@ -301,10 +287,10 @@ public class __pthread_cond_s {
      * }
      */
     public static final OfInt __wrefs$layout() {
-        return __wrefs$LAYOUT;
+        return (OfInt)layout().select(groupElement("__wrefs"));
     }
 
-    private static final long __wrefs$OFFSET = $LAYOUT.byteOffset(groupElement("__wrefs"));
+    private static final long __wrefs$OFFSET = 36;
 
     /**
      * Offset for field:
@@ -323,7 +309,7 @@ public class __pthread_cond_s {
      * }
      */
     public static int __wrefs(MemorySegment struct) {
-        return struct.get(__wrefs$LAYOUT, __wrefs$OFFSET);
+        return struct.get(JAVA_INT, __wrefs$OFFSET);
     }
 
     /**
@@ -333,10 +319,8 @@ public class __pthread_cond_s {
      * }
      */
     public static void __wrefs(MemorySegment struct, int fieldValue) {
-        struct.set(__wrefs$LAYOUT, __wrefs$OFFSET, fieldValue);
+        struct.set(JAVA_INT, __wrefs$OFFSET, fieldValue);
     }
-
-    private static final SequenceLayout __g_signals$LAYOUT = (SequenceLayout)$LAYOUT.select(groupElement("__g_signals"));
 
     /**
      * Layout for field:
@@ -345,10 +329,10 @@ public class __pthread_cond_s {
      * }
      */
     public static final SequenceLayout __g_signals$layout() {
-        return __g_signals$LAYOUT;
+        return (SequenceLayout)layout().select(groupElement("__g_signals"));
     }
 
-    private static final long __g_signals$OFFSET = $LAYOUT.byteOffset(groupElement("__g_signals"));
+    private static final long __g_signals$OFFSET = 40;
 
     /**
      * Offset for field:
@@ -367,7 +351,7 @@ public class __pthread_cond_s {
      * }
      */
     public static MemorySegment __g_signals(MemorySegment struct) {
-        return struct.asSlice(__g_signals$OFFSET, __g_signals$LAYOUT.byteSize());
+        return struct.asSlice(__g_signals$OFFSET, 8);
     }
 
     /**
@@ -377,10 +361,8 @@ public class __pthread_cond_s {
      * }
      */
     public static void __g_signals(MemorySegment struct, MemorySegment fieldValue) {
-        MemorySegment.copy(fieldValue, 0L, struct, __g_signals$OFFSET, __g_signals$LAYOUT.byteSize());
+        MemorySegment.copy(fieldValue, 0L, struct, __g_signals$OFFSET, 8);
     }
-
-    private static long[] __g_signals$DIMS = { 2 };
 
     /**
      * Dimensions for array field:
@@ -389,7 +371,7 @@ public class __pthread_cond_s {
      * }
      */
     public static long[] __g_signals$dimensions() {
-        return __g_signals$DIMS;
+        return new long[] { 2 };
     }
 
     /**
@@ -397,19 +379,19 @@ public class __pthread_cond_s {
      * The returned segment has address {@code arrayParam.address() + index * layout().byteSize()}
      */
     public static MemorySegment asSlice(MemorySegment array, long index) {
-        return array.asSlice(layout().byteSize() * index);
+        return array.asSlice(sizeof() * index);
     }
 
     /**
      * The size (in bytes) of this struct
      */
-    public static long sizeof() { return layout().byteSize(); }
+    public static long sizeof() { return 48; }
 
     /**
      * Allocate a segment of size {@code layout().byteSize()} using {@code allocator}
      */
     public static MemorySegment allocate(SegmentAllocator allocator) {
-        return allocator.allocate(layout());
+        return allocator.allocate(sizeof(), 8);
     }
 
     /**
@@ -417,7 +399,7 @@ public class __pthread_cond_s {
      * The returned segment has size {@code elementCount * layout().byteSize()}.
      */
     public static MemorySegment allocateArray(long elementCount, SegmentAllocator allocator) {
-        return allocator.allocate(MemoryLayout.sequenceLayout(elementCount, layout()));
+        return allocator.allocate(Math.multiplyExact(sizeof(), elementCount), 8);
     }
 
     /**
@@ -433,7 +415,7 @@ public class __pthread_cond_s {
      * The returned segment has size {@code elementCount * layout().byteSize()}
      */
     public static MemorySegment reinterpret(MemorySegment addr, long elementCount, Arena arena, Consumer<MemorySegment> cleanup) {
-        return addr.reinterpret(layout().byteSize() * elementCount, arena, cleanup);
+        return addr.reinterpret(sizeof() * elementCount, arena, cleanup);
     }
 }
 

@@ -26,19 +26,19 @@ public class __pthread_internal_list {
         // Should not be called directly
     }
 
-    private static final GroupLayout $LAYOUT = MemoryLayout.structLayout(
-        rdma_h$shared.C_POINTER.withName("__prev"),
-        rdma_h$shared.C_POINTER.withName("__next")
-    ).withName("__pthread_internal_list");
+    private static final class Layouts {
+        static final GroupLayout $LAYOUT = MemoryLayout.structLayout(
+            rdma_h$shared.C_POINTER.withName("__prev"),
+            rdma_h$shared.C_POINTER.withName("__next")
+        ).withName("__pthread_internal_list");
+    }
 
     /**
      * The layout of this struct
      */
     public static final GroupLayout layout() {
-        return $LAYOUT;
+        return Layouts.$LAYOUT;
     }
-
-    private static final AddressLayout __prev$LAYOUT = (AddressLayout)$LAYOUT.select(groupElement("__prev"));
 
     /**
      * Layout for field:
@@ -47,10 +47,10 @@ public class __pthread_internal_list {
      * }
      */
     public static final AddressLayout __prev$layout() {
-        return __prev$LAYOUT;
+        return (AddressLayout)layout().select(groupElement("__prev"));
     }
 
-    private static final long __prev$OFFSET = $LAYOUT.byteOffset(groupElement("__prev"));
+    private static final long __prev$OFFSET = 0;
 
     /**
      * Offset for field:
@@ -82,8 +82,6 @@ public class __pthread_internal_list {
         struct.set(JAVA_LONG, __prev$OFFSET, fieldValue.address());
     }
 
-    private static final AddressLayout __next$LAYOUT = (AddressLayout)$LAYOUT.select(groupElement("__next"));
-
     /**
      * Layout for field:
      * {@snippet lang=c :
@@ -91,10 +89,10 @@ public class __pthread_internal_list {
      * }
      */
     public static final AddressLayout __next$layout() {
-        return __next$LAYOUT;
+        return (AddressLayout)layout().select(groupElement("__next"));
     }
 
-    private static final long __next$OFFSET = $LAYOUT.byteOffset(groupElement("__next"));
+    private static final long __next$OFFSET = 8;
 
     /**
      * Offset for field:
@@ -131,19 +129,19 @@ public class __pthread_internal_list {
      * The returned segment has address {@code arrayParam.address() + index * layout().byteSize()}
      */
     public static MemorySegment asSlice(MemorySegment array, long index) {
-        return array.asSlice(layout().byteSize() * index);
+        return array.asSlice(sizeof() * index);
     }
 
     /**
      * The size (in bytes) of this struct
      */
-    public static long sizeof() { return layout().byteSize(); }
+    public static long sizeof() { return 16; }
 
     /**
      * Allocate a segment of size {@code layout().byteSize()} using {@code allocator}
      */
     public static MemorySegment allocate(SegmentAllocator allocator) {
-        return allocator.allocate(layout());
+        return allocator.allocate(sizeof(), 8);
     }
 
     /**
@@ -151,7 +149,7 @@ public class __pthread_internal_list {
      * The returned segment has size {@code elementCount * layout().byteSize()}.
      */
     public static MemorySegment allocateArray(long elementCount, SegmentAllocator allocator) {
-        return allocator.allocate(MemoryLayout.sequenceLayout(elementCount, layout()));
+        return allocator.allocate(Math.multiplyExact(sizeof(), elementCount), 8);
     }
 
     /**
@@ -167,7 +165,7 @@ public class __pthread_internal_list {
      * The returned segment has size {@code elementCount * layout().byteSize()}
      */
     public static MemorySegment reinterpret(MemorySegment addr, long elementCount, Arena arena, Consumer<MemorySegment> cleanup) {
-        return addr.reinterpret(layout().byteSize() * elementCount, arena, cleanup);
+        return addr.reinterpret(sizeof() * elementCount, arena, cleanup);
     }
 }
 

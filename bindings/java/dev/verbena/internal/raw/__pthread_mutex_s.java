@@ -32,25 +32,25 @@ public class __pthread_mutex_s {
         // Should not be called directly
     }
 
-    private static final GroupLayout $LAYOUT = MemoryLayout.structLayout(
-        rdma_h$shared.C_INT.withName("__lock"),
-        rdma_h$shared.C_INT.withName("__count"),
-        rdma_h$shared.C_INT.withName("__owner"),
-        rdma_h$shared.C_INT.withName("__nusers"),
-        rdma_h$shared.C_INT.withName("__kind"),
-        rdma_h$shared.C_SHORT.withName("__spins"),
-        rdma_h$shared.C_SHORT.withName("__elision"),
-        __pthread_internal_list.layout().withName("__list")
-    ).withName("__pthread_mutex_s");
+    private static final class Layouts {
+        static final GroupLayout $LAYOUT = MemoryLayout.structLayout(
+            rdma_h$shared.C_INT.withName("__lock"),
+            rdma_h$shared.C_INT.withName("__count"),
+            rdma_h$shared.C_INT.withName("__owner"),
+            rdma_h$shared.C_INT.withName("__nusers"),
+            rdma_h$shared.C_INT.withName("__kind"),
+            rdma_h$shared.C_SHORT.withName("__spins"),
+            rdma_h$shared.C_SHORT.withName("__elision"),
+            __pthread_internal_list.layout().withName("__list")
+        ).withName("__pthread_mutex_s");
+    }
 
     /**
      * The layout of this struct
      */
     public static final GroupLayout layout() {
-        return $LAYOUT;
+        return Layouts.$LAYOUT;
     }
-
-    private static final OfInt __lock$LAYOUT = (OfInt)$LAYOUT.select(groupElement("__lock"));
 
     /**
      * Layout for field:
@@ -59,10 +59,10 @@ public class __pthread_mutex_s {
      * }
      */
     public static final OfInt __lock$layout() {
-        return __lock$LAYOUT;
+        return (OfInt)layout().select(groupElement("__lock"));
     }
 
-    private static final long __lock$OFFSET = $LAYOUT.byteOffset(groupElement("__lock"));
+    private static final long __lock$OFFSET = 0;
 
     /**
      * Offset for field:
@@ -81,7 +81,7 @@ public class __pthread_mutex_s {
      * }
      */
     public static int __lock(MemorySegment struct) {
-        return struct.get(__lock$LAYOUT, __lock$OFFSET);
+        return struct.get(JAVA_INT, __lock$OFFSET);
     }
 
     /**
@@ -91,10 +91,8 @@ public class __pthread_mutex_s {
      * }
      */
     public static void __lock(MemorySegment struct, int fieldValue) {
-        struct.set(__lock$LAYOUT, __lock$OFFSET, fieldValue);
+        struct.set(JAVA_INT, __lock$OFFSET, fieldValue);
     }
-
-    private static final OfInt __count$LAYOUT = (OfInt)$LAYOUT.select(groupElement("__count"));
 
     /**
      * Layout for field:
@@ -103,10 +101,10 @@ public class __pthread_mutex_s {
      * }
      */
     public static final OfInt __count$layout() {
-        return __count$LAYOUT;
+        return (OfInt)layout().select(groupElement("__count"));
     }
 
-    private static final long __count$OFFSET = $LAYOUT.byteOffset(groupElement("__count"));
+    private static final long __count$OFFSET = 4;
 
     /**
      * Offset for field:
@@ -125,7 +123,7 @@ public class __pthread_mutex_s {
      * }
      */
     public static int __count(MemorySegment struct) {
-        return struct.get(__count$LAYOUT, __count$OFFSET);
+        return struct.get(JAVA_INT, __count$OFFSET);
     }
 
     /**
@@ -135,10 +133,8 @@ public class __pthread_mutex_s {
      * }
      */
     public static void __count(MemorySegment struct, int fieldValue) {
-        struct.set(__count$LAYOUT, __count$OFFSET, fieldValue);
+        struct.set(JAVA_INT, __count$OFFSET, fieldValue);
     }
-
-    private static final OfInt __owner$LAYOUT = (OfInt)$LAYOUT.select(groupElement("__owner"));
 
     /**
      * Layout for field:
@@ -147,10 +143,10 @@ public class __pthread_mutex_s {
      * }
      */
     public static final OfInt __owner$layout() {
-        return __owner$LAYOUT;
+        return (OfInt)layout().select(groupElement("__owner"));
     }
 
-    private static final long __owner$OFFSET = $LAYOUT.byteOffset(groupElement("__owner"));
+    private static final long __owner$OFFSET = 8;
 
     /**
      * Offset for field:
@@ -169,7 +165,7 @@ public class __pthread_mutex_s {
      * }
      */
     public static int __owner(MemorySegment struct) {
-        return struct.get(__owner$LAYOUT, __owner$OFFSET);
+        return struct.get(JAVA_INT, __owner$OFFSET);
     }
 
     /**
@@ -179,10 +175,8 @@ public class __pthread_mutex_s {
      * }
      */
     public static void __owner(MemorySegment struct, int fieldValue) {
-        struct.set(__owner$LAYOUT, __owner$OFFSET, fieldValue);
+        struct.set(JAVA_INT, __owner$OFFSET, fieldValue);
     }
-
-    private static final OfInt __nusers$LAYOUT = (OfInt)$LAYOUT.select(groupElement("__nusers"));
 
     /**
      * Layout for field:
@@ -191,10 +185,10 @@ public class __pthread_mutex_s {
      * }
      */
     public static final OfInt __nusers$layout() {
-        return __nusers$LAYOUT;
+        return (OfInt)layout().select(groupElement("__nusers"));
     }
 
-    private static final long __nusers$OFFSET = $LAYOUT.byteOffset(groupElement("__nusers"));
+    private static final long __nusers$OFFSET = 12;
 
     /**
      * Offset for field:
@@ -213,7 +207,7 @@ public class __pthread_mutex_s {
      * }
      */
     public static int __nusers(MemorySegment struct) {
-        return struct.get(__nusers$LAYOUT, __nusers$OFFSET);
+        return struct.get(JAVA_INT, __nusers$OFFSET);
     }
 
     /**
@@ -223,10 +217,8 @@ public class __pthread_mutex_s {
      * }
      */
     public static void __nusers(MemorySegment struct, int fieldValue) {
-        struct.set(__nusers$LAYOUT, __nusers$OFFSET, fieldValue);
+        struct.set(JAVA_INT, __nusers$OFFSET, fieldValue);
     }
-
-    private static final OfInt __kind$LAYOUT = (OfInt)$LAYOUT.select(groupElement("__kind"));
 
     /**
      * Layout for field:
@@ -235,10 +227,10 @@ public class __pthread_mutex_s {
      * }
      */
     public static final OfInt __kind$layout() {
-        return __kind$LAYOUT;
+        return (OfInt)layout().select(groupElement("__kind"));
     }
 
-    private static final long __kind$OFFSET = $LAYOUT.byteOffset(groupElement("__kind"));
+    private static final long __kind$OFFSET = 16;
 
     /**
      * Offset for field:
@@ -257,7 +249,7 @@ public class __pthread_mutex_s {
      * }
      */
     public static int __kind(MemorySegment struct) {
-        return struct.get(__kind$LAYOUT, __kind$OFFSET);
+        return struct.get(JAVA_INT, __kind$OFFSET);
     }
 
     /**
@@ -267,10 +259,8 @@ public class __pthread_mutex_s {
      * }
      */
     public static void __kind(MemorySegment struct, int fieldValue) {
-        struct.set(__kind$LAYOUT, __kind$OFFSET, fieldValue);
+        struct.set(JAVA_INT, __kind$OFFSET, fieldValue);
     }
-
-    private static final OfShort __spins$LAYOUT = (OfShort)$LAYOUT.select(groupElement("__spins"));
 
     /**
      * Layout for field:
@@ -279,10 +269,10 @@ public class __pthread_mutex_s {
      * }
      */
     public static final OfShort __spins$layout() {
-        return __spins$LAYOUT;
+        return (OfShort)layout().select(groupElement("__spins"));
     }
 
-    private static final long __spins$OFFSET = $LAYOUT.byteOffset(groupElement("__spins"));
+    private static final long __spins$OFFSET = 20;
 
     /**
      * Offset for field:
@@ -301,7 +291,7 @@ public class __pthread_mutex_s {
      * }
      */
     public static short __spins(MemorySegment struct) {
-        return struct.get(__spins$LAYOUT, __spins$OFFSET);
+        return struct.get(JAVA_SHORT, __spins$OFFSET);
     }
 
     /**
@@ -311,10 +301,8 @@ public class __pthread_mutex_s {
      * }
      */
     public static void __spins(MemorySegment struct, short fieldValue) {
-        struct.set(__spins$LAYOUT, __spins$OFFSET, fieldValue);
+        struct.set(JAVA_SHORT, __spins$OFFSET, fieldValue);
     }
-
-    private static final OfShort __elision$LAYOUT = (OfShort)$LAYOUT.select(groupElement("__elision"));
 
     /**
      * Layout for field:
@@ -323,10 +311,10 @@ public class __pthread_mutex_s {
      * }
      */
     public static final OfShort __elision$layout() {
-        return __elision$LAYOUT;
+        return (OfShort)layout().select(groupElement("__elision"));
     }
 
-    private static final long __elision$OFFSET = $LAYOUT.byteOffset(groupElement("__elision"));
+    private static final long __elision$OFFSET = 22;
 
     /**
      * Offset for field:
@@ -345,7 +333,7 @@ public class __pthread_mutex_s {
      * }
      */
     public static short __elision(MemorySegment struct) {
-        return struct.get(__elision$LAYOUT, __elision$OFFSET);
+        return struct.get(JAVA_SHORT, __elision$OFFSET);
     }
 
     /**
@@ -355,10 +343,8 @@ public class __pthread_mutex_s {
      * }
      */
     public static void __elision(MemorySegment struct, short fieldValue) {
-        struct.set(__elision$LAYOUT, __elision$OFFSET, fieldValue);
+        struct.set(JAVA_SHORT, __elision$OFFSET, fieldValue);
     }
-
-    private static final GroupLayout __list$LAYOUT = (GroupLayout)$LAYOUT.select(groupElement("__list"));
 
     /**
      * Layout for field:
@@ -367,10 +353,10 @@ public class __pthread_mutex_s {
      * }
      */
     public static final GroupLayout __list$layout() {
-        return __list$LAYOUT;
+        return (GroupLayout)layout().select(groupElement("__list"));
     }
 
-    private static final long __list$OFFSET = $LAYOUT.byteOffset(groupElement("__list"));
+    private static final long __list$OFFSET = 24;
 
     /**
      * Offset for field:
@@ -389,7 +375,7 @@ public class __pthread_mutex_s {
      * }
      */
     public static MemorySegment __list(MemorySegment struct) {
-        return struct.asSlice(__list$OFFSET, __list$LAYOUT.byteSize());
+        return struct.asSlice(__list$OFFSET, 16);
     }
 
     /**
@@ -399,7 +385,7 @@ public class __pthread_mutex_s {
      * }
      */
     public static void __list(MemorySegment struct, MemorySegment fieldValue) {
-        MemorySegment.copy(fieldValue, 0L, struct, __list$OFFSET, __list$LAYOUT.byteSize());
+        MemorySegment.copy(fieldValue, 0L, struct, __list$OFFSET, 16);
     }
 
     /**
@@ -407,19 +393,19 @@ public class __pthread_mutex_s {
      * The returned segment has address {@code arrayParam.address() + index * layout().byteSize()}
      */
     public static MemorySegment asSlice(MemorySegment array, long index) {
-        return array.asSlice(layout().byteSize() * index);
+        return array.asSlice(sizeof() * index);
     }
 
     /**
      * The size (in bytes) of this struct
      */
-    public static long sizeof() { return layout().byteSize(); }
+    public static long sizeof() { return 40; }
 
     /**
      * Allocate a segment of size {@code layout().byteSize()} using {@code allocator}
      */
     public static MemorySegment allocate(SegmentAllocator allocator) {
-        return allocator.allocate(layout());
+        return allocator.allocate(sizeof(), 8);
     }
 
     /**
@@ -427,7 +413,7 @@ public class __pthread_mutex_s {
      * The returned segment has size {@code elementCount * layout().byteSize()}.
      */
     public static MemorySegment allocateArray(long elementCount, SegmentAllocator allocator) {
-        return allocator.allocate(MemoryLayout.sequenceLayout(elementCount, layout()));
+        return allocator.allocate(Math.multiplyExact(sizeof(), elementCount), 8);
     }
 
     /**
@@ -443,7 +429,7 @@ public class __pthread_mutex_s {
      * The returned segment has size {@code elementCount * layout().byteSize()}
      */
     public static MemorySegment reinterpret(MemorySegment addr, long elementCount, Arena arena, Consumer<MemorySegment> cleanup) {
-        return addr.reinterpret(layout().byteSize() * elementCount, arena, cleanup);
+        return addr.reinterpret(sizeof() * elementCount, arena, cleanup);
     }
 }
 

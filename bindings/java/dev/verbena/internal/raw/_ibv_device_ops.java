@@ -26,16 +26,18 @@ public class _ibv_device_ops {
         // Should not be called directly
     }
 
-    private static final GroupLayout $LAYOUT = MemoryLayout.structLayout(
-        rdma_h$shared.C_POINTER.withName("_dummy1"),
-        rdma_h$shared.C_POINTER.withName("_dummy2")
-    ).withName("_ibv_device_ops");
+    private static final class Layouts {
+        static final GroupLayout $LAYOUT = MemoryLayout.structLayout(
+            rdma_h$shared.C_POINTER.withName("_dummy1"),
+            rdma_h$shared.C_POINTER.withName("_dummy2")
+        ).withName("_ibv_device_ops");
+    }
 
     /**
      * The layout of this struct
      */
     public static final GroupLayout layout() {
-        return $LAYOUT;
+        return Layouts.$LAYOUT;
     }
 
     /**
@@ -95,8 +97,6 @@ public class _ibv_device_ops {
         }
     }
 
-    private static final AddressLayout _dummy1$LAYOUT = (AddressLayout)$LAYOUT.select(groupElement("_dummy1"));
-
     /**
      * Layout for field:
      * {@snippet lang=c :
@@ -104,10 +104,10 @@ public class _ibv_device_ops {
      * }
      */
     public static final AddressLayout _dummy1$layout() {
-        return _dummy1$LAYOUT;
+        return (AddressLayout)layout().select(groupElement("_dummy1"));
     }
 
-    private static final long _dummy1$OFFSET = $LAYOUT.byteOffset(groupElement("_dummy1"));
+    private static final long _dummy1$OFFSET = 0;
 
     /**
      * Offset for field:
@@ -194,8 +194,6 @@ public class _ibv_device_ops {
         }
     }
 
-    private static final AddressLayout _dummy2$LAYOUT = (AddressLayout)$LAYOUT.select(groupElement("_dummy2"));
-
     /**
      * Layout for field:
      * {@snippet lang=c :
@@ -203,10 +201,10 @@ public class _ibv_device_ops {
      * }
      */
     public static final AddressLayout _dummy2$layout() {
-        return _dummy2$LAYOUT;
+        return (AddressLayout)layout().select(groupElement("_dummy2"));
     }
 
-    private static final long _dummy2$OFFSET = $LAYOUT.byteOffset(groupElement("_dummy2"));
+    private static final long _dummy2$OFFSET = 8;
 
     /**
      * Offset for field:
@@ -243,19 +241,19 @@ public class _ibv_device_ops {
      * The returned segment has address {@code arrayParam.address() + index * layout().byteSize()}
      */
     public static MemorySegment asSlice(MemorySegment array, long index) {
-        return array.asSlice(layout().byteSize() * index);
+        return array.asSlice(sizeof() * index);
     }
 
     /**
      * The size (in bytes) of this struct
      */
-    public static long sizeof() { return layout().byteSize(); }
+    public static long sizeof() { return 16; }
 
     /**
      * Allocate a segment of size {@code layout().byteSize()} using {@code allocator}
      */
     public static MemorySegment allocate(SegmentAllocator allocator) {
-        return allocator.allocate(layout());
+        return allocator.allocate(sizeof(), 8);
     }
 
     /**
@@ -263,7 +261,7 @@ public class _ibv_device_ops {
      * The returned segment has size {@code elementCount * layout().byteSize()}.
      */
     public static MemorySegment allocateArray(long elementCount, SegmentAllocator allocator) {
-        return allocator.allocate(MemoryLayout.sequenceLayout(elementCount, layout()));
+        return allocator.allocate(Math.multiplyExact(sizeof(), elementCount), 8);
     }
 
     /**
@@ -279,7 +277,7 @@ public class _ibv_device_ops {
      * The returned segment has size {@code elementCount * layout().byteSize()}
      */
     public static MemorySegment reinterpret(MemorySegment addr, long elementCount, Arena arena, Consumer<MemorySegment> cleanup) {
-        return addr.reinterpret(layout().byteSize() * elementCount, arena, cleanup);
+        return addr.reinterpret(sizeof() * elementCount, arena, cleanup);
     }
 }
 

@@ -31,25 +31,25 @@ public class ibv_ah_attr {
         // Should not be called directly
     }
 
-    private static final GroupLayout $LAYOUT = MemoryLayout.structLayout(
-        ibv_global_route.layout().withName("grh"),
-        rdma_h$shared.C_SHORT.withName("dlid"),
-        rdma_h$shared.C_CHAR.withName("sl"),
-        rdma_h$shared.C_CHAR.withName("src_path_bits"),
-        rdma_h$shared.C_CHAR.withName("static_rate"),
-        rdma_h$shared.C_CHAR.withName("is_global"),
-        rdma_h$shared.C_CHAR.withName("port_num"),
-        MemoryLayout.paddingLayout(1)
-    ).withName("ibv_ah_attr");
+    private static final class Layouts {
+        static final GroupLayout $LAYOUT = MemoryLayout.structLayout(
+            ibv_global_route.layout().withName("grh"),
+            rdma_h$shared.C_SHORT.withName("dlid"),
+            rdma_h$shared.C_CHAR.withName("sl"),
+            rdma_h$shared.C_CHAR.withName("src_path_bits"),
+            rdma_h$shared.C_CHAR.withName("static_rate"),
+            rdma_h$shared.C_CHAR.withName("is_global"),
+            rdma_h$shared.C_CHAR.withName("port_num"),
+            MemoryLayout.paddingLayout(1)
+        ).withName("ibv_ah_attr");
+    }
 
     /**
      * The layout of this struct
      */
     public static final GroupLayout layout() {
-        return $LAYOUT;
+        return Layouts.$LAYOUT;
     }
-
-    private static final GroupLayout grh$LAYOUT = (GroupLayout)$LAYOUT.select(groupElement("grh"));
 
     /**
      * Layout for field:
@@ -58,10 +58,10 @@ public class ibv_ah_attr {
      * }
      */
     public static final GroupLayout grh$layout() {
-        return grh$LAYOUT;
+        return (GroupLayout)layout().select(groupElement("grh"));
     }
 
-    private static final long grh$OFFSET = $LAYOUT.byteOffset(groupElement("grh"));
+    private static final long grh$OFFSET = 0;
 
     /**
      * Offset for field:
@@ -80,7 +80,7 @@ public class ibv_ah_attr {
      * }
      */
     public static MemorySegment grh(MemorySegment struct) {
-        return struct.asSlice(grh$OFFSET, grh$LAYOUT.byteSize());
+        return struct.asSlice(grh$OFFSET, 24);
     }
 
     /**
@@ -90,10 +90,8 @@ public class ibv_ah_attr {
      * }
      */
     public static void grh(MemorySegment struct, MemorySegment fieldValue) {
-        MemorySegment.copy(fieldValue, 0L, struct, grh$OFFSET, grh$LAYOUT.byteSize());
+        MemorySegment.copy(fieldValue, 0L, struct, grh$OFFSET, 24);
     }
-
-    private static final OfShort dlid$LAYOUT = (OfShort)$LAYOUT.select(groupElement("dlid"));
 
     /**
      * Layout for field:
@@ -102,10 +100,10 @@ public class ibv_ah_attr {
      * }
      */
     public static final OfShort dlid$layout() {
-        return dlid$LAYOUT;
+        return (OfShort)layout().select(groupElement("dlid"));
     }
 
-    private static final long dlid$OFFSET = $LAYOUT.byteOffset(groupElement("dlid"));
+    private static final long dlid$OFFSET = 24;
 
     /**
      * Offset for field:
@@ -124,7 +122,7 @@ public class ibv_ah_attr {
      * }
      */
     public static short dlid(MemorySegment struct) {
-        return struct.get(dlid$LAYOUT, dlid$OFFSET);
+        return struct.get(JAVA_SHORT, dlid$OFFSET);
     }
 
     /**
@@ -134,10 +132,8 @@ public class ibv_ah_attr {
      * }
      */
     public static void dlid(MemorySegment struct, short fieldValue) {
-        struct.set(dlid$LAYOUT, dlid$OFFSET, fieldValue);
+        struct.set(JAVA_SHORT, dlid$OFFSET, fieldValue);
     }
-
-    private static final OfByte sl$LAYOUT = (OfByte)$LAYOUT.select(groupElement("sl"));
 
     /**
      * Layout for field:
@@ -146,10 +142,10 @@ public class ibv_ah_attr {
      * }
      */
     public static final OfByte sl$layout() {
-        return sl$LAYOUT;
+        return (OfByte)layout().select(groupElement("sl"));
     }
 
-    private static final long sl$OFFSET = $LAYOUT.byteOffset(groupElement("sl"));
+    private static final long sl$OFFSET = 26;
 
     /**
      * Offset for field:
@@ -168,7 +164,7 @@ public class ibv_ah_attr {
      * }
      */
     public static byte sl(MemorySegment struct) {
-        return struct.get(sl$LAYOUT, sl$OFFSET);
+        return struct.get(JAVA_BYTE, sl$OFFSET);
     }
 
     /**
@@ -178,10 +174,8 @@ public class ibv_ah_attr {
      * }
      */
     public static void sl(MemorySegment struct, byte fieldValue) {
-        struct.set(sl$LAYOUT, sl$OFFSET, fieldValue);
+        struct.set(JAVA_BYTE, sl$OFFSET, fieldValue);
     }
-
-    private static final OfByte src_path_bits$LAYOUT = (OfByte)$LAYOUT.select(groupElement("src_path_bits"));
 
     /**
      * Layout for field:
@@ -190,10 +184,10 @@ public class ibv_ah_attr {
      * }
      */
     public static final OfByte src_path_bits$layout() {
-        return src_path_bits$LAYOUT;
+        return (OfByte)layout().select(groupElement("src_path_bits"));
     }
 
-    private static final long src_path_bits$OFFSET = $LAYOUT.byteOffset(groupElement("src_path_bits"));
+    private static final long src_path_bits$OFFSET = 27;
 
     /**
      * Offset for field:
@@ -212,7 +206,7 @@ public class ibv_ah_attr {
      * }
      */
     public static byte src_path_bits(MemorySegment struct) {
-        return struct.get(src_path_bits$LAYOUT, src_path_bits$OFFSET);
+        return struct.get(JAVA_BYTE, src_path_bits$OFFSET);
     }
 
     /**
@@ -222,10 +216,8 @@ public class ibv_ah_attr {
      * }
      */
     public static void src_path_bits(MemorySegment struct, byte fieldValue) {
-        struct.set(src_path_bits$LAYOUT, src_path_bits$OFFSET, fieldValue);
+        struct.set(JAVA_BYTE, src_path_bits$OFFSET, fieldValue);
     }
-
-    private static final OfByte static_rate$LAYOUT = (OfByte)$LAYOUT.select(groupElement("static_rate"));
 
     /**
      * Layout for field:
@@ -234,10 +226,10 @@ public class ibv_ah_attr {
      * }
      */
     public static final OfByte static_rate$layout() {
-        return static_rate$LAYOUT;
+        return (OfByte)layout().select(groupElement("static_rate"));
     }
 
-    private static final long static_rate$OFFSET = $LAYOUT.byteOffset(groupElement("static_rate"));
+    private static final long static_rate$OFFSET = 28;
 
     /**
      * Offset for field:
@@ -256,7 +248,7 @@ public class ibv_ah_attr {
      * }
      */
     public static byte static_rate(MemorySegment struct) {
-        return struct.get(static_rate$LAYOUT, static_rate$OFFSET);
+        return struct.get(JAVA_BYTE, static_rate$OFFSET);
     }
 
     /**
@@ -266,10 +258,8 @@ public class ibv_ah_attr {
      * }
      */
     public static void static_rate(MemorySegment struct, byte fieldValue) {
-        struct.set(static_rate$LAYOUT, static_rate$OFFSET, fieldValue);
+        struct.set(JAVA_BYTE, static_rate$OFFSET, fieldValue);
     }
-
-    private static final OfByte is_global$LAYOUT = (OfByte)$LAYOUT.select(groupElement("is_global"));
 
     /**
      * Layout for field:
@@ -278,10 +268,10 @@ public class ibv_ah_attr {
      * }
      */
     public static final OfByte is_global$layout() {
-        return is_global$LAYOUT;
+        return (OfByte)layout().select(groupElement("is_global"));
     }
 
-    private static final long is_global$OFFSET = $LAYOUT.byteOffset(groupElement("is_global"));
+    private static final long is_global$OFFSET = 29;
 
     /**
      * Offset for field:
@@ -300,7 +290,7 @@ public class ibv_ah_attr {
      * }
      */
     public static byte is_global(MemorySegment struct) {
-        return struct.get(is_global$LAYOUT, is_global$OFFSET);
+        return struct.get(JAVA_BYTE, is_global$OFFSET);
     }
 
     /**
@@ -310,10 +300,8 @@ public class ibv_ah_attr {
      * }
      */
     public static void is_global(MemorySegment struct, byte fieldValue) {
-        struct.set(is_global$LAYOUT, is_global$OFFSET, fieldValue);
+        struct.set(JAVA_BYTE, is_global$OFFSET, fieldValue);
     }
-
-    private static final OfByte port_num$LAYOUT = (OfByte)$LAYOUT.select(groupElement("port_num"));
 
     /**
      * Layout for field:
@@ -322,10 +310,10 @@ public class ibv_ah_attr {
      * }
      */
     public static final OfByte port_num$layout() {
-        return port_num$LAYOUT;
+        return (OfByte)layout().select(groupElement("port_num"));
     }
 
-    private static final long port_num$OFFSET = $LAYOUT.byteOffset(groupElement("port_num"));
+    private static final long port_num$OFFSET = 30;
 
     /**
      * Offset for field:
@@ -344,7 +332,7 @@ public class ibv_ah_attr {
      * }
      */
     public static byte port_num(MemorySegment struct) {
-        return struct.get(port_num$LAYOUT, port_num$OFFSET);
+        return struct.get(JAVA_BYTE, port_num$OFFSET);
     }
 
     /**
@@ -354,7 +342,7 @@ public class ibv_ah_attr {
      * }
      */
     public static void port_num(MemorySegment struct, byte fieldValue) {
-        struct.set(port_num$LAYOUT, port_num$OFFSET, fieldValue);
+        struct.set(JAVA_BYTE, port_num$OFFSET, fieldValue);
     }
 
     /**
@@ -362,19 +350,19 @@ public class ibv_ah_attr {
      * The returned segment has address {@code arrayParam.address() + index * layout().byteSize()}
      */
     public static MemorySegment asSlice(MemorySegment array, long index) {
-        return array.asSlice(layout().byteSize() * index);
+        return array.asSlice(sizeof() * index);
     }
 
     /**
      * The size (in bytes) of this struct
      */
-    public static long sizeof() { return layout().byteSize(); }
+    public static long sizeof() { return 32; }
 
     /**
      * Allocate a segment of size {@code layout().byteSize()} using {@code allocator}
      */
     public static MemorySegment allocate(SegmentAllocator allocator) {
-        return allocator.allocate(layout());
+        return allocator.allocate(sizeof(), 8);
     }
 
     /**
@@ -382,7 +370,7 @@ public class ibv_ah_attr {
      * The returned segment has size {@code elementCount * layout().byteSize()}.
      */
     public static MemorySegment allocateArray(long elementCount, SegmentAllocator allocator) {
-        return allocator.allocate(MemoryLayout.sequenceLayout(elementCount, layout()));
+        return allocator.allocate(Math.multiplyExact(sizeof(), elementCount), 8);
     }
 
     /**
@@ -398,7 +386,7 @@ public class ibv_ah_attr {
      * The returned segment has size {@code elementCount * layout().byteSize()}
      */
     public static MemorySegment reinterpret(MemorySegment addr, long elementCount, Arena arena, Consumer<MemorySegment> cleanup) {
-        return addr.reinterpret(layout().byteSize() * elementCount, arena, cleanup);
+        return addr.reinterpret(sizeof() * elementCount, arena, cleanup);
     }
 }
 

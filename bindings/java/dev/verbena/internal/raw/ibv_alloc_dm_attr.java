@@ -27,20 +27,20 @@ public class ibv_alloc_dm_attr {
         // Should not be called directly
     }
 
-    private static final GroupLayout $LAYOUT = MemoryLayout.structLayout(
-        rdma_h$shared.C_LONG.withName("length"),
-        rdma_h$shared.C_INT.withName("log_align_req"),
-        rdma_h$shared.C_INT.withName("comp_mask")
-    ).withName("ibv_alloc_dm_attr");
+    private static final class Layouts {
+        static final GroupLayout $LAYOUT = MemoryLayout.structLayout(
+            rdma_h$shared.C_LONG.withName("length"),
+            rdma_h$shared.C_INT.withName("log_align_req"),
+            rdma_h$shared.C_INT.withName("comp_mask")
+        ).withName("ibv_alloc_dm_attr");
+    }
 
     /**
      * The layout of this struct
      */
     public static final GroupLayout layout() {
-        return $LAYOUT;
+        return Layouts.$LAYOUT;
     }
-
-    private static final OfLong length$LAYOUT = (OfLong)$LAYOUT.select(groupElement("length"));
 
     /**
      * Layout for field:
@@ -49,10 +49,10 @@ public class ibv_alloc_dm_attr {
      * }
      */
     public static final OfLong length$layout() {
-        return length$LAYOUT;
+        return (OfLong)layout().select(groupElement("length"));
     }
 
-    private static final long length$OFFSET = $LAYOUT.byteOffset(groupElement("length"));
+    private static final long length$OFFSET = 0;
 
     /**
      * Offset for field:
@@ -71,7 +71,7 @@ public class ibv_alloc_dm_attr {
      * }
      */
     public static long length(MemorySegment struct) {
-        return struct.get(length$LAYOUT, length$OFFSET);
+        return struct.get(JAVA_LONG, length$OFFSET);
     }
 
     /**
@@ -81,10 +81,8 @@ public class ibv_alloc_dm_attr {
      * }
      */
     public static void length(MemorySegment struct, long fieldValue) {
-        struct.set(length$LAYOUT, length$OFFSET, fieldValue);
+        struct.set(JAVA_LONG, length$OFFSET, fieldValue);
     }
-
-    private static final OfInt log_align_req$LAYOUT = (OfInt)$LAYOUT.select(groupElement("log_align_req"));
 
     /**
      * Layout for field:
@@ -93,10 +91,10 @@ public class ibv_alloc_dm_attr {
      * }
      */
     public static final OfInt log_align_req$layout() {
-        return log_align_req$LAYOUT;
+        return (OfInt)layout().select(groupElement("log_align_req"));
     }
 
-    private static final long log_align_req$OFFSET = $LAYOUT.byteOffset(groupElement("log_align_req"));
+    private static final long log_align_req$OFFSET = 8;
 
     /**
      * Offset for field:
@@ -115,7 +113,7 @@ public class ibv_alloc_dm_attr {
      * }
      */
     public static int log_align_req(MemorySegment struct) {
-        return struct.get(log_align_req$LAYOUT, log_align_req$OFFSET);
+        return struct.get(JAVA_INT, log_align_req$OFFSET);
     }
 
     /**
@@ -125,10 +123,8 @@ public class ibv_alloc_dm_attr {
      * }
      */
     public static void log_align_req(MemorySegment struct, int fieldValue) {
-        struct.set(log_align_req$LAYOUT, log_align_req$OFFSET, fieldValue);
+        struct.set(JAVA_INT, log_align_req$OFFSET, fieldValue);
     }
-
-    private static final OfInt comp_mask$LAYOUT = (OfInt)$LAYOUT.select(groupElement("comp_mask"));
 
     /**
      * Layout for field:
@@ -137,10 +133,10 @@ public class ibv_alloc_dm_attr {
      * }
      */
     public static final OfInt comp_mask$layout() {
-        return comp_mask$LAYOUT;
+        return (OfInt)layout().select(groupElement("comp_mask"));
     }
 
-    private static final long comp_mask$OFFSET = $LAYOUT.byteOffset(groupElement("comp_mask"));
+    private static final long comp_mask$OFFSET = 12;
 
     /**
      * Offset for field:
@@ -159,7 +155,7 @@ public class ibv_alloc_dm_attr {
      * }
      */
     public static int comp_mask(MemorySegment struct) {
-        return struct.get(comp_mask$LAYOUT, comp_mask$OFFSET);
+        return struct.get(JAVA_INT, comp_mask$OFFSET);
     }
 
     /**
@@ -169,7 +165,7 @@ public class ibv_alloc_dm_attr {
      * }
      */
     public static void comp_mask(MemorySegment struct, int fieldValue) {
-        struct.set(comp_mask$LAYOUT, comp_mask$OFFSET, fieldValue);
+        struct.set(JAVA_INT, comp_mask$OFFSET, fieldValue);
     }
 
     /**
@@ -177,19 +173,19 @@ public class ibv_alloc_dm_attr {
      * The returned segment has address {@code arrayParam.address() + index * layout().byteSize()}
      */
     public static MemorySegment asSlice(MemorySegment array, long index) {
-        return array.asSlice(layout().byteSize() * index);
+        return array.asSlice(sizeof() * index);
     }
 
     /**
      * The size (in bytes) of this struct
      */
-    public static long sizeof() { return layout().byteSize(); }
+    public static long sizeof() { return 16; }
 
     /**
      * Allocate a segment of size {@code layout().byteSize()} using {@code allocator}
      */
     public static MemorySegment allocate(SegmentAllocator allocator) {
-        return allocator.allocate(layout());
+        return allocator.allocate(sizeof(), 8);
     }
 
     /**
@@ -197,7 +193,7 @@ public class ibv_alloc_dm_attr {
      * The returned segment has size {@code elementCount * layout().byteSize()}.
      */
     public static MemorySegment allocateArray(long elementCount, SegmentAllocator allocator) {
-        return allocator.allocate(MemoryLayout.sequenceLayout(elementCount, layout()));
+        return allocator.allocate(Math.multiplyExact(sizeof(), elementCount), 8);
     }
 
     /**
@@ -213,7 +209,7 @@ public class ibv_alloc_dm_attr {
      * The returned segment has size {@code elementCount * layout().byteSize()}
      */
     public static MemorySegment reinterpret(MemorySegment addr, long elementCount, Arena arena, Consumer<MemorySegment> cleanup) {
-        return addr.reinterpret(layout().byteSize() * elementCount, arena, cleanup);
+        return addr.reinterpret(sizeof() * elementCount, arena, cleanup);
     }
 }
 

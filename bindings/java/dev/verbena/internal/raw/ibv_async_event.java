@@ -32,17 +32,19 @@ public class ibv_async_event {
         // Should not be called directly
     }
 
-    private static final GroupLayout $LAYOUT = MemoryLayout.structLayout(
-        ibv_async_event.element.layout().withName("element"),
-        rdma_h$shared.C_INT.withName("event_type"),
-        MemoryLayout.paddingLayout(4)
-    ).withName("ibv_async_event");
+    private static final class Layouts {
+        static final GroupLayout $LAYOUT = MemoryLayout.structLayout(
+            ibv_async_event.element.layout().withName("element"),
+            rdma_h$shared.C_INT.withName("event_type"),
+            MemoryLayout.paddingLayout(4)
+        ).withName("ibv_async_event");
+    }
 
     /**
      * The layout of this struct
      */
     public static final GroupLayout layout() {
-        return $LAYOUT;
+        return Layouts.$LAYOUT;
     }
 
     /**
@@ -62,22 +64,22 @@ public class ibv_async_event {
             // Should not be called directly
         }
 
-        private static final GroupLayout $LAYOUT = MemoryLayout.unionLayout(
-            rdma_h$shared.C_POINTER.withName("cq"),
-            rdma_h$shared.C_POINTER.withName("qp"),
-            rdma_h$shared.C_POINTER.withName("srq"),
-            rdma_h$shared.C_POINTER.withName("wq"),
-            rdma_h$shared.C_INT.withName("port_num")
-        ).withName("$anon$479:2");
+        private static final class Layouts {
+            static final GroupLayout $LAYOUT = MemoryLayout.unionLayout(
+                rdma_h$shared.C_POINTER.withName("cq"),
+                rdma_h$shared.C_POINTER.withName("qp"),
+                rdma_h$shared.C_POINTER.withName("srq"),
+                rdma_h$shared.C_POINTER.withName("wq"),
+                rdma_h$shared.C_INT.withName("port_num")
+            ).withName("$anon$479:2");
+        }
 
         /**
          * The layout of this union
          */
         public static final GroupLayout layout() {
-            return $LAYOUT;
+            return Layouts.$LAYOUT;
         }
-
-        private static final AddressLayout cq$LAYOUT = (AddressLayout)$LAYOUT.select(groupElement("cq"));
 
         /**
          * Layout for field:
@@ -86,10 +88,10 @@ public class ibv_async_event {
          * }
          */
         public static final AddressLayout cq$layout() {
-            return cq$LAYOUT;
+            return (AddressLayout)layout().select(groupElement("cq"));
         }
 
-        private static final long cq$OFFSET = $LAYOUT.byteOffset(groupElement("cq"));
+        private static final long cq$OFFSET = 0;
 
         /**
          * Offset for field:
@@ -121,8 +123,6 @@ public class ibv_async_event {
             union.set(JAVA_LONG, cq$OFFSET, fieldValue.address());
         }
 
-        private static final AddressLayout qp$LAYOUT = (AddressLayout)$LAYOUT.select(groupElement("qp"));
-
         /**
          * Layout for field:
          * {@snippet lang=c :
@@ -130,10 +130,10 @@ public class ibv_async_event {
          * }
          */
         public static final AddressLayout qp$layout() {
-            return qp$LAYOUT;
+            return (AddressLayout)layout().select(groupElement("qp"));
         }
 
-        private static final long qp$OFFSET = $LAYOUT.byteOffset(groupElement("qp"));
+        private static final long qp$OFFSET = 0;
 
         /**
          * Offset for field:
@@ -165,8 +165,6 @@ public class ibv_async_event {
             union.set(JAVA_LONG, qp$OFFSET, fieldValue.address());
         }
 
-        private static final AddressLayout srq$LAYOUT = (AddressLayout)$LAYOUT.select(groupElement("srq"));
-
         /**
          * Layout for field:
          * {@snippet lang=c :
@@ -174,10 +172,10 @@ public class ibv_async_event {
          * }
          */
         public static final AddressLayout srq$layout() {
-            return srq$LAYOUT;
+            return (AddressLayout)layout().select(groupElement("srq"));
         }
 
-        private static final long srq$OFFSET = $LAYOUT.byteOffset(groupElement("srq"));
+        private static final long srq$OFFSET = 0;
 
         /**
          * Offset for field:
@@ -209,8 +207,6 @@ public class ibv_async_event {
             union.set(JAVA_LONG, srq$OFFSET, fieldValue.address());
         }
 
-        private static final AddressLayout wq$LAYOUT = (AddressLayout)$LAYOUT.select(groupElement("wq"));
-
         /**
          * Layout for field:
          * {@snippet lang=c :
@@ -218,10 +214,10 @@ public class ibv_async_event {
          * }
          */
         public static final AddressLayout wq$layout() {
-            return wq$LAYOUT;
+            return (AddressLayout)layout().select(groupElement("wq"));
         }
 
-        private static final long wq$OFFSET = $LAYOUT.byteOffset(groupElement("wq"));
+        private static final long wq$OFFSET = 0;
 
         /**
          * Offset for field:
@@ -253,8 +249,6 @@ public class ibv_async_event {
             union.set(JAVA_LONG, wq$OFFSET, fieldValue.address());
         }
 
-        private static final OfInt port_num$LAYOUT = (OfInt)$LAYOUT.select(groupElement("port_num"));
-
         /**
          * Layout for field:
          * {@snippet lang=c :
@@ -262,10 +256,10 @@ public class ibv_async_event {
          * }
          */
         public static final OfInt port_num$layout() {
-            return port_num$LAYOUT;
+            return (OfInt)layout().select(groupElement("port_num"));
         }
 
-        private static final long port_num$OFFSET = $LAYOUT.byteOffset(groupElement("port_num"));
+        private static final long port_num$OFFSET = 0;
 
         /**
          * Offset for field:
@@ -284,7 +278,7 @@ public class ibv_async_event {
          * }
          */
         public static int port_num(MemorySegment union) {
-            return union.get(port_num$LAYOUT, port_num$OFFSET);
+            return union.get(JAVA_INT, port_num$OFFSET);
         }
 
         /**
@@ -294,7 +288,7 @@ public class ibv_async_event {
          * }
          */
         public static void port_num(MemorySegment union, int fieldValue) {
-            union.set(port_num$LAYOUT, port_num$OFFSET, fieldValue);
+            union.set(JAVA_INT, port_num$OFFSET, fieldValue);
         }
 
         /**
@@ -302,19 +296,19 @@ public class ibv_async_event {
          * The returned segment has address {@code arrayParam.address() + index * layout().byteSize()}
          */
         public static MemorySegment asSlice(MemorySegment array, long index) {
-            return array.asSlice(layout().byteSize() * index);
+            return array.asSlice(sizeof() * index);
         }
 
         /**
          * The size (in bytes) of this union
          */
-        public static long sizeof() { return layout().byteSize(); }
+        public static long sizeof() { return 8; }
 
         /**
          * Allocate a segment of size {@code layout().byteSize()} using {@code allocator}
          */
         public static MemorySegment allocate(SegmentAllocator allocator) {
-            return allocator.allocate(layout());
+            return allocator.allocate(sizeof(), 8);
         }
 
         /**
@@ -322,7 +316,7 @@ public class ibv_async_event {
          * The returned segment has size {@code elementCount * layout().byteSize()}.
          */
         public static MemorySegment allocateArray(long elementCount, SegmentAllocator allocator) {
-            return allocator.allocate(MemoryLayout.sequenceLayout(elementCount, layout()));
+            return allocator.allocate(Math.multiplyExact(sizeof(), elementCount), 8);
         }
 
         /**
@@ -338,11 +332,9 @@ public class ibv_async_event {
          * The returned segment has size {@code elementCount * layout().byteSize()}
          */
         public static MemorySegment reinterpret(MemorySegment addr, long elementCount, Arena arena, Consumer<MemorySegment> cleanup) {
-            return addr.reinterpret(layout().byteSize() * elementCount, arena, cleanup);
+            return addr.reinterpret(sizeof() * elementCount, arena, cleanup);
         }
     }
-
-    private static final GroupLayout element$LAYOUT = (GroupLayout)$LAYOUT.select(groupElement("element"));
 
     /**
      * Layout for field:
@@ -357,10 +349,10 @@ public class ibv_async_event {
      * }
      */
     public static final GroupLayout element$layout() {
-        return element$LAYOUT;
+        return (GroupLayout)layout().select(groupElement("element"));
     }
 
-    private static final long element$OFFSET = $LAYOUT.byteOffset(groupElement("element"));
+    private static final long element$OFFSET = 0;
 
     /**
      * Offset for field:
@@ -391,7 +383,7 @@ public class ibv_async_event {
      * }
      */
     public static MemorySegment element(MemorySegment struct) {
-        return struct.asSlice(element$OFFSET, element$LAYOUT.byteSize());
+        return struct.asSlice(element$OFFSET, 8);
     }
 
     /**
@@ -407,10 +399,8 @@ public class ibv_async_event {
      * }
      */
     public static void element(MemorySegment struct, MemorySegment fieldValue) {
-        MemorySegment.copy(fieldValue, 0L, struct, element$OFFSET, element$LAYOUT.byteSize());
+        MemorySegment.copy(fieldValue, 0L, struct, element$OFFSET, 8);
     }
-
-    private static final OfInt event_type$LAYOUT = (OfInt)$LAYOUT.select(groupElement("event_type"));
 
     /**
      * Layout for field:
@@ -419,10 +409,10 @@ public class ibv_async_event {
      * }
      */
     public static final OfInt event_type$layout() {
-        return event_type$LAYOUT;
+        return (OfInt)layout().select(groupElement("event_type"));
     }
 
-    private static final long event_type$OFFSET = $LAYOUT.byteOffset(groupElement("event_type"));
+    private static final long event_type$OFFSET = 8;
 
     /**
      * Offset for field:
@@ -441,7 +431,7 @@ public class ibv_async_event {
      * }
      */
     public static int event_type(MemorySegment struct) {
-        return struct.get(event_type$LAYOUT, event_type$OFFSET);
+        return struct.get(JAVA_INT, event_type$OFFSET);
     }
 
     /**
@@ -451,7 +441,7 @@ public class ibv_async_event {
      * }
      */
     public static void event_type(MemorySegment struct, int fieldValue) {
-        struct.set(event_type$LAYOUT, event_type$OFFSET, fieldValue);
+        struct.set(JAVA_INT, event_type$OFFSET, fieldValue);
     }
 
     /**
@@ -459,19 +449,19 @@ public class ibv_async_event {
      * The returned segment has address {@code arrayParam.address() + index * layout().byteSize()}
      */
     public static MemorySegment asSlice(MemorySegment array, long index) {
-        return array.asSlice(layout().byteSize() * index);
+        return array.asSlice(sizeof() * index);
     }
 
     /**
      * The size (in bytes) of this struct
      */
-    public static long sizeof() { return layout().byteSize(); }
+    public static long sizeof() { return 16; }
 
     /**
      * Allocate a segment of size {@code layout().byteSize()} using {@code allocator}
      */
     public static MemorySegment allocate(SegmentAllocator allocator) {
-        return allocator.allocate(layout());
+        return allocator.allocate(sizeof(), 8);
     }
 
     /**
@@ -479,7 +469,7 @@ public class ibv_async_event {
      * The returned segment has size {@code elementCount * layout().byteSize()}.
      */
     public static MemorySegment allocateArray(long elementCount, SegmentAllocator allocator) {
-        return allocator.allocate(MemoryLayout.sequenceLayout(elementCount, layout()));
+        return allocator.allocate(Math.multiplyExact(sizeof(), elementCount), 8);
     }
 
     /**
@@ -495,7 +485,7 @@ public class ibv_async_event {
      * The returned segment has size {@code elementCount * layout().byteSize()}
      */
     public static MemorySegment reinterpret(MemorySegment addr, long elementCount, Arena arena, Consumer<MemorySegment> cleanup) {
-        return addr.reinterpret(layout().byteSize() * elementCount, arena, cleanup);
+        return addr.reinterpret(sizeof() * elementCount, arena, cleanup);
     }
 }
 

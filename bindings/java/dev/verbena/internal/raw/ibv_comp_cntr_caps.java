@@ -27,20 +27,20 @@ public class ibv_comp_cntr_caps {
         // Should not be called directly
     }
 
-    private static final GroupLayout $LAYOUT = MemoryLayout.structLayout(
-        rdma_h$shared.C_LONG.withName("max_value"),
-        rdma_h$shared.C_INT.withName("max_counters"),
-        rdma_h$shared.C_INT.withName("supported_qp_attach_ops")
-    ).withName("ibv_comp_cntr_caps");
+    private static final class Layouts {
+        static final GroupLayout $LAYOUT = MemoryLayout.structLayout(
+            rdma_h$shared.C_LONG.withName("max_value"),
+            rdma_h$shared.C_INT.withName("max_counters"),
+            rdma_h$shared.C_INT.withName("supported_qp_attach_ops")
+        ).withName("ibv_comp_cntr_caps");
+    }
 
     /**
      * The layout of this struct
      */
     public static final GroupLayout layout() {
-        return $LAYOUT;
+        return Layouts.$LAYOUT;
     }
-
-    private static final OfLong max_value$LAYOUT = (OfLong)$LAYOUT.select(groupElement("max_value"));
 
     /**
      * Layout for field:
@@ -49,10 +49,10 @@ public class ibv_comp_cntr_caps {
      * }
      */
     public static final OfLong max_value$layout() {
-        return max_value$LAYOUT;
+        return (OfLong)layout().select(groupElement("max_value"));
     }
 
-    private static final long max_value$OFFSET = $LAYOUT.byteOffset(groupElement("max_value"));
+    private static final long max_value$OFFSET = 0;
 
     /**
      * Offset for field:
@@ -71,7 +71,7 @@ public class ibv_comp_cntr_caps {
      * }
      */
     public static long max_value(MemorySegment struct) {
-        return struct.get(max_value$LAYOUT, max_value$OFFSET);
+        return struct.get(JAVA_LONG, max_value$OFFSET);
     }
 
     /**
@@ -81,10 +81,8 @@ public class ibv_comp_cntr_caps {
      * }
      */
     public static void max_value(MemorySegment struct, long fieldValue) {
-        struct.set(max_value$LAYOUT, max_value$OFFSET, fieldValue);
+        struct.set(JAVA_LONG, max_value$OFFSET, fieldValue);
     }
-
-    private static final OfInt max_counters$LAYOUT = (OfInt)$LAYOUT.select(groupElement("max_counters"));
 
     /**
      * Layout for field:
@@ -93,10 +91,10 @@ public class ibv_comp_cntr_caps {
      * }
      */
     public static final OfInt max_counters$layout() {
-        return max_counters$LAYOUT;
+        return (OfInt)layout().select(groupElement("max_counters"));
     }
 
-    private static final long max_counters$OFFSET = $LAYOUT.byteOffset(groupElement("max_counters"));
+    private static final long max_counters$OFFSET = 8;
 
     /**
      * Offset for field:
@@ -115,7 +113,7 @@ public class ibv_comp_cntr_caps {
      * }
      */
     public static int max_counters(MemorySegment struct) {
-        return struct.get(max_counters$LAYOUT, max_counters$OFFSET);
+        return struct.get(JAVA_INT, max_counters$OFFSET);
     }
 
     /**
@@ -125,10 +123,8 @@ public class ibv_comp_cntr_caps {
      * }
      */
     public static void max_counters(MemorySegment struct, int fieldValue) {
-        struct.set(max_counters$LAYOUT, max_counters$OFFSET, fieldValue);
+        struct.set(JAVA_INT, max_counters$OFFSET, fieldValue);
     }
-
-    private static final OfInt supported_qp_attach_ops$LAYOUT = (OfInt)$LAYOUT.select(groupElement("supported_qp_attach_ops"));
 
     /**
      * Layout for field:
@@ -137,10 +133,10 @@ public class ibv_comp_cntr_caps {
      * }
      */
     public static final OfInt supported_qp_attach_ops$layout() {
-        return supported_qp_attach_ops$LAYOUT;
+        return (OfInt)layout().select(groupElement("supported_qp_attach_ops"));
     }
 
-    private static final long supported_qp_attach_ops$OFFSET = $LAYOUT.byteOffset(groupElement("supported_qp_attach_ops"));
+    private static final long supported_qp_attach_ops$OFFSET = 12;
 
     /**
      * Offset for field:
@@ -159,7 +155,7 @@ public class ibv_comp_cntr_caps {
      * }
      */
     public static int supported_qp_attach_ops(MemorySegment struct) {
-        return struct.get(supported_qp_attach_ops$LAYOUT, supported_qp_attach_ops$OFFSET);
+        return struct.get(JAVA_INT, supported_qp_attach_ops$OFFSET);
     }
 
     /**
@@ -169,7 +165,7 @@ public class ibv_comp_cntr_caps {
      * }
      */
     public static void supported_qp_attach_ops(MemorySegment struct, int fieldValue) {
-        struct.set(supported_qp_attach_ops$LAYOUT, supported_qp_attach_ops$OFFSET, fieldValue);
+        struct.set(JAVA_INT, supported_qp_attach_ops$OFFSET, fieldValue);
     }
 
     /**
@@ -177,19 +173,19 @@ public class ibv_comp_cntr_caps {
      * The returned segment has address {@code arrayParam.address() + index * layout().byteSize()}
      */
     public static MemorySegment asSlice(MemorySegment array, long index) {
-        return array.asSlice(layout().byteSize() * index);
+        return array.asSlice(sizeof() * index);
     }
 
     /**
      * The size (in bytes) of this struct
      */
-    public static long sizeof() { return layout().byteSize(); }
+    public static long sizeof() { return 16; }
 
     /**
      * Allocate a segment of size {@code layout().byteSize()} using {@code allocator}
      */
     public static MemorySegment allocate(SegmentAllocator allocator) {
-        return allocator.allocate(layout());
+        return allocator.allocate(sizeof(), 8);
     }
 
     /**
@@ -197,7 +193,7 @@ public class ibv_comp_cntr_caps {
      * The returned segment has size {@code elementCount * layout().byteSize()}.
      */
     public static MemorySegment allocateArray(long elementCount, SegmentAllocator allocator) {
-        return allocator.allocate(MemoryLayout.sequenceLayout(elementCount, layout()));
+        return allocator.allocate(Math.multiplyExact(sizeof(), elementCount), 8);
     }
 
     /**
@@ -213,7 +209,7 @@ public class ibv_comp_cntr_caps {
      * The returned segment has size {@code elementCount * layout().byteSize()}
      */
     public static MemorySegment reinterpret(MemorySegment addr, long elementCount, Arena arena, Consumer<MemorySegment> cleanup) {
-        return addr.reinterpret(layout().byteSize() * elementCount, arena, cleanup);
+        return addr.reinterpret(sizeof() * elementCount, arena, cleanup);
     }
 }
 

@@ -31,25 +31,25 @@ public class ibv_context {
         // Should not be called directly
     }
 
-    private static final GroupLayout $LAYOUT = MemoryLayout.structLayout(
-        rdma_h$shared.C_POINTER.withName("device"),
-        ibv_context_ops.layout().withName("ops"),
-        rdma_h$shared.C_INT.withName("cmd_fd"),
-        rdma_h$shared.C_INT.withName("async_fd"),
-        rdma_h$shared.C_INT.withName("num_comp_vectors"),
-        MemoryLayout.paddingLayout(4),
-        pthread_mutex_t.layout().withName("mutex"),
-        rdma_h$shared.C_POINTER.withName("abi_compat")
-    ).withName("ibv_context");
+    private static final class Layouts {
+        static final GroupLayout $LAYOUT = MemoryLayout.structLayout(
+            rdma_h$shared.C_POINTER.withName("device"),
+            ibv_context_ops.layout().withName("ops"),
+            rdma_h$shared.C_INT.withName("cmd_fd"),
+            rdma_h$shared.C_INT.withName("async_fd"),
+            rdma_h$shared.C_INT.withName("num_comp_vectors"),
+            MemoryLayout.paddingLayout(4),
+            pthread_mutex_t.layout().withName("mutex"),
+            rdma_h$shared.C_POINTER.withName("abi_compat")
+        ).withName("ibv_context");
+    }
 
     /**
      * The layout of this struct
      */
     public static final GroupLayout layout() {
-        return $LAYOUT;
+        return Layouts.$LAYOUT;
     }
-
-    private static final AddressLayout device$LAYOUT = (AddressLayout)$LAYOUT.select(groupElement("device"));
 
     /**
      * Layout for field:
@@ -58,10 +58,10 @@ public class ibv_context {
      * }
      */
     public static final AddressLayout device$layout() {
-        return device$LAYOUT;
+        return (AddressLayout)layout().select(groupElement("device"));
     }
 
-    private static final long device$OFFSET = $LAYOUT.byteOffset(groupElement("device"));
+    private static final long device$OFFSET = 0;
 
     /**
      * Offset for field:
@@ -93,8 +93,6 @@ public class ibv_context {
         struct.set(JAVA_LONG, device$OFFSET, fieldValue.address());
     }
 
-    private static final GroupLayout ops$LAYOUT = (GroupLayout)$LAYOUT.select(groupElement("ops"));
-
     /**
      * Layout for field:
      * {@snippet lang=c :
@@ -102,10 +100,10 @@ public class ibv_context {
      * }
      */
     public static final GroupLayout ops$layout() {
-        return ops$LAYOUT;
+        return (GroupLayout)layout().select(groupElement("ops"));
     }
 
-    private static final long ops$OFFSET = $LAYOUT.byteOffset(groupElement("ops"));
+    private static final long ops$OFFSET = 8;
 
     /**
      * Offset for field:
@@ -124,7 +122,7 @@ public class ibv_context {
      * }
      */
     public static MemorySegment ops(MemorySegment struct) {
-        return struct.asSlice(ops$OFFSET, ops$LAYOUT.byteSize());
+        return struct.asSlice(ops$OFFSET, 256);
     }
 
     /**
@@ -134,10 +132,8 @@ public class ibv_context {
      * }
      */
     public static void ops(MemorySegment struct, MemorySegment fieldValue) {
-        MemorySegment.copy(fieldValue, 0L, struct, ops$OFFSET, ops$LAYOUT.byteSize());
+        MemorySegment.copy(fieldValue, 0L, struct, ops$OFFSET, 256);
     }
-
-    private static final OfInt cmd_fd$LAYOUT = (OfInt)$LAYOUT.select(groupElement("cmd_fd"));
 
     /**
      * Layout for field:
@@ -146,10 +142,10 @@ public class ibv_context {
      * }
      */
     public static final OfInt cmd_fd$layout() {
-        return cmd_fd$LAYOUT;
+        return (OfInt)layout().select(groupElement("cmd_fd"));
     }
 
-    private static final long cmd_fd$OFFSET = $LAYOUT.byteOffset(groupElement("cmd_fd"));
+    private static final long cmd_fd$OFFSET = 264;
 
     /**
      * Offset for field:
@@ -168,7 +164,7 @@ public class ibv_context {
      * }
      */
     public static int cmd_fd(MemorySegment struct) {
-        return struct.get(cmd_fd$LAYOUT, cmd_fd$OFFSET);
+        return struct.get(JAVA_INT, cmd_fd$OFFSET);
     }
 
     /**
@@ -178,10 +174,8 @@ public class ibv_context {
      * }
      */
     public static void cmd_fd(MemorySegment struct, int fieldValue) {
-        struct.set(cmd_fd$LAYOUT, cmd_fd$OFFSET, fieldValue);
+        struct.set(JAVA_INT, cmd_fd$OFFSET, fieldValue);
     }
-
-    private static final OfInt async_fd$LAYOUT = (OfInt)$LAYOUT.select(groupElement("async_fd"));
 
     /**
      * Layout for field:
@@ -190,10 +184,10 @@ public class ibv_context {
      * }
      */
     public static final OfInt async_fd$layout() {
-        return async_fd$LAYOUT;
+        return (OfInt)layout().select(groupElement("async_fd"));
     }
 
-    private static final long async_fd$OFFSET = $LAYOUT.byteOffset(groupElement("async_fd"));
+    private static final long async_fd$OFFSET = 268;
 
     /**
      * Offset for field:
@@ -212,7 +206,7 @@ public class ibv_context {
      * }
      */
     public static int async_fd(MemorySegment struct) {
-        return struct.get(async_fd$LAYOUT, async_fd$OFFSET);
+        return struct.get(JAVA_INT, async_fd$OFFSET);
     }
 
     /**
@@ -222,10 +216,8 @@ public class ibv_context {
      * }
      */
     public static void async_fd(MemorySegment struct, int fieldValue) {
-        struct.set(async_fd$LAYOUT, async_fd$OFFSET, fieldValue);
+        struct.set(JAVA_INT, async_fd$OFFSET, fieldValue);
     }
-
-    private static final OfInt num_comp_vectors$LAYOUT = (OfInt)$LAYOUT.select(groupElement("num_comp_vectors"));
 
     /**
      * Layout for field:
@@ -234,10 +226,10 @@ public class ibv_context {
      * }
      */
     public static final OfInt num_comp_vectors$layout() {
-        return num_comp_vectors$LAYOUT;
+        return (OfInt)layout().select(groupElement("num_comp_vectors"));
     }
 
-    private static final long num_comp_vectors$OFFSET = $LAYOUT.byteOffset(groupElement("num_comp_vectors"));
+    private static final long num_comp_vectors$OFFSET = 272;
 
     /**
      * Offset for field:
@@ -256,7 +248,7 @@ public class ibv_context {
      * }
      */
     public static int num_comp_vectors(MemorySegment struct) {
-        return struct.get(num_comp_vectors$LAYOUT, num_comp_vectors$OFFSET);
+        return struct.get(JAVA_INT, num_comp_vectors$OFFSET);
     }
 
     /**
@@ -266,10 +258,8 @@ public class ibv_context {
      * }
      */
     public static void num_comp_vectors(MemorySegment struct, int fieldValue) {
-        struct.set(num_comp_vectors$LAYOUT, num_comp_vectors$OFFSET, fieldValue);
+        struct.set(JAVA_INT, num_comp_vectors$OFFSET, fieldValue);
     }
-
-    private static final GroupLayout mutex$LAYOUT = (GroupLayout)$LAYOUT.select(groupElement("mutex"));
 
     /**
      * Layout for field:
@@ -278,10 +268,10 @@ public class ibv_context {
      * }
      */
     public static final GroupLayout mutex$layout() {
-        return mutex$LAYOUT;
+        return (GroupLayout)layout().select(groupElement("mutex"));
     }
 
-    private static final long mutex$OFFSET = $LAYOUT.byteOffset(groupElement("mutex"));
+    private static final long mutex$OFFSET = 280;
 
     /**
      * Offset for field:
@@ -300,7 +290,7 @@ public class ibv_context {
      * }
      */
     public static MemorySegment mutex(MemorySegment struct) {
-        return struct.asSlice(mutex$OFFSET, mutex$LAYOUT.byteSize());
+        return struct.asSlice(mutex$OFFSET, 40 + pthread_mutex_t.MORE);
     }
 
     /**
@@ -310,10 +300,8 @@ public class ibv_context {
      * }
      */
     public static void mutex(MemorySegment struct, MemorySegment fieldValue) {
-        MemorySegment.copy(fieldValue, 0L, struct, mutex$OFFSET, mutex$LAYOUT.byteSize());
+        MemorySegment.copy(fieldValue, 0L, struct, mutex$OFFSET, 40 + pthread_mutex_t.MORE);
     }
-
-    private static final AddressLayout abi_compat$LAYOUT = (AddressLayout)$LAYOUT.select(groupElement("abi_compat"));
 
     /**
      * Layout for field:
@@ -322,10 +310,10 @@ public class ibv_context {
      * }
      */
     public static final AddressLayout abi_compat$layout() {
-        return abi_compat$LAYOUT;
+        return (AddressLayout)layout().select(groupElement("abi_compat"));
     }
 
-    private static final long abi_compat$OFFSET = $LAYOUT.byteOffset(groupElement("abi_compat"));
+    private static final long abi_compat$OFFSET = 320 + pthread_mutex_t.MORE;
 
     /**
      * Offset for field:
@@ -362,19 +350,19 @@ public class ibv_context {
      * The returned segment has address {@code arrayParam.address() + index * layout().byteSize()}
      */
     public static MemorySegment asSlice(MemorySegment array, long index) {
-        return array.asSlice(layout().byteSize() * index);
+        return array.asSlice(sizeof() * index);
     }
 
     /**
      * The size (in bytes) of this struct
      */
-    public static long sizeof() { return layout().byteSize(); }
+    public static long sizeof() { return 328 + pthread_mutex_t.MORE; }
 
     /**
      * Allocate a segment of size {@code layout().byteSize()} using {@code allocator}
      */
     public static MemorySegment allocate(SegmentAllocator allocator) {
-        return allocator.allocate(layout());
+        return allocator.allocate(sizeof(), 8);
     }
 
     /**
@@ -382,7 +370,7 @@ public class ibv_context {
      * The returned segment has size {@code elementCount * layout().byteSize()}.
      */
     public static MemorySegment allocateArray(long elementCount, SegmentAllocator allocator) {
-        return allocator.allocate(MemoryLayout.sequenceLayout(elementCount, layout()));
+        return allocator.allocate(Math.multiplyExact(sizeof(), elementCount), 8);
     }
 
     /**
@@ -398,7 +386,7 @@ public class ibv_context {
      * The returned segment has size {@code elementCount * layout().byteSize()}
      */
     public static MemorySegment reinterpret(MemorySegment addr, long elementCount, Arena arena, Consumer<MemorySegment> cleanup) {
-        return addr.reinterpret(layout().byteSize() * elementCount, arena, cleanup);
+        return addr.reinterpret(sizeof() * elementCount, arena, cleanup);
     }
 }
 

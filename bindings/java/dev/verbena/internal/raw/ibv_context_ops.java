@@ -56,46 +56,48 @@ public class ibv_context_ops {
         // Should not be called directly
     }
 
-    private static final GroupLayout $LAYOUT = MemoryLayout.structLayout(
-        rdma_h$shared.C_POINTER.withName("_compat_query_device"),
-        rdma_h$shared.C_POINTER.withName("_compat_query_port"),
-        rdma_h$shared.C_POINTER.withName("_compat_alloc_pd"),
-        rdma_h$shared.C_POINTER.withName("_compat_dealloc_pd"),
-        rdma_h$shared.C_POINTER.withName("_compat_reg_mr"),
-        rdma_h$shared.C_POINTER.withName("_compat_rereg_mr"),
-        rdma_h$shared.C_POINTER.withName("_compat_dereg_mr"),
-        rdma_h$shared.C_POINTER.withName("alloc_mw"),
-        rdma_h$shared.C_POINTER.withName("bind_mw"),
-        rdma_h$shared.C_POINTER.withName("dealloc_mw"),
-        rdma_h$shared.C_POINTER.withName("_compat_create_cq"),
-        rdma_h$shared.C_POINTER.withName("poll_cq"),
-        rdma_h$shared.C_POINTER.withName("req_notify_cq"),
-        rdma_h$shared.C_POINTER.withName("_compat_cq_event"),
-        rdma_h$shared.C_POINTER.withName("_compat_resize_cq"),
-        rdma_h$shared.C_POINTER.withName("_compat_destroy_cq"),
-        rdma_h$shared.C_POINTER.withName("_compat_create_srq"),
-        rdma_h$shared.C_POINTER.withName("_compat_modify_srq"),
-        rdma_h$shared.C_POINTER.withName("_compat_query_srq"),
-        rdma_h$shared.C_POINTER.withName("_compat_destroy_srq"),
-        rdma_h$shared.C_POINTER.withName("post_srq_recv"),
-        rdma_h$shared.C_POINTER.withName("_compat_create_qp"),
-        rdma_h$shared.C_POINTER.withName("_compat_query_qp"),
-        rdma_h$shared.C_POINTER.withName("_compat_modify_qp"),
-        rdma_h$shared.C_POINTER.withName("_compat_destroy_qp"),
-        rdma_h$shared.C_POINTER.withName("post_send"),
-        rdma_h$shared.C_POINTER.withName("post_recv"),
-        rdma_h$shared.C_POINTER.withName("_compat_create_ah"),
-        rdma_h$shared.C_POINTER.withName("_compat_destroy_ah"),
-        rdma_h$shared.C_POINTER.withName("_compat_attach_mcast"),
-        rdma_h$shared.C_POINTER.withName("_compat_detach_mcast"),
-        rdma_h$shared.C_POINTER.withName("_compat_async_event")
-    ).withName("ibv_context_ops");
+    private static final class Layouts {
+        static final GroupLayout $LAYOUT = MemoryLayout.structLayout(
+            rdma_h$shared.C_POINTER.withName("_compat_query_device"),
+            rdma_h$shared.C_POINTER.withName("_compat_query_port"),
+            rdma_h$shared.C_POINTER.withName("_compat_alloc_pd"),
+            rdma_h$shared.C_POINTER.withName("_compat_dealloc_pd"),
+            rdma_h$shared.C_POINTER.withName("_compat_reg_mr"),
+            rdma_h$shared.C_POINTER.withName("_compat_rereg_mr"),
+            rdma_h$shared.C_POINTER.withName("_compat_dereg_mr"),
+            rdma_h$shared.C_POINTER.withName("alloc_mw"),
+            rdma_h$shared.C_POINTER.withName("bind_mw"),
+            rdma_h$shared.C_POINTER.withName("dealloc_mw"),
+            rdma_h$shared.C_POINTER.withName("_compat_create_cq"),
+            rdma_h$shared.C_POINTER.withName("poll_cq"),
+            rdma_h$shared.C_POINTER.withName("req_notify_cq"),
+            rdma_h$shared.C_POINTER.withName("_compat_cq_event"),
+            rdma_h$shared.C_POINTER.withName("_compat_resize_cq"),
+            rdma_h$shared.C_POINTER.withName("_compat_destroy_cq"),
+            rdma_h$shared.C_POINTER.withName("_compat_create_srq"),
+            rdma_h$shared.C_POINTER.withName("_compat_modify_srq"),
+            rdma_h$shared.C_POINTER.withName("_compat_query_srq"),
+            rdma_h$shared.C_POINTER.withName("_compat_destroy_srq"),
+            rdma_h$shared.C_POINTER.withName("post_srq_recv"),
+            rdma_h$shared.C_POINTER.withName("_compat_create_qp"),
+            rdma_h$shared.C_POINTER.withName("_compat_query_qp"),
+            rdma_h$shared.C_POINTER.withName("_compat_modify_qp"),
+            rdma_h$shared.C_POINTER.withName("_compat_destroy_qp"),
+            rdma_h$shared.C_POINTER.withName("post_send"),
+            rdma_h$shared.C_POINTER.withName("post_recv"),
+            rdma_h$shared.C_POINTER.withName("_compat_create_ah"),
+            rdma_h$shared.C_POINTER.withName("_compat_destroy_ah"),
+            rdma_h$shared.C_POINTER.withName("_compat_attach_mcast"),
+            rdma_h$shared.C_POINTER.withName("_compat_detach_mcast"),
+            rdma_h$shared.C_POINTER.withName("_compat_async_event")
+        ).withName("ibv_context_ops");
+    }
 
     /**
      * The layout of this struct
      */
     public static final GroupLayout layout() {
-        return $LAYOUT;
+        return Layouts.$LAYOUT;
     }
 
     /**
@@ -155,8 +157,6 @@ public class ibv_context_ops {
         }
     }
 
-    private static final AddressLayout _compat_query_device$LAYOUT = (AddressLayout)$LAYOUT.select(groupElement("_compat_query_device"));
-
     /**
      * Layout for field:
      * {@snippet lang=c :
@@ -164,10 +164,10 @@ public class ibv_context_ops {
      * }
      */
     public static final AddressLayout _compat_query_device$layout() {
-        return _compat_query_device$LAYOUT;
+        return (AddressLayout)layout().select(groupElement("_compat_query_device"));
     }
 
-    private static final long _compat_query_device$OFFSET = $LAYOUT.byteOffset(groupElement("_compat_query_device"));
+    private static final long _compat_query_device$OFFSET = 0;
 
     /**
      * Offset for field:
@@ -257,8 +257,6 @@ public class ibv_context_ops {
         }
     }
 
-    private static final AddressLayout _compat_query_port$LAYOUT = (AddressLayout)$LAYOUT.select(groupElement("_compat_query_port"));
-
     /**
      * Layout for field:
      * {@snippet lang=c :
@@ -266,10 +264,10 @@ public class ibv_context_ops {
      * }
      */
     public static final AddressLayout _compat_query_port$layout() {
-        return _compat_query_port$LAYOUT;
+        return (AddressLayout)layout().select(groupElement("_compat_query_port"));
     }
 
-    private static final long _compat_query_port$OFFSET = $LAYOUT.byteOffset(groupElement("_compat_query_port"));
+    private static final long _compat_query_port$OFFSET = 8;
 
     /**
      * Offset for field:
@@ -355,8 +353,6 @@ public class ibv_context_ops {
         }
     }
 
-    private static final AddressLayout _compat_alloc_pd$LAYOUT = (AddressLayout)$LAYOUT.select(groupElement("_compat_alloc_pd"));
-
     /**
      * Layout for field:
      * {@snippet lang=c :
@@ -364,10 +360,10 @@ public class ibv_context_ops {
      * }
      */
     public static final AddressLayout _compat_alloc_pd$layout() {
-        return _compat_alloc_pd$LAYOUT;
+        return (AddressLayout)layout().select(groupElement("_compat_alloc_pd"));
     }
 
-    private static final long _compat_alloc_pd$OFFSET = $LAYOUT.byteOffset(groupElement("_compat_alloc_pd"));
+    private static final long _compat_alloc_pd$OFFSET = 16;
 
     /**
      * Offset for field:
@@ -453,8 +449,6 @@ public class ibv_context_ops {
         }
     }
 
-    private static final AddressLayout _compat_dealloc_pd$LAYOUT = (AddressLayout)$LAYOUT.select(groupElement("_compat_dealloc_pd"));
-
     /**
      * Layout for field:
      * {@snippet lang=c :
@@ -462,10 +456,10 @@ public class ibv_context_ops {
      * }
      */
     public static final AddressLayout _compat_dealloc_pd$layout() {
-        return _compat_dealloc_pd$LAYOUT;
+        return (AddressLayout)layout().select(groupElement("_compat_dealloc_pd"));
     }
 
-    private static final long _compat_dealloc_pd$OFFSET = $LAYOUT.byteOffset(groupElement("_compat_dealloc_pd"));
+    private static final long _compat_dealloc_pd$OFFSET = 24;
 
     /**
      * Offset for field:
@@ -551,8 +545,6 @@ public class ibv_context_ops {
         }
     }
 
-    private static final AddressLayout _compat_reg_mr$LAYOUT = (AddressLayout)$LAYOUT.select(groupElement("_compat_reg_mr"));
-
     /**
      * Layout for field:
      * {@snippet lang=c :
@@ -560,10 +552,10 @@ public class ibv_context_ops {
      * }
      */
     public static final AddressLayout _compat_reg_mr$layout() {
-        return _compat_reg_mr$LAYOUT;
+        return (AddressLayout)layout().select(groupElement("_compat_reg_mr"));
     }
 
-    private static final long _compat_reg_mr$OFFSET = $LAYOUT.byteOffset(groupElement("_compat_reg_mr"));
+    private static final long _compat_reg_mr$OFFSET = 32;
 
     /**
      * Offset for field:
@@ -649,8 +641,6 @@ public class ibv_context_ops {
         }
     }
 
-    private static final AddressLayout _compat_rereg_mr$LAYOUT = (AddressLayout)$LAYOUT.select(groupElement("_compat_rereg_mr"));
-
     /**
      * Layout for field:
      * {@snippet lang=c :
@@ -658,10 +648,10 @@ public class ibv_context_ops {
      * }
      */
     public static final AddressLayout _compat_rereg_mr$layout() {
-        return _compat_rereg_mr$LAYOUT;
+        return (AddressLayout)layout().select(groupElement("_compat_rereg_mr"));
     }
 
-    private static final long _compat_rereg_mr$OFFSET = $LAYOUT.byteOffset(groupElement("_compat_rereg_mr"));
+    private static final long _compat_rereg_mr$OFFSET = 40;
 
     /**
      * Offset for field:
@@ -747,8 +737,6 @@ public class ibv_context_ops {
         }
     }
 
-    private static final AddressLayout _compat_dereg_mr$LAYOUT = (AddressLayout)$LAYOUT.select(groupElement("_compat_dereg_mr"));
-
     /**
      * Layout for field:
      * {@snippet lang=c :
@@ -756,10 +744,10 @@ public class ibv_context_ops {
      * }
      */
     public static final AddressLayout _compat_dereg_mr$layout() {
-        return _compat_dereg_mr$LAYOUT;
+        return (AddressLayout)layout().select(groupElement("_compat_dereg_mr"));
     }
 
-    private static final long _compat_dereg_mr$OFFSET = $LAYOUT.byteOffset(groupElement("_compat_dereg_mr"));
+    private static final long _compat_dereg_mr$OFFSET = 48;
 
     /**
      * Offset for field:
@@ -848,8 +836,6 @@ public class ibv_context_ops {
         }
     }
 
-    private static final AddressLayout alloc_mw$LAYOUT = (AddressLayout)$LAYOUT.select(groupElement("alloc_mw"));
-
     /**
      * Layout for field:
      * {@snippet lang=c :
@@ -857,10 +843,10 @@ public class ibv_context_ops {
      * }
      */
     public static final AddressLayout alloc_mw$layout() {
-        return alloc_mw$LAYOUT;
+        return (AddressLayout)layout().select(groupElement("alloc_mw"));
     }
 
-    private static final long alloc_mw$OFFSET = $LAYOUT.byteOffset(groupElement("alloc_mw"));
+    private static final long alloc_mw$OFFSET = 56;
 
     /**
      * Offset for field:
@@ -950,8 +936,6 @@ public class ibv_context_ops {
         }
     }
 
-    private static final AddressLayout bind_mw$LAYOUT = (AddressLayout)$LAYOUT.select(groupElement("bind_mw"));
-
     /**
      * Layout for field:
      * {@snippet lang=c :
@@ -959,10 +943,10 @@ public class ibv_context_ops {
      * }
      */
     public static final AddressLayout bind_mw$layout() {
-        return bind_mw$LAYOUT;
+        return (AddressLayout)layout().select(groupElement("bind_mw"));
     }
 
-    private static final long bind_mw$OFFSET = $LAYOUT.byteOffset(groupElement("bind_mw"));
+    private static final long bind_mw$OFFSET = 64;
 
     /**
      * Offset for field:
@@ -1050,8 +1034,6 @@ public class ibv_context_ops {
         }
     }
 
-    private static final AddressLayout dealloc_mw$LAYOUT = (AddressLayout)$LAYOUT.select(groupElement("dealloc_mw"));
-
     /**
      * Layout for field:
      * {@snippet lang=c :
@@ -1059,10 +1041,10 @@ public class ibv_context_ops {
      * }
      */
     public static final AddressLayout dealloc_mw$layout() {
-        return dealloc_mw$LAYOUT;
+        return (AddressLayout)layout().select(groupElement("dealloc_mw"));
     }
 
-    private static final long dealloc_mw$OFFSET = $LAYOUT.byteOffset(groupElement("dealloc_mw"));
+    private static final long dealloc_mw$OFFSET = 72;
 
     /**
      * Offset for field:
@@ -1148,8 +1130,6 @@ public class ibv_context_ops {
         }
     }
 
-    private static final AddressLayout _compat_create_cq$LAYOUT = (AddressLayout)$LAYOUT.select(groupElement("_compat_create_cq"));
-
     /**
      * Layout for field:
      * {@snippet lang=c :
@@ -1157,10 +1137,10 @@ public class ibv_context_ops {
      * }
      */
     public static final AddressLayout _compat_create_cq$layout() {
-        return _compat_create_cq$LAYOUT;
+        return (AddressLayout)layout().select(groupElement("_compat_create_cq"));
     }
 
-    private static final long _compat_create_cq$OFFSET = $LAYOUT.byteOffset(groupElement("_compat_create_cq"));
+    private static final long _compat_create_cq$OFFSET = 80;
 
     /**
      * Offset for field:
@@ -1250,8 +1230,6 @@ public class ibv_context_ops {
         }
     }
 
-    private static final AddressLayout poll_cq$LAYOUT = (AddressLayout)$LAYOUT.select(groupElement("poll_cq"));
-
     /**
      * Layout for field:
      * {@snippet lang=c :
@@ -1259,10 +1237,10 @@ public class ibv_context_ops {
      * }
      */
     public static final AddressLayout poll_cq$layout() {
-        return poll_cq$LAYOUT;
+        return (AddressLayout)layout().select(groupElement("poll_cq"));
     }
 
-    private static final long poll_cq$OFFSET = $LAYOUT.byteOffset(groupElement("poll_cq"));
+    private static final long poll_cq$OFFSET = 88;
 
     /**
      * Offset for field:
@@ -1351,8 +1329,6 @@ public class ibv_context_ops {
         }
     }
 
-    private static final AddressLayout req_notify_cq$LAYOUT = (AddressLayout)$LAYOUT.select(groupElement("req_notify_cq"));
-
     /**
      * Layout for field:
      * {@snippet lang=c :
@@ -1360,10 +1336,10 @@ public class ibv_context_ops {
      * }
      */
     public static final AddressLayout req_notify_cq$layout() {
-        return req_notify_cq$LAYOUT;
+        return (AddressLayout)layout().select(groupElement("req_notify_cq"));
     }
 
-    private static final long req_notify_cq$OFFSET = $LAYOUT.byteOffset(groupElement("req_notify_cq"));
+    private static final long req_notify_cq$OFFSET = 96;
 
     /**
      * Offset for field:
@@ -1449,8 +1425,6 @@ public class ibv_context_ops {
         }
     }
 
-    private static final AddressLayout _compat_cq_event$LAYOUT = (AddressLayout)$LAYOUT.select(groupElement("_compat_cq_event"));
-
     /**
      * Layout for field:
      * {@snippet lang=c :
@@ -1458,10 +1432,10 @@ public class ibv_context_ops {
      * }
      */
     public static final AddressLayout _compat_cq_event$layout() {
-        return _compat_cq_event$LAYOUT;
+        return (AddressLayout)layout().select(groupElement("_compat_cq_event"));
     }
 
-    private static final long _compat_cq_event$OFFSET = $LAYOUT.byteOffset(groupElement("_compat_cq_event"));
+    private static final long _compat_cq_event$OFFSET = 104;
 
     /**
      * Offset for field:
@@ -1547,8 +1521,6 @@ public class ibv_context_ops {
         }
     }
 
-    private static final AddressLayout _compat_resize_cq$LAYOUT = (AddressLayout)$LAYOUT.select(groupElement("_compat_resize_cq"));
-
     /**
      * Layout for field:
      * {@snippet lang=c :
@@ -1556,10 +1528,10 @@ public class ibv_context_ops {
      * }
      */
     public static final AddressLayout _compat_resize_cq$layout() {
-        return _compat_resize_cq$LAYOUT;
+        return (AddressLayout)layout().select(groupElement("_compat_resize_cq"));
     }
 
-    private static final long _compat_resize_cq$OFFSET = $LAYOUT.byteOffset(groupElement("_compat_resize_cq"));
+    private static final long _compat_resize_cq$OFFSET = 112;
 
     /**
      * Offset for field:
@@ -1645,8 +1617,6 @@ public class ibv_context_ops {
         }
     }
 
-    private static final AddressLayout _compat_destroy_cq$LAYOUT = (AddressLayout)$LAYOUT.select(groupElement("_compat_destroy_cq"));
-
     /**
      * Layout for field:
      * {@snippet lang=c :
@@ -1654,10 +1624,10 @@ public class ibv_context_ops {
      * }
      */
     public static final AddressLayout _compat_destroy_cq$layout() {
-        return _compat_destroy_cq$LAYOUT;
+        return (AddressLayout)layout().select(groupElement("_compat_destroy_cq"));
     }
 
-    private static final long _compat_destroy_cq$OFFSET = $LAYOUT.byteOffset(groupElement("_compat_destroy_cq"));
+    private static final long _compat_destroy_cq$OFFSET = 120;
 
     /**
      * Offset for field:
@@ -1743,8 +1713,6 @@ public class ibv_context_ops {
         }
     }
 
-    private static final AddressLayout _compat_create_srq$LAYOUT = (AddressLayout)$LAYOUT.select(groupElement("_compat_create_srq"));
-
     /**
      * Layout for field:
      * {@snippet lang=c :
@@ -1752,10 +1720,10 @@ public class ibv_context_ops {
      * }
      */
     public static final AddressLayout _compat_create_srq$layout() {
-        return _compat_create_srq$LAYOUT;
+        return (AddressLayout)layout().select(groupElement("_compat_create_srq"));
     }
 
-    private static final long _compat_create_srq$OFFSET = $LAYOUT.byteOffset(groupElement("_compat_create_srq"));
+    private static final long _compat_create_srq$OFFSET = 128;
 
     /**
      * Offset for field:
@@ -1841,8 +1809,6 @@ public class ibv_context_ops {
         }
     }
 
-    private static final AddressLayout _compat_modify_srq$LAYOUT = (AddressLayout)$LAYOUT.select(groupElement("_compat_modify_srq"));
-
     /**
      * Layout for field:
      * {@snippet lang=c :
@@ -1850,10 +1816,10 @@ public class ibv_context_ops {
      * }
      */
     public static final AddressLayout _compat_modify_srq$layout() {
-        return _compat_modify_srq$LAYOUT;
+        return (AddressLayout)layout().select(groupElement("_compat_modify_srq"));
     }
 
-    private static final long _compat_modify_srq$OFFSET = $LAYOUT.byteOffset(groupElement("_compat_modify_srq"));
+    private static final long _compat_modify_srq$OFFSET = 136;
 
     /**
      * Offset for field:
@@ -1939,8 +1905,6 @@ public class ibv_context_ops {
         }
     }
 
-    private static final AddressLayout _compat_query_srq$LAYOUT = (AddressLayout)$LAYOUT.select(groupElement("_compat_query_srq"));
-
     /**
      * Layout for field:
      * {@snippet lang=c :
@@ -1948,10 +1912,10 @@ public class ibv_context_ops {
      * }
      */
     public static final AddressLayout _compat_query_srq$layout() {
-        return _compat_query_srq$LAYOUT;
+        return (AddressLayout)layout().select(groupElement("_compat_query_srq"));
     }
 
-    private static final long _compat_query_srq$OFFSET = $LAYOUT.byteOffset(groupElement("_compat_query_srq"));
+    private static final long _compat_query_srq$OFFSET = 144;
 
     /**
      * Offset for field:
@@ -2037,8 +2001,6 @@ public class ibv_context_ops {
         }
     }
 
-    private static final AddressLayout _compat_destroy_srq$LAYOUT = (AddressLayout)$LAYOUT.select(groupElement("_compat_destroy_srq"));
-
     /**
      * Layout for field:
      * {@snippet lang=c :
@@ -2046,10 +2008,10 @@ public class ibv_context_ops {
      * }
      */
     public static final AddressLayout _compat_destroy_srq$layout() {
-        return _compat_destroy_srq$LAYOUT;
+        return (AddressLayout)layout().select(groupElement("_compat_destroy_srq"));
     }
 
-    private static final long _compat_destroy_srq$OFFSET = $LAYOUT.byteOffset(groupElement("_compat_destroy_srq"));
+    private static final long _compat_destroy_srq$OFFSET = 152;
 
     /**
      * Offset for field:
@@ -2139,8 +2101,6 @@ public class ibv_context_ops {
         }
     }
 
-    private static final AddressLayout post_srq_recv$LAYOUT = (AddressLayout)$LAYOUT.select(groupElement("post_srq_recv"));
-
     /**
      * Layout for field:
      * {@snippet lang=c :
@@ -2148,10 +2108,10 @@ public class ibv_context_ops {
      * }
      */
     public static final AddressLayout post_srq_recv$layout() {
-        return post_srq_recv$LAYOUT;
+        return (AddressLayout)layout().select(groupElement("post_srq_recv"));
     }
 
-    private static final long post_srq_recv$OFFSET = $LAYOUT.byteOffset(groupElement("post_srq_recv"));
+    private static final long post_srq_recv$OFFSET = 160;
 
     /**
      * Offset for field:
@@ -2237,8 +2197,6 @@ public class ibv_context_ops {
         }
     }
 
-    private static final AddressLayout _compat_create_qp$LAYOUT = (AddressLayout)$LAYOUT.select(groupElement("_compat_create_qp"));
-
     /**
      * Layout for field:
      * {@snippet lang=c :
@@ -2246,10 +2204,10 @@ public class ibv_context_ops {
      * }
      */
     public static final AddressLayout _compat_create_qp$layout() {
-        return _compat_create_qp$LAYOUT;
+        return (AddressLayout)layout().select(groupElement("_compat_create_qp"));
     }
 
-    private static final long _compat_create_qp$OFFSET = $LAYOUT.byteOffset(groupElement("_compat_create_qp"));
+    private static final long _compat_create_qp$OFFSET = 168;
 
     /**
      * Offset for field:
@@ -2335,8 +2293,6 @@ public class ibv_context_ops {
         }
     }
 
-    private static final AddressLayout _compat_query_qp$LAYOUT = (AddressLayout)$LAYOUT.select(groupElement("_compat_query_qp"));
-
     /**
      * Layout for field:
      * {@snippet lang=c :
@@ -2344,10 +2300,10 @@ public class ibv_context_ops {
      * }
      */
     public static final AddressLayout _compat_query_qp$layout() {
-        return _compat_query_qp$LAYOUT;
+        return (AddressLayout)layout().select(groupElement("_compat_query_qp"));
     }
 
-    private static final long _compat_query_qp$OFFSET = $LAYOUT.byteOffset(groupElement("_compat_query_qp"));
+    private static final long _compat_query_qp$OFFSET = 176;
 
     /**
      * Offset for field:
@@ -2433,8 +2389,6 @@ public class ibv_context_ops {
         }
     }
 
-    private static final AddressLayout _compat_modify_qp$LAYOUT = (AddressLayout)$LAYOUT.select(groupElement("_compat_modify_qp"));
-
     /**
      * Layout for field:
      * {@snippet lang=c :
@@ -2442,10 +2396,10 @@ public class ibv_context_ops {
      * }
      */
     public static final AddressLayout _compat_modify_qp$layout() {
-        return _compat_modify_qp$LAYOUT;
+        return (AddressLayout)layout().select(groupElement("_compat_modify_qp"));
     }
 
-    private static final long _compat_modify_qp$OFFSET = $LAYOUT.byteOffset(groupElement("_compat_modify_qp"));
+    private static final long _compat_modify_qp$OFFSET = 184;
 
     /**
      * Offset for field:
@@ -2531,8 +2485,6 @@ public class ibv_context_ops {
         }
     }
 
-    private static final AddressLayout _compat_destroy_qp$LAYOUT = (AddressLayout)$LAYOUT.select(groupElement("_compat_destroy_qp"));
-
     /**
      * Layout for field:
      * {@snippet lang=c :
@@ -2540,10 +2492,10 @@ public class ibv_context_ops {
      * }
      */
     public static final AddressLayout _compat_destroy_qp$layout() {
-        return _compat_destroy_qp$LAYOUT;
+        return (AddressLayout)layout().select(groupElement("_compat_destroy_qp"));
     }
 
-    private static final long _compat_destroy_qp$OFFSET = $LAYOUT.byteOffset(groupElement("_compat_destroy_qp"));
+    private static final long _compat_destroy_qp$OFFSET = 192;
 
     /**
      * Offset for field:
@@ -2633,8 +2585,6 @@ public class ibv_context_ops {
         }
     }
 
-    private static final AddressLayout post_send$LAYOUT = (AddressLayout)$LAYOUT.select(groupElement("post_send"));
-
     /**
      * Layout for field:
      * {@snippet lang=c :
@@ -2642,10 +2592,10 @@ public class ibv_context_ops {
      * }
      */
     public static final AddressLayout post_send$layout() {
-        return post_send$LAYOUT;
+        return (AddressLayout)layout().select(groupElement("post_send"));
     }
 
-    private static final long post_send$OFFSET = $LAYOUT.byteOffset(groupElement("post_send"));
+    private static final long post_send$OFFSET = 200;
 
     /**
      * Offset for field:
@@ -2735,8 +2685,6 @@ public class ibv_context_ops {
         }
     }
 
-    private static final AddressLayout post_recv$LAYOUT = (AddressLayout)$LAYOUT.select(groupElement("post_recv"));
-
     /**
      * Layout for field:
      * {@snippet lang=c :
@@ -2744,10 +2692,10 @@ public class ibv_context_ops {
      * }
      */
     public static final AddressLayout post_recv$layout() {
-        return post_recv$LAYOUT;
+        return (AddressLayout)layout().select(groupElement("post_recv"));
     }
 
-    private static final long post_recv$OFFSET = $LAYOUT.byteOffset(groupElement("post_recv"));
+    private static final long post_recv$OFFSET = 208;
 
     /**
      * Offset for field:
@@ -2833,8 +2781,6 @@ public class ibv_context_ops {
         }
     }
 
-    private static final AddressLayout _compat_create_ah$LAYOUT = (AddressLayout)$LAYOUT.select(groupElement("_compat_create_ah"));
-
     /**
      * Layout for field:
      * {@snippet lang=c :
@@ -2842,10 +2788,10 @@ public class ibv_context_ops {
      * }
      */
     public static final AddressLayout _compat_create_ah$layout() {
-        return _compat_create_ah$LAYOUT;
+        return (AddressLayout)layout().select(groupElement("_compat_create_ah"));
     }
 
-    private static final long _compat_create_ah$OFFSET = $LAYOUT.byteOffset(groupElement("_compat_create_ah"));
+    private static final long _compat_create_ah$OFFSET = 216;
 
     /**
      * Offset for field:
@@ -2931,8 +2877,6 @@ public class ibv_context_ops {
         }
     }
 
-    private static final AddressLayout _compat_destroy_ah$LAYOUT = (AddressLayout)$LAYOUT.select(groupElement("_compat_destroy_ah"));
-
     /**
      * Layout for field:
      * {@snippet lang=c :
@@ -2940,10 +2884,10 @@ public class ibv_context_ops {
      * }
      */
     public static final AddressLayout _compat_destroy_ah$layout() {
-        return _compat_destroy_ah$LAYOUT;
+        return (AddressLayout)layout().select(groupElement("_compat_destroy_ah"));
     }
 
-    private static final long _compat_destroy_ah$OFFSET = $LAYOUT.byteOffset(groupElement("_compat_destroy_ah"));
+    private static final long _compat_destroy_ah$OFFSET = 224;
 
     /**
      * Offset for field:
@@ -3029,8 +2973,6 @@ public class ibv_context_ops {
         }
     }
 
-    private static final AddressLayout _compat_attach_mcast$LAYOUT = (AddressLayout)$LAYOUT.select(groupElement("_compat_attach_mcast"));
-
     /**
      * Layout for field:
      * {@snippet lang=c :
@@ -3038,10 +2980,10 @@ public class ibv_context_ops {
      * }
      */
     public static final AddressLayout _compat_attach_mcast$layout() {
-        return _compat_attach_mcast$LAYOUT;
+        return (AddressLayout)layout().select(groupElement("_compat_attach_mcast"));
     }
 
-    private static final long _compat_attach_mcast$OFFSET = $LAYOUT.byteOffset(groupElement("_compat_attach_mcast"));
+    private static final long _compat_attach_mcast$OFFSET = 232;
 
     /**
      * Offset for field:
@@ -3127,8 +3069,6 @@ public class ibv_context_ops {
         }
     }
 
-    private static final AddressLayout _compat_detach_mcast$LAYOUT = (AddressLayout)$LAYOUT.select(groupElement("_compat_detach_mcast"));
-
     /**
      * Layout for field:
      * {@snippet lang=c :
@@ -3136,10 +3076,10 @@ public class ibv_context_ops {
      * }
      */
     public static final AddressLayout _compat_detach_mcast$layout() {
-        return _compat_detach_mcast$LAYOUT;
+        return (AddressLayout)layout().select(groupElement("_compat_detach_mcast"));
     }
 
-    private static final long _compat_detach_mcast$OFFSET = $LAYOUT.byteOffset(groupElement("_compat_detach_mcast"));
+    private static final long _compat_detach_mcast$OFFSET = 240;
 
     /**
      * Offset for field:
@@ -3225,8 +3165,6 @@ public class ibv_context_ops {
         }
     }
 
-    private static final AddressLayout _compat_async_event$LAYOUT = (AddressLayout)$LAYOUT.select(groupElement("_compat_async_event"));
-
     /**
      * Layout for field:
      * {@snippet lang=c :
@@ -3234,10 +3172,10 @@ public class ibv_context_ops {
      * }
      */
     public static final AddressLayout _compat_async_event$layout() {
-        return _compat_async_event$LAYOUT;
+        return (AddressLayout)layout().select(groupElement("_compat_async_event"));
     }
 
-    private static final long _compat_async_event$OFFSET = $LAYOUT.byteOffset(groupElement("_compat_async_event"));
+    private static final long _compat_async_event$OFFSET = 248;
 
     /**
      * Offset for field:
@@ -3274,19 +3212,19 @@ public class ibv_context_ops {
      * The returned segment has address {@code arrayParam.address() + index * layout().byteSize()}
      */
     public static MemorySegment asSlice(MemorySegment array, long index) {
-        return array.asSlice(layout().byteSize() * index);
+        return array.asSlice(sizeof() * index);
     }
 
     /**
      * The size (in bytes) of this struct
      */
-    public static long sizeof() { return layout().byteSize(); }
+    public static long sizeof() { return 256; }
 
     /**
      * Allocate a segment of size {@code layout().byteSize()} using {@code allocator}
      */
     public static MemorySegment allocate(SegmentAllocator allocator) {
-        return allocator.allocate(layout());
+        return allocator.allocate(sizeof(), 8);
     }
 
     /**
@@ -3294,7 +3232,7 @@ public class ibv_context_ops {
      * The returned segment has size {@code elementCount * layout().byteSize()}.
      */
     public static MemorySegment allocateArray(long elementCount, SegmentAllocator allocator) {
-        return allocator.allocate(MemoryLayout.sequenceLayout(elementCount, layout()));
+        return allocator.allocate(Math.multiplyExact(sizeof(), elementCount), 8);
     }
 
     /**
@@ -3310,7 +3248,7 @@ public class ibv_context_ops {
      * The returned segment has size {@code elementCount * layout().byteSize()}
      */
     public static MemorySegment reinterpret(MemorySegment addr, long elementCount, Arena arena, Consumer<MemorySegment> cleanup) {
-        return addr.reinterpret(layout().byteSize() * elementCount, arena, cleanup);
+        return addr.reinterpret(sizeof() * elementCount, arena, cleanup);
     }
 }
 

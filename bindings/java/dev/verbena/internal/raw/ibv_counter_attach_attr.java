@@ -27,20 +27,20 @@ public class ibv_counter_attach_attr {
         // Should not be called directly
     }
 
-    private static final GroupLayout $LAYOUT = MemoryLayout.structLayout(
-        rdma_h$shared.C_INT.withName("counter_desc"),
-        rdma_h$shared.C_INT.withName("index"),
-        rdma_h$shared.C_INT.withName("comp_mask")
-    ).withName("ibv_counter_attach_attr");
+    private static final class Layouts {
+        static final GroupLayout $LAYOUT = MemoryLayout.structLayout(
+            rdma_h$shared.C_INT.withName("counter_desc"),
+            rdma_h$shared.C_INT.withName("index"),
+            rdma_h$shared.C_INT.withName("comp_mask")
+        ).withName("ibv_counter_attach_attr");
+    }
 
     /**
      * The layout of this struct
      */
     public static final GroupLayout layout() {
-        return $LAYOUT;
+        return Layouts.$LAYOUT;
     }
-
-    private static final OfInt counter_desc$LAYOUT = (OfInt)$LAYOUT.select(groupElement("counter_desc"));
 
     /**
      * Layout for field:
@@ -49,10 +49,10 @@ public class ibv_counter_attach_attr {
      * }
      */
     public static final OfInt counter_desc$layout() {
-        return counter_desc$LAYOUT;
+        return (OfInt)layout().select(groupElement("counter_desc"));
     }
 
-    private static final long counter_desc$OFFSET = $LAYOUT.byteOffset(groupElement("counter_desc"));
+    private static final long counter_desc$OFFSET = 0;
 
     /**
      * Offset for field:
@@ -71,7 +71,7 @@ public class ibv_counter_attach_attr {
      * }
      */
     public static int counter_desc(MemorySegment struct) {
-        return struct.get(counter_desc$LAYOUT, counter_desc$OFFSET);
+        return struct.get(JAVA_INT, counter_desc$OFFSET);
     }
 
     /**
@@ -81,10 +81,8 @@ public class ibv_counter_attach_attr {
      * }
      */
     public static void counter_desc(MemorySegment struct, int fieldValue) {
-        struct.set(counter_desc$LAYOUT, counter_desc$OFFSET, fieldValue);
+        struct.set(JAVA_INT, counter_desc$OFFSET, fieldValue);
     }
-
-    private static final OfInt index$LAYOUT = (OfInt)$LAYOUT.select(groupElement("index"));
 
     /**
      * Layout for field:
@@ -93,10 +91,10 @@ public class ibv_counter_attach_attr {
      * }
      */
     public static final OfInt index$layout() {
-        return index$LAYOUT;
+        return (OfInt)layout().select(groupElement("index"));
     }
 
-    private static final long index$OFFSET = $LAYOUT.byteOffset(groupElement("index"));
+    private static final long index$OFFSET = 4;
 
     /**
      * Offset for field:
@@ -115,7 +113,7 @@ public class ibv_counter_attach_attr {
      * }
      */
     public static int index(MemorySegment struct) {
-        return struct.get(index$LAYOUT, index$OFFSET);
+        return struct.get(JAVA_INT, index$OFFSET);
     }
 
     /**
@@ -125,10 +123,8 @@ public class ibv_counter_attach_attr {
      * }
      */
     public static void index(MemorySegment struct, int fieldValue) {
-        struct.set(index$LAYOUT, index$OFFSET, fieldValue);
+        struct.set(JAVA_INT, index$OFFSET, fieldValue);
     }
-
-    private static final OfInt comp_mask$LAYOUT = (OfInt)$LAYOUT.select(groupElement("comp_mask"));
 
     /**
      * Layout for field:
@@ -137,10 +133,10 @@ public class ibv_counter_attach_attr {
      * }
      */
     public static final OfInt comp_mask$layout() {
-        return comp_mask$LAYOUT;
+        return (OfInt)layout().select(groupElement("comp_mask"));
     }
 
-    private static final long comp_mask$OFFSET = $LAYOUT.byteOffset(groupElement("comp_mask"));
+    private static final long comp_mask$OFFSET = 8;
 
     /**
      * Offset for field:
@@ -159,7 +155,7 @@ public class ibv_counter_attach_attr {
      * }
      */
     public static int comp_mask(MemorySegment struct) {
-        return struct.get(comp_mask$LAYOUT, comp_mask$OFFSET);
+        return struct.get(JAVA_INT, comp_mask$OFFSET);
     }
 
     /**
@@ -169,7 +165,7 @@ public class ibv_counter_attach_attr {
      * }
      */
     public static void comp_mask(MemorySegment struct, int fieldValue) {
-        struct.set(comp_mask$LAYOUT, comp_mask$OFFSET, fieldValue);
+        struct.set(JAVA_INT, comp_mask$OFFSET, fieldValue);
     }
 
     /**
@@ -177,19 +173,19 @@ public class ibv_counter_attach_attr {
      * The returned segment has address {@code arrayParam.address() + index * layout().byteSize()}
      */
     public static MemorySegment asSlice(MemorySegment array, long index) {
-        return array.asSlice(layout().byteSize() * index);
+        return array.asSlice(sizeof() * index);
     }
 
     /**
      * The size (in bytes) of this struct
      */
-    public static long sizeof() { return layout().byteSize(); }
+    public static long sizeof() { return 12; }
 
     /**
      * Allocate a segment of size {@code layout().byteSize()} using {@code allocator}
      */
     public static MemorySegment allocate(SegmentAllocator allocator) {
-        return allocator.allocate(layout());
+        return allocator.allocate(sizeof(), 4);
     }
 
     /**
@@ -197,7 +193,7 @@ public class ibv_counter_attach_attr {
      * The returned segment has size {@code elementCount * layout().byteSize()}.
      */
     public static MemorySegment allocateArray(long elementCount, SegmentAllocator allocator) {
-        return allocator.allocate(MemoryLayout.sequenceLayout(elementCount, layout()));
+        return allocator.allocate(Math.multiplyExact(sizeof(), elementCount), 4);
     }
 
     /**
@@ -213,7 +209,7 @@ public class ibv_counter_attach_attr {
      * The returned segment has size {@code elementCount * layout().byteSize()}
      */
     public static MemorySegment reinterpret(MemorySegment addr, long elementCount, Arena arena, Consumer<MemorySegment> cleanup) {
-        return addr.reinterpret(layout().byteSize() * elementCount, arena, cleanup);
+        return addr.reinterpret(sizeof() * elementCount, arena, cleanup);
     }
 }
 

@@ -33,26 +33,26 @@ public class ibv_cq {
         // Should not be called directly
     }
 
-    private static final GroupLayout $LAYOUT = MemoryLayout.structLayout(
-        rdma_h$shared.C_POINTER.withName("context"),
-        rdma_h$shared.C_POINTER.withName("channel"),
-        rdma_h$shared.C_POINTER.withName("cq_context"),
-        rdma_h$shared.C_INT.withName("handle"),
-        rdma_h$shared.C_INT.withName("cqe"),
-        pthread_mutex_t.layout().withName("mutex"),
-        pthread_cond_t.layout().withName("cond"),
-        rdma_h$shared.C_INT.withName("comp_events_completed"),
-        rdma_h$shared.C_INT.withName("async_events_completed")
-    ).withName("ibv_cq");
+    private static final class Layouts {
+        static final GroupLayout $LAYOUT = MemoryLayout.structLayout(
+            rdma_h$shared.C_POINTER.withName("context"),
+            rdma_h$shared.C_POINTER.withName("channel"),
+            rdma_h$shared.C_POINTER.withName("cq_context"),
+            rdma_h$shared.C_INT.withName("handle"),
+            rdma_h$shared.C_INT.withName("cqe"),
+            pthread_mutex_t.layout().withName("mutex"),
+            pthread_cond_t.layout().withName("cond"),
+            rdma_h$shared.C_INT.withName("comp_events_completed"),
+            rdma_h$shared.C_INT.withName("async_events_completed")
+        ).withName("ibv_cq");
+    }
 
     /**
      * The layout of this struct
      */
     public static final GroupLayout layout() {
-        return $LAYOUT;
+        return Layouts.$LAYOUT;
     }
-
-    private static final AddressLayout context$LAYOUT = (AddressLayout)$LAYOUT.select(groupElement("context"));
 
     /**
      * Layout for field:
@@ -61,10 +61,10 @@ public class ibv_cq {
      * }
      */
     public static final AddressLayout context$layout() {
-        return context$LAYOUT;
+        return (AddressLayout)layout().select(groupElement("context"));
     }
 
-    private static final long context$OFFSET = $LAYOUT.byteOffset(groupElement("context"));
+    private static final long context$OFFSET = 0;
 
     /**
      * Offset for field:
@@ -96,8 +96,6 @@ public class ibv_cq {
         struct.set(JAVA_LONG, context$OFFSET, fieldValue.address());
     }
 
-    private static final AddressLayout channel$LAYOUT = (AddressLayout)$LAYOUT.select(groupElement("channel"));
-
     /**
      * Layout for field:
      * {@snippet lang=c :
@@ -105,10 +103,10 @@ public class ibv_cq {
      * }
      */
     public static final AddressLayout channel$layout() {
-        return channel$LAYOUT;
+        return (AddressLayout)layout().select(groupElement("channel"));
     }
 
-    private static final long channel$OFFSET = $LAYOUT.byteOffset(groupElement("channel"));
+    private static final long channel$OFFSET = 8;
 
     /**
      * Offset for field:
@@ -140,8 +138,6 @@ public class ibv_cq {
         struct.set(JAVA_LONG, channel$OFFSET, fieldValue.address());
     }
 
-    private static final AddressLayout cq_context$LAYOUT = (AddressLayout)$LAYOUT.select(groupElement("cq_context"));
-
     /**
      * Layout for field:
      * {@snippet lang=c :
@@ -149,10 +145,10 @@ public class ibv_cq {
      * }
      */
     public static final AddressLayout cq_context$layout() {
-        return cq_context$LAYOUT;
+        return (AddressLayout)layout().select(groupElement("cq_context"));
     }
 
-    private static final long cq_context$OFFSET = $LAYOUT.byteOffset(groupElement("cq_context"));
+    private static final long cq_context$OFFSET = 16;
 
     /**
      * Offset for field:
@@ -184,8 +180,6 @@ public class ibv_cq {
         struct.set(JAVA_LONG, cq_context$OFFSET, fieldValue.address());
     }
 
-    private static final OfInt handle$LAYOUT = (OfInt)$LAYOUT.select(groupElement("handle"));
-
     /**
      * Layout for field:
      * {@snippet lang=c :
@@ -193,10 +187,10 @@ public class ibv_cq {
      * }
      */
     public static final OfInt handle$layout() {
-        return handle$LAYOUT;
+        return (OfInt)layout().select(groupElement("handle"));
     }
 
-    private static final long handle$OFFSET = $LAYOUT.byteOffset(groupElement("handle"));
+    private static final long handle$OFFSET = 24;
 
     /**
      * Offset for field:
@@ -215,7 +209,7 @@ public class ibv_cq {
      * }
      */
     public static int handle(MemorySegment struct) {
-        return struct.get(handle$LAYOUT, handle$OFFSET);
+        return struct.get(JAVA_INT, handle$OFFSET);
     }
 
     /**
@@ -225,10 +219,8 @@ public class ibv_cq {
      * }
      */
     public static void handle(MemorySegment struct, int fieldValue) {
-        struct.set(handle$LAYOUT, handle$OFFSET, fieldValue);
+        struct.set(JAVA_INT, handle$OFFSET, fieldValue);
     }
-
-    private static final OfInt cqe$LAYOUT = (OfInt)$LAYOUT.select(groupElement("cqe"));
 
     /**
      * Layout for field:
@@ -237,10 +229,10 @@ public class ibv_cq {
      * }
      */
     public static final OfInt cqe$layout() {
-        return cqe$LAYOUT;
+        return (OfInt)layout().select(groupElement("cqe"));
     }
 
-    private static final long cqe$OFFSET = $LAYOUT.byteOffset(groupElement("cqe"));
+    private static final long cqe$OFFSET = 28;
 
     /**
      * Offset for field:
@@ -259,7 +251,7 @@ public class ibv_cq {
      * }
      */
     public static int cqe(MemorySegment struct) {
-        return struct.get(cqe$LAYOUT, cqe$OFFSET);
+        return struct.get(JAVA_INT, cqe$OFFSET);
     }
 
     /**
@@ -269,10 +261,8 @@ public class ibv_cq {
      * }
      */
     public static void cqe(MemorySegment struct, int fieldValue) {
-        struct.set(cqe$LAYOUT, cqe$OFFSET, fieldValue);
+        struct.set(JAVA_INT, cqe$OFFSET, fieldValue);
     }
-
-    private static final GroupLayout mutex$LAYOUT = (GroupLayout)$LAYOUT.select(groupElement("mutex"));
 
     /**
      * Layout for field:
@@ -281,10 +271,10 @@ public class ibv_cq {
      * }
      */
     public static final GroupLayout mutex$layout() {
-        return mutex$LAYOUT;
+        return (GroupLayout)layout().select(groupElement("mutex"));
     }
 
-    private static final long mutex$OFFSET = $LAYOUT.byteOffset(groupElement("mutex"));
+    private static final long mutex$OFFSET = 32;
 
     /**
      * Offset for field:
@@ -303,7 +293,7 @@ public class ibv_cq {
      * }
      */
     public static MemorySegment mutex(MemorySegment struct) {
-        return struct.asSlice(mutex$OFFSET, mutex$LAYOUT.byteSize());
+        return struct.asSlice(mutex$OFFSET, 40 + pthread_mutex_t.MORE);
     }
 
     /**
@@ -313,10 +303,8 @@ public class ibv_cq {
      * }
      */
     public static void mutex(MemorySegment struct, MemorySegment fieldValue) {
-        MemorySegment.copy(fieldValue, 0L, struct, mutex$OFFSET, mutex$LAYOUT.byteSize());
+        MemorySegment.copy(fieldValue, 0L, struct, mutex$OFFSET, 40 + pthread_mutex_t.MORE);
     }
-
-    private static final GroupLayout cond$LAYOUT = (GroupLayout)$LAYOUT.select(groupElement("cond"));
 
     /**
      * Layout for field:
@@ -325,10 +313,10 @@ public class ibv_cq {
      * }
      */
     public static final GroupLayout cond$layout() {
-        return cond$LAYOUT;
+        return (GroupLayout)layout().select(groupElement("cond"));
     }
 
-    private static final long cond$OFFSET = $LAYOUT.byteOffset(groupElement("cond"));
+    private static final long cond$OFFSET = 72 + pthread_mutex_t.MORE;
 
     /**
      * Offset for field:
@@ -347,7 +335,7 @@ public class ibv_cq {
      * }
      */
     public static MemorySegment cond(MemorySegment struct) {
-        return struct.asSlice(cond$OFFSET, cond$LAYOUT.byteSize());
+        return struct.asSlice(cond$OFFSET, 48);
     }
 
     /**
@@ -357,10 +345,8 @@ public class ibv_cq {
      * }
      */
     public static void cond(MemorySegment struct, MemorySegment fieldValue) {
-        MemorySegment.copy(fieldValue, 0L, struct, cond$OFFSET, cond$LAYOUT.byteSize());
+        MemorySegment.copy(fieldValue, 0L, struct, cond$OFFSET, 48);
     }
-
-    private static final OfInt comp_events_completed$LAYOUT = (OfInt)$LAYOUT.select(groupElement("comp_events_completed"));
 
     /**
      * Layout for field:
@@ -369,10 +355,10 @@ public class ibv_cq {
      * }
      */
     public static final OfInt comp_events_completed$layout() {
-        return comp_events_completed$LAYOUT;
+        return (OfInt)layout().select(groupElement("comp_events_completed"));
     }
 
-    private static final long comp_events_completed$OFFSET = $LAYOUT.byteOffset(groupElement("comp_events_completed"));
+    private static final long comp_events_completed$OFFSET = 120 + pthread_mutex_t.MORE;
 
     /**
      * Offset for field:
@@ -391,7 +377,7 @@ public class ibv_cq {
      * }
      */
     public static int comp_events_completed(MemorySegment struct) {
-        return struct.get(comp_events_completed$LAYOUT, comp_events_completed$OFFSET);
+        return struct.get(JAVA_INT, comp_events_completed$OFFSET);
     }
 
     /**
@@ -401,10 +387,8 @@ public class ibv_cq {
      * }
      */
     public static void comp_events_completed(MemorySegment struct, int fieldValue) {
-        struct.set(comp_events_completed$LAYOUT, comp_events_completed$OFFSET, fieldValue);
+        struct.set(JAVA_INT, comp_events_completed$OFFSET, fieldValue);
     }
-
-    private static final OfInt async_events_completed$LAYOUT = (OfInt)$LAYOUT.select(groupElement("async_events_completed"));
 
     /**
      * Layout for field:
@@ -413,10 +397,10 @@ public class ibv_cq {
      * }
      */
     public static final OfInt async_events_completed$layout() {
-        return async_events_completed$LAYOUT;
+        return (OfInt)layout().select(groupElement("async_events_completed"));
     }
 
-    private static final long async_events_completed$OFFSET = $LAYOUT.byteOffset(groupElement("async_events_completed"));
+    private static final long async_events_completed$OFFSET = 124 + pthread_mutex_t.MORE;
 
     /**
      * Offset for field:
@@ -435,7 +419,7 @@ public class ibv_cq {
      * }
      */
     public static int async_events_completed(MemorySegment struct) {
-        return struct.get(async_events_completed$LAYOUT, async_events_completed$OFFSET);
+        return struct.get(JAVA_INT, async_events_completed$OFFSET);
     }
 
     /**
@@ -445,7 +429,7 @@ public class ibv_cq {
      * }
      */
     public static void async_events_completed(MemorySegment struct, int fieldValue) {
-        struct.set(async_events_completed$LAYOUT, async_events_completed$OFFSET, fieldValue);
+        struct.set(JAVA_INT, async_events_completed$OFFSET, fieldValue);
     }
 
     /**
@@ -453,19 +437,19 @@ public class ibv_cq {
      * The returned segment has address {@code arrayParam.address() + index * layout().byteSize()}
      */
     public static MemorySegment asSlice(MemorySegment array, long index) {
-        return array.asSlice(layout().byteSize() * index);
+        return array.asSlice(sizeof() * index);
     }
 
     /**
      * The size (in bytes) of this struct
      */
-    public static long sizeof() { return layout().byteSize(); }
+    public static long sizeof() { return 128 + pthread_mutex_t.MORE; }
 
     /**
      * Allocate a segment of size {@code layout().byteSize()} using {@code allocator}
      */
     public static MemorySegment allocate(SegmentAllocator allocator) {
-        return allocator.allocate(layout());
+        return allocator.allocate(sizeof(), 8);
     }
 
     /**
@@ -473,7 +457,7 @@ public class ibv_cq {
      * The returned segment has size {@code elementCount * layout().byteSize()}.
      */
     public static MemorySegment allocateArray(long elementCount, SegmentAllocator allocator) {
-        return allocator.allocate(MemoryLayout.sequenceLayout(elementCount, layout()));
+        return allocator.allocate(Math.multiplyExact(sizeof(), elementCount), 8);
     }
 
     /**
@@ -489,7 +473,7 @@ public class ibv_cq {
      * The returned segment has size {@code elementCount * layout().byteSize()}
      */
     public static MemorySegment reinterpret(MemorySegment addr, long elementCount, Arena arena, Consumer<MemorySegment> cleanup) {
-        return addr.reinterpret(layout().byteSize() * elementCount, arena, cleanup);
+        return addr.reinterpret(sizeof() * elementCount, arena, cleanup);
     }
 }
 

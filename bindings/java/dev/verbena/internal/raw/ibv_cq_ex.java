@@ -54,47 +54,47 @@ public class ibv_cq_ex {
         // Should not be called directly
     }
 
-    private static final GroupLayout $LAYOUT = MemoryLayout.structLayout(
-        rdma_h$shared.C_POINTER.withName("context"),
-        rdma_h$shared.C_POINTER.withName("channel"),
-        rdma_h$shared.C_POINTER.withName("cq_context"),
-        rdma_h$shared.C_INT.withName("handle"),
-        rdma_h$shared.C_INT.withName("cqe"),
-        pthread_mutex_t.layout().withName("mutex"),
-        pthread_cond_t.layout().withName("cond"),
-        rdma_h$shared.C_INT.withName("comp_events_completed"),
-        rdma_h$shared.C_INT.withName("async_events_completed"),
-        rdma_h$shared.C_INT.withName("comp_mask"),
-        rdma_h$shared.C_INT.withName("status"),
-        rdma_h$shared.C_LONG.withName("wr_id"),
-        rdma_h$shared.C_POINTER.withName("start_poll"),
-        rdma_h$shared.C_POINTER.withName("next_poll"),
-        rdma_h$shared.C_POINTER.withName("end_poll"),
-        rdma_h$shared.C_POINTER.withName("read_opcode"),
-        rdma_h$shared.C_POINTER.withName("read_vendor_err"),
-        rdma_h$shared.C_POINTER.withName("read_byte_len"),
-        rdma_h$shared.C_POINTER.withName("read_imm_data"),
-        rdma_h$shared.C_POINTER.withName("read_qp_num"),
-        rdma_h$shared.C_POINTER.withName("read_src_qp"),
-        rdma_h$shared.C_POINTER.withName("read_wc_flags"),
-        rdma_h$shared.C_POINTER.withName("read_slid"),
-        rdma_h$shared.C_POINTER.withName("read_sl"),
-        rdma_h$shared.C_POINTER.withName("read_dlid_path_bits"),
-        rdma_h$shared.C_POINTER.withName("read_completion_ts"),
-        rdma_h$shared.C_POINTER.withName("read_cvlan"),
-        rdma_h$shared.C_POINTER.withName("read_flow_tag"),
-        rdma_h$shared.C_POINTER.withName("read_tm_info"),
-        rdma_h$shared.C_POINTER.withName("read_completion_wallclock_ns")
-    ).withName("ibv_cq_ex");
+    private static final class Layouts {
+        static final GroupLayout $LAYOUT = MemoryLayout.structLayout(
+            rdma_h$shared.C_POINTER.withName("context"),
+            rdma_h$shared.C_POINTER.withName("channel"),
+            rdma_h$shared.C_POINTER.withName("cq_context"),
+            rdma_h$shared.C_INT.withName("handle"),
+            rdma_h$shared.C_INT.withName("cqe"),
+            pthread_mutex_t.layout().withName("mutex"),
+            pthread_cond_t.layout().withName("cond"),
+            rdma_h$shared.C_INT.withName("comp_events_completed"),
+            rdma_h$shared.C_INT.withName("async_events_completed"),
+            rdma_h$shared.C_INT.withName("comp_mask"),
+            rdma_h$shared.C_INT.withName("status"),
+            rdma_h$shared.C_LONG.withName("wr_id"),
+            rdma_h$shared.C_POINTER.withName("start_poll"),
+            rdma_h$shared.C_POINTER.withName("next_poll"),
+            rdma_h$shared.C_POINTER.withName("end_poll"),
+            rdma_h$shared.C_POINTER.withName("read_opcode"),
+            rdma_h$shared.C_POINTER.withName("read_vendor_err"),
+            rdma_h$shared.C_POINTER.withName("read_byte_len"),
+            rdma_h$shared.C_POINTER.withName("read_imm_data"),
+            rdma_h$shared.C_POINTER.withName("read_qp_num"),
+            rdma_h$shared.C_POINTER.withName("read_src_qp"),
+            rdma_h$shared.C_POINTER.withName("read_wc_flags"),
+            rdma_h$shared.C_POINTER.withName("read_slid"),
+            rdma_h$shared.C_POINTER.withName("read_sl"),
+            rdma_h$shared.C_POINTER.withName("read_dlid_path_bits"),
+            rdma_h$shared.C_POINTER.withName("read_completion_ts"),
+            rdma_h$shared.C_POINTER.withName("read_cvlan"),
+            rdma_h$shared.C_POINTER.withName("read_flow_tag"),
+            rdma_h$shared.C_POINTER.withName("read_tm_info"),
+            rdma_h$shared.C_POINTER.withName("read_completion_wallclock_ns")
+        ).withName("ibv_cq_ex");
+    }
 
     /**
      * The layout of this struct
      */
     public static final GroupLayout layout() {
-        return $LAYOUT;
+        return Layouts.$LAYOUT;
     }
-
-    private static final AddressLayout context$LAYOUT = (AddressLayout)$LAYOUT.select(groupElement("context"));
 
     /**
      * Layout for field:
@@ -103,10 +103,10 @@ public class ibv_cq_ex {
      * }
      */
     public static final AddressLayout context$layout() {
-        return context$LAYOUT;
+        return (AddressLayout)layout().select(groupElement("context"));
     }
 
-    private static final long context$OFFSET = $LAYOUT.byteOffset(groupElement("context"));
+    private static final long context$OFFSET = 0;
 
     /**
      * Offset for field:
@@ -138,8 +138,6 @@ public class ibv_cq_ex {
         struct.set(JAVA_LONG, context$OFFSET, fieldValue.address());
     }
 
-    private static final AddressLayout channel$LAYOUT = (AddressLayout)$LAYOUT.select(groupElement("channel"));
-
     /**
      * Layout for field:
      * {@snippet lang=c :
@@ -147,10 +145,10 @@ public class ibv_cq_ex {
      * }
      */
     public static final AddressLayout channel$layout() {
-        return channel$LAYOUT;
+        return (AddressLayout)layout().select(groupElement("channel"));
     }
 
-    private static final long channel$OFFSET = $LAYOUT.byteOffset(groupElement("channel"));
+    private static final long channel$OFFSET = 8;
 
     /**
      * Offset for field:
@@ -182,8 +180,6 @@ public class ibv_cq_ex {
         struct.set(JAVA_LONG, channel$OFFSET, fieldValue.address());
     }
 
-    private static final AddressLayout cq_context$LAYOUT = (AddressLayout)$LAYOUT.select(groupElement("cq_context"));
-
     /**
      * Layout for field:
      * {@snippet lang=c :
@@ -191,10 +187,10 @@ public class ibv_cq_ex {
      * }
      */
     public static final AddressLayout cq_context$layout() {
-        return cq_context$LAYOUT;
+        return (AddressLayout)layout().select(groupElement("cq_context"));
     }
 
-    private static final long cq_context$OFFSET = $LAYOUT.byteOffset(groupElement("cq_context"));
+    private static final long cq_context$OFFSET = 16;
 
     /**
      * Offset for field:
@@ -226,8 +222,6 @@ public class ibv_cq_ex {
         struct.set(JAVA_LONG, cq_context$OFFSET, fieldValue.address());
     }
 
-    private static final OfInt handle$LAYOUT = (OfInt)$LAYOUT.select(groupElement("handle"));
-
     /**
      * Layout for field:
      * {@snippet lang=c :
@@ -235,10 +229,10 @@ public class ibv_cq_ex {
      * }
      */
     public static final OfInt handle$layout() {
-        return handle$LAYOUT;
+        return (OfInt)layout().select(groupElement("handle"));
     }
 
-    private static final long handle$OFFSET = $LAYOUT.byteOffset(groupElement("handle"));
+    private static final long handle$OFFSET = 24;
 
     /**
      * Offset for field:
@@ -257,7 +251,7 @@ public class ibv_cq_ex {
      * }
      */
     public static int handle(MemorySegment struct) {
-        return struct.get(handle$LAYOUT, handle$OFFSET);
+        return struct.get(JAVA_INT, handle$OFFSET);
     }
 
     /**
@@ -267,10 +261,8 @@ public class ibv_cq_ex {
      * }
      */
     public static void handle(MemorySegment struct, int fieldValue) {
-        struct.set(handle$LAYOUT, handle$OFFSET, fieldValue);
+        struct.set(JAVA_INT, handle$OFFSET, fieldValue);
     }
-
-    private static final OfInt cqe$LAYOUT = (OfInt)$LAYOUT.select(groupElement("cqe"));
 
     /**
      * Layout for field:
@@ -279,10 +271,10 @@ public class ibv_cq_ex {
      * }
      */
     public static final OfInt cqe$layout() {
-        return cqe$LAYOUT;
+        return (OfInt)layout().select(groupElement("cqe"));
     }
 
-    private static final long cqe$OFFSET = $LAYOUT.byteOffset(groupElement("cqe"));
+    private static final long cqe$OFFSET = 28;
 
     /**
      * Offset for field:
@@ -301,7 +293,7 @@ public class ibv_cq_ex {
      * }
      */
     public static int cqe(MemorySegment struct) {
-        return struct.get(cqe$LAYOUT, cqe$OFFSET);
+        return struct.get(JAVA_INT, cqe$OFFSET);
     }
 
     /**
@@ -311,10 +303,8 @@ public class ibv_cq_ex {
      * }
      */
     public static void cqe(MemorySegment struct, int fieldValue) {
-        struct.set(cqe$LAYOUT, cqe$OFFSET, fieldValue);
+        struct.set(JAVA_INT, cqe$OFFSET, fieldValue);
     }
-
-    private static final GroupLayout mutex$LAYOUT = (GroupLayout)$LAYOUT.select(groupElement("mutex"));
 
     /**
      * Layout for field:
@@ -323,10 +313,10 @@ public class ibv_cq_ex {
      * }
      */
     public static final GroupLayout mutex$layout() {
-        return mutex$LAYOUT;
+        return (GroupLayout)layout().select(groupElement("mutex"));
     }
 
-    private static final long mutex$OFFSET = $LAYOUT.byteOffset(groupElement("mutex"));
+    private static final long mutex$OFFSET = 32;
 
     /**
      * Offset for field:
@@ -345,7 +335,7 @@ public class ibv_cq_ex {
      * }
      */
     public static MemorySegment mutex(MemorySegment struct) {
-        return struct.asSlice(mutex$OFFSET, mutex$LAYOUT.byteSize());
+        return struct.asSlice(mutex$OFFSET, 40 + pthread_mutex_t.MORE);
     }
 
     /**
@@ -355,10 +345,8 @@ public class ibv_cq_ex {
      * }
      */
     public static void mutex(MemorySegment struct, MemorySegment fieldValue) {
-        MemorySegment.copy(fieldValue, 0L, struct, mutex$OFFSET, mutex$LAYOUT.byteSize());
+        MemorySegment.copy(fieldValue, 0L, struct, mutex$OFFSET, 40 + pthread_mutex_t.MORE);
     }
-
-    private static final GroupLayout cond$LAYOUT = (GroupLayout)$LAYOUT.select(groupElement("cond"));
 
     /**
      * Layout for field:
@@ -367,10 +355,10 @@ public class ibv_cq_ex {
      * }
      */
     public static final GroupLayout cond$layout() {
-        return cond$LAYOUT;
+        return (GroupLayout)layout().select(groupElement("cond"));
     }
 
-    private static final long cond$OFFSET = $LAYOUT.byteOffset(groupElement("cond"));
+    private static final long cond$OFFSET = 72 + pthread_mutex_t.MORE;
 
     /**
      * Offset for field:
@@ -389,7 +377,7 @@ public class ibv_cq_ex {
      * }
      */
     public static MemorySegment cond(MemorySegment struct) {
-        return struct.asSlice(cond$OFFSET, cond$LAYOUT.byteSize());
+        return struct.asSlice(cond$OFFSET, 48);
     }
 
     /**
@@ -399,10 +387,8 @@ public class ibv_cq_ex {
      * }
      */
     public static void cond(MemorySegment struct, MemorySegment fieldValue) {
-        MemorySegment.copy(fieldValue, 0L, struct, cond$OFFSET, cond$LAYOUT.byteSize());
+        MemorySegment.copy(fieldValue, 0L, struct, cond$OFFSET, 48);
     }
-
-    private static final OfInt comp_events_completed$LAYOUT = (OfInt)$LAYOUT.select(groupElement("comp_events_completed"));
 
     /**
      * Layout for field:
@@ -411,10 +397,10 @@ public class ibv_cq_ex {
      * }
      */
     public static final OfInt comp_events_completed$layout() {
-        return comp_events_completed$LAYOUT;
+        return (OfInt)layout().select(groupElement("comp_events_completed"));
     }
 
-    private static final long comp_events_completed$OFFSET = $LAYOUT.byteOffset(groupElement("comp_events_completed"));
+    private static final long comp_events_completed$OFFSET = 120 + pthread_mutex_t.MORE;
 
     /**
      * Offset for field:
@@ -433,7 +419,7 @@ public class ibv_cq_ex {
      * }
      */
     public static int comp_events_completed(MemorySegment struct) {
-        return struct.get(comp_events_completed$LAYOUT, comp_events_completed$OFFSET);
+        return struct.get(JAVA_INT, comp_events_completed$OFFSET);
     }
 
     /**
@@ -443,10 +429,8 @@ public class ibv_cq_ex {
      * }
      */
     public static void comp_events_completed(MemorySegment struct, int fieldValue) {
-        struct.set(comp_events_completed$LAYOUT, comp_events_completed$OFFSET, fieldValue);
+        struct.set(JAVA_INT, comp_events_completed$OFFSET, fieldValue);
     }
-
-    private static final OfInt async_events_completed$LAYOUT = (OfInt)$LAYOUT.select(groupElement("async_events_completed"));
 
     /**
      * Layout for field:
@@ -455,10 +439,10 @@ public class ibv_cq_ex {
      * }
      */
     public static final OfInt async_events_completed$layout() {
-        return async_events_completed$LAYOUT;
+        return (OfInt)layout().select(groupElement("async_events_completed"));
     }
 
-    private static final long async_events_completed$OFFSET = $LAYOUT.byteOffset(groupElement("async_events_completed"));
+    private static final long async_events_completed$OFFSET = 124 + pthread_mutex_t.MORE;
 
     /**
      * Offset for field:
@@ -477,7 +461,7 @@ public class ibv_cq_ex {
      * }
      */
     public static int async_events_completed(MemorySegment struct) {
-        return struct.get(async_events_completed$LAYOUT, async_events_completed$OFFSET);
+        return struct.get(JAVA_INT, async_events_completed$OFFSET);
     }
 
     /**
@@ -487,10 +471,8 @@ public class ibv_cq_ex {
      * }
      */
     public static void async_events_completed(MemorySegment struct, int fieldValue) {
-        struct.set(async_events_completed$LAYOUT, async_events_completed$OFFSET, fieldValue);
+        struct.set(JAVA_INT, async_events_completed$OFFSET, fieldValue);
     }
-
-    private static final OfInt comp_mask$LAYOUT = (OfInt)$LAYOUT.select(groupElement("comp_mask"));
 
     /**
      * Layout for field:
@@ -499,10 +481,10 @@ public class ibv_cq_ex {
      * }
      */
     public static final OfInt comp_mask$layout() {
-        return comp_mask$LAYOUT;
+        return (OfInt)layout().select(groupElement("comp_mask"));
     }
 
-    private static final long comp_mask$OFFSET = $LAYOUT.byteOffset(groupElement("comp_mask"));
+    private static final long comp_mask$OFFSET = 128 + pthread_mutex_t.MORE;
 
     /**
      * Offset for field:
@@ -521,7 +503,7 @@ public class ibv_cq_ex {
      * }
      */
     public static int comp_mask(MemorySegment struct) {
-        return struct.get(comp_mask$LAYOUT, comp_mask$OFFSET);
+        return struct.get(JAVA_INT, comp_mask$OFFSET);
     }
 
     /**
@@ -531,10 +513,8 @@ public class ibv_cq_ex {
      * }
      */
     public static void comp_mask(MemorySegment struct, int fieldValue) {
-        struct.set(comp_mask$LAYOUT, comp_mask$OFFSET, fieldValue);
+        struct.set(JAVA_INT, comp_mask$OFFSET, fieldValue);
     }
-
-    private static final OfInt status$LAYOUT = (OfInt)$LAYOUT.select(groupElement("status"));
 
     /**
      * Layout for field:
@@ -543,10 +523,10 @@ public class ibv_cq_ex {
      * }
      */
     public static final OfInt status$layout() {
-        return status$LAYOUT;
+        return (OfInt)layout().select(groupElement("status"));
     }
 
-    private static final long status$OFFSET = $LAYOUT.byteOffset(groupElement("status"));
+    private static final long status$OFFSET = 132 + pthread_mutex_t.MORE;
 
     /**
      * Offset for field:
@@ -565,7 +545,7 @@ public class ibv_cq_ex {
      * }
      */
     public static int status(MemorySegment struct) {
-        return struct.get(status$LAYOUT, status$OFFSET);
+        return struct.get(JAVA_INT, status$OFFSET);
     }
 
     /**
@@ -575,10 +555,8 @@ public class ibv_cq_ex {
      * }
      */
     public static void status(MemorySegment struct, int fieldValue) {
-        struct.set(status$LAYOUT, status$OFFSET, fieldValue);
+        struct.set(JAVA_INT, status$OFFSET, fieldValue);
     }
-
-    private static final OfLong wr_id$LAYOUT = (OfLong)$LAYOUT.select(groupElement("wr_id"));
 
     /**
      * Layout for field:
@@ -587,10 +565,10 @@ public class ibv_cq_ex {
      * }
      */
     public static final OfLong wr_id$layout() {
-        return wr_id$LAYOUT;
+        return (OfLong)layout().select(groupElement("wr_id"));
     }
 
-    private static final long wr_id$OFFSET = $LAYOUT.byteOffset(groupElement("wr_id"));
+    private static final long wr_id$OFFSET = 136 + pthread_mutex_t.MORE;
 
     /**
      * Offset for field:
@@ -609,7 +587,7 @@ public class ibv_cq_ex {
      * }
      */
     public static long wr_id(MemorySegment struct) {
-        return struct.get(wr_id$LAYOUT, wr_id$OFFSET);
+        return struct.get(JAVA_LONG, wr_id$OFFSET);
     }
 
     /**
@@ -619,7 +597,7 @@ public class ibv_cq_ex {
      * }
      */
     public static void wr_id(MemorySegment struct, long fieldValue) {
-        struct.set(wr_id$LAYOUT, wr_id$OFFSET, fieldValue);
+        struct.set(JAVA_LONG, wr_id$OFFSET, fieldValue);
     }
 
     /**
@@ -679,8 +657,6 @@ public class ibv_cq_ex {
         }
     }
 
-    private static final AddressLayout start_poll$LAYOUT = (AddressLayout)$LAYOUT.select(groupElement("start_poll"));
-
     /**
      * Layout for field:
      * {@snippet lang=c :
@@ -688,10 +664,10 @@ public class ibv_cq_ex {
      * }
      */
     public static final AddressLayout start_poll$layout() {
-        return start_poll$LAYOUT;
+        return (AddressLayout)layout().select(groupElement("start_poll"));
     }
 
-    private static final long start_poll$OFFSET = $LAYOUT.byteOffset(groupElement("start_poll"));
+    private static final long start_poll$OFFSET = 144 + pthread_mutex_t.MORE;
 
     /**
      * Offset for field:
@@ -779,8 +755,6 @@ public class ibv_cq_ex {
         }
     }
 
-    private static final AddressLayout next_poll$LAYOUT = (AddressLayout)$LAYOUT.select(groupElement("next_poll"));
-
     /**
      * Layout for field:
      * {@snippet lang=c :
@@ -788,10 +762,10 @@ public class ibv_cq_ex {
      * }
      */
     public static final AddressLayout next_poll$layout() {
-        return next_poll$LAYOUT;
+        return (AddressLayout)layout().select(groupElement("next_poll"));
     }
 
-    private static final long next_poll$OFFSET = $LAYOUT.byteOffset(groupElement("next_poll"));
+    private static final long next_poll$OFFSET = 152 + pthread_mutex_t.MORE;
 
     /**
      * Offset for field:
@@ -878,8 +852,6 @@ public class ibv_cq_ex {
         }
     }
 
-    private static final AddressLayout end_poll$LAYOUT = (AddressLayout)$LAYOUT.select(groupElement("end_poll"));
-
     /**
      * Layout for field:
      * {@snippet lang=c :
@@ -887,10 +859,10 @@ public class ibv_cq_ex {
      * }
      */
     public static final AddressLayout end_poll$layout() {
-        return end_poll$LAYOUT;
+        return (AddressLayout)layout().select(groupElement("end_poll"));
     }
 
-    private static final long end_poll$OFFSET = $LAYOUT.byteOffset(groupElement("end_poll"));
+    private static final long end_poll$OFFSET = 160 + pthread_mutex_t.MORE;
 
     /**
      * Offset for field:
@@ -978,8 +950,6 @@ public class ibv_cq_ex {
         }
     }
 
-    private static final AddressLayout read_opcode$LAYOUT = (AddressLayout)$LAYOUT.select(groupElement("read_opcode"));
-
     /**
      * Layout for field:
      * {@snippet lang=c :
@@ -987,10 +957,10 @@ public class ibv_cq_ex {
      * }
      */
     public static final AddressLayout read_opcode$layout() {
-        return read_opcode$LAYOUT;
+        return (AddressLayout)layout().select(groupElement("read_opcode"));
     }
 
-    private static final long read_opcode$OFFSET = $LAYOUT.byteOffset(groupElement("read_opcode"));
+    private static final long read_opcode$OFFSET = 168 + pthread_mutex_t.MORE;
 
     /**
      * Offset for field:
@@ -1078,8 +1048,6 @@ public class ibv_cq_ex {
         }
     }
 
-    private static final AddressLayout read_vendor_err$LAYOUT = (AddressLayout)$LAYOUT.select(groupElement("read_vendor_err"));
-
     /**
      * Layout for field:
      * {@snippet lang=c :
@@ -1087,10 +1055,10 @@ public class ibv_cq_ex {
      * }
      */
     public static final AddressLayout read_vendor_err$layout() {
-        return read_vendor_err$LAYOUT;
+        return (AddressLayout)layout().select(groupElement("read_vendor_err"));
     }
 
-    private static final long read_vendor_err$OFFSET = $LAYOUT.byteOffset(groupElement("read_vendor_err"));
+    private static final long read_vendor_err$OFFSET = 176 + pthread_mutex_t.MORE;
 
     /**
      * Offset for field:
@@ -1178,8 +1146,6 @@ public class ibv_cq_ex {
         }
     }
 
-    private static final AddressLayout read_byte_len$LAYOUT = (AddressLayout)$LAYOUT.select(groupElement("read_byte_len"));
-
     /**
      * Layout for field:
      * {@snippet lang=c :
@@ -1187,10 +1153,10 @@ public class ibv_cq_ex {
      * }
      */
     public static final AddressLayout read_byte_len$layout() {
-        return read_byte_len$LAYOUT;
+        return (AddressLayout)layout().select(groupElement("read_byte_len"));
     }
 
-    private static final long read_byte_len$OFFSET = $LAYOUT.byteOffset(groupElement("read_byte_len"));
+    private static final long read_byte_len$OFFSET = 184 + pthread_mutex_t.MORE;
 
     /**
      * Offset for field:
@@ -1278,8 +1244,6 @@ public class ibv_cq_ex {
         }
     }
 
-    private static final AddressLayout read_imm_data$LAYOUT = (AddressLayout)$LAYOUT.select(groupElement("read_imm_data"));
-
     /**
      * Layout for field:
      * {@snippet lang=c :
@@ -1287,10 +1251,10 @@ public class ibv_cq_ex {
      * }
      */
     public static final AddressLayout read_imm_data$layout() {
-        return read_imm_data$LAYOUT;
+        return (AddressLayout)layout().select(groupElement("read_imm_data"));
     }
 
-    private static final long read_imm_data$OFFSET = $LAYOUT.byteOffset(groupElement("read_imm_data"));
+    private static final long read_imm_data$OFFSET = 192 + pthread_mutex_t.MORE;
 
     /**
      * Offset for field:
@@ -1378,8 +1342,6 @@ public class ibv_cq_ex {
         }
     }
 
-    private static final AddressLayout read_qp_num$LAYOUT = (AddressLayout)$LAYOUT.select(groupElement("read_qp_num"));
-
     /**
      * Layout for field:
      * {@snippet lang=c :
@@ -1387,10 +1349,10 @@ public class ibv_cq_ex {
      * }
      */
     public static final AddressLayout read_qp_num$layout() {
-        return read_qp_num$LAYOUT;
+        return (AddressLayout)layout().select(groupElement("read_qp_num"));
     }
 
-    private static final long read_qp_num$OFFSET = $LAYOUT.byteOffset(groupElement("read_qp_num"));
+    private static final long read_qp_num$OFFSET = 200 + pthread_mutex_t.MORE;
 
     /**
      * Offset for field:
@@ -1478,8 +1440,6 @@ public class ibv_cq_ex {
         }
     }
 
-    private static final AddressLayout read_src_qp$LAYOUT = (AddressLayout)$LAYOUT.select(groupElement("read_src_qp"));
-
     /**
      * Layout for field:
      * {@snippet lang=c :
@@ -1487,10 +1447,10 @@ public class ibv_cq_ex {
      * }
      */
     public static final AddressLayout read_src_qp$layout() {
-        return read_src_qp$LAYOUT;
+        return (AddressLayout)layout().select(groupElement("read_src_qp"));
     }
 
-    private static final long read_src_qp$OFFSET = $LAYOUT.byteOffset(groupElement("read_src_qp"));
+    private static final long read_src_qp$OFFSET = 208 + pthread_mutex_t.MORE;
 
     /**
      * Offset for field:
@@ -1578,8 +1538,6 @@ public class ibv_cq_ex {
         }
     }
 
-    private static final AddressLayout read_wc_flags$LAYOUT = (AddressLayout)$LAYOUT.select(groupElement("read_wc_flags"));
-
     /**
      * Layout for field:
      * {@snippet lang=c :
@@ -1587,10 +1545,10 @@ public class ibv_cq_ex {
      * }
      */
     public static final AddressLayout read_wc_flags$layout() {
-        return read_wc_flags$LAYOUT;
+        return (AddressLayout)layout().select(groupElement("read_wc_flags"));
     }
 
-    private static final long read_wc_flags$OFFSET = $LAYOUT.byteOffset(groupElement("read_wc_flags"));
+    private static final long read_wc_flags$OFFSET = 216 + pthread_mutex_t.MORE;
 
     /**
      * Offset for field:
@@ -1678,8 +1636,6 @@ public class ibv_cq_ex {
         }
     }
 
-    private static final AddressLayout read_slid$LAYOUT = (AddressLayout)$LAYOUT.select(groupElement("read_slid"));
-
     /**
      * Layout for field:
      * {@snippet lang=c :
@@ -1687,10 +1643,10 @@ public class ibv_cq_ex {
      * }
      */
     public static final AddressLayout read_slid$layout() {
-        return read_slid$LAYOUT;
+        return (AddressLayout)layout().select(groupElement("read_slid"));
     }
 
-    private static final long read_slid$OFFSET = $LAYOUT.byteOffset(groupElement("read_slid"));
+    private static final long read_slid$OFFSET = 224 + pthread_mutex_t.MORE;
 
     /**
      * Offset for field:
@@ -1778,8 +1734,6 @@ public class ibv_cq_ex {
         }
     }
 
-    private static final AddressLayout read_sl$LAYOUT = (AddressLayout)$LAYOUT.select(groupElement("read_sl"));
-
     /**
      * Layout for field:
      * {@snippet lang=c :
@@ -1787,10 +1741,10 @@ public class ibv_cq_ex {
      * }
      */
     public static final AddressLayout read_sl$layout() {
-        return read_sl$LAYOUT;
+        return (AddressLayout)layout().select(groupElement("read_sl"));
     }
 
-    private static final long read_sl$OFFSET = $LAYOUT.byteOffset(groupElement("read_sl"));
+    private static final long read_sl$OFFSET = 232 + pthread_mutex_t.MORE;
 
     /**
      * Offset for field:
@@ -1878,8 +1832,6 @@ public class ibv_cq_ex {
         }
     }
 
-    private static final AddressLayout read_dlid_path_bits$LAYOUT = (AddressLayout)$LAYOUT.select(groupElement("read_dlid_path_bits"));
-
     /**
      * Layout for field:
      * {@snippet lang=c :
@@ -1887,10 +1839,10 @@ public class ibv_cq_ex {
      * }
      */
     public static final AddressLayout read_dlid_path_bits$layout() {
-        return read_dlid_path_bits$LAYOUT;
+        return (AddressLayout)layout().select(groupElement("read_dlid_path_bits"));
     }
 
-    private static final long read_dlid_path_bits$OFFSET = $LAYOUT.byteOffset(groupElement("read_dlid_path_bits"));
+    private static final long read_dlid_path_bits$OFFSET = 240 + pthread_mutex_t.MORE;
 
     /**
      * Offset for field:
@@ -1978,8 +1930,6 @@ public class ibv_cq_ex {
         }
     }
 
-    private static final AddressLayout read_completion_ts$LAYOUT = (AddressLayout)$LAYOUT.select(groupElement("read_completion_ts"));
-
     /**
      * Layout for field:
      * {@snippet lang=c :
@@ -1987,10 +1937,10 @@ public class ibv_cq_ex {
      * }
      */
     public static final AddressLayout read_completion_ts$layout() {
-        return read_completion_ts$LAYOUT;
+        return (AddressLayout)layout().select(groupElement("read_completion_ts"));
     }
 
-    private static final long read_completion_ts$OFFSET = $LAYOUT.byteOffset(groupElement("read_completion_ts"));
+    private static final long read_completion_ts$OFFSET = 248 + pthread_mutex_t.MORE;
 
     /**
      * Offset for field:
@@ -2078,8 +2028,6 @@ public class ibv_cq_ex {
         }
     }
 
-    private static final AddressLayout read_cvlan$LAYOUT = (AddressLayout)$LAYOUT.select(groupElement("read_cvlan"));
-
     /**
      * Layout for field:
      * {@snippet lang=c :
@@ -2087,10 +2035,10 @@ public class ibv_cq_ex {
      * }
      */
     public static final AddressLayout read_cvlan$layout() {
-        return read_cvlan$LAYOUT;
+        return (AddressLayout)layout().select(groupElement("read_cvlan"));
     }
 
-    private static final long read_cvlan$OFFSET = $LAYOUT.byteOffset(groupElement("read_cvlan"));
+    private static final long read_cvlan$OFFSET = 256 + pthread_mutex_t.MORE;
 
     /**
      * Offset for field:
@@ -2178,8 +2126,6 @@ public class ibv_cq_ex {
         }
     }
 
-    private static final AddressLayout read_flow_tag$LAYOUT = (AddressLayout)$LAYOUT.select(groupElement("read_flow_tag"));
-
     /**
      * Layout for field:
      * {@snippet lang=c :
@@ -2187,10 +2133,10 @@ public class ibv_cq_ex {
      * }
      */
     public static final AddressLayout read_flow_tag$layout() {
-        return read_flow_tag$LAYOUT;
+        return (AddressLayout)layout().select(groupElement("read_flow_tag"));
     }
 
-    private static final long read_flow_tag$OFFSET = $LAYOUT.byteOffset(groupElement("read_flow_tag"));
+    private static final long read_flow_tag$OFFSET = 264 + pthread_mutex_t.MORE;
 
     /**
      * Offset for field:
@@ -2278,8 +2224,6 @@ public class ibv_cq_ex {
         }
     }
 
-    private static final AddressLayout read_tm_info$LAYOUT = (AddressLayout)$LAYOUT.select(groupElement("read_tm_info"));
-
     /**
      * Layout for field:
      * {@snippet lang=c :
@@ -2287,10 +2231,10 @@ public class ibv_cq_ex {
      * }
      */
     public static final AddressLayout read_tm_info$layout() {
-        return read_tm_info$LAYOUT;
+        return (AddressLayout)layout().select(groupElement("read_tm_info"));
     }
 
-    private static final long read_tm_info$OFFSET = $LAYOUT.byteOffset(groupElement("read_tm_info"));
+    private static final long read_tm_info$OFFSET = 272 + pthread_mutex_t.MORE;
 
     /**
      * Offset for field:
@@ -2378,8 +2322,6 @@ public class ibv_cq_ex {
         }
     }
 
-    private static final AddressLayout read_completion_wallclock_ns$LAYOUT = (AddressLayout)$LAYOUT.select(groupElement("read_completion_wallclock_ns"));
-
     /**
      * Layout for field:
      * {@snippet lang=c :
@@ -2387,10 +2329,10 @@ public class ibv_cq_ex {
      * }
      */
     public static final AddressLayout read_completion_wallclock_ns$layout() {
-        return read_completion_wallclock_ns$LAYOUT;
+        return (AddressLayout)layout().select(groupElement("read_completion_wallclock_ns"));
     }
 
-    private static final long read_completion_wallclock_ns$OFFSET = $LAYOUT.byteOffset(groupElement("read_completion_wallclock_ns"));
+    private static final long read_completion_wallclock_ns$OFFSET = 280 + pthread_mutex_t.MORE;
 
     /**
      * Offset for field:
@@ -2427,19 +2369,19 @@ public class ibv_cq_ex {
      * The returned segment has address {@code arrayParam.address() + index * layout().byteSize()}
      */
     public static MemorySegment asSlice(MemorySegment array, long index) {
-        return array.asSlice(layout().byteSize() * index);
+        return array.asSlice(sizeof() * index);
     }
 
     /**
      * The size (in bytes) of this struct
      */
-    public static long sizeof() { return layout().byteSize(); }
+    public static long sizeof() { return 288 + pthread_mutex_t.MORE; }
 
     /**
      * Allocate a segment of size {@code layout().byteSize()} using {@code allocator}
      */
     public static MemorySegment allocate(SegmentAllocator allocator) {
-        return allocator.allocate(layout());
+        return allocator.allocate(sizeof(), 8);
     }
 
     /**
@@ -2447,7 +2389,7 @@ public class ibv_cq_ex {
      * The returned segment has size {@code elementCount * layout().byteSize()}.
      */
     public static MemorySegment allocateArray(long elementCount, SegmentAllocator allocator) {
-        return allocator.allocate(MemoryLayout.sequenceLayout(elementCount, layout()));
+        return allocator.allocate(Math.multiplyExact(sizeof(), elementCount), 8);
     }
 
     /**
@@ -2463,7 +2405,7 @@ public class ibv_cq_ex {
      * The returned segment has size {@code elementCount * layout().byteSize()}
      */
     public static MemorySegment reinterpret(MemorySegment addr, long elementCount, Arena arena, Consumer<MemorySegment> cleanup) {
-        return addr.reinterpret(layout().byteSize() * elementCount, arena, cleanup);
+        return addr.reinterpret(sizeof() * elementCount, arena, cleanup);
     }
 }
 

@@ -32,27 +32,27 @@ public class ibv_cq_init_attr_ex {
         // Should not be called directly
     }
 
-    private static final GroupLayout $LAYOUT = MemoryLayout.structLayout(
-        rdma_h$shared.C_INT.withName("cqe"),
-        MemoryLayout.paddingLayout(4),
-        rdma_h$shared.C_POINTER.withName("cq_context"),
-        rdma_h$shared.C_POINTER.withName("channel"),
-        rdma_h$shared.C_INT.withName("comp_vector"),
-        MemoryLayout.paddingLayout(4),
-        rdma_h$shared.C_LONG.withName("wc_flags"),
-        rdma_h$shared.C_INT.withName("comp_mask"),
-        rdma_h$shared.C_INT.withName("flags"),
-        rdma_h$shared.C_POINTER.withName("parent_domain")
-    ).withName("ibv_cq_init_attr_ex");
+    private static final class Layouts {
+        static final GroupLayout $LAYOUT = MemoryLayout.structLayout(
+            rdma_h$shared.C_INT.withName("cqe"),
+            MemoryLayout.paddingLayout(4),
+            rdma_h$shared.C_POINTER.withName("cq_context"),
+            rdma_h$shared.C_POINTER.withName("channel"),
+            rdma_h$shared.C_INT.withName("comp_vector"),
+            MemoryLayout.paddingLayout(4),
+            rdma_h$shared.C_LONG.withName("wc_flags"),
+            rdma_h$shared.C_INT.withName("comp_mask"),
+            rdma_h$shared.C_INT.withName("flags"),
+            rdma_h$shared.C_POINTER.withName("parent_domain")
+        ).withName("ibv_cq_init_attr_ex");
+    }
 
     /**
      * The layout of this struct
      */
     public static final GroupLayout layout() {
-        return $LAYOUT;
+        return Layouts.$LAYOUT;
     }
-
-    private static final OfInt cqe$LAYOUT = (OfInt)$LAYOUT.select(groupElement("cqe"));
 
     /**
      * Layout for field:
@@ -61,10 +61,10 @@ public class ibv_cq_init_attr_ex {
      * }
      */
     public static final OfInt cqe$layout() {
-        return cqe$LAYOUT;
+        return (OfInt)layout().select(groupElement("cqe"));
     }
 
-    private static final long cqe$OFFSET = $LAYOUT.byteOffset(groupElement("cqe"));
+    private static final long cqe$OFFSET = 0;
 
     /**
      * Offset for field:
@@ -83,7 +83,7 @@ public class ibv_cq_init_attr_ex {
      * }
      */
     public static int cqe(MemorySegment struct) {
-        return struct.get(cqe$LAYOUT, cqe$OFFSET);
+        return struct.get(JAVA_INT, cqe$OFFSET);
     }
 
     /**
@@ -93,10 +93,8 @@ public class ibv_cq_init_attr_ex {
      * }
      */
     public static void cqe(MemorySegment struct, int fieldValue) {
-        struct.set(cqe$LAYOUT, cqe$OFFSET, fieldValue);
+        struct.set(JAVA_INT, cqe$OFFSET, fieldValue);
     }
-
-    private static final AddressLayout cq_context$LAYOUT = (AddressLayout)$LAYOUT.select(groupElement("cq_context"));
 
     /**
      * Layout for field:
@@ -105,10 +103,10 @@ public class ibv_cq_init_attr_ex {
      * }
      */
     public static final AddressLayout cq_context$layout() {
-        return cq_context$LAYOUT;
+        return (AddressLayout)layout().select(groupElement("cq_context"));
     }
 
-    private static final long cq_context$OFFSET = $LAYOUT.byteOffset(groupElement("cq_context"));
+    private static final long cq_context$OFFSET = 8;
 
     /**
      * Offset for field:
@@ -140,8 +138,6 @@ public class ibv_cq_init_attr_ex {
         struct.set(JAVA_LONG, cq_context$OFFSET, fieldValue.address());
     }
 
-    private static final AddressLayout channel$LAYOUT = (AddressLayout)$LAYOUT.select(groupElement("channel"));
-
     /**
      * Layout for field:
      * {@snippet lang=c :
@@ -149,10 +145,10 @@ public class ibv_cq_init_attr_ex {
      * }
      */
     public static final AddressLayout channel$layout() {
-        return channel$LAYOUT;
+        return (AddressLayout)layout().select(groupElement("channel"));
     }
 
-    private static final long channel$OFFSET = $LAYOUT.byteOffset(groupElement("channel"));
+    private static final long channel$OFFSET = 16;
 
     /**
      * Offset for field:
@@ -184,8 +180,6 @@ public class ibv_cq_init_attr_ex {
         struct.set(JAVA_LONG, channel$OFFSET, fieldValue.address());
     }
 
-    private static final OfInt comp_vector$LAYOUT = (OfInt)$LAYOUT.select(groupElement("comp_vector"));
-
     /**
      * Layout for field:
      * {@snippet lang=c :
@@ -193,10 +187,10 @@ public class ibv_cq_init_attr_ex {
      * }
      */
     public static final OfInt comp_vector$layout() {
-        return comp_vector$LAYOUT;
+        return (OfInt)layout().select(groupElement("comp_vector"));
     }
 
-    private static final long comp_vector$OFFSET = $LAYOUT.byteOffset(groupElement("comp_vector"));
+    private static final long comp_vector$OFFSET = 24;
 
     /**
      * Offset for field:
@@ -215,7 +209,7 @@ public class ibv_cq_init_attr_ex {
      * }
      */
     public static int comp_vector(MemorySegment struct) {
-        return struct.get(comp_vector$LAYOUT, comp_vector$OFFSET);
+        return struct.get(JAVA_INT, comp_vector$OFFSET);
     }
 
     /**
@@ -225,10 +219,8 @@ public class ibv_cq_init_attr_ex {
      * }
      */
     public static void comp_vector(MemorySegment struct, int fieldValue) {
-        struct.set(comp_vector$LAYOUT, comp_vector$OFFSET, fieldValue);
+        struct.set(JAVA_INT, comp_vector$OFFSET, fieldValue);
     }
-
-    private static final OfLong wc_flags$LAYOUT = (OfLong)$LAYOUT.select(groupElement("wc_flags"));
 
     /**
      * Layout for field:
@@ -237,10 +229,10 @@ public class ibv_cq_init_attr_ex {
      * }
      */
     public static final OfLong wc_flags$layout() {
-        return wc_flags$LAYOUT;
+        return (OfLong)layout().select(groupElement("wc_flags"));
     }
 
-    private static final long wc_flags$OFFSET = $LAYOUT.byteOffset(groupElement("wc_flags"));
+    private static final long wc_flags$OFFSET = 32;
 
     /**
      * Offset for field:
@@ -259,7 +251,7 @@ public class ibv_cq_init_attr_ex {
      * }
      */
     public static long wc_flags(MemorySegment struct) {
-        return struct.get(wc_flags$LAYOUT, wc_flags$OFFSET);
+        return struct.get(JAVA_LONG, wc_flags$OFFSET);
     }
 
     /**
@@ -269,10 +261,8 @@ public class ibv_cq_init_attr_ex {
      * }
      */
     public static void wc_flags(MemorySegment struct, long fieldValue) {
-        struct.set(wc_flags$LAYOUT, wc_flags$OFFSET, fieldValue);
+        struct.set(JAVA_LONG, wc_flags$OFFSET, fieldValue);
     }
-
-    private static final OfInt comp_mask$LAYOUT = (OfInt)$LAYOUT.select(groupElement("comp_mask"));
 
     /**
      * Layout for field:
@@ -281,10 +271,10 @@ public class ibv_cq_init_attr_ex {
      * }
      */
     public static final OfInt comp_mask$layout() {
-        return comp_mask$LAYOUT;
+        return (OfInt)layout().select(groupElement("comp_mask"));
     }
 
-    private static final long comp_mask$OFFSET = $LAYOUT.byteOffset(groupElement("comp_mask"));
+    private static final long comp_mask$OFFSET = 40;
 
     /**
      * Offset for field:
@@ -303,7 +293,7 @@ public class ibv_cq_init_attr_ex {
      * }
      */
     public static int comp_mask(MemorySegment struct) {
-        return struct.get(comp_mask$LAYOUT, comp_mask$OFFSET);
+        return struct.get(JAVA_INT, comp_mask$OFFSET);
     }
 
     /**
@@ -313,10 +303,8 @@ public class ibv_cq_init_attr_ex {
      * }
      */
     public static void comp_mask(MemorySegment struct, int fieldValue) {
-        struct.set(comp_mask$LAYOUT, comp_mask$OFFSET, fieldValue);
+        struct.set(JAVA_INT, comp_mask$OFFSET, fieldValue);
     }
-
-    private static final OfInt flags$LAYOUT = (OfInt)$LAYOUT.select(groupElement("flags"));
 
     /**
      * Layout for field:
@@ -325,10 +313,10 @@ public class ibv_cq_init_attr_ex {
      * }
      */
     public static final OfInt flags$layout() {
-        return flags$LAYOUT;
+        return (OfInt)layout().select(groupElement("flags"));
     }
 
-    private static final long flags$OFFSET = $LAYOUT.byteOffset(groupElement("flags"));
+    private static final long flags$OFFSET = 44;
 
     /**
      * Offset for field:
@@ -347,7 +335,7 @@ public class ibv_cq_init_attr_ex {
      * }
      */
     public static int flags(MemorySegment struct) {
-        return struct.get(flags$LAYOUT, flags$OFFSET);
+        return struct.get(JAVA_INT, flags$OFFSET);
     }
 
     /**
@@ -357,10 +345,8 @@ public class ibv_cq_init_attr_ex {
      * }
      */
     public static void flags(MemorySegment struct, int fieldValue) {
-        struct.set(flags$LAYOUT, flags$OFFSET, fieldValue);
+        struct.set(JAVA_INT, flags$OFFSET, fieldValue);
     }
-
-    private static final AddressLayout parent_domain$LAYOUT = (AddressLayout)$LAYOUT.select(groupElement("parent_domain"));
 
     /**
      * Layout for field:
@@ -369,10 +355,10 @@ public class ibv_cq_init_attr_ex {
      * }
      */
     public static final AddressLayout parent_domain$layout() {
-        return parent_domain$LAYOUT;
+        return (AddressLayout)layout().select(groupElement("parent_domain"));
     }
 
-    private static final long parent_domain$OFFSET = $LAYOUT.byteOffset(groupElement("parent_domain"));
+    private static final long parent_domain$OFFSET = 48;
 
     /**
      * Offset for field:
@@ -409,19 +395,19 @@ public class ibv_cq_init_attr_ex {
      * The returned segment has address {@code arrayParam.address() + index * layout().byteSize()}
      */
     public static MemorySegment asSlice(MemorySegment array, long index) {
-        return array.asSlice(layout().byteSize() * index);
+        return array.asSlice(sizeof() * index);
     }
 
     /**
      * The size (in bytes) of this struct
      */
-    public static long sizeof() { return layout().byteSize(); }
+    public static long sizeof() { return 56; }
 
     /**
      * Allocate a segment of size {@code layout().byteSize()} using {@code allocator}
      */
     public static MemorySegment allocate(SegmentAllocator allocator) {
-        return allocator.allocate(layout());
+        return allocator.allocate(sizeof(), 8);
     }
 
     /**
@@ -429,7 +415,7 @@ public class ibv_cq_init_attr_ex {
      * The returned segment has size {@code elementCount * layout().byteSize()}.
      */
     public static MemorySegment allocateArray(long elementCount, SegmentAllocator allocator) {
-        return allocator.allocate(MemoryLayout.sequenceLayout(elementCount, layout()));
+        return allocator.allocate(Math.multiplyExact(sizeof(), elementCount), 8);
     }
 
     /**
@@ -445,7 +431,7 @@ public class ibv_cq_init_attr_ex {
      * The returned segment has size {@code elementCount * layout().byteSize()}
      */
     public static MemorySegment reinterpret(MemorySegment addr, long elementCount, Arena arena, Consumer<MemorySegment> cleanup) {
-        return addr.reinterpret(layout().byteSize() * elementCount, arena, cleanup);
+        return addr.reinterpret(sizeof() * elementCount, arena, cleanup);
     }
 }
 

@@ -31,24 +31,24 @@ public class ibv_device {
         // Should not be called directly
     }
 
-    private static final GroupLayout $LAYOUT = MemoryLayout.structLayout(
-        _ibv_device_ops.layout().withName("_ops"),
-        rdma_h$shared.C_INT.withName("node_type"),
-        rdma_h$shared.C_INT.withName("transport_type"),
-        MemoryLayout.sequenceLayout(64, rdma_h$shared.C_CHAR).withName("name"),
-        MemoryLayout.sequenceLayout(64, rdma_h$shared.C_CHAR).withName("dev_name"),
-        MemoryLayout.sequenceLayout(256, rdma_h$shared.C_CHAR).withName("dev_path"),
-        MemoryLayout.sequenceLayout(256, rdma_h$shared.C_CHAR).withName("ibdev_path")
-    ).withName("ibv_device");
+    private static final class Layouts {
+        static final GroupLayout $LAYOUT = MemoryLayout.structLayout(
+            _ibv_device_ops.layout().withName("_ops"),
+            rdma_h$shared.C_INT.withName("node_type"),
+            rdma_h$shared.C_INT.withName("transport_type"),
+            MemoryLayout.sequenceLayout(64, rdma_h$shared.C_CHAR).withName("name"),
+            MemoryLayout.sequenceLayout(64, rdma_h$shared.C_CHAR).withName("dev_name"),
+            MemoryLayout.sequenceLayout(256, rdma_h$shared.C_CHAR).withName("dev_path"),
+            MemoryLayout.sequenceLayout(256, rdma_h$shared.C_CHAR).withName("ibdev_path")
+        ).withName("ibv_device");
+    }
 
     /**
      * The layout of this struct
      */
     public static final GroupLayout layout() {
-        return $LAYOUT;
+        return Layouts.$LAYOUT;
     }
-
-    private static final GroupLayout _ops$LAYOUT = (GroupLayout)$LAYOUT.select(groupElement("_ops"));
 
     /**
      * Layout for field:
@@ -57,10 +57,10 @@ public class ibv_device {
      * }
      */
     public static final GroupLayout _ops$layout() {
-        return _ops$LAYOUT;
+        return (GroupLayout)layout().select(groupElement("_ops"));
     }
 
-    private static final long _ops$OFFSET = $LAYOUT.byteOffset(groupElement("_ops"));
+    private static final long _ops$OFFSET = 0;
 
     /**
      * Offset for field:
@@ -79,7 +79,7 @@ public class ibv_device {
      * }
      */
     public static MemorySegment _ops(MemorySegment struct) {
-        return struct.asSlice(_ops$OFFSET, _ops$LAYOUT.byteSize());
+        return struct.asSlice(_ops$OFFSET, 16);
     }
 
     /**
@@ -89,10 +89,8 @@ public class ibv_device {
      * }
      */
     public static void _ops(MemorySegment struct, MemorySegment fieldValue) {
-        MemorySegment.copy(fieldValue, 0L, struct, _ops$OFFSET, _ops$LAYOUT.byteSize());
+        MemorySegment.copy(fieldValue, 0L, struct, _ops$OFFSET, 16);
     }
-
-    private static final OfInt node_type$LAYOUT = (OfInt)$LAYOUT.select(groupElement("node_type"));
 
     /**
      * Layout for field:
@@ -101,10 +99,10 @@ public class ibv_device {
      * }
      */
     public static final OfInt node_type$layout() {
-        return node_type$LAYOUT;
+        return (OfInt)layout().select(groupElement("node_type"));
     }
 
-    private static final long node_type$OFFSET = $LAYOUT.byteOffset(groupElement("node_type"));
+    private static final long node_type$OFFSET = 16;
 
     /**
      * Offset for field:
@@ -123,7 +121,7 @@ public class ibv_device {
      * }
      */
     public static int node_type(MemorySegment struct) {
-        return struct.get(node_type$LAYOUT, node_type$OFFSET);
+        return struct.get(JAVA_INT, node_type$OFFSET);
     }
 
     /**
@@ -133,10 +131,8 @@ public class ibv_device {
      * }
      */
     public static void node_type(MemorySegment struct, int fieldValue) {
-        struct.set(node_type$LAYOUT, node_type$OFFSET, fieldValue);
+        struct.set(JAVA_INT, node_type$OFFSET, fieldValue);
     }
-
-    private static final OfInt transport_type$LAYOUT = (OfInt)$LAYOUT.select(groupElement("transport_type"));
 
     /**
      * Layout for field:
@@ -145,10 +141,10 @@ public class ibv_device {
      * }
      */
     public static final OfInt transport_type$layout() {
-        return transport_type$LAYOUT;
+        return (OfInt)layout().select(groupElement("transport_type"));
     }
 
-    private static final long transport_type$OFFSET = $LAYOUT.byteOffset(groupElement("transport_type"));
+    private static final long transport_type$OFFSET = 20;
 
     /**
      * Offset for field:
@@ -167,7 +163,7 @@ public class ibv_device {
      * }
      */
     public static int transport_type(MemorySegment struct) {
-        return struct.get(transport_type$LAYOUT, transport_type$OFFSET);
+        return struct.get(JAVA_INT, transport_type$OFFSET);
     }
 
     /**
@@ -177,10 +173,8 @@ public class ibv_device {
      * }
      */
     public static void transport_type(MemorySegment struct, int fieldValue) {
-        struct.set(transport_type$LAYOUT, transport_type$OFFSET, fieldValue);
+        struct.set(JAVA_INT, transport_type$OFFSET, fieldValue);
     }
-
-    private static final SequenceLayout name$LAYOUT = (SequenceLayout)$LAYOUT.select(groupElement("name"));
 
     /**
      * Layout for field:
@@ -189,10 +183,10 @@ public class ibv_device {
      * }
      */
     public static final SequenceLayout name$layout() {
-        return name$LAYOUT;
+        return (SequenceLayout)layout().select(groupElement("name"));
     }
 
-    private static final long name$OFFSET = $LAYOUT.byteOffset(groupElement("name"));
+    private static final long name$OFFSET = 24;
 
     /**
      * Offset for field:
@@ -211,7 +205,7 @@ public class ibv_device {
      * }
      */
     public static MemorySegment name(MemorySegment struct) {
-        return struct.asSlice(name$OFFSET, name$LAYOUT.byteSize());
+        return struct.asSlice(name$OFFSET, 64);
     }
 
     /**
@@ -221,10 +215,8 @@ public class ibv_device {
      * }
      */
     public static void name(MemorySegment struct, MemorySegment fieldValue) {
-        MemorySegment.copy(fieldValue, 0L, struct, name$OFFSET, name$LAYOUT.byteSize());
+        MemorySegment.copy(fieldValue, 0L, struct, name$OFFSET, 64);
     }
-
-    private static long[] name$DIMS = { 64 };
 
     /**
      * Dimensions for array field:
@@ -233,10 +225,8 @@ public class ibv_device {
      * }
      */
     public static long[] name$dimensions() {
-        return name$DIMS;
+        return new long[] { 64 };
     }
-
-    private static final SequenceLayout dev_name$LAYOUT = (SequenceLayout)$LAYOUT.select(groupElement("dev_name"));
 
     /**
      * Layout for field:
@@ -245,10 +235,10 @@ public class ibv_device {
      * }
      */
     public static final SequenceLayout dev_name$layout() {
-        return dev_name$LAYOUT;
+        return (SequenceLayout)layout().select(groupElement("dev_name"));
     }
 
-    private static final long dev_name$OFFSET = $LAYOUT.byteOffset(groupElement("dev_name"));
+    private static final long dev_name$OFFSET = 88;
 
     /**
      * Offset for field:
@@ -267,7 +257,7 @@ public class ibv_device {
      * }
      */
     public static MemorySegment dev_name(MemorySegment struct) {
-        return struct.asSlice(dev_name$OFFSET, dev_name$LAYOUT.byteSize());
+        return struct.asSlice(dev_name$OFFSET, 64);
     }
 
     /**
@@ -277,10 +267,8 @@ public class ibv_device {
      * }
      */
     public static void dev_name(MemorySegment struct, MemorySegment fieldValue) {
-        MemorySegment.copy(fieldValue, 0L, struct, dev_name$OFFSET, dev_name$LAYOUT.byteSize());
+        MemorySegment.copy(fieldValue, 0L, struct, dev_name$OFFSET, 64);
     }
-
-    private static long[] dev_name$DIMS = { 64 };
 
     /**
      * Dimensions for array field:
@@ -289,10 +277,8 @@ public class ibv_device {
      * }
      */
     public static long[] dev_name$dimensions() {
-        return dev_name$DIMS;
+        return new long[] { 64 };
     }
-
-    private static final SequenceLayout dev_path$LAYOUT = (SequenceLayout)$LAYOUT.select(groupElement("dev_path"));
 
     /**
      * Layout for field:
@@ -301,10 +287,10 @@ public class ibv_device {
      * }
      */
     public static final SequenceLayout dev_path$layout() {
-        return dev_path$LAYOUT;
+        return (SequenceLayout)layout().select(groupElement("dev_path"));
     }
 
-    private static final long dev_path$OFFSET = $LAYOUT.byteOffset(groupElement("dev_path"));
+    private static final long dev_path$OFFSET = 152;
 
     /**
      * Offset for field:
@@ -323,7 +309,7 @@ public class ibv_device {
      * }
      */
     public static MemorySegment dev_path(MemorySegment struct) {
-        return struct.asSlice(dev_path$OFFSET, dev_path$LAYOUT.byteSize());
+        return struct.asSlice(dev_path$OFFSET, 256);
     }
 
     /**
@@ -333,10 +319,8 @@ public class ibv_device {
      * }
      */
     public static void dev_path(MemorySegment struct, MemorySegment fieldValue) {
-        MemorySegment.copy(fieldValue, 0L, struct, dev_path$OFFSET, dev_path$LAYOUT.byteSize());
+        MemorySegment.copy(fieldValue, 0L, struct, dev_path$OFFSET, 256);
     }
-
-    private static long[] dev_path$DIMS = { 256 };
 
     /**
      * Dimensions for array field:
@@ -345,10 +329,8 @@ public class ibv_device {
      * }
      */
     public static long[] dev_path$dimensions() {
-        return dev_path$DIMS;
+        return new long[] { 256 };
     }
-
-    private static final SequenceLayout ibdev_path$LAYOUT = (SequenceLayout)$LAYOUT.select(groupElement("ibdev_path"));
 
     /**
      * Layout for field:
@@ -357,10 +339,10 @@ public class ibv_device {
      * }
      */
     public static final SequenceLayout ibdev_path$layout() {
-        return ibdev_path$LAYOUT;
+        return (SequenceLayout)layout().select(groupElement("ibdev_path"));
     }
 
-    private static final long ibdev_path$OFFSET = $LAYOUT.byteOffset(groupElement("ibdev_path"));
+    private static final long ibdev_path$OFFSET = 408;
 
     /**
      * Offset for field:
@@ -379,7 +361,7 @@ public class ibv_device {
      * }
      */
     public static MemorySegment ibdev_path(MemorySegment struct) {
-        return struct.asSlice(ibdev_path$OFFSET, ibdev_path$LAYOUT.byteSize());
+        return struct.asSlice(ibdev_path$OFFSET, 256);
     }
 
     /**
@@ -389,10 +371,8 @@ public class ibv_device {
      * }
      */
     public static void ibdev_path(MemorySegment struct, MemorySegment fieldValue) {
-        MemorySegment.copy(fieldValue, 0L, struct, ibdev_path$OFFSET, ibdev_path$LAYOUT.byteSize());
+        MemorySegment.copy(fieldValue, 0L, struct, ibdev_path$OFFSET, 256);
     }
-
-    private static long[] ibdev_path$DIMS = { 256 };
 
     /**
      * Dimensions for array field:
@@ -401,7 +381,7 @@ public class ibv_device {
      * }
      */
     public static long[] ibdev_path$dimensions() {
-        return ibdev_path$DIMS;
+        return new long[] { 256 };
     }
 
     /**
@@ -409,19 +389,19 @@ public class ibv_device {
      * The returned segment has address {@code arrayParam.address() + index * layout().byteSize()}
      */
     public static MemorySegment asSlice(MemorySegment array, long index) {
-        return array.asSlice(layout().byteSize() * index);
+        return array.asSlice(sizeof() * index);
     }
 
     /**
      * The size (in bytes) of this struct
      */
-    public static long sizeof() { return layout().byteSize(); }
+    public static long sizeof() { return 664; }
 
     /**
      * Allocate a segment of size {@code layout().byteSize()} using {@code allocator}
      */
     public static MemorySegment allocate(SegmentAllocator allocator) {
-        return allocator.allocate(layout());
+        return allocator.allocate(sizeof(), 8);
     }
 
     /**
@@ -429,7 +409,7 @@ public class ibv_device {
      * The returned segment has size {@code elementCount * layout().byteSize()}.
      */
     public static MemorySegment allocateArray(long elementCount, SegmentAllocator allocator) {
-        return allocator.allocate(MemoryLayout.sequenceLayout(elementCount, layout()));
+        return allocator.allocate(Math.multiplyExact(sizeof(), elementCount), 8);
     }
 
     /**
@@ -445,7 +425,7 @@ public class ibv_device {
      * The returned segment has size {@code elementCount * layout().byteSize()}
      */
     public static MemorySegment reinterpret(MemorySegment addr, long elementCount, Arena arena, Consumer<MemorySegment> cleanup) {
-        return addr.reinterpret(layout().byteSize() * elementCount, arena, cleanup);
+        return addr.reinterpret(sizeof() * elementCount, arena, cleanup);
     }
 }
 

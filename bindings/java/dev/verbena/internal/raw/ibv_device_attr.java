@@ -64,58 +64,58 @@ public class ibv_device_attr {
         // Should not be called directly
     }
 
-    private static final GroupLayout $LAYOUT = MemoryLayout.structLayout(
-        MemoryLayout.sequenceLayout(64, rdma_h$shared.C_CHAR).withName("fw_ver"),
-        rdma_h$shared.C_LONG_LONG.withName("node_guid"),
-        rdma_h$shared.C_LONG_LONG.withName("sys_image_guid"),
-        rdma_h$shared.C_LONG.withName("max_mr_size"),
-        rdma_h$shared.C_LONG.withName("page_size_cap"),
-        rdma_h$shared.C_INT.withName("vendor_id"),
-        rdma_h$shared.C_INT.withName("vendor_part_id"),
-        rdma_h$shared.C_INT.withName("hw_ver"),
-        rdma_h$shared.C_INT.withName("max_qp"),
-        rdma_h$shared.C_INT.withName("max_qp_wr"),
-        rdma_h$shared.C_INT.withName("device_cap_flags"),
-        rdma_h$shared.C_INT.withName("max_sge"),
-        rdma_h$shared.C_INT.withName("max_sge_rd"),
-        rdma_h$shared.C_INT.withName("max_cq"),
-        rdma_h$shared.C_INT.withName("max_cqe"),
-        rdma_h$shared.C_INT.withName("max_mr"),
-        rdma_h$shared.C_INT.withName("max_pd"),
-        rdma_h$shared.C_INT.withName("max_qp_rd_atom"),
-        rdma_h$shared.C_INT.withName("max_ee_rd_atom"),
-        rdma_h$shared.C_INT.withName("max_res_rd_atom"),
-        rdma_h$shared.C_INT.withName("max_qp_init_rd_atom"),
-        rdma_h$shared.C_INT.withName("max_ee_init_rd_atom"),
-        rdma_h$shared.C_INT.withName("atomic_cap"),
-        rdma_h$shared.C_INT.withName("max_ee"),
-        rdma_h$shared.C_INT.withName("max_rdd"),
-        rdma_h$shared.C_INT.withName("max_mw"),
-        rdma_h$shared.C_INT.withName("max_raw_ipv6_qp"),
-        rdma_h$shared.C_INT.withName("max_raw_ethy_qp"),
-        rdma_h$shared.C_INT.withName("max_mcast_grp"),
-        rdma_h$shared.C_INT.withName("max_mcast_qp_attach"),
-        rdma_h$shared.C_INT.withName("max_total_mcast_qp_attach"),
-        rdma_h$shared.C_INT.withName("max_ah"),
-        rdma_h$shared.C_INT.withName("max_fmr"),
-        rdma_h$shared.C_INT.withName("max_map_per_fmr"),
-        rdma_h$shared.C_INT.withName("max_srq"),
-        rdma_h$shared.C_INT.withName("max_srq_wr"),
-        rdma_h$shared.C_INT.withName("max_srq_sge"),
-        rdma_h$shared.C_SHORT.withName("max_pkeys"),
-        rdma_h$shared.C_CHAR.withName("local_ca_ack_delay"),
-        rdma_h$shared.C_CHAR.withName("phys_port_cnt"),
-        MemoryLayout.paddingLayout(4)
-    ).withName("ibv_device_attr");
+    private static final class Layouts {
+        static final GroupLayout $LAYOUT = MemoryLayout.structLayout(
+            MemoryLayout.sequenceLayout(64, rdma_h$shared.C_CHAR).withName("fw_ver"),
+            rdma_h$shared.C_LONG_LONG.withName("node_guid"),
+            rdma_h$shared.C_LONG_LONG.withName("sys_image_guid"),
+            rdma_h$shared.C_LONG.withName("max_mr_size"),
+            rdma_h$shared.C_LONG.withName("page_size_cap"),
+            rdma_h$shared.C_INT.withName("vendor_id"),
+            rdma_h$shared.C_INT.withName("vendor_part_id"),
+            rdma_h$shared.C_INT.withName("hw_ver"),
+            rdma_h$shared.C_INT.withName("max_qp"),
+            rdma_h$shared.C_INT.withName("max_qp_wr"),
+            rdma_h$shared.C_INT.withName("device_cap_flags"),
+            rdma_h$shared.C_INT.withName("max_sge"),
+            rdma_h$shared.C_INT.withName("max_sge_rd"),
+            rdma_h$shared.C_INT.withName("max_cq"),
+            rdma_h$shared.C_INT.withName("max_cqe"),
+            rdma_h$shared.C_INT.withName("max_mr"),
+            rdma_h$shared.C_INT.withName("max_pd"),
+            rdma_h$shared.C_INT.withName("max_qp_rd_atom"),
+            rdma_h$shared.C_INT.withName("max_ee_rd_atom"),
+            rdma_h$shared.C_INT.withName("max_res_rd_atom"),
+            rdma_h$shared.C_INT.withName("max_qp_init_rd_atom"),
+            rdma_h$shared.C_INT.withName("max_ee_init_rd_atom"),
+            rdma_h$shared.C_INT.withName("atomic_cap"),
+            rdma_h$shared.C_INT.withName("max_ee"),
+            rdma_h$shared.C_INT.withName("max_rdd"),
+            rdma_h$shared.C_INT.withName("max_mw"),
+            rdma_h$shared.C_INT.withName("max_raw_ipv6_qp"),
+            rdma_h$shared.C_INT.withName("max_raw_ethy_qp"),
+            rdma_h$shared.C_INT.withName("max_mcast_grp"),
+            rdma_h$shared.C_INT.withName("max_mcast_qp_attach"),
+            rdma_h$shared.C_INT.withName("max_total_mcast_qp_attach"),
+            rdma_h$shared.C_INT.withName("max_ah"),
+            rdma_h$shared.C_INT.withName("max_fmr"),
+            rdma_h$shared.C_INT.withName("max_map_per_fmr"),
+            rdma_h$shared.C_INT.withName("max_srq"),
+            rdma_h$shared.C_INT.withName("max_srq_wr"),
+            rdma_h$shared.C_INT.withName("max_srq_sge"),
+            rdma_h$shared.C_SHORT.withName("max_pkeys"),
+            rdma_h$shared.C_CHAR.withName("local_ca_ack_delay"),
+            rdma_h$shared.C_CHAR.withName("phys_port_cnt"),
+            MemoryLayout.paddingLayout(4)
+        ).withName("ibv_device_attr");
+    }
 
     /**
      * The layout of this struct
      */
     public static final GroupLayout layout() {
-        return $LAYOUT;
+        return Layouts.$LAYOUT;
     }
-
-    private static final SequenceLayout fw_ver$LAYOUT = (SequenceLayout)$LAYOUT.select(groupElement("fw_ver"));
 
     /**
      * Layout for field:
@@ -124,10 +124,10 @@ public class ibv_device_attr {
      * }
      */
     public static final SequenceLayout fw_ver$layout() {
-        return fw_ver$LAYOUT;
+        return (SequenceLayout)layout().select(groupElement("fw_ver"));
     }
 
-    private static final long fw_ver$OFFSET = $LAYOUT.byteOffset(groupElement("fw_ver"));
+    private static final long fw_ver$OFFSET = 0;
 
     /**
      * Offset for field:
@@ -146,7 +146,7 @@ public class ibv_device_attr {
      * }
      */
     public static MemorySegment fw_ver(MemorySegment struct) {
-        return struct.asSlice(fw_ver$OFFSET, fw_ver$LAYOUT.byteSize());
+        return struct.asSlice(fw_ver$OFFSET, 64);
     }
 
     /**
@@ -156,10 +156,8 @@ public class ibv_device_attr {
      * }
      */
     public static void fw_ver(MemorySegment struct, MemorySegment fieldValue) {
-        MemorySegment.copy(fieldValue, 0L, struct, fw_ver$OFFSET, fw_ver$LAYOUT.byteSize());
+        MemorySegment.copy(fieldValue, 0L, struct, fw_ver$OFFSET, 64);
     }
-
-    private static long[] fw_ver$DIMS = { 64 };
 
     /**
      * Dimensions for array field:
@@ -168,10 +166,8 @@ public class ibv_device_attr {
      * }
      */
     public static long[] fw_ver$dimensions() {
-        return fw_ver$DIMS;
+        return new long[] { 64 };
     }
-
-    private static final OfLong node_guid$LAYOUT = (OfLong)$LAYOUT.select(groupElement("node_guid"));
 
     /**
      * Layout for field:
@@ -180,10 +176,10 @@ public class ibv_device_attr {
      * }
      */
     public static final OfLong node_guid$layout() {
-        return node_guid$LAYOUT;
+        return (OfLong)layout().select(groupElement("node_guid"));
     }
 
-    private static final long node_guid$OFFSET = $LAYOUT.byteOffset(groupElement("node_guid"));
+    private static final long node_guid$OFFSET = 64;
 
     /**
      * Offset for field:
@@ -202,7 +198,7 @@ public class ibv_device_attr {
      * }
      */
     public static long node_guid(MemorySegment struct) {
-        return struct.get(node_guid$LAYOUT, node_guid$OFFSET);
+        return struct.get(JAVA_LONG, node_guid$OFFSET);
     }
 
     /**
@@ -212,10 +208,8 @@ public class ibv_device_attr {
      * }
      */
     public static void node_guid(MemorySegment struct, long fieldValue) {
-        struct.set(node_guid$LAYOUT, node_guid$OFFSET, fieldValue);
+        struct.set(JAVA_LONG, node_guid$OFFSET, fieldValue);
     }
-
-    private static final OfLong sys_image_guid$LAYOUT = (OfLong)$LAYOUT.select(groupElement("sys_image_guid"));
 
     /**
      * Layout for field:
@@ -224,10 +218,10 @@ public class ibv_device_attr {
      * }
      */
     public static final OfLong sys_image_guid$layout() {
-        return sys_image_guid$LAYOUT;
+        return (OfLong)layout().select(groupElement("sys_image_guid"));
     }
 
-    private static final long sys_image_guid$OFFSET = $LAYOUT.byteOffset(groupElement("sys_image_guid"));
+    private static final long sys_image_guid$OFFSET = 72;
 
     /**
      * Offset for field:
@@ -246,7 +240,7 @@ public class ibv_device_attr {
      * }
      */
     public static long sys_image_guid(MemorySegment struct) {
-        return struct.get(sys_image_guid$LAYOUT, sys_image_guid$OFFSET);
+        return struct.get(JAVA_LONG, sys_image_guid$OFFSET);
     }
 
     /**
@@ -256,10 +250,8 @@ public class ibv_device_attr {
      * }
      */
     public static void sys_image_guid(MemorySegment struct, long fieldValue) {
-        struct.set(sys_image_guid$LAYOUT, sys_image_guid$OFFSET, fieldValue);
+        struct.set(JAVA_LONG, sys_image_guid$OFFSET, fieldValue);
     }
-
-    private static final OfLong max_mr_size$LAYOUT = (OfLong)$LAYOUT.select(groupElement("max_mr_size"));
 
     /**
      * Layout for field:
@@ -268,10 +260,10 @@ public class ibv_device_attr {
      * }
      */
     public static final OfLong max_mr_size$layout() {
-        return max_mr_size$LAYOUT;
+        return (OfLong)layout().select(groupElement("max_mr_size"));
     }
 
-    private static final long max_mr_size$OFFSET = $LAYOUT.byteOffset(groupElement("max_mr_size"));
+    private static final long max_mr_size$OFFSET = 80;
 
     /**
      * Offset for field:
@@ -290,7 +282,7 @@ public class ibv_device_attr {
      * }
      */
     public static long max_mr_size(MemorySegment struct) {
-        return struct.get(max_mr_size$LAYOUT, max_mr_size$OFFSET);
+        return struct.get(JAVA_LONG, max_mr_size$OFFSET);
     }
 
     /**
@@ -300,10 +292,8 @@ public class ibv_device_attr {
      * }
      */
     public static void max_mr_size(MemorySegment struct, long fieldValue) {
-        struct.set(max_mr_size$LAYOUT, max_mr_size$OFFSET, fieldValue);
+        struct.set(JAVA_LONG, max_mr_size$OFFSET, fieldValue);
     }
-
-    private static final OfLong page_size_cap$LAYOUT = (OfLong)$LAYOUT.select(groupElement("page_size_cap"));
 
     /**
      * Layout for field:
@@ -312,10 +302,10 @@ public class ibv_device_attr {
      * }
      */
     public static final OfLong page_size_cap$layout() {
-        return page_size_cap$LAYOUT;
+        return (OfLong)layout().select(groupElement("page_size_cap"));
     }
 
-    private static final long page_size_cap$OFFSET = $LAYOUT.byteOffset(groupElement("page_size_cap"));
+    private static final long page_size_cap$OFFSET = 88;
 
     /**
      * Offset for field:
@@ -334,7 +324,7 @@ public class ibv_device_attr {
      * }
      */
     public static long page_size_cap(MemorySegment struct) {
-        return struct.get(page_size_cap$LAYOUT, page_size_cap$OFFSET);
+        return struct.get(JAVA_LONG, page_size_cap$OFFSET);
     }
 
     /**
@@ -344,10 +334,8 @@ public class ibv_device_attr {
      * }
      */
     public static void page_size_cap(MemorySegment struct, long fieldValue) {
-        struct.set(page_size_cap$LAYOUT, page_size_cap$OFFSET, fieldValue);
+        struct.set(JAVA_LONG, page_size_cap$OFFSET, fieldValue);
     }
-
-    private static final OfInt vendor_id$LAYOUT = (OfInt)$LAYOUT.select(groupElement("vendor_id"));
 
     /**
      * Layout for field:
@@ -356,10 +344,10 @@ public class ibv_device_attr {
      * }
      */
     public static final OfInt vendor_id$layout() {
-        return vendor_id$LAYOUT;
+        return (OfInt)layout().select(groupElement("vendor_id"));
     }
 
-    private static final long vendor_id$OFFSET = $LAYOUT.byteOffset(groupElement("vendor_id"));
+    private static final long vendor_id$OFFSET = 96;
 
     /**
      * Offset for field:
@@ -378,7 +366,7 @@ public class ibv_device_attr {
      * }
      */
     public static int vendor_id(MemorySegment struct) {
-        return struct.get(vendor_id$LAYOUT, vendor_id$OFFSET);
+        return struct.get(JAVA_INT, vendor_id$OFFSET);
     }
 
     /**
@@ -388,10 +376,8 @@ public class ibv_device_attr {
      * }
      */
     public static void vendor_id(MemorySegment struct, int fieldValue) {
-        struct.set(vendor_id$LAYOUT, vendor_id$OFFSET, fieldValue);
+        struct.set(JAVA_INT, vendor_id$OFFSET, fieldValue);
     }
-
-    private static final OfInt vendor_part_id$LAYOUT = (OfInt)$LAYOUT.select(groupElement("vendor_part_id"));
 
     /**
      * Layout for field:
@@ -400,10 +386,10 @@ public class ibv_device_attr {
      * }
      */
     public static final OfInt vendor_part_id$layout() {
-        return vendor_part_id$LAYOUT;
+        return (OfInt)layout().select(groupElement("vendor_part_id"));
     }
 
-    private static final long vendor_part_id$OFFSET = $LAYOUT.byteOffset(groupElement("vendor_part_id"));
+    private static final long vendor_part_id$OFFSET = 100;
 
     /**
      * Offset for field:
@@ -422,7 +408,7 @@ public class ibv_device_attr {
      * }
      */
     public static int vendor_part_id(MemorySegment struct) {
-        return struct.get(vendor_part_id$LAYOUT, vendor_part_id$OFFSET);
+        return struct.get(JAVA_INT, vendor_part_id$OFFSET);
     }
 
     /**
@@ -432,10 +418,8 @@ public class ibv_device_attr {
      * }
      */
     public static void vendor_part_id(MemorySegment struct, int fieldValue) {
-        struct.set(vendor_part_id$LAYOUT, vendor_part_id$OFFSET, fieldValue);
+        struct.set(JAVA_INT, vendor_part_id$OFFSET, fieldValue);
     }
-
-    private static final OfInt hw_ver$LAYOUT = (OfInt)$LAYOUT.select(groupElement("hw_ver"));
 
     /**
      * Layout for field:
@@ -444,10 +428,10 @@ public class ibv_device_attr {
      * }
      */
     public static final OfInt hw_ver$layout() {
-        return hw_ver$LAYOUT;
+        return (OfInt)layout().select(groupElement("hw_ver"));
     }
 
-    private static final long hw_ver$OFFSET = $LAYOUT.byteOffset(groupElement("hw_ver"));
+    private static final long hw_ver$OFFSET = 104;
 
     /**
      * Offset for field:
@@ -466,7 +450,7 @@ public class ibv_device_attr {
      * }
      */
     public static int hw_ver(MemorySegment struct) {
-        return struct.get(hw_ver$LAYOUT, hw_ver$OFFSET);
+        return struct.get(JAVA_INT, hw_ver$OFFSET);
     }
 
     /**
@@ -476,10 +460,8 @@ public class ibv_device_attr {
      * }
      */
     public static void hw_ver(MemorySegment struct, int fieldValue) {
-        struct.set(hw_ver$LAYOUT, hw_ver$OFFSET, fieldValue);
+        struct.set(JAVA_INT, hw_ver$OFFSET, fieldValue);
     }
-
-    private static final OfInt max_qp$LAYOUT = (OfInt)$LAYOUT.select(groupElement("max_qp"));
 
     /**
      * Layout for field:
@@ -488,10 +470,10 @@ public class ibv_device_attr {
      * }
      */
     public static final OfInt max_qp$layout() {
-        return max_qp$LAYOUT;
+        return (OfInt)layout().select(groupElement("max_qp"));
     }
 
-    private static final long max_qp$OFFSET = $LAYOUT.byteOffset(groupElement("max_qp"));
+    private static final long max_qp$OFFSET = 108;
 
     /**
      * Offset for field:
@@ -510,7 +492,7 @@ public class ibv_device_attr {
      * }
      */
     public static int max_qp(MemorySegment struct) {
-        return struct.get(max_qp$LAYOUT, max_qp$OFFSET);
+        return struct.get(JAVA_INT, max_qp$OFFSET);
     }
 
     /**
@@ -520,10 +502,8 @@ public class ibv_device_attr {
      * }
      */
     public static void max_qp(MemorySegment struct, int fieldValue) {
-        struct.set(max_qp$LAYOUT, max_qp$OFFSET, fieldValue);
+        struct.set(JAVA_INT, max_qp$OFFSET, fieldValue);
     }
-
-    private static final OfInt max_qp_wr$LAYOUT = (OfInt)$LAYOUT.select(groupElement("max_qp_wr"));
 
     /**
      * Layout for field:
@@ -532,10 +512,10 @@ public class ibv_device_attr {
      * }
      */
     public static final OfInt max_qp_wr$layout() {
-        return max_qp_wr$LAYOUT;
+        return (OfInt)layout().select(groupElement("max_qp_wr"));
     }
 
-    private static final long max_qp_wr$OFFSET = $LAYOUT.byteOffset(groupElement("max_qp_wr"));
+    private static final long max_qp_wr$OFFSET = 112;
 
     /**
      * Offset for field:
@@ -554,7 +534,7 @@ public class ibv_device_attr {
      * }
      */
     public static int max_qp_wr(MemorySegment struct) {
-        return struct.get(max_qp_wr$LAYOUT, max_qp_wr$OFFSET);
+        return struct.get(JAVA_INT, max_qp_wr$OFFSET);
     }
 
     /**
@@ -564,10 +544,8 @@ public class ibv_device_attr {
      * }
      */
     public static void max_qp_wr(MemorySegment struct, int fieldValue) {
-        struct.set(max_qp_wr$LAYOUT, max_qp_wr$OFFSET, fieldValue);
+        struct.set(JAVA_INT, max_qp_wr$OFFSET, fieldValue);
     }
-
-    private static final OfInt device_cap_flags$LAYOUT = (OfInt)$LAYOUT.select(groupElement("device_cap_flags"));
 
     /**
      * Layout for field:
@@ -576,10 +554,10 @@ public class ibv_device_attr {
      * }
      */
     public static final OfInt device_cap_flags$layout() {
-        return device_cap_flags$LAYOUT;
+        return (OfInt)layout().select(groupElement("device_cap_flags"));
     }
 
-    private static final long device_cap_flags$OFFSET = $LAYOUT.byteOffset(groupElement("device_cap_flags"));
+    private static final long device_cap_flags$OFFSET = 116;
 
     /**
      * Offset for field:
@@ -598,7 +576,7 @@ public class ibv_device_attr {
      * }
      */
     public static int device_cap_flags(MemorySegment struct) {
-        return struct.get(device_cap_flags$LAYOUT, device_cap_flags$OFFSET);
+        return struct.get(JAVA_INT, device_cap_flags$OFFSET);
     }
 
     /**
@@ -608,10 +586,8 @@ public class ibv_device_attr {
      * }
      */
     public static void device_cap_flags(MemorySegment struct, int fieldValue) {
-        struct.set(device_cap_flags$LAYOUT, device_cap_flags$OFFSET, fieldValue);
+        struct.set(JAVA_INT, device_cap_flags$OFFSET, fieldValue);
     }
-
-    private static final OfInt max_sge$LAYOUT = (OfInt)$LAYOUT.select(groupElement("max_sge"));
 
     /**
      * Layout for field:
@@ -620,10 +596,10 @@ public class ibv_device_attr {
      * }
      */
     public static final OfInt max_sge$layout() {
-        return max_sge$LAYOUT;
+        return (OfInt)layout().select(groupElement("max_sge"));
     }
 
-    private static final long max_sge$OFFSET = $LAYOUT.byteOffset(groupElement("max_sge"));
+    private static final long max_sge$OFFSET = 120;
 
     /**
      * Offset for field:
@@ -642,7 +618,7 @@ public class ibv_device_attr {
      * }
      */
     public static int max_sge(MemorySegment struct) {
-        return struct.get(max_sge$LAYOUT, max_sge$OFFSET);
+        return struct.get(JAVA_INT, max_sge$OFFSET);
     }
 
     /**
@@ -652,10 +628,8 @@ public class ibv_device_attr {
      * }
      */
     public static void max_sge(MemorySegment struct, int fieldValue) {
-        struct.set(max_sge$LAYOUT, max_sge$OFFSET, fieldValue);
+        struct.set(JAVA_INT, max_sge$OFFSET, fieldValue);
     }
-
-    private static final OfInt max_sge_rd$LAYOUT = (OfInt)$LAYOUT.select(groupElement("max_sge_rd"));
 
     /**
      * Layout for field:
@@ -664,10 +638,10 @@ public class ibv_device_attr {
      * }
      */
     public static final OfInt max_sge_rd$layout() {
-        return max_sge_rd$LAYOUT;
+        return (OfInt)layout().select(groupElement("max_sge_rd"));
     }
 
-    private static final long max_sge_rd$OFFSET = $LAYOUT.byteOffset(groupElement("max_sge_rd"));
+    private static final long max_sge_rd$OFFSET = 124;
 
     /**
      * Offset for field:
@@ -686,7 +660,7 @@ public class ibv_device_attr {
      * }
      */
     public static int max_sge_rd(MemorySegment struct) {
-        return struct.get(max_sge_rd$LAYOUT, max_sge_rd$OFFSET);
+        return struct.get(JAVA_INT, max_sge_rd$OFFSET);
     }
 
     /**
@@ -696,10 +670,8 @@ public class ibv_device_attr {
      * }
      */
     public static void max_sge_rd(MemorySegment struct, int fieldValue) {
-        struct.set(max_sge_rd$LAYOUT, max_sge_rd$OFFSET, fieldValue);
+        struct.set(JAVA_INT, max_sge_rd$OFFSET, fieldValue);
     }
-
-    private static final OfInt max_cq$LAYOUT = (OfInt)$LAYOUT.select(groupElement("max_cq"));
 
     /**
      * Layout for field:
@@ -708,10 +680,10 @@ public class ibv_device_attr {
      * }
      */
     public static final OfInt max_cq$layout() {
-        return max_cq$LAYOUT;
+        return (OfInt)layout().select(groupElement("max_cq"));
     }
 
-    private static final long max_cq$OFFSET = $LAYOUT.byteOffset(groupElement("max_cq"));
+    private static final long max_cq$OFFSET = 128;
 
     /**
      * Offset for field:
@@ -730,7 +702,7 @@ public class ibv_device_attr {
      * }
      */
     public static int max_cq(MemorySegment struct) {
-        return struct.get(max_cq$LAYOUT, max_cq$OFFSET);
+        return struct.get(JAVA_INT, max_cq$OFFSET);
     }
 
     /**
@@ -740,10 +712,8 @@ public class ibv_device_attr {
      * }
      */
     public static void max_cq(MemorySegment struct, int fieldValue) {
-        struct.set(max_cq$LAYOUT, max_cq$OFFSET, fieldValue);
+        struct.set(JAVA_INT, max_cq$OFFSET, fieldValue);
     }
-
-    private static final OfInt max_cqe$LAYOUT = (OfInt)$LAYOUT.select(groupElement("max_cqe"));
 
     /**
      * Layout for field:
@@ -752,10 +722,10 @@ public class ibv_device_attr {
      * }
      */
     public static final OfInt max_cqe$layout() {
-        return max_cqe$LAYOUT;
+        return (OfInt)layout().select(groupElement("max_cqe"));
     }
 
-    private static final long max_cqe$OFFSET = $LAYOUT.byteOffset(groupElement("max_cqe"));
+    private static final long max_cqe$OFFSET = 132;
 
     /**
      * Offset for field:
@@ -774,7 +744,7 @@ public class ibv_device_attr {
      * }
      */
     public static int max_cqe(MemorySegment struct) {
-        return struct.get(max_cqe$LAYOUT, max_cqe$OFFSET);
+        return struct.get(JAVA_INT, max_cqe$OFFSET);
     }
 
     /**
@@ -784,10 +754,8 @@ public class ibv_device_attr {
      * }
      */
     public static void max_cqe(MemorySegment struct, int fieldValue) {
-        struct.set(max_cqe$LAYOUT, max_cqe$OFFSET, fieldValue);
+        struct.set(JAVA_INT, max_cqe$OFFSET, fieldValue);
     }
-
-    private static final OfInt max_mr$LAYOUT = (OfInt)$LAYOUT.select(groupElement("max_mr"));
 
     /**
      * Layout for field:
@@ -796,10 +764,10 @@ public class ibv_device_attr {
      * }
      */
     public static final OfInt max_mr$layout() {
-        return max_mr$LAYOUT;
+        return (OfInt)layout().select(groupElement("max_mr"));
     }
 
-    private static final long max_mr$OFFSET = $LAYOUT.byteOffset(groupElement("max_mr"));
+    private static final long max_mr$OFFSET = 136;
 
     /**
      * Offset for field:
@@ -818,7 +786,7 @@ public class ibv_device_attr {
      * }
      */
     public static int max_mr(MemorySegment struct) {
-        return struct.get(max_mr$LAYOUT, max_mr$OFFSET);
+        return struct.get(JAVA_INT, max_mr$OFFSET);
     }
 
     /**
@@ -828,10 +796,8 @@ public class ibv_device_attr {
      * }
      */
     public static void max_mr(MemorySegment struct, int fieldValue) {
-        struct.set(max_mr$LAYOUT, max_mr$OFFSET, fieldValue);
+        struct.set(JAVA_INT, max_mr$OFFSET, fieldValue);
     }
-
-    private static final OfInt max_pd$LAYOUT = (OfInt)$LAYOUT.select(groupElement("max_pd"));
 
     /**
      * Layout for field:
@@ -840,10 +806,10 @@ public class ibv_device_attr {
      * }
      */
     public static final OfInt max_pd$layout() {
-        return max_pd$LAYOUT;
+        return (OfInt)layout().select(groupElement("max_pd"));
     }
 
-    private static final long max_pd$OFFSET = $LAYOUT.byteOffset(groupElement("max_pd"));
+    private static final long max_pd$OFFSET = 140;
 
     /**
      * Offset for field:
@@ -862,7 +828,7 @@ public class ibv_device_attr {
      * }
      */
     public static int max_pd(MemorySegment struct) {
-        return struct.get(max_pd$LAYOUT, max_pd$OFFSET);
+        return struct.get(JAVA_INT, max_pd$OFFSET);
     }
 
     /**
@@ -872,10 +838,8 @@ public class ibv_device_attr {
      * }
      */
     public static void max_pd(MemorySegment struct, int fieldValue) {
-        struct.set(max_pd$LAYOUT, max_pd$OFFSET, fieldValue);
+        struct.set(JAVA_INT, max_pd$OFFSET, fieldValue);
     }
-
-    private static final OfInt max_qp_rd_atom$LAYOUT = (OfInt)$LAYOUT.select(groupElement("max_qp_rd_atom"));
 
     /**
      * Layout for field:
@@ -884,10 +848,10 @@ public class ibv_device_attr {
      * }
      */
     public static final OfInt max_qp_rd_atom$layout() {
-        return max_qp_rd_atom$LAYOUT;
+        return (OfInt)layout().select(groupElement("max_qp_rd_atom"));
     }
 
-    private static final long max_qp_rd_atom$OFFSET = $LAYOUT.byteOffset(groupElement("max_qp_rd_atom"));
+    private static final long max_qp_rd_atom$OFFSET = 144;
 
     /**
      * Offset for field:
@@ -906,7 +870,7 @@ public class ibv_device_attr {
      * }
      */
     public static int max_qp_rd_atom(MemorySegment struct) {
-        return struct.get(max_qp_rd_atom$LAYOUT, max_qp_rd_atom$OFFSET);
+        return struct.get(JAVA_INT, max_qp_rd_atom$OFFSET);
     }
 
     /**
@@ -916,10 +880,8 @@ public class ibv_device_attr {
      * }
      */
     public static void max_qp_rd_atom(MemorySegment struct, int fieldValue) {
-        struct.set(max_qp_rd_atom$LAYOUT, max_qp_rd_atom$OFFSET, fieldValue);
+        struct.set(JAVA_INT, max_qp_rd_atom$OFFSET, fieldValue);
     }
-
-    private static final OfInt max_ee_rd_atom$LAYOUT = (OfInt)$LAYOUT.select(groupElement("max_ee_rd_atom"));
 
     /**
      * Layout for field:
@@ -928,10 +890,10 @@ public class ibv_device_attr {
      * }
      */
     public static final OfInt max_ee_rd_atom$layout() {
-        return max_ee_rd_atom$LAYOUT;
+        return (OfInt)layout().select(groupElement("max_ee_rd_atom"));
     }
 
-    private static final long max_ee_rd_atom$OFFSET = $LAYOUT.byteOffset(groupElement("max_ee_rd_atom"));
+    private static final long max_ee_rd_atom$OFFSET = 148;
 
     /**
      * Offset for field:
@@ -950,7 +912,7 @@ public class ibv_device_attr {
      * }
      */
     public static int max_ee_rd_atom(MemorySegment struct) {
-        return struct.get(max_ee_rd_atom$LAYOUT, max_ee_rd_atom$OFFSET);
+        return struct.get(JAVA_INT, max_ee_rd_atom$OFFSET);
     }
 
     /**
@@ -960,10 +922,8 @@ public class ibv_device_attr {
      * }
      */
     public static void max_ee_rd_atom(MemorySegment struct, int fieldValue) {
-        struct.set(max_ee_rd_atom$LAYOUT, max_ee_rd_atom$OFFSET, fieldValue);
+        struct.set(JAVA_INT, max_ee_rd_atom$OFFSET, fieldValue);
     }
-
-    private static final OfInt max_res_rd_atom$LAYOUT = (OfInt)$LAYOUT.select(groupElement("max_res_rd_atom"));
 
     /**
      * Layout for field:
@@ -972,10 +932,10 @@ public class ibv_device_attr {
      * }
      */
     public static final OfInt max_res_rd_atom$layout() {
-        return max_res_rd_atom$LAYOUT;
+        return (OfInt)layout().select(groupElement("max_res_rd_atom"));
     }
 
-    private static final long max_res_rd_atom$OFFSET = $LAYOUT.byteOffset(groupElement("max_res_rd_atom"));
+    private static final long max_res_rd_atom$OFFSET = 152;
 
     /**
      * Offset for field:
@@ -994,7 +954,7 @@ public class ibv_device_attr {
      * }
      */
     public static int max_res_rd_atom(MemorySegment struct) {
-        return struct.get(max_res_rd_atom$LAYOUT, max_res_rd_atom$OFFSET);
+        return struct.get(JAVA_INT, max_res_rd_atom$OFFSET);
     }
 
     /**
@@ -1004,10 +964,8 @@ public class ibv_device_attr {
      * }
      */
     public static void max_res_rd_atom(MemorySegment struct, int fieldValue) {
-        struct.set(max_res_rd_atom$LAYOUT, max_res_rd_atom$OFFSET, fieldValue);
+        struct.set(JAVA_INT, max_res_rd_atom$OFFSET, fieldValue);
     }
-
-    private static final OfInt max_qp_init_rd_atom$LAYOUT = (OfInt)$LAYOUT.select(groupElement("max_qp_init_rd_atom"));
 
     /**
      * Layout for field:
@@ -1016,10 +974,10 @@ public class ibv_device_attr {
      * }
      */
     public static final OfInt max_qp_init_rd_atom$layout() {
-        return max_qp_init_rd_atom$LAYOUT;
+        return (OfInt)layout().select(groupElement("max_qp_init_rd_atom"));
     }
 
-    private static final long max_qp_init_rd_atom$OFFSET = $LAYOUT.byteOffset(groupElement("max_qp_init_rd_atom"));
+    private static final long max_qp_init_rd_atom$OFFSET = 156;
 
     /**
      * Offset for field:
@@ -1038,7 +996,7 @@ public class ibv_device_attr {
      * }
      */
     public static int max_qp_init_rd_atom(MemorySegment struct) {
-        return struct.get(max_qp_init_rd_atom$LAYOUT, max_qp_init_rd_atom$OFFSET);
+        return struct.get(JAVA_INT, max_qp_init_rd_atom$OFFSET);
     }
 
     /**
@@ -1048,10 +1006,8 @@ public class ibv_device_attr {
      * }
      */
     public static void max_qp_init_rd_atom(MemorySegment struct, int fieldValue) {
-        struct.set(max_qp_init_rd_atom$LAYOUT, max_qp_init_rd_atom$OFFSET, fieldValue);
+        struct.set(JAVA_INT, max_qp_init_rd_atom$OFFSET, fieldValue);
     }
-
-    private static final OfInt max_ee_init_rd_atom$LAYOUT = (OfInt)$LAYOUT.select(groupElement("max_ee_init_rd_atom"));
 
     /**
      * Layout for field:
@@ -1060,10 +1016,10 @@ public class ibv_device_attr {
      * }
      */
     public static final OfInt max_ee_init_rd_atom$layout() {
-        return max_ee_init_rd_atom$LAYOUT;
+        return (OfInt)layout().select(groupElement("max_ee_init_rd_atom"));
     }
 
-    private static final long max_ee_init_rd_atom$OFFSET = $LAYOUT.byteOffset(groupElement("max_ee_init_rd_atom"));
+    private static final long max_ee_init_rd_atom$OFFSET = 160;
 
     /**
      * Offset for field:
@@ -1082,7 +1038,7 @@ public class ibv_device_attr {
      * }
      */
     public static int max_ee_init_rd_atom(MemorySegment struct) {
-        return struct.get(max_ee_init_rd_atom$LAYOUT, max_ee_init_rd_atom$OFFSET);
+        return struct.get(JAVA_INT, max_ee_init_rd_atom$OFFSET);
     }
 
     /**
@@ -1092,10 +1048,8 @@ public class ibv_device_attr {
      * }
      */
     public static void max_ee_init_rd_atom(MemorySegment struct, int fieldValue) {
-        struct.set(max_ee_init_rd_atom$LAYOUT, max_ee_init_rd_atom$OFFSET, fieldValue);
+        struct.set(JAVA_INT, max_ee_init_rd_atom$OFFSET, fieldValue);
     }
-
-    private static final OfInt atomic_cap$LAYOUT = (OfInt)$LAYOUT.select(groupElement("atomic_cap"));
 
     /**
      * Layout for field:
@@ -1104,10 +1058,10 @@ public class ibv_device_attr {
      * }
      */
     public static final OfInt atomic_cap$layout() {
-        return atomic_cap$LAYOUT;
+        return (OfInt)layout().select(groupElement("atomic_cap"));
     }
 
-    private static final long atomic_cap$OFFSET = $LAYOUT.byteOffset(groupElement("atomic_cap"));
+    private static final long atomic_cap$OFFSET = 164;
 
     /**
      * Offset for field:
@@ -1126,7 +1080,7 @@ public class ibv_device_attr {
      * }
      */
     public static int atomic_cap(MemorySegment struct) {
-        return struct.get(atomic_cap$LAYOUT, atomic_cap$OFFSET);
+        return struct.get(JAVA_INT, atomic_cap$OFFSET);
     }
 
     /**
@@ -1136,10 +1090,8 @@ public class ibv_device_attr {
      * }
      */
     public static void atomic_cap(MemorySegment struct, int fieldValue) {
-        struct.set(atomic_cap$LAYOUT, atomic_cap$OFFSET, fieldValue);
+        struct.set(JAVA_INT, atomic_cap$OFFSET, fieldValue);
     }
-
-    private static final OfInt max_ee$LAYOUT = (OfInt)$LAYOUT.select(groupElement("max_ee"));
 
     /**
      * Layout for field:
@@ -1148,10 +1100,10 @@ public class ibv_device_attr {
      * }
      */
     public static final OfInt max_ee$layout() {
-        return max_ee$LAYOUT;
+        return (OfInt)layout().select(groupElement("max_ee"));
     }
 
-    private static final long max_ee$OFFSET = $LAYOUT.byteOffset(groupElement("max_ee"));
+    private static final long max_ee$OFFSET = 168;
 
     /**
      * Offset for field:
@@ -1170,7 +1122,7 @@ public class ibv_device_attr {
      * }
      */
     public static int max_ee(MemorySegment struct) {
-        return struct.get(max_ee$LAYOUT, max_ee$OFFSET);
+        return struct.get(JAVA_INT, max_ee$OFFSET);
     }
 
     /**
@@ -1180,10 +1132,8 @@ public class ibv_device_attr {
      * }
      */
     public static void max_ee(MemorySegment struct, int fieldValue) {
-        struct.set(max_ee$LAYOUT, max_ee$OFFSET, fieldValue);
+        struct.set(JAVA_INT, max_ee$OFFSET, fieldValue);
     }
-
-    private static final OfInt max_rdd$LAYOUT = (OfInt)$LAYOUT.select(groupElement("max_rdd"));
 
     /**
      * Layout for field:
@@ -1192,10 +1142,10 @@ public class ibv_device_attr {
      * }
      */
     public static final OfInt max_rdd$layout() {
-        return max_rdd$LAYOUT;
+        return (OfInt)layout().select(groupElement("max_rdd"));
     }
 
-    private static final long max_rdd$OFFSET = $LAYOUT.byteOffset(groupElement("max_rdd"));
+    private static final long max_rdd$OFFSET = 172;
 
     /**
      * Offset for field:
@@ -1214,7 +1164,7 @@ public class ibv_device_attr {
      * }
      */
     public static int max_rdd(MemorySegment struct) {
-        return struct.get(max_rdd$LAYOUT, max_rdd$OFFSET);
+        return struct.get(JAVA_INT, max_rdd$OFFSET);
     }
 
     /**
@@ -1224,10 +1174,8 @@ public class ibv_device_attr {
      * }
      */
     public static void max_rdd(MemorySegment struct, int fieldValue) {
-        struct.set(max_rdd$LAYOUT, max_rdd$OFFSET, fieldValue);
+        struct.set(JAVA_INT, max_rdd$OFFSET, fieldValue);
     }
-
-    private static final OfInt max_mw$LAYOUT = (OfInt)$LAYOUT.select(groupElement("max_mw"));
 
     /**
      * Layout for field:
@@ -1236,10 +1184,10 @@ public class ibv_device_attr {
      * }
      */
     public static final OfInt max_mw$layout() {
-        return max_mw$LAYOUT;
+        return (OfInt)layout().select(groupElement("max_mw"));
     }
 
-    private static final long max_mw$OFFSET = $LAYOUT.byteOffset(groupElement("max_mw"));
+    private static final long max_mw$OFFSET = 176;
 
     /**
      * Offset for field:
@@ -1258,7 +1206,7 @@ public class ibv_device_attr {
      * }
      */
     public static int max_mw(MemorySegment struct) {
-        return struct.get(max_mw$LAYOUT, max_mw$OFFSET);
+        return struct.get(JAVA_INT, max_mw$OFFSET);
     }
 
     /**
@@ -1268,10 +1216,8 @@ public class ibv_device_attr {
      * }
      */
     public static void max_mw(MemorySegment struct, int fieldValue) {
-        struct.set(max_mw$LAYOUT, max_mw$OFFSET, fieldValue);
+        struct.set(JAVA_INT, max_mw$OFFSET, fieldValue);
     }
-
-    private static final OfInt max_raw_ipv6_qp$LAYOUT = (OfInt)$LAYOUT.select(groupElement("max_raw_ipv6_qp"));
 
     /**
      * Layout for field:
@@ -1280,10 +1226,10 @@ public class ibv_device_attr {
      * }
      */
     public static final OfInt max_raw_ipv6_qp$layout() {
-        return max_raw_ipv6_qp$LAYOUT;
+        return (OfInt)layout().select(groupElement("max_raw_ipv6_qp"));
     }
 
-    private static final long max_raw_ipv6_qp$OFFSET = $LAYOUT.byteOffset(groupElement("max_raw_ipv6_qp"));
+    private static final long max_raw_ipv6_qp$OFFSET = 180;
 
     /**
      * Offset for field:
@@ -1302,7 +1248,7 @@ public class ibv_device_attr {
      * }
      */
     public static int max_raw_ipv6_qp(MemorySegment struct) {
-        return struct.get(max_raw_ipv6_qp$LAYOUT, max_raw_ipv6_qp$OFFSET);
+        return struct.get(JAVA_INT, max_raw_ipv6_qp$OFFSET);
     }
 
     /**
@@ -1312,10 +1258,8 @@ public class ibv_device_attr {
      * }
      */
     public static void max_raw_ipv6_qp(MemorySegment struct, int fieldValue) {
-        struct.set(max_raw_ipv6_qp$LAYOUT, max_raw_ipv6_qp$OFFSET, fieldValue);
+        struct.set(JAVA_INT, max_raw_ipv6_qp$OFFSET, fieldValue);
     }
-
-    private static final OfInt max_raw_ethy_qp$LAYOUT = (OfInt)$LAYOUT.select(groupElement("max_raw_ethy_qp"));
 
     /**
      * Layout for field:
@@ -1324,10 +1268,10 @@ public class ibv_device_attr {
      * }
      */
     public static final OfInt max_raw_ethy_qp$layout() {
-        return max_raw_ethy_qp$LAYOUT;
+        return (OfInt)layout().select(groupElement("max_raw_ethy_qp"));
     }
 
-    private static final long max_raw_ethy_qp$OFFSET = $LAYOUT.byteOffset(groupElement("max_raw_ethy_qp"));
+    private static final long max_raw_ethy_qp$OFFSET = 184;
 
     /**
      * Offset for field:
@@ -1346,7 +1290,7 @@ public class ibv_device_attr {
      * }
      */
     public static int max_raw_ethy_qp(MemorySegment struct) {
-        return struct.get(max_raw_ethy_qp$LAYOUT, max_raw_ethy_qp$OFFSET);
+        return struct.get(JAVA_INT, max_raw_ethy_qp$OFFSET);
     }
 
     /**
@@ -1356,10 +1300,8 @@ public class ibv_device_attr {
      * }
      */
     public static void max_raw_ethy_qp(MemorySegment struct, int fieldValue) {
-        struct.set(max_raw_ethy_qp$LAYOUT, max_raw_ethy_qp$OFFSET, fieldValue);
+        struct.set(JAVA_INT, max_raw_ethy_qp$OFFSET, fieldValue);
     }
-
-    private static final OfInt max_mcast_grp$LAYOUT = (OfInt)$LAYOUT.select(groupElement("max_mcast_grp"));
 
     /**
      * Layout for field:
@@ -1368,10 +1310,10 @@ public class ibv_device_attr {
      * }
      */
     public static final OfInt max_mcast_grp$layout() {
-        return max_mcast_grp$LAYOUT;
+        return (OfInt)layout().select(groupElement("max_mcast_grp"));
     }
 
-    private static final long max_mcast_grp$OFFSET = $LAYOUT.byteOffset(groupElement("max_mcast_grp"));
+    private static final long max_mcast_grp$OFFSET = 188;
 
     /**
      * Offset for field:
@@ -1390,7 +1332,7 @@ public class ibv_device_attr {
      * }
      */
     public static int max_mcast_grp(MemorySegment struct) {
-        return struct.get(max_mcast_grp$LAYOUT, max_mcast_grp$OFFSET);
+        return struct.get(JAVA_INT, max_mcast_grp$OFFSET);
     }
 
     /**
@@ -1400,10 +1342,8 @@ public class ibv_device_attr {
      * }
      */
     public static void max_mcast_grp(MemorySegment struct, int fieldValue) {
-        struct.set(max_mcast_grp$LAYOUT, max_mcast_grp$OFFSET, fieldValue);
+        struct.set(JAVA_INT, max_mcast_grp$OFFSET, fieldValue);
     }
-
-    private static final OfInt max_mcast_qp_attach$LAYOUT = (OfInt)$LAYOUT.select(groupElement("max_mcast_qp_attach"));
 
     /**
      * Layout for field:
@@ -1412,10 +1352,10 @@ public class ibv_device_attr {
      * }
      */
     public static final OfInt max_mcast_qp_attach$layout() {
-        return max_mcast_qp_attach$LAYOUT;
+        return (OfInt)layout().select(groupElement("max_mcast_qp_attach"));
     }
 
-    private static final long max_mcast_qp_attach$OFFSET = $LAYOUT.byteOffset(groupElement("max_mcast_qp_attach"));
+    private static final long max_mcast_qp_attach$OFFSET = 192;
 
     /**
      * Offset for field:
@@ -1434,7 +1374,7 @@ public class ibv_device_attr {
      * }
      */
     public static int max_mcast_qp_attach(MemorySegment struct) {
-        return struct.get(max_mcast_qp_attach$LAYOUT, max_mcast_qp_attach$OFFSET);
+        return struct.get(JAVA_INT, max_mcast_qp_attach$OFFSET);
     }
 
     /**
@@ -1444,10 +1384,8 @@ public class ibv_device_attr {
      * }
      */
     public static void max_mcast_qp_attach(MemorySegment struct, int fieldValue) {
-        struct.set(max_mcast_qp_attach$LAYOUT, max_mcast_qp_attach$OFFSET, fieldValue);
+        struct.set(JAVA_INT, max_mcast_qp_attach$OFFSET, fieldValue);
     }
-
-    private static final OfInt max_total_mcast_qp_attach$LAYOUT = (OfInt)$LAYOUT.select(groupElement("max_total_mcast_qp_attach"));
 
     /**
      * Layout for field:
@@ -1456,10 +1394,10 @@ public class ibv_device_attr {
      * }
      */
     public static final OfInt max_total_mcast_qp_attach$layout() {
-        return max_total_mcast_qp_attach$LAYOUT;
+        return (OfInt)layout().select(groupElement("max_total_mcast_qp_attach"));
     }
 
-    private static final long max_total_mcast_qp_attach$OFFSET = $LAYOUT.byteOffset(groupElement("max_total_mcast_qp_attach"));
+    private static final long max_total_mcast_qp_attach$OFFSET = 196;
 
     /**
      * Offset for field:
@@ -1478,7 +1416,7 @@ public class ibv_device_attr {
      * }
      */
     public static int max_total_mcast_qp_attach(MemorySegment struct) {
-        return struct.get(max_total_mcast_qp_attach$LAYOUT, max_total_mcast_qp_attach$OFFSET);
+        return struct.get(JAVA_INT, max_total_mcast_qp_attach$OFFSET);
     }
 
     /**
@@ -1488,10 +1426,8 @@ public class ibv_device_attr {
      * }
      */
     public static void max_total_mcast_qp_attach(MemorySegment struct, int fieldValue) {
-        struct.set(max_total_mcast_qp_attach$LAYOUT, max_total_mcast_qp_attach$OFFSET, fieldValue);
+        struct.set(JAVA_INT, max_total_mcast_qp_attach$OFFSET, fieldValue);
     }
-
-    private static final OfInt max_ah$LAYOUT = (OfInt)$LAYOUT.select(groupElement("max_ah"));
 
     /**
      * Layout for field:
@@ -1500,10 +1436,10 @@ public class ibv_device_attr {
      * }
      */
     public static final OfInt max_ah$layout() {
-        return max_ah$LAYOUT;
+        return (OfInt)layout().select(groupElement("max_ah"));
     }
 
-    private static final long max_ah$OFFSET = $LAYOUT.byteOffset(groupElement("max_ah"));
+    private static final long max_ah$OFFSET = 200;
 
     /**
      * Offset for field:
@@ -1522,7 +1458,7 @@ public class ibv_device_attr {
      * }
      */
     public static int max_ah(MemorySegment struct) {
-        return struct.get(max_ah$LAYOUT, max_ah$OFFSET);
+        return struct.get(JAVA_INT, max_ah$OFFSET);
     }
 
     /**
@@ -1532,10 +1468,8 @@ public class ibv_device_attr {
      * }
      */
     public static void max_ah(MemorySegment struct, int fieldValue) {
-        struct.set(max_ah$LAYOUT, max_ah$OFFSET, fieldValue);
+        struct.set(JAVA_INT, max_ah$OFFSET, fieldValue);
     }
-
-    private static final OfInt max_fmr$LAYOUT = (OfInt)$LAYOUT.select(groupElement("max_fmr"));
 
     /**
      * Layout for field:
@@ -1544,10 +1478,10 @@ public class ibv_device_attr {
      * }
      */
     public static final OfInt max_fmr$layout() {
-        return max_fmr$LAYOUT;
+        return (OfInt)layout().select(groupElement("max_fmr"));
     }
 
-    private static final long max_fmr$OFFSET = $LAYOUT.byteOffset(groupElement("max_fmr"));
+    private static final long max_fmr$OFFSET = 204;
 
     /**
      * Offset for field:
@@ -1566,7 +1500,7 @@ public class ibv_device_attr {
      * }
      */
     public static int max_fmr(MemorySegment struct) {
-        return struct.get(max_fmr$LAYOUT, max_fmr$OFFSET);
+        return struct.get(JAVA_INT, max_fmr$OFFSET);
     }
 
     /**
@@ -1576,10 +1510,8 @@ public class ibv_device_attr {
      * }
      */
     public static void max_fmr(MemorySegment struct, int fieldValue) {
-        struct.set(max_fmr$LAYOUT, max_fmr$OFFSET, fieldValue);
+        struct.set(JAVA_INT, max_fmr$OFFSET, fieldValue);
     }
-
-    private static final OfInt max_map_per_fmr$LAYOUT = (OfInt)$LAYOUT.select(groupElement("max_map_per_fmr"));
 
     /**
      * Layout for field:
@@ -1588,10 +1520,10 @@ public class ibv_device_attr {
      * }
      */
     public static final OfInt max_map_per_fmr$layout() {
-        return max_map_per_fmr$LAYOUT;
+        return (OfInt)layout().select(groupElement("max_map_per_fmr"));
     }
 
-    private static final long max_map_per_fmr$OFFSET = $LAYOUT.byteOffset(groupElement("max_map_per_fmr"));
+    private static final long max_map_per_fmr$OFFSET = 208;
 
     /**
      * Offset for field:
@@ -1610,7 +1542,7 @@ public class ibv_device_attr {
      * }
      */
     public static int max_map_per_fmr(MemorySegment struct) {
-        return struct.get(max_map_per_fmr$LAYOUT, max_map_per_fmr$OFFSET);
+        return struct.get(JAVA_INT, max_map_per_fmr$OFFSET);
     }
 
     /**
@@ -1620,10 +1552,8 @@ public class ibv_device_attr {
      * }
      */
     public static void max_map_per_fmr(MemorySegment struct, int fieldValue) {
-        struct.set(max_map_per_fmr$LAYOUT, max_map_per_fmr$OFFSET, fieldValue);
+        struct.set(JAVA_INT, max_map_per_fmr$OFFSET, fieldValue);
     }
-
-    private static final OfInt max_srq$LAYOUT = (OfInt)$LAYOUT.select(groupElement("max_srq"));
 
     /**
      * Layout for field:
@@ -1632,10 +1562,10 @@ public class ibv_device_attr {
      * }
      */
     public static final OfInt max_srq$layout() {
-        return max_srq$LAYOUT;
+        return (OfInt)layout().select(groupElement("max_srq"));
     }
 
-    private static final long max_srq$OFFSET = $LAYOUT.byteOffset(groupElement("max_srq"));
+    private static final long max_srq$OFFSET = 212;
 
     /**
      * Offset for field:
@@ -1654,7 +1584,7 @@ public class ibv_device_attr {
      * }
      */
     public static int max_srq(MemorySegment struct) {
-        return struct.get(max_srq$LAYOUT, max_srq$OFFSET);
+        return struct.get(JAVA_INT, max_srq$OFFSET);
     }
 
     /**
@@ -1664,10 +1594,8 @@ public class ibv_device_attr {
      * }
      */
     public static void max_srq(MemorySegment struct, int fieldValue) {
-        struct.set(max_srq$LAYOUT, max_srq$OFFSET, fieldValue);
+        struct.set(JAVA_INT, max_srq$OFFSET, fieldValue);
     }
-
-    private static final OfInt max_srq_wr$LAYOUT = (OfInt)$LAYOUT.select(groupElement("max_srq_wr"));
 
     /**
      * Layout for field:
@@ -1676,10 +1604,10 @@ public class ibv_device_attr {
      * }
      */
     public static final OfInt max_srq_wr$layout() {
-        return max_srq_wr$LAYOUT;
+        return (OfInt)layout().select(groupElement("max_srq_wr"));
     }
 
-    private static final long max_srq_wr$OFFSET = $LAYOUT.byteOffset(groupElement("max_srq_wr"));
+    private static final long max_srq_wr$OFFSET = 216;
 
     /**
      * Offset for field:
@@ -1698,7 +1626,7 @@ public class ibv_device_attr {
      * }
      */
     public static int max_srq_wr(MemorySegment struct) {
-        return struct.get(max_srq_wr$LAYOUT, max_srq_wr$OFFSET);
+        return struct.get(JAVA_INT, max_srq_wr$OFFSET);
     }
 
     /**
@@ -1708,10 +1636,8 @@ public class ibv_device_attr {
      * }
      */
     public static void max_srq_wr(MemorySegment struct, int fieldValue) {
-        struct.set(max_srq_wr$LAYOUT, max_srq_wr$OFFSET, fieldValue);
+        struct.set(JAVA_INT, max_srq_wr$OFFSET, fieldValue);
     }
-
-    private static final OfInt max_srq_sge$LAYOUT = (OfInt)$LAYOUT.select(groupElement("max_srq_sge"));
 
     /**
      * Layout for field:
@@ -1720,10 +1646,10 @@ public class ibv_device_attr {
      * }
      */
     public static final OfInt max_srq_sge$layout() {
-        return max_srq_sge$LAYOUT;
+        return (OfInt)layout().select(groupElement("max_srq_sge"));
     }
 
-    private static final long max_srq_sge$OFFSET = $LAYOUT.byteOffset(groupElement("max_srq_sge"));
+    private static final long max_srq_sge$OFFSET = 220;
 
     /**
      * Offset for field:
@@ -1742,7 +1668,7 @@ public class ibv_device_attr {
      * }
      */
     public static int max_srq_sge(MemorySegment struct) {
-        return struct.get(max_srq_sge$LAYOUT, max_srq_sge$OFFSET);
+        return struct.get(JAVA_INT, max_srq_sge$OFFSET);
     }
 
     /**
@@ -1752,10 +1678,8 @@ public class ibv_device_attr {
      * }
      */
     public static void max_srq_sge(MemorySegment struct, int fieldValue) {
-        struct.set(max_srq_sge$LAYOUT, max_srq_sge$OFFSET, fieldValue);
+        struct.set(JAVA_INT, max_srq_sge$OFFSET, fieldValue);
     }
-
-    private static final OfShort max_pkeys$LAYOUT = (OfShort)$LAYOUT.select(groupElement("max_pkeys"));
 
     /**
      * Layout for field:
@@ -1764,10 +1688,10 @@ public class ibv_device_attr {
      * }
      */
     public static final OfShort max_pkeys$layout() {
-        return max_pkeys$LAYOUT;
+        return (OfShort)layout().select(groupElement("max_pkeys"));
     }
 
-    private static final long max_pkeys$OFFSET = $LAYOUT.byteOffset(groupElement("max_pkeys"));
+    private static final long max_pkeys$OFFSET = 224;
 
     /**
      * Offset for field:
@@ -1786,7 +1710,7 @@ public class ibv_device_attr {
      * }
      */
     public static short max_pkeys(MemorySegment struct) {
-        return struct.get(max_pkeys$LAYOUT, max_pkeys$OFFSET);
+        return struct.get(JAVA_SHORT, max_pkeys$OFFSET);
     }
 
     /**
@@ -1796,10 +1720,8 @@ public class ibv_device_attr {
      * }
      */
     public static void max_pkeys(MemorySegment struct, short fieldValue) {
-        struct.set(max_pkeys$LAYOUT, max_pkeys$OFFSET, fieldValue);
+        struct.set(JAVA_SHORT, max_pkeys$OFFSET, fieldValue);
     }
-
-    private static final OfByte local_ca_ack_delay$LAYOUT = (OfByte)$LAYOUT.select(groupElement("local_ca_ack_delay"));
 
     /**
      * Layout for field:
@@ -1808,10 +1730,10 @@ public class ibv_device_attr {
      * }
      */
     public static final OfByte local_ca_ack_delay$layout() {
-        return local_ca_ack_delay$LAYOUT;
+        return (OfByte)layout().select(groupElement("local_ca_ack_delay"));
     }
 
-    private static final long local_ca_ack_delay$OFFSET = $LAYOUT.byteOffset(groupElement("local_ca_ack_delay"));
+    private static final long local_ca_ack_delay$OFFSET = 226;
 
     /**
      * Offset for field:
@@ -1830,7 +1752,7 @@ public class ibv_device_attr {
      * }
      */
     public static byte local_ca_ack_delay(MemorySegment struct) {
-        return struct.get(local_ca_ack_delay$LAYOUT, local_ca_ack_delay$OFFSET);
+        return struct.get(JAVA_BYTE, local_ca_ack_delay$OFFSET);
     }
 
     /**
@@ -1840,10 +1762,8 @@ public class ibv_device_attr {
      * }
      */
     public static void local_ca_ack_delay(MemorySegment struct, byte fieldValue) {
-        struct.set(local_ca_ack_delay$LAYOUT, local_ca_ack_delay$OFFSET, fieldValue);
+        struct.set(JAVA_BYTE, local_ca_ack_delay$OFFSET, fieldValue);
     }
-
-    private static final OfByte phys_port_cnt$LAYOUT = (OfByte)$LAYOUT.select(groupElement("phys_port_cnt"));
 
     /**
      * Layout for field:
@@ -1852,10 +1772,10 @@ public class ibv_device_attr {
      * }
      */
     public static final OfByte phys_port_cnt$layout() {
-        return phys_port_cnt$LAYOUT;
+        return (OfByte)layout().select(groupElement("phys_port_cnt"));
     }
 
-    private static final long phys_port_cnt$OFFSET = $LAYOUT.byteOffset(groupElement("phys_port_cnt"));
+    private static final long phys_port_cnt$OFFSET = 227;
 
     /**
      * Offset for field:
@@ -1874,7 +1794,7 @@ public class ibv_device_attr {
      * }
      */
     public static byte phys_port_cnt(MemorySegment struct) {
-        return struct.get(phys_port_cnt$LAYOUT, phys_port_cnt$OFFSET);
+        return struct.get(JAVA_BYTE, phys_port_cnt$OFFSET);
     }
 
     /**
@@ -1884,7 +1804,7 @@ public class ibv_device_attr {
      * }
      */
     public static void phys_port_cnt(MemorySegment struct, byte fieldValue) {
-        struct.set(phys_port_cnt$LAYOUT, phys_port_cnt$OFFSET, fieldValue);
+        struct.set(JAVA_BYTE, phys_port_cnt$OFFSET, fieldValue);
     }
 
     /**
@@ -1892,19 +1812,19 @@ public class ibv_device_attr {
      * The returned segment has address {@code arrayParam.address() + index * layout().byteSize()}
      */
     public static MemorySegment asSlice(MemorySegment array, long index) {
-        return array.asSlice(layout().byteSize() * index);
+        return array.asSlice(sizeof() * index);
     }
 
     /**
      * The size (in bytes) of this struct
      */
-    public static long sizeof() { return layout().byteSize(); }
+    public static long sizeof() { return 232; }
 
     /**
      * Allocate a segment of size {@code layout().byteSize()} using {@code allocator}
      */
     public static MemorySegment allocate(SegmentAllocator allocator) {
-        return allocator.allocate(layout());
+        return allocator.allocate(sizeof(), 8);
     }
 
     /**
@@ -1912,7 +1832,7 @@ public class ibv_device_attr {
      * The returned segment has size {@code elementCount * layout().byteSize()}.
      */
     public static MemorySegment allocateArray(long elementCount, SegmentAllocator allocator) {
-        return allocator.allocate(MemoryLayout.sequenceLayout(elementCount, layout()));
+        return allocator.allocate(Math.multiplyExact(sizeof(), elementCount), 8);
     }
 
     /**
@@ -1928,7 +1848,7 @@ public class ibv_device_attr {
      * The returned segment has size {@code elementCount * layout().byteSize()}
      */
     public static MemorySegment reinterpret(MemorySegment addr, long elementCount, Arena arena, Consumer<MemorySegment> cleanup) {
-        return addr.reinterpret(layout().byteSize() * elementCount, arena, cleanup);
+        return addr.reinterpret(sizeof() * elementCount, arena, cleanup);
     }
 }
 

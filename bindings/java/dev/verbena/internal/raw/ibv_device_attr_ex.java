@@ -41,37 +41,37 @@ public class ibv_device_attr_ex {
         // Should not be called directly
     }
 
-    private static final GroupLayout $LAYOUT = MemoryLayout.structLayout(
-        ibv_device_attr.layout().withName("orig_attr"),
-        rdma_h$shared.C_INT.withName("comp_mask"),
-        MemoryLayout.paddingLayout(4),
-        ibv_odp_caps.layout().withName("odp_caps"),
-        rdma_h$shared.C_LONG.withName("completion_timestamp_mask"),
-        rdma_h$shared.C_LONG.withName("hca_core_clock"),
-        rdma_h$shared.C_LONG.withName("device_cap_flags_ex"),
-        ibv_tso_caps.layout().withName("tso_caps"),
-        ibv_rss_caps.layout().withName("rss_caps"),
-        rdma_h$shared.C_INT.withName("max_wq_type_rq"),
-        ibv_packet_pacing_caps.layout().withName("packet_pacing_caps"),
-        rdma_h$shared.C_INT.withName("raw_packet_caps"),
-        ibv_tm_caps.layout().withName("tm_caps"),
-        ibv_cq_moderation_caps.layout().withName("cq_mod_caps"),
-        MemoryLayout.paddingLayout(4),
-        rdma_h$shared.C_LONG.withName("max_dm_size"),
-        ibv_pci_atomic_caps.layout().withName("pci_atomic_caps"),
-        MemoryLayout.paddingLayout(2),
-        rdma_h$shared.C_INT.withName("xrc_odp_caps"),
-        rdma_h$shared.C_INT.withName("phys_port_cnt_ex")
-    ).withName("ibv_device_attr_ex");
+    private static final class Layouts {
+        static final GroupLayout $LAYOUT = MemoryLayout.structLayout(
+            ibv_device_attr.layout().withName("orig_attr"),
+            rdma_h$shared.C_INT.withName("comp_mask"),
+            MemoryLayout.paddingLayout(4),
+            ibv_odp_caps.layout().withName("odp_caps"),
+            rdma_h$shared.C_LONG.withName("completion_timestamp_mask"),
+            rdma_h$shared.C_LONG.withName("hca_core_clock"),
+            rdma_h$shared.C_LONG.withName("device_cap_flags_ex"),
+            ibv_tso_caps.layout().withName("tso_caps"),
+            ibv_rss_caps.layout().withName("rss_caps"),
+            rdma_h$shared.C_INT.withName("max_wq_type_rq"),
+            ibv_packet_pacing_caps.layout().withName("packet_pacing_caps"),
+            rdma_h$shared.C_INT.withName("raw_packet_caps"),
+            ibv_tm_caps.layout().withName("tm_caps"),
+            ibv_cq_moderation_caps.layout().withName("cq_mod_caps"),
+            MemoryLayout.paddingLayout(4),
+            rdma_h$shared.C_LONG.withName("max_dm_size"),
+            ibv_pci_atomic_caps.layout().withName("pci_atomic_caps"),
+            MemoryLayout.paddingLayout(2),
+            rdma_h$shared.C_INT.withName("xrc_odp_caps"),
+            rdma_h$shared.C_INT.withName("phys_port_cnt_ex")
+        ).withName("ibv_device_attr_ex");
+    }
 
     /**
      * The layout of this struct
      */
     public static final GroupLayout layout() {
-        return $LAYOUT;
+        return Layouts.$LAYOUT;
     }
-
-    private static final GroupLayout orig_attr$LAYOUT = (GroupLayout)$LAYOUT.select(groupElement("orig_attr"));
 
     /**
      * Layout for field:
@@ -80,10 +80,10 @@ public class ibv_device_attr_ex {
      * }
      */
     public static final GroupLayout orig_attr$layout() {
-        return orig_attr$LAYOUT;
+        return (GroupLayout)layout().select(groupElement("orig_attr"));
     }
 
-    private static final long orig_attr$OFFSET = $LAYOUT.byteOffset(groupElement("orig_attr"));
+    private static final long orig_attr$OFFSET = 0;
 
     /**
      * Offset for field:
@@ -102,7 +102,7 @@ public class ibv_device_attr_ex {
      * }
      */
     public static MemorySegment orig_attr(MemorySegment struct) {
-        return struct.asSlice(orig_attr$OFFSET, orig_attr$LAYOUT.byteSize());
+        return struct.asSlice(orig_attr$OFFSET, 232);
     }
 
     /**
@@ -112,10 +112,8 @@ public class ibv_device_attr_ex {
      * }
      */
     public static void orig_attr(MemorySegment struct, MemorySegment fieldValue) {
-        MemorySegment.copy(fieldValue, 0L, struct, orig_attr$OFFSET, orig_attr$LAYOUT.byteSize());
+        MemorySegment.copy(fieldValue, 0L, struct, orig_attr$OFFSET, 232);
     }
-
-    private static final OfInt comp_mask$LAYOUT = (OfInt)$LAYOUT.select(groupElement("comp_mask"));
 
     /**
      * Layout for field:
@@ -124,10 +122,10 @@ public class ibv_device_attr_ex {
      * }
      */
     public static final OfInt comp_mask$layout() {
-        return comp_mask$LAYOUT;
+        return (OfInt)layout().select(groupElement("comp_mask"));
     }
 
-    private static final long comp_mask$OFFSET = $LAYOUT.byteOffset(groupElement("comp_mask"));
+    private static final long comp_mask$OFFSET = 232;
 
     /**
      * Offset for field:
@@ -146,7 +144,7 @@ public class ibv_device_attr_ex {
      * }
      */
     public static int comp_mask(MemorySegment struct) {
-        return struct.get(comp_mask$LAYOUT, comp_mask$OFFSET);
+        return struct.get(JAVA_INT, comp_mask$OFFSET);
     }
 
     /**
@@ -156,10 +154,8 @@ public class ibv_device_attr_ex {
      * }
      */
     public static void comp_mask(MemorySegment struct, int fieldValue) {
-        struct.set(comp_mask$LAYOUT, comp_mask$OFFSET, fieldValue);
+        struct.set(JAVA_INT, comp_mask$OFFSET, fieldValue);
     }
-
-    private static final GroupLayout odp_caps$LAYOUT = (GroupLayout)$LAYOUT.select(groupElement("odp_caps"));
 
     /**
      * Layout for field:
@@ -168,10 +164,10 @@ public class ibv_device_attr_ex {
      * }
      */
     public static final GroupLayout odp_caps$layout() {
-        return odp_caps$LAYOUT;
+        return (GroupLayout)layout().select(groupElement("odp_caps"));
     }
 
-    private static final long odp_caps$OFFSET = $LAYOUT.byteOffset(groupElement("odp_caps"));
+    private static final long odp_caps$OFFSET = 240;
 
     /**
      * Offset for field:
@@ -190,7 +186,7 @@ public class ibv_device_attr_ex {
      * }
      */
     public static MemorySegment odp_caps(MemorySegment struct) {
-        return struct.asSlice(odp_caps$OFFSET, odp_caps$LAYOUT.byteSize());
+        return struct.asSlice(odp_caps$OFFSET, 24);
     }
 
     /**
@@ -200,10 +196,8 @@ public class ibv_device_attr_ex {
      * }
      */
     public static void odp_caps(MemorySegment struct, MemorySegment fieldValue) {
-        MemorySegment.copy(fieldValue, 0L, struct, odp_caps$OFFSET, odp_caps$LAYOUT.byteSize());
+        MemorySegment.copy(fieldValue, 0L, struct, odp_caps$OFFSET, 24);
     }
-
-    private static final OfLong completion_timestamp_mask$LAYOUT = (OfLong)$LAYOUT.select(groupElement("completion_timestamp_mask"));
 
     /**
      * Layout for field:
@@ -212,10 +206,10 @@ public class ibv_device_attr_ex {
      * }
      */
     public static final OfLong completion_timestamp_mask$layout() {
-        return completion_timestamp_mask$LAYOUT;
+        return (OfLong)layout().select(groupElement("completion_timestamp_mask"));
     }
 
-    private static final long completion_timestamp_mask$OFFSET = $LAYOUT.byteOffset(groupElement("completion_timestamp_mask"));
+    private static final long completion_timestamp_mask$OFFSET = 264;
 
     /**
      * Offset for field:
@@ -234,7 +228,7 @@ public class ibv_device_attr_ex {
      * }
      */
     public static long completion_timestamp_mask(MemorySegment struct) {
-        return struct.get(completion_timestamp_mask$LAYOUT, completion_timestamp_mask$OFFSET);
+        return struct.get(JAVA_LONG, completion_timestamp_mask$OFFSET);
     }
 
     /**
@@ -244,10 +238,8 @@ public class ibv_device_attr_ex {
      * }
      */
     public static void completion_timestamp_mask(MemorySegment struct, long fieldValue) {
-        struct.set(completion_timestamp_mask$LAYOUT, completion_timestamp_mask$OFFSET, fieldValue);
+        struct.set(JAVA_LONG, completion_timestamp_mask$OFFSET, fieldValue);
     }
-
-    private static final OfLong hca_core_clock$LAYOUT = (OfLong)$LAYOUT.select(groupElement("hca_core_clock"));
 
     /**
      * Layout for field:
@@ -256,10 +248,10 @@ public class ibv_device_attr_ex {
      * }
      */
     public static final OfLong hca_core_clock$layout() {
-        return hca_core_clock$LAYOUT;
+        return (OfLong)layout().select(groupElement("hca_core_clock"));
     }
 
-    private static final long hca_core_clock$OFFSET = $LAYOUT.byteOffset(groupElement("hca_core_clock"));
+    private static final long hca_core_clock$OFFSET = 272;
 
     /**
      * Offset for field:
@@ -278,7 +270,7 @@ public class ibv_device_attr_ex {
      * }
      */
     public static long hca_core_clock(MemorySegment struct) {
-        return struct.get(hca_core_clock$LAYOUT, hca_core_clock$OFFSET);
+        return struct.get(JAVA_LONG, hca_core_clock$OFFSET);
     }
 
     /**
@@ -288,10 +280,8 @@ public class ibv_device_attr_ex {
      * }
      */
     public static void hca_core_clock(MemorySegment struct, long fieldValue) {
-        struct.set(hca_core_clock$LAYOUT, hca_core_clock$OFFSET, fieldValue);
+        struct.set(JAVA_LONG, hca_core_clock$OFFSET, fieldValue);
     }
-
-    private static final OfLong device_cap_flags_ex$LAYOUT = (OfLong)$LAYOUT.select(groupElement("device_cap_flags_ex"));
 
     /**
      * Layout for field:
@@ -300,10 +290,10 @@ public class ibv_device_attr_ex {
      * }
      */
     public static final OfLong device_cap_flags_ex$layout() {
-        return device_cap_flags_ex$LAYOUT;
+        return (OfLong)layout().select(groupElement("device_cap_flags_ex"));
     }
 
-    private static final long device_cap_flags_ex$OFFSET = $LAYOUT.byteOffset(groupElement("device_cap_flags_ex"));
+    private static final long device_cap_flags_ex$OFFSET = 280;
 
     /**
      * Offset for field:
@@ -322,7 +312,7 @@ public class ibv_device_attr_ex {
      * }
      */
     public static long device_cap_flags_ex(MemorySegment struct) {
-        return struct.get(device_cap_flags_ex$LAYOUT, device_cap_flags_ex$OFFSET);
+        return struct.get(JAVA_LONG, device_cap_flags_ex$OFFSET);
     }
 
     /**
@@ -332,10 +322,8 @@ public class ibv_device_attr_ex {
      * }
      */
     public static void device_cap_flags_ex(MemorySegment struct, long fieldValue) {
-        struct.set(device_cap_flags_ex$LAYOUT, device_cap_flags_ex$OFFSET, fieldValue);
+        struct.set(JAVA_LONG, device_cap_flags_ex$OFFSET, fieldValue);
     }
-
-    private static final GroupLayout tso_caps$LAYOUT = (GroupLayout)$LAYOUT.select(groupElement("tso_caps"));
 
     /**
      * Layout for field:
@@ -344,10 +332,10 @@ public class ibv_device_attr_ex {
      * }
      */
     public static final GroupLayout tso_caps$layout() {
-        return tso_caps$LAYOUT;
+        return (GroupLayout)layout().select(groupElement("tso_caps"));
     }
 
-    private static final long tso_caps$OFFSET = $LAYOUT.byteOffset(groupElement("tso_caps"));
+    private static final long tso_caps$OFFSET = 288;
 
     /**
      * Offset for field:
@@ -366,7 +354,7 @@ public class ibv_device_attr_ex {
      * }
      */
     public static MemorySegment tso_caps(MemorySegment struct) {
-        return struct.asSlice(tso_caps$OFFSET, tso_caps$LAYOUT.byteSize());
+        return struct.asSlice(tso_caps$OFFSET, 8);
     }
 
     /**
@@ -376,10 +364,8 @@ public class ibv_device_attr_ex {
      * }
      */
     public static void tso_caps(MemorySegment struct, MemorySegment fieldValue) {
-        MemorySegment.copy(fieldValue, 0L, struct, tso_caps$OFFSET, tso_caps$LAYOUT.byteSize());
+        MemorySegment.copy(fieldValue, 0L, struct, tso_caps$OFFSET, 8);
     }
-
-    private static final GroupLayout rss_caps$LAYOUT = (GroupLayout)$LAYOUT.select(groupElement("rss_caps"));
 
     /**
      * Layout for field:
@@ -388,10 +374,10 @@ public class ibv_device_attr_ex {
      * }
      */
     public static final GroupLayout rss_caps$layout() {
-        return rss_caps$LAYOUT;
+        return (GroupLayout)layout().select(groupElement("rss_caps"));
     }
 
-    private static final long rss_caps$OFFSET = $LAYOUT.byteOffset(groupElement("rss_caps"));
+    private static final long rss_caps$OFFSET = 296;
 
     /**
      * Offset for field:
@@ -410,7 +396,7 @@ public class ibv_device_attr_ex {
      * }
      */
     public static MemorySegment rss_caps(MemorySegment struct) {
-        return struct.asSlice(rss_caps$OFFSET, rss_caps$LAYOUT.byteSize());
+        return struct.asSlice(rss_caps$OFFSET, 32);
     }
 
     /**
@@ -420,10 +406,8 @@ public class ibv_device_attr_ex {
      * }
      */
     public static void rss_caps(MemorySegment struct, MemorySegment fieldValue) {
-        MemorySegment.copy(fieldValue, 0L, struct, rss_caps$OFFSET, rss_caps$LAYOUT.byteSize());
+        MemorySegment.copy(fieldValue, 0L, struct, rss_caps$OFFSET, 32);
     }
-
-    private static final OfInt max_wq_type_rq$LAYOUT = (OfInt)$LAYOUT.select(groupElement("max_wq_type_rq"));
 
     /**
      * Layout for field:
@@ -432,10 +416,10 @@ public class ibv_device_attr_ex {
      * }
      */
     public static final OfInt max_wq_type_rq$layout() {
-        return max_wq_type_rq$LAYOUT;
+        return (OfInt)layout().select(groupElement("max_wq_type_rq"));
     }
 
-    private static final long max_wq_type_rq$OFFSET = $LAYOUT.byteOffset(groupElement("max_wq_type_rq"));
+    private static final long max_wq_type_rq$OFFSET = 328;
 
     /**
      * Offset for field:
@@ -454,7 +438,7 @@ public class ibv_device_attr_ex {
      * }
      */
     public static int max_wq_type_rq(MemorySegment struct) {
-        return struct.get(max_wq_type_rq$LAYOUT, max_wq_type_rq$OFFSET);
+        return struct.get(JAVA_INT, max_wq_type_rq$OFFSET);
     }
 
     /**
@@ -464,10 +448,8 @@ public class ibv_device_attr_ex {
      * }
      */
     public static void max_wq_type_rq(MemorySegment struct, int fieldValue) {
-        struct.set(max_wq_type_rq$LAYOUT, max_wq_type_rq$OFFSET, fieldValue);
+        struct.set(JAVA_INT, max_wq_type_rq$OFFSET, fieldValue);
     }
-
-    private static final GroupLayout packet_pacing_caps$LAYOUT = (GroupLayout)$LAYOUT.select(groupElement("packet_pacing_caps"));
 
     /**
      * Layout for field:
@@ -476,10 +458,10 @@ public class ibv_device_attr_ex {
      * }
      */
     public static final GroupLayout packet_pacing_caps$layout() {
-        return packet_pacing_caps$LAYOUT;
+        return (GroupLayout)layout().select(groupElement("packet_pacing_caps"));
     }
 
-    private static final long packet_pacing_caps$OFFSET = $LAYOUT.byteOffset(groupElement("packet_pacing_caps"));
+    private static final long packet_pacing_caps$OFFSET = 332;
 
     /**
      * Offset for field:
@@ -498,7 +480,7 @@ public class ibv_device_attr_ex {
      * }
      */
     public static MemorySegment packet_pacing_caps(MemorySegment struct) {
-        return struct.asSlice(packet_pacing_caps$OFFSET, packet_pacing_caps$LAYOUT.byteSize());
+        return struct.asSlice(packet_pacing_caps$OFFSET, 12);
     }
 
     /**
@@ -508,10 +490,8 @@ public class ibv_device_attr_ex {
      * }
      */
     public static void packet_pacing_caps(MemorySegment struct, MemorySegment fieldValue) {
-        MemorySegment.copy(fieldValue, 0L, struct, packet_pacing_caps$OFFSET, packet_pacing_caps$LAYOUT.byteSize());
+        MemorySegment.copy(fieldValue, 0L, struct, packet_pacing_caps$OFFSET, 12);
     }
-
-    private static final OfInt raw_packet_caps$LAYOUT = (OfInt)$LAYOUT.select(groupElement("raw_packet_caps"));
 
     /**
      * Layout for field:
@@ -520,10 +500,10 @@ public class ibv_device_attr_ex {
      * }
      */
     public static final OfInt raw_packet_caps$layout() {
-        return raw_packet_caps$LAYOUT;
+        return (OfInt)layout().select(groupElement("raw_packet_caps"));
     }
 
-    private static final long raw_packet_caps$OFFSET = $LAYOUT.byteOffset(groupElement("raw_packet_caps"));
+    private static final long raw_packet_caps$OFFSET = 344;
 
     /**
      * Offset for field:
@@ -542,7 +522,7 @@ public class ibv_device_attr_ex {
      * }
      */
     public static int raw_packet_caps(MemorySegment struct) {
-        return struct.get(raw_packet_caps$LAYOUT, raw_packet_caps$OFFSET);
+        return struct.get(JAVA_INT, raw_packet_caps$OFFSET);
     }
 
     /**
@@ -552,10 +532,8 @@ public class ibv_device_attr_ex {
      * }
      */
     public static void raw_packet_caps(MemorySegment struct, int fieldValue) {
-        struct.set(raw_packet_caps$LAYOUT, raw_packet_caps$OFFSET, fieldValue);
+        struct.set(JAVA_INT, raw_packet_caps$OFFSET, fieldValue);
     }
-
-    private static final GroupLayout tm_caps$LAYOUT = (GroupLayout)$LAYOUT.select(groupElement("tm_caps"));
 
     /**
      * Layout for field:
@@ -564,10 +542,10 @@ public class ibv_device_attr_ex {
      * }
      */
     public static final GroupLayout tm_caps$layout() {
-        return tm_caps$LAYOUT;
+        return (GroupLayout)layout().select(groupElement("tm_caps"));
     }
 
-    private static final long tm_caps$OFFSET = $LAYOUT.byteOffset(groupElement("tm_caps"));
+    private static final long tm_caps$OFFSET = 348;
 
     /**
      * Offset for field:
@@ -586,7 +564,7 @@ public class ibv_device_attr_ex {
      * }
      */
     public static MemorySegment tm_caps(MemorySegment struct) {
-        return struct.asSlice(tm_caps$OFFSET, tm_caps$LAYOUT.byteSize());
+        return struct.asSlice(tm_caps$OFFSET, 20);
     }
 
     /**
@@ -596,10 +574,8 @@ public class ibv_device_attr_ex {
      * }
      */
     public static void tm_caps(MemorySegment struct, MemorySegment fieldValue) {
-        MemorySegment.copy(fieldValue, 0L, struct, tm_caps$OFFSET, tm_caps$LAYOUT.byteSize());
+        MemorySegment.copy(fieldValue, 0L, struct, tm_caps$OFFSET, 20);
     }
-
-    private static final GroupLayout cq_mod_caps$LAYOUT = (GroupLayout)$LAYOUT.select(groupElement("cq_mod_caps"));
 
     /**
      * Layout for field:
@@ -608,10 +584,10 @@ public class ibv_device_attr_ex {
      * }
      */
     public static final GroupLayout cq_mod_caps$layout() {
-        return cq_mod_caps$LAYOUT;
+        return (GroupLayout)layout().select(groupElement("cq_mod_caps"));
     }
 
-    private static final long cq_mod_caps$OFFSET = $LAYOUT.byteOffset(groupElement("cq_mod_caps"));
+    private static final long cq_mod_caps$OFFSET = 368;
 
     /**
      * Offset for field:
@@ -630,7 +606,7 @@ public class ibv_device_attr_ex {
      * }
      */
     public static MemorySegment cq_mod_caps(MemorySegment struct) {
-        return struct.asSlice(cq_mod_caps$OFFSET, cq_mod_caps$LAYOUT.byteSize());
+        return struct.asSlice(cq_mod_caps$OFFSET, 4);
     }
 
     /**
@@ -640,10 +616,8 @@ public class ibv_device_attr_ex {
      * }
      */
     public static void cq_mod_caps(MemorySegment struct, MemorySegment fieldValue) {
-        MemorySegment.copy(fieldValue, 0L, struct, cq_mod_caps$OFFSET, cq_mod_caps$LAYOUT.byteSize());
+        MemorySegment.copy(fieldValue, 0L, struct, cq_mod_caps$OFFSET, 4);
     }
-
-    private static final OfLong max_dm_size$LAYOUT = (OfLong)$LAYOUT.select(groupElement("max_dm_size"));
 
     /**
      * Layout for field:
@@ -652,10 +626,10 @@ public class ibv_device_attr_ex {
      * }
      */
     public static final OfLong max_dm_size$layout() {
-        return max_dm_size$LAYOUT;
+        return (OfLong)layout().select(groupElement("max_dm_size"));
     }
 
-    private static final long max_dm_size$OFFSET = $LAYOUT.byteOffset(groupElement("max_dm_size"));
+    private static final long max_dm_size$OFFSET = 376;
 
     /**
      * Offset for field:
@@ -674,7 +648,7 @@ public class ibv_device_attr_ex {
      * }
      */
     public static long max_dm_size(MemorySegment struct) {
-        return struct.get(max_dm_size$LAYOUT, max_dm_size$OFFSET);
+        return struct.get(JAVA_LONG, max_dm_size$OFFSET);
     }
 
     /**
@@ -684,10 +658,8 @@ public class ibv_device_attr_ex {
      * }
      */
     public static void max_dm_size(MemorySegment struct, long fieldValue) {
-        struct.set(max_dm_size$LAYOUT, max_dm_size$OFFSET, fieldValue);
+        struct.set(JAVA_LONG, max_dm_size$OFFSET, fieldValue);
     }
-
-    private static final GroupLayout pci_atomic_caps$LAYOUT = (GroupLayout)$LAYOUT.select(groupElement("pci_atomic_caps"));
 
     /**
      * Layout for field:
@@ -696,10 +668,10 @@ public class ibv_device_attr_ex {
      * }
      */
     public static final GroupLayout pci_atomic_caps$layout() {
-        return pci_atomic_caps$LAYOUT;
+        return (GroupLayout)layout().select(groupElement("pci_atomic_caps"));
     }
 
-    private static final long pci_atomic_caps$OFFSET = $LAYOUT.byteOffset(groupElement("pci_atomic_caps"));
+    private static final long pci_atomic_caps$OFFSET = 384;
 
     /**
      * Offset for field:
@@ -718,7 +690,7 @@ public class ibv_device_attr_ex {
      * }
      */
     public static MemorySegment pci_atomic_caps(MemorySegment struct) {
-        return struct.asSlice(pci_atomic_caps$OFFSET, pci_atomic_caps$LAYOUT.byteSize());
+        return struct.asSlice(pci_atomic_caps$OFFSET, 6);
     }
 
     /**
@@ -728,10 +700,8 @@ public class ibv_device_attr_ex {
      * }
      */
     public static void pci_atomic_caps(MemorySegment struct, MemorySegment fieldValue) {
-        MemorySegment.copy(fieldValue, 0L, struct, pci_atomic_caps$OFFSET, pci_atomic_caps$LAYOUT.byteSize());
+        MemorySegment.copy(fieldValue, 0L, struct, pci_atomic_caps$OFFSET, 6);
     }
-
-    private static final OfInt xrc_odp_caps$LAYOUT = (OfInt)$LAYOUT.select(groupElement("xrc_odp_caps"));
 
     /**
      * Layout for field:
@@ -740,10 +710,10 @@ public class ibv_device_attr_ex {
      * }
      */
     public static final OfInt xrc_odp_caps$layout() {
-        return xrc_odp_caps$LAYOUT;
+        return (OfInt)layout().select(groupElement("xrc_odp_caps"));
     }
 
-    private static final long xrc_odp_caps$OFFSET = $LAYOUT.byteOffset(groupElement("xrc_odp_caps"));
+    private static final long xrc_odp_caps$OFFSET = 392;
 
     /**
      * Offset for field:
@@ -762,7 +732,7 @@ public class ibv_device_attr_ex {
      * }
      */
     public static int xrc_odp_caps(MemorySegment struct) {
-        return struct.get(xrc_odp_caps$LAYOUT, xrc_odp_caps$OFFSET);
+        return struct.get(JAVA_INT, xrc_odp_caps$OFFSET);
     }
 
     /**
@@ -772,10 +742,8 @@ public class ibv_device_attr_ex {
      * }
      */
     public static void xrc_odp_caps(MemorySegment struct, int fieldValue) {
-        struct.set(xrc_odp_caps$LAYOUT, xrc_odp_caps$OFFSET, fieldValue);
+        struct.set(JAVA_INT, xrc_odp_caps$OFFSET, fieldValue);
     }
-
-    private static final OfInt phys_port_cnt_ex$LAYOUT = (OfInt)$LAYOUT.select(groupElement("phys_port_cnt_ex"));
 
     /**
      * Layout for field:
@@ -784,10 +752,10 @@ public class ibv_device_attr_ex {
      * }
      */
     public static final OfInt phys_port_cnt_ex$layout() {
-        return phys_port_cnt_ex$LAYOUT;
+        return (OfInt)layout().select(groupElement("phys_port_cnt_ex"));
     }
 
-    private static final long phys_port_cnt_ex$OFFSET = $LAYOUT.byteOffset(groupElement("phys_port_cnt_ex"));
+    private static final long phys_port_cnt_ex$OFFSET = 396;
 
     /**
      * Offset for field:
@@ -806,7 +774,7 @@ public class ibv_device_attr_ex {
      * }
      */
     public static int phys_port_cnt_ex(MemorySegment struct) {
-        return struct.get(phys_port_cnt_ex$LAYOUT, phys_port_cnt_ex$OFFSET);
+        return struct.get(JAVA_INT, phys_port_cnt_ex$OFFSET);
     }
 
     /**
@@ -816,7 +784,7 @@ public class ibv_device_attr_ex {
      * }
      */
     public static void phys_port_cnt_ex(MemorySegment struct, int fieldValue) {
-        struct.set(phys_port_cnt_ex$LAYOUT, phys_port_cnt_ex$OFFSET, fieldValue);
+        struct.set(JAVA_INT, phys_port_cnt_ex$OFFSET, fieldValue);
     }
 
     /**
@@ -824,19 +792,19 @@ public class ibv_device_attr_ex {
      * The returned segment has address {@code arrayParam.address() + index * layout().byteSize()}
      */
     public static MemorySegment asSlice(MemorySegment array, long index) {
-        return array.asSlice(layout().byteSize() * index);
+        return array.asSlice(sizeof() * index);
     }
 
     /**
      * The size (in bytes) of this struct
      */
-    public static long sizeof() { return layout().byteSize(); }
+    public static long sizeof() { return 400; }
 
     /**
      * Allocate a segment of size {@code layout().byteSize()} using {@code allocator}
      */
     public static MemorySegment allocate(SegmentAllocator allocator) {
-        return allocator.allocate(layout());
+        return allocator.allocate(sizeof(), 8);
     }
 
     /**
@@ -844,7 +812,7 @@ public class ibv_device_attr_ex {
      * The returned segment has size {@code elementCount * layout().byteSize()}.
      */
     public static MemorySegment allocateArray(long elementCount, SegmentAllocator allocator) {
-        return allocator.allocate(MemoryLayout.sequenceLayout(elementCount, layout()));
+        return allocator.allocate(Math.multiplyExact(sizeof(), elementCount), 8);
     }
 
     /**
@@ -860,7 +828,7 @@ public class ibv_device_attr_ex {
      * The returned segment has size {@code elementCount * layout().byteSize()}
      */
     public static MemorySegment reinterpret(MemorySegment addr, long elementCount, Arena arena, Consumer<MemorySegment> cleanup) {
-        return addr.reinterpret(layout().byteSize() * elementCount, arena, cleanup);
+        return addr.reinterpret(sizeof() * elementCount, arena, cleanup);
     }
 }
 

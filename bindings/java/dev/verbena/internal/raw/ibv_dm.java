@@ -29,22 +29,22 @@ public class ibv_dm {
         // Should not be called directly
     }
 
-    private static final GroupLayout $LAYOUT = MemoryLayout.structLayout(
-        rdma_h$shared.C_POINTER.withName("context"),
-        rdma_h$shared.C_POINTER.withName("memcpy_to_dm"),
-        rdma_h$shared.C_POINTER.withName("memcpy_from_dm"),
-        rdma_h$shared.C_INT.withName("comp_mask"),
-        rdma_h$shared.C_INT.withName("handle")
-    ).withName("ibv_dm");
+    private static final class Layouts {
+        static final GroupLayout $LAYOUT = MemoryLayout.structLayout(
+            rdma_h$shared.C_POINTER.withName("context"),
+            rdma_h$shared.C_POINTER.withName("memcpy_to_dm"),
+            rdma_h$shared.C_POINTER.withName("memcpy_from_dm"),
+            rdma_h$shared.C_INT.withName("comp_mask"),
+            rdma_h$shared.C_INT.withName("handle")
+        ).withName("ibv_dm");
+    }
 
     /**
      * The layout of this struct
      */
     public static final GroupLayout layout() {
-        return $LAYOUT;
+        return Layouts.$LAYOUT;
     }
-
-    private static final AddressLayout context$LAYOUT = (AddressLayout)$LAYOUT.select(groupElement("context"));
 
     /**
      * Layout for field:
@@ -53,10 +53,10 @@ public class ibv_dm {
      * }
      */
     public static final AddressLayout context$layout() {
-        return context$LAYOUT;
+        return (AddressLayout)layout().select(groupElement("context"));
     }
 
-    private static final long context$OFFSET = $LAYOUT.byteOffset(groupElement("context"));
+    private static final long context$OFFSET = 0;
 
     /**
      * Offset for field:
@@ -147,8 +147,6 @@ public class ibv_dm {
         }
     }
 
-    private static final AddressLayout memcpy_to_dm$LAYOUT = (AddressLayout)$LAYOUT.select(groupElement("memcpy_to_dm"));
-
     /**
      * Layout for field:
      * {@snippet lang=c :
@@ -156,10 +154,10 @@ public class ibv_dm {
      * }
      */
     public static final AddressLayout memcpy_to_dm$layout() {
-        return memcpy_to_dm$LAYOUT;
+        return (AddressLayout)layout().select(groupElement("memcpy_to_dm"));
     }
 
-    private static final long memcpy_to_dm$OFFSET = $LAYOUT.byteOffset(groupElement("memcpy_to_dm"));
+    private static final long memcpy_to_dm$OFFSET = 8;
 
     /**
      * Offset for field:
@@ -250,8 +248,6 @@ public class ibv_dm {
         }
     }
 
-    private static final AddressLayout memcpy_from_dm$LAYOUT = (AddressLayout)$LAYOUT.select(groupElement("memcpy_from_dm"));
-
     /**
      * Layout for field:
      * {@snippet lang=c :
@@ -259,10 +255,10 @@ public class ibv_dm {
      * }
      */
     public static final AddressLayout memcpy_from_dm$layout() {
-        return memcpy_from_dm$LAYOUT;
+        return (AddressLayout)layout().select(groupElement("memcpy_from_dm"));
     }
 
-    private static final long memcpy_from_dm$OFFSET = $LAYOUT.byteOffset(groupElement("memcpy_from_dm"));
+    private static final long memcpy_from_dm$OFFSET = 16;
 
     /**
      * Offset for field:
@@ -294,8 +290,6 @@ public class ibv_dm {
         struct.set(JAVA_LONG, memcpy_from_dm$OFFSET, fieldValue.address());
     }
 
-    private static final OfInt comp_mask$LAYOUT = (OfInt)$LAYOUT.select(groupElement("comp_mask"));
-
     /**
      * Layout for field:
      * {@snippet lang=c :
@@ -303,10 +297,10 @@ public class ibv_dm {
      * }
      */
     public static final OfInt comp_mask$layout() {
-        return comp_mask$LAYOUT;
+        return (OfInt)layout().select(groupElement("comp_mask"));
     }
 
-    private static final long comp_mask$OFFSET = $LAYOUT.byteOffset(groupElement("comp_mask"));
+    private static final long comp_mask$OFFSET = 24;
 
     /**
      * Offset for field:
@@ -325,7 +319,7 @@ public class ibv_dm {
      * }
      */
     public static int comp_mask(MemorySegment struct) {
-        return struct.get(comp_mask$LAYOUT, comp_mask$OFFSET);
+        return struct.get(JAVA_INT, comp_mask$OFFSET);
     }
 
     /**
@@ -335,10 +329,8 @@ public class ibv_dm {
      * }
      */
     public static void comp_mask(MemorySegment struct, int fieldValue) {
-        struct.set(comp_mask$LAYOUT, comp_mask$OFFSET, fieldValue);
+        struct.set(JAVA_INT, comp_mask$OFFSET, fieldValue);
     }
-
-    private static final OfInt handle$LAYOUT = (OfInt)$LAYOUT.select(groupElement("handle"));
 
     /**
      * Layout for field:
@@ -347,10 +339,10 @@ public class ibv_dm {
      * }
      */
     public static final OfInt handle$layout() {
-        return handle$LAYOUT;
+        return (OfInt)layout().select(groupElement("handle"));
     }
 
-    private static final long handle$OFFSET = $LAYOUT.byteOffset(groupElement("handle"));
+    private static final long handle$OFFSET = 28;
 
     /**
      * Offset for field:
@@ -369,7 +361,7 @@ public class ibv_dm {
      * }
      */
     public static int handle(MemorySegment struct) {
-        return struct.get(handle$LAYOUT, handle$OFFSET);
+        return struct.get(JAVA_INT, handle$OFFSET);
     }
 
     /**
@@ -379,7 +371,7 @@ public class ibv_dm {
      * }
      */
     public static void handle(MemorySegment struct, int fieldValue) {
-        struct.set(handle$LAYOUT, handle$OFFSET, fieldValue);
+        struct.set(JAVA_INT, handle$OFFSET, fieldValue);
     }
 
     /**
@@ -387,19 +379,19 @@ public class ibv_dm {
      * The returned segment has address {@code arrayParam.address() + index * layout().byteSize()}
      */
     public static MemorySegment asSlice(MemorySegment array, long index) {
-        return array.asSlice(layout().byteSize() * index);
+        return array.asSlice(sizeof() * index);
     }
 
     /**
      * The size (in bytes) of this struct
      */
-    public static long sizeof() { return layout().byteSize(); }
+    public static long sizeof() { return 32; }
 
     /**
      * Allocate a segment of size {@code layout().byteSize()} using {@code allocator}
      */
     public static MemorySegment allocate(SegmentAllocator allocator) {
-        return allocator.allocate(layout());
+        return allocator.allocate(sizeof(), 8);
     }
 
     /**
@@ -407,7 +399,7 @@ public class ibv_dm {
      * The returned segment has size {@code elementCount * layout().byteSize()}.
      */
     public static MemorySegment allocateArray(long elementCount, SegmentAllocator allocator) {
-        return allocator.allocate(MemoryLayout.sequenceLayout(elementCount, layout()));
+        return allocator.allocate(Math.multiplyExact(sizeof(), elementCount), 8);
     }
 
     /**
@@ -423,7 +415,7 @@ public class ibv_dm {
      * The returned segment has size {@code elementCount * layout().byteSize()}
      */
     public static MemorySegment reinterpret(MemorySegment addr, long elementCount, Arena arena, Consumer<MemorySegment> cleanup) {
-        return addr.reinterpret(layout().byteSize() * elementCount, arena, cleanup);
+        return addr.reinterpret(sizeof() * elementCount, arena, cleanup);
     }
 }
 

@@ -28,22 +28,22 @@ public class ibv_dmah_init_attr {
         // Should not be called directly
     }
 
-    private static final GroupLayout $LAYOUT = MemoryLayout.structLayout(
-        rdma_h$shared.C_INT.withName("comp_mask"),
-        rdma_h$shared.C_INT.withName("cpu_id"),
-        rdma_h$shared.C_CHAR.withName("ph"),
-        rdma_h$shared.C_CHAR.withName("tph_mem_type"),
-        MemoryLayout.paddingLayout(2)
-    ).withName("ibv_dmah_init_attr");
+    private static final class Layouts {
+        static final GroupLayout $LAYOUT = MemoryLayout.structLayout(
+            rdma_h$shared.C_INT.withName("comp_mask"),
+            rdma_h$shared.C_INT.withName("cpu_id"),
+            rdma_h$shared.C_CHAR.withName("ph"),
+            rdma_h$shared.C_CHAR.withName("tph_mem_type"),
+            MemoryLayout.paddingLayout(2)
+        ).withName("ibv_dmah_init_attr");
+    }
 
     /**
      * The layout of this struct
      */
     public static final GroupLayout layout() {
-        return $LAYOUT;
+        return Layouts.$LAYOUT;
     }
-
-    private static final OfInt comp_mask$LAYOUT = (OfInt)$LAYOUT.select(groupElement("comp_mask"));
 
     /**
      * Layout for field:
@@ -52,10 +52,10 @@ public class ibv_dmah_init_attr {
      * }
      */
     public static final OfInt comp_mask$layout() {
-        return comp_mask$LAYOUT;
+        return (OfInt)layout().select(groupElement("comp_mask"));
     }
 
-    private static final long comp_mask$OFFSET = $LAYOUT.byteOffset(groupElement("comp_mask"));
+    private static final long comp_mask$OFFSET = 0;
 
     /**
      * Offset for field:
@@ -74,7 +74,7 @@ public class ibv_dmah_init_attr {
      * }
      */
     public static int comp_mask(MemorySegment struct) {
-        return struct.get(comp_mask$LAYOUT, comp_mask$OFFSET);
+        return struct.get(JAVA_INT, comp_mask$OFFSET);
     }
 
     /**
@@ -84,10 +84,8 @@ public class ibv_dmah_init_attr {
      * }
      */
     public static void comp_mask(MemorySegment struct, int fieldValue) {
-        struct.set(comp_mask$LAYOUT, comp_mask$OFFSET, fieldValue);
+        struct.set(JAVA_INT, comp_mask$OFFSET, fieldValue);
     }
-
-    private static final OfInt cpu_id$LAYOUT = (OfInt)$LAYOUT.select(groupElement("cpu_id"));
 
     /**
      * Layout for field:
@@ -96,10 +94,10 @@ public class ibv_dmah_init_attr {
      * }
      */
     public static final OfInt cpu_id$layout() {
-        return cpu_id$LAYOUT;
+        return (OfInt)layout().select(groupElement("cpu_id"));
     }
 
-    private static final long cpu_id$OFFSET = $LAYOUT.byteOffset(groupElement("cpu_id"));
+    private static final long cpu_id$OFFSET = 4;
 
     /**
      * Offset for field:
@@ -118,7 +116,7 @@ public class ibv_dmah_init_attr {
      * }
      */
     public static int cpu_id(MemorySegment struct) {
-        return struct.get(cpu_id$LAYOUT, cpu_id$OFFSET);
+        return struct.get(JAVA_INT, cpu_id$OFFSET);
     }
 
     /**
@@ -128,10 +126,8 @@ public class ibv_dmah_init_attr {
      * }
      */
     public static void cpu_id(MemorySegment struct, int fieldValue) {
-        struct.set(cpu_id$LAYOUT, cpu_id$OFFSET, fieldValue);
+        struct.set(JAVA_INT, cpu_id$OFFSET, fieldValue);
     }
-
-    private static final OfByte ph$LAYOUT = (OfByte)$LAYOUT.select(groupElement("ph"));
 
     /**
      * Layout for field:
@@ -140,10 +136,10 @@ public class ibv_dmah_init_attr {
      * }
      */
     public static final OfByte ph$layout() {
-        return ph$LAYOUT;
+        return (OfByte)layout().select(groupElement("ph"));
     }
 
-    private static final long ph$OFFSET = $LAYOUT.byteOffset(groupElement("ph"));
+    private static final long ph$OFFSET = 8;
 
     /**
      * Offset for field:
@@ -162,7 +158,7 @@ public class ibv_dmah_init_attr {
      * }
      */
     public static byte ph(MemorySegment struct) {
-        return struct.get(ph$LAYOUT, ph$OFFSET);
+        return struct.get(JAVA_BYTE, ph$OFFSET);
     }
 
     /**
@@ -172,10 +168,8 @@ public class ibv_dmah_init_attr {
      * }
      */
     public static void ph(MemorySegment struct, byte fieldValue) {
-        struct.set(ph$LAYOUT, ph$OFFSET, fieldValue);
+        struct.set(JAVA_BYTE, ph$OFFSET, fieldValue);
     }
-
-    private static final OfByte tph_mem_type$LAYOUT = (OfByte)$LAYOUT.select(groupElement("tph_mem_type"));
 
     /**
      * Layout for field:
@@ -184,10 +178,10 @@ public class ibv_dmah_init_attr {
      * }
      */
     public static final OfByte tph_mem_type$layout() {
-        return tph_mem_type$LAYOUT;
+        return (OfByte)layout().select(groupElement("tph_mem_type"));
     }
 
-    private static final long tph_mem_type$OFFSET = $LAYOUT.byteOffset(groupElement("tph_mem_type"));
+    private static final long tph_mem_type$OFFSET = 9;
 
     /**
      * Offset for field:
@@ -206,7 +200,7 @@ public class ibv_dmah_init_attr {
      * }
      */
     public static byte tph_mem_type(MemorySegment struct) {
-        return struct.get(tph_mem_type$LAYOUT, tph_mem_type$OFFSET);
+        return struct.get(JAVA_BYTE, tph_mem_type$OFFSET);
     }
 
     /**
@@ -216,7 +210,7 @@ public class ibv_dmah_init_attr {
      * }
      */
     public static void tph_mem_type(MemorySegment struct, byte fieldValue) {
-        struct.set(tph_mem_type$LAYOUT, tph_mem_type$OFFSET, fieldValue);
+        struct.set(JAVA_BYTE, tph_mem_type$OFFSET, fieldValue);
     }
 
     /**
@@ -224,19 +218,19 @@ public class ibv_dmah_init_attr {
      * The returned segment has address {@code arrayParam.address() + index * layout().byteSize()}
      */
     public static MemorySegment asSlice(MemorySegment array, long index) {
-        return array.asSlice(layout().byteSize() * index);
+        return array.asSlice(sizeof() * index);
     }
 
     /**
      * The size (in bytes) of this struct
      */
-    public static long sizeof() { return layout().byteSize(); }
+    public static long sizeof() { return 12; }
 
     /**
      * Allocate a segment of size {@code layout().byteSize()} using {@code allocator}
      */
     public static MemorySegment allocate(SegmentAllocator allocator) {
-        return allocator.allocate(layout());
+        return allocator.allocate(sizeof(), 4);
     }
 
     /**
@@ -244,7 +238,7 @@ public class ibv_dmah_init_attr {
      * The returned segment has size {@code elementCount * layout().byteSize()}.
      */
     public static MemorySegment allocateArray(long elementCount, SegmentAllocator allocator) {
-        return allocator.allocate(MemoryLayout.sequenceLayout(elementCount, layout()));
+        return allocator.allocate(Math.multiplyExact(sizeof(), elementCount), 4);
     }
 
     /**
@@ -260,7 +254,7 @@ public class ibv_dmah_init_attr {
      * The returned segment has size {@code elementCount * layout().byteSize()}
      */
     public static MemorySegment reinterpret(MemorySegment addr, long elementCount, Arena arena, Consumer<MemorySegment> cleanup) {
-        return addr.reinterpret(layout().byteSize() * elementCount, arena, cleanup);
+        return addr.reinterpret(sizeof() * elementCount, arena, cleanup);
     }
 }
 

@@ -31,25 +31,25 @@ public class ibv_flow_attr {
         // Should not be called directly
     }
 
-    private static final GroupLayout $LAYOUT = MemoryLayout.structLayout(
-        rdma_h$shared.C_INT.withName("comp_mask"),
-        rdma_h$shared.C_INT.withName("type"),
-        rdma_h$shared.C_SHORT.withName("size"),
-        rdma_h$shared.C_SHORT.withName("priority"),
-        rdma_h$shared.C_CHAR.withName("num_of_specs"),
-        rdma_h$shared.C_CHAR.withName("port"),
-        MemoryLayout.paddingLayout(2),
-        rdma_h$shared.C_INT.withName("flags")
-    ).withName("ibv_flow_attr");
+    private static final class Layouts {
+        static final GroupLayout $LAYOUT = MemoryLayout.structLayout(
+            rdma_h$shared.C_INT.withName("comp_mask"),
+            rdma_h$shared.C_INT.withName("type"),
+            rdma_h$shared.C_SHORT.withName("size"),
+            rdma_h$shared.C_SHORT.withName("priority"),
+            rdma_h$shared.C_CHAR.withName("num_of_specs"),
+            rdma_h$shared.C_CHAR.withName("port"),
+            MemoryLayout.paddingLayout(2),
+            rdma_h$shared.C_INT.withName("flags")
+        ).withName("ibv_flow_attr");
+    }
 
     /**
      * The layout of this struct
      */
     public static final GroupLayout layout() {
-        return $LAYOUT;
+        return Layouts.$LAYOUT;
     }
-
-    private static final OfInt comp_mask$LAYOUT = (OfInt)$LAYOUT.select(groupElement("comp_mask"));
 
     /**
      * Layout for field:
@@ -58,10 +58,10 @@ public class ibv_flow_attr {
      * }
      */
     public static final OfInt comp_mask$layout() {
-        return comp_mask$LAYOUT;
+        return (OfInt)layout().select(groupElement("comp_mask"));
     }
 
-    private static final long comp_mask$OFFSET = $LAYOUT.byteOffset(groupElement("comp_mask"));
+    private static final long comp_mask$OFFSET = 0;
 
     /**
      * Offset for field:
@@ -80,7 +80,7 @@ public class ibv_flow_attr {
      * }
      */
     public static int comp_mask(MemorySegment struct) {
-        return struct.get(comp_mask$LAYOUT, comp_mask$OFFSET);
+        return struct.get(JAVA_INT, comp_mask$OFFSET);
     }
 
     /**
@@ -90,10 +90,8 @@ public class ibv_flow_attr {
      * }
      */
     public static void comp_mask(MemorySegment struct, int fieldValue) {
-        struct.set(comp_mask$LAYOUT, comp_mask$OFFSET, fieldValue);
+        struct.set(JAVA_INT, comp_mask$OFFSET, fieldValue);
     }
-
-    private static final OfInt type$LAYOUT = (OfInt)$LAYOUT.select(groupElement("type"));
 
     /**
      * Layout for field:
@@ -102,10 +100,10 @@ public class ibv_flow_attr {
      * }
      */
     public static final OfInt type$layout() {
-        return type$LAYOUT;
+        return (OfInt)layout().select(groupElement("type"));
     }
 
-    private static final long type$OFFSET = $LAYOUT.byteOffset(groupElement("type"));
+    private static final long type$OFFSET = 4;
 
     /**
      * Offset for field:
@@ -124,7 +122,7 @@ public class ibv_flow_attr {
      * }
      */
     public static int type(MemorySegment struct) {
-        return struct.get(type$LAYOUT, type$OFFSET);
+        return struct.get(JAVA_INT, type$OFFSET);
     }
 
     /**
@@ -134,10 +132,8 @@ public class ibv_flow_attr {
      * }
      */
     public static void type(MemorySegment struct, int fieldValue) {
-        struct.set(type$LAYOUT, type$OFFSET, fieldValue);
+        struct.set(JAVA_INT, type$OFFSET, fieldValue);
     }
-
-    private static final OfShort size$LAYOUT = (OfShort)$LAYOUT.select(groupElement("size"));
 
     /**
      * Layout for field:
@@ -146,10 +142,10 @@ public class ibv_flow_attr {
      * }
      */
     public static final OfShort size$layout() {
-        return size$LAYOUT;
+        return (OfShort)layout().select(groupElement("size"));
     }
 
-    private static final long size$OFFSET = $LAYOUT.byteOffset(groupElement("size"));
+    private static final long size$OFFSET = 8;
 
     /**
      * Offset for field:
@@ -168,7 +164,7 @@ public class ibv_flow_attr {
      * }
      */
     public static short size(MemorySegment struct) {
-        return struct.get(size$LAYOUT, size$OFFSET);
+        return struct.get(JAVA_SHORT, size$OFFSET);
     }
 
     /**
@@ -178,10 +174,8 @@ public class ibv_flow_attr {
      * }
      */
     public static void size(MemorySegment struct, short fieldValue) {
-        struct.set(size$LAYOUT, size$OFFSET, fieldValue);
+        struct.set(JAVA_SHORT, size$OFFSET, fieldValue);
     }
-
-    private static final OfShort priority$LAYOUT = (OfShort)$LAYOUT.select(groupElement("priority"));
 
     /**
      * Layout for field:
@@ -190,10 +184,10 @@ public class ibv_flow_attr {
      * }
      */
     public static final OfShort priority$layout() {
-        return priority$LAYOUT;
+        return (OfShort)layout().select(groupElement("priority"));
     }
 
-    private static final long priority$OFFSET = $LAYOUT.byteOffset(groupElement("priority"));
+    private static final long priority$OFFSET = 10;
 
     /**
      * Offset for field:
@@ -212,7 +206,7 @@ public class ibv_flow_attr {
      * }
      */
     public static short priority(MemorySegment struct) {
-        return struct.get(priority$LAYOUT, priority$OFFSET);
+        return struct.get(JAVA_SHORT, priority$OFFSET);
     }
 
     /**
@@ -222,10 +216,8 @@ public class ibv_flow_attr {
      * }
      */
     public static void priority(MemorySegment struct, short fieldValue) {
-        struct.set(priority$LAYOUT, priority$OFFSET, fieldValue);
+        struct.set(JAVA_SHORT, priority$OFFSET, fieldValue);
     }
-
-    private static final OfByte num_of_specs$LAYOUT = (OfByte)$LAYOUT.select(groupElement("num_of_specs"));
 
     /**
      * Layout for field:
@@ -234,10 +226,10 @@ public class ibv_flow_attr {
      * }
      */
     public static final OfByte num_of_specs$layout() {
-        return num_of_specs$LAYOUT;
+        return (OfByte)layout().select(groupElement("num_of_specs"));
     }
 
-    private static final long num_of_specs$OFFSET = $LAYOUT.byteOffset(groupElement("num_of_specs"));
+    private static final long num_of_specs$OFFSET = 12;
 
     /**
      * Offset for field:
@@ -256,7 +248,7 @@ public class ibv_flow_attr {
      * }
      */
     public static byte num_of_specs(MemorySegment struct) {
-        return struct.get(num_of_specs$LAYOUT, num_of_specs$OFFSET);
+        return struct.get(JAVA_BYTE, num_of_specs$OFFSET);
     }
 
     /**
@@ -266,10 +258,8 @@ public class ibv_flow_attr {
      * }
      */
     public static void num_of_specs(MemorySegment struct, byte fieldValue) {
-        struct.set(num_of_specs$LAYOUT, num_of_specs$OFFSET, fieldValue);
+        struct.set(JAVA_BYTE, num_of_specs$OFFSET, fieldValue);
     }
-
-    private static final OfByte port$LAYOUT = (OfByte)$LAYOUT.select(groupElement("port"));
 
     /**
      * Layout for field:
@@ -278,10 +268,10 @@ public class ibv_flow_attr {
      * }
      */
     public static final OfByte port$layout() {
-        return port$LAYOUT;
+        return (OfByte)layout().select(groupElement("port"));
     }
 
-    private static final long port$OFFSET = $LAYOUT.byteOffset(groupElement("port"));
+    private static final long port$OFFSET = 13;
 
     /**
      * Offset for field:
@@ -300,7 +290,7 @@ public class ibv_flow_attr {
      * }
      */
     public static byte port(MemorySegment struct) {
-        return struct.get(port$LAYOUT, port$OFFSET);
+        return struct.get(JAVA_BYTE, port$OFFSET);
     }
 
     /**
@@ -310,10 +300,8 @@ public class ibv_flow_attr {
      * }
      */
     public static void port(MemorySegment struct, byte fieldValue) {
-        struct.set(port$LAYOUT, port$OFFSET, fieldValue);
+        struct.set(JAVA_BYTE, port$OFFSET, fieldValue);
     }
-
-    private static final OfInt flags$LAYOUT = (OfInt)$LAYOUT.select(groupElement("flags"));
 
     /**
      * Layout for field:
@@ -322,10 +310,10 @@ public class ibv_flow_attr {
      * }
      */
     public static final OfInt flags$layout() {
-        return flags$LAYOUT;
+        return (OfInt)layout().select(groupElement("flags"));
     }
 
-    private static final long flags$OFFSET = $LAYOUT.byteOffset(groupElement("flags"));
+    private static final long flags$OFFSET = 16;
 
     /**
      * Offset for field:
@@ -344,7 +332,7 @@ public class ibv_flow_attr {
      * }
      */
     public static int flags(MemorySegment struct) {
-        return struct.get(flags$LAYOUT, flags$OFFSET);
+        return struct.get(JAVA_INT, flags$OFFSET);
     }
 
     /**
@@ -354,7 +342,7 @@ public class ibv_flow_attr {
      * }
      */
     public static void flags(MemorySegment struct, int fieldValue) {
-        struct.set(flags$LAYOUT, flags$OFFSET, fieldValue);
+        struct.set(JAVA_INT, flags$OFFSET, fieldValue);
     }
 
     /**
@@ -362,19 +350,19 @@ public class ibv_flow_attr {
      * The returned segment has address {@code arrayParam.address() + index * layout().byteSize()}
      */
     public static MemorySegment asSlice(MemorySegment array, long index) {
-        return array.asSlice(layout().byteSize() * index);
+        return array.asSlice(sizeof() * index);
     }
 
     /**
      * The size (in bytes) of this struct
      */
-    public static long sizeof() { return layout().byteSize(); }
+    public static long sizeof() { return 20; }
 
     /**
      * Allocate a segment of size {@code layout().byteSize()} using {@code allocator}
      */
     public static MemorySegment allocate(SegmentAllocator allocator) {
-        return allocator.allocate(layout());
+        return allocator.allocate(sizeof(), 4);
     }
 
     /**
@@ -382,7 +370,7 @@ public class ibv_flow_attr {
      * The returned segment has size {@code elementCount * layout().byteSize()}.
      */
     public static MemorySegment allocateArray(long elementCount, SegmentAllocator allocator) {
-        return allocator.allocate(MemoryLayout.sequenceLayout(elementCount, layout()));
+        return allocator.allocate(Math.multiplyExact(sizeof(), elementCount), 4);
     }
 
     /**
@@ -398,7 +386,7 @@ public class ibv_flow_attr {
      * The returned segment has size {@code elementCount * layout().byteSize()}
      */
     public static MemorySegment reinterpret(MemorySegment addr, long elementCount, Arena arena, Consumer<MemorySegment> cleanup) {
-        return addr.reinterpret(layout().byteSize() * elementCount, arena, cleanup);
+        return addr.reinterpret(sizeof() * elementCount, arena, cleanup);
     }
 }
 

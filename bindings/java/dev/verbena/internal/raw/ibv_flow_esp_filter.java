@@ -26,19 +26,19 @@ public class ibv_flow_esp_filter {
         // Should not be called directly
     }
 
-    private static final GroupLayout $LAYOUT = MemoryLayout.structLayout(
-        rdma_h$shared.C_INT.withName("spi"),
-        rdma_h$shared.C_INT.withName("seq")
-    ).withName("ibv_flow_esp_filter");
+    private static final class Layouts {
+        static final GroupLayout $LAYOUT = MemoryLayout.structLayout(
+            rdma_h$shared.C_INT.withName("spi"),
+            rdma_h$shared.C_INT.withName("seq")
+        ).withName("ibv_flow_esp_filter");
+    }
 
     /**
      * The layout of this struct
      */
     public static final GroupLayout layout() {
-        return $LAYOUT;
+        return Layouts.$LAYOUT;
     }
-
-    private static final OfInt spi$LAYOUT = (OfInt)$LAYOUT.select(groupElement("spi"));
 
     /**
      * Layout for field:
@@ -47,10 +47,10 @@ public class ibv_flow_esp_filter {
      * }
      */
     public static final OfInt spi$layout() {
-        return spi$LAYOUT;
+        return (OfInt)layout().select(groupElement("spi"));
     }
 
-    private static final long spi$OFFSET = $LAYOUT.byteOffset(groupElement("spi"));
+    private static final long spi$OFFSET = 0;
 
     /**
      * Offset for field:
@@ -69,7 +69,7 @@ public class ibv_flow_esp_filter {
      * }
      */
     public static int spi(MemorySegment struct) {
-        return struct.get(spi$LAYOUT, spi$OFFSET);
+        return struct.get(JAVA_INT, spi$OFFSET);
     }
 
     /**
@@ -79,10 +79,8 @@ public class ibv_flow_esp_filter {
      * }
      */
     public static void spi(MemorySegment struct, int fieldValue) {
-        struct.set(spi$LAYOUT, spi$OFFSET, fieldValue);
+        struct.set(JAVA_INT, spi$OFFSET, fieldValue);
     }
-
-    private static final OfInt seq$LAYOUT = (OfInt)$LAYOUT.select(groupElement("seq"));
 
     /**
      * Layout for field:
@@ -91,10 +89,10 @@ public class ibv_flow_esp_filter {
      * }
      */
     public static final OfInt seq$layout() {
-        return seq$LAYOUT;
+        return (OfInt)layout().select(groupElement("seq"));
     }
 
-    private static final long seq$OFFSET = $LAYOUT.byteOffset(groupElement("seq"));
+    private static final long seq$OFFSET = 4;
 
     /**
      * Offset for field:
@@ -113,7 +111,7 @@ public class ibv_flow_esp_filter {
      * }
      */
     public static int seq(MemorySegment struct) {
-        return struct.get(seq$LAYOUT, seq$OFFSET);
+        return struct.get(JAVA_INT, seq$OFFSET);
     }
 
     /**
@@ -123,7 +121,7 @@ public class ibv_flow_esp_filter {
      * }
      */
     public static void seq(MemorySegment struct, int fieldValue) {
-        struct.set(seq$LAYOUT, seq$OFFSET, fieldValue);
+        struct.set(JAVA_INT, seq$OFFSET, fieldValue);
     }
 
     /**
@@ -131,19 +129,19 @@ public class ibv_flow_esp_filter {
      * The returned segment has address {@code arrayParam.address() + index * layout().byteSize()}
      */
     public static MemorySegment asSlice(MemorySegment array, long index) {
-        return array.asSlice(layout().byteSize() * index);
+        return array.asSlice(sizeof() * index);
     }
 
     /**
      * The size (in bytes) of this struct
      */
-    public static long sizeof() { return layout().byteSize(); }
+    public static long sizeof() { return 8; }
 
     /**
      * Allocate a segment of size {@code layout().byteSize()} using {@code allocator}
      */
     public static MemorySegment allocate(SegmentAllocator allocator) {
-        return allocator.allocate(layout());
+        return allocator.allocate(sizeof(), 4);
     }
 
     /**
@@ -151,7 +149,7 @@ public class ibv_flow_esp_filter {
      * The returned segment has size {@code elementCount * layout().byteSize()}.
      */
     public static MemorySegment allocateArray(long elementCount, SegmentAllocator allocator) {
-        return allocator.allocate(MemoryLayout.sequenceLayout(elementCount, layout()));
+        return allocator.allocate(Math.multiplyExact(sizeof(), elementCount), 4);
     }
 
     /**
@@ -167,7 +165,7 @@ public class ibv_flow_esp_filter {
      * The returned segment has size {@code elementCount * layout().byteSize()}
      */
     public static MemorySegment reinterpret(MemorySegment addr, long elementCount, Arena arena, Consumer<MemorySegment> cleanup) {
-        return addr.reinterpret(layout().byteSize() * elementCount, arena, cleanup);
+        return addr.reinterpret(sizeof() * elementCount, arena, cleanup);
     }
 }
 

@@ -28,21 +28,21 @@ public class ibv_flow_eth_filter {
         // Should not be called directly
     }
 
-    private static final GroupLayout $LAYOUT = MemoryLayout.structLayout(
-        MemoryLayout.sequenceLayout(6, rdma_h$shared.C_CHAR).withName("dst_mac"),
-        MemoryLayout.sequenceLayout(6, rdma_h$shared.C_CHAR).withName("src_mac"),
-        rdma_h$shared.C_SHORT.withName("ether_type"),
-        rdma_h$shared.C_SHORT.withName("vlan_tag")
-    ).withName("ibv_flow_eth_filter");
+    private static final class Layouts {
+        static final GroupLayout $LAYOUT = MemoryLayout.structLayout(
+            MemoryLayout.sequenceLayout(6, rdma_h$shared.C_CHAR).withName("dst_mac"),
+            MemoryLayout.sequenceLayout(6, rdma_h$shared.C_CHAR).withName("src_mac"),
+            rdma_h$shared.C_SHORT.withName("ether_type"),
+            rdma_h$shared.C_SHORT.withName("vlan_tag")
+        ).withName("ibv_flow_eth_filter");
+    }
 
     /**
      * The layout of this struct
      */
     public static final GroupLayout layout() {
-        return $LAYOUT;
+        return Layouts.$LAYOUT;
     }
-
-    private static final SequenceLayout dst_mac$LAYOUT = (SequenceLayout)$LAYOUT.select(groupElement("dst_mac"));
 
     /**
      * Layout for field:
@@ -51,10 +51,10 @@ public class ibv_flow_eth_filter {
      * }
      */
     public static final SequenceLayout dst_mac$layout() {
-        return dst_mac$LAYOUT;
+        return (SequenceLayout)layout().select(groupElement("dst_mac"));
     }
 
-    private static final long dst_mac$OFFSET = $LAYOUT.byteOffset(groupElement("dst_mac"));
+    private static final long dst_mac$OFFSET = 0;
 
     /**
      * Offset for field:
@@ -73,7 +73,7 @@ public class ibv_flow_eth_filter {
      * }
      */
     public static MemorySegment dst_mac(MemorySegment struct) {
-        return struct.asSlice(dst_mac$OFFSET, dst_mac$LAYOUT.byteSize());
+        return struct.asSlice(dst_mac$OFFSET, 6);
     }
 
     /**
@@ -83,10 +83,8 @@ public class ibv_flow_eth_filter {
      * }
      */
     public static void dst_mac(MemorySegment struct, MemorySegment fieldValue) {
-        MemorySegment.copy(fieldValue, 0L, struct, dst_mac$OFFSET, dst_mac$LAYOUT.byteSize());
+        MemorySegment.copy(fieldValue, 0L, struct, dst_mac$OFFSET, 6);
     }
-
-    private static long[] dst_mac$DIMS = { 6 };
 
     /**
      * Dimensions for array field:
@@ -95,10 +93,8 @@ public class ibv_flow_eth_filter {
      * }
      */
     public static long[] dst_mac$dimensions() {
-        return dst_mac$DIMS;
+        return new long[] { 6 };
     }
-
-    private static final SequenceLayout src_mac$LAYOUT = (SequenceLayout)$LAYOUT.select(groupElement("src_mac"));
 
     /**
      * Layout for field:
@@ -107,10 +103,10 @@ public class ibv_flow_eth_filter {
      * }
      */
     public static final SequenceLayout src_mac$layout() {
-        return src_mac$LAYOUT;
+        return (SequenceLayout)layout().select(groupElement("src_mac"));
     }
 
-    private static final long src_mac$OFFSET = $LAYOUT.byteOffset(groupElement("src_mac"));
+    private static final long src_mac$OFFSET = 6;
 
     /**
      * Offset for field:
@@ -129,7 +125,7 @@ public class ibv_flow_eth_filter {
      * }
      */
     public static MemorySegment src_mac(MemorySegment struct) {
-        return struct.asSlice(src_mac$OFFSET, src_mac$LAYOUT.byteSize());
+        return struct.asSlice(src_mac$OFFSET, 6);
     }
 
     /**
@@ -139,10 +135,8 @@ public class ibv_flow_eth_filter {
      * }
      */
     public static void src_mac(MemorySegment struct, MemorySegment fieldValue) {
-        MemorySegment.copy(fieldValue, 0L, struct, src_mac$OFFSET, src_mac$LAYOUT.byteSize());
+        MemorySegment.copy(fieldValue, 0L, struct, src_mac$OFFSET, 6);
     }
-
-    private static long[] src_mac$DIMS = { 6 };
 
     /**
      * Dimensions for array field:
@@ -151,10 +145,8 @@ public class ibv_flow_eth_filter {
      * }
      */
     public static long[] src_mac$dimensions() {
-        return src_mac$DIMS;
+        return new long[] { 6 };
     }
-
-    private static final OfShort ether_type$LAYOUT = (OfShort)$LAYOUT.select(groupElement("ether_type"));
 
     /**
      * Layout for field:
@@ -163,10 +155,10 @@ public class ibv_flow_eth_filter {
      * }
      */
     public static final OfShort ether_type$layout() {
-        return ether_type$LAYOUT;
+        return (OfShort)layout().select(groupElement("ether_type"));
     }
 
-    private static final long ether_type$OFFSET = $LAYOUT.byteOffset(groupElement("ether_type"));
+    private static final long ether_type$OFFSET = 12;
 
     /**
      * Offset for field:
@@ -185,7 +177,7 @@ public class ibv_flow_eth_filter {
      * }
      */
     public static short ether_type(MemorySegment struct) {
-        return struct.get(ether_type$LAYOUT, ether_type$OFFSET);
+        return struct.get(JAVA_SHORT, ether_type$OFFSET);
     }
 
     /**
@@ -195,10 +187,8 @@ public class ibv_flow_eth_filter {
      * }
      */
     public static void ether_type(MemorySegment struct, short fieldValue) {
-        struct.set(ether_type$LAYOUT, ether_type$OFFSET, fieldValue);
+        struct.set(JAVA_SHORT, ether_type$OFFSET, fieldValue);
     }
-
-    private static final OfShort vlan_tag$LAYOUT = (OfShort)$LAYOUT.select(groupElement("vlan_tag"));
 
     /**
      * Layout for field:
@@ -207,10 +197,10 @@ public class ibv_flow_eth_filter {
      * }
      */
     public static final OfShort vlan_tag$layout() {
-        return vlan_tag$LAYOUT;
+        return (OfShort)layout().select(groupElement("vlan_tag"));
     }
 
-    private static final long vlan_tag$OFFSET = $LAYOUT.byteOffset(groupElement("vlan_tag"));
+    private static final long vlan_tag$OFFSET = 14;
 
     /**
      * Offset for field:
@@ -229,7 +219,7 @@ public class ibv_flow_eth_filter {
      * }
      */
     public static short vlan_tag(MemorySegment struct) {
-        return struct.get(vlan_tag$LAYOUT, vlan_tag$OFFSET);
+        return struct.get(JAVA_SHORT, vlan_tag$OFFSET);
     }
 
     /**
@@ -239,7 +229,7 @@ public class ibv_flow_eth_filter {
      * }
      */
     public static void vlan_tag(MemorySegment struct, short fieldValue) {
-        struct.set(vlan_tag$LAYOUT, vlan_tag$OFFSET, fieldValue);
+        struct.set(JAVA_SHORT, vlan_tag$OFFSET, fieldValue);
     }
 
     /**
@@ -247,19 +237,19 @@ public class ibv_flow_eth_filter {
      * The returned segment has address {@code arrayParam.address() + index * layout().byteSize()}
      */
     public static MemorySegment asSlice(MemorySegment array, long index) {
-        return array.asSlice(layout().byteSize() * index);
+        return array.asSlice(sizeof() * index);
     }
 
     /**
      * The size (in bytes) of this struct
      */
-    public static long sizeof() { return layout().byteSize(); }
+    public static long sizeof() { return 16; }
 
     /**
      * Allocate a segment of size {@code layout().byteSize()} using {@code allocator}
      */
     public static MemorySegment allocate(SegmentAllocator allocator) {
-        return allocator.allocate(layout());
+        return allocator.allocate(sizeof(), 2);
     }
 
     /**
@@ -267,7 +257,7 @@ public class ibv_flow_eth_filter {
      * The returned segment has size {@code elementCount * layout().byteSize()}.
      */
     public static MemorySegment allocateArray(long elementCount, SegmentAllocator allocator) {
-        return allocator.allocate(MemoryLayout.sequenceLayout(elementCount, layout()));
+        return allocator.allocate(Math.multiplyExact(sizeof(), elementCount), 2);
     }
 
     /**
@@ -283,7 +273,7 @@ public class ibv_flow_eth_filter {
      * The returned segment has size {@code elementCount * layout().byteSize()}
      */
     public static MemorySegment reinterpret(MemorySegment addr, long elementCount, Arena arena, Consumer<MemorySegment> cleanup) {
-        return addr.reinterpret(layout().byteSize() * elementCount, arena, cleanup);
+        return addr.reinterpret(sizeof() * elementCount, arena, cleanup);
     }
 }
 

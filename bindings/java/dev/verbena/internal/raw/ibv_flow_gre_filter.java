@@ -27,20 +27,20 @@ public class ibv_flow_gre_filter {
         // Should not be called directly
     }
 
-    private static final GroupLayout $LAYOUT = MemoryLayout.structLayout(
-        rdma_h$shared.C_SHORT.withName("c_ks_res0_ver"),
-        rdma_h$shared.C_SHORT.withName("protocol"),
-        rdma_h$shared.C_INT.withName("key")
-    ).withName("ibv_flow_gre_filter");
+    private static final class Layouts {
+        static final GroupLayout $LAYOUT = MemoryLayout.structLayout(
+            rdma_h$shared.C_SHORT.withName("c_ks_res0_ver"),
+            rdma_h$shared.C_SHORT.withName("protocol"),
+            rdma_h$shared.C_INT.withName("key")
+        ).withName("ibv_flow_gre_filter");
+    }
 
     /**
      * The layout of this struct
      */
     public static final GroupLayout layout() {
-        return $LAYOUT;
+        return Layouts.$LAYOUT;
     }
-
-    private static final OfShort c_ks_res0_ver$LAYOUT = (OfShort)$LAYOUT.select(groupElement("c_ks_res0_ver"));
 
     /**
      * Layout for field:
@@ -49,10 +49,10 @@ public class ibv_flow_gre_filter {
      * }
      */
     public static final OfShort c_ks_res0_ver$layout() {
-        return c_ks_res0_ver$LAYOUT;
+        return (OfShort)layout().select(groupElement("c_ks_res0_ver"));
     }
 
-    private static final long c_ks_res0_ver$OFFSET = $LAYOUT.byteOffset(groupElement("c_ks_res0_ver"));
+    private static final long c_ks_res0_ver$OFFSET = 0;
 
     /**
      * Offset for field:
@@ -71,7 +71,7 @@ public class ibv_flow_gre_filter {
      * }
      */
     public static short c_ks_res0_ver(MemorySegment struct) {
-        return struct.get(c_ks_res0_ver$LAYOUT, c_ks_res0_ver$OFFSET);
+        return struct.get(JAVA_SHORT, c_ks_res0_ver$OFFSET);
     }
 
     /**
@@ -81,10 +81,8 @@ public class ibv_flow_gre_filter {
      * }
      */
     public static void c_ks_res0_ver(MemorySegment struct, short fieldValue) {
-        struct.set(c_ks_res0_ver$LAYOUT, c_ks_res0_ver$OFFSET, fieldValue);
+        struct.set(JAVA_SHORT, c_ks_res0_ver$OFFSET, fieldValue);
     }
-
-    private static final OfShort protocol$LAYOUT = (OfShort)$LAYOUT.select(groupElement("protocol"));
 
     /**
      * Layout for field:
@@ -93,10 +91,10 @@ public class ibv_flow_gre_filter {
      * }
      */
     public static final OfShort protocol$layout() {
-        return protocol$LAYOUT;
+        return (OfShort)layout().select(groupElement("protocol"));
     }
 
-    private static final long protocol$OFFSET = $LAYOUT.byteOffset(groupElement("protocol"));
+    private static final long protocol$OFFSET = 2;
 
     /**
      * Offset for field:
@@ -115,7 +113,7 @@ public class ibv_flow_gre_filter {
      * }
      */
     public static short protocol(MemorySegment struct) {
-        return struct.get(protocol$LAYOUT, protocol$OFFSET);
+        return struct.get(JAVA_SHORT, protocol$OFFSET);
     }
 
     /**
@@ -125,10 +123,8 @@ public class ibv_flow_gre_filter {
      * }
      */
     public static void protocol(MemorySegment struct, short fieldValue) {
-        struct.set(protocol$LAYOUT, protocol$OFFSET, fieldValue);
+        struct.set(JAVA_SHORT, protocol$OFFSET, fieldValue);
     }
-
-    private static final OfInt key$LAYOUT = (OfInt)$LAYOUT.select(groupElement("key"));
 
     /**
      * Layout for field:
@@ -137,10 +133,10 @@ public class ibv_flow_gre_filter {
      * }
      */
     public static final OfInt key$layout() {
-        return key$LAYOUT;
+        return (OfInt)layout().select(groupElement("key"));
     }
 
-    private static final long key$OFFSET = $LAYOUT.byteOffset(groupElement("key"));
+    private static final long key$OFFSET = 4;
 
     /**
      * Offset for field:
@@ -159,7 +155,7 @@ public class ibv_flow_gre_filter {
      * }
      */
     public static int key(MemorySegment struct) {
-        return struct.get(key$LAYOUT, key$OFFSET);
+        return struct.get(JAVA_INT, key$OFFSET);
     }
 
     /**
@@ -169,7 +165,7 @@ public class ibv_flow_gre_filter {
      * }
      */
     public static void key(MemorySegment struct, int fieldValue) {
-        struct.set(key$LAYOUT, key$OFFSET, fieldValue);
+        struct.set(JAVA_INT, key$OFFSET, fieldValue);
     }
 
     /**
@@ -177,19 +173,19 @@ public class ibv_flow_gre_filter {
      * The returned segment has address {@code arrayParam.address() + index * layout().byteSize()}
      */
     public static MemorySegment asSlice(MemorySegment array, long index) {
-        return array.asSlice(layout().byteSize() * index);
+        return array.asSlice(sizeof() * index);
     }
 
     /**
      * The size (in bytes) of this struct
      */
-    public static long sizeof() { return layout().byteSize(); }
+    public static long sizeof() { return 8; }
 
     /**
      * Allocate a segment of size {@code layout().byteSize()} using {@code allocator}
      */
     public static MemorySegment allocate(SegmentAllocator allocator) {
-        return allocator.allocate(layout());
+        return allocator.allocate(sizeof(), 4);
     }
 
     /**
@@ -197,7 +193,7 @@ public class ibv_flow_gre_filter {
      * The returned segment has size {@code elementCount * layout().byteSize()}.
      */
     public static MemorySegment allocateArray(long elementCount, SegmentAllocator allocator) {
-        return allocator.allocate(MemoryLayout.sequenceLayout(elementCount, layout()));
+        return allocator.allocate(Math.multiplyExact(sizeof(), elementCount), 4);
     }
 
     /**
@@ -213,7 +209,7 @@ public class ibv_flow_gre_filter {
      * The returned segment has size {@code elementCount * layout().byteSize()}
      */
     public static MemorySegment reinterpret(MemorySegment addr, long elementCount, Arena arena, Consumer<MemorySegment> cleanup) {
-        return addr.reinterpret(layout().byteSize() * elementCount, arena, cleanup);
+        return addr.reinterpret(sizeof() * elementCount, arena, cleanup);
     }
 }
 

@@ -30,23 +30,23 @@ public class ibv_flow_ipv4_ext_filter {
         // Should not be called directly
     }
 
-    private static final GroupLayout $LAYOUT = MemoryLayout.structLayout(
-        rdma_h$shared.C_INT.withName("src_ip"),
-        rdma_h$shared.C_INT.withName("dst_ip"),
-        rdma_h$shared.C_CHAR.withName("proto"),
-        rdma_h$shared.C_CHAR.withName("tos"),
-        rdma_h$shared.C_CHAR.withName("ttl"),
-        rdma_h$shared.C_CHAR.withName("flags")
-    ).withName("ibv_flow_ipv4_ext_filter");
+    private static final class Layouts {
+        static final GroupLayout $LAYOUT = MemoryLayout.structLayout(
+            rdma_h$shared.C_INT.withName("src_ip"),
+            rdma_h$shared.C_INT.withName("dst_ip"),
+            rdma_h$shared.C_CHAR.withName("proto"),
+            rdma_h$shared.C_CHAR.withName("tos"),
+            rdma_h$shared.C_CHAR.withName("ttl"),
+            rdma_h$shared.C_CHAR.withName("flags")
+        ).withName("ibv_flow_ipv4_ext_filter");
+    }
 
     /**
      * The layout of this struct
      */
     public static final GroupLayout layout() {
-        return $LAYOUT;
+        return Layouts.$LAYOUT;
     }
-
-    private static final OfInt src_ip$LAYOUT = (OfInt)$LAYOUT.select(groupElement("src_ip"));
 
     /**
      * Layout for field:
@@ -55,10 +55,10 @@ public class ibv_flow_ipv4_ext_filter {
      * }
      */
     public static final OfInt src_ip$layout() {
-        return src_ip$LAYOUT;
+        return (OfInt)layout().select(groupElement("src_ip"));
     }
 
-    private static final long src_ip$OFFSET = $LAYOUT.byteOffset(groupElement("src_ip"));
+    private static final long src_ip$OFFSET = 0;
 
     /**
      * Offset for field:
@@ -77,7 +77,7 @@ public class ibv_flow_ipv4_ext_filter {
      * }
      */
     public static int src_ip(MemorySegment struct) {
-        return struct.get(src_ip$LAYOUT, src_ip$OFFSET);
+        return struct.get(JAVA_INT, src_ip$OFFSET);
     }
 
     /**
@@ -87,10 +87,8 @@ public class ibv_flow_ipv4_ext_filter {
      * }
      */
     public static void src_ip(MemorySegment struct, int fieldValue) {
-        struct.set(src_ip$LAYOUT, src_ip$OFFSET, fieldValue);
+        struct.set(JAVA_INT, src_ip$OFFSET, fieldValue);
     }
-
-    private static final OfInt dst_ip$LAYOUT = (OfInt)$LAYOUT.select(groupElement("dst_ip"));
 
     /**
      * Layout for field:
@@ -99,10 +97,10 @@ public class ibv_flow_ipv4_ext_filter {
      * }
      */
     public static final OfInt dst_ip$layout() {
-        return dst_ip$LAYOUT;
+        return (OfInt)layout().select(groupElement("dst_ip"));
     }
 
-    private static final long dst_ip$OFFSET = $LAYOUT.byteOffset(groupElement("dst_ip"));
+    private static final long dst_ip$OFFSET = 4;
 
     /**
      * Offset for field:
@@ -121,7 +119,7 @@ public class ibv_flow_ipv4_ext_filter {
      * }
      */
     public static int dst_ip(MemorySegment struct) {
-        return struct.get(dst_ip$LAYOUT, dst_ip$OFFSET);
+        return struct.get(JAVA_INT, dst_ip$OFFSET);
     }
 
     /**
@@ -131,10 +129,8 @@ public class ibv_flow_ipv4_ext_filter {
      * }
      */
     public static void dst_ip(MemorySegment struct, int fieldValue) {
-        struct.set(dst_ip$LAYOUT, dst_ip$OFFSET, fieldValue);
+        struct.set(JAVA_INT, dst_ip$OFFSET, fieldValue);
     }
-
-    private static final OfByte proto$LAYOUT = (OfByte)$LAYOUT.select(groupElement("proto"));
 
     /**
      * Layout for field:
@@ -143,10 +139,10 @@ public class ibv_flow_ipv4_ext_filter {
      * }
      */
     public static final OfByte proto$layout() {
-        return proto$LAYOUT;
+        return (OfByte)layout().select(groupElement("proto"));
     }
 
-    private static final long proto$OFFSET = $LAYOUT.byteOffset(groupElement("proto"));
+    private static final long proto$OFFSET = 8;
 
     /**
      * Offset for field:
@@ -165,7 +161,7 @@ public class ibv_flow_ipv4_ext_filter {
      * }
      */
     public static byte proto(MemorySegment struct) {
-        return struct.get(proto$LAYOUT, proto$OFFSET);
+        return struct.get(JAVA_BYTE, proto$OFFSET);
     }
 
     /**
@@ -175,10 +171,8 @@ public class ibv_flow_ipv4_ext_filter {
      * }
      */
     public static void proto(MemorySegment struct, byte fieldValue) {
-        struct.set(proto$LAYOUT, proto$OFFSET, fieldValue);
+        struct.set(JAVA_BYTE, proto$OFFSET, fieldValue);
     }
-
-    private static final OfByte tos$LAYOUT = (OfByte)$LAYOUT.select(groupElement("tos"));
 
     /**
      * Layout for field:
@@ -187,10 +181,10 @@ public class ibv_flow_ipv4_ext_filter {
      * }
      */
     public static final OfByte tos$layout() {
-        return tos$LAYOUT;
+        return (OfByte)layout().select(groupElement("tos"));
     }
 
-    private static final long tos$OFFSET = $LAYOUT.byteOffset(groupElement("tos"));
+    private static final long tos$OFFSET = 9;
 
     /**
      * Offset for field:
@@ -209,7 +203,7 @@ public class ibv_flow_ipv4_ext_filter {
      * }
      */
     public static byte tos(MemorySegment struct) {
-        return struct.get(tos$LAYOUT, tos$OFFSET);
+        return struct.get(JAVA_BYTE, tos$OFFSET);
     }
 
     /**
@@ -219,10 +213,8 @@ public class ibv_flow_ipv4_ext_filter {
      * }
      */
     public static void tos(MemorySegment struct, byte fieldValue) {
-        struct.set(tos$LAYOUT, tos$OFFSET, fieldValue);
+        struct.set(JAVA_BYTE, tos$OFFSET, fieldValue);
     }
-
-    private static final OfByte ttl$LAYOUT = (OfByte)$LAYOUT.select(groupElement("ttl"));
 
     /**
      * Layout for field:
@@ -231,10 +223,10 @@ public class ibv_flow_ipv4_ext_filter {
      * }
      */
     public static final OfByte ttl$layout() {
-        return ttl$LAYOUT;
+        return (OfByte)layout().select(groupElement("ttl"));
     }
 
-    private static final long ttl$OFFSET = $LAYOUT.byteOffset(groupElement("ttl"));
+    private static final long ttl$OFFSET = 10;
 
     /**
      * Offset for field:
@@ -253,7 +245,7 @@ public class ibv_flow_ipv4_ext_filter {
      * }
      */
     public static byte ttl(MemorySegment struct) {
-        return struct.get(ttl$LAYOUT, ttl$OFFSET);
+        return struct.get(JAVA_BYTE, ttl$OFFSET);
     }
 
     /**
@@ -263,10 +255,8 @@ public class ibv_flow_ipv4_ext_filter {
      * }
      */
     public static void ttl(MemorySegment struct, byte fieldValue) {
-        struct.set(ttl$LAYOUT, ttl$OFFSET, fieldValue);
+        struct.set(JAVA_BYTE, ttl$OFFSET, fieldValue);
     }
-
-    private static final OfByte flags$LAYOUT = (OfByte)$LAYOUT.select(groupElement("flags"));
 
     /**
      * Layout for field:
@@ -275,10 +265,10 @@ public class ibv_flow_ipv4_ext_filter {
      * }
      */
     public static final OfByte flags$layout() {
-        return flags$LAYOUT;
+        return (OfByte)layout().select(groupElement("flags"));
     }
 
-    private static final long flags$OFFSET = $LAYOUT.byteOffset(groupElement("flags"));
+    private static final long flags$OFFSET = 11;
 
     /**
      * Offset for field:
@@ -297,7 +287,7 @@ public class ibv_flow_ipv4_ext_filter {
      * }
      */
     public static byte flags(MemorySegment struct) {
-        return struct.get(flags$LAYOUT, flags$OFFSET);
+        return struct.get(JAVA_BYTE, flags$OFFSET);
     }
 
     /**
@@ -307,7 +297,7 @@ public class ibv_flow_ipv4_ext_filter {
      * }
      */
     public static void flags(MemorySegment struct, byte fieldValue) {
-        struct.set(flags$LAYOUT, flags$OFFSET, fieldValue);
+        struct.set(JAVA_BYTE, flags$OFFSET, fieldValue);
     }
 
     /**
@@ -315,19 +305,19 @@ public class ibv_flow_ipv4_ext_filter {
      * The returned segment has address {@code arrayParam.address() + index * layout().byteSize()}
      */
     public static MemorySegment asSlice(MemorySegment array, long index) {
-        return array.asSlice(layout().byteSize() * index);
+        return array.asSlice(sizeof() * index);
     }
 
     /**
      * The size (in bytes) of this struct
      */
-    public static long sizeof() { return layout().byteSize(); }
+    public static long sizeof() { return 12; }
 
     /**
      * Allocate a segment of size {@code layout().byteSize()} using {@code allocator}
      */
     public static MemorySegment allocate(SegmentAllocator allocator) {
-        return allocator.allocate(layout());
+        return allocator.allocate(sizeof(), 4);
     }
 
     /**
@@ -335,7 +325,7 @@ public class ibv_flow_ipv4_ext_filter {
      * The returned segment has size {@code elementCount * layout().byteSize()}.
      */
     public static MemorySegment allocateArray(long elementCount, SegmentAllocator allocator) {
-        return allocator.allocate(MemoryLayout.sequenceLayout(elementCount, layout()));
+        return allocator.allocate(Math.multiplyExact(sizeof(), elementCount), 4);
     }
 
     /**
@@ -351,7 +341,7 @@ public class ibv_flow_ipv4_ext_filter {
      * The returned segment has size {@code elementCount * layout().byteSize()}
      */
     public static MemorySegment reinterpret(MemorySegment addr, long elementCount, Arena arena, Consumer<MemorySegment> cleanup) {
-        return addr.reinterpret(layout().byteSize() * elementCount, arena, cleanup);
+        return addr.reinterpret(sizeof() * elementCount, arena, cleanup);
     }
 }
 

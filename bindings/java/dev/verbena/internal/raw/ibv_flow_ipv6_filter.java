@@ -30,24 +30,24 @@ public class ibv_flow_ipv6_filter {
         // Should not be called directly
     }
 
-    private static final GroupLayout $LAYOUT = MemoryLayout.structLayout(
-        MemoryLayout.sequenceLayout(16, rdma_h$shared.C_CHAR).withName("src_ip"),
-        MemoryLayout.sequenceLayout(16, rdma_h$shared.C_CHAR).withName("dst_ip"),
-        rdma_h$shared.C_INT.withName("flow_label"),
-        rdma_h$shared.C_CHAR.withName("next_hdr"),
-        rdma_h$shared.C_CHAR.withName("traffic_class"),
-        rdma_h$shared.C_CHAR.withName("hop_limit"),
-        MemoryLayout.paddingLayout(1)
-    ).withName("ibv_flow_ipv6_filter");
+    private static final class Layouts {
+        static final GroupLayout $LAYOUT = MemoryLayout.structLayout(
+            MemoryLayout.sequenceLayout(16, rdma_h$shared.C_CHAR).withName("src_ip"),
+            MemoryLayout.sequenceLayout(16, rdma_h$shared.C_CHAR).withName("dst_ip"),
+            rdma_h$shared.C_INT.withName("flow_label"),
+            rdma_h$shared.C_CHAR.withName("next_hdr"),
+            rdma_h$shared.C_CHAR.withName("traffic_class"),
+            rdma_h$shared.C_CHAR.withName("hop_limit"),
+            MemoryLayout.paddingLayout(1)
+        ).withName("ibv_flow_ipv6_filter");
+    }
 
     /**
      * The layout of this struct
      */
     public static final GroupLayout layout() {
-        return $LAYOUT;
+        return Layouts.$LAYOUT;
     }
-
-    private static final SequenceLayout src_ip$LAYOUT = (SequenceLayout)$LAYOUT.select(groupElement("src_ip"));
 
     /**
      * Layout for field:
@@ -56,10 +56,10 @@ public class ibv_flow_ipv6_filter {
      * }
      */
     public static final SequenceLayout src_ip$layout() {
-        return src_ip$LAYOUT;
+        return (SequenceLayout)layout().select(groupElement("src_ip"));
     }
 
-    private static final long src_ip$OFFSET = $LAYOUT.byteOffset(groupElement("src_ip"));
+    private static final long src_ip$OFFSET = 0;
 
     /**
      * Offset for field:
@@ -78,7 +78,7 @@ public class ibv_flow_ipv6_filter {
      * }
      */
     public static MemorySegment src_ip(MemorySegment struct) {
-        return struct.asSlice(src_ip$OFFSET, src_ip$LAYOUT.byteSize());
+        return struct.asSlice(src_ip$OFFSET, 16);
     }
 
     /**
@@ -88,10 +88,8 @@ public class ibv_flow_ipv6_filter {
      * }
      */
     public static void src_ip(MemorySegment struct, MemorySegment fieldValue) {
-        MemorySegment.copy(fieldValue, 0L, struct, src_ip$OFFSET, src_ip$LAYOUT.byteSize());
+        MemorySegment.copy(fieldValue, 0L, struct, src_ip$OFFSET, 16);
     }
-
-    private static long[] src_ip$DIMS = { 16 };
 
     /**
      * Dimensions for array field:
@@ -100,10 +98,8 @@ public class ibv_flow_ipv6_filter {
      * }
      */
     public static long[] src_ip$dimensions() {
-        return src_ip$DIMS;
+        return new long[] { 16 };
     }
-
-    private static final SequenceLayout dst_ip$LAYOUT = (SequenceLayout)$LAYOUT.select(groupElement("dst_ip"));
 
     /**
      * Layout for field:
@@ -112,10 +108,10 @@ public class ibv_flow_ipv6_filter {
      * }
      */
     public static final SequenceLayout dst_ip$layout() {
-        return dst_ip$LAYOUT;
+        return (SequenceLayout)layout().select(groupElement("dst_ip"));
     }
 
-    private static final long dst_ip$OFFSET = $LAYOUT.byteOffset(groupElement("dst_ip"));
+    private static final long dst_ip$OFFSET = 16;
 
     /**
      * Offset for field:
@@ -134,7 +130,7 @@ public class ibv_flow_ipv6_filter {
      * }
      */
     public static MemorySegment dst_ip(MemorySegment struct) {
-        return struct.asSlice(dst_ip$OFFSET, dst_ip$LAYOUT.byteSize());
+        return struct.asSlice(dst_ip$OFFSET, 16);
     }
 
     /**
@@ -144,10 +140,8 @@ public class ibv_flow_ipv6_filter {
      * }
      */
     public static void dst_ip(MemorySegment struct, MemorySegment fieldValue) {
-        MemorySegment.copy(fieldValue, 0L, struct, dst_ip$OFFSET, dst_ip$LAYOUT.byteSize());
+        MemorySegment.copy(fieldValue, 0L, struct, dst_ip$OFFSET, 16);
     }
-
-    private static long[] dst_ip$DIMS = { 16 };
 
     /**
      * Dimensions for array field:
@@ -156,10 +150,8 @@ public class ibv_flow_ipv6_filter {
      * }
      */
     public static long[] dst_ip$dimensions() {
-        return dst_ip$DIMS;
+        return new long[] { 16 };
     }
-
-    private static final OfInt flow_label$LAYOUT = (OfInt)$LAYOUT.select(groupElement("flow_label"));
 
     /**
      * Layout for field:
@@ -168,10 +160,10 @@ public class ibv_flow_ipv6_filter {
      * }
      */
     public static final OfInt flow_label$layout() {
-        return flow_label$LAYOUT;
+        return (OfInt)layout().select(groupElement("flow_label"));
     }
 
-    private static final long flow_label$OFFSET = $LAYOUT.byteOffset(groupElement("flow_label"));
+    private static final long flow_label$OFFSET = 32;
 
     /**
      * Offset for field:
@@ -190,7 +182,7 @@ public class ibv_flow_ipv6_filter {
      * }
      */
     public static int flow_label(MemorySegment struct) {
-        return struct.get(flow_label$LAYOUT, flow_label$OFFSET);
+        return struct.get(JAVA_INT, flow_label$OFFSET);
     }
 
     /**
@@ -200,10 +192,8 @@ public class ibv_flow_ipv6_filter {
      * }
      */
     public static void flow_label(MemorySegment struct, int fieldValue) {
-        struct.set(flow_label$LAYOUT, flow_label$OFFSET, fieldValue);
+        struct.set(JAVA_INT, flow_label$OFFSET, fieldValue);
     }
-
-    private static final OfByte next_hdr$LAYOUT = (OfByte)$LAYOUT.select(groupElement("next_hdr"));
 
     /**
      * Layout for field:
@@ -212,10 +202,10 @@ public class ibv_flow_ipv6_filter {
      * }
      */
     public static final OfByte next_hdr$layout() {
-        return next_hdr$LAYOUT;
+        return (OfByte)layout().select(groupElement("next_hdr"));
     }
 
-    private static final long next_hdr$OFFSET = $LAYOUT.byteOffset(groupElement("next_hdr"));
+    private static final long next_hdr$OFFSET = 36;
 
     /**
      * Offset for field:
@@ -234,7 +224,7 @@ public class ibv_flow_ipv6_filter {
      * }
      */
     public static byte next_hdr(MemorySegment struct) {
-        return struct.get(next_hdr$LAYOUT, next_hdr$OFFSET);
+        return struct.get(JAVA_BYTE, next_hdr$OFFSET);
     }
 
     /**
@@ -244,10 +234,8 @@ public class ibv_flow_ipv6_filter {
      * }
      */
     public static void next_hdr(MemorySegment struct, byte fieldValue) {
-        struct.set(next_hdr$LAYOUT, next_hdr$OFFSET, fieldValue);
+        struct.set(JAVA_BYTE, next_hdr$OFFSET, fieldValue);
     }
-
-    private static final OfByte traffic_class$LAYOUT = (OfByte)$LAYOUT.select(groupElement("traffic_class"));
 
     /**
      * Layout for field:
@@ -256,10 +244,10 @@ public class ibv_flow_ipv6_filter {
      * }
      */
     public static final OfByte traffic_class$layout() {
-        return traffic_class$LAYOUT;
+        return (OfByte)layout().select(groupElement("traffic_class"));
     }
 
-    private static final long traffic_class$OFFSET = $LAYOUT.byteOffset(groupElement("traffic_class"));
+    private static final long traffic_class$OFFSET = 37;
 
     /**
      * Offset for field:
@@ -278,7 +266,7 @@ public class ibv_flow_ipv6_filter {
      * }
      */
     public static byte traffic_class(MemorySegment struct) {
-        return struct.get(traffic_class$LAYOUT, traffic_class$OFFSET);
+        return struct.get(JAVA_BYTE, traffic_class$OFFSET);
     }
 
     /**
@@ -288,10 +276,8 @@ public class ibv_flow_ipv6_filter {
      * }
      */
     public static void traffic_class(MemorySegment struct, byte fieldValue) {
-        struct.set(traffic_class$LAYOUT, traffic_class$OFFSET, fieldValue);
+        struct.set(JAVA_BYTE, traffic_class$OFFSET, fieldValue);
     }
-
-    private static final OfByte hop_limit$LAYOUT = (OfByte)$LAYOUT.select(groupElement("hop_limit"));
 
     /**
      * Layout for field:
@@ -300,10 +286,10 @@ public class ibv_flow_ipv6_filter {
      * }
      */
     public static final OfByte hop_limit$layout() {
-        return hop_limit$LAYOUT;
+        return (OfByte)layout().select(groupElement("hop_limit"));
     }
 
-    private static final long hop_limit$OFFSET = $LAYOUT.byteOffset(groupElement("hop_limit"));
+    private static final long hop_limit$OFFSET = 38;
 
     /**
      * Offset for field:
@@ -322,7 +308,7 @@ public class ibv_flow_ipv6_filter {
      * }
      */
     public static byte hop_limit(MemorySegment struct) {
-        return struct.get(hop_limit$LAYOUT, hop_limit$OFFSET);
+        return struct.get(JAVA_BYTE, hop_limit$OFFSET);
     }
 
     /**
@@ -332,7 +318,7 @@ public class ibv_flow_ipv6_filter {
      * }
      */
     public static void hop_limit(MemorySegment struct, byte fieldValue) {
-        struct.set(hop_limit$LAYOUT, hop_limit$OFFSET, fieldValue);
+        struct.set(JAVA_BYTE, hop_limit$OFFSET, fieldValue);
     }
 
     /**
@@ -340,19 +326,19 @@ public class ibv_flow_ipv6_filter {
      * The returned segment has address {@code arrayParam.address() + index * layout().byteSize()}
      */
     public static MemorySegment asSlice(MemorySegment array, long index) {
-        return array.asSlice(layout().byteSize() * index);
+        return array.asSlice(sizeof() * index);
     }
 
     /**
      * The size (in bytes) of this struct
      */
-    public static long sizeof() { return layout().byteSize(); }
+    public static long sizeof() { return 40; }
 
     /**
      * Allocate a segment of size {@code layout().byteSize()} using {@code allocator}
      */
     public static MemorySegment allocate(SegmentAllocator allocator) {
-        return allocator.allocate(layout());
+        return allocator.allocate(sizeof(), 4);
     }
 
     /**
@@ -360,7 +346,7 @@ public class ibv_flow_ipv6_filter {
      * The returned segment has size {@code elementCount * layout().byteSize()}.
      */
     public static MemorySegment allocateArray(long elementCount, SegmentAllocator allocator) {
-        return allocator.allocate(MemoryLayout.sequenceLayout(elementCount, layout()));
+        return allocator.allocate(Math.multiplyExact(sizeof(), elementCount), 4);
     }
 
     /**
@@ -376,7 +362,7 @@ public class ibv_flow_ipv6_filter {
      * The returned segment has size {@code elementCount * layout().byteSize()}
      */
     public static MemorySegment reinterpret(MemorySegment addr, long elementCount, Arena arena, Consumer<MemorySegment> cleanup) {
-        return addr.reinterpret(layout().byteSize() * elementCount, arena, cleanup);
+        return addr.reinterpret(sizeof() * elementCount, arena, cleanup);
     }
 }
 

@@ -25,18 +25,18 @@ public class ibv_flow_mpls_filter {
         // Should not be called directly
     }
 
-    private static final GroupLayout $LAYOUT = MemoryLayout.structLayout(
-        rdma_h$shared.C_INT.withName("label")
-    ).withName("ibv_flow_mpls_filter");
+    private static final class Layouts {
+        static final GroupLayout $LAYOUT = MemoryLayout.structLayout(
+            rdma_h$shared.C_INT.withName("label")
+        ).withName("ibv_flow_mpls_filter");
+    }
 
     /**
      * The layout of this struct
      */
     public static final GroupLayout layout() {
-        return $LAYOUT;
+        return Layouts.$LAYOUT;
     }
-
-    private static final OfInt label$LAYOUT = (OfInt)$LAYOUT.select(groupElement("label"));
 
     /**
      * Layout for field:
@@ -45,10 +45,10 @@ public class ibv_flow_mpls_filter {
      * }
      */
     public static final OfInt label$layout() {
-        return label$LAYOUT;
+        return (OfInt)layout().select(groupElement("label"));
     }
 
-    private static final long label$OFFSET = $LAYOUT.byteOffset(groupElement("label"));
+    private static final long label$OFFSET = 0;
 
     /**
      * Offset for field:
@@ -67,7 +67,7 @@ public class ibv_flow_mpls_filter {
      * }
      */
     public static int label(MemorySegment struct) {
-        return struct.get(label$LAYOUT, label$OFFSET);
+        return struct.get(JAVA_INT, label$OFFSET);
     }
 
     /**
@@ -77,7 +77,7 @@ public class ibv_flow_mpls_filter {
      * }
      */
     public static void label(MemorySegment struct, int fieldValue) {
-        struct.set(label$LAYOUT, label$OFFSET, fieldValue);
+        struct.set(JAVA_INT, label$OFFSET, fieldValue);
     }
 
     /**
@@ -85,19 +85,19 @@ public class ibv_flow_mpls_filter {
      * The returned segment has address {@code arrayParam.address() + index * layout().byteSize()}
      */
     public static MemorySegment asSlice(MemorySegment array, long index) {
-        return array.asSlice(layout().byteSize() * index);
+        return array.asSlice(sizeof() * index);
     }
 
     /**
      * The size (in bytes) of this struct
      */
-    public static long sizeof() { return layout().byteSize(); }
+    public static long sizeof() { return 4; }
 
     /**
      * Allocate a segment of size {@code layout().byteSize()} using {@code allocator}
      */
     public static MemorySegment allocate(SegmentAllocator allocator) {
-        return allocator.allocate(layout());
+        return allocator.allocate(sizeof(), 4);
     }
 
     /**
@@ -105,7 +105,7 @@ public class ibv_flow_mpls_filter {
      * The returned segment has size {@code elementCount * layout().byteSize()}.
      */
     public static MemorySegment allocateArray(long elementCount, SegmentAllocator allocator) {
-        return allocator.allocate(MemoryLayout.sequenceLayout(elementCount, layout()));
+        return allocator.allocate(Math.multiplyExact(sizeof(), elementCount), 4);
     }
 
     /**
@@ -121,7 +121,7 @@ public class ibv_flow_mpls_filter {
      * The returned segment has size {@code elementCount * layout().byteSize()}
      */
     public static MemorySegment reinterpret(MemorySegment addr, long elementCount, Arena arena, Consumer<MemorySegment> cleanup) {
-        return addr.reinterpret(layout().byteSize() * elementCount, arena, cleanup);
+        return addr.reinterpret(sizeof() * elementCount, arena, cleanup);
     }
 }
 

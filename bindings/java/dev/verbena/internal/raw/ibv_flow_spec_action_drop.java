@@ -26,20 +26,20 @@ public class ibv_flow_spec_action_drop {
         // Should not be called directly
     }
 
-    private static final GroupLayout $LAYOUT = MemoryLayout.structLayout(
-        rdma_h$shared.C_INT.withName("type"),
-        rdma_h$shared.C_SHORT.withName("size"),
-        MemoryLayout.paddingLayout(2)
-    ).withName("ibv_flow_spec_action_drop");
+    private static final class Layouts {
+        static final GroupLayout $LAYOUT = MemoryLayout.structLayout(
+            rdma_h$shared.C_INT.withName("type"),
+            rdma_h$shared.C_SHORT.withName("size"),
+            MemoryLayout.paddingLayout(2)
+        ).withName("ibv_flow_spec_action_drop");
+    }
 
     /**
      * The layout of this struct
      */
     public static final GroupLayout layout() {
-        return $LAYOUT;
+        return Layouts.$LAYOUT;
     }
-
-    private static final OfInt type$LAYOUT = (OfInt)$LAYOUT.select(groupElement("type"));
 
     /**
      * Layout for field:
@@ -48,10 +48,10 @@ public class ibv_flow_spec_action_drop {
      * }
      */
     public static final OfInt type$layout() {
-        return type$LAYOUT;
+        return (OfInt)layout().select(groupElement("type"));
     }
 
-    private static final long type$OFFSET = $LAYOUT.byteOffset(groupElement("type"));
+    private static final long type$OFFSET = 0;
 
     /**
      * Offset for field:
@@ -70,7 +70,7 @@ public class ibv_flow_spec_action_drop {
      * }
      */
     public static int type(MemorySegment struct) {
-        return struct.get(type$LAYOUT, type$OFFSET);
+        return struct.get(JAVA_INT, type$OFFSET);
     }
 
     /**
@@ -80,10 +80,8 @@ public class ibv_flow_spec_action_drop {
      * }
      */
     public static void type(MemorySegment struct, int fieldValue) {
-        struct.set(type$LAYOUT, type$OFFSET, fieldValue);
+        struct.set(JAVA_INT, type$OFFSET, fieldValue);
     }
-
-    private static final OfShort size$LAYOUT = (OfShort)$LAYOUT.select(groupElement("size"));
 
     /**
      * Layout for field:
@@ -92,10 +90,10 @@ public class ibv_flow_spec_action_drop {
      * }
      */
     public static final OfShort size$layout() {
-        return size$LAYOUT;
+        return (OfShort)layout().select(groupElement("size"));
     }
 
-    private static final long size$OFFSET = $LAYOUT.byteOffset(groupElement("size"));
+    private static final long size$OFFSET = 4;
 
     /**
      * Offset for field:
@@ -114,7 +112,7 @@ public class ibv_flow_spec_action_drop {
      * }
      */
     public static short size(MemorySegment struct) {
-        return struct.get(size$LAYOUT, size$OFFSET);
+        return struct.get(JAVA_SHORT, size$OFFSET);
     }
 
     /**
@@ -124,7 +122,7 @@ public class ibv_flow_spec_action_drop {
      * }
      */
     public static void size(MemorySegment struct, short fieldValue) {
-        struct.set(size$LAYOUT, size$OFFSET, fieldValue);
+        struct.set(JAVA_SHORT, size$OFFSET, fieldValue);
     }
 
     /**
@@ -132,19 +130,19 @@ public class ibv_flow_spec_action_drop {
      * The returned segment has address {@code arrayParam.address() + index * layout().byteSize()}
      */
     public static MemorySegment asSlice(MemorySegment array, long index) {
-        return array.asSlice(layout().byteSize() * index);
+        return array.asSlice(sizeof() * index);
     }
 
     /**
      * The size (in bytes) of this struct
      */
-    public static long sizeof() { return layout().byteSize(); }
+    public static long sizeof() { return 8; }
 
     /**
      * Allocate a segment of size {@code layout().byteSize()} using {@code allocator}
      */
     public static MemorySegment allocate(SegmentAllocator allocator) {
-        return allocator.allocate(layout());
+        return allocator.allocate(sizeof(), 4);
     }
 
     /**
@@ -152,7 +150,7 @@ public class ibv_flow_spec_action_drop {
      * The returned segment has size {@code elementCount * layout().byteSize()}.
      */
     public static MemorySegment allocateArray(long elementCount, SegmentAllocator allocator) {
-        return allocator.allocate(MemoryLayout.sequenceLayout(elementCount, layout()));
+        return allocator.allocate(Math.multiplyExact(sizeof(), elementCount), 4);
     }
 
     /**
@@ -168,7 +166,7 @@ public class ibv_flow_spec_action_drop {
      * The returned segment has size {@code elementCount * layout().byteSize()}
      */
     public static MemorySegment reinterpret(MemorySegment addr, long elementCount, Arena arena, Consumer<MemorySegment> cleanup) {
-        return addr.reinterpret(layout().byteSize() * elementCount, arena, cleanup);
+        return addr.reinterpret(sizeof() * elementCount, arena, cleanup);
     }
 }
 

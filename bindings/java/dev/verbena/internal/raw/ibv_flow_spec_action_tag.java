@@ -27,21 +27,21 @@ public class ibv_flow_spec_action_tag {
         // Should not be called directly
     }
 
-    private static final GroupLayout $LAYOUT = MemoryLayout.structLayout(
-        rdma_h$shared.C_INT.withName("type"),
-        rdma_h$shared.C_SHORT.withName("size"),
-        MemoryLayout.paddingLayout(2),
-        rdma_h$shared.C_INT.withName("tag_id")
-    ).withName("ibv_flow_spec_action_tag");
+    private static final class Layouts {
+        static final GroupLayout $LAYOUT = MemoryLayout.structLayout(
+            rdma_h$shared.C_INT.withName("type"),
+            rdma_h$shared.C_SHORT.withName("size"),
+            MemoryLayout.paddingLayout(2),
+            rdma_h$shared.C_INT.withName("tag_id")
+        ).withName("ibv_flow_spec_action_tag");
+    }
 
     /**
      * The layout of this struct
      */
     public static final GroupLayout layout() {
-        return $LAYOUT;
+        return Layouts.$LAYOUT;
     }
-
-    private static final OfInt type$LAYOUT = (OfInt)$LAYOUT.select(groupElement("type"));
 
     /**
      * Layout for field:
@@ -50,10 +50,10 @@ public class ibv_flow_spec_action_tag {
      * }
      */
     public static final OfInt type$layout() {
-        return type$LAYOUT;
+        return (OfInt)layout().select(groupElement("type"));
     }
 
-    private static final long type$OFFSET = $LAYOUT.byteOffset(groupElement("type"));
+    private static final long type$OFFSET = 0;
 
     /**
      * Offset for field:
@@ -72,7 +72,7 @@ public class ibv_flow_spec_action_tag {
      * }
      */
     public static int type(MemorySegment struct) {
-        return struct.get(type$LAYOUT, type$OFFSET);
+        return struct.get(JAVA_INT, type$OFFSET);
     }
 
     /**
@@ -82,10 +82,8 @@ public class ibv_flow_spec_action_tag {
      * }
      */
     public static void type(MemorySegment struct, int fieldValue) {
-        struct.set(type$LAYOUT, type$OFFSET, fieldValue);
+        struct.set(JAVA_INT, type$OFFSET, fieldValue);
     }
-
-    private static final OfShort size$LAYOUT = (OfShort)$LAYOUT.select(groupElement("size"));
 
     /**
      * Layout for field:
@@ -94,10 +92,10 @@ public class ibv_flow_spec_action_tag {
      * }
      */
     public static final OfShort size$layout() {
-        return size$LAYOUT;
+        return (OfShort)layout().select(groupElement("size"));
     }
 
-    private static final long size$OFFSET = $LAYOUT.byteOffset(groupElement("size"));
+    private static final long size$OFFSET = 4;
 
     /**
      * Offset for field:
@@ -116,7 +114,7 @@ public class ibv_flow_spec_action_tag {
      * }
      */
     public static short size(MemorySegment struct) {
-        return struct.get(size$LAYOUT, size$OFFSET);
+        return struct.get(JAVA_SHORT, size$OFFSET);
     }
 
     /**
@@ -126,10 +124,8 @@ public class ibv_flow_spec_action_tag {
      * }
      */
     public static void size(MemorySegment struct, short fieldValue) {
-        struct.set(size$LAYOUT, size$OFFSET, fieldValue);
+        struct.set(JAVA_SHORT, size$OFFSET, fieldValue);
     }
-
-    private static final OfInt tag_id$LAYOUT = (OfInt)$LAYOUT.select(groupElement("tag_id"));
 
     /**
      * Layout for field:
@@ -138,10 +134,10 @@ public class ibv_flow_spec_action_tag {
      * }
      */
     public static final OfInt tag_id$layout() {
-        return tag_id$LAYOUT;
+        return (OfInt)layout().select(groupElement("tag_id"));
     }
 
-    private static final long tag_id$OFFSET = $LAYOUT.byteOffset(groupElement("tag_id"));
+    private static final long tag_id$OFFSET = 8;
 
     /**
      * Offset for field:
@@ -160,7 +156,7 @@ public class ibv_flow_spec_action_tag {
      * }
      */
     public static int tag_id(MemorySegment struct) {
-        return struct.get(tag_id$LAYOUT, tag_id$OFFSET);
+        return struct.get(JAVA_INT, tag_id$OFFSET);
     }
 
     /**
@@ -170,7 +166,7 @@ public class ibv_flow_spec_action_tag {
      * }
      */
     public static void tag_id(MemorySegment struct, int fieldValue) {
-        struct.set(tag_id$LAYOUT, tag_id$OFFSET, fieldValue);
+        struct.set(JAVA_INT, tag_id$OFFSET, fieldValue);
     }
 
     /**
@@ -178,19 +174,19 @@ public class ibv_flow_spec_action_tag {
      * The returned segment has address {@code arrayParam.address() + index * layout().byteSize()}
      */
     public static MemorySegment asSlice(MemorySegment array, long index) {
-        return array.asSlice(layout().byteSize() * index);
+        return array.asSlice(sizeof() * index);
     }
 
     /**
      * The size (in bytes) of this struct
      */
-    public static long sizeof() { return layout().byteSize(); }
+    public static long sizeof() { return 12; }
 
     /**
      * Allocate a segment of size {@code layout().byteSize()} using {@code allocator}
      */
     public static MemorySegment allocate(SegmentAllocator allocator) {
-        return allocator.allocate(layout());
+        return allocator.allocate(sizeof(), 4);
     }
 
     /**
@@ -198,7 +194,7 @@ public class ibv_flow_spec_action_tag {
      * The returned segment has size {@code elementCount * layout().byteSize()}.
      */
     public static MemorySegment allocateArray(long elementCount, SegmentAllocator allocator) {
-        return allocator.allocate(MemoryLayout.sequenceLayout(elementCount, layout()));
+        return allocator.allocate(Math.multiplyExact(sizeof(), elementCount), 4);
     }
 
     /**
@@ -214,7 +210,7 @@ public class ibv_flow_spec_action_tag {
      * The returned segment has size {@code elementCount * layout().byteSize()}
      */
     public static MemorySegment reinterpret(MemorySegment addr, long elementCount, Arena arena, Consumer<MemorySegment> cleanup) {
-        return addr.reinterpret(layout().byteSize() * elementCount, arena, cleanup);
+        return addr.reinterpret(sizeof() * elementCount, arena, cleanup);
     }
 }
 

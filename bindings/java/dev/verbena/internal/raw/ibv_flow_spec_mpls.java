@@ -28,22 +28,22 @@ public class ibv_flow_spec_mpls {
         // Should not be called directly
     }
 
-    private static final GroupLayout $LAYOUT = MemoryLayout.structLayout(
-        rdma_h$shared.C_INT.withName("type"),
-        rdma_h$shared.C_SHORT.withName("size"),
-        MemoryLayout.paddingLayout(2),
-        ibv_flow_mpls_filter.layout().withName("val"),
-        ibv_flow_mpls_filter.layout().withName("mask")
-    ).withName("ibv_flow_spec_mpls");
+    private static final class Layouts {
+        static final GroupLayout $LAYOUT = MemoryLayout.structLayout(
+            rdma_h$shared.C_INT.withName("type"),
+            rdma_h$shared.C_SHORT.withName("size"),
+            MemoryLayout.paddingLayout(2),
+            ibv_flow_mpls_filter.layout().withName("val"),
+            ibv_flow_mpls_filter.layout().withName("mask")
+        ).withName("ibv_flow_spec_mpls");
+    }
 
     /**
      * The layout of this struct
      */
     public static final GroupLayout layout() {
-        return $LAYOUT;
+        return Layouts.$LAYOUT;
     }
-
-    private static final OfInt type$LAYOUT = (OfInt)$LAYOUT.select(groupElement("type"));
 
     /**
      * Layout for field:
@@ -52,10 +52,10 @@ public class ibv_flow_spec_mpls {
      * }
      */
     public static final OfInt type$layout() {
-        return type$LAYOUT;
+        return (OfInt)layout().select(groupElement("type"));
     }
 
-    private static final long type$OFFSET = $LAYOUT.byteOffset(groupElement("type"));
+    private static final long type$OFFSET = 0;
 
     /**
      * Offset for field:
@@ -74,7 +74,7 @@ public class ibv_flow_spec_mpls {
      * }
      */
     public static int type(MemorySegment struct) {
-        return struct.get(type$LAYOUT, type$OFFSET);
+        return struct.get(JAVA_INT, type$OFFSET);
     }
 
     /**
@@ -84,10 +84,8 @@ public class ibv_flow_spec_mpls {
      * }
      */
     public static void type(MemorySegment struct, int fieldValue) {
-        struct.set(type$LAYOUT, type$OFFSET, fieldValue);
+        struct.set(JAVA_INT, type$OFFSET, fieldValue);
     }
-
-    private static final OfShort size$LAYOUT = (OfShort)$LAYOUT.select(groupElement("size"));
 
     /**
      * Layout for field:
@@ -96,10 +94,10 @@ public class ibv_flow_spec_mpls {
      * }
      */
     public static final OfShort size$layout() {
-        return size$LAYOUT;
+        return (OfShort)layout().select(groupElement("size"));
     }
 
-    private static final long size$OFFSET = $LAYOUT.byteOffset(groupElement("size"));
+    private static final long size$OFFSET = 4;
 
     /**
      * Offset for field:
@@ -118,7 +116,7 @@ public class ibv_flow_spec_mpls {
      * }
      */
     public static short size(MemorySegment struct) {
-        return struct.get(size$LAYOUT, size$OFFSET);
+        return struct.get(JAVA_SHORT, size$OFFSET);
     }
 
     /**
@@ -128,10 +126,8 @@ public class ibv_flow_spec_mpls {
      * }
      */
     public static void size(MemorySegment struct, short fieldValue) {
-        struct.set(size$LAYOUT, size$OFFSET, fieldValue);
+        struct.set(JAVA_SHORT, size$OFFSET, fieldValue);
     }
-
-    private static final GroupLayout val$LAYOUT = (GroupLayout)$LAYOUT.select(groupElement("val"));
 
     /**
      * Layout for field:
@@ -140,10 +136,10 @@ public class ibv_flow_spec_mpls {
      * }
      */
     public static final GroupLayout val$layout() {
-        return val$LAYOUT;
+        return (GroupLayout)layout().select(groupElement("val"));
     }
 
-    private static final long val$OFFSET = $LAYOUT.byteOffset(groupElement("val"));
+    private static final long val$OFFSET = 8;
 
     /**
      * Offset for field:
@@ -162,7 +158,7 @@ public class ibv_flow_spec_mpls {
      * }
      */
     public static MemorySegment val(MemorySegment struct) {
-        return struct.asSlice(val$OFFSET, val$LAYOUT.byteSize());
+        return struct.asSlice(val$OFFSET, 4);
     }
 
     /**
@@ -172,10 +168,8 @@ public class ibv_flow_spec_mpls {
      * }
      */
     public static void val(MemorySegment struct, MemorySegment fieldValue) {
-        MemorySegment.copy(fieldValue, 0L, struct, val$OFFSET, val$LAYOUT.byteSize());
+        MemorySegment.copy(fieldValue, 0L, struct, val$OFFSET, 4);
     }
-
-    private static final GroupLayout mask$LAYOUT = (GroupLayout)$LAYOUT.select(groupElement("mask"));
 
     /**
      * Layout for field:
@@ -184,10 +178,10 @@ public class ibv_flow_spec_mpls {
      * }
      */
     public static final GroupLayout mask$layout() {
-        return mask$LAYOUT;
+        return (GroupLayout)layout().select(groupElement("mask"));
     }
 
-    private static final long mask$OFFSET = $LAYOUT.byteOffset(groupElement("mask"));
+    private static final long mask$OFFSET = 12;
 
     /**
      * Offset for field:
@@ -206,7 +200,7 @@ public class ibv_flow_spec_mpls {
      * }
      */
     public static MemorySegment mask(MemorySegment struct) {
-        return struct.asSlice(mask$OFFSET, mask$LAYOUT.byteSize());
+        return struct.asSlice(mask$OFFSET, 4);
     }
 
     /**
@@ -216,7 +210,7 @@ public class ibv_flow_spec_mpls {
      * }
      */
     public static void mask(MemorySegment struct, MemorySegment fieldValue) {
-        MemorySegment.copy(fieldValue, 0L, struct, mask$OFFSET, mask$LAYOUT.byteSize());
+        MemorySegment.copy(fieldValue, 0L, struct, mask$OFFSET, 4);
     }
 
     /**
@@ -224,19 +218,19 @@ public class ibv_flow_spec_mpls {
      * The returned segment has address {@code arrayParam.address() + index * layout().byteSize()}
      */
     public static MemorySegment asSlice(MemorySegment array, long index) {
-        return array.asSlice(layout().byteSize() * index);
+        return array.asSlice(sizeof() * index);
     }
 
     /**
      * The size (in bytes) of this struct
      */
-    public static long sizeof() { return layout().byteSize(); }
+    public static long sizeof() { return 16; }
 
     /**
      * Allocate a segment of size {@code layout().byteSize()} using {@code allocator}
      */
     public static MemorySegment allocate(SegmentAllocator allocator) {
-        return allocator.allocate(layout());
+        return allocator.allocate(sizeof(), 4);
     }
 
     /**
@@ -244,7 +238,7 @@ public class ibv_flow_spec_mpls {
      * The returned segment has size {@code elementCount * layout().byteSize()}.
      */
     public static MemorySegment allocateArray(long elementCount, SegmentAllocator allocator) {
-        return allocator.allocate(MemoryLayout.sequenceLayout(elementCount, layout()));
+        return allocator.allocate(Math.multiplyExact(sizeof(), elementCount), 4);
     }
 
     /**
@@ -260,7 +254,7 @@ public class ibv_flow_spec_mpls {
      * The returned segment has size {@code elementCount * layout().byteSize()}
      */
     public static MemorySegment reinterpret(MemorySegment addr, long elementCount, Arena arena, Consumer<MemorySegment> cleanup) {
-        return addr.reinterpret(layout().byteSize() * elementCount, arena, cleanup);
+        return addr.reinterpret(sizeof() * elementCount, arena, cleanup);
     }
 }
 

@@ -26,19 +26,19 @@ public class ibv_flow_tcp_udp_filter {
         // Should not be called directly
     }
 
-    private static final GroupLayout $LAYOUT = MemoryLayout.structLayout(
-        rdma_h$shared.C_SHORT.withName("dst_port"),
-        rdma_h$shared.C_SHORT.withName("src_port")
-    ).withName("ibv_flow_tcp_udp_filter");
+    private static final class Layouts {
+        static final GroupLayout $LAYOUT = MemoryLayout.structLayout(
+            rdma_h$shared.C_SHORT.withName("dst_port"),
+            rdma_h$shared.C_SHORT.withName("src_port")
+        ).withName("ibv_flow_tcp_udp_filter");
+    }
 
     /**
      * The layout of this struct
      */
     public static final GroupLayout layout() {
-        return $LAYOUT;
+        return Layouts.$LAYOUT;
     }
-
-    private static final OfShort dst_port$LAYOUT = (OfShort)$LAYOUT.select(groupElement("dst_port"));
 
     /**
      * Layout for field:
@@ -47,10 +47,10 @@ public class ibv_flow_tcp_udp_filter {
      * }
      */
     public static final OfShort dst_port$layout() {
-        return dst_port$LAYOUT;
+        return (OfShort)layout().select(groupElement("dst_port"));
     }
 
-    private static final long dst_port$OFFSET = $LAYOUT.byteOffset(groupElement("dst_port"));
+    private static final long dst_port$OFFSET = 0;
 
     /**
      * Offset for field:
@@ -69,7 +69,7 @@ public class ibv_flow_tcp_udp_filter {
      * }
      */
     public static short dst_port(MemorySegment struct) {
-        return struct.get(dst_port$LAYOUT, dst_port$OFFSET);
+        return struct.get(JAVA_SHORT, dst_port$OFFSET);
     }
 
     /**
@@ -79,10 +79,8 @@ public class ibv_flow_tcp_udp_filter {
      * }
      */
     public static void dst_port(MemorySegment struct, short fieldValue) {
-        struct.set(dst_port$LAYOUT, dst_port$OFFSET, fieldValue);
+        struct.set(JAVA_SHORT, dst_port$OFFSET, fieldValue);
     }
-
-    private static final OfShort src_port$LAYOUT = (OfShort)$LAYOUT.select(groupElement("src_port"));
 
     /**
      * Layout for field:
@@ -91,10 +89,10 @@ public class ibv_flow_tcp_udp_filter {
      * }
      */
     public static final OfShort src_port$layout() {
-        return src_port$LAYOUT;
+        return (OfShort)layout().select(groupElement("src_port"));
     }
 
-    private static final long src_port$OFFSET = $LAYOUT.byteOffset(groupElement("src_port"));
+    private static final long src_port$OFFSET = 2;
 
     /**
      * Offset for field:
@@ -113,7 +111,7 @@ public class ibv_flow_tcp_udp_filter {
      * }
      */
     public static short src_port(MemorySegment struct) {
-        return struct.get(src_port$LAYOUT, src_port$OFFSET);
+        return struct.get(JAVA_SHORT, src_port$OFFSET);
     }
 
     /**
@@ -123,7 +121,7 @@ public class ibv_flow_tcp_udp_filter {
      * }
      */
     public static void src_port(MemorySegment struct, short fieldValue) {
-        struct.set(src_port$LAYOUT, src_port$OFFSET, fieldValue);
+        struct.set(JAVA_SHORT, src_port$OFFSET, fieldValue);
     }
 
     /**
@@ -131,19 +129,19 @@ public class ibv_flow_tcp_udp_filter {
      * The returned segment has address {@code arrayParam.address() + index * layout().byteSize()}
      */
     public static MemorySegment asSlice(MemorySegment array, long index) {
-        return array.asSlice(layout().byteSize() * index);
+        return array.asSlice(sizeof() * index);
     }
 
     /**
      * The size (in bytes) of this struct
      */
-    public static long sizeof() { return layout().byteSize(); }
+    public static long sizeof() { return 4; }
 
     /**
      * Allocate a segment of size {@code layout().byteSize()} using {@code allocator}
      */
     public static MemorySegment allocate(SegmentAllocator allocator) {
-        return allocator.allocate(layout());
+        return allocator.allocate(sizeof(), 2);
     }
 
     /**
@@ -151,7 +149,7 @@ public class ibv_flow_tcp_udp_filter {
      * The returned segment has size {@code elementCount * layout().byteSize()}.
      */
     public static MemorySegment allocateArray(long elementCount, SegmentAllocator allocator) {
-        return allocator.allocate(MemoryLayout.sequenceLayout(elementCount, layout()));
+        return allocator.allocate(Math.multiplyExact(sizeof(), elementCount), 2);
     }
 
     /**
@@ -167,7 +165,7 @@ public class ibv_flow_tcp_udp_filter {
      * The returned segment has size {@code elementCount * layout().byteSize()}
      */
     public static MemorySegment reinterpret(MemorySegment addr, long elementCount, Arena arena, Consumer<MemorySegment> cleanup) {
-        return addr.reinterpret(layout().byteSize() * elementCount, arena, cleanup);
+        return addr.reinterpret(sizeof() * elementCount, arena, cleanup);
     }
 }
 

@@ -25,18 +25,18 @@ public class ibv_flow_tunnel_filter {
         // Should not be called directly
     }
 
-    private static final GroupLayout $LAYOUT = MemoryLayout.structLayout(
-        rdma_h$shared.C_INT.withName("tunnel_id")
-    ).withName("ibv_flow_tunnel_filter");
+    private static final class Layouts {
+        static final GroupLayout $LAYOUT = MemoryLayout.structLayout(
+            rdma_h$shared.C_INT.withName("tunnel_id")
+        ).withName("ibv_flow_tunnel_filter");
+    }
 
     /**
      * The layout of this struct
      */
     public static final GroupLayout layout() {
-        return $LAYOUT;
+        return Layouts.$LAYOUT;
     }
-
-    private static final OfInt tunnel_id$LAYOUT = (OfInt)$LAYOUT.select(groupElement("tunnel_id"));
 
     /**
      * Layout for field:
@@ -45,10 +45,10 @@ public class ibv_flow_tunnel_filter {
      * }
      */
     public static final OfInt tunnel_id$layout() {
-        return tunnel_id$LAYOUT;
+        return (OfInt)layout().select(groupElement("tunnel_id"));
     }
 
-    private static final long tunnel_id$OFFSET = $LAYOUT.byteOffset(groupElement("tunnel_id"));
+    private static final long tunnel_id$OFFSET = 0;
 
     /**
      * Offset for field:
@@ -67,7 +67,7 @@ public class ibv_flow_tunnel_filter {
      * }
      */
     public static int tunnel_id(MemorySegment struct) {
-        return struct.get(tunnel_id$LAYOUT, tunnel_id$OFFSET);
+        return struct.get(JAVA_INT, tunnel_id$OFFSET);
     }
 
     /**
@@ -77,7 +77,7 @@ public class ibv_flow_tunnel_filter {
      * }
      */
     public static void tunnel_id(MemorySegment struct, int fieldValue) {
-        struct.set(tunnel_id$LAYOUT, tunnel_id$OFFSET, fieldValue);
+        struct.set(JAVA_INT, tunnel_id$OFFSET, fieldValue);
     }
 
     /**
@@ -85,19 +85,19 @@ public class ibv_flow_tunnel_filter {
      * The returned segment has address {@code arrayParam.address() + index * layout().byteSize()}
      */
     public static MemorySegment asSlice(MemorySegment array, long index) {
-        return array.asSlice(layout().byteSize() * index);
+        return array.asSlice(sizeof() * index);
     }
 
     /**
      * The size (in bytes) of this struct
      */
-    public static long sizeof() { return layout().byteSize(); }
+    public static long sizeof() { return 4; }
 
     /**
      * Allocate a segment of size {@code layout().byteSize()} using {@code allocator}
      */
     public static MemorySegment allocate(SegmentAllocator allocator) {
-        return allocator.allocate(layout());
+        return allocator.allocate(sizeof(), 4);
     }
 
     /**
@@ -105,7 +105,7 @@ public class ibv_flow_tunnel_filter {
      * The returned segment has size {@code elementCount * layout().byteSize()}.
      */
     public static MemorySegment allocateArray(long elementCount, SegmentAllocator allocator) {
-        return allocator.allocate(MemoryLayout.sequenceLayout(elementCount, layout()));
+        return allocator.allocate(Math.multiplyExact(sizeof(), elementCount), 4);
     }
 
     /**
@@ -121,7 +121,7 @@ public class ibv_flow_tunnel_filter {
      * The returned segment has size {@code elementCount * layout().byteSize()}
      */
     public static MemorySegment reinterpret(MemorySegment addr, long elementCount, Arena arena, Consumer<MemorySegment> cleanup) {
-        return addr.reinterpret(layout().byteSize() * elementCount, arena, cleanup);
+        return addr.reinterpret(sizeof() * elementCount, arena, cleanup);
     }
 }
 

@@ -29,19 +29,19 @@ public class ibv_gid {
         // Should not be called directly
     }
 
-    private static final GroupLayout $LAYOUT = MemoryLayout.unionLayout(
-        MemoryLayout.sequenceLayout(16, rdma_h$shared.C_CHAR).withName("raw"),
-        ibv_gid.global.layout().withName("global")
-    ).withName("ibv_gid");
+    private static final class Layouts {
+        static final GroupLayout $LAYOUT = MemoryLayout.unionLayout(
+            MemoryLayout.sequenceLayout(16, rdma_h$shared.C_CHAR).withName("raw"),
+            ibv_gid.global.layout().withName("global")
+        ).withName("ibv_gid");
+    }
 
     /**
      * The layout of this union
      */
     public static final GroupLayout layout() {
-        return $LAYOUT;
+        return Layouts.$LAYOUT;
     }
-
-    private static final SequenceLayout raw$LAYOUT = (SequenceLayout)$LAYOUT.select(groupElement("raw"));
 
     /**
      * Layout for field:
@@ -50,10 +50,10 @@ public class ibv_gid {
      * }
      */
     public static final SequenceLayout raw$layout() {
-        return raw$LAYOUT;
+        return (SequenceLayout)layout().select(groupElement("raw"));
     }
 
-    private static final long raw$OFFSET = $LAYOUT.byteOffset(groupElement("raw"));
+    private static final long raw$OFFSET = 0;
 
     /**
      * Offset for field:
@@ -72,7 +72,7 @@ public class ibv_gid {
      * }
      */
     public static MemorySegment raw(MemorySegment union) {
-        return union.asSlice(raw$OFFSET, raw$LAYOUT.byteSize());
+        return union.asSlice(raw$OFFSET, 16);
     }
 
     /**
@@ -82,10 +82,8 @@ public class ibv_gid {
      * }
      */
     public static void raw(MemorySegment union, MemorySegment fieldValue) {
-        MemorySegment.copy(fieldValue, 0L, union, raw$OFFSET, raw$LAYOUT.byteSize());
+        MemorySegment.copy(fieldValue, 0L, union, raw$OFFSET, 16);
     }
-
-    private static long[] raw$DIMS = { 16 };
 
     /**
      * Dimensions for array field:
@@ -94,7 +92,7 @@ public class ibv_gid {
      * }
      */
     public static long[] raw$dimensions() {
-        return raw$DIMS;
+        return new long[] { 16 };
     }
 
     /**
@@ -111,19 +109,19 @@ public class ibv_gid {
             // Should not be called directly
         }
 
-        private static final GroupLayout $LAYOUT = MemoryLayout.structLayout(
-            rdma_h$shared.C_LONG_LONG.withName("subnet_prefix"),
-            rdma_h$shared.C_LONG_LONG.withName("interface_id")
-        ).withName("$anon$67:2");
+        private static final class Layouts {
+            static final GroupLayout $LAYOUT = MemoryLayout.structLayout(
+                rdma_h$shared.C_LONG_LONG.withName("subnet_prefix"),
+                rdma_h$shared.C_LONG_LONG.withName("interface_id")
+            ).withName("$anon$67:2");
+        }
 
         /**
          * The layout of this struct
          */
         public static final GroupLayout layout() {
-            return $LAYOUT;
+            return Layouts.$LAYOUT;
         }
-
-        private static final OfLong subnet_prefix$LAYOUT = (OfLong)$LAYOUT.select(groupElement("subnet_prefix"));
 
         /**
          * Layout for field:
@@ -132,10 +130,10 @@ public class ibv_gid {
          * }
          */
         public static final OfLong subnet_prefix$layout() {
-            return subnet_prefix$LAYOUT;
+            return (OfLong)layout().select(groupElement("subnet_prefix"));
         }
 
-        private static final long subnet_prefix$OFFSET = $LAYOUT.byteOffset(groupElement("subnet_prefix"));
+        private static final long subnet_prefix$OFFSET = 0;
 
         /**
          * Offset for field:
@@ -154,7 +152,7 @@ public class ibv_gid {
          * }
          */
         public static long subnet_prefix(MemorySegment struct) {
-            return struct.get(subnet_prefix$LAYOUT, subnet_prefix$OFFSET);
+            return struct.get(JAVA_LONG, subnet_prefix$OFFSET);
         }
 
         /**
@@ -164,10 +162,8 @@ public class ibv_gid {
          * }
          */
         public static void subnet_prefix(MemorySegment struct, long fieldValue) {
-            struct.set(subnet_prefix$LAYOUT, subnet_prefix$OFFSET, fieldValue);
+            struct.set(JAVA_LONG, subnet_prefix$OFFSET, fieldValue);
         }
-
-        private static final OfLong interface_id$LAYOUT = (OfLong)$LAYOUT.select(groupElement("interface_id"));
 
         /**
          * Layout for field:
@@ -176,10 +172,10 @@ public class ibv_gid {
          * }
          */
         public static final OfLong interface_id$layout() {
-            return interface_id$LAYOUT;
+            return (OfLong)layout().select(groupElement("interface_id"));
         }
 
-        private static final long interface_id$OFFSET = $LAYOUT.byteOffset(groupElement("interface_id"));
+        private static final long interface_id$OFFSET = 8;
 
         /**
          * Offset for field:
@@ -198,7 +194,7 @@ public class ibv_gid {
          * }
          */
         public static long interface_id(MemorySegment struct) {
-            return struct.get(interface_id$LAYOUT, interface_id$OFFSET);
+            return struct.get(JAVA_LONG, interface_id$OFFSET);
         }
 
         /**
@@ -208,7 +204,7 @@ public class ibv_gid {
          * }
          */
         public static void interface_id(MemorySegment struct, long fieldValue) {
-            struct.set(interface_id$LAYOUT, interface_id$OFFSET, fieldValue);
+            struct.set(JAVA_LONG, interface_id$OFFSET, fieldValue);
         }
 
         /**
@@ -216,19 +212,19 @@ public class ibv_gid {
          * The returned segment has address {@code arrayParam.address() + index * layout().byteSize()}
          */
         public static MemorySegment asSlice(MemorySegment array, long index) {
-            return array.asSlice(layout().byteSize() * index);
+            return array.asSlice(sizeof() * index);
         }
 
         /**
          * The size (in bytes) of this struct
          */
-        public static long sizeof() { return layout().byteSize(); }
+        public static long sizeof() { return 16; }
 
         /**
          * Allocate a segment of size {@code layout().byteSize()} using {@code allocator}
          */
         public static MemorySegment allocate(SegmentAllocator allocator) {
-            return allocator.allocate(layout());
+            return allocator.allocate(sizeof(), 8);
         }
 
         /**
@@ -236,7 +232,7 @@ public class ibv_gid {
          * The returned segment has size {@code elementCount * layout().byteSize()}.
          */
         public static MemorySegment allocateArray(long elementCount, SegmentAllocator allocator) {
-            return allocator.allocate(MemoryLayout.sequenceLayout(elementCount, layout()));
+            return allocator.allocate(Math.multiplyExact(sizeof(), elementCount), 8);
         }
 
         /**
@@ -252,11 +248,9 @@ public class ibv_gid {
          * The returned segment has size {@code elementCount * layout().byteSize()}
          */
         public static MemorySegment reinterpret(MemorySegment addr, long elementCount, Arena arena, Consumer<MemorySegment> cleanup) {
-            return addr.reinterpret(layout().byteSize() * elementCount, arena, cleanup);
+            return addr.reinterpret(sizeof() * elementCount, arena, cleanup);
         }
     }
-
-    private static final GroupLayout global$LAYOUT = (GroupLayout)$LAYOUT.select(groupElement("global"));
 
     /**
      * Layout for field:
@@ -268,10 +262,10 @@ public class ibv_gid {
      * }
      */
     public static final GroupLayout global$layout() {
-        return global$LAYOUT;
+        return (GroupLayout)layout().select(groupElement("global"));
     }
 
-    private static final long global$OFFSET = $LAYOUT.byteOffset(groupElement("global"));
+    private static final long global$OFFSET = 0;
 
     /**
      * Offset for field:
@@ -296,7 +290,7 @@ public class ibv_gid {
      * }
      */
     public static MemorySegment global(MemorySegment union) {
-        return union.asSlice(global$OFFSET, global$LAYOUT.byteSize());
+        return union.asSlice(global$OFFSET, 16);
     }
 
     /**
@@ -309,7 +303,7 @@ public class ibv_gid {
      * }
      */
     public static void global(MemorySegment union, MemorySegment fieldValue) {
-        MemorySegment.copy(fieldValue, 0L, union, global$OFFSET, global$LAYOUT.byteSize());
+        MemorySegment.copy(fieldValue, 0L, union, global$OFFSET, 16);
     }
 
     /**
@@ -317,19 +311,19 @@ public class ibv_gid {
      * The returned segment has address {@code arrayParam.address() + index * layout().byteSize()}
      */
     public static MemorySegment asSlice(MemorySegment array, long index) {
-        return array.asSlice(layout().byteSize() * index);
+        return array.asSlice(sizeof() * index);
     }
 
     /**
      * The size (in bytes) of this union
      */
-    public static long sizeof() { return layout().byteSize(); }
+    public static long sizeof() { return 16; }
 
     /**
      * Allocate a segment of size {@code layout().byteSize()} using {@code allocator}
      */
     public static MemorySegment allocate(SegmentAllocator allocator) {
-        return allocator.allocate(layout());
+        return allocator.allocate(sizeof(), 8);
     }
 
     /**
@@ -337,7 +331,7 @@ public class ibv_gid {
      * The returned segment has size {@code elementCount * layout().byteSize()}.
      */
     public static MemorySegment allocateArray(long elementCount, SegmentAllocator allocator) {
-        return allocator.allocate(MemoryLayout.sequenceLayout(elementCount, layout()));
+        return allocator.allocate(Math.multiplyExact(sizeof(), elementCount), 8);
     }
 
     /**
@@ -353,7 +347,7 @@ public class ibv_gid {
      * The returned segment has size {@code elementCount * layout().byteSize()}
      */
     public static MemorySegment reinterpret(MemorySegment addr, long elementCount, Arena arena, Consumer<MemorySegment> cleanup) {
-        return addr.reinterpret(layout().byteSize() * elementCount, arena, cleanup);
+        return addr.reinterpret(sizeof() * elementCount, arena, cleanup);
     }
 }
 

@@ -29,23 +29,23 @@ public class ibv_global_route {
         // Should not be called directly
     }
 
-    private static final GroupLayout $LAYOUT = MemoryLayout.structLayout(
-        ibv_gid.layout().withName("dgid"),
-        rdma_h$shared.C_INT.withName("flow_label"),
-        rdma_h$shared.C_CHAR.withName("sgid_index"),
-        rdma_h$shared.C_CHAR.withName("hop_limit"),
-        rdma_h$shared.C_CHAR.withName("traffic_class"),
-        MemoryLayout.paddingLayout(1)
-    ).withName("ibv_global_route");
+    private static final class Layouts {
+        static final GroupLayout $LAYOUT = MemoryLayout.structLayout(
+            ibv_gid.layout().withName("dgid"),
+            rdma_h$shared.C_INT.withName("flow_label"),
+            rdma_h$shared.C_CHAR.withName("sgid_index"),
+            rdma_h$shared.C_CHAR.withName("hop_limit"),
+            rdma_h$shared.C_CHAR.withName("traffic_class"),
+            MemoryLayout.paddingLayout(1)
+        ).withName("ibv_global_route");
+    }
 
     /**
      * The layout of this struct
      */
     public static final GroupLayout layout() {
-        return $LAYOUT;
+        return Layouts.$LAYOUT;
     }
-
-    private static final GroupLayout dgid$LAYOUT = (GroupLayout)$LAYOUT.select(groupElement("dgid"));
 
     /**
      * Layout for field:
@@ -54,10 +54,10 @@ public class ibv_global_route {
      * }
      */
     public static final GroupLayout dgid$layout() {
-        return dgid$LAYOUT;
+        return (GroupLayout)layout().select(groupElement("dgid"));
     }
 
-    private static final long dgid$OFFSET = $LAYOUT.byteOffset(groupElement("dgid"));
+    private static final long dgid$OFFSET = 0;
 
     /**
      * Offset for field:
@@ -76,7 +76,7 @@ public class ibv_global_route {
      * }
      */
     public static MemorySegment dgid(MemorySegment struct) {
-        return struct.asSlice(dgid$OFFSET, dgid$LAYOUT.byteSize());
+        return struct.asSlice(dgid$OFFSET, 16);
     }
 
     /**
@@ -86,10 +86,8 @@ public class ibv_global_route {
      * }
      */
     public static void dgid(MemorySegment struct, MemorySegment fieldValue) {
-        MemorySegment.copy(fieldValue, 0L, struct, dgid$OFFSET, dgid$LAYOUT.byteSize());
+        MemorySegment.copy(fieldValue, 0L, struct, dgid$OFFSET, 16);
     }
-
-    private static final OfInt flow_label$LAYOUT = (OfInt)$LAYOUT.select(groupElement("flow_label"));
 
     /**
      * Layout for field:
@@ -98,10 +96,10 @@ public class ibv_global_route {
      * }
      */
     public static final OfInt flow_label$layout() {
-        return flow_label$LAYOUT;
+        return (OfInt)layout().select(groupElement("flow_label"));
     }
 
-    private static final long flow_label$OFFSET = $LAYOUT.byteOffset(groupElement("flow_label"));
+    private static final long flow_label$OFFSET = 16;
 
     /**
      * Offset for field:
@@ -120,7 +118,7 @@ public class ibv_global_route {
      * }
      */
     public static int flow_label(MemorySegment struct) {
-        return struct.get(flow_label$LAYOUT, flow_label$OFFSET);
+        return struct.get(JAVA_INT, flow_label$OFFSET);
     }
 
     /**
@@ -130,10 +128,8 @@ public class ibv_global_route {
      * }
      */
     public static void flow_label(MemorySegment struct, int fieldValue) {
-        struct.set(flow_label$LAYOUT, flow_label$OFFSET, fieldValue);
+        struct.set(JAVA_INT, flow_label$OFFSET, fieldValue);
     }
-
-    private static final OfByte sgid_index$LAYOUT = (OfByte)$LAYOUT.select(groupElement("sgid_index"));
 
     /**
      * Layout for field:
@@ -142,10 +138,10 @@ public class ibv_global_route {
      * }
      */
     public static final OfByte sgid_index$layout() {
-        return sgid_index$LAYOUT;
+        return (OfByte)layout().select(groupElement("sgid_index"));
     }
 
-    private static final long sgid_index$OFFSET = $LAYOUT.byteOffset(groupElement("sgid_index"));
+    private static final long sgid_index$OFFSET = 20;
 
     /**
      * Offset for field:
@@ -164,7 +160,7 @@ public class ibv_global_route {
      * }
      */
     public static byte sgid_index(MemorySegment struct) {
-        return struct.get(sgid_index$LAYOUT, sgid_index$OFFSET);
+        return struct.get(JAVA_BYTE, sgid_index$OFFSET);
     }
 
     /**
@@ -174,10 +170,8 @@ public class ibv_global_route {
      * }
      */
     public static void sgid_index(MemorySegment struct, byte fieldValue) {
-        struct.set(sgid_index$LAYOUT, sgid_index$OFFSET, fieldValue);
+        struct.set(JAVA_BYTE, sgid_index$OFFSET, fieldValue);
     }
-
-    private static final OfByte hop_limit$LAYOUT = (OfByte)$LAYOUT.select(groupElement("hop_limit"));
 
     /**
      * Layout for field:
@@ -186,10 +180,10 @@ public class ibv_global_route {
      * }
      */
     public static final OfByte hop_limit$layout() {
-        return hop_limit$LAYOUT;
+        return (OfByte)layout().select(groupElement("hop_limit"));
     }
 
-    private static final long hop_limit$OFFSET = $LAYOUT.byteOffset(groupElement("hop_limit"));
+    private static final long hop_limit$OFFSET = 21;
 
     /**
      * Offset for field:
@@ -208,7 +202,7 @@ public class ibv_global_route {
      * }
      */
     public static byte hop_limit(MemorySegment struct) {
-        return struct.get(hop_limit$LAYOUT, hop_limit$OFFSET);
+        return struct.get(JAVA_BYTE, hop_limit$OFFSET);
     }
 
     /**
@@ -218,10 +212,8 @@ public class ibv_global_route {
      * }
      */
     public static void hop_limit(MemorySegment struct, byte fieldValue) {
-        struct.set(hop_limit$LAYOUT, hop_limit$OFFSET, fieldValue);
+        struct.set(JAVA_BYTE, hop_limit$OFFSET, fieldValue);
     }
-
-    private static final OfByte traffic_class$LAYOUT = (OfByte)$LAYOUT.select(groupElement("traffic_class"));
 
     /**
      * Layout for field:
@@ -230,10 +222,10 @@ public class ibv_global_route {
      * }
      */
     public static final OfByte traffic_class$layout() {
-        return traffic_class$LAYOUT;
+        return (OfByte)layout().select(groupElement("traffic_class"));
     }
 
-    private static final long traffic_class$OFFSET = $LAYOUT.byteOffset(groupElement("traffic_class"));
+    private static final long traffic_class$OFFSET = 22;
 
     /**
      * Offset for field:
@@ -252,7 +244,7 @@ public class ibv_global_route {
      * }
      */
     public static byte traffic_class(MemorySegment struct) {
-        return struct.get(traffic_class$LAYOUT, traffic_class$OFFSET);
+        return struct.get(JAVA_BYTE, traffic_class$OFFSET);
     }
 
     /**
@@ -262,7 +254,7 @@ public class ibv_global_route {
      * }
      */
     public static void traffic_class(MemorySegment struct, byte fieldValue) {
-        struct.set(traffic_class$LAYOUT, traffic_class$OFFSET, fieldValue);
+        struct.set(JAVA_BYTE, traffic_class$OFFSET, fieldValue);
     }
 
     /**
@@ -270,19 +262,19 @@ public class ibv_global_route {
      * The returned segment has address {@code arrayParam.address() + index * layout().byteSize()}
      */
     public static MemorySegment asSlice(MemorySegment array, long index) {
-        return array.asSlice(layout().byteSize() * index);
+        return array.asSlice(sizeof() * index);
     }
 
     /**
      * The size (in bytes) of this struct
      */
-    public static long sizeof() { return layout().byteSize(); }
+    public static long sizeof() { return 24; }
 
     /**
      * Allocate a segment of size {@code layout().byteSize()} using {@code allocator}
      */
     public static MemorySegment allocate(SegmentAllocator allocator) {
-        return allocator.allocate(layout());
+        return allocator.allocate(sizeof(), 8);
     }
 
     /**
@@ -290,7 +282,7 @@ public class ibv_global_route {
      * The returned segment has size {@code elementCount * layout().byteSize()}.
      */
     public static MemorySegment allocateArray(long elementCount, SegmentAllocator allocator) {
-        return allocator.allocate(MemoryLayout.sequenceLayout(elementCount, layout()));
+        return allocator.allocate(Math.multiplyExact(sizeof(), elementCount), 8);
     }
 
     /**
@@ -306,7 +298,7 @@ public class ibv_global_route {
      * The returned segment has size {@code elementCount * layout().byteSize()}
      */
     public static MemorySegment reinterpret(MemorySegment addr, long elementCount, Arena arena, Consumer<MemorySegment> cleanup) {
-        return addr.reinterpret(layout().byteSize() * elementCount, arena, cleanup);
+        return addr.reinterpret(sizeof() * elementCount, arena, cleanup);
     }
 }
 

@@ -26,19 +26,19 @@ public class ibv_moderate_cq {
         // Should not be called directly
     }
 
-    private static final GroupLayout $LAYOUT = MemoryLayout.structLayout(
-        rdma_h$shared.C_SHORT.withName("cq_count"),
-        rdma_h$shared.C_SHORT.withName("cq_period")
-    ).withName("ibv_moderate_cq");
+    private static final class Layouts {
+        static final GroupLayout $LAYOUT = MemoryLayout.structLayout(
+            rdma_h$shared.C_SHORT.withName("cq_count"),
+            rdma_h$shared.C_SHORT.withName("cq_period")
+        ).withName("ibv_moderate_cq");
+    }
 
     /**
      * The layout of this struct
      */
     public static final GroupLayout layout() {
-        return $LAYOUT;
+        return Layouts.$LAYOUT;
     }
-
-    private static final OfShort cq_count$LAYOUT = (OfShort)$LAYOUT.select(groupElement("cq_count"));
 
     /**
      * Layout for field:
@@ -47,10 +47,10 @@ public class ibv_moderate_cq {
      * }
      */
     public static final OfShort cq_count$layout() {
-        return cq_count$LAYOUT;
+        return (OfShort)layout().select(groupElement("cq_count"));
     }
 
-    private static final long cq_count$OFFSET = $LAYOUT.byteOffset(groupElement("cq_count"));
+    private static final long cq_count$OFFSET = 0;
 
     /**
      * Offset for field:
@@ -69,7 +69,7 @@ public class ibv_moderate_cq {
      * }
      */
     public static short cq_count(MemorySegment struct) {
-        return struct.get(cq_count$LAYOUT, cq_count$OFFSET);
+        return struct.get(JAVA_SHORT, cq_count$OFFSET);
     }
 
     /**
@@ -79,10 +79,8 @@ public class ibv_moderate_cq {
      * }
      */
     public static void cq_count(MemorySegment struct, short fieldValue) {
-        struct.set(cq_count$LAYOUT, cq_count$OFFSET, fieldValue);
+        struct.set(JAVA_SHORT, cq_count$OFFSET, fieldValue);
     }
-
-    private static final OfShort cq_period$LAYOUT = (OfShort)$LAYOUT.select(groupElement("cq_period"));
 
     /**
      * Layout for field:
@@ -91,10 +89,10 @@ public class ibv_moderate_cq {
      * }
      */
     public static final OfShort cq_period$layout() {
-        return cq_period$LAYOUT;
+        return (OfShort)layout().select(groupElement("cq_period"));
     }
 
-    private static final long cq_period$OFFSET = $LAYOUT.byteOffset(groupElement("cq_period"));
+    private static final long cq_period$OFFSET = 2;
 
     /**
      * Offset for field:
@@ -113,7 +111,7 @@ public class ibv_moderate_cq {
      * }
      */
     public static short cq_period(MemorySegment struct) {
-        return struct.get(cq_period$LAYOUT, cq_period$OFFSET);
+        return struct.get(JAVA_SHORT, cq_period$OFFSET);
     }
 
     /**
@@ -123,7 +121,7 @@ public class ibv_moderate_cq {
      * }
      */
     public static void cq_period(MemorySegment struct, short fieldValue) {
-        struct.set(cq_period$LAYOUT, cq_period$OFFSET, fieldValue);
+        struct.set(JAVA_SHORT, cq_period$OFFSET, fieldValue);
     }
 
     /**
@@ -131,19 +129,19 @@ public class ibv_moderate_cq {
      * The returned segment has address {@code arrayParam.address() + index * layout().byteSize()}
      */
     public static MemorySegment asSlice(MemorySegment array, long index) {
-        return array.asSlice(layout().byteSize() * index);
+        return array.asSlice(sizeof() * index);
     }
 
     /**
      * The size (in bytes) of this struct
      */
-    public static long sizeof() { return layout().byteSize(); }
+    public static long sizeof() { return 4; }
 
     /**
      * Allocate a segment of size {@code layout().byteSize()} using {@code allocator}
      */
     public static MemorySegment allocate(SegmentAllocator allocator) {
-        return allocator.allocate(layout());
+        return allocator.allocate(sizeof(), 2);
     }
 
     /**
@@ -151,7 +149,7 @@ public class ibv_moderate_cq {
      * The returned segment has size {@code elementCount * layout().byteSize()}.
      */
     public static MemorySegment allocateArray(long elementCount, SegmentAllocator allocator) {
-        return allocator.allocate(MemoryLayout.sequenceLayout(elementCount, layout()));
+        return allocator.allocate(Math.multiplyExact(sizeof(), elementCount), 2);
     }
 
     /**
@@ -167,7 +165,7 @@ public class ibv_moderate_cq {
      * The returned segment has size {@code elementCount * layout().byteSize()}
      */
     public static MemorySegment reinterpret(MemorySegment addr, long elementCount, Arena arena, Consumer<MemorySegment> cleanup) {
-        return addr.reinterpret(layout().byteSize() * elementCount, arena, cleanup);
+        return addr.reinterpret(sizeof() * elementCount, arena, cleanup);
     }
 }
 

@@ -26,19 +26,19 @@ public class ibv_modify_cq_attr {
         // Should not be called directly
     }
 
-    private static final GroupLayout $LAYOUT = MemoryLayout.structLayout(
-        rdma_h$shared.C_INT.withName("attr_mask"),
-        ibv_moderate_cq.layout().withName("moderate")
-    ).withName("ibv_modify_cq_attr");
+    private static final class Layouts {
+        static final GroupLayout $LAYOUT = MemoryLayout.structLayout(
+            rdma_h$shared.C_INT.withName("attr_mask"),
+            ibv_moderate_cq.layout().withName("moderate")
+        ).withName("ibv_modify_cq_attr");
+    }
 
     /**
      * The layout of this struct
      */
     public static final GroupLayout layout() {
-        return $LAYOUT;
+        return Layouts.$LAYOUT;
     }
-
-    private static final OfInt attr_mask$LAYOUT = (OfInt)$LAYOUT.select(groupElement("attr_mask"));
 
     /**
      * Layout for field:
@@ -47,10 +47,10 @@ public class ibv_modify_cq_attr {
      * }
      */
     public static final OfInt attr_mask$layout() {
-        return attr_mask$LAYOUT;
+        return (OfInt)layout().select(groupElement("attr_mask"));
     }
 
-    private static final long attr_mask$OFFSET = $LAYOUT.byteOffset(groupElement("attr_mask"));
+    private static final long attr_mask$OFFSET = 0;
 
     /**
      * Offset for field:
@@ -69,7 +69,7 @@ public class ibv_modify_cq_attr {
      * }
      */
     public static int attr_mask(MemorySegment struct) {
-        return struct.get(attr_mask$LAYOUT, attr_mask$OFFSET);
+        return struct.get(JAVA_INT, attr_mask$OFFSET);
     }
 
     /**
@@ -79,10 +79,8 @@ public class ibv_modify_cq_attr {
      * }
      */
     public static void attr_mask(MemorySegment struct, int fieldValue) {
-        struct.set(attr_mask$LAYOUT, attr_mask$OFFSET, fieldValue);
+        struct.set(JAVA_INT, attr_mask$OFFSET, fieldValue);
     }
-
-    private static final GroupLayout moderate$LAYOUT = (GroupLayout)$LAYOUT.select(groupElement("moderate"));
 
     /**
      * Layout for field:
@@ -91,10 +89,10 @@ public class ibv_modify_cq_attr {
      * }
      */
     public static final GroupLayout moderate$layout() {
-        return moderate$LAYOUT;
+        return (GroupLayout)layout().select(groupElement("moderate"));
     }
 
-    private static final long moderate$OFFSET = $LAYOUT.byteOffset(groupElement("moderate"));
+    private static final long moderate$OFFSET = 4;
 
     /**
      * Offset for field:
@@ -113,7 +111,7 @@ public class ibv_modify_cq_attr {
      * }
      */
     public static MemorySegment moderate(MemorySegment struct) {
-        return struct.asSlice(moderate$OFFSET, moderate$LAYOUT.byteSize());
+        return struct.asSlice(moderate$OFFSET, 4);
     }
 
     /**
@@ -123,7 +121,7 @@ public class ibv_modify_cq_attr {
      * }
      */
     public static void moderate(MemorySegment struct, MemorySegment fieldValue) {
-        MemorySegment.copy(fieldValue, 0L, struct, moderate$OFFSET, moderate$LAYOUT.byteSize());
+        MemorySegment.copy(fieldValue, 0L, struct, moderate$OFFSET, 4);
     }
 
     /**
@@ -131,19 +129,19 @@ public class ibv_modify_cq_attr {
      * The returned segment has address {@code arrayParam.address() + index * layout().byteSize()}
      */
     public static MemorySegment asSlice(MemorySegment array, long index) {
-        return array.asSlice(layout().byteSize() * index);
+        return array.asSlice(sizeof() * index);
     }
 
     /**
      * The size (in bytes) of this struct
      */
-    public static long sizeof() { return layout().byteSize(); }
+    public static long sizeof() { return 8; }
 
     /**
      * Allocate a segment of size {@code layout().byteSize()} using {@code allocator}
      */
     public static MemorySegment allocate(SegmentAllocator allocator) {
-        return allocator.allocate(layout());
+        return allocator.allocate(sizeof(), 4);
     }
 
     /**
@@ -151,7 +149,7 @@ public class ibv_modify_cq_attr {
      * The returned segment has size {@code elementCount * layout().byteSize()}.
      */
     public static MemorySegment allocateArray(long elementCount, SegmentAllocator allocator) {
-        return allocator.allocate(MemoryLayout.sequenceLayout(elementCount, layout()));
+        return allocator.allocate(Math.multiplyExact(sizeof(), elementCount), 4);
     }
 
     /**
@@ -167,7 +165,7 @@ public class ibv_modify_cq_attr {
      * The returned segment has size {@code elementCount * layout().byteSize()}
      */
     public static MemorySegment reinterpret(MemorySegment addr, long elementCount, Arena arena, Consumer<MemorySegment> cleanup) {
-        return addr.reinterpret(layout().byteSize() * elementCount, arena, cleanup);
+        return addr.reinterpret(sizeof() * elementCount, arena, cleanup);
     }
 }
 

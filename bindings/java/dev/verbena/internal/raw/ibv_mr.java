@@ -31,25 +31,25 @@ public class ibv_mr {
         // Should not be called directly
     }
 
-    private static final GroupLayout $LAYOUT = MemoryLayout.structLayout(
-        rdma_h$shared.C_POINTER.withName("context"),
-        rdma_h$shared.C_POINTER.withName("pd"),
-        rdma_h$shared.C_POINTER.withName("addr"),
-        rdma_h$shared.C_LONG.withName("length"),
-        rdma_h$shared.C_INT.withName("handle"),
-        rdma_h$shared.C_INT.withName("lkey"),
-        rdma_h$shared.C_INT.withName("rkey"),
-        MemoryLayout.paddingLayout(4)
-    ).withName("ibv_mr");
+    private static final class Layouts {
+        static final GroupLayout $LAYOUT = MemoryLayout.structLayout(
+            rdma_h$shared.C_POINTER.withName("context"),
+            rdma_h$shared.C_POINTER.withName("pd"),
+            rdma_h$shared.C_POINTER.withName("addr"),
+            rdma_h$shared.C_LONG.withName("length"),
+            rdma_h$shared.C_INT.withName("handle"),
+            rdma_h$shared.C_INT.withName("lkey"),
+            rdma_h$shared.C_INT.withName("rkey"),
+            MemoryLayout.paddingLayout(4)
+        ).withName("ibv_mr");
+    }
 
     /**
      * The layout of this struct
      */
     public static final GroupLayout layout() {
-        return $LAYOUT;
+        return Layouts.$LAYOUT;
     }
-
-    private static final AddressLayout context$LAYOUT = (AddressLayout)$LAYOUT.select(groupElement("context"));
 
     /**
      * Layout for field:
@@ -58,10 +58,10 @@ public class ibv_mr {
      * }
      */
     public static final AddressLayout context$layout() {
-        return context$LAYOUT;
+        return (AddressLayout)layout().select(groupElement("context"));
     }
 
-    private static final long context$OFFSET = $LAYOUT.byteOffset(groupElement("context"));
+    private static final long context$OFFSET = 0;
 
     /**
      * Offset for field:
@@ -93,8 +93,6 @@ public class ibv_mr {
         struct.set(JAVA_LONG, context$OFFSET, fieldValue.address());
     }
 
-    private static final AddressLayout pd$LAYOUT = (AddressLayout)$LAYOUT.select(groupElement("pd"));
-
     /**
      * Layout for field:
      * {@snippet lang=c :
@@ -102,10 +100,10 @@ public class ibv_mr {
      * }
      */
     public static final AddressLayout pd$layout() {
-        return pd$LAYOUT;
+        return (AddressLayout)layout().select(groupElement("pd"));
     }
 
-    private static final long pd$OFFSET = $LAYOUT.byteOffset(groupElement("pd"));
+    private static final long pd$OFFSET = 8;
 
     /**
      * Offset for field:
@@ -137,8 +135,6 @@ public class ibv_mr {
         struct.set(JAVA_LONG, pd$OFFSET, fieldValue.address());
     }
 
-    private static final AddressLayout addr$LAYOUT = (AddressLayout)$LAYOUT.select(groupElement("addr"));
-
     /**
      * Layout for field:
      * {@snippet lang=c :
@@ -146,10 +142,10 @@ public class ibv_mr {
      * }
      */
     public static final AddressLayout addr$layout() {
-        return addr$LAYOUT;
+        return (AddressLayout)layout().select(groupElement("addr"));
     }
 
-    private static final long addr$OFFSET = $LAYOUT.byteOffset(groupElement("addr"));
+    private static final long addr$OFFSET = 16;
 
     /**
      * Offset for field:
@@ -181,8 +177,6 @@ public class ibv_mr {
         struct.set(JAVA_LONG, addr$OFFSET, fieldValue.address());
     }
 
-    private static final OfLong length$LAYOUT = (OfLong)$LAYOUT.select(groupElement("length"));
-
     /**
      * Layout for field:
      * {@snippet lang=c :
@@ -190,10 +184,10 @@ public class ibv_mr {
      * }
      */
     public static final OfLong length$layout() {
-        return length$LAYOUT;
+        return (OfLong)layout().select(groupElement("length"));
     }
 
-    private static final long length$OFFSET = $LAYOUT.byteOffset(groupElement("length"));
+    private static final long length$OFFSET = 24;
 
     /**
      * Offset for field:
@@ -212,7 +206,7 @@ public class ibv_mr {
      * }
      */
     public static long length(MemorySegment struct) {
-        return struct.get(length$LAYOUT, length$OFFSET);
+        return struct.get(JAVA_LONG, length$OFFSET);
     }
 
     /**
@@ -222,10 +216,8 @@ public class ibv_mr {
      * }
      */
     public static void length(MemorySegment struct, long fieldValue) {
-        struct.set(length$LAYOUT, length$OFFSET, fieldValue);
+        struct.set(JAVA_LONG, length$OFFSET, fieldValue);
     }
-
-    private static final OfInt handle$LAYOUT = (OfInt)$LAYOUT.select(groupElement("handle"));
 
     /**
      * Layout for field:
@@ -234,10 +226,10 @@ public class ibv_mr {
      * }
      */
     public static final OfInt handle$layout() {
-        return handle$LAYOUT;
+        return (OfInt)layout().select(groupElement("handle"));
     }
 
-    private static final long handle$OFFSET = $LAYOUT.byteOffset(groupElement("handle"));
+    private static final long handle$OFFSET = 32;
 
     /**
      * Offset for field:
@@ -256,7 +248,7 @@ public class ibv_mr {
      * }
      */
     public static int handle(MemorySegment struct) {
-        return struct.get(handle$LAYOUT, handle$OFFSET);
+        return struct.get(JAVA_INT, handle$OFFSET);
     }
 
     /**
@@ -266,10 +258,8 @@ public class ibv_mr {
      * }
      */
     public static void handle(MemorySegment struct, int fieldValue) {
-        struct.set(handle$LAYOUT, handle$OFFSET, fieldValue);
+        struct.set(JAVA_INT, handle$OFFSET, fieldValue);
     }
-
-    private static final OfInt lkey$LAYOUT = (OfInt)$LAYOUT.select(groupElement("lkey"));
 
     /**
      * Layout for field:
@@ -278,10 +268,10 @@ public class ibv_mr {
      * }
      */
     public static final OfInt lkey$layout() {
-        return lkey$LAYOUT;
+        return (OfInt)layout().select(groupElement("lkey"));
     }
 
-    private static final long lkey$OFFSET = $LAYOUT.byteOffset(groupElement("lkey"));
+    private static final long lkey$OFFSET = 36;
 
     /**
      * Offset for field:
@@ -300,7 +290,7 @@ public class ibv_mr {
      * }
      */
     public static int lkey(MemorySegment struct) {
-        return struct.get(lkey$LAYOUT, lkey$OFFSET);
+        return struct.get(JAVA_INT, lkey$OFFSET);
     }
 
     /**
@@ -310,10 +300,8 @@ public class ibv_mr {
      * }
      */
     public static void lkey(MemorySegment struct, int fieldValue) {
-        struct.set(lkey$LAYOUT, lkey$OFFSET, fieldValue);
+        struct.set(JAVA_INT, lkey$OFFSET, fieldValue);
     }
-
-    private static final OfInt rkey$LAYOUT = (OfInt)$LAYOUT.select(groupElement("rkey"));
 
     /**
      * Layout for field:
@@ -322,10 +310,10 @@ public class ibv_mr {
      * }
      */
     public static final OfInt rkey$layout() {
-        return rkey$LAYOUT;
+        return (OfInt)layout().select(groupElement("rkey"));
     }
 
-    private static final long rkey$OFFSET = $LAYOUT.byteOffset(groupElement("rkey"));
+    private static final long rkey$OFFSET = 40;
 
     /**
      * Offset for field:
@@ -344,7 +332,7 @@ public class ibv_mr {
      * }
      */
     public static int rkey(MemorySegment struct) {
-        return struct.get(rkey$LAYOUT, rkey$OFFSET);
+        return struct.get(JAVA_INT, rkey$OFFSET);
     }
 
     /**
@@ -354,7 +342,7 @@ public class ibv_mr {
      * }
      */
     public static void rkey(MemorySegment struct, int fieldValue) {
-        struct.set(rkey$LAYOUT, rkey$OFFSET, fieldValue);
+        struct.set(JAVA_INT, rkey$OFFSET, fieldValue);
     }
 
     /**
@@ -362,19 +350,19 @@ public class ibv_mr {
      * The returned segment has address {@code arrayParam.address() + index * layout().byteSize()}
      */
     public static MemorySegment asSlice(MemorySegment array, long index) {
-        return array.asSlice(layout().byteSize() * index);
+        return array.asSlice(sizeof() * index);
     }
 
     /**
      * The size (in bytes) of this struct
      */
-    public static long sizeof() { return layout().byteSize(); }
+    public static long sizeof() { return 48; }
 
     /**
      * Allocate a segment of size {@code layout().byteSize()} using {@code allocator}
      */
     public static MemorySegment allocate(SegmentAllocator allocator) {
-        return allocator.allocate(layout());
+        return allocator.allocate(sizeof(), 8);
     }
 
     /**
@@ -382,7 +370,7 @@ public class ibv_mr {
      * The returned segment has size {@code elementCount * layout().byteSize()}.
      */
     public static MemorySegment allocateArray(long elementCount, SegmentAllocator allocator) {
-        return allocator.allocate(MemoryLayout.sequenceLayout(elementCount, layout()));
+        return allocator.allocate(Math.multiplyExact(sizeof(), elementCount), 8);
     }
 
     /**
@@ -398,7 +386,7 @@ public class ibv_mr {
      * The returned segment has size {@code elementCount * layout().byteSize()}
      */
     public static MemorySegment reinterpret(MemorySegment addr, long elementCount, Arena arena, Consumer<MemorySegment> cleanup) {
-        return addr.reinterpret(layout().byteSize() * elementCount, arena, cleanup);
+        return addr.reinterpret(sizeof() * elementCount, arena, cleanup);
     }
 }
 

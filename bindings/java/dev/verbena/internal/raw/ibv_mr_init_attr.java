@@ -33,28 +33,28 @@ public class ibv_mr_init_attr {
         // Should not be called directly
     }
 
-    private static final GroupLayout $LAYOUT = MemoryLayout.structLayout(
-        rdma_h$shared.C_LONG.withName("length"),
-        rdma_h$shared.C_INT.withName("access"),
-        MemoryLayout.paddingLayout(4),
-        rdma_h$shared.C_LONG.withName("comp_mask"),
-        rdma_h$shared.C_LONG.withName("iova"),
-        rdma_h$shared.C_POINTER.withName("addr"),
-        rdma_h$shared.C_INT.withName("fd"),
-        MemoryLayout.paddingLayout(4),
-        rdma_h$shared.C_LONG.withName("fd_offset"),
-        rdma_h$shared.C_POINTER.withName("dmah"),
-        rdma_h$shared.C_POINTER.withName("buf")
-    ).withName("ibv_mr_init_attr");
+    private static final class Layouts {
+        static final GroupLayout $LAYOUT = MemoryLayout.structLayout(
+            rdma_h$shared.C_LONG.withName("length"),
+            rdma_h$shared.C_INT.withName("access"),
+            MemoryLayout.paddingLayout(4),
+            rdma_h$shared.C_LONG.withName("comp_mask"),
+            rdma_h$shared.C_LONG.withName("iova"),
+            rdma_h$shared.C_POINTER.withName("addr"),
+            rdma_h$shared.C_INT.withName("fd"),
+            MemoryLayout.paddingLayout(4),
+            rdma_h$shared.C_LONG.withName("fd_offset"),
+            rdma_h$shared.C_POINTER.withName("dmah"),
+            rdma_h$shared.C_POINTER.withName("buf")
+        ).withName("ibv_mr_init_attr");
+    }
 
     /**
      * The layout of this struct
      */
     public static final GroupLayout layout() {
-        return $LAYOUT;
+        return Layouts.$LAYOUT;
     }
-
-    private static final OfLong length$LAYOUT = (OfLong)$LAYOUT.select(groupElement("length"));
 
     /**
      * Layout for field:
@@ -63,10 +63,10 @@ public class ibv_mr_init_attr {
      * }
      */
     public static final OfLong length$layout() {
-        return length$LAYOUT;
+        return (OfLong)layout().select(groupElement("length"));
     }
 
-    private static final long length$OFFSET = $LAYOUT.byteOffset(groupElement("length"));
+    private static final long length$OFFSET = 0;
 
     /**
      * Offset for field:
@@ -85,7 +85,7 @@ public class ibv_mr_init_attr {
      * }
      */
     public static long length(MemorySegment struct) {
-        return struct.get(length$LAYOUT, length$OFFSET);
+        return struct.get(JAVA_LONG, length$OFFSET);
     }
 
     /**
@@ -95,10 +95,8 @@ public class ibv_mr_init_attr {
      * }
      */
     public static void length(MemorySegment struct, long fieldValue) {
-        struct.set(length$LAYOUT, length$OFFSET, fieldValue);
+        struct.set(JAVA_LONG, length$OFFSET, fieldValue);
     }
-
-    private static final OfInt access$LAYOUT = (OfInt)$LAYOUT.select(groupElement("access"));
 
     /**
      * Layout for field:
@@ -107,10 +105,10 @@ public class ibv_mr_init_attr {
      * }
      */
     public static final OfInt access$layout() {
-        return access$LAYOUT;
+        return (OfInt)layout().select(groupElement("access"));
     }
 
-    private static final long access$OFFSET = $LAYOUT.byteOffset(groupElement("access"));
+    private static final long access$OFFSET = 8;
 
     /**
      * Offset for field:
@@ -129,7 +127,7 @@ public class ibv_mr_init_attr {
      * }
      */
     public static int access(MemorySegment struct) {
-        return struct.get(access$LAYOUT, access$OFFSET);
+        return struct.get(JAVA_INT, access$OFFSET);
     }
 
     /**
@@ -139,10 +137,8 @@ public class ibv_mr_init_attr {
      * }
      */
     public static void access(MemorySegment struct, int fieldValue) {
-        struct.set(access$LAYOUT, access$OFFSET, fieldValue);
+        struct.set(JAVA_INT, access$OFFSET, fieldValue);
     }
-
-    private static final OfLong comp_mask$LAYOUT = (OfLong)$LAYOUT.select(groupElement("comp_mask"));
 
     /**
      * Layout for field:
@@ -151,10 +147,10 @@ public class ibv_mr_init_attr {
      * }
      */
     public static final OfLong comp_mask$layout() {
-        return comp_mask$LAYOUT;
+        return (OfLong)layout().select(groupElement("comp_mask"));
     }
 
-    private static final long comp_mask$OFFSET = $LAYOUT.byteOffset(groupElement("comp_mask"));
+    private static final long comp_mask$OFFSET = 16;
 
     /**
      * Offset for field:
@@ -173,7 +169,7 @@ public class ibv_mr_init_attr {
      * }
      */
     public static long comp_mask(MemorySegment struct) {
-        return struct.get(comp_mask$LAYOUT, comp_mask$OFFSET);
+        return struct.get(JAVA_LONG, comp_mask$OFFSET);
     }
 
     /**
@@ -183,10 +179,8 @@ public class ibv_mr_init_attr {
      * }
      */
     public static void comp_mask(MemorySegment struct, long fieldValue) {
-        struct.set(comp_mask$LAYOUT, comp_mask$OFFSET, fieldValue);
+        struct.set(JAVA_LONG, comp_mask$OFFSET, fieldValue);
     }
-
-    private static final OfLong iova$LAYOUT = (OfLong)$LAYOUT.select(groupElement("iova"));
 
     /**
      * Layout for field:
@@ -195,10 +189,10 @@ public class ibv_mr_init_attr {
      * }
      */
     public static final OfLong iova$layout() {
-        return iova$LAYOUT;
+        return (OfLong)layout().select(groupElement("iova"));
     }
 
-    private static final long iova$OFFSET = $LAYOUT.byteOffset(groupElement("iova"));
+    private static final long iova$OFFSET = 24;
 
     /**
      * Offset for field:
@@ -217,7 +211,7 @@ public class ibv_mr_init_attr {
      * }
      */
     public static long iova(MemorySegment struct) {
-        return struct.get(iova$LAYOUT, iova$OFFSET);
+        return struct.get(JAVA_LONG, iova$OFFSET);
     }
 
     /**
@@ -227,10 +221,8 @@ public class ibv_mr_init_attr {
      * }
      */
     public static void iova(MemorySegment struct, long fieldValue) {
-        struct.set(iova$LAYOUT, iova$OFFSET, fieldValue);
+        struct.set(JAVA_LONG, iova$OFFSET, fieldValue);
     }
-
-    private static final AddressLayout addr$LAYOUT = (AddressLayout)$LAYOUT.select(groupElement("addr"));
 
     /**
      * Layout for field:
@@ -239,10 +231,10 @@ public class ibv_mr_init_attr {
      * }
      */
     public static final AddressLayout addr$layout() {
-        return addr$LAYOUT;
+        return (AddressLayout)layout().select(groupElement("addr"));
     }
 
-    private static final long addr$OFFSET = $LAYOUT.byteOffset(groupElement("addr"));
+    private static final long addr$OFFSET = 32;
 
     /**
      * Offset for field:
@@ -274,8 +266,6 @@ public class ibv_mr_init_attr {
         struct.set(JAVA_LONG, addr$OFFSET, fieldValue.address());
     }
 
-    private static final OfInt fd$LAYOUT = (OfInt)$LAYOUT.select(groupElement("fd"));
-
     /**
      * Layout for field:
      * {@snippet lang=c :
@@ -283,10 +273,10 @@ public class ibv_mr_init_attr {
      * }
      */
     public static final OfInt fd$layout() {
-        return fd$LAYOUT;
+        return (OfInt)layout().select(groupElement("fd"));
     }
 
-    private static final long fd$OFFSET = $LAYOUT.byteOffset(groupElement("fd"));
+    private static final long fd$OFFSET = 40;
 
     /**
      * Offset for field:
@@ -305,7 +295,7 @@ public class ibv_mr_init_attr {
      * }
      */
     public static int fd(MemorySegment struct) {
-        return struct.get(fd$LAYOUT, fd$OFFSET);
+        return struct.get(JAVA_INT, fd$OFFSET);
     }
 
     /**
@@ -315,10 +305,8 @@ public class ibv_mr_init_attr {
      * }
      */
     public static void fd(MemorySegment struct, int fieldValue) {
-        struct.set(fd$LAYOUT, fd$OFFSET, fieldValue);
+        struct.set(JAVA_INT, fd$OFFSET, fieldValue);
     }
-
-    private static final OfLong fd_offset$LAYOUT = (OfLong)$LAYOUT.select(groupElement("fd_offset"));
 
     /**
      * Layout for field:
@@ -327,10 +315,10 @@ public class ibv_mr_init_attr {
      * }
      */
     public static final OfLong fd_offset$layout() {
-        return fd_offset$LAYOUT;
+        return (OfLong)layout().select(groupElement("fd_offset"));
     }
 
-    private static final long fd_offset$OFFSET = $LAYOUT.byteOffset(groupElement("fd_offset"));
+    private static final long fd_offset$OFFSET = 48;
 
     /**
      * Offset for field:
@@ -349,7 +337,7 @@ public class ibv_mr_init_attr {
      * }
      */
     public static long fd_offset(MemorySegment struct) {
-        return struct.get(fd_offset$LAYOUT, fd_offset$OFFSET);
+        return struct.get(JAVA_LONG, fd_offset$OFFSET);
     }
 
     /**
@@ -359,10 +347,8 @@ public class ibv_mr_init_attr {
      * }
      */
     public static void fd_offset(MemorySegment struct, long fieldValue) {
-        struct.set(fd_offset$LAYOUT, fd_offset$OFFSET, fieldValue);
+        struct.set(JAVA_LONG, fd_offset$OFFSET, fieldValue);
     }
-
-    private static final AddressLayout dmah$LAYOUT = (AddressLayout)$LAYOUT.select(groupElement("dmah"));
 
     /**
      * Layout for field:
@@ -371,10 +357,10 @@ public class ibv_mr_init_attr {
      * }
      */
     public static final AddressLayout dmah$layout() {
-        return dmah$LAYOUT;
+        return (AddressLayout)layout().select(groupElement("dmah"));
     }
 
-    private static final long dmah$OFFSET = $LAYOUT.byteOffset(groupElement("dmah"));
+    private static final long dmah$OFFSET = 56;
 
     /**
      * Offset for field:
@@ -406,8 +392,6 @@ public class ibv_mr_init_attr {
         struct.set(JAVA_LONG, dmah$OFFSET, fieldValue.address());
     }
 
-    private static final AddressLayout buf$LAYOUT = (AddressLayout)$LAYOUT.select(groupElement("buf"));
-
     /**
      * Layout for field:
      * {@snippet lang=c :
@@ -415,10 +399,10 @@ public class ibv_mr_init_attr {
      * }
      */
     public static final AddressLayout buf$layout() {
-        return buf$LAYOUT;
+        return (AddressLayout)layout().select(groupElement("buf"));
     }
 
-    private static final long buf$OFFSET = $LAYOUT.byteOffset(groupElement("buf"));
+    private static final long buf$OFFSET = 64;
 
     /**
      * Offset for field:
@@ -455,19 +439,19 @@ public class ibv_mr_init_attr {
      * The returned segment has address {@code arrayParam.address() + index * layout().byteSize()}
      */
     public static MemorySegment asSlice(MemorySegment array, long index) {
-        return array.asSlice(layout().byteSize() * index);
+        return array.asSlice(sizeof() * index);
     }
 
     /**
      * The size (in bytes) of this struct
      */
-    public static long sizeof() { return layout().byteSize(); }
+    public static long sizeof() { return 72; }
 
     /**
      * Allocate a segment of size {@code layout().byteSize()} using {@code allocator}
      */
     public static MemorySegment allocate(SegmentAllocator allocator) {
-        return allocator.allocate(layout());
+        return allocator.allocate(sizeof(), 8);
     }
 
     /**
@@ -475,7 +459,7 @@ public class ibv_mr_init_attr {
      * The returned segment has size {@code elementCount * layout().byteSize()}.
      */
     public static MemorySegment allocateArray(long elementCount, SegmentAllocator allocator) {
-        return allocator.allocate(MemoryLayout.sequenceLayout(elementCount, layout()));
+        return allocator.allocate(Math.multiplyExact(sizeof(), elementCount), 8);
     }
 
     /**
@@ -491,7 +475,7 @@ public class ibv_mr_init_attr {
      * The returned segment has size {@code elementCount * layout().byteSize()}
      */
     public static MemorySegment reinterpret(MemorySegment addr, long elementCount, Arena arena, Consumer<MemorySegment> cleanup) {
-        return addr.reinterpret(layout().byteSize() * elementCount, arena, cleanup);
+        return addr.reinterpret(sizeof() * elementCount, arena, cleanup);
     }
 }
 

@@ -29,23 +29,23 @@ public class ibv_mw {
         // Should not be called directly
     }
 
-    private static final GroupLayout $LAYOUT = MemoryLayout.structLayout(
-        rdma_h$shared.C_POINTER.withName("context"),
-        rdma_h$shared.C_POINTER.withName("pd"),
-        rdma_h$shared.C_INT.withName("rkey"),
-        rdma_h$shared.C_INT.withName("handle"),
-        rdma_h$shared.C_INT.withName("type"),
-        MemoryLayout.paddingLayout(4)
-    ).withName("ibv_mw");
+    private static final class Layouts {
+        static final GroupLayout $LAYOUT = MemoryLayout.structLayout(
+            rdma_h$shared.C_POINTER.withName("context"),
+            rdma_h$shared.C_POINTER.withName("pd"),
+            rdma_h$shared.C_INT.withName("rkey"),
+            rdma_h$shared.C_INT.withName("handle"),
+            rdma_h$shared.C_INT.withName("type"),
+            MemoryLayout.paddingLayout(4)
+        ).withName("ibv_mw");
+    }
 
     /**
      * The layout of this struct
      */
     public static final GroupLayout layout() {
-        return $LAYOUT;
+        return Layouts.$LAYOUT;
     }
-
-    private static final AddressLayout context$LAYOUT = (AddressLayout)$LAYOUT.select(groupElement("context"));
 
     /**
      * Layout for field:
@@ -54,10 +54,10 @@ public class ibv_mw {
      * }
      */
     public static final AddressLayout context$layout() {
-        return context$LAYOUT;
+        return (AddressLayout)layout().select(groupElement("context"));
     }
 
-    private static final long context$OFFSET = $LAYOUT.byteOffset(groupElement("context"));
+    private static final long context$OFFSET = 0;
 
     /**
      * Offset for field:
@@ -89,8 +89,6 @@ public class ibv_mw {
         struct.set(JAVA_LONG, context$OFFSET, fieldValue.address());
     }
 
-    private static final AddressLayout pd$LAYOUT = (AddressLayout)$LAYOUT.select(groupElement("pd"));
-
     /**
      * Layout for field:
      * {@snippet lang=c :
@@ -98,10 +96,10 @@ public class ibv_mw {
      * }
      */
     public static final AddressLayout pd$layout() {
-        return pd$LAYOUT;
+        return (AddressLayout)layout().select(groupElement("pd"));
     }
 
-    private static final long pd$OFFSET = $LAYOUT.byteOffset(groupElement("pd"));
+    private static final long pd$OFFSET = 8;
 
     /**
      * Offset for field:
@@ -133,8 +131,6 @@ public class ibv_mw {
         struct.set(JAVA_LONG, pd$OFFSET, fieldValue.address());
     }
 
-    private static final OfInt rkey$LAYOUT = (OfInt)$LAYOUT.select(groupElement("rkey"));
-
     /**
      * Layout for field:
      * {@snippet lang=c :
@@ -142,10 +138,10 @@ public class ibv_mw {
      * }
      */
     public static final OfInt rkey$layout() {
-        return rkey$LAYOUT;
+        return (OfInt)layout().select(groupElement("rkey"));
     }
 
-    private static final long rkey$OFFSET = $LAYOUT.byteOffset(groupElement("rkey"));
+    private static final long rkey$OFFSET = 16;
 
     /**
      * Offset for field:
@@ -164,7 +160,7 @@ public class ibv_mw {
      * }
      */
     public static int rkey(MemorySegment struct) {
-        return struct.get(rkey$LAYOUT, rkey$OFFSET);
+        return struct.get(JAVA_INT, rkey$OFFSET);
     }
 
     /**
@@ -174,10 +170,8 @@ public class ibv_mw {
      * }
      */
     public static void rkey(MemorySegment struct, int fieldValue) {
-        struct.set(rkey$LAYOUT, rkey$OFFSET, fieldValue);
+        struct.set(JAVA_INT, rkey$OFFSET, fieldValue);
     }
-
-    private static final OfInt handle$LAYOUT = (OfInt)$LAYOUT.select(groupElement("handle"));
 
     /**
      * Layout for field:
@@ -186,10 +180,10 @@ public class ibv_mw {
      * }
      */
     public static final OfInt handle$layout() {
-        return handle$LAYOUT;
+        return (OfInt)layout().select(groupElement("handle"));
     }
 
-    private static final long handle$OFFSET = $LAYOUT.byteOffset(groupElement("handle"));
+    private static final long handle$OFFSET = 20;
 
     /**
      * Offset for field:
@@ -208,7 +202,7 @@ public class ibv_mw {
      * }
      */
     public static int handle(MemorySegment struct) {
-        return struct.get(handle$LAYOUT, handle$OFFSET);
+        return struct.get(JAVA_INT, handle$OFFSET);
     }
 
     /**
@@ -218,10 +212,8 @@ public class ibv_mw {
      * }
      */
     public static void handle(MemorySegment struct, int fieldValue) {
-        struct.set(handle$LAYOUT, handle$OFFSET, fieldValue);
+        struct.set(JAVA_INT, handle$OFFSET, fieldValue);
     }
-
-    private static final OfInt type$LAYOUT = (OfInt)$LAYOUT.select(groupElement("type"));
 
     /**
      * Layout for field:
@@ -230,10 +222,10 @@ public class ibv_mw {
      * }
      */
     public static final OfInt type$layout() {
-        return type$LAYOUT;
+        return (OfInt)layout().select(groupElement("type"));
     }
 
-    private static final long type$OFFSET = $LAYOUT.byteOffset(groupElement("type"));
+    private static final long type$OFFSET = 24;
 
     /**
      * Offset for field:
@@ -252,7 +244,7 @@ public class ibv_mw {
      * }
      */
     public static int type(MemorySegment struct) {
-        return struct.get(type$LAYOUT, type$OFFSET);
+        return struct.get(JAVA_INT, type$OFFSET);
     }
 
     /**
@@ -262,7 +254,7 @@ public class ibv_mw {
      * }
      */
     public static void type(MemorySegment struct, int fieldValue) {
-        struct.set(type$LAYOUT, type$OFFSET, fieldValue);
+        struct.set(JAVA_INT, type$OFFSET, fieldValue);
     }
 
     /**
@@ -270,19 +262,19 @@ public class ibv_mw {
      * The returned segment has address {@code arrayParam.address() + index * layout().byteSize()}
      */
     public static MemorySegment asSlice(MemorySegment array, long index) {
-        return array.asSlice(layout().byteSize() * index);
+        return array.asSlice(sizeof() * index);
     }
 
     /**
      * The size (in bytes) of this struct
      */
-    public static long sizeof() { return layout().byteSize(); }
+    public static long sizeof() { return 32; }
 
     /**
      * Allocate a segment of size {@code layout().byteSize()} using {@code allocator}
      */
     public static MemorySegment allocate(SegmentAllocator allocator) {
-        return allocator.allocate(layout());
+        return allocator.allocate(sizeof(), 8);
     }
 
     /**
@@ -290,7 +282,7 @@ public class ibv_mw {
      * The returned segment has size {@code elementCount * layout().byteSize()}.
      */
     public static MemorySegment allocateArray(long elementCount, SegmentAllocator allocator) {
-        return allocator.allocate(MemoryLayout.sequenceLayout(elementCount, layout()));
+        return allocator.allocate(Math.multiplyExact(sizeof(), elementCount), 8);
     }
 
     /**
@@ -306,7 +298,7 @@ public class ibv_mw {
      * The returned segment has size {@code elementCount * layout().byteSize()}
      */
     public static MemorySegment reinterpret(MemorySegment addr, long elementCount, Arena arena, Consumer<MemorySegment> cleanup) {
-        return addr.reinterpret(layout().byteSize() * elementCount, arena, cleanup);
+        return addr.reinterpret(sizeof() * elementCount, arena, cleanup);
     }
 }
 

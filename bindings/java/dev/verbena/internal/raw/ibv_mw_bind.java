@@ -27,21 +27,21 @@ public class ibv_mw_bind {
         // Should not be called directly
     }
 
-    private static final GroupLayout $LAYOUT = MemoryLayout.structLayout(
-        rdma_h$shared.C_LONG.withName("wr_id"),
-        rdma_h$shared.C_INT.withName("send_flags"),
-        MemoryLayout.paddingLayout(4),
-        ibv_mw_bind_info.layout().withName("bind_info")
-    ).withName("ibv_mw_bind");
+    private static final class Layouts {
+        static final GroupLayout $LAYOUT = MemoryLayout.structLayout(
+            rdma_h$shared.C_LONG.withName("wr_id"),
+            rdma_h$shared.C_INT.withName("send_flags"),
+            MemoryLayout.paddingLayout(4),
+            ibv_mw_bind_info.layout().withName("bind_info")
+        ).withName("ibv_mw_bind");
+    }
 
     /**
      * The layout of this struct
      */
     public static final GroupLayout layout() {
-        return $LAYOUT;
+        return Layouts.$LAYOUT;
     }
-
-    private static final OfLong wr_id$LAYOUT = (OfLong)$LAYOUT.select(groupElement("wr_id"));
 
     /**
      * Layout for field:
@@ -50,10 +50,10 @@ public class ibv_mw_bind {
      * }
      */
     public static final OfLong wr_id$layout() {
-        return wr_id$LAYOUT;
+        return (OfLong)layout().select(groupElement("wr_id"));
     }
 
-    private static final long wr_id$OFFSET = $LAYOUT.byteOffset(groupElement("wr_id"));
+    private static final long wr_id$OFFSET = 0;
 
     /**
      * Offset for field:
@@ -72,7 +72,7 @@ public class ibv_mw_bind {
      * }
      */
     public static long wr_id(MemorySegment struct) {
-        return struct.get(wr_id$LAYOUT, wr_id$OFFSET);
+        return struct.get(JAVA_LONG, wr_id$OFFSET);
     }
 
     /**
@@ -82,10 +82,8 @@ public class ibv_mw_bind {
      * }
      */
     public static void wr_id(MemorySegment struct, long fieldValue) {
-        struct.set(wr_id$LAYOUT, wr_id$OFFSET, fieldValue);
+        struct.set(JAVA_LONG, wr_id$OFFSET, fieldValue);
     }
-
-    private static final OfInt send_flags$LAYOUT = (OfInt)$LAYOUT.select(groupElement("send_flags"));
 
     /**
      * Layout for field:
@@ -94,10 +92,10 @@ public class ibv_mw_bind {
      * }
      */
     public static final OfInt send_flags$layout() {
-        return send_flags$LAYOUT;
+        return (OfInt)layout().select(groupElement("send_flags"));
     }
 
-    private static final long send_flags$OFFSET = $LAYOUT.byteOffset(groupElement("send_flags"));
+    private static final long send_flags$OFFSET = 8;
 
     /**
      * Offset for field:
@@ -116,7 +114,7 @@ public class ibv_mw_bind {
      * }
      */
     public static int send_flags(MemorySegment struct) {
-        return struct.get(send_flags$LAYOUT, send_flags$OFFSET);
+        return struct.get(JAVA_INT, send_flags$OFFSET);
     }
 
     /**
@@ -126,10 +124,8 @@ public class ibv_mw_bind {
      * }
      */
     public static void send_flags(MemorySegment struct, int fieldValue) {
-        struct.set(send_flags$LAYOUT, send_flags$OFFSET, fieldValue);
+        struct.set(JAVA_INT, send_flags$OFFSET, fieldValue);
     }
-
-    private static final GroupLayout bind_info$LAYOUT = (GroupLayout)$LAYOUT.select(groupElement("bind_info"));
 
     /**
      * Layout for field:
@@ -138,10 +134,10 @@ public class ibv_mw_bind {
      * }
      */
     public static final GroupLayout bind_info$layout() {
-        return bind_info$LAYOUT;
+        return (GroupLayout)layout().select(groupElement("bind_info"));
     }
 
-    private static final long bind_info$OFFSET = $LAYOUT.byteOffset(groupElement("bind_info"));
+    private static final long bind_info$OFFSET = 16;
 
     /**
      * Offset for field:
@@ -160,7 +156,7 @@ public class ibv_mw_bind {
      * }
      */
     public static MemorySegment bind_info(MemorySegment struct) {
-        return struct.asSlice(bind_info$OFFSET, bind_info$LAYOUT.byteSize());
+        return struct.asSlice(bind_info$OFFSET, 32);
     }
 
     /**
@@ -170,7 +166,7 @@ public class ibv_mw_bind {
      * }
      */
     public static void bind_info(MemorySegment struct, MemorySegment fieldValue) {
-        MemorySegment.copy(fieldValue, 0L, struct, bind_info$OFFSET, bind_info$LAYOUT.byteSize());
+        MemorySegment.copy(fieldValue, 0L, struct, bind_info$OFFSET, 32);
     }
 
     /**
@@ -178,19 +174,19 @@ public class ibv_mw_bind {
      * The returned segment has address {@code arrayParam.address() + index * layout().byteSize()}
      */
     public static MemorySegment asSlice(MemorySegment array, long index) {
-        return array.asSlice(layout().byteSize() * index);
+        return array.asSlice(sizeof() * index);
     }
 
     /**
      * The size (in bytes) of this struct
      */
-    public static long sizeof() { return layout().byteSize(); }
+    public static long sizeof() { return 48; }
 
     /**
      * Allocate a segment of size {@code layout().byteSize()} using {@code allocator}
      */
     public static MemorySegment allocate(SegmentAllocator allocator) {
-        return allocator.allocate(layout());
+        return allocator.allocate(sizeof(), 8);
     }
 
     /**
@@ -198,7 +194,7 @@ public class ibv_mw_bind {
      * The returned segment has size {@code elementCount * layout().byteSize()}.
      */
     public static MemorySegment allocateArray(long elementCount, SegmentAllocator allocator) {
-        return allocator.allocate(MemoryLayout.sequenceLayout(elementCount, layout()));
+        return allocator.allocate(Math.multiplyExact(sizeof(), elementCount), 8);
     }
 
     /**
@@ -214,7 +210,7 @@ public class ibv_mw_bind {
      * The returned segment has size {@code elementCount * layout().byteSize()}
      */
     public static MemorySegment reinterpret(MemorySegment addr, long elementCount, Arena arena, Consumer<MemorySegment> cleanup) {
-        return addr.reinterpret(layout().byteSize() * elementCount, arena, cleanup);
+        return addr.reinterpret(sizeof() * elementCount, arena, cleanup);
     }
 }
 

@@ -39,22 +39,22 @@ public class ibv_ops_wr {
         // Should not be called directly
     }
 
-    private static final GroupLayout $LAYOUT = MemoryLayout.structLayout(
-        rdma_h$shared.C_LONG.withName("wr_id"),
-        rdma_h$shared.C_POINTER.withName("next"),
-        rdma_h$shared.C_INT.withName("opcode"),
-        rdma_h$shared.C_INT.withName("flags"),
-        ibv_ops_wr.tm.layout().withName("tm")
-    ).withName("ibv_ops_wr");
+    private static final class Layouts {
+        static final GroupLayout $LAYOUT = MemoryLayout.structLayout(
+            rdma_h$shared.C_LONG.withName("wr_id"),
+            rdma_h$shared.C_POINTER.withName("next"),
+            rdma_h$shared.C_INT.withName("opcode"),
+            rdma_h$shared.C_INT.withName("flags"),
+            ibv_ops_wr.tm.layout().withName("tm")
+        ).withName("ibv_ops_wr");
+    }
 
     /**
      * The layout of this struct
      */
     public static final GroupLayout layout() {
-        return $LAYOUT;
+        return Layouts.$LAYOUT;
     }
-
-    private static final OfLong wr_id$LAYOUT = (OfLong)$LAYOUT.select(groupElement("wr_id"));
 
     /**
      * Layout for field:
@@ -63,10 +63,10 @@ public class ibv_ops_wr {
      * }
      */
     public static final OfLong wr_id$layout() {
-        return wr_id$LAYOUT;
+        return (OfLong)layout().select(groupElement("wr_id"));
     }
 
-    private static final long wr_id$OFFSET = $LAYOUT.byteOffset(groupElement("wr_id"));
+    private static final long wr_id$OFFSET = 0;
 
     /**
      * Offset for field:
@@ -85,7 +85,7 @@ public class ibv_ops_wr {
      * }
      */
     public static long wr_id(MemorySegment struct) {
-        return struct.get(wr_id$LAYOUT, wr_id$OFFSET);
+        return struct.get(JAVA_LONG, wr_id$OFFSET);
     }
 
     /**
@@ -95,10 +95,8 @@ public class ibv_ops_wr {
      * }
      */
     public static void wr_id(MemorySegment struct, long fieldValue) {
-        struct.set(wr_id$LAYOUT, wr_id$OFFSET, fieldValue);
+        struct.set(JAVA_LONG, wr_id$OFFSET, fieldValue);
     }
-
-    private static final AddressLayout next$LAYOUT = (AddressLayout)$LAYOUT.select(groupElement("next"));
 
     /**
      * Layout for field:
@@ -107,10 +105,10 @@ public class ibv_ops_wr {
      * }
      */
     public static final AddressLayout next$layout() {
-        return next$LAYOUT;
+        return (AddressLayout)layout().select(groupElement("next"));
     }
 
-    private static final long next$OFFSET = $LAYOUT.byteOffset(groupElement("next"));
+    private static final long next$OFFSET = 8;
 
     /**
      * Offset for field:
@@ -142,8 +140,6 @@ public class ibv_ops_wr {
         struct.set(JAVA_LONG, next$OFFSET, fieldValue.address());
     }
 
-    private static final OfInt opcode$LAYOUT = (OfInt)$LAYOUT.select(groupElement("opcode"));
-
     /**
      * Layout for field:
      * {@snippet lang=c :
@@ -151,10 +147,10 @@ public class ibv_ops_wr {
      * }
      */
     public static final OfInt opcode$layout() {
-        return opcode$LAYOUT;
+        return (OfInt)layout().select(groupElement("opcode"));
     }
 
-    private static final long opcode$OFFSET = $LAYOUT.byteOffset(groupElement("opcode"));
+    private static final long opcode$OFFSET = 16;
 
     /**
      * Offset for field:
@@ -173,7 +169,7 @@ public class ibv_ops_wr {
      * }
      */
     public static int opcode(MemorySegment struct) {
-        return struct.get(opcode$LAYOUT, opcode$OFFSET);
+        return struct.get(JAVA_INT, opcode$OFFSET);
     }
 
     /**
@@ -183,10 +179,8 @@ public class ibv_ops_wr {
      * }
      */
     public static void opcode(MemorySegment struct, int fieldValue) {
-        struct.set(opcode$LAYOUT, opcode$OFFSET, fieldValue);
+        struct.set(JAVA_INT, opcode$OFFSET, fieldValue);
     }
-
-    private static final OfInt flags$LAYOUT = (OfInt)$LAYOUT.select(groupElement("flags"));
 
     /**
      * Layout for field:
@@ -195,10 +189,10 @@ public class ibv_ops_wr {
      * }
      */
     public static final OfInt flags$layout() {
-        return flags$LAYOUT;
+        return (OfInt)layout().select(groupElement("flags"));
     }
 
-    private static final long flags$OFFSET = $LAYOUT.byteOffset(groupElement("flags"));
+    private static final long flags$OFFSET = 20;
 
     /**
      * Offset for field:
@@ -217,7 +211,7 @@ public class ibv_ops_wr {
      * }
      */
     public static int flags(MemorySegment struct) {
-        return struct.get(flags$LAYOUT, flags$OFFSET);
+        return struct.get(JAVA_INT, flags$OFFSET);
     }
 
     /**
@@ -227,7 +221,7 @@ public class ibv_ops_wr {
      * }
      */
     public static void flags(MemorySegment struct, int fieldValue) {
-        struct.set(flags$LAYOUT, flags$OFFSET, fieldValue);
+        struct.set(JAVA_INT, flags$OFFSET, fieldValue);
     }
 
     /**
@@ -251,20 +245,20 @@ public class ibv_ops_wr {
             // Should not be called directly
         }
 
-        private static final GroupLayout $LAYOUT = MemoryLayout.structLayout(
-            rdma_h$shared.C_INT.withName("unexpected_cnt"),
-            rdma_h$shared.C_INT.withName("handle"),
-            ibv_ops_wr.tm.add.layout().withName("add")
-        ).withName("$anon$1261:2");
+        private static final class Layouts {
+            static final GroupLayout $LAYOUT = MemoryLayout.structLayout(
+                rdma_h$shared.C_INT.withName("unexpected_cnt"),
+                rdma_h$shared.C_INT.withName("handle"),
+                ibv_ops_wr.tm.add.layout().withName("add")
+            ).withName("$anon$1261:2");
+        }
 
         /**
          * The layout of this struct
          */
         public static final GroupLayout layout() {
-            return $LAYOUT;
+            return Layouts.$LAYOUT;
         }
-
-        private static final OfInt unexpected_cnt$LAYOUT = (OfInt)$LAYOUT.select(groupElement("unexpected_cnt"));
 
         /**
          * Layout for field:
@@ -273,10 +267,10 @@ public class ibv_ops_wr {
          * }
          */
         public static final OfInt unexpected_cnt$layout() {
-            return unexpected_cnt$LAYOUT;
+            return (OfInt)layout().select(groupElement("unexpected_cnt"));
         }
 
-        private static final long unexpected_cnt$OFFSET = $LAYOUT.byteOffset(groupElement("unexpected_cnt"));
+        private static final long unexpected_cnt$OFFSET = 0;
 
         /**
          * Offset for field:
@@ -295,7 +289,7 @@ public class ibv_ops_wr {
          * }
          */
         public static int unexpected_cnt(MemorySegment struct) {
-            return struct.get(unexpected_cnt$LAYOUT, unexpected_cnt$OFFSET);
+            return struct.get(JAVA_INT, unexpected_cnt$OFFSET);
         }
 
         /**
@@ -305,10 +299,8 @@ public class ibv_ops_wr {
          * }
          */
         public static void unexpected_cnt(MemorySegment struct, int fieldValue) {
-            struct.set(unexpected_cnt$LAYOUT, unexpected_cnt$OFFSET, fieldValue);
+            struct.set(JAVA_INT, unexpected_cnt$OFFSET, fieldValue);
         }
-
-        private static final OfInt handle$LAYOUT = (OfInt)$LAYOUT.select(groupElement("handle"));
 
         /**
          * Layout for field:
@@ -317,10 +309,10 @@ public class ibv_ops_wr {
          * }
          */
         public static final OfInt handle$layout() {
-            return handle$LAYOUT;
+            return (OfInt)layout().select(groupElement("handle"));
         }
 
-        private static final long handle$OFFSET = $LAYOUT.byteOffset(groupElement("handle"));
+        private static final long handle$OFFSET = 4;
 
         /**
          * Offset for field:
@@ -339,7 +331,7 @@ public class ibv_ops_wr {
          * }
          */
         public static int handle(MemorySegment struct) {
-            return struct.get(handle$LAYOUT, handle$OFFSET);
+            return struct.get(JAVA_INT, handle$OFFSET);
         }
 
         /**
@@ -349,7 +341,7 @@ public class ibv_ops_wr {
          * }
          */
         public static void handle(MemorySegment struct, int fieldValue) {
-            struct.set(handle$LAYOUT, handle$OFFSET, fieldValue);
+            struct.set(JAVA_INT, handle$OFFSET, fieldValue);
         }
 
         /**
@@ -369,23 +361,23 @@ public class ibv_ops_wr {
                 // Should not be called directly
             }
 
-            private static final GroupLayout $LAYOUT = MemoryLayout.structLayout(
-                rdma_h$shared.C_LONG.withName("recv_wr_id"),
-                rdma_h$shared.C_POINTER.withName("sg_list"),
-                rdma_h$shared.C_INT.withName("num_sge"),
-                MemoryLayout.paddingLayout(4),
-                rdma_h$shared.C_LONG.withName("tag"),
-                rdma_h$shared.C_LONG.withName("mask")
-            ).withName("$anon$1264:3");
+            private static final class Layouts {
+                static final GroupLayout $LAYOUT = MemoryLayout.structLayout(
+                    rdma_h$shared.C_LONG.withName("recv_wr_id"),
+                    rdma_h$shared.C_POINTER.withName("sg_list"),
+                    rdma_h$shared.C_INT.withName("num_sge"),
+                    MemoryLayout.paddingLayout(4),
+                    rdma_h$shared.C_LONG.withName("tag"),
+                    rdma_h$shared.C_LONG.withName("mask")
+                ).withName("$anon$1264:3");
+            }
 
             /**
              * The layout of this struct
              */
             public static final GroupLayout layout() {
-                return $LAYOUT;
+                return Layouts.$LAYOUT;
             }
-
-            private static final OfLong recv_wr_id$LAYOUT = (OfLong)$LAYOUT.select(groupElement("recv_wr_id"));
 
             /**
              * Layout for field:
@@ -394,10 +386,10 @@ public class ibv_ops_wr {
              * }
              */
             public static final OfLong recv_wr_id$layout() {
-                return recv_wr_id$LAYOUT;
+                return (OfLong)layout().select(groupElement("recv_wr_id"));
             }
 
-            private static final long recv_wr_id$OFFSET = $LAYOUT.byteOffset(groupElement("recv_wr_id"));
+            private static final long recv_wr_id$OFFSET = 0;
 
             /**
              * Offset for field:
@@ -416,7 +408,7 @@ public class ibv_ops_wr {
              * }
              */
             public static long recv_wr_id(MemorySegment struct) {
-                return struct.get(recv_wr_id$LAYOUT, recv_wr_id$OFFSET);
+                return struct.get(JAVA_LONG, recv_wr_id$OFFSET);
             }
 
             /**
@@ -426,10 +418,8 @@ public class ibv_ops_wr {
              * }
              */
             public static void recv_wr_id(MemorySegment struct, long fieldValue) {
-                struct.set(recv_wr_id$LAYOUT, recv_wr_id$OFFSET, fieldValue);
+                struct.set(JAVA_LONG, recv_wr_id$OFFSET, fieldValue);
             }
-
-            private static final AddressLayout sg_list$LAYOUT = (AddressLayout)$LAYOUT.select(groupElement("sg_list"));
 
             /**
              * Layout for field:
@@ -438,10 +428,10 @@ public class ibv_ops_wr {
              * }
              */
             public static final AddressLayout sg_list$layout() {
-                return sg_list$LAYOUT;
+                return (AddressLayout)layout().select(groupElement("sg_list"));
             }
 
-            private static final long sg_list$OFFSET = $LAYOUT.byteOffset(groupElement("sg_list"));
+            private static final long sg_list$OFFSET = 8;
 
             /**
              * Offset for field:
@@ -473,8 +463,6 @@ public class ibv_ops_wr {
                 struct.set(JAVA_LONG, sg_list$OFFSET, fieldValue.address());
             }
 
-            private static final OfInt num_sge$LAYOUT = (OfInt)$LAYOUT.select(groupElement("num_sge"));
-
             /**
              * Layout for field:
              * {@snippet lang=c :
@@ -482,10 +470,10 @@ public class ibv_ops_wr {
              * }
              */
             public static final OfInt num_sge$layout() {
-                return num_sge$LAYOUT;
+                return (OfInt)layout().select(groupElement("num_sge"));
             }
 
-            private static final long num_sge$OFFSET = $LAYOUT.byteOffset(groupElement("num_sge"));
+            private static final long num_sge$OFFSET = 16;
 
             /**
              * Offset for field:
@@ -504,7 +492,7 @@ public class ibv_ops_wr {
              * }
              */
             public static int num_sge(MemorySegment struct) {
-                return struct.get(num_sge$LAYOUT, num_sge$OFFSET);
+                return struct.get(JAVA_INT, num_sge$OFFSET);
             }
 
             /**
@@ -514,10 +502,8 @@ public class ibv_ops_wr {
              * }
              */
             public static void num_sge(MemorySegment struct, int fieldValue) {
-                struct.set(num_sge$LAYOUT, num_sge$OFFSET, fieldValue);
+                struct.set(JAVA_INT, num_sge$OFFSET, fieldValue);
             }
-
-            private static final OfLong tag$LAYOUT = (OfLong)$LAYOUT.select(groupElement("tag"));
 
             /**
              * Layout for field:
@@ -526,10 +512,10 @@ public class ibv_ops_wr {
              * }
              */
             public static final OfLong tag$layout() {
-                return tag$LAYOUT;
+                return (OfLong)layout().select(groupElement("tag"));
             }
 
-            private static final long tag$OFFSET = $LAYOUT.byteOffset(groupElement("tag"));
+            private static final long tag$OFFSET = 24;
 
             /**
              * Offset for field:
@@ -548,7 +534,7 @@ public class ibv_ops_wr {
              * }
              */
             public static long tag(MemorySegment struct) {
-                return struct.get(tag$LAYOUT, tag$OFFSET);
+                return struct.get(JAVA_LONG, tag$OFFSET);
             }
 
             /**
@@ -558,10 +544,8 @@ public class ibv_ops_wr {
              * }
              */
             public static void tag(MemorySegment struct, long fieldValue) {
-                struct.set(tag$LAYOUT, tag$OFFSET, fieldValue);
+                struct.set(JAVA_LONG, tag$OFFSET, fieldValue);
             }
-
-            private static final OfLong mask$LAYOUT = (OfLong)$LAYOUT.select(groupElement("mask"));
 
             /**
              * Layout for field:
@@ -570,10 +554,10 @@ public class ibv_ops_wr {
              * }
              */
             public static final OfLong mask$layout() {
-                return mask$LAYOUT;
+                return (OfLong)layout().select(groupElement("mask"));
             }
 
-            private static final long mask$OFFSET = $LAYOUT.byteOffset(groupElement("mask"));
+            private static final long mask$OFFSET = 32;
 
             /**
              * Offset for field:
@@ -592,7 +576,7 @@ public class ibv_ops_wr {
              * }
              */
             public static long mask(MemorySegment struct) {
-                return struct.get(mask$LAYOUT, mask$OFFSET);
+                return struct.get(JAVA_LONG, mask$OFFSET);
             }
 
             /**
@@ -602,7 +586,7 @@ public class ibv_ops_wr {
              * }
              */
             public static void mask(MemorySegment struct, long fieldValue) {
-                struct.set(mask$LAYOUT, mask$OFFSET, fieldValue);
+                struct.set(JAVA_LONG, mask$OFFSET, fieldValue);
             }
 
             /**
@@ -610,19 +594,19 @@ public class ibv_ops_wr {
              * The returned segment has address {@code arrayParam.address() + index * layout().byteSize()}
              */
             public static MemorySegment asSlice(MemorySegment array, long index) {
-                return array.asSlice(layout().byteSize() * index);
+                return array.asSlice(sizeof() * index);
             }
 
             /**
              * The size (in bytes) of this struct
              */
-            public static long sizeof() { return layout().byteSize(); }
+            public static long sizeof() { return 40; }
 
             /**
              * Allocate a segment of size {@code layout().byteSize()} using {@code allocator}
              */
             public static MemorySegment allocate(SegmentAllocator allocator) {
-                return allocator.allocate(layout());
+                return allocator.allocate(sizeof(), 8);
             }
 
             /**
@@ -630,7 +614,7 @@ public class ibv_ops_wr {
              * The returned segment has size {@code elementCount * layout().byteSize()}.
              */
             public static MemorySegment allocateArray(long elementCount, SegmentAllocator allocator) {
-                return allocator.allocate(MemoryLayout.sequenceLayout(elementCount, layout()));
+                return allocator.allocate(Math.multiplyExact(sizeof(), elementCount), 8);
             }
 
             /**
@@ -646,11 +630,9 @@ public class ibv_ops_wr {
              * The returned segment has size {@code elementCount * layout().byteSize()}
              */
             public static MemorySegment reinterpret(MemorySegment addr, long elementCount, Arena arena, Consumer<MemorySegment> cleanup) {
-                return addr.reinterpret(layout().byteSize() * elementCount, arena, cleanup);
+                return addr.reinterpret(sizeof() * elementCount, arena, cleanup);
             }
         }
-
-        private static final GroupLayout add$LAYOUT = (GroupLayout)$LAYOUT.select(groupElement("add"));
 
         /**
          * Layout for field:
@@ -665,10 +647,10 @@ public class ibv_ops_wr {
          * }
          */
         public static final GroupLayout add$layout() {
-            return add$LAYOUT;
+            return (GroupLayout)layout().select(groupElement("add"));
         }
 
-        private static final long add$OFFSET = $LAYOUT.byteOffset(groupElement("add"));
+        private static final long add$OFFSET = 8;
 
         /**
          * Offset for field:
@@ -699,7 +681,7 @@ public class ibv_ops_wr {
          * }
          */
         public static MemorySegment add(MemorySegment struct) {
-            return struct.asSlice(add$OFFSET, add$LAYOUT.byteSize());
+            return struct.asSlice(add$OFFSET, 40);
         }
 
         /**
@@ -715,7 +697,7 @@ public class ibv_ops_wr {
          * }
          */
         public static void add(MemorySegment struct, MemorySegment fieldValue) {
-            MemorySegment.copy(fieldValue, 0L, struct, add$OFFSET, add$LAYOUT.byteSize());
+            MemorySegment.copy(fieldValue, 0L, struct, add$OFFSET, 40);
         }
 
         /**
@@ -723,19 +705,19 @@ public class ibv_ops_wr {
          * The returned segment has address {@code arrayParam.address() + index * layout().byteSize()}
          */
         public static MemorySegment asSlice(MemorySegment array, long index) {
-            return array.asSlice(layout().byteSize() * index);
+            return array.asSlice(sizeof() * index);
         }
 
         /**
          * The size (in bytes) of this struct
          */
-        public static long sizeof() { return layout().byteSize(); }
+        public static long sizeof() { return 48; }
 
         /**
          * Allocate a segment of size {@code layout().byteSize()} using {@code allocator}
          */
         public static MemorySegment allocate(SegmentAllocator allocator) {
-            return allocator.allocate(layout());
+            return allocator.allocate(sizeof(), 8);
         }
 
         /**
@@ -743,7 +725,7 @@ public class ibv_ops_wr {
          * The returned segment has size {@code elementCount * layout().byteSize()}.
          */
         public static MemorySegment allocateArray(long elementCount, SegmentAllocator allocator) {
-            return allocator.allocate(MemoryLayout.sequenceLayout(elementCount, layout()));
+            return allocator.allocate(Math.multiplyExact(sizeof(), elementCount), 8);
         }
 
         /**
@@ -759,11 +741,9 @@ public class ibv_ops_wr {
          * The returned segment has size {@code elementCount * layout().byteSize()}
          */
         public static MemorySegment reinterpret(MemorySegment addr, long elementCount, Arena arena, Consumer<MemorySegment> cleanup) {
-            return addr.reinterpret(layout().byteSize() * elementCount, arena, cleanup);
+            return addr.reinterpret(sizeof() * elementCount, arena, cleanup);
         }
     }
-
-    private static final GroupLayout tm$LAYOUT = (GroupLayout)$LAYOUT.select(groupElement("tm"));
 
     /**
      * Layout for field:
@@ -782,10 +762,10 @@ public class ibv_ops_wr {
      * }
      */
     public static final GroupLayout tm$layout() {
-        return tm$LAYOUT;
+        return (GroupLayout)layout().select(groupElement("tm"));
     }
 
-    private static final long tm$OFFSET = $LAYOUT.byteOffset(groupElement("tm"));
+    private static final long tm$OFFSET = 24;
 
     /**
      * Offset for field:
@@ -824,7 +804,7 @@ public class ibv_ops_wr {
      * }
      */
     public static MemorySegment tm(MemorySegment struct) {
-        return struct.asSlice(tm$OFFSET, tm$LAYOUT.byteSize());
+        return struct.asSlice(tm$OFFSET, 48);
     }
 
     /**
@@ -844,7 +824,7 @@ public class ibv_ops_wr {
      * }
      */
     public static void tm(MemorySegment struct, MemorySegment fieldValue) {
-        MemorySegment.copy(fieldValue, 0L, struct, tm$OFFSET, tm$LAYOUT.byteSize());
+        MemorySegment.copy(fieldValue, 0L, struct, tm$OFFSET, 48);
     }
 
     /**
@@ -852,19 +832,19 @@ public class ibv_ops_wr {
      * The returned segment has address {@code arrayParam.address() + index * layout().byteSize()}
      */
     public static MemorySegment asSlice(MemorySegment array, long index) {
-        return array.asSlice(layout().byteSize() * index);
+        return array.asSlice(sizeof() * index);
     }
 
     /**
      * The size (in bytes) of this struct
      */
-    public static long sizeof() { return layout().byteSize(); }
+    public static long sizeof() { return 72; }
 
     /**
      * Allocate a segment of size {@code layout().byteSize()} using {@code allocator}
      */
     public static MemorySegment allocate(SegmentAllocator allocator) {
-        return allocator.allocate(layout());
+        return allocator.allocate(sizeof(), 8);
     }
 
     /**
@@ -872,7 +852,7 @@ public class ibv_ops_wr {
      * The returned segment has size {@code elementCount * layout().byteSize()}.
      */
     public static MemorySegment allocateArray(long elementCount, SegmentAllocator allocator) {
-        return allocator.allocate(MemoryLayout.sequenceLayout(elementCount, layout()));
+        return allocator.allocate(Math.multiplyExact(sizeof(), elementCount), 8);
     }
 
     /**
@@ -888,7 +868,7 @@ public class ibv_ops_wr {
      * The returned segment has size {@code elementCount * layout().byteSize()}
      */
     public static MemorySegment reinterpret(MemorySegment addr, long elementCount, Arena arena, Consumer<MemorySegment> cleanup) {
-        return addr.reinterpret(layout().byteSize() * elementCount, arena, cleanup);
+        return addr.reinterpret(sizeof() * elementCount, arena, cleanup);
     }
 }
 

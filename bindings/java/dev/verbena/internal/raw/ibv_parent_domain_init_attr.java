@@ -30,24 +30,24 @@ public class ibv_parent_domain_init_attr {
         // Should not be called directly
     }
 
-    private static final GroupLayout $LAYOUT = MemoryLayout.structLayout(
-        rdma_h$shared.C_POINTER.withName("pd"),
-        rdma_h$shared.C_POINTER.withName("td"),
-        rdma_h$shared.C_INT.withName("comp_mask"),
-        MemoryLayout.paddingLayout(4),
-        rdma_h$shared.C_POINTER.withName("alloc"),
-        rdma_h$shared.C_POINTER.withName("free"),
-        rdma_h$shared.C_POINTER.withName("pd_context")
-    ).withName("ibv_parent_domain_init_attr");
+    private static final class Layouts {
+        static final GroupLayout $LAYOUT = MemoryLayout.structLayout(
+            rdma_h$shared.C_POINTER.withName("pd"),
+            rdma_h$shared.C_POINTER.withName("td"),
+            rdma_h$shared.C_INT.withName("comp_mask"),
+            MemoryLayout.paddingLayout(4),
+            rdma_h$shared.C_POINTER.withName("alloc"),
+            rdma_h$shared.C_POINTER.withName("free"),
+            rdma_h$shared.C_POINTER.withName("pd_context")
+        ).withName("ibv_parent_domain_init_attr");
+    }
 
     /**
      * The layout of this struct
      */
     public static final GroupLayout layout() {
-        return $LAYOUT;
+        return Layouts.$LAYOUT;
     }
-
-    private static final AddressLayout pd$LAYOUT = (AddressLayout)$LAYOUT.select(groupElement("pd"));
 
     /**
      * Layout for field:
@@ -56,10 +56,10 @@ public class ibv_parent_domain_init_attr {
      * }
      */
     public static final AddressLayout pd$layout() {
-        return pd$LAYOUT;
+        return (AddressLayout)layout().select(groupElement("pd"));
     }
 
-    private static final long pd$OFFSET = $LAYOUT.byteOffset(groupElement("pd"));
+    private static final long pd$OFFSET = 0;
 
     /**
      * Offset for field:
@@ -91,8 +91,6 @@ public class ibv_parent_domain_init_attr {
         struct.set(JAVA_LONG, pd$OFFSET, fieldValue.address());
     }
 
-    private static final AddressLayout td$LAYOUT = (AddressLayout)$LAYOUT.select(groupElement("td"));
-
     /**
      * Layout for field:
      * {@snippet lang=c :
@@ -100,10 +98,10 @@ public class ibv_parent_domain_init_attr {
      * }
      */
     public static final AddressLayout td$layout() {
-        return td$LAYOUT;
+        return (AddressLayout)layout().select(groupElement("td"));
     }
 
-    private static final long td$OFFSET = $LAYOUT.byteOffset(groupElement("td"));
+    private static final long td$OFFSET = 8;
 
     /**
      * Offset for field:
@@ -135,8 +133,6 @@ public class ibv_parent_domain_init_attr {
         struct.set(JAVA_LONG, td$OFFSET, fieldValue.address());
     }
 
-    private static final OfInt comp_mask$LAYOUT = (OfInt)$LAYOUT.select(groupElement("comp_mask"));
-
     /**
      * Layout for field:
      * {@snippet lang=c :
@@ -144,10 +140,10 @@ public class ibv_parent_domain_init_attr {
      * }
      */
     public static final OfInt comp_mask$layout() {
-        return comp_mask$LAYOUT;
+        return (OfInt)layout().select(groupElement("comp_mask"));
     }
 
-    private static final long comp_mask$OFFSET = $LAYOUT.byteOffset(groupElement("comp_mask"));
+    private static final long comp_mask$OFFSET = 16;
 
     /**
      * Offset for field:
@@ -166,7 +162,7 @@ public class ibv_parent_domain_init_attr {
      * }
      */
     public static int comp_mask(MemorySegment struct) {
-        return struct.get(comp_mask$LAYOUT, comp_mask$OFFSET);
+        return struct.get(JAVA_INT, comp_mask$OFFSET);
     }
 
     /**
@@ -176,7 +172,7 @@ public class ibv_parent_domain_init_attr {
      * }
      */
     public static void comp_mask(MemorySegment struct, int fieldValue) {
-        struct.set(comp_mask$LAYOUT, comp_mask$OFFSET, fieldValue);
+        struct.set(JAVA_INT, comp_mask$OFFSET, fieldValue);
     }
 
     /**
@@ -239,8 +235,6 @@ public class ibv_parent_domain_init_attr {
         }
     }
 
-    private static final AddressLayout alloc$LAYOUT = (AddressLayout)$LAYOUT.select(groupElement("alloc"));
-
     /**
      * Layout for field:
      * {@snippet lang=c :
@@ -248,10 +242,10 @@ public class ibv_parent_domain_init_attr {
      * }
      */
     public static final AddressLayout alloc$layout() {
-        return alloc$LAYOUT;
+        return (AddressLayout)layout().select(groupElement("alloc"));
     }
 
-    private static final long alloc$OFFSET = $LAYOUT.byteOffset(groupElement("alloc"));
+    private static final long alloc$OFFSET = 24;
 
     /**
      * Offset for field:
@@ -341,8 +335,6 @@ public class ibv_parent_domain_init_attr {
         }
     }
 
-    private static final AddressLayout free$LAYOUT = (AddressLayout)$LAYOUT.select(groupElement("free"));
-
     /**
      * Layout for field:
      * {@snippet lang=c :
@@ -350,10 +342,10 @@ public class ibv_parent_domain_init_attr {
      * }
      */
     public static final AddressLayout free$layout() {
-        return free$LAYOUT;
+        return (AddressLayout)layout().select(groupElement("free"));
     }
 
-    private static final long free$OFFSET = $LAYOUT.byteOffset(groupElement("free"));
+    private static final long free$OFFSET = 32;
 
     /**
      * Offset for field:
@@ -385,8 +377,6 @@ public class ibv_parent_domain_init_attr {
         struct.set(JAVA_LONG, free$OFFSET, fieldValue.address());
     }
 
-    private static final AddressLayout pd_context$LAYOUT = (AddressLayout)$LAYOUT.select(groupElement("pd_context"));
-
     /**
      * Layout for field:
      * {@snippet lang=c :
@@ -394,10 +384,10 @@ public class ibv_parent_domain_init_attr {
      * }
      */
     public static final AddressLayout pd_context$layout() {
-        return pd_context$LAYOUT;
+        return (AddressLayout)layout().select(groupElement("pd_context"));
     }
 
-    private static final long pd_context$OFFSET = $LAYOUT.byteOffset(groupElement("pd_context"));
+    private static final long pd_context$OFFSET = 40;
 
     /**
      * Offset for field:
@@ -434,19 +424,19 @@ public class ibv_parent_domain_init_attr {
      * The returned segment has address {@code arrayParam.address() + index * layout().byteSize()}
      */
     public static MemorySegment asSlice(MemorySegment array, long index) {
-        return array.asSlice(layout().byteSize() * index);
+        return array.asSlice(sizeof() * index);
     }
 
     /**
      * The size (in bytes) of this struct
      */
-    public static long sizeof() { return layout().byteSize(); }
+    public static long sizeof() { return 48; }
 
     /**
      * Allocate a segment of size {@code layout().byteSize()} using {@code allocator}
      */
     public static MemorySegment allocate(SegmentAllocator allocator) {
-        return allocator.allocate(layout());
+        return allocator.allocate(sizeof(), 8);
     }
 
     /**
@@ -454,7 +444,7 @@ public class ibv_parent_domain_init_attr {
      * The returned segment has size {@code elementCount * layout().byteSize()}.
      */
     public static MemorySegment allocateArray(long elementCount, SegmentAllocator allocator) {
-        return allocator.allocate(MemoryLayout.sequenceLayout(elementCount, layout()));
+        return allocator.allocate(Math.multiplyExact(sizeof(), elementCount), 8);
     }
 
     /**
@@ -470,7 +460,7 @@ public class ibv_parent_domain_init_attr {
      * The returned segment has size {@code elementCount * layout().byteSize()}
      */
     public static MemorySegment reinterpret(MemorySegment addr, long elementCount, Arena arena, Consumer<MemorySegment> cleanup) {
-        return addr.reinterpret(layout().byteSize() * elementCount, arena, cleanup);
+        return addr.reinterpret(sizeof() * elementCount, arena, cleanup);
     }
 }
 

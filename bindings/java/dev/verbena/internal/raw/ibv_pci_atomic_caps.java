@@ -27,20 +27,20 @@ public class ibv_pci_atomic_caps {
         // Should not be called directly
     }
 
-    private static final GroupLayout $LAYOUT = MemoryLayout.structLayout(
-        rdma_h$shared.C_SHORT.withName("fetch_add"),
-        rdma_h$shared.C_SHORT.withName("swap"),
-        rdma_h$shared.C_SHORT.withName("compare_swap")
-    ).withName("ibv_pci_atomic_caps");
+    private static final class Layouts {
+        static final GroupLayout $LAYOUT = MemoryLayout.structLayout(
+            rdma_h$shared.C_SHORT.withName("fetch_add"),
+            rdma_h$shared.C_SHORT.withName("swap"),
+            rdma_h$shared.C_SHORT.withName("compare_swap")
+        ).withName("ibv_pci_atomic_caps");
+    }
 
     /**
      * The layout of this struct
      */
     public static final GroupLayout layout() {
-        return $LAYOUT;
+        return Layouts.$LAYOUT;
     }
-
-    private static final OfShort fetch_add$LAYOUT = (OfShort)$LAYOUT.select(groupElement("fetch_add"));
 
     /**
      * Layout for field:
@@ -49,10 +49,10 @@ public class ibv_pci_atomic_caps {
      * }
      */
     public static final OfShort fetch_add$layout() {
-        return fetch_add$LAYOUT;
+        return (OfShort)layout().select(groupElement("fetch_add"));
     }
 
-    private static final long fetch_add$OFFSET = $LAYOUT.byteOffset(groupElement("fetch_add"));
+    private static final long fetch_add$OFFSET = 0;
 
     /**
      * Offset for field:
@@ -71,7 +71,7 @@ public class ibv_pci_atomic_caps {
      * }
      */
     public static short fetch_add(MemorySegment struct) {
-        return struct.get(fetch_add$LAYOUT, fetch_add$OFFSET);
+        return struct.get(JAVA_SHORT, fetch_add$OFFSET);
     }
 
     /**
@@ -81,10 +81,8 @@ public class ibv_pci_atomic_caps {
      * }
      */
     public static void fetch_add(MemorySegment struct, short fieldValue) {
-        struct.set(fetch_add$LAYOUT, fetch_add$OFFSET, fieldValue);
+        struct.set(JAVA_SHORT, fetch_add$OFFSET, fieldValue);
     }
-
-    private static final OfShort swap$LAYOUT = (OfShort)$LAYOUT.select(groupElement("swap"));
 
     /**
      * Layout for field:
@@ -93,10 +91,10 @@ public class ibv_pci_atomic_caps {
      * }
      */
     public static final OfShort swap$layout() {
-        return swap$LAYOUT;
+        return (OfShort)layout().select(groupElement("swap"));
     }
 
-    private static final long swap$OFFSET = $LAYOUT.byteOffset(groupElement("swap"));
+    private static final long swap$OFFSET = 2;
 
     /**
      * Offset for field:
@@ -115,7 +113,7 @@ public class ibv_pci_atomic_caps {
      * }
      */
     public static short swap(MemorySegment struct) {
-        return struct.get(swap$LAYOUT, swap$OFFSET);
+        return struct.get(JAVA_SHORT, swap$OFFSET);
     }
 
     /**
@@ -125,10 +123,8 @@ public class ibv_pci_atomic_caps {
      * }
      */
     public static void swap(MemorySegment struct, short fieldValue) {
-        struct.set(swap$LAYOUT, swap$OFFSET, fieldValue);
+        struct.set(JAVA_SHORT, swap$OFFSET, fieldValue);
     }
-
-    private static final OfShort compare_swap$LAYOUT = (OfShort)$LAYOUT.select(groupElement("compare_swap"));
 
     /**
      * Layout for field:
@@ -137,10 +133,10 @@ public class ibv_pci_atomic_caps {
      * }
      */
     public static final OfShort compare_swap$layout() {
-        return compare_swap$LAYOUT;
+        return (OfShort)layout().select(groupElement("compare_swap"));
     }
 
-    private static final long compare_swap$OFFSET = $LAYOUT.byteOffset(groupElement("compare_swap"));
+    private static final long compare_swap$OFFSET = 4;
 
     /**
      * Offset for field:
@@ -159,7 +155,7 @@ public class ibv_pci_atomic_caps {
      * }
      */
     public static short compare_swap(MemorySegment struct) {
-        return struct.get(compare_swap$LAYOUT, compare_swap$OFFSET);
+        return struct.get(JAVA_SHORT, compare_swap$OFFSET);
     }
 
     /**
@@ -169,7 +165,7 @@ public class ibv_pci_atomic_caps {
      * }
      */
     public static void compare_swap(MemorySegment struct, short fieldValue) {
-        struct.set(compare_swap$LAYOUT, compare_swap$OFFSET, fieldValue);
+        struct.set(JAVA_SHORT, compare_swap$OFFSET, fieldValue);
     }
 
     /**
@@ -177,19 +173,19 @@ public class ibv_pci_atomic_caps {
      * The returned segment has address {@code arrayParam.address() + index * layout().byteSize()}
      */
     public static MemorySegment asSlice(MemorySegment array, long index) {
-        return array.asSlice(layout().byteSize() * index);
+        return array.asSlice(sizeof() * index);
     }
 
     /**
      * The size (in bytes) of this struct
      */
-    public static long sizeof() { return layout().byteSize(); }
+    public static long sizeof() { return 6; }
 
     /**
      * Allocate a segment of size {@code layout().byteSize()} using {@code allocator}
      */
     public static MemorySegment allocate(SegmentAllocator allocator) {
-        return allocator.allocate(layout());
+        return allocator.allocate(sizeof(), 2);
     }
 
     /**
@@ -197,7 +193,7 @@ public class ibv_pci_atomic_caps {
      * The returned segment has size {@code elementCount * layout().byteSize()}.
      */
     public static MemorySegment allocateArray(long elementCount, SegmentAllocator allocator) {
-        return allocator.allocate(MemoryLayout.sequenceLayout(elementCount, layout()));
+        return allocator.allocate(Math.multiplyExact(sizeof(), elementCount), 2);
     }
 
     /**
@@ -213,7 +209,7 @@ public class ibv_pci_atomic_caps {
      * The returned segment has size {@code elementCount * layout().byteSize()}
      */
     public static MemorySegment reinterpret(MemorySegment addr, long elementCount, Arena arena, Consumer<MemorySegment> cleanup) {
-        return addr.reinterpret(layout().byteSize() * elementCount, arena, cleanup);
+        return addr.reinterpret(sizeof() * elementCount, arena, cleanup);
     }
 }
 

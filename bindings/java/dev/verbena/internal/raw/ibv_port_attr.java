@@ -47,41 +47,41 @@ public class ibv_port_attr {
         // Should not be called directly
     }
 
-    private static final GroupLayout $LAYOUT = MemoryLayout.structLayout(
-        rdma_h$shared.C_INT.withName("state"),
-        rdma_h$shared.C_INT.withName("max_mtu"),
-        rdma_h$shared.C_INT.withName("active_mtu"),
-        rdma_h$shared.C_INT.withName("gid_tbl_len"),
-        rdma_h$shared.C_INT.withName("port_cap_flags"),
-        rdma_h$shared.C_INT.withName("max_msg_sz"),
-        rdma_h$shared.C_INT.withName("bad_pkey_cntr"),
-        rdma_h$shared.C_INT.withName("qkey_viol_cntr"),
-        rdma_h$shared.C_SHORT.withName("pkey_tbl_len"),
-        rdma_h$shared.C_SHORT.withName("lid"),
-        rdma_h$shared.C_SHORT.withName("sm_lid"),
-        rdma_h$shared.C_CHAR.withName("lmc"),
-        rdma_h$shared.C_CHAR.withName("max_vl_num"),
-        rdma_h$shared.C_CHAR.withName("sm_sl"),
-        rdma_h$shared.C_CHAR.withName("subnet_timeout"),
-        rdma_h$shared.C_CHAR.withName("init_type_reply"),
-        rdma_h$shared.C_CHAR.withName("active_width"),
-        rdma_h$shared.C_CHAR.withName("active_speed"),
-        rdma_h$shared.C_CHAR.withName("phys_state"),
-        rdma_h$shared.C_CHAR.withName("link_layer"),
-        rdma_h$shared.C_CHAR.withName("flags"),
-        rdma_h$shared.C_SHORT.withName("port_cap_flags2"),
-        MemoryLayout.paddingLayout(2),
-        rdma_h$shared.C_INT.withName("active_speed_ex")
-    ).withName("ibv_port_attr");
+    private static final class Layouts {
+        static final GroupLayout $LAYOUT = MemoryLayout.structLayout(
+            rdma_h$shared.C_INT.withName("state"),
+            rdma_h$shared.C_INT.withName("max_mtu"),
+            rdma_h$shared.C_INT.withName("active_mtu"),
+            rdma_h$shared.C_INT.withName("gid_tbl_len"),
+            rdma_h$shared.C_INT.withName("port_cap_flags"),
+            rdma_h$shared.C_INT.withName("max_msg_sz"),
+            rdma_h$shared.C_INT.withName("bad_pkey_cntr"),
+            rdma_h$shared.C_INT.withName("qkey_viol_cntr"),
+            rdma_h$shared.C_SHORT.withName("pkey_tbl_len"),
+            rdma_h$shared.C_SHORT.withName("lid"),
+            rdma_h$shared.C_SHORT.withName("sm_lid"),
+            rdma_h$shared.C_CHAR.withName("lmc"),
+            rdma_h$shared.C_CHAR.withName("max_vl_num"),
+            rdma_h$shared.C_CHAR.withName("sm_sl"),
+            rdma_h$shared.C_CHAR.withName("subnet_timeout"),
+            rdma_h$shared.C_CHAR.withName("init_type_reply"),
+            rdma_h$shared.C_CHAR.withName("active_width"),
+            rdma_h$shared.C_CHAR.withName("active_speed"),
+            rdma_h$shared.C_CHAR.withName("phys_state"),
+            rdma_h$shared.C_CHAR.withName("link_layer"),
+            rdma_h$shared.C_CHAR.withName("flags"),
+            rdma_h$shared.C_SHORT.withName("port_cap_flags2"),
+            MemoryLayout.paddingLayout(2),
+            rdma_h$shared.C_INT.withName("active_speed_ex")
+        ).withName("ibv_port_attr");
+    }
 
     /**
      * The layout of this struct
      */
     public static final GroupLayout layout() {
-        return $LAYOUT;
+        return Layouts.$LAYOUT;
     }
-
-    private static final OfInt state$LAYOUT = (OfInt)$LAYOUT.select(groupElement("state"));
 
     /**
      * Layout for field:
@@ -90,10 +90,10 @@ public class ibv_port_attr {
      * }
      */
     public static final OfInt state$layout() {
-        return state$LAYOUT;
+        return (OfInt)layout().select(groupElement("state"));
     }
 
-    private static final long state$OFFSET = $LAYOUT.byteOffset(groupElement("state"));
+    private static final long state$OFFSET = 0;
 
     /**
      * Offset for field:
@@ -112,7 +112,7 @@ public class ibv_port_attr {
      * }
      */
     public static int state(MemorySegment struct) {
-        return struct.get(state$LAYOUT, state$OFFSET);
+        return struct.get(JAVA_INT, state$OFFSET);
     }
 
     /**
@@ -122,10 +122,8 @@ public class ibv_port_attr {
      * }
      */
     public static void state(MemorySegment struct, int fieldValue) {
-        struct.set(state$LAYOUT, state$OFFSET, fieldValue);
+        struct.set(JAVA_INT, state$OFFSET, fieldValue);
     }
-
-    private static final OfInt max_mtu$LAYOUT = (OfInt)$LAYOUT.select(groupElement("max_mtu"));
 
     /**
      * Layout for field:
@@ -134,10 +132,10 @@ public class ibv_port_attr {
      * }
      */
     public static final OfInt max_mtu$layout() {
-        return max_mtu$LAYOUT;
+        return (OfInt)layout().select(groupElement("max_mtu"));
     }
 
-    private static final long max_mtu$OFFSET = $LAYOUT.byteOffset(groupElement("max_mtu"));
+    private static final long max_mtu$OFFSET = 4;
 
     /**
      * Offset for field:
@@ -156,7 +154,7 @@ public class ibv_port_attr {
      * }
      */
     public static int max_mtu(MemorySegment struct) {
-        return struct.get(max_mtu$LAYOUT, max_mtu$OFFSET);
+        return struct.get(JAVA_INT, max_mtu$OFFSET);
     }
 
     /**
@@ -166,10 +164,8 @@ public class ibv_port_attr {
      * }
      */
     public static void max_mtu(MemorySegment struct, int fieldValue) {
-        struct.set(max_mtu$LAYOUT, max_mtu$OFFSET, fieldValue);
+        struct.set(JAVA_INT, max_mtu$OFFSET, fieldValue);
     }
-
-    private static final OfInt active_mtu$LAYOUT = (OfInt)$LAYOUT.select(groupElement("active_mtu"));
 
     /**
      * Layout for field:
@@ -178,10 +174,10 @@ public class ibv_port_attr {
      * }
      */
     public static final OfInt active_mtu$layout() {
-        return active_mtu$LAYOUT;
+        return (OfInt)layout().select(groupElement("active_mtu"));
     }
 
-    private static final long active_mtu$OFFSET = $LAYOUT.byteOffset(groupElement("active_mtu"));
+    private static final long active_mtu$OFFSET = 8;
 
     /**
      * Offset for field:
@@ -200,7 +196,7 @@ public class ibv_port_attr {
      * }
      */
     public static int active_mtu(MemorySegment struct) {
-        return struct.get(active_mtu$LAYOUT, active_mtu$OFFSET);
+        return struct.get(JAVA_INT, active_mtu$OFFSET);
     }
 
     /**
@@ -210,10 +206,8 @@ public class ibv_port_attr {
      * }
      */
     public static void active_mtu(MemorySegment struct, int fieldValue) {
-        struct.set(active_mtu$LAYOUT, active_mtu$OFFSET, fieldValue);
+        struct.set(JAVA_INT, active_mtu$OFFSET, fieldValue);
     }
-
-    private static final OfInt gid_tbl_len$LAYOUT = (OfInt)$LAYOUT.select(groupElement("gid_tbl_len"));
 
     /**
      * Layout for field:
@@ -222,10 +216,10 @@ public class ibv_port_attr {
      * }
      */
     public static final OfInt gid_tbl_len$layout() {
-        return gid_tbl_len$LAYOUT;
+        return (OfInt)layout().select(groupElement("gid_tbl_len"));
     }
 
-    private static final long gid_tbl_len$OFFSET = $LAYOUT.byteOffset(groupElement("gid_tbl_len"));
+    private static final long gid_tbl_len$OFFSET = 12;
 
     /**
      * Offset for field:
@@ -244,7 +238,7 @@ public class ibv_port_attr {
      * }
      */
     public static int gid_tbl_len(MemorySegment struct) {
-        return struct.get(gid_tbl_len$LAYOUT, gid_tbl_len$OFFSET);
+        return struct.get(JAVA_INT, gid_tbl_len$OFFSET);
     }
 
     /**
@@ -254,10 +248,8 @@ public class ibv_port_attr {
      * }
      */
     public static void gid_tbl_len(MemorySegment struct, int fieldValue) {
-        struct.set(gid_tbl_len$LAYOUT, gid_tbl_len$OFFSET, fieldValue);
+        struct.set(JAVA_INT, gid_tbl_len$OFFSET, fieldValue);
     }
-
-    private static final OfInt port_cap_flags$LAYOUT = (OfInt)$LAYOUT.select(groupElement("port_cap_flags"));
 
     /**
      * Layout for field:
@@ -266,10 +258,10 @@ public class ibv_port_attr {
      * }
      */
     public static final OfInt port_cap_flags$layout() {
-        return port_cap_flags$LAYOUT;
+        return (OfInt)layout().select(groupElement("port_cap_flags"));
     }
 
-    private static final long port_cap_flags$OFFSET = $LAYOUT.byteOffset(groupElement("port_cap_flags"));
+    private static final long port_cap_flags$OFFSET = 16;
 
     /**
      * Offset for field:
@@ -288,7 +280,7 @@ public class ibv_port_attr {
      * }
      */
     public static int port_cap_flags(MemorySegment struct) {
-        return struct.get(port_cap_flags$LAYOUT, port_cap_flags$OFFSET);
+        return struct.get(JAVA_INT, port_cap_flags$OFFSET);
     }
 
     /**
@@ -298,10 +290,8 @@ public class ibv_port_attr {
      * }
      */
     public static void port_cap_flags(MemorySegment struct, int fieldValue) {
-        struct.set(port_cap_flags$LAYOUT, port_cap_flags$OFFSET, fieldValue);
+        struct.set(JAVA_INT, port_cap_flags$OFFSET, fieldValue);
     }
-
-    private static final OfInt max_msg_sz$LAYOUT = (OfInt)$LAYOUT.select(groupElement("max_msg_sz"));
 
     /**
      * Layout for field:
@@ -310,10 +300,10 @@ public class ibv_port_attr {
      * }
      */
     public static final OfInt max_msg_sz$layout() {
-        return max_msg_sz$LAYOUT;
+        return (OfInt)layout().select(groupElement("max_msg_sz"));
     }
 
-    private static final long max_msg_sz$OFFSET = $LAYOUT.byteOffset(groupElement("max_msg_sz"));
+    private static final long max_msg_sz$OFFSET = 20;
 
     /**
      * Offset for field:
@@ -332,7 +322,7 @@ public class ibv_port_attr {
      * }
      */
     public static int max_msg_sz(MemorySegment struct) {
-        return struct.get(max_msg_sz$LAYOUT, max_msg_sz$OFFSET);
+        return struct.get(JAVA_INT, max_msg_sz$OFFSET);
     }
 
     /**
@@ -342,10 +332,8 @@ public class ibv_port_attr {
      * }
      */
     public static void max_msg_sz(MemorySegment struct, int fieldValue) {
-        struct.set(max_msg_sz$LAYOUT, max_msg_sz$OFFSET, fieldValue);
+        struct.set(JAVA_INT, max_msg_sz$OFFSET, fieldValue);
     }
-
-    private static final OfInt bad_pkey_cntr$LAYOUT = (OfInt)$LAYOUT.select(groupElement("bad_pkey_cntr"));
 
     /**
      * Layout for field:
@@ -354,10 +342,10 @@ public class ibv_port_attr {
      * }
      */
     public static final OfInt bad_pkey_cntr$layout() {
-        return bad_pkey_cntr$LAYOUT;
+        return (OfInt)layout().select(groupElement("bad_pkey_cntr"));
     }
 
-    private static final long bad_pkey_cntr$OFFSET = $LAYOUT.byteOffset(groupElement("bad_pkey_cntr"));
+    private static final long bad_pkey_cntr$OFFSET = 24;
 
     /**
      * Offset for field:
@@ -376,7 +364,7 @@ public class ibv_port_attr {
      * }
      */
     public static int bad_pkey_cntr(MemorySegment struct) {
-        return struct.get(bad_pkey_cntr$LAYOUT, bad_pkey_cntr$OFFSET);
+        return struct.get(JAVA_INT, bad_pkey_cntr$OFFSET);
     }
 
     /**
@@ -386,10 +374,8 @@ public class ibv_port_attr {
      * }
      */
     public static void bad_pkey_cntr(MemorySegment struct, int fieldValue) {
-        struct.set(bad_pkey_cntr$LAYOUT, bad_pkey_cntr$OFFSET, fieldValue);
+        struct.set(JAVA_INT, bad_pkey_cntr$OFFSET, fieldValue);
     }
-
-    private static final OfInt qkey_viol_cntr$LAYOUT = (OfInt)$LAYOUT.select(groupElement("qkey_viol_cntr"));
 
     /**
      * Layout for field:
@@ -398,10 +384,10 @@ public class ibv_port_attr {
      * }
      */
     public static final OfInt qkey_viol_cntr$layout() {
-        return qkey_viol_cntr$LAYOUT;
+        return (OfInt)layout().select(groupElement("qkey_viol_cntr"));
     }
 
-    private static final long qkey_viol_cntr$OFFSET = $LAYOUT.byteOffset(groupElement("qkey_viol_cntr"));
+    private static final long qkey_viol_cntr$OFFSET = 28;
 
     /**
      * Offset for field:
@@ -420,7 +406,7 @@ public class ibv_port_attr {
      * }
      */
     public static int qkey_viol_cntr(MemorySegment struct) {
-        return struct.get(qkey_viol_cntr$LAYOUT, qkey_viol_cntr$OFFSET);
+        return struct.get(JAVA_INT, qkey_viol_cntr$OFFSET);
     }
 
     /**
@@ -430,10 +416,8 @@ public class ibv_port_attr {
      * }
      */
     public static void qkey_viol_cntr(MemorySegment struct, int fieldValue) {
-        struct.set(qkey_viol_cntr$LAYOUT, qkey_viol_cntr$OFFSET, fieldValue);
+        struct.set(JAVA_INT, qkey_viol_cntr$OFFSET, fieldValue);
     }
-
-    private static final OfShort pkey_tbl_len$LAYOUT = (OfShort)$LAYOUT.select(groupElement("pkey_tbl_len"));
 
     /**
      * Layout for field:
@@ -442,10 +426,10 @@ public class ibv_port_attr {
      * }
      */
     public static final OfShort pkey_tbl_len$layout() {
-        return pkey_tbl_len$LAYOUT;
+        return (OfShort)layout().select(groupElement("pkey_tbl_len"));
     }
 
-    private static final long pkey_tbl_len$OFFSET = $LAYOUT.byteOffset(groupElement("pkey_tbl_len"));
+    private static final long pkey_tbl_len$OFFSET = 32;
 
     /**
      * Offset for field:
@@ -464,7 +448,7 @@ public class ibv_port_attr {
      * }
      */
     public static short pkey_tbl_len(MemorySegment struct) {
-        return struct.get(pkey_tbl_len$LAYOUT, pkey_tbl_len$OFFSET);
+        return struct.get(JAVA_SHORT, pkey_tbl_len$OFFSET);
     }
 
     /**
@@ -474,10 +458,8 @@ public class ibv_port_attr {
      * }
      */
     public static void pkey_tbl_len(MemorySegment struct, short fieldValue) {
-        struct.set(pkey_tbl_len$LAYOUT, pkey_tbl_len$OFFSET, fieldValue);
+        struct.set(JAVA_SHORT, pkey_tbl_len$OFFSET, fieldValue);
     }
-
-    private static final OfShort lid$LAYOUT = (OfShort)$LAYOUT.select(groupElement("lid"));
 
     /**
      * Layout for field:
@@ -486,10 +468,10 @@ public class ibv_port_attr {
      * }
      */
     public static final OfShort lid$layout() {
-        return lid$LAYOUT;
+        return (OfShort)layout().select(groupElement("lid"));
     }
 
-    private static final long lid$OFFSET = $LAYOUT.byteOffset(groupElement("lid"));
+    private static final long lid$OFFSET = 34;
 
     /**
      * Offset for field:
@@ -508,7 +490,7 @@ public class ibv_port_attr {
      * }
      */
     public static short lid(MemorySegment struct) {
-        return struct.get(lid$LAYOUT, lid$OFFSET);
+        return struct.get(JAVA_SHORT, lid$OFFSET);
     }
 
     /**
@@ -518,10 +500,8 @@ public class ibv_port_attr {
      * }
      */
     public static void lid(MemorySegment struct, short fieldValue) {
-        struct.set(lid$LAYOUT, lid$OFFSET, fieldValue);
+        struct.set(JAVA_SHORT, lid$OFFSET, fieldValue);
     }
-
-    private static final OfShort sm_lid$LAYOUT = (OfShort)$LAYOUT.select(groupElement("sm_lid"));
 
     /**
      * Layout for field:
@@ -530,10 +510,10 @@ public class ibv_port_attr {
      * }
      */
     public static final OfShort sm_lid$layout() {
-        return sm_lid$LAYOUT;
+        return (OfShort)layout().select(groupElement("sm_lid"));
     }
 
-    private static final long sm_lid$OFFSET = $LAYOUT.byteOffset(groupElement("sm_lid"));
+    private static final long sm_lid$OFFSET = 36;
 
     /**
      * Offset for field:
@@ -552,7 +532,7 @@ public class ibv_port_attr {
      * }
      */
     public static short sm_lid(MemorySegment struct) {
-        return struct.get(sm_lid$LAYOUT, sm_lid$OFFSET);
+        return struct.get(JAVA_SHORT, sm_lid$OFFSET);
     }
 
     /**
@@ -562,10 +542,8 @@ public class ibv_port_attr {
      * }
      */
     public static void sm_lid(MemorySegment struct, short fieldValue) {
-        struct.set(sm_lid$LAYOUT, sm_lid$OFFSET, fieldValue);
+        struct.set(JAVA_SHORT, sm_lid$OFFSET, fieldValue);
     }
-
-    private static final OfByte lmc$LAYOUT = (OfByte)$LAYOUT.select(groupElement("lmc"));
 
     /**
      * Layout for field:
@@ -574,10 +552,10 @@ public class ibv_port_attr {
      * }
      */
     public static final OfByte lmc$layout() {
-        return lmc$LAYOUT;
+        return (OfByte)layout().select(groupElement("lmc"));
     }
 
-    private static final long lmc$OFFSET = $LAYOUT.byteOffset(groupElement("lmc"));
+    private static final long lmc$OFFSET = 38;
 
     /**
      * Offset for field:
@@ -596,7 +574,7 @@ public class ibv_port_attr {
      * }
      */
     public static byte lmc(MemorySegment struct) {
-        return struct.get(lmc$LAYOUT, lmc$OFFSET);
+        return struct.get(JAVA_BYTE, lmc$OFFSET);
     }
 
     /**
@@ -606,10 +584,8 @@ public class ibv_port_attr {
      * }
      */
     public static void lmc(MemorySegment struct, byte fieldValue) {
-        struct.set(lmc$LAYOUT, lmc$OFFSET, fieldValue);
+        struct.set(JAVA_BYTE, lmc$OFFSET, fieldValue);
     }
-
-    private static final OfByte max_vl_num$LAYOUT = (OfByte)$LAYOUT.select(groupElement("max_vl_num"));
 
     /**
      * Layout for field:
@@ -618,10 +594,10 @@ public class ibv_port_attr {
      * }
      */
     public static final OfByte max_vl_num$layout() {
-        return max_vl_num$LAYOUT;
+        return (OfByte)layout().select(groupElement("max_vl_num"));
     }
 
-    private static final long max_vl_num$OFFSET = $LAYOUT.byteOffset(groupElement("max_vl_num"));
+    private static final long max_vl_num$OFFSET = 39;
 
     /**
      * Offset for field:
@@ -640,7 +616,7 @@ public class ibv_port_attr {
      * }
      */
     public static byte max_vl_num(MemorySegment struct) {
-        return struct.get(max_vl_num$LAYOUT, max_vl_num$OFFSET);
+        return struct.get(JAVA_BYTE, max_vl_num$OFFSET);
     }
 
     /**
@@ -650,10 +626,8 @@ public class ibv_port_attr {
      * }
      */
     public static void max_vl_num(MemorySegment struct, byte fieldValue) {
-        struct.set(max_vl_num$LAYOUT, max_vl_num$OFFSET, fieldValue);
+        struct.set(JAVA_BYTE, max_vl_num$OFFSET, fieldValue);
     }
-
-    private static final OfByte sm_sl$LAYOUT = (OfByte)$LAYOUT.select(groupElement("sm_sl"));
 
     /**
      * Layout for field:
@@ -662,10 +636,10 @@ public class ibv_port_attr {
      * }
      */
     public static final OfByte sm_sl$layout() {
-        return sm_sl$LAYOUT;
+        return (OfByte)layout().select(groupElement("sm_sl"));
     }
 
-    private static final long sm_sl$OFFSET = $LAYOUT.byteOffset(groupElement("sm_sl"));
+    private static final long sm_sl$OFFSET = 40;
 
     /**
      * Offset for field:
@@ -684,7 +658,7 @@ public class ibv_port_attr {
      * }
      */
     public static byte sm_sl(MemorySegment struct) {
-        return struct.get(sm_sl$LAYOUT, sm_sl$OFFSET);
+        return struct.get(JAVA_BYTE, sm_sl$OFFSET);
     }
 
     /**
@@ -694,10 +668,8 @@ public class ibv_port_attr {
      * }
      */
     public static void sm_sl(MemorySegment struct, byte fieldValue) {
-        struct.set(sm_sl$LAYOUT, sm_sl$OFFSET, fieldValue);
+        struct.set(JAVA_BYTE, sm_sl$OFFSET, fieldValue);
     }
-
-    private static final OfByte subnet_timeout$LAYOUT = (OfByte)$LAYOUT.select(groupElement("subnet_timeout"));
 
     /**
      * Layout for field:
@@ -706,10 +678,10 @@ public class ibv_port_attr {
      * }
      */
     public static final OfByte subnet_timeout$layout() {
-        return subnet_timeout$LAYOUT;
+        return (OfByte)layout().select(groupElement("subnet_timeout"));
     }
 
-    private static final long subnet_timeout$OFFSET = $LAYOUT.byteOffset(groupElement("subnet_timeout"));
+    private static final long subnet_timeout$OFFSET = 41;
 
     /**
      * Offset for field:
@@ -728,7 +700,7 @@ public class ibv_port_attr {
      * }
      */
     public static byte subnet_timeout(MemorySegment struct) {
-        return struct.get(subnet_timeout$LAYOUT, subnet_timeout$OFFSET);
+        return struct.get(JAVA_BYTE, subnet_timeout$OFFSET);
     }
 
     /**
@@ -738,10 +710,8 @@ public class ibv_port_attr {
      * }
      */
     public static void subnet_timeout(MemorySegment struct, byte fieldValue) {
-        struct.set(subnet_timeout$LAYOUT, subnet_timeout$OFFSET, fieldValue);
+        struct.set(JAVA_BYTE, subnet_timeout$OFFSET, fieldValue);
     }
-
-    private static final OfByte init_type_reply$LAYOUT = (OfByte)$LAYOUT.select(groupElement("init_type_reply"));
 
     /**
      * Layout for field:
@@ -750,10 +720,10 @@ public class ibv_port_attr {
      * }
      */
     public static final OfByte init_type_reply$layout() {
-        return init_type_reply$LAYOUT;
+        return (OfByte)layout().select(groupElement("init_type_reply"));
     }
 
-    private static final long init_type_reply$OFFSET = $LAYOUT.byteOffset(groupElement("init_type_reply"));
+    private static final long init_type_reply$OFFSET = 42;
 
     /**
      * Offset for field:
@@ -772,7 +742,7 @@ public class ibv_port_attr {
      * }
      */
     public static byte init_type_reply(MemorySegment struct) {
-        return struct.get(init_type_reply$LAYOUT, init_type_reply$OFFSET);
+        return struct.get(JAVA_BYTE, init_type_reply$OFFSET);
     }
 
     /**
@@ -782,10 +752,8 @@ public class ibv_port_attr {
      * }
      */
     public static void init_type_reply(MemorySegment struct, byte fieldValue) {
-        struct.set(init_type_reply$LAYOUT, init_type_reply$OFFSET, fieldValue);
+        struct.set(JAVA_BYTE, init_type_reply$OFFSET, fieldValue);
     }
-
-    private static final OfByte active_width$LAYOUT = (OfByte)$LAYOUT.select(groupElement("active_width"));
 
     /**
      * Layout for field:
@@ -794,10 +762,10 @@ public class ibv_port_attr {
      * }
      */
     public static final OfByte active_width$layout() {
-        return active_width$LAYOUT;
+        return (OfByte)layout().select(groupElement("active_width"));
     }
 
-    private static final long active_width$OFFSET = $LAYOUT.byteOffset(groupElement("active_width"));
+    private static final long active_width$OFFSET = 43;
 
     /**
      * Offset for field:
@@ -816,7 +784,7 @@ public class ibv_port_attr {
      * }
      */
     public static byte active_width(MemorySegment struct) {
-        return struct.get(active_width$LAYOUT, active_width$OFFSET);
+        return struct.get(JAVA_BYTE, active_width$OFFSET);
     }
 
     /**
@@ -826,10 +794,8 @@ public class ibv_port_attr {
      * }
      */
     public static void active_width(MemorySegment struct, byte fieldValue) {
-        struct.set(active_width$LAYOUT, active_width$OFFSET, fieldValue);
+        struct.set(JAVA_BYTE, active_width$OFFSET, fieldValue);
     }
-
-    private static final OfByte active_speed$LAYOUT = (OfByte)$LAYOUT.select(groupElement("active_speed"));
 
     /**
      * Layout for field:
@@ -838,10 +804,10 @@ public class ibv_port_attr {
      * }
      */
     public static final OfByte active_speed$layout() {
-        return active_speed$LAYOUT;
+        return (OfByte)layout().select(groupElement("active_speed"));
     }
 
-    private static final long active_speed$OFFSET = $LAYOUT.byteOffset(groupElement("active_speed"));
+    private static final long active_speed$OFFSET = 44;
 
     /**
      * Offset for field:
@@ -860,7 +826,7 @@ public class ibv_port_attr {
      * }
      */
     public static byte active_speed(MemorySegment struct) {
-        return struct.get(active_speed$LAYOUT, active_speed$OFFSET);
+        return struct.get(JAVA_BYTE, active_speed$OFFSET);
     }
 
     /**
@@ -870,10 +836,8 @@ public class ibv_port_attr {
      * }
      */
     public static void active_speed(MemorySegment struct, byte fieldValue) {
-        struct.set(active_speed$LAYOUT, active_speed$OFFSET, fieldValue);
+        struct.set(JAVA_BYTE, active_speed$OFFSET, fieldValue);
     }
-
-    private static final OfByte phys_state$LAYOUT = (OfByte)$LAYOUT.select(groupElement("phys_state"));
 
     /**
      * Layout for field:
@@ -882,10 +846,10 @@ public class ibv_port_attr {
      * }
      */
     public static final OfByte phys_state$layout() {
-        return phys_state$LAYOUT;
+        return (OfByte)layout().select(groupElement("phys_state"));
     }
 
-    private static final long phys_state$OFFSET = $LAYOUT.byteOffset(groupElement("phys_state"));
+    private static final long phys_state$OFFSET = 45;
 
     /**
      * Offset for field:
@@ -904,7 +868,7 @@ public class ibv_port_attr {
      * }
      */
     public static byte phys_state(MemorySegment struct) {
-        return struct.get(phys_state$LAYOUT, phys_state$OFFSET);
+        return struct.get(JAVA_BYTE, phys_state$OFFSET);
     }
 
     /**
@@ -914,10 +878,8 @@ public class ibv_port_attr {
      * }
      */
     public static void phys_state(MemorySegment struct, byte fieldValue) {
-        struct.set(phys_state$LAYOUT, phys_state$OFFSET, fieldValue);
+        struct.set(JAVA_BYTE, phys_state$OFFSET, fieldValue);
     }
-
-    private static final OfByte link_layer$LAYOUT = (OfByte)$LAYOUT.select(groupElement("link_layer"));
 
     /**
      * Layout for field:
@@ -926,10 +888,10 @@ public class ibv_port_attr {
      * }
      */
     public static final OfByte link_layer$layout() {
-        return link_layer$LAYOUT;
+        return (OfByte)layout().select(groupElement("link_layer"));
     }
 
-    private static final long link_layer$OFFSET = $LAYOUT.byteOffset(groupElement("link_layer"));
+    private static final long link_layer$OFFSET = 46;
 
     /**
      * Offset for field:
@@ -948,7 +910,7 @@ public class ibv_port_attr {
      * }
      */
     public static byte link_layer(MemorySegment struct) {
-        return struct.get(link_layer$LAYOUT, link_layer$OFFSET);
+        return struct.get(JAVA_BYTE, link_layer$OFFSET);
     }
 
     /**
@@ -958,10 +920,8 @@ public class ibv_port_attr {
      * }
      */
     public static void link_layer(MemorySegment struct, byte fieldValue) {
-        struct.set(link_layer$LAYOUT, link_layer$OFFSET, fieldValue);
+        struct.set(JAVA_BYTE, link_layer$OFFSET, fieldValue);
     }
-
-    private static final OfByte flags$LAYOUT = (OfByte)$LAYOUT.select(groupElement("flags"));
 
     /**
      * Layout for field:
@@ -970,10 +930,10 @@ public class ibv_port_attr {
      * }
      */
     public static final OfByte flags$layout() {
-        return flags$LAYOUT;
+        return (OfByte)layout().select(groupElement("flags"));
     }
 
-    private static final long flags$OFFSET = $LAYOUT.byteOffset(groupElement("flags"));
+    private static final long flags$OFFSET = 47;
 
     /**
      * Offset for field:
@@ -992,7 +952,7 @@ public class ibv_port_attr {
      * }
      */
     public static byte flags(MemorySegment struct) {
-        return struct.get(flags$LAYOUT, flags$OFFSET);
+        return struct.get(JAVA_BYTE, flags$OFFSET);
     }
 
     /**
@@ -1002,10 +962,8 @@ public class ibv_port_attr {
      * }
      */
     public static void flags(MemorySegment struct, byte fieldValue) {
-        struct.set(flags$LAYOUT, flags$OFFSET, fieldValue);
+        struct.set(JAVA_BYTE, flags$OFFSET, fieldValue);
     }
-
-    private static final OfShort port_cap_flags2$LAYOUT = (OfShort)$LAYOUT.select(groupElement("port_cap_flags2"));
 
     /**
      * Layout for field:
@@ -1014,10 +972,10 @@ public class ibv_port_attr {
      * }
      */
     public static final OfShort port_cap_flags2$layout() {
-        return port_cap_flags2$LAYOUT;
+        return (OfShort)layout().select(groupElement("port_cap_flags2"));
     }
 
-    private static final long port_cap_flags2$OFFSET = $LAYOUT.byteOffset(groupElement("port_cap_flags2"));
+    private static final long port_cap_flags2$OFFSET = 48;
 
     /**
      * Offset for field:
@@ -1036,7 +994,7 @@ public class ibv_port_attr {
      * }
      */
     public static short port_cap_flags2(MemorySegment struct) {
-        return struct.get(port_cap_flags2$LAYOUT, port_cap_flags2$OFFSET);
+        return struct.get(JAVA_SHORT, port_cap_flags2$OFFSET);
     }
 
     /**
@@ -1046,10 +1004,8 @@ public class ibv_port_attr {
      * }
      */
     public static void port_cap_flags2(MemorySegment struct, short fieldValue) {
-        struct.set(port_cap_flags2$LAYOUT, port_cap_flags2$OFFSET, fieldValue);
+        struct.set(JAVA_SHORT, port_cap_flags2$OFFSET, fieldValue);
     }
-
-    private static final OfInt active_speed_ex$LAYOUT = (OfInt)$LAYOUT.select(groupElement("active_speed_ex"));
 
     /**
      * Layout for field:
@@ -1058,10 +1014,10 @@ public class ibv_port_attr {
      * }
      */
     public static final OfInt active_speed_ex$layout() {
-        return active_speed_ex$LAYOUT;
+        return (OfInt)layout().select(groupElement("active_speed_ex"));
     }
 
-    private static final long active_speed_ex$OFFSET = $LAYOUT.byteOffset(groupElement("active_speed_ex"));
+    private static final long active_speed_ex$OFFSET = 52;
 
     /**
      * Offset for field:
@@ -1080,7 +1036,7 @@ public class ibv_port_attr {
      * }
      */
     public static int active_speed_ex(MemorySegment struct) {
-        return struct.get(active_speed_ex$LAYOUT, active_speed_ex$OFFSET);
+        return struct.get(JAVA_INT, active_speed_ex$OFFSET);
     }
 
     /**
@@ -1090,7 +1046,7 @@ public class ibv_port_attr {
      * }
      */
     public static void active_speed_ex(MemorySegment struct, int fieldValue) {
-        struct.set(active_speed_ex$LAYOUT, active_speed_ex$OFFSET, fieldValue);
+        struct.set(JAVA_INT, active_speed_ex$OFFSET, fieldValue);
     }
 
     /**
@@ -1098,19 +1054,19 @@ public class ibv_port_attr {
      * The returned segment has address {@code arrayParam.address() + index * layout().byteSize()}
      */
     public static MemorySegment asSlice(MemorySegment array, long index) {
-        return array.asSlice(layout().byteSize() * index);
+        return array.asSlice(sizeof() * index);
     }
 
     /**
      * The size (in bytes) of this struct
      */
-    public static long sizeof() { return layout().byteSize(); }
+    public static long sizeof() { return 56; }
 
     /**
      * Allocate a segment of size {@code layout().byteSize()} using {@code allocator}
      */
     public static MemorySegment allocate(SegmentAllocator allocator) {
-        return allocator.allocate(layout());
+        return allocator.allocate(sizeof(), 4);
     }
 
     /**
@@ -1118,7 +1074,7 @@ public class ibv_port_attr {
      * The returned segment has size {@code elementCount * layout().byteSize()}.
      */
     public static MemorySegment allocateArray(long elementCount, SegmentAllocator allocator) {
-        return allocator.allocate(MemoryLayout.sequenceLayout(elementCount, layout()));
+        return allocator.allocate(Math.multiplyExact(sizeof(), elementCount), 4);
     }
 
     /**
@@ -1134,7 +1090,7 @@ public class ibv_port_attr {
      * The returned segment has size {@code elementCount * layout().byteSize()}
      */
     public static MemorySegment reinterpret(MemorySegment addr, long elementCount, Arena arena, Consumer<MemorySegment> cleanup) {
-        return addr.reinterpret(layout().byteSize() * elementCount, arena, cleanup);
+        return addr.reinterpret(sizeof() * elementCount, arena, cleanup);
     }
 }
 

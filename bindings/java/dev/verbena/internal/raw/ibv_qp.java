@@ -37,31 +37,31 @@ public class ibv_qp {
         // Should not be called directly
     }
 
-    private static final GroupLayout $LAYOUT = MemoryLayout.structLayout(
-        rdma_h$shared.C_POINTER.withName("context"),
-        rdma_h$shared.C_POINTER.withName("qp_context"),
-        rdma_h$shared.C_POINTER.withName("pd"),
-        rdma_h$shared.C_POINTER.withName("send_cq"),
-        rdma_h$shared.C_POINTER.withName("recv_cq"),
-        rdma_h$shared.C_POINTER.withName("srq"),
-        rdma_h$shared.C_INT.withName("handle"),
-        rdma_h$shared.C_INT.withName("qp_num"),
-        rdma_h$shared.C_INT.withName("state"),
-        rdma_h$shared.C_INT.withName("qp_type"),
-        pthread_mutex_t.layout().withName("mutex"),
-        pthread_cond_t.layout().withName("cond"),
-        rdma_h$shared.C_INT.withName("events_completed"),
-        MemoryLayout.paddingLayout(4)
-    ).withName("ibv_qp");
+    private static final class Layouts {
+        static final GroupLayout $LAYOUT = MemoryLayout.structLayout(
+            rdma_h$shared.C_POINTER.withName("context"),
+            rdma_h$shared.C_POINTER.withName("qp_context"),
+            rdma_h$shared.C_POINTER.withName("pd"),
+            rdma_h$shared.C_POINTER.withName("send_cq"),
+            rdma_h$shared.C_POINTER.withName("recv_cq"),
+            rdma_h$shared.C_POINTER.withName("srq"),
+            rdma_h$shared.C_INT.withName("handle"),
+            rdma_h$shared.C_INT.withName("qp_num"),
+            rdma_h$shared.C_INT.withName("state"),
+            rdma_h$shared.C_INT.withName("qp_type"),
+            pthread_mutex_t.layout().withName("mutex"),
+            pthread_cond_t.layout().withName("cond"),
+            rdma_h$shared.C_INT.withName("events_completed"),
+            MemoryLayout.paddingLayout(4)
+        ).withName("ibv_qp");
+    }
 
     /**
      * The layout of this struct
      */
     public static final GroupLayout layout() {
-        return $LAYOUT;
+        return Layouts.$LAYOUT;
     }
-
-    private static final AddressLayout context$LAYOUT = (AddressLayout)$LAYOUT.select(groupElement("context"));
 
     /**
      * Layout for field:
@@ -70,10 +70,10 @@ public class ibv_qp {
      * }
      */
     public static final AddressLayout context$layout() {
-        return context$LAYOUT;
+        return (AddressLayout)layout().select(groupElement("context"));
     }
 
-    private static final long context$OFFSET = $LAYOUT.byteOffset(groupElement("context"));
+    private static final long context$OFFSET = 0;
 
     /**
      * Offset for field:
@@ -105,8 +105,6 @@ public class ibv_qp {
         struct.set(JAVA_LONG, context$OFFSET, fieldValue.address());
     }
 
-    private static final AddressLayout qp_context$LAYOUT = (AddressLayout)$LAYOUT.select(groupElement("qp_context"));
-
     /**
      * Layout for field:
      * {@snippet lang=c :
@@ -114,10 +112,10 @@ public class ibv_qp {
      * }
      */
     public static final AddressLayout qp_context$layout() {
-        return qp_context$LAYOUT;
+        return (AddressLayout)layout().select(groupElement("qp_context"));
     }
 
-    private static final long qp_context$OFFSET = $LAYOUT.byteOffset(groupElement("qp_context"));
+    private static final long qp_context$OFFSET = 8;
 
     /**
      * Offset for field:
@@ -149,8 +147,6 @@ public class ibv_qp {
         struct.set(JAVA_LONG, qp_context$OFFSET, fieldValue.address());
     }
 
-    private static final AddressLayout pd$LAYOUT = (AddressLayout)$LAYOUT.select(groupElement("pd"));
-
     /**
      * Layout for field:
      * {@snippet lang=c :
@@ -158,10 +154,10 @@ public class ibv_qp {
      * }
      */
     public static final AddressLayout pd$layout() {
-        return pd$LAYOUT;
+        return (AddressLayout)layout().select(groupElement("pd"));
     }
 
-    private static final long pd$OFFSET = $LAYOUT.byteOffset(groupElement("pd"));
+    private static final long pd$OFFSET = 16;
 
     /**
      * Offset for field:
@@ -193,8 +189,6 @@ public class ibv_qp {
         struct.set(JAVA_LONG, pd$OFFSET, fieldValue.address());
     }
 
-    private static final AddressLayout send_cq$LAYOUT = (AddressLayout)$LAYOUT.select(groupElement("send_cq"));
-
     /**
      * Layout for field:
      * {@snippet lang=c :
@@ -202,10 +196,10 @@ public class ibv_qp {
      * }
      */
     public static final AddressLayout send_cq$layout() {
-        return send_cq$LAYOUT;
+        return (AddressLayout)layout().select(groupElement("send_cq"));
     }
 
-    private static final long send_cq$OFFSET = $LAYOUT.byteOffset(groupElement("send_cq"));
+    private static final long send_cq$OFFSET = 24;
 
     /**
      * Offset for field:
@@ -237,8 +231,6 @@ public class ibv_qp {
         struct.set(JAVA_LONG, send_cq$OFFSET, fieldValue.address());
     }
 
-    private static final AddressLayout recv_cq$LAYOUT = (AddressLayout)$LAYOUT.select(groupElement("recv_cq"));
-
     /**
      * Layout for field:
      * {@snippet lang=c :
@@ -246,10 +238,10 @@ public class ibv_qp {
      * }
      */
     public static final AddressLayout recv_cq$layout() {
-        return recv_cq$LAYOUT;
+        return (AddressLayout)layout().select(groupElement("recv_cq"));
     }
 
-    private static final long recv_cq$OFFSET = $LAYOUT.byteOffset(groupElement("recv_cq"));
+    private static final long recv_cq$OFFSET = 32;
 
     /**
      * Offset for field:
@@ -281,8 +273,6 @@ public class ibv_qp {
         struct.set(JAVA_LONG, recv_cq$OFFSET, fieldValue.address());
     }
 
-    private static final AddressLayout srq$LAYOUT = (AddressLayout)$LAYOUT.select(groupElement("srq"));
-
     /**
      * Layout for field:
      * {@snippet lang=c :
@@ -290,10 +280,10 @@ public class ibv_qp {
      * }
      */
     public static final AddressLayout srq$layout() {
-        return srq$LAYOUT;
+        return (AddressLayout)layout().select(groupElement("srq"));
     }
 
-    private static final long srq$OFFSET = $LAYOUT.byteOffset(groupElement("srq"));
+    private static final long srq$OFFSET = 40;
 
     /**
      * Offset for field:
@@ -325,8 +315,6 @@ public class ibv_qp {
         struct.set(JAVA_LONG, srq$OFFSET, fieldValue.address());
     }
 
-    private static final OfInt handle$LAYOUT = (OfInt)$LAYOUT.select(groupElement("handle"));
-
     /**
      * Layout for field:
      * {@snippet lang=c :
@@ -334,10 +322,10 @@ public class ibv_qp {
      * }
      */
     public static final OfInt handle$layout() {
-        return handle$LAYOUT;
+        return (OfInt)layout().select(groupElement("handle"));
     }
 
-    private static final long handle$OFFSET = $LAYOUT.byteOffset(groupElement("handle"));
+    private static final long handle$OFFSET = 48;
 
     /**
      * Offset for field:
@@ -356,7 +344,7 @@ public class ibv_qp {
      * }
      */
     public static int handle(MemorySegment struct) {
-        return struct.get(handle$LAYOUT, handle$OFFSET);
+        return struct.get(JAVA_INT, handle$OFFSET);
     }
 
     /**
@@ -366,10 +354,8 @@ public class ibv_qp {
      * }
      */
     public static void handle(MemorySegment struct, int fieldValue) {
-        struct.set(handle$LAYOUT, handle$OFFSET, fieldValue);
+        struct.set(JAVA_INT, handle$OFFSET, fieldValue);
     }
-
-    private static final OfInt qp_num$LAYOUT = (OfInt)$LAYOUT.select(groupElement("qp_num"));
 
     /**
      * Layout for field:
@@ -378,10 +364,10 @@ public class ibv_qp {
      * }
      */
     public static final OfInt qp_num$layout() {
-        return qp_num$LAYOUT;
+        return (OfInt)layout().select(groupElement("qp_num"));
     }
 
-    private static final long qp_num$OFFSET = $LAYOUT.byteOffset(groupElement("qp_num"));
+    private static final long qp_num$OFFSET = 52;
 
     /**
      * Offset for field:
@@ -400,7 +386,7 @@ public class ibv_qp {
      * }
      */
     public static int qp_num(MemorySegment struct) {
-        return struct.get(qp_num$LAYOUT, qp_num$OFFSET);
+        return struct.get(JAVA_INT, qp_num$OFFSET);
     }
 
     /**
@@ -410,10 +396,8 @@ public class ibv_qp {
      * }
      */
     public static void qp_num(MemorySegment struct, int fieldValue) {
-        struct.set(qp_num$LAYOUT, qp_num$OFFSET, fieldValue);
+        struct.set(JAVA_INT, qp_num$OFFSET, fieldValue);
     }
-
-    private static final OfInt state$LAYOUT = (OfInt)$LAYOUT.select(groupElement("state"));
 
     /**
      * Layout for field:
@@ -422,10 +406,10 @@ public class ibv_qp {
      * }
      */
     public static final OfInt state$layout() {
-        return state$LAYOUT;
+        return (OfInt)layout().select(groupElement("state"));
     }
 
-    private static final long state$OFFSET = $LAYOUT.byteOffset(groupElement("state"));
+    private static final long state$OFFSET = 56;
 
     /**
      * Offset for field:
@@ -444,7 +428,7 @@ public class ibv_qp {
      * }
      */
     public static int state(MemorySegment struct) {
-        return struct.get(state$LAYOUT, state$OFFSET);
+        return struct.get(JAVA_INT, state$OFFSET);
     }
 
     /**
@@ -454,10 +438,8 @@ public class ibv_qp {
      * }
      */
     public static void state(MemorySegment struct, int fieldValue) {
-        struct.set(state$LAYOUT, state$OFFSET, fieldValue);
+        struct.set(JAVA_INT, state$OFFSET, fieldValue);
     }
-
-    private static final OfInt qp_type$LAYOUT = (OfInt)$LAYOUT.select(groupElement("qp_type"));
 
     /**
      * Layout for field:
@@ -466,10 +448,10 @@ public class ibv_qp {
      * }
      */
     public static final OfInt qp_type$layout() {
-        return qp_type$LAYOUT;
+        return (OfInt)layout().select(groupElement("qp_type"));
     }
 
-    private static final long qp_type$OFFSET = $LAYOUT.byteOffset(groupElement("qp_type"));
+    private static final long qp_type$OFFSET = 60;
 
     /**
      * Offset for field:
@@ -488,7 +470,7 @@ public class ibv_qp {
      * }
      */
     public static int qp_type(MemorySegment struct) {
-        return struct.get(qp_type$LAYOUT, qp_type$OFFSET);
+        return struct.get(JAVA_INT, qp_type$OFFSET);
     }
 
     /**
@@ -498,10 +480,8 @@ public class ibv_qp {
      * }
      */
     public static void qp_type(MemorySegment struct, int fieldValue) {
-        struct.set(qp_type$LAYOUT, qp_type$OFFSET, fieldValue);
+        struct.set(JAVA_INT, qp_type$OFFSET, fieldValue);
     }
-
-    private static final GroupLayout mutex$LAYOUT = (GroupLayout)$LAYOUT.select(groupElement("mutex"));
 
     /**
      * Layout for field:
@@ -510,10 +490,10 @@ public class ibv_qp {
      * }
      */
     public static final GroupLayout mutex$layout() {
-        return mutex$LAYOUT;
+        return (GroupLayout)layout().select(groupElement("mutex"));
     }
 
-    private static final long mutex$OFFSET = $LAYOUT.byteOffset(groupElement("mutex"));
+    private static final long mutex$OFFSET = 64;
 
     /**
      * Offset for field:
@@ -532,7 +512,7 @@ public class ibv_qp {
      * }
      */
     public static MemorySegment mutex(MemorySegment struct) {
-        return struct.asSlice(mutex$OFFSET, mutex$LAYOUT.byteSize());
+        return struct.asSlice(mutex$OFFSET, 40 + pthread_mutex_t.MORE);
     }
 
     /**
@@ -542,10 +522,8 @@ public class ibv_qp {
      * }
      */
     public static void mutex(MemorySegment struct, MemorySegment fieldValue) {
-        MemorySegment.copy(fieldValue, 0L, struct, mutex$OFFSET, mutex$LAYOUT.byteSize());
+        MemorySegment.copy(fieldValue, 0L, struct, mutex$OFFSET, 40 + pthread_mutex_t.MORE);
     }
-
-    private static final GroupLayout cond$LAYOUT = (GroupLayout)$LAYOUT.select(groupElement("cond"));
 
     /**
      * Layout for field:
@@ -554,10 +532,10 @@ public class ibv_qp {
      * }
      */
     public static final GroupLayout cond$layout() {
-        return cond$LAYOUT;
+        return (GroupLayout)layout().select(groupElement("cond"));
     }
 
-    private static final long cond$OFFSET = $LAYOUT.byteOffset(groupElement("cond"));
+    private static final long cond$OFFSET = 104 + pthread_mutex_t.MORE;
 
     /**
      * Offset for field:
@@ -576,7 +554,7 @@ public class ibv_qp {
      * }
      */
     public static MemorySegment cond(MemorySegment struct) {
-        return struct.asSlice(cond$OFFSET, cond$LAYOUT.byteSize());
+        return struct.asSlice(cond$OFFSET, 48);
     }
 
     /**
@@ -586,10 +564,8 @@ public class ibv_qp {
      * }
      */
     public static void cond(MemorySegment struct, MemorySegment fieldValue) {
-        MemorySegment.copy(fieldValue, 0L, struct, cond$OFFSET, cond$LAYOUT.byteSize());
+        MemorySegment.copy(fieldValue, 0L, struct, cond$OFFSET, 48);
     }
-
-    private static final OfInt events_completed$LAYOUT = (OfInt)$LAYOUT.select(groupElement("events_completed"));
 
     /**
      * Layout for field:
@@ -598,10 +574,10 @@ public class ibv_qp {
      * }
      */
     public static final OfInt events_completed$layout() {
-        return events_completed$LAYOUT;
+        return (OfInt)layout().select(groupElement("events_completed"));
     }
 
-    private static final long events_completed$OFFSET = $LAYOUT.byteOffset(groupElement("events_completed"));
+    private static final long events_completed$OFFSET = 152 + pthread_mutex_t.MORE;
 
     /**
      * Offset for field:
@@ -620,7 +596,7 @@ public class ibv_qp {
      * }
      */
     public static int events_completed(MemorySegment struct) {
-        return struct.get(events_completed$LAYOUT, events_completed$OFFSET);
+        return struct.get(JAVA_INT, events_completed$OFFSET);
     }
 
     /**
@@ -630,7 +606,7 @@ public class ibv_qp {
      * }
      */
     public static void events_completed(MemorySegment struct, int fieldValue) {
-        struct.set(events_completed$LAYOUT, events_completed$OFFSET, fieldValue);
+        struct.set(JAVA_INT, events_completed$OFFSET, fieldValue);
     }
 
     /**
@@ -638,19 +614,19 @@ public class ibv_qp {
      * The returned segment has address {@code arrayParam.address() + index * layout().byteSize()}
      */
     public static MemorySegment asSlice(MemorySegment array, long index) {
-        return array.asSlice(layout().byteSize() * index);
+        return array.asSlice(sizeof() * index);
     }
 
     /**
      * The size (in bytes) of this struct
      */
-    public static long sizeof() { return layout().byteSize(); }
+    public static long sizeof() { return 160 + pthread_mutex_t.MORE; }
 
     /**
      * Allocate a segment of size {@code layout().byteSize()} using {@code allocator}
      */
     public static MemorySegment allocate(SegmentAllocator allocator) {
-        return allocator.allocate(layout());
+        return allocator.allocate(sizeof(), 8);
     }
 
     /**
@@ -658,7 +634,7 @@ public class ibv_qp {
      * The returned segment has size {@code elementCount * layout().byteSize()}.
      */
     public static MemorySegment allocateArray(long elementCount, SegmentAllocator allocator) {
-        return allocator.allocate(MemoryLayout.sequenceLayout(elementCount, layout()));
+        return allocator.allocate(Math.multiplyExact(sizeof(), elementCount), 8);
     }
 
     /**
@@ -674,7 +650,7 @@ public class ibv_qp {
      * The returned segment has size {@code elementCount * layout().byteSize()}
      */
     public static MemorySegment reinterpret(MemorySegment addr, long elementCount, Arena arena, Consumer<MemorySegment> cleanup) {
-        return addr.reinterpret(layout().byteSize() * elementCount, arena, cleanup);
+        return addr.reinterpret(sizeof() * elementCount, arena, cleanup);
     }
 }
 

@@ -50,45 +50,45 @@ public class ibv_qp_attr {
         // Should not be called directly
     }
 
-    private static final GroupLayout $LAYOUT = MemoryLayout.structLayout(
-        rdma_h$shared.C_INT.withName("qp_state"),
-        rdma_h$shared.C_INT.withName("cur_qp_state"),
-        rdma_h$shared.C_INT.withName("path_mtu"),
-        rdma_h$shared.C_INT.withName("path_mig_state"),
-        rdma_h$shared.C_INT.withName("qkey"),
-        rdma_h$shared.C_INT.withName("rq_psn"),
-        rdma_h$shared.C_INT.withName("sq_psn"),
-        rdma_h$shared.C_INT.withName("dest_qp_num"),
-        rdma_h$shared.C_INT.withName("qp_access_flags"),
-        ibv_qp_cap.layout().withName("cap"),
-        ibv_ah_attr.layout().withName("ah_attr"),
-        ibv_ah_attr.layout().withName("alt_ah_attr"),
-        rdma_h$shared.C_SHORT.withName("pkey_index"),
-        rdma_h$shared.C_SHORT.withName("alt_pkey_index"),
-        rdma_h$shared.C_CHAR.withName("en_sqd_async_notify"),
-        rdma_h$shared.C_CHAR.withName("sq_draining"),
-        rdma_h$shared.C_CHAR.withName("max_rd_atomic"),
-        rdma_h$shared.C_CHAR.withName("max_dest_rd_atomic"),
-        rdma_h$shared.C_CHAR.withName("min_rnr_timer"),
-        rdma_h$shared.C_CHAR.withName("port_num"),
-        rdma_h$shared.C_CHAR.withName("timeout"),
-        rdma_h$shared.C_CHAR.withName("retry_cnt"),
-        rdma_h$shared.C_CHAR.withName("rnr_retry"),
-        rdma_h$shared.C_CHAR.withName("alt_port_num"),
-        rdma_h$shared.C_CHAR.withName("alt_timeout"),
-        MemoryLayout.paddingLayout(1),
-        rdma_h$shared.C_INT.withName("rate_limit"),
-        MemoryLayout.paddingLayout(4)
-    ).withName("ibv_qp_attr");
+    private static final class Layouts {
+        static final GroupLayout $LAYOUT = MemoryLayout.structLayout(
+            rdma_h$shared.C_INT.withName("qp_state"),
+            rdma_h$shared.C_INT.withName("cur_qp_state"),
+            rdma_h$shared.C_INT.withName("path_mtu"),
+            rdma_h$shared.C_INT.withName("path_mig_state"),
+            rdma_h$shared.C_INT.withName("qkey"),
+            rdma_h$shared.C_INT.withName("rq_psn"),
+            rdma_h$shared.C_INT.withName("sq_psn"),
+            rdma_h$shared.C_INT.withName("dest_qp_num"),
+            rdma_h$shared.C_INT.withName("qp_access_flags"),
+            ibv_qp_cap.layout().withName("cap"),
+            ibv_ah_attr.layout().withName("ah_attr"),
+            ibv_ah_attr.layout().withName("alt_ah_attr"),
+            rdma_h$shared.C_SHORT.withName("pkey_index"),
+            rdma_h$shared.C_SHORT.withName("alt_pkey_index"),
+            rdma_h$shared.C_CHAR.withName("en_sqd_async_notify"),
+            rdma_h$shared.C_CHAR.withName("sq_draining"),
+            rdma_h$shared.C_CHAR.withName("max_rd_atomic"),
+            rdma_h$shared.C_CHAR.withName("max_dest_rd_atomic"),
+            rdma_h$shared.C_CHAR.withName("min_rnr_timer"),
+            rdma_h$shared.C_CHAR.withName("port_num"),
+            rdma_h$shared.C_CHAR.withName("timeout"),
+            rdma_h$shared.C_CHAR.withName("retry_cnt"),
+            rdma_h$shared.C_CHAR.withName("rnr_retry"),
+            rdma_h$shared.C_CHAR.withName("alt_port_num"),
+            rdma_h$shared.C_CHAR.withName("alt_timeout"),
+            MemoryLayout.paddingLayout(1),
+            rdma_h$shared.C_INT.withName("rate_limit"),
+            MemoryLayout.paddingLayout(4)
+        ).withName("ibv_qp_attr");
+    }
 
     /**
      * The layout of this struct
      */
     public static final GroupLayout layout() {
-        return $LAYOUT;
+        return Layouts.$LAYOUT;
     }
-
-    private static final OfInt qp_state$LAYOUT = (OfInt)$LAYOUT.select(groupElement("qp_state"));
 
     /**
      * Layout for field:
@@ -97,10 +97,10 @@ public class ibv_qp_attr {
      * }
      */
     public static final OfInt qp_state$layout() {
-        return qp_state$LAYOUT;
+        return (OfInt)layout().select(groupElement("qp_state"));
     }
 
-    private static final long qp_state$OFFSET = $LAYOUT.byteOffset(groupElement("qp_state"));
+    private static final long qp_state$OFFSET = 0;
 
     /**
      * Offset for field:
@@ -119,7 +119,7 @@ public class ibv_qp_attr {
      * }
      */
     public static int qp_state(MemorySegment struct) {
-        return struct.get(qp_state$LAYOUT, qp_state$OFFSET);
+        return struct.get(JAVA_INT, qp_state$OFFSET);
     }
 
     /**
@@ -129,10 +129,8 @@ public class ibv_qp_attr {
      * }
      */
     public static void qp_state(MemorySegment struct, int fieldValue) {
-        struct.set(qp_state$LAYOUT, qp_state$OFFSET, fieldValue);
+        struct.set(JAVA_INT, qp_state$OFFSET, fieldValue);
     }
-
-    private static final OfInt cur_qp_state$LAYOUT = (OfInt)$LAYOUT.select(groupElement("cur_qp_state"));
 
     /**
      * Layout for field:
@@ -141,10 +139,10 @@ public class ibv_qp_attr {
      * }
      */
     public static final OfInt cur_qp_state$layout() {
-        return cur_qp_state$LAYOUT;
+        return (OfInt)layout().select(groupElement("cur_qp_state"));
     }
 
-    private static final long cur_qp_state$OFFSET = $LAYOUT.byteOffset(groupElement("cur_qp_state"));
+    private static final long cur_qp_state$OFFSET = 4;
 
     /**
      * Offset for field:
@@ -163,7 +161,7 @@ public class ibv_qp_attr {
      * }
      */
     public static int cur_qp_state(MemorySegment struct) {
-        return struct.get(cur_qp_state$LAYOUT, cur_qp_state$OFFSET);
+        return struct.get(JAVA_INT, cur_qp_state$OFFSET);
     }
 
     /**
@@ -173,10 +171,8 @@ public class ibv_qp_attr {
      * }
      */
     public static void cur_qp_state(MemorySegment struct, int fieldValue) {
-        struct.set(cur_qp_state$LAYOUT, cur_qp_state$OFFSET, fieldValue);
+        struct.set(JAVA_INT, cur_qp_state$OFFSET, fieldValue);
     }
-
-    private static final OfInt path_mtu$LAYOUT = (OfInt)$LAYOUT.select(groupElement("path_mtu"));
 
     /**
      * Layout for field:
@@ -185,10 +181,10 @@ public class ibv_qp_attr {
      * }
      */
     public static final OfInt path_mtu$layout() {
-        return path_mtu$LAYOUT;
+        return (OfInt)layout().select(groupElement("path_mtu"));
     }
 
-    private static final long path_mtu$OFFSET = $LAYOUT.byteOffset(groupElement("path_mtu"));
+    private static final long path_mtu$OFFSET = 8;
 
     /**
      * Offset for field:
@@ -207,7 +203,7 @@ public class ibv_qp_attr {
      * }
      */
     public static int path_mtu(MemorySegment struct) {
-        return struct.get(path_mtu$LAYOUT, path_mtu$OFFSET);
+        return struct.get(JAVA_INT, path_mtu$OFFSET);
     }
 
     /**
@@ -217,10 +213,8 @@ public class ibv_qp_attr {
      * }
      */
     public static void path_mtu(MemorySegment struct, int fieldValue) {
-        struct.set(path_mtu$LAYOUT, path_mtu$OFFSET, fieldValue);
+        struct.set(JAVA_INT, path_mtu$OFFSET, fieldValue);
     }
-
-    private static final OfInt path_mig_state$LAYOUT = (OfInt)$LAYOUT.select(groupElement("path_mig_state"));
 
     /**
      * Layout for field:
@@ -229,10 +223,10 @@ public class ibv_qp_attr {
      * }
      */
     public static final OfInt path_mig_state$layout() {
-        return path_mig_state$LAYOUT;
+        return (OfInt)layout().select(groupElement("path_mig_state"));
     }
 
-    private static final long path_mig_state$OFFSET = $LAYOUT.byteOffset(groupElement("path_mig_state"));
+    private static final long path_mig_state$OFFSET = 12;
 
     /**
      * Offset for field:
@@ -251,7 +245,7 @@ public class ibv_qp_attr {
      * }
      */
     public static int path_mig_state(MemorySegment struct) {
-        return struct.get(path_mig_state$LAYOUT, path_mig_state$OFFSET);
+        return struct.get(JAVA_INT, path_mig_state$OFFSET);
     }
 
     /**
@@ -261,10 +255,8 @@ public class ibv_qp_attr {
      * }
      */
     public static void path_mig_state(MemorySegment struct, int fieldValue) {
-        struct.set(path_mig_state$LAYOUT, path_mig_state$OFFSET, fieldValue);
+        struct.set(JAVA_INT, path_mig_state$OFFSET, fieldValue);
     }
-
-    private static final OfInt qkey$LAYOUT = (OfInt)$LAYOUT.select(groupElement("qkey"));
 
     /**
      * Layout for field:
@@ -273,10 +265,10 @@ public class ibv_qp_attr {
      * }
      */
     public static final OfInt qkey$layout() {
-        return qkey$LAYOUT;
+        return (OfInt)layout().select(groupElement("qkey"));
     }
 
-    private static final long qkey$OFFSET = $LAYOUT.byteOffset(groupElement("qkey"));
+    private static final long qkey$OFFSET = 16;
 
     /**
      * Offset for field:
@@ -295,7 +287,7 @@ public class ibv_qp_attr {
      * }
      */
     public static int qkey(MemorySegment struct) {
-        return struct.get(qkey$LAYOUT, qkey$OFFSET);
+        return struct.get(JAVA_INT, qkey$OFFSET);
     }
 
     /**
@@ -305,10 +297,8 @@ public class ibv_qp_attr {
      * }
      */
     public static void qkey(MemorySegment struct, int fieldValue) {
-        struct.set(qkey$LAYOUT, qkey$OFFSET, fieldValue);
+        struct.set(JAVA_INT, qkey$OFFSET, fieldValue);
     }
-
-    private static final OfInt rq_psn$LAYOUT = (OfInt)$LAYOUT.select(groupElement("rq_psn"));
 
     /**
      * Layout for field:
@@ -317,10 +307,10 @@ public class ibv_qp_attr {
      * }
      */
     public static final OfInt rq_psn$layout() {
-        return rq_psn$LAYOUT;
+        return (OfInt)layout().select(groupElement("rq_psn"));
     }
 
-    private static final long rq_psn$OFFSET = $LAYOUT.byteOffset(groupElement("rq_psn"));
+    private static final long rq_psn$OFFSET = 20;
 
     /**
      * Offset for field:
@@ -339,7 +329,7 @@ public class ibv_qp_attr {
      * }
      */
     public static int rq_psn(MemorySegment struct) {
-        return struct.get(rq_psn$LAYOUT, rq_psn$OFFSET);
+        return struct.get(JAVA_INT, rq_psn$OFFSET);
     }
 
     /**
@@ -349,10 +339,8 @@ public class ibv_qp_attr {
      * }
      */
     public static void rq_psn(MemorySegment struct, int fieldValue) {
-        struct.set(rq_psn$LAYOUT, rq_psn$OFFSET, fieldValue);
+        struct.set(JAVA_INT, rq_psn$OFFSET, fieldValue);
     }
-
-    private static final OfInt sq_psn$LAYOUT = (OfInt)$LAYOUT.select(groupElement("sq_psn"));
 
     /**
      * Layout for field:
@@ -361,10 +349,10 @@ public class ibv_qp_attr {
      * }
      */
     public static final OfInt sq_psn$layout() {
-        return sq_psn$LAYOUT;
+        return (OfInt)layout().select(groupElement("sq_psn"));
     }
 
-    private static final long sq_psn$OFFSET = $LAYOUT.byteOffset(groupElement("sq_psn"));
+    private static final long sq_psn$OFFSET = 24;
 
     /**
      * Offset for field:
@@ -383,7 +371,7 @@ public class ibv_qp_attr {
      * }
      */
     public static int sq_psn(MemorySegment struct) {
-        return struct.get(sq_psn$LAYOUT, sq_psn$OFFSET);
+        return struct.get(JAVA_INT, sq_psn$OFFSET);
     }
 
     /**
@@ -393,10 +381,8 @@ public class ibv_qp_attr {
      * }
      */
     public static void sq_psn(MemorySegment struct, int fieldValue) {
-        struct.set(sq_psn$LAYOUT, sq_psn$OFFSET, fieldValue);
+        struct.set(JAVA_INT, sq_psn$OFFSET, fieldValue);
     }
-
-    private static final OfInt dest_qp_num$LAYOUT = (OfInt)$LAYOUT.select(groupElement("dest_qp_num"));
 
     /**
      * Layout for field:
@@ -405,10 +391,10 @@ public class ibv_qp_attr {
      * }
      */
     public static final OfInt dest_qp_num$layout() {
-        return dest_qp_num$LAYOUT;
+        return (OfInt)layout().select(groupElement("dest_qp_num"));
     }
 
-    private static final long dest_qp_num$OFFSET = $LAYOUT.byteOffset(groupElement("dest_qp_num"));
+    private static final long dest_qp_num$OFFSET = 28;
 
     /**
      * Offset for field:
@@ -427,7 +413,7 @@ public class ibv_qp_attr {
      * }
      */
     public static int dest_qp_num(MemorySegment struct) {
-        return struct.get(dest_qp_num$LAYOUT, dest_qp_num$OFFSET);
+        return struct.get(JAVA_INT, dest_qp_num$OFFSET);
     }
 
     /**
@@ -437,10 +423,8 @@ public class ibv_qp_attr {
      * }
      */
     public static void dest_qp_num(MemorySegment struct, int fieldValue) {
-        struct.set(dest_qp_num$LAYOUT, dest_qp_num$OFFSET, fieldValue);
+        struct.set(JAVA_INT, dest_qp_num$OFFSET, fieldValue);
     }
-
-    private static final OfInt qp_access_flags$LAYOUT = (OfInt)$LAYOUT.select(groupElement("qp_access_flags"));
 
     /**
      * Layout for field:
@@ -449,10 +433,10 @@ public class ibv_qp_attr {
      * }
      */
     public static final OfInt qp_access_flags$layout() {
-        return qp_access_flags$LAYOUT;
+        return (OfInt)layout().select(groupElement("qp_access_flags"));
     }
 
-    private static final long qp_access_flags$OFFSET = $LAYOUT.byteOffset(groupElement("qp_access_flags"));
+    private static final long qp_access_flags$OFFSET = 32;
 
     /**
      * Offset for field:
@@ -471,7 +455,7 @@ public class ibv_qp_attr {
      * }
      */
     public static int qp_access_flags(MemorySegment struct) {
-        return struct.get(qp_access_flags$LAYOUT, qp_access_flags$OFFSET);
+        return struct.get(JAVA_INT, qp_access_flags$OFFSET);
     }
 
     /**
@@ -481,10 +465,8 @@ public class ibv_qp_attr {
      * }
      */
     public static void qp_access_flags(MemorySegment struct, int fieldValue) {
-        struct.set(qp_access_flags$LAYOUT, qp_access_flags$OFFSET, fieldValue);
+        struct.set(JAVA_INT, qp_access_flags$OFFSET, fieldValue);
     }
-
-    private static final GroupLayout cap$LAYOUT = (GroupLayout)$LAYOUT.select(groupElement("cap"));
 
     /**
      * Layout for field:
@@ -493,10 +475,10 @@ public class ibv_qp_attr {
      * }
      */
     public static final GroupLayout cap$layout() {
-        return cap$LAYOUT;
+        return (GroupLayout)layout().select(groupElement("cap"));
     }
 
-    private static final long cap$OFFSET = $LAYOUT.byteOffset(groupElement("cap"));
+    private static final long cap$OFFSET = 36;
 
     /**
      * Offset for field:
@@ -515,7 +497,7 @@ public class ibv_qp_attr {
      * }
      */
     public static MemorySegment cap(MemorySegment struct) {
-        return struct.asSlice(cap$OFFSET, cap$LAYOUT.byteSize());
+        return struct.asSlice(cap$OFFSET, 20);
     }
 
     /**
@@ -525,10 +507,8 @@ public class ibv_qp_attr {
      * }
      */
     public static void cap(MemorySegment struct, MemorySegment fieldValue) {
-        MemorySegment.copy(fieldValue, 0L, struct, cap$OFFSET, cap$LAYOUT.byteSize());
+        MemorySegment.copy(fieldValue, 0L, struct, cap$OFFSET, 20);
     }
-
-    private static final GroupLayout ah_attr$LAYOUT = (GroupLayout)$LAYOUT.select(groupElement("ah_attr"));
 
     /**
      * Layout for field:
@@ -537,10 +517,10 @@ public class ibv_qp_attr {
      * }
      */
     public static final GroupLayout ah_attr$layout() {
-        return ah_attr$LAYOUT;
+        return (GroupLayout)layout().select(groupElement("ah_attr"));
     }
 
-    private static final long ah_attr$OFFSET = $LAYOUT.byteOffset(groupElement("ah_attr"));
+    private static final long ah_attr$OFFSET = 56;
 
     /**
      * Offset for field:
@@ -559,7 +539,7 @@ public class ibv_qp_attr {
      * }
      */
     public static MemorySegment ah_attr(MemorySegment struct) {
-        return struct.asSlice(ah_attr$OFFSET, ah_attr$LAYOUT.byteSize());
+        return struct.asSlice(ah_attr$OFFSET, 32);
     }
 
     /**
@@ -569,10 +549,8 @@ public class ibv_qp_attr {
      * }
      */
     public static void ah_attr(MemorySegment struct, MemorySegment fieldValue) {
-        MemorySegment.copy(fieldValue, 0L, struct, ah_attr$OFFSET, ah_attr$LAYOUT.byteSize());
+        MemorySegment.copy(fieldValue, 0L, struct, ah_attr$OFFSET, 32);
     }
-
-    private static final GroupLayout alt_ah_attr$LAYOUT = (GroupLayout)$LAYOUT.select(groupElement("alt_ah_attr"));
 
     /**
      * Layout for field:
@@ -581,10 +559,10 @@ public class ibv_qp_attr {
      * }
      */
     public static final GroupLayout alt_ah_attr$layout() {
-        return alt_ah_attr$LAYOUT;
+        return (GroupLayout)layout().select(groupElement("alt_ah_attr"));
     }
 
-    private static final long alt_ah_attr$OFFSET = $LAYOUT.byteOffset(groupElement("alt_ah_attr"));
+    private static final long alt_ah_attr$OFFSET = 88;
 
     /**
      * Offset for field:
@@ -603,7 +581,7 @@ public class ibv_qp_attr {
      * }
      */
     public static MemorySegment alt_ah_attr(MemorySegment struct) {
-        return struct.asSlice(alt_ah_attr$OFFSET, alt_ah_attr$LAYOUT.byteSize());
+        return struct.asSlice(alt_ah_attr$OFFSET, 32);
     }
 
     /**
@@ -613,10 +591,8 @@ public class ibv_qp_attr {
      * }
      */
     public static void alt_ah_attr(MemorySegment struct, MemorySegment fieldValue) {
-        MemorySegment.copy(fieldValue, 0L, struct, alt_ah_attr$OFFSET, alt_ah_attr$LAYOUT.byteSize());
+        MemorySegment.copy(fieldValue, 0L, struct, alt_ah_attr$OFFSET, 32);
     }
-
-    private static final OfShort pkey_index$LAYOUT = (OfShort)$LAYOUT.select(groupElement("pkey_index"));
 
     /**
      * Layout for field:
@@ -625,10 +601,10 @@ public class ibv_qp_attr {
      * }
      */
     public static final OfShort pkey_index$layout() {
-        return pkey_index$LAYOUT;
+        return (OfShort)layout().select(groupElement("pkey_index"));
     }
 
-    private static final long pkey_index$OFFSET = $LAYOUT.byteOffset(groupElement("pkey_index"));
+    private static final long pkey_index$OFFSET = 120;
 
     /**
      * Offset for field:
@@ -647,7 +623,7 @@ public class ibv_qp_attr {
      * }
      */
     public static short pkey_index(MemorySegment struct) {
-        return struct.get(pkey_index$LAYOUT, pkey_index$OFFSET);
+        return struct.get(JAVA_SHORT, pkey_index$OFFSET);
     }
 
     /**
@@ -657,10 +633,8 @@ public class ibv_qp_attr {
      * }
      */
     public static void pkey_index(MemorySegment struct, short fieldValue) {
-        struct.set(pkey_index$LAYOUT, pkey_index$OFFSET, fieldValue);
+        struct.set(JAVA_SHORT, pkey_index$OFFSET, fieldValue);
     }
-
-    private static final OfShort alt_pkey_index$LAYOUT = (OfShort)$LAYOUT.select(groupElement("alt_pkey_index"));
 
     /**
      * Layout for field:
@@ -669,10 +643,10 @@ public class ibv_qp_attr {
      * }
      */
     public static final OfShort alt_pkey_index$layout() {
-        return alt_pkey_index$LAYOUT;
+        return (OfShort)layout().select(groupElement("alt_pkey_index"));
     }
 
-    private static final long alt_pkey_index$OFFSET = $LAYOUT.byteOffset(groupElement("alt_pkey_index"));
+    private static final long alt_pkey_index$OFFSET = 122;
 
     /**
      * Offset for field:
@@ -691,7 +665,7 @@ public class ibv_qp_attr {
      * }
      */
     public static short alt_pkey_index(MemorySegment struct) {
-        return struct.get(alt_pkey_index$LAYOUT, alt_pkey_index$OFFSET);
+        return struct.get(JAVA_SHORT, alt_pkey_index$OFFSET);
     }
 
     /**
@@ -701,10 +675,8 @@ public class ibv_qp_attr {
      * }
      */
     public static void alt_pkey_index(MemorySegment struct, short fieldValue) {
-        struct.set(alt_pkey_index$LAYOUT, alt_pkey_index$OFFSET, fieldValue);
+        struct.set(JAVA_SHORT, alt_pkey_index$OFFSET, fieldValue);
     }
-
-    private static final OfByte en_sqd_async_notify$LAYOUT = (OfByte)$LAYOUT.select(groupElement("en_sqd_async_notify"));
 
     /**
      * Layout for field:
@@ -713,10 +685,10 @@ public class ibv_qp_attr {
      * }
      */
     public static final OfByte en_sqd_async_notify$layout() {
-        return en_sqd_async_notify$LAYOUT;
+        return (OfByte)layout().select(groupElement("en_sqd_async_notify"));
     }
 
-    private static final long en_sqd_async_notify$OFFSET = $LAYOUT.byteOffset(groupElement("en_sqd_async_notify"));
+    private static final long en_sqd_async_notify$OFFSET = 124;
 
     /**
      * Offset for field:
@@ -735,7 +707,7 @@ public class ibv_qp_attr {
      * }
      */
     public static byte en_sqd_async_notify(MemorySegment struct) {
-        return struct.get(en_sqd_async_notify$LAYOUT, en_sqd_async_notify$OFFSET);
+        return struct.get(JAVA_BYTE, en_sqd_async_notify$OFFSET);
     }
 
     /**
@@ -745,10 +717,8 @@ public class ibv_qp_attr {
      * }
      */
     public static void en_sqd_async_notify(MemorySegment struct, byte fieldValue) {
-        struct.set(en_sqd_async_notify$LAYOUT, en_sqd_async_notify$OFFSET, fieldValue);
+        struct.set(JAVA_BYTE, en_sqd_async_notify$OFFSET, fieldValue);
     }
-
-    private static final OfByte sq_draining$LAYOUT = (OfByte)$LAYOUT.select(groupElement("sq_draining"));
 
     /**
      * Layout for field:
@@ -757,10 +727,10 @@ public class ibv_qp_attr {
      * }
      */
     public static final OfByte sq_draining$layout() {
-        return sq_draining$LAYOUT;
+        return (OfByte)layout().select(groupElement("sq_draining"));
     }
 
-    private static final long sq_draining$OFFSET = $LAYOUT.byteOffset(groupElement("sq_draining"));
+    private static final long sq_draining$OFFSET = 125;
 
     /**
      * Offset for field:
@@ -779,7 +749,7 @@ public class ibv_qp_attr {
      * }
      */
     public static byte sq_draining(MemorySegment struct) {
-        return struct.get(sq_draining$LAYOUT, sq_draining$OFFSET);
+        return struct.get(JAVA_BYTE, sq_draining$OFFSET);
     }
 
     /**
@@ -789,10 +759,8 @@ public class ibv_qp_attr {
      * }
      */
     public static void sq_draining(MemorySegment struct, byte fieldValue) {
-        struct.set(sq_draining$LAYOUT, sq_draining$OFFSET, fieldValue);
+        struct.set(JAVA_BYTE, sq_draining$OFFSET, fieldValue);
     }
-
-    private static final OfByte max_rd_atomic$LAYOUT = (OfByte)$LAYOUT.select(groupElement("max_rd_atomic"));
 
     /**
      * Layout for field:
@@ -801,10 +769,10 @@ public class ibv_qp_attr {
      * }
      */
     public static final OfByte max_rd_atomic$layout() {
-        return max_rd_atomic$LAYOUT;
+        return (OfByte)layout().select(groupElement("max_rd_atomic"));
     }
 
-    private static final long max_rd_atomic$OFFSET = $LAYOUT.byteOffset(groupElement("max_rd_atomic"));
+    private static final long max_rd_atomic$OFFSET = 126;
 
     /**
      * Offset for field:
@@ -823,7 +791,7 @@ public class ibv_qp_attr {
      * }
      */
     public static byte max_rd_atomic(MemorySegment struct) {
-        return struct.get(max_rd_atomic$LAYOUT, max_rd_atomic$OFFSET);
+        return struct.get(JAVA_BYTE, max_rd_atomic$OFFSET);
     }
 
     /**
@@ -833,10 +801,8 @@ public class ibv_qp_attr {
      * }
      */
     public static void max_rd_atomic(MemorySegment struct, byte fieldValue) {
-        struct.set(max_rd_atomic$LAYOUT, max_rd_atomic$OFFSET, fieldValue);
+        struct.set(JAVA_BYTE, max_rd_atomic$OFFSET, fieldValue);
     }
-
-    private static final OfByte max_dest_rd_atomic$LAYOUT = (OfByte)$LAYOUT.select(groupElement("max_dest_rd_atomic"));
 
     /**
      * Layout for field:
@@ -845,10 +811,10 @@ public class ibv_qp_attr {
      * }
      */
     public static final OfByte max_dest_rd_atomic$layout() {
-        return max_dest_rd_atomic$LAYOUT;
+        return (OfByte)layout().select(groupElement("max_dest_rd_atomic"));
     }
 
-    private static final long max_dest_rd_atomic$OFFSET = $LAYOUT.byteOffset(groupElement("max_dest_rd_atomic"));
+    private static final long max_dest_rd_atomic$OFFSET = 127;
 
     /**
      * Offset for field:
@@ -867,7 +833,7 @@ public class ibv_qp_attr {
      * }
      */
     public static byte max_dest_rd_atomic(MemorySegment struct) {
-        return struct.get(max_dest_rd_atomic$LAYOUT, max_dest_rd_atomic$OFFSET);
+        return struct.get(JAVA_BYTE, max_dest_rd_atomic$OFFSET);
     }
 
     /**
@@ -877,10 +843,8 @@ public class ibv_qp_attr {
      * }
      */
     public static void max_dest_rd_atomic(MemorySegment struct, byte fieldValue) {
-        struct.set(max_dest_rd_atomic$LAYOUT, max_dest_rd_atomic$OFFSET, fieldValue);
+        struct.set(JAVA_BYTE, max_dest_rd_atomic$OFFSET, fieldValue);
     }
-
-    private static final OfByte min_rnr_timer$LAYOUT = (OfByte)$LAYOUT.select(groupElement("min_rnr_timer"));
 
     /**
      * Layout for field:
@@ -889,10 +853,10 @@ public class ibv_qp_attr {
      * }
      */
     public static final OfByte min_rnr_timer$layout() {
-        return min_rnr_timer$LAYOUT;
+        return (OfByte)layout().select(groupElement("min_rnr_timer"));
     }
 
-    private static final long min_rnr_timer$OFFSET = $LAYOUT.byteOffset(groupElement("min_rnr_timer"));
+    private static final long min_rnr_timer$OFFSET = 128;
 
     /**
      * Offset for field:
@@ -911,7 +875,7 @@ public class ibv_qp_attr {
      * }
      */
     public static byte min_rnr_timer(MemorySegment struct) {
-        return struct.get(min_rnr_timer$LAYOUT, min_rnr_timer$OFFSET);
+        return struct.get(JAVA_BYTE, min_rnr_timer$OFFSET);
     }
 
     /**
@@ -921,10 +885,8 @@ public class ibv_qp_attr {
      * }
      */
     public static void min_rnr_timer(MemorySegment struct, byte fieldValue) {
-        struct.set(min_rnr_timer$LAYOUT, min_rnr_timer$OFFSET, fieldValue);
+        struct.set(JAVA_BYTE, min_rnr_timer$OFFSET, fieldValue);
     }
-
-    private static final OfByte port_num$LAYOUT = (OfByte)$LAYOUT.select(groupElement("port_num"));
 
     /**
      * Layout for field:
@@ -933,10 +895,10 @@ public class ibv_qp_attr {
      * }
      */
     public static final OfByte port_num$layout() {
-        return port_num$LAYOUT;
+        return (OfByte)layout().select(groupElement("port_num"));
     }
 
-    private static final long port_num$OFFSET = $LAYOUT.byteOffset(groupElement("port_num"));
+    private static final long port_num$OFFSET = 129;
 
     /**
      * Offset for field:
@@ -955,7 +917,7 @@ public class ibv_qp_attr {
      * }
      */
     public static byte port_num(MemorySegment struct) {
-        return struct.get(port_num$LAYOUT, port_num$OFFSET);
+        return struct.get(JAVA_BYTE, port_num$OFFSET);
     }
 
     /**
@@ -965,10 +927,8 @@ public class ibv_qp_attr {
      * }
      */
     public static void port_num(MemorySegment struct, byte fieldValue) {
-        struct.set(port_num$LAYOUT, port_num$OFFSET, fieldValue);
+        struct.set(JAVA_BYTE, port_num$OFFSET, fieldValue);
     }
-
-    private static final OfByte timeout$LAYOUT = (OfByte)$LAYOUT.select(groupElement("timeout"));
 
     /**
      * Layout for field:
@@ -977,10 +937,10 @@ public class ibv_qp_attr {
      * }
      */
     public static final OfByte timeout$layout() {
-        return timeout$LAYOUT;
+        return (OfByte)layout().select(groupElement("timeout"));
     }
 
-    private static final long timeout$OFFSET = $LAYOUT.byteOffset(groupElement("timeout"));
+    private static final long timeout$OFFSET = 130;
 
     /**
      * Offset for field:
@@ -999,7 +959,7 @@ public class ibv_qp_attr {
      * }
      */
     public static byte timeout(MemorySegment struct) {
-        return struct.get(timeout$LAYOUT, timeout$OFFSET);
+        return struct.get(JAVA_BYTE, timeout$OFFSET);
     }
 
     /**
@@ -1009,10 +969,8 @@ public class ibv_qp_attr {
      * }
      */
     public static void timeout(MemorySegment struct, byte fieldValue) {
-        struct.set(timeout$LAYOUT, timeout$OFFSET, fieldValue);
+        struct.set(JAVA_BYTE, timeout$OFFSET, fieldValue);
     }
-
-    private static final OfByte retry_cnt$LAYOUT = (OfByte)$LAYOUT.select(groupElement("retry_cnt"));
 
     /**
      * Layout for field:
@@ -1021,10 +979,10 @@ public class ibv_qp_attr {
      * }
      */
     public static final OfByte retry_cnt$layout() {
-        return retry_cnt$LAYOUT;
+        return (OfByte)layout().select(groupElement("retry_cnt"));
     }
 
-    private static final long retry_cnt$OFFSET = $LAYOUT.byteOffset(groupElement("retry_cnt"));
+    private static final long retry_cnt$OFFSET = 131;
 
     /**
      * Offset for field:
@@ -1043,7 +1001,7 @@ public class ibv_qp_attr {
      * }
      */
     public static byte retry_cnt(MemorySegment struct) {
-        return struct.get(retry_cnt$LAYOUT, retry_cnt$OFFSET);
+        return struct.get(JAVA_BYTE, retry_cnt$OFFSET);
     }
 
     /**
@@ -1053,10 +1011,8 @@ public class ibv_qp_attr {
      * }
      */
     public static void retry_cnt(MemorySegment struct, byte fieldValue) {
-        struct.set(retry_cnt$LAYOUT, retry_cnt$OFFSET, fieldValue);
+        struct.set(JAVA_BYTE, retry_cnt$OFFSET, fieldValue);
     }
-
-    private static final OfByte rnr_retry$LAYOUT = (OfByte)$LAYOUT.select(groupElement("rnr_retry"));
 
     /**
      * Layout for field:
@@ -1065,10 +1021,10 @@ public class ibv_qp_attr {
      * }
      */
     public static final OfByte rnr_retry$layout() {
-        return rnr_retry$LAYOUT;
+        return (OfByte)layout().select(groupElement("rnr_retry"));
     }
 
-    private static final long rnr_retry$OFFSET = $LAYOUT.byteOffset(groupElement("rnr_retry"));
+    private static final long rnr_retry$OFFSET = 132;
 
     /**
      * Offset for field:
@@ -1087,7 +1043,7 @@ public class ibv_qp_attr {
      * }
      */
     public static byte rnr_retry(MemorySegment struct) {
-        return struct.get(rnr_retry$LAYOUT, rnr_retry$OFFSET);
+        return struct.get(JAVA_BYTE, rnr_retry$OFFSET);
     }
 
     /**
@@ -1097,10 +1053,8 @@ public class ibv_qp_attr {
      * }
      */
     public static void rnr_retry(MemorySegment struct, byte fieldValue) {
-        struct.set(rnr_retry$LAYOUT, rnr_retry$OFFSET, fieldValue);
+        struct.set(JAVA_BYTE, rnr_retry$OFFSET, fieldValue);
     }
-
-    private static final OfByte alt_port_num$LAYOUT = (OfByte)$LAYOUT.select(groupElement("alt_port_num"));
 
     /**
      * Layout for field:
@@ -1109,10 +1063,10 @@ public class ibv_qp_attr {
      * }
      */
     public static final OfByte alt_port_num$layout() {
-        return alt_port_num$LAYOUT;
+        return (OfByte)layout().select(groupElement("alt_port_num"));
     }
 
-    private static final long alt_port_num$OFFSET = $LAYOUT.byteOffset(groupElement("alt_port_num"));
+    private static final long alt_port_num$OFFSET = 133;
 
     /**
      * Offset for field:
@@ -1131,7 +1085,7 @@ public class ibv_qp_attr {
      * }
      */
     public static byte alt_port_num(MemorySegment struct) {
-        return struct.get(alt_port_num$LAYOUT, alt_port_num$OFFSET);
+        return struct.get(JAVA_BYTE, alt_port_num$OFFSET);
     }
 
     /**
@@ -1141,10 +1095,8 @@ public class ibv_qp_attr {
      * }
      */
     public static void alt_port_num(MemorySegment struct, byte fieldValue) {
-        struct.set(alt_port_num$LAYOUT, alt_port_num$OFFSET, fieldValue);
+        struct.set(JAVA_BYTE, alt_port_num$OFFSET, fieldValue);
     }
-
-    private static final OfByte alt_timeout$LAYOUT = (OfByte)$LAYOUT.select(groupElement("alt_timeout"));
 
     /**
      * Layout for field:
@@ -1153,10 +1105,10 @@ public class ibv_qp_attr {
      * }
      */
     public static final OfByte alt_timeout$layout() {
-        return alt_timeout$LAYOUT;
+        return (OfByte)layout().select(groupElement("alt_timeout"));
     }
 
-    private static final long alt_timeout$OFFSET = $LAYOUT.byteOffset(groupElement("alt_timeout"));
+    private static final long alt_timeout$OFFSET = 134;
 
     /**
      * Offset for field:
@@ -1175,7 +1127,7 @@ public class ibv_qp_attr {
      * }
      */
     public static byte alt_timeout(MemorySegment struct) {
-        return struct.get(alt_timeout$LAYOUT, alt_timeout$OFFSET);
+        return struct.get(JAVA_BYTE, alt_timeout$OFFSET);
     }
 
     /**
@@ -1185,10 +1137,8 @@ public class ibv_qp_attr {
      * }
      */
     public static void alt_timeout(MemorySegment struct, byte fieldValue) {
-        struct.set(alt_timeout$LAYOUT, alt_timeout$OFFSET, fieldValue);
+        struct.set(JAVA_BYTE, alt_timeout$OFFSET, fieldValue);
     }
-
-    private static final OfInt rate_limit$LAYOUT = (OfInt)$LAYOUT.select(groupElement("rate_limit"));
 
     /**
      * Layout for field:
@@ -1197,10 +1147,10 @@ public class ibv_qp_attr {
      * }
      */
     public static final OfInt rate_limit$layout() {
-        return rate_limit$LAYOUT;
+        return (OfInt)layout().select(groupElement("rate_limit"));
     }
 
-    private static final long rate_limit$OFFSET = $LAYOUT.byteOffset(groupElement("rate_limit"));
+    private static final long rate_limit$OFFSET = 136;
 
     /**
      * Offset for field:
@@ -1219,7 +1169,7 @@ public class ibv_qp_attr {
      * }
      */
     public static int rate_limit(MemorySegment struct) {
-        return struct.get(rate_limit$LAYOUT, rate_limit$OFFSET);
+        return struct.get(JAVA_INT, rate_limit$OFFSET);
     }
 
     /**
@@ -1229,7 +1179,7 @@ public class ibv_qp_attr {
      * }
      */
     public static void rate_limit(MemorySegment struct, int fieldValue) {
-        struct.set(rate_limit$LAYOUT, rate_limit$OFFSET, fieldValue);
+        struct.set(JAVA_INT, rate_limit$OFFSET, fieldValue);
     }
 
     /**
@@ -1237,19 +1187,19 @@ public class ibv_qp_attr {
      * The returned segment has address {@code arrayParam.address() + index * layout().byteSize()}
      */
     public static MemorySegment asSlice(MemorySegment array, long index) {
-        return array.asSlice(layout().byteSize() * index);
+        return array.asSlice(sizeof() * index);
     }
 
     /**
      * The size (in bytes) of this struct
      */
-    public static long sizeof() { return layout().byteSize(); }
+    public static long sizeof() { return 144; }
 
     /**
      * Allocate a segment of size {@code layout().byteSize()} using {@code allocator}
      */
     public static MemorySegment allocate(SegmentAllocator allocator) {
-        return allocator.allocate(layout());
+        return allocator.allocate(sizeof(), 8);
     }
 
     /**
@@ -1257,7 +1207,7 @@ public class ibv_qp_attr {
      * The returned segment has size {@code elementCount * layout().byteSize()}.
      */
     public static MemorySegment allocateArray(long elementCount, SegmentAllocator allocator) {
-        return allocator.allocate(MemoryLayout.sequenceLayout(elementCount, layout()));
+        return allocator.allocate(Math.multiplyExact(sizeof(), elementCount), 8);
     }
 
     /**
@@ -1273,7 +1223,7 @@ public class ibv_qp_attr {
      * The returned segment has size {@code elementCount * layout().byteSize()}
      */
     public static MemorySegment reinterpret(MemorySegment addr, long elementCount, Arena arena, Consumer<MemorySegment> cleanup) {
-        return addr.reinterpret(layout().byteSize() * elementCount, arena, cleanup);
+        return addr.reinterpret(sizeof() * elementCount, arena, cleanup);
     }
 }
 

@@ -29,22 +29,22 @@ public class ibv_qp_cap {
         // Should not be called directly
     }
 
-    private static final GroupLayout $LAYOUT = MemoryLayout.structLayout(
-        rdma_h$shared.C_INT.withName("max_send_wr"),
-        rdma_h$shared.C_INT.withName("max_recv_wr"),
-        rdma_h$shared.C_INT.withName("max_send_sge"),
-        rdma_h$shared.C_INT.withName("max_recv_sge"),
-        rdma_h$shared.C_INT.withName("max_inline_data")
-    ).withName("ibv_qp_cap");
+    private static final class Layouts {
+        static final GroupLayout $LAYOUT = MemoryLayout.structLayout(
+            rdma_h$shared.C_INT.withName("max_send_wr"),
+            rdma_h$shared.C_INT.withName("max_recv_wr"),
+            rdma_h$shared.C_INT.withName("max_send_sge"),
+            rdma_h$shared.C_INT.withName("max_recv_sge"),
+            rdma_h$shared.C_INT.withName("max_inline_data")
+        ).withName("ibv_qp_cap");
+    }
 
     /**
      * The layout of this struct
      */
     public static final GroupLayout layout() {
-        return $LAYOUT;
+        return Layouts.$LAYOUT;
     }
-
-    private static final OfInt max_send_wr$LAYOUT = (OfInt)$LAYOUT.select(groupElement("max_send_wr"));
 
     /**
      * Layout for field:
@@ -53,10 +53,10 @@ public class ibv_qp_cap {
      * }
      */
     public static final OfInt max_send_wr$layout() {
-        return max_send_wr$LAYOUT;
+        return (OfInt)layout().select(groupElement("max_send_wr"));
     }
 
-    private static final long max_send_wr$OFFSET = $LAYOUT.byteOffset(groupElement("max_send_wr"));
+    private static final long max_send_wr$OFFSET = 0;
 
     /**
      * Offset for field:
@@ -75,7 +75,7 @@ public class ibv_qp_cap {
      * }
      */
     public static int max_send_wr(MemorySegment struct) {
-        return struct.get(max_send_wr$LAYOUT, max_send_wr$OFFSET);
+        return struct.get(JAVA_INT, max_send_wr$OFFSET);
     }
 
     /**
@@ -85,10 +85,8 @@ public class ibv_qp_cap {
      * }
      */
     public static void max_send_wr(MemorySegment struct, int fieldValue) {
-        struct.set(max_send_wr$LAYOUT, max_send_wr$OFFSET, fieldValue);
+        struct.set(JAVA_INT, max_send_wr$OFFSET, fieldValue);
     }
-
-    private static final OfInt max_recv_wr$LAYOUT = (OfInt)$LAYOUT.select(groupElement("max_recv_wr"));
 
     /**
      * Layout for field:
@@ -97,10 +95,10 @@ public class ibv_qp_cap {
      * }
      */
     public static final OfInt max_recv_wr$layout() {
-        return max_recv_wr$LAYOUT;
+        return (OfInt)layout().select(groupElement("max_recv_wr"));
     }
 
-    private static final long max_recv_wr$OFFSET = $LAYOUT.byteOffset(groupElement("max_recv_wr"));
+    private static final long max_recv_wr$OFFSET = 4;
 
     /**
      * Offset for field:
@@ -119,7 +117,7 @@ public class ibv_qp_cap {
      * }
      */
     public static int max_recv_wr(MemorySegment struct) {
-        return struct.get(max_recv_wr$LAYOUT, max_recv_wr$OFFSET);
+        return struct.get(JAVA_INT, max_recv_wr$OFFSET);
     }
 
     /**
@@ -129,10 +127,8 @@ public class ibv_qp_cap {
      * }
      */
     public static void max_recv_wr(MemorySegment struct, int fieldValue) {
-        struct.set(max_recv_wr$LAYOUT, max_recv_wr$OFFSET, fieldValue);
+        struct.set(JAVA_INT, max_recv_wr$OFFSET, fieldValue);
     }
-
-    private static final OfInt max_send_sge$LAYOUT = (OfInt)$LAYOUT.select(groupElement("max_send_sge"));
 
     /**
      * Layout for field:
@@ -141,10 +137,10 @@ public class ibv_qp_cap {
      * }
      */
     public static final OfInt max_send_sge$layout() {
-        return max_send_sge$LAYOUT;
+        return (OfInt)layout().select(groupElement("max_send_sge"));
     }
 
-    private static final long max_send_sge$OFFSET = $LAYOUT.byteOffset(groupElement("max_send_sge"));
+    private static final long max_send_sge$OFFSET = 8;
 
     /**
      * Offset for field:
@@ -163,7 +159,7 @@ public class ibv_qp_cap {
      * }
      */
     public static int max_send_sge(MemorySegment struct) {
-        return struct.get(max_send_sge$LAYOUT, max_send_sge$OFFSET);
+        return struct.get(JAVA_INT, max_send_sge$OFFSET);
     }
 
     /**
@@ -173,10 +169,8 @@ public class ibv_qp_cap {
      * }
      */
     public static void max_send_sge(MemorySegment struct, int fieldValue) {
-        struct.set(max_send_sge$LAYOUT, max_send_sge$OFFSET, fieldValue);
+        struct.set(JAVA_INT, max_send_sge$OFFSET, fieldValue);
     }
-
-    private static final OfInt max_recv_sge$LAYOUT = (OfInt)$LAYOUT.select(groupElement("max_recv_sge"));
 
     /**
      * Layout for field:
@@ -185,10 +179,10 @@ public class ibv_qp_cap {
      * }
      */
     public static final OfInt max_recv_sge$layout() {
-        return max_recv_sge$LAYOUT;
+        return (OfInt)layout().select(groupElement("max_recv_sge"));
     }
 
-    private static final long max_recv_sge$OFFSET = $LAYOUT.byteOffset(groupElement("max_recv_sge"));
+    private static final long max_recv_sge$OFFSET = 12;
 
     /**
      * Offset for field:
@@ -207,7 +201,7 @@ public class ibv_qp_cap {
      * }
      */
     public static int max_recv_sge(MemorySegment struct) {
-        return struct.get(max_recv_sge$LAYOUT, max_recv_sge$OFFSET);
+        return struct.get(JAVA_INT, max_recv_sge$OFFSET);
     }
 
     /**
@@ -217,10 +211,8 @@ public class ibv_qp_cap {
      * }
      */
     public static void max_recv_sge(MemorySegment struct, int fieldValue) {
-        struct.set(max_recv_sge$LAYOUT, max_recv_sge$OFFSET, fieldValue);
+        struct.set(JAVA_INT, max_recv_sge$OFFSET, fieldValue);
     }
-
-    private static final OfInt max_inline_data$LAYOUT = (OfInt)$LAYOUT.select(groupElement("max_inline_data"));
 
     /**
      * Layout for field:
@@ -229,10 +221,10 @@ public class ibv_qp_cap {
      * }
      */
     public static final OfInt max_inline_data$layout() {
-        return max_inline_data$LAYOUT;
+        return (OfInt)layout().select(groupElement("max_inline_data"));
     }
 
-    private static final long max_inline_data$OFFSET = $LAYOUT.byteOffset(groupElement("max_inline_data"));
+    private static final long max_inline_data$OFFSET = 16;
 
     /**
      * Offset for field:
@@ -251,7 +243,7 @@ public class ibv_qp_cap {
      * }
      */
     public static int max_inline_data(MemorySegment struct) {
-        return struct.get(max_inline_data$LAYOUT, max_inline_data$OFFSET);
+        return struct.get(JAVA_INT, max_inline_data$OFFSET);
     }
 
     /**
@@ -261,7 +253,7 @@ public class ibv_qp_cap {
      * }
      */
     public static void max_inline_data(MemorySegment struct, int fieldValue) {
-        struct.set(max_inline_data$LAYOUT, max_inline_data$OFFSET, fieldValue);
+        struct.set(JAVA_INT, max_inline_data$OFFSET, fieldValue);
     }
 
     /**
@@ -269,19 +261,19 @@ public class ibv_qp_cap {
      * The returned segment has address {@code arrayParam.address() + index * layout().byteSize()}
      */
     public static MemorySegment asSlice(MemorySegment array, long index) {
-        return array.asSlice(layout().byteSize() * index);
+        return array.asSlice(sizeof() * index);
     }
 
     /**
      * The size (in bytes) of this struct
      */
-    public static long sizeof() { return layout().byteSize(); }
+    public static long sizeof() { return 20; }
 
     /**
      * Allocate a segment of size {@code layout().byteSize()} using {@code allocator}
      */
     public static MemorySegment allocate(SegmentAllocator allocator) {
-        return allocator.allocate(layout());
+        return allocator.allocate(sizeof(), 4);
     }
 
     /**
@@ -289,7 +281,7 @@ public class ibv_qp_cap {
      * The returned segment has size {@code elementCount * layout().byteSize()}.
      */
     public static MemorySegment allocateArray(long elementCount, SegmentAllocator allocator) {
-        return allocator.allocate(MemoryLayout.sequenceLayout(elementCount, layout()));
+        return allocator.allocate(Math.multiplyExact(sizeof(), elementCount), 4);
     }
 
     /**
@@ -305,7 +297,7 @@ public class ibv_qp_cap {
      * The returned segment has size {@code elementCount * layout().byteSize()}
      */
     public static MemorySegment reinterpret(MemorySegment addr, long elementCount, Arena arena, Consumer<MemorySegment> cleanup) {
-        return addr.reinterpret(layout().byteSize() * elementCount, arena, cleanup);
+        return addr.reinterpret(sizeof() * elementCount, arena, cleanup);
     }
 }
 

@@ -50,44 +50,44 @@ public class ibv_qp_ex {
         // Should not be called directly
     }
 
-    private static final GroupLayout $LAYOUT = MemoryLayout.structLayout(
-        ibv_qp.layout().withName("qp_base"),
-        rdma_h$shared.C_LONG.withName("comp_mask"),
-        rdma_h$shared.C_LONG.withName("wr_id"),
-        rdma_h$shared.C_INT.withName("wr_flags"),
-        MemoryLayout.paddingLayout(4),
-        rdma_h$shared.C_POINTER.withName("wr_atomic_cmp_swp"),
-        rdma_h$shared.C_POINTER.withName("wr_atomic_fetch_add"),
-        rdma_h$shared.C_POINTER.withName("wr_bind_mw"),
-        rdma_h$shared.C_POINTER.withName("wr_local_inv"),
-        rdma_h$shared.C_POINTER.withName("wr_rdma_read"),
-        rdma_h$shared.C_POINTER.withName("wr_rdma_write"),
-        rdma_h$shared.C_POINTER.withName("wr_rdma_write_imm"),
-        rdma_h$shared.C_POINTER.withName("wr_send"),
-        rdma_h$shared.C_POINTER.withName("wr_send_imm"),
-        rdma_h$shared.C_POINTER.withName("wr_send_inv"),
-        rdma_h$shared.C_POINTER.withName("wr_send_tso"),
-        rdma_h$shared.C_POINTER.withName("wr_set_ud_addr"),
-        rdma_h$shared.C_POINTER.withName("wr_set_xrc_srqn"),
-        rdma_h$shared.C_POINTER.withName("wr_set_inline_data"),
-        rdma_h$shared.C_POINTER.withName("wr_set_inline_data_list"),
-        rdma_h$shared.C_POINTER.withName("wr_set_sge"),
-        rdma_h$shared.C_POINTER.withName("wr_set_sge_list"),
-        rdma_h$shared.C_POINTER.withName("wr_start"),
-        rdma_h$shared.C_POINTER.withName("wr_complete"),
-        rdma_h$shared.C_POINTER.withName("wr_abort"),
-        rdma_h$shared.C_POINTER.withName("wr_atomic_write"),
-        rdma_h$shared.C_POINTER.withName("wr_flush")
-    ).withName("ibv_qp_ex");
+    private static final class Layouts {
+        static final GroupLayout $LAYOUT = MemoryLayout.structLayout(
+            ibv_qp.layout().withName("qp_base"),
+            rdma_h$shared.C_LONG.withName("comp_mask"),
+            rdma_h$shared.C_LONG.withName("wr_id"),
+            rdma_h$shared.C_INT.withName("wr_flags"),
+            MemoryLayout.paddingLayout(4),
+            rdma_h$shared.C_POINTER.withName("wr_atomic_cmp_swp"),
+            rdma_h$shared.C_POINTER.withName("wr_atomic_fetch_add"),
+            rdma_h$shared.C_POINTER.withName("wr_bind_mw"),
+            rdma_h$shared.C_POINTER.withName("wr_local_inv"),
+            rdma_h$shared.C_POINTER.withName("wr_rdma_read"),
+            rdma_h$shared.C_POINTER.withName("wr_rdma_write"),
+            rdma_h$shared.C_POINTER.withName("wr_rdma_write_imm"),
+            rdma_h$shared.C_POINTER.withName("wr_send"),
+            rdma_h$shared.C_POINTER.withName("wr_send_imm"),
+            rdma_h$shared.C_POINTER.withName("wr_send_inv"),
+            rdma_h$shared.C_POINTER.withName("wr_send_tso"),
+            rdma_h$shared.C_POINTER.withName("wr_set_ud_addr"),
+            rdma_h$shared.C_POINTER.withName("wr_set_xrc_srqn"),
+            rdma_h$shared.C_POINTER.withName("wr_set_inline_data"),
+            rdma_h$shared.C_POINTER.withName("wr_set_inline_data_list"),
+            rdma_h$shared.C_POINTER.withName("wr_set_sge"),
+            rdma_h$shared.C_POINTER.withName("wr_set_sge_list"),
+            rdma_h$shared.C_POINTER.withName("wr_start"),
+            rdma_h$shared.C_POINTER.withName("wr_complete"),
+            rdma_h$shared.C_POINTER.withName("wr_abort"),
+            rdma_h$shared.C_POINTER.withName("wr_atomic_write"),
+            rdma_h$shared.C_POINTER.withName("wr_flush")
+        ).withName("ibv_qp_ex");
+    }
 
     /**
      * The layout of this struct
      */
     public static final GroupLayout layout() {
-        return $LAYOUT;
+        return Layouts.$LAYOUT;
     }
-
-    private static final GroupLayout qp_base$LAYOUT = (GroupLayout)$LAYOUT.select(groupElement("qp_base"));
 
     /**
      * Layout for field:
@@ -96,10 +96,10 @@ public class ibv_qp_ex {
      * }
      */
     public static final GroupLayout qp_base$layout() {
-        return qp_base$LAYOUT;
+        return (GroupLayout)layout().select(groupElement("qp_base"));
     }
 
-    private static final long qp_base$OFFSET = $LAYOUT.byteOffset(groupElement("qp_base"));
+    private static final long qp_base$OFFSET = 0;
 
     /**
      * Offset for field:
@@ -118,7 +118,7 @@ public class ibv_qp_ex {
      * }
      */
     public static MemorySegment qp_base(MemorySegment struct) {
-        return struct.asSlice(qp_base$OFFSET, qp_base$LAYOUT.byteSize());
+        return struct.asSlice(qp_base$OFFSET, 160 + pthread_mutex_t.MORE);
     }
 
     /**
@@ -128,10 +128,8 @@ public class ibv_qp_ex {
      * }
      */
     public static void qp_base(MemorySegment struct, MemorySegment fieldValue) {
-        MemorySegment.copy(fieldValue, 0L, struct, qp_base$OFFSET, qp_base$LAYOUT.byteSize());
+        MemorySegment.copy(fieldValue, 0L, struct, qp_base$OFFSET, 160 + pthread_mutex_t.MORE);
     }
-
-    private static final OfLong comp_mask$LAYOUT = (OfLong)$LAYOUT.select(groupElement("comp_mask"));
 
     /**
      * Layout for field:
@@ -140,10 +138,10 @@ public class ibv_qp_ex {
      * }
      */
     public static final OfLong comp_mask$layout() {
-        return comp_mask$LAYOUT;
+        return (OfLong)layout().select(groupElement("comp_mask"));
     }
 
-    private static final long comp_mask$OFFSET = $LAYOUT.byteOffset(groupElement("comp_mask"));
+    private static final long comp_mask$OFFSET = 160 + pthread_mutex_t.MORE;
 
     /**
      * Offset for field:
@@ -162,7 +160,7 @@ public class ibv_qp_ex {
      * }
      */
     public static long comp_mask(MemorySegment struct) {
-        return struct.get(comp_mask$LAYOUT, comp_mask$OFFSET);
+        return struct.get(JAVA_LONG, comp_mask$OFFSET);
     }
 
     /**
@@ -172,10 +170,8 @@ public class ibv_qp_ex {
      * }
      */
     public static void comp_mask(MemorySegment struct, long fieldValue) {
-        struct.set(comp_mask$LAYOUT, comp_mask$OFFSET, fieldValue);
+        struct.set(JAVA_LONG, comp_mask$OFFSET, fieldValue);
     }
-
-    private static final OfLong wr_id$LAYOUT = (OfLong)$LAYOUT.select(groupElement("wr_id"));
 
     /**
      * Layout for field:
@@ -184,10 +180,10 @@ public class ibv_qp_ex {
      * }
      */
     public static final OfLong wr_id$layout() {
-        return wr_id$LAYOUT;
+        return (OfLong)layout().select(groupElement("wr_id"));
     }
 
-    private static final long wr_id$OFFSET = $LAYOUT.byteOffset(groupElement("wr_id"));
+    private static final long wr_id$OFFSET = 168 + pthread_mutex_t.MORE;
 
     /**
      * Offset for field:
@@ -206,7 +202,7 @@ public class ibv_qp_ex {
      * }
      */
     public static long wr_id(MemorySegment struct) {
-        return struct.get(wr_id$LAYOUT, wr_id$OFFSET);
+        return struct.get(JAVA_LONG, wr_id$OFFSET);
     }
 
     /**
@@ -216,10 +212,8 @@ public class ibv_qp_ex {
      * }
      */
     public static void wr_id(MemorySegment struct, long fieldValue) {
-        struct.set(wr_id$LAYOUT, wr_id$OFFSET, fieldValue);
+        struct.set(JAVA_LONG, wr_id$OFFSET, fieldValue);
     }
-
-    private static final OfInt wr_flags$LAYOUT = (OfInt)$LAYOUT.select(groupElement("wr_flags"));
 
     /**
      * Layout for field:
@@ -228,10 +222,10 @@ public class ibv_qp_ex {
      * }
      */
     public static final OfInt wr_flags$layout() {
-        return wr_flags$LAYOUT;
+        return (OfInt)layout().select(groupElement("wr_flags"));
     }
 
-    private static final long wr_flags$OFFSET = $LAYOUT.byteOffset(groupElement("wr_flags"));
+    private static final long wr_flags$OFFSET = 176 + pthread_mutex_t.MORE;
 
     /**
      * Offset for field:
@@ -250,7 +244,7 @@ public class ibv_qp_ex {
      * }
      */
     public static int wr_flags(MemorySegment struct) {
-        return struct.get(wr_flags$LAYOUT, wr_flags$OFFSET);
+        return struct.get(JAVA_INT, wr_flags$OFFSET);
     }
 
     /**
@@ -260,7 +254,7 @@ public class ibv_qp_ex {
      * }
      */
     public static void wr_flags(MemorySegment struct, int fieldValue) {
-        struct.set(wr_flags$LAYOUT, wr_flags$OFFSET, fieldValue);
+        struct.set(JAVA_INT, wr_flags$OFFSET, fieldValue);
     }
 
     /**
@@ -322,8 +316,6 @@ public class ibv_qp_ex {
         }
     }
 
-    private static final AddressLayout wr_atomic_cmp_swp$LAYOUT = (AddressLayout)$LAYOUT.select(groupElement("wr_atomic_cmp_swp"));
-
     /**
      * Layout for field:
      * {@snippet lang=c :
@@ -331,10 +323,10 @@ public class ibv_qp_ex {
      * }
      */
     public static final AddressLayout wr_atomic_cmp_swp$layout() {
-        return wr_atomic_cmp_swp$LAYOUT;
+        return (AddressLayout)layout().select(groupElement("wr_atomic_cmp_swp"));
     }
 
-    private static final long wr_atomic_cmp_swp$OFFSET = $LAYOUT.byteOffset(groupElement("wr_atomic_cmp_swp"));
+    private static final long wr_atomic_cmp_swp$OFFSET = 184 + pthread_mutex_t.MORE;
 
     /**
      * Offset for field:
@@ -424,8 +416,6 @@ public class ibv_qp_ex {
         }
     }
 
-    private static final AddressLayout wr_atomic_fetch_add$LAYOUT = (AddressLayout)$LAYOUT.select(groupElement("wr_atomic_fetch_add"));
-
     /**
      * Layout for field:
      * {@snippet lang=c :
@@ -433,10 +423,10 @@ public class ibv_qp_ex {
      * }
      */
     public static final AddressLayout wr_atomic_fetch_add$layout() {
-        return wr_atomic_fetch_add$LAYOUT;
+        return (AddressLayout)layout().select(groupElement("wr_atomic_fetch_add"));
     }
 
-    private static final long wr_atomic_fetch_add$OFFSET = $LAYOUT.byteOffset(groupElement("wr_atomic_fetch_add"));
+    private static final long wr_atomic_fetch_add$OFFSET = 192 + pthread_mutex_t.MORE;
 
     /**
      * Offset for field:
@@ -526,8 +516,6 @@ public class ibv_qp_ex {
         }
     }
 
-    private static final AddressLayout wr_bind_mw$LAYOUT = (AddressLayout)$LAYOUT.select(groupElement("wr_bind_mw"));
-
     /**
      * Layout for field:
      * {@snippet lang=c :
@@ -535,10 +523,10 @@ public class ibv_qp_ex {
      * }
      */
     public static final AddressLayout wr_bind_mw$layout() {
-        return wr_bind_mw$LAYOUT;
+        return (AddressLayout)layout().select(groupElement("wr_bind_mw"));
     }
 
-    private static final long wr_bind_mw$OFFSET = $LAYOUT.byteOffset(groupElement("wr_bind_mw"));
+    private static final long wr_bind_mw$OFFSET = 200 + pthread_mutex_t.MORE;
 
     /**
      * Offset for field:
@@ -626,8 +614,6 @@ public class ibv_qp_ex {
         }
     }
 
-    private static final AddressLayout wr_local_inv$LAYOUT = (AddressLayout)$LAYOUT.select(groupElement("wr_local_inv"));
-
     /**
      * Layout for field:
      * {@snippet lang=c :
@@ -635,10 +621,10 @@ public class ibv_qp_ex {
      * }
      */
     public static final AddressLayout wr_local_inv$layout() {
-        return wr_local_inv$LAYOUT;
+        return (AddressLayout)layout().select(groupElement("wr_local_inv"));
     }
 
-    private static final long wr_local_inv$OFFSET = $LAYOUT.byteOffset(groupElement("wr_local_inv"));
+    private static final long wr_local_inv$OFFSET = 208 + pthread_mutex_t.MORE;
 
     /**
      * Offset for field:
@@ -727,8 +713,6 @@ public class ibv_qp_ex {
         }
     }
 
-    private static final AddressLayout wr_rdma_read$LAYOUT = (AddressLayout)$LAYOUT.select(groupElement("wr_rdma_read"));
-
     /**
      * Layout for field:
      * {@snippet lang=c :
@@ -736,10 +720,10 @@ public class ibv_qp_ex {
      * }
      */
     public static final AddressLayout wr_rdma_read$layout() {
-        return wr_rdma_read$LAYOUT;
+        return (AddressLayout)layout().select(groupElement("wr_rdma_read"));
     }
 
-    private static final long wr_rdma_read$OFFSET = $LAYOUT.byteOffset(groupElement("wr_rdma_read"));
+    private static final long wr_rdma_read$OFFSET = 216 + pthread_mutex_t.MORE;
 
     /**
      * Offset for field:
@@ -828,8 +812,6 @@ public class ibv_qp_ex {
         }
     }
 
-    private static final AddressLayout wr_rdma_write$LAYOUT = (AddressLayout)$LAYOUT.select(groupElement("wr_rdma_write"));
-
     /**
      * Layout for field:
      * {@snippet lang=c :
@@ -837,10 +819,10 @@ public class ibv_qp_ex {
      * }
      */
     public static final AddressLayout wr_rdma_write$layout() {
-        return wr_rdma_write$LAYOUT;
+        return (AddressLayout)layout().select(groupElement("wr_rdma_write"));
     }
 
-    private static final long wr_rdma_write$OFFSET = $LAYOUT.byteOffset(groupElement("wr_rdma_write"));
+    private static final long wr_rdma_write$OFFSET = 224 + pthread_mutex_t.MORE;
 
     /**
      * Offset for field:
@@ -930,8 +912,6 @@ public class ibv_qp_ex {
         }
     }
 
-    private static final AddressLayout wr_rdma_write_imm$LAYOUT = (AddressLayout)$LAYOUT.select(groupElement("wr_rdma_write_imm"));
-
     /**
      * Layout for field:
      * {@snippet lang=c :
@@ -939,10 +919,10 @@ public class ibv_qp_ex {
      * }
      */
     public static final AddressLayout wr_rdma_write_imm$layout() {
-        return wr_rdma_write_imm$LAYOUT;
+        return (AddressLayout)layout().select(groupElement("wr_rdma_write_imm"));
     }
 
-    private static final long wr_rdma_write_imm$OFFSET = $LAYOUT.byteOffset(groupElement("wr_rdma_write_imm"));
+    private static final long wr_rdma_write_imm$OFFSET = 232 + pthread_mutex_t.MORE;
 
     /**
      * Offset for field:
@@ -1029,8 +1009,6 @@ public class ibv_qp_ex {
         }
     }
 
-    private static final AddressLayout wr_send$LAYOUT = (AddressLayout)$LAYOUT.select(groupElement("wr_send"));
-
     /**
      * Layout for field:
      * {@snippet lang=c :
@@ -1038,10 +1016,10 @@ public class ibv_qp_ex {
      * }
      */
     public static final AddressLayout wr_send$layout() {
-        return wr_send$LAYOUT;
+        return (AddressLayout)layout().select(groupElement("wr_send"));
     }
 
-    private static final long wr_send$OFFSET = $LAYOUT.byteOffset(groupElement("wr_send"));
+    private static final long wr_send$OFFSET = 240 + pthread_mutex_t.MORE;
 
     /**
      * Offset for field:
@@ -1129,8 +1107,6 @@ public class ibv_qp_ex {
         }
     }
 
-    private static final AddressLayout wr_send_imm$LAYOUT = (AddressLayout)$LAYOUT.select(groupElement("wr_send_imm"));
-
     /**
      * Layout for field:
      * {@snippet lang=c :
@@ -1138,10 +1114,10 @@ public class ibv_qp_ex {
      * }
      */
     public static final AddressLayout wr_send_imm$layout() {
-        return wr_send_imm$LAYOUT;
+        return (AddressLayout)layout().select(groupElement("wr_send_imm"));
     }
 
-    private static final long wr_send_imm$OFFSET = $LAYOUT.byteOffset(groupElement("wr_send_imm"));
+    private static final long wr_send_imm$OFFSET = 248 + pthread_mutex_t.MORE;
 
     /**
      * Offset for field:
@@ -1229,8 +1205,6 @@ public class ibv_qp_ex {
         }
     }
 
-    private static final AddressLayout wr_send_inv$LAYOUT = (AddressLayout)$LAYOUT.select(groupElement("wr_send_inv"));
-
     /**
      * Layout for field:
      * {@snippet lang=c :
@@ -1238,10 +1212,10 @@ public class ibv_qp_ex {
      * }
      */
     public static final AddressLayout wr_send_inv$layout() {
-        return wr_send_inv$LAYOUT;
+        return (AddressLayout)layout().select(groupElement("wr_send_inv"));
     }
 
-    private static final long wr_send_inv$OFFSET = $LAYOUT.byteOffset(groupElement("wr_send_inv"));
+    private static final long wr_send_inv$OFFSET = 256 + pthread_mutex_t.MORE;
 
     /**
      * Offset for field:
@@ -1331,8 +1305,6 @@ public class ibv_qp_ex {
         }
     }
 
-    private static final AddressLayout wr_send_tso$LAYOUT = (AddressLayout)$LAYOUT.select(groupElement("wr_send_tso"));
-
     /**
      * Layout for field:
      * {@snippet lang=c :
@@ -1340,10 +1312,10 @@ public class ibv_qp_ex {
      * }
      */
     public static final AddressLayout wr_send_tso$layout() {
-        return wr_send_tso$LAYOUT;
+        return (AddressLayout)layout().select(groupElement("wr_send_tso"));
     }
 
-    private static final long wr_send_tso$OFFSET = $LAYOUT.byteOffset(groupElement("wr_send_tso"));
+    private static final long wr_send_tso$OFFSET = 264 + pthread_mutex_t.MORE;
 
     /**
      * Offset for field:
@@ -1433,8 +1405,6 @@ public class ibv_qp_ex {
         }
     }
 
-    private static final AddressLayout wr_set_ud_addr$LAYOUT = (AddressLayout)$LAYOUT.select(groupElement("wr_set_ud_addr"));
-
     /**
      * Layout for field:
      * {@snippet lang=c :
@@ -1442,10 +1412,10 @@ public class ibv_qp_ex {
      * }
      */
     public static final AddressLayout wr_set_ud_addr$layout() {
-        return wr_set_ud_addr$LAYOUT;
+        return (AddressLayout)layout().select(groupElement("wr_set_ud_addr"));
     }
 
-    private static final long wr_set_ud_addr$OFFSET = $LAYOUT.byteOffset(groupElement("wr_set_ud_addr"));
+    private static final long wr_set_ud_addr$OFFSET = 272 + pthread_mutex_t.MORE;
 
     /**
      * Offset for field:
@@ -1533,8 +1503,6 @@ public class ibv_qp_ex {
         }
     }
 
-    private static final AddressLayout wr_set_xrc_srqn$LAYOUT = (AddressLayout)$LAYOUT.select(groupElement("wr_set_xrc_srqn"));
-
     /**
      * Layout for field:
      * {@snippet lang=c :
@@ -1542,10 +1510,10 @@ public class ibv_qp_ex {
      * }
      */
     public static final AddressLayout wr_set_xrc_srqn$layout() {
-        return wr_set_xrc_srqn$LAYOUT;
+        return (AddressLayout)layout().select(groupElement("wr_set_xrc_srqn"));
     }
 
-    private static final long wr_set_xrc_srqn$OFFSET = $LAYOUT.byteOffset(groupElement("wr_set_xrc_srqn"));
+    private static final long wr_set_xrc_srqn$OFFSET = 280 + pthread_mutex_t.MORE;
 
     /**
      * Offset for field:
@@ -1634,8 +1602,6 @@ public class ibv_qp_ex {
         }
     }
 
-    private static final AddressLayout wr_set_inline_data$LAYOUT = (AddressLayout)$LAYOUT.select(groupElement("wr_set_inline_data"));
-
     /**
      * Layout for field:
      * {@snippet lang=c :
@@ -1643,10 +1609,10 @@ public class ibv_qp_ex {
      * }
      */
     public static final AddressLayout wr_set_inline_data$layout() {
-        return wr_set_inline_data$LAYOUT;
+        return (AddressLayout)layout().select(groupElement("wr_set_inline_data"));
     }
 
-    private static final long wr_set_inline_data$OFFSET = $LAYOUT.byteOffset(groupElement("wr_set_inline_data"));
+    private static final long wr_set_inline_data$OFFSET = 288 + pthread_mutex_t.MORE;
 
     /**
      * Offset for field:
@@ -1735,8 +1701,6 @@ public class ibv_qp_ex {
         }
     }
 
-    private static final AddressLayout wr_set_inline_data_list$LAYOUT = (AddressLayout)$LAYOUT.select(groupElement("wr_set_inline_data_list"));
-
     /**
      * Layout for field:
      * {@snippet lang=c :
@@ -1744,10 +1708,10 @@ public class ibv_qp_ex {
      * }
      */
     public static final AddressLayout wr_set_inline_data_list$layout() {
-        return wr_set_inline_data_list$LAYOUT;
+        return (AddressLayout)layout().select(groupElement("wr_set_inline_data_list"));
     }
 
-    private static final long wr_set_inline_data_list$OFFSET = $LAYOUT.byteOffset(groupElement("wr_set_inline_data_list"));
+    private static final long wr_set_inline_data_list$OFFSET = 296 + pthread_mutex_t.MORE;
 
     /**
      * Offset for field:
@@ -1837,8 +1801,6 @@ public class ibv_qp_ex {
         }
     }
 
-    private static final AddressLayout wr_set_sge$LAYOUT = (AddressLayout)$LAYOUT.select(groupElement("wr_set_sge"));
-
     /**
      * Layout for field:
      * {@snippet lang=c :
@@ -1846,10 +1808,10 @@ public class ibv_qp_ex {
      * }
      */
     public static final AddressLayout wr_set_sge$layout() {
-        return wr_set_sge$LAYOUT;
+        return (AddressLayout)layout().select(groupElement("wr_set_sge"));
     }
 
-    private static final long wr_set_sge$OFFSET = $LAYOUT.byteOffset(groupElement("wr_set_sge"));
+    private static final long wr_set_sge$OFFSET = 304 + pthread_mutex_t.MORE;
 
     /**
      * Offset for field:
@@ -1938,8 +1900,6 @@ public class ibv_qp_ex {
         }
     }
 
-    private static final AddressLayout wr_set_sge_list$LAYOUT = (AddressLayout)$LAYOUT.select(groupElement("wr_set_sge_list"));
-
     /**
      * Layout for field:
      * {@snippet lang=c :
@@ -1947,10 +1907,10 @@ public class ibv_qp_ex {
      * }
      */
     public static final AddressLayout wr_set_sge_list$layout() {
-        return wr_set_sge_list$LAYOUT;
+        return (AddressLayout)layout().select(groupElement("wr_set_sge_list"));
     }
 
-    private static final long wr_set_sge_list$OFFSET = $LAYOUT.byteOffset(groupElement("wr_set_sge_list"));
+    private static final long wr_set_sge_list$OFFSET = 312 + pthread_mutex_t.MORE;
 
     /**
      * Offset for field:
@@ -2037,8 +1997,6 @@ public class ibv_qp_ex {
         }
     }
 
-    private static final AddressLayout wr_start$LAYOUT = (AddressLayout)$LAYOUT.select(groupElement("wr_start"));
-
     /**
      * Layout for field:
      * {@snippet lang=c :
@@ -2046,10 +2004,10 @@ public class ibv_qp_ex {
      * }
      */
     public static final AddressLayout wr_start$layout() {
-        return wr_start$LAYOUT;
+        return (AddressLayout)layout().select(groupElement("wr_start"));
     }
 
-    private static final long wr_start$OFFSET = $LAYOUT.byteOffset(groupElement("wr_start"));
+    private static final long wr_start$OFFSET = 320 + pthread_mutex_t.MORE;
 
     /**
      * Offset for field:
@@ -2137,8 +2095,6 @@ public class ibv_qp_ex {
         }
     }
 
-    private static final AddressLayout wr_complete$LAYOUT = (AddressLayout)$LAYOUT.select(groupElement("wr_complete"));
-
     /**
      * Layout for field:
      * {@snippet lang=c :
@@ -2146,10 +2102,10 @@ public class ibv_qp_ex {
      * }
      */
     public static final AddressLayout wr_complete$layout() {
-        return wr_complete$LAYOUT;
+        return (AddressLayout)layout().select(groupElement("wr_complete"));
     }
 
-    private static final long wr_complete$OFFSET = $LAYOUT.byteOffset(groupElement("wr_complete"));
+    private static final long wr_complete$OFFSET = 328 + pthread_mutex_t.MORE;
 
     /**
      * Offset for field:
@@ -2236,8 +2192,6 @@ public class ibv_qp_ex {
         }
     }
 
-    private static final AddressLayout wr_abort$LAYOUT = (AddressLayout)$LAYOUT.select(groupElement("wr_abort"));
-
     /**
      * Layout for field:
      * {@snippet lang=c :
@@ -2245,10 +2199,10 @@ public class ibv_qp_ex {
      * }
      */
     public static final AddressLayout wr_abort$layout() {
-        return wr_abort$LAYOUT;
+        return (AddressLayout)layout().select(groupElement("wr_abort"));
     }
 
-    private static final long wr_abort$OFFSET = $LAYOUT.byteOffset(groupElement("wr_abort"));
+    private static final long wr_abort$OFFSET = 336 + pthread_mutex_t.MORE;
 
     /**
      * Offset for field:
@@ -2338,8 +2292,6 @@ public class ibv_qp_ex {
         }
     }
 
-    private static final AddressLayout wr_atomic_write$LAYOUT = (AddressLayout)$LAYOUT.select(groupElement("wr_atomic_write"));
-
     /**
      * Layout for field:
      * {@snippet lang=c :
@@ -2347,10 +2299,10 @@ public class ibv_qp_ex {
      * }
      */
     public static final AddressLayout wr_atomic_write$layout() {
-        return wr_atomic_write$LAYOUT;
+        return (AddressLayout)layout().select(groupElement("wr_atomic_write"));
     }
 
-    private static final long wr_atomic_write$OFFSET = $LAYOUT.byteOffset(groupElement("wr_atomic_write"));
+    private static final long wr_atomic_write$OFFSET = 344 + pthread_mutex_t.MORE;
 
     /**
      * Offset for field:
@@ -2442,8 +2394,6 @@ public class ibv_qp_ex {
         }
     }
 
-    private static final AddressLayout wr_flush$LAYOUT = (AddressLayout)$LAYOUT.select(groupElement("wr_flush"));
-
     /**
      * Layout for field:
      * {@snippet lang=c :
@@ -2451,10 +2401,10 @@ public class ibv_qp_ex {
      * }
      */
     public static final AddressLayout wr_flush$layout() {
-        return wr_flush$LAYOUT;
+        return (AddressLayout)layout().select(groupElement("wr_flush"));
     }
 
-    private static final long wr_flush$OFFSET = $LAYOUT.byteOffset(groupElement("wr_flush"));
+    private static final long wr_flush$OFFSET = 352 + pthread_mutex_t.MORE;
 
     /**
      * Offset for field:
@@ -2491,19 +2441,19 @@ public class ibv_qp_ex {
      * The returned segment has address {@code arrayParam.address() + index * layout().byteSize()}
      */
     public static MemorySegment asSlice(MemorySegment array, long index) {
-        return array.asSlice(layout().byteSize() * index);
+        return array.asSlice(sizeof() * index);
     }
 
     /**
      * The size (in bytes) of this struct
      */
-    public static long sizeof() { return layout().byteSize(); }
+    public static long sizeof() { return 360 + pthread_mutex_t.MORE; }
 
     /**
      * Allocate a segment of size {@code layout().byteSize()} using {@code allocator}
      */
     public static MemorySegment allocate(SegmentAllocator allocator) {
-        return allocator.allocate(layout());
+        return allocator.allocate(sizeof(), 8);
     }
 
     /**
@@ -2511,7 +2461,7 @@ public class ibv_qp_ex {
      * The returned segment has size {@code elementCount * layout().byteSize()}.
      */
     public static MemorySegment allocateArray(long elementCount, SegmentAllocator allocator) {
-        return allocator.allocate(MemoryLayout.sequenceLayout(elementCount, layout()));
+        return allocator.allocate(Math.multiplyExact(sizeof(), elementCount), 8);
     }
 
     /**
@@ -2527,7 +2477,7 @@ public class ibv_qp_ex {
      * The returned segment has size {@code elementCount * layout().byteSize()}
      */
     public static MemorySegment reinterpret(MemorySegment addr, long elementCount, Arena arena, Consumer<MemorySegment> cleanup) {
-        return addr.reinterpret(layout().byteSize() * elementCount, arena, cleanup);
+        return addr.reinterpret(sizeof() * elementCount, arena, cleanup);
     }
 }
 

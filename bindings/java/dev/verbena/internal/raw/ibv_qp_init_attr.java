@@ -31,25 +31,25 @@ public class ibv_qp_init_attr {
         // Should not be called directly
     }
 
-    private static final GroupLayout $LAYOUT = MemoryLayout.structLayout(
-        rdma_h$shared.C_POINTER.withName("qp_context"),
-        rdma_h$shared.C_POINTER.withName("send_cq"),
-        rdma_h$shared.C_POINTER.withName("recv_cq"),
-        rdma_h$shared.C_POINTER.withName("srq"),
-        ibv_qp_cap.layout().withName("cap"),
-        rdma_h$shared.C_INT.withName("qp_type"),
-        rdma_h$shared.C_INT.withName("sq_sig_all"),
-        MemoryLayout.paddingLayout(4)
-    ).withName("ibv_qp_init_attr");
+    private static final class Layouts {
+        static final GroupLayout $LAYOUT = MemoryLayout.structLayout(
+            rdma_h$shared.C_POINTER.withName("qp_context"),
+            rdma_h$shared.C_POINTER.withName("send_cq"),
+            rdma_h$shared.C_POINTER.withName("recv_cq"),
+            rdma_h$shared.C_POINTER.withName("srq"),
+            ibv_qp_cap.layout().withName("cap"),
+            rdma_h$shared.C_INT.withName("qp_type"),
+            rdma_h$shared.C_INT.withName("sq_sig_all"),
+            MemoryLayout.paddingLayout(4)
+        ).withName("ibv_qp_init_attr");
+    }
 
     /**
      * The layout of this struct
      */
     public static final GroupLayout layout() {
-        return $LAYOUT;
+        return Layouts.$LAYOUT;
     }
-
-    private static final AddressLayout qp_context$LAYOUT = (AddressLayout)$LAYOUT.select(groupElement("qp_context"));
 
     /**
      * Layout for field:
@@ -58,10 +58,10 @@ public class ibv_qp_init_attr {
      * }
      */
     public static final AddressLayout qp_context$layout() {
-        return qp_context$LAYOUT;
+        return (AddressLayout)layout().select(groupElement("qp_context"));
     }
 
-    private static final long qp_context$OFFSET = $LAYOUT.byteOffset(groupElement("qp_context"));
+    private static final long qp_context$OFFSET = 0;
 
     /**
      * Offset for field:
@@ -93,8 +93,6 @@ public class ibv_qp_init_attr {
         struct.set(JAVA_LONG, qp_context$OFFSET, fieldValue.address());
     }
 
-    private static final AddressLayout send_cq$LAYOUT = (AddressLayout)$LAYOUT.select(groupElement("send_cq"));
-
     /**
      * Layout for field:
      * {@snippet lang=c :
@@ -102,10 +100,10 @@ public class ibv_qp_init_attr {
      * }
      */
     public static final AddressLayout send_cq$layout() {
-        return send_cq$LAYOUT;
+        return (AddressLayout)layout().select(groupElement("send_cq"));
     }
 
-    private static final long send_cq$OFFSET = $LAYOUT.byteOffset(groupElement("send_cq"));
+    private static final long send_cq$OFFSET = 8;
 
     /**
      * Offset for field:
@@ -137,8 +135,6 @@ public class ibv_qp_init_attr {
         struct.set(JAVA_LONG, send_cq$OFFSET, fieldValue.address());
     }
 
-    private static final AddressLayout recv_cq$LAYOUT = (AddressLayout)$LAYOUT.select(groupElement("recv_cq"));
-
     /**
      * Layout for field:
      * {@snippet lang=c :
@@ -146,10 +142,10 @@ public class ibv_qp_init_attr {
      * }
      */
     public static final AddressLayout recv_cq$layout() {
-        return recv_cq$LAYOUT;
+        return (AddressLayout)layout().select(groupElement("recv_cq"));
     }
 
-    private static final long recv_cq$OFFSET = $LAYOUT.byteOffset(groupElement("recv_cq"));
+    private static final long recv_cq$OFFSET = 16;
 
     /**
      * Offset for field:
@@ -181,8 +177,6 @@ public class ibv_qp_init_attr {
         struct.set(JAVA_LONG, recv_cq$OFFSET, fieldValue.address());
     }
 
-    private static final AddressLayout srq$LAYOUT = (AddressLayout)$LAYOUT.select(groupElement("srq"));
-
     /**
      * Layout for field:
      * {@snippet lang=c :
@@ -190,10 +184,10 @@ public class ibv_qp_init_attr {
      * }
      */
     public static final AddressLayout srq$layout() {
-        return srq$LAYOUT;
+        return (AddressLayout)layout().select(groupElement("srq"));
     }
 
-    private static final long srq$OFFSET = $LAYOUT.byteOffset(groupElement("srq"));
+    private static final long srq$OFFSET = 24;
 
     /**
      * Offset for field:
@@ -225,8 +219,6 @@ public class ibv_qp_init_attr {
         struct.set(JAVA_LONG, srq$OFFSET, fieldValue.address());
     }
 
-    private static final GroupLayout cap$LAYOUT = (GroupLayout)$LAYOUT.select(groupElement("cap"));
-
     /**
      * Layout for field:
      * {@snippet lang=c :
@@ -234,10 +226,10 @@ public class ibv_qp_init_attr {
      * }
      */
     public static final GroupLayout cap$layout() {
-        return cap$LAYOUT;
+        return (GroupLayout)layout().select(groupElement("cap"));
     }
 
-    private static final long cap$OFFSET = $LAYOUT.byteOffset(groupElement("cap"));
+    private static final long cap$OFFSET = 32;
 
     /**
      * Offset for field:
@@ -256,7 +248,7 @@ public class ibv_qp_init_attr {
      * }
      */
     public static MemorySegment cap(MemorySegment struct) {
-        return struct.asSlice(cap$OFFSET, cap$LAYOUT.byteSize());
+        return struct.asSlice(cap$OFFSET, 20);
     }
 
     /**
@@ -266,10 +258,8 @@ public class ibv_qp_init_attr {
      * }
      */
     public static void cap(MemorySegment struct, MemorySegment fieldValue) {
-        MemorySegment.copy(fieldValue, 0L, struct, cap$OFFSET, cap$LAYOUT.byteSize());
+        MemorySegment.copy(fieldValue, 0L, struct, cap$OFFSET, 20);
     }
-
-    private static final OfInt qp_type$LAYOUT = (OfInt)$LAYOUT.select(groupElement("qp_type"));
 
     /**
      * Layout for field:
@@ -278,10 +268,10 @@ public class ibv_qp_init_attr {
      * }
      */
     public static final OfInt qp_type$layout() {
-        return qp_type$LAYOUT;
+        return (OfInt)layout().select(groupElement("qp_type"));
     }
 
-    private static final long qp_type$OFFSET = $LAYOUT.byteOffset(groupElement("qp_type"));
+    private static final long qp_type$OFFSET = 52;
 
     /**
      * Offset for field:
@@ -300,7 +290,7 @@ public class ibv_qp_init_attr {
      * }
      */
     public static int qp_type(MemorySegment struct) {
-        return struct.get(qp_type$LAYOUT, qp_type$OFFSET);
+        return struct.get(JAVA_INT, qp_type$OFFSET);
     }
 
     /**
@@ -310,10 +300,8 @@ public class ibv_qp_init_attr {
      * }
      */
     public static void qp_type(MemorySegment struct, int fieldValue) {
-        struct.set(qp_type$LAYOUT, qp_type$OFFSET, fieldValue);
+        struct.set(JAVA_INT, qp_type$OFFSET, fieldValue);
     }
-
-    private static final OfInt sq_sig_all$LAYOUT = (OfInt)$LAYOUT.select(groupElement("sq_sig_all"));
 
     /**
      * Layout for field:
@@ -322,10 +310,10 @@ public class ibv_qp_init_attr {
      * }
      */
     public static final OfInt sq_sig_all$layout() {
-        return sq_sig_all$LAYOUT;
+        return (OfInt)layout().select(groupElement("sq_sig_all"));
     }
 
-    private static final long sq_sig_all$OFFSET = $LAYOUT.byteOffset(groupElement("sq_sig_all"));
+    private static final long sq_sig_all$OFFSET = 56;
 
     /**
      * Offset for field:
@@ -344,7 +332,7 @@ public class ibv_qp_init_attr {
      * }
      */
     public static int sq_sig_all(MemorySegment struct) {
-        return struct.get(sq_sig_all$LAYOUT, sq_sig_all$OFFSET);
+        return struct.get(JAVA_INT, sq_sig_all$OFFSET);
     }
 
     /**
@@ -354,7 +342,7 @@ public class ibv_qp_init_attr {
      * }
      */
     public static void sq_sig_all(MemorySegment struct, int fieldValue) {
-        struct.set(sq_sig_all$LAYOUT, sq_sig_all$OFFSET, fieldValue);
+        struct.set(JAVA_INT, sq_sig_all$OFFSET, fieldValue);
     }
 
     /**
@@ -362,19 +350,19 @@ public class ibv_qp_init_attr {
      * The returned segment has address {@code arrayParam.address() + index * layout().byteSize()}
      */
     public static MemorySegment asSlice(MemorySegment array, long index) {
-        return array.asSlice(layout().byteSize() * index);
+        return array.asSlice(sizeof() * index);
     }
 
     /**
      * The size (in bytes) of this struct
      */
-    public static long sizeof() { return layout().byteSize(); }
+    public static long sizeof() { return 64; }
 
     /**
      * Allocate a segment of size {@code layout().byteSize()} using {@code allocator}
      */
     public static MemorySegment allocate(SegmentAllocator allocator) {
-        return allocator.allocate(layout());
+        return allocator.allocate(sizeof(), 8);
     }
 
     /**
@@ -382,7 +370,7 @@ public class ibv_qp_init_attr {
      * The returned segment has size {@code elementCount * layout().byteSize()}.
      */
     public static MemorySegment allocateArray(long elementCount, SegmentAllocator allocator) {
-        return allocator.allocate(MemoryLayout.sequenceLayout(elementCount, layout()));
+        return allocator.allocate(Math.multiplyExact(sizeof(), elementCount), 8);
     }
 
     /**
@@ -398,7 +386,7 @@ public class ibv_qp_init_attr {
      * The returned segment has size {@code elementCount * layout().byteSize()}
      */
     public static MemorySegment reinterpret(MemorySegment addr, long elementCount, Arena arena, Consumer<MemorySegment> cleanup) {
-        return addr.reinterpret(layout().byteSize() * elementCount, arena, cleanup);
+        return addr.reinterpret(sizeof() * elementCount, arena, cleanup);
     }
 }
 

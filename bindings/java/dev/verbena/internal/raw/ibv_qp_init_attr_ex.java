@@ -40,35 +40,35 @@ public class ibv_qp_init_attr_ex {
         // Should not be called directly
     }
 
-    private static final GroupLayout $LAYOUT = MemoryLayout.structLayout(
-        rdma_h$shared.C_POINTER.withName("qp_context"),
-        rdma_h$shared.C_POINTER.withName("send_cq"),
-        rdma_h$shared.C_POINTER.withName("recv_cq"),
-        rdma_h$shared.C_POINTER.withName("srq"),
-        ibv_qp_cap.layout().withName("cap"),
-        rdma_h$shared.C_INT.withName("qp_type"),
-        rdma_h$shared.C_INT.withName("sq_sig_all"),
-        rdma_h$shared.C_INT.withName("comp_mask"),
-        rdma_h$shared.C_POINTER.withName("pd"),
-        rdma_h$shared.C_POINTER.withName("xrcd"),
-        rdma_h$shared.C_INT.withName("create_flags"),
-        rdma_h$shared.C_SHORT.withName("max_tso_header"),
-        MemoryLayout.paddingLayout(2),
-        rdma_h$shared.C_POINTER.withName("rwq_ind_tbl"),
-        ibv_rx_hash_conf.layout().withName("rx_hash_conf"),
-        rdma_h$shared.C_INT.withName("source_qpn"),
-        MemoryLayout.paddingLayout(4),
-        rdma_h$shared.C_LONG.withName("send_ops_flags")
-    ).withName("ibv_qp_init_attr_ex");
+    private static final class Layouts {
+        static final GroupLayout $LAYOUT = MemoryLayout.structLayout(
+            rdma_h$shared.C_POINTER.withName("qp_context"),
+            rdma_h$shared.C_POINTER.withName("send_cq"),
+            rdma_h$shared.C_POINTER.withName("recv_cq"),
+            rdma_h$shared.C_POINTER.withName("srq"),
+            ibv_qp_cap.layout().withName("cap"),
+            rdma_h$shared.C_INT.withName("qp_type"),
+            rdma_h$shared.C_INT.withName("sq_sig_all"),
+            rdma_h$shared.C_INT.withName("comp_mask"),
+            rdma_h$shared.C_POINTER.withName("pd"),
+            rdma_h$shared.C_POINTER.withName("xrcd"),
+            rdma_h$shared.C_INT.withName("create_flags"),
+            rdma_h$shared.C_SHORT.withName("max_tso_header"),
+            MemoryLayout.paddingLayout(2),
+            rdma_h$shared.C_POINTER.withName("rwq_ind_tbl"),
+            ibv_rx_hash_conf.layout().withName("rx_hash_conf"),
+            rdma_h$shared.C_INT.withName("source_qpn"),
+            MemoryLayout.paddingLayout(4),
+            rdma_h$shared.C_LONG.withName("send_ops_flags")
+        ).withName("ibv_qp_init_attr_ex");
+    }
 
     /**
      * The layout of this struct
      */
     public static final GroupLayout layout() {
-        return $LAYOUT;
+        return Layouts.$LAYOUT;
     }
-
-    private static final AddressLayout qp_context$LAYOUT = (AddressLayout)$LAYOUT.select(groupElement("qp_context"));
 
     /**
      * Layout for field:
@@ -77,10 +77,10 @@ public class ibv_qp_init_attr_ex {
      * }
      */
     public static final AddressLayout qp_context$layout() {
-        return qp_context$LAYOUT;
+        return (AddressLayout)layout().select(groupElement("qp_context"));
     }
 
-    private static final long qp_context$OFFSET = $LAYOUT.byteOffset(groupElement("qp_context"));
+    private static final long qp_context$OFFSET = 0;
 
     /**
      * Offset for field:
@@ -112,8 +112,6 @@ public class ibv_qp_init_attr_ex {
         struct.set(JAVA_LONG, qp_context$OFFSET, fieldValue.address());
     }
 
-    private static final AddressLayout send_cq$LAYOUT = (AddressLayout)$LAYOUT.select(groupElement("send_cq"));
-
     /**
      * Layout for field:
      * {@snippet lang=c :
@@ -121,10 +119,10 @@ public class ibv_qp_init_attr_ex {
      * }
      */
     public static final AddressLayout send_cq$layout() {
-        return send_cq$LAYOUT;
+        return (AddressLayout)layout().select(groupElement("send_cq"));
     }
 
-    private static final long send_cq$OFFSET = $LAYOUT.byteOffset(groupElement("send_cq"));
+    private static final long send_cq$OFFSET = 8;
 
     /**
      * Offset for field:
@@ -156,8 +154,6 @@ public class ibv_qp_init_attr_ex {
         struct.set(JAVA_LONG, send_cq$OFFSET, fieldValue.address());
     }
 
-    private static final AddressLayout recv_cq$LAYOUT = (AddressLayout)$LAYOUT.select(groupElement("recv_cq"));
-
     /**
      * Layout for field:
      * {@snippet lang=c :
@@ -165,10 +161,10 @@ public class ibv_qp_init_attr_ex {
      * }
      */
     public static final AddressLayout recv_cq$layout() {
-        return recv_cq$LAYOUT;
+        return (AddressLayout)layout().select(groupElement("recv_cq"));
     }
 
-    private static final long recv_cq$OFFSET = $LAYOUT.byteOffset(groupElement("recv_cq"));
+    private static final long recv_cq$OFFSET = 16;
 
     /**
      * Offset for field:
@@ -200,8 +196,6 @@ public class ibv_qp_init_attr_ex {
         struct.set(JAVA_LONG, recv_cq$OFFSET, fieldValue.address());
     }
 
-    private static final AddressLayout srq$LAYOUT = (AddressLayout)$LAYOUT.select(groupElement("srq"));
-
     /**
      * Layout for field:
      * {@snippet lang=c :
@@ -209,10 +203,10 @@ public class ibv_qp_init_attr_ex {
      * }
      */
     public static final AddressLayout srq$layout() {
-        return srq$LAYOUT;
+        return (AddressLayout)layout().select(groupElement("srq"));
     }
 
-    private static final long srq$OFFSET = $LAYOUT.byteOffset(groupElement("srq"));
+    private static final long srq$OFFSET = 24;
 
     /**
      * Offset for field:
@@ -244,8 +238,6 @@ public class ibv_qp_init_attr_ex {
         struct.set(JAVA_LONG, srq$OFFSET, fieldValue.address());
     }
 
-    private static final GroupLayout cap$LAYOUT = (GroupLayout)$LAYOUT.select(groupElement("cap"));
-
     /**
      * Layout for field:
      * {@snippet lang=c :
@@ -253,10 +245,10 @@ public class ibv_qp_init_attr_ex {
      * }
      */
     public static final GroupLayout cap$layout() {
-        return cap$LAYOUT;
+        return (GroupLayout)layout().select(groupElement("cap"));
     }
 
-    private static final long cap$OFFSET = $LAYOUT.byteOffset(groupElement("cap"));
+    private static final long cap$OFFSET = 32;
 
     /**
      * Offset for field:
@@ -275,7 +267,7 @@ public class ibv_qp_init_attr_ex {
      * }
      */
     public static MemorySegment cap(MemorySegment struct) {
-        return struct.asSlice(cap$OFFSET, cap$LAYOUT.byteSize());
+        return struct.asSlice(cap$OFFSET, 20);
     }
 
     /**
@@ -285,10 +277,8 @@ public class ibv_qp_init_attr_ex {
      * }
      */
     public static void cap(MemorySegment struct, MemorySegment fieldValue) {
-        MemorySegment.copy(fieldValue, 0L, struct, cap$OFFSET, cap$LAYOUT.byteSize());
+        MemorySegment.copy(fieldValue, 0L, struct, cap$OFFSET, 20);
     }
-
-    private static final OfInt qp_type$LAYOUT = (OfInt)$LAYOUT.select(groupElement("qp_type"));
 
     /**
      * Layout for field:
@@ -297,10 +287,10 @@ public class ibv_qp_init_attr_ex {
      * }
      */
     public static final OfInt qp_type$layout() {
-        return qp_type$LAYOUT;
+        return (OfInt)layout().select(groupElement("qp_type"));
     }
 
-    private static final long qp_type$OFFSET = $LAYOUT.byteOffset(groupElement("qp_type"));
+    private static final long qp_type$OFFSET = 52;
 
     /**
      * Offset for field:
@@ -319,7 +309,7 @@ public class ibv_qp_init_attr_ex {
      * }
      */
     public static int qp_type(MemorySegment struct) {
-        return struct.get(qp_type$LAYOUT, qp_type$OFFSET);
+        return struct.get(JAVA_INT, qp_type$OFFSET);
     }
 
     /**
@@ -329,10 +319,8 @@ public class ibv_qp_init_attr_ex {
      * }
      */
     public static void qp_type(MemorySegment struct, int fieldValue) {
-        struct.set(qp_type$LAYOUT, qp_type$OFFSET, fieldValue);
+        struct.set(JAVA_INT, qp_type$OFFSET, fieldValue);
     }
-
-    private static final OfInt sq_sig_all$LAYOUT = (OfInt)$LAYOUT.select(groupElement("sq_sig_all"));
 
     /**
      * Layout for field:
@@ -341,10 +329,10 @@ public class ibv_qp_init_attr_ex {
      * }
      */
     public static final OfInt sq_sig_all$layout() {
-        return sq_sig_all$LAYOUT;
+        return (OfInt)layout().select(groupElement("sq_sig_all"));
     }
 
-    private static final long sq_sig_all$OFFSET = $LAYOUT.byteOffset(groupElement("sq_sig_all"));
+    private static final long sq_sig_all$OFFSET = 56;
 
     /**
      * Offset for field:
@@ -363,7 +351,7 @@ public class ibv_qp_init_attr_ex {
      * }
      */
     public static int sq_sig_all(MemorySegment struct) {
-        return struct.get(sq_sig_all$LAYOUT, sq_sig_all$OFFSET);
+        return struct.get(JAVA_INT, sq_sig_all$OFFSET);
     }
 
     /**
@@ -373,10 +361,8 @@ public class ibv_qp_init_attr_ex {
      * }
      */
     public static void sq_sig_all(MemorySegment struct, int fieldValue) {
-        struct.set(sq_sig_all$LAYOUT, sq_sig_all$OFFSET, fieldValue);
+        struct.set(JAVA_INT, sq_sig_all$OFFSET, fieldValue);
     }
-
-    private static final OfInt comp_mask$LAYOUT = (OfInt)$LAYOUT.select(groupElement("comp_mask"));
 
     /**
      * Layout for field:
@@ -385,10 +371,10 @@ public class ibv_qp_init_attr_ex {
      * }
      */
     public static final OfInt comp_mask$layout() {
-        return comp_mask$LAYOUT;
+        return (OfInt)layout().select(groupElement("comp_mask"));
     }
 
-    private static final long comp_mask$OFFSET = $LAYOUT.byteOffset(groupElement("comp_mask"));
+    private static final long comp_mask$OFFSET = 60;
 
     /**
      * Offset for field:
@@ -407,7 +393,7 @@ public class ibv_qp_init_attr_ex {
      * }
      */
     public static int comp_mask(MemorySegment struct) {
-        return struct.get(comp_mask$LAYOUT, comp_mask$OFFSET);
+        return struct.get(JAVA_INT, comp_mask$OFFSET);
     }
 
     /**
@@ -417,10 +403,8 @@ public class ibv_qp_init_attr_ex {
      * }
      */
     public static void comp_mask(MemorySegment struct, int fieldValue) {
-        struct.set(comp_mask$LAYOUT, comp_mask$OFFSET, fieldValue);
+        struct.set(JAVA_INT, comp_mask$OFFSET, fieldValue);
     }
-
-    private static final AddressLayout pd$LAYOUT = (AddressLayout)$LAYOUT.select(groupElement("pd"));
 
     /**
      * Layout for field:
@@ -429,10 +413,10 @@ public class ibv_qp_init_attr_ex {
      * }
      */
     public static final AddressLayout pd$layout() {
-        return pd$LAYOUT;
+        return (AddressLayout)layout().select(groupElement("pd"));
     }
 
-    private static final long pd$OFFSET = $LAYOUT.byteOffset(groupElement("pd"));
+    private static final long pd$OFFSET = 64;
 
     /**
      * Offset for field:
@@ -464,8 +448,6 @@ public class ibv_qp_init_attr_ex {
         struct.set(JAVA_LONG, pd$OFFSET, fieldValue.address());
     }
 
-    private static final AddressLayout xrcd$LAYOUT = (AddressLayout)$LAYOUT.select(groupElement("xrcd"));
-
     /**
      * Layout for field:
      * {@snippet lang=c :
@@ -473,10 +455,10 @@ public class ibv_qp_init_attr_ex {
      * }
      */
     public static final AddressLayout xrcd$layout() {
-        return xrcd$LAYOUT;
+        return (AddressLayout)layout().select(groupElement("xrcd"));
     }
 
-    private static final long xrcd$OFFSET = $LAYOUT.byteOffset(groupElement("xrcd"));
+    private static final long xrcd$OFFSET = 72;
 
     /**
      * Offset for field:
@@ -508,8 +490,6 @@ public class ibv_qp_init_attr_ex {
         struct.set(JAVA_LONG, xrcd$OFFSET, fieldValue.address());
     }
 
-    private static final OfInt create_flags$LAYOUT = (OfInt)$LAYOUT.select(groupElement("create_flags"));
-
     /**
      * Layout for field:
      * {@snippet lang=c :
@@ -517,10 +497,10 @@ public class ibv_qp_init_attr_ex {
      * }
      */
     public static final OfInt create_flags$layout() {
-        return create_flags$LAYOUT;
+        return (OfInt)layout().select(groupElement("create_flags"));
     }
 
-    private static final long create_flags$OFFSET = $LAYOUT.byteOffset(groupElement("create_flags"));
+    private static final long create_flags$OFFSET = 80;
 
     /**
      * Offset for field:
@@ -539,7 +519,7 @@ public class ibv_qp_init_attr_ex {
      * }
      */
     public static int create_flags(MemorySegment struct) {
-        return struct.get(create_flags$LAYOUT, create_flags$OFFSET);
+        return struct.get(JAVA_INT, create_flags$OFFSET);
     }
 
     /**
@@ -549,10 +529,8 @@ public class ibv_qp_init_attr_ex {
      * }
      */
     public static void create_flags(MemorySegment struct, int fieldValue) {
-        struct.set(create_flags$LAYOUT, create_flags$OFFSET, fieldValue);
+        struct.set(JAVA_INT, create_flags$OFFSET, fieldValue);
     }
-
-    private static final OfShort max_tso_header$LAYOUT = (OfShort)$LAYOUT.select(groupElement("max_tso_header"));
 
     /**
      * Layout for field:
@@ -561,10 +539,10 @@ public class ibv_qp_init_attr_ex {
      * }
      */
     public static final OfShort max_tso_header$layout() {
-        return max_tso_header$LAYOUT;
+        return (OfShort)layout().select(groupElement("max_tso_header"));
     }
 
-    private static final long max_tso_header$OFFSET = $LAYOUT.byteOffset(groupElement("max_tso_header"));
+    private static final long max_tso_header$OFFSET = 84;
 
     /**
      * Offset for field:
@@ -583,7 +561,7 @@ public class ibv_qp_init_attr_ex {
      * }
      */
     public static short max_tso_header(MemorySegment struct) {
-        return struct.get(max_tso_header$LAYOUT, max_tso_header$OFFSET);
+        return struct.get(JAVA_SHORT, max_tso_header$OFFSET);
     }
 
     /**
@@ -593,10 +571,8 @@ public class ibv_qp_init_attr_ex {
      * }
      */
     public static void max_tso_header(MemorySegment struct, short fieldValue) {
-        struct.set(max_tso_header$LAYOUT, max_tso_header$OFFSET, fieldValue);
+        struct.set(JAVA_SHORT, max_tso_header$OFFSET, fieldValue);
     }
-
-    private static final AddressLayout rwq_ind_tbl$LAYOUT = (AddressLayout)$LAYOUT.select(groupElement("rwq_ind_tbl"));
 
     /**
      * Layout for field:
@@ -605,10 +581,10 @@ public class ibv_qp_init_attr_ex {
      * }
      */
     public static final AddressLayout rwq_ind_tbl$layout() {
-        return rwq_ind_tbl$LAYOUT;
+        return (AddressLayout)layout().select(groupElement("rwq_ind_tbl"));
     }
 
-    private static final long rwq_ind_tbl$OFFSET = $LAYOUT.byteOffset(groupElement("rwq_ind_tbl"));
+    private static final long rwq_ind_tbl$OFFSET = 88;
 
     /**
      * Offset for field:
@@ -640,8 +616,6 @@ public class ibv_qp_init_attr_ex {
         struct.set(JAVA_LONG, rwq_ind_tbl$OFFSET, fieldValue.address());
     }
 
-    private static final GroupLayout rx_hash_conf$LAYOUT = (GroupLayout)$LAYOUT.select(groupElement("rx_hash_conf"));
-
     /**
      * Layout for field:
      * {@snippet lang=c :
@@ -649,10 +623,10 @@ public class ibv_qp_init_attr_ex {
      * }
      */
     public static final GroupLayout rx_hash_conf$layout() {
-        return rx_hash_conf$LAYOUT;
+        return (GroupLayout)layout().select(groupElement("rx_hash_conf"));
     }
 
-    private static final long rx_hash_conf$OFFSET = $LAYOUT.byteOffset(groupElement("rx_hash_conf"));
+    private static final long rx_hash_conf$OFFSET = 96;
 
     /**
      * Offset for field:
@@ -671,7 +645,7 @@ public class ibv_qp_init_attr_ex {
      * }
      */
     public static MemorySegment rx_hash_conf(MemorySegment struct) {
-        return struct.asSlice(rx_hash_conf$OFFSET, rx_hash_conf$LAYOUT.byteSize());
+        return struct.asSlice(rx_hash_conf$OFFSET, 24);
     }
 
     /**
@@ -681,10 +655,8 @@ public class ibv_qp_init_attr_ex {
      * }
      */
     public static void rx_hash_conf(MemorySegment struct, MemorySegment fieldValue) {
-        MemorySegment.copy(fieldValue, 0L, struct, rx_hash_conf$OFFSET, rx_hash_conf$LAYOUT.byteSize());
+        MemorySegment.copy(fieldValue, 0L, struct, rx_hash_conf$OFFSET, 24);
     }
-
-    private static final OfInt source_qpn$LAYOUT = (OfInt)$LAYOUT.select(groupElement("source_qpn"));
 
     /**
      * Layout for field:
@@ -693,10 +665,10 @@ public class ibv_qp_init_attr_ex {
      * }
      */
     public static final OfInt source_qpn$layout() {
-        return source_qpn$LAYOUT;
+        return (OfInt)layout().select(groupElement("source_qpn"));
     }
 
-    private static final long source_qpn$OFFSET = $LAYOUT.byteOffset(groupElement("source_qpn"));
+    private static final long source_qpn$OFFSET = 120;
 
     /**
      * Offset for field:
@@ -715,7 +687,7 @@ public class ibv_qp_init_attr_ex {
      * }
      */
     public static int source_qpn(MemorySegment struct) {
-        return struct.get(source_qpn$LAYOUT, source_qpn$OFFSET);
+        return struct.get(JAVA_INT, source_qpn$OFFSET);
     }
 
     /**
@@ -725,10 +697,8 @@ public class ibv_qp_init_attr_ex {
      * }
      */
     public static void source_qpn(MemorySegment struct, int fieldValue) {
-        struct.set(source_qpn$LAYOUT, source_qpn$OFFSET, fieldValue);
+        struct.set(JAVA_INT, source_qpn$OFFSET, fieldValue);
     }
-
-    private static final OfLong send_ops_flags$LAYOUT = (OfLong)$LAYOUT.select(groupElement("send_ops_flags"));
 
     /**
      * Layout for field:
@@ -737,10 +707,10 @@ public class ibv_qp_init_attr_ex {
      * }
      */
     public static final OfLong send_ops_flags$layout() {
-        return send_ops_flags$LAYOUT;
+        return (OfLong)layout().select(groupElement("send_ops_flags"));
     }
 
-    private static final long send_ops_flags$OFFSET = $LAYOUT.byteOffset(groupElement("send_ops_flags"));
+    private static final long send_ops_flags$OFFSET = 128;
 
     /**
      * Offset for field:
@@ -759,7 +729,7 @@ public class ibv_qp_init_attr_ex {
      * }
      */
     public static long send_ops_flags(MemorySegment struct) {
-        return struct.get(send_ops_flags$LAYOUT, send_ops_flags$OFFSET);
+        return struct.get(JAVA_LONG, send_ops_flags$OFFSET);
     }
 
     /**
@@ -769,7 +739,7 @@ public class ibv_qp_init_attr_ex {
      * }
      */
     public static void send_ops_flags(MemorySegment struct, long fieldValue) {
-        struct.set(send_ops_flags$LAYOUT, send_ops_flags$OFFSET, fieldValue);
+        struct.set(JAVA_LONG, send_ops_flags$OFFSET, fieldValue);
     }
 
     /**
@@ -777,19 +747,19 @@ public class ibv_qp_init_attr_ex {
      * The returned segment has address {@code arrayParam.address() + index * layout().byteSize()}
      */
     public static MemorySegment asSlice(MemorySegment array, long index) {
-        return array.asSlice(layout().byteSize() * index);
+        return array.asSlice(sizeof() * index);
     }
 
     /**
      * The size (in bytes) of this struct
      */
-    public static long sizeof() { return layout().byteSize(); }
+    public static long sizeof() { return 136; }
 
     /**
      * Allocate a segment of size {@code layout().byteSize()} using {@code allocator}
      */
     public static MemorySegment allocate(SegmentAllocator allocator) {
-        return allocator.allocate(layout());
+        return allocator.allocate(sizeof(), 8);
     }
 
     /**
@@ -797,7 +767,7 @@ public class ibv_qp_init_attr_ex {
      * The returned segment has size {@code elementCount * layout().byteSize()}.
      */
     public static MemorySegment allocateArray(long elementCount, SegmentAllocator allocator) {
-        return allocator.allocate(MemoryLayout.sequenceLayout(elementCount, layout()));
+        return allocator.allocate(Math.multiplyExact(sizeof(), elementCount), 8);
     }
 
     /**
@@ -813,7 +783,7 @@ public class ibv_qp_init_attr_ex {
      * The returned segment has size {@code elementCount * layout().byteSize()}
      */
     public static MemorySegment reinterpret(MemorySegment addr, long elementCount, Arena arena, Consumer<MemorySegment> cleanup) {
-        return addr.reinterpret(layout().byteSize() * elementCount, arena, cleanup);
+        return addr.reinterpret(sizeof() * elementCount, arena, cleanup);
     }
 }
 

@@ -29,23 +29,23 @@ public class ibv_qp_open_attr {
         // Should not be called directly
     }
 
-    private static final GroupLayout $LAYOUT = MemoryLayout.structLayout(
-        rdma_h$shared.C_INT.withName("comp_mask"),
-        rdma_h$shared.C_INT.withName("qp_num"),
-        rdma_h$shared.C_POINTER.withName("xrcd"),
-        rdma_h$shared.C_POINTER.withName("qp_context"),
-        rdma_h$shared.C_INT.withName("qp_type"),
-        MemoryLayout.paddingLayout(4)
-    ).withName("ibv_qp_open_attr");
+    private static final class Layouts {
+        static final GroupLayout $LAYOUT = MemoryLayout.structLayout(
+            rdma_h$shared.C_INT.withName("comp_mask"),
+            rdma_h$shared.C_INT.withName("qp_num"),
+            rdma_h$shared.C_POINTER.withName("xrcd"),
+            rdma_h$shared.C_POINTER.withName("qp_context"),
+            rdma_h$shared.C_INT.withName("qp_type"),
+            MemoryLayout.paddingLayout(4)
+        ).withName("ibv_qp_open_attr");
+    }
 
     /**
      * The layout of this struct
      */
     public static final GroupLayout layout() {
-        return $LAYOUT;
+        return Layouts.$LAYOUT;
     }
-
-    private static final OfInt comp_mask$LAYOUT = (OfInt)$LAYOUT.select(groupElement("comp_mask"));
 
     /**
      * Layout for field:
@@ -54,10 +54,10 @@ public class ibv_qp_open_attr {
      * }
      */
     public static final OfInt comp_mask$layout() {
-        return comp_mask$LAYOUT;
+        return (OfInt)layout().select(groupElement("comp_mask"));
     }
 
-    private static final long comp_mask$OFFSET = $LAYOUT.byteOffset(groupElement("comp_mask"));
+    private static final long comp_mask$OFFSET = 0;
 
     /**
      * Offset for field:
@@ -76,7 +76,7 @@ public class ibv_qp_open_attr {
      * }
      */
     public static int comp_mask(MemorySegment struct) {
-        return struct.get(comp_mask$LAYOUT, comp_mask$OFFSET);
+        return struct.get(JAVA_INT, comp_mask$OFFSET);
     }
 
     /**
@@ -86,10 +86,8 @@ public class ibv_qp_open_attr {
      * }
      */
     public static void comp_mask(MemorySegment struct, int fieldValue) {
-        struct.set(comp_mask$LAYOUT, comp_mask$OFFSET, fieldValue);
+        struct.set(JAVA_INT, comp_mask$OFFSET, fieldValue);
     }
-
-    private static final OfInt qp_num$LAYOUT = (OfInt)$LAYOUT.select(groupElement("qp_num"));
 
     /**
      * Layout for field:
@@ -98,10 +96,10 @@ public class ibv_qp_open_attr {
      * }
      */
     public static final OfInt qp_num$layout() {
-        return qp_num$LAYOUT;
+        return (OfInt)layout().select(groupElement("qp_num"));
     }
 
-    private static final long qp_num$OFFSET = $LAYOUT.byteOffset(groupElement("qp_num"));
+    private static final long qp_num$OFFSET = 4;
 
     /**
      * Offset for field:
@@ -120,7 +118,7 @@ public class ibv_qp_open_attr {
      * }
      */
     public static int qp_num(MemorySegment struct) {
-        return struct.get(qp_num$LAYOUT, qp_num$OFFSET);
+        return struct.get(JAVA_INT, qp_num$OFFSET);
     }
 
     /**
@@ -130,10 +128,8 @@ public class ibv_qp_open_attr {
      * }
      */
     public static void qp_num(MemorySegment struct, int fieldValue) {
-        struct.set(qp_num$LAYOUT, qp_num$OFFSET, fieldValue);
+        struct.set(JAVA_INT, qp_num$OFFSET, fieldValue);
     }
-
-    private static final AddressLayout xrcd$LAYOUT = (AddressLayout)$LAYOUT.select(groupElement("xrcd"));
 
     /**
      * Layout for field:
@@ -142,10 +138,10 @@ public class ibv_qp_open_attr {
      * }
      */
     public static final AddressLayout xrcd$layout() {
-        return xrcd$LAYOUT;
+        return (AddressLayout)layout().select(groupElement("xrcd"));
     }
 
-    private static final long xrcd$OFFSET = $LAYOUT.byteOffset(groupElement("xrcd"));
+    private static final long xrcd$OFFSET = 8;
 
     /**
      * Offset for field:
@@ -177,8 +173,6 @@ public class ibv_qp_open_attr {
         struct.set(JAVA_LONG, xrcd$OFFSET, fieldValue.address());
     }
 
-    private static final AddressLayout qp_context$LAYOUT = (AddressLayout)$LAYOUT.select(groupElement("qp_context"));
-
     /**
      * Layout for field:
      * {@snippet lang=c :
@@ -186,10 +180,10 @@ public class ibv_qp_open_attr {
      * }
      */
     public static final AddressLayout qp_context$layout() {
-        return qp_context$LAYOUT;
+        return (AddressLayout)layout().select(groupElement("qp_context"));
     }
 
-    private static final long qp_context$OFFSET = $LAYOUT.byteOffset(groupElement("qp_context"));
+    private static final long qp_context$OFFSET = 16;
 
     /**
      * Offset for field:
@@ -221,8 +215,6 @@ public class ibv_qp_open_attr {
         struct.set(JAVA_LONG, qp_context$OFFSET, fieldValue.address());
     }
 
-    private static final OfInt qp_type$LAYOUT = (OfInt)$LAYOUT.select(groupElement("qp_type"));
-
     /**
      * Layout for field:
      * {@snippet lang=c :
@@ -230,10 +222,10 @@ public class ibv_qp_open_attr {
      * }
      */
     public static final OfInt qp_type$layout() {
-        return qp_type$LAYOUT;
+        return (OfInt)layout().select(groupElement("qp_type"));
     }
 
-    private static final long qp_type$OFFSET = $LAYOUT.byteOffset(groupElement("qp_type"));
+    private static final long qp_type$OFFSET = 24;
 
     /**
      * Offset for field:
@@ -252,7 +244,7 @@ public class ibv_qp_open_attr {
      * }
      */
     public static int qp_type(MemorySegment struct) {
-        return struct.get(qp_type$LAYOUT, qp_type$OFFSET);
+        return struct.get(JAVA_INT, qp_type$OFFSET);
     }
 
     /**
@@ -262,7 +254,7 @@ public class ibv_qp_open_attr {
      * }
      */
     public static void qp_type(MemorySegment struct, int fieldValue) {
-        struct.set(qp_type$LAYOUT, qp_type$OFFSET, fieldValue);
+        struct.set(JAVA_INT, qp_type$OFFSET, fieldValue);
     }
 
     /**
@@ -270,19 +262,19 @@ public class ibv_qp_open_attr {
      * The returned segment has address {@code arrayParam.address() + index * layout().byteSize()}
      */
     public static MemorySegment asSlice(MemorySegment array, long index) {
-        return array.asSlice(layout().byteSize() * index);
+        return array.asSlice(sizeof() * index);
     }
 
     /**
      * The size (in bytes) of this struct
      */
-    public static long sizeof() { return layout().byteSize(); }
+    public static long sizeof() { return 32; }
 
     /**
      * Allocate a segment of size {@code layout().byteSize()} using {@code allocator}
      */
     public static MemorySegment allocate(SegmentAllocator allocator) {
-        return allocator.allocate(layout());
+        return allocator.allocate(sizeof(), 8);
     }
 
     /**
@@ -290,7 +282,7 @@ public class ibv_qp_open_attr {
      * The returned segment has size {@code elementCount * layout().byteSize()}.
      */
     public static MemorySegment allocateArray(long elementCount, SegmentAllocator allocator) {
-        return allocator.allocate(MemoryLayout.sequenceLayout(elementCount, layout()));
+        return allocator.allocate(Math.multiplyExact(sizeof(), elementCount), 8);
     }
 
     /**
@@ -306,7 +298,7 @@ public class ibv_qp_open_attr {
      * The returned segment has size {@code elementCount * layout().byteSize()}
      */
     public static MemorySegment reinterpret(MemorySegment addr, long elementCount, Arena arena, Consumer<MemorySegment> cleanup) {
-        return addr.reinterpret(layout().byteSize() * elementCount, arena, cleanup);
+        return addr.reinterpret(sizeof() * elementCount, arena, cleanup);
     }
 }
 

@@ -28,22 +28,22 @@ public class ibv_qp_rate_limit_attr {
         // Should not be called directly
     }
 
-    private static final GroupLayout $LAYOUT = MemoryLayout.structLayout(
-        rdma_h$shared.C_INT.withName("rate_limit"),
-        rdma_h$shared.C_INT.withName("max_burst_sz"),
-        rdma_h$shared.C_SHORT.withName("typical_pkt_sz"),
-        MemoryLayout.paddingLayout(2),
-        rdma_h$shared.C_INT.withName("comp_mask")
-    ).withName("ibv_qp_rate_limit_attr");
+    private static final class Layouts {
+        static final GroupLayout $LAYOUT = MemoryLayout.structLayout(
+            rdma_h$shared.C_INT.withName("rate_limit"),
+            rdma_h$shared.C_INT.withName("max_burst_sz"),
+            rdma_h$shared.C_SHORT.withName("typical_pkt_sz"),
+            MemoryLayout.paddingLayout(2),
+            rdma_h$shared.C_INT.withName("comp_mask")
+        ).withName("ibv_qp_rate_limit_attr");
+    }
 
     /**
      * The layout of this struct
      */
     public static final GroupLayout layout() {
-        return $LAYOUT;
+        return Layouts.$LAYOUT;
     }
-
-    private static final OfInt rate_limit$LAYOUT = (OfInt)$LAYOUT.select(groupElement("rate_limit"));
 
     /**
      * Layout for field:
@@ -52,10 +52,10 @@ public class ibv_qp_rate_limit_attr {
      * }
      */
     public static final OfInt rate_limit$layout() {
-        return rate_limit$LAYOUT;
+        return (OfInt)layout().select(groupElement("rate_limit"));
     }
 
-    private static final long rate_limit$OFFSET = $LAYOUT.byteOffset(groupElement("rate_limit"));
+    private static final long rate_limit$OFFSET = 0;
 
     /**
      * Offset for field:
@@ -74,7 +74,7 @@ public class ibv_qp_rate_limit_attr {
      * }
      */
     public static int rate_limit(MemorySegment struct) {
-        return struct.get(rate_limit$LAYOUT, rate_limit$OFFSET);
+        return struct.get(JAVA_INT, rate_limit$OFFSET);
     }
 
     /**
@@ -84,10 +84,8 @@ public class ibv_qp_rate_limit_attr {
      * }
      */
     public static void rate_limit(MemorySegment struct, int fieldValue) {
-        struct.set(rate_limit$LAYOUT, rate_limit$OFFSET, fieldValue);
+        struct.set(JAVA_INT, rate_limit$OFFSET, fieldValue);
     }
-
-    private static final OfInt max_burst_sz$LAYOUT = (OfInt)$LAYOUT.select(groupElement("max_burst_sz"));
 
     /**
      * Layout for field:
@@ -96,10 +94,10 @@ public class ibv_qp_rate_limit_attr {
      * }
      */
     public static final OfInt max_burst_sz$layout() {
-        return max_burst_sz$LAYOUT;
+        return (OfInt)layout().select(groupElement("max_burst_sz"));
     }
 
-    private static final long max_burst_sz$OFFSET = $LAYOUT.byteOffset(groupElement("max_burst_sz"));
+    private static final long max_burst_sz$OFFSET = 4;
 
     /**
      * Offset for field:
@@ -118,7 +116,7 @@ public class ibv_qp_rate_limit_attr {
      * }
      */
     public static int max_burst_sz(MemorySegment struct) {
-        return struct.get(max_burst_sz$LAYOUT, max_burst_sz$OFFSET);
+        return struct.get(JAVA_INT, max_burst_sz$OFFSET);
     }
 
     /**
@@ -128,10 +126,8 @@ public class ibv_qp_rate_limit_attr {
      * }
      */
     public static void max_burst_sz(MemorySegment struct, int fieldValue) {
-        struct.set(max_burst_sz$LAYOUT, max_burst_sz$OFFSET, fieldValue);
+        struct.set(JAVA_INT, max_burst_sz$OFFSET, fieldValue);
     }
-
-    private static final OfShort typical_pkt_sz$LAYOUT = (OfShort)$LAYOUT.select(groupElement("typical_pkt_sz"));
 
     /**
      * Layout for field:
@@ -140,10 +136,10 @@ public class ibv_qp_rate_limit_attr {
      * }
      */
     public static final OfShort typical_pkt_sz$layout() {
-        return typical_pkt_sz$LAYOUT;
+        return (OfShort)layout().select(groupElement("typical_pkt_sz"));
     }
 
-    private static final long typical_pkt_sz$OFFSET = $LAYOUT.byteOffset(groupElement("typical_pkt_sz"));
+    private static final long typical_pkt_sz$OFFSET = 8;
 
     /**
      * Offset for field:
@@ -162,7 +158,7 @@ public class ibv_qp_rate_limit_attr {
      * }
      */
     public static short typical_pkt_sz(MemorySegment struct) {
-        return struct.get(typical_pkt_sz$LAYOUT, typical_pkt_sz$OFFSET);
+        return struct.get(JAVA_SHORT, typical_pkt_sz$OFFSET);
     }
 
     /**
@@ -172,10 +168,8 @@ public class ibv_qp_rate_limit_attr {
      * }
      */
     public static void typical_pkt_sz(MemorySegment struct, short fieldValue) {
-        struct.set(typical_pkt_sz$LAYOUT, typical_pkt_sz$OFFSET, fieldValue);
+        struct.set(JAVA_SHORT, typical_pkt_sz$OFFSET, fieldValue);
     }
-
-    private static final OfInt comp_mask$LAYOUT = (OfInt)$LAYOUT.select(groupElement("comp_mask"));
 
     /**
      * Layout for field:
@@ -184,10 +178,10 @@ public class ibv_qp_rate_limit_attr {
      * }
      */
     public static final OfInt comp_mask$layout() {
-        return comp_mask$LAYOUT;
+        return (OfInt)layout().select(groupElement("comp_mask"));
     }
 
-    private static final long comp_mask$OFFSET = $LAYOUT.byteOffset(groupElement("comp_mask"));
+    private static final long comp_mask$OFFSET = 12;
 
     /**
      * Offset for field:
@@ -206,7 +200,7 @@ public class ibv_qp_rate_limit_attr {
      * }
      */
     public static int comp_mask(MemorySegment struct) {
-        return struct.get(comp_mask$LAYOUT, comp_mask$OFFSET);
+        return struct.get(JAVA_INT, comp_mask$OFFSET);
     }
 
     /**
@@ -216,7 +210,7 @@ public class ibv_qp_rate_limit_attr {
      * }
      */
     public static void comp_mask(MemorySegment struct, int fieldValue) {
-        struct.set(comp_mask$LAYOUT, comp_mask$OFFSET, fieldValue);
+        struct.set(JAVA_INT, comp_mask$OFFSET, fieldValue);
     }
 
     /**
@@ -224,19 +218,19 @@ public class ibv_qp_rate_limit_attr {
      * The returned segment has address {@code arrayParam.address() + index * layout().byteSize()}
      */
     public static MemorySegment asSlice(MemorySegment array, long index) {
-        return array.asSlice(layout().byteSize() * index);
+        return array.asSlice(sizeof() * index);
     }
 
     /**
      * The size (in bytes) of this struct
      */
-    public static long sizeof() { return layout().byteSize(); }
+    public static long sizeof() { return 16; }
 
     /**
      * Allocate a segment of size {@code layout().byteSize()} using {@code allocator}
      */
     public static MemorySegment allocate(SegmentAllocator allocator) {
-        return allocator.allocate(layout());
+        return allocator.allocate(sizeof(), 4);
     }
 
     /**
@@ -244,7 +238,7 @@ public class ibv_qp_rate_limit_attr {
      * The returned segment has size {@code elementCount * layout().byteSize()}.
      */
     public static MemorySegment allocateArray(long elementCount, SegmentAllocator allocator) {
-        return allocator.allocate(MemoryLayout.sequenceLayout(elementCount, layout()));
+        return allocator.allocate(Math.multiplyExact(sizeof(), elementCount), 4);
     }
 
     /**
@@ -260,7 +254,7 @@ public class ibv_qp_rate_limit_attr {
      * The returned segment has size {@code elementCount * layout().byteSize()}
      */
     public static MemorySegment reinterpret(MemorySegment addr, long elementCount, Arena arena, Consumer<MemorySegment> cleanup) {
-        return addr.reinterpret(layout().byteSize() * elementCount, arena, cleanup);
+        return addr.reinterpret(sizeof() * elementCount, arena, cleanup);
     }
 }
 

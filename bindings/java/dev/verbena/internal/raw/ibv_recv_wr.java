@@ -28,22 +28,22 @@ public class ibv_recv_wr {
         // Should not be called directly
     }
 
-    private static final GroupLayout $LAYOUT = MemoryLayout.structLayout(
-        rdma_h$shared.C_LONG.withName("wr_id"),
-        rdma_h$shared.C_POINTER.withName("next"),
-        rdma_h$shared.C_POINTER.withName("sg_list"),
-        rdma_h$shared.C_INT.withName("num_sge"),
-        MemoryLayout.paddingLayout(4)
-    ).withName("ibv_recv_wr");
+    private static final class Layouts {
+        static final GroupLayout $LAYOUT = MemoryLayout.structLayout(
+            rdma_h$shared.C_LONG.withName("wr_id"),
+            rdma_h$shared.C_POINTER.withName("next"),
+            rdma_h$shared.C_POINTER.withName("sg_list"),
+            rdma_h$shared.C_INT.withName("num_sge"),
+            MemoryLayout.paddingLayout(4)
+        ).withName("ibv_recv_wr");
+    }
 
     /**
      * The layout of this struct
      */
     public static final GroupLayout layout() {
-        return $LAYOUT;
+        return Layouts.$LAYOUT;
     }
-
-    private static final OfLong wr_id$LAYOUT = (OfLong)$LAYOUT.select(groupElement("wr_id"));
 
     /**
      * Layout for field:
@@ -52,10 +52,10 @@ public class ibv_recv_wr {
      * }
      */
     public static final OfLong wr_id$layout() {
-        return wr_id$LAYOUT;
+        return (OfLong)layout().select(groupElement("wr_id"));
     }
 
-    private static final long wr_id$OFFSET = $LAYOUT.byteOffset(groupElement("wr_id"));
+    private static final long wr_id$OFFSET = 0;
 
     /**
      * Offset for field:
@@ -74,7 +74,7 @@ public class ibv_recv_wr {
      * }
      */
     public static long wr_id(MemorySegment struct) {
-        return struct.get(wr_id$LAYOUT, wr_id$OFFSET);
+        return struct.get(JAVA_LONG, wr_id$OFFSET);
     }
 
     /**
@@ -84,10 +84,8 @@ public class ibv_recv_wr {
      * }
      */
     public static void wr_id(MemorySegment struct, long fieldValue) {
-        struct.set(wr_id$LAYOUT, wr_id$OFFSET, fieldValue);
+        struct.set(JAVA_LONG, wr_id$OFFSET, fieldValue);
     }
-
-    private static final AddressLayout next$LAYOUT = (AddressLayout)$LAYOUT.select(groupElement("next"));
 
     /**
      * Layout for field:
@@ -96,10 +94,10 @@ public class ibv_recv_wr {
      * }
      */
     public static final AddressLayout next$layout() {
-        return next$LAYOUT;
+        return (AddressLayout)layout().select(groupElement("next"));
     }
 
-    private static final long next$OFFSET = $LAYOUT.byteOffset(groupElement("next"));
+    private static final long next$OFFSET = 8;
 
     /**
      * Offset for field:
@@ -131,8 +129,6 @@ public class ibv_recv_wr {
         struct.set(JAVA_LONG, next$OFFSET, fieldValue.address());
     }
 
-    private static final AddressLayout sg_list$LAYOUT = (AddressLayout)$LAYOUT.select(groupElement("sg_list"));
-
     /**
      * Layout for field:
      * {@snippet lang=c :
@@ -140,10 +136,10 @@ public class ibv_recv_wr {
      * }
      */
     public static final AddressLayout sg_list$layout() {
-        return sg_list$LAYOUT;
+        return (AddressLayout)layout().select(groupElement("sg_list"));
     }
 
-    private static final long sg_list$OFFSET = $LAYOUT.byteOffset(groupElement("sg_list"));
+    private static final long sg_list$OFFSET = 16;
 
     /**
      * Offset for field:
@@ -175,8 +171,6 @@ public class ibv_recv_wr {
         struct.set(JAVA_LONG, sg_list$OFFSET, fieldValue.address());
     }
 
-    private static final OfInt num_sge$LAYOUT = (OfInt)$LAYOUT.select(groupElement("num_sge"));
-
     /**
      * Layout for field:
      * {@snippet lang=c :
@@ -184,10 +178,10 @@ public class ibv_recv_wr {
      * }
      */
     public static final OfInt num_sge$layout() {
-        return num_sge$LAYOUT;
+        return (OfInt)layout().select(groupElement("num_sge"));
     }
 
-    private static final long num_sge$OFFSET = $LAYOUT.byteOffset(groupElement("num_sge"));
+    private static final long num_sge$OFFSET = 24;
 
     /**
      * Offset for field:
@@ -206,7 +200,7 @@ public class ibv_recv_wr {
      * }
      */
     public static int num_sge(MemorySegment struct) {
-        return struct.get(num_sge$LAYOUT, num_sge$OFFSET);
+        return struct.get(JAVA_INT, num_sge$OFFSET);
     }
 
     /**
@@ -216,7 +210,7 @@ public class ibv_recv_wr {
      * }
      */
     public static void num_sge(MemorySegment struct, int fieldValue) {
-        struct.set(num_sge$LAYOUT, num_sge$OFFSET, fieldValue);
+        struct.set(JAVA_INT, num_sge$OFFSET, fieldValue);
     }
 
     /**
@@ -224,19 +218,19 @@ public class ibv_recv_wr {
      * The returned segment has address {@code arrayParam.address() + index * layout().byteSize()}
      */
     public static MemorySegment asSlice(MemorySegment array, long index) {
-        return array.asSlice(layout().byteSize() * index);
+        return array.asSlice(sizeof() * index);
     }
 
     /**
      * The size (in bytes) of this struct
      */
-    public static long sizeof() { return layout().byteSize(); }
+    public static long sizeof() { return 32; }
 
     /**
      * Allocate a segment of size {@code layout().byteSize()} using {@code allocator}
      */
     public static MemorySegment allocate(SegmentAllocator allocator) {
-        return allocator.allocate(layout());
+        return allocator.allocate(sizeof(), 8);
     }
 
     /**
@@ -244,7 +238,7 @@ public class ibv_recv_wr {
      * The returned segment has size {@code elementCount * layout().byteSize()}.
      */
     public static MemorySegment allocateArray(long elementCount, SegmentAllocator allocator) {
-        return allocator.allocate(MemoryLayout.sequenceLayout(elementCount, layout()));
+        return allocator.allocate(Math.multiplyExact(sizeof(), elementCount), 8);
     }
 
     /**
@@ -260,7 +254,7 @@ public class ibv_recv_wr {
      * The returned segment has size {@code elementCount * layout().byteSize()}
      */
     public static MemorySegment reinterpret(MemorySegment addr, long elementCount, Arena arena, Consumer<MemorySegment> cleanup) {
-        return addr.reinterpret(layout().byteSize() * elementCount, arena, cleanup);
+        return addr.reinterpret(sizeof() * elementCount, arena, cleanup);
     }
 }
 

@@ -27,22 +27,22 @@ public class ibv_rwq_ind_table_init_attr {
         // Should not be called directly
     }
 
-    private static final GroupLayout $LAYOUT = MemoryLayout.structLayout(
-        rdma_h$shared.C_INT.withName("log_ind_tbl_size"),
-        MemoryLayout.paddingLayout(4),
-        rdma_h$shared.C_POINTER.withName("ind_tbl"),
-        rdma_h$shared.C_INT.withName("comp_mask"),
-        MemoryLayout.paddingLayout(4)
-    ).withName("ibv_rwq_ind_table_init_attr");
+    private static final class Layouts {
+        static final GroupLayout $LAYOUT = MemoryLayout.structLayout(
+            rdma_h$shared.C_INT.withName("log_ind_tbl_size"),
+            MemoryLayout.paddingLayout(4),
+            rdma_h$shared.C_POINTER.withName("ind_tbl"),
+            rdma_h$shared.C_INT.withName("comp_mask"),
+            MemoryLayout.paddingLayout(4)
+        ).withName("ibv_rwq_ind_table_init_attr");
+    }
 
     /**
      * The layout of this struct
      */
     public static final GroupLayout layout() {
-        return $LAYOUT;
+        return Layouts.$LAYOUT;
     }
-
-    private static final OfInt log_ind_tbl_size$LAYOUT = (OfInt)$LAYOUT.select(groupElement("log_ind_tbl_size"));
 
     /**
      * Layout for field:
@@ -51,10 +51,10 @@ public class ibv_rwq_ind_table_init_attr {
      * }
      */
     public static final OfInt log_ind_tbl_size$layout() {
-        return log_ind_tbl_size$LAYOUT;
+        return (OfInt)layout().select(groupElement("log_ind_tbl_size"));
     }
 
-    private static final long log_ind_tbl_size$OFFSET = $LAYOUT.byteOffset(groupElement("log_ind_tbl_size"));
+    private static final long log_ind_tbl_size$OFFSET = 0;
 
     /**
      * Offset for field:
@@ -73,7 +73,7 @@ public class ibv_rwq_ind_table_init_attr {
      * }
      */
     public static int log_ind_tbl_size(MemorySegment struct) {
-        return struct.get(log_ind_tbl_size$LAYOUT, log_ind_tbl_size$OFFSET);
+        return struct.get(JAVA_INT, log_ind_tbl_size$OFFSET);
     }
 
     /**
@@ -83,10 +83,8 @@ public class ibv_rwq_ind_table_init_attr {
      * }
      */
     public static void log_ind_tbl_size(MemorySegment struct, int fieldValue) {
-        struct.set(log_ind_tbl_size$LAYOUT, log_ind_tbl_size$OFFSET, fieldValue);
+        struct.set(JAVA_INT, log_ind_tbl_size$OFFSET, fieldValue);
     }
-
-    private static final AddressLayout ind_tbl$LAYOUT = (AddressLayout)$LAYOUT.select(groupElement("ind_tbl"));
 
     /**
      * Layout for field:
@@ -95,10 +93,10 @@ public class ibv_rwq_ind_table_init_attr {
      * }
      */
     public static final AddressLayout ind_tbl$layout() {
-        return ind_tbl$LAYOUT;
+        return (AddressLayout)layout().select(groupElement("ind_tbl"));
     }
 
-    private static final long ind_tbl$OFFSET = $LAYOUT.byteOffset(groupElement("ind_tbl"));
+    private static final long ind_tbl$OFFSET = 8;
 
     /**
      * Offset for field:
@@ -130,8 +128,6 @@ public class ibv_rwq_ind_table_init_attr {
         struct.set(JAVA_LONG, ind_tbl$OFFSET, fieldValue.address());
     }
 
-    private static final OfInt comp_mask$LAYOUT = (OfInt)$LAYOUT.select(groupElement("comp_mask"));
-
     /**
      * Layout for field:
      * {@snippet lang=c :
@@ -139,10 +135,10 @@ public class ibv_rwq_ind_table_init_attr {
      * }
      */
     public static final OfInt comp_mask$layout() {
-        return comp_mask$LAYOUT;
+        return (OfInt)layout().select(groupElement("comp_mask"));
     }
 
-    private static final long comp_mask$OFFSET = $LAYOUT.byteOffset(groupElement("comp_mask"));
+    private static final long comp_mask$OFFSET = 16;
 
     /**
      * Offset for field:
@@ -161,7 +157,7 @@ public class ibv_rwq_ind_table_init_attr {
      * }
      */
     public static int comp_mask(MemorySegment struct) {
-        return struct.get(comp_mask$LAYOUT, comp_mask$OFFSET);
+        return struct.get(JAVA_INT, comp_mask$OFFSET);
     }
 
     /**
@@ -171,7 +167,7 @@ public class ibv_rwq_ind_table_init_attr {
      * }
      */
     public static void comp_mask(MemorySegment struct, int fieldValue) {
-        struct.set(comp_mask$LAYOUT, comp_mask$OFFSET, fieldValue);
+        struct.set(JAVA_INT, comp_mask$OFFSET, fieldValue);
     }
 
     /**
@@ -179,19 +175,19 @@ public class ibv_rwq_ind_table_init_attr {
      * The returned segment has address {@code arrayParam.address() + index * layout().byteSize()}
      */
     public static MemorySegment asSlice(MemorySegment array, long index) {
-        return array.asSlice(layout().byteSize() * index);
+        return array.asSlice(sizeof() * index);
     }
 
     /**
      * The size (in bytes) of this struct
      */
-    public static long sizeof() { return layout().byteSize(); }
+    public static long sizeof() { return 24; }
 
     /**
      * Allocate a segment of size {@code layout().byteSize()} using {@code allocator}
      */
     public static MemorySegment allocate(SegmentAllocator allocator) {
-        return allocator.allocate(layout());
+        return allocator.allocate(sizeof(), 8);
     }
 
     /**
@@ -199,7 +195,7 @@ public class ibv_rwq_ind_table_init_attr {
      * The returned segment has size {@code elementCount * layout().byteSize()}.
      */
     public static MemorySegment allocateArray(long elementCount, SegmentAllocator allocator) {
-        return allocator.allocate(MemoryLayout.sequenceLayout(elementCount, layout()));
+        return allocator.allocate(Math.multiplyExact(sizeof(), elementCount), 8);
     }
 
     /**
@@ -215,7 +211,7 @@ public class ibv_rwq_ind_table_init_attr {
      * The returned segment has size {@code elementCount * layout().byteSize()}
      */
     public static MemorySegment reinterpret(MemorySegment addr, long elementCount, Arena arena, Consumer<MemorySegment> cleanup) {
-        return addr.reinterpret(layout().byteSize() * elementCount, arena, cleanup);
+        return addr.reinterpret(sizeof() * elementCount, arena, cleanup);
     }
 }
 

@@ -28,22 +28,22 @@ public class ibv_rx_hash_conf {
         // Should not be called directly
     }
 
-    private static final GroupLayout $LAYOUT = MemoryLayout.structLayout(
-        rdma_h$shared.C_CHAR.withName("rx_hash_function"),
-        rdma_h$shared.C_CHAR.withName("rx_hash_key_len"),
-        MemoryLayout.paddingLayout(6),
-        rdma_h$shared.C_POINTER.withName("rx_hash_key"),
-        rdma_h$shared.C_LONG.withName("rx_hash_fields_mask")
-    ).withName("ibv_rx_hash_conf");
+    private static final class Layouts {
+        static final GroupLayout $LAYOUT = MemoryLayout.structLayout(
+            rdma_h$shared.C_CHAR.withName("rx_hash_function"),
+            rdma_h$shared.C_CHAR.withName("rx_hash_key_len"),
+            MemoryLayout.paddingLayout(6),
+            rdma_h$shared.C_POINTER.withName("rx_hash_key"),
+            rdma_h$shared.C_LONG.withName("rx_hash_fields_mask")
+        ).withName("ibv_rx_hash_conf");
+    }
 
     /**
      * The layout of this struct
      */
     public static final GroupLayout layout() {
-        return $LAYOUT;
+        return Layouts.$LAYOUT;
     }
-
-    private static final OfByte rx_hash_function$LAYOUT = (OfByte)$LAYOUT.select(groupElement("rx_hash_function"));
 
     /**
      * Layout for field:
@@ -52,10 +52,10 @@ public class ibv_rx_hash_conf {
      * }
      */
     public static final OfByte rx_hash_function$layout() {
-        return rx_hash_function$LAYOUT;
+        return (OfByte)layout().select(groupElement("rx_hash_function"));
     }
 
-    private static final long rx_hash_function$OFFSET = $LAYOUT.byteOffset(groupElement("rx_hash_function"));
+    private static final long rx_hash_function$OFFSET = 0;
 
     /**
      * Offset for field:
@@ -74,7 +74,7 @@ public class ibv_rx_hash_conf {
      * }
      */
     public static byte rx_hash_function(MemorySegment struct) {
-        return struct.get(rx_hash_function$LAYOUT, rx_hash_function$OFFSET);
+        return struct.get(JAVA_BYTE, rx_hash_function$OFFSET);
     }
 
     /**
@@ -84,10 +84,8 @@ public class ibv_rx_hash_conf {
      * }
      */
     public static void rx_hash_function(MemorySegment struct, byte fieldValue) {
-        struct.set(rx_hash_function$LAYOUT, rx_hash_function$OFFSET, fieldValue);
+        struct.set(JAVA_BYTE, rx_hash_function$OFFSET, fieldValue);
     }
-
-    private static final OfByte rx_hash_key_len$LAYOUT = (OfByte)$LAYOUT.select(groupElement("rx_hash_key_len"));
 
     /**
      * Layout for field:
@@ -96,10 +94,10 @@ public class ibv_rx_hash_conf {
      * }
      */
     public static final OfByte rx_hash_key_len$layout() {
-        return rx_hash_key_len$LAYOUT;
+        return (OfByte)layout().select(groupElement("rx_hash_key_len"));
     }
 
-    private static final long rx_hash_key_len$OFFSET = $LAYOUT.byteOffset(groupElement("rx_hash_key_len"));
+    private static final long rx_hash_key_len$OFFSET = 1;
 
     /**
      * Offset for field:
@@ -118,7 +116,7 @@ public class ibv_rx_hash_conf {
      * }
      */
     public static byte rx_hash_key_len(MemorySegment struct) {
-        return struct.get(rx_hash_key_len$LAYOUT, rx_hash_key_len$OFFSET);
+        return struct.get(JAVA_BYTE, rx_hash_key_len$OFFSET);
     }
 
     /**
@@ -128,10 +126,8 @@ public class ibv_rx_hash_conf {
      * }
      */
     public static void rx_hash_key_len(MemorySegment struct, byte fieldValue) {
-        struct.set(rx_hash_key_len$LAYOUT, rx_hash_key_len$OFFSET, fieldValue);
+        struct.set(JAVA_BYTE, rx_hash_key_len$OFFSET, fieldValue);
     }
-
-    private static final AddressLayout rx_hash_key$LAYOUT = (AddressLayout)$LAYOUT.select(groupElement("rx_hash_key"));
 
     /**
      * Layout for field:
@@ -140,10 +136,10 @@ public class ibv_rx_hash_conf {
      * }
      */
     public static final AddressLayout rx_hash_key$layout() {
-        return rx_hash_key$LAYOUT;
+        return (AddressLayout)layout().select(groupElement("rx_hash_key"));
     }
 
-    private static final long rx_hash_key$OFFSET = $LAYOUT.byteOffset(groupElement("rx_hash_key"));
+    private static final long rx_hash_key$OFFSET = 8;
 
     /**
      * Offset for field:
@@ -175,8 +171,6 @@ public class ibv_rx_hash_conf {
         struct.set(JAVA_LONG, rx_hash_key$OFFSET, fieldValue.address());
     }
 
-    private static final OfLong rx_hash_fields_mask$LAYOUT = (OfLong)$LAYOUT.select(groupElement("rx_hash_fields_mask"));
-
     /**
      * Layout for field:
      * {@snippet lang=c :
@@ -184,10 +178,10 @@ public class ibv_rx_hash_conf {
      * }
      */
     public static final OfLong rx_hash_fields_mask$layout() {
-        return rx_hash_fields_mask$LAYOUT;
+        return (OfLong)layout().select(groupElement("rx_hash_fields_mask"));
     }
 
-    private static final long rx_hash_fields_mask$OFFSET = $LAYOUT.byteOffset(groupElement("rx_hash_fields_mask"));
+    private static final long rx_hash_fields_mask$OFFSET = 16;
 
     /**
      * Offset for field:
@@ -206,7 +200,7 @@ public class ibv_rx_hash_conf {
      * }
      */
     public static long rx_hash_fields_mask(MemorySegment struct) {
-        return struct.get(rx_hash_fields_mask$LAYOUT, rx_hash_fields_mask$OFFSET);
+        return struct.get(JAVA_LONG, rx_hash_fields_mask$OFFSET);
     }
 
     /**
@@ -216,7 +210,7 @@ public class ibv_rx_hash_conf {
      * }
      */
     public static void rx_hash_fields_mask(MemorySegment struct, long fieldValue) {
-        struct.set(rx_hash_fields_mask$LAYOUT, rx_hash_fields_mask$OFFSET, fieldValue);
+        struct.set(JAVA_LONG, rx_hash_fields_mask$OFFSET, fieldValue);
     }
 
     /**
@@ -224,19 +218,19 @@ public class ibv_rx_hash_conf {
      * The returned segment has address {@code arrayParam.address() + index * layout().byteSize()}
      */
     public static MemorySegment asSlice(MemorySegment array, long index) {
-        return array.asSlice(layout().byteSize() * index);
+        return array.asSlice(sizeof() * index);
     }
 
     /**
      * The size (in bytes) of this struct
      */
-    public static long sizeof() { return layout().byteSize(); }
+    public static long sizeof() { return 24; }
 
     /**
      * Allocate a segment of size {@code layout().byteSize()} using {@code allocator}
      */
     public static MemorySegment allocate(SegmentAllocator allocator) {
-        return allocator.allocate(layout());
+        return allocator.allocate(sizeof(), 8);
     }
 
     /**
@@ -244,7 +238,7 @@ public class ibv_rx_hash_conf {
      * The returned segment has size {@code elementCount * layout().byteSize()}.
      */
     public static MemorySegment allocateArray(long elementCount, SegmentAllocator allocator) {
-        return allocator.allocate(MemoryLayout.sequenceLayout(elementCount, layout()));
+        return allocator.allocate(Math.multiplyExact(sizeof(), elementCount), 8);
     }
 
     /**
@@ -260,7 +254,7 @@ public class ibv_rx_hash_conf {
      * The returned segment has size {@code elementCount * layout().byteSize()}
      */
     public static MemorySegment reinterpret(MemorySegment addr, long elementCount, Arena arena, Consumer<MemorySegment> cleanup) {
-        return addr.reinterpret(layout().byteSize() * elementCount, arena, cleanup);
+        return addr.reinterpret(sizeof() * elementCount, arena, cleanup);
     }
 }
 

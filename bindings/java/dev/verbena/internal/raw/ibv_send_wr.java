@@ -68,34 +68,34 @@ public class ibv_send_wr {
         // Should not be called directly
     }
 
-    private static final GroupLayout $LAYOUT = MemoryLayout.structLayout(
-        rdma_h$shared.C_LONG.withName("wr_id"),
-        rdma_h$shared.C_POINTER.withName("next"),
-        rdma_h$shared.C_POINTER.withName("sg_list"),
-        rdma_h$shared.C_INT.withName("num_sge"),
-        rdma_h$shared.C_INT.withName("opcode"),
-        rdma_h$shared.C_INT.withName("send_flags"),
-        MemoryLayout.unionLayout(
-            rdma_h$shared.C_INT.withName("imm_data"),
-            rdma_h$shared.C_INT.withName("invalidate_rkey")
-        ).withName("$anon$1198:2"),
-        ibv_send_wr.wr.layout().withName("wr"),
-        ibv_send_wr.qp_type.layout().withName("qp_type"),
-        MemoryLayout.paddingLayout(4),
-        MemoryLayout.unionLayout(
-            ibv_send_wr.bind_mw.layout().withName("bind_mw"),
-            ibv_send_wr.tso.layout().withName("tso")
-        ).withName("$anon$1224:2")
-    ).withName("ibv_send_wr");
+    private static final class Layouts {
+        static final GroupLayout $LAYOUT = MemoryLayout.structLayout(
+            rdma_h$shared.C_LONG.withName("wr_id"),
+            rdma_h$shared.C_POINTER.withName("next"),
+            rdma_h$shared.C_POINTER.withName("sg_list"),
+            rdma_h$shared.C_INT.withName("num_sge"),
+            rdma_h$shared.C_INT.withName("opcode"),
+            rdma_h$shared.C_INT.withName("send_flags"),
+            MemoryLayout.unionLayout(
+                rdma_h$shared.C_INT.withName("imm_data"),
+                rdma_h$shared.C_INT.withName("invalidate_rkey")
+            ).withName("$anon$1198:2"),
+            ibv_send_wr.wr.layout().withName("wr"),
+            ibv_send_wr.qp_type.layout().withName("qp_type"),
+            MemoryLayout.paddingLayout(4),
+            MemoryLayout.unionLayout(
+                ibv_send_wr.bind_mw.layout().withName("bind_mw"),
+                ibv_send_wr.tso.layout().withName("tso")
+            ).withName("$anon$1224:2")
+        ).withName("ibv_send_wr");
+    }
 
     /**
      * The layout of this struct
      */
     public static final GroupLayout layout() {
-        return $LAYOUT;
+        return Layouts.$LAYOUT;
     }
-
-    private static final OfLong wr_id$LAYOUT = (OfLong)$LAYOUT.select(groupElement("wr_id"));
 
     /**
      * Layout for field:
@@ -104,10 +104,10 @@ public class ibv_send_wr {
      * }
      */
     public static final OfLong wr_id$layout() {
-        return wr_id$LAYOUT;
+        return (OfLong)layout().select(groupElement("wr_id"));
     }
 
-    private static final long wr_id$OFFSET = $LAYOUT.byteOffset(groupElement("wr_id"));
+    private static final long wr_id$OFFSET = 0;
 
     /**
      * Offset for field:
@@ -126,7 +126,7 @@ public class ibv_send_wr {
      * }
      */
     public static long wr_id(MemorySegment struct) {
-        return struct.get(wr_id$LAYOUT, wr_id$OFFSET);
+        return struct.get(JAVA_LONG, wr_id$OFFSET);
     }
 
     /**
@@ -136,10 +136,8 @@ public class ibv_send_wr {
      * }
      */
     public static void wr_id(MemorySegment struct, long fieldValue) {
-        struct.set(wr_id$LAYOUT, wr_id$OFFSET, fieldValue);
+        struct.set(JAVA_LONG, wr_id$OFFSET, fieldValue);
     }
-
-    private static final AddressLayout next$LAYOUT = (AddressLayout)$LAYOUT.select(groupElement("next"));
 
     /**
      * Layout for field:
@@ -148,10 +146,10 @@ public class ibv_send_wr {
      * }
      */
     public static final AddressLayout next$layout() {
-        return next$LAYOUT;
+        return (AddressLayout)layout().select(groupElement("next"));
     }
 
-    private static final long next$OFFSET = $LAYOUT.byteOffset(groupElement("next"));
+    private static final long next$OFFSET = 8;
 
     /**
      * Offset for field:
@@ -183,8 +181,6 @@ public class ibv_send_wr {
         struct.set(JAVA_LONG, next$OFFSET, fieldValue.address());
     }
 
-    private static final AddressLayout sg_list$LAYOUT = (AddressLayout)$LAYOUT.select(groupElement("sg_list"));
-
     /**
      * Layout for field:
      * {@snippet lang=c :
@@ -192,10 +188,10 @@ public class ibv_send_wr {
      * }
      */
     public static final AddressLayout sg_list$layout() {
-        return sg_list$LAYOUT;
+        return (AddressLayout)layout().select(groupElement("sg_list"));
     }
 
-    private static final long sg_list$OFFSET = $LAYOUT.byteOffset(groupElement("sg_list"));
+    private static final long sg_list$OFFSET = 16;
 
     /**
      * Offset for field:
@@ -227,8 +223,6 @@ public class ibv_send_wr {
         struct.set(JAVA_LONG, sg_list$OFFSET, fieldValue.address());
     }
 
-    private static final OfInt num_sge$LAYOUT = (OfInt)$LAYOUT.select(groupElement("num_sge"));
-
     /**
      * Layout for field:
      * {@snippet lang=c :
@@ -236,10 +230,10 @@ public class ibv_send_wr {
      * }
      */
     public static final OfInt num_sge$layout() {
-        return num_sge$LAYOUT;
+        return (OfInt)layout().select(groupElement("num_sge"));
     }
 
-    private static final long num_sge$OFFSET = $LAYOUT.byteOffset(groupElement("num_sge"));
+    private static final long num_sge$OFFSET = 24;
 
     /**
      * Offset for field:
@@ -258,7 +252,7 @@ public class ibv_send_wr {
      * }
      */
     public static int num_sge(MemorySegment struct) {
-        return struct.get(num_sge$LAYOUT, num_sge$OFFSET);
+        return struct.get(JAVA_INT, num_sge$OFFSET);
     }
 
     /**
@@ -268,10 +262,8 @@ public class ibv_send_wr {
      * }
      */
     public static void num_sge(MemorySegment struct, int fieldValue) {
-        struct.set(num_sge$LAYOUT, num_sge$OFFSET, fieldValue);
+        struct.set(JAVA_INT, num_sge$OFFSET, fieldValue);
     }
-
-    private static final OfInt opcode$LAYOUT = (OfInt)$LAYOUT.select(groupElement("opcode"));
 
     /**
      * Layout for field:
@@ -280,10 +272,10 @@ public class ibv_send_wr {
      * }
      */
     public static final OfInt opcode$layout() {
-        return opcode$LAYOUT;
+        return (OfInt)layout().select(groupElement("opcode"));
     }
 
-    private static final long opcode$OFFSET = $LAYOUT.byteOffset(groupElement("opcode"));
+    private static final long opcode$OFFSET = 28;
 
     /**
      * Offset for field:
@@ -302,7 +294,7 @@ public class ibv_send_wr {
      * }
      */
     public static int opcode(MemorySegment struct) {
-        return struct.get(opcode$LAYOUT, opcode$OFFSET);
+        return struct.get(JAVA_INT, opcode$OFFSET);
     }
 
     /**
@@ -312,10 +304,8 @@ public class ibv_send_wr {
      * }
      */
     public static void opcode(MemorySegment struct, int fieldValue) {
-        struct.set(opcode$LAYOUT, opcode$OFFSET, fieldValue);
+        struct.set(JAVA_INT, opcode$OFFSET, fieldValue);
     }
-
-    private static final OfInt send_flags$LAYOUT = (OfInt)$LAYOUT.select(groupElement("send_flags"));
 
     /**
      * Layout for field:
@@ -324,10 +314,10 @@ public class ibv_send_wr {
      * }
      */
     public static final OfInt send_flags$layout() {
-        return send_flags$LAYOUT;
+        return (OfInt)layout().select(groupElement("send_flags"));
     }
 
-    private static final long send_flags$OFFSET = $LAYOUT.byteOffset(groupElement("send_flags"));
+    private static final long send_flags$OFFSET = 32;
 
     /**
      * Offset for field:
@@ -346,7 +336,7 @@ public class ibv_send_wr {
      * }
      */
     public static int send_flags(MemorySegment struct) {
-        return struct.get(send_flags$LAYOUT, send_flags$OFFSET);
+        return struct.get(JAVA_INT, send_flags$OFFSET);
     }
 
     /**
@@ -356,10 +346,8 @@ public class ibv_send_wr {
      * }
      */
     public static void send_flags(MemorySegment struct, int fieldValue) {
-        struct.set(send_flags$LAYOUT, send_flags$OFFSET, fieldValue);
+        struct.set(JAVA_INT, send_flags$OFFSET, fieldValue);
     }
-
-    private static final OfInt imm_data$LAYOUT = (OfInt)$LAYOUT.select(groupElement("$anon$1198:2"), groupElement("imm_data"));
 
     /**
      * Layout for field:
@@ -368,10 +356,10 @@ public class ibv_send_wr {
      * }
      */
     public static final OfInt imm_data$layout() {
-        return imm_data$LAYOUT;
+        return (OfInt)layout().select(groupElement("$anon$1198:2"), groupElement("imm_data"));
     }
 
-    private static final long imm_data$OFFSET = $LAYOUT.byteOffset(groupElement("$anon$1198:2"), groupElement("imm_data"));
+    private static final long imm_data$OFFSET = 36;
 
     /**
      * Offset for field:
@@ -390,7 +378,7 @@ public class ibv_send_wr {
      * }
      */
     public static int imm_data(MemorySegment struct) {
-        return struct.get(imm_data$LAYOUT, imm_data$OFFSET);
+        return struct.get(JAVA_INT, imm_data$OFFSET);
     }
 
     /**
@@ -400,10 +388,8 @@ public class ibv_send_wr {
      * }
      */
     public static void imm_data(MemorySegment struct, int fieldValue) {
-        struct.set(imm_data$LAYOUT, imm_data$OFFSET, fieldValue);
+        struct.set(JAVA_INT, imm_data$OFFSET, fieldValue);
     }
-
-    private static final OfInt invalidate_rkey$LAYOUT = (OfInt)$LAYOUT.select(groupElement("$anon$1198:2"), groupElement("invalidate_rkey"));
 
     /**
      * Layout for field:
@@ -412,10 +398,10 @@ public class ibv_send_wr {
      * }
      */
     public static final OfInt invalidate_rkey$layout() {
-        return invalidate_rkey$LAYOUT;
+        return (OfInt)layout().select(groupElement("$anon$1198:2"), groupElement("invalidate_rkey"));
     }
 
-    private static final long invalidate_rkey$OFFSET = $LAYOUT.byteOffset(groupElement("$anon$1198:2"), groupElement("invalidate_rkey"));
+    private static final long invalidate_rkey$OFFSET = 36;
 
     /**
      * Offset for field:
@@ -434,7 +420,7 @@ public class ibv_send_wr {
      * }
      */
     public static int invalidate_rkey(MemorySegment struct) {
-        return struct.get(invalidate_rkey$LAYOUT, invalidate_rkey$OFFSET);
+        return struct.get(JAVA_INT, invalidate_rkey$OFFSET);
     }
 
     /**
@@ -444,7 +430,7 @@ public class ibv_send_wr {
      * }
      */
     public static void invalidate_rkey(MemorySegment struct, int fieldValue) {
-        struct.set(invalidate_rkey$LAYOUT, invalidate_rkey$OFFSET, fieldValue);
+        struct.set(JAVA_INT, invalidate_rkey$OFFSET, fieldValue);
     }
 
     /**
@@ -474,17 +460,19 @@ public class ibv_send_wr {
             // Should not be called directly
         }
 
-        private static final GroupLayout $LAYOUT = MemoryLayout.unionLayout(
-            ibv_send_wr.wr.rdma.layout().withName("rdma"),
-            ibv_send_wr.wr.atomic.layout().withName("atomic"),
-            ibv_send_wr.wr.ud.layout().withName("ud")
-        ).withName("$anon$1202:2");
+        private static final class Layouts {
+            static final GroupLayout $LAYOUT = MemoryLayout.unionLayout(
+                ibv_send_wr.wr.rdma.layout().withName("rdma"),
+                ibv_send_wr.wr.atomic.layout().withName("atomic"),
+                ibv_send_wr.wr.ud.layout().withName("ud")
+            ).withName("$anon$1202:2");
+        }
 
         /**
          * The layout of this union
          */
         public static final GroupLayout layout() {
-            return $LAYOUT;
+            return Layouts.$LAYOUT;
         }
 
         /**
@@ -501,20 +489,20 @@ public class ibv_send_wr {
                 // Should not be called directly
             }
 
-            private static final GroupLayout $LAYOUT = MemoryLayout.structLayout(
-                rdma_h$shared.C_LONG.withName("remote_addr"),
-                rdma_h$shared.C_INT.withName("rkey"),
-                MemoryLayout.paddingLayout(4)
-            ).withName("$anon$1203:3");
+            private static final class Layouts {
+                static final GroupLayout $LAYOUT = MemoryLayout.structLayout(
+                    rdma_h$shared.C_LONG.withName("remote_addr"),
+                    rdma_h$shared.C_INT.withName("rkey"),
+                    MemoryLayout.paddingLayout(4)
+                ).withName("$anon$1203:3");
+            }
 
             /**
              * The layout of this struct
              */
             public static final GroupLayout layout() {
-                return $LAYOUT;
+                return Layouts.$LAYOUT;
             }
-
-            private static final OfLong remote_addr$LAYOUT = (OfLong)$LAYOUT.select(groupElement("remote_addr"));
 
             /**
              * Layout for field:
@@ -523,10 +511,10 @@ public class ibv_send_wr {
              * }
              */
             public static final OfLong remote_addr$layout() {
-                return remote_addr$LAYOUT;
+                return (OfLong)layout().select(groupElement("remote_addr"));
             }
 
-            private static final long remote_addr$OFFSET = $LAYOUT.byteOffset(groupElement("remote_addr"));
+            private static final long remote_addr$OFFSET = 0;
 
             /**
              * Offset for field:
@@ -545,7 +533,7 @@ public class ibv_send_wr {
              * }
              */
             public static long remote_addr(MemorySegment struct) {
-                return struct.get(remote_addr$LAYOUT, remote_addr$OFFSET);
+                return struct.get(JAVA_LONG, remote_addr$OFFSET);
             }
 
             /**
@@ -555,10 +543,8 @@ public class ibv_send_wr {
              * }
              */
             public static void remote_addr(MemorySegment struct, long fieldValue) {
-                struct.set(remote_addr$LAYOUT, remote_addr$OFFSET, fieldValue);
+                struct.set(JAVA_LONG, remote_addr$OFFSET, fieldValue);
             }
-
-            private static final OfInt rkey$LAYOUT = (OfInt)$LAYOUT.select(groupElement("rkey"));
 
             /**
              * Layout for field:
@@ -567,10 +553,10 @@ public class ibv_send_wr {
              * }
              */
             public static final OfInt rkey$layout() {
-                return rkey$LAYOUT;
+                return (OfInt)layout().select(groupElement("rkey"));
             }
 
-            private static final long rkey$OFFSET = $LAYOUT.byteOffset(groupElement("rkey"));
+            private static final long rkey$OFFSET = 8;
 
             /**
              * Offset for field:
@@ -589,7 +575,7 @@ public class ibv_send_wr {
              * }
              */
             public static int rkey(MemorySegment struct) {
-                return struct.get(rkey$LAYOUT, rkey$OFFSET);
+                return struct.get(JAVA_INT, rkey$OFFSET);
             }
 
             /**
@@ -599,7 +585,7 @@ public class ibv_send_wr {
              * }
              */
             public static void rkey(MemorySegment struct, int fieldValue) {
-                struct.set(rkey$LAYOUT, rkey$OFFSET, fieldValue);
+                struct.set(JAVA_INT, rkey$OFFSET, fieldValue);
             }
 
             /**
@@ -607,19 +593,19 @@ public class ibv_send_wr {
              * The returned segment has address {@code arrayParam.address() + index * layout().byteSize()}
              */
             public static MemorySegment asSlice(MemorySegment array, long index) {
-                return array.asSlice(layout().byteSize() * index);
+                return array.asSlice(sizeof() * index);
             }
 
             /**
              * The size (in bytes) of this struct
              */
-            public static long sizeof() { return layout().byteSize(); }
+            public static long sizeof() { return 16; }
 
             /**
              * Allocate a segment of size {@code layout().byteSize()} using {@code allocator}
              */
             public static MemorySegment allocate(SegmentAllocator allocator) {
-                return allocator.allocate(layout());
+                return allocator.allocate(sizeof(), 8);
             }
 
             /**
@@ -627,7 +613,7 @@ public class ibv_send_wr {
              * The returned segment has size {@code elementCount * layout().byteSize()}.
              */
             public static MemorySegment allocateArray(long elementCount, SegmentAllocator allocator) {
-                return allocator.allocate(MemoryLayout.sequenceLayout(elementCount, layout()));
+                return allocator.allocate(Math.multiplyExact(sizeof(), elementCount), 8);
             }
 
             /**
@@ -643,11 +629,9 @@ public class ibv_send_wr {
              * The returned segment has size {@code elementCount * layout().byteSize()}
              */
             public static MemorySegment reinterpret(MemorySegment addr, long elementCount, Arena arena, Consumer<MemorySegment> cleanup) {
-                return addr.reinterpret(layout().byteSize() * elementCount, arena, cleanup);
+                return addr.reinterpret(sizeof() * elementCount, arena, cleanup);
             }
         }
-
-        private static final GroupLayout rdma$LAYOUT = (GroupLayout)$LAYOUT.select(groupElement("rdma"));
 
         /**
          * Layout for field:
@@ -659,10 +643,10 @@ public class ibv_send_wr {
          * }
          */
         public static final GroupLayout rdma$layout() {
-            return rdma$LAYOUT;
+            return (GroupLayout)layout().select(groupElement("rdma"));
         }
 
-        private static final long rdma$OFFSET = $LAYOUT.byteOffset(groupElement("rdma"));
+        private static final long rdma$OFFSET = 0;
 
         /**
          * Offset for field:
@@ -687,7 +671,7 @@ public class ibv_send_wr {
          * }
          */
         public static MemorySegment rdma(MemorySegment union) {
-            return union.asSlice(rdma$OFFSET, rdma$LAYOUT.byteSize());
+            return union.asSlice(rdma$OFFSET, 16);
         }
 
         /**
@@ -700,7 +684,7 @@ public class ibv_send_wr {
          * }
          */
         public static void rdma(MemorySegment union, MemorySegment fieldValue) {
-            MemorySegment.copy(fieldValue, 0L, union, rdma$OFFSET, rdma$LAYOUT.byteSize());
+            MemorySegment.copy(fieldValue, 0L, union, rdma$OFFSET, 16);
         }
 
         /**
@@ -719,22 +703,22 @@ public class ibv_send_wr {
                 // Should not be called directly
             }
 
-            private static final GroupLayout $LAYOUT = MemoryLayout.structLayout(
-                rdma_h$shared.C_LONG.withName("remote_addr"),
-                rdma_h$shared.C_LONG.withName("compare_add"),
-                rdma_h$shared.C_LONG.withName("swap"),
-                rdma_h$shared.C_INT.withName("rkey"),
-                MemoryLayout.paddingLayout(4)
-            ).withName("$anon$1207:3");
+            private static final class Layouts {
+                static final GroupLayout $LAYOUT = MemoryLayout.structLayout(
+                    rdma_h$shared.C_LONG.withName("remote_addr"),
+                    rdma_h$shared.C_LONG.withName("compare_add"),
+                    rdma_h$shared.C_LONG.withName("swap"),
+                    rdma_h$shared.C_INT.withName("rkey"),
+                    MemoryLayout.paddingLayout(4)
+                ).withName("$anon$1207:3");
+            }
 
             /**
              * The layout of this struct
              */
             public static final GroupLayout layout() {
-                return $LAYOUT;
+                return Layouts.$LAYOUT;
             }
-
-            private static final OfLong remote_addr$LAYOUT = (OfLong)$LAYOUT.select(groupElement("remote_addr"));
 
             /**
              * Layout for field:
@@ -743,10 +727,10 @@ public class ibv_send_wr {
              * }
              */
             public static final OfLong remote_addr$layout() {
-                return remote_addr$LAYOUT;
+                return (OfLong)layout().select(groupElement("remote_addr"));
             }
 
-            private static final long remote_addr$OFFSET = $LAYOUT.byteOffset(groupElement("remote_addr"));
+            private static final long remote_addr$OFFSET = 0;
 
             /**
              * Offset for field:
@@ -765,7 +749,7 @@ public class ibv_send_wr {
              * }
              */
             public static long remote_addr(MemorySegment struct) {
-                return struct.get(remote_addr$LAYOUT, remote_addr$OFFSET);
+                return struct.get(JAVA_LONG, remote_addr$OFFSET);
             }
 
             /**
@@ -775,10 +759,8 @@ public class ibv_send_wr {
              * }
              */
             public static void remote_addr(MemorySegment struct, long fieldValue) {
-                struct.set(remote_addr$LAYOUT, remote_addr$OFFSET, fieldValue);
+                struct.set(JAVA_LONG, remote_addr$OFFSET, fieldValue);
             }
-
-            private static final OfLong compare_add$LAYOUT = (OfLong)$LAYOUT.select(groupElement("compare_add"));
 
             /**
              * Layout for field:
@@ -787,10 +769,10 @@ public class ibv_send_wr {
              * }
              */
             public static final OfLong compare_add$layout() {
-                return compare_add$LAYOUT;
+                return (OfLong)layout().select(groupElement("compare_add"));
             }
 
-            private static final long compare_add$OFFSET = $LAYOUT.byteOffset(groupElement("compare_add"));
+            private static final long compare_add$OFFSET = 8;
 
             /**
              * Offset for field:
@@ -809,7 +791,7 @@ public class ibv_send_wr {
              * }
              */
             public static long compare_add(MemorySegment struct) {
-                return struct.get(compare_add$LAYOUT, compare_add$OFFSET);
+                return struct.get(JAVA_LONG, compare_add$OFFSET);
             }
 
             /**
@@ -819,10 +801,8 @@ public class ibv_send_wr {
              * }
              */
             public static void compare_add(MemorySegment struct, long fieldValue) {
-                struct.set(compare_add$LAYOUT, compare_add$OFFSET, fieldValue);
+                struct.set(JAVA_LONG, compare_add$OFFSET, fieldValue);
             }
-
-            private static final OfLong swap$LAYOUT = (OfLong)$LAYOUT.select(groupElement("swap"));
 
             /**
              * Layout for field:
@@ -831,10 +811,10 @@ public class ibv_send_wr {
              * }
              */
             public static final OfLong swap$layout() {
-                return swap$LAYOUT;
+                return (OfLong)layout().select(groupElement("swap"));
             }
 
-            private static final long swap$OFFSET = $LAYOUT.byteOffset(groupElement("swap"));
+            private static final long swap$OFFSET = 16;
 
             /**
              * Offset for field:
@@ -853,7 +833,7 @@ public class ibv_send_wr {
              * }
              */
             public static long swap(MemorySegment struct) {
-                return struct.get(swap$LAYOUT, swap$OFFSET);
+                return struct.get(JAVA_LONG, swap$OFFSET);
             }
 
             /**
@@ -863,10 +843,8 @@ public class ibv_send_wr {
              * }
              */
             public static void swap(MemorySegment struct, long fieldValue) {
-                struct.set(swap$LAYOUT, swap$OFFSET, fieldValue);
+                struct.set(JAVA_LONG, swap$OFFSET, fieldValue);
             }
-
-            private static final OfInt rkey$LAYOUT = (OfInt)$LAYOUT.select(groupElement("rkey"));
 
             /**
              * Layout for field:
@@ -875,10 +853,10 @@ public class ibv_send_wr {
              * }
              */
             public static final OfInt rkey$layout() {
-                return rkey$LAYOUT;
+                return (OfInt)layout().select(groupElement("rkey"));
             }
 
-            private static final long rkey$OFFSET = $LAYOUT.byteOffset(groupElement("rkey"));
+            private static final long rkey$OFFSET = 24;
 
             /**
              * Offset for field:
@@ -897,7 +875,7 @@ public class ibv_send_wr {
              * }
              */
             public static int rkey(MemorySegment struct) {
-                return struct.get(rkey$LAYOUT, rkey$OFFSET);
+                return struct.get(JAVA_INT, rkey$OFFSET);
             }
 
             /**
@@ -907,7 +885,7 @@ public class ibv_send_wr {
              * }
              */
             public static void rkey(MemorySegment struct, int fieldValue) {
-                struct.set(rkey$LAYOUT, rkey$OFFSET, fieldValue);
+                struct.set(JAVA_INT, rkey$OFFSET, fieldValue);
             }
 
             /**
@@ -915,19 +893,19 @@ public class ibv_send_wr {
              * The returned segment has address {@code arrayParam.address() + index * layout().byteSize()}
              */
             public static MemorySegment asSlice(MemorySegment array, long index) {
-                return array.asSlice(layout().byteSize() * index);
+                return array.asSlice(sizeof() * index);
             }
 
             /**
              * The size (in bytes) of this struct
              */
-            public static long sizeof() { return layout().byteSize(); }
+            public static long sizeof() { return 32; }
 
             /**
              * Allocate a segment of size {@code layout().byteSize()} using {@code allocator}
              */
             public static MemorySegment allocate(SegmentAllocator allocator) {
-                return allocator.allocate(layout());
+                return allocator.allocate(sizeof(), 8);
             }
 
             /**
@@ -935,7 +913,7 @@ public class ibv_send_wr {
              * The returned segment has size {@code elementCount * layout().byteSize()}.
              */
             public static MemorySegment allocateArray(long elementCount, SegmentAllocator allocator) {
-                return allocator.allocate(MemoryLayout.sequenceLayout(elementCount, layout()));
+                return allocator.allocate(Math.multiplyExact(sizeof(), elementCount), 8);
             }
 
             /**
@@ -951,11 +929,9 @@ public class ibv_send_wr {
              * The returned segment has size {@code elementCount * layout().byteSize()}
              */
             public static MemorySegment reinterpret(MemorySegment addr, long elementCount, Arena arena, Consumer<MemorySegment> cleanup) {
-                return addr.reinterpret(layout().byteSize() * elementCount, arena, cleanup);
+                return addr.reinterpret(sizeof() * elementCount, arena, cleanup);
             }
         }
-
-        private static final GroupLayout atomic$LAYOUT = (GroupLayout)$LAYOUT.select(groupElement("atomic"));
 
         /**
          * Layout for field:
@@ -969,10 +945,10 @@ public class ibv_send_wr {
          * }
          */
         public static final GroupLayout atomic$layout() {
-            return atomic$LAYOUT;
+            return (GroupLayout)layout().select(groupElement("atomic"));
         }
 
-        private static final long atomic$OFFSET = $LAYOUT.byteOffset(groupElement("atomic"));
+        private static final long atomic$OFFSET = 0;
 
         /**
          * Offset for field:
@@ -1001,7 +977,7 @@ public class ibv_send_wr {
          * }
          */
         public static MemorySegment atomic(MemorySegment union) {
-            return union.asSlice(atomic$OFFSET, atomic$LAYOUT.byteSize());
+            return union.asSlice(atomic$OFFSET, 32);
         }
 
         /**
@@ -1016,7 +992,7 @@ public class ibv_send_wr {
          * }
          */
         public static void atomic(MemorySegment union, MemorySegment fieldValue) {
-            MemorySegment.copy(fieldValue, 0L, union, atomic$OFFSET, atomic$LAYOUT.byteSize());
+            MemorySegment.copy(fieldValue, 0L, union, atomic$OFFSET, 32);
         }
 
         /**
@@ -1034,20 +1010,20 @@ public class ibv_send_wr {
                 // Should not be called directly
             }
 
-            private static final GroupLayout $LAYOUT = MemoryLayout.structLayout(
-                rdma_h$shared.C_POINTER.withName("ah"),
-                rdma_h$shared.C_INT.withName("remote_qpn"),
-                rdma_h$shared.C_INT.withName("remote_qkey")
-            ).withName("$anon$1213:3");
+            private static final class Layouts {
+                static final GroupLayout $LAYOUT = MemoryLayout.structLayout(
+                    rdma_h$shared.C_POINTER.withName("ah"),
+                    rdma_h$shared.C_INT.withName("remote_qpn"),
+                    rdma_h$shared.C_INT.withName("remote_qkey")
+                ).withName("$anon$1213:3");
+            }
 
             /**
              * The layout of this struct
              */
             public static final GroupLayout layout() {
-                return $LAYOUT;
+                return Layouts.$LAYOUT;
             }
-
-            private static final AddressLayout ah$LAYOUT = (AddressLayout)$LAYOUT.select(groupElement("ah"));
 
             /**
              * Layout for field:
@@ -1056,10 +1032,10 @@ public class ibv_send_wr {
              * }
              */
             public static final AddressLayout ah$layout() {
-                return ah$LAYOUT;
+                return (AddressLayout)layout().select(groupElement("ah"));
             }
 
-            private static final long ah$OFFSET = $LAYOUT.byteOffset(groupElement("ah"));
+            private static final long ah$OFFSET = 0;
 
             /**
              * Offset for field:
@@ -1091,8 +1067,6 @@ public class ibv_send_wr {
                 struct.set(JAVA_LONG, ah$OFFSET, fieldValue.address());
             }
 
-            private static final OfInt remote_qpn$LAYOUT = (OfInt)$LAYOUT.select(groupElement("remote_qpn"));
-
             /**
              * Layout for field:
              * {@snippet lang=c :
@@ -1100,10 +1074,10 @@ public class ibv_send_wr {
              * }
              */
             public static final OfInt remote_qpn$layout() {
-                return remote_qpn$LAYOUT;
+                return (OfInt)layout().select(groupElement("remote_qpn"));
             }
 
-            private static final long remote_qpn$OFFSET = $LAYOUT.byteOffset(groupElement("remote_qpn"));
+            private static final long remote_qpn$OFFSET = 8;
 
             /**
              * Offset for field:
@@ -1122,7 +1096,7 @@ public class ibv_send_wr {
              * }
              */
             public static int remote_qpn(MemorySegment struct) {
-                return struct.get(remote_qpn$LAYOUT, remote_qpn$OFFSET);
+                return struct.get(JAVA_INT, remote_qpn$OFFSET);
             }
 
             /**
@@ -1132,10 +1106,8 @@ public class ibv_send_wr {
              * }
              */
             public static void remote_qpn(MemorySegment struct, int fieldValue) {
-                struct.set(remote_qpn$LAYOUT, remote_qpn$OFFSET, fieldValue);
+                struct.set(JAVA_INT, remote_qpn$OFFSET, fieldValue);
             }
-
-            private static final OfInt remote_qkey$LAYOUT = (OfInt)$LAYOUT.select(groupElement("remote_qkey"));
 
             /**
              * Layout for field:
@@ -1144,10 +1116,10 @@ public class ibv_send_wr {
              * }
              */
             public static final OfInt remote_qkey$layout() {
-                return remote_qkey$LAYOUT;
+                return (OfInt)layout().select(groupElement("remote_qkey"));
             }
 
-            private static final long remote_qkey$OFFSET = $LAYOUT.byteOffset(groupElement("remote_qkey"));
+            private static final long remote_qkey$OFFSET = 12;
 
             /**
              * Offset for field:
@@ -1166,7 +1138,7 @@ public class ibv_send_wr {
              * }
              */
             public static int remote_qkey(MemorySegment struct) {
-                return struct.get(remote_qkey$LAYOUT, remote_qkey$OFFSET);
+                return struct.get(JAVA_INT, remote_qkey$OFFSET);
             }
 
             /**
@@ -1176,7 +1148,7 @@ public class ibv_send_wr {
              * }
              */
             public static void remote_qkey(MemorySegment struct, int fieldValue) {
-                struct.set(remote_qkey$LAYOUT, remote_qkey$OFFSET, fieldValue);
+                struct.set(JAVA_INT, remote_qkey$OFFSET, fieldValue);
             }
 
             /**
@@ -1184,19 +1156,19 @@ public class ibv_send_wr {
              * The returned segment has address {@code arrayParam.address() + index * layout().byteSize()}
              */
             public static MemorySegment asSlice(MemorySegment array, long index) {
-                return array.asSlice(layout().byteSize() * index);
+                return array.asSlice(sizeof() * index);
             }
 
             /**
              * The size (in bytes) of this struct
              */
-            public static long sizeof() { return layout().byteSize(); }
+            public static long sizeof() { return 16; }
 
             /**
              * Allocate a segment of size {@code layout().byteSize()} using {@code allocator}
              */
             public static MemorySegment allocate(SegmentAllocator allocator) {
-                return allocator.allocate(layout());
+                return allocator.allocate(sizeof(), 8);
             }
 
             /**
@@ -1204,7 +1176,7 @@ public class ibv_send_wr {
              * The returned segment has size {@code elementCount * layout().byteSize()}.
              */
             public static MemorySegment allocateArray(long elementCount, SegmentAllocator allocator) {
-                return allocator.allocate(MemoryLayout.sequenceLayout(elementCount, layout()));
+                return allocator.allocate(Math.multiplyExact(sizeof(), elementCount), 8);
             }
 
             /**
@@ -1220,11 +1192,9 @@ public class ibv_send_wr {
              * The returned segment has size {@code elementCount * layout().byteSize()}
              */
             public static MemorySegment reinterpret(MemorySegment addr, long elementCount, Arena arena, Consumer<MemorySegment> cleanup) {
-                return addr.reinterpret(layout().byteSize() * elementCount, arena, cleanup);
+                return addr.reinterpret(sizeof() * elementCount, arena, cleanup);
             }
         }
-
-        private static final GroupLayout ud$LAYOUT = (GroupLayout)$LAYOUT.select(groupElement("ud"));
 
         /**
          * Layout for field:
@@ -1237,10 +1207,10 @@ public class ibv_send_wr {
          * }
          */
         public static final GroupLayout ud$layout() {
-            return ud$LAYOUT;
+            return (GroupLayout)layout().select(groupElement("ud"));
         }
 
-        private static final long ud$OFFSET = $LAYOUT.byteOffset(groupElement("ud"));
+        private static final long ud$OFFSET = 0;
 
         /**
          * Offset for field:
@@ -1267,7 +1237,7 @@ public class ibv_send_wr {
          * }
          */
         public static MemorySegment ud(MemorySegment union) {
-            return union.asSlice(ud$OFFSET, ud$LAYOUT.byteSize());
+            return union.asSlice(ud$OFFSET, 16);
         }
 
         /**
@@ -1281,7 +1251,7 @@ public class ibv_send_wr {
          * }
          */
         public static void ud(MemorySegment union, MemorySegment fieldValue) {
-            MemorySegment.copy(fieldValue, 0L, union, ud$OFFSET, ud$LAYOUT.byteSize());
+            MemorySegment.copy(fieldValue, 0L, union, ud$OFFSET, 16);
         }
 
         /**
@@ -1289,19 +1259,19 @@ public class ibv_send_wr {
          * The returned segment has address {@code arrayParam.address() + index * layout().byteSize()}
          */
         public static MemorySegment asSlice(MemorySegment array, long index) {
-            return array.asSlice(layout().byteSize() * index);
+            return array.asSlice(sizeof() * index);
         }
 
         /**
          * The size (in bytes) of this union
          */
-        public static long sizeof() { return layout().byteSize(); }
+        public static long sizeof() { return 32; }
 
         /**
          * Allocate a segment of size {@code layout().byteSize()} using {@code allocator}
          */
         public static MemorySegment allocate(SegmentAllocator allocator) {
-            return allocator.allocate(layout());
+            return allocator.allocate(sizeof(), 8);
         }
 
         /**
@@ -1309,7 +1279,7 @@ public class ibv_send_wr {
          * The returned segment has size {@code elementCount * layout().byteSize()}.
          */
         public static MemorySegment allocateArray(long elementCount, SegmentAllocator allocator) {
-            return allocator.allocate(MemoryLayout.sequenceLayout(elementCount, layout()));
+            return allocator.allocate(Math.multiplyExact(sizeof(), elementCount), 8);
         }
 
         /**
@@ -1325,11 +1295,9 @@ public class ibv_send_wr {
          * The returned segment has size {@code elementCount * layout().byteSize()}
          */
         public static MemorySegment reinterpret(MemorySegment addr, long elementCount, Arena arena, Consumer<MemorySegment> cleanup) {
-            return addr.reinterpret(layout().byteSize() * elementCount, arena, cleanup);
+            return addr.reinterpret(sizeof() * elementCount, arena, cleanup);
         }
     }
-
-    private static final GroupLayout wr$LAYOUT = (GroupLayout)$LAYOUT.select(groupElement("wr"));
 
     /**
      * Layout for field:
@@ -1354,10 +1322,10 @@ public class ibv_send_wr {
      * }
      */
     public static final GroupLayout wr$layout() {
-        return wr$LAYOUT;
+        return (GroupLayout)layout().select(groupElement("wr"));
     }
 
-    private static final long wr$OFFSET = $LAYOUT.byteOffset(groupElement("wr"));
+    private static final long wr$OFFSET = 40;
 
     /**
      * Offset for field:
@@ -1408,7 +1376,7 @@ public class ibv_send_wr {
      * }
      */
     public static MemorySegment wr(MemorySegment struct) {
-        return struct.asSlice(wr$OFFSET, wr$LAYOUT.byteSize());
+        return struct.asSlice(wr$OFFSET, 32);
     }
 
     /**
@@ -1434,7 +1402,7 @@ public class ibv_send_wr {
      * }
      */
     public static void wr(MemorySegment struct, MemorySegment fieldValue) {
-        MemorySegment.copy(fieldValue, 0L, struct, wr$OFFSET, wr$LAYOUT.byteSize());
+        MemorySegment.copy(fieldValue, 0L, struct, wr$OFFSET, 32);
     }
 
     /**
@@ -1452,15 +1420,17 @@ public class ibv_send_wr {
             // Should not be called directly
         }
 
-        private static final GroupLayout $LAYOUT = MemoryLayout.unionLayout(
-            ibv_send_wr.qp_type.xrc.layout().withName("xrc")
-        ).withName("$anon$1219:2");
+        private static final class Layouts {
+            static final GroupLayout $LAYOUT = MemoryLayout.unionLayout(
+                ibv_send_wr.qp_type.xrc.layout().withName("xrc")
+            ).withName("$anon$1219:2");
+        }
 
         /**
          * The layout of this union
          */
         public static final GroupLayout layout() {
-            return $LAYOUT;
+            return Layouts.$LAYOUT;
         }
 
         /**
@@ -1476,18 +1446,18 @@ public class ibv_send_wr {
                 // Should not be called directly
             }
 
-            private static final GroupLayout $LAYOUT = MemoryLayout.structLayout(
-                rdma_h$shared.C_INT.withName("remote_srqn")
-            ).withName("$anon$1220:3");
+            private static final class Layouts {
+                static final GroupLayout $LAYOUT = MemoryLayout.structLayout(
+                    rdma_h$shared.C_INT.withName("remote_srqn")
+                ).withName("$anon$1220:3");
+            }
 
             /**
              * The layout of this struct
              */
             public static final GroupLayout layout() {
-                return $LAYOUT;
+                return Layouts.$LAYOUT;
             }
-
-            private static final OfInt remote_srqn$LAYOUT = (OfInt)$LAYOUT.select(groupElement("remote_srqn"));
 
             /**
              * Layout for field:
@@ -1496,10 +1466,10 @@ public class ibv_send_wr {
              * }
              */
             public static final OfInt remote_srqn$layout() {
-                return remote_srqn$LAYOUT;
+                return (OfInt)layout().select(groupElement("remote_srqn"));
             }
 
-            private static final long remote_srqn$OFFSET = $LAYOUT.byteOffset(groupElement("remote_srqn"));
+            private static final long remote_srqn$OFFSET = 0;
 
             /**
              * Offset for field:
@@ -1518,7 +1488,7 @@ public class ibv_send_wr {
              * }
              */
             public static int remote_srqn(MemorySegment struct) {
-                return struct.get(remote_srqn$LAYOUT, remote_srqn$OFFSET);
+                return struct.get(JAVA_INT, remote_srqn$OFFSET);
             }
 
             /**
@@ -1528,7 +1498,7 @@ public class ibv_send_wr {
              * }
              */
             public static void remote_srqn(MemorySegment struct, int fieldValue) {
-                struct.set(remote_srqn$LAYOUT, remote_srqn$OFFSET, fieldValue);
+                struct.set(JAVA_INT, remote_srqn$OFFSET, fieldValue);
             }
 
             /**
@@ -1536,19 +1506,19 @@ public class ibv_send_wr {
              * The returned segment has address {@code arrayParam.address() + index * layout().byteSize()}
              */
             public static MemorySegment asSlice(MemorySegment array, long index) {
-                return array.asSlice(layout().byteSize() * index);
+                return array.asSlice(sizeof() * index);
             }
 
             /**
              * The size (in bytes) of this struct
              */
-            public static long sizeof() { return layout().byteSize(); }
+            public static long sizeof() { return 4; }
 
             /**
              * Allocate a segment of size {@code layout().byteSize()} using {@code allocator}
              */
             public static MemorySegment allocate(SegmentAllocator allocator) {
-                return allocator.allocate(layout());
+                return allocator.allocate(sizeof(), 4);
             }
 
             /**
@@ -1556,7 +1526,7 @@ public class ibv_send_wr {
              * The returned segment has size {@code elementCount * layout().byteSize()}.
              */
             public static MemorySegment allocateArray(long elementCount, SegmentAllocator allocator) {
-                return allocator.allocate(MemoryLayout.sequenceLayout(elementCount, layout()));
+                return allocator.allocate(Math.multiplyExact(sizeof(), elementCount), 4);
             }
 
             /**
@@ -1572,11 +1542,9 @@ public class ibv_send_wr {
              * The returned segment has size {@code elementCount * layout().byteSize()}
              */
             public static MemorySegment reinterpret(MemorySegment addr, long elementCount, Arena arena, Consumer<MemorySegment> cleanup) {
-                return addr.reinterpret(layout().byteSize() * elementCount, arena, cleanup);
+                return addr.reinterpret(sizeof() * elementCount, arena, cleanup);
             }
         }
-
-        private static final GroupLayout xrc$LAYOUT = (GroupLayout)$LAYOUT.select(groupElement("xrc"));
 
         /**
          * Layout for field:
@@ -1587,10 +1555,10 @@ public class ibv_send_wr {
          * }
          */
         public static final GroupLayout xrc$layout() {
-            return xrc$LAYOUT;
+            return (GroupLayout)layout().select(groupElement("xrc"));
         }
 
-        private static final long xrc$OFFSET = $LAYOUT.byteOffset(groupElement("xrc"));
+        private static final long xrc$OFFSET = 0;
 
         /**
          * Offset for field:
@@ -1613,7 +1581,7 @@ public class ibv_send_wr {
          * }
          */
         public static MemorySegment xrc(MemorySegment union) {
-            return union.asSlice(xrc$OFFSET, xrc$LAYOUT.byteSize());
+            return union.asSlice(xrc$OFFSET, 4);
         }
 
         /**
@@ -1625,7 +1593,7 @@ public class ibv_send_wr {
          * }
          */
         public static void xrc(MemorySegment union, MemorySegment fieldValue) {
-            MemorySegment.copy(fieldValue, 0L, union, xrc$OFFSET, xrc$LAYOUT.byteSize());
+            MemorySegment.copy(fieldValue, 0L, union, xrc$OFFSET, 4);
         }
 
         /**
@@ -1633,19 +1601,19 @@ public class ibv_send_wr {
          * The returned segment has address {@code arrayParam.address() + index * layout().byteSize()}
          */
         public static MemorySegment asSlice(MemorySegment array, long index) {
-            return array.asSlice(layout().byteSize() * index);
+            return array.asSlice(sizeof() * index);
         }
 
         /**
          * The size (in bytes) of this union
          */
-        public static long sizeof() { return layout().byteSize(); }
+        public static long sizeof() { return 4; }
 
         /**
          * Allocate a segment of size {@code layout().byteSize()} using {@code allocator}
          */
         public static MemorySegment allocate(SegmentAllocator allocator) {
-            return allocator.allocate(layout());
+            return allocator.allocate(sizeof(), 4);
         }
 
         /**
@@ -1653,7 +1621,7 @@ public class ibv_send_wr {
          * The returned segment has size {@code elementCount * layout().byteSize()}.
          */
         public static MemorySegment allocateArray(long elementCount, SegmentAllocator allocator) {
-            return allocator.allocate(MemoryLayout.sequenceLayout(elementCount, layout()));
+            return allocator.allocate(Math.multiplyExact(sizeof(), elementCount), 4);
         }
 
         /**
@@ -1669,11 +1637,9 @@ public class ibv_send_wr {
          * The returned segment has size {@code elementCount * layout().byteSize()}
          */
         public static MemorySegment reinterpret(MemorySegment addr, long elementCount, Arena arena, Consumer<MemorySegment> cleanup) {
-            return addr.reinterpret(layout().byteSize() * elementCount, arena, cleanup);
+            return addr.reinterpret(sizeof() * elementCount, arena, cleanup);
         }
     }
-
-    private static final GroupLayout qp_type$LAYOUT = (GroupLayout)$LAYOUT.select(groupElement("qp_type"));
 
     /**
      * Layout for field:
@@ -1686,10 +1652,10 @@ public class ibv_send_wr {
      * }
      */
     public static final GroupLayout qp_type$layout() {
-        return qp_type$LAYOUT;
+        return (GroupLayout)layout().select(groupElement("qp_type"));
     }
 
-    private static final long qp_type$OFFSET = $LAYOUT.byteOffset(groupElement("qp_type"));
+    private static final long qp_type$OFFSET = 72;
 
     /**
      * Offset for field:
@@ -1716,7 +1682,7 @@ public class ibv_send_wr {
      * }
      */
     public static MemorySegment qp_type(MemorySegment struct) {
-        return struct.asSlice(qp_type$OFFSET, qp_type$LAYOUT.byteSize());
+        return struct.asSlice(qp_type$OFFSET, 4);
     }
 
     /**
@@ -1730,7 +1696,7 @@ public class ibv_send_wr {
      * }
      */
     public static void qp_type(MemorySegment struct, MemorySegment fieldValue) {
-        MemorySegment.copy(fieldValue, 0L, struct, qp_type$OFFSET, qp_type$LAYOUT.byteSize());
+        MemorySegment.copy(fieldValue, 0L, struct, qp_type$OFFSET, 4);
     }
 
     /**
@@ -1748,21 +1714,21 @@ public class ibv_send_wr {
             // Should not be called directly
         }
 
-        private static final GroupLayout $LAYOUT = MemoryLayout.structLayout(
-            rdma_h$shared.C_POINTER.withName("mw"),
-            rdma_h$shared.C_INT.withName("rkey"),
-            MemoryLayout.paddingLayout(4),
-            ibv_mw_bind_info.layout().withName("bind_info")
-        ).withName("$anon$1225:3");
+        private static final class Layouts {
+            static final GroupLayout $LAYOUT = MemoryLayout.structLayout(
+                rdma_h$shared.C_POINTER.withName("mw"),
+                rdma_h$shared.C_INT.withName("rkey"),
+                MemoryLayout.paddingLayout(4),
+                ibv_mw_bind_info.layout().withName("bind_info")
+            ).withName("$anon$1225:3");
+        }
 
         /**
          * The layout of this struct
          */
         public static final GroupLayout layout() {
-            return $LAYOUT;
+            return Layouts.$LAYOUT;
         }
-
-        private static final AddressLayout mw$LAYOUT = (AddressLayout)$LAYOUT.select(groupElement("mw"));
 
         /**
          * Layout for field:
@@ -1771,10 +1737,10 @@ public class ibv_send_wr {
          * }
          */
         public static final AddressLayout mw$layout() {
-            return mw$LAYOUT;
+            return (AddressLayout)layout().select(groupElement("mw"));
         }
 
-        private static final long mw$OFFSET = $LAYOUT.byteOffset(groupElement("mw"));
+        private static final long mw$OFFSET = 0;
 
         /**
          * Offset for field:
@@ -1806,8 +1772,6 @@ public class ibv_send_wr {
             struct.set(JAVA_LONG, mw$OFFSET, fieldValue.address());
         }
 
-        private static final OfInt rkey$LAYOUT = (OfInt)$LAYOUT.select(groupElement("rkey"));
-
         /**
          * Layout for field:
          * {@snippet lang=c :
@@ -1815,10 +1779,10 @@ public class ibv_send_wr {
          * }
          */
         public static final OfInt rkey$layout() {
-            return rkey$LAYOUT;
+            return (OfInt)layout().select(groupElement("rkey"));
         }
 
-        private static final long rkey$OFFSET = $LAYOUT.byteOffset(groupElement("rkey"));
+        private static final long rkey$OFFSET = 8;
 
         /**
          * Offset for field:
@@ -1837,7 +1801,7 @@ public class ibv_send_wr {
          * }
          */
         public static int rkey(MemorySegment struct) {
-            return struct.get(rkey$LAYOUT, rkey$OFFSET);
+            return struct.get(JAVA_INT, rkey$OFFSET);
         }
 
         /**
@@ -1847,10 +1811,8 @@ public class ibv_send_wr {
          * }
          */
         public static void rkey(MemorySegment struct, int fieldValue) {
-            struct.set(rkey$LAYOUT, rkey$OFFSET, fieldValue);
+            struct.set(JAVA_INT, rkey$OFFSET, fieldValue);
         }
-
-        private static final GroupLayout bind_info$LAYOUT = (GroupLayout)$LAYOUT.select(groupElement("bind_info"));
 
         /**
          * Layout for field:
@@ -1859,10 +1821,10 @@ public class ibv_send_wr {
          * }
          */
         public static final GroupLayout bind_info$layout() {
-            return bind_info$LAYOUT;
+            return (GroupLayout)layout().select(groupElement("bind_info"));
         }
 
-        private static final long bind_info$OFFSET = $LAYOUT.byteOffset(groupElement("bind_info"));
+        private static final long bind_info$OFFSET = 16;
 
         /**
          * Offset for field:
@@ -1881,7 +1843,7 @@ public class ibv_send_wr {
          * }
          */
         public static MemorySegment bind_info(MemorySegment struct) {
-            return struct.asSlice(bind_info$OFFSET, bind_info$LAYOUT.byteSize());
+            return struct.asSlice(bind_info$OFFSET, 32);
         }
 
         /**
@@ -1891,7 +1853,7 @@ public class ibv_send_wr {
          * }
          */
         public static void bind_info(MemorySegment struct, MemorySegment fieldValue) {
-            MemorySegment.copy(fieldValue, 0L, struct, bind_info$OFFSET, bind_info$LAYOUT.byteSize());
+            MemorySegment.copy(fieldValue, 0L, struct, bind_info$OFFSET, 32);
         }
 
         /**
@@ -1899,19 +1861,19 @@ public class ibv_send_wr {
          * The returned segment has address {@code arrayParam.address() + index * layout().byteSize()}
          */
         public static MemorySegment asSlice(MemorySegment array, long index) {
-            return array.asSlice(layout().byteSize() * index);
+            return array.asSlice(sizeof() * index);
         }
 
         /**
          * The size (in bytes) of this struct
          */
-        public static long sizeof() { return layout().byteSize(); }
+        public static long sizeof() { return 48; }
 
         /**
          * Allocate a segment of size {@code layout().byteSize()} using {@code allocator}
          */
         public static MemorySegment allocate(SegmentAllocator allocator) {
-            return allocator.allocate(layout());
+            return allocator.allocate(sizeof(), 8);
         }
 
         /**
@@ -1919,7 +1881,7 @@ public class ibv_send_wr {
          * The returned segment has size {@code elementCount * layout().byteSize()}.
          */
         public static MemorySegment allocateArray(long elementCount, SegmentAllocator allocator) {
-            return allocator.allocate(MemoryLayout.sequenceLayout(elementCount, layout()));
+            return allocator.allocate(Math.multiplyExact(sizeof(), elementCount), 8);
         }
 
         /**
@@ -1935,11 +1897,9 @@ public class ibv_send_wr {
          * The returned segment has size {@code elementCount * layout().byteSize()}
          */
         public static MemorySegment reinterpret(MemorySegment addr, long elementCount, Arena arena, Consumer<MemorySegment> cleanup) {
-            return addr.reinterpret(layout().byteSize() * elementCount, arena, cleanup);
+            return addr.reinterpret(sizeof() * elementCount, arena, cleanup);
         }
     }
-
-    private static final GroupLayout bind_mw$LAYOUT = (GroupLayout)$LAYOUT.select(groupElement("$anon$1224:2"), groupElement("bind_mw"));
 
     /**
      * Layout for field:
@@ -1952,10 +1912,10 @@ public class ibv_send_wr {
      * }
      */
     public static final GroupLayout bind_mw$layout() {
-        return bind_mw$LAYOUT;
+        return (GroupLayout)layout().select(groupElement("$anon$1224:2"), groupElement("bind_mw"));
     }
 
-    private static final long bind_mw$OFFSET = $LAYOUT.byteOffset(groupElement("$anon$1224:2"), groupElement("bind_mw"));
+    private static final long bind_mw$OFFSET = 80;
 
     /**
      * Offset for field:
@@ -1982,7 +1942,7 @@ public class ibv_send_wr {
      * }
      */
     public static MemorySegment bind_mw(MemorySegment struct) {
-        return struct.asSlice(bind_mw$OFFSET, bind_mw$LAYOUT.byteSize());
+        return struct.asSlice(bind_mw$OFFSET, 48);
     }
 
     /**
@@ -1996,7 +1956,7 @@ public class ibv_send_wr {
      * }
      */
     public static void bind_mw(MemorySegment struct, MemorySegment fieldValue) {
-        MemorySegment.copy(fieldValue, 0L, struct, bind_mw$OFFSET, bind_mw$LAYOUT.byteSize());
+        MemorySegment.copy(fieldValue, 0L, struct, bind_mw$OFFSET, 48);
     }
 
     /**
@@ -2014,21 +1974,21 @@ public class ibv_send_wr {
             // Should not be called directly
         }
 
-        private static final GroupLayout $LAYOUT = MemoryLayout.structLayout(
-            rdma_h$shared.C_POINTER.withName("hdr"),
-            rdma_h$shared.C_SHORT.withName("hdr_sz"),
-            rdma_h$shared.C_SHORT.withName("mss"),
-            MemoryLayout.paddingLayout(4)
-        ).withName("$anon$1230:3");
+        private static final class Layouts {
+            static final GroupLayout $LAYOUT = MemoryLayout.structLayout(
+                rdma_h$shared.C_POINTER.withName("hdr"),
+                rdma_h$shared.C_SHORT.withName("hdr_sz"),
+                rdma_h$shared.C_SHORT.withName("mss"),
+                MemoryLayout.paddingLayout(4)
+            ).withName("$anon$1230:3");
+        }
 
         /**
          * The layout of this struct
          */
         public static final GroupLayout layout() {
-            return $LAYOUT;
+            return Layouts.$LAYOUT;
         }
-
-        private static final AddressLayout hdr$LAYOUT = (AddressLayout)$LAYOUT.select(groupElement("hdr"));
 
         /**
          * Layout for field:
@@ -2037,10 +1997,10 @@ public class ibv_send_wr {
          * }
          */
         public static final AddressLayout hdr$layout() {
-            return hdr$LAYOUT;
+            return (AddressLayout)layout().select(groupElement("hdr"));
         }
 
-        private static final long hdr$OFFSET = $LAYOUT.byteOffset(groupElement("hdr"));
+        private static final long hdr$OFFSET = 0;
 
         /**
          * Offset for field:
@@ -2072,8 +2032,6 @@ public class ibv_send_wr {
             struct.set(JAVA_LONG, hdr$OFFSET, fieldValue.address());
         }
 
-        private static final OfShort hdr_sz$LAYOUT = (OfShort)$LAYOUT.select(groupElement("hdr_sz"));
-
         /**
          * Layout for field:
          * {@snippet lang=c :
@@ -2081,10 +2039,10 @@ public class ibv_send_wr {
          * }
          */
         public static final OfShort hdr_sz$layout() {
-            return hdr_sz$LAYOUT;
+            return (OfShort)layout().select(groupElement("hdr_sz"));
         }
 
-        private static final long hdr_sz$OFFSET = $LAYOUT.byteOffset(groupElement("hdr_sz"));
+        private static final long hdr_sz$OFFSET = 8;
 
         /**
          * Offset for field:
@@ -2103,7 +2061,7 @@ public class ibv_send_wr {
          * }
          */
         public static short hdr_sz(MemorySegment struct) {
-            return struct.get(hdr_sz$LAYOUT, hdr_sz$OFFSET);
+            return struct.get(JAVA_SHORT, hdr_sz$OFFSET);
         }
 
         /**
@@ -2113,10 +2071,8 @@ public class ibv_send_wr {
          * }
          */
         public static void hdr_sz(MemorySegment struct, short fieldValue) {
-            struct.set(hdr_sz$LAYOUT, hdr_sz$OFFSET, fieldValue);
+            struct.set(JAVA_SHORT, hdr_sz$OFFSET, fieldValue);
         }
-
-        private static final OfShort mss$LAYOUT = (OfShort)$LAYOUT.select(groupElement("mss"));
 
         /**
          * Layout for field:
@@ -2125,10 +2081,10 @@ public class ibv_send_wr {
          * }
          */
         public static final OfShort mss$layout() {
-            return mss$LAYOUT;
+            return (OfShort)layout().select(groupElement("mss"));
         }
 
-        private static final long mss$OFFSET = $LAYOUT.byteOffset(groupElement("mss"));
+        private static final long mss$OFFSET = 10;
 
         /**
          * Offset for field:
@@ -2147,7 +2103,7 @@ public class ibv_send_wr {
          * }
          */
         public static short mss(MemorySegment struct) {
-            return struct.get(mss$LAYOUT, mss$OFFSET);
+            return struct.get(JAVA_SHORT, mss$OFFSET);
         }
 
         /**
@@ -2157,7 +2113,7 @@ public class ibv_send_wr {
          * }
          */
         public static void mss(MemorySegment struct, short fieldValue) {
-            struct.set(mss$LAYOUT, mss$OFFSET, fieldValue);
+            struct.set(JAVA_SHORT, mss$OFFSET, fieldValue);
         }
 
         /**
@@ -2165,19 +2121,19 @@ public class ibv_send_wr {
          * The returned segment has address {@code arrayParam.address() + index * layout().byteSize()}
          */
         public static MemorySegment asSlice(MemorySegment array, long index) {
-            return array.asSlice(layout().byteSize() * index);
+            return array.asSlice(sizeof() * index);
         }
 
         /**
          * The size (in bytes) of this struct
          */
-        public static long sizeof() { return layout().byteSize(); }
+        public static long sizeof() { return 16; }
 
         /**
          * Allocate a segment of size {@code layout().byteSize()} using {@code allocator}
          */
         public static MemorySegment allocate(SegmentAllocator allocator) {
-            return allocator.allocate(layout());
+            return allocator.allocate(sizeof(), 8);
         }
 
         /**
@@ -2185,7 +2141,7 @@ public class ibv_send_wr {
          * The returned segment has size {@code elementCount * layout().byteSize()}.
          */
         public static MemorySegment allocateArray(long elementCount, SegmentAllocator allocator) {
-            return allocator.allocate(MemoryLayout.sequenceLayout(elementCount, layout()));
+            return allocator.allocate(Math.multiplyExact(sizeof(), elementCount), 8);
         }
 
         /**
@@ -2201,11 +2157,9 @@ public class ibv_send_wr {
          * The returned segment has size {@code elementCount * layout().byteSize()}
          */
         public static MemorySegment reinterpret(MemorySegment addr, long elementCount, Arena arena, Consumer<MemorySegment> cleanup) {
-            return addr.reinterpret(layout().byteSize() * elementCount, arena, cleanup);
+            return addr.reinterpret(sizeof() * elementCount, arena, cleanup);
         }
     }
-
-    private static final GroupLayout tso$LAYOUT = (GroupLayout)$LAYOUT.select(groupElement("$anon$1224:2"), groupElement("tso"));
 
     /**
      * Layout for field:
@@ -2218,10 +2172,10 @@ public class ibv_send_wr {
      * }
      */
     public static final GroupLayout tso$layout() {
-        return tso$LAYOUT;
+        return (GroupLayout)layout().select(groupElement("$anon$1224:2"), groupElement("tso"));
     }
 
-    private static final long tso$OFFSET = $LAYOUT.byteOffset(groupElement("$anon$1224:2"), groupElement("tso"));
+    private static final long tso$OFFSET = 80;
 
     /**
      * Offset for field:
@@ -2248,7 +2202,7 @@ public class ibv_send_wr {
      * }
      */
     public static MemorySegment tso(MemorySegment struct) {
-        return struct.asSlice(tso$OFFSET, tso$LAYOUT.byteSize());
+        return struct.asSlice(tso$OFFSET, 16);
     }
 
     /**
@@ -2262,7 +2216,7 @@ public class ibv_send_wr {
      * }
      */
     public static void tso(MemorySegment struct, MemorySegment fieldValue) {
-        MemorySegment.copy(fieldValue, 0L, struct, tso$OFFSET, tso$LAYOUT.byteSize());
+        MemorySegment.copy(fieldValue, 0L, struct, tso$OFFSET, 16);
     }
 
     /**
@@ -2270,19 +2224,19 @@ public class ibv_send_wr {
      * The returned segment has address {@code arrayParam.address() + index * layout().byteSize()}
      */
     public static MemorySegment asSlice(MemorySegment array, long index) {
-        return array.asSlice(layout().byteSize() * index);
+        return array.asSlice(sizeof() * index);
     }
 
     /**
      * The size (in bytes) of this struct
      */
-    public static long sizeof() { return layout().byteSize(); }
+    public static long sizeof() { return 128; }
 
     /**
      * Allocate a segment of size {@code layout().byteSize()} using {@code allocator}
      */
     public static MemorySegment allocate(SegmentAllocator allocator) {
-        return allocator.allocate(layout());
+        return allocator.allocate(sizeof(), 8);
     }
 
     /**
@@ -2290,7 +2244,7 @@ public class ibv_send_wr {
      * The returned segment has size {@code elementCount * layout().byteSize()}.
      */
     public static MemorySegment allocateArray(long elementCount, SegmentAllocator allocator) {
-        return allocator.allocate(MemoryLayout.sequenceLayout(elementCount, layout()));
+        return allocator.allocate(Math.multiplyExact(sizeof(), elementCount), 8);
     }
 
     /**
@@ -2306,7 +2260,7 @@ public class ibv_send_wr {
      * The returned segment has size {@code elementCount * layout().byteSize()}
      */
     public static MemorySegment reinterpret(MemorySegment addr, long elementCount, Arena arena, Consumer<MemorySegment> cleanup) {
-        return addr.reinterpret(layout().byteSize() * elementCount, arena, cleanup);
+        return addr.reinterpret(sizeof() * elementCount, arena, cleanup);
     }
 }
 

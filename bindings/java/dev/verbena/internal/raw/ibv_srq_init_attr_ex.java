@@ -32,26 +32,26 @@ public class ibv_srq_init_attr_ex {
         // Should not be called directly
     }
 
-    private static final GroupLayout $LAYOUT = MemoryLayout.structLayout(
-        rdma_h$shared.C_POINTER.withName("srq_context"),
-        ibv_srq_attr.layout().withName("attr"),
-        rdma_h$shared.C_INT.withName("comp_mask"),
-        rdma_h$shared.C_INT.withName("srq_type"),
-        MemoryLayout.paddingLayout(4),
-        rdma_h$shared.C_POINTER.withName("pd"),
-        rdma_h$shared.C_POINTER.withName("xrcd"),
-        rdma_h$shared.C_POINTER.withName("cq"),
-        ibv_tm_cap.layout().withName("tm_cap")
-    ).withName("ibv_srq_init_attr_ex");
+    private static final class Layouts {
+        static final GroupLayout $LAYOUT = MemoryLayout.structLayout(
+            rdma_h$shared.C_POINTER.withName("srq_context"),
+            ibv_srq_attr.layout().withName("attr"),
+            rdma_h$shared.C_INT.withName("comp_mask"),
+            rdma_h$shared.C_INT.withName("srq_type"),
+            MemoryLayout.paddingLayout(4),
+            rdma_h$shared.C_POINTER.withName("pd"),
+            rdma_h$shared.C_POINTER.withName("xrcd"),
+            rdma_h$shared.C_POINTER.withName("cq"),
+            ibv_tm_cap.layout().withName("tm_cap")
+        ).withName("ibv_srq_init_attr_ex");
+    }
 
     /**
      * The layout of this struct
      */
     public static final GroupLayout layout() {
-        return $LAYOUT;
+        return Layouts.$LAYOUT;
     }
-
-    private static final AddressLayout srq_context$LAYOUT = (AddressLayout)$LAYOUT.select(groupElement("srq_context"));
 
     /**
      * Layout for field:
@@ -60,10 +60,10 @@ public class ibv_srq_init_attr_ex {
      * }
      */
     public static final AddressLayout srq_context$layout() {
-        return srq_context$LAYOUT;
+        return (AddressLayout)layout().select(groupElement("srq_context"));
     }
 
-    private static final long srq_context$OFFSET = $LAYOUT.byteOffset(groupElement("srq_context"));
+    private static final long srq_context$OFFSET = 0;
 
     /**
      * Offset for field:
@@ -95,8 +95,6 @@ public class ibv_srq_init_attr_ex {
         struct.set(JAVA_LONG, srq_context$OFFSET, fieldValue.address());
     }
 
-    private static final GroupLayout attr$LAYOUT = (GroupLayout)$LAYOUT.select(groupElement("attr"));
-
     /**
      * Layout for field:
      * {@snippet lang=c :
@@ -104,10 +102,10 @@ public class ibv_srq_init_attr_ex {
      * }
      */
     public static final GroupLayout attr$layout() {
-        return attr$LAYOUT;
+        return (GroupLayout)layout().select(groupElement("attr"));
     }
 
-    private static final long attr$OFFSET = $LAYOUT.byteOffset(groupElement("attr"));
+    private static final long attr$OFFSET = 8;
 
     /**
      * Offset for field:
@@ -126,7 +124,7 @@ public class ibv_srq_init_attr_ex {
      * }
      */
     public static MemorySegment attr(MemorySegment struct) {
-        return struct.asSlice(attr$OFFSET, attr$LAYOUT.byteSize());
+        return struct.asSlice(attr$OFFSET, 12);
     }
 
     /**
@@ -136,10 +134,8 @@ public class ibv_srq_init_attr_ex {
      * }
      */
     public static void attr(MemorySegment struct, MemorySegment fieldValue) {
-        MemorySegment.copy(fieldValue, 0L, struct, attr$OFFSET, attr$LAYOUT.byteSize());
+        MemorySegment.copy(fieldValue, 0L, struct, attr$OFFSET, 12);
     }
-
-    private static final OfInt comp_mask$LAYOUT = (OfInt)$LAYOUT.select(groupElement("comp_mask"));
 
     /**
      * Layout for field:
@@ -148,10 +144,10 @@ public class ibv_srq_init_attr_ex {
      * }
      */
     public static final OfInt comp_mask$layout() {
-        return comp_mask$LAYOUT;
+        return (OfInt)layout().select(groupElement("comp_mask"));
     }
 
-    private static final long comp_mask$OFFSET = $LAYOUT.byteOffset(groupElement("comp_mask"));
+    private static final long comp_mask$OFFSET = 20;
 
     /**
      * Offset for field:
@@ -170,7 +166,7 @@ public class ibv_srq_init_attr_ex {
      * }
      */
     public static int comp_mask(MemorySegment struct) {
-        return struct.get(comp_mask$LAYOUT, comp_mask$OFFSET);
+        return struct.get(JAVA_INT, comp_mask$OFFSET);
     }
 
     /**
@@ -180,10 +176,8 @@ public class ibv_srq_init_attr_ex {
      * }
      */
     public static void comp_mask(MemorySegment struct, int fieldValue) {
-        struct.set(comp_mask$LAYOUT, comp_mask$OFFSET, fieldValue);
+        struct.set(JAVA_INT, comp_mask$OFFSET, fieldValue);
     }
-
-    private static final OfInt srq_type$LAYOUT = (OfInt)$LAYOUT.select(groupElement("srq_type"));
 
     /**
      * Layout for field:
@@ -192,10 +186,10 @@ public class ibv_srq_init_attr_ex {
      * }
      */
     public static final OfInt srq_type$layout() {
-        return srq_type$LAYOUT;
+        return (OfInt)layout().select(groupElement("srq_type"));
     }
 
-    private static final long srq_type$OFFSET = $LAYOUT.byteOffset(groupElement("srq_type"));
+    private static final long srq_type$OFFSET = 24;
 
     /**
      * Offset for field:
@@ -214,7 +208,7 @@ public class ibv_srq_init_attr_ex {
      * }
      */
     public static int srq_type(MemorySegment struct) {
-        return struct.get(srq_type$LAYOUT, srq_type$OFFSET);
+        return struct.get(JAVA_INT, srq_type$OFFSET);
     }
 
     /**
@@ -224,10 +218,8 @@ public class ibv_srq_init_attr_ex {
      * }
      */
     public static void srq_type(MemorySegment struct, int fieldValue) {
-        struct.set(srq_type$LAYOUT, srq_type$OFFSET, fieldValue);
+        struct.set(JAVA_INT, srq_type$OFFSET, fieldValue);
     }
-
-    private static final AddressLayout pd$LAYOUT = (AddressLayout)$LAYOUT.select(groupElement("pd"));
 
     /**
      * Layout for field:
@@ -236,10 +228,10 @@ public class ibv_srq_init_attr_ex {
      * }
      */
     public static final AddressLayout pd$layout() {
-        return pd$LAYOUT;
+        return (AddressLayout)layout().select(groupElement("pd"));
     }
 
-    private static final long pd$OFFSET = $LAYOUT.byteOffset(groupElement("pd"));
+    private static final long pd$OFFSET = 32;
 
     /**
      * Offset for field:
@@ -271,8 +263,6 @@ public class ibv_srq_init_attr_ex {
         struct.set(JAVA_LONG, pd$OFFSET, fieldValue.address());
     }
 
-    private static final AddressLayout xrcd$LAYOUT = (AddressLayout)$LAYOUT.select(groupElement("xrcd"));
-
     /**
      * Layout for field:
      * {@snippet lang=c :
@@ -280,10 +270,10 @@ public class ibv_srq_init_attr_ex {
      * }
      */
     public static final AddressLayout xrcd$layout() {
-        return xrcd$LAYOUT;
+        return (AddressLayout)layout().select(groupElement("xrcd"));
     }
 
-    private static final long xrcd$OFFSET = $LAYOUT.byteOffset(groupElement("xrcd"));
+    private static final long xrcd$OFFSET = 40;
 
     /**
      * Offset for field:
@@ -315,8 +305,6 @@ public class ibv_srq_init_attr_ex {
         struct.set(JAVA_LONG, xrcd$OFFSET, fieldValue.address());
     }
 
-    private static final AddressLayout cq$LAYOUT = (AddressLayout)$LAYOUT.select(groupElement("cq"));
-
     /**
      * Layout for field:
      * {@snippet lang=c :
@@ -324,10 +312,10 @@ public class ibv_srq_init_attr_ex {
      * }
      */
     public static final AddressLayout cq$layout() {
-        return cq$LAYOUT;
+        return (AddressLayout)layout().select(groupElement("cq"));
     }
 
-    private static final long cq$OFFSET = $LAYOUT.byteOffset(groupElement("cq"));
+    private static final long cq$OFFSET = 48;
 
     /**
      * Offset for field:
@@ -359,8 +347,6 @@ public class ibv_srq_init_attr_ex {
         struct.set(JAVA_LONG, cq$OFFSET, fieldValue.address());
     }
 
-    private static final GroupLayout tm_cap$LAYOUT = (GroupLayout)$LAYOUT.select(groupElement("tm_cap"));
-
     /**
      * Layout for field:
      * {@snippet lang=c :
@@ -368,10 +354,10 @@ public class ibv_srq_init_attr_ex {
      * }
      */
     public static final GroupLayout tm_cap$layout() {
-        return tm_cap$LAYOUT;
+        return (GroupLayout)layout().select(groupElement("tm_cap"));
     }
 
-    private static final long tm_cap$OFFSET = $LAYOUT.byteOffset(groupElement("tm_cap"));
+    private static final long tm_cap$OFFSET = 56;
 
     /**
      * Offset for field:
@@ -390,7 +376,7 @@ public class ibv_srq_init_attr_ex {
      * }
      */
     public static MemorySegment tm_cap(MemorySegment struct) {
-        return struct.asSlice(tm_cap$OFFSET, tm_cap$LAYOUT.byteSize());
+        return struct.asSlice(tm_cap$OFFSET, 8);
     }
 
     /**
@@ -400,7 +386,7 @@ public class ibv_srq_init_attr_ex {
      * }
      */
     public static void tm_cap(MemorySegment struct, MemorySegment fieldValue) {
-        MemorySegment.copy(fieldValue, 0L, struct, tm_cap$OFFSET, tm_cap$LAYOUT.byteSize());
+        MemorySegment.copy(fieldValue, 0L, struct, tm_cap$OFFSET, 8);
     }
 
     /**
@@ -408,19 +394,19 @@ public class ibv_srq_init_attr_ex {
      * The returned segment has address {@code arrayParam.address() + index * layout().byteSize()}
      */
     public static MemorySegment asSlice(MemorySegment array, long index) {
-        return array.asSlice(layout().byteSize() * index);
+        return array.asSlice(sizeof() * index);
     }
 
     /**
      * The size (in bytes) of this struct
      */
-    public static long sizeof() { return layout().byteSize(); }
+    public static long sizeof() { return 64; }
 
     /**
      * Allocate a segment of size {@code layout().byteSize()} using {@code allocator}
      */
     public static MemorySegment allocate(SegmentAllocator allocator) {
-        return allocator.allocate(layout());
+        return allocator.allocate(sizeof(), 8);
     }
 
     /**
@@ -428,7 +414,7 @@ public class ibv_srq_init_attr_ex {
      * The returned segment has size {@code elementCount * layout().byteSize()}.
      */
     public static MemorySegment allocateArray(long elementCount, SegmentAllocator allocator) {
-        return allocator.allocate(MemoryLayout.sequenceLayout(elementCount, layout()));
+        return allocator.allocate(Math.multiplyExact(sizeof(), elementCount), 8);
     }
 
     /**
@@ -444,7 +430,7 @@ public class ibv_srq_init_attr_ex {
      * The returned segment has size {@code elementCount * layout().byteSize()}
      */
     public static MemorySegment reinterpret(MemorySegment addr, long elementCount, Arena arena, Consumer<MemorySegment> cleanup) {
-        return addr.reinterpret(layout().byteSize() * elementCount, arena, cleanup);
+        return addr.reinterpret(sizeof() * elementCount, arena, cleanup);
     }
 }
 

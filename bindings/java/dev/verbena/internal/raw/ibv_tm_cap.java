@@ -26,19 +26,19 @@ public class ibv_tm_cap {
         // Should not be called directly
     }
 
-    private static final GroupLayout $LAYOUT = MemoryLayout.structLayout(
-        rdma_h$shared.C_INT.withName("max_num_tags"),
-        rdma_h$shared.C_INT.withName("max_ops")
-    ).withName("ibv_tm_cap");
+    private static final class Layouts {
+        static final GroupLayout $LAYOUT = MemoryLayout.structLayout(
+            rdma_h$shared.C_INT.withName("max_num_tags"),
+            rdma_h$shared.C_INT.withName("max_ops")
+        ).withName("ibv_tm_cap");
+    }
 
     /**
      * The layout of this struct
      */
     public static final GroupLayout layout() {
-        return $LAYOUT;
+        return Layouts.$LAYOUT;
     }
-
-    private static final OfInt max_num_tags$LAYOUT = (OfInt)$LAYOUT.select(groupElement("max_num_tags"));
 
     /**
      * Layout for field:
@@ -47,10 +47,10 @@ public class ibv_tm_cap {
      * }
      */
     public static final OfInt max_num_tags$layout() {
-        return max_num_tags$LAYOUT;
+        return (OfInt)layout().select(groupElement("max_num_tags"));
     }
 
-    private static final long max_num_tags$OFFSET = $LAYOUT.byteOffset(groupElement("max_num_tags"));
+    private static final long max_num_tags$OFFSET = 0;
 
     /**
      * Offset for field:
@@ -69,7 +69,7 @@ public class ibv_tm_cap {
      * }
      */
     public static int max_num_tags(MemorySegment struct) {
-        return struct.get(max_num_tags$LAYOUT, max_num_tags$OFFSET);
+        return struct.get(JAVA_INT, max_num_tags$OFFSET);
     }
 
     /**
@@ -79,10 +79,8 @@ public class ibv_tm_cap {
      * }
      */
     public static void max_num_tags(MemorySegment struct, int fieldValue) {
-        struct.set(max_num_tags$LAYOUT, max_num_tags$OFFSET, fieldValue);
+        struct.set(JAVA_INT, max_num_tags$OFFSET, fieldValue);
     }
-
-    private static final OfInt max_ops$LAYOUT = (OfInt)$LAYOUT.select(groupElement("max_ops"));
 
     /**
      * Layout for field:
@@ -91,10 +89,10 @@ public class ibv_tm_cap {
      * }
      */
     public static final OfInt max_ops$layout() {
-        return max_ops$LAYOUT;
+        return (OfInt)layout().select(groupElement("max_ops"));
     }
 
-    private static final long max_ops$OFFSET = $LAYOUT.byteOffset(groupElement("max_ops"));
+    private static final long max_ops$OFFSET = 4;
 
     /**
      * Offset for field:
@@ -113,7 +111,7 @@ public class ibv_tm_cap {
      * }
      */
     public static int max_ops(MemorySegment struct) {
-        return struct.get(max_ops$LAYOUT, max_ops$OFFSET);
+        return struct.get(JAVA_INT, max_ops$OFFSET);
     }
 
     /**
@@ -123,7 +121,7 @@ public class ibv_tm_cap {
      * }
      */
     public static void max_ops(MemorySegment struct, int fieldValue) {
-        struct.set(max_ops$LAYOUT, max_ops$OFFSET, fieldValue);
+        struct.set(JAVA_INT, max_ops$OFFSET, fieldValue);
     }
 
     /**
@@ -131,19 +129,19 @@ public class ibv_tm_cap {
      * The returned segment has address {@code arrayParam.address() + index * layout().byteSize()}
      */
     public static MemorySegment asSlice(MemorySegment array, long index) {
-        return array.asSlice(layout().byteSize() * index);
+        return array.asSlice(sizeof() * index);
     }
 
     /**
      * The size (in bytes) of this struct
      */
-    public static long sizeof() { return layout().byteSize(); }
+    public static long sizeof() { return 8; }
 
     /**
      * Allocate a segment of size {@code layout().byteSize()} using {@code allocator}
      */
     public static MemorySegment allocate(SegmentAllocator allocator) {
-        return allocator.allocate(layout());
+        return allocator.allocate(sizeof(), 4);
     }
 
     /**
@@ -151,7 +149,7 @@ public class ibv_tm_cap {
      * The returned segment has size {@code elementCount * layout().byteSize()}.
      */
     public static MemorySegment allocateArray(long elementCount, SegmentAllocator allocator) {
-        return allocator.allocate(MemoryLayout.sequenceLayout(elementCount, layout()));
+        return allocator.allocate(Math.multiplyExact(sizeof(), elementCount), 4);
     }
 
     /**
@@ -167,7 +165,7 @@ public class ibv_tm_cap {
      * The returned segment has size {@code elementCount * layout().byteSize()}
      */
     public static MemorySegment reinterpret(MemorySegment addr, long elementCount, Arena arena, Consumer<MemorySegment> cleanup) {
-        return addr.reinterpret(layout().byteSize() * elementCount, arena, cleanup);
+        return addr.reinterpret(sizeof() * elementCount, arena, cleanup);
     }
 }
 

@@ -29,22 +29,22 @@ public class ibv_tm_caps {
         // Should not be called directly
     }
 
-    private static final GroupLayout $LAYOUT = MemoryLayout.structLayout(
-        rdma_h$shared.C_INT.withName("max_rndv_hdr_size"),
-        rdma_h$shared.C_INT.withName("max_num_tags"),
-        rdma_h$shared.C_INT.withName("flags"),
-        rdma_h$shared.C_INT.withName("max_ops"),
-        rdma_h$shared.C_INT.withName("max_sge")
-    ).withName("ibv_tm_caps");
+    private static final class Layouts {
+        static final GroupLayout $LAYOUT = MemoryLayout.structLayout(
+            rdma_h$shared.C_INT.withName("max_rndv_hdr_size"),
+            rdma_h$shared.C_INT.withName("max_num_tags"),
+            rdma_h$shared.C_INT.withName("flags"),
+            rdma_h$shared.C_INT.withName("max_ops"),
+            rdma_h$shared.C_INT.withName("max_sge")
+        ).withName("ibv_tm_caps");
+    }
 
     /**
      * The layout of this struct
      */
     public static final GroupLayout layout() {
-        return $LAYOUT;
+        return Layouts.$LAYOUT;
     }
-
-    private static final OfInt max_rndv_hdr_size$LAYOUT = (OfInt)$LAYOUT.select(groupElement("max_rndv_hdr_size"));
 
     /**
      * Layout for field:
@@ -53,10 +53,10 @@ public class ibv_tm_caps {
      * }
      */
     public static final OfInt max_rndv_hdr_size$layout() {
-        return max_rndv_hdr_size$LAYOUT;
+        return (OfInt)layout().select(groupElement("max_rndv_hdr_size"));
     }
 
-    private static final long max_rndv_hdr_size$OFFSET = $LAYOUT.byteOffset(groupElement("max_rndv_hdr_size"));
+    private static final long max_rndv_hdr_size$OFFSET = 0;
 
     /**
      * Offset for field:
@@ -75,7 +75,7 @@ public class ibv_tm_caps {
      * }
      */
     public static int max_rndv_hdr_size(MemorySegment struct) {
-        return struct.get(max_rndv_hdr_size$LAYOUT, max_rndv_hdr_size$OFFSET);
+        return struct.get(JAVA_INT, max_rndv_hdr_size$OFFSET);
     }
 
     /**
@@ -85,10 +85,8 @@ public class ibv_tm_caps {
      * }
      */
     public static void max_rndv_hdr_size(MemorySegment struct, int fieldValue) {
-        struct.set(max_rndv_hdr_size$LAYOUT, max_rndv_hdr_size$OFFSET, fieldValue);
+        struct.set(JAVA_INT, max_rndv_hdr_size$OFFSET, fieldValue);
     }
-
-    private static final OfInt max_num_tags$LAYOUT = (OfInt)$LAYOUT.select(groupElement("max_num_tags"));
 
     /**
      * Layout for field:
@@ -97,10 +95,10 @@ public class ibv_tm_caps {
      * }
      */
     public static final OfInt max_num_tags$layout() {
-        return max_num_tags$LAYOUT;
+        return (OfInt)layout().select(groupElement("max_num_tags"));
     }
 
-    private static final long max_num_tags$OFFSET = $LAYOUT.byteOffset(groupElement("max_num_tags"));
+    private static final long max_num_tags$OFFSET = 4;
 
     /**
      * Offset for field:
@@ -119,7 +117,7 @@ public class ibv_tm_caps {
      * }
      */
     public static int max_num_tags(MemorySegment struct) {
-        return struct.get(max_num_tags$LAYOUT, max_num_tags$OFFSET);
+        return struct.get(JAVA_INT, max_num_tags$OFFSET);
     }
 
     /**
@@ -129,10 +127,8 @@ public class ibv_tm_caps {
      * }
      */
     public static void max_num_tags(MemorySegment struct, int fieldValue) {
-        struct.set(max_num_tags$LAYOUT, max_num_tags$OFFSET, fieldValue);
+        struct.set(JAVA_INT, max_num_tags$OFFSET, fieldValue);
     }
-
-    private static final OfInt flags$LAYOUT = (OfInt)$LAYOUT.select(groupElement("flags"));
 
     /**
      * Layout for field:
@@ -141,10 +137,10 @@ public class ibv_tm_caps {
      * }
      */
     public static final OfInt flags$layout() {
-        return flags$LAYOUT;
+        return (OfInt)layout().select(groupElement("flags"));
     }
 
-    private static final long flags$OFFSET = $LAYOUT.byteOffset(groupElement("flags"));
+    private static final long flags$OFFSET = 8;
 
     /**
      * Offset for field:
@@ -163,7 +159,7 @@ public class ibv_tm_caps {
      * }
      */
     public static int flags(MemorySegment struct) {
-        return struct.get(flags$LAYOUT, flags$OFFSET);
+        return struct.get(JAVA_INT, flags$OFFSET);
     }
 
     /**
@@ -173,10 +169,8 @@ public class ibv_tm_caps {
      * }
      */
     public static void flags(MemorySegment struct, int fieldValue) {
-        struct.set(flags$LAYOUT, flags$OFFSET, fieldValue);
+        struct.set(JAVA_INT, flags$OFFSET, fieldValue);
     }
-
-    private static final OfInt max_ops$LAYOUT = (OfInt)$LAYOUT.select(groupElement("max_ops"));
 
     /**
      * Layout for field:
@@ -185,10 +179,10 @@ public class ibv_tm_caps {
      * }
      */
     public static final OfInt max_ops$layout() {
-        return max_ops$LAYOUT;
+        return (OfInt)layout().select(groupElement("max_ops"));
     }
 
-    private static final long max_ops$OFFSET = $LAYOUT.byteOffset(groupElement("max_ops"));
+    private static final long max_ops$OFFSET = 12;
 
     /**
      * Offset for field:
@@ -207,7 +201,7 @@ public class ibv_tm_caps {
      * }
      */
     public static int max_ops(MemorySegment struct) {
-        return struct.get(max_ops$LAYOUT, max_ops$OFFSET);
+        return struct.get(JAVA_INT, max_ops$OFFSET);
     }
 
     /**
@@ -217,10 +211,8 @@ public class ibv_tm_caps {
      * }
      */
     public static void max_ops(MemorySegment struct, int fieldValue) {
-        struct.set(max_ops$LAYOUT, max_ops$OFFSET, fieldValue);
+        struct.set(JAVA_INT, max_ops$OFFSET, fieldValue);
     }
-
-    private static final OfInt max_sge$LAYOUT = (OfInt)$LAYOUT.select(groupElement("max_sge"));
 
     /**
      * Layout for field:
@@ -229,10 +221,10 @@ public class ibv_tm_caps {
      * }
      */
     public static final OfInt max_sge$layout() {
-        return max_sge$LAYOUT;
+        return (OfInt)layout().select(groupElement("max_sge"));
     }
 
-    private static final long max_sge$OFFSET = $LAYOUT.byteOffset(groupElement("max_sge"));
+    private static final long max_sge$OFFSET = 16;
 
     /**
      * Offset for field:
@@ -251,7 +243,7 @@ public class ibv_tm_caps {
      * }
      */
     public static int max_sge(MemorySegment struct) {
-        return struct.get(max_sge$LAYOUT, max_sge$OFFSET);
+        return struct.get(JAVA_INT, max_sge$OFFSET);
     }
 
     /**
@@ -261,7 +253,7 @@ public class ibv_tm_caps {
      * }
      */
     public static void max_sge(MemorySegment struct, int fieldValue) {
-        struct.set(max_sge$LAYOUT, max_sge$OFFSET, fieldValue);
+        struct.set(JAVA_INT, max_sge$OFFSET, fieldValue);
     }
 
     /**
@@ -269,19 +261,19 @@ public class ibv_tm_caps {
      * The returned segment has address {@code arrayParam.address() + index * layout().byteSize()}
      */
     public static MemorySegment asSlice(MemorySegment array, long index) {
-        return array.asSlice(layout().byteSize() * index);
+        return array.asSlice(sizeof() * index);
     }
 
     /**
      * The size (in bytes) of this struct
      */
-    public static long sizeof() { return layout().byteSize(); }
+    public static long sizeof() { return 20; }
 
     /**
      * Allocate a segment of size {@code layout().byteSize()} using {@code allocator}
      */
     public static MemorySegment allocate(SegmentAllocator allocator) {
-        return allocator.allocate(layout());
+        return allocator.allocate(sizeof(), 4);
     }
 
     /**
@@ -289,7 +281,7 @@ public class ibv_tm_caps {
      * The returned segment has size {@code elementCount * layout().byteSize()}.
      */
     public static MemorySegment allocateArray(long elementCount, SegmentAllocator allocator) {
-        return allocator.allocate(MemoryLayout.sequenceLayout(elementCount, layout()));
+        return allocator.allocate(Math.multiplyExact(sizeof(), elementCount), 4);
     }
 
     /**
@@ -305,7 +297,7 @@ public class ibv_tm_caps {
      * The returned segment has size {@code elementCount * layout().byteSize()}
      */
     public static MemorySegment reinterpret(MemorySegment addr, long elementCount, Arena arena, Consumer<MemorySegment> cleanup) {
-        return addr.reinterpret(layout().byteSize() * elementCount, arena, cleanup);
+        return addr.reinterpret(sizeof() * elementCount, arena, cleanup);
     }
 }
 

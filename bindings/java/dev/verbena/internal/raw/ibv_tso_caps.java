@@ -26,19 +26,19 @@ public class ibv_tso_caps {
         // Should not be called directly
     }
 
-    private static final GroupLayout $LAYOUT = MemoryLayout.structLayout(
-        rdma_h$shared.C_INT.withName("max_tso"),
-        rdma_h$shared.C_INT.withName("supported_qpts")
-    ).withName("ibv_tso_caps");
+    private static final class Layouts {
+        static final GroupLayout $LAYOUT = MemoryLayout.structLayout(
+            rdma_h$shared.C_INT.withName("max_tso"),
+            rdma_h$shared.C_INT.withName("supported_qpts")
+        ).withName("ibv_tso_caps");
+    }
 
     /**
      * The layout of this struct
      */
     public static final GroupLayout layout() {
-        return $LAYOUT;
+        return Layouts.$LAYOUT;
     }
-
-    private static final OfInt max_tso$LAYOUT = (OfInt)$LAYOUT.select(groupElement("max_tso"));
 
     /**
      * Layout for field:
@@ -47,10 +47,10 @@ public class ibv_tso_caps {
      * }
      */
     public static final OfInt max_tso$layout() {
-        return max_tso$LAYOUT;
+        return (OfInt)layout().select(groupElement("max_tso"));
     }
 
-    private static final long max_tso$OFFSET = $LAYOUT.byteOffset(groupElement("max_tso"));
+    private static final long max_tso$OFFSET = 0;
 
     /**
      * Offset for field:
@@ -69,7 +69,7 @@ public class ibv_tso_caps {
      * }
      */
     public static int max_tso(MemorySegment struct) {
-        return struct.get(max_tso$LAYOUT, max_tso$OFFSET);
+        return struct.get(JAVA_INT, max_tso$OFFSET);
     }
 
     /**
@@ -79,10 +79,8 @@ public class ibv_tso_caps {
      * }
      */
     public static void max_tso(MemorySegment struct, int fieldValue) {
-        struct.set(max_tso$LAYOUT, max_tso$OFFSET, fieldValue);
+        struct.set(JAVA_INT, max_tso$OFFSET, fieldValue);
     }
-
-    private static final OfInt supported_qpts$LAYOUT = (OfInt)$LAYOUT.select(groupElement("supported_qpts"));
 
     /**
      * Layout for field:
@@ -91,10 +89,10 @@ public class ibv_tso_caps {
      * }
      */
     public static final OfInt supported_qpts$layout() {
-        return supported_qpts$LAYOUT;
+        return (OfInt)layout().select(groupElement("supported_qpts"));
     }
 
-    private static final long supported_qpts$OFFSET = $LAYOUT.byteOffset(groupElement("supported_qpts"));
+    private static final long supported_qpts$OFFSET = 4;
 
     /**
      * Offset for field:
@@ -113,7 +111,7 @@ public class ibv_tso_caps {
      * }
      */
     public static int supported_qpts(MemorySegment struct) {
-        return struct.get(supported_qpts$LAYOUT, supported_qpts$OFFSET);
+        return struct.get(JAVA_INT, supported_qpts$OFFSET);
     }
 
     /**
@@ -123,7 +121,7 @@ public class ibv_tso_caps {
      * }
      */
     public static void supported_qpts(MemorySegment struct, int fieldValue) {
-        struct.set(supported_qpts$LAYOUT, supported_qpts$OFFSET, fieldValue);
+        struct.set(JAVA_INT, supported_qpts$OFFSET, fieldValue);
     }
 
     /**
@@ -131,19 +129,19 @@ public class ibv_tso_caps {
      * The returned segment has address {@code arrayParam.address() + index * layout().byteSize()}
      */
     public static MemorySegment asSlice(MemorySegment array, long index) {
-        return array.asSlice(layout().byteSize() * index);
+        return array.asSlice(sizeof() * index);
     }
 
     /**
      * The size (in bytes) of this struct
      */
-    public static long sizeof() { return layout().byteSize(); }
+    public static long sizeof() { return 8; }
 
     /**
      * Allocate a segment of size {@code layout().byteSize()} using {@code allocator}
      */
     public static MemorySegment allocate(SegmentAllocator allocator) {
-        return allocator.allocate(layout());
+        return allocator.allocate(sizeof(), 4);
     }
 
     /**
@@ -151,7 +149,7 @@ public class ibv_tso_caps {
      * The returned segment has size {@code elementCount * layout().byteSize()}.
      */
     public static MemorySegment allocateArray(long elementCount, SegmentAllocator allocator) {
-        return allocator.allocate(MemoryLayout.sequenceLayout(elementCount, layout()));
+        return allocator.allocate(Math.multiplyExact(sizeof(), elementCount), 4);
     }
 
     /**
@@ -167,7 +165,7 @@ public class ibv_tso_caps {
      * The returned segment has size {@code elementCount * layout().byteSize()}
      */
     public static MemorySegment reinterpret(MemorySegment addr, long elementCount, Arena arena, Consumer<MemorySegment> cleanup) {
-        return addr.reinterpret(layout().byteSize() * elementCount, arena, cleanup);
+        return addr.reinterpret(sizeof() * elementCount, arena, cleanup);
     }
 }
 

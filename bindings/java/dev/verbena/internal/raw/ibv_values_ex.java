@@ -26,20 +26,20 @@ public class ibv_values_ex {
         // Should not be called directly
     }
 
-    private static final GroupLayout $LAYOUT = MemoryLayout.structLayout(
-        rdma_h$shared.C_INT.withName("comp_mask"),
-        MemoryLayout.paddingLayout(4),
-        timespec.layout().withName("raw_clock")
-    ).withName("ibv_values_ex");
+    private static final class Layouts {
+        static final GroupLayout $LAYOUT = MemoryLayout.structLayout(
+            rdma_h$shared.C_INT.withName("comp_mask"),
+            MemoryLayout.paddingLayout(4),
+            timespec.layout().withName("raw_clock")
+        ).withName("ibv_values_ex");
+    }
 
     /**
      * The layout of this struct
      */
     public static final GroupLayout layout() {
-        return $LAYOUT;
+        return Layouts.$LAYOUT;
     }
-
-    private static final OfInt comp_mask$LAYOUT = (OfInt)$LAYOUT.select(groupElement("comp_mask"));
 
     /**
      * Layout for field:
@@ -48,10 +48,10 @@ public class ibv_values_ex {
      * }
      */
     public static final OfInt comp_mask$layout() {
-        return comp_mask$LAYOUT;
+        return (OfInt)layout().select(groupElement("comp_mask"));
     }
 
-    private static final long comp_mask$OFFSET = $LAYOUT.byteOffset(groupElement("comp_mask"));
+    private static final long comp_mask$OFFSET = 0;
 
     /**
      * Offset for field:
@@ -70,7 +70,7 @@ public class ibv_values_ex {
      * }
      */
     public static int comp_mask(MemorySegment struct) {
-        return struct.get(comp_mask$LAYOUT, comp_mask$OFFSET);
+        return struct.get(JAVA_INT, comp_mask$OFFSET);
     }
 
     /**
@@ -80,10 +80,8 @@ public class ibv_values_ex {
      * }
      */
     public static void comp_mask(MemorySegment struct, int fieldValue) {
-        struct.set(comp_mask$LAYOUT, comp_mask$OFFSET, fieldValue);
+        struct.set(JAVA_INT, comp_mask$OFFSET, fieldValue);
     }
-
-    private static final GroupLayout raw_clock$LAYOUT = (GroupLayout)$LAYOUT.select(groupElement("raw_clock"));
 
     /**
      * Layout for field:
@@ -92,10 +90,10 @@ public class ibv_values_ex {
      * }
      */
     public static final GroupLayout raw_clock$layout() {
-        return raw_clock$LAYOUT;
+        return (GroupLayout)layout().select(groupElement("raw_clock"));
     }
 
-    private static final long raw_clock$OFFSET = $LAYOUT.byteOffset(groupElement("raw_clock"));
+    private static final long raw_clock$OFFSET = 8;
 
     /**
      * Offset for field:
@@ -114,7 +112,7 @@ public class ibv_values_ex {
      * }
      */
     public static MemorySegment raw_clock(MemorySegment struct) {
-        return struct.asSlice(raw_clock$OFFSET, raw_clock$LAYOUT.byteSize());
+        return struct.asSlice(raw_clock$OFFSET, 16);
     }
 
     /**
@@ -124,7 +122,7 @@ public class ibv_values_ex {
      * }
      */
     public static void raw_clock(MemorySegment struct, MemorySegment fieldValue) {
-        MemorySegment.copy(fieldValue, 0L, struct, raw_clock$OFFSET, raw_clock$LAYOUT.byteSize());
+        MemorySegment.copy(fieldValue, 0L, struct, raw_clock$OFFSET, 16);
     }
 
     /**
@@ -132,19 +130,19 @@ public class ibv_values_ex {
      * The returned segment has address {@code arrayParam.address() + index * layout().byteSize()}
      */
     public static MemorySegment asSlice(MemorySegment array, long index) {
-        return array.asSlice(layout().byteSize() * index);
+        return array.asSlice(sizeof() * index);
     }
 
     /**
      * The size (in bytes) of this struct
      */
-    public static long sizeof() { return layout().byteSize(); }
+    public static long sizeof() { return 24; }
 
     /**
      * Allocate a segment of size {@code layout().byteSize()} using {@code allocator}
      */
     public static MemorySegment allocate(SegmentAllocator allocator) {
-        return allocator.allocate(layout());
+        return allocator.allocate(sizeof(), 8);
     }
 
     /**
@@ -152,7 +150,7 @@ public class ibv_values_ex {
      * The returned segment has size {@code elementCount * layout().byteSize()}.
      */
     public static MemorySegment allocateArray(long elementCount, SegmentAllocator allocator) {
-        return allocator.allocate(MemoryLayout.sequenceLayout(elementCount, layout()));
+        return allocator.allocate(Math.multiplyExact(sizeof(), elementCount), 8);
     }
 
     /**
@@ -168,7 +166,7 @@ public class ibv_values_ex {
      * The returned segment has size {@code elementCount * layout().byteSize()}
      */
     public static MemorySegment reinterpret(MemorySegment addr, long elementCount, Arena arena, Consumer<MemorySegment> cleanup) {
-        return addr.reinterpret(layout().byteSize() * elementCount, arena, cleanup);
+        return addr.reinterpret(sizeof() * elementCount, arena, cleanup);
     }
 }
 

@@ -26,20 +26,20 @@ public class ibv_wc_tm_info {
         // Should not be called directly
     }
 
-    private static final GroupLayout $LAYOUT = MemoryLayout.structLayout(
-        rdma_h$shared.C_LONG.withName("tag"),
-        rdma_h$shared.C_INT.withName("priv"),
-        MemoryLayout.paddingLayout(4)
-    ).withName("ibv_wc_tm_info");
+    private static final class Layouts {
+        static final GroupLayout $LAYOUT = MemoryLayout.structLayout(
+            rdma_h$shared.C_LONG.withName("tag"),
+            rdma_h$shared.C_INT.withName("priv"),
+            MemoryLayout.paddingLayout(4)
+        ).withName("ibv_wc_tm_info");
+    }
 
     /**
      * The layout of this struct
      */
     public static final GroupLayout layout() {
-        return $LAYOUT;
+        return Layouts.$LAYOUT;
     }
-
-    private static final OfLong tag$LAYOUT = (OfLong)$LAYOUT.select(groupElement("tag"));
 
     /**
      * Layout for field:
@@ -48,10 +48,10 @@ public class ibv_wc_tm_info {
      * }
      */
     public static final OfLong tag$layout() {
-        return tag$LAYOUT;
+        return (OfLong)layout().select(groupElement("tag"));
     }
 
-    private static final long tag$OFFSET = $LAYOUT.byteOffset(groupElement("tag"));
+    private static final long tag$OFFSET = 0;
 
     /**
      * Offset for field:
@@ -70,7 +70,7 @@ public class ibv_wc_tm_info {
      * }
      */
     public static long tag(MemorySegment struct) {
-        return struct.get(tag$LAYOUT, tag$OFFSET);
+        return struct.get(JAVA_LONG, tag$OFFSET);
     }
 
     /**
@@ -80,10 +80,8 @@ public class ibv_wc_tm_info {
      * }
      */
     public static void tag(MemorySegment struct, long fieldValue) {
-        struct.set(tag$LAYOUT, tag$OFFSET, fieldValue);
+        struct.set(JAVA_LONG, tag$OFFSET, fieldValue);
     }
-
-    private static final OfInt priv$LAYOUT = (OfInt)$LAYOUT.select(groupElement("priv"));
 
     /**
      * Layout for field:
@@ -92,10 +90,10 @@ public class ibv_wc_tm_info {
      * }
      */
     public static final OfInt priv$layout() {
-        return priv$LAYOUT;
+        return (OfInt)layout().select(groupElement("priv"));
     }
 
-    private static final long priv$OFFSET = $LAYOUT.byteOffset(groupElement("priv"));
+    private static final long priv$OFFSET = 8;
 
     /**
      * Offset for field:
@@ -114,7 +112,7 @@ public class ibv_wc_tm_info {
      * }
      */
     public static int priv(MemorySegment struct) {
-        return struct.get(priv$LAYOUT, priv$OFFSET);
+        return struct.get(JAVA_INT, priv$OFFSET);
     }
 
     /**
@@ -124,7 +122,7 @@ public class ibv_wc_tm_info {
      * }
      */
     public static void priv(MemorySegment struct, int fieldValue) {
-        struct.set(priv$LAYOUT, priv$OFFSET, fieldValue);
+        struct.set(JAVA_INT, priv$OFFSET, fieldValue);
     }
 
     /**
@@ -132,19 +130,19 @@ public class ibv_wc_tm_info {
      * The returned segment has address {@code arrayParam.address() + index * layout().byteSize()}
      */
     public static MemorySegment asSlice(MemorySegment array, long index) {
-        return array.asSlice(layout().byteSize() * index);
+        return array.asSlice(sizeof() * index);
     }
 
     /**
      * The size (in bytes) of this struct
      */
-    public static long sizeof() { return layout().byteSize(); }
+    public static long sizeof() { return 16; }
 
     /**
      * Allocate a segment of size {@code layout().byteSize()} using {@code allocator}
      */
     public static MemorySegment allocate(SegmentAllocator allocator) {
-        return allocator.allocate(layout());
+        return allocator.allocate(sizeof(), 8);
     }
 
     /**
@@ -152,7 +150,7 @@ public class ibv_wc_tm_info {
      * The returned segment has size {@code elementCount * layout().byteSize()}.
      */
     public static MemorySegment allocateArray(long elementCount, SegmentAllocator allocator) {
-        return allocator.allocate(MemoryLayout.sequenceLayout(elementCount, layout()));
+        return allocator.allocate(Math.multiplyExact(sizeof(), elementCount), 8);
     }
 
     /**
@@ -168,7 +166,7 @@ public class ibv_wc_tm_info {
      * The returned segment has size {@code elementCount * layout().byteSize()}
      */
     public static MemorySegment reinterpret(MemorySegment addr, long elementCount, Arena arena, Consumer<MemorySegment> cleanup) {
-        return addr.reinterpret(layout().byteSize() * elementCount, arena, cleanup);
+        return addr.reinterpret(sizeof() * elementCount, arena, cleanup);
     }
 }
 

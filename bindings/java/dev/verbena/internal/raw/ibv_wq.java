@@ -37,30 +37,30 @@ public class ibv_wq {
         // Should not be called directly
     }
 
-    private static final GroupLayout $LAYOUT = MemoryLayout.structLayout(
-        rdma_h$shared.C_POINTER.withName("context"),
-        rdma_h$shared.C_POINTER.withName("wq_context"),
-        rdma_h$shared.C_POINTER.withName("pd"),
-        rdma_h$shared.C_POINTER.withName("cq"),
-        rdma_h$shared.C_INT.withName("wq_num"),
-        rdma_h$shared.C_INT.withName("handle"),
-        rdma_h$shared.C_INT.withName("state"),
-        rdma_h$shared.C_INT.withName("wq_type"),
-        rdma_h$shared.C_POINTER.withName("post_recv"),
-        pthread_mutex_t.layout().withName("mutex"),
-        pthread_cond_t.layout().withName("cond"),
-        rdma_h$shared.C_INT.withName("events_completed"),
-        rdma_h$shared.C_INT.withName("comp_mask")
-    ).withName("ibv_wq");
+    private static final class Layouts {
+        static final GroupLayout $LAYOUT = MemoryLayout.structLayout(
+            rdma_h$shared.C_POINTER.withName("context"),
+            rdma_h$shared.C_POINTER.withName("wq_context"),
+            rdma_h$shared.C_POINTER.withName("pd"),
+            rdma_h$shared.C_POINTER.withName("cq"),
+            rdma_h$shared.C_INT.withName("wq_num"),
+            rdma_h$shared.C_INT.withName("handle"),
+            rdma_h$shared.C_INT.withName("state"),
+            rdma_h$shared.C_INT.withName("wq_type"),
+            rdma_h$shared.C_POINTER.withName("post_recv"),
+            pthread_mutex_t.layout().withName("mutex"),
+            pthread_cond_t.layout().withName("cond"),
+            rdma_h$shared.C_INT.withName("events_completed"),
+            rdma_h$shared.C_INT.withName("comp_mask")
+        ).withName("ibv_wq");
+    }
 
     /**
      * The layout of this struct
      */
     public static final GroupLayout layout() {
-        return $LAYOUT;
+        return Layouts.$LAYOUT;
     }
-
-    private static final AddressLayout context$LAYOUT = (AddressLayout)$LAYOUT.select(groupElement("context"));
 
     /**
      * Layout for field:
@@ -69,10 +69,10 @@ public class ibv_wq {
      * }
      */
     public static final AddressLayout context$layout() {
-        return context$LAYOUT;
+        return (AddressLayout)layout().select(groupElement("context"));
     }
 
-    private static final long context$OFFSET = $LAYOUT.byteOffset(groupElement("context"));
+    private static final long context$OFFSET = 0;
 
     /**
      * Offset for field:
@@ -104,8 +104,6 @@ public class ibv_wq {
         struct.set(JAVA_LONG, context$OFFSET, fieldValue.address());
     }
 
-    private static final AddressLayout wq_context$LAYOUT = (AddressLayout)$LAYOUT.select(groupElement("wq_context"));
-
     /**
      * Layout for field:
      * {@snippet lang=c :
@@ -113,10 +111,10 @@ public class ibv_wq {
      * }
      */
     public static final AddressLayout wq_context$layout() {
-        return wq_context$LAYOUT;
+        return (AddressLayout)layout().select(groupElement("wq_context"));
     }
 
-    private static final long wq_context$OFFSET = $LAYOUT.byteOffset(groupElement("wq_context"));
+    private static final long wq_context$OFFSET = 8;
 
     /**
      * Offset for field:
@@ -148,8 +146,6 @@ public class ibv_wq {
         struct.set(JAVA_LONG, wq_context$OFFSET, fieldValue.address());
     }
 
-    private static final AddressLayout pd$LAYOUT = (AddressLayout)$LAYOUT.select(groupElement("pd"));
-
     /**
      * Layout for field:
      * {@snippet lang=c :
@@ -157,10 +153,10 @@ public class ibv_wq {
      * }
      */
     public static final AddressLayout pd$layout() {
-        return pd$LAYOUT;
+        return (AddressLayout)layout().select(groupElement("pd"));
     }
 
-    private static final long pd$OFFSET = $LAYOUT.byteOffset(groupElement("pd"));
+    private static final long pd$OFFSET = 16;
 
     /**
      * Offset for field:
@@ -192,8 +188,6 @@ public class ibv_wq {
         struct.set(JAVA_LONG, pd$OFFSET, fieldValue.address());
     }
 
-    private static final AddressLayout cq$LAYOUT = (AddressLayout)$LAYOUT.select(groupElement("cq"));
-
     /**
      * Layout for field:
      * {@snippet lang=c :
@@ -201,10 +195,10 @@ public class ibv_wq {
      * }
      */
     public static final AddressLayout cq$layout() {
-        return cq$LAYOUT;
+        return (AddressLayout)layout().select(groupElement("cq"));
     }
 
-    private static final long cq$OFFSET = $LAYOUT.byteOffset(groupElement("cq"));
+    private static final long cq$OFFSET = 24;
 
     /**
      * Offset for field:
@@ -236,8 +230,6 @@ public class ibv_wq {
         struct.set(JAVA_LONG, cq$OFFSET, fieldValue.address());
     }
 
-    private static final OfInt wq_num$LAYOUT = (OfInt)$LAYOUT.select(groupElement("wq_num"));
-
     /**
      * Layout for field:
      * {@snippet lang=c :
@@ -245,10 +237,10 @@ public class ibv_wq {
      * }
      */
     public static final OfInt wq_num$layout() {
-        return wq_num$LAYOUT;
+        return (OfInt)layout().select(groupElement("wq_num"));
     }
 
-    private static final long wq_num$OFFSET = $LAYOUT.byteOffset(groupElement("wq_num"));
+    private static final long wq_num$OFFSET = 32;
 
     /**
      * Offset for field:
@@ -267,7 +259,7 @@ public class ibv_wq {
      * }
      */
     public static int wq_num(MemorySegment struct) {
-        return struct.get(wq_num$LAYOUT, wq_num$OFFSET);
+        return struct.get(JAVA_INT, wq_num$OFFSET);
     }
 
     /**
@@ -277,10 +269,8 @@ public class ibv_wq {
      * }
      */
     public static void wq_num(MemorySegment struct, int fieldValue) {
-        struct.set(wq_num$LAYOUT, wq_num$OFFSET, fieldValue);
+        struct.set(JAVA_INT, wq_num$OFFSET, fieldValue);
     }
-
-    private static final OfInt handle$LAYOUT = (OfInt)$LAYOUT.select(groupElement("handle"));
 
     /**
      * Layout for field:
@@ -289,10 +279,10 @@ public class ibv_wq {
      * }
      */
     public static final OfInt handle$layout() {
-        return handle$LAYOUT;
+        return (OfInt)layout().select(groupElement("handle"));
     }
 
-    private static final long handle$OFFSET = $LAYOUT.byteOffset(groupElement("handle"));
+    private static final long handle$OFFSET = 36;
 
     /**
      * Offset for field:
@@ -311,7 +301,7 @@ public class ibv_wq {
      * }
      */
     public static int handle(MemorySegment struct) {
-        return struct.get(handle$LAYOUT, handle$OFFSET);
+        return struct.get(JAVA_INT, handle$OFFSET);
     }
 
     /**
@@ -321,10 +311,8 @@ public class ibv_wq {
      * }
      */
     public static void handle(MemorySegment struct, int fieldValue) {
-        struct.set(handle$LAYOUT, handle$OFFSET, fieldValue);
+        struct.set(JAVA_INT, handle$OFFSET, fieldValue);
     }
-
-    private static final OfInt state$LAYOUT = (OfInt)$LAYOUT.select(groupElement("state"));
 
     /**
      * Layout for field:
@@ -333,10 +321,10 @@ public class ibv_wq {
      * }
      */
     public static final OfInt state$layout() {
-        return state$LAYOUT;
+        return (OfInt)layout().select(groupElement("state"));
     }
 
-    private static final long state$OFFSET = $LAYOUT.byteOffset(groupElement("state"));
+    private static final long state$OFFSET = 40;
 
     /**
      * Offset for field:
@@ -355,7 +343,7 @@ public class ibv_wq {
      * }
      */
     public static int state(MemorySegment struct) {
-        return struct.get(state$LAYOUT, state$OFFSET);
+        return struct.get(JAVA_INT, state$OFFSET);
     }
 
     /**
@@ -365,10 +353,8 @@ public class ibv_wq {
      * }
      */
     public static void state(MemorySegment struct, int fieldValue) {
-        struct.set(state$LAYOUT, state$OFFSET, fieldValue);
+        struct.set(JAVA_INT, state$OFFSET, fieldValue);
     }
-
-    private static final OfInt wq_type$LAYOUT = (OfInt)$LAYOUT.select(groupElement("wq_type"));
 
     /**
      * Layout for field:
@@ -377,10 +363,10 @@ public class ibv_wq {
      * }
      */
     public static final OfInt wq_type$layout() {
-        return wq_type$LAYOUT;
+        return (OfInt)layout().select(groupElement("wq_type"));
     }
 
-    private static final long wq_type$OFFSET = $LAYOUT.byteOffset(groupElement("wq_type"));
+    private static final long wq_type$OFFSET = 44;
 
     /**
      * Offset for field:
@@ -399,7 +385,7 @@ public class ibv_wq {
      * }
      */
     public static int wq_type(MemorySegment struct) {
-        return struct.get(wq_type$LAYOUT, wq_type$OFFSET);
+        return struct.get(JAVA_INT, wq_type$OFFSET);
     }
 
     /**
@@ -409,7 +395,7 @@ public class ibv_wq {
      * }
      */
     public static void wq_type(MemorySegment struct, int fieldValue) {
-        struct.set(wq_type$LAYOUT, wq_type$OFFSET, fieldValue);
+        struct.set(JAVA_INT, wq_type$OFFSET, fieldValue);
     }
 
     /**
@@ -470,8 +456,6 @@ public class ibv_wq {
         }
     }
 
-    private static final AddressLayout post_recv$LAYOUT = (AddressLayout)$LAYOUT.select(groupElement("post_recv"));
-
     /**
      * Layout for field:
      * {@snippet lang=c :
@@ -479,10 +463,10 @@ public class ibv_wq {
      * }
      */
     public static final AddressLayout post_recv$layout() {
-        return post_recv$LAYOUT;
+        return (AddressLayout)layout().select(groupElement("post_recv"));
     }
 
-    private static final long post_recv$OFFSET = $LAYOUT.byteOffset(groupElement("post_recv"));
+    private static final long post_recv$OFFSET = 48;
 
     /**
      * Offset for field:
@@ -514,8 +498,6 @@ public class ibv_wq {
         struct.set(JAVA_LONG, post_recv$OFFSET, fieldValue.address());
     }
 
-    private static final GroupLayout mutex$LAYOUT = (GroupLayout)$LAYOUT.select(groupElement("mutex"));
-
     /**
      * Layout for field:
      * {@snippet lang=c :
@@ -523,10 +505,10 @@ public class ibv_wq {
      * }
      */
     public static final GroupLayout mutex$layout() {
-        return mutex$LAYOUT;
+        return (GroupLayout)layout().select(groupElement("mutex"));
     }
 
-    private static final long mutex$OFFSET = $LAYOUT.byteOffset(groupElement("mutex"));
+    private static final long mutex$OFFSET = 56;
 
     /**
      * Offset for field:
@@ -545,7 +527,7 @@ public class ibv_wq {
      * }
      */
     public static MemorySegment mutex(MemorySegment struct) {
-        return struct.asSlice(mutex$OFFSET, mutex$LAYOUT.byteSize());
+        return struct.asSlice(mutex$OFFSET, 40 + pthread_mutex_t.MORE);
     }
 
     /**
@@ -555,10 +537,8 @@ public class ibv_wq {
      * }
      */
     public static void mutex(MemorySegment struct, MemorySegment fieldValue) {
-        MemorySegment.copy(fieldValue, 0L, struct, mutex$OFFSET, mutex$LAYOUT.byteSize());
+        MemorySegment.copy(fieldValue, 0L, struct, mutex$OFFSET, 40 + pthread_mutex_t.MORE);
     }
-
-    private static final GroupLayout cond$LAYOUT = (GroupLayout)$LAYOUT.select(groupElement("cond"));
 
     /**
      * Layout for field:
@@ -567,10 +547,10 @@ public class ibv_wq {
      * }
      */
     public static final GroupLayout cond$layout() {
-        return cond$LAYOUT;
+        return (GroupLayout)layout().select(groupElement("cond"));
     }
 
-    private static final long cond$OFFSET = $LAYOUT.byteOffset(groupElement("cond"));
+    private static final long cond$OFFSET = 96 + pthread_mutex_t.MORE;
 
     /**
      * Offset for field:
@@ -589,7 +569,7 @@ public class ibv_wq {
      * }
      */
     public static MemorySegment cond(MemorySegment struct) {
-        return struct.asSlice(cond$OFFSET, cond$LAYOUT.byteSize());
+        return struct.asSlice(cond$OFFSET, 48);
     }
 
     /**
@@ -599,10 +579,8 @@ public class ibv_wq {
      * }
      */
     public static void cond(MemorySegment struct, MemorySegment fieldValue) {
-        MemorySegment.copy(fieldValue, 0L, struct, cond$OFFSET, cond$LAYOUT.byteSize());
+        MemorySegment.copy(fieldValue, 0L, struct, cond$OFFSET, 48);
     }
-
-    private static final OfInt events_completed$LAYOUT = (OfInt)$LAYOUT.select(groupElement("events_completed"));
 
     /**
      * Layout for field:
@@ -611,10 +589,10 @@ public class ibv_wq {
      * }
      */
     public static final OfInt events_completed$layout() {
-        return events_completed$LAYOUT;
+        return (OfInt)layout().select(groupElement("events_completed"));
     }
 
-    private static final long events_completed$OFFSET = $LAYOUT.byteOffset(groupElement("events_completed"));
+    private static final long events_completed$OFFSET = 144 + pthread_mutex_t.MORE;
 
     /**
      * Offset for field:
@@ -633,7 +611,7 @@ public class ibv_wq {
      * }
      */
     public static int events_completed(MemorySegment struct) {
-        return struct.get(events_completed$LAYOUT, events_completed$OFFSET);
+        return struct.get(JAVA_INT, events_completed$OFFSET);
     }
 
     /**
@@ -643,10 +621,8 @@ public class ibv_wq {
      * }
      */
     public static void events_completed(MemorySegment struct, int fieldValue) {
-        struct.set(events_completed$LAYOUT, events_completed$OFFSET, fieldValue);
+        struct.set(JAVA_INT, events_completed$OFFSET, fieldValue);
     }
-
-    private static final OfInt comp_mask$LAYOUT = (OfInt)$LAYOUT.select(groupElement("comp_mask"));
 
     /**
      * Layout for field:
@@ -655,10 +631,10 @@ public class ibv_wq {
      * }
      */
     public static final OfInt comp_mask$layout() {
-        return comp_mask$LAYOUT;
+        return (OfInt)layout().select(groupElement("comp_mask"));
     }
 
-    private static final long comp_mask$OFFSET = $LAYOUT.byteOffset(groupElement("comp_mask"));
+    private static final long comp_mask$OFFSET = 148 + pthread_mutex_t.MORE;
 
     /**
      * Offset for field:
@@ -677,7 +653,7 @@ public class ibv_wq {
      * }
      */
     public static int comp_mask(MemorySegment struct) {
-        return struct.get(comp_mask$LAYOUT, comp_mask$OFFSET);
+        return struct.get(JAVA_INT, comp_mask$OFFSET);
     }
 
     /**
@@ -687,7 +663,7 @@ public class ibv_wq {
      * }
      */
     public static void comp_mask(MemorySegment struct, int fieldValue) {
-        struct.set(comp_mask$LAYOUT, comp_mask$OFFSET, fieldValue);
+        struct.set(JAVA_INT, comp_mask$OFFSET, fieldValue);
     }
 
     /**
@@ -695,19 +671,19 @@ public class ibv_wq {
      * The returned segment has address {@code arrayParam.address() + index * layout().byteSize()}
      */
     public static MemorySegment asSlice(MemorySegment array, long index) {
-        return array.asSlice(layout().byteSize() * index);
+        return array.asSlice(sizeof() * index);
     }
 
     /**
      * The size (in bytes) of this struct
      */
-    public static long sizeof() { return layout().byteSize(); }
+    public static long sizeof() { return 152 + pthread_mutex_t.MORE; }
 
     /**
      * Allocate a segment of size {@code layout().byteSize()} using {@code allocator}
      */
     public static MemorySegment allocate(SegmentAllocator allocator) {
-        return allocator.allocate(layout());
+        return allocator.allocate(sizeof(), 8);
     }
 
     /**
@@ -715,7 +691,7 @@ public class ibv_wq {
      * The returned segment has size {@code elementCount * layout().byteSize()}.
      */
     public static MemorySegment allocateArray(long elementCount, SegmentAllocator allocator) {
-        return allocator.allocate(MemoryLayout.sequenceLayout(elementCount, layout()));
+        return allocator.allocate(Math.multiplyExact(sizeof(), elementCount), 8);
     }
 
     /**
@@ -731,7 +707,7 @@ public class ibv_wq {
      * The returned segment has size {@code elementCount * layout().byteSize()}
      */
     public static MemorySegment reinterpret(MemorySegment addr, long elementCount, Arena arena, Consumer<MemorySegment> cleanup) {
-        return addr.reinterpret(layout().byteSize() * elementCount, arena, cleanup);
+        return addr.reinterpret(sizeof() * elementCount, arena, cleanup);
     }
 }
 

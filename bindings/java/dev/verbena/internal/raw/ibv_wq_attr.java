@@ -29,22 +29,22 @@ public class ibv_wq_attr {
         // Should not be called directly
     }
 
-    private static final GroupLayout $LAYOUT = MemoryLayout.structLayout(
-        rdma_h$shared.C_INT.withName("attr_mask"),
-        rdma_h$shared.C_INT.withName("wq_state"),
-        rdma_h$shared.C_INT.withName("curr_wq_state"),
-        rdma_h$shared.C_INT.withName("flags"),
-        rdma_h$shared.C_INT.withName("flags_mask")
-    ).withName("ibv_wq_attr");
+    private static final class Layouts {
+        static final GroupLayout $LAYOUT = MemoryLayout.structLayout(
+            rdma_h$shared.C_INT.withName("attr_mask"),
+            rdma_h$shared.C_INT.withName("wq_state"),
+            rdma_h$shared.C_INT.withName("curr_wq_state"),
+            rdma_h$shared.C_INT.withName("flags"),
+            rdma_h$shared.C_INT.withName("flags_mask")
+        ).withName("ibv_wq_attr");
+    }
 
     /**
      * The layout of this struct
      */
     public static final GroupLayout layout() {
-        return $LAYOUT;
+        return Layouts.$LAYOUT;
     }
-
-    private static final OfInt attr_mask$LAYOUT = (OfInt)$LAYOUT.select(groupElement("attr_mask"));
 
     /**
      * Layout for field:
@@ -53,10 +53,10 @@ public class ibv_wq_attr {
      * }
      */
     public static final OfInt attr_mask$layout() {
-        return attr_mask$LAYOUT;
+        return (OfInt)layout().select(groupElement("attr_mask"));
     }
 
-    private static final long attr_mask$OFFSET = $LAYOUT.byteOffset(groupElement("attr_mask"));
+    private static final long attr_mask$OFFSET = 0;
 
     /**
      * Offset for field:
@@ -75,7 +75,7 @@ public class ibv_wq_attr {
      * }
      */
     public static int attr_mask(MemorySegment struct) {
-        return struct.get(attr_mask$LAYOUT, attr_mask$OFFSET);
+        return struct.get(JAVA_INT, attr_mask$OFFSET);
     }
 
     /**
@@ -85,10 +85,8 @@ public class ibv_wq_attr {
      * }
      */
     public static void attr_mask(MemorySegment struct, int fieldValue) {
-        struct.set(attr_mask$LAYOUT, attr_mask$OFFSET, fieldValue);
+        struct.set(JAVA_INT, attr_mask$OFFSET, fieldValue);
     }
-
-    private static final OfInt wq_state$LAYOUT = (OfInt)$LAYOUT.select(groupElement("wq_state"));
 
     /**
      * Layout for field:
@@ -97,10 +95,10 @@ public class ibv_wq_attr {
      * }
      */
     public static final OfInt wq_state$layout() {
-        return wq_state$LAYOUT;
+        return (OfInt)layout().select(groupElement("wq_state"));
     }
 
-    private static final long wq_state$OFFSET = $LAYOUT.byteOffset(groupElement("wq_state"));
+    private static final long wq_state$OFFSET = 4;
 
     /**
      * Offset for field:
@@ -119,7 +117,7 @@ public class ibv_wq_attr {
      * }
      */
     public static int wq_state(MemorySegment struct) {
-        return struct.get(wq_state$LAYOUT, wq_state$OFFSET);
+        return struct.get(JAVA_INT, wq_state$OFFSET);
     }
 
     /**
@@ -129,10 +127,8 @@ public class ibv_wq_attr {
      * }
      */
     public static void wq_state(MemorySegment struct, int fieldValue) {
-        struct.set(wq_state$LAYOUT, wq_state$OFFSET, fieldValue);
+        struct.set(JAVA_INT, wq_state$OFFSET, fieldValue);
     }
-
-    private static final OfInt curr_wq_state$LAYOUT = (OfInt)$LAYOUT.select(groupElement("curr_wq_state"));
 
     /**
      * Layout for field:
@@ -141,10 +137,10 @@ public class ibv_wq_attr {
      * }
      */
     public static final OfInt curr_wq_state$layout() {
-        return curr_wq_state$LAYOUT;
+        return (OfInt)layout().select(groupElement("curr_wq_state"));
     }
 
-    private static final long curr_wq_state$OFFSET = $LAYOUT.byteOffset(groupElement("curr_wq_state"));
+    private static final long curr_wq_state$OFFSET = 8;
 
     /**
      * Offset for field:
@@ -163,7 +159,7 @@ public class ibv_wq_attr {
      * }
      */
     public static int curr_wq_state(MemorySegment struct) {
-        return struct.get(curr_wq_state$LAYOUT, curr_wq_state$OFFSET);
+        return struct.get(JAVA_INT, curr_wq_state$OFFSET);
     }
 
     /**
@@ -173,10 +169,8 @@ public class ibv_wq_attr {
      * }
      */
     public static void curr_wq_state(MemorySegment struct, int fieldValue) {
-        struct.set(curr_wq_state$LAYOUT, curr_wq_state$OFFSET, fieldValue);
+        struct.set(JAVA_INT, curr_wq_state$OFFSET, fieldValue);
     }
-
-    private static final OfInt flags$LAYOUT = (OfInt)$LAYOUT.select(groupElement("flags"));
 
     /**
      * Layout for field:
@@ -185,10 +179,10 @@ public class ibv_wq_attr {
      * }
      */
     public static final OfInt flags$layout() {
-        return flags$LAYOUT;
+        return (OfInt)layout().select(groupElement("flags"));
     }
 
-    private static final long flags$OFFSET = $LAYOUT.byteOffset(groupElement("flags"));
+    private static final long flags$OFFSET = 12;
 
     /**
      * Offset for field:
@@ -207,7 +201,7 @@ public class ibv_wq_attr {
      * }
      */
     public static int flags(MemorySegment struct) {
-        return struct.get(flags$LAYOUT, flags$OFFSET);
+        return struct.get(JAVA_INT, flags$OFFSET);
     }
 
     /**
@@ -217,10 +211,8 @@ public class ibv_wq_attr {
      * }
      */
     public static void flags(MemorySegment struct, int fieldValue) {
-        struct.set(flags$LAYOUT, flags$OFFSET, fieldValue);
+        struct.set(JAVA_INT, flags$OFFSET, fieldValue);
     }
-
-    private static final OfInt flags_mask$LAYOUT = (OfInt)$LAYOUT.select(groupElement("flags_mask"));
 
     /**
      * Layout for field:
@@ -229,10 +221,10 @@ public class ibv_wq_attr {
      * }
      */
     public static final OfInt flags_mask$layout() {
-        return flags_mask$LAYOUT;
+        return (OfInt)layout().select(groupElement("flags_mask"));
     }
 
-    private static final long flags_mask$OFFSET = $LAYOUT.byteOffset(groupElement("flags_mask"));
+    private static final long flags_mask$OFFSET = 16;
 
     /**
      * Offset for field:
@@ -251,7 +243,7 @@ public class ibv_wq_attr {
      * }
      */
     public static int flags_mask(MemorySegment struct) {
-        return struct.get(flags_mask$LAYOUT, flags_mask$OFFSET);
+        return struct.get(JAVA_INT, flags_mask$OFFSET);
     }
 
     /**
@@ -261,7 +253,7 @@ public class ibv_wq_attr {
      * }
      */
     public static void flags_mask(MemorySegment struct, int fieldValue) {
-        struct.set(flags_mask$LAYOUT, flags_mask$OFFSET, fieldValue);
+        struct.set(JAVA_INT, flags_mask$OFFSET, fieldValue);
     }
 
     /**
@@ -269,19 +261,19 @@ public class ibv_wq_attr {
      * The returned segment has address {@code arrayParam.address() + index * layout().byteSize()}
      */
     public static MemorySegment asSlice(MemorySegment array, long index) {
-        return array.asSlice(layout().byteSize() * index);
+        return array.asSlice(sizeof() * index);
     }
 
     /**
      * The size (in bytes) of this struct
      */
-    public static long sizeof() { return layout().byteSize(); }
+    public static long sizeof() { return 20; }
 
     /**
      * Allocate a segment of size {@code layout().byteSize()} using {@code allocator}
      */
     public static MemorySegment allocate(SegmentAllocator allocator) {
-        return allocator.allocate(layout());
+        return allocator.allocate(sizeof(), 4);
     }
 
     /**
@@ -289,7 +281,7 @@ public class ibv_wq_attr {
      * The returned segment has size {@code elementCount * layout().byteSize()}.
      */
     public static MemorySegment allocateArray(long elementCount, SegmentAllocator allocator) {
-        return allocator.allocate(MemoryLayout.sequenceLayout(elementCount, layout()));
+        return allocator.allocate(Math.multiplyExact(sizeof(), elementCount), 4);
     }
 
     /**
@@ -305,7 +297,7 @@ public class ibv_wq_attr {
      * The returned segment has size {@code elementCount * layout().byteSize()}
      */
     public static MemorySegment reinterpret(MemorySegment addr, long elementCount, Arena arena, Consumer<MemorySegment> cleanup) {
-        return addr.reinterpret(layout().byteSize() * elementCount, arena, cleanup);
+        return addr.reinterpret(sizeof() * elementCount, arena, cleanup);
     }
 }
 

@@ -32,26 +32,26 @@ public class ibv_wq_init_attr {
         // Should not be called directly
     }
 
-    private static final GroupLayout $LAYOUT = MemoryLayout.structLayout(
-        rdma_h$shared.C_POINTER.withName("wq_context"),
-        rdma_h$shared.C_INT.withName("wq_type"),
-        rdma_h$shared.C_INT.withName("max_wr"),
-        rdma_h$shared.C_INT.withName("max_sge"),
-        MemoryLayout.paddingLayout(4),
-        rdma_h$shared.C_POINTER.withName("pd"),
-        rdma_h$shared.C_POINTER.withName("cq"),
-        rdma_h$shared.C_INT.withName("comp_mask"),
-        rdma_h$shared.C_INT.withName("create_flags")
-    ).withName("ibv_wq_init_attr");
+    private static final class Layouts {
+        static final GroupLayout $LAYOUT = MemoryLayout.structLayout(
+            rdma_h$shared.C_POINTER.withName("wq_context"),
+            rdma_h$shared.C_INT.withName("wq_type"),
+            rdma_h$shared.C_INT.withName("max_wr"),
+            rdma_h$shared.C_INT.withName("max_sge"),
+            MemoryLayout.paddingLayout(4),
+            rdma_h$shared.C_POINTER.withName("pd"),
+            rdma_h$shared.C_POINTER.withName("cq"),
+            rdma_h$shared.C_INT.withName("comp_mask"),
+            rdma_h$shared.C_INT.withName("create_flags")
+        ).withName("ibv_wq_init_attr");
+    }
 
     /**
      * The layout of this struct
      */
     public static final GroupLayout layout() {
-        return $LAYOUT;
+        return Layouts.$LAYOUT;
     }
-
-    private static final AddressLayout wq_context$LAYOUT = (AddressLayout)$LAYOUT.select(groupElement("wq_context"));
 
     /**
      * Layout for field:
@@ -60,10 +60,10 @@ public class ibv_wq_init_attr {
      * }
      */
     public static final AddressLayout wq_context$layout() {
-        return wq_context$LAYOUT;
+        return (AddressLayout)layout().select(groupElement("wq_context"));
     }
 
-    private static final long wq_context$OFFSET = $LAYOUT.byteOffset(groupElement("wq_context"));
+    private static final long wq_context$OFFSET = 0;
 
     /**
      * Offset for field:
@@ -95,8 +95,6 @@ public class ibv_wq_init_attr {
         struct.set(JAVA_LONG, wq_context$OFFSET, fieldValue.address());
     }
 
-    private static final OfInt wq_type$LAYOUT = (OfInt)$LAYOUT.select(groupElement("wq_type"));
-
     /**
      * Layout for field:
      * {@snippet lang=c :
@@ -104,10 +102,10 @@ public class ibv_wq_init_attr {
      * }
      */
     public static final OfInt wq_type$layout() {
-        return wq_type$LAYOUT;
+        return (OfInt)layout().select(groupElement("wq_type"));
     }
 
-    private static final long wq_type$OFFSET = $LAYOUT.byteOffset(groupElement("wq_type"));
+    private static final long wq_type$OFFSET = 8;
 
     /**
      * Offset for field:
@@ -126,7 +124,7 @@ public class ibv_wq_init_attr {
      * }
      */
     public static int wq_type(MemorySegment struct) {
-        return struct.get(wq_type$LAYOUT, wq_type$OFFSET);
+        return struct.get(JAVA_INT, wq_type$OFFSET);
     }
 
     /**
@@ -136,10 +134,8 @@ public class ibv_wq_init_attr {
      * }
      */
     public static void wq_type(MemorySegment struct, int fieldValue) {
-        struct.set(wq_type$LAYOUT, wq_type$OFFSET, fieldValue);
+        struct.set(JAVA_INT, wq_type$OFFSET, fieldValue);
     }
-
-    private static final OfInt max_wr$LAYOUT = (OfInt)$LAYOUT.select(groupElement("max_wr"));
 
     /**
      * Layout for field:
@@ -148,10 +144,10 @@ public class ibv_wq_init_attr {
      * }
      */
     public static final OfInt max_wr$layout() {
-        return max_wr$LAYOUT;
+        return (OfInt)layout().select(groupElement("max_wr"));
     }
 
-    private static final long max_wr$OFFSET = $LAYOUT.byteOffset(groupElement("max_wr"));
+    private static final long max_wr$OFFSET = 12;
 
     /**
      * Offset for field:
@@ -170,7 +166,7 @@ public class ibv_wq_init_attr {
      * }
      */
     public static int max_wr(MemorySegment struct) {
-        return struct.get(max_wr$LAYOUT, max_wr$OFFSET);
+        return struct.get(JAVA_INT, max_wr$OFFSET);
     }
 
     /**
@@ -180,10 +176,8 @@ public class ibv_wq_init_attr {
      * }
      */
     public static void max_wr(MemorySegment struct, int fieldValue) {
-        struct.set(max_wr$LAYOUT, max_wr$OFFSET, fieldValue);
+        struct.set(JAVA_INT, max_wr$OFFSET, fieldValue);
     }
-
-    private static final OfInt max_sge$LAYOUT = (OfInt)$LAYOUT.select(groupElement("max_sge"));
 
     /**
      * Layout for field:
@@ -192,10 +186,10 @@ public class ibv_wq_init_attr {
      * }
      */
     public static final OfInt max_sge$layout() {
-        return max_sge$LAYOUT;
+        return (OfInt)layout().select(groupElement("max_sge"));
     }
 
-    private static final long max_sge$OFFSET = $LAYOUT.byteOffset(groupElement("max_sge"));
+    private static final long max_sge$OFFSET = 16;
 
     /**
      * Offset for field:
@@ -214,7 +208,7 @@ public class ibv_wq_init_attr {
      * }
      */
     public static int max_sge(MemorySegment struct) {
-        return struct.get(max_sge$LAYOUT, max_sge$OFFSET);
+        return struct.get(JAVA_INT, max_sge$OFFSET);
     }
 
     /**
@@ -224,10 +218,8 @@ public class ibv_wq_init_attr {
      * }
      */
     public static void max_sge(MemorySegment struct, int fieldValue) {
-        struct.set(max_sge$LAYOUT, max_sge$OFFSET, fieldValue);
+        struct.set(JAVA_INT, max_sge$OFFSET, fieldValue);
     }
-
-    private static final AddressLayout pd$LAYOUT = (AddressLayout)$LAYOUT.select(groupElement("pd"));
 
     /**
      * Layout for field:
@@ -236,10 +228,10 @@ public class ibv_wq_init_attr {
      * }
      */
     public static final AddressLayout pd$layout() {
-        return pd$LAYOUT;
+        return (AddressLayout)layout().select(groupElement("pd"));
     }
 
-    private static final long pd$OFFSET = $LAYOUT.byteOffset(groupElement("pd"));
+    private static final long pd$OFFSET = 24;
 
     /**
      * Offset for field:
@@ -271,8 +263,6 @@ public class ibv_wq_init_attr {
         struct.set(JAVA_LONG, pd$OFFSET, fieldValue.address());
     }
 
-    private static final AddressLayout cq$LAYOUT = (AddressLayout)$LAYOUT.select(groupElement("cq"));
-
     /**
      * Layout for field:
      * {@snippet lang=c :
@@ -280,10 +270,10 @@ public class ibv_wq_init_attr {
      * }
      */
     public static final AddressLayout cq$layout() {
-        return cq$LAYOUT;
+        return (AddressLayout)layout().select(groupElement("cq"));
     }
 
-    private static final long cq$OFFSET = $LAYOUT.byteOffset(groupElement("cq"));
+    private static final long cq$OFFSET = 32;
 
     /**
      * Offset for field:
@@ -315,8 +305,6 @@ public class ibv_wq_init_attr {
         struct.set(JAVA_LONG, cq$OFFSET, fieldValue.address());
     }
 
-    private static final OfInt comp_mask$LAYOUT = (OfInt)$LAYOUT.select(groupElement("comp_mask"));
-
     /**
      * Layout for field:
      * {@snippet lang=c :
@@ -324,10 +312,10 @@ public class ibv_wq_init_attr {
      * }
      */
     public static final OfInt comp_mask$layout() {
-        return comp_mask$LAYOUT;
+        return (OfInt)layout().select(groupElement("comp_mask"));
     }
 
-    private static final long comp_mask$OFFSET = $LAYOUT.byteOffset(groupElement("comp_mask"));
+    private static final long comp_mask$OFFSET = 40;
 
     /**
      * Offset for field:
@@ -346,7 +334,7 @@ public class ibv_wq_init_attr {
      * }
      */
     public static int comp_mask(MemorySegment struct) {
-        return struct.get(comp_mask$LAYOUT, comp_mask$OFFSET);
+        return struct.get(JAVA_INT, comp_mask$OFFSET);
     }
 
     /**
@@ -356,10 +344,8 @@ public class ibv_wq_init_attr {
      * }
      */
     public static void comp_mask(MemorySegment struct, int fieldValue) {
-        struct.set(comp_mask$LAYOUT, comp_mask$OFFSET, fieldValue);
+        struct.set(JAVA_INT, comp_mask$OFFSET, fieldValue);
     }
-
-    private static final OfInt create_flags$LAYOUT = (OfInt)$LAYOUT.select(groupElement("create_flags"));
 
     /**
      * Layout for field:
@@ -368,10 +354,10 @@ public class ibv_wq_init_attr {
      * }
      */
     public static final OfInt create_flags$layout() {
-        return create_flags$LAYOUT;
+        return (OfInt)layout().select(groupElement("create_flags"));
     }
 
-    private static final long create_flags$OFFSET = $LAYOUT.byteOffset(groupElement("create_flags"));
+    private static final long create_flags$OFFSET = 44;
 
     /**
      * Offset for field:
@@ -390,7 +376,7 @@ public class ibv_wq_init_attr {
      * }
      */
     public static int create_flags(MemorySegment struct) {
-        return struct.get(create_flags$LAYOUT, create_flags$OFFSET);
+        return struct.get(JAVA_INT, create_flags$OFFSET);
     }
 
     /**
@@ -400,7 +386,7 @@ public class ibv_wq_init_attr {
      * }
      */
     public static void create_flags(MemorySegment struct, int fieldValue) {
-        struct.set(create_flags$LAYOUT, create_flags$OFFSET, fieldValue);
+        struct.set(JAVA_INT, create_flags$OFFSET, fieldValue);
     }
 
     /**
@@ -408,19 +394,19 @@ public class ibv_wq_init_attr {
      * The returned segment has address {@code arrayParam.address() + index * layout().byteSize()}
      */
     public static MemorySegment asSlice(MemorySegment array, long index) {
-        return array.asSlice(layout().byteSize() * index);
+        return array.asSlice(sizeof() * index);
     }
 
     /**
      * The size (in bytes) of this struct
      */
-    public static long sizeof() { return layout().byteSize(); }
+    public static long sizeof() { return 48; }
 
     /**
      * Allocate a segment of size {@code layout().byteSize()} using {@code allocator}
      */
     public static MemorySegment allocate(SegmentAllocator allocator) {
-        return allocator.allocate(layout());
+        return allocator.allocate(sizeof(), 8);
     }
 
     /**
@@ -428,7 +414,7 @@ public class ibv_wq_init_attr {
      * The returned segment has size {@code elementCount * layout().byteSize()}.
      */
     public static MemorySegment allocateArray(long elementCount, SegmentAllocator allocator) {
-        return allocator.allocate(MemoryLayout.sequenceLayout(elementCount, layout()));
+        return allocator.allocate(Math.multiplyExact(sizeof(), elementCount), 8);
     }
 
     /**
@@ -444,7 +430,7 @@ public class ibv_wq_init_attr {
      * The returned segment has size {@code elementCount * layout().byteSize()}
      */
     public static MemorySegment reinterpret(MemorySegment addr, long elementCount, Arena arena, Consumer<MemorySegment> cleanup) {
-        return addr.reinterpret(layout().byteSize() * elementCount, arena, cleanup);
+        return addr.reinterpret(sizeof() * elementCount, arena, cleanup);
     }
 }
 

@@ -29,15 +29,17 @@ public class in6_addr {
         // Should not be called directly
     }
 
-    private static final GroupLayout $LAYOUT = MemoryLayout.structLayout(
-        in6_addr.__in6_u.layout().withName("__in6_u")
-    ).withName("in6_addr");
+    private static final class Layouts {
+        static final GroupLayout $LAYOUT = MemoryLayout.structLayout(
+            in6_addr.__in6_u.layout().withName("__in6_u")
+        ).withName("in6_addr");
+    }
 
     /**
      * The layout of this struct
      */
     public static final GroupLayout layout() {
-        return $LAYOUT;
+        return Layouts.$LAYOUT;
     }
 
     /**
@@ -55,20 +57,20 @@ public class in6_addr {
             // Should not be called directly
         }
 
-        private static final GroupLayout $LAYOUT = MemoryLayout.unionLayout(
-            MemoryLayout.sequenceLayout(16, rdma_h$shared.C_CHAR).withName("__u6_addr8"),
-            MemoryLayout.sequenceLayout(8, rdma_h$shared.C_SHORT).withName("__u6_addr16"),
-            MemoryLayout.sequenceLayout(4, rdma_h$shared.C_INT).withName("__u6_addr32")
-        ).withName("$anon$221:5");
+        private static final class Layouts {
+            static final GroupLayout $LAYOUT = MemoryLayout.unionLayout(
+                MemoryLayout.sequenceLayout(16, rdma_h$shared.C_CHAR).withName("__u6_addr8"),
+                MemoryLayout.sequenceLayout(8, rdma_h$shared.C_SHORT).withName("__u6_addr16"),
+                MemoryLayout.sequenceLayout(4, rdma_h$shared.C_INT).withName("__u6_addr32")
+            ).withName("$anon$221:5");
+        }
 
         /**
          * The layout of this union
          */
         public static final GroupLayout layout() {
-            return $LAYOUT;
+            return Layouts.$LAYOUT;
         }
-
-        private static final SequenceLayout __u6_addr8$LAYOUT = (SequenceLayout)$LAYOUT.select(groupElement("__u6_addr8"));
 
         /**
          * Layout for field:
@@ -77,10 +79,10 @@ public class in6_addr {
          * }
          */
         public static final SequenceLayout __u6_addr8$layout() {
-            return __u6_addr8$LAYOUT;
+            return (SequenceLayout)layout().select(groupElement("__u6_addr8"));
         }
 
-        private static final long __u6_addr8$OFFSET = $LAYOUT.byteOffset(groupElement("__u6_addr8"));
+        private static final long __u6_addr8$OFFSET = 0;
 
         /**
          * Offset for field:
@@ -99,7 +101,7 @@ public class in6_addr {
          * }
          */
         public static MemorySegment __u6_addr8(MemorySegment union) {
-            return union.asSlice(__u6_addr8$OFFSET, __u6_addr8$LAYOUT.byteSize());
+            return union.asSlice(__u6_addr8$OFFSET, 16);
         }
 
         /**
@@ -109,10 +111,8 @@ public class in6_addr {
          * }
          */
         public static void __u6_addr8(MemorySegment union, MemorySegment fieldValue) {
-            MemorySegment.copy(fieldValue, 0L, union, __u6_addr8$OFFSET, __u6_addr8$LAYOUT.byteSize());
+            MemorySegment.copy(fieldValue, 0L, union, __u6_addr8$OFFSET, 16);
         }
-
-        private static long[] __u6_addr8$DIMS = { 16 };
 
         /**
          * Dimensions for array field:
@@ -121,10 +121,8 @@ public class in6_addr {
          * }
          */
         public static long[] __u6_addr8$dimensions() {
-            return __u6_addr8$DIMS;
+            return new long[] { 16 };
         }
-
-        private static final SequenceLayout __u6_addr16$LAYOUT = (SequenceLayout)$LAYOUT.select(groupElement("__u6_addr16"));
 
         /**
          * Layout for field:
@@ -133,10 +131,10 @@ public class in6_addr {
          * }
          */
         public static final SequenceLayout __u6_addr16$layout() {
-            return __u6_addr16$LAYOUT;
+            return (SequenceLayout)layout().select(groupElement("__u6_addr16"));
         }
 
-        private static final long __u6_addr16$OFFSET = $LAYOUT.byteOffset(groupElement("__u6_addr16"));
+        private static final long __u6_addr16$OFFSET = 0;
 
         /**
          * Offset for field:
@@ -155,7 +153,7 @@ public class in6_addr {
          * }
          */
         public static MemorySegment __u6_addr16(MemorySegment union) {
-            return union.asSlice(__u6_addr16$OFFSET, __u6_addr16$LAYOUT.byteSize());
+            return union.asSlice(__u6_addr16$OFFSET, 16);
         }
 
         /**
@@ -165,10 +163,8 @@ public class in6_addr {
          * }
          */
         public static void __u6_addr16(MemorySegment union, MemorySegment fieldValue) {
-            MemorySegment.copy(fieldValue, 0L, union, __u6_addr16$OFFSET, __u6_addr16$LAYOUT.byteSize());
+            MemorySegment.copy(fieldValue, 0L, union, __u6_addr16$OFFSET, 16);
         }
-
-        private static long[] __u6_addr16$DIMS = { 8 };
 
         /**
          * Dimensions for array field:
@@ -177,10 +173,8 @@ public class in6_addr {
          * }
          */
         public static long[] __u6_addr16$dimensions() {
-            return __u6_addr16$DIMS;
+            return new long[] { 8 };
         }
-
-        private static final SequenceLayout __u6_addr32$LAYOUT = (SequenceLayout)$LAYOUT.select(groupElement("__u6_addr32"));
 
         /**
          * Layout for field:
@@ -189,10 +183,10 @@ public class in6_addr {
          * }
          */
         public static final SequenceLayout __u6_addr32$layout() {
-            return __u6_addr32$LAYOUT;
+            return (SequenceLayout)layout().select(groupElement("__u6_addr32"));
         }
 
-        private static final long __u6_addr32$OFFSET = $LAYOUT.byteOffset(groupElement("__u6_addr32"));
+        private static final long __u6_addr32$OFFSET = 0;
 
         /**
          * Offset for field:
@@ -211,7 +205,7 @@ public class in6_addr {
          * }
          */
         public static MemorySegment __u6_addr32(MemorySegment union) {
-            return union.asSlice(__u6_addr32$OFFSET, __u6_addr32$LAYOUT.byteSize());
+            return union.asSlice(__u6_addr32$OFFSET, 16);
         }
 
         /**
@@ -221,10 +215,8 @@ public class in6_addr {
          * }
          */
         public static void __u6_addr32(MemorySegment union, MemorySegment fieldValue) {
-            MemorySegment.copy(fieldValue, 0L, union, __u6_addr32$OFFSET, __u6_addr32$LAYOUT.byteSize());
+            MemorySegment.copy(fieldValue, 0L, union, __u6_addr32$OFFSET, 16);
         }
-
-        private static long[] __u6_addr32$DIMS = { 4 };
 
         /**
          * Dimensions for array field:
@@ -233,7 +225,7 @@ public class in6_addr {
          * }
          */
         public static long[] __u6_addr32$dimensions() {
-            return __u6_addr32$DIMS;
+            return new long[] { 4 };
         }
 
         /**
@@ -241,19 +233,19 @@ public class in6_addr {
          * The returned segment has address {@code arrayParam.address() + index * layout().byteSize()}
          */
         public static MemorySegment asSlice(MemorySegment array, long index) {
-            return array.asSlice(layout().byteSize() * index);
+            return array.asSlice(sizeof() * index);
         }
 
         /**
          * The size (in bytes) of this union
          */
-        public static long sizeof() { return layout().byteSize(); }
+        public static long sizeof() { return 16; }
 
         /**
          * Allocate a segment of size {@code layout().byteSize()} using {@code allocator}
          */
         public static MemorySegment allocate(SegmentAllocator allocator) {
-            return allocator.allocate(layout());
+            return allocator.allocate(sizeof(), 4);
         }
 
         /**
@@ -261,7 +253,7 @@ public class in6_addr {
          * The returned segment has size {@code elementCount * layout().byteSize()}.
          */
         public static MemorySegment allocateArray(long elementCount, SegmentAllocator allocator) {
-            return allocator.allocate(MemoryLayout.sequenceLayout(elementCount, layout()));
+            return allocator.allocate(Math.multiplyExact(sizeof(), elementCount), 4);
         }
 
         /**
@@ -277,11 +269,9 @@ public class in6_addr {
          * The returned segment has size {@code elementCount * layout().byteSize()}
          */
         public static MemorySegment reinterpret(MemorySegment addr, long elementCount, Arena arena, Consumer<MemorySegment> cleanup) {
-            return addr.reinterpret(layout().byteSize() * elementCount, arena, cleanup);
+            return addr.reinterpret(sizeof() * elementCount, arena, cleanup);
         }
     }
-
-    private static final GroupLayout __in6_u$LAYOUT = (GroupLayout)$LAYOUT.select(groupElement("__in6_u"));
 
     /**
      * Layout for field:
@@ -294,10 +284,10 @@ public class in6_addr {
      * }
      */
     public static final GroupLayout __in6_u$layout() {
-        return __in6_u$LAYOUT;
+        return (GroupLayout)layout().select(groupElement("__in6_u"));
     }
 
-    private static final long __in6_u$OFFSET = $LAYOUT.byteOffset(groupElement("__in6_u"));
+    private static final long __in6_u$OFFSET = 0;
 
     /**
      * Offset for field:
@@ -324,7 +314,7 @@ public class in6_addr {
      * }
      */
     public static MemorySegment __in6_u(MemorySegment struct) {
-        return struct.asSlice(__in6_u$OFFSET, __in6_u$LAYOUT.byteSize());
+        return struct.asSlice(__in6_u$OFFSET, 16);
     }
 
     /**
@@ -338,7 +328,7 @@ public class in6_addr {
      * }
      */
     public static void __in6_u(MemorySegment struct, MemorySegment fieldValue) {
-        MemorySegment.copy(fieldValue, 0L, struct, __in6_u$OFFSET, __in6_u$LAYOUT.byteSize());
+        MemorySegment.copy(fieldValue, 0L, struct, __in6_u$OFFSET, 16);
     }
 
     /**
@@ -346,19 +336,19 @@ public class in6_addr {
      * The returned segment has address {@code arrayParam.address() + index * layout().byteSize()}
      */
     public static MemorySegment asSlice(MemorySegment array, long index) {
-        return array.asSlice(layout().byteSize() * index);
+        return array.asSlice(sizeof() * index);
     }
 
     /**
      * The size (in bytes) of this struct
      */
-    public static long sizeof() { return layout().byteSize(); }
+    public static long sizeof() { return 16; }
 
     /**
      * Allocate a segment of size {@code layout().byteSize()} using {@code allocator}
      */
     public static MemorySegment allocate(SegmentAllocator allocator) {
-        return allocator.allocate(layout());
+        return allocator.allocate(sizeof(), 4);
     }
 
     /**
@@ -366,7 +356,7 @@ public class in6_addr {
      * The returned segment has size {@code elementCount * layout().byteSize()}.
      */
     public static MemorySegment allocateArray(long elementCount, SegmentAllocator allocator) {
-        return allocator.allocate(MemoryLayout.sequenceLayout(elementCount, layout()));
+        return allocator.allocate(Math.multiplyExact(sizeof(), elementCount), 4);
     }
 
     /**
@@ -382,7 +372,7 @@ public class in6_addr {
      * The returned segment has size {@code elementCount * layout().byteSize()}
      */
     public static MemorySegment reinterpret(MemorySegment addr, long elementCount, Arena arena, Consumer<MemorySegment> cleanup) {
-        return addr.reinterpret(layout().byteSize() * elementCount, arena, cleanup);
+        return addr.reinterpret(sizeof() * elementCount, arena, cleanup);
     }
 }
 

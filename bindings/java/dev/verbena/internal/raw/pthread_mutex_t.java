@@ -22,25 +22,27 @@ import static java.lang.foreign.MemoryLayout.PathElement.*;
  * }
  */
 public class pthread_mutex_t {
+    /** The bytes that a mutex is longer than on x86-64. */
+    static final long MORE = "aarch64".equals(System.getProperty("os.arch")) ? 8 : 0;
 
     pthread_mutex_t() {
         // Should not be called directly
     }
 
-    private static final GroupLayout $LAYOUT = MemoryLayout.unionLayout(
-        __pthread_mutex_s.layout().withName("__data"),
-        MemoryLayout.sequenceLayout("aarch64".equals(System.getProperty("os.arch")) ? 48 : 40, rdma_h$shared.C_CHAR).withName("__size"),
-        rdma_h$shared.C_LONG.withName("__align")
-    ).withName("$anon$67:9");
+    private static final class Layouts {
+        static final GroupLayout $LAYOUT = MemoryLayout.unionLayout(
+            __pthread_mutex_s.layout().withName("__data"),
+            MemoryLayout.sequenceLayout("aarch64".equals(System.getProperty("os.arch")) ? 48 : 40, rdma_h$shared.C_CHAR).withName("__size"),
+            rdma_h$shared.C_LONG.withName("__align")
+        ).withName("$anon$67:9");
+    }
 
     /**
      * The layout of this union
      */
     public static final GroupLayout layout() {
-        return $LAYOUT;
+        return Layouts.$LAYOUT;
     }
-
-    private static final GroupLayout __data$LAYOUT = (GroupLayout)$LAYOUT.select(groupElement("__data"));
 
     /**
      * Layout for field:
@@ -49,10 +51,10 @@ public class pthread_mutex_t {
      * }
      */
     public static final GroupLayout __data$layout() {
-        return __data$LAYOUT;
+        return (GroupLayout)layout().select(groupElement("__data"));
     }
 
-    private static final long __data$OFFSET = $LAYOUT.byteOffset(groupElement("__data"));
+    private static final long __data$OFFSET = 0;
 
     /**
      * Offset for field:
@@ -71,7 +73,7 @@ public class pthread_mutex_t {
      * }
      */
     public static MemorySegment __data(MemorySegment union) {
-        return union.asSlice(__data$OFFSET, __data$LAYOUT.byteSize());
+        return union.asSlice(__data$OFFSET, 40);
     }
 
     /**
@@ -81,10 +83,8 @@ public class pthread_mutex_t {
      * }
      */
     public static void __data(MemorySegment union, MemorySegment fieldValue) {
-        MemorySegment.copy(fieldValue, 0L, union, __data$OFFSET, __data$LAYOUT.byteSize());
+        MemorySegment.copy(fieldValue, 0L, union, __data$OFFSET, 40);
     }
-
-    private static final SequenceLayout __size$LAYOUT = (SequenceLayout)$LAYOUT.select(groupElement("__size"));
 
     /**
      * Layout for field:
@@ -93,10 +93,10 @@ public class pthread_mutex_t {
      * }
      */
     public static final SequenceLayout __size$layout() {
-        return __size$LAYOUT;
+        return (SequenceLayout)layout().select(groupElement("__size"));
     }
 
-    private static final long __size$OFFSET = $LAYOUT.byteOffset(groupElement("__size"));
+    private static final long __size$OFFSET = 0;
 
     /**
      * Offset for field:
@@ -115,7 +115,7 @@ public class pthread_mutex_t {
      * }
      */
     public static MemorySegment __size(MemorySegment union) {
-        return union.asSlice(__size$OFFSET, __size$LAYOUT.byteSize());
+        return union.asSlice(__size$OFFSET, 40 + pthread_mutex_t.MORE);
     }
 
     /**
@@ -125,10 +125,8 @@ public class pthread_mutex_t {
      * }
      */
     public static void __size(MemorySegment union, MemorySegment fieldValue) {
-        MemorySegment.copy(fieldValue, 0L, union, __size$OFFSET, __size$LAYOUT.byteSize());
+        MemorySegment.copy(fieldValue, 0L, union, __size$OFFSET, 40 + pthread_mutex_t.MORE);
     }
-
-    private static long[] __size$DIMS = { 40 };
 
     /**
      * Dimensions for array field:
@@ -137,10 +135,8 @@ public class pthread_mutex_t {
      * }
      */
     public static long[] __size$dimensions() {
-        return __size$DIMS;
+        return new long[] { 40 };
     }
-
-    private static final OfLong __align$LAYOUT = (OfLong)$LAYOUT.select(groupElement("__align"));
 
     /**
      * Layout for field:
@@ -149,10 +145,10 @@ public class pthread_mutex_t {
      * }
      */
     public static final OfLong __align$layout() {
-        return __align$LAYOUT;
+        return (OfLong)layout().select(groupElement("__align"));
     }
 
-    private static final long __align$OFFSET = $LAYOUT.byteOffset(groupElement("__align"));
+    private static final long __align$OFFSET = 0;
 
     /**
      * Offset for field:
@@ -171,7 +167,7 @@ public class pthread_mutex_t {
      * }
      */
     public static long __align(MemorySegment union) {
-        return union.get(__align$LAYOUT, __align$OFFSET);
+        return union.get(JAVA_LONG, __align$OFFSET);
     }
 
     /**
@@ -181,7 +177,7 @@ public class pthread_mutex_t {
      * }
      */
     public static void __align(MemorySegment union, long fieldValue) {
-        union.set(__align$LAYOUT, __align$OFFSET, fieldValue);
+        union.set(JAVA_LONG, __align$OFFSET, fieldValue);
     }
 
     /**
@@ -189,19 +185,19 @@ public class pthread_mutex_t {
      * The returned segment has address {@code arrayParam.address() + index * layout().byteSize()}
      */
     public static MemorySegment asSlice(MemorySegment array, long index) {
-        return array.asSlice(layout().byteSize() * index);
+        return array.asSlice(sizeof() * index);
     }
 
     /**
      * The size (in bytes) of this union
      */
-    public static long sizeof() { return layout().byteSize(); }
+    public static long sizeof() { return 40 + pthread_mutex_t.MORE; }
 
     /**
      * Allocate a segment of size {@code layout().byteSize()} using {@code allocator}
      */
     public static MemorySegment allocate(SegmentAllocator allocator) {
-        return allocator.allocate(layout());
+        return allocator.allocate(sizeof(), 8);
     }
 
     /**
@@ -209,7 +205,7 @@ public class pthread_mutex_t {
      * The returned segment has size {@code elementCount * layout().byteSize()}.
      */
     public static MemorySegment allocateArray(long elementCount, SegmentAllocator allocator) {
-        return allocator.allocate(MemoryLayout.sequenceLayout(elementCount, layout()));
+        return allocator.allocate(Math.multiplyExact(sizeof(), elementCount), 8);
     }
 
     /**
@@ -225,7 +221,7 @@ public class pthread_mutex_t {
      * The returned segment has size {@code elementCount * layout().byteSize()}
      */
     public static MemorySegment reinterpret(MemorySegment addr, long elementCount, Arena arena, Consumer<MemorySegment> cleanup) {
-        return addr.reinterpret(layout().byteSize() * elementCount, arena, cleanup);
+        return addr.reinterpret(sizeof() * elementCount, arena, cleanup);
     }
 }
 

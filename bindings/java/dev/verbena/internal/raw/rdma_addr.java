@@ -39,30 +39,30 @@ public class rdma_addr {
         // Should not be called directly
     }
 
-    private static final GroupLayout $LAYOUT = MemoryLayout.structLayout(
-        MemoryLayout.unionLayout(
-            sockaddr.layout().withName("src_addr"),
-            sockaddr_in.layout().withName("src_sin"),
-            sockaddr_in6.layout().withName("src_sin6"),
-            sockaddr_storage.layout().withName("src_storage")
-        ).withName("$anon$99:2"),
-        MemoryLayout.unionLayout(
-            sockaddr.layout().withName("dst_addr"),
-            sockaddr_in.layout().withName("dst_sin"),
-            sockaddr_in6.layout().withName("dst_sin6"),
-            sockaddr_storage.layout().withName("dst_storage")
-        ).withName("$anon$105:2"),
-        rdma_addr.addr.layout().withName("addr")
-    ).withName("rdma_addr");
+    private static final class Layouts {
+        static final GroupLayout $LAYOUT = MemoryLayout.structLayout(
+            MemoryLayout.unionLayout(
+                sockaddr.layout().withName("src_addr"),
+                sockaddr_in.layout().withName("src_sin"),
+                sockaddr_in6.layout().withName("src_sin6"),
+                sockaddr_storage.layout().withName("src_storage")
+            ).withName("$anon$99:2"),
+            MemoryLayout.unionLayout(
+                sockaddr.layout().withName("dst_addr"),
+                sockaddr_in.layout().withName("dst_sin"),
+                sockaddr_in6.layout().withName("dst_sin6"),
+                sockaddr_storage.layout().withName("dst_storage")
+            ).withName("$anon$105:2"),
+            rdma_addr.addr.layout().withName("addr")
+        ).withName("rdma_addr");
+    }
 
     /**
      * The layout of this struct
      */
     public static final GroupLayout layout() {
-        return $LAYOUT;
+        return Layouts.$LAYOUT;
     }
-
-    private static final GroupLayout src_addr$LAYOUT = (GroupLayout)$LAYOUT.select(groupElement("$anon$99:2"), groupElement("src_addr"));
 
     /**
      * Layout for field:
@@ -71,10 +71,10 @@ public class rdma_addr {
      * }
      */
     public static final GroupLayout src_addr$layout() {
-        return src_addr$LAYOUT;
+        return (GroupLayout)layout().select(groupElement("$anon$99:2"), groupElement("src_addr"));
     }
 
-    private static final long src_addr$OFFSET = $LAYOUT.byteOffset(groupElement("$anon$99:2"), groupElement("src_addr"));
+    private static final long src_addr$OFFSET = 0;
 
     /**
      * Offset for field:
@@ -93,7 +93,7 @@ public class rdma_addr {
      * }
      */
     public static MemorySegment src_addr(MemorySegment struct) {
-        return struct.asSlice(src_addr$OFFSET, src_addr$LAYOUT.byteSize());
+        return struct.asSlice(src_addr$OFFSET, 16);
     }
 
     /**
@@ -103,10 +103,8 @@ public class rdma_addr {
      * }
      */
     public static void src_addr(MemorySegment struct, MemorySegment fieldValue) {
-        MemorySegment.copy(fieldValue, 0L, struct, src_addr$OFFSET, src_addr$LAYOUT.byteSize());
+        MemorySegment.copy(fieldValue, 0L, struct, src_addr$OFFSET, 16);
     }
-
-    private static final GroupLayout src_sin$LAYOUT = (GroupLayout)$LAYOUT.select(groupElement("$anon$99:2"), groupElement("src_sin"));
 
     /**
      * Layout for field:
@@ -115,10 +113,10 @@ public class rdma_addr {
      * }
      */
     public static final GroupLayout src_sin$layout() {
-        return src_sin$LAYOUT;
+        return (GroupLayout)layout().select(groupElement("$anon$99:2"), groupElement("src_sin"));
     }
 
-    private static final long src_sin$OFFSET = $LAYOUT.byteOffset(groupElement("$anon$99:2"), groupElement("src_sin"));
+    private static final long src_sin$OFFSET = 0;
 
     /**
      * Offset for field:
@@ -137,7 +135,7 @@ public class rdma_addr {
      * }
      */
     public static MemorySegment src_sin(MemorySegment struct) {
-        return struct.asSlice(src_sin$OFFSET, src_sin$LAYOUT.byteSize());
+        return struct.asSlice(src_sin$OFFSET, 16);
     }
 
     /**
@@ -147,10 +145,8 @@ public class rdma_addr {
      * }
      */
     public static void src_sin(MemorySegment struct, MemorySegment fieldValue) {
-        MemorySegment.copy(fieldValue, 0L, struct, src_sin$OFFSET, src_sin$LAYOUT.byteSize());
+        MemorySegment.copy(fieldValue, 0L, struct, src_sin$OFFSET, 16);
     }
-
-    private static final GroupLayout src_sin6$LAYOUT = (GroupLayout)$LAYOUT.select(groupElement("$anon$99:2"), groupElement("src_sin6"));
 
     /**
      * Layout for field:
@@ -159,10 +155,10 @@ public class rdma_addr {
      * }
      */
     public static final GroupLayout src_sin6$layout() {
-        return src_sin6$LAYOUT;
+        return (GroupLayout)layout().select(groupElement("$anon$99:2"), groupElement("src_sin6"));
     }
 
-    private static final long src_sin6$OFFSET = $LAYOUT.byteOffset(groupElement("$anon$99:2"), groupElement("src_sin6"));
+    private static final long src_sin6$OFFSET = 0;
 
     /**
      * Offset for field:
@@ -181,7 +177,7 @@ public class rdma_addr {
      * }
      */
     public static MemorySegment src_sin6(MemorySegment struct) {
-        return struct.asSlice(src_sin6$OFFSET, src_sin6$LAYOUT.byteSize());
+        return struct.asSlice(src_sin6$OFFSET, 28);
     }
 
     /**
@@ -191,10 +187,8 @@ public class rdma_addr {
      * }
      */
     public static void src_sin6(MemorySegment struct, MemorySegment fieldValue) {
-        MemorySegment.copy(fieldValue, 0L, struct, src_sin6$OFFSET, src_sin6$LAYOUT.byteSize());
+        MemorySegment.copy(fieldValue, 0L, struct, src_sin6$OFFSET, 28);
     }
-
-    private static final GroupLayout src_storage$LAYOUT = (GroupLayout)$LAYOUT.select(groupElement("$anon$99:2"), groupElement("src_storage"));
 
     /**
      * Layout for field:
@@ -203,10 +197,10 @@ public class rdma_addr {
      * }
      */
     public static final GroupLayout src_storage$layout() {
-        return src_storage$LAYOUT;
+        return (GroupLayout)layout().select(groupElement("$anon$99:2"), groupElement("src_storage"));
     }
 
-    private static final long src_storage$OFFSET = $LAYOUT.byteOffset(groupElement("$anon$99:2"), groupElement("src_storage"));
+    private static final long src_storage$OFFSET = 0;
 
     /**
      * Offset for field:
@@ -225,7 +219,7 @@ public class rdma_addr {
      * }
      */
     public static MemorySegment src_storage(MemorySegment struct) {
-        return struct.asSlice(src_storage$OFFSET, src_storage$LAYOUT.byteSize());
+        return struct.asSlice(src_storage$OFFSET, 128);
     }
 
     /**
@@ -235,10 +229,8 @@ public class rdma_addr {
      * }
      */
     public static void src_storage(MemorySegment struct, MemorySegment fieldValue) {
-        MemorySegment.copy(fieldValue, 0L, struct, src_storage$OFFSET, src_storage$LAYOUT.byteSize());
+        MemorySegment.copy(fieldValue, 0L, struct, src_storage$OFFSET, 128);
     }
-
-    private static final GroupLayout dst_addr$LAYOUT = (GroupLayout)$LAYOUT.select(groupElement("$anon$105:2"), groupElement("dst_addr"));
 
     /**
      * Layout for field:
@@ -247,10 +239,10 @@ public class rdma_addr {
      * }
      */
     public static final GroupLayout dst_addr$layout() {
-        return dst_addr$LAYOUT;
+        return (GroupLayout)layout().select(groupElement("$anon$105:2"), groupElement("dst_addr"));
     }
 
-    private static final long dst_addr$OFFSET = $LAYOUT.byteOffset(groupElement("$anon$105:2"), groupElement("dst_addr"));
+    private static final long dst_addr$OFFSET = 128;
 
     /**
      * Offset for field:
@@ -269,7 +261,7 @@ public class rdma_addr {
      * }
      */
     public static MemorySegment dst_addr(MemorySegment struct) {
-        return struct.asSlice(dst_addr$OFFSET, dst_addr$LAYOUT.byteSize());
+        return struct.asSlice(dst_addr$OFFSET, 16);
     }
 
     /**
@@ -279,10 +271,8 @@ public class rdma_addr {
      * }
      */
     public static void dst_addr(MemorySegment struct, MemorySegment fieldValue) {
-        MemorySegment.copy(fieldValue, 0L, struct, dst_addr$OFFSET, dst_addr$LAYOUT.byteSize());
+        MemorySegment.copy(fieldValue, 0L, struct, dst_addr$OFFSET, 16);
     }
-
-    private static final GroupLayout dst_sin$LAYOUT = (GroupLayout)$LAYOUT.select(groupElement("$anon$105:2"), groupElement("dst_sin"));
 
     /**
      * Layout for field:
@@ -291,10 +281,10 @@ public class rdma_addr {
      * }
      */
     public static final GroupLayout dst_sin$layout() {
-        return dst_sin$LAYOUT;
+        return (GroupLayout)layout().select(groupElement("$anon$105:2"), groupElement("dst_sin"));
     }
 
-    private static final long dst_sin$OFFSET = $LAYOUT.byteOffset(groupElement("$anon$105:2"), groupElement("dst_sin"));
+    private static final long dst_sin$OFFSET = 128;
 
     /**
      * Offset for field:
@@ -313,7 +303,7 @@ public class rdma_addr {
      * }
      */
     public static MemorySegment dst_sin(MemorySegment struct) {
-        return struct.asSlice(dst_sin$OFFSET, dst_sin$LAYOUT.byteSize());
+        return struct.asSlice(dst_sin$OFFSET, 16);
     }
 
     /**
@@ -323,10 +313,8 @@ public class rdma_addr {
      * }
      */
     public static void dst_sin(MemorySegment struct, MemorySegment fieldValue) {
-        MemorySegment.copy(fieldValue, 0L, struct, dst_sin$OFFSET, dst_sin$LAYOUT.byteSize());
+        MemorySegment.copy(fieldValue, 0L, struct, dst_sin$OFFSET, 16);
     }
-
-    private static final GroupLayout dst_sin6$LAYOUT = (GroupLayout)$LAYOUT.select(groupElement("$anon$105:2"), groupElement("dst_sin6"));
 
     /**
      * Layout for field:
@@ -335,10 +323,10 @@ public class rdma_addr {
      * }
      */
     public static final GroupLayout dst_sin6$layout() {
-        return dst_sin6$LAYOUT;
+        return (GroupLayout)layout().select(groupElement("$anon$105:2"), groupElement("dst_sin6"));
     }
 
-    private static final long dst_sin6$OFFSET = $LAYOUT.byteOffset(groupElement("$anon$105:2"), groupElement("dst_sin6"));
+    private static final long dst_sin6$OFFSET = 128;
 
     /**
      * Offset for field:
@@ -357,7 +345,7 @@ public class rdma_addr {
      * }
      */
     public static MemorySegment dst_sin6(MemorySegment struct) {
-        return struct.asSlice(dst_sin6$OFFSET, dst_sin6$LAYOUT.byteSize());
+        return struct.asSlice(dst_sin6$OFFSET, 28);
     }
 
     /**
@@ -367,10 +355,8 @@ public class rdma_addr {
      * }
      */
     public static void dst_sin6(MemorySegment struct, MemorySegment fieldValue) {
-        MemorySegment.copy(fieldValue, 0L, struct, dst_sin6$OFFSET, dst_sin6$LAYOUT.byteSize());
+        MemorySegment.copy(fieldValue, 0L, struct, dst_sin6$OFFSET, 28);
     }
-
-    private static final GroupLayout dst_storage$LAYOUT = (GroupLayout)$LAYOUT.select(groupElement("$anon$105:2"), groupElement("dst_storage"));
 
     /**
      * Layout for field:
@@ -379,10 +365,10 @@ public class rdma_addr {
      * }
      */
     public static final GroupLayout dst_storage$layout() {
-        return dst_storage$LAYOUT;
+        return (GroupLayout)layout().select(groupElement("$anon$105:2"), groupElement("dst_storage"));
     }
 
-    private static final long dst_storage$OFFSET = $LAYOUT.byteOffset(groupElement("$anon$105:2"), groupElement("dst_storage"));
+    private static final long dst_storage$OFFSET = 128;
 
     /**
      * Offset for field:
@@ -401,7 +387,7 @@ public class rdma_addr {
      * }
      */
     public static MemorySegment dst_storage(MemorySegment struct) {
-        return struct.asSlice(dst_storage$OFFSET, dst_storage$LAYOUT.byteSize());
+        return struct.asSlice(dst_storage$OFFSET, 128);
     }
 
     /**
@@ -411,7 +397,7 @@ public class rdma_addr {
      * }
      */
     public static void dst_storage(MemorySegment struct, MemorySegment fieldValue) {
-        MemorySegment.copy(fieldValue, 0L, struct, dst_storage$OFFSET, dst_storage$LAYOUT.byteSize());
+        MemorySegment.copy(fieldValue, 0L, struct, dst_storage$OFFSET, 128);
     }
 
     /**
@@ -427,18 +413,18 @@ public class rdma_addr {
             // Should not be called directly
         }
 
-        private static final GroupLayout $LAYOUT = MemoryLayout.unionLayout(
-            rdma_ib_addr.layout().withName("ibaddr")
-        ).withName("$anon$111:2");
+        private static final class Layouts {
+            static final GroupLayout $LAYOUT = MemoryLayout.unionLayout(
+                rdma_ib_addr.layout().withName("ibaddr")
+            ).withName("$anon$111:2");
+        }
 
         /**
          * The layout of this union
          */
         public static final GroupLayout layout() {
-            return $LAYOUT;
+            return Layouts.$LAYOUT;
         }
-
-        private static final GroupLayout ibaddr$LAYOUT = (GroupLayout)$LAYOUT.select(groupElement("ibaddr"));
 
         /**
          * Layout for field:
@@ -447,10 +433,10 @@ public class rdma_addr {
          * }
          */
         public static final GroupLayout ibaddr$layout() {
-            return ibaddr$LAYOUT;
+            return (GroupLayout)layout().select(groupElement("ibaddr"));
         }
 
-        private static final long ibaddr$OFFSET = $LAYOUT.byteOffset(groupElement("ibaddr"));
+        private static final long ibaddr$OFFSET = 0;
 
         /**
          * Offset for field:
@@ -469,7 +455,7 @@ public class rdma_addr {
          * }
          */
         public static MemorySegment ibaddr(MemorySegment union) {
-            return union.asSlice(ibaddr$OFFSET, ibaddr$LAYOUT.byteSize());
+            return union.asSlice(ibaddr$OFFSET, 40);
         }
 
         /**
@@ -479,7 +465,7 @@ public class rdma_addr {
          * }
          */
         public static void ibaddr(MemorySegment union, MemorySegment fieldValue) {
-            MemorySegment.copy(fieldValue, 0L, union, ibaddr$OFFSET, ibaddr$LAYOUT.byteSize());
+            MemorySegment.copy(fieldValue, 0L, union, ibaddr$OFFSET, 40);
         }
 
         /**
@@ -487,19 +473,19 @@ public class rdma_addr {
          * The returned segment has address {@code arrayParam.address() + index * layout().byteSize()}
          */
         public static MemorySegment asSlice(MemorySegment array, long index) {
-            return array.asSlice(layout().byteSize() * index);
+            return array.asSlice(sizeof() * index);
         }
 
         /**
          * The size (in bytes) of this union
          */
-        public static long sizeof() { return layout().byteSize(); }
+        public static long sizeof() { return 40; }
 
         /**
          * Allocate a segment of size {@code layout().byteSize()} using {@code allocator}
          */
         public static MemorySegment allocate(SegmentAllocator allocator) {
-            return allocator.allocate(layout());
+            return allocator.allocate(sizeof(), 8);
         }
 
         /**
@@ -507,7 +493,7 @@ public class rdma_addr {
          * The returned segment has size {@code elementCount * layout().byteSize()}.
          */
         public static MemorySegment allocateArray(long elementCount, SegmentAllocator allocator) {
-            return allocator.allocate(MemoryLayout.sequenceLayout(elementCount, layout()));
+            return allocator.allocate(Math.multiplyExact(sizeof(), elementCount), 8);
         }
 
         /**
@@ -523,11 +509,9 @@ public class rdma_addr {
          * The returned segment has size {@code elementCount * layout().byteSize()}
          */
         public static MemorySegment reinterpret(MemorySegment addr, long elementCount, Arena arena, Consumer<MemorySegment> cleanup) {
-            return addr.reinterpret(layout().byteSize() * elementCount, arena, cleanup);
+            return addr.reinterpret(sizeof() * elementCount, arena, cleanup);
         }
     }
-
-    private static final GroupLayout addr$LAYOUT = (GroupLayout)$LAYOUT.select(groupElement("addr"));
 
     /**
      * Layout for field:
@@ -538,10 +522,10 @@ public class rdma_addr {
      * }
      */
     public static final GroupLayout addr$layout() {
-        return addr$LAYOUT;
+        return (GroupLayout)layout().select(groupElement("addr"));
     }
 
-    private static final long addr$OFFSET = $LAYOUT.byteOffset(groupElement("addr"));
+    private static final long addr$OFFSET = 256;
 
     /**
      * Offset for field:
@@ -564,7 +548,7 @@ public class rdma_addr {
      * }
      */
     public static MemorySegment addr(MemorySegment struct) {
-        return struct.asSlice(addr$OFFSET, addr$LAYOUT.byteSize());
+        return struct.asSlice(addr$OFFSET, 40);
     }
 
     /**
@@ -576,7 +560,7 @@ public class rdma_addr {
      * }
      */
     public static void addr(MemorySegment struct, MemorySegment fieldValue) {
-        MemorySegment.copy(fieldValue, 0L, struct, addr$OFFSET, addr$LAYOUT.byteSize());
+        MemorySegment.copy(fieldValue, 0L, struct, addr$OFFSET, 40);
     }
 
     /**
@@ -584,19 +568,19 @@ public class rdma_addr {
      * The returned segment has address {@code arrayParam.address() + index * layout().byteSize()}
      */
     public static MemorySegment asSlice(MemorySegment array, long index) {
-        return array.asSlice(layout().byteSize() * index);
+        return array.asSlice(sizeof() * index);
     }
 
     /**
      * The size (in bytes) of this struct
      */
-    public static long sizeof() { return layout().byteSize(); }
+    public static long sizeof() { return 296; }
 
     /**
      * Allocate a segment of size {@code layout().byteSize()} using {@code allocator}
      */
     public static MemorySegment allocate(SegmentAllocator allocator) {
-        return allocator.allocate(layout());
+        return allocator.allocate(sizeof(), 8);
     }
 
     /**
@@ -604,7 +588,7 @@ public class rdma_addr {
      * The returned segment has size {@code elementCount * layout().byteSize()}.
      */
     public static MemorySegment allocateArray(long elementCount, SegmentAllocator allocator) {
-        return allocator.allocate(MemoryLayout.sequenceLayout(elementCount, layout()));
+        return allocator.allocate(Math.multiplyExact(sizeof(), elementCount), 8);
     }
 
     /**
@@ -620,7 +604,7 @@ public class rdma_addr {
      * The returned segment has size {@code elementCount * layout().byteSize()}
      */
     public static MemorySegment reinterpret(MemorySegment addr, long elementCount, Arena arena, Consumer<MemorySegment> cleanup) {
-        return addr.reinterpret(layout().byteSize() * elementCount, arena, cleanup);
+        return addr.reinterpret(sizeof() * elementCount, arena, cleanup);
     }
 }
 

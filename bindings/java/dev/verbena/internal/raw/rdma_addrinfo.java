@@ -39,32 +39,32 @@ public class rdma_addrinfo {
         // Should not be called directly
     }
 
-    private static final GroupLayout $LAYOUT = MemoryLayout.structLayout(
-        rdma_h$shared.C_INT.withName("ai_flags"),
-        rdma_h$shared.C_INT.withName("ai_family"),
-        rdma_h$shared.C_INT.withName("ai_qp_type"),
-        rdma_h$shared.C_INT.withName("ai_port_space"),
-        rdma_h$shared.C_INT.withName("ai_src_len"),
-        rdma_h$shared.C_INT.withName("ai_dst_len"),
-        rdma_h$shared.C_POINTER.withName("ai_src_addr"),
-        rdma_h$shared.C_POINTER.withName("ai_dst_addr"),
-        rdma_h$shared.C_POINTER.withName("ai_src_canonname"),
-        rdma_h$shared.C_POINTER.withName("ai_dst_canonname"),
-        rdma_h$shared.C_LONG.withName("ai_route_len"),
-        rdma_h$shared.C_POINTER.withName("ai_route"),
-        rdma_h$shared.C_LONG.withName("ai_connect_len"),
-        rdma_h$shared.C_POINTER.withName("ai_connect"),
-        rdma_h$shared.C_POINTER.withName("ai_next")
-    ).withName("rdma_addrinfo");
+    private static final class Layouts {
+        static final GroupLayout $LAYOUT = MemoryLayout.structLayout(
+            rdma_h$shared.C_INT.withName("ai_flags"),
+            rdma_h$shared.C_INT.withName("ai_family"),
+            rdma_h$shared.C_INT.withName("ai_qp_type"),
+            rdma_h$shared.C_INT.withName("ai_port_space"),
+            rdma_h$shared.C_INT.withName("ai_src_len"),
+            rdma_h$shared.C_INT.withName("ai_dst_len"),
+            rdma_h$shared.C_POINTER.withName("ai_src_addr"),
+            rdma_h$shared.C_POINTER.withName("ai_dst_addr"),
+            rdma_h$shared.C_POINTER.withName("ai_src_canonname"),
+            rdma_h$shared.C_POINTER.withName("ai_dst_canonname"),
+            rdma_h$shared.C_LONG.withName("ai_route_len"),
+            rdma_h$shared.C_POINTER.withName("ai_route"),
+            rdma_h$shared.C_LONG.withName("ai_connect_len"),
+            rdma_h$shared.C_POINTER.withName("ai_connect"),
+            rdma_h$shared.C_POINTER.withName("ai_next")
+        ).withName("rdma_addrinfo");
+    }
 
     /**
      * The layout of this struct
      */
     public static final GroupLayout layout() {
-        return $LAYOUT;
+        return Layouts.$LAYOUT;
     }
-
-    private static final OfInt ai_flags$LAYOUT = (OfInt)$LAYOUT.select(groupElement("ai_flags"));
 
     /**
      * Layout for field:
@@ -73,10 +73,10 @@ public class rdma_addrinfo {
      * }
      */
     public static final OfInt ai_flags$layout() {
-        return ai_flags$LAYOUT;
+        return (OfInt)layout().select(groupElement("ai_flags"));
     }
 
-    private static final long ai_flags$OFFSET = $LAYOUT.byteOffset(groupElement("ai_flags"));
+    private static final long ai_flags$OFFSET = 0;
 
     /**
      * Offset for field:
@@ -95,7 +95,7 @@ public class rdma_addrinfo {
      * }
      */
     public static int ai_flags(MemorySegment struct) {
-        return struct.get(ai_flags$LAYOUT, ai_flags$OFFSET);
+        return struct.get(JAVA_INT, ai_flags$OFFSET);
     }
 
     /**
@@ -105,10 +105,8 @@ public class rdma_addrinfo {
      * }
      */
     public static void ai_flags(MemorySegment struct, int fieldValue) {
-        struct.set(ai_flags$LAYOUT, ai_flags$OFFSET, fieldValue);
+        struct.set(JAVA_INT, ai_flags$OFFSET, fieldValue);
     }
-
-    private static final OfInt ai_family$LAYOUT = (OfInt)$LAYOUT.select(groupElement("ai_family"));
 
     /**
      * Layout for field:
@@ -117,10 +115,10 @@ public class rdma_addrinfo {
      * }
      */
     public static final OfInt ai_family$layout() {
-        return ai_family$LAYOUT;
+        return (OfInt)layout().select(groupElement("ai_family"));
     }
 
-    private static final long ai_family$OFFSET = $LAYOUT.byteOffset(groupElement("ai_family"));
+    private static final long ai_family$OFFSET = 4;
 
     /**
      * Offset for field:
@@ -139,7 +137,7 @@ public class rdma_addrinfo {
      * }
      */
     public static int ai_family(MemorySegment struct) {
-        return struct.get(ai_family$LAYOUT, ai_family$OFFSET);
+        return struct.get(JAVA_INT, ai_family$OFFSET);
     }
 
     /**
@@ -149,10 +147,8 @@ public class rdma_addrinfo {
      * }
      */
     public static void ai_family(MemorySegment struct, int fieldValue) {
-        struct.set(ai_family$LAYOUT, ai_family$OFFSET, fieldValue);
+        struct.set(JAVA_INT, ai_family$OFFSET, fieldValue);
     }
-
-    private static final OfInt ai_qp_type$LAYOUT = (OfInt)$LAYOUT.select(groupElement("ai_qp_type"));
 
     /**
      * Layout for field:
@@ -161,10 +157,10 @@ public class rdma_addrinfo {
      * }
      */
     public static final OfInt ai_qp_type$layout() {
-        return ai_qp_type$LAYOUT;
+        return (OfInt)layout().select(groupElement("ai_qp_type"));
     }
 
-    private static final long ai_qp_type$OFFSET = $LAYOUT.byteOffset(groupElement("ai_qp_type"));
+    private static final long ai_qp_type$OFFSET = 8;
 
     /**
      * Offset for field:
@@ -183,7 +179,7 @@ public class rdma_addrinfo {
      * }
      */
     public static int ai_qp_type(MemorySegment struct) {
-        return struct.get(ai_qp_type$LAYOUT, ai_qp_type$OFFSET);
+        return struct.get(JAVA_INT, ai_qp_type$OFFSET);
     }
 
     /**
@@ -193,10 +189,8 @@ public class rdma_addrinfo {
      * }
      */
     public static void ai_qp_type(MemorySegment struct, int fieldValue) {
-        struct.set(ai_qp_type$LAYOUT, ai_qp_type$OFFSET, fieldValue);
+        struct.set(JAVA_INT, ai_qp_type$OFFSET, fieldValue);
     }
-
-    private static final OfInt ai_port_space$LAYOUT = (OfInt)$LAYOUT.select(groupElement("ai_port_space"));
 
     /**
      * Layout for field:
@@ -205,10 +199,10 @@ public class rdma_addrinfo {
      * }
      */
     public static final OfInt ai_port_space$layout() {
-        return ai_port_space$LAYOUT;
+        return (OfInt)layout().select(groupElement("ai_port_space"));
     }
 
-    private static final long ai_port_space$OFFSET = $LAYOUT.byteOffset(groupElement("ai_port_space"));
+    private static final long ai_port_space$OFFSET = 12;
 
     /**
      * Offset for field:
@@ -227,7 +221,7 @@ public class rdma_addrinfo {
      * }
      */
     public static int ai_port_space(MemorySegment struct) {
-        return struct.get(ai_port_space$LAYOUT, ai_port_space$OFFSET);
+        return struct.get(JAVA_INT, ai_port_space$OFFSET);
     }
 
     /**
@@ -237,10 +231,8 @@ public class rdma_addrinfo {
      * }
      */
     public static void ai_port_space(MemorySegment struct, int fieldValue) {
-        struct.set(ai_port_space$LAYOUT, ai_port_space$OFFSET, fieldValue);
+        struct.set(JAVA_INT, ai_port_space$OFFSET, fieldValue);
     }
-
-    private static final OfInt ai_src_len$LAYOUT = (OfInt)$LAYOUT.select(groupElement("ai_src_len"));
 
     /**
      * Layout for field:
@@ -249,10 +241,10 @@ public class rdma_addrinfo {
      * }
      */
     public static final OfInt ai_src_len$layout() {
-        return ai_src_len$LAYOUT;
+        return (OfInt)layout().select(groupElement("ai_src_len"));
     }
 
-    private static final long ai_src_len$OFFSET = $LAYOUT.byteOffset(groupElement("ai_src_len"));
+    private static final long ai_src_len$OFFSET = 16;
 
     /**
      * Offset for field:
@@ -271,7 +263,7 @@ public class rdma_addrinfo {
      * }
      */
     public static int ai_src_len(MemorySegment struct) {
-        return struct.get(ai_src_len$LAYOUT, ai_src_len$OFFSET);
+        return struct.get(JAVA_INT, ai_src_len$OFFSET);
     }
 
     /**
@@ -281,10 +273,8 @@ public class rdma_addrinfo {
      * }
      */
     public static void ai_src_len(MemorySegment struct, int fieldValue) {
-        struct.set(ai_src_len$LAYOUT, ai_src_len$OFFSET, fieldValue);
+        struct.set(JAVA_INT, ai_src_len$OFFSET, fieldValue);
     }
-
-    private static final OfInt ai_dst_len$LAYOUT = (OfInt)$LAYOUT.select(groupElement("ai_dst_len"));
 
     /**
      * Layout for field:
@@ -293,10 +283,10 @@ public class rdma_addrinfo {
      * }
      */
     public static final OfInt ai_dst_len$layout() {
-        return ai_dst_len$LAYOUT;
+        return (OfInt)layout().select(groupElement("ai_dst_len"));
     }
 
-    private static final long ai_dst_len$OFFSET = $LAYOUT.byteOffset(groupElement("ai_dst_len"));
+    private static final long ai_dst_len$OFFSET = 20;
 
     /**
      * Offset for field:
@@ -315,7 +305,7 @@ public class rdma_addrinfo {
      * }
      */
     public static int ai_dst_len(MemorySegment struct) {
-        return struct.get(ai_dst_len$LAYOUT, ai_dst_len$OFFSET);
+        return struct.get(JAVA_INT, ai_dst_len$OFFSET);
     }
 
     /**
@@ -325,10 +315,8 @@ public class rdma_addrinfo {
      * }
      */
     public static void ai_dst_len(MemorySegment struct, int fieldValue) {
-        struct.set(ai_dst_len$LAYOUT, ai_dst_len$OFFSET, fieldValue);
+        struct.set(JAVA_INT, ai_dst_len$OFFSET, fieldValue);
     }
-
-    private static final AddressLayout ai_src_addr$LAYOUT = (AddressLayout)$LAYOUT.select(groupElement("ai_src_addr"));
 
     /**
      * Layout for field:
@@ -337,10 +325,10 @@ public class rdma_addrinfo {
      * }
      */
     public static final AddressLayout ai_src_addr$layout() {
-        return ai_src_addr$LAYOUT;
+        return (AddressLayout)layout().select(groupElement("ai_src_addr"));
     }
 
-    private static final long ai_src_addr$OFFSET = $LAYOUT.byteOffset(groupElement("ai_src_addr"));
+    private static final long ai_src_addr$OFFSET = 24;
 
     /**
      * Offset for field:
@@ -372,8 +360,6 @@ public class rdma_addrinfo {
         struct.set(JAVA_LONG, ai_src_addr$OFFSET, fieldValue.address());
     }
 
-    private static final AddressLayout ai_dst_addr$LAYOUT = (AddressLayout)$LAYOUT.select(groupElement("ai_dst_addr"));
-
     /**
      * Layout for field:
      * {@snippet lang=c :
@@ -381,10 +367,10 @@ public class rdma_addrinfo {
      * }
      */
     public static final AddressLayout ai_dst_addr$layout() {
-        return ai_dst_addr$LAYOUT;
+        return (AddressLayout)layout().select(groupElement("ai_dst_addr"));
     }
 
-    private static final long ai_dst_addr$OFFSET = $LAYOUT.byteOffset(groupElement("ai_dst_addr"));
+    private static final long ai_dst_addr$OFFSET = 32;
 
     /**
      * Offset for field:
@@ -416,8 +402,6 @@ public class rdma_addrinfo {
         struct.set(JAVA_LONG, ai_dst_addr$OFFSET, fieldValue.address());
     }
 
-    private static final AddressLayout ai_src_canonname$LAYOUT = (AddressLayout)$LAYOUT.select(groupElement("ai_src_canonname"));
-
     /**
      * Layout for field:
      * {@snippet lang=c :
@@ -425,10 +409,10 @@ public class rdma_addrinfo {
      * }
      */
     public static final AddressLayout ai_src_canonname$layout() {
-        return ai_src_canonname$LAYOUT;
+        return (AddressLayout)layout().select(groupElement("ai_src_canonname"));
     }
 
-    private static final long ai_src_canonname$OFFSET = $LAYOUT.byteOffset(groupElement("ai_src_canonname"));
+    private static final long ai_src_canonname$OFFSET = 40;
 
     /**
      * Offset for field:
@@ -460,8 +444,6 @@ public class rdma_addrinfo {
         struct.set(JAVA_LONG, ai_src_canonname$OFFSET, fieldValue.address());
     }
 
-    private static final AddressLayout ai_dst_canonname$LAYOUT = (AddressLayout)$LAYOUT.select(groupElement("ai_dst_canonname"));
-
     /**
      * Layout for field:
      * {@snippet lang=c :
@@ -469,10 +451,10 @@ public class rdma_addrinfo {
      * }
      */
     public static final AddressLayout ai_dst_canonname$layout() {
-        return ai_dst_canonname$LAYOUT;
+        return (AddressLayout)layout().select(groupElement("ai_dst_canonname"));
     }
 
-    private static final long ai_dst_canonname$OFFSET = $LAYOUT.byteOffset(groupElement("ai_dst_canonname"));
+    private static final long ai_dst_canonname$OFFSET = 48;
 
     /**
      * Offset for field:
@@ -504,8 +486,6 @@ public class rdma_addrinfo {
         struct.set(JAVA_LONG, ai_dst_canonname$OFFSET, fieldValue.address());
     }
 
-    private static final OfLong ai_route_len$LAYOUT = (OfLong)$LAYOUT.select(groupElement("ai_route_len"));
-
     /**
      * Layout for field:
      * {@snippet lang=c :
@@ -513,10 +493,10 @@ public class rdma_addrinfo {
      * }
      */
     public static final OfLong ai_route_len$layout() {
-        return ai_route_len$LAYOUT;
+        return (OfLong)layout().select(groupElement("ai_route_len"));
     }
 
-    private static final long ai_route_len$OFFSET = $LAYOUT.byteOffset(groupElement("ai_route_len"));
+    private static final long ai_route_len$OFFSET = 56;
 
     /**
      * Offset for field:
@@ -535,7 +515,7 @@ public class rdma_addrinfo {
      * }
      */
     public static long ai_route_len(MemorySegment struct) {
-        return struct.get(ai_route_len$LAYOUT, ai_route_len$OFFSET);
+        return struct.get(JAVA_LONG, ai_route_len$OFFSET);
     }
 
     /**
@@ -545,10 +525,8 @@ public class rdma_addrinfo {
      * }
      */
     public static void ai_route_len(MemorySegment struct, long fieldValue) {
-        struct.set(ai_route_len$LAYOUT, ai_route_len$OFFSET, fieldValue);
+        struct.set(JAVA_LONG, ai_route_len$OFFSET, fieldValue);
     }
-
-    private static final AddressLayout ai_route$LAYOUT = (AddressLayout)$LAYOUT.select(groupElement("ai_route"));
 
     /**
      * Layout for field:
@@ -557,10 +535,10 @@ public class rdma_addrinfo {
      * }
      */
     public static final AddressLayout ai_route$layout() {
-        return ai_route$LAYOUT;
+        return (AddressLayout)layout().select(groupElement("ai_route"));
     }
 
-    private static final long ai_route$OFFSET = $LAYOUT.byteOffset(groupElement("ai_route"));
+    private static final long ai_route$OFFSET = 64;
 
     /**
      * Offset for field:
@@ -592,8 +570,6 @@ public class rdma_addrinfo {
         struct.set(JAVA_LONG, ai_route$OFFSET, fieldValue.address());
     }
 
-    private static final OfLong ai_connect_len$LAYOUT = (OfLong)$LAYOUT.select(groupElement("ai_connect_len"));
-
     /**
      * Layout for field:
      * {@snippet lang=c :
@@ -601,10 +577,10 @@ public class rdma_addrinfo {
      * }
      */
     public static final OfLong ai_connect_len$layout() {
-        return ai_connect_len$LAYOUT;
+        return (OfLong)layout().select(groupElement("ai_connect_len"));
     }
 
-    private static final long ai_connect_len$OFFSET = $LAYOUT.byteOffset(groupElement("ai_connect_len"));
+    private static final long ai_connect_len$OFFSET = 72;
 
     /**
      * Offset for field:
@@ -623,7 +599,7 @@ public class rdma_addrinfo {
      * }
      */
     public static long ai_connect_len(MemorySegment struct) {
-        return struct.get(ai_connect_len$LAYOUT, ai_connect_len$OFFSET);
+        return struct.get(JAVA_LONG, ai_connect_len$OFFSET);
     }
 
     /**
@@ -633,10 +609,8 @@ public class rdma_addrinfo {
      * }
      */
     public static void ai_connect_len(MemorySegment struct, long fieldValue) {
-        struct.set(ai_connect_len$LAYOUT, ai_connect_len$OFFSET, fieldValue);
+        struct.set(JAVA_LONG, ai_connect_len$OFFSET, fieldValue);
     }
-
-    private static final AddressLayout ai_connect$LAYOUT = (AddressLayout)$LAYOUT.select(groupElement("ai_connect"));
 
     /**
      * Layout for field:
@@ -645,10 +619,10 @@ public class rdma_addrinfo {
      * }
      */
     public static final AddressLayout ai_connect$layout() {
-        return ai_connect$LAYOUT;
+        return (AddressLayout)layout().select(groupElement("ai_connect"));
     }
 
-    private static final long ai_connect$OFFSET = $LAYOUT.byteOffset(groupElement("ai_connect"));
+    private static final long ai_connect$OFFSET = 80;
 
     /**
      * Offset for field:
@@ -680,8 +654,6 @@ public class rdma_addrinfo {
         struct.set(JAVA_LONG, ai_connect$OFFSET, fieldValue.address());
     }
 
-    private static final AddressLayout ai_next$LAYOUT = (AddressLayout)$LAYOUT.select(groupElement("ai_next"));
-
     /**
      * Layout for field:
      * {@snippet lang=c :
@@ -689,10 +661,10 @@ public class rdma_addrinfo {
      * }
      */
     public static final AddressLayout ai_next$layout() {
-        return ai_next$LAYOUT;
+        return (AddressLayout)layout().select(groupElement("ai_next"));
     }
 
-    private static final long ai_next$OFFSET = $LAYOUT.byteOffset(groupElement("ai_next"));
+    private static final long ai_next$OFFSET = 88;
 
     /**
      * Offset for field:
@@ -729,19 +701,19 @@ public class rdma_addrinfo {
      * The returned segment has address {@code arrayParam.address() + index * layout().byteSize()}
      */
     public static MemorySegment asSlice(MemorySegment array, long index) {
-        return array.asSlice(layout().byteSize() * index);
+        return array.asSlice(sizeof() * index);
     }
 
     /**
      * The size (in bytes) of this struct
      */
-    public static long sizeof() { return layout().byteSize(); }
+    public static long sizeof() { return 96; }
 
     /**
      * Allocate a segment of size {@code layout().byteSize()} using {@code allocator}
      */
     public static MemorySegment allocate(SegmentAllocator allocator) {
-        return allocator.allocate(layout());
+        return allocator.allocate(sizeof(), 8);
     }
 
     /**
@@ -749,7 +721,7 @@ public class rdma_addrinfo {
      * The returned segment has size {@code elementCount * layout().byteSize()}.
      */
     public static MemorySegment allocateArray(long elementCount, SegmentAllocator allocator) {
-        return allocator.allocate(MemoryLayout.sequenceLayout(elementCount, layout()));
+        return allocator.allocate(Math.multiplyExact(sizeof(), elementCount), 8);
     }
 
     /**
@@ -765,7 +737,7 @@ public class rdma_addrinfo {
      * The returned segment has size {@code elementCount * layout().byteSize()}
      */
     public static MemorySegment reinterpret(MemorySegment addr, long elementCount, Arena arena, Consumer<MemorySegment> cleanup) {
-        return addr.reinterpret(layout().byteSize() * elementCount, arena, cleanup);
+        return addr.reinterpret(sizeof() * elementCount, arena, cleanup);
     }
 }
 

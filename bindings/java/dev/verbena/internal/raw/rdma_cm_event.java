@@ -33,22 +33,22 @@ public class rdma_cm_event {
         // Should not be called directly
     }
 
-    private static final GroupLayout $LAYOUT = MemoryLayout.structLayout(
-        rdma_h$shared.C_POINTER.withName("id"),
-        rdma_h$shared.C_POINTER.withName("listen_id"),
-        rdma_h$shared.C_INT.withName("event"),
-        rdma_h$shared.C_INT.withName("status"),
-        rdma_cm_event.param.layout().withName("param")
-    ).withName("rdma_cm_event");
+    private static final class Layouts {
+        static final GroupLayout $LAYOUT = MemoryLayout.structLayout(
+            rdma_h$shared.C_POINTER.withName("id"),
+            rdma_h$shared.C_POINTER.withName("listen_id"),
+            rdma_h$shared.C_INT.withName("event"),
+            rdma_h$shared.C_INT.withName("status"),
+            rdma_cm_event.param.layout().withName("param")
+        ).withName("rdma_cm_event");
+    }
 
     /**
      * The layout of this struct
      */
     public static final GroupLayout layout() {
-        return $LAYOUT;
+        return Layouts.$LAYOUT;
     }
-
-    private static final AddressLayout id$LAYOUT = (AddressLayout)$LAYOUT.select(groupElement("id"));
 
     /**
      * Layout for field:
@@ -57,10 +57,10 @@ public class rdma_cm_event {
      * }
      */
     public static final AddressLayout id$layout() {
-        return id$LAYOUT;
+        return (AddressLayout)layout().select(groupElement("id"));
     }
 
-    private static final long id$OFFSET = $LAYOUT.byteOffset(groupElement("id"));
+    private static final long id$OFFSET = 0;
 
     /**
      * Offset for field:
@@ -92,8 +92,6 @@ public class rdma_cm_event {
         struct.set(JAVA_LONG, id$OFFSET, fieldValue.address());
     }
 
-    private static final AddressLayout listen_id$LAYOUT = (AddressLayout)$LAYOUT.select(groupElement("listen_id"));
-
     /**
      * Layout for field:
      * {@snippet lang=c :
@@ -101,10 +99,10 @@ public class rdma_cm_event {
      * }
      */
     public static final AddressLayout listen_id$layout() {
-        return listen_id$LAYOUT;
+        return (AddressLayout)layout().select(groupElement("listen_id"));
     }
 
-    private static final long listen_id$OFFSET = $LAYOUT.byteOffset(groupElement("listen_id"));
+    private static final long listen_id$OFFSET = 8;
 
     /**
      * Offset for field:
@@ -136,8 +134,6 @@ public class rdma_cm_event {
         struct.set(JAVA_LONG, listen_id$OFFSET, fieldValue.address());
     }
 
-    private static final OfInt event$LAYOUT = (OfInt)$LAYOUT.select(groupElement("event"));
-
     /**
      * Layout for field:
      * {@snippet lang=c :
@@ -145,10 +141,10 @@ public class rdma_cm_event {
      * }
      */
     public static final OfInt event$layout() {
-        return event$LAYOUT;
+        return (OfInt)layout().select(groupElement("event"));
     }
 
-    private static final long event$OFFSET = $LAYOUT.byteOffset(groupElement("event"));
+    private static final long event$OFFSET = 16;
 
     /**
      * Offset for field:
@@ -167,7 +163,7 @@ public class rdma_cm_event {
      * }
      */
     public static int event(MemorySegment struct) {
-        return struct.get(event$LAYOUT, event$OFFSET);
+        return struct.get(JAVA_INT, event$OFFSET);
     }
 
     /**
@@ -177,10 +173,8 @@ public class rdma_cm_event {
      * }
      */
     public static void event(MemorySegment struct, int fieldValue) {
-        struct.set(event$LAYOUT, event$OFFSET, fieldValue);
+        struct.set(JAVA_INT, event$OFFSET, fieldValue);
     }
-
-    private static final OfInt status$LAYOUT = (OfInt)$LAYOUT.select(groupElement("status"));
 
     /**
      * Layout for field:
@@ -189,10 +183,10 @@ public class rdma_cm_event {
      * }
      */
     public static final OfInt status$layout() {
-        return status$LAYOUT;
+        return (OfInt)layout().select(groupElement("status"));
     }
 
-    private static final long status$OFFSET = $LAYOUT.byteOffset(groupElement("status"));
+    private static final long status$OFFSET = 20;
 
     /**
      * Offset for field:
@@ -211,7 +205,7 @@ public class rdma_cm_event {
      * }
      */
     public static int status(MemorySegment struct) {
-        return struct.get(status$LAYOUT, status$OFFSET);
+        return struct.get(JAVA_INT, status$OFFSET);
     }
 
     /**
@@ -221,7 +215,7 @@ public class rdma_cm_event {
      * }
      */
     public static void status(MemorySegment struct, int fieldValue) {
-        struct.set(status$LAYOUT, status$OFFSET, fieldValue);
+        struct.set(JAVA_INT, status$OFFSET, fieldValue);
     }
 
     /**
@@ -239,20 +233,20 @@ public class rdma_cm_event {
             // Should not be called directly
         }
 
-        private static final GroupLayout $LAYOUT = MemoryLayout.unionLayout(
-            rdma_conn_param.layout().withName("conn"),
-            rdma_ud_param.layout().withName("ud"),
-            rdma_h$shared.C_LONG.withName("arg")
-        ).withName("$anon$175:2");
+        private static final class Layouts {
+            static final GroupLayout $LAYOUT = MemoryLayout.unionLayout(
+                rdma_conn_param.layout().withName("conn"),
+                rdma_ud_param.layout().withName("ud"),
+                rdma_h$shared.C_LONG.withName("arg")
+            ).withName("$anon$175:2");
+        }
 
         /**
          * The layout of this union
          */
         public static final GroupLayout layout() {
-            return $LAYOUT;
+            return Layouts.$LAYOUT;
         }
-
-        private static final GroupLayout conn$LAYOUT = (GroupLayout)$LAYOUT.select(groupElement("conn"));
 
         /**
          * Layout for field:
@@ -261,10 +255,10 @@ public class rdma_cm_event {
          * }
          */
         public static final GroupLayout conn$layout() {
-            return conn$LAYOUT;
+            return (GroupLayout)layout().select(groupElement("conn"));
         }
 
-        private static final long conn$OFFSET = $LAYOUT.byteOffset(groupElement("conn"));
+        private static final long conn$OFFSET = 0;
 
         /**
          * Offset for field:
@@ -283,7 +277,7 @@ public class rdma_cm_event {
          * }
          */
         public static MemorySegment conn(MemorySegment union) {
-            return union.asSlice(conn$OFFSET, conn$LAYOUT.byteSize());
+            return union.asSlice(conn$OFFSET, 24);
         }
 
         /**
@@ -293,10 +287,8 @@ public class rdma_cm_event {
          * }
          */
         public static void conn(MemorySegment union, MemorySegment fieldValue) {
-            MemorySegment.copy(fieldValue, 0L, union, conn$OFFSET, conn$LAYOUT.byteSize());
+            MemorySegment.copy(fieldValue, 0L, union, conn$OFFSET, 24);
         }
-
-        private static final GroupLayout ud$LAYOUT = (GroupLayout)$LAYOUT.select(groupElement("ud"));
 
         /**
          * Layout for field:
@@ -305,10 +297,10 @@ public class rdma_cm_event {
          * }
          */
         public static final GroupLayout ud$layout() {
-            return ud$LAYOUT;
+            return (GroupLayout)layout().select(groupElement("ud"));
         }
 
-        private static final long ud$OFFSET = $LAYOUT.byteOffset(groupElement("ud"));
+        private static final long ud$OFFSET = 0;
 
         /**
          * Offset for field:
@@ -327,7 +319,7 @@ public class rdma_cm_event {
          * }
          */
         public static MemorySegment ud(MemorySegment union) {
-            return union.asSlice(ud$OFFSET, ud$LAYOUT.byteSize());
+            return union.asSlice(ud$OFFSET, 56);
         }
 
         /**
@@ -337,10 +329,8 @@ public class rdma_cm_event {
          * }
          */
         public static void ud(MemorySegment union, MemorySegment fieldValue) {
-            MemorySegment.copy(fieldValue, 0L, union, ud$OFFSET, ud$LAYOUT.byteSize());
+            MemorySegment.copy(fieldValue, 0L, union, ud$OFFSET, 56);
         }
-
-        private static final OfLong arg$LAYOUT = (OfLong)$LAYOUT.select(groupElement("arg"));
 
         /**
          * Layout for field:
@@ -349,10 +339,10 @@ public class rdma_cm_event {
          * }
          */
         public static final OfLong arg$layout() {
-            return arg$LAYOUT;
+            return (OfLong)layout().select(groupElement("arg"));
         }
 
-        private static final long arg$OFFSET = $LAYOUT.byteOffset(groupElement("arg"));
+        private static final long arg$OFFSET = 0;
 
         /**
          * Offset for field:
@@ -371,7 +361,7 @@ public class rdma_cm_event {
          * }
          */
         public static long arg(MemorySegment union) {
-            return union.get(arg$LAYOUT, arg$OFFSET);
+            return union.get(JAVA_LONG, arg$OFFSET);
         }
 
         /**
@@ -381,7 +371,7 @@ public class rdma_cm_event {
          * }
          */
         public static void arg(MemorySegment union, long fieldValue) {
-            union.set(arg$LAYOUT, arg$OFFSET, fieldValue);
+            union.set(JAVA_LONG, arg$OFFSET, fieldValue);
         }
 
         /**
@@ -389,19 +379,19 @@ public class rdma_cm_event {
          * The returned segment has address {@code arrayParam.address() + index * layout().byteSize()}
          */
         public static MemorySegment asSlice(MemorySegment array, long index) {
-            return array.asSlice(layout().byteSize() * index);
+            return array.asSlice(sizeof() * index);
         }
 
         /**
          * The size (in bytes) of this union
          */
-        public static long sizeof() { return layout().byteSize(); }
+        public static long sizeof() { return 56; }
 
         /**
          * Allocate a segment of size {@code layout().byteSize()} using {@code allocator}
          */
         public static MemorySegment allocate(SegmentAllocator allocator) {
-            return allocator.allocate(layout());
+            return allocator.allocate(sizeof(), 8);
         }
 
         /**
@@ -409,7 +399,7 @@ public class rdma_cm_event {
          * The returned segment has size {@code elementCount * layout().byteSize()}.
          */
         public static MemorySegment allocateArray(long elementCount, SegmentAllocator allocator) {
-            return allocator.allocate(MemoryLayout.sequenceLayout(elementCount, layout()));
+            return allocator.allocate(Math.multiplyExact(sizeof(), elementCount), 8);
         }
 
         /**
@@ -425,11 +415,9 @@ public class rdma_cm_event {
          * The returned segment has size {@code elementCount * layout().byteSize()}
          */
         public static MemorySegment reinterpret(MemorySegment addr, long elementCount, Arena arena, Consumer<MemorySegment> cleanup) {
-            return addr.reinterpret(layout().byteSize() * elementCount, arena, cleanup);
+            return addr.reinterpret(sizeof() * elementCount, arena, cleanup);
         }
     }
-
-    private static final GroupLayout param$LAYOUT = (GroupLayout)$LAYOUT.select(groupElement("param"));
 
     /**
      * Layout for field:
@@ -442,10 +430,10 @@ public class rdma_cm_event {
      * }
      */
     public static final GroupLayout param$layout() {
-        return param$LAYOUT;
+        return (GroupLayout)layout().select(groupElement("param"));
     }
 
-    private static final long param$OFFSET = $LAYOUT.byteOffset(groupElement("param"));
+    private static final long param$OFFSET = 24;
 
     /**
      * Offset for field:
@@ -472,7 +460,7 @@ public class rdma_cm_event {
      * }
      */
     public static MemorySegment param(MemorySegment struct) {
-        return struct.asSlice(param$OFFSET, param$LAYOUT.byteSize());
+        return struct.asSlice(param$OFFSET, 56);
     }
 
     /**
@@ -486,7 +474,7 @@ public class rdma_cm_event {
      * }
      */
     public static void param(MemorySegment struct, MemorySegment fieldValue) {
-        MemorySegment.copy(fieldValue, 0L, struct, param$OFFSET, param$LAYOUT.byteSize());
+        MemorySegment.copy(fieldValue, 0L, struct, param$OFFSET, 56);
     }
 
     /**
@@ -494,19 +482,19 @@ public class rdma_cm_event {
      * The returned segment has address {@code arrayParam.address() + index * layout().byteSize()}
      */
     public static MemorySegment asSlice(MemorySegment array, long index) {
-        return array.asSlice(layout().byteSize() * index);
+        return array.asSlice(sizeof() * index);
     }
 
     /**
      * The size (in bytes) of this struct
      */
-    public static long sizeof() { return layout().byteSize(); }
+    public static long sizeof() { return 80; }
 
     /**
      * Allocate a segment of size {@code layout().byteSize()} using {@code allocator}
      */
     public static MemorySegment allocate(SegmentAllocator allocator) {
-        return allocator.allocate(layout());
+        return allocator.allocate(sizeof(), 8);
     }
 
     /**
@@ -514,7 +502,7 @@ public class rdma_cm_event {
      * The returned segment has size {@code elementCount * layout().byteSize()}.
      */
     public static MemorySegment allocateArray(long elementCount, SegmentAllocator allocator) {
-        return allocator.allocate(MemoryLayout.sequenceLayout(elementCount, layout()));
+        return allocator.allocate(Math.multiplyExact(sizeof(), elementCount), 8);
     }
 
     /**
@@ -530,7 +518,7 @@ public class rdma_cm_event {
      * The returned segment has size {@code elementCount * layout().byteSize()}
      */
     public static MemorySegment reinterpret(MemorySegment addr, long elementCount, Arena arena, Consumer<MemorySegment> cleanup) {
-        return addr.reinterpret(layout().byteSize() * elementCount, arena, cleanup);
+        return addr.reinterpret(sizeof() * elementCount, arena, cleanup);
     }
 }
 

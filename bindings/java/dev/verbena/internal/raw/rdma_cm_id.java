@@ -39,34 +39,34 @@ public class rdma_cm_id {
         // Should not be called directly
     }
 
-    private static final GroupLayout $LAYOUT = MemoryLayout.structLayout(
-        rdma_h$shared.C_POINTER.withName("verbs"),
-        rdma_h$shared.C_POINTER.withName("channel"),
-        rdma_h$shared.C_POINTER.withName("context"),
-        rdma_h$shared.C_POINTER.withName("qp"),
-        rdma_route.layout().withName("route"),
-        rdma_h$shared.C_INT.withName("ps"),
-        rdma_h$shared.C_CHAR.withName("port_num"),
-        MemoryLayout.paddingLayout(3),
-        rdma_h$shared.C_POINTER.withName("event"),
-        rdma_h$shared.C_POINTER.withName("send_cq_channel"),
-        rdma_h$shared.C_POINTER.withName("send_cq"),
-        rdma_h$shared.C_POINTER.withName("recv_cq_channel"),
-        rdma_h$shared.C_POINTER.withName("recv_cq"),
-        rdma_h$shared.C_POINTER.withName("srq"),
-        rdma_h$shared.C_POINTER.withName("pd"),
-        rdma_h$shared.C_INT.withName("qp_type"),
-        MemoryLayout.paddingLayout(4)
-    ).withName("rdma_cm_id");
+    private static final class Layouts {
+        static final GroupLayout $LAYOUT = MemoryLayout.structLayout(
+            rdma_h$shared.C_POINTER.withName("verbs"),
+            rdma_h$shared.C_POINTER.withName("channel"),
+            rdma_h$shared.C_POINTER.withName("context"),
+            rdma_h$shared.C_POINTER.withName("qp"),
+            rdma_route.layout().withName("route"),
+            rdma_h$shared.C_INT.withName("ps"),
+            rdma_h$shared.C_CHAR.withName("port_num"),
+            MemoryLayout.paddingLayout(3),
+            rdma_h$shared.C_POINTER.withName("event"),
+            rdma_h$shared.C_POINTER.withName("send_cq_channel"),
+            rdma_h$shared.C_POINTER.withName("send_cq"),
+            rdma_h$shared.C_POINTER.withName("recv_cq_channel"),
+            rdma_h$shared.C_POINTER.withName("recv_cq"),
+            rdma_h$shared.C_POINTER.withName("srq"),
+            rdma_h$shared.C_POINTER.withName("pd"),
+            rdma_h$shared.C_INT.withName("qp_type"),
+            MemoryLayout.paddingLayout(4)
+        ).withName("rdma_cm_id");
+    }
 
     /**
      * The layout of this struct
      */
     public static final GroupLayout layout() {
-        return $LAYOUT;
+        return Layouts.$LAYOUT;
     }
-
-    private static final AddressLayout verbs$LAYOUT = (AddressLayout)$LAYOUT.select(groupElement("verbs"));
 
     /**
      * Layout for field:
@@ -75,10 +75,10 @@ public class rdma_cm_id {
      * }
      */
     public static final AddressLayout verbs$layout() {
-        return verbs$LAYOUT;
+        return (AddressLayout)layout().select(groupElement("verbs"));
     }
 
-    private static final long verbs$OFFSET = $LAYOUT.byteOffset(groupElement("verbs"));
+    private static final long verbs$OFFSET = 0;
 
     /**
      * Offset for field:
@@ -110,8 +110,6 @@ public class rdma_cm_id {
         struct.set(JAVA_LONG, verbs$OFFSET, fieldValue.address());
     }
 
-    private static final AddressLayout channel$LAYOUT = (AddressLayout)$LAYOUT.select(groupElement("channel"));
-
     /**
      * Layout for field:
      * {@snippet lang=c :
@@ -119,10 +117,10 @@ public class rdma_cm_id {
      * }
      */
     public static final AddressLayout channel$layout() {
-        return channel$LAYOUT;
+        return (AddressLayout)layout().select(groupElement("channel"));
     }
 
-    private static final long channel$OFFSET = $LAYOUT.byteOffset(groupElement("channel"));
+    private static final long channel$OFFSET = 8;
 
     /**
      * Offset for field:
@@ -154,8 +152,6 @@ public class rdma_cm_id {
         struct.set(JAVA_LONG, channel$OFFSET, fieldValue.address());
     }
 
-    private static final AddressLayout context$LAYOUT = (AddressLayout)$LAYOUT.select(groupElement("context"));
-
     /**
      * Layout for field:
      * {@snippet lang=c :
@@ -163,10 +159,10 @@ public class rdma_cm_id {
      * }
      */
     public static final AddressLayout context$layout() {
-        return context$LAYOUT;
+        return (AddressLayout)layout().select(groupElement("context"));
     }
 
-    private static final long context$OFFSET = $LAYOUT.byteOffset(groupElement("context"));
+    private static final long context$OFFSET = 16;
 
     /**
      * Offset for field:
@@ -198,8 +194,6 @@ public class rdma_cm_id {
         struct.set(JAVA_LONG, context$OFFSET, fieldValue.address());
     }
 
-    private static final AddressLayout qp$LAYOUT = (AddressLayout)$LAYOUT.select(groupElement("qp"));
-
     /**
      * Layout for field:
      * {@snippet lang=c :
@@ -207,10 +201,10 @@ public class rdma_cm_id {
      * }
      */
     public static final AddressLayout qp$layout() {
-        return qp$LAYOUT;
+        return (AddressLayout)layout().select(groupElement("qp"));
     }
 
-    private static final long qp$OFFSET = $LAYOUT.byteOffset(groupElement("qp"));
+    private static final long qp$OFFSET = 24;
 
     /**
      * Offset for field:
@@ -242,8 +236,6 @@ public class rdma_cm_id {
         struct.set(JAVA_LONG, qp$OFFSET, fieldValue.address());
     }
 
-    private static final GroupLayout route$LAYOUT = (GroupLayout)$LAYOUT.select(groupElement("route"));
-
     /**
      * Layout for field:
      * {@snippet lang=c :
@@ -251,10 +243,10 @@ public class rdma_cm_id {
      * }
      */
     public static final GroupLayout route$layout() {
-        return route$LAYOUT;
+        return (GroupLayout)layout().select(groupElement("route"));
     }
 
-    private static final long route$OFFSET = $LAYOUT.byteOffset(groupElement("route"));
+    private static final long route$OFFSET = 32;
 
     /**
      * Offset for field:
@@ -273,7 +265,7 @@ public class rdma_cm_id {
      * }
      */
     public static MemorySegment route(MemorySegment struct) {
-        return struct.asSlice(route$OFFSET, route$LAYOUT.byteSize());
+        return struct.asSlice(route$OFFSET, 312);
     }
 
     /**
@@ -283,10 +275,8 @@ public class rdma_cm_id {
      * }
      */
     public static void route(MemorySegment struct, MemorySegment fieldValue) {
-        MemorySegment.copy(fieldValue, 0L, struct, route$OFFSET, route$LAYOUT.byteSize());
+        MemorySegment.copy(fieldValue, 0L, struct, route$OFFSET, 312);
     }
-
-    private static final OfInt ps$LAYOUT = (OfInt)$LAYOUT.select(groupElement("ps"));
 
     /**
      * Layout for field:
@@ -295,10 +285,10 @@ public class rdma_cm_id {
      * }
      */
     public static final OfInt ps$layout() {
-        return ps$LAYOUT;
+        return (OfInt)layout().select(groupElement("ps"));
     }
 
-    private static final long ps$OFFSET = $LAYOUT.byteOffset(groupElement("ps"));
+    private static final long ps$OFFSET = 344;
 
     /**
      * Offset for field:
@@ -317,7 +307,7 @@ public class rdma_cm_id {
      * }
      */
     public static int ps(MemorySegment struct) {
-        return struct.get(ps$LAYOUT, ps$OFFSET);
+        return struct.get(JAVA_INT, ps$OFFSET);
     }
 
     /**
@@ -327,10 +317,8 @@ public class rdma_cm_id {
      * }
      */
     public static void ps(MemorySegment struct, int fieldValue) {
-        struct.set(ps$LAYOUT, ps$OFFSET, fieldValue);
+        struct.set(JAVA_INT, ps$OFFSET, fieldValue);
     }
-
-    private static final OfByte port_num$LAYOUT = (OfByte)$LAYOUT.select(groupElement("port_num"));
 
     /**
      * Layout for field:
@@ -339,10 +327,10 @@ public class rdma_cm_id {
      * }
      */
     public static final OfByte port_num$layout() {
-        return port_num$LAYOUT;
+        return (OfByte)layout().select(groupElement("port_num"));
     }
 
-    private static final long port_num$OFFSET = $LAYOUT.byteOffset(groupElement("port_num"));
+    private static final long port_num$OFFSET = 348;
 
     /**
      * Offset for field:
@@ -361,7 +349,7 @@ public class rdma_cm_id {
      * }
      */
     public static byte port_num(MemorySegment struct) {
-        return struct.get(port_num$LAYOUT, port_num$OFFSET);
+        return struct.get(JAVA_BYTE, port_num$OFFSET);
     }
 
     /**
@@ -371,10 +359,8 @@ public class rdma_cm_id {
      * }
      */
     public static void port_num(MemorySegment struct, byte fieldValue) {
-        struct.set(port_num$LAYOUT, port_num$OFFSET, fieldValue);
+        struct.set(JAVA_BYTE, port_num$OFFSET, fieldValue);
     }
-
-    private static final AddressLayout event$LAYOUT = (AddressLayout)$LAYOUT.select(groupElement("event"));
 
     /**
      * Layout for field:
@@ -383,10 +369,10 @@ public class rdma_cm_id {
      * }
      */
     public static final AddressLayout event$layout() {
-        return event$LAYOUT;
+        return (AddressLayout)layout().select(groupElement("event"));
     }
 
-    private static final long event$OFFSET = $LAYOUT.byteOffset(groupElement("event"));
+    private static final long event$OFFSET = 352;
 
     /**
      * Offset for field:
@@ -418,8 +404,6 @@ public class rdma_cm_id {
         struct.set(JAVA_LONG, event$OFFSET, fieldValue.address());
     }
 
-    private static final AddressLayout send_cq_channel$LAYOUT = (AddressLayout)$LAYOUT.select(groupElement("send_cq_channel"));
-
     /**
      * Layout for field:
      * {@snippet lang=c :
@@ -427,10 +411,10 @@ public class rdma_cm_id {
      * }
      */
     public static final AddressLayout send_cq_channel$layout() {
-        return send_cq_channel$LAYOUT;
+        return (AddressLayout)layout().select(groupElement("send_cq_channel"));
     }
 
-    private static final long send_cq_channel$OFFSET = $LAYOUT.byteOffset(groupElement("send_cq_channel"));
+    private static final long send_cq_channel$OFFSET = 360;
 
     /**
      * Offset for field:
@@ -462,8 +446,6 @@ public class rdma_cm_id {
         struct.set(JAVA_LONG, send_cq_channel$OFFSET, fieldValue.address());
     }
 
-    private static final AddressLayout send_cq$LAYOUT = (AddressLayout)$LAYOUT.select(groupElement("send_cq"));
-
     /**
      * Layout for field:
      * {@snippet lang=c :
@@ -471,10 +453,10 @@ public class rdma_cm_id {
      * }
      */
     public static final AddressLayout send_cq$layout() {
-        return send_cq$LAYOUT;
+        return (AddressLayout)layout().select(groupElement("send_cq"));
     }
 
-    private static final long send_cq$OFFSET = $LAYOUT.byteOffset(groupElement("send_cq"));
+    private static final long send_cq$OFFSET = 368;
 
     /**
      * Offset for field:
@@ -506,8 +488,6 @@ public class rdma_cm_id {
         struct.set(JAVA_LONG, send_cq$OFFSET, fieldValue.address());
     }
 
-    private static final AddressLayout recv_cq_channel$LAYOUT = (AddressLayout)$LAYOUT.select(groupElement("recv_cq_channel"));
-
     /**
      * Layout for field:
      * {@snippet lang=c :
@@ -515,10 +495,10 @@ public class rdma_cm_id {
      * }
      */
     public static final AddressLayout recv_cq_channel$layout() {
-        return recv_cq_channel$LAYOUT;
+        return (AddressLayout)layout().select(groupElement("recv_cq_channel"));
     }
 
-    private static final long recv_cq_channel$OFFSET = $LAYOUT.byteOffset(groupElement("recv_cq_channel"));
+    private static final long recv_cq_channel$OFFSET = 376;
 
     /**
      * Offset for field:
@@ -550,8 +530,6 @@ public class rdma_cm_id {
         struct.set(JAVA_LONG, recv_cq_channel$OFFSET, fieldValue.address());
     }
 
-    private static final AddressLayout recv_cq$LAYOUT = (AddressLayout)$LAYOUT.select(groupElement("recv_cq"));
-
     /**
      * Layout for field:
      * {@snippet lang=c :
@@ -559,10 +537,10 @@ public class rdma_cm_id {
      * }
      */
     public static final AddressLayout recv_cq$layout() {
-        return recv_cq$LAYOUT;
+        return (AddressLayout)layout().select(groupElement("recv_cq"));
     }
 
-    private static final long recv_cq$OFFSET = $LAYOUT.byteOffset(groupElement("recv_cq"));
+    private static final long recv_cq$OFFSET = 384;
 
     /**
      * Offset for field:
@@ -594,8 +572,6 @@ public class rdma_cm_id {
         struct.set(JAVA_LONG, recv_cq$OFFSET, fieldValue.address());
     }
 
-    private static final AddressLayout srq$LAYOUT = (AddressLayout)$LAYOUT.select(groupElement("srq"));
-
     /**
      * Layout for field:
      * {@snippet lang=c :
@@ -603,10 +579,10 @@ public class rdma_cm_id {
      * }
      */
     public static final AddressLayout srq$layout() {
-        return srq$LAYOUT;
+        return (AddressLayout)layout().select(groupElement("srq"));
     }
 
-    private static final long srq$OFFSET = $LAYOUT.byteOffset(groupElement("srq"));
+    private static final long srq$OFFSET = 392;
 
     /**
      * Offset for field:
@@ -638,8 +614,6 @@ public class rdma_cm_id {
         struct.set(JAVA_LONG, srq$OFFSET, fieldValue.address());
     }
 
-    private static final AddressLayout pd$LAYOUT = (AddressLayout)$LAYOUT.select(groupElement("pd"));
-
     /**
      * Layout for field:
      * {@snippet lang=c :
@@ -647,10 +621,10 @@ public class rdma_cm_id {
      * }
      */
     public static final AddressLayout pd$layout() {
-        return pd$LAYOUT;
+        return (AddressLayout)layout().select(groupElement("pd"));
     }
 
-    private static final long pd$OFFSET = $LAYOUT.byteOffset(groupElement("pd"));
+    private static final long pd$OFFSET = 400;
 
     /**
      * Offset for field:
@@ -682,8 +656,6 @@ public class rdma_cm_id {
         struct.set(JAVA_LONG, pd$OFFSET, fieldValue.address());
     }
 
-    private static final OfInt qp_type$LAYOUT = (OfInt)$LAYOUT.select(groupElement("qp_type"));
-
     /**
      * Layout for field:
      * {@snippet lang=c :
@@ -691,10 +663,10 @@ public class rdma_cm_id {
      * }
      */
     public static final OfInt qp_type$layout() {
-        return qp_type$LAYOUT;
+        return (OfInt)layout().select(groupElement("qp_type"));
     }
 
-    private static final long qp_type$OFFSET = $LAYOUT.byteOffset(groupElement("qp_type"));
+    private static final long qp_type$OFFSET = 408;
 
     /**
      * Offset for field:
@@ -713,7 +685,7 @@ public class rdma_cm_id {
      * }
      */
     public static int qp_type(MemorySegment struct) {
-        return struct.get(qp_type$LAYOUT, qp_type$OFFSET);
+        return struct.get(JAVA_INT, qp_type$OFFSET);
     }
 
     /**
@@ -723,7 +695,7 @@ public class rdma_cm_id {
      * }
      */
     public static void qp_type(MemorySegment struct, int fieldValue) {
-        struct.set(qp_type$LAYOUT, qp_type$OFFSET, fieldValue);
+        struct.set(JAVA_INT, qp_type$OFFSET, fieldValue);
     }
 
     /**
@@ -731,19 +703,19 @@ public class rdma_cm_id {
      * The returned segment has address {@code arrayParam.address() + index * layout().byteSize()}
      */
     public static MemorySegment asSlice(MemorySegment array, long index) {
-        return array.asSlice(layout().byteSize() * index);
+        return array.asSlice(sizeof() * index);
     }
 
     /**
      * The size (in bytes) of this struct
      */
-    public static long sizeof() { return layout().byteSize(); }
+    public static long sizeof() { return 416; }
 
     /**
      * Allocate a segment of size {@code layout().byteSize()} using {@code allocator}
      */
     public static MemorySegment allocate(SegmentAllocator allocator) {
-        return allocator.allocate(layout());
+        return allocator.allocate(sizeof(), 8);
     }
 
     /**
@@ -751,7 +723,7 @@ public class rdma_cm_id {
      * The returned segment has size {@code elementCount * layout().byteSize()}.
      */
     public static MemorySegment allocateArray(long elementCount, SegmentAllocator allocator) {
-        return allocator.allocate(MemoryLayout.sequenceLayout(elementCount, layout()));
+        return allocator.allocate(Math.multiplyExact(sizeof(), elementCount), 8);
     }
 
     /**
@@ -767,7 +739,7 @@ public class rdma_cm_id {
      * The returned segment has size {@code elementCount * layout().byteSize()}
      */
     public static MemorySegment reinterpret(MemorySegment addr, long elementCount, Arena arena, Consumer<MemorySegment> cleanup) {
-        return addr.reinterpret(layout().byteSize() * elementCount, arena, cleanup);
+        return addr.reinterpret(sizeof() * elementCount, arena, cleanup);
     }
 }
 

@@ -27,20 +27,20 @@ public class rdma_cm_join_mc_attr_ex {
         // Should not be called directly
     }
 
-    private static final GroupLayout $LAYOUT = MemoryLayout.structLayout(
-        rdma_h$shared.C_INT.withName("comp_mask"),
-        rdma_h$shared.C_INT.withName("join_flags"),
-        rdma_h$shared.C_POINTER.withName("addr")
-    ).withName("rdma_cm_join_mc_attr_ex");
+    private static final class Layouts {
+        static final GroupLayout $LAYOUT = MemoryLayout.structLayout(
+            rdma_h$shared.C_INT.withName("comp_mask"),
+            rdma_h$shared.C_INT.withName("join_flags"),
+            rdma_h$shared.C_POINTER.withName("addr")
+        ).withName("rdma_cm_join_mc_attr_ex");
+    }
 
     /**
      * The layout of this struct
      */
     public static final GroupLayout layout() {
-        return $LAYOUT;
+        return Layouts.$LAYOUT;
     }
-
-    private static final OfInt comp_mask$LAYOUT = (OfInt)$LAYOUT.select(groupElement("comp_mask"));
 
     /**
      * Layout for field:
@@ -49,10 +49,10 @@ public class rdma_cm_join_mc_attr_ex {
      * }
      */
     public static final OfInt comp_mask$layout() {
-        return comp_mask$LAYOUT;
+        return (OfInt)layout().select(groupElement("comp_mask"));
     }
 
-    private static final long comp_mask$OFFSET = $LAYOUT.byteOffset(groupElement("comp_mask"));
+    private static final long comp_mask$OFFSET = 0;
 
     /**
      * Offset for field:
@@ -71,7 +71,7 @@ public class rdma_cm_join_mc_attr_ex {
      * }
      */
     public static int comp_mask(MemorySegment struct) {
-        return struct.get(comp_mask$LAYOUT, comp_mask$OFFSET);
+        return struct.get(JAVA_INT, comp_mask$OFFSET);
     }
 
     /**
@@ -81,10 +81,8 @@ public class rdma_cm_join_mc_attr_ex {
      * }
      */
     public static void comp_mask(MemorySegment struct, int fieldValue) {
-        struct.set(comp_mask$LAYOUT, comp_mask$OFFSET, fieldValue);
+        struct.set(JAVA_INT, comp_mask$OFFSET, fieldValue);
     }
-
-    private static final OfInt join_flags$LAYOUT = (OfInt)$LAYOUT.select(groupElement("join_flags"));
 
     /**
      * Layout for field:
@@ -93,10 +91,10 @@ public class rdma_cm_join_mc_attr_ex {
      * }
      */
     public static final OfInt join_flags$layout() {
-        return join_flags$LAYOUT;
+        return (OfInt)layout().select(groupElement("join_flags"));
     }
 
-    private static final long join_flags$OFFSET = $LAYOUT.byteOffset(groupElement("join_flags"));
+    private static final long join_flags$OFFSET = 4;
 
     /**
      * Offset for field:
@@ -115,7 +113,7 @@ public class rdma_cm_join_mc_attr_ex {
      * }
      */
     public static int join_flags(MemorySegment struct) {
-        return struct.get(join_flags$LAYOUT, join_flags$OFFSET);
+        return struct.get(JAVA_INT, join_flags$OFFSET);
     }
 
     /**
@@ -125,10 +123,8 @@ public class rdma_cm_join_mc_attr_ex {
      * }
      */
     public static void join_flags(MemorySegment struct, int fieldValue) {
-        struct.set(join_flags$LAYOUT, join_flags$OFFSET, fieldValue);
+        struct.set(JAVA_INT, join_flags$OFFSET, fieldValue);
     }
-
-    private static final AddressLayout addr$LAYOUT = (AddressLayout)$LAYOUT.select(groupElement("addr"));
 
     /**
      * Layout for field:
@@ -137,10 +133,10 @@ public class rdma_cm_join_mc_attr_ex {
      * }
      */
     public static final AddressLayout addr$layout() {
-        return addr$LAYOUT;
+        return (AddressLayout)layout().select(groupElement("addr"));
     }
 
-    private static final long addr$OFFSET = $LAYOUT.byteOffset(groupElement("addr"));
+    private static final long addr$OFFSET = 8;
 
     /**
      * Offset for field:
@@ -177,19 +173,19 @@ public class rdma_cm_join_mc_attr_ex {
      * The returned segment has address {@code arrayParam.address() + index * layout().byteSize()}
      */
     public static MemorySegment asSlice(MemorySegment array, long index) {
-        return array.asSlice(layout().byteSize() * index);
+        return array.asSlice(sizeof() * index);
     }
 
     /**
      * The size (in bytes) of this struct
      */
-    public static long sizeof() { return layout().byteSize(); }
+    public static long sizeof() { return 16; }
 
     /**
      * Allocate a segment of size {@code layout().byteSize()} using {@code allocator}
      */
     public static MemorySegment allocate(SegmentAllocator allocator) {
-        return allocator.allocate(layout());
+        return allocator.allocate(sizeof(), 8);
     }
 
     /**
@@ -197,7 +193,7 @@ public class rdma_cm_join_mc_attr_ex {
      * The returned segment has size {@code elementCount * layout().byteSize()}.
      */
     public static MemorySegment allocateArray(long elementCount, SegmentAllocator allocator) {
-        return allocator.allocate(MemoryLayout.sequenceLayout(elementCount, layout()));
+        return allocator.allocate(Math.multiplyExact(sizeof(), elementCount), 8);
     }
 
     /**
@@ -213,7 +209,7 @@ public class rdma_cm_join_mc_attr_ex {
      * The returned segment has size {@code elementCount * layout().byteSize()}
      */
     public static MemorySegment reinterpret(MemorySegment addr, long elementCount, Arena arena, Consumer<MemorySegment> cleanup) {
-        return addr.reinterpret(layout().byteSize() * elementCount, arena, cleanup);
+        return addr.reinterpret(sizeof() * elementCount, arena, cleanup);
     }
 }
 

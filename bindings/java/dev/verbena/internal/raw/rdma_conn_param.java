@@ -33,28 +33,28 @@ public class rdma_conn_param {
         // Should not be called directly
     }
 
-    private static final GroupLayout $LAYOUT = MemoryLayout.structLayout(
-        rdma_h$shared.C_POINTER.withName("private_data"),
-        rdma_h$shared.C_CHAR.withName("private_data_len"),
-        rdma_h$shared.C_CHAR.withName("responder_resources"),
-        rdma_h$shared.C_CHAR.withName("initiator_depth"),
-        rdma_h$shared.C_CHAR.withName("flow_control"),
-        rdma_h$shared.C_CHAR.withName("retry_count"),
-        rdma_h$shared.C_CHAR.withName("rnr_retry_count"),
-        rdma_h$shared.C_CHAR.withName("srq"),
-        MemoryLayout.paddingLayout(1),
-        rdma_h$shared.C_INT.withName("qp_num"),
-        MemoryLayout.paddingLayout(4)
-    ).withName("rdma_conn_param");
+    private static final class Layouts {
+        static final GroupLayout $LAYOUT = MemoryLayout.structLayout(
+            rdma_h$shared.C_POINTER.withName("private_data"),
+            rdma_h$shared.C_CHAR.withName("private_data_len"),
+            rdma_h$shared.C_CHAR.withName("responder_resources"),
+            rdma_h$shared.C_CHAR.withName("initiator_depth"),
+            rdma_h$shared.C_CHAR.withName("flow_control"),
+            rdma_h$shared.C_CHAR.withName("retry_count"),
+            rdma_h$shared.C_CHAR.withName("rnr_retry_count"),
+            rdma_h$shared.C_CHAR.withName("srq"),
+            MemoryLayout.paddingLayout(1),
+            rdma_h$shared.C_INT.withName("qp_num"),
+            MemoryLayout.paddingLayout(4)
+        ).withName("rdma_conn_param");
+    }
 
     /**
      * The layout of this struct
      */
     public static final GroupLayout layout() {
-        return $LAYOUT;
+        return Layouts.$LAYOUT;
     }
-
-    private static final AddressLayout private_data$LAYOUT = (AddressLayout)$LAYOUT.select(groupElement("private_data"));
 
     /**
      * Layout for field:
@@ -63,10 +63,10 @@ public class rdma_conn_param {
      * }
      */
     public static final AddressLayout private_data$layout() {
-        return private_data$LAYOUT;
+        return (AddressLayout)layout().select(groupElement("private_data"));
     }
 
-    private static final long private_data$OFFSET = $LAYOUT.byteOffset(groupElement("private_data"));
+    private static final long private_data$OFFSET = 0;
 
     /**
      * Offset for field:
@@ -98,8 +98,6 @@ public class rdma_conn_param {
         struct.set(JAVA_LONG, private_data$OFFSET, fieldValue.address());
     }
 
-    private static final OfByte private_data_len$LAYOUT = (OfByte)$LAYOUT.select(groupElement("private_data_len"));
-
     /**
      * Layout for field:
      * {@snippet lang=c :
@@ -107,10 +105,10 @@ public class rdma_conn_param {
      * }
      */
     public static final OfByte private_data_len$layout() {
-        return private_data_len$LAYOUT;
+        return (OfByte)layout().select(groupElement("private_data_len"));
     }
 
-    private static final long private_data_len$OFFSET = $LAYOUT.byteOffset(groupElement("private_data_len"));
+    private static final long private_data_len$OFFSET = 8;
 
     /**
      * Offset for field:
@@ -129,7 +127,7 @@ public class rdma_conn_param {
      * }
      */
     public static byte private_data_len(MemorySegment struct) {
-        return struct.get(private_data_len$LAYOUT, private_data_len$OFFSET);
+        return struct.get(JAVA_BYTE, private_data_len$OFFSET);
     }
 
     /**
@@ -139,10 +137,8 @@ public class rdma_conn_param {
      * }
      */
     public static void private_data_len(MemorySegment struct, byte fieldValue) {
-        struct.set(private_data_len$LAYOUT, private_data_len$OFFSET, fieldValue);
+        struct.set(JAVA_BYTE, private_data_len$OFFSET, fieldValue);
     }
-
-    private static final OfByte responder_resources$LAYOUT = (OfByte)$LAYOUT.select(groupElement("responder_resources"));
 
     /**
      * Layout for field:
@@ -151,10 +147,10 @@ public class rdma_conn_param {
      * }
      */
     public static final OfByte responder_resources$layout() {
-        return responder_resources$LAYOUT;
+        return (OfByte)layout().select(groupElement("responder_resources"));
     }
 
-    private static final long responder_resources$OFFSET = $LAYOUT.byteOffset(groupElement("responder_resources"));
+    private static final long responder_resources$OFFSET = 9;
 
     /**
      * Offset for field:
@@ -173,7 +169,7 @@ public class rdma_conn_param {
      * }
      */
     public static byte responder_resources(MemorySegment struct) {
-        return struct.get(responder_resources$LAYOUT, responder_resources$OFFSET);
+        return struct.get(JAVA_BYTE, responder_resources$OFFSET);
     }
 
     /**
@@ -183,10 +179,8 @@ public class rdma_conn_param {
      * }
      */
     public static void responder_resources(MemorySegment struct, byte fieldValue) {
-        struct.set(responder_resources$LAYOUT, responder_resources$OFFSET, fieldValue);
+        struct.set(JAVA_BYTE, responder_resources$OFFSET, fieldValue);
     }
-
-    private static final OfByte initiator_depth$LAYOUT = (OfByte)$LAYOUT.select(groupElement("initiator_depth"));
 
     /**
      * Layout for field:
@@ -195,10 +189,10 @@ public class rdma_conn_param {
      * }
      */
     public static final OfByte initiator_depth$layout() {
-        return initiator_depth$LAYOUT;
+        return (OfByte)layout().select(groupElement("initiator_depth"));
     }
 
-    private static final long initiator_depth$OFFSET = $LAYOUT.byteOffset(groupElement("initiator_depth"));
+    private static final long initiator_depth$OFFSET = 10;
 
     /**
      * Offset for field:
@@ -217,7 +211,7 @@ public class rdma_conn_param {
      * }
      */
     public static byte initiator_depth(MemorySegment struct) {
-        return struct.get(initiator_depth$LAYOUT, initiator_depth$OFFSET);
+        return struct.get(JAVA_BYTE, initiator_depth$OFFSET);
     }
 
     /**
@@ -227,10 +221,8 @@ public class rdma_conn_param {
      * }
      */
     public static void initiator_depth(MemorySegment struct, byte fieldValue) {
-        struct.set(initiator_depth$LAYOUT, initiator_depth$OFFSET, fieldValue);
+        struct.set(JAVA_BYTE, initiator_depth$OFFSET, fieldValue);
     }
-
-    private static final OfByte flow_control$LAYOUT = (OfByte)$LAYOUT.select(groupElement("flow_control"));
 
     /**
      * Layout for field:
@@ -239,10 +231,10 @@ public class rdma_conn_param {
      * }
      */
     public static final OfByte flow_control$layout() {
-        return flow_control$LAYOUT;
+        return (OfByte)layout().select(groupElement("flow_control"));
     }
 
-    private static final long flow_control$OFFSET = $LAYOUT.byteOffset(groupElement("flow_control"));
+    private static final long flow_control$OFFSET = 11;
 
     /**
      * Offset for field:
@@ -261,7 +253,7 @@ public class rdma_conn_param {
      * }
      */
     public static byte flow_control(MemorySegment struct) {
-        return struct.get(flow_control$LAYOUT, flow_control$OFFSET);
+        return struct.get(JAVA_BYTE, flow_control$OFFSET);
     }
 
     /**
@@ -271,10 +263,8 @@ public class rdma_conn_param {
      * }
      */
     public static void flow_control(MemorySegment struct, byte fieldValue) {
-        struct.set(flow_control$LAYOUT, flow_control$OFFSET, fieldValue);
+        struct.set(JAVA_BYTE, flow_control$OFFSET, fieldValue);
     }
-
-    private static final OfByte retry_count$LAYOUT = (OfByte)$LAYOUT.select(groupElement("retry_count"));
 
     /**
      * Layout for field:
@@ -283,10 +273,10 @@ public class rdma_conn_param {
      * }
      */
     public static final OfByte retry_count$layout() {
-        return retry_count$LAYOUT;
+        return (OfByte)layout().select(groupElement("retry_count"));
     }
 
-    private static final long retry_count$OFFSET = $LAYOUT.byteOffset(groupElement("retry_count"));
+    private static final long retry_count$OFFSET = 12;
 
     /**
      * Offset for field:
@@ -305,7 +295,7 @@ public class rdma_conn_param {
      * }
      */
     public static byte retry_count(MemorySegment struct) {
-        return struct.get(retry_count$LAYOUT, retry_count$OFFSET);
+        return struct.get(JAVA_BYTE, retry_count$OFFSET);
     }
 
     /**
@@ -315,10 +305,8 @@ public class rdma_conn_param {
      * }
      */
     public static void retry_count(MemorySegment struct, byte fieldValue) {
-        struct.set(retry_count$LAYOUT, retry_count$OFFSET, fieldValue);
+        struct.set(JAVA_BYTE, retry_count$OFFSET, fieldValue);
     }
-
-    private static final OfByte rnr_retry_count$LAYOUT = (OfByte)$LAYOUT.select(groupElement("rnr_retry_count"));
 
     /**
      * Layout for field:
@@ -327,10 +315,10 @@ public class rdma_conn_param {
      * }
      */
     public static final OfByte rnr_retry_count$layout() {
-        return rnr_retry_count$LAYOUT;
+        return (OfByte)layout().select(groupElement("rnr_retry_count"));
     }
 
-    private static final long rnr_retry_count$OFFSET = $LAYOUT.byteOffset(groupElement("rnr_retry_count"));
+    private static final long rnr_retry_count$OFFSET = 13;
 
     /**
      * Offset for field:
@@ -349,7 +337,7 @@ public class rdma_conn_param {
      * }
      */
     public static byte rnr_retry_count(MemorySegment struct) {
-        return struct.get(rnr_retry_count$LAYOUT, rnr_retry_count$OFFSET);
+        return struct.get(JAVA_BYTE, rnr_retry_count$OFFSET);
     }
 
     /**
@@ -359,10 +347,8 @@ public class rdma_conn_param {
      * }
      */
     public static void rnr_retry_count(MemorySegment struct, byte fieldValue) {
-        struct.set(rnr_retry_count$LAYOUT, rnr_retry_count$OFFSET, fieldValue);
+        struct.set(JAVA_BYTE, rnr_retry_count$OFFSET, fieldValue);
     }
-
-    private static final OfByte srq$LAYOUT = (OfByte)$LAYOUT.select(groupElement("srq"));
 
     /**
      * Layout for field:
@@ -371,10 +357,10 @@ public class rdma_conn_param {
      * }
      */
     public static final OfByte srq$layout() {
-        return srq$LAYOUT;
+        return (OfByte)layout().select(groupElement("srq"));
     }
 
-    private static final long srq$OFFSET = $LAYOUT.byteOffset(groupElement("srq"));
+    private static final long srq$OFFSET = 14;
 
     /**
      * Offset for field:
@@ -393,7 +379,7 @@ public class rdma_conn_param {
      * }
      */
     public static byte srq(MemorySegment struct) {
-        return struct.get(srq$LAYOUT, srq$OFFSET);
+        return struct.get(JAVA_BYTE, srq$OFFSET);
     }
 
     /**
@@ -403,10 +389,8 @@ public class rdma_conn_param {
      * }
      */
     public static void srq(MemorySegment struct, byte fieldValue) {
-        struct.set(srq$LAYOUT, srq$OFFSET, fieldValue);
+        struct.set(JAVA_BYTE, srq$OFFSET, fieldValue);
     }
-
-    private static final OfInt qp_num$LAYOUT = (OfInt)$LAYOUT.select(groupElement("qp_num"));
 
     /**
      * Layout for field:
@@ -415,10 +399,10 @@ public class rdma_conn_param {
      * }
      */
     public static final OfInt qp_num$layout() {
-        return qp_num$LAYOUT;
+        return (OfInt)layout().select(groupElement("qp_num"));
     }
 
-    private static final long qp_num$OFFSET = $LAYOUT.byteOffset(groupElement("qp_num"));
+    private static final long qp_num$OFFSET = 16;
 
     /**
      * Offset for field:
@@ -437,7 +421,7 @@ public class rdma_conn_param {
      * }
      */
     public static int qp_num(MemorySegment struct) {
-        return struct.get(qp_num$LAYOUT, qp_num$OFFSET);
+        return struct.get(JAVA_INT, qp_num$OFFSET);
     }
 
     /**
@@ -447,7 +431,7 @@ public class rdma_conn_param {
      * }
      */
     public static void qp_num(MemorySegment struct, int fieldValue) {
-        struct.set(qp_num$LAYOUT, qp_num$OFFSET, fieldValue);
+        struct.set(JAVA_INT, qp_num$OFFSET, fieldValue);
     }
 
     /**
@@ -455,19 +439,19 @@ public class rdma_conn_param {
      * The returned segment has address {@code arrayParam.address() + index * layout().byteSize()}
      */
     public static MemorySegment asSlice(MemorySegment array, long index) {
-        return array.asSlice(layout().byteSize() * index);
+        return array.asSlice(sizeof() * index);
     }
 
     /**
      * The size (in bytes) of this struct
      */
-    public static long sizeof() { return layout().byteSize(); }
+    public static long sizeof() { return 24; }
 
     /**
      * Allocate a segment of size {@code layout().byteSize()} using {@code allocator}
      */
     public static MemorySegment allocate(SegmentAllocator allocator) {
-        return allocator.allocate(layout());
+        return allocator.allocate(sizeof(), 8);
     }
 
     /**
@@ -475,7 +459,7 @@ public class rdma_conn_param {
      * The returned segment has size {@code elementCount * layout().byteSize()}.
      */
     public static MemorySegment allocateArray(long elementCount, SegmentAllocator allocator) {
-        return allocator.allocate(MemoryLayout.sequenceLayout(elementCount, layout()));
+        return allocator.allocate(Math.multiplyExact(sizeof(), elementCount), 8);
     }
 
     /**
@@ -491,7 +475,7 @@ public class rdma_conn_param {
      * The returned segment has size {@code elementCount * layout().byteSize()}
      */
     public static MemorySegment reinterpret(MemorySegment addr, long elementCount, Arena arena, Consumer<MemorySegment> cleanup) {
-        return addr.reinterpret(layout().byteSize() * elementCount, arena, cleanup);
+        return addr.reinterpret(sizeof() * elementCount, arena, cleanup);
     }
 }
 

@@ -20,7 +20,7 @@ public class rdma_h extends rdma_h$shared {
 
     static final Arena LIBRARY_ARENA = Arena.ofAuto();
 
-    private static final int IBV_PATH_RECORD_REVERSIBLE = (int)128L;
+    public static final int IBV_PATH_RECORD_REVERSIBLE = (int)128L;
     /**
      * {@snippet lang=c :
      * #define IBV_PATH_RECORD_REVERSIBLE 128
@@ -29,7 +29,7 @@ public class rdma_h extends rdma_h$shared {
     public static int IBV_PATH_RECORD_REVERSIBLE() {
         return IBV_PATH_RECORD_REVERSIBLE;
     }
-    private static final int RDMA_UDP_QKEY = (int)19088743L;
+    public static final int RDMA_UDP_QKEY = (int)19088743L;
     /**
      * {@snippet lang=c :
      * #define RDMA_UDP_QKEY 19088743
@@ -38,7 +38,7 @@ public class rdma_h extends rdma_h$shared {
     public static int RDMA_UDP_QKEY() {
         return RDMA_UDP_QKEY;
     }
-    private static final int RAI_PASSIVE = (int)1L;
+    public static final int RAI_PASSIVE = (int)1L;
     /**
      * {@snippet lang=c :
      * #define RAI_PASSIVE 1
@@ -47,7 +47,7 @@ public class rdma_h extends rdma_h$shared {
     public static int RAI_PASSIVE() {
         return RAI_PASSIVE;
     }
-    private static final int RAI_NUMERICHOST = (int)2L;
+    public static final int RAI_NUMERICHOST = (int)2L;
     /**
      * {@snippet lang=c :
      * #define RAI_NUMERICHOST 2
@@ -56,7 +56,7 @@ public class rdma_h extends rdma_h$shared {
     public static int RAI_NUMERICHOST() {
         return RAI_NUMERICHOST;
     }
-    private static final int RAI_NOROUTE = (int)4L;
+    public static final int RAI_NOROUTE = (int)4L;
     /**
      * {@snippet lang=c :
      * #define RAI_NOROUTE 4
@@ -65,7 +65,7 @@ public class rdma_h extends rdma_h$shared {
     public static int RAI_NOROUTE() {
         return RAI_NOROUTE;
     }
-    private static final int RAI_FAMILY = (int)8L;
+    public static final int RAI_FAMILY = (int)8L;
     /**
      * {@snippet lang=c :
      * #define RAI_FAMILY 8
@@ -74,7 +74,7 @@ public class rdma_h extends rdma_h$shared {
     public static int RAI_FAMILY() {
         return RAI_FAMILY;
     }
-    private static final int RAI_SA = (int)16L;
+    public static final int RAI_SA = (int)16L;
     /**
      * {@snippet lang=c :
      * #define RAI_SA 16
@@ -83,7 +83,7 @@ public class rdma_h extends rdma_h$shared {
     public static int RAI_SA() {
         return RAI_SA;
     }
-    private static final int RAI_DNS = (int)32L;
+    public static final int RAI_DNS = (int)32L;
     /**
      * {@snippet lang=c :
      * #define RAI_DNS 32
@@ -92,7 +92,7 @@ public class rdma_h extends rdma_h$shared {
     public static int RAI_DNS() {
         return RAI_DNS;
     }
-    private static final int SOL_RDMA = (int)65536L;
+    public static final int SOL_RDMA = (int)65536L;
     /**
      * {@snippet lang=c :
      * #define SOL_RDMA 65536
@@ -101,7 +101,7 @@ public class rdma_h extends rdma_h$shared {
     public static int SOL_RDMA() {
         return SOL_RDMA;
     }
-    private static final int IB_UVERBS_CORE_SUPPORT_OPTIONAL_MR_ACCESS = (int)1L;
+    public static final int IB_UVERBS_CORE_SUPPORT_OPTIONAL_MR_ACCESS = (int)1L;
     /**
      * {@snippet lang=c :
      * enum ib_uverbs_core_support.IB_UVERBS_CORE_SUPPORT_OPTIONAL_MR_ACCESS = 1
@@ -110,7 +110,7 @@ public class rdma_h extends rdma_h$shared {
     public static int IB_UVERBS_CORE_SUPPORT_OPTIONAL_MR_ACCESS() {
         return IB_UVERBS_CORE_SUPPORT_OPTIONAL_MR_ACCESS;
     }
-    private static final int IB_UVERBS_CORE_SUPPORT_ROBUST_UDATA = (int)2L;
+    public static final int IB_UVERBS_CORE_SUPPORT_ROBUST_UDATA = (int)2L;
     /**
      * {@snippet lang=c :
      * enum ib_uverbs_core_support.IB_UVERBS_CORE_SUPPORT_ROBUST_UDATA = 2
@@ -119,7 +119,7 @@ public class rdma_h extends rdma_h$shared {
     public static int IB_UVERBS_CORE_SUPPORT_ROBUST_UDATA() {
         return IB_UVERBS_CORE_SUPPORT_ROBUST_UDATA;
     }
-    private static final int IB_UVERBS_ACCESS_LOCAL_WRITE = (int)1L;
+    public static final int IB_UVERBS_ACCESS_LOCAL_WRITE = (int)1L;
     /**
      * {@snippet lang=c :
      * enum ib_uverbs_access_flags.IB_UVERBS_ACCESS_LOCAL_WRITE = 1
@@ -128,7 +128,7 @@ public class rdma_h extends rdma_h$shared {
     public static int IB_UVERBS_ACCESS_LOCAL_WRITE() {
         return IB_UVERBS_ACCESS_LOCAL_WRITE;
     }
-    private static final int IB_UVERBS_ACCESS_REMOTE_WRITE = (int)2L;
+    public static final int IB_UVERBS_ACCESS_REMOTE_WRITE = (int)2L;
     /**
      * {@snippet lang=c :
      * enum ib_uverbs_access_flags.IB_UVERBS_ACCESS_REMOTE_WRITE = 2
@@ -137,7 +137,7 @@ public class rdma_h extends rdma_h$shared {
     public static int IB_UVERBS_ACCESS_REMOTE_WRITE() {
         return IB_UVERBS_ACCESS_REMOTE_WRITE;
     }
-    private static final int IB_UVERBS_ACCESS_REMOTE_READ = (int)4L;
+    public static final int IB_UVERBS_ACCESS_REMOTE_READ = (int)4L;
     /**
      * {@snippet lang=c :
      * enum ib_uverbs_access_flags.IB_UVERBS_ACCESS_REMOTE_READ = 4
@@ -146,7 +146,7 @@ public class rdma_h extends rdma_h$shared {
     public static int IB_UVERBS_ACCESS_REMOTE_READ() {
         return IB_UVERBS_ACCESS_REMOTE_READ;
     }
-    private static final int IB_UVERBS_ACCESS_REMOTE_ATOMIC = (int)8L;
+    public static final int IB_UVERBS_ACCESS_REMOTE_ATOMIC = (int)8L;
     /**
      * {@snippet lang=c :
      * enum ib_uverbs_access_flags.IB_UVERBS_ACCESS_REMOTE_ATOMIC = 8
@@ -155,7 +155,7 @@ public class rdma_h extends rdma_h$shared {
     public static int IB_UVERBS_ACCESS_REMOTE_ATOMIC() {
         return IB_UVERBS_ACCESS_REMOTE_ATOMIC;
     }
-    private static final int IB_UVERBS_ACCESS_MW_BIND = (int)16L;
+    public static final int IB_UVERBS_ACCESS_MW_BIND = (int)16L;
     /**
      * {@snippet lang=c :
      * enum ib_uverbs_access_flags.IB_UVERBS_ACCESS_MW_BIND = 16
@@ -164,7 +164,7 @@ public class rdma_h extends rdma_h$shared {
     public static int IB_UVERBS_ACCESS_MW_BIND() {
         return IB_UVERBS_ACCESS_MW_BIND;
     }
-    private static final int IB_UVERBS_ACCESS_ZERO_BASED = (int)32L;
+    public static final int IB_UVERBS_ACCESS_ZERO_BASED = (int)32L;
     /**
      * {@snippet lang=c :
      * enum ib_uverbs_access_flags.IB_UVERBS_ACCESS_ZERO_BASED = 32
@@ -173,7 +173,7 @@ public class rdma_h extends rdma_h$shared {
     public static int IB_UVERBS_ACCESS_ZERO_BASED() {
         return IB_UVERBS_ACCESS_ZERO_BASED;
     }
-    private static final int IB_UVERBS_ACCESS_ON_DEMAND = (int)64L;
+    public static final int IB_UVERBS_ACCESS_ON_DEMAND = (int)64L;
     /**
      * {@snippet lang=c :
      * enum ib_uverbs_access_flags.IB_UVERBS_ACCESS_ON_DEMAND = 64
@@ -182,7 +182,7 @@ public class rdma_h extends rdma_h$shared {
     public static int IB_UVERBS_ACCESS_ON_DEMAND() {
         return IB_UVERBS_ACCESS_ON_DEMAND;
     }
-    private static final int IB_UVERBS_ACCESS_HUGETLB = (int)128L;
+    public static final int IB_UVERBS_ACCESS_HUGETLB = (int)128L;
     /**
      * {@snippet lang=c :
      * enum ib_uverbs_access_flags.IB_UVERBS_ACCESS_HUGETLB = 128
@@ -191,7 +191,7 @@ public class rdma_h extends rdma_h$shared {
     public static int IB_UVERBS_ACCESS_HUGETLB() {
         return IB_UVERBS_ACCESS_HUGETLB;
     }
-    private static final int IB_UVERBS_ACCESS_FLUSH_GLOBAL = (int)256L;
+    public static final int IB_UVERBS_ACCESS_FLUSH_GLOBAL = (int)256L;
     /**
      * {@snippet lang=c :
      * enum ib_uverbs_access_flags.IB_UVERBS_ACCESS_FLUSH_GLOBAL = 256
@@ -200,7 +200,7 @@ public class rdma_h extends rdma_h$shared {
     public static int IB_UVERBS_ACCESS_FLUSH_GLOBAL() {
         return IB_UVERBS_ACCESS_FLUSH_GLOBAL;
     }
-    private static final int IB_UVERBS_ACCESS_FLUSH_PERSISTENT = (int)512L;
+    public static final int IB_UVERBS_ACCESS_FLUSH_PERSISTENT = (int)512L;
     /**
      * {@snippet lang=c :
      * enum ib_uverbs_access_flags.IB_UVERBS_ACCESS_FLUSH_PERSISTENT = 512
@@ -209,7 +209,7 @@ public class rdma_h extends rdma_h$shared {
     public static int IB_UVERBS_ACCESS_FLUSH_PERSISTENT() {
         return IB_UVERBS_ACCESS_FLUSH_PERSISTENT;
     }
-    private static final int IB_UVERBS_ACCESS_RELAXED_ORDERING = (int)1048576L;
+    public static final int IB_UVERBS_ACCESS_RELAXED_ORDERING = (int)1048576L;
     /**
      * {@snippet lang=c :
      * enum ib_uverbs_access_flags.IB_UVERBS_ACCESS_RELAXED_ORDERING = 1048576
@@ -218,7 +218,7 @@ public class rdma_h extends rdma_h$shared {
     public static int IB_UVERBS_ACCESS_RELAXED_ORDERING() {
         return IB_UVERBS_ACCESS_RELAXED_ORDERING;
     }
-    private static final int IB_UVERBS_ACCESS_OPTIONAL_RANGE = (int)1072693248L;
+    public static final int IB_UVERBS_ACCESS_OPTIONAL_RANGE = (int)1072693248L;
     /**
      * {@snippet lang=c :
      * enum ib_uverbs_access_flags.IB_UVERBS_ACCESS_OPTIONAL_RANGE = 1072693248
@@ -227,7 +227,7 @@ public class rdma_h extends rdma_h$shared {
     public static int IB_UVERBS_ACCESS_OPTIONAL_RANGE() {
         return IB_UVERBS_ACCESS_OPTIONAL_RANGE;
     }
-    private static final int IB_UVERBS_SRQT_BASIC = (int)0L;
+    public static final int IB_UVERBS_SRQT_BASIC = (int)0L;
     /**
      * {@snippet lang=c :
      * enum ib_uverbs_srq_type.IB_UVERBS_SRQT_BASIC = 0
@@ -236,7 +236,7 @@ public class rdma_h extends rdma_h$shared {
     public static int IB_UVERBS_SRQT_BASIC() {
         return IB_UVERBS_SRQT_BASIC;
     }
-    private static final int IB_UVERBS_SRQT_XRC = (int)1L;
+    public static final int IB_UVERBS_SRQT_XRC = (int)1L;
     /**
      * {@snippet lang=c :
      * enum ib_uverbs_srq_type.IB_UVERBS_SRQT_XRC = 1
@@ -245,7 +245,7 @@ public class rdma_h extends rdma_h$shared {
     public static int IB_UVERBS_SRQT_XRC() {
         return IB_UVERBS_SRQT_XRC;
     }
-    private static final int IB_UVERBS_SRQT_TM = (int)2L;
+    public static final int IB_UVERBS_SRQT_TM = (int)2L;
     /**
      * {@snippet lang=c :
      * enum ib_uverbs_srq_type.IB_UVERBS_SRQT_TM = 2
@@ -254,7 +254,7 @@ public class rdma_h extends rdma_h$shared {
     public static int IB_UVERBS_SRQT_TM() {
         return IB_UVERBS_SRQT_TM;
     }
-    private static final int IB_UVERBS_WQT_RQ = (int)0L;
+    public static final int IB_UVERBS_WQT_RQ = (int)0L;
     /**
      * {@snippet lang=c :
      * enum ib_uverbs_wq_type.IB_UVERBS_WQT_RQ = 0
@@ -263,7 +263,7 @@ public class rdma_h extends rdma_h$shared {
     public static int IB_UVERBS_WQT_RQ() {
         return IB_UVERBS_WQT_RQ;
     }
-    private static final int IB_UVERBS_WQ_FLAGS_CVLAN_STRIPPING = (int)1L;
+    public static final int IB_UVERBS_WQ_FLAGS_CVLAN_STRIPPING = (int)1L;
     /**
      * {@snippet lang=c :
      * enum ib_uverbs_wq_flags.IB_UVERBS_WQ_FLAGS_CVLAN_STRIPPING = 1
@@ -272,7 +272,7 @@ public class rdma_h extends rdma_h$shared {
     public static int IB_UVERBS_WQ_FLAGS_CVLAN_STRIPPING() {
         return IB_UVERBS_WQ_FLAGS_CVLAN_STRIPPING;
     }
-    private static final int IB_UVERBS_WQ_FLAGS_SCATTER_FCS = (int)2L;
+    public static final int IB_UVERBS_WQ_FLAGS_SCATTER_FCS = (int)2L;
     /**
      * {@snippet lang=c :
      * enum ib_uverbs_wq_flags.IB_UVERBS_WQ_FLAGS_SCATTER_FCS = 2
@@ -281,7 +281,7 @@ public class rdma_h extends rdma_h$shared {
     public static int IB_UVERBS_WQ_FLAGS_SCATTER_FCS() {
         return IB_UVERBS_WQ_FLAGS_SCATTER_FCS;
     }
-    private static final int IB_UVERBS_WQ_FLAGS_DELAY_DROP = (int)4L;
+    public static final int IB_UVERBS_WQ_FLAGS_DELAY_DROP = (int)4L;
     /**
      * {@snippet lang=c :
      * enum ib_uverbs_wq_flags.IB_UVERBS_WQ_FLAGS_DELAY_DROP = 4
@@ -290,7 +290,7 @@ public class rdma_h extends rdma_h$shared {
     public static int IB_UVERBS_WQ_FLAGS_DELAY_DROP() {
         return IB_UVERBS_WQ_FLAGS_DELAY_DROP;
     }
-    private static final int IB_UVERBS_WQ_FLAGS_PCI_WRITE_END_PADDING = (int)8L;
+    public static final int IB_UVERBS_WQ_FLAGS_PCI_WRITE_END_PADDING = (int)8L;
     /**
      * {@snippet lang=c :
      * enum ib_uverbs_wq_flags.IB_UVERBS_WQ_FLAGS_PCI_WRITE_END_PADDING = 8
@@ -299,7 +299,7 @@ public class rdma_h extends rdma_h$shared {
     public static int IB_UVERBS_WQ_FLAGS_PCI_WRITE_END_PADDING() {
         return IB_UVERBS_WQ_FLAGS_PCI_WRITE_END_PADDING;
     }
-    private static final int IB_UVERBS_QPT_RC = (int)2L;
+    public static final int IB_UVERBS_QPT_RC = (int)2L;
     /**
      * {@snippet lang=c :
      * enum ib_uverbs_qp_type.IB_UVERBS_QPT_RC = 2
@@ -308,7 +308,7 @@ public class rdma_h extends rdma_h$shared {
     public static int IB_UVERBS_QPT_RC() {
         return IB_UVERBS_QPT_RC;
     }
-    private static final int IB_UVERBS_QPT_UC = (int)3L;
+    public static final int IB_UVERBS_QPT_UC = (int)3L;
     /**
      * {@snippet lang=c :
      * enum ib_uverbs_qp_type.IB_UVERBS_QPT_UC = 3
@@ -317,7 +317,7 @@ public class rdma_h extends rdma_h$shared {
     public static int IB_UVERBS_QPT_UC() {
         return IB_UVERBS_QPT_UC;
     }
-    private static final int IB_UVERBS_QPT_UD = (int)4L;
+    public static final int IB_UVERBS_QPT_UD = (int)4L;
     /**
      * {@snippet lang=c :
      * enum ib_uverbs_qp_type.IB_UVERBS_QPT_UD = 4
@@ -326,7 +326,7 @@ public class rdma_h extends rdma_h$shared {
     public static int IB_UVERBS_QPT_UD() {
         return IB_UVERBS_QPT_UD;
     }
-    private static final int IB_UVERBS_QPT_RAW_PACKET = (int)8L;
+    public static final int IB_UVERBS_QPT_RAW_PACKET = (int)8L;
     /**
      * {@snippet lang=c :
      * enum ib_uverbs_qp_type.IB_UVERBS_QPT_RAW_PACKET = 8
@@ -335,7 +335,7 @@ public class rdma_h extends rdma_h$shared {
     public static int IB_UVERBS_QPT_RAW_PACKET() {
         return IB_UVERBS_QPT_RAW_PACKET;
     }
-    private static final int IB_UVERBS_QPT_XRC_INI = (int)9L;
+    public static final int IB_UVERBS_QPT_XRC_INI = (int)9L;
     /**
      * {@snippet lang=c :
      * enum ib_uverbs_qp_type.IB_UVERBS_QPT_XRC_INI = 9
@@ -344,7 +344,7 @@ public class rdma_h extends rdma_h$shared {
     public static int IB_UVERBS_QPT_XRC_INI() {
         return IB_UVERBS_QPT_XRC_INI;
     }
-    private static final int IB_UVERBS_QPT_XRC_TGT = (int)10L;
+    public static final int IB_UVERBS_QPT_XRC_TGT = (int)10L;
     /**
      * {@snippet lang=c :
      * enum ib_uverbs_qp_type.IB_UVERBS_QPT_XRC_TGT = 10
@@ -353,7 +353,7 @@ public class rdma_h extends rdma_h$shared {
     public static int IB_UVERBS_QPT_XRC_TGT() {
         return IB_UVERBS_QPT_XRC_TGT;
     }
-    private static final int IB_UVERBS_QPT_DRIVER = (int)255L;
+    public static final int IB_UVERBS_QPT_DRIVER = (int)255L;
     /**
      * {@snippet lang=c :
      * enum ib_uverbs_qp_type.IB_UVERBS_QPT_DRIVER = 255
@@ -362,7 +362,7 @@ public class rdma_h extends rdma_h$shared {
     public static int IB_UVERBS_QPT_DRIVER() {
         return IB_UVERBS_QPT_DRIVER;
     }
-    private static final int IB_UVERBS_QP_CREATE_BLOCK_MULTICAST_LOOPBACK = (int)2L;
+    public static final int IB_UVERBS_QP_CREATE_BLOCK_MULTICAST_LOOPBACK = (int)2L;
     /**
      * {@snippet lang=c :
      * enum ib_uverbs_qp_create_flags.IB_UVERBS_QP_CREATE_BLOCK_MULTICAST_LOOPBACK = 2
@@ -371,7 +371,7 @@ public class rdma_h extends rdma_h$shared {
     public static int IB_UVERBS_QP_CREATE_BLOCK_MULTICAST_LOOPBACK() {
         return IB_UVERBS_QP_CREATE_BLOCK_MULTICAST_LOOPBACK;
     }
-    private static final int IB_UVERBS_QP_CREATE_SCATTER_FCS = (int)256L;
+    public static final int IB_UVERBS_QP_CREATE_SCATTER_FCS = (int)256L;
     /**
      * {@snippet lang=c :
      * enum ib_uverbs_qp_create_flags.IB_UVERBS_QP_CREATE_SCATTER_FCS = 256
@@ -380,7 +380,7 @@ public class rdma_h extends rdma_h$shared {
     public static int IB_UVERBS_QP_CREATE_SCATTER_FCS() {
         return IB_UVERBS_QP_CREATE_SCATTER_FCS;
     }
-    private static final int IB_UVERBS_QP_CREATE_CVLAN_STRIPPING = (int)512L;
+    public static final int IB_UVERBS_QP_CREATE_CVLAN_STRIPPING = (int)512L;
     /**
      * {@snippet lang=c :
      * enum ib_uverbs_qp_create_flags.IB_UVERBS_QP_CREATE_CVLAN_STRIPPING = 512
@@ -389,7 +389,7 @@ public class rdma_h extends rdma_h$shared {
     public static int IB_UVERBS_QP_CREATE_CVLAN_STRIPPING() {
         return IB_UVERBS_QP_CREATE_CVLAN_STRIPPING;
     }
-    private static final int IB_UVERBS_QP_CREATE_PCI_WRITE_END_PADDING = (int)2048L;
+    public static final int IB_UVERBS_QP_CREATE_PCI_WRITE_END_PADDING = (int)2048L;
     /**
      * {@snippet lang=c :
      * enum ib_uverbs_qp_create_flags.IB_UVERBS_QP_CREATE_PCI_WRITE_END_PADDING = 2048
@@ -398,7 +398,7 @@ public class rdma_h extends rdma_h$shared {
     public static int IB_UVERBS_QP_CREATE_PCI_WRITE_END_PADDING() {
         return IB_UVERBS_QP_CREATE_PCI_WRITE_END_PADDING;
     }
-    private static final int IB_UVERBS_QP_CREATE_SQ_SIG_ALL = (int)4096L;
+    public static final int IB_UVERBS_QP_CREATE_SQ_SIG_ALL = (int)4096L;
     /**
      * {@snippet lang=c :
      * enum ib_uverbs_qp_create_flags.IB_UVERBS_QP_CREATE_SQ_SIG_ALL = 4096
@@ -407,7 +407,7 @@ public class rdma_h extends rdma_h$shared {
     public static int IB_UVERBS_QP_CREATE_SQ_SIG_ALL() {
         return IB_UVERBS_QP_CREATE_SQ_SIG_ALL;
     }
-    private static final int IB_UVERBS_PCF_SM = (int)2L;
+    public static final int IB_UVERBS_PCF_SM = (int)2L;
     /**
      * {@snippet lang=c :
      * enum ib_uverbs_query_port_cap_flags.IB_UVERBS_PCF_SM = 2
@@ -416,7 +416,7 @@ public class rdma_h extends rdma_h$shared {
     public static int IB_UVERBS_PCF_SM() {
         return IB_UVERBS_PCF_SM;
     }
-    private static final int IB_UVERBS_PCF_NOTICE_SUP = (int)4L;
+    public static final int IB_UVERBS_PCF_NOTICE_SUP = (int)4L;
     /**
      * {@snippet lang=c :
      * enum ib_uverbs_query_port_cap_flags.IB_UVERBS_PCF_NOTICE_SUP = 4
@@ -425,7 +425,7 @@ public class rdma_h extends rdma_h$shared {
     public static int IB_UVERBS_PCF_NOTICE_SUP() {
         return IB_UVERBS_PCF_NOTICE_SUP;
     }
-    private static final int IB_UVERBS_PCF_TRAP_SUP = (int)8L;
+    public static final int IB_UVERBS_PCF_TRAP_SUP = (int)8L;
     /**
      * {@snippet lang=c :
      * enum ib_uverbs_query_port_cap_flags.IB_UVERBS_PCF_TRAP_SUP = 8
@@ -434,7 +434,7 @@ public class rdma_h extends rdma_h$shared {
     public static int IB_UVERBS_PCF_TRAP_SUP() {
         return IB_UVERBS_PCF_TRAP_SUP;
     }
-    private static final int IB_UVERBS_PCF_OPT_IPD_SUP = (int)16L;
+    public static final int IB_UVERBS_PCF_OPT_IPD_SUP = (int)16L;
     /**
      * {@snippet lang=c :
      * enum ib_uverbs_query_port_cap_flags.IB_UVERBS_PCF_OPT_IPD_SUP = 16
@@ -443,7 +443,7 @@ public class rdma_h extends rdma_h$shared {
     public static int IB_UVERBS_PCF_OPT_IPD_SUP() {
         return IB_UVERBS_PCF_OPT_IPD_SUP;
     }
-    private static final int IB_UVERBS_PCF_AUTO_MIGR_SUP = (int)32L;
+    public static final int IB_UVERBS_PCF_AUTO_MIGR_SUP = (int)32L;
     /**
      * {@snippet lang=c :
      * enum ib_uverbs_query_port_cap_flags.IB_UVERBS_PCF_AUTO_MIGR_SUP = 32
@@ -452,7 +452,7 @@ public class rdma_h extends rdma_h$shared {
     public static int IB_UVERBS_PCF_AUTO_MIGR_SUP() {
         return IB_UVERBS_PCF_AUTO_MIGR_SUP;
     }
-    private static final int IB_UVERBS_PCF_SL_MAP_SUP = (int)64L;
+    public static final int IB_UVERBS_PCF_SL_MAP_SUP = (int)64L;
     /**
      * {@snippet lang=c :
      * enum ib_uverbs_query_port_cap_flags.IB_UVERBS_PCF_SL_MAP_SUP = 64
@@ -461,7 +461,7 @@ public class rdma_h extends rdma_h$shared {
     public static int IB_UVERBS_PCF_SL_MAP_SUP() {
         return IB_UVERBS_PCF_SL_MAP_SUP;
     }
-    private static final int IB_UVERBS_PCF_MKEY_NVRAM = (int)128L;
+    public static final int IB_UVERBS_PCF_MKEY_NVRAM = (int)128L;
     /**
      * {@snippet lang=c :
      * enum ib_uverbs_query_port_cap_flags.IB_UVERBS_PCF_MKEY_NVRAM = 128
@@ -470,7 +470,7 @@ public class rdma_h extends rdma_h$shared {
     public static int IB_UVERBS_PCF_MKEY_NVRAM() {
         return IB_UVERBS_PCF_MKEY_NVRAM;
     }
-    private static final int IB_UVERBS_PCF_PKEY_NVRAM = (int)256L;
+    public static final int IB_UVERBS_PCF_PKEY_NVRAM = (int)256L;
     /**
      * {@snippet lang=c :
      * enum ib_uverbs_query_port_cap_flags.IB_UVERBS_PCF_PKEY_NVRAM = 256
@@ -479,7 +479,7 @@ public class rdma_h extends rdma_h$shared {
     public static int IB_UVERBS_PCF_PKEY_NVRAM() {
         return IB_UVERBS_PCF_PKEY_NVRAM;
     }
-    private static final int IB_UVERBS_PCF_LED_INFO_SUP = (int)512L;
+    public static final int IB_UVERBS_PCF_LED_INFO_SUP = (int)512L;
     /**
      * {@snippet lang=c :
      * enum ib_uverbs_query_port_cap_flags.IB_UVERBS_PCF_LED_INFO_SUP = 512
@@ -488,7 +488,7 @@ public class rdma_h extends rdma_h$shared {
     public static int IB_UVERBS_PCF_LED_INFO_SUP() {
         return IB_UVERBS_PCF_LED_INFO_SUP;
     }
-    private static final int IB_UVERBS_PCF_SM_DISABLED = (int)1024L;
+    public static final int IB_UVERBS_PCF_SM_DISABLED = (int)1024L;
     /**
      * {@snippet lang=c :
      * enum ib_uverbs_query_port_cap_flags.IB_UVERBS_PCF_SM_DISABLED = 1024
@@ -497,7 +497,7 @@ public class rdma_h extends rdma_h$shared {
     public static int IB_UVERBS_PCF_SM_DISABLED() {
         return IB_UVERBS_PCF_SM_DISABLED;
     }
-    private static final int IB_UVERBS_PCF_SYS_IMAGE_GUID_SUP = (int)2048L;
+    public static final int IB_UVERBS_PCF_SYS_IMAGE_GUID_SUP = (int)2048L;
     /**
      * {@snippet lang=c :
      * enum ib_uverbs_query_port_cap_flags.IB_UVERBS_PCF_SYS_IMAGE_GUID_SUP = 2048
@@ -506,7 +506,7 @@ public class rdma_h extends rdma_h$shared {
     public static int IB_UVERBS_PCF_SYS_IMAGE_GUID_SUP() {
         return IB_UVERBS_PCF_SYS_IMAGE_GUID_SUP;
     }
-    private static final int IB_UVERBS_PCF_PKEY_SW_EXT_PORT_TRAP_SUP = (int)4096L;
+    public static final int IB_UVERBS_PCF_PKEY_SW_EXT_PORT_TRAP_SUP = (int)4096L;
     /**
      * {@snippet lang=c :
      * enum ib_uverbs_query_port_cap_flags.IB_UVERBS_PCF_PKEY_SW_EXT_PORT_TRAP_SUP = 4096
@@ -515,7 +515,7 @@ public class rdma_h extends rdma_h$shared {
     public static int IB_UVERBS_PCF_PKEY_SW_EXT_PORT_TRAP_SUP() {
         return IB_UVERBS_PCF_PKEY_SW_EXT_PORT_TRAP_SUP;
     }
-    private static final int IB_UVERBS_PCF_EXTENDED_SPEEDS_SUP = (int)16384L;
+    public static final int IB_UVERBS_PCF_EXTENDED_SPEEDS_SUP = (int)16384L;
     /**
      * {@snippet lang=c :
      * enum ib_uverbs_query_port_cap_flags.IB_UVERBS_PCF_EXTENDED_SPEEDS_SUP = 16384
@@ -524,7 +524,7 @@ public class rdma_h extends rdma_h$shared {
     public static int IB_UVERBS_PCF_EXTENDED_SPEEDS_SUP() {
         return IB_UVERBS_PCF_EXTENDED_SPEEDS_SUP;
     }
-    private static final int IB_UVERBS_PCF_CM_SUP = (int)65536L;
+    public static final int IB_UVERBS_PCF_CM_SUP = (int)65536L;
     /**
      * {@snippet lang=c :
      * enum ib_uverbs_query_port_cap_flags.IB_UVERBS_PCF_CM_SUP = 65536
@@ -533,7 +533,7 @@ public class rdma_h extends rdma_h$shared {
     public static int IB_UVERBS_PCF_CM_SUP() {
         return IB_UVERBS_PCF_CM_SUP;
     }
-    private static final int IB_UVERBS_PCF_SNMP_TUNNEL_SUP = (int)131072L;
+    public static final int IB_UVERBS_PCF_SNMP_TUNNEL_SUP = (int)131072L;
     /**
      * {@snippet lang=c :
      * enum ib_uverbs_query_port_cap_flags.IB_UVERBS_PCF_SNMP_TUNNEL_SUP = 131072
@@ -542,7 +542,7 @@ public class rdma_h extends rdma_h$shared {
     public static int IB_UVERBS_PCF_SNMP_TUNNEL_SUP() {
         return IB_UVERBS_PCF_SNMP_TUNNEL_SUP;
     }
-    private static final int IB_UVERBS_PCF_REINIT_SUP = (int)262144L;
+    public static final int IB_UVERBS_PCF_REINIT_SUP = (int)262144L;
     /**
      * {@snippet lang=c :
      * enum ib_uverbs_query_port_cap_flags.IB_UVERBS_PCF_REINIT_SUP = 262144
@@ -551,7 +551,7 @@ public class rdma_h extends rdma_h$shared {
     public static int IB_UVERBS_PCF_REINIT_SUP() {
         return IB_UVERBS_PCF_REINIT_SUP;
     }
-    private static final int IB_UVERBS_PCF_DEVICE_MGMT_SUP = (int)524288L;
+    public static final int IB_UVERBS_PCF_DEVICE_MGMT_SUP = (int)524288L;
     /**
      * {@snippet lang=c :
      * enum ib_uverbs_query_port_cap_flags.IB_UVERBS_PCF_DEVICE_MGMT_SUP = 524288
@@ -560,7 +560,7 @@ public class rdma_h extends rdma_h$shared {
     public static int IB_UVERBS_PCF_DEVICE_MGMT_SUP() {
         return IB_UVERBS_PCF_DEVICE_MGMT_SUP;
     }
-    private static final int IB_UVERBS_PCF_VENDOR_CLASS_SUP = (int)1048576L;
+    public static final int IB_UVERBS_PCF_VENDOR_CLASS_SUP = (int)1048576L;
     /**
      * {@snippet lang=c :
      * enum ib_uverbs_query_port_cap_flags.IB_UVERBS_PCF_VENDOR_CLASS_SUP = 1048576
@@ -569,7 +569,7 @@ public class rdma_h extends rdma_h$shared {
     public static int IB_UVERBS_PCF_VENDOR_CLASS_SUP() {
         return IB_UVERBS_PCF_VENDOR_CLASS_SUP;
     }
-    private static final int IB_UVERBS_PCF_DR_NOTICE_SUP = (int)2097152L;
+    public static final int IB_UVERBS_PCF_DR_NOTICE_SUP = (int)2097152L;
     /**
      * {@snippet lang=c :
      * enum ib_uverbs_query_port_cap_flags.IB_UVERBS_PCF_DR_NOTICE_SUP = 2097152
@@ -578,7 +578,7 @@ public class rdma_h extends rdma_h$shared {
     public static int IB_UVERBS_PCF_DR_NOTICE_SUP() {
         return IB_UVERBS_PCF_DR_NOTICE_SUP;
     }
-    private static final int IB_UVERBS_PCF_CAP_MASK_NOTICE_SUP = (int)4194304L;
+    public static final int IB_UVERBS_PCF_CAP_MASK_NOTICE_SUP = (int)4194304L;
     /**
      * {@snippet lang=c :
      * enum ib_uverbs_query_port_cap_flags.IB_UVERBS_PCF_CAP_MASK_NOTICE_SUP = 4194304
@@ -587,7 +587,7 @@ public class rdma_h extends rdma_h$shared {
     public static int IB_UVERBS_PCF_CAP_MASK_NOTICE_SUP() {
         return IB_UVERBS_PCF_CAP_MASK_NOTICE_SUP;
     }
-    private static final int IB_UVERBS_PCF_BOOT_MGMT_SUP = (int)8388608L;
+    public static final int IB_UVERBS_PCF_BOOT_MGMT_SUP = (int)8388608L;
     /**
      * {@snippet lang=c :
      * enum ib_uverbs_query_port_cap_flags.IB_UVERBS_PCF_BOOT_MGMT_SUP = 8388608
@@ -596,7 +596,7 @@ public class rdma_h extends rdma_h$shared {
     public static int IB_UVERBS_PCF_BOOT_MGMT_SUP() {
         return IB_UVERBS_PCF_BOOT_MGMT_SUP;
     }
-    private static final int IB_UVERBS_PCF_LINK_LATENCY_SUP = (int)16777216L;
+    public static final int IB_UVERBS_PCF_LINK_LATENCY_SUP = (int)16777216L;
     /**
      * {@snippet lang=c :
      * enum ib_uverbs_query_port_cap_flags.IB_UVERBS_PCF_LINK_LATENCY_SUP = 16777216
@@ -605,7 +605,7 @@ public class rdma_h extends rdma_h$shared {
     public static int IB_UVERBS_PCF_LINK_LATENCY_SUP() {
         return IB_UVERBS_PCF_LINK_LATENCY_SUP;
     }
-    private static final int IB_UVERBS_PCF_CLIENT_REG_SUP = (int)33554432L;
+    public static final int IB_UVERBS_PCF_CLIENT_REG_SUP = (int)33554432L;
     /**
      * {@snippet lang=c :
      * enum ib_uverbs_query_port_cap_flags.IB_UVERBS_PCF_CLIENT_REG_SUP = 33554432
@@ -614,7 +614,7 @@ public class rdma_h extends rdma_h$shared {
     public static int IB_UVERBS_PCF_CLIENT_REG_SUP() {
         return IB_UVERBS_PCF_CLIENT_REG_SUP;
     }
-    private static final int IB_UVERBS_PCF_LINK_SPEED_WIDTH_TABLE_SUP = (int)134217728L;
+    public static final int IB_UVERBS_PCF_LINK_SPEED_WIDTH_TABLE_SUP = (int)134217728L;
     /**
      * {@snippet lang=c :
      * enum ib_uverbs_query_port_cap_flags.IB_UVERBS_PCF_LINK_SPEED_WIDTH_TABLE_SUP = 134217728
@@ -623,7 +623,7 @@ public class rdma_h extends rdma_h$shared {
     public static int IB_UVERBS_PCF_LINK_SPEED_WIDTH_TABLE_SUP() {
         return IB_UVERBS_PCF_LINK_SPEED_WIDTH_TABLE_SUP;
     }
-    private static final int IB_UVERBS_PCF_VENDOR_SPECIFIC_MADS_TABLE_SUP = (int)268435456L;
+    public static final int IB_UVERBS_PCF_VENDOR_SPECIFIC_MADS_TABLE_SUP = (int)268435456L;
     /**
      * {@snippet lang=c :
      * enum ib_uverbs_query_port_cap_flags.IB_UVERBS_PCF_VENDOR_SPECIFIC_MADS_TABLE_SUP = 268435456
@@ -632,7 +632,7 @@ public class rdma_h extends rdma_h$shared {
     public static int IB_UVERBS_PCF_VENDOR_SPECIFIC_MADS_TABLE_SUP() {
         return IB_UVERBS_PCF_VENDOR_SPECIFIC_MADS_TABLE_SUP;
     }
-    private static final int IB_UVERBS_PCF_MCAST_PKEY_TRAP_SUPPRESSION_SUP = (int)536870912L;
+    public static final int IB_UVERBS_PCF_MCAST_PKEY_TRAP_SUPPRESSION_SUP = (int)536870912L;
     /**
      * {@snippet lang=c :
      * enum ib_uverbs_query_port_cap_flags.IB_UVERBS_PCF_MCAST_PKEY_TRAP_SUPPRESSION_SUP = 536870912
@@ -641,7 +641,7 @@ public class rdma_h extends rdma_h$shared {
     public static int IB_UVERBS_PCF_MCAST_PKEY_TRAP_SUPPRESSION_SUP() {
         return IB_UVERBS_PCF_MCAST_PKEY_TRAP_SUPPRESSION_SUP;
     }
-    private static final int IB_UVERBS_PCF_MCAST_FDB_TOP_SUP = (int)1073741824L;
+    public static final int IB_UVERBS_PCF_MCAST_FDB_TOP_SUP = (int)1073741824L;
     /**
      * {@snippet lang=c :
      * enum ib_uverbs_query_port_cap_flags.IB_UVERBS_PCF_MCAST_FDB_TOP_SUP = 1073741824
@@ -650,7 +650,7 @@ public class rdma_h extends rdma_h$shared {
     public static int IB_UVERBS_PCF_MCAST_FDB_TOP_SUP() {
         return IB_UVERBS_PCF_MCAST_FDB_TOP_SUP;
     }
-    private static final int IB_UVERBS_PCF_HIERARCHY_INFO_SUP = (int)-2147483648L;
+    public static final int IB_UVERBS_PCF_HIERARCHY_INFO_SUP = (int)-2147483648L;
     /**
      * {@snippet lang=c :
      * enum ib_uverbs_query_port_cap_flags.IB_UVERBS_PCF_HIERARCHY_INFO_SUP = -2147483648
@@ -659,7 +659,7 @@ public class rdma_h extends rdma_h$shared {
     public static int IB_UVERBS_PCF_HIERARCHY_INFO_SUP() {
         return IB_UVERBS_PCF_HIERARCHY_INFO_SUP;
     }
-    private static final int IB_UVERBS_PCF_IP_BASED_GIDS = (int)67108864L;
+    public static final int IB_UVERBS_PCF_IP_BASED_GIDS = (int)67108864L;
     /**
      * {@snippet lang=c :
      * enum ib_uverbs_query_port_cap_flags.IB_UVERBS_PCF_IP_BASED_GIDS = 67108864
@@ -668,7 +668,7 @@ public class rdma_h extends rdma_h$shared {
     public static int IB_UVERBS_PCF_IP_BASED_GIDS() {
         return IB_UVERBS_PCF_IP_BASED_GIDS;
     }
-    private static final int IB_UVERBS_QPF_GRH_REQUIRED = (int)1L;
+    public static final int IB_UVERBS_QPF_GRH_REQUIRED = (int)1L;
     /**
      * {@snippet lang=c :
      * enum ib_uverbs_query_port_flags.IB_UVERBS_QPF_GRH_REQUIRED = 1
@@ -677,7 +677,7 @@ public class rdma_h extends rdma_h$shared {
     public static int IB_UVERBS_QPF_GRH_REQUIRED() {
         return IB_UVERBS_QPF_GRH_REQUIRED;
     }
-    private static final int IB_UVERBS_FLOW_ACTION_ESP_KEYMAT_AES_GCM = (int)0L;
+    public static final int IB_UVERBS_FLOW_ACTION_ESP_KEYMAT_AES_GCM = (int)0L;
     /**
      * {@snippet lang=c :
      * enum ib_uverbs_flow_action_esp_keymat.IB_UVERBS_FLOW_ACTION_ESP_KEYMAT_AES_GCM = 0
@@ -686,7 +686,7 @@ public class rdma_h extends rdma_h$shared {
     public static int IB_UVERBS_FLOW_ACTION_ESP_KEYMAT_AES_GCM() {
         return IB_UVERBS_FLOW_ACTION_ESP_KEYMAT_AES_GCM;
     }
-    private static final int IB_UVERBS_FLOW_ACTION_IV_ALGO_SEQ = (int)0L;
+    public static final int IB_UVERBS_FLOW_ACTION_IV_ALGO_SEQ = (int)0L;
     /**
      * {@snippet lang=c :
      * enum ib_uverbs_flow_action_esp_keymat_aes_gcm_iv_algo.IB_UVERBS_FLOW_ACTION_IV_ALGO_SEQ = 0
@@ -695,7 +695,7 @@ public class rdma_h extends rdma_h$shared {
     public static int IB_UVERBS_FLOW_ACTION_IV_ALGO_SEQ() {
         return IB_UVERBS_FLOW_ACTION_IV_ALGO_SEQ;
     }
-    private static final int IB_UVERBS_FLOW_ACTION_ESP_REPLAY_NONE = (int)0L;
+    public static final int IB_UVERBS_FLOW_ACTION_ESP_REPLAY_NONE = (int)0L;
     /**
      * {@snippet lang=c :
      * enum ib_uverbs_flow_action_esp_replay.IB_UVERBS_FLOW_ACTION_ESP_REPLAY_NONE = 0
@@ -704,7 +704,7 @@ public class rdma_h extends rdma_h$shared {
     public static int IB_UVERBS_FLOW_ACTION_ESP_REPLAY_NONE() {
         return IB_UVERBS_FLOW_ACTION_ESP_REPLAY_NONE;
     }
-    private static final int IB_UVERBS_FLOW_ACTION_ESP_REPLAY_BMP = (int)1L;
+    public static final int IB_UVERBS_FLOW_ACTION_ESP_REPLAY_BMP = (int)1L;
     /**
      * {@snippet lang=c :
      * enum ib_uverbs_flow_action_esp_replay.IB_UVERBS_FLOW_ACTION_ESP_REPLAY_BMP = 1
@@ -713,7 +713,7 @@ public class rdma_h extends rdma_h$shared {
     public static int IB_UVERBS_FLOW_ACTION_ESP_REPLAY_BMP() {
         return IB_UVERBS_FLOW_ACTION_ESP_REPLAY_BMP;
     }
-    private static final int IB_UVERBS_FLOW_ACTION_ESP_FLAGS_INLINE_CRYPTO = (int)0L;
+    public static final int IB_UVERBS_FLOW_ACTION_ESP_FLAGS_INLINE_CRYPTO = (int)0L;
     /**
      * {@snippet lang=c :
      * enum ib_uverbs_flow_action_esp_flags.IB_UVERBS_FLOW_ACTION_ESP_FLAGS_INLINE_CRYPTO = 0
@@ -722,7 +722,7 @@ public class rdma_h extends rdma_h$shared {
     public static int IB_UVERBS_FLOW_ACTION_ESP_FLAGS_INLINE_CRYPTO() {
         return IB_UVERBS_FLOW_ACTION_ESP_FLAGS_INLINE_CRYPTO;
     }
-    private static final int IB_UVERBS_FLOW_ACTION_ESP_FLAGS_FULL_OFFLOAD = (int)1L;
+    public static final int IB_UVERBS_FLOW_ACTION_ESP_FLAGS_FULL_OFFLOAD = (int)1L;
     /**
      * {@snippet lang=c :
      * enum ib_uverbs_flow_action_esp_flags.IB_UVERBS_FLOW_ACTION_ESP_FLAGS_FULL_OFFLOAD = 1
@@ -731,7 +731,7 @@ public class rdma_h extends rdma_h$shared {
     public static int IB_UVERBS_FLOW_ACTION_ESP_FLAGS_FULL_OFFLOAD() {
         return IB_UVERBS_FLOW_ACTION_ESP_FLAGS_FULL_OFFLOAD;
     }
-    private static final int IB_UVERBS_FLOW_ACTION_ESP_FLAGS_TUNNEL = (int)0L;
+    public static final int IB_UVERBS_FLOW_ACTION_ESP_FLAGS_TUNNEL = (int)0L;
     /**
      * {@snippet lang=c :
      * enum ib_uverbs_flow_action_esp_flags.IB_UVERBS_FLOW_ACTION_ESP_FLAGS_TUNNEL = 0
@@ -740,7 +740,7 @@ public class rdma_h extends rdma_h$shared {
     public static int IB_UVERBS_FLOW_ACTION_ESP_FLAGS_TUNNEL() {
         return IB_UVERBS_FLOW_ACTION_ESP_FLAGS_TUNNEL;
     }
-    private static final int IB_UVERBS_FLOW_ACTION_ESP_FLAGS_TRANSPORT = (int)2L;
+    public static final int IB_UVERBS_FLOW_ACTION_ESP_FLAGS_TRANSPORT = (int)2L;
     /**
      * {@snippet lang=c :
      * enum ib_uverbs_flow_action_esp_flags.IB_UVERBS_FLOW_ACTION_ESP_FLAGS_TRANSPORT = 2
@@ -749,7 +749,7 @@ public class rdma_h extends rdma_h$shared {
     public static int IB_UVERBS_FLOW_ACTION_ESP_FLAGS_TRANSPORT() {
         return IB_UVERBS_FLOW_ACTION_ESP_FLAGS_TRANSPORT;
     }
-    private static final int IB_UVERBS_FLOW_ACTION_ESP_FLAGS_DECRYPT = (int)0L;
+    public static final int IB_UVERBS_FLOW_ACTION_ESP_FLAGS_DECRYPT = (int)0L;
     /**
      * {@snippet lang=c :
      * enum ib_uverbs_flow_action_esp_flags.IB_UVERBS_FLOW_ACTION_ESP_FLAGS_DECRYPT = 0
@@ -758,7 +758,7 @@ public class rdma_h extends rdma_h$shared {
     public static int IB_UVERBS_FLOW_ACTION_ESP_FLAGS_DECRYPT() {
         return IB_UVERBS_FLOW_ACTION_ESP_FLAGS_DECRYPT;
     }
-    private static final int IB_UVERBS_FLOW_ACTION_ESP_FLAGS_ENCRYPT = (int)4L;
+    public static final int IB_UVERBS_FLOW_ACTION_ESP_FLAGS_ENCRYPT = (int)4L;
     /**
      * {@snippet lang=c :
      * enum ib_uverbs_flow_action_esp_flags.IB_UVERBS_FLOW_ACTION_ESP_FLAGS_ENCRYPT = 4
@@ -767,7 +767,7 @@ public class rdma_h extends rdma_h$shared {
     public static int IB_UVERBS_FLOW_ACTION_ESP_FLAGS_ENCRYPT() {
         return IB_UVERBS_FLOW_ACTION_ESP_FLAGS_ENCRYPT;
     }
-    private static final int IB_UVERBS_FLOW_ACTION_ESP_FLAGS_ESN_NEW_WINDOW = (int)8L;
+    public static final int IB_UVERBS_FLOW_ACTION_ESP_FLAGS_ESN_NEW_WINDOW = (int)8L;
     /**
      * {@snippet lang=c :
      * enum ib_uverbs_flow_action_esp_flags.IB_UVERBS_FLOW_ACTION_ESP_FLAGS_ESN_NEW_WINDOW = 8
@@ -776,7 +776,7 @@ public class rdma_h extends rdma_h$shared {
     public static int IB_UVERBS_FLOW_ACTION_ESP_FLAGS_ESN_NEW_WINDOW() {
         return IB_UVERBS_FLOW_ACTION_ESP_FLAGS_ESN_NEW_WINDOW;
     }
-    private static final int IB_UVERBS_READ_COUNTERS_PREFER_CACHED = (int)1L;
+    public static final int IB_UVERBS_READ_COUNTERS_PREFER_CACHED = (int)1L;
     /**
      * {@snippet lang=c :
      * enum ib_uverbs_read_counters_flags.IB_UVERBS_READ_COUNTERS_PREFER_CACHED = 1
@@ -785,7 +785,7 @@ public class rdma_h extends rdma_h$shared {
     public static int IB_UVERBS_READ_COUNTERS_PREFER_CACHED() {
         return IB_UVERBS_READ_COUNTERS_PREFER_CACHED;
     }
-    private static final int IB_UVERBS_ADVISE_MR_ADVICE_PREFETCH = (int)0L;
+    public static final int IB_UVERBS_ADVISE_MR_ADVICE_PREFETCH = (int)0L;
     /**
      * {@snippet lang=c :
      * enum ib_uverbs_advise_mr_advice.IB_UVERBS_ADVISE_MR_ADVICE_PREFETCH = 0
@@ -794,7 +794,7 @@ public class rdma_h extends rdma_h$shared {
     public static int IB_UVERBS_ADVISE_MR_ADVICE_PREFETCH() {
         return IB_UVERBS_ADVISE_MR_ADVICE_PREFETCH;
     }
-    private static final int IB_UVERBS_ADVISE_MR_ADVICE_PREFETCH_WRITE = (int)1L;
+    public static final int IB_UVERBS_ADVISE_MR_ADVICE_PREFETCH_WRITE = (int)1L;
     /**
      * {@snippet lang=c :
      * enum ib_uverbs_advise_mr_advice.IB_UVERBS_ADVISE_MR_ADVICE_PREFETCH_WRITE = 1
@@ -803,7 +803,7 @@ public class rdma_h extends rdma_h$shared {
     public static int IB_UVERBS_ADVISE_MR_ADVICE_PREFETCH_WRITE() {
         return IB_UVERBS_ADVISE_MR_ADVICE_PREFETCH_WRITE;
     }
-    private static final int IB_UVERBS_ADVISE_MR_ADVICE_PREFETCH_NO_FAULT = (int)2L;
+    public static final int IB_UVERBS_ADVISE_MR_ADVICE_PREFETCH_NO_FAULT = (int)2L;
     /**
      * {@snippet lang=c :
      * enum ib_uverbs_advise_mr_advice.IB_UVERBS_ADVISE_MR_ADVICE_PREFETCH_NO_FAULT = 2
@@ -812,7 +812,7 @@ public class rdma_h extends rdma_h$shared {
     public static int IB_UVERBS_ADVISE_MR_ADVICE_PREFETCH_NO_FAULT() {
         return IB_UVERBS_ADVISE_MR_ADVICE_PREFETCH_NO_FAULT;
     }
-    private static final int IB_UVERBS_ADVISE_MR_FLAG_FLUSH = (int)1L;
+    public static final int IB_UVERBS_ADVISE_MR_FLAG_FLUSH = (int)1L;
     /**
      * {@snippet lang=c :
      * enum ib_uverbs_advise_mr_flag.IB_UVERBS_ADVISE_MR_FLAG_FLUSH = 1
@@ -821,7 +821,7 @@ public class rdma_h extends rdma_h$shared {
     public static int IB_UVERBS_ADVISE_MR_FLAG_FLUSH() {
         return IB_UVERBS_ADVISE_MR_FLAG_FLUSH;
     }
-    private static final int RDMA_DRIVER_UNKNOWN = (int)0L;
+    public static final int RDMA_DRIVER_UNKNOWN = (int)0L;
     /**
      * {@snippet lang=c :
      * enum rdma_driver_id.RDMA_DRIVER_UNKNOWN = 0
@@ -830,7 +830,7 @@ public class rdma_h extends rdma_h$shared {
     public static int RDMA_DRIVER_UNKNOWN() {
         return RDMA_DRIVER_UNKNOWN;
     }
-    private static final int RDMA_DRIVER_MLX5 = (int)1L;
+    public static final int RDMA_DRIVER_MLX5 = (int)1L;
     /**
      * {@snippet lang=c :
      * enum rdma_driver_id.RDMA_DRIVER_MLX5 = 1
@@ -839,7 +839,7 @@ public class rdma_h extends rdma_h$shared {
     public static int RDMA_DRIVER_MLX5() {
         return RDMA_DRIVER_MLX5;
     }
-    private static final int RDMA_DRIVER_MLX4 = (int)2L;
+    public static final int RDMA_DRIVER_MLX4 = (int)2L;
     /**
      * {@snippet lang=c :
      * enum rdma_driver_id.RDMA_DRIVER_MLX4 = 2
@@ -848,7 +848,7 @@ public class rdma_h extends rdma_h$shared {
     public static int RDMA_DRIVER_MLX4() {
         return RDMA_DRIVER_MLX4;
     }
-    private static final int RDMA_DRIVER_CXGB3 = (int)3L;
+    public static final int RDMA_DRIVER_CXGB3 = (int)3L;
     /**
      * {@snippet lang=c :
      * enum rdma_driver_id.RDMA_DRIVER_CXGB3 = 3
@@ -857,7 +857,7 @@ public class rdma_h extends rdma_h$shared {
     public static int RDMA_DRIVER_CXGB3() {
         return RDMA_DRIVER_CXGB3;
     }
-    private static final int RDMA_DRIVER_CXGB4 = (int)4L;
+    public static final int RDMA_DRIVER_CXGB4 = (int)4L;
     /**
      * {@snippet lang=c :
      * enum rdma_driver_id.RDMA_DRIVER_CXGB4 = 4
@@ -866,7 +866,7 @@ public class rdma_h extends rdma_h$shared {
     public static int RDMA_DRIVER_CXGB4() {
         return RDMA_DRIVER_CXGB4;
     }
-    private static final int RDMA_DRIVER_MTHCA = (int)5L;
+    public static final int RDMA_DRIVER_MTHCA = (int)5L;
     /**
      * {@snippet lang=c :
      * enum rdma_driver_id.RDMA_DRIVER_MTHCA = 5
@@ -875,7 +875,7 @@ public class rdma_h extends rdma_h$shared {
     public static int RDMA_DRIVER_MTHCA() {
         return RDMA_DRIVER_MTHCA;
     }
-    private static final int RDMA_DRIVER_BNXT_RE = (int)6L;
+    public static final int RDMA_DRIVER_BNXT_RE = (int)6L;
     /**
      * {@snippet lang=c :
      * enum rdma_driver_id.RDMA_DRIVER_BNXT_RE = 6
@@ -884,7 +884,7 @@ public class rdma_h extends rdma_h$shared {
     public static int RDMA_DRIVER_BNXT_RE() {
         return RDMA_DRIVER_BNXT_RE;
     }
-    private static final int RDMA_DRIVER_OCRDMA = (int)7L;
+    public static final int RDMA_DRIVER_OCRDMA = (int)7L;
     /**
      * {@snippet lang=c :
      * enum rdma_driver_id.RDMA_DRIVER_OCRDMA = 7
@@ -893,7 +893,7 @@ public class rdma_h extends rdma_h$shared {
     public static int RDMA_DRIVER_OCRDMA() {
         return RDMA_DRIVER_OCRDMA;
     }
-    private static final int RDMA_DRIVER_NES = (int)8L;
+    public static final int RDMA_DRIVER_NES = (int)8L;
     /**
      * {@snippet lang=c :
      * enum rdma_driver_id.RDMA_DRIVER_NES = 8
@@ -902,7 +902,7 @@ public class rdma_h extends rdma_h$shared {
     public static int RDMA_DRIVER_NES() {
         return RDMA_DRIVER_NES;
     }
-    private static final int RDMA_DRIVER_I40IW = (int)9L;
+    public static final int RDMA_DRIVER_I40IW = (int)9L;
     /**
      * {@snippet lang=c :
      * enum rdma_driver_id.RDMA_DRIVER_I40IW = 9
@@ -911,7 +911,7 @@ public class rdma_h extends rdma_h$shared {
     public static int RDMA_DRIVER_I40IW() {
         return RDMA_DRIVER_I40IW;
     }
-    private static final int RDMA_DRIVER_IRDMA = (int)9L;
+    public static final int RDMA_DRIVER_IRDMA = (int)9L;
     /**
      * {@snippet lang=c :
      * enum rdma_driver_id.RDMA_DRIVER_IRDMA = 9
@@ -920,7 +920,7 @@ public class rdma_h extends rdma_h$shared {
     public static int RDMA_DRIVER_IRDMA() {
         return RDMA_DRIVER_IRDMA;
     }
-    private static final int RDMA_DRIVER_VMW_PVRDMA = (int)10L;
+    public static final int RDMA_DRIVER_VMW_PVRDMA = (int)10L;
     /**
      * {@snippet lang=c :
      * enum rdma_driver_id.RDMA_DRIVER_VMW_PVRDMA = 10
@@ -929,7 +929,7 @@ public class rdma_h extends rdma_h$shared {
     public static int RDMA_DRIVER_VMW_PVRDMA() {
         return RDMA_DRIVER_VMW_PVRDMA;
     }
-    private static final int RDMA_DRIVER_QEDR = (int)11L;
+    public static final int RDMA_DRIVER_QEDR = (int)11L;
     /**
      * {@snippet lang=c :
      * enum rdma_driver_id.RDMA_DRIVER_QEDR = 11
@@ -938,7 +938,7 @@ public class rdma_h extends rdma_h$shared {
     public static int RDMA_DRIVER_QEDR() {
         return RDMA_DRIVER_QEDR;
     }
-    private static final int RDMA_DRIVER_HNS = (int)12L;
+    public static final int RDMA_DRIVER_HNS = (int)12L;
     /**
      * {@snippet lang=c :
      * enum rdma_driver_id.RDMA_DRIVER_HNS = 12
@@ -947,7 +947,7 @@ public class rdma_h extends rdma_h$shared {
     public static int RDMA_DRIVER_HNS() {
         return RDMA_DRIVER_HNS;
     }
-    private static final int RDMA_DRIVER_USNIC = (int)13L;
+    public static final int RDMA_DRIVER_USNIC = (int)13L;
     /**
      * {@snippet lang=c :
      * enum rdma_driver_id.RDMA_DRIVER_USNIC = 13
@@ -956,7 +956,7 @@ public class rdma_h extends rdma_h$shared {
     public static int RDMA_DRIVER_USNIC() {
         return RDMA_DRIVER_USNIC;
     }
-    private static final int RDMA_DRIVER_RXE = (int)14L;
+    public static final int RDMA_DRIVER_RXE = (int)14L;
     /**
      * {@snippet lang=c :
      * enum rdma_driver_id.RDMA_DRIVER_RXE = 14
@@ -965,7 +965,7 @@ public class rdma_h extends rdma_h$shared {
     public static int RDMA_DRIVER_RXE() {
         return RDMA_DRIVER_RXE;
     }
-    private static final int RDMA_DRIVER_HFI1 = (int)15L;
+    public static final int RDMA_DRIVER_HFI1 = (int)15L;
     /**
      * {@snippet lang=c :
      * enum rdma_driver_id.RDMA_DRIVER_HFI1 = 15
@@ -974,7 +974,7 @@ public class rdma_h extends rdma_h$shared {
     public static int RDMA_DRIVER_HFI1() {
         return RDMA_DRIVER_HFI1;
     }
-    private static final int RDMA_DRIVER_QIB = (int)16L;
+    public static final int RDMA_DRIVER_QIB = (int)16L;
     /**
      * {@snippet lang=c :
      * enum rdma_driver_id.RDMA_DRIVER_QIB = 16
@@ -983,7 +983,7 @@ public class rdma_h extends rdma_h$shared {
     public static int RDMA_DRIVER_QIB() {
         return RDMA_DRIVER_QIB;
     }
-    private static final int RDMA_DRIVER_EFA = (int)17L;
+    public static final int RDMA_DRIVER_EFA = (int)17L;
     /**
      * {@snippet lang=c :
      * enum rdma_driver_id.RDMA_DRIVER_EFA = 17
@@ -992,7 +992,7 @@ public class rdma_h extends rdma_h$shared {
     public static int RDMA_DRIVER_EFA() {
         return RDMA_DRIVER_EFA;
     }
-    private static final int RDMA_DRIVER_SIW = (int)18L;
+    public static final int RDMA_DRIVER_SIW = (int)18L;
     /**
      * {@snippet lang=c :
      * enum rdma_driver_id.RDMA_DRIVER_SIW = 18
@@ -1001,7 +1001,7 @@ public class rdma_h extends rdma_h$shared {
     public static int RDMA_DRIVER_SIW() {
         return RDMA_DRIVER_SIW;
     }
-    private static final int RDMA_DRIVER_ERDMA = (int)19L;
+    public static final int RDMA_DRIVER_ERDMA = (int)19L;
     /**
      * {@snippet lang=c :
      * enum rdma_driver_id.RDMA_DRIVER_ERDMA = 19
@@ -1010,7 +1010,7 @@ public class rdma_h extends rdma_h$shared {
     public static int RDMA_DRIVER_ERDMA() {
         return RDMA_DRIVER_ERDMA;
     }
-    private static final int RDMA_DRIVER_MANA = (int)20L;
+    public static final int RDMA_DRIVER_MANA = (int)20L;
     /**
      * {@snippet lang=c :
      * enum rdma_driver_id.RDMA_DRIVER_MANA = 20
@@ -1019,7 +1019,7 @@ public class rdma_h extends rdma_h$shared {
     public static int RDMA_DRIVER_MANA() {
         return RDMA_DRIVER_MANA;
     }
-    private static final int RDMA_DRIVER_IONIC = (int)21L;
+    public static final int RDMA_DRIVER_IONIC = (int)21L;
     /**
      * {@snippet lang=c :
      * enum rdma_driver_id.RDMA_DRIVER_IONIC = 21
@@ -1028,7 +1028,7 @@ public class rdma_h extends rdma_h$shared {
     public static int RDMA_DRIVER_IONIC() {
         return RDMA_DRIVER_IONIC;
     }
-    private static final int IB_UVERBS_GID_TYPE_IB = (int)0L;
+    public static final int IB_UVERBS_GID_TYPE_IB = (int)0L;
     /**
      * {@snippet lang=c :
      * enum ib_uverbs_gid_type.IB_UVERBS_GID_TYPE_IB = 0
@@ -1037,7 +1037,7 @@ public class rdma_h extends rdma_h$shared {
     public static int IB_UVERBS_GID_TYPE_IB() {
         return IB_UVERBS_GID_TYPE_IB;
     }
-    private static final int IB_UVERBS_GID_TYPE_ROCE_V1 = (int)1L;
+    public static final int IB_UVERBS_GID_TYPE_ROCE_V1 = (int)1L;
     /**
      * {@snippet lang=c :
      * enum ib_uverbs_gid_type.IB_UVERBS_GID_TYPE_ROCE_V1 = 1
@@ -1046,7 +1046,7 @@ public class rdma_h extends rdma_h$shared {
     public static int IB_UVERBS_GID_TYPE_ROCE_V1() {
         return IB_UVERBS_GID_TYPE_ROCE_V1;
     }
-    private static final int IB_UVERBS_GID_TYPE_ROCE_V2 = (int)2L;
+    public static final int IB_UVERBS_GID_TYPE_ROCE_V2 = (int)2L;
     /**
      * {@snippet lang=c :
      * enum ib_uverbs_gid_type.IB_UVERBS_GID_TYPE_ROCE_V2 = 2
@@ -1055,7 +1055,7 @@ public class rdma_h extends rdma_h$shared {
     public static int IB_UVERBS_GID_TYPE_ROCE_V2() {
         return IB_UVERBS_GID_TYPE_ROCE_V2;
     }
-    private static final int IB_UVERBS_BUFFER_TYPE_DMABUF = (int)0L;
+    public static final int IB_UVERBS_BUFFER_TYPE_DMABUF = (int)0L;
     /**
      * {@snippet lang=c :
      * enum ib_uverbs_buffer_type.IB_UVERBS_BUFFER_TYPE_DMABUF = 0
@@ -1064,7 +1064,7 @@ public class rdma_h extends rdma_h$shared {
     public static int IB_UVERBS_BUFFER_TYPE_DMABUF() {
         return IB_UVERBS_BUFFER_TYPE_DMABUF;
     }
-    private static final int IB_UVERBS_BUFFER_TYPE_VA = (int)1L;
+    public static final int IB_UVERBS_BUFFER_TYPE_VA = (int)1L;
     /**
      * {@snippet lang=c :
      * enum ib_uverbs_buffer_type.IB_UVERBS_BUFFER_TYPE_VA = 1
@@ -1073,7 +1073,7 @@ public class rdma_h extends rdma_h$shared {
     public static int IB_UVERBS_BUFFER_TYPE_VA() {
         return IB_UVERBS_BUFFER_TYPE_VA;
     }
-    private static final int IB_UVERBS_COMP_CNTR_ENTRY_COMP = (int)0L;
+    public static final int IB_UVERBS_COMP_CNTR_ENTRY_COMP = (int)0L;
     /**
      * {@snippet lang=c :
      * enum ib_uverbs_comp_cntr_entry.IB_UVERBS_COMP_CNTR_ENTRY_COMP = 0
@@ -1082,7 +1082,7 @@ public class rdma_h extends rdma_h$shared {
     public static int IB_UVERBS_COMP_CNTR_ENTRY_COMP() {
         return IB_UVERBS_COMP_CNTR_ENTRY_COMP;
     }
-    private static final int IB_UVERBS_COMP_CNTR_ENTRY_ERR = (int)1L;
+    public static final int IB_UVERBS_COMP_CNTR_ENTRY_ERR = (int)1L;
     /**
      * {@snippet lang=c :
      * enum ib_uverbs_comp_cntr_entry.IB_UVERBS_COMP_CNTR_ENTRY_ERR = 1
@@ -1091,7 +1091,7 @@ public class rdma_h extends rdma_h$shared {
     public static int IB_UVERBS_COMP_CNTR_ENTRY_ERR() {
         return IB_UVERBS_COMP_CNTR_ENTRY_ERR;
     }
-    private static final int IB_UVERBS_COMP_CNTR_MODIFY_OP_SET = (int)0L;
+    public static final int IB_UVERBS_COMP_CNTR_MODIFY_OP_SET = (int)0L;
     /**
      * {@snippet lang=c :
      * enum ib_uverbs_comp_cntr_modify_op.IB_UVERBS_COMP_CNTR_MODIFY_OP_SET = 0
@@ -1100,7 +1100,7 @@ public class rdma_h extends rdma_h$shared {
     public static int IB_UVERBS_COMP_CNTR_MODIFY_OP_SET() {
         return IB_UVERBS_COMP_CNTR_MODIFY_OP_SET;
     }
-    private static final int IB_UVERBS_COMP_CNTR_MODIFY_OP_INC = (int)1L;
+    public static final int IB_UVERBS_COMP_CNTR_MODIFY_OP_INC = (int)1L;
     /**
      * {@snippet lang=c :
      * enum ib_uverbs_comp_cntr_modify_op.IB_UVERBS_COMP_CNTR_MODIFY_OP_INC = 1
@@ -1109,7 +1109,7 @@ public class rdma_h extends rdma_h$shared {
     public static int IB_UVERBS_COMP_CNTR_MODIFY_OP_INC() {
         return IB_UVERBS_COMP_CNTR_MODIFY_OP_INC;
     }
-    private static final int IB_UVERBS_QP_ATTACH_COMP_CNTR_OP_SEND = (int)1L;
+    public static final int IB_UVERBS_QP_ATTACH_COMP_CNTR_OP_SEND = (int)1L;
     /**
      * {@snippet lang=c :
      * enum ib_uverbs_qp_attach_comp_cntr_op.IB_UVERBS_QP_ATTACH_COMP_CNTR_OP_SEND = 1
@@ -1118,7 +1118,7 @@ public class rdma_h extends rdma_h$shared {
     public static int IB_UVERBS_QP_ATTACH_COMP_CNTR_OP_SEND() {
         return IB_UVERBS_QP_ATTACH_COMP_CNTR_OP_SEND;
     }
-    private static final int IB_UVERBS_QP_ATTACH_COMP_CNTR_OP_RECV = (int)2L;
+    public static final int IB_UVERBS_QP_ATTACH_COMP_CNTR_OP_RECV = (int)2L;
     /**
      * {@snippet lang=c :
      * enum ib_uverbs_qp_attach_comp_cntr_op.IB_UVERBS_QP_ATTACH_COMP_CNTR_OP_RECV = 2
@@ -1127,7 +1127,7 @@ public class rdma_h extends rdma_h$shared {
     public static int IB_UVERBS_QP_ATTACH_COMP_CNTR_OP_RECV() {
         return IB_UVERBS_QP_ATTACH_COMP_CNTR_OP_RECV;
     }
-    private static final int IB_UVERBS_QP_ATTACH_COMP_CNTR_OP_RDMA_READ = (int)4L;
+    public static final int IB_UVERBS_QP_ATTACH_COMP_CNTR_OP_RDMA_READ = (int)4L;
     /**
      * {@snippet lang=c :
      * enum ib_uverbs_qp_attach_comp_cntr_op.IB_UVERBS_QP_ATTACH_COMP_CNTR_OP_RDMA_READ = 4
@@ -1136,7 +1136,7 @@ public class rdma_h extends rdma_h$shared {
     public static int IB_UVERBS_QP_ATTACH_COMP_CNTR_OP_RDMA_READ() {
         return IB_UVERBS_QP_ATTACH_COMP_CNTR_OP_RDMA_READ;
     }
-    private static final int IB_UVERBS_QP_ATTACH_COMP_CNTR_OP_REMOTE_RDMA_READ = (int)8L;
+    public static final int IB_UVERBS_QP_ATTACH_COMP_CNTR_OP_REMOTE_RDMA_READ = (int)8L;
     /**
      * {@snippet lang=c :
      * enum ib_uverbs_qp_attach_comp_cntr_op.IB_UVERBS_QP_ATTACH_COMP_CNTR_OP_REMOTE_RDMA_READ = 8
@@ -1145,7 +1145,7 @@ public class rdma_h extends rdma_h$shared {
     public static int IB_UVERBS_QP_ATTACH_COMP_CNTR_OP_REMOTE_RDMA_READ() {
         return IB_UVERBS_QP_ATTACH_COMP_CNTR_OP_REMOTE_RDMA_READ;
     }
-    private static final int IB_UVERBS_QP_ATTACH_COMP_CNTR_OP_RDMA_WRITE = (int)16L;
+    public static final int IB_UVERBS_QP_ATTACH_COMP_CNTR_OP_RDMA_WRITE = (int)16L;
     /**
      * {@snippet lang=c :
      * enum ib_uverbs_qp_attach_comp_cntr_op.IB_UVERBS_QP_ATTACH_COMP_CNTR_OP_RDMA_WRITE = 16
@@ -1154,7 +1154,7 @@ public class rdma_h extends rdma_h$shared {
     public static int IB_UVERBS_QP_ATTACH_COMP_CNTR_OP_RDMA_WRITE() {
         return IB_UVERBS_QP_ATTACH_COMP_CNTR_OP_RDMA_WRITE;
     }
-    private static final int IB_UVERBS_QP_ATTACH_COMP_CNTR_OP_REMOTE_RDMA_WRITE = (int)32L;
+    public static final int IB_UVERBS_QP_ATTACH_COMP_CNTR_OP_REMOTE_RDMA_WRITE = (int)32L;
     /**
      * {@snippet lang=c :
      * enum ib_uverbs_qp_attach_comp_cntr_op.IB_UVERBS_QP_ATTACH_COMP_CNTR_OP_REMOTE_RDMA_WRITE = 32
@@ -1163,7 +1163,7 @@ public class rdma_h extends rdma_h$shared {
     public static int IB_UVERBS_QP_ATTACH_COMP_CNTR_OP_REMOTE_RDMA_WRITE() {
         return IB_UVERBS_QP_ATTACH_COMP_CNTR_OP_REMOTE_RDMA_WRITE;
     }
-    private static final int IBV_GID_TYPE_IB = (int)0L;
+    public static final int IBV_GID_TYPE_IB = (int)0L;
     /**
      * {@snippet lang=c :
      * enum ibv_gid_type.IBV_GID_TYPE_IB = 0
@@ -1172,7 +1172,7 @@ public class rdma_h extends rdma_h$shared {
     public static int IBV_GID_TYPE_IB() {
         return IBV_GID_TYPE_IB;
     }
-    private static final int IBV_GID_TYPE_ROCE_V1 = (int)1L;
+    public static final int IBV_GID_TYPE_ROCE_V1 = (int)1L;
     /**
      * {@snippet lang=c :
      * enum ibv_gid_type.IBV_GID_TYPE_ROCE_V1 = 1
@@ -1181,7 +1181,7 @@ public class rdma_h extends rdma_h$shared {
     public static int IBV_GID_TYPE_ROCE_V1() {
         return IBV_GID_TYPE_ROCE_V1;
     }
-    private static final int IBV_GID_TYPE_ROCE_V2 = (int)2L;
+    public static final int IBV_GID_TYPE_ROCE_V2 = (int)2L;
     /**
      * {@snippet lang=c :
      * enum ibv_gid_type.IBV_GID_TYPE_ROCE_V2 = 2
@@ -1190,7 +1190,7 @@ public class rdma_h extends rdma_h$shared {
     public static int IBV_GID_TYPE_ROCE_V2() {
         return IBV_GID_TYPE_ROCE_V2;
     }
-    private static final int IBV_NODE_UNKNOWN = (int)-1L;
+    public static final int IBV_NODE_UNKNOWN = (int)-1L;
     /**
      * {@snippet lang=c :
      * enum ibv_node_type.IBV_NODE_UNKNOWN = -1
@@ -1199,7 +1199,7 @@ public class rdma_h extends rdma_h$shared {
     public static int IBV_NODE_UNKNOWN() {
         return IBV_NODE_UNKNOWN;
     }
-    private static final int IBV_NODE_CA = (int)1L;
+    public static final int IBV_NODE_CA = (int)1L;
     /**
      * {@snippet lang=c :
      * enum ibv_node_type.IBV_NODE_CA = 1
@@ -1208,7 +1208,7 @@ public class rdma_h extends rdma_h$shared {
     public static int IBV_NODE_CA() {
         return IBV_NODE_CA;
     }
-    private static final int IBV_NODE_SWITCH = (int)2L;
+    public static final int IBV_NODE_SWITCH = (int)2L;
     /**
      * {@snippet lang=c :
      * enum ibv_node_type.IBV_NODE_SWITCH = 2
@@ -1217,7 +1217,7 @@ public class rdma_h extends rdma_h$shared {
     public static int IBV_NODE_SWITCH() {
         return IBV_NODE_SWITCH;
     }
-    private static final int IBV_NODE_ROUTER = (int)3L;
+    public static final int IBV_NODE_ROUTER = (int)3L;
     /**
      * {@snippet lang=c :
      * enum ibv_node_type.IBV_NODE_ROUTER = 3
@@ -1226,7 +1226,7 @@ public class rdma_h extends rdma_h$shared {
     public static int IBV_NODE_ROUTER() {
         return IBV_NODE_ROUTER;
     }
-    private static final int IBV_NODE_RNIC = (int)4L;
+    public static final int IBV_NODE_RNIC = (int)4L;
     /**
      * {@snippet lang=c :
      * enum ibv_node_type.IBV_NODE_RNIC = 4
@@ -1235,7 +1235,7 @@ public class rdma_h extends rdma_h$shared {
     public static int IBV_NODE_RNIC() {
         return IBV_NODE_RNIC;
     }
-    private static final int IBV_NODE_USNIC = (int)5L;
+    public static final int IBV_NODE_USNIC = (int)5L;
     /**
      * {@snippet lang=c :
      * enum ibv_node_type.IBV_NODE_USNIC = 5
@@ -1244,7 +1244,7 @@ public class rdma_h extends rdma_h$shared {
     public static int IBV_NODE_USNIC() {
         return IBV_NODE_USNIC;
     }
-    private static final int IBV_NODE_USNIC_UDP = (int)6L;
+    public static final int IBV_NODE_USNIC_UDP = (int)6L;
     /**
      * {@snippet lang=c :
      * enum ibv_node_type.IBV_NODE_USNIC_UDP = 6
@@ -1253,7 +1253,7 @@ public class rdma_h extends rdma_h$shared {
     public static int IBV_NODE_USNIC_UDP() {
         return IBV_NODE_USNIC_UDP;
     }
-    private static final int IBV_NODE_UNSPECIFIED = (int)7L;
+    public static final int IBV_NODE_UNSPECIFIED = (int)7L;
     /**
      * {@snippet lang=c :
      * enum ibv_node_type.IBV_NODE_UNSPECIFIED = 7
@@ -1262,7 +1262,7 @@ public class rdma_h extends rdma_h$shared {
     public static int IBV_NODE_UNSPECIFIED() {
         return IBV_NODE_UNSPECIFIED;
     }
-    private static final int IBV_TRANSPORT_UNKNOWN = (int)-1L;
+    public static final int IBV_TRANSPORT_UNKNOWN = (int)-1L;
     /**
      * {@snippet lang=c :
      * enum ibv_transport_type.IBV_TRANSPORT_UNKNOWN = -1
@@ -1271,7 +1271,7 @@ public class rdma_h extends rdma_h$shared {
     public static int IBV_TRANSPORT_UNKNOWN() {
         return IBV_TRANSPORT_UNKNOWN;
     }
-    private static final int IBV_TRANSPORT_IB = (int)0L;
+    public static final int IBV_TRANSPORT_IB = (int)0L;
     /**
      * {@snippet lang=c :
      * enum ibv_transport_type.IBV_TRANSPORT_IB = 0
@@ -1280,7 +1280,7 @@ public class rdma_h extends rdma_h$shared {
     public static int IBV_TRANSPORT_IB() {
         return IBV_TRANSPORT_IB;
     }
-    private static final int IBV_TRANSPORT_IWARP = (int)1L;
+    public static final int IBV_TRANSPORT_IWARP = (int)1L;
     /**
      * {@snippet lang=c :
      * enum ibv_transport_type.IBV_TRANSPORT_IWARP = 1
@@ -1289,7 +1289,7 @@ public class rdma_h extends rdma_h$shared {
     public static int IBV_TRANSPORT_IWARP() {
         return IBV_TRANSPORT_IWARP;
     }
-    private static final int IBV_TRANSPORT_USNIC = (int)2L;
+    public static final int IBV_TRANSPORT_USNIC = (int)2L;
     /**
      * {@snippet lang=c :
      * enum ibv_transport_type.IBV_TRANSPORT_USNIC = 2
@@ -1298,7 +1298,7 @@ public class rdma_h extends rdma_h$shared {
     public static int IBV_TRANSPORT_USNIC() {
         return IBV_TRANSPORT_USNIC;
     }
-    private static final int IBV_TRANSPORT_USNIC_UDP = (int)3L;
+    public static final int IBV_TRANSPORT_USNIC_UDP = (int)3L;
     /**
      * {@snippet lang=c :
      * enum ibv_transport_type.IBV_TRANSPORT_USNIC_UDP = 3
@@ -1307,7 +1307,7 @@ public class rdma_h extends rdma_h$shared {
     public static int IBV_TRANSPORT_USNIC_UDP() {
         return IBV_TRANSPORT_USNIC_UDP;
     }
-    private static final int IBV_TRANSPORT_UNSPECIFIED = (int)4L;
+    public static final int IBV_TRANSPORT_UNSPECIFIED = (int)4L;
     /**
      * {@snippet lang=c :
      * enum ibv_transport_type.IBV_TRANSPORT_UNSPECIFIED = 4
@@ -1316,7 +1316,7 @@ public class rdma_h extends rdma_h$shared {
     public static int IBV_TRANSPORT_UNSPECIFIED() {
         return IBV_TRANSPORT_UNSPECIFIED;
     }
-    private static final int IBV_DEVICE_RESIZE_MAX_WR = (int)1L;
+    public static final int IBV_DEVICE_RESIZE_MAX_WR = (int)1L;
     /**
      * {@snippet lang=c :
      * enum ibv_device_cap_flags.IBV_DEVICE_RESIZE_MAX_WR = 1
@@ -1325,7 +1325,7 @@ public class rdma_h extends rdma_h$shared {
     public static int IBV_DEVICE_RESIZE_MAX_WR() {
         return IBV_DEVICE_RESIZE_MAX_WR;
     }
-    private static final int IBV_DEVICE_BAD_PKEY_CNTR = (int)2L;
+    public static final int IBV_DEVICE_BAD_PKEY_CNTR = (int)2L;
     /**
      * {@snippet lang=c :
      * enum ibv_device_cap_flags.IBV_DEVICE_BAD_PKEY_CNTR = 2
@@ -1334,7 +1334,7 @@ public class rdma_h extends rdma_h$shared {
     public static int IBV_DEVICE_BAD_PKEY_CNTR() {
         return IBV_DEVICE_BAD_PKEY_CNTR;
     }
-    private static final int IBV_DEVICE_BAD_QKEY_CNTR = (int)4L;
+    public static final int IBV_DEVICE_BAD_QKEY_CNTR = (int)4L;
     /**
      * {@snippet lang=c :
      * enum ibv_device_cap_flags.IBV_DEVICE_BAD_QKEY_CNTR = 4
@@ -1343,7 +1343,7 @@ public class rdma_h extends rdma_h$shared {
     public static int IBV_DEVICE_BAD_QKEY_CNTR() {
         return IBV_DEVICE_BAD_QKEY_CNTR;
     }
-    private static final int IBV_DEVICE_RAW_MULTI = (int)8L;
+    public static final int IBV_DEVICE_RAW_MULTI = (int)8L;
     /**
      * {@snippet lang=c :
      * enum ibv_device_cap_flags.IBV_DEVICE_RAW_MULTI = 8
@@ -1352,7 +1352,7 @@ public class rdma_h extends rdma_h$shared {
     public static int IBV_DEVICE_RAW_MULTI() {
         return IBV_DEVICE_RAW_MULTI;
     }
-    private static final int IBV_DEVICE_AUTO_PATH_MIG = (int)16L;
+    public static final int IBV_DEVICE_AUTO_PATH_MIG = (int)16L;
     /**
      * {@snippet lang=c :
      * enum ibv_device_cap_flags.IBV_DEVICE_AUTO_PATH_MIG = 16
@@ -1361,7 +1361,7 @@ public class rdma_h extends rdma_h$shared {
     public static int IBV_DEVICE_AUTO_PATH_MIG() {
         return IBV_DEVICE_AUTO_PATH_MIG;
     }
-    private static final int IBV_DEVICE_CHANGE_PHY_PORT = (int)32L;
+    public static final int IBV_DEVICE_CHANGE_PHY_PORT = (int)32L;
     /**
      * {@snippet lang=c :
      * enum ibv_device_cap_flags.IBV_DEVICE_CHANGE_PHY_PORT = 32
@@ -1370,7 +1370,7 @@ public class rdma_h extends rdma_h$shared {
     public static int IBV_DEVICE_CHANGE_PHY_PORT() {
         return IBV_DEVICE_CHANGE_PHY_PORT;
     }
-    private static final int IBV_DEVICE_UD_AV_PORT_ENFORCE = (int)64L;
+    public static final int IBV_DEVICE_UD_AV_PORT_ENFORCE = (int)64L;
     /**
      * {@snippet lang=c :
      * enum ibv_device_cap_flags.IBV_DEVICE_UD_AV_PORT_ENFORCE = 64
@@ -1379,7 +1379,7 @@ public class rdma_h extends rdma_h$shared {
     public static int IBV_DEVICE_UD_AV_PORT_ENFORCE() {
         return IBV_DEVICE_UD_AV_PORT_ENFORCE;
     }
-    private static final int IBV_DEVICE_CURR_QP_STATE_MOD = (int)128L;
+    public static final int IBV_DEVICE_CURR_QP_STATE_MOD = (int)128L;
     /**
      * {@snippet lang=c :
      * enum ibv_device_cap_flags.IBV_DEVICE_CURR_QP_STATE_MOD = 128
@@ -1388,7 +1388,7 @@ public class rdma_h extends rdma_h$shared {
     public static int IBV_DEVICE_CURR_QP_STATE_MOD() {
         return IBV_DEVICE_CURR_QP_STATE_MOD;
     }
-    private static final int IBV_DEVICE_SHUTDOWN_PORT = (int)256L;
+    public static final int IBV_DEVICE_SHUTDOWN_PORT = (int)256L;
     /**
      * {@snippet lang=c :
      * enum ibv_device_cap_flags.IBV_DEVICE_SHUTDOWN_PORT = 256
@@ -1397,7 +1397,7 @@ public class rdma_h extends rdma_h$shared {
     public static int IBV_DEVICE_SHUTDOWN_PORT() {
         return IBV_DEVICE_SHUTDOWN_PORT;
     }
-    private static final int IBV_DEVICE_INIT_TYPE = (int)512L;
+    public static final int IBV_DEVICE_INIT_TYPE = (int)512L;
     /**
      * {@snippet lang=c :
      * enum ibv_device_cap_flags.IBV_DEVICE_INIT_TYPE = 512
@@ -1406,7 +1406,7 @@ public class rdma_h extends rdma_h$shared {
     public static int IBV_DEVICE_INIT_TYPE() {
         return IBV_DEVICE_INIT_TYPE;
     }
-    private static final int IBV_DEVICE_PORT_ACTIVE_EVENT = (int)1024L;
+    public static final int IBV_DEVICE_PORT_ACTIVE_EVENT = (int)1024L;
     /**
      * {@snippet lang=c :
      * enum ibv_device_cap_flags.IBV_DEVICE_PORT_ACTIVE_EVENT = 1024
@@ -1415,7 +1415,7 @@ public class rdma_h extends rdma_h$shared {
     public static int IBV_DEVICE_PORT_ACTIVE_EVENT() {
         return IBV_DEVICE_PORT_ACTIVE_EVENT;
     }
-    private static final int IBV_DEVICE_SYS_IMAGE_GUID = (int)2048L;
+    public static final int IBV_DEVICE_SYS_IMAGE_GUID = (int)2048L;
     /**
      * {@snippet lang=c :
      * enum ibv_device_cap_flags.IBV_DEVICE_SYS_IMAGE_GUID = 2048
@@ -1424,7 +1424,7 @@ public class rdma_h extends rdma_h$shared {
     public static int IBV_DEVICE_SYS_IMAGE_GUID() {
         return IBV_DEVICE_SYS_IMAGE_GUID;
     }
-    private static final int IBV_DEVICE_RC_RNR_NAK_GEN = (int)4096L;
+    public static final int IBV_DEVICE_RC_RNR_NAK_GEN = (int)4096L;
     /**
      * {@snippet lang=c :
      * enum ibv_device_cap_flags.IBV_DEVICE_RC_RNR_NAK_GEN = 4096
@@ -1433,7 +1433,7 @@ public class rdma_h extends rdma_h$shared {
     public static int IBV_DEVICE_RC_RNR_NAK_GEN() {
         return IBV_DEVICE_RC_RNR_NAK_GEN;
     }
-    private static final int IBV_DEVICE_SRQ_RESIZE = (int)8192L;
+    public static final int IBV_DEVICE_SRQ_RESIZE = (int)8192L;
     /**
      * {@snippet lang=c :
      * enum ibv_device_cap_flags.IBV_DEVICE_SRQ_RESIZE = 8192
@@ -1442,7 +1442,7 @@ public class rdma_h extends rdma_h$shared {
     public static int IBV_DEVICE_SRQ_RESIZE() {
         return IBV_DEVICE_SRQ_RESIZE;
     }
-    private static final int IBV_DEVICE_N_NOTIFY_CQ = (int)16384L;
+    public static final int IBV_DEVICE_N_NOTIFY_CQ = (int)16384L;
     /**
      * {@snippet lang=c :
      * enum ibv_device_cap_flags.IBV_DEVICE_N_NOTIFY_CQ = 16384
@@ -1451,7 +1451,7 @@ public class rdma_h extends rdma_h$shared {
     public static int IBV_DEVICE_N_NOTIFY_CQ() {
         return IBV_DEVICE_N_NOTIFY_CQ;
     }
-    private static final int IBV_DEVICE_MEM_WINDOW = (int)131072L;
+    public static final int IBV_DEVICE_MEM_WINDOW = (int)131072L;
     /**
      * {@snippet lang=c :
      * enum ibv_device_cap_flags.IBV_DEVICE_MEM_WINDOW = 131072
@@ -1460,7 +1460,7 @@ public class rdma_h extends rdma_h$shared {
     public static int IBV_DEVICE_MEM_WINDOW() {
         return IBV_DEVICE_MEM_WINDOW;
     }
-    private static final int IBV_DEVICE_UD_IP_CSUM = (int)262144L;
+    public static final int IBV_DEVICE_UD_IP_CSUM = (int)262144L;
     /**
      * {@snippet lang=c :
      * enum ibv_device_cap_flags.IBV_DEVICE_UD_IP_CSUM = 262144
@@ -1469,7 +1469,7 @@ public class rdma_h extends rdma_h$shared {
     public static int IBV_DEVICE_UD_IP_CSUM() {
         return IBV_DEVICE_UD_IP_CSUM;
     }
-    private static final int IBV_DEVICE_XRC = (int)1048576L;
+    public static final int IBV_DEVICE_XRC = (int)1048576L;
     /**
      * {@snippet lang=c :
      * enum ibv_device_cap_flags.IBV_DEVICE_XRC = 1048576
@@ -1478,7 +1478,7 @@ public class rdma_h extends rdma_h$shared {
     public static int IBV_DEVICE_XRC() {
         return IBV_DEVICE_XRC;
     }
-    private static final int IBV_DEVICE_MEM_MGT_EXTENSIONS = (int)2097152L;
+    public static final int IBV_DEVICE_MEM_MGT_EXTENSIONS = (int)2097152L;
     /**
      * {@snippet lang=c :
      * enum ibv_device_cap_flags.IBV_DEVICE_MEM_MGT_EXTENSIONS = 2097152
@@ -1487,7 +1487,7 @@ public class rdma_h extends rdma_h$shared {
     public static int IBV_DEVICE_MEM_MGT_EXTENSIONS() {
         return IBV_DEVICE_MEM_MGT_EXTENSIONS;
     }
-    private static final int IBV_DEVICE_MEM_WINDOW_TYPE_2A = (int)8388608L;
+    public static final int IBV_DEVICE_MEM_WINDOW_TYPE_2A = (int)8388608L;
     /**
      * {@snippet lang=c :
      * enum ibv_device_cap_flags.IBV_DEVICE_MEM_WINDOW_TYPE_2A = 8388608
@@ -1496,7 +1496,7 @@ public class rdma_h extends rdma_h$shared {
     public static int IBV_DEVICE_MEM_WINDOW_TYPE_2A() {
         return IBV_DEVICE_MEM_WINDOW_TYPE_2A;
     }
-    private static final int IBV_DEVICE_MEM_WINDOW_TYPE_2B = (int)16777216L;
+    public static final int IBV_DEVICE_MEM_WINDOW_TYPE_2B = (int)16777216L;
     /**
      * {@snippet lang=c :
      * enum ibv_device_cap_flags.IBV_DEVICE_MEM_WINDOW_TYPE_2B = 16777216
@@ -1505,7 +1505,7 @@ public class rdma_h extends rdma_h$shared {
     public static int IBV_DEVICE_MEM_WINDOW_TYPE_2B() {
         return IBV_DEVICE_MEM_WINDOW_TYPE_2B;
     }
-    private static final int IBV_DEVICE_RC_IP_CSUM = (int)33554432L;
+    public static final int IBV_DEVICE_RC_IP_CSUM = (int)33554432L;
     /**
      * {@snippet lang=c :
      * enum ibv_device_cap_flags.IBV_DEVICE_RC_IP_CSUM = 33554432
@@ -1514,7 +1514,7 @@ public class rdma_h extends rdma_h$shared {
     public static int IBV_DEVICE_RC_IP_CSUM() {
         return IBV_DEVICE_RC_IP_CSUM;
     }
-    private static final int IBV_DEVICE_RAW_IP_CSUM = (int)67108864L;
+    public static final int IBV_DEVICE_RAW_IP_CSUM = (int)67108864L;
     /**
      * {@snippet lang=c :
      * enum ibv_device_cap_flags.IBV_DEVICE_RAW_IP_CSUM = 67108864
@@ -1523,7 +1523,7 @@ public class rdma_h extends rdma_h$shared {
     public static int IBV_DEVICE_RAW_IP_CSUM() {
         return IBV_DEVICE_RAW_IP_CSUM;
     }
-    private static final int IBV_DEVICE_MANAGED_FLOW_STEERING = (int)536870912L;
+    public static final int IBV_DEVICE_MANAGED_FLOW_STEERING = (int)536870912L;
     /**
      * {@snippet lang=c :
      * enum ibv_device_cap_flags.IBV_DEVICE_MANAGED_FLOW_STEERING = 536870912
@@ -1532,7 +1532,7 @@ public class rdma_h extends rdma_h$shared {
     public static int IBV_DEVICE_MANAGED_FLOW_STEERING() {
         return IBV_DEVICE_MANAGED_FLOW_STEERING;
     }
-    private static final int IBV_FORK_DISABLED = (int)0L;
+    public static final int IBV_FORK_DISABLED = (int)0L;
     /**
      * {@snippet lang=c :
      * enum ibv_fork_status.IBV_FORK_DISABLED = 0
@@ -1541,7 +1541,7 @@ public class rdma_h extends rdma_h$shared {
     public static int IBV_FORK_DISABLED() {
         return IBV_FORK_DISABLED;
     }
-    private static final int IBV_FORK_ENABLED = (int)1L;
+    public static final int IBV_FORK_ENABLED = (int)1L;
     /**
      * {@snippet lang=c :
      * enum ibv_fork_status.IBV_FORK_ENABLED = 1
@@ -1550,7 +1550,7 @@ public class rdma_h extends rdma_h$shared {
     public static int IBV_FORK_ENABLED() {
         return IBV_FORK_ENABLED;
     }
-    private static final int IBV_FORK_UNNEEDED = (int)2L;
+    public static final int IBV_FORK_UNNEEDED = (int)2L;
     /**
      * {@snippet lang=c :
      * enum ibv_fork_status.IBV_FORK_UNNEEDED = 2
@@ -1559,7 +1559,7 @@ public class rdma_h extends rdma_h$shared {
     public static int IBV_FORK_UNNEEDED() {
         return IBV_FORK_UNNEEDED;
     }
-    private static final int IBV_ATOMIC_NONE = (int)0L;
+    public static final int IBV_ATOMIC_NONE = (int)0L;
     /**
      * {@snippet lang=c :
      * enum ibv_atomic_cap.IBV_ATOMIC_NONE = 0
@@ -1568,7 +1568,7 @@ public class rdma_h extends rdma_h$shared {
     public static int IBV_ATOMIC_NONE() {
         return IBV_ATOMIC_NONE;
     }
-    private static final int IBV_ATOMIC_HCA = (int)1L;
+    public static final int IBV_ATOMIC_HCA = (int)1L;
     /**
      * {@snippet lang=c :
      * enum ibv_atomic_cap.IBV_ATOMIC_HCA = 1
@@ -1577,7 +1577,7 @@ public class rdma_h extends rdma_h$shared {
     public static int IBV_ATOMIC_HCA() {
         return IBV_ATOMIC_HCA;
     }
-    private static final int IBV_ATOMIC_GLOB = (int)2L;
+    public static final int IBV_ATOMIC_GLOB = (int)2L;
     /**
      * {@snippet lang=c :
      * enum ibv_atomic_cap.IBV_ATOMIC_GLOB = 2
@@ -1586,7 +1586,7 @@ public class rdma_h extends rdma_h$shared {
     public static int IBV_ATOMIC_GLOB() {
         return IBV_ATOMIC_GLOB;
     }
-    private static final int IBV_DM_MASK_HANDLE = (int)1L;
+    public static final int IBV_DM_MASK_HANDLE = (int)1L;
     /**
      * {@snippet lang=c :
      * enum ibv_dm_mask.IBV_DM_MASK_HANDLE = 1
@@ -1595,7 +1595,7 @@ public class rdma_h extends rdma_h$shared {
     public static int IBV_DM_MASK_HANDLE() {
         return IBV_DM_MASK_HANDLE;
     }
-    private static final int IBV_ODP_SUPPORT = (int)1L;
+    public static final int IBV_ODP_SUPPORT = (int)1L;
     /**
      * {@snippet lang=c :
      * enum ibv_odp_general_caps.IBV_ODP_SUPPORT = 1
@@ -1604,7 +1604,7 @@ public class rdma_h extends rdma_h$shared {
     public static int IBV_ODP_SUPPORT() {
         return IBV_ODP_SUPPORT;
     }
-    private static final int IBV_ODP_SUPPORT_IMPLICIT = (int)2L;
+    public static final int IBV_ODP_SUPPORT_IMPLICIT = (int)2L;
     /**
      * {@snippet lang=c :
      * enum ibv_odp_general_caps.IBV_ODP_SUPPORT_IMPLICIT = 2
@@ -1613,7 +1613,7 @@ public class rdma_h extends rdma_h$shared {
     public static int IBV_ODP_SUPPORT_IMPLICIT() {
         return IBV_ODP_SUPPORT_IMPLICIT;
     }
-    private static final int IBV_ODP_SUPPORT_SEND = (int)1L;
+    public static final int IBV_ODP_SUPPORT_SEND = (int)1L;
     /**
      * {@snippet lang=c :
      * enum ibv_odp_transport_cap_bits.IBV_ODP_SUPPORT_SEND = 1
@@ -1622,7 +1622,7 @@ public class rdma_h extends rdma_h$shared {
     public static int IBV_ODP_SUPPORT_SEND() {
         return IBV_ODP_SUPPORT_SEND;
     }
-    private static final int IBV_ODP_SUPPORT_RECV = (int)2L;
+    public static final int IBV_ODP_SUPPORT_RECV = (int)2L;
     /**
      * {@snippet lang=c :
      * enum ibv_odp_transport_cap_bits.IBV_ODP_SUPPORT_RECV = 2
@@ -1631,7 +1631,7 @@ public class rdma_h extends rdma_h$shared {
     public static int IBV_ODP_SUPPORT_RECV() {
         return IBV_ODP_SUPPORT_RECV;
     }
-    private static final int IBV_ODP_SUPPORT_WRITE = (int)4L;
+    public static final int IBV_ODP_SUPPORT_WRITE = (int)4L;
     /**
      * {@snippet lang=c :
      * enum ibv_odp_transport_cap_bits.IBV_ODP_SUPPORT_WRITE = 4
@@ -1640,7 +1640,7 @@ public class rdma_h extends rdma_h$shared {
     public static int IBV_ODP_SUPPORT_WRITE() {
         return IBV_ODP_SUPPORT_WRITE;
     }
-    private static final int IBV_ODP_SUPPORT_READ = (int)8L;
+    public static final int IBV_ODP_SUPPORT_READ = (int)8L;
     /**
      * {@snippet lang=c :
      * enum ibv_odp_transport_cap_bits.IBV_ODP_SUPPORT_READ = 8
@@ -1649,7 +1649,7 @@ public class rdma_h extends rdma_h$shared {
     public static int IBV_ODP_SUPPORT_READ() {
         return IBV_ODP_SUPPORT_READ;
     }
-    private static final int IBV_ODP_SUPPORT_ATOMIC = (int)16L;
+    public static final int IBV_ODP_SUPPORT_ATOMIC = (int)16L;
     /**
      * {@snippet lang=c :
      * enum ibv_odp_transport_cap_bits.IBV_ODP_SUPPORT_ATOMIC = 16
@@ -1658,7 +1658,7 @@ public class rdma_h extends rdma_h$shared {
     public static int IBV_ODP_SUPPORT_ATOMIC() {
         return IBV_ODP_SUPPORT_ATOMIC;
     }
-    private static final int IBV_ODP_SUPPORT_SRQ_RECV = (int)32L;
+    public static final int IBV_ODP_SUPPORT_SRQ_RECV = (int)32L;
     /**
      * {@snippet lang=c :
      * enum ibv_odp_transport_cap_bits.IBV_ODP_SUPPORT_SRQ_RECV = 32
@@ -1667,7 +1667,7 @@ public class rdma_h extends rdma_h$shared {
     public static int IBV_ODP_SUPPORT_SRQ_RECV() {
         return IBV_ODP_SUPPORT_SRQ_RECV;
     }
-    private static final int IBV_ODP_SUPPORT_FLUSH = (int)64L;
+    public static final int IBV_ODP_SUPPORT_FLUSH = (int)64L;
     /**
      * {@snippet lang=c :
      * enum ibv_odp_transport_cap_bits.IBV_ODP_SUPPORT_FLUSH = 64
@@ -1676,7 +1676,7 @@ public class rdma_h extends rdma_h$shared {
     public static int IBV_ODP_SUPPORT_FLUSH() {
         return IBV_ODP_SUPPORT_FLUSH;
     }
-    private static final int IBV_ODP_SUPPORT_ATOMIC_WRITE = (int)128L;
+    public static final int IBV_ODP_SUPPORT_ATOMIC_WRITE = (int)128L;
     /**
      * {@snippet lang=c :
      * enum ibv_odp_transport_cap_bits.IBV_ODP_SUPPORT_ATOMIC_WRITE = 128
@@ -1685,7 +1685,7 @@ public class rdma_h extends rdma_h$shared {
     public static int IBV_ODP_SUPPORT_ATOMIC_WRITE() {
         return IBV_ODP_SUPPORT_ATOMIC_WRITE;
     }
-    private static final int IBV_RX_HASH_FUNC_TOEPLITZ = (int)1L;
+    public static final int IBV_RX_HASH_FUNC_TOEPLITZ = (int)1L;
     /**
      * {@snippet lang=c :
      * enum ibv_rx_hash_function_flags.IBV_RX_HASH_FUNC_TOEPLITZ = 1
@@ -1694,7 +1694,7 @@ public class rdma_h extends rdma_h$shared {
     public static int IBV_RX_HASH_FUNC_TOEPLITZ() {
         return IBV_RX_HASH_FUNC_TOEPLITZ;
     }
-    private static final int IBV_RX_HASH_SRC_IPV4 = (int)1L;
+    public static final int IBV_RX_HASH_SRC_IPV4 = (int)1L;
     /**
      * {@snippet lang=c :
      * enum ibv_rx_hash_fields.IBV_RX_HASH_SRC_IPV4 = 1
@@ -1703,7 +1703,7 @@ public class rdma_h extends rdma_h$shared {
     public static int IBV_RX_HASH_SRC_IPV4() {
         return IBV_RX_HASH_SRC_IPV4;
     }
-    private static final int IBV_RX_HASH_DST_IPV4 = (int)2L;
+    public static final int IBV_RX_HASH_DST_IPV4 = (int)2L;
     /**
      * {@snippet lang=c :
      * enum ibv_rx_hash_fields.IBV_RX_HASH_DST_IPV4 = 2
@@ -1712,7 +1712,7 @@ public class rdma_h extends rdma_h$shared {
     public static int IBV_RX_HASH_DST_IPV4() {
         return IBV_RX_HASH_DST_IPV4;
     }
-    private static final int IBV_RX_HASH_SRC_IPV6 = (int)4L;
+    public static final int IBV_RX_HASH_SRC_IPV6 = (int)4L;
     /**
      * {@snippet lang=c :
      * enum ibv_rx_hash_fields.IBV_RX_HASH_SRC_IPV6 = 4
@@ -1721,7 +1721,7 @@ public class rdma_h extends rdma_h$shared {
     public static int IBV_RX_HASH_SRC_IPV6() {
         return IBV_RX_HASH_SRC_IPV6;
     }
-    private static final int IBV_RX_HASH_DST_IPV6 = (int)8L;
+    public static final int IBV_RX_HASH_DST_IPV6 = (int)8L;
     /**
      * {@snippet lang=c :
      * enum ibv_rx_hash_fields.IBV_RX_HASH_DST_IPV6 = 8
@@ -1730,7 +1730,7 @@ public class rdma_h extends rdma_h$shared {
     public static int IBV_RX_HASH_DST_IPV6() {
         return IBV_RX_HASH_DST_IPV6;
     }
-    private static final int IBV_RX_HASH_SRC_PORT_TCP = (int)16L;
+    public static final int IBV_RX_HASH_SRC_PORT_TCP = (int)16L;
     /**
      * {@snippet lang=c :
      * enum ibv_rx_hash_fields.IBV_RX_HASH_SRC_PORT_TCP = 16
@@ -1739,7 +1739,7 @@ public class rdma_h extends rdma_h$shared {
     public static int IBV_RX_HASH_SRC_PORT_TCP() {
         return IBV_RX_HASH_SRC_PORT_TCP;
     }
-    private static final int IBV_RX_HASH_DST_PORT_TCP = (int)32L;
+    public static final int IBV_RX_HASH_DST_PORT_TCP = (int)32L;
     /**
      * {@snippet lang=c :
      * enum ibv_rx_hash_fields.IBV_RX_HASH_DST_PORT_TCP = 32
@@ -1748,7 +1748,7 @@ public class rdma_h extends rdma_h$shared {
     public static int IBV_RX_HASH_DST_PORT_TCP() {
         return IBV_RX_HASH_DST_PORT_TCP;
     }
-    private static final int IBV_RX_HASH_SRC_PORT_UDP = (int)64L;
+    public static final int IBV_RX_HASH_SRC_PORT_UDP = (int)64L;
     /**
      * {@snippet lang=c :
      * enum ibv_rx_hash_fields.IBV_RX_HASH_SRC_PORT_UDP = 64
@@ -1757,7 +1757,7 @@ public class rdma_h extends rdma_h$shared {
     public static int IBV_RX_HASH_SRC_PORT_UDP() {
         return IBV_RX_HASH_SRC_PORT_UDP;
     }
-    private static final int IBV_RX_HASH_DST_PORT_UDP = (int)128L;
+    public static final int IBV_RX_HASH_DST_PORT_UDP = (int)128L;
     /**
      * {@snippet lang=c :
      * enum ibv_rx_hash_fields.IBV_RX_HASH_DST_PORT_UDP = 128
@@ -1766,7 +1766,7 @@ public class rdma_h extends rdma_h$shared {
     public static int IBV_RX_HASH_DST_PORT_UDP() {
         return IBV_RX_HASH_DST_PORT_UDP;
     }
-    private static final int IBV_RX_HASH_IPSEC_SPI = (int)256L;
+    public static final int IBV_RX_HASH_IPSEC_SPI = (int)256L;
     /**
      * {@snippet lang=c :
      * enum ibv_rx_hash_fields.IBV_RX_HASH_IPSEC_SPI = 256
@@ -1775,7 +1775,7 @@ public class rdma_h extends rdma_h$shared {
     public static int IBV_RX_HASH_IPSEC_SPI() {
         return IBV_RX_HASH_IPSEC_SPI;
     }
-    private static final int IBV_RX_HASH_INNER = (int)-2147483648L;
+    public static final int IBV_RX_HASH_INNER = (int)-2147483648L;
     /**
      * {@snippet lang=c :
      * enum ibv_rx_hash_fields.IBV_RX_HASH_INNER = -2147483648
@@ -1784,7 +1784,7 @@ public class rdma_h extends rdma_h$shared {
     public static int IBV_RX_HASH_INNER() {
         return IBV_RX_HASH_INNER;
     }
-    private static final int IBV_RAW_PACKET_CAP_CVLAN_STRIPPING = (int)1L;
+    public static final int IBV_RAW_PACKET_CAP_CVLAN_STRIPPING = (int)1L;
     /**
      * {@snippet lang=c :
      * enum ibv_raw_packet_caps.IBV_RAW_PACKET_CAP_CVLAN_STRIPPING = 1
@@ -1793,7 +1793,7 @@ public class rdma_h extends rdma_h$shared {
     public static int IBV_RAW_PACKET_CAP_CVLAN_STRIPPING() {
         return IBV_RAW_PACKET_CAP_CVLAN_STRIPPING;
     }
-    private static final int IBV_RAW_PACKET_CAP_SCATTER_FCS = (int)2L;
+    public static final int IBV_RAW_PACKET_CAP_SCATTER_FCS = (int)2L;
     /**
      * {@snippet lang=c :
      * enum ibv_raw_packet_caps.IBV_RAW_PACKET_CAP_SCATTER_FCS = 2
@@ -1802,7 +1802,7 @@ public class rdma_h extends rdma_h$shared {
     public static int IBV_RAW_PACKET_CAP_SCATTER_FCS() {
         return IBV_RAW_PACKET_CAP_SCATTER_FCS;
     }
-    private static final int IBV_RAW_PACKET_CAP_IP_CSUM = (int)4L;
+    public static final int IBV_RAW_PACKET_CAP_IP_CSUM = (int)4L;
     /**
      * {@snippet lang=c :
      * enum ibv_raw_packet_caps.IBV_RAW_PACKET_CAP_IP_CSUM = 4
@@ -1811,7 +1811,7 @@ public class rdma_h extends rdma_h$shared {
     public static int IBV_RAW_PACKET_CAP_IP_CSUM() {
         return IBV_RAW_PACKET_CAP_IP_CSUM;
     }
-    private static final int IBV_RAW_PACKET_CAP_DELAY_DROP = (int)8L;
+    public static final int IBV_RAW_PACKET_CAP_DELAY_DROP = (int)8L;
     /**
      * {@snippet lang=c :
      * enum ibv_raw_packet_caps.IBV_RAW_PACKET_CAP_DELAY_DROP = 8
@@ -1820,7 +1820,7 @@ public class rdma_h extends rdma_h$shared {
     public static int IBV_RAW_PACKET_CAP_DELAY_DROP() {
         return IBV_RAW_PACKET_CAP_DELAY_DROP;
     }
-    private static final int IBV_TM_CAP_RC = (int)1L;
+    public static final int IBV_TM_CAP_RC = (int)1L;
     /**
      * {@snippet lang=c :
      * enum ibv_tm_cap_flags.IBV_TM_CAP_RC = 1
@@ -1829,7 +1829,7 @@ public class rdma_h extends rdma_h$shared {
     public static int IBV_TM_CAP_RC() {
         return IBV_TM_CAP_RC;
     }
-    private static final int IBV_PCI_ATOMIC_OPERATION_4_BYTE_SIZE_SUP = (int)1L;
+    public static final int IBV_PCI_ATOMIC_OPERATION_4_BYTE_SIZE_SUP = (int)1L;
     /**
      * {@snippet lang=c :
      * enum ibv_pci_atomic_op_size.IBV_PCI_ATOMIC_OPERATION_4_BYTE_SIZE_SUP = 1
@@ -1838,7 +1838,7 @@ public class rdma_h extends rdma_h$shared {
     public static int IBV_PCI_ATOMIC_OPERATION_4_BYTE_SIZE_SUP() {
         return IBV_PCI_ATOMIC_OPERATION_4_BYTE_SIZE_SUP;
     }
-    private static final int IBV_PCI_ATOMIC_OPERATION_8_BYTE_SIZE_SUP = (int)2L;
+    public static final int IBV_PCI_ATOMIC_OPERATION_8_BYTE_SIZE_SUP = (int)2L;
     /**
      * {@snippet lang=c :
      * enum ibv_pci_atomic_op_size.IBV_PCI_ATOMIC_OPERATION_8_BYTE_SIZE_SUP = 2
@@ -1847,7 +1847,7 @@ public class rdma_h extends rdma_h$shared {
     public static int IBV_PCI_ATOMIC_OPERATION_8_BYTE_SIZE_SUP() {
         return IBV_PCI_ATOMIC_OPERATION_8_BYTE_SIZE_SUP;
     }
-    private static final int IBV_PCI_ATOMIC_OPERATION_16_BYTE_SIZE_SUP = (int)4L;
+    public static final int IBV_PCI_ATOMIC_OPERATION_16_BYTE_SIZE_SUP = (int)4L;
     /**
      * {@snippet lang=c :
      * enum ibv_pci_atomic_op_size.IBV_PCI_ATOMIC_OPERATION_16_BYTE_SIZE_SUP = 4
@@ -1856,7 +1856,7 @@ public class rdma_h extends rdma_h$shared {
     public static int IBV_PCI_ATOMIC_OPERATION_16_BYTE_SIZE_SUP() {
         return IBV_PCI_ATOMIC_OPERATION_16_BYTE_SIZE_SUP;
     }
-    private static final int IBV_MTU_256 = (int)1L;
+    public static final int IBV_MTU_256 = (int)1L;
     /**
      * {@snippet lang=c :
      * enum ibv_mtu.IBV_MTU_256 = 1
@@ -1865,7 +1865,7 @@ public class rdma_h extends rdma_h$shared {
     public static int IBV_MTU_256() {
         return IBV_MTU_256;
     }
-    private static final int IBV_MTU_512 = (int)2L;
+    public static final int IBV_MTU_512 = (int)2L;
     /**
      * {@snippet lang=c :
      * enum ibv_mtu.IBV_MTU_512 = 2
@@ -1874,7 +1874,7 @@ public class rdma_h extends rdma_h$shared {
     public static int IBV_MTU_512() {
         return IBV_MTU_512;
     }
-    private static final int IBV_MTU_1024 = (int)3L;
+    public static final int IBV_MTU_1024 = (int)3L;
     /**
      * {@snippet lang=c :
      * enum ibv_mtu.IBV_MTU_1024 = 3
@@ -1883,7 +1883,7 @@ public class rdma_h extends rdma_h$shared {
     public static int IBV_MTU_1024() {
         return IBV_MTU_1024;
     }
-    private static final int IBV_MTU_2048 = (int)4L;
+    public static final int IBV_MTU_2048 = (int)4L;
     /**
      * {@snippet lang=c :
      * enum ibv_mtu.IBV_MTU_2048 = 4
@@ -1892,7 +1892,7 @@ public class rdma_h extends rdma_h$shared {
     public static int IBV_MTU_2048() {
         return IBV_MTU_2048;
     }
-    private static final int IBV_MTU_4096 = (int)5L;
+    public static final int IBV_MTU_4096 = (int)5L;
     /**
      * {@snippet lang=c :
      * enum ibv_mtu.IBV_MTU_4096 = 5
@@ -1901,7 +1901,7 @@ public class rdma_h extends rdma_h$shared {
     public static int IBV_MTU_4096() {
         return IBV_MTU_4096;
     }
-    private static final int IBV_PORT_NOP = (int)0L;
+    public static final int IBV_PORT_NOP = (int)0L;
     /**
      * {@snippet lang=c :
      * enum ibv_port_state.IBV_PORT_NOP = 0
@@ -1910,7 +1910,7 @@ public class rdma_h extends rdma_h$shared {
     public static int IBV_PORT_NOP() {
         return IBV_PORT_NOP;
     }
-    private static final int IBV_PORT_DOWN = (int)1L;
+    public static final int IBV_PORT_DOWN = (int)1L;
     /**
      * {@snippet lang=c :
      * enum ibv_port_state.IBV_PORT_DOWN = 1
@@ -1919,7 +1919,7 @@ public class rdma_h extends rdma_h$shared {
     public static int IBV_PORT_DOWN() {
         return IBV_PORT_DOWN;
     }
-    private static final int IBV_PORT_INIT = (int)2L;
+    public static final int IBV_PORT_INIT = (int)2L;
     /**
      * {@snippet lang=c :
      * enum ibv_port_state.IBV_PORT_INIT = 2
@@ -1928,7 +1928,7 @@ public class rdma_h extends rdma_h$shared {
     public static int IBV_PORT_INIT() {
         return IBV_PORT_INIT;
     }
-    private static final int IBV_PORT_ARMED = (int)3L;
+    public static final int IBV_PORT_ARMED = (int)3L;
     /**
      * {@snippet lang=c :
      * enum ibv_port_state.IBV_PORT_ARMED = 3
@@ -1937,7 +1937,7 @@ public class rdma_h extends rdma_h$shared {
     public static int IBV_PORT_ARMED() {
         return IBV_PORT_ARMED;
     }
-    private static final int IBV_PORT_ACTIVE = (int)4L;
+    public static final int IBV_PORT_ACTIVE = (int)4L;
     /**
      * {@snippet lang=c :
      * enum ibv_port_state.IBV_PORT_ACTIVE = 4
@@ -1946,7 +1946,7 @@ public class rdma_h extends rdma_h$shared {
     public static int IBV_PORT_ACTIVE() {
         return IBV_PORT_ACTIVE;
     }
-    private static final int IBV_PORT_ACTIVE_DEFER = (int)5L;
+    public static final int IBV_PORT_ACTIVE_DEFER = (int)5L;
     /**
      * {@snippet lang=c :
      * enum ibv_port_state.IBV_PORT_ACTIVE_DEFER = 5
@@ -1955,7 +1955,7 @@ public class rdma_h extends rdma_h$shared {
     public static int IBV_PORT_ACTIVE_DEFER() {
         return IBV_PORT_ACTIVE_DEFER;
     }
-    private static final int IBV_LINK_LAYER_UNSPECIFIED = (int)0L;
+    public static final int IBV_LINK_LAYER_UNSPECIFIED = (int)0L;
     /**
      * {@snippet lang=c :
      * enum <anonymous>.IBV_LINK_LAYER_UNSPECIFIED = 0
@@ -1964,7 +1964,7 @@ public class rdma_h extends rdma_h$shared {
     public static int IBV_LINK_LAYER_UNSPECIFIED() {
         return IBV_LINK_LAYER_UNSPECIFIED;
     }
-    private static final int IBV_LINK_LAYER_INFINIBAND = (int)1L;
+    public static final int IBV_LINK_LAYER_INFINIBAND = (int)1L;
     /**
      * {@snippet lang=c :
      * enum <anonymous>.IBV_LINK_LAYER_INFINIBAND = 1
@@ -1973,7 +1973,7 @@ public class rdma_h extends rdma_h$shared {
     public static int IBV_LINK_LAYER_INFINIBAND() {
         return IBV_LINK_LAYER_INFINIBAND;
     }
-    private static final int IBV_LINK_LAYER_ETHERNET = (int)2L;
+    public static final int IBV_LINK_LAYER_ETHERNET = (int)2L;
     /**
      * {@snippet lang=c :
      * enum <anonymous>.IBV_LINK_LAYER_ETHERNET = 2
@@ -1982,7 +1982,7 @@ public class rdma_h extends rdma_h$shared {
     public static int IBV_LINK_LAYER_ETHERNET() {
         return IBV_LINK_LAYER_ETHERNET;
     }
-    private static final int IBV_PORT_SM = (int)2L;
+    public static final int IBV_PORT_SM = (int)2L;
     /**
      * {@snippet lang=c :
      * enum ibv_port_cap_flags.IBV_PORT_SM = 2
@@ -1991,7 +1991,7 @@ public class rdma_h extends rdma_h$shared {
     public static int IBV_PORT_SM() {
         return IBV_PORT_SM;
     }
-    private static final int IBV_PORT_NOTICE_SUP = (int)4L;
+    public static final int IBV_PORT_NOTICE_SUP = (int)4L;
     /**
      * {@snippet lang=c :
      * enum ibv_port_cap_flags.IBV_PORT_NOTICE_SUP = 4
@@ -2000,7 +2000,7 @@ public class rdma_h extends rdma_h$shared {
     public static int IBV_PORT_NOTICE_SUP() {
         return IBV_PORT_NOTICE_SUP;
     }
-    private static final int IBV_PORT_TRAP_SUP = (int)8L;
+    public static final int IBV_PORT_TRAP_SUP = (int)8L;
     /**
      * {@snippet lang=c :
      * enum ibv_port_cap_flags.IBV_PORT_TRAP_SUP = 8
@@ -2009,7 +2009,7 @@ public class rdma_h extends rdma_h$shared {
     public static int IBV_PORT_TRAP_SUP() {
         return IBV_PORT_TRAP_SUP;
     }
-    private static final int IBV_PORT_OPT_IPD_SUP = (int)16L;
+    public static final int IBV_PORT_OPT_IPD_SUP = (int)16L;
     /**
      * {@snippet lang=c :
      * enum ibv_port_cap_flags.IBV_PORT_OPT_IPD_SUP = 16
@@ -2018,7 +2018,7 @@ public class rdma_h extends rdma_h$shared {
     public static int IBV_PORT_OPT_IPD_SUP() {
         return IBV_PORT_OPT_IPD_SUP;
     }
-    private static final int IBV_PORT_AUTO_MIGR_SUP = (int)32L;
+    public static final int IBV_PORT_AUTO_MIGR_SUP = (int)32L;
     /**
      * {@snippet lang=c :
      * enum ibv_port_cap_flags.IBV_PORT_AUTO_MIGR_SUP = 32
@@ -2027,7 +2027,7 @@ public class rdma_h extends rdma_h$shared {
     public static int IBV_PORT_AUTO_MIGR_SUP() {
         return IBV_PORT_AUTO_MIGR_SUP;
     }
-    private static final int IBV_PORT_SL_MAP_SUP = (int)64L;
+    public static final int IBV_PORT_SL_MAP_SUP = (int)64L;
     /**
      * {@snippet lang=c :
      * enum ibv_port_cap_flags.IBV_PORT_SL_MAP_SUP = 64
@@ -2036,7 +2036,7 @@ public class rdma_h extends rdma_h$shared {
     public static int IBV_PORT_SL_MAP_SUP() {
         return IBV_PORT_SL_MAP_SUP;
     }
-    private static final int IBV_PORT_MKEY_NVRAM = (int)128L;
+    public static final int IBV_PORT_MKEY_NVRAM = (int)128L;
     /**
      * {@snippet lang=c :
      * enum ibv_port_cap_flags.IBV_PORT_MKEY_NVRAM = 128
@@ -2045,7 +2045,7 @@ public class rdma_h extends rdma_h$shared {
     public static int IBV_PORT_MKEY_NVRAM() {
         return IBV_PORT_MKEY_NVRAM;
     }
-    private static final int IBV_PORT_PKEY_NVRAM = (int)256L;
+    public static final int IBV_PORT_PKEY_NVRAM = (int)256L;
     /**
      * {@snippet lang=c :
      * enum ibv_port_cap_flags.IBV_PORT_PKEY_NVRAM = 256
@@ -2054,7 +2054,7 @@ public class rdma_h extends rdma_h$shared {
     public static int IBV_PORT_PKEY_NVRAM() {
         return IBV_PORT_PKEY_NVRAM;
     }
-    private static final int IBV_PORT_LED_INFO_SUP = (int)512L;
+    public static final int IBV_PORT_LED_INFO_SUP = (int)512L;
     /**
      * {@snippet lang=c :
      * enum ibv_port_cap_flags.IBV_PORT_LED_INFO_SUP = 512
@@ -2063,7 +2063,7 @@ public class rdma_h extends rdma_h$shared {
     public static int IBV_PORT_LED_INFO_SUP() {
         return IBV_PORT_LED_INFO_SUP;
     }
-    private static final int IBV_PORT_SYS_IMAGE_GUID_SUP = (int)2048L;
+    public static final int IBV_PORT_SYS_IMAGE_GUID_SUP = (int)2048L;
     /**
      * {@snippet lang=c :
      * enum ibv_port_cap_flags.IBV_PORT_SYS_IMAGE_GUID_SUP = 2048
@@ -2072,7 +2072,7 @@ public class rdma_h extends rdma_h$shared {
     public static int IBV_PORT_SYS_IMAGE_GUID_SUP() {
         return IBV_PORT_SYS_IMAGE_GUID_SUP;
     }
-    private static final int IBV_PORT_PKEY_SW_EXT_PORT_TRAP_SUP = (int)4096L;
+    public static final int IBV_PORT_PKEY_SW_EXT_PORT_TRAP_SUP = (int)4096L;
     /**
      * {@snippet lang=c :
      * enum ibv_port_cap_flags.IBV_PORT_PKEY_SW_EXT_PORT_TRAP_SUP = 4096
@@ -2081,7 +2081,7 @@ public class rdma_h extends rdma_h$shared {
     public static int IBV_PORT_PKEY_SW_EXT_PORT_TRAP_SUP() {
         return IBV_PORT_PKEY_SW_EXT_PORT_TRAP_SUP;
     }
-    private static final int IBV_PORT_EXTENDED_SPEEDS_SUP = (int)16384L;
+    public static final int IBV_PORT_EXTENDED_SPEEDS_SUP = (int)16384L;
     /**
      * {@snippet lang=c :
      * enum ibv_port_cap_flags.IBV_PORT_EXTENDED_SPEEDS_SUP = 16384
@@ -2090,7 +2090,7 @@ public class rdma_h extends rdma_h$shared {
     public static int IBV_PORT_EXTENDED_SPEEDS_SUP() {
         return IBV_PORT_EXTENDED_SPEEDS_SUP;
     }
-    private static final int IBV_PORT_CAP_MASK2_SUP = (int)32768L;
+    public static final int IBV_PORT_CAP_MASK2_SUP = (int)32768L;
     /**
      * {@snippet lang=c :
      * enum ibv_port_cap_flags.IBV_PORT_CAP_MASK2_SUP = 32768
@@ -2099,7 +2099,7 @@ public class rdma_h extends rdma_h$shared {
     public static int IBV_PORT_CAP_MASK2_SUP() {
         return IBV_PORT_CAP_MASK2_SUP;
     }
-    private static final int IBV_PORT_CM_SUP = (int)65536L;
+    public static final int IBV_PORT_CM_SUP = (int)65536L;
     /**
      * {@snippet lang=c :
      * enum ibv_port_cap_flags.IBV_PORT_CM_SUP = 65536
@@ -2108,7 +2108,7 @@ public class rdma_h extends rdma_h$shared {
     public static int IBV_PORT_CM_SUP() {
         return IBV_PORT_CM_SUP;
     }
-    private static final int IBV_PORT_SNMP_TUNNEL_SUP = (int)131072L;
+    public static final int IBV_PORT_SNMP_TUNNEL_SUP = (int)131072L;
     /**
      * {@snippet lang=c :
      * enum ibv_port_cap_flags.IBV_PORT_SNMP_TUNNEL_SUP = 131072
@@ -2117,7 +2117,7 @@ public class rdma_h extends rdma_h$shared {
     public static int IBV_PORT_SNMP_TUNNEL_SUP() {
         return IBV_PORT_SNMP_TUNNEL_SUP;
     }
-    private static final int IBV_PORT_REINIT_SUP = (int)262144L;
+    public static final int IBV_PORT_REINIT_SUP = (int)262144L;
     /**
      * {@snippet lang=c :
      * enum ibv_port_cap_flags.IBV_PORT_REINIT_SUP = 262144
@@ -2126,7 +2126,7 @@ public class rdma_h extends rdma_h$shared {
     public static int IBV_PORT_REINIT_SUP() {
         return IBV_PORT_REINIT_SUP;
     }
-    private static final int IBV_PORT_DEVICE_MGMT_SUP = (int)524288L;
+    public static final int IBV_PORT_DEVICE_MGMT_SUP = (int)524288L;
     /**
      * {@snippet lang=c :
      * enum ibv_port_cap_flags.IBV_PORT_DEVICE_MGMT_SUP = 524288
@@ -2135,7 +2135,7 @@ public class rdma_h extends rdma_h$shared {
     public static int IBV_PORT_DEVICE_MGMT_SUP() {
         return IBV_PORT_DEVICE_MGMT_SUP;
     }
-    private static final int IBV_PORT_VENDOR_CLASS_SUP = (int)1048576L;
+    public static final int IBV_PORT_VENDOR_CLASS_SUP = (int)1048576L;
     /**
      * {@snippet lang=c :
      * enum ibv_port_cap_flags.IBV_PORT_VENDOR_CLASS_SUP = 1048576
@@ -2144,7 +2144,7 @@ public class rdma_h extends rdma_h$shared {
     public static int IBV_PORT_VENDOR_CLASS_SUP() {
         return IBV_PORT_VENDOR_CLASS_SUP;
     }
-    private static final int IBV_PORT_DR_NOTICE_SUP = (int)2097152L;
+    public static final int IBV_PORT_DR_NOTICE_SUP = (int)2097152L;
     /**
      * {@snippet lang=c :
      * enum ibv_port_cap_flags.IBV_PORT_DR_NOTICE_SUP = 2097152
@@ -2153,7 +2153,7 @@ public class rdma_h extends rdma_h$shared {
     public static int IBV_PORT_DR_NOTICE_SUP() {
         return IBV_PORT_DR_NOTICE_SUP;
     }
-    private static final int IBV_PORT_CAP_MASK_NOTICE_SUP = (int)4194304L;
+    public static final int IBV_PORT_CAP_MASK_NOTICE_SUP = (int)4194304L;
     /**
      * {@snippet lang=c :
      * enum ibv_port_cap_flags.IBV_PORT_CAP_MASK_NOTICE_SUP = 4194304
@@ -2162,7 +2162,7 @@ public class rdma_h extends rdma_h$shared {
     public static int IBV_PORT_CAP_MASK_NOTICE_SUP() {
         return IBV_PORT_CAP_MASK_NOTICE_SUP;
     }
-    private static final int IBV_PORT_BOOT_MGMT_SUP = (int)8388608L;
+    public static final int IBV_PORT_BOOT_MGMT_SUP = (int)8388608L;
     /**
      * {@snippet lang=c :
      * enum ibv_port_cap_flags.IBV_PORT_BOOT_MGMT_SUP = 8388608
@@ -2171,7 +2171,7 @@ public class rdma_h extends rdma_h$shared {
     public static int IBV_PORT_BOOT_MGMT_SUP() {
         return IBV_PORT_BOOT_MGMT_SUP;
     }
-    private static final int IBV_PORT_LINK_LATENCY_SUP = (int)16777216L;
+    public static final int IBV_PORT_LINK_LATENCY_SUP = (int)16777216L;
     /**
      * {@snippet lang=c :
      * enum ibv_port_cap_flags.IBV_PORT_LINK_LATENCY_SUP = 16777216
@@ -2180,7 +2180,7 @@ public class rdma_h extends rdma_h$shared {
     public static int IBV_PORT_LINK_LATENCY_SUP() {
         return IBV_PORT_LINK_LATENCY_SUP;
     }
-    private static final int IBV_PORT_CLIENT_REG_SUP = (int)33554432L;
+    public static final int IBV_PORT_CLIENT_REG_SUP = (int)33554432L;
     /**
      * {@snippet lang=c :
      * enum ibv_port_cap_flags.IBV_PORT_CLIENT_REG_SUP = 33554432
@@ -2189,7 +2189,7 @@ public class rdma_h extends rdma_h$shared {
     public static int IBV_PORT_CLIENT_REG_SUP() {
         return IBV_PORT_CLIENT_REG_SUP;
     }
-    private static final int IBV_PORT_IP_BASED_GIDS = (int)67108864L;
+    public static final int IBV_PORT_IP_BASED_GIDS = (int)67108864L;
     /**
      * {@snippet lang=c :
      * enum ibv_port_cap_flags.IBV_PORT_IP_BASED_GIDS = 67108864
@@ -2198,7 +2198,7 @@ public class rdma_h extends rdma_h$shared {
     public static int IBV_PORT_IP_BASED_GIDS() {
         return IBV_PORT_IP_BASED_GIDS;
     }
-    private static final int IBV_PORT_SET_NODE_DESC_SUP = (int)1L;
+    public static final int IBV_PORT_SET_NODE_DESC_SUP = (int)1L;
     /**
      * {@snippet lang=c :
      * enum ibv_port_cap_flags2.IBV_PORT_SET_NODE_DESC_SUP = 1
@@ -2207,7 +2207,7 @@ public class rdma_h extends rdma_h$shared {
     public static int IBV_PORT_SET_NODE_DESC_SUP() {
         return IBV_PORT_SET_NODE_DESC_SUP;
     }
-    private static final int IBV_PORT_INFO_EXT_SUP = (int)2L;
+    public static final int IBV_PORT_INFO_EXT_SUP = (int)2L;
     /**
      * {@snippet lang=c :
      * enum ibv_port_cap_flags2.IBV_PORT_INFO_EXT_SUP = 2
@@ -2216,7 +2216,7 @@ public class rdma_h extends rdma_h$shared {
     public static int IBV_PORT_INFO_EXT_SUP() {
         return IBV_PORT_INFO_EXT_SUP;
     }
-    private static final int IBV_PORT_VIRT_SUP = (int)4L;
+    public static final int IBV_PORT_VIRT_SUP = (int)4L;
     /**
      * {@snippet lang=c :
      * enum ibv_port_cap_flags2.IBV_PORT_VIRT_SUP = 4
@@ -2225,7 +2225,7 @@ public class rdma_h extends rdma_h$shared {
     public static int IBV_PORT_VIRT_SUP() {
         return IBV_PORT_VIRT_SUP;
     }
-    private static final int IBV_PORT_SWITCH_PORT_STATE_TABLE_SUP = (int)8L;
+    public static final int IBV_PORT_SWITCH_PORT_STATE_TABLE_SUP = (int)8L;
     /**
      * {@snippet lang=c :
      * enum ibv_port_cap_flags2.IBV_PORT_SWITCH_PORT_STATE_TABLE_SUP = 8
@@ -2234,7 +2234,7 @@ public class rdma_h extends rdma_h$shared {
     public static int IBV_PORT_SWITCH_PORT_STATE_TABLE_SUP() {
         return IBV_PORT_SWITCH_PORT_STATE_TABLE_SUP;
     }
-    private static final int IBV_PORT_LINK_WIDTH_2X_SUP = (int)16L;
+    public static final int IBV_PORT_LINK_WIDTH_2X_SUP = (int)16L;
     /**
      * {@snippet lang=c :
      * enum ibv_port_cap_flags2.IBV_PORT_LINK_WIDTH_2X_SUP = 16
@@ -2243,7 +2243,7 @@ public class rdma_h extends rdma_h$shared {
     public static int IBV_PORT_LINK_WIDTH_2X_SUP() {
         return IBV_PORT_LINK_WIDTH_2X_SUP;
     }
-    private static final int IBV_PORT_LINK_SPEED_HDR_SUP = (int)32L;
+    public static final int IBV_PORT_LINK_SPEED_HDR_SUP = (int)32L;
     /**
      * {@snippet lang=c :
      * enum ibv_port_cap_flags2.IBV_PORT_LINK_SPEED_HDR_SUP = 32
@@ -2252,7 +2252,7 @@ public class rdma_h extends rdma_h$shared {
     public static int IBV_PORT_LINK_SPEED_HDR_SUP() {
         return IBV_PORT_LINK_SPEED_HDR_SUP;
     }
-    private static final int IBV_PORT_LINK_SPEED_NDR_SUP = (int)1024L;
+    public static final int IBV_PORT_LINK_SPEED_NDR_SUP = (int)1024L;
     /**
      * {@snippet lang=c :
      * enum ibv_port_cap_flags2.IBV_PORT_LINK_SPEED_NDR_SUP = 1024
@@ -2261,7 +2261,7 @@ public class rdma_h extends rdma_h$shared {
     public static int IBV_PORT_LINK_SPEED_NDR_SUP() {
         return IBV_PORT_LINK_SPEED_NDR_SUP;
     }
-    private static final int IBV_PORT_LINK_SPEED_XDR_SUP = (int)4096L;
+    public static final int IBV_PORT_LINK_SPEED_XDR_SUP = (int)4096L;
     /**
      * {@snippet lang=c :
      * enum ibv_port_cap_flags2.IBV_PORT_LINK_SPEED_XDR_SUP = 4096
@@ -2270,7 +2270,7 @@ public class rdma_h extends rdma_h$shared {
     public static int IBV_PORT_LINK_SPEED_XDR_SUP() {
         return IBV_PORT_LINK_SPEED_XDR_SUP;
     }
-    private static final int IBV_EVENT_CQ_ERR = (int)0L;
+    public static final int IBV_EVENT_CQ_ERR = (int)0L;
     /**
      * {@snippet lang=c :
      * enum ibv_event_type.IBV_EVENT_CQ_ERR = 0
@@ -2279,7 +2279,7 @@ public class rdma_h extends rdma_h$shared {
     public static int IBV_EVENT_CQ_ERR() {
         return IBV_EVENT_CQ_ERR;
     }
-    private static final int IBV_EVENT_QP_FATAL = (int)1L;
+    public static final int IBV_EVENT_QP_FATAL = (int)1L;
     /**
      * {@snippet lang=c :
      * enum ibv_event_type.IBV_EVENT_QP_FATAL = 1
@@ -2288,7 +2288,7 @@ public class rdma_h extends rdma_h$shared {
     public static int IBV_EVENT_QP_FATAL() {
         return IBV_EVENT_QP_FATAL;
     }
-    private static final int IBV_EVENT_QP_REQ_ERR = (int)2L;
+    public static final int IBV_EVENT_QP_REQ_ERR = (int)2L;
     /**
      * {@snippet lang=c :
      * enum ibv_event_type.IBV_EVENT_QP_REQ_ERR = 2
@@ -2297,7 +2297,7 @@ public class rdma_h extends rdma_h$shared {
     public static int IBV_EVENT_QP_REQ_ERR() {
         return IBV_EVENT_QP_REQ_ERR;
     }
-    private static final int IBV_EVENT_QP_ACCESS_ERR = (int)3L;
+    public static final int IBV_EVENT_QP_ACCESS_ERR = (int)3L;
     /**
      * {@snippet lang=c :
      * enum ibv_event_type.IBV_EVENT_QP_ACCESS_ERR = 3
@@ -2306,7 +2306,7 @@ public class rdma_h extends rdma_h$shared {
     public static int IBV_EVENT_QP_ACCESS_ERR() {
         return IBV_EVENT_QP_ACCESS_ERR;
     }
-    private static final int IBV_EVENT_COMM_EST = (int)4L;
+    public static final int IBV_EVENT_COMM_EST = (int)4L;
     /**
      * {@snippet lang=c :
      * enum ibv_event_type.IBV_EVENT_COMM_EST = 4
@@ -2315,7 +2315,7 @@ public class rdma_h extends rdma_h$shared {
     public static int IBV_EVENT_COMM_EST() {
         return IBV_EVENT_COMM_EST;
     }
-    private static final int IBV_EVENT_SQ_DRAINED = (int)5L;
+    public static final int IBV_EVENT_SQ_DRAINED = (int)5L;
     /**
      * {@snippet lang=c :
      * enum ibv_event_type.IBV_EVENT_SQ_DRAINED = 5
@@ -2324,7 +2324,7 @@ public class rdma_h extends rdma_h$shared {
     public static int IBV_EVENT_SQ_DRAINED() {
         return IBV_EVENT_SQ_DRAINED;
     }
-    private static final int IBV_EVENT_PATH_MIG = (int)6L;
+    public static final int IBV_EVENT_PATH_MIG = (int)6L;
     /**
      * {@snippet lang=c :
      * enum ibv_event_type.IBV_EVENT_PATH_MIG = 6
@@ -2333,7 +2333,7 @@ public class rdma_h extends rdma_h$shared {
     public static int IBV_EVENT_PATH_MIG() {
         return IBV_EVENT_PATH_MIG;
     }
-    private static final int IBV_EVENT_PATH_MIG_ERR = (int)7L;
+    public static final int IBV_EVENT_PATH_MIG_ERR = (int)7L;
     /**
      * {@snippet lang=c :
      * enum ibv_event_type.IBV_EVENT_PATH_MIG_ERR = 7
@@ -2342,7 +2342,7 @@ public class rdma_h extends rdma_h$shared {
     public static int IBV_EVENT_PATH_MIG_ERR() {
         return IBV_EVENT_PATH_MIG_ERR;
     }
-    private static final int IBV_EVENT_DEVICE_FATAL = (int)8L;
+    public static final int IBV_EVENT_DEVICE_FATAL = (int)8L;
     /**
      * {@snippet lang=c :
      * enum ibv_event_type.IBV_EVENT_DEVICE_FATAL = 8
@@ -2351,7 +2351,7 @@ public class rdma_h extends rdma_h$shared {
     public static int IBV_EVENT_DEVICE_FATAL() {
         return IBV_EVENT_DEVICE_FATAL;
     }
-    private static final int IBV_EVENT_PORT_ACTIVE = (int)9L;
+    public static final int IBV_EVENT_PORT_ACTIVE = (int)9L;
     /**
      * {@snippet lang=c :
      * enum ibv_event_type.IBV_EVENT_PORT_ACTIVE = 9
@@ -2360,7 +2360,7 @@ public class rdma_h extends rdma_h$shared {
     public static int IBV_EVENT_PORT_ACTIVE() {
         return IBV_EVENT_PORT_ACTIVE;
     }
-    private static final int IBV_EVENT_PORT_ERR = (int)10L;
+    public static final int IBV_EVENT_PORT_ERR = (int)10L;
     /**
      * {@snippet lang=c :
      * enum ibv_event_type.IBV_EVENT_PORT_ERR = 10
@@ -2369,7 +2369,7 @@ public class rdma_h extends rdma_h$shared {
     public static int IBV_EVENT_PORT_ERR() {
         return IBV_EVENT_PORT_ERR;
     }
-    private static final int IBV_EVENT_LID_CHANGE = (int)11L;
+    public static final int IBV_EVENT_LID_CHANGE = (int)11L;
     /**
      * {@snippet lang=c :
      * enum ibv_event_type.IBV_EVENT_LID_CHANGE = 11
@@ -2378,7 +2378,7 @@ public class rdma_h extends rdma_h$shared {
     public static int IBV_EVENT_LID_CHANGE() {
         return IBV_EVENT_LID_CHANGE;
     }
-    private static final int IBV_EVENT_PKEY_CHANGE = (int)12L;
+    public static final int IBV_EVENT_PKEY_CHANGE = (int)12L;
     /**
      * {@snippet lang=c :
      * enum ibv_event_type.IBV_EVENT_PKEY_CHANGE = 12
@@ -2387,7 +2387,7 @@ public class rdma_h extends rdma_h$shared {
     public static int IBV_EVENT_PKEY_CHANGE() {
         return IBV_EVENT_PKEY_CHANGE;
     }
-    private static final int IBV_EVENT_SM_CHANGE = (int)13L;
+    public static final int IBV_EVENT_SM_CHANGE = (int)13L;
     /**
      * {@snippet lang=c :
      * enum ibv_event_type.IBV_EVENT_SM_CHANGE = 13
@@ -2396,7 +2396,7 @@ public class rdma_h extends rdma_h$shared {
     public static int IBV_EVENT_SM_CHANGE() {
         return IBV_EVENT_SM_CHANGE;
     }
-    private static final int IBV_EVENT_SRQ_ERR = (int)14L;
+    public static final int IBV_EVENT_SRQ_ERR = (int)14L;
     /**
      * {@snippet lang=c :
      * enum ibv_event_type.IBV_EVENT_SRQ_ERR = 14
@@ -2405,7 +2405,7 @@ public class rdma_h extends rdma_h$shared {
     public static int IBV_EVENT_SRQ_ERR() {
         return IBV_EVENT_SRQ_ERR;
     }
-    private static final int IBV_EVENT_SRQ_LIMIT_REACHED = (int)15L;
+    public static final int IBV_EVENT_SRQ_LIMIT_REACHED = (int)15L;
     /**
      * {@snippet lang=c :
      * enum ibv_event_type.IBV_EVENT_SRQ_LIMIT_REACHED = 15
@@ -2414,7 +2414,7 @@ public class rdma_h extends rdma_h$shared {
     public static int IBV_EVENT_SRQ_LIMIT_REACHED() {
         return IBV_EVENT_SRQ_LIMIT_REACHED;
     }
-    private static final int IBV_EVENT_QP_LAST_WQE_REACHED = (int)16L;
+    public static final int IBV_EVENT_QP_LAST_WQE_REACHED = (int)16L;
     /**
      * {@snippet lang=c :
      * enum ibv_event_type.IBV_EVENT_QP_LAST_WQE_REACHED = 16
@@ -2423,7 +2423,7 @@ public class rdma_h extends rdma_h$shared {
     public static int IBV_EVENT_QP_LAST_WQE_REACHED() {
         return IBV_EVENT_QP_LAST_WQE_REACHED;
     }
-    private static final int IBV_EVENT_CLIENT_REREGISTER = (int)17L;
+    public static final int IBV_EVENT_CLIENT_REREGISTER = (int)17L;
     /**
      * {@snippet lang=c :
      * enum ibv_event_type.IBV_EVENT_CLIENT_REREGISTER = 17
@@ -2432,7 +2432,7 @@ public class rdma_h extends rdma_h$shared {
     public static int IBV_EVENT_CLIENT_REREGISTER() {
         return IBV_EVENT_CLIENT_REREGISTER;
     }
-    private static final int IBV_EVENT_GID_CHANGE = (int)18L;
+    public static final int IBV_EVENT_GID_CHANGE = (int)18L;
     /**
      * {@snippet lang=c :
      * enum ibv_event_type.IBV_EVENT_GID_CHANGE = 18
@@ -2441,7 +2441,7 @@ public class rdma_h extends rdma_h$shared {
     public static int IBV_EVENT_GID_CHANGE() {
         return IBV_EVENT_GID_CHANGE;
     }
-    private static final int IBV_EVENT_WQ_FATAL = (int)19L;
+    public static final int IBV_EVENT_WQ_FATAL = (int)19L;
     /**
      * {@snippet lang=c :
      * enum ibv_event_type.IBV_EVENT_WQ_FATAL = 19
@@ -2450,7 +2450,7 @@ public class rdma_h extends rdma_h$shared {
     public static int IBV_EVENT_WQ_FATAL() {
         return IBV_EVENT_WQ_FATAL;
     }
-    private static final int IBV_EVENT_DEVICE_SPEED_CHANGE = (int)20L;
+    public static final int IBV_EVENT_DEVICE_SPEED_CHANGE = (int)20L;
     /**
      * {@snippet lang=c :
      * enum ibv_event_type.IBV_EVENT_DEVICE_SPEED_CHANGE = 20
@@ -2459,7 +2459,7 @@ public class rdma_h extends rdma_h$shared {
     public static int IBV_EVENT_DEVICE_SPEED_CHANGE() {
         return IBV_EVENT_DEVICE_SPEED_CHANGE;
     }
-    private static final int IBV_WC_SUCCESS = (int)0L;
+    public static final int IBV_WC_SUCCESS = (int)0L;
     /**
      * {@snippet lang=c :
      * enum ibv_wc_status.IBV_WC_SUCCESS = 0
@@ -2468,7 +2468,7 @@ public class rdma_h extends rdma_h$shared {
     public static int IBV_WC_SUCCESS() {
         return IBV_WC_SUCCESS;
     }
-    private static final int IBV_WC_LOC_LEN_ERR = (int)1L;
+    public static final int IBV_WC_LOC_LEN_ERR = (int)1L;
     /**
      * {@snippet lang=c :
      * enum ibv_wc_status.IBV_WC_LOC_LEN_ERR = 1
@@ -2477,7 +2477,7 @@ public class rdma_h extends rdma_h$shared {
     public static int IBV_WC_LOC_LEN_ERR() {
         return IBV_WC_LOC_LEN_ERR;
     }
-    private static final int IBV_WC_LOC_QP_OP_ERR = (int)2L;
+    public static final int IBV_WC_LOC_QP_OP_ERR = (int)2L;
     /**
      * {@snippet lang=c :
      * enum ibv_wc_status.IBV_WC_LOC_QP_OP_ERR = 2
@@ -2486,7 +2486,7 @@ public class rdma_h extends rdma_h$shared {
     public static int IBV_WC_LOC_QP_OP_ERR() {
         return IBV_WC_LOC_QP_OP_ERR;
     }
-    private static final int IBV_WC_LOC_EEC_OP_ERR = (int)3L;
+    public static final int IBV_WC_LOC_EEC_OP_ERR = (int)3L;
     /**
      * {@snippet lang=c :
      * enum ibv_wc_status.IBV_WC_LOC_EEC_OP_ERR = 3
@@ -2495,7 +2495,7 @@ public class rdma_h extends rdma_h$shared {
     public static int IBV_WC_LOC_EEC_OP_ERR() {
         return IBV_WC_LOC_EEC_OP_ERR;
     }
-    private static final int IBV_WC_LOC_PROT_ERR = (int)4L;
+    public static final int IBV_WC_LOC_PROT_ERR = (int)4L;
     /**
      * {@snippet lang=c :
      * enum ibv_wc_status.IBV_WC_LOC_PROT_ERR = 4
@@ -2504,7 +2504,7 @@ public class rdma_h extends rdma_h$shared {
     public static int IBV_WC_LOC_PROT_ERR() {
         return IBV_WC_LOC_PROT_ERR;
     }
-    private static final int IBV_WC_WR_FLUSH_ERR = (int)5L;
+    public static final int IBV_WC_WR_FLUSH_ERR = (int)5L;
     /**
      * {@snippet lang=c :
      * enum ibv_wc_status.IBV_WC_WR_FLUSH_ERR = 5
@@ -2513,7 +2513,7 @@ public class rdma_h extends rdma_h$shared {
     public static int IBV_WC_WR_FLUSH_ERR() {
         return IBV_WC_WR_FLUSH_ERR;
     }
-    private static final int IBV_WC_MW_BIND_ERR = (int)6L;
+    public static final int IBV_WC_MW_BIND_ERR = (int)6L;
     /**
      * {@snippet lang=c :
      * enum ibv_wc_status.IBV_WC_MW_BIND_ERR = 6
@@ -2522,7 +2522,7 @@ public class rdma_h extends rdma_h$shared {
     public static int IBV_WC_MW_BIND_ERR() {
         return IBV_WC_MW_BIND_ERR;
     }
-    private static final int IBV_WC_BAD_RESP_ERR = (int)7L;
+    public static final int IBV_WC_BAD_RESP_ERR = (int)7L;
     /**
      * {@snippet lang=c :
      * enum ibv_wc_status.IBV_WC_BAD_RESP_ERR = 7
@@ -2531,7 +2531,7 @@ public class rdma_h extends rdma_h$shared {
     public static int IBV_WC_BAD_RESP_ERR() {
         return IBV_WC_BAD_RESP_ERR;
     }
-    private static final int IBV_WC_LOC_ACCESS_ERR = (int)8L;
+    public static final int IBV_WC_LOC_ACCESS_ERR = (int)8L;
     /**
      * {@snippet lang=c :
      * enum ibv_wc_status.IBV_WC_LOC_ACCESS_ERR = 8
@@ -2540,7 +2540,7 @@ public class rdma_h extends rdma_h$shared {
     public static int IBV_WC_LOC_ACCESS_ERR() {
         return IBV_WC_LOC_ACCESS_ERR;
     }
-    private static final int IBV_WC_REM_INV_REQ_ERR = (int)9L;
+    public static final int IBV_WC_REM_INV_REQ_ERR = (int)9L;
     /**
      * {@snippet lang=c :
      * enum ibv_wc_status.IBV_WC_REM_INV_REQ_ERR = 9
@@ -2549,7 +2549,7 @@ public class rdma_h extends rdma_h$shared {
     public static int IBV_WC_REM_INV_REQ_ERR() {
         return IBV_WC_REM_INV_REQ_ERR;
     }
-    private static final int IBV_WC_REM_ACCESS_ERR = (int)10L;
+    public static final int IBV_WC_REM_ACCESS_ERR = (int)10L;
     /**
      * {@snippet lang=c :
      * enum ibv_wc_status.IBV_WC_REM_ACCESS_ERR = 10
@@ -2558,7 +2558,7 @@ public class rdma_h extends rdma_h$shared {
     public static int IBV_WC_REM_ACCESS_ERR() {
         return IBV_WC_REM_ACCESS_ERR;
     }
-    private static final int IBV_WC_REM_OP_ERR = (int)11L;
+    public static final int IBV_WC_REM_OP_ERR = (int)11L;
     /**
      * {@snippet lang=c :
      * enum ibv_wc_status.IBV_WC_REM_OP_ERR = 11
@@ -2567,7 +2567,7 @@ public class rdma_h extends rdma_h$shared {
     public static int IBV_WC_REM_OP_ERR() {
         return IBV_WC_REM_OP_ERR;
     }
-    private static final int IBV_WC_RETRY_EXC_ERR = (int)12L;
+    public static final int IBV_WC_RETRY_EXC_ERR = (int)12L;
     /**
      * {@snippet lang=c :
      * enum ibv_wc_status.IBV_WC_RETRY_EXC_ERR = 12
@@ -2576,7 +2576,7 @@ public class rdma_h extends rdma_h$shared {
     public static int IBV_WC_RETRY_EXC_ERR() {
         return IBV_WC_RETRY_EXC_ERR;
     }
-    private static final int IBV_WC_RNR_RETRY_EXC_ERR = (int)13L;
+    public static final int IBV_WC_RNR_RETRY_EXC_ERR = (int)13L;
     /**
      * {@snippet lang=c :
      * enum ibv_wc_status.IBV_WC_RNR_RETRY_EXC_ERR = 13
@@ -2585,7 +2585,7 @@ public class rdma_h extends rdma_h$shared {
     public static int IBV_WC_RNR_RETRY_EXC_ERR() {
         return IBV_WC_RNR_RETRY_EXC_ERR;
     }
-    private static final int IBV_WC_LOC_RDD_VIOL_ERR = (int)14L;
+    public static final int IBV_WC_LOC_RDD_VIOL_ERR = (int)14L;
     /**
      * {@snippet lang=c :
      * enum ibv_wc_status.IBV_WC_LOC_RDD_VIOL_ERR = 14
@@ -2594,7 +2594,7 @@ public class rdma_h extends rdma_h$shared {
     public static int IBV_WC_LOC_RDD_VIOL_ERR() {
         return IBV_WC_LOC_RDD_VIOL_ERR;
     }
-    private static final int IBV_WC_REM_INV_RD_REQ_ERR = (int)15L;
+    public static final int IBV_WC_REM_INV_RD_REQ_ERR = (int)15L;
     /**
      * {@snippet lang=c :
      * enum ibv_wc_status.IBV_WC_REM_INV_RD_REQ_ERR = 15
@@ -2603,7 +2603,7 @@ public class rdma_h extends rdma_h$shared {
     public static int IBV_WC_REM_INV_RD_REQ_ERR() {
         return IBV_WC_REM_INV_RD_REQ_ERR;
     }
-    private static final int IBV_WC_REM_ABORT_ERR = (int)16L;
+    public static final int IBV_WC_REM_ABORT_ERR = (int)16L;
     /**
      * {@snippet lang=c :
      * enum ibv_wc_status.IBV_WC_REM_ABORT_ERR = 16
@@ -2612,7 +2612,7 @@ public class rdma_h extends rdma_h$shared {
     public static int IBV_WC_REM_ABORT_ERR() {
         return IBV_WC_REM_ABORT_ERR;
     }
-    private static final int IBV_WC_INV_EECN_ERR = (int)17L;
+    public static final int IBV_WC_INV_EECN_ERR = (int)17L;
     /**
      * {@snippet lang=c :
      * enum ibv_wc_status.IBV_WC_INV_EECN_ERR = 17
@@ -2621,7 +2621,7 @@ public class rdma_h extends rdma_h$shared {
     public static int IBV_WC_INV_EECN_ERR() {
         return IBV_WC_INV_EECN_ERR;
     }
-    private static final int IBV_WC_INV_EEC_STATE_ERR = (int)18L;
+    public static final int IBV_WC_INV_EEC_STATE_ERR = (int)18L;
     /**
      * {@snippet lang=c :
      * enum ibv_wc_status.IBV_WC_INV_EEC_STATE_ERR = 18
@@ -2630,7 +2630,7 @@ public class rdma_h extends rdma_h$shared {
     public static int IBV_WC_INV_EEC_STATE_ERR() {
         return IBV_WC_INV_EEC_STATE_ERR;
     }
-    private static final int IBV_WC_FATAL_ERR = (int)19L;
+    public static final int IBV_WC_FATAL_ERR = (int)19L;
     /**
      * {@snippet lang=c :
      * enum ibv_wc_status.IBV_WC_FATAL_ERR = 19
@@ -2639,7 +2639,7 @@ public class rdma_h extends rdma_h$shared {
     public static int IBV_WC_FATAL_ERR() {
         return IBV_WC_FATAL_ERR;
     }
-    private static final int IBV_WC_RESP_TIMEOUT_ERR = (int)20L;
+    public static final int IBV_WC_RESP_TIMEOUT_ERR = (int)20L;
     /**
      * {@snippet lang=c :
      * enum ibv_wc_status.IBV_WC_RESP_TIMEOUT_ERR = 20
@@ -2648,7 +2648,7 @@ public class rdma_h extends rdma_h$shared {
     public static int IBV_WC_RESP_TIMEOUT_ERR() {
         return IBV_WC_RESP_TIMEOUT_ERR;
     }
-    private static final int IBV_WC_GENERAL_ERR = (int)21L;
+    public static final int IBV_WC_GENERAL_ERR = (int)21L;
     /**
      * {@snippet lang=c :
      * enum ibv_wc_status.IBV_WC_GENERAL_ERR = 21
@@ -2657,7 +2657,7 @@ public class rdma_h extends rdma_h$shared {
     public static int IBV_WC_GENERAL_ERR() {
         return IBV_WC_GENERAL_ERR;
     }
-    private static final int IBV_WC_TM_ERR = (int)22L;
+    public static final int IBV_WC_TM_ERR = (int)22L;
     /**
      * {@snippet lang=c :
      * enum ibv_wc_status.IBV_WC_TM_ERR = 22
@@ -2666,7 +2666,7 @@ public class rdma_h extends rdma_h$shared {
     public static int IBV_WC_TM_ERR() {
         return IBV_WC_TM_ERR;
     }
-    private static final int IBV_WC_TM_RNDV_INCOMPLETE = (int)23L;
+    public static final int IBV_WC_TM_RNDV_INCOMPLETE = (int)23L;
     /**
      * {@snippet lang=c :
      * enum ibv_wc_status.IBV_WC_TM_RNDV_INCOMPLETE = 23
@@ -2675,7 +2675,7 @@ public class rdma_h extends rdma_h$shared {
     public static int IBV_WC_TM_RNDV_INCOMPLETE() {
         return IBV_WC_TM_RNDV_INCOMPLETE;
     }
-    private static final int IBV_WC_SEND = (int)0L;
+    public static final int IBV_WC_SEND = (int)0L;
     /**
      * {@snippet lang=c :
      * enum ibv_wc_opcode.IBV_WC_SEND = 0
@@ -2684,7 +2684,7 @@ public class rdma_h extends rdma_h$shared {
     public static int IBV_WC_SEND() {
         return IBV_WC_SEND;
     }
-    private static final int IBV_WC_RDMA_WRITE = (int)1L;
+    public static final int IBV_WC_RDMA_WRITE = (int)1L;
     /**
      * {@snippet lang=c :
      * enum ibv_wc_opcode.IBV_WC_RDMA_WRITE = 1
@@ -2693,7 +2693,7 @@ public class rdma_h extends rdma_h$shared {
     public static int IBV_WC_RDMA_WRITE() {
         return IBV_WC_RDMA_WRITE;
     }
-    private static final int IBV_WC_RDMA_READ = (int)2L;
+    public static final int IBV_WC_RDMA_READ = (int)2L;
     /**
      * {@snippet lang=c :
      * enum ibv_wc_opcode.IBV_WC_RDMA_READ = 2
@@ -2702,7 +2702,7 @@ public class rdma_h extends rdma_h$shared {
     public static int IBV_WC_RDMA_READ() {
         return IBV_WC_RDMA_READ;
     }
-    private static final int IBV_WC_COMP_SWAP = (int)3L;
+    public static final int IBV_WC_COMP_SWAP = (int)3L;
     /**
      * {@snippet lang=c :
      * enum ibv_wc_opcode.IBV_WC_COMP_SWAP = 3
@@ -2711,7 +2711,7 @@ public class rdma_h extends rdma_h$shared {
     public static int IBV_WC_COMP_SWAP() {
         return IBV_WC_COMP_SWAP;
     }
-    private static final int IBV_WC_FETCH_ADD = (int)4L;
+    public static final int IBV_WC_FETCH_ADD = (int)4L;
     /**
      * {@snippet lang=c :
      * enum ibv_wc_opcode.IBV_WC_FETCH_ADD = 4
@@ -2720,7 +2720,7 @@ public class rdma_h extends rdma_h$shared {
     public static int IBV_WC_FETCH_ADD() {
         return IBV_WC_FETCH_ADD;
     }
-    private static final int IBV_WC_BIND_MW = (int)5L;
+    public static final int IBV_WC_BIND_MW = (int)5L;
     /**
      * {@snippet lang=c :
      * enum ibv_wc_opcode.IBV_WC_BIND_MW = 5
@@ -2729,7 +2729,7 @@ public class rdma_h extends rdma_h$shared {
     public static int IBV_WC_BIND_MW() {
         return IBV_WC_BIND_MW;
     }
-    private static final int IBV_WC_LOCAL_INV = (int)6L;
+    public static final int IBV_WC_LOCAL_INV = (int)6L;
     /**
      * {@snippet lang=c :
      * enum ibv_wc_opcode.IBV_WC_LOCAL_INV = 6
@@ -2738,7 +2738,7 @@ public class rdma_h extends rdma_h$shared {
     public static int IBV_WC_LOCAL_INV() {
         return IBV_WC_LOCAL_INV;
     }
-    private static final int IBV_WC_TSO = (int)7L;
+    public static final int IBV_WC_TSO = (int)7L;
     /**
      * {@snippet lang=c :
      * enum ibv_wc_opcode.IBV_WC_TSO = 7
@@ -2747,7 +2747,7 @@ public class rdma_h extends rdma_h$shared {
     public static int IBV_WC_TSO() {
         return IBV_WC_TSO;
     }
-    private static final int IBV_WC_FLUSH = (int)8L;
+    public static final int IBV_WC_FLUSH = (int)8L;
     /**
      * {@snippet lang=c :
      * enum ibv_wc_opcode.IBV_WC_FLUSH = 8
@@ -2756,7 +2756,7 @@ public class rdma_h extends rdma_h$shared {
     public static int IBV_WC_FLUSH() {
         return IBV_WC_FLUSH;
     }
-    private static final int IBV_WC_ATOMIC_WRITE = (int)9L;
+    public static final int IBV_WC_ATOMIC_WRITE = (int)9L;
     /**
      * {@snippet lang=c :
      * enum ibv_wc_opcode.IBV_WC_ATOMIC_WRITE = 9
@@ -2765,7 +2765,7 @@ public class rdma_h extends rdma_h$shared {
     public static int IBV_WC_ATOMIC_WRITE() {
         return IBV_WC_ATOMIC_WRITE;
     }
-    private static final int IBV_WC_RECV = (int)128L;
+    public static final int IBV_WC_RECV = (int)128L;
     /**
      * {@snippet lang=c :
      * enum ibv_wc_opcode.IBV_WC_RECV = 128
@@ -2774,7 +2774,7 @@ public class rdma_h extends rdma_h$shared {
     public static int IBV_WC_RECV() {
         return IBV_WC_RECV;
     }
-    private static final int IBV_WC_RECV_RDMA_WITH_IMM = (int)129L;
+    public static final int IBV_WC_RECV_RDMA_WITH_IMM = (int)129L;
     /**
      * {@snippet lang=c :
      * enum ibv_wc_opcode.IBV_WC_RECV_RDMA_WITH_IMM = 129
@@ -2783,7 +2783,7 @@ public class rdma_h extends rdma_h$shared {
     public static int IBV_WC_RECV_RDMA_WITH_IMM() {
         return IBV_WC_RECV_RDMA_WITH_IMM;
     }
-    private static final int IBV_WC_TM_ADD = (int)130L;
+    public static final int IBV_WC_TM_ADD = (int)130L;
     /**
      * {@snippet lang=c :
      * enum ibv_wc_opcode.IBV_WC_TM_ADD = 130
@@ -2792,7 +2792,7 @@ public class rdma_h extends rdma_h$shared {
     public static int IBV_WC_TM_ADD() {
         return IBV_WC_TM_ADD;
     }
-    private static final int IBV_WC_TM_DEL = (int)131L;
+    public static final int IBV_WC_TM_DEL = (int)131L;
     /**
      * {@snippet lang=c :
      * enum ibv_wc_opcode.IBV_WC_TM_DEL = 131
@@ -2801,7 +2801,7 @@ public class rdma_h extends rdma_h$shared {
     public static int IBV_WC_TM_DEL() {
         return IBV_WC_TM_DEL;
     }
-    private static final int IBV_WC_TM_SYNC = (int)132L;
+    public static final int IBV_WC_TM_SYNC = (int)132L;
     /**
      * {@snippet lang=c :
      * enum ibv_wc_opcode.IBV_WC_TM_SYNC = 132
@@ -2810,7 +2810,7 @@ public class rdma_h extends rdma_h$shared {
     public static int IBV_WC_TM_SYNC() {
         return IBV_WC_TM_SYNC;
     }
-    private static final int IBV_WC_TM_RECV = (int)133L;
+    public static final int IBV_WC_TM_RECV = (int)133L;
     /**
      * {@snippet lang=c :
      * enum ibv_wc_opcode.IBV_WC_TM_RECV = 133
@@ -2819,7 +2819,7 @@ public class rdma_h extends rdma_h$shared {
     public static int IBV_WC_TM_RECV() {
         return IBV_WC_TM_RECV;
     }
-    private static final int IBV_WC_TM_NO_TAG = (int)134L;
+    public static final int IBV_WC_TM_NO_TAG = (int)134L;
     /**
      * {@snippet lang=c :
      * enum ibv_wc_opcode.IBV_WC_TM_NO_TAG = 134
@@ -2828,7 +2828,7 @@ public class rdma_h extends rdma_h$shared {
     public static int IBV_WC_TM_NO_TAG() {
         return IBV_WC_TM_NO_TAG;
     }
-    private static final int IBV_WC_DRIVER1 = (int)135L;
+    public static final int IBV_WC_DRIVER1 = (int)135L;
     /**
      * {@snippet lang=c :
      * enum ibv_wc_opcode.IBV_WC_DRIVER1 = 135
@@ -2837,7 +2837,7 @@ public class rdma_h extends rdma_h$shared {
     public static int IBV_WC_DRIVER1() {
         return IBV_WC_DRIVER1;
     }
-    private static final int IBV_WC_DRIVER2 = (int)136L;
+    public static final int IBV_WC_DRIVER2 = (int)136L;
     /**
      * {@snippet lang=c :
      * enum ibv_wc_opcode.IBV_WC_DRIVER2 = 136
@@ -2846,7 +2846,7 @@ public class rdma_h extends rdma_h$shared {
     public static int IBV_WC_DRIVER2() {
         return IBV_WC_DRIVER2;
     }
-    private static final int IBV_WC_DRIVER3 = (int)137L;
+    public static final int IBV_WC_DRIVER3 = (int)137L;
     /**
      * {@snippet lang=c :
      * enum ibv_wc_opcode.IBV_WC_DRIVER3 = 137
@@ -2855,7 +2855,7 @@ public class rdma_h extends rdma_h$shared {
     public static int IBV_WC_DRIVER3() {
         return IBV_WC_DRIVER3;
     }
-    private static final int IBV_WC_IP_CSUM_OK_SHIFT = (int)2L;
+    public static final int IBV_WC_IP_CSUM_OK_SHIFT = (int)2L;
     /**
      * {@snippet lang=c :
      * enum <anonymous>.IBV_WC_IP_CSUM_OK_SHIFT = 2
@@ -2864,7 +2864,7 @@ public class rdma_h extends rdma_h$shared {
     public static int IBV_WC_IP_CSUM_OK_SHIFT() {
         return IBV_WC_IP_CSUM_OK_SHIFT;
     }
-    private static final int IBV_WC_EX_WITH_BYTE_LEN = (int)1L;
+    public static final int IBV_WC_EX_WITH_BYTE_LEN = (int)1L;
     /**
      * {@snippet lang=c :
      * enum ibv_create_cq_wc_flags.IBV_WC_EX_WITH_BYTE_LEN = 1
@@ -2873,7 +2873,7 @@ public class rdma_h extends rdma_h$shared {
     public static int IBV_WC_EX_WITH_BYTE_LEN() {
         return IBV_WC_EX_WITH_BYTE_LEN;
     }
-    private static final int IBV_WC_EX_WITH_IMM = (int)2L;
+    public static final int IBV_WC_EX_WITH_IMM = (int)2L;
     /**
      * {@snippet lang=c :
      * enum ibv_create_cq_wc_flags.IBV_WC_EX_WITH_IMM = 2
@@ -2882,7 +2882,7 @@ public class rdma_h extends rdma_h$shared {
     public static int IBV_WC_EX_WITH_IMM() {
         return IBV_WC_EX_WITH_IMM;
     }
-    private static final int IBV_WC_EX_WITH_QP_NUM = (int)4L;
+    public static final int IBV_WC_EX_WITH_QP_NUM = (int)4L;
     /**
      * {@snippet lang=c :
      * enum ibv_create_cq_wc_flags.IBV_WC_EX_WITH_QP_NUM = 4
@@ -2891,7 +2891,7 @@ public class rdma_h extends rdma_h$shared {
     public static int IBV_WC_EX_WITH_QP_NUM() {
         return IBV_WC_EX_WITH_QP_NUM;
     }
-    private static final int IBV_WC_EX_WITH_SRC_QP = (int)8L;
+    public static final int IBV_WC_EX_WITH_SRC_QP = (int)8L;
     /**
      * {@snippet lang=c :
      * enum ibv_create_cq_wc_flags.IBV_WC_EX_WITH_SRC_QP = 8
@@ -2900,7 +2900,7 @@ public class rdma_h extends rdma_h$shared {
     public static int IBV_WC_EX_WITH_SRC_QP() {
         return IBV_WC_EX_WITH_SRC_QP;
     }
-    private static final int IBV_WC_EX_WITH_SLID = (int)16L;
+    public static final int IBV_WC_EX_WITH_SLID = (int)16L;
     /**
      * {@snippet lang=c :
      * enum ibv_create_cq_wc_flags.IBV_WC_EX_WITH_SLID = 16
@@ -2909,7 +2909,7 @@ public class rdma_h extends rdma_h$shared {
     public static int IBV_WC_EX_WITH_SLID() {
         return IBV_WC_EX_WITH_SLID;
     }
-    private static final int IBV_WC_EX_WITH_SL = (int)32L;
+    public static final int IBV_WC_EX_WITH_SL = (int)32L;
     /**
      * {@snippet lang=c :
      * enum ibv_create_cq_wc_flags.IBV_WC_EX_WITH_SL = 32
@@ -2918,7 +2918,7 @@ public class rdma_h extends rdma_h$shared {
     public static int IBV_WC_EX_WITH_SL() {
         return IBV_WC_EX_WITH_SL;
     }
-    private static final int IBV_WC_EX_WITH_DLID_PATH_BITS = (int)64L;
+    public static final int IBV_WC_EX_WITH_DLID_PATH_BITS = (int)64L;
     /**
      * {@snippet lang=c :
      * enum ibv_create_cq_wc_flags.IBV_WC_EX_WITH_DLID_PATH_BITS = 64
@@ -2927,7 +2927,7 @@ public class rdma_h extends rdma_h$shared {
     public static int IBV_WC_EX_WITH_DLID_PATH_BITS() {
         return IBV_WC_EX_WITH_DLID_PATH_BITS;
     }
-    private static final int IBV_WC_EX_WITH_COMPLETION_TIMESTAMP = (int)128L;
+    public static final int IBV_WC_EX_WITH_COMPLETION_TIMESTAMP = (int)128L;
     /**
      * {@snippet lang=c :
      * enum ibv_create_cq_wc_flags.IBV_WC_EX_WITH_COMPLETION_TIMESTAMP = 128
@@ -2936,7 +2936,7 @@ public class rdma_h extends rdma_h$shared {
     public static int IBV_WC_EX_WITH_COMPLETION_TIMESTAMP() {
         return IBV_WC_EX_WITH_COMPLETION_TIMESTAMP;
     }
-    private static final int IBV_WC_EX_WITH_CVLAN = (int)256L;
+    public static final int IBV_WC_EX_WITH_CVLAN = (int)256L;
     /**
      * {@snippet lang=c :
      * enum ibv_create_cq_wc_flags.IBV_WC_EX_WITH_CVLAN = 256
@@ -2945,7 +2945,7 @@ public class rdma_h extends rdma_h$shared {
     public static int IBV_WC_EX_WITH_CVLAN() {
         return IBV_WC_EX_WITH_CVLAN;
     }
-    private static final int IBV_WC_EX_WITH_FLOW_TAG = (int)512L;
+    public static final int IBV_WC_EX_WITH_FLOW_TAG = (int)512L;
     /**
      * {@snippet lang=c :
      * enum ibv_create_cq_wc_flags.IBV_WC_EX_WITH_FLOW_TAG = 512
@@ -2954,7 +2954,7 @@ public class rdma_h extends rdma_h$shared {
     public static int IBV_WC_EX_WITH_FLOW_TAG() {
         return IBV_WC_EX_WITH_FLOW_TAG;
     }
-    private static final int IBV_WC_EX_WITH_TM_INFO = (int)1024L;
+    public static final int IBV_WC_EX_WITH_TM_INFO = (int)1024L;
     /**
      * {@snippet lang=c :
      * enum ibv_create_cq_wc_flags.IBV_WC_EX_WITH_TM_INFO = 1024
@@ -2963,7 +2963,7 @@ public class rdma_h extends rdma_h$shared {
     public static int IBV_WC_EX_WITH_TM_INFO() {
         return IBV_WC_EX_WITH_TM_INFO;
     }
-    private static final int IBV_WC_EX_WITH_COMPLETION_TIMESTAMP_WALLCLOCK = (int)2048L;
+    public static final int IBV_WC_EX_WITH_COMPLETION_TIMESTAMP_WALLCLOCK = (int)2048L;
     /**
      * {@snippet lang=c :
      * enum ibv_create_cq_wc_flags.IBV_WC_EX_WITH_COMPLETION_TIMESTAMP_WALLCLOCK = 2048
@@ -2972,7 +2972,7 @@ public class rdma_h extends rdma_h$shared {
     public static int IBV_WC_EX_WITH_COMPLETION_TIMESTAMP_WALLCLOCK() {
         return IBV_WC_EX_WITH_COMPLETION_TIMESTAMP_WALLCLOCK;
     }
-    private static final int IBV_WC_STANDARD_FLAGS = (int)127L;
+    public static final int IBV_WC_STANDARD_FLAGS = (int)127L;
     /**
      * {@snippet lang=c :
      * enum <anonymous>.IBV_WC_STANDARD_FLAGS = 127
@@ -2981,7 +2981,7 @@ public class rdma_h extends rdma_h$shared {
     public static int IBV_WC_STANDARD_FLAGS() {
         return IBV_WC_STANDARD_FLAGS;
     }
-    private static final int IBV_CREATE_CQ_SUP_WC_FLAGS = (int)4095L;
+    public static final int IBV_CREATE_CQ_SUP_WC_FLAGS = (int)4095L;
     /**
      * {@snippet lang=c :
      * enum <anonymous>.IBV_CREATE_CQ_SUP_WC_FLAGS = 4095
@@ -2990,7 +2990,7 @@ public class rdma_h extends rdma_h$shared {
     public static int IBV_CREATE_CQ_SUP_WC_FLAGS() {
         return IBV_CREATE_CQ_SUP_WC_FLAGS;
     }
-    private static final int IBV_WC_GRH = (int)1L;
+    public static final int IBV_WC_GRH = (int)1L;
     /**
      * {@snippet lang=c :
      * enum ibv_wc_flags.IBV_WC_GRH = 1
@@ -2999,7 +2999,7 @@ public class rdma_h extends rdma_h$shared {
     public static int IBV_WC_GRH() {
         return IBV_WC_GRH;
     }
-    private static final int IBV_WC_WITH_IMM = (int)2L;
+    public static final int IBV_WC_WITH_IMM = (int)2L;
     /**
      * {@snippet lang=c :
      * enum ibv_wc_flags.IBV_WC_WITH_IMM = 2
@@ -3008,7 +3008,7 @@ public class rdma_h extends rdma_h$shared {
     public static int IBV_WC_WITH_IMM() {
         return IBV_WC_WITH_IMM;
     }
-    private static final int IBV_WC_IP_CSUM_OK = (int)4L;
+    public static final int IBV_WC_IP_CSUM_OK = (int)4L;
     /**
      * {@snippet lang=c :
      * enum ibv_wc_flags.IBV_WC_IP_CSUM_OK = 4
@@ -3017,7 +3017,7 @@ public class rdma_h extends rdma_h$shared {
     public static int IBV_WC_IP_CSUM_OK() {
         return IBV_WC_IP_CSUM_OK;
     }
-    private static final int IBV_WC_WITH_INV = (int)8L;
+    public static final int IBV_WC_WITH_INV = (int)8L;
     /**
      * {@snippet lang=c :
      * enum ibv_wc_flags.IBV_WC_WITH_INV = 8
@@ -3026,7 +3026,7 @@ public class rdma_h extends rdma_h$shared {
     public static int IBV_WC_WITH_INV() {
         return IBV_WC_WITH_INV;
     }
-    private static final int IBV_WC_TM_SYNC_REQ = (int)16L;
+    public static final int IBV_WC_TM_SYNC_REQ = (int)16L;
     /**
      * {@snippet lang=c :
      * enum ibv_wc_flags.IBV_WC_TM_SYNC_REQ = 16
@@ -3035,7 +3035,7 @@ public class rdma_h extends rdma_h$shared {
     public static int IBV_WC_TM_SYNC_REQ() {
         return IBV_WC_TM_SYNC_REQ;
     }
-    private static final int IBV_WC_TM_MATCH = (int)32L;
+    public static final int IBV_WC_TM_MATCH = (int)32L;
     /**
      * {@snippet lang=c :
      * enum ibv_wc_flags.IBV_WC_TM_MATCH = 32
@@ -3044,7 +3044,7 @@ public class rdma_h extends rdma_h$shared {
     public static int IBV_WC_TM_MATCH() {
         return IBV_WC_TM_MATCH;
     }
-    private static final int IBV_WC_TM_DATA_VALID = (int)64L;
+    public static final int IBV_WC_TM_DATA_VALID = (int)64L;
     /**
      * {@snippet lang=c :
      * enum ibv_wc_flags.IBV_WC_TM_DATA_VALID = 64
@@ -3053,7 +3053,7 @@ public class rdma_h extends rdma_h$shared {
     public static int IBV_WC_TM_DATA_VALID() {
         return IBV_WC_TM_DATA_VALID;
     }
-    private static final int IBV_ACCESS_LOCAL_WRITE = (int)1L;
+    public static final int IBV_ACCESS_LOCAL_WRITE = (int)1L;
     /**
      * {@snippet lang=c :
      * enum ibv_access_flags.IBV_ACCESS_LOCAL_WRITE = 1
@@ -3062,7 +3062,7 @@ public class rdma_h extends rdma_h$shared {
     public static int IBV_ACCESS_LOCAL_WRITE() {
         return IBV_ACCESS_LOCAL_WRITE;
     }
-    private static final int IBV_ACCESS_REMOTE_WRITE = (int)2L;
+    public static final int IBV_ACCESS_REMOTE_WRITE = (int)2L;
     /**
      * {@snippet lang=c :
      * enum ibv_access_flags.IBV_ACCESS_REMOTE_WRITE = 2
@@ -3071,7 +3071,7 @@ public class rdma_h extends rdma_h$shared {
     public static int IBV_ACCESS_REMOTE_WRITE() {
         return IBV_ACCESS_REMOTE_WRITE;
     }
-    private static final int IBV_ACCESS_REMOTE_READ = (int)4L;
+    public static final int IBV_ACCESS_REMOTE_READ = (int)4L;
     /**
      * {@snippet lang=c :
      * enum ibv_access_flags.IBV_ACCESS_REMOTE_READ = 4
@@ -3080,7 +3080,7 @@ public class rdma_h extends rdma_h$shared {
     public static int IBV_ACCESS_REMOTE_READ() {
         return IBV_ACCESS_REMOTE_READ;
     }
-    private static final int IBV_ACCESS_REMOTE_ATOMIC = (int)8L;
+    public static final int IBV_ACCESS_REMOTE_ATOMIC = (int)8L;
     /**
      * {@snippet lang=c :
      * enum ibv_access_flags.IBV_ACCESS_REMOTE_ATOMIC = 8
@@ -3089,7 +3089,7 @@ public class rdma_h extends rdma_h$shared {
     public static int IBV_ACCESS_REMOTE_ATOMIC() {
         return IBV_ACCESS_REMOTE_ATOMIC;
     }
-    private static final int IBV_ACCESS_MW_BIND = (int)16L;
+    public static final int IBV_ACCESS_MW_BIND = (int)16L;
     /**
      * {@snippet lang=c :
      * enum ibv_access_flags.IBV_ACCESS_MW_BIND = 16
@@ -3098,7 +3098,7 @@ public class rdma_h extends rdma_h$shared {
     public static int IBV_ACCESS_MW_BIND() {
         return IBV_ACCESS_MW_BIND;
     }
-    private static final int IBV_ACCESS_ZERO_BASED = (int)32L;
+    public static final int IBV_ACCESS_ZERO_BASED = (int)32L;
     /**
      * {@snippet lang=c :
      * enum ibv_access_flags.IBV_ACCESS_ZERO_BASED = 32
@@ -3107,7 +3107,7 @@ public class rdma_h extends rdma_h$shared {
     public static int IBV_ACCESS_ZERO_BASED() {
         return IBV_ACCESS_ZERO_BASED;
     }
-    private static final int IBV_ACCESS_ON_DEMAND = (int)64L;
+    public static final int IBV_ACCESS_ON_DEMAND = (int)64L;
     /**
      * {@snippet lang=c :
      * enum ibv_access_flags.IBV_ACCESS_ON_DEMAND = 64
@@ -3116,7 +3116,7 @@ public class rdma_h extends rdma_h$shared {
     public static int IBV_ACCESS_ON_DEMAND() {
         return IBV_ACCESS_ON_DEMAND;
     }
-    private static final int IBV_ACCESS_HUGETLB = (int)128L;
+    public static final int IBV_ACCESS_HUGETLB = (int)128L;
     /**
      * {@snippet lang=c :
      * enum ibv_access_flags.IBV_ACCESS_HUGETLB = 128
@@ -3125,7 +3125,7 @@ public class rdma_h extends rdma_h$shared {
     public static int IBV_ACCESS_HUGETLB() {
         return IBV_ACCESS_HUGETLB;
     }
-    private static final int IBV_ACCESS_FLUSH_GLOBAL = (int)256L;
+    public static final int IBV_ACCESS_FLUSH_GLOBAL = (int)256L;
     /**
      * {@snippet lang=c :
      * enum ibv_access_flags.IBV_ACCESS_FLUSH_GLOBAL = 256
@@ -3134,7 +3134,7 @@ public class rdma_h extends rdma_h$shared {
     public static int IBV_ACCESS_FLUSH_GLOBAL() {
         return IBV_ACCESS_FLUSH_GLOBAL;
     }
-    private static final int IBV_ACCESS_FLUSH_PERSISTENT = (int)512L;
+    public static final int IBV_ACCESS_FLUSH_PERSISTENT = (int)512L;
     /**
      * {@snippet lang=c :
      * enum ibv_access_flags.IBV_ACCESS_FLUSH_PERSISTENT = 512
@@ -3143,7 +3143,7 @@ public class rdma_h extends rdma_h$shared {
     public static int IBV_ACCESS_FLUSH_PERSISTENT() {
         return IBV_ACCESS_FLUSH_PERSISTENT;
     }
-    private static final int IBV_ACCESS_RELAXED_ORDERING = (int)1048576L;
+    public static final int IBV_ACCESS_RELAXED_ORDERING = (int)1048576L;
     /**
      * {@snippet lang=c :
      * enum ibv_access_flags.IBV_ACCESS_RELAXED_ORDERING = 1048576
@@ -3152,7 +3152,7 @@ public class rdma_h extends rdma_h$shared {
     public static int IBV_ACCESS_RELAXED_ORDERING() {
         return IBV_ACCESS_RELAXED_ORDERING;
     }
-    private static final int IBV_XRCD_INIT_ATTR_FD = (int)1L;
+    public static final int IBV_XRCD_INIT_ATTR_FD = (int)1L;
     /**
      * {@snippet lang=c :
      * enum ibv_xrcd_init_attr_mask.IBV_XRCD_INIT_ATTR_FD = 1
@@ -3161,7 +3161,7 @@ public class rdma_h extends rdma_h$shared {
     public static int IBV_XRCD_INIT_ATTR_FD() {
         return IBV_XRCD_INIT_ATTR_FD;
     }
-    private static final int IBV_XRCD_INIT_ATTR_OFLAGS = (int)2L;
+    public static final int IBV_XRCD_INIT_ATTR_OFLAGS = (int)2L;
     /**
      * {@snippet lang=c :
      * enum ibv_xrcd_init_attr_mask.IBV_XRCD_INIT_ATTR_OFLAGS = 2
@@ -3170,7 +3170,7 @@ public class rdma_h extends rdma_h$shared {
     public static int IBV_XRCD_INIT_ATTR_OFLAGS() {
         return IBV_XRCD_INIT_ATTR_OFLAGS;
     }
-    private static final int IBV_XRCD_INIT_ATTR_RESERVED = (int)4L;
+    public static final int IBV_XRCD_INIT_ATTR_RESERVED = (int)4L;
     /**
      * {@snippet lang=c :
      * enum ibv_xrcd_init_attr_mask.IBV_XRCD_INIT_ATTR_RESERVED = 4
@@ -3179,7 +3179,7 @@ public class rdma_h extends rdma_h$shared {
     public static int IBV_XRCD_INIT_ATTR_RESERVED() {
         return IBV_XRCD_INIT_ATTR_RESERVED;
     }
-    private static final int IBV_REREG_MR_CHANGE_TRANSLATION = (int)1L;
+    public static final int IBV_REREG_MR_CHANGE_TRANSLATION = (int)1L;
     /**
      * {@snippet lang=c :
      * enum ibv_rereg_mr_flags.IBV_REREG_MR_CHANGE_TRANSLATION = 1
@@ -3188,7 +3188,7 @@ public class rdma_h extends rdma_h$shared {
     public static int IBV_REREG_MR_CHANGE_TRANSLATION() {
         return IBV_REREG_MR_CHANGE_TRANSLATION;
     }
-    private static final int IBV_REREG_MR_CHANGE_PD = (int)2L;
+    public static final int IBV_REREG_MR_CHANGE_PD = (int)2L;
     /**
      * {@snippet lang=c :
      * enum ibv_rereg_mr_flags.IBV_REREG_MR_CHANGE_PD = 2
@@ -3197,7 +3197,7 @@ public class rdma_h extends rdma_h$shared {
     public static int IBV_REREG_MR_CHANGE_PD() {
         return IBV_REREG_MR_CHANGE_PD;
     }
-    private static final int IBV_REREG_MR_CHANGE_ACCESS = (int)4L;
+    public static final int IBV_REREG_MR_CHANGE_ACCESS = (int)4L;
     /**
      * {@snippet lang=c :
      * enum ibv_rereg_mr_flags.IBV_REREG_MR_CHANGE_ACCESS = 4
@@ -3206,7 +3206,7 @@ public class rdma_h extends rdma_h$shared {
     public static int IBV_REREG_MR_CHANGE_ACCESS() {
         return IBV_REREG_MR_CHANGE_ACCESS;
     }
-    private static final int IBV_REREG_MR_FLAGS_SUPPORTED = (int)7L;
+    public static final int IBV_REREG_MR_FLAGS_SUPPORTED = (int)7L;
     /**
      * {@snippet lang=c :
      * enum ibv_rereg_mr_flags.IBV_REREG_MR_FLAGS_SUPPORTED = 7
@@ -3215,7 +3215,7 @@ public class rdma_h extends rdma_h$shared {
     public static int IBV_REREG_MR_FLAGS_SUPPORTED() {
         return IBV_REREG_MR_FLAGS_SUPPORTED;
     }
-    private static final int IBV_REG_MR_MASK_IOVA = (int)1L;
+    public static final int IBV_REG_MR_MASK_IOVA = (int)1L;
     /**
      * {@snippet lang=c :
      * enum ibv_mr_init_attr_mask.IBV_REG_MR_MASK_IOVA = 1
@@ -3224,7 +3224,7 @@ public class rdma_h extends rdma_h$shared {
     public static int IBV_REG_MR_MASK_IOVA() {
         return IBV_REG_MR_MASK_IOVA;
     }
-    private static final int IBV_REG_MR_MASK_ADDR = (int)2L;
+    public static final int IBV_REG_MR_MASK_ADDR = (int)2L;
     /**
      * {@snippet lang=c :
      * enum ibv_mr_init_attr_mask.IBV_REG_MR_MASK_ADDR = 2
@@ -3233,7 +3233,7 @@ public class rdma_h extends rdma_h$shared {
     public static int IBV_REG_MR_MASK_ADDR() {
         return IBV_REG_MR_MASK_ADDR;
     }
-    private static final int IBV_REG_MR_MASK_FD = (int)4L;
+    public static final int IBV_REG_MR_MASK_FD = (int)4L;
     /**
      * {@snippet lang=c :
      * enum ibv_mr_init_attr_mask.IBV_REG_MR_MASK_FD = 4
@@ -3242,7 +3242,7 @@ public class rdma_h extends rdma_h$shared {
     public static int IBV_REG_MR_MASK_FD() {
         return IBV_REG_MR_MASK_FD;
     }
-    private static final int IBV_REG_MR_MASK_FD_OFFSET = (int)8L;
+    public static final int IBV_REG_MR_MASK_FD_OFFSET = (int)8L;
     /**
      * {@snippet lang=c :
      * enum ibv_mr_init_attr_mask.IBV_REG_MR_MASK_FD_OFFSET = 8
@@ -3251,7 +3251,7 @@ public class rdma_h extends rdma_h$shared {
     public static int IBV_REG_MR_MASK_FD_OFFSET() {
         return IBV_REG_MR_MASK_FD_OFFSET;
     }
-    private static final int IBV_REG_MR_MASK_DMAH = (int)16L;
+    public static final int IBV_REG_MR_MASK_DMAH = (int)16L;
     /**
      * {@snippet lang=c :
      * enum ibv_mr_init_attr_mask.IBV_REG_MR_MASK_DMAH = 16
@@ -3260,7 +3260,7 @@ public class rdma_h extends rdma_h$shared {
     public static int IBV_REG_MR_MASK_DMAH() {
         return IBV_REG_MR_MASK_DMAH;
     }
-    private static final int IBV_REG_MR_MASK_BUF = (int)32L;
+    public static final int IBV_REG_MR_MASK_BUF = (int)32L;
     /**
      * {@snippet lang=c :
      * enum ibv_mr_init_attr_mask.IBV_REG_MR_MASK_BUF = 32
@@ -3269,7 +3269,7 @@ public class rdma_h extends rdma_h$shared {
     public static int IBV_REG_MR_MASK_BUF() {
         return IBV_REG_MR_MASK_BUF;
     }
-    private static final int IBV_MW_TYPE_1 = (int)1L;
+    public static final int IBV_MW_TYPE_1 = (int)1L;
     /**
      * {@snippet lang=c :
      * enum ibv_mw_type.IBV_MW_TYPE_1 = 1
@@ -3278,7 +3278,7 @@ public class rdma_h extends rdma_h$shared {
     public static int IBV_MW_TYPE_1() {
         return IBV_MW_TYPE_1;
     }
-    private static final int IBV_MW_TYPE_2 = (int)2L;
+    public static final int IBV_MW_TYPE_2 = (int)2L;
     /**
      * {@snippet lang=c :
      * enum ibv_mw_type.IBV_MW_TYPE_2 = 2
@@ -3287,7 +3287,7 @@ public class rdma_h extends rdma_h$shared {
     public static int IBV_MW_TYPE_2() {
         return IBV_MW_TYPE_2;
     }
-    private static final int IBV_RATE_MAX = (int)0L;
+    public static final int IBV_RATE_MAX = (int)0L;
     /**
      * {@snippet lang=c :
      * enum ibv_rate.IBV_RATE_MAX = 0
@@ -3296,7 +3296,7 @@ public class rdma_h extends rdma_h$shared {
     public static int IBV_RATE_MAX() {
         return IBV_RATE_MAX;
     }
-    private static final int IBV_RATE_2_5_GBPS = (int)2L;
+    public static final int IBV_RATE_2_5_GBPS = (int)2L;
     /**
      * {@snippet lang=c :
      * enum ibv_rate.IBV_RATE_2_5_GBPS = 2
@@ -3305,7 +3305,7 @@ public class rdma_h extends rdma_h$shared {
     public static int IBV_RATE_2_5_GBPS() {
         return IBV_RATE_2_5_GBPS;
     }
-    private static final int IBV_RATE_5_GBPS = (int)5L;
+    public static final int IBV_RATE_5_GBPS = (int)5L;
     /**
      * {@snippet lang=c :
      * enum ibv_rate.IBV_RATE_5_GBPS = 5
@@ -3314,7 +3314,7 @@ public class rdma_h extends rdma_h$shared {
     public static int IBV_RATE_5_GBPS() {
         return IBV_RATE_5_GBPS;
     }
-    private static final int IBV_RATE_10_GBPS = (int)3L;
+    public static final int IBV_RATE_10_GBPS = (int)3L;
     /**
      * {@snippet lang=c :
      * enum ibv_rate.IBV_RATE_10_GBPS = 3
@@ -3323,7 +3323,7 @@ public class rdma_h extends rdma_h$shared {
     public static int IBV_RATE_10_GBPS() {
         return IBV_RATE_10_GBPS;
     }
-    private static final int IBV_RATE_20_GBPS = (int)6L;
+    public static final int IBV_RATE_20_GBPS = (int)6L;
     /**
      * {@snippet lang=c :
      * enum ibv_rate.IBV_RATE_20_GBPS = 6
@@ -3332,7 +3332,7 @@ public class rdma_h extends rdma_h$shared {
     public static int IBV_RATE_20_GBPS() {
         return IBV_RATE_20_GBPS;
     }
-    private static final int IBV_RATE_30_GBPS = (int)4L;
+    public static final int IBV_RATE_30_GBPS = (int)4L;
     /**
      * {@snippet lang=c :
      * enum ibv_rate.IBV_RATE_30_GBPS = 4
@@ -3341,7 +3341,7 @@ public class rdma_h extends rdma_h$shared {
     public static int IBV_RATE_30_GBPS() {
         return IBV_RATE_30_GBPS;
     }
-    private static final int IBV_RATE_40_GBPS = (int)7L;
+    public static final int IBV_RATE_40_GBPS = (int)7L;
     /**
      * {@snippet lang=c :
      * enum ibv_rate.IBV_RATE_40_GBPS = 7
@@ -3350,7 +3350,7 @@ public class rdma_h extends rdma_h$shared {
     public static int IBV_RATE_40_GBPS() {
         return IBV_RATE_40_GBPS;
     }
-    private static final int IBV_RATE_60_GBPS = (int)8L;
+    public static final int IBV_RATE_60_GBPS = (int)8L;
     /**
      * {@snippet lang=c :
      * enum ibv_rate.IBV_RATE_60_GBPS = 8
@@ -3359,7 +3359,7 @@ public class rdma_h extends rdma_h$shared {
     public static int IBV_RATE_60_GBPS() {
         return IBV_RATE_60_GBPS;
     }
-    private static final int IBV_RATE_80_GBPS = (int)9L;
+    public static final int IBV_RATE_80_GBPS = (int)9L;
     /**
      * {@snippet lang=c :
      * enum ibv_rate.IBV_RATE_80_GBPS = 9
@@ -3368,7 +3368,7 @@ public class rdma_h extends rdma_h$shared {
     public static int IBV_RATE_80_GBPS() {
         return IBV_RATE_80_GBPS;
     }
-    private static final int IBV_RATE_120_GBPS = (int)10L;
+    public static final int IBV_RATE_120_GBPS = (int)10L;
     /**
      * {@snippet lang=c :
      * enum ibv_rate.IBV_RATE_120_GBPS = 10
@@ -3377,7 +3377,7 @@ public class rdma_h extends rdma_h$shared {
     public static int IBV_RATE_120_GBPS() {
         return IBV_RATE_120_GBPS;
     }
-    private static final int IBV_RATE_14_GBPS = (int)11L;
+    public static final int IBV_RATE_14_GBPS = (int)11L;
     /**
      * {@snippet lang=c :
      * enum ibv_rate.IBV_RATE_14_GBPS = 11
@@ -3386,7 +3386,7 @@ public class rdma_h extends rdma_h$shared {
     public static int IBV_RATE_14_GBPS() {
         return IBV_RATE_14_GBPS;
     }
-    private static final int IBV_RATE_56_GBPS = (int)12L;
+    public static final int IBV_RATE_56_GBPS = (int)12L;
     /**
      * {@snippet lang=c :
      * enum ibv_rate.IBV_RATE_56_GBPS = 12
@@ -3395,7 +3395,7 @@ public class rdma_h extends rdma_h$shared {
     public static int IBV_RATE_56_GBPS() {
         return IBV_RATE_56_GBPS;
     }
-    private static final int IBV_RATE_112_GBPS = (int)13L;
+    public static final int IBV_RATE_112_GBPS = (int)13L;
     /**
      * {@snippet lang=c :
      * enum ibv_rate.IBV_RATE_112_GBPS = 13
@@ -3404,7 +3404,7 @@ public class rdma_h extends rdma_h$shared {
     public static int IBV_RATE_112_GBPS() {
         return IBV_RATE_112_GBPS;
     }
-    private static final int IBV_RATE_168_GBPS = (int)14L;
+    public static final int IBV_RATE_168_GBPS = (int)14L;
     /**
      * {@snippet lang=c :
      * enum ibv_rate.IBV_RATE_168_GBPS = 14
@@ -3413,7 +3413,7 @@ public class rdma_h extends rdma_h$shared {
     public static int IBV_RATE_168_GBPS() {
         return IBV_RATE_168_GBPS;
     }
-    private static final int IBV_RATE_25_GBPS = (int)15L;
+    public static final int IBV_RATE_25_GBPS = (int)15L;
     /**
      * {@snippet lang=c :
      * enum ibv_rate.IBV_RATE_25_GBPS = 15
@@ -3422,7 +3422,7 @@ public class rdma_h extends rdma_h$shared {
     public static int IBV_RATE_25_GBPS() {
         return IBV_RATE_25_GBPS;
     }
-    private static final int IBV_RATE_100_GBPS = (int)16L;
+    public static final int IBV_RATE_100_GBPS = (int)16L;
     /**
      * {@snippet lang=c :
      * enum ibv_rate.IBV_RATE_100_GBPS = 16
@@ -3431,7 +3431,7 @@ public class rdma_h extends rdma_h$shared {
     public static int IBV_RATE_100_GBPS() {
         return IBV_RATE_100_GBPS;
     }
-    private static final int IBV_RATE_200_GBPS = (int)17L;
+    public static final int IBV_RATE_200_GBPS = (int)17L;
     /**
      * {@snippet lang=c :
      * enum ibv_rate.IBV_RATE_200_GBPS = 17
@@ -3440,7 +3440,7 @@ public class rdma_h extends rdma_h$shared {
     public static int IBV_RATE_200_GBPS() {
         return IBV_RATE_200_GBPS;
     }
-    private static final int IBV_RATE_300_GBPS = (int)18L;
+    public static final int IBV_RATE_300_GBPS = (int)18L;
     /**
      * {@snippet lang=c :
      * enum ibv_rate.IBV_RATE_300_GBPS = 18
@@ -3449,7 +3449,7 @@ public class rdma_h extends rdma_h$shared {
     public static int IBV_RATE_300_GBPS() {
         return IBV_RATE_300_GBPS;
     }
-    private static final int IBV_RATE_28_GBPS = (int)19L;
+    public static final int IBV_RATE_28_GBPS = (int)19L;
     /**
      * {@snippet lang=c :
      * enum ibv_rate.IBV_RATE_28_GBPS = 19
@@ -3458,7 +3458,7 @@ public class rdma_h extends rdma_h$shared {
     public static int IBV_RATE_28_GBPS() {
         return IBV_RATE_28_GBPS;
     }
-    private static final int IBV_RATE_50_GBPS = (int)20L;
+    public static final int IBV_RATE_50_GBPS = (int)20L;
     /**
      * {@snippet lang=c :
      * enum ibv_rate.IBV_RATE_50_GBPS = 20
@@ -3467,7 +3467,7 @@ public class rdma_h extends rdma_h$shared {
     public static int IBV_RATE_50_GBPS() {
         return IBV_RATE_50_GBPS;
     }
-    private static final int IBV_RATE_400_GBPS = (int)21L;
+    public static final int IBV_RATE_400_GBPS = (int)21L;
     /**
      * {@snippet lang=c :
      * enum ibv_rate.IBV_RATE_400_GBPS = 21
@@ -3476,7 +3476,7 @@ public class rdma_h extends rdma_h$shared {
     public static int IBV_RATE_400_GBPS() {
         return IBV_RATE_400_GBPS;
     }
-    private static final int IBV_RATE_600_GBPS = (int)22L;
+    public static final int IBV_RATE_600_GBPS = (int)22L;
     /**
      * {@snippet lang=c :
      * enum ibv_rate.IBV_RATE_600_GBPS = 22
@@ -3485,7 +3485,7 @@ public class rdma_h extends rdma_h$shared {
     public static int IBV_RATE_600_GBPS() {
         return IBV_RATE_600_GBPS;
     }
-    private static final int IBV_RATE_800_GBPS = (int)23L;
+    public static final int IBV_RATE_800_GBPS = (int)23L;
     /**
      * {@snippet lang=c :
      * enum ibv_rate.IBV_RATE_800_GBPS = 23
@@ -3494,7 +3494,7 @@ public class rdma_h extends rdma_h$shared {
     public static int IBV_RATE_800_GBPS() {
         return IBV_RATE_800_GBPS;
     }
-    private static final int IBV_RATE_1200_GBPS = (int)24L;
+    public static final int IBV_RATE_1200_GBPS = (int)24L;
     /**
      * {@snippet lang=c :
      * enum ibv_rate.IBV_RATE_1200_GBPS = 24
@@ -3503,7 +3503,7 @@ public class rdma_h extends rdma_h$shared {
     public static int IBV_RATE_1200_GBPS() {
         return IBV_RATE_1200_GBPS;
     }
-    private static final int IBV_SRQ_MAX_WR = (int)1L;
+    public static final int IBV_SRQ_MAX_WR = (int)1L;
     /**
      * {@snippet lang=c :
      * enum ibv_srq_attr_mask.IBV_SRQ_MAX_WR = 1
@@ -3512,7 +3512,7 @@ public class rdma_h extends rdma_h$shared {
     public static int IBV_SRQ_MAX_WR() {
         return IBV_SRQ_MAX_WR;
     }
-    private static final int IBV_SRQ_LIMIT = (int)2L;
+    public static final int IBV_SRQ_LIMIT = (int)2L;
     /**
      * {@snippet lang=c :
      * enum ibv_srq_attr_mask.IBV_SRQ_LIMIT = 2
@@ -3521,7 +3521,7 @@ public class rdma_h extends rdma_h$shared {
     public static int IBV_SRQ_LIMIT() {
         return IBV_SRQ_LIMIT;
     }
-    private static final int IBV_SRQT_BASIC = (int)0L;
+    public static final int IBV_SRQT_BASIC = (int)0L;
     /**
      * {@snippet lang=c :
      * enum ibv_srq_type.IBV_SRQT_BASIC = 0
@@ -3530,7 +3530,7 @@ public class rdma_h extends rdma_h$shared {
     public static int IBV_SRQT_BASIC() {
         return IBV_SRQT_BASIC;
     }
-    private static final int IBV_SRQT_XRC = (int)1L;
+    public static final int IBV_SRQT_XRC = (int)1L;
     /**
      * {@snippet lang=c :
      * enum ibv_srq_type.IBV_SRQT_XRC = 1
@@ -3539,7 +3539,7 @@ public class rdma_h extends rdma_h$shared {
     public static int IBV_SRQT_XRC() {
         return IBV_SRQT_XRC;
     }
-    private static final int IBV_SRQT_TM = (int)2L;
+    public static final int IBV_SRQT_TM = (int)2L;
     /**
      * {@snippet lang=c :
      * enum ibv_srq_type.IBV_SRQT_TM = 2
@@ -3548,7 +3548,7 @@ public class rdma_h extends rdma_h$shared {
     public static int IBV_SRQT_TM() {
         return IBV_SRQT_TM;
     }
-    private static final int IBV_SRQ_INIT_ATTR_TYPE = (int)1L;
+    public static final int IBV_SRQ_INIT_ATTR_TYPE = (int)1L;
     /**
      * {@snippet lang=c :
      * enum ibv_srq_init_attr_mask.IBV_SRQ_INIT_ATTR_TYPE = 1
@@ -3557,7 +3557,7 @@ public class rdma_h extends rdma_h$shared {
     public static int IBV_SRQ_INIT_ATTR_TYPE() {
         return IBV_SRQ_INIT_ATTR_TYPE;
     }
-    private static final int IBV_SRQ_INIT_ATTR_PD = (int)2L;
+    public static final int IBV_SRQ_INIT_ATTR_PD = (int)2L;
     /**
      * {@snippet lang=c :
      * enum ibv_srq_init_attr_mask.IBV_SRQ_INIT_ATTR_PD = 2
@@ -3566,7 +3566,7 @@ public class rdma_h extends rdma_h$shared {
     public static int IBV_SRQ_INIT_ATTR_PD() {
         return IBV_SRQ_INIT_ATTR_PD;
     }
-    private static final int IBV_SRQ_INIT_ATTR_XRCD = (int)4L;
+    public static final int IBV_SRQ_INIT_ATTR_XRCD = (int)4L;
     /**
      * {@snippet lang=c :
      * enum ibv_srq_init_attr_mask.IBV_SRQ_INIT_ATTR_XRCD = 4
@@ -3575,7 +3575,7 @@ public class rdma_h extends rdma_h$shared {
     public static int IBV_SRQ_INIT_ATTR_XRCD() {
         return IBV_SRQ_INIT_ATTR_XRCD;
     }
-    private static final int IBV_SRQ_INIT_ATTR_CQ = (int)8L;
+    public static final int IBV_SRQ_INIT_ATTR_CQ = (int)8L;
     /**
      * {@snippet lang=c :
      * enum ibv_srq_init_attr_mask.IBV_SRQ_INIT_ATTR_CQ = 8
@@ -3584,7 +3584,7 @@ public class rdma_h extends rdma_h$shared {
     public static int IBV_SRQ_INIT_ATTR_CQ() {
         return IBV_SRQ_INIT_ATTR_CQ;
     }
-    private static final int IBV_SRQ_INIT_ATTR_TM = (int)16L;
+    public static final int IBV_SRQ_INIT_ATTR_TM = (int)16L;
     /**
      * {@snippet lang=c :
      * enum ibv_srq_init_attr_mask.IBV_SRQ_INIT_ATTR_TM = 16
@@ -3593,7 +3593,7 @@ public class rdma_h extends rdma_h$shared {
     public static int IBV_SRQ_INIT_ATTR_TM() {
         return IBV_SRQ_INIT_ATTR_TM;
     }
-    private static final int IBV_SRQ_INIT_ATTR_RESERVED = (int)32L;
+    public static final int IBV_SRQ_INIT_ATTR_RESERVED = (int)32L;
     /**
      * {@snippet lang=c :
      * enum ibv_srq_init_attr_mask.IBV_SRQ_INIT_ATTR_RESERVED = 32
@@ -3602,7 +3602,7 @@ public class rdma_h extends rdma_h$shared {
     public static int IBV_SRQ_INIT_ATTR_RESERVED() {
         return IBV_SRQ_INIT_ATTR_RESERVED;
     }
-    private static final int IBV_WQT_RQ = (int)0L;
+    public static final int IBV_WQT_RQ = (int)0L;
     /**
      * {@snippet lang=c :
      * enum ibv_wq_type.IBV_WQT_RQ = 0
@@ -3611,7 +3611,7 @@ public class rdma_h extends rdma_h$shared {
     public static int IBV_WQT_RQ() {
         return IBV_WQT_RQ;
     }
-    private static final int IBV_WQ_INIT_ATTR_FLAGS = (int)1L;
+    public static final int IBV_WQ_INIT_ATTR_FLAGS = (int)1L;
     /**
      * {@snippet lang=c :
      * enum ibv_wq_init_attr_mask.IBV_WQ_INIT_ATTR_FLAGS = 1
@@ -3620,7 +3620,7 @@ public class rdma_h extends rdma_h$shared {
     public static int IBV_WQ_INIT_ATTR_FLAGS() {
         return IBV_WQ_INIT_ATTR_FLAGS;
     }
-    private static final int IBV_WQ_INIT_ATTR_RESERVED = (int)2L;
+    public static final int IBV_WQ_INIT_ATTR_RESERVED = (int)2L;
     /**
      * {@snippet lang=c :
      * enum ibv_wq_init_attr_mask.IBV_WQ_INIT_ATTR_RESERVED = 2
@@ -3629,7 +3629,7 @@ public class rdma_h extends rdma_h$shared {
     public static int IBV_WQ_INIT_ATTR_RESERVED() {
         return IBV_WQ_INIT_ATTR_RESERVED;
     }
-    private static final int IBV_WQ_FLAGS_CVLAN_STRIPPING = (int)1L;
+    public static final int IBV_WQ_FLAGS_CVLAN_STRIPPING = (int)1L;
     /**
      * {@snippet lang=c :
      * enum ibv_wq_flags.IBV_WQ_FLAGS_CVLAN_STRIPPING = 1
@@ -3638,7 +3638,7 @@ public class rdma_h extends rdma_h$shared {
     public static int IBV_WQ_FLAGS_CVLAN_STRIPPING() {
         return IBV_WQ_FLAGS_CVLAN_STRIPPING;
     }
-    private static final int IBV_WQ_FLAGS_SCATTER_FCS = (int)2L;
+    public static final int IBV_WQ_FLAGS_SCATTER_FCS = (int)2L;
     /**
      * {@snippet lang=c :
      * enum ibv_wq_flags.IBV_WQ_FLAGS_SCATTER_FCS = 2
@@ -3647,7 +3647,7 @@ public class rdma_h extends rdma_h$shared {
     public static int IBV_WQ_FLAGS_SCATTER_FCS() {
         return IBV_WQ_FLAGS_SCATTER_FCS;
     }
-    private static final int IBV_WQ_FLAGS_DELAY_DROP = (int)4L;
+    public static final int IBV_WQ_FLAGS_DELAY_DROP = (int)4L;
     /**
      * {@snippet lang=c :
      * enum ibv_wq_flags.IBV_WQ_FLAGS_DELAY_DROP = 4
@@ -3656,7 +3656,7 @@ public class rdma_h extends rdma_h$shared {
     public static int IBV_WQ_FLAGS_DELAY_DROP() {
         return IBV_WQ_FLAGS_DELAY_DROP;
     }
-    private static final int IBV_WQ_FLAGS_PCI_WRITE_END_PADDING = (int)8L;
+    public static final int IBV_WQ_FLAGS_PCI_WRITE_END_PADDING = (int)8L;
     /**
      * {@snippet lang=c :
      * enum ibv_wq_flags.IBV_WQ_FLAGS_PCI_WRITE_END_PADDING = 8
@@ -3665,7 +3665,7 @@ public class rdma_h extends rdma_h$shared {
     public static int IBV_WQ_FLAGS_PCI_WRITE_END_PADDING() {
         return IBV_WQ_FLAGS_PCI_WRITE_END_PADDING;
     }
-    private static final int IBV_WQ_FLAGS_RESERVED = (int)16L;
+    public static final int IBV_WQ_FLAGS_RESERVED = (int)16L;
     /**
      * {@snippet lang=c :
      * enum ibv_wq_flags.IBV_WQ_FLAGS_RESERVED = 16
@@ -3674,7 +3674,7 @@ public class rdma_h extends rdma_h$shared {
     public static int IBV_WQ_FLAGS_RESERVED() {
         return IBV_WQ_FLAGS_RESERVED;
     }
-    private static final int IBV_WQS_RESET = (int)0L;
+    public static final int IBV_WQS_RESET = (int)0L;
     /**
      * {@snippet lang=c :
      * enum ibv_wq_state.IBV_WQS_RESET = 0
@@ -3683,7 +3683,7 @@ public class rdma_h extends rdma_h$shared {
     public static int IBV_WQS_RESET() {
         return IBV_WQS_RESET;
     }
-    private static final int IBV_WQS_RDY = (int)1L;
+    public static final int IBV_WQS_RDY = (int)1L;
     /**
      * {@snippet lang=c :
      * enum ibv_wq_state.IBV_WQS_RDY = 1
@@ -3692,7 +3692,7 @@ public class rdma_h extends rdma_h$shared {
     public static int IBV_WQS_RDY() {
         return IBV_WQS_RDY;
     }
-    private static final int IBV_WQS_ERR = (int)2L;
+    public static final int IBV_WQS_ERR = (int)2L;
     /**
      * {@snippet lang=c :
      * enum ibv_wq_state.IBV_WQS_ERR = 2
@@ -3701,7 +3701,7 @@ public class rdma_h extends rdma_h$shared {
     public static int IBV_WQS_ERR() {
         return IBV_WQS_ERR;
     }
-    private static final int IBV_WQS_UNKNOWN = (int)3L;
+    public static final int IBV_WQS_UNKNOWN = (int)3L;
     /**
      * {@snippet lang=c :
      * enum ibv_wq_state.IBV_WQS_UNKNOWN = 3
@@ -3710,7 +3710,7 @@ public class rdma_h extends rdma_h$shared {
     public static int IBV_WQS_UNKNOWN() {
         return IBV_WQS_UNKNOWN;
     }
-    private static final int IBV_WQ_ATTR_STATE = (int)1L;
+    public static final int IBV_WQ_ATTR_STATE = (int)1L;
     /**
      * {@snippet lang=c :
      * enum ibv_wq_attr_mask.IBV_WQ_ATTR_STATE = 1
@@ -3719,7 +3719,7 @@ public class rdma_h extends rdma_h$shared {
     public static int IBV_WQ_ATTR_STATE() {
         return IBV_WQ_ATTR_STATE;
     }
-    private static final int IBV_WQ_ATTR_CURR_STATE = (int)2L;
+    public static final int IBV_WQ_ATTR_CURR_STATE = (int)2L;
     /**
      * {@snippet lang=c :
      * enum ibv_wq_attr_mask.IBV_WQ_ATTR_CURR_STATE = 2
@@ -3728,7 +3728,7 @@ public class rdma_h extends rdma_h$shared {
     public static int IBV_WQ_ATTR_CURR_STATE() {
         return IBV_WQ_ATTR_CURR_STATE;
     }
-    private static final int IBV_WQ_ATTR_FLAGS = (int)4L;
+    public static final int IBV_WQ_ATTR_FLAGS = (int)4L;
     /**
      * {@snippet lang=c :
      * enum ibv_wq_attr_mask.IBV_WQ_ATTR_FLAGS = 4
@@ -3737,7 +3737,7 @@ public class rdma_h extends rdma_h$shared {
     public static int IBV_WQ_ATTR_FLAGS() {
         return IBV_WQ_ATTR_FLAGS;
     }
-    private static final int IBV_WQ_ATTR_RESERVED = (int)8L;
+    public static final int IBV_WQ_ATTR_RESERVED = (int)8L;
     /**
      * {@snippet lang=c :
      * enum ibv_wq_attr_mask.IBV_WQ_ATTR_RESERVED = 8
@@ -3746,7 +3746,7 @@ public class rdma_h extends rdma_h$shared {
     public static int IBV_WQ_ATTR_RESERVED() {
         return IBV_WQ_ATTR_RESERVED;
     }
-    private static final int IBV_CREATE_IND_TABLE_RESERVED = (int)1L;
+    public static final int IBV_CREATE_IND_TABLE_RESERVED = (int)1L;
     /**
      * {@snippet lang=c :
      * enum ibv_ind_table_init_attr_mask.IBV_CREATE_IND_TABLE_RESERVED = 1
@@ -3755,7 +3755,7 @@ public class rdma_h extends rdma_h$shared {
     public static int IBV_CREATE_IND_TABLE_RESERVED() {
         return IBV_CREATE_IND_TABLE_RESERVED;
     }
-    private static final int IBV_QPT_RC = (int)2L;
+    public static final int IBV_QPT_RC = (int)2L;
     /**
      * {@snippet lang=c :
      * enum ibv_qp_type.IBV_QPT_RC = 2
@@ -3764,7 +3764,7 @@ public class rdma_h extends rdma_h$shared {
     public static int IBV_QPT_RC() {
         return IBV_QPT_RC;
     }
-    private static final int IBV_QPT_UC = (int)3L;
+    public static final int IBV_QPT_UC = (int)3L;
     /**
      * {@snippet lang=c :
      * enum ibv_qp_type.IBV_QPT_UC = 3
@@ -3773,7 +3773,7 @@ public class rdma_h extends rdma_h$shared {
     public static int IBV_QPT_UC() {
         return IBV_QPT_UC;
     }
-    private static final int IBV_QPT_UD = (int)4L;
+    public static final int IBV_QPT_UD = (int)4L;
     /**
      * {@snippet lang=c :
      * enum ibv_qp_type.IBV_QPT_UD = 4
@@ -3782,7 +3782,7 @@ public class rdma_h extends rdma_h$shared {
     public static int IBV_QPT_UD() {
         return IBV_QPT_UD;
     }
-    private static final int IBV_QPT_RAW_PACKET = (int)8L;
+    public static final int IBV_QPT_RAW_PACKET = (int)8L;
     /**
      * {@snippet lang=c :
      * enum ibv_qp_type.IBV_QPT_RAW_PACKET = 8
@@ -3791,7 +3791,7 @@ public class rdma_h extends rdma_h$shared {
     public static int IBV_QPT_RAW_PACKET() {
         return IBV_QPT_RAW_PACKET;
     }
-    private static final int IBV_QPT_XRC_SEND = (int)9L;
+    public static final int IBV_QPT_XRC_SEND = (int)9L;
     /**
      * {@snippet lang=c :
      * enum ibv_qp_type.IBV_QPT_XRC_SEND = 9
@@ -3800,7 +3800,7 @@ public class rdma_h extends rdma_h$shared {
     public static int IBV_QPT_XRC_SEND() {
         return IBV_QPT_XRC_SEND;
     }
-    private static final int IBV_QPT_XRC_RECV = (int)10L;
+    public static final int IBV_QPT_XRC_RECV = (int)10L;
     /**
      * {@snippet lang=c :
      * enum ibv_qp_type.IBV_QPT_XRC_RECV = 10
@@ -3809,7 +3809,7 @@ public class rdma_h extends rdma_h$shared {
     public static int IBV_QPT_XRC_RECV() {
         return IBV_QPT_XRC_RECV;
     }
-    private static final int IBV_QPT_DRIVER = (int)255L;
+    public static final int IBV_QPT_DRIVER = (int)255L;
     /**
      * {@snippet lang=c :
      * enum ibv_qp_type.IBV_QPT_DRIVER = 255
@@ -3818,7 +3818,7 @@ public class rdma_h extends rdma_h$shared {
     public static int IBV_QPT_DRIVER() {
         return IBV_QPT_DRIVER;
     }
-    private static final int IBV_QP_INIT_ATTR_PD = (int)1L;
+    public static final int IBV_QP_INIT_ATTR_PD = (int)1L;
     /**
      * {@snippet lang=c :
      * enum ibv_qp_init_attr_mask.IBV_QP_INIT_ATTR_PD = 1
@@ -3827,7 +3827,7 @@ public class rdma_h extends rdma_h$shared {
     public static int IBV_QP_INIT_ATTR_PD() {
         return IBV_QP_INIT_ATTR_PD;
     }
-    private static final int IBV_QP_INIT_ATTR_XRCD = (int)2L;
+    public static final int IBV_QP_INIT_ATTR_XRCD = (int)2L;
     /**
      * {@snippet lang=c :
      * enum ibv_qp_init_attr_mask.IBV_QP_INIT_ATTR_XRCD = 2
@@ -3836,7 +3836,7 @@ public class rdma_h extends rdma_h$shared {
     public static int IBV_QP_INIT_ATTR_XRCD() {
         return IBV_QP_INIT_ATTR_XRCD;
     }
-    private static final int IBV_QP_INIT_ATTR_CREATE_FLAGS = (int)4L;
+    public static final int IBV_QP_INIT_ATTR_CREATE_FLAGS = (int)4L;
     /**
      * {@snippet lang=c :
      * enum ibv_qp_init_attr_mask.IBV_QP_INIT_ATTR_CREATE_FLAGS = 4
@@ -3845,7 +3845,7 @@ public class rdma_h extends rdma_h$shared {
     public static int IBV_QP_INIT_ATTR_CREATE_FLAGS() {
         return IBV_QP_INIT_ATTR_CREATE_FLAGS;
     }
-    private static final int IBV_QP_INIT_ATTR_MAX_TSO_HEADER = (int)8L;
+    public static final int IBV_QP_INIT_ATTR_MAX_TSO_HEADER = (int)8L;
     /**
      * {@snippet lang=c :
      * enum ibv_qp_init_attr_mask.IBV_QP_INIT_ATTR_MAX_TSO_HEADER = 8
@@ -3854,7 +3854,7 @@ public class rdma_h extends rdma_h$shared {
     public static int IBV_QP_INIT_ATTR_MAX_TSO_HEADER() {
         return IBV_QP_INIT_ATTR_MAX_TSO_HEADER;
     }
-    private static final int IBV_QP_INIT_ATTR_IND_TABLE = (int)16L;
+    public static final int IBV_QP_INIT_ATTR_IND_TABLE = (int)16L;
     /**
      * {@snippet lang=c :
      * enum ibv_qp_init_attr_mask.IBV_QP_INIT_ATTR_IND_TABLE = 16
@@ -3863,7 +3863,7 @@ public class rdma_h extends rdma_h$shared {
     public static int IBV_QP_INIT_ATTR_IND_TABLE() {
         return IBV_QP_INIT_ATTR_IND_TABLE;
     }
-    private static final int IBV_QP_INIT_ATTR_RX_HASH = (int)32L;
+    public static final int IBV_QP_INIT_ATTR_RX_HASH = (int)32L;
     /**
      * {@snippet lang=c :
      * enum ibv_qp_init_attr_mask.IBV_QP_INIT_ATTR_RX_HASH = 32
@@ -3872,7 +3872,7 @@ public class rdma_h extends rdma_h$shared {
     public static int IBV_QP_INIT_ATTR_RX_HASH() {
         return IBV_QP_INIT_ATTR_RX_HASH;
     }
-    private static final int IBV_QP_INIT_ATTR_SEND_OPS_FLAGS = (int)64L;
+    public static final int IBV_QP_INIT_ATTR_SEND_OPS_FLAGS = (int)64L;
     /**
      * {@snippet lang=c :
      * enum ibv_qp_init_attr_mask.IBV_QP_INIT_ATTR_SEND_OPS_FLAGS = 64
@@ -3881,7 +3881,7 @@ public class rdma_h extends rdma_h$shared {
     public static int IBV_QP_INIT_ATTR_SEND_OPS_FLAGS() {
         return IBV_QP_INIT_ATTR_SEND_OPS_FLAGS;
     }
-    private static final int IBV_QP_CREATE_BLOCK_SELF_MCAST_LB = (int)2L;
+    public static final int IBV_QP_CREATE_BLOCK_SELF_MCAST_LB = (int)2L;
     /**
      * {@snippet lang=c :
      * enum ibv_qp_create_flags.IBV_QP_CREATE_BLOCK_SELF_MCAST_LB = 2
@@ -3890,7 +3890,7 @@ public class rdma_h extends rdma_h$shared {
     public static int IBV_QP_CREATE_BLOCK_SELF_MCAST_LB() {
         return IBV_QP_CREATE_BLOCK_SELF_MCAST_LB;
     }
-    private static final int IBV_QP_CREATE_SCATTER_FCS = (int)256L;
+    public static final int IBV_QP_CREATE_SCATTER_FCS = (int)256L;
     /**
      * {@snippet lang=c :
      * enum ibv_qp_create_flags.IBV_QP_CREATE_SCATTER_FCS = 256
@@ -3899,7 +3899,7 @@ public class rdma_h extends rdma_h$shared {
     public static int IBV_QP_CREATE_SCATTER_FCS() {
         return IBV_QP_CREATE_SCATTER_FCS;
     }
-    private static final int IBV_QP_CREATE_CVLAN_STRIPPING = (int)512L;
+    public static final int IBV_QP_CREATE_CVLAN_STRIPPING = (int)512L;
     /**
      * {@snippet lang=c :
      * enum ibv_qp_create_flags.IBV_QP_CREATE_CVLAN_STRIPPING = 512
@@ -3908,7 +3908,7 @@ public class rdma_h extends rdma_h$shared {
     public static int IBV_QP_CREATE_CVLAN_STRIPPING() {
         return IBV_QP_CREATE_CVLAN_STRIPPING;
     }
-    private static final int IBV_QP_CREATE_SOURCE_QPN = (int)1024L;
+    public static final int IBV_QP_CREATE_SOURCE_QPN = (int)1024L;
     /**
      * {@snippet lang=c :
      * enum ibv_qp_create_flags.IBV_QP_CREATE_SOURCE_QPN = 1024
@@ -3917,7 +3917,7 @@ public class rdma_h extends rdma_h$shared {
     public static int IBV_QP_CREATE_SOURCE_QPN() {
         return IBV_QP_CREATE_SOURCE_QPN;
     }
-    private static final int IBV_QP_CREATE_PCI_WRITE_END_PADDING = (int)2048L;
+    public static final int IBV_QP_CREATE_PCI_WRITE_END_PADDING = (int)2048L;
     /**
      * {@snippet lang=c :
      * enum ibv_qp_create_flags.IBV_QP_CREATE_PCI_WRITE_END_PADDING = 2048
@@ -3926,7 +3926,7 @@ public class rdma_h extends rdma_h$shared {
     public static int IBV_QP_CREATE_PCI_WRITE_END_PADDING() {
         return IBV_QP_CREATE_PCI_WRITE_END_PADDING;
     }
-    private static final int IBV_QP_EX_WITH_RDMA_WRITE = (int)1L;
+    public static final int IBV_QP_EX_WITH_RDMA_WRITE = (int)1L;
     /**
      * {@snippet lang=c :
      * enum ibv_qp_create_send_ops_flags.IBV_QP_EX_WITH_RDMA_WRITE = 1
@@ -3935,7 +3935,7 @@ public class rdma_h extends rdma_h$shared {
     public static int IBV_QP_EX_WITH_RDMA_WRITE() {
         return IBV_QP_EX_WITH_RDMA_WRITE;
     }
-    private static final int IBV_QP_EX_WITH_RDMA_WRITE_WITH_IMM = (int)2L;
+    public static final int IBV_QP_EX_WITH_RDMA_WRITE_WITH_IMM = (int)2L;
     /**
      * {@snippet lang=c :
      * enum ibv_qp_create_send_ops_flags.IBV_QP_EX_WITH_RDMA_WRITE_WITH_IMM = 2
@@ -3944,7 +3944,7 @@ public class rdma_h extends rdma_h$shared {
     public static int IBV_QP_EX_WITH_RDMA_WRITE_WITH_IMM() {
         return IBV_QP_EX_WITH_RDMA_WRITE_WITH_IMM;
     }
-    private static final int IBV_QP_EX_WITH_SEND = (int)4L;
+    public static final int IBV_QP_EX_WITH_SEND = (int)4L;
     /**
      * {@snippet lang=c :
      * enum ibv_qp_create_send_ops_flags.IBV_QP_EX_WITH_SEND = 4
@@ -3953,7 +3953,7 @@ public class rdma_h extends rdma_h$shared {
     public static int IBV_QP_EX_WITH_SEND() {
         return IBV_QP_EX_WITH_SEND;
     }
-    private static final int IBV_QP_EX_WITH_SEND_WITH_IMM = (int)8L;
+    public static final int IBV_QP_EX_WITH_SEND_WITH_IMM = (int)8L;
     /**
      * {@snippet lang=c :
      * enum ibv_qp_create_send_ops_flags.IBV_QP_EX_WITH_SEND_WITH_IMM = 8
@@ -3962,7 +3962,7 @@ public class rdma_h extends rdma_h$shared {
     public static int IBV_QP_EX_WITH_SEND_WITH_IMM() {
         return IBV_QP_EX_WITH_SEND_WITH_IMM;
     }
-    private static final int IBV_QP_EX_WITH_RDMA_READ = (int)16L;
+    public static final int IBV_QP_EX_WITH_RDMA_READ = (int)16L;
     /**
      * {@snippet lang=c :
      * enum ibv_qp_create_send_ops_flags.IBV_QP_EX_WITH_RDMA_READ = 16
@@ -3971,7 +3971,7 @@ public class rdma_h extends rdma_h$shared {
     public static int IBV_QP_EX_WITH_RDMA_READ() {
         return IBV_QP_EX_WITH_RDMA_READ;
     }
-    private static final int IBV_QP_EX_WITH_ATOMIC_CMP_AND_SWP = (int)32L;
+    public static final int IBV_QP_EX_WITH_ATOMIC_CMP_AND_SWP = (int)32L;
     /**
      * {@snippet lang=c :
      * enum ibv_qp_create_send_ops_flags.IBV_QP_EX_WITH_ATOMIC_CMP_AND_SWP = 32
@@ -3980,7 +3980,7 @@ public class rdma_h extends rdma_h$shared {
     public static int IBV_QP_EX_WITH_ATOMIC_CMP_AND_SWP() {
         return IBV_QP_EX_WITH_ATOMIC_CMP_AND_SWP;
     }
-    private static final int IBV_QP_EX_WITH_ATOMIC_FETCH_AND_ADD = (int)64L;
+    public static final int IBV_QP_EX_WITH_ATOMIC_FETCH_AND_ADD = (int)64L;
     /**
      * {@snippet lang=c :
      * enum ibv_qp_create_send_ops_flags.IBV_QP_EX_WITH_ATOMIC_FETCH_AND_ADD = 64
@@ -3989,7 +3989,7 @@ public class rdma_h extends rdma_h$shared {
     public static int IBV_QP_EX_WITH_ATOMIC_FETCH_AND_ADD() {
         return IBV_QP_EX_WITH_ATOMIC_FETCH_AND_ADD;
     }
-    private static final int IBV_QP_EX_WITH_LOCAL_INV = (int)128L;
+    public static final int IBV_QP_EX_WITH_LOCAL_INV = (int)128L;
     /**
      * {@snippet lang=c :
      * enum ibv_qp_create_send_ops_flags.IBV_QP_EX_WITH_LOCAL_INV = 128
@@ -3998,7 +3998,7 @@ public class rdma_h extends rdma_h$shared {
     public static int IBV_QP_EX_WITH_LOCAL_INV() {
         return IBV_QP_EX_WITH_LOCAL_INV;
     }
-    private static final int IBV_QP_EX_WITH_BIND_MW = (int)256L;
+    public static final int IBV_QP_EX_WITH_BIND_MW = (int)256L;
     /**
      * {@snippet lang=c :
      * enum ibv_qp_create_send_ops_flags.IBV_QP_EX_WITH_BIND_MW = 256
@@ -4007,7 +4007,7 @@ public class rdma_h extends rdma_h$shared {
     public static int IBV_QP_EX_WITH_BIND_MW() {
         return IBV_QP_EX_WITH_BIND_MW;
     }
-    private static final int IBV_QP_EX_WITH_SEND_WITH_INV = (int)512L;
+    public static final int IBV_QP_EX_WITH_SEND_WITH_INV = (int)512L;
     /**
      * {@snippet lang=c :
      * enum ibv_qp_create_send_ops_flags.IBV_QP_EX_WITH_SEND_WITH_INV = 512
@@ -4016,7 +4016,7 @@ public class rdma_h extends rdma_h$shared {
     public static int IBV_QP_EX_WITH_SEND_WITH_INV() {
         return IBV_QP_EX_WITH_SEND_WITH_INV;
     }
-    private static final int IBV_QP_EX_WITH_TSO = (int)1024L;
+    public static final int IBV_QP_EX_WITH_TSO = (int)1024L;
     /**
      * {@snippet lang=c :
      * enum ibv_qp_create_send_ops_flags.IBV_QP_EX_WITH_TSO = 1024
@@ -4025,7 +4025,7 @@ public class rdma_h extends rdma_h$shared {
     public static int IBV_QP_EX_WITH_TSO() {
         return IBV_QP_EX_WITH_TSO;
     }
-    private static final int IBV_QP_EX_WITH_FLUSH = (int)2048L;
+    public static final int IBV_QP_EX_WITH_FLUSH = (int)2048L;
     /**
      * {@snippet lang=c :
      * enum ibv_qp_create_send_ops_flags.IBV_QP_EX_WITH_FLUSH = 2048
@@ -4034,7 +4034,7 @@ public class rdma_h extends rdma_h$shared {
     public static int IBV_QP_EX_WITH_FLUSH() {
         return IBV_QP_EX_WITH_FLUSH;
     }
-    private static final int IBV_QP_EX_WITH_ATOMIC_WRITE = (int)4096L;
+    public static final int IBV_QP_EX_WITH_ATOMIC_WRITE = (int)4096L;
     /**
      * {@snippet lang=c :
      * enum ibv_qp_create_send_ops_flags.IBV_QP_EX_WITH_ATOMIC_WRITE = 4096
@@ -4043,7 +4043,7 @@ public class rdma_h extends rdma_h$shared {
     public static int IBV_QP_EX_WITH_ATOMIC_WRITE() {
         return IBV_QP_EX_WITH_ATOMIC_WRITE;
     }
-    private static final int IBV_QP_OPEN_ATTR_NUM = (int)1L;
+    public static final int IBV_QP_OPEN_ATTR_NUM = (int)1L;
     /**
      * {@snippet lang=c :
      * enum ibv_qp_open_attr_mask.IBV_QP_OPEN_ATTR_NUM = 1
@@ -4052,7 +4052,7 @@ public class rdma_h extends rdma_h$shared {
     public static int IBV_QP_OPEN_ATTR_NUM() {
         return IBV_QP_OPEN_ATTR_NUM;
     }
-    private static final int IBV_QP_OPEN_ATTR_XRCD = (int)2L;
+    public static final int IBV_QP_OPEN_ATTR_XRCD = (int)2L;
     /**
      * {@snippet lang=c :
      * enum ibv_qp_open_attr_mask.IBV_QP_OPEN_ATTR_XRCD = 2
@@ -4061,7 +4061,7 @@ public class rdma_h extends rdma_h$shared {
     public static int IBV_QP_OPEN_ATTR_XRCD() {
         return IBV_QP_OPEN_ATTR_XRCD;
     }
-    private static final int IBV_QP_OPEN_ATTR_CONTEXT = (int)4L;
+    public static final int IBV_QP_OPEN_ATTR_CONTEXT = (int)4L;
     /**
      * {@snippet lang=c :
      * enum ibv_qp_open_attr_mask.IBV_QP_OPEN_ATTR_CONTEXT = 4
@@ -4070,7 +4070,7 @@ public class rdma_h extends rdma_h$shared {
     public static int IBV_QP_OPEN_ATTR_CONTEXT() {
         return IBV_QP_OPEN_ATTR_CONTEXT;
     }
-    private static final int IBV_QP_OPEN_ATTR_TYPE = (int)8L;
+    public static final int IBV_QP_OPEN_ATTR_TYPE = (int)8L;
     /**
      * {@snippet lang=c :
      * enum ibv_qp_open_attr_mask.IBV_QP_OPEN_ATTR_TYPE = 8
@@ -4079,7 +4079,7 @@ public class rdma_h extends rdma_h$shared {
     public static int IBV_QP_OPEN_ATTR_TYPE() {
         return IBV_QP_OPEN_ATTR_TYPE;
     }
-    private static final int IBV_QP_OPEN_ATTR_RESERVED = (int)16L;
+    public static final int IBV_QP_OPEN_ATTR_RESERVED = (int)16L;
     /**
      * {@snippet lang=c :
      * enum ibv_qp_open_attr_mask.IBV_QP_OPEN_ATTR_RESERVED = 16
@@ -4088,7 +4088,7 @@ public class rdma_h extends rdma_h$shared {
     public static int IBV_QP_OPEN_ATTR_RESERVED() {
         return IBV_QP_OPEN_ATTR_RESERVED;
     }
-    private static final int IBV_QP_STATE = (int)1L;
+    public static final int IBV_QP_STATE = (int)1L;
     /**
      * {@snippet lang=c :
      * enum ibv_qp_attr_mask.IBV_QP_STATE = 1
@@ -4097,7 +4097,7 @@ public class rdma_h extends rdma_h$shared {
     public static int IBV_QP_STATE() {
         return IBV_QP_STATE;
     }
-    private static final int IBV_QP_CUR_STATE = (int)2L;
+    public static final int IBV_QP_CUR_STATE = (int)2L;
     /**
      * {@snippet lang=c :
      * enum ibv_qp_attr_mask.IBV_QP_CUR_STATE = 2
@@ -4106,7 +4106,7 @@ public class rdma_h extends rdma_h$shared {
     public static int IBV_QP_CUR_STATE() {
         return IBV_QP_CUR_STATE;
     }
-    private static final int IBV_QP_EN_SQD_ASYNC_NOTIFY = (int)4L;
+    public static final int IBV_QP_EN_SQD_ASYNC_NOTIFY = (int)4L;
     /**
      * {@snippet lang=c :
      * enum ibv_qp_attr_mask.IBV_QP_EN_SQD_ASYNC_NOTIFY = 4
@@ -4115,7 +4115,7 @@ public class rdma_h extends rdma_h$shared {
     public static int IBV_QP_EN_SQD_ASYNC_NOTIFY() {
         return IBV_QP_EN_SQD_ASYNC_NOTIFY;
     }
-    private static final int IBV_QP_ACCESS_FLAGS = (int)8L;
+    public static final int IBV_QP_ACCESS_FLAGS = (int)8L;
     /**
      * {@snippet lang=c :
      * enum ibv_qp_attr_mask.IBV_QP_ACCESS_FLAGS = 8
@@ -4124,7 +4124,7 @@ public class rdma_h extends rdma_h$shared {
     public static int IBV_QP_ACCESS_FLAGS() {
         return IBV_QP_ACCESS_FLAGS;
     }
-    private static final int IBV_QP_PKEY_INDEX = (int)16L;
+    public static final int IBV_QP_PKEY_INDEX = (int)16L;
     /**
      * {@snippet lang=c :
      * enum ibv_qp_attr_mask.IBV_QP_PKEY_INDEX = 16
@@ -4133,7 +4133,7 @@ public class rdma_h extends rdma_h$shared {
     public static int IBV_QP_PKEY_INDEX() {
         return IBV_QP_PKEY_INDEX;
     }
-    private static final int IBV_QP_PORT = (int)32L;
+    public static final int IBV_QP_PORT = (int)32L;
     /**
      * {@snippet lang=c :
      * enum ibv_qp_attr_mask.IBV_QP_PORT = 32
@@ -4142,7 +4142,7 @@ public class rdma_h extends rdma_h$shared {
     public static int IBV_QP_PORT() {
         return IBV_QP_PORT;
     }
-    private static final int IBV_QP_QKEY = (int)64L;
+    public static final int IBV_QP_QKEY = (int)64L;
     /**
      * {@snippet lang=c :
      * enum ibv_qp_attr_mask.IBV_QP_QKEY = 64
@@ -4151,7 +4151,7 @@ public class rdma_h extends rdma_h$shared {
     public static int IBV_QP_QKEY() {
         return IBV_QP_QKEY;
     }
-    private static final int IBV_QP_AV = (int)128L;
+    public static final int IBV_QP_AV = (int)128L;
     /**
      * {@snippet lang=c :
      * enum ibv_qp_attr_mask.IBV_QP_AV = 128
@@ -4160,7 +4160,7 @@ public class rdma_h extends rdma_h$shared {
     public static int IBV_QP_AV() {
         return IBV_QP_AV;
     }
-    private static final int IBV_QP_PATH_MTU = (int)256L;
+    public static final int IBV_QP_PATH_MTU = (int)256L;
     /**
      * {@snippet lang=c :
      * enum ibv_qp_attr_mask.IBV_QP_PATH_MTU = 256
@@ -4169,7 +4169,7 @@ public class rdma_h extends rdma_h$shared {
     public static int IBV_QP_PATH_MTU() {
         return IBV_QP_PATH_MTU;
     }
-    private static final int IBV_QP_TIMEOUT = (int)512L;
+    public static final int IBV_QP_TIMEOUT = (int)512L;
     /**
      * {@snippet lang=c :
      * enum ibv_qp_attr_mask.IBV_QP_TIMEOUT = 512
@@ -4178,7 +4178,7 @@ public class rdma_h extends rdma_h$shared {
     public static int IBV_QP_TIMEOUT() {
         return IBV_QP_TIMEOUT;
     }
-    private static final int IBV_QP_RETRY_CNT = (int)1024L;
+    public static final int IBV_QP_RETRY_CNT = (int)1024L;
     /**
      * {@snippet lang=c :
      * enum ibv_qp_attr_mask.IBV_QP_RETRY_CNT = 1024
@@ -4187,7 +4187,7 @@ public class rdma_h extends rdma_h$shared {
     public static int IBV_QP_RETRY_CNT() {
         return IBV_QP_RETRY_CNT;
     }
-    private static final int IBV_QP_RNR_RETRY = (int)2048L;
+    public static final int IBV_QP_RNR_RETRY = (int)2048L;
     /**
      * {@snippet lang=c :
      * enum ibv_qp_attr_mask.IBV_QP_RNR_RETRY = 2048
@@ -4196,7 +4196,7 @@ public class rdma_h extends rdma_h$shared {
     public static int IBV_QP_RNR_RETRY() {
         return IBV_QP_RNR_RETRY;
     }
-    private static final int IBV_QP_RQ_PSN = (int)4096L;
+    public static final int IBV_QP_RQ_PSN = (int)4096L;
     /**
      * {@snippet lang=c :
      * enum ibv_qp_attr_mask.IBV_QP_RQ_PSN = 4096
@@ -4205,7 +4205,7 @@ public class rdma_h extends rdma_h$shared {
     public static int IBV_QP_RQ_PSN() {
         return IBV_QP_RQ_PSN;
     }
-    private static final int IBV_QP_MAX_QP_RD_ATOMIC = (int)8192L;
+    public static final int IBV_QP_MAX_QP_RD_ATOMIC = (int)8192L;
     /**
      * {@snippet lang=c :
      * enum ibv_qp_attr_mask.IBV_QP_MAX_QP_RD_ATOMIC = 8192
@@ -4214,7 +4214,7 @@ public class rdma_h extends rdma_h$shared {
     public static int IBV_QP_MAX_QP_RD_ATOMIC() {
         return IBV_QP_MAX_QP_RD_ATOMIC;
     }
-    private static final int IBV_QP_ALT_PATH = (int)16384L;
+    public static final int IBV_QP_ALT_PATH = (int)16384L;
     /**
      * {@snippet lang=c :
      * enum ibv_qp_attr_mask.IBV_QP_ALT_PATH = 16384
@@ -4223,7 +4223,7 @@ public class rdma_h extends rdma_h$shared {
     public static int IBV_QP_ALT_PATH() {
         return IBV_QP_ALT_PATH;
     }
-    private static final int IBV_QP_MIN_RNR_TIMER = (int)32768L;
+    public static final int IBV_QP_MIN_RNR_TIMER = (int)32768L;
     /**
      * {@snippet lang=c :
      * enum ibv_qp_attr_mask.IBV_QP_MIN_RNR_TIMER = 32768
@@ -4232,7 +4232,7 @@ public class rdma_h extends rdma_h$shared {
     public static int IBV_QP_MIN_RNR_TIMER() {
         return IBV_QP_MIN_RNR_TIMER;
     }
-    private static final int IBV_QP_SQ_PSN = (int)65536L;
+    public static final int IBV_QP_SQ_PSN = (int)65536L;
     /**
      * {@snippet lang=c :
      * enum ibv_qp_attr_mask.IBV_QP_SQ_PSN = 65536
@@ -4241,7 +4241,7 @@ public class rdma_h extends rdma_h$shared {
     public static int IBV_QP_SQ_PSN() {
         return IBV_QP_SQ_PSN;
     }
-    private static final int IBV_QP_MAX_DEST_RD_ATOMIC = (int)131072L;
+    public static final int IBV_QP_MAX_DEST_RD_ATOMIC = (int)131072L;
     /**
      * {@snippet lang=c :
      * enum ibv_qp_attr_mask.IBV_QP_MAX_DEST_RD_ATOMIC = 131072
@@ -4250,7 +4250,7 @@ public class rdma_h extends rdma_h$shared {
     public static int IBV_QP_MAX_DEST_RD_ATOMIC() {
         return IBV_QP_MAX_DEST_RD_ATOMIC;
     }
-    private static final int IBV_QP_PATH_MIG_STATE = (int)262144L;
+    public static final int IBV_QP_PATH_MIG_STATE = (int)262144L;
     /**
      * {@snippet lang=c :
      * enum ibv_qp_attr_mask.IBV_QP_PATH_MIG_STATE = 262144
@@ -4259,7 +4259,7 @@ public class rdma_h extends rdma_h$shared {
     public static int IBV_QP_PATH_MIG_STATE() {
         return IBV_QP_PATH_MIG_STATE;
     }
-    private static final int IBV_QP_CAP = (int)524288L;
+    public static final int IBV_QP_CAP = (int)524288L;
     /**
      * {@snippet lang=c :
      * enum ibv_qp_attr_mask.IBV_QP_CAP = 524288
@@ -4268,7 +4268,7 @@ public class rdma_h extends rdma_h$shared {
     public static int IBV_QP_CAP() {
         return IBV_QP_CAP;
     }
-    private static final int IBV_QP_DEST_QPN = (int)1048576L;
+    public static final int IBV_QP_DEST_QPN = (int)1048576L;
     /**
      * {@snippet lang=c :
      * enum ibv_qp_attr_mask.IBV_QP_DEST_QPN = 1048576
@@ -4277,7 +4277,7 @@ public class rdma_h extends rdma_h$shared {
     public static int IBV_QP_DEST_QPN() {
         return IBV_QP_DEST_QPN;
     }
-    private static final int IBV_QP_RATE_LIMIT = (int)33554432L;
+    public static final int IBV_QP_RATE_LIMIT = (int)33554432L;
     /**
      * {@snippet lang=c :
      * enum ibv_qp_attr_mask.IBV_QP_RATE_LIMIT = 33554432
@@ -4286,7 +4286,7 @@ public class rdma_h extends rdma_h$shared {
     public static int IBV_QP_RATE_LIMIT() {
         return IBV_QP_RATE_LIMIT;
     }
-    private static final int IBV_QUERY_QP_DATA_IN_ORDER_RETURN_CAPS = (int)1L;
+    public static final int IBV_QUERY_QP_DATA_IN_ORDER_RETURN_CAPS = (int)1L;
     /**
      * {@snippet lang=c :
      * enum ibv_query_qp_data_in_order_flags.IBV_QUERY_QP_DATA_IN_ORDER_RETURN_CAPS = 1
@@ -4295,7 +4295,7 @@ public class rdma_h extends rdma_h$shared {
     public static int IBV_QUERY_QP_DATA_IN_ORDER_RETURN_CAPS() {
         return IBV_QUERY_QP_DATA_IN_ORDER_RETURN_CAPS;
     }
-    private static final int IBV_QUERY_QP_DATA_IN_ORDER_DEVICE_ONLY = (int)2L;
+    public static final int IBV_QUERY_QP_DATA_IN_ORDER_DEVICE_ONLY = (int)2L;
     /**
      * {@snippet lang=c :
      * enum ibv_query_qp_data_in_order_flags.IBV_QUERY_QP_DATA_IN_ORDER_DEVICE_ONLY = 2
@@ -4304,7 +4304,7 @@ public class rdma_h extends rdma_h$shared {
     public static int IBV_QUERY_QP_DATA_IN_ORDER_DEVICE_ONLY() {
         return IBV_QUERY_QP_DATA_IN_ORDER_DEVICE_ONLY;
     }
-    private static final int IBV_QUERY_QP_DATA_IN_ORDER_WHOLE_MSG = (int)1L;
+    public static final int IBV_QUERY_QP_DATA_IN_ORDER_WHOLE_MSG = (int)1L;
     /**
      * {@snippet lang=c :
      * enum ibv_query_qp_data_in_order_caps.IBV_QUERY_QP_DATA_IN_ORDER_WHOLE_MSG = 1
@@ -4313,7 +4313,7 @@ public class rdma_h extends rdma_h$shared {
     public static int IBV_QUERY_QP_DATA_IN_ORDER_WHOLE_MSG() {
         return IBV_QUERY_QP_DATA_IN_ORDER_WHOLE_MSG;
     }
-    private static final int IBV_QUERY_QP_DATA_IN_ORDER_ALIGNED_128_BYTES = (int)2L;
+    public static final int IBV_QUERY_QP_DATA_IN_ORDER_ALIGNED_128_BYTES = (int)2L;
     /**
      * {@snippet lang=c :
      * enum ibv_query_qp_data_in_order_caps.IBV_QUERY_QP_DATA_IN_ORDER_ALIGNED_128_BYTES = 2
@@ -4322,7 +4322,7 @@ public class rdma_h extends rdma_h$shared {
     public static int IBV_QUERY_QP_DATA_IN_ORDER_ALIGNED_128_BYTES() {
         return IBV_QUERY_QP_DATA_IN_ORDER_ALIGNED_128_BYTES;
     }
-    private static final int IBV_QPS_RESET = (int)0L;
+    public static final int IBV_QPS_RESET = (int)0L;
     /**
      * {@snippet lang=c :
      * enum ibv_qp_state.IBV_QPS_RESET = 0
@@ -4331,7 +4331,7 @@ public class rdma_h extends rdma_h$shared {
     public static int IBV_QPS_RESET() {
         return IBV_QPS_RESET;
     }
-    private static final int IBV_QPS_INIT = (int)1L;
+    public static final int IBV_QPS_INIT = (int)1L;
     /**
      * {@snippet lang=c :
      * enum ibv_qp_state.IBV_QPS_INIT = 1
@@ -4340,7 +4340,7 @@ public class rdma_h extends rdma_h$shared {
     public static int IBV_QPS_INIT() {
         return IBV_QPS_INIT;
     }
-    private static final int IBV_QPS_RTR = (int)2L;
+    public static final int IBV_QPS_RTR = (int)2L;
     /**
      * {@snippet lang=c :
      * enum ibv_qp_state.IBV_QPS_RTR = 2
@@ -4349,7 +4349,7 @@ public class rdma_h extends rdma_h$shared {
     public static int IBV_QPS_RTR() {
         return IBV_QPS_RTR;
     }
-    private static final int IBV_QPS_RTS = (int)3L;
+    public static final int IBV_QPS_RTS = (int)3L;
     /**
      * {@snippet lang=c :
      * enum ibv_qp_state.IBV_QPS_RTS = 3
@@ -4358,7 +4358,7 @@ public class rdma_h extends rdma_h$shared {
     public static int IBV_QPS_RTS() {
         return IBV_QPS_RTS;
     }
-    private static final int IBV_QPS_SQD = (int)4L;
+    public static final int IBV_QPS_SQD = (int)4L;
     /**
      * {@snippet lang=c :
      * enum ibv_qp_state.IBV_QPS_SQD = 4
@@ -4367,7 +4367,7 @@ public class rdma_h extends rdma_h$shared {
     public static int IBV_QPS_SQD() {
         return IBV_QPS_SQD;
     }
-    private static final int IBV_QPS_SQE = (int)5L;
+    public static final int IBV_QPS_SQE = (int)5L;
     /**
      * {@snippet lang=c :
      * enum ibv_qp_state.IBV_QPS_SQE = 5
@@ -4376,7 +4376,7 @@ public class rdma_h extends rdma_h$shared {
     public static int IBV_QPS_SQE() {
         return IBV_QPS_SQE;
     }
-    private static final int IBV_QPS_ERR = (int)6L;
+    public static final int IBV_QPS_ERR = (int)6L;
     /**
      * {@snippet lang=c :
      * enum ibv_qp_state.IBV_QPS_ERR = 6
@@ -4385,7 +4385,7 @@ public class rdma_h extends rdma_h$shared {
     public static int IBV_QPS_ERR() {
         return IBV_QPS_ERR;
     }
-    private static final int IBV_QPS_UNKNOWN = (int)7L;
+    public static final int IBV_QPS_UNKNOWN = (int)7L;
     /**
      * {@snippet lang=c :
      * enum ibv_qp_state.IBV_QPS_UNKNOWN = 7
@@ -4394,7 +4394,7 @@ public class rdma_h extends rdma_h$shared {
     public static int IBV_QPS_UNKNOWN() {
         return IBV_QPS_UNKNOWN;
     }
-    private static final int IBV_MIG_MIGRATED = (int)0L;
+    public static final int IBV_MIG_MIGRATED = (int)0L;
     /**
      * {@snippet lang=c :
      * enum ibv_mig_state.IBV_MIG_MIGRATED = 0
@@ -4403,7 +4403,7 @@ public class rdma_h extends rdma_h$shared {
     public static int IBV_MIG_MIGRATED() {
         return IBV_MIG_MIGRATED;
     }
-    private static final int IBV_MIG_REARM = (int)1L;
+    public static final int IBV_MIG_REARM = (int)1L;
     /**
      * {@snippet lang=c :
      * enum ibv_mig_state.IBV_MIG_REARM = 1
@@ -4412,7 +4412,7 @@ public class rdma_h extends rdma_h$shared {
     public static int IBV_MIG_REARM() {
         return IBV_MIG_REARM;
     }
-    private static final int IBV_MIG_ARMED = (int)2L;
+    public static final int IBV_MIG_ARMED = (int)2L;
     /**
      * {@snippet lang=c :
      * enum ibv_mig_state.IBV_MIG_ARMED = 2
@@ -4421,7 +4421,7 @@ public class rdma_h extends rdma_h$shared {
     public static int IBV_MIG_ARMED() {
         return IBV_MIG_ARMED;
     }
-    private static final int IBV_WR_RDMA_WRITE = (int)0L;
+    public static final int IBV_WR_RDMA_WRITE = (int)0L;
     /**
      * {@snippet lang=c :
      * enum ibv_wr_opcode.IBV_WR_RDMA_WRITE = 0
@@ -4430,7 +4430,7 @@ public class rdma_h extends rdma_h$shared {
     public static int IBV_WR_RDMA_WRITE() {
         return IBV_WR_RDMA_WRITE;
     }
-    private static final int IBV_WR_RDMA_WRITE_WITH_IMM = (int)1L;
+    public static final int IBV_WR_RDMA_WRITE_WITH_IMM = (int)1L;
     /**
      * {@snippet lang=c :
      * enum ibv_wr_opcode.IBV_WR_RDMA_WRITE_WITH_IMM = 1
@@ -4439,7 +4439,7 @@ public class rdma_h extends rdma_h$shared {
     public static int IBV_WR_RDMA_WRITE_WITH_IMM() {
         return IBV_WR_RDMA_WRITE_WITH_IMM;
     }
-    private static final int IBV_WR_SEND = (int)2L;
+    public static final int IBV_WR_SEND = (int)2L;
     /**
      * {@snippet lang=c :
      * enum ibv_wr_opcode.IBV_WR_SEND = 2
@@ -4448,7 +4448,7 @@ public class rdma_h extends rdma_h$shared {
     public static int IBV_WR_SEND() {
         return IBV_WR_SEND;
     }
-    private static final int IBV_WR_SEND_WITH_IMM = (int)3L;
+    public static final int IBV_WR_SEND_WITH_IMM = (int)3L;
     /**
      * {@snippet lang=c :
      * enum ibv_wr_opcode.IBV_WR_SEND_WITH_IMM = 3
@@ -4457,7 +4457,7 @@ public class rdma_h extends rdma_h$shared {
     public static int IBV_WR_SEND_WITH_IMM() {
         return IBV_WR_SEND_WITH_IMM;
     }
-    private static final int IBV_WR_RDMA_READ = (int)4L;
+    public static final int IBV_WR_RDMA_READ = (int)4L;
     /**
      * {@snippet lang=c :
      * enum ibv_wr_opcode.IBV_WR_RDMA_READ = 4
@@ -4466,7 +4466,7 @@ public class rdma_h extends rdma_h$shared {
     public static int IBV_WR_RDMA_READ() {
         return IBV_WR_RDMA_READ;
     }
-    private static final int IBV_WR_ATOMIC_CMP_AND_SWP = (int)5L;
+    public static final int IBV_WR_ATOMIC_CMP_AND_SWP = (int)5L;
     /**
      * {@snippet lang=c :
      * enum ibv_wr_opcode.IBV_WR_ATOMIC_CMP_AND_SWP = 5
@@ -4475,7 +4475,7 @@ public class rdma_h extends rdma_h$shared {
     public static int IBV_WR_ATOMIC_CMP_AND_SWP() {
         return IBV_WR_ATOMIC_CMP_AND_SWP;
     }
-    private static final int IBV_WR_ATOMIC_FETCH_AND_ADD = (int)6L;
+    public static final int IBV_WR_ATOMIC_FETCH_AND_ADD = (int)6L;
     /**
      * {@snippet lang=c :
      * enum ibv_wr_opcode.IBV_WR_ATOMIC_FETCH_AND_ADD = 6
@@ -4484,7 +4484,7 @@ public class rdma_h extends rdma_h$shared {
     public static int IBV_WR_ATOMIC_FETCH_AND_ADD() {
         return IBV_WR_ATOMIC_FETCH_AND_ADD;
     }
-    private static final int IBV_WR_LOCAL_INV = (int)7L;
+    public static final int IBV_WR_LOCAL_INV = (int)7L;
     /**
      * {@snippet lang=c :
      * enum ibv_wr_opcode.IBV_WR_LOCAL_INV = 7
@@ -4493,7 +4493,7 @@ public class rdma_h extends rdma_h$shared {
     public static int IBV_WR_LOCAL_INV() {
         return IBV_WR_LOCAL_INV;
     }
-    private static final int IBV_WR_BIND_MW = (int)8L;
+    public static final int IBV_WR_BIND_MW = (int)8L;
     /**
      * {@snippet lang=c :
      * enum ibv_wr_opcode.IBV_WR_BIND_MW = 8
@@ -4502,7 +4502,7 @@ public class rdma_h extends rdma_h$shared {
     public static int IBV_WR_BIND_MW() {
         return IBV_WR_BIND_MW;
     }
-    private static final int IBV_WR_SEND_WITH_INV = (int)9L;
+    public static final int IBV_WR_SEND_WITH_INV = (int)9L;
     /**
      * {@snippet lang=c :
      * enum ibv_wr_opcode.IBV_WR_SEND_WITH_INV = 9
@@ -4511,7 +4511,7 @@ public class rdma_h extends rdma_h$shared {
     public static int IBV_WR_SEND_WITH_INV() {
         return IBV_WR_SEND_WITH_INV;
     }
-    private static final int IBV_WR_TSO = (int)10L;
+    public static final int IBV_WR_TSO = (int)10L;
     /**
      * {@snippet lang=c :
      * enum ibv_wr_opcode.IBV_WR_TSO = 10
@@ -4520,7 +4520,7 @@ public class rdma_h extends rdma_h$shared {
     public static int IBV_WR_TSO() {
         return IBV_WR_TSO;
     }
-    private static final int IBV_WR_DRIVER1 = (int)11L;
+    public static final int IBV_WR_DRIVER1 = (int)11L;
     /**
      * {@snippet lang=c :
      * enum ibv_wr_opcode.IBV_WR_DRIVER1 = 11
@@ -4529,7 +4529,7 @@ public class rdma_h extends rdma_h$shared {
     public static int IBV_WR_DRIVER1() {
         return IBV_WR_DRIVER1;
     }
-    private static final int IBV_WR_FLUSH = (int)14L;
+    public static final int IBV_WR_FLUSH = (int)14L;
     /**
      * {@snippet lang=c :
      * enum ibv_wr_opcode.IBV_WR_FLUSH = 14
@@ -4538,7 +4538,7 @@ public class rdma_h extends rdma_h$shared {
     public static int IBV_WR_FLUSH() {
         return IBV_WR_FLUSH;
     }
-    private static final int IBV_WR_ATOMIC_WRITE = (int)15L;
+    public static final int IBV_WR_ATOMIC_WRITE = (int)15L;
     /**
      * {@snippet lang=c :
      * enum ibv_wr_opcode.IBV_WR_ATOMIC_WRITE = 15
@@ -4547,7 +4547,7 @@ public class rdma_h extends rdma_h$shared {
     public static int IBV_WR_ATOMIC_WRITE() {
         return IBV_WR_ATOMIC_WRITE;
     }
-    private static final int IBV_SEND_FENCE = (int)1L;
+    public static final int IBV_SEND_FENCE = (int)1L;
     /**
      * {@snippet lang=c :
      * enum ibv_send_flags.IBV_SEND_FENCE = 1
@@ -4556,7 +4556,7 @@ public class rdma_h extends rdma_h$shared {
     public static int IBV_SEND_FENCE() {
         return IBV_SEND_FENCE;
     }
-    private static final int IBV_SEND_SIGNALED = (int)2L;
+    public static final int IBV_SEND_SIGNALED = (int)2L;
     /**
      * {@snippet lang=c :
      * enum ibv_send_flags.IBV_SEND_SIGNALED = 2
@@ -4565,7 +4565,7 @@ public class rdma_h extends rdma_h$shared {
     public static int IBV_SEND_SIGNALED() {
         return IBV_SEND_SIGNALED;
     }
-    private static final int IBV_SEND_SOLICITED = (int)4L;
+    public static final int IBV_SEND_SOLICITED = (int)4L;
     /**
      * {@snippet lang=c :
      * enum ibv_send_flags.IBV_SEND_SOLICITED = 4
@@ -4574,7 +4574,7 @@ public class rdma_h extends rdma_h$shared {
     public static int IBV_SEND_SOLICITED() {
         return IBV_SEND_SOLICITED;
     }
-    private static final int IBV_SEND_INLINE = (int)8L;
+    public static final int IBV_SEND_INLINE = (int)8L;
     /**
      * {@snippet lang=c :
      * enum ibv_send_flags.IBV_SEND_INLINE = 8
@@ -4583,7 +4583,7 @@ public class rdma_h extends rdma_h$shared {
     public static int IBV_SEND_INLINE() {
         return IBV_SEND_INLINE;
     }
-    private static final int IBV_SEND_IP_CSUM = (int)16L;
+    public static final int IBV_SEND_IP_CSUM = (int)16L;
     /**
      * {@snippet lang=c :
      * enum ibv_send_flags.IBV_SEND_IP_CSUM = 16
@@ -4592,7 +4592,7 @@ public class rdma_h extends rdma_h$shared {
     public static int IBV_SEND_IP_CSUM() {
         return IBV_SEND_IP_CSUM;
     }
-    private static final int IBV_FLUSH_GLOBAL = (int)1L;
+    public static final int IBV_FLUSH_GLOBAL = (int)1L;
     /**
      * {@snippet lang=c :
      * enum ibv_placement_type.IBV_FLUSH_GLOBAL = 1
@@ -4601,7 +4601,7 @@ public class rdma_h extends rdma_h$shared {
     public static int IBV_FLUSH_GLOBAL() {
         return IBV_FLUSH_GLOBAL;
     }
-    private static final int IBV_FLUSH_PERSISTENT = (int)2L;
+    public static final int IBV_FLUSH_PERSISTENT = (int)2L;
     /**
      * {@snippet lang=c :
      * enum ibv_placement_type.IBV_FLUSH_PERSISTENT = 2
@@ -4610,7 +4610,7 @@ public class rdma_h extends rdma_h$shared {
     public static int IBV_FLUSH_PERSISTENT() {
         return IBV_FLUSH_PERSISTENT;
     }
-    private static final int IBV_FLUSH_RANGE = (int)0L;
+    public static final int IBV_FLUSH_RANGE = (int)0L;
     /**
      * {@snippet lang=c :
      * enum ibv_selectivity_level.IBV_FLUSH_RANGE = 0
@@ -4619,7 +4619,7 @@ public class rdma_h extends rdma_h$shared {
     public static int IBV_FLUSH_RANGE() {
         return IBV_FLUSH_RANGE;
     }
-    private static final int IBV_FLUSH_MR = (int)1L;
+    public static final int IBV_FLUSH_MR = (int)1L;
     /**
      * {@snippet lang=c :
      * enum ibv_selectivity_level.IBV_FLUSH_MR = 1
@@ -4628,7 +4628,7 @@ public class rdma_h extends rdma_h$shared {
     public static int IBV_FLUSH_MR() {
         return IBV_FLUSH_MR;
     }
-    private static final int IBV_WR_TAG_ADD = (int)0L;
+    public static final int IBV_WR_TAG_ADD = (int)0L;
     /**
      * {@snippet lang=c :
      * enum ibv_ops_wr_opcode.IBV_WR_TAG_ADD = 0
@@ -4637,7 +4637,7 @@ public class rdma_h extends rdma_h$shared {
     public static int IBV_WR_TAG_ADD() {
         return IBV_WR_TAG_ADD;
     }
-    private static final int IBV_WR_TAG_DEL = (int)1L;
+    public static final int IBV_WR_TAG_DEL = (int)1L;
     /**
      * {@snippet lang=c :
      * enum ibv_ops_wr_opcode.IBV_WR_TAG_DEL = 1
@@ -4646,7 +4646,7 @@ public class rdma_h extends rdma_h$shared {
     public static int IBV_WR_TAG_DEL() {
         return IBV_WR_TAG_DEL;
     }
-    private static final int IBV_WR_TAG_SYNC = (int)2L;
+    public static final int IBV_WR_TAG_SYNC = (int)2L;
     /**
      * {@snippet lang=c :
      * enum ibv_ops_wr_opcode.IBV_WR_TAG_SYNC = 2
@@ -4655,7 +4655,7 @@ public class rdma_h extends rdma_h$shared {
     public static int IBV_WR_TAG_SYNC() {
         return IBV_WR_TAG_SYNC;
     }
-    private static final int IBV_OPS_SIGNALED = (int)1L;
+    public static final int IBV_OPS_SIGNALED = (int)1L;
     /**
      * {@snippet lang=c :
      * enum ibv_ops_flags.IBV_OPS_SIGNALED = 1
@@ -4664,7 +4664,7 @@ public class rdma_h extends rdma_h$shared {
     public static int IBV_OPS_SIGNALED() {
         return IBV_OPS_SIGNALED;
     }
-    private static final int IBV_OPS_TM_SYNC = (int)2L;
+    public static final int IBV_OPS_TM_SYNC = (int)2L;
     /**
      * {@snippet lang=c :
      * enum ibv_ops_flags.IBV_OPS_TM_SYNC = 2
@@ -4673,7 +4673,7 @@ public class rdma_h extends rdma_h$shared {
     public static int IBV_OPS_TM_SYNC() {
         return IBV_OPS_TM_SYNC;
     }
-    private static final int IBV_CQ_ATTR_MODERATE = (int)1L;
+    public static final int IBV_CQ_ATTR_MODERATE = (int)1L;
     /**
      * {@snippet lang=c :
      * enum ibv_cq_attr_mask.IBV_CQ_ATTR_MODERATE = 1
@@ -4682,7 +4682,7 @@ public class rdma_h extends rdma_h$shared {
     public static int IBV_CQ_ATTR_MODERATE() {
         return IBV_CQ_ATTR_MODERATE;
     }
-    private static final int IBV_CQ_ATTR_RESERVED = (int)2L;
+    public static final int IBV_CQ_ATTR_RESERVED = (int)2L;
     /**
      * {@snippet lang=c :
      * enum ibv_cq_attr_mask.IBV_CQ_ATTR_RESERVED = 2
@@ -4691,7 +4691,7 @@ public class rdma_h extends rdma_h$shared {
     public static int IBV_CQ_ATTR_RESERVED() {
         return IBV_CQ_ATTR_RESERVED;
     }
-    private static final int IBV_FLOW_ATTR_FLAGS_DONT_TRAP = (int)2L;
+    public static final int IBV_FLOW_ATTR_FLAGS_DONT_TRAP = (int)2L;
     /**
      * {@snippet lang=c :
      * enum ibv_flow_flags.IBV_FLOW_ATTR_FLAGS_DONT_TRAP = 2
@@ -4700,7 +4700,7 @@ public class rdma_h extends rdma_h$shared {
     public static int IBV_FLOW_ATTR_FLAGS_DONT_TRAP() {
         return IBV_FLOW_ATTR_FLAGS_DONT_TRAP;
     }
-    private static final int IBV_FLOW_ATTR_FLAGS_EGRESS = (int)4L;
+    public static final int IBV_FLOW_ATTR_FLAGS_EGRESS = (int)4L;
     /**
      * {@snippet lang=c :
      * enum ibv_flow_flags.IBV_FLOW_ATTR_FLAGS_EGRESS = 4
@@ -4709,7 +4709,7 @@ public class rdma_h extends rdma_h$shared {
     public static int IBV_FLOW_ATTR_FLAGS_EGRESS() {
         return IBV_FLOW_ATTR_FLAGS_EGRESS;
     }
-    private static final int IBV_FLOW_ATTR_NORMAL = (int)0L;
+    public static final int IBV_FLOW_ATTR_NORMAL = (int)0L;
     /**
      * {@snippet lang=c :
      * enum ibv_flow_attr_type.IBV_FLOW_ATTR_NORMAL = 0
@@ -4718,7 +4718,7 @@ public class rdma_h extends rdma_h$shared {
     public static int IBV_FLOW_ATTR_NORMAL() {
         return IBV_FLOW_ATTR_NORMAL;
     }
-    private static final int IBV_FLOW_ATTR_ALL_DEFAULT = (int)1L;
+    public static final int IBV_FLOW_ATTR_ALL_DEFAULT = (int)1L;
     /**
      * {@snippet lang=c :
      * enum ibv_flow_attr_type.IBV_FLOW_ATTR_ALL_DEFAULT = 1
@@ -4727,7 +4727,7 @@ public class rdma_h extends rdma_h$shared {
     public static int IBV_FLOW_ATTR_ALL_DEFAULT() {
         return IBV_FLOW_ATTR_ALL_DEFAULT;
     }
-    private static final int IBV_FLOW_ATTR_MC_DEFAULT = (int)2L;
+    public static final int IBV_FLOW_ATTR_MC_DEFAULT = (int)2L;
     /**
      * {@snippet lang=c :
      * enum ibv_flow_attr_type.IBV_FLOW_ATTR_MC_DEFAULT = 2
@@ -4736,7 +4736,7 @@ public class rdma_h extends rdma_h$shared {
     public static int IBV_FLOW_ATTR_MC_DEFAULT() {
         return IBV_FLOW_ATTR_MC_DEFAULT;
     }
-    private static final int IBV_FLOW_ATTR_SNIFFER = (int)3L;
+    public static final int IBV_FLOW_ATTR_SNIFFER = (int)3L;
     /**
      * {@snippet lang=c :
      * enum ibv_flow_attr_type.IBV_FLOW_ATTR_SNIFFER = 3
@@ -4745,7 +4745,7 @@ public class rdma_h extends rdma_h$shared {
     public static int IBV_FLOW_ATTR_SNIFFER() {
         return IBV_FLOW_ATTR_SNIFFER;
     }
-    private static final int IBV_FLOW_SPEC_ETH = (int)32L;
+    public static final int IBV_FLOW_SPEC_ETH = (int)32L;
     /**
      * {@snippet lang=c :
      * enum ibv_flow_spec_type.IBV_FLOW_SPEC_ETH = 32
@@ -4754,7 +4754,7 @@ public class rdma_h extends rdma_h$shared {
     public static int IBV_FLOW_SPEC_ETH() {
         return IBV_FLOW_SPEC_ETH;
     }
-    private static final int IBV_FLOW_SPEC_IPV4 = (int)48L;
+    public static final int IBV_FLOW_SPEC_IPV4 = (int)48L;
     /**
      * {@snippet lang=c :
      * enum ibv_flow_spec_type.IBV_FLOW_SPEC_IPV4 = 48
@@ -4763,7 +4763,7 @@ public class rdma_h extends rdma_h$shared {
     public static int IBV_FLOW_SPEC_IPV4() {
         return IBV_FLOW_SPEC_IPV4;
     }
-    private static final int IBV_FLOW_SPEC_IPV6 = (int)49L;
+    public static final int IBV_FLOW_SPEC_IPV6 = (int)49L;
     /**
      * {@snippet lang=c :
      * enum ibv_flow_spec_type.IBV_FLOW_SPEC_IPV6 = 49
@@ -4772,7 +4772,7 @@ public class rdma_h extends rdma_h$shared {
     public static int IBV_FLOW_SPEC_IPV6() {
         return IBV_FLOW_SPEC_IPV6;
     }
-    private static final int IBV_FLOW_SPEC_IPV4_EXT = (int)50L;
+    public static final int IBV_FLOW_SPEC_IPV4_EXT = (int)50L;
     /**
      * {@snippet lang=c :
      * enum ibv_flow_spec_type.IBV_FLOW_SPEC_IPV4_EXT = 50
@@ -4781,7 +4781,7 @@ public class rdma_h extends rdma_h$shared {
     public static int IBV_FLOW_SPEC_IPV4_EXT() {
         return IBV_FLOW_SPEC_IPV4_EXT;
     }
-    private static final int IBV_FLOW_SPEC_ESP = (int)52L;
+    public static final int IBV_FLOW_SPEC_ESP = (int)52L;
     /**
      * {@snippet lang=c :
      * enum ibv_flow_spec_type.IBV_FLOW_SPEC_ESP = 52
@@ -4790,7 +4790,7 @@ public class rdma_h extends rdma_h$shared {
     public static int IBV_FLOW_SPEC_ESP() {
         return IBV_FLOW_SPEC_ESP;
     }
-    private static final int IBV_FLOW_SPEC_TCP = (int)64L;
+    public static final int IBV_FLOW_SPEC_TCP = (int)64L;
     /**
      * {@snippet lang=c :
      * enum ibv_flow_spec_type.IBV_FLOW_SPEC_TCP = 64
@@ -4799,7 +4799,7 @@ public class rdma_h extends rdma_h$shared {
     public static int IBV_FLOW_SPEC_TCP() {
         return IBV_FLOW_SPEC_TCP;
     }
-    private static final int IBV_FLOW_SPEC_UDP = (int)65L;
+    public static final int IBV_FLOW_SPEC_UDP = (int)65L;
     /**
      * {@snippet lang=c :
      * enum ibv_flow_spec_type.IBV_FLOW_SPEC_UDP = 65
@@ -4808,7 +4808,7 @@ public class rdma_h extends rdma_h$shared {
     public static int IBV_FLOW_SPEC_UDP() {
         return IBV_FLOW_SPEC_UDP;
     }
-    private static final int IBV_FLOW_SPEC_VXLAN_TUNNEL = (int)80L;
+    public static final int IBV_FLOW_SPEC_VXLAN_TUNNEL = (int)80L;
     /**
      * {@snippet lang=c :
      * enum ibv_flow_spec_type.IBV_FLOW_SPEC_VXLAN_TUNNEL = 80
@@ -4817,7 +4817,7 @@ public class rdma_h extends rdma_h$shared {
     public static int IBV_FLOW_SPEC_VXLAN_TUNNEL() {
         return IBV_FLOW_SPEC_VXLAN_TUNNEL;
     }
-    private static final int IBV_FLOW_SPEC_GRE = (int)81L;
+    public static final int IBV_FLOW_SPEC_GRE = (int)81L;
     /**
      * {@snippet lang=c :
      * enum ibv_flow_spec_type.IBV_FLOW_SPEC_GRE = 81
@@ -4826,7 +4826,7 @@ public class rdma_h extends rdma_h$shared {
     public static int IBV_FLOW_SPEC_GRE() {
         return IBV_FLOW_SPEC_GRE;
     }
-    private static final int IBV_FLOW_SPEC_MPLS = (int)96L;
+    public static final int IBV_FLOW_SPEC_MPLS = (int)96L;
     /**
      * {@snippet lang=c :
      * enum ibv_flow_spec_type.IBV_FLOW_SPEC_MPLS = 96
@@ -4835,7 +4835,7 @@ public class rdma_h extends rdma_h$shared {
     public static int IBV_FLOW_SPEC_MPLS() {
         return IBV_FLOW_SPEC_MPLS;
     }
-    private static final int IBV_FLOW_SPEC_INNER = (int)256L;
+    public static final int IBV_FLOW_SPEC_INNER = (int)256L;
     /**
      * {@snippet lang=c :
      * enum ibv_flow_spec_type.IBV_FLOW_SPEC_INNER = 256
@@ -4844,7 +4844,7 @@ public class rdma_h extends rdma_h$shared {
     public static int IBV_FLOW_SPEC_INNER() {
         return IBV_FLOW_SPEC_INNER;
     }
-    private static final int IBV_FLOW_SPEC_ACTION_TAG = (int)4096L;
+    public static final int IBV_FLOW_SPEC_ACTION_TAG = (int)4096L;
     /**
      * {@snippet lang=c :
      * enum ibv_flow_spec_type.IBV_FLOW_SPEC_ACTION_TAG = 4096
@@ -4853,7 +4853,7 @@ public class rdma_h extends rdma_h$shared {
     public static int IBV_FLOW_SPEC_ACTION_TAG() {
         return IBV_FLOW_SPEC_ACTION_TAG;
     }
-    private static final int IBV_FLOW_SPEC_ACTION_DROP = (int)4097L;
+    public static final int IBV_FLOW_SPEC_ACTION_DROP = (int)4097L;
     /**
      * {@snippet lang=c :
      * enum ibv_flow_spec_type.IBV_FLOW_SPEC_ACTION_DROP = 4097
@@ -4862,7 +4862,7 @@ public class rdma_h extends rdma_h$shared {
     public static int IBV_FLOW_SPEC_ACTION_DROP() {
         return IBV_FLOW_SPEC_ACTION_DROP;
     }
-    private static final int IBV_FLOW_SPEC_ACTION_HANDLE = (int)4098L;
+    public static final int IBV_FLOW_SPEC_ACTION_HANDLE = (int)4098L;
     /**
      * {@snippet lang=c :
      * enum ibv_flow_spec_type.IBV_FLOW_SPEC_ACTION_HANDLE = 4098
@@ -4871,7 +4871,7 @@ public class rdma_h extends rdma_h$shared {
     public static int IBV_FLOW_SPEC_ACTION_HANDLE() {
         return IBV_FLOW_SPEC_ACTION_HANDLE;
     }
-    private static final int IBV_FLOW_SPEC_ACTION_COUNT = (int)4099L;
+    public static final int IBV_FLOW_SPEC_ACTION_COUNT = (int)4099L;
     /**
      * {@snippet lang=c :
      * enum ibv_flow_spec_type.IBV_FLOW_SPEC_ACTION_COUNT = 4099
@@ -4880,7 +4880,7 @@ public class rdma_h extends rdma_h$shared {
     public static int IBV_FLOW_SPEC_ACTION_COUNT() {
         return IBV_FLOW_SPEC_ACTION_COUNT;
     }
-    private static final int IBV_FLOW_ACTION_ESP_MASK_ESN = (int)1L;
+    public static final int IBV_FLOW_ACTION_ESP_MASK_ESN = (int)1L;
     /**
      * {@snippet lang=c :
      * enum ibv_flow_action_esp_mask.IBV_FLOW_ACTION_ESP_MASK_ESN = 1
@@ -4889,7 +4889,7 @@ public class rdma_h extends rdma_h$shared {
     public static int IBV_FLOW_ACTION_ESP_MASK_ESN() {
         return IBV_FLOW_ACTION_ESP_MASK_ESN;
     }
-    private static final int IBV_SYSFS_NAME_MAX = (int)64L;
+    public static final int IBV_SYSFS_NAME_MAX = (int)64L;
     /**
      * {@snippet lang=c :
      * enum <anonymous>.IBV_SYSFS_NAME_MAX = 64
@@ -4898,7 +4898,7 @@ public class rdma_h extends rdma_h$shared {
     public static int IBV_SYSFS_NAME_MAX() {
         return IBV_SYSFS_NAME_MAX;
     }
-    private static final int IBV_SYSFS_PATH_MAX = (int)256L;
+    public static final int IBV_SYSFS_PATH_MAX = (int)256L;
     /**
      * {@snippet lang=c :
      * enum <anonymous>.IBV_SYSFS_PATH_MAX = 256
@@ -4907,7 +4907,7 @@ public class rdma_h extends rdma_h$shared {
     public static int IBV_SYSFS_PATH_MAX() {
         return IBV_SYSFS_PATH_MAX;
     }
-    private static final int IBV_CQ_INIT_ATTR_MASK_FLAGS = (int)1L;
+    public static final int IBV_CQ_INIT_ATTR_MASK_FLAGS = (int)1L;
     /**
      * {@snippet lang=c :
      * enum ibv_cq_init_attr_mask.IBV_CQ_INIT_ATTR_MASK_FLAGS = 1
@@ -4916,7 +4916,7 @@ public class rdma_h extends rdma_h$shared {
     public static int IBV_CQ_INIT_ATTR_MASK_FLAGS() {
         return IBV_CQ_INIT_ATTR_MASK_FLAGS;
     }
-    private static final int IBV_CQ_INIT_ATTR_MASK_PD = (int)2L;
+    public static final int IBV_CQ_INIT_ATTR_MASK_PD = (int)2L;
     /**
      * {@snippet lang=c :
      * enum ibv_cq_init_attr_mask.IBV_CQ_INIT_ATTR_MASK_PD = 2
@@ -4925,7 +4925,7 @@ public class rdma_h extends rdma_h$shared {
     public static int IBV_CQ_INIT_ATTR_MASK_PD() {
         return IBV_CQ_INIT_ATTR_MASK_PD;
     }
-    private static final int IBV_CREATE_CQ_ATTR_SINGLE_THREADED = (int)1L;
+    public static final int IBV_CREATE_CQ_ATTR_SINGLE_THREADED = (int)1L;
     /**
      * {@snippet lang=c :
      * enum ibv_create_cq_attr_flags.IBV_CREATE_CQ_ATTR_SINGLE_THREADED = 1
@@ -4934,7 +4934,7 @@ public class rdma_h extends rdma_h$shared {
     public static int IBV_CREATE_CQ_ATTR_SINGLE_THREADED() {
         return IBV_CREATE_CQ_ATTR_SINGLE_THREADED;
     }
-    private static final int IBV_CREATE_CQ_ATTR_IGNORE_OVERRUN = (int)2L;
+    public static final int IBV_CREATE_CQ_ATTR_IGNORE_OVERRUN = (int)2L;
     /**
      * {@snippet lang=c :
      * enum ibv_create_cq_attr_flags.IBV_CREATE_CQ_ATTR_IGNORE_OVERRUN = 2
@@ -4943,7 +4943,7 @@ public class rdma_h extends rdma_h$shared {
     public static int IBV_CREATE_CQ_ATTR_IGNORE_OVERRUN() {
         return IBV_CREATE_CQ_ATTR_IGNORE_OVERRUN;
     }
-    private static final int IBV_QP_ATTACH_COMP_CNTR_OP_SEND = (int)1L;
+    public static final int IBV_QP_ATTACH_COMP_CNTR_OP_SEND = (int)1L;
     /**
      * {@snippet lang=c :
      * enum ibv_qp_attach_comp_cntr_op.IBV_QP_ATTACH_COMP_CNTR_OP_SEND = 1
@@ -4952,7 +4952,7 @@ public class rdma_h extends rdma_h$shared {
     public static int IBV_QP_ATTACH_COMP_CNTR_OP_SEND() {
         return IBV_QP_ATTACH_COMP_CNTR_OP_SEND;
     }
-    private static final int IBV_QP_ATTACH_COMP_CNTR_OP_RECV = (int)2L;
+    public static final int IBV_QP_ATTACH_COMP_CNTR_OP_RECV = (int)2L;
     /**
      * {@snippet lang=c :
      * enum ibv_qp_attach_comp_cntr_op.IBV_QP_ATTACH_COMP_CNTR_OP_RECV = 2
@@ -4961,7 +4961,7 @@ public class rdma_h extends rdma_h$shared {
     public static int IBV_QP_ATTACH_COMP_CNTR_OP_RECV() {
         return IBV_QP_ATTACH_COMP_CNTR_OP_RECV;
     }
-    private static final int IBV_QP_ATTACH_COMP_CNTR_OP_RDMA_READ = (int)4L;
+    public static final int IBV_QP_ATTACH_COMP_CNTR_OP_RDMA_READ = (int)4L;
     /**
      * {@snippet lang=c :
      * enum ibv_qp_attach_comp_cntr_op.IBV_QP_ATTACH_COMP_CNTR_OP_RDMA_READ = 4
@@ -4970,7 +4970,7 @@ public class rdma_h extends rdma_h$shared {
     public static int IBV_QP_ATTACH_COMP_CNTR_OP_RDMA_READ() {
         return IBV_QP_ATTACH_COMP_CNTR_OP_RDMA_READ;
     }
-    private static final int IBV_QP_ATTACH_COMP_CNTR_OP_REMOTE_RDMA_READ = (int)8L;
+    public static final int IBV_QP_ATTACH_COMP_CNTR_OP_REMOTE_RDMA_READ = (int)8L;
     /**
      * {@snippet lang=c :
      * enum ibv_qp_attach_comp_cntr_op.IBV_QP_ATTACH_COMP_CNTR_OP_REMOTE_RDMA_READ = 8
@@ -4979,7 +4979,7 @@ public class rdma_h extends rdma_h$shared {
     public static int IBV_QP_ATTACH_COMP_CNTR_OP_REMOTE_RDMA_READ() {
         return IBV_QP_ATTACH_COMP_CNTR_OP_REMOTE_RDMA_READ;
     }
-    private static final int IBV_QP_ATTACH_COMP_CNTR_OP_RDMA_WRITE = (int)16L;
+    public static final int IBV_QP_ATTACH_COMP_CNTR_OP_RDMA_WRITE = (int)16L;
     /**
      * {@snippet lang=c :
      * enum ibv_qp_attach_comp_cntr_op.IBV_QP_ATTACH_COMP_CNTR_OP_RDMA_WRITE = 16
@@ -4988,7 +4988,7 @@ public class rdma_h extends rdma_h$shared {
     public static int IBV_QP_ATTACH_COMP_CNTR_OP_RDMA_WRITE() {
         return IBV_QP_ATTACH_COMP_CNTR_OP_RDMA_WRITE;
     }
-    private static final int IBV_QP_ATTACH_COMP_CNTR_OP_REMOTE_RDMA_WRITE = (int)32L;
+    public static final int IBV_QP_ATTACH_COMP_CNTR_OP_REMOTE_RDMA_WRITE = (int)32L;
     /**
      * {@snippet lang=c :
      * enum ibv_qp_attach_comp_cntr_op.IBV_QP_ATTACH_COMP_CNTR_OP_REMOTE_RDMA_WRITE = 32
@@ -4997,7 +4997,7 @@ public class rdma_h extends rdma_h$shared {
     public static int IBV_QP_ATTACH_COMP_CNTR_OP_REMOTE_RDMA_WRITE() {
         return IBV_QP_ATTACH_COMP_CNTR_OP_REMOTE_RDMA_WRITE;
     }
-    private static final int IBV_COMP_CNTR_TYPE_WRS = (int)0L;
+    public static final int IBV_COMP_CNTR_TYPE_WRS = (int)0L;
     /**
      * {@snippet lang=c :
      * enum ibv_comp_cntr_type.IBV_COMP_CNTR_TYPE_WRS = 0
@@ -5006,7 +5006,7 @@ public class rdma_h extends rdma_h$shared {
     public static int IBV_COMP_CNTR_TYPE_WRS() {
         return IBV_COMP_CNTR_TYPE_WRS;
     }
-    private static final int IBV_COMP_CNTR_TYPE_BYTES = (int)1L;
+    public static final int IBV_COMP_CNTR_TYPE_BYTES = (int)1L;
     /**
      * {@snippet lang=c :
      * enum ibv_comp_cntr_type.IBV_COMP_CNTR_TYPE_BYTES = 1
@@ -5015,7 +5015,7 @@ public class rdma_h extends rdma_h$shared {
     public static int IBV_COMP_CNTR_TYPE_BYTES() {
         return IBV_COMP_CNTR_TYPE_BYTES;
     }
-    private static final int IBV_PARENT_DOMAIN_INIT_ATTR_ALLOCATORS = (int)1L;
+    public static final int IBV_PARENT_DOMAIN_INIT_ATTR_ALLOCATORS = (int)1L;
     /**
      * {@snippet lang=c :
      * enum ibv_parent_domain_init_attr_mask.IBV_PARENT_DOMAIN_INIT_ATTR_ALLOCATORS = 1
@@ -5024,7 +5024,7 @@ public class rdma_h extends rdma_h$shared {
     public static int IBV_PARENT_DOMAIN_INIT_ATTR_ALLOCATORS() {
         return IBV_PARENT_DOMAIN_INIT_ATTR_ALLOCATORS;
     }
-    private static final int IBV_PARENT_DOMAIN_INIT_ATTR_PD_CONTEXT = (int)2L;
+    public static final int IBV_PARENT_DOMAIN_INIT_ATTR_PD_CONTEXT = (int)2L;
     /**
      * {@snippet lang=c :
      * enum ibv_parent_domain_init_attr_mask.IBV_PARENT_DOMAIN_INIT_ATTR_PD_CONTEXT = 2
@@ -5033,7 +5033,7 @@ public class rdma_h extends rdma_h$shared {
     public static int IBV_PARENT_DOMAIN_INIT_ATTR_PD_CONTEXT() {
         return IBV_PARENT_DOMAIN_INIT_ATTR_PD_CONTEXT;
     }
-    private static final int IBV_PARENT_DOMAIN_INIT_ATTR_ALLOW_CC_UNPROTECTED_ALLOC = (int)4L;
+    public static final int IBV_PARENT_DOMAIN_INIT_ATTR_ALLOW_CC_UNPROTECTED_ALLOC = (int)4L;
     /**
      * {@snippet lang=c :
      * enum ibv_parent_domain_init_attr_mask.IBV_PARENT_DOMAIN_INIT_ATTR_ALLOW_CC_UNPROTECTED_ALLOC = 4
@@ -5042,7 +5042,7 @@ public class rdma_h extends rdma_h$shared {
     public static int IBV_PARENT_DOMAIN_INIT_ATTR_ALLOW_CC_UNPROTECTED_ALLOC() {
         return IBV_PARENT_DOMAIN_INIT_ATTR_ALLOW_CC_UNPROTECTED_ALLOC;
     }
-    private static final int IBV_TPH_MEM_TYPE_VM = (int)0L;
+    public static final int IBV_TPH_MEM_TYPE_VM = (int)0L;
     /**
      * {@snippet lang=c :
      * enum ibv_tph_mem_type.IBV_TPH_MEM_TYPE_VM = 0
@@ -5051,7 +5051,7 @@ public class rdma_h extends rdma_h$shared {
     public static int IBV_TPH_MEM_TYPE_VM() {
         return IBV_TPH_MEM_TYPE_VM;
     }
-    private static final int IBV_TPH_MEM_TYPE_PM = (int)1L;
+    public static final int IBV_TPH_MEM_TYPE_PM = (int)1L;
     /**
      * {@snippet lang=c :
      * enum ibv_tph_mem_type.IBV_TPH_MEM_TYPE_PM = 1
@@ -5060,7 +5060,7 @@ public class rdma_h extends rdma_h$shared {
     public static int IBV_TPH_MEM_TYPE_PM() {
         return IBV_TPH_MEM_TYPE_PM;
     }
-    private static final int IBV_DMAH_INIT_ATTR_MASK_CPU_ID = (int)1L;
+    public static final int IBV_DMAH_INIT_ATTR_MASK_CPU_ID = (int)1L;
     /**
      * {@snippet lang=c :
      * enum ibv_dmah_init_attr_mask.IBV_DMAH_INIT_ATTR_MASK_CPU_ID = 1
@@ -5069,7 +5069,7 @@ public class rdma_h extends rdma_h$shared {
     public static int IBV_DMAH_INIT_ATTR_MASK_CPU_ID() {
         return IBV_DMAH_INIT_ATTR_MASK_CPU_ID;
     }
-    private static final int IBV_DMAH_INIT_ATTR_MASK_PH = (int)2L;
+    public static final int IBV_DMAH_INIT_ATTR_MASK_PH = (int)2L;
     /**
      * {@snippet lang=c :
      * enum ibv_dmah_init_attr_mask.IBV_DMAH_INIT_ATTR_MASK_PH = 2
@@ -5078,7 +5078,7 @@ public class rdma_h extends rdma_h$shared {
     public static int IBV_DMAH_INIT_ATTR_MASK_PH() {
         return IBV_DMAH_INIT_ATTR_MASK_PH;
     }
-    private static final int IBV_DMAH_INIT_ATTR_MASK_TPH_MEM_TYPE = (int)4L;
+    public static final int IBV_DMAH_INIT_ATTR_MASK_TPH_MEM_TYPE = (int)4L;
     /**
      * {@snippet lang=c :
      * enum ibv_dmah_init_attr_mask.IBV_DMAH_INIT_ATTR_MASK_TPH_MEM_TYPE = 4
@@ -5087,7 +5087,7 @@ public class rdma_h extends rdma_h$shared {
     public static int IBV_DMAH_INIT_ATTR_MASK_TPH_MEM_TYPE() {
         return IBV_DMAH_INIT_ATTR_MASK_TPH_MEM_TYPE;
     }
-    private static final int IBV_COUNTER_PACKETS = (int)0L;
+    public static final int IBV_COUNTER_PACKETS = (int)0L;
     /**
      * {@snippet lang=c :
      * enum ibv_counter_description.IBV_COUNTER_PACKETS = 0
@@ -5096,7 +5096,7 @@ public class rdma_h extends rdma_h$shared {
     public static int IBV_COUNTER_PACKETS() {
         return IBV_COUNTER_PACKETS;
     }
-    private static final int IBV_COUNTER_BYTES = (int)1L;
+    public static final int IBV_COUNTER_BYTES = (int)1L;
     /**
      * {@snippet lang=c :
      * enum ibv_counter_description.IBV_COUNTER_BYTES = 1
@@ -5105,7 +5105,7 @@ public class rdma_h extends rdma_h$shared {
     public static int IBV_COUNTER_BYTES() {
         return IBV_COUNTER_BYTES;
     }
-    private static final int IBV_READ_COUNTERS_ATTR_PREFER_CACHED = (int)1L;
+    public static final int IBV_READ_COUNTERS_ATTR_PREFER_CACHED = (int)1L;
     /**
      * {@snippet lang=c :
      * enum ibv_read_counters_flags.IBV_READ_COUNTERS_ATTR_PREFER_CACHED = 1
@@ -5114,7 +5114,7 @@ public class rdma_h extends rdma_h$shared {
     public static int IBV_READ_COUNTERS_ATTR_PREFER_CACHED() {
         return IBV_READ_COUNTERS_ATTR_PREFER_CACHED;
     }
-    private static final int IBV_VALUES_MASK_RAW_CLOCK = (int)1L;
+    public static final int IBV_VALUES_MASK_RAW_CLOCK = (int)1L;
     /**
      * {@snippet lang=c :
      * enum ibv_values_mask.IBV_VALUES_MASK_RAW_CLOCK = 1
@@ -5123,7 +5123,7 @@ public class rdma_h extends rdma_h$shared {
     public static int IBV_VALUES_MASK_RAW_CLOCK() {
         return IBV_VALUES_MASK_RAW_CLOCK;
     }
-    private static final int IBV_VALUES_MASK_RESERVED = (int)2L;
+    public static final int IBV_VALUES_MASK_RESERVED = (int)2L;
     /**
      * {@snippet lang=c :
      * enum ibv_values_mask.IBV_VALUES_MASK_RESERVED = 2
@@ -5132,7 +5132,7 @@ public class rdma_h extends rdma_h$shared {
     public static int IBV_VALUES_MASK_RESERVED() {
         return IBV_VALUES_MASK_RESERVED;
     }
-    private static final int IBV_REREG_MR_ERR_INPUT = (int)-1L;
+    public static final int IBV_REREG_MR_ERR_INPUT = (int)-1L;
     /**
      * {@snippet lang=c :
      * enum ibv_rereg_mr_err_code.IBV_REREG_MR_ERR_INPUT = -1
@@ -5141,7 +5141,7 @@ public class rdma_h extends rdma_h$shared {
     public static int IBV_REREG_MR_ERR_INPUT() {
         return IBV_REREG_MR_ERR_INPUT;
     }
-    private static final int IBV_REREG_MR_ERR_DONT_FORK_NEW = (int)-2L;
+    public static final int IBV_REREG_MR_ERR_DONT_FORK_NEW = (int)-2L;
     /**
      * {@snippet lang=c :
      * enum ibv_rereg_mr_err_code.IBV_REREG_MR_ERR_DONT_FORK_NEW = -2
@@ -5150,7 +5150,7 @@ public class rdma_h extends rdma_h$shared {
     public static int IBV_REREG_MR_ERR_DONT_FORK_NEW() {
         return IBV_REREG_MR_ERR_DONT_FORK_NEW;
     }
-    private static final int IBV_REREG_MR_ERR_DO_FORK_OLD = (int)-3L;
+    public static final int IBV_REREG_MR_ERR_DO_FORK_OLD = (int)-3L;
     /**
      * {@snippet lang=c :
      * enum ibv_rereg_mr_err_code.IBV_REREG_MR_ERR_DO_FORK_OLD = -3
@@ -5159,7 +5159,7 @@ public class rdma_h extends rdma_h$shared {
     public static int IBV_REREG_MR_ERR_DO_FORK_OLD() {
         return IBV_REREG_MR_ERR_DO_FORK_OLD;
     }
-    private static final int IBV_REREG_MR_ERR_CMD = (int)-4L;
+    public static final int IBV_REREG_MR_ERR_CMD = (int)-4L;
     /**
      * {@snippet lang=c :
      * enum ibv_rereg_mr_err_code.IBV_REREG_MR_ERR_CMD = -4
@@ -5168,7 +5168,7 @@ public class rdma_h extends rdma_h$shared {
     public static int IBV_REREG_MR_ERR_CMD() {
         return IBV_REREG_MR_ERR_CMD;
     }
-    private static final int IBV_REREG_MR_ERR_CMD_AND_DO_FORK_NEW = (int)-5L;
+    public static final int IBV_REREG_MR_ERR_CMD_AND_DO_FORK_NEW = (int)-5L;
     /**
      * {@snippet lang=c :
      * enum ibv_rereg_mr_err_code.IBV_REREG_MR_ERR_CMD_AND_DO_FORK_NEW = -5
@@ -5177,7 +5177,7 @@ public class rdma_h extends rdma_h$shared {
     public static int IBV_REREG_MR_ERR_CMD_AND_DO_FORK_NEW() {
         return IBV_REREG_MR_ERR_CMD_AND_DO_FORK_NEW;
     }
-    private static final int RDMA_CM_EVENT_ADDR_RESOLVED = (int)0L;
+    public static final int RDMA_CM_EVENT_ADDR_RESOLVED = (int)0L;
     /**
      * {@snippet lang=c :
      * enum rdma_cm_event_type.RDMA_CM_EVENT_ADDR_RESOLVED = 0
@@ -5186,7 +5186,7 @@ public class rdma_h extends rdma_h$shared {
     public static int RDMA_CM_EVENT_ADDR_RESOLVED() {
         return RDMA_CM_EVENT_ADDR_RESOLVED;
     }
-    private static final int RDMA_CM_EVENT_ADDR_ERROR = (int)1L;
+    public static final int RDMA_CM_EVENT_ADDR_ERROR = (int)1L;
     /**
      * {@snippet lang=c :
      * enum rdma_cm_event_type.RDMA_CM_EVENT_ADDR_ERROR = 1
@@ -5195,7 +5195,7 @@ public class rdma_h extends rdma_h$shared {
     public static int RDMA_CM_EVENT_ADDR_ERROR() {
         return RDMA_CM_EVENT_ADDR_ERROR;
     }
-    private static final int RDMA_CM_EVENT_ROUTE_RESOLVED = (int)2L;
+    public static final int RDMA_CM_EVENT_ROUTE_RESOLVED = (int)2L;
     /**
      * {@snippet lang=c :
      * enum rdma_cm_event_type.RDMA_CM_EVENT_ROUTE_RESOLVED = 2
@@ -5204,7 +5204,7 @@ public class rdma_h extends rdma_h$shared {
     public static int RDMA_CM_EVENT_ROUTE_RESOLVED() {
         return RDMA_CM_EVENT_ROUTE_RESOLVED;
     }
-    private static final int RDMA_CM_EVENT_ROUTE_ERROR = (int)3L;
+    public static final int RDMA_CM_EVENT_ROUTE_ERROR = (int)3L;
     /**
      * {@snippet lang=c :
      * enum rdma_cm_event_type.RDMA_CM_EVENT_ROUTE_ERROR = 3
@@ -5213,7 +5213,7 @@ public class rdma_h extends rdma_h$shared {
     public static int RDMA_CM_EVENT_ROUTE_ERROR() {
         return RDMA_CM_EVENT_ROUTE_ERROR;
     }
-    private static final int RDMA_CM_EVENT_CONNECT_REQUEST = (int)4L;
+    public static final int RDMA_CM_EVENT_CONNECT_REQUEST = (int)4L;
     /**
      * {@snippet lang=c :
      * enum rdma_cm_event_type.RDMA_CM_EVENT_CONNECT_REQUEST = 4
@@ -5222,7 +5222,7 @@ public class rdma_h extends rdma_h$shared {
     public static int RDMA_CM_EVENT_CONNECT_REQUEST() {
         return RDMA_CM_EVENT_CONNECT_REQUEST;
     }
-    private static final int RDMA_CM_EVENT_CONNECT_RESPONSE = (int)5L;
+    public static final int RDMA_CM_EVENT_CONNECT_RESPONSE = (int)5L;
     /**
      * {@snippet lang=c :
      * enum rdma_cm_event_type.RDMA_CM_EVENT_CONNECT_RESPONSE = 5
@@ -5231,7 +5231,7 @@ public class rdma_h extends rdma_h$shared {
     public static int RDMA_CM_EVENT_CONNECT_RESPONSE() {
         return RDMA_CM_EVENT_CONNECT_RESPONSE;
     }
-    private static final int RDMA_CM_EVENT_CONNECT_ERROR = (int)6L;
+    public static final int RDMA_CM_EVENT_CONNECT_ERROR = (int)6L;
     /**
      * {@snippet lang=c :
      * enum rdma_cm_event_type.RDMA_CM_EVENT_CONNECT_ERROR = 6
@@ -5240,7 +5240,7 @@ public class rdma_h extends rdma_h$shared {
     public static int RDMA_CM_EVENT_CONNECT_ERROR() {
         return RDMA_CM_EVENT_CONNECT_ERROR;
     }
-    private static final int RDMA_CM_EVENT_UNREACHABLE = (int)7L;
+    public static final int RDMA_CM_EVENT_UNREACHABLE = (int)7L;
     /**
      * {@snippet lang=c :
      * enum rdma_cm_event_type.RDMA_CM_EVENT_UNREACHABLE = 7
@@ -5249,7 +5249,7 @@ public class rdma_h extends rdma_h$shared {
     public static int RDMA_CM_EVENT_UNREACHABLE() {
         return RDMA_CM_EVENT_UNREACHABLE;
     }
-    private static final int RDMA_CM_EVENT_REJECTED = (int)8L;
+    public static final int RDMA_CM_EVENT_REJECTED = (int)8L;
     /**
      * {@snippet lang=c :
      * enum rdma_cm_event_type.RDMA_CM_EVENT_REJECTED = 8
@@ -5258,7 +5258,7 @@ public class rdma_h extends rdma_h$shared {
     public static int RDMA_CM_EVENT_REJECTED() {
         return RDMA_CM_EVENT_REJECTED;
     }
-    private static final int RDMA_CM_EVENT_ESTABLISHED = (int)9L;
+    public static final int RDMA_CM_EVENT_ESTABLISHED = (int)9L;
     /**
      * {@snippet lang=c :
      * enum rdma_cm_event_type.RDMA_CM_EVENT_ESTABLISHED = 9
@@ -5267,7 +5267,7 @@ public class rdma_h extends rdma_h$shared {
     public static int RDMA_CM_EVENT_ESTABLISHED() {
         return RDMA_CM_EVENT_ESTABLISHED;
     }
-    private static final int RDMA_CM_EVENT_DISCONNECTED = (int)10L;
+    public static final int RDMA_CM_EVENT_DISCONNECTED = (int)10L;
     /**
      * {@snippet lang=c :
      * enum rdma_cm_event_type.RDMA_CM_EVENT_DISCONNECTED = 10
@@ -5276,7 +5276,7 @@ public class rdma_h extends rdma_h$shared {
     public static int RDMA_CM_EVENT_DISCONNECTED() {
         return RDMA_CM_EVENT_DISCONNECTED;
     }
-    private static final int RDMA_CM_EVENT_DEVICE_REMOVAL = (int)11L;
+    public static final int RDMA_CM_EVENT_DEVICE_REMOVAL = (int)11L;
     /**
      * {@snippet lang=c :
      * enum rdma_cm_event_type.RDMA_CM_EVENT_DEVICE_REMOVAL = 11
@@ -5285,7 +5285,7 @@ public class rdma_h extends rdma_h$shared {
     public static int RDMA_CM_EVENT_DEVICE_REMOVAL() {
         return RDMA_CM_EVENT_DEVICE_REMOVAL;
     }
-    private static final int RDMA_CM_EVENT_MULTICAST_JOIN = (int)12L;
+    public static final int RDMA_CM_EVENT_MULTICAST_JOIN = (int)12L;
     /**
      * {@snippet lang=c :
      * enum rdma_cm_event_type.RDMA_CM_EVENT_MULTICAST_JOIN = 12
@@ -5294,7 +5294,7 @@ public class rdma_h extends rdma_h$shared {
     public static int RDMA_CM_EVENT_MULTICAST_JOIN() {
         return RDMA_CM_EVENT_MULTICAST_JOIN;
     }
-    private static final int RDMA_CM_EVENT_MULTICAST_ERROR = (int)13L;
+    public static final int RDMA_CM_EVENT_MULTICAST_ERROR = (int)13L;
     /**
      * {@snippet lang=c :
      * enum rdma_cm_event_type.RDMA_CM_EVENT_MULTICAST_ERROR = 13
@@ -5303,7 +5303,7 @@ public class rdma_h extends rdma_h$shared {
     public static int RDMA_CM_EVENT_MULTICAST_ERROR() {
         return RDMA_CM_EVENT_MULTICAST_ERROR;
     }
-    private static final int RDMA_CM_EVENT_ADDR_CHANGE = (int)14L;
+    public static final int RDMA_CM_EVENT_ADDR_CHANGE = (int)14L;
     /**
      * {@snippet lang=c :
      * enum rdma_cm_event_type.RDMA_CM_EVENT_ADDR_CHANGE = 14
@@ -5312,7 +5312,7 @@ public class rdma_h extends rdma_h$shared {
     public static int RDMA_CM_EVENT_ADDR_CHANGE() {
         return RDMA_CM_EVENT_ADDR_CHANGE;
     }
-    private static final int RDMA_CM_EVENT_TIMEWAIT_EXIT = (int)15L;
+    public static final int RDMA_CM_EVENT_TIMEWAIT_EXIT = (int)15L;
     /**
      * {@snippet lang=c :
      * enum rdma_cm_event_type.RDMA_CM_EVENT_TIMEWAIT_EXIT = 15
@@ -5321,7 +5321,7 @@ public class rdma_h extends rdma_h$shared {
     public static int RDMA_CM_EVENT_TIMEWAIT_EXIT() {
         return RDMA_CM_EVENT_TIMEWAIT_EXIT;
     }
-    private static final int RDMA_CM_EVENT_ADDRINFO_RESOLVED = (int)16L;
+    public static final int RDMA_CM_EVENT_ADDRINFO_RESOLVED = (int)16L;
     /**
      * {@snippet lang=c :
      * enum rdma_cm_event_type.RDMA_CM_EVENT_ADDRINFO_RESOLVED = 16
@@ -5330,7 +5330,7 @@ public class rdma_h extends rdma_h$shared {
     public static int RDMA_CM_EVENT_ADDRINFO_RESOLVED() {
         return RDMA_CM_EVENT_ADDRINFO_RESOLVED;
     }
-    private static final int RDMA_CM_EVENT_ADDRINFO_ERROR = (int)17L;
+    public static final int RDMA_CM_EVENT_ADDRINFO_ERROR = (int)17L;
     /**
      * {@snippet lang=c :
      * enum rdma_cm_event_type.RDMA_CM_EVENT_ADDRINFO_ERROR = 17
@@ -5339,7 +5339,7 @@ public class rdma_h extends rdma_h$shared {
     public static int RDMA_CM_EVENT_ADDRINFO_ERROR() {
         return RDMA_CM_EVENT_ADDRINFO_ERROR;
     }
-    private static final int RDMA_CM_EVENT_USER = (int)18L;
+    public static final int RDMA_CM_EVENT_USER = (int)18L;
     /**
      * {@snippet lang=c :
      * enum rdma_cm_event_type.RDMA_CM_EVENT_USER = 18
@@ -5348,7 +5348,7 @@ public class rdma_h extends rdma_h$shared {
     public static int RDMA_CM_EVENT_USER() {
         return RDMA_CM_EVENT_USER;
     }
-    private static final int RDMA_CM_EVENT_INTERNAL = (int)19L;
+    public static final int RDMA_CM_EVENT_INTERNAL = (int)19L;
     /**
      * {@snippet lang=c :
      * enum rdma_cm_event_type.RDMA_CM_EVENT_INTERNAL = 19
@@ -5357,7 +5357,7 @@ public class rdma_h extends rdma_h$shared {
     public static int RDMA_CM_EVENT_INTERNAL() {
         return RDMA_CM_EVENT_INTERNAL;
     }
-    private static final int RDMA_PS_IPOIB = (int)2L;
+    public static final int RDMA_PS_IPOIB = (int)2L;
     /**
      * {@snippet lang=c :
      * enum rdma_port_space.RDMA_PS_IPOIB = 2
@@ -5366,7 +5366,7 @@ public class rdma_h extends rdma_h$shared {
     public static int RDMA_PS_IPOIB() {
         return RDMA_PS_IPOIB;
     }
-    private static final int RDMA_PS_TCP = (int)262L;
+    public static final int RDMA_PS_TCP = (int)262L;
     /**
      * {@snippet lang=c :
      * enum rdma_port_space.RDMA_PS_TCP = 262
@@ -5375,7 +5375,7 @@ public class rdma_h extends rdma_h$shared {
     public static int RDMA_PS_TCP() {
         return RDMA_PS_TCP;
     }
-    private static final int RDMA_PS_UDP = (int)273L;
+    public static final int RDMA_PS_UDP = (int)273L;
     /**
      * {@snippet lang=c :
      * enum rdma_port_space.RDMA_PS_UDP = 273
@@ -5384,7 +5384,7 @@ public class rdma_h extends rdma_h$shared {
     public static int RDMA_PS_UDP() {
         return RDMA_PS_UDP;
     }
-    private static final int RDMA_PS_IB = (int)319L;
+    public static final int RDMA_PS_IB = (int)319L;
     /**
      * {@snippet lang=c :
      * enum rdma_port_space.RDMA_PS_IB = 319
@@ -5393,7 +5393,7 @@ public class rdma_h extends rdma_h$shared {
     public static int RDMA_PS_IB() {
         return RDMA_PS_IB;
     }
-    private static final int RDMA_MAX_RESP_RES = (int)255L;
+    public static final int RDMA_MAX_RESP_RES = (int)255L;
     /**
      * {@snippet lang=c :
      * enum <anonymous>.RDMA_MAX_RESP_RES = 255
@@ -5402,7 +5402,7 @@ public class rdma_h extends rdma_h$shared {
     public static int RDMA_MAX_RESP_RES() {
         return RDMA_MAX_RESP_RES;
     }
-    private static final int RDMA_MAX_INIT_DEPTH = (int)255L;
+    public static final int RDMA_MAX_INIT_DEPTH = (int)255L;
     /**
      * {@snippet lang=c :
      * enum <anonymous>.RDMA_MAX_INIT_DEPTH = 255
@@ -5411,7 +5411,7 @@ public class rdma_h extends rdma_h$shared {
     public static int RDMA_MAX_INIT_DEPTH() {
         return RDMA_MAX_INIT_DEPTH;
     }
-    private static final int RDMA_CM_JOIN_MC_ATTR_ADDRESS = (int)1L;
+    public static final int RDMA_CM_JOIN_MC_ATTR_ADDRESS = (int)1L;
     /**
      * {@snippet lang=c :
      * enum rdma_cm_join_mc_attr_mask.RDMA_CM_JOIN_MC_ATTR_ADDRESS = 1
@@ -5420,7 +5420,7 @@ public class rdma_h extends rdma_h$shared {
     public static int RDMA_CM_JOIN_MC_ATTR_ADDRESS() {
         return RDMA_CM_JOIN_MC_ATTR_ADDRESS;
     }
-    private static final int RDMA_CM_JOIN_MC_ATTR_JOIN_FLAGS = (int)2L;
+    public static final int RDMA_CM_JOIN_MC_ATTR_JOIN_FLAGS = (int)2L;
     /**
      * {@snippet lang=c :
      * enum rdma_cm_join_mc_attr_mask.RDMA_CM_JOIN_MC_ATTR_JOIN_FLAGS = 2
@@ -5429,7 +5429,7 @@ public class rdma_h extends rdma_h$shared {
     public static int RDMA_CM_JOIN_MC_ATTR_JOIN_FLAGS() {
         return RDMA_CM_JOIN_MC_ATTR_JOIN_FLAGS;
     }
-    private static final int RDMA_CM_JOIN_MC_ATTR_RESERVED = (int)4L;
+    public static final int RDMA_CM_JOIN_MC_ATTR_RESERVED = (int)4L;
     /**
      * {@snippet lang=c :
      * enum rdma_cm_join_mc_attr_mask.RDMA_CM_JOIN_MC_ATTR_RESERVED = 4
@@ -5438,7 +5438,7 @@ public class rdma_h extends rdma_h$shared {
     public static int RDMA_CM_JOIN_MC_ATTR_RESERVED() {
         return RDMA_CM_JOIN_MC_ATTR_RESERVED;
     }
-    private static final int RDMA_MC_JOIN_FLAG_FULLMEMBER = (int)0L;
+    public static final int RDMA_MC_JOIN_FLAG_FULLMEMBER = (int)0L;
     /**
      * {@snippet lang=c :
      * enum rdma_cm_mc_join_flags.RDMA_MC_JOIN_FLAG_FULLMEMBER = 0
@@ -5447,7 +5447,7 @@ public class rdma_h extends rdma_h$shared {
     public static int RDMA_MC_JOIN_FLAG_FULLMEMBER() {
         return RDMA_MC_JOIN_FLAG_FULLMEMBER;
     }
-    private static final int RDMA_MC_JOIN_FLAG_SENDONLY_FULLMEMBER = (int)1L;
+    public static final int RDMA_MC_JOIN_FLAG_SENDONLY_FULLMEMBER = (int)1L;
     /**
      * {@snippet lang=c :
      * enum rdma_cm_mc_join_flags.RDMA_MC_JOIN_FLAG_SENDONLY_FULLMEMBER = 1
@@ -5456,7 +5456,7 @@ public class rdma_h extends rdma_h$shared {
     public static int RDMA_MC_JOIN_FLAG_SENDONLY_FULLMEMBER() {
         return RDMA_MC_JOIN_FLAG_SENDONLY_FULLMEMBER;
     }
-    private static final int RDMA_MC_JOIN_FLAG_RESERVED = (int)2L;
+    public static final int RDMA_MC_JOIN_FLAG_RESERVED = (int)2L;
     /**
      * {@snippet lang=c :
      * enum rdma_cm_mc_join_flags.RDMA_MC_JOIN_FLAG_RESERVED = 2
@@ -5465,7 +5465,7 @@ public class rdma_h extends rdma_h$shared {
     public static int RDMA_MC_JOIN_FLAG_RESERVED() {
         return RDMA_MC_JOIN_FLAG_RESERVED;
     }
-    private static final int RDMA_OPTION_ID = (int)0L;
+    public static final int RDMA_OPTION_ID = (int)0L;
     /**
      * {@snippet lang=c :
      * enum <anonymous>.RDMA_OPTION_ID = 0
@@ -5474,7 +5474,7 @@ public class rdma_h extends rdma_h$shared {
     public static int RDMA_OPTION_ID() {
         return RDMA_OPTION_ID;
     }
-    private static final int RDMA_OPTION_IB = (int)1L;
+    public static final int RDMA_OPTION_IB = (int)1L;
     /**
      * {@snippet lang=c :
      * enum <anonymous>.RDMA_OPTION_IB = 1
@@ -5483,7 +5483,7 @@ public class rdma_h extends rdma_h$shared {
     public static int RDMA_OPTION_IB() {
         return RDMA_OPTION_IB;
     }
-    private static final int RDMA_OPTION_ID_TOS = (int)0L;
+    public static final int RDMA_OPTION_ID_TOS = (int)0L;
     /**
      * {@snippet lang=c :
      * enum <anonymous>.RDMA_OPTION_ID_TOS = 0
@@ -5492,7 +5492,7 @@ public class rdma_h extends rdma_h$shared {
     public static int RDMA_OPTION_ID_TOS() {
         return RDMA_OPTION_ID_TOS;
     }
-    private static final int RDMA_OPTION_ID_REUSEADDR = (int)1L;
+    public static final int RDMA_OPTION_ID_REUSEADDR = (int)1L;
     /**
      * {@snippet lang=c :
      * enum <anonymous>.RDMA_OPTION_ID_REUSEADDR = 1
@@ -5501,7 +5501,7 @@ public class rdma_h extends rdma_h$shared {
     public static int RDMA_OPTION_ID_REUSEADDR() {
         return RDMA_OPTION_ID_REUSEADDR;
     }
-    private static final int RDMA_OPTION_ID_AFONLY = (int)2L;
+    public static final int RDMA_OPTION_ID_AFONLY = (int)2L;
     /**
      * {@snippet lang=c :
      * enum <anonymous>.RDMA_OPTION_ID_AFONLY = 2
@@ -5510,7 +5510,7 @@ public class rdma_h extends rdma_h$shared {
     public static int RDMA_OPTION_ID_AFONLY() {
         return RDMA_OPTION_ID_AFONLY;
     }
-    private static final int RDMA_OPTION_ID_ACK_TIMEOUT = (int)3L;
+    public static final int RDMA_OPTION_ID_ACK_TIMEOUT = (int)3L;
     /**
      * {@snippet lang=c :
      * enum <anonymous>.RDMA_OPTION_ID_ACK_TIMEOUT = 3
@@ -5519,7 +5519,7 @@ public class rdma_h extends rdma_h$shared {
     public static int RDMA_OPTION_ID_ACK_TIMEOUT() {
         return RDMA_OPTION_ID_ACK_TIMEOUT;
     }
-    private static final int RDMA_OPTION_IB_PATH = (int)1L;
+    public static final int RDMA_OPTION_IB_PATH = (int)1L;
     /**
      * {@snippet lang=c :
      * enum <anonymous>.RDMA_OPTION_IB_PATH = 1
@@ -5528,7 +5528,7 @@ public class rdma_h extends rdma_h$shared {
     public static int RDMA_OPTION_IB_PATH() {
         return RDMA_OPTION_IB_PATH;
     }
-    private static final int RDMA_SQSIZE = (int)0L;
+    public static final int RDMA_SQSIZE = (int)0L;
     /**
      * {@snippet lang=c :
      * enum <anonymous>.RDMA_SQSIZE = 0
@@ -5537,7 +5537,7 @@ public class rdma_h extends rdma_h$shared {
     public static int RDMA_SQSIZE() {
         return RDMA_SQSIZE;
     }
-    private static final int RDMA_RQSIZE = (int)1L;
+    public static final int RDMA_RQSIZE = (int)1L;
     /**
      * {@snippet lang=c :
      * enum <anonymous>.RDMA_RQSIZE = 1
@@ -5546,7 +5546,7 @@ public class rdma_h extends rdma_h$shared {
     public static int RDMA_RQSIZE() {
         return RDMA_RQSIZE;
     }
-    private static final int RDMA_INLINE = (int)2L;
+    public static final int RDMA_INLINE = (int)2L;
     /**
      * {@snippet lang=c :
      * enum <anonymous>.RDMA_INLINE = 2
@@ -5555,7 +5555,7 @@ public class rdma_h extends rdma_h$shared {
     public static int RDMA_INLINE() {
         return RDMA_INLINE;
     }
-    private static final int RDMA_IOMAPSIZE = (int)3L;
+    public static final int RDMA_IOMAPSIZE = (int)3L;
     /**
      * {@snippet lang=c :
      * enum <anonymous>.RDMA_IOMAPSIZE = 3
@@ -5564,7 +5564,7 @@ public class rdma_h extends rdma_h$shared {
     public static int RDMA_IOMAPSIZE() {
         return RDMA_IOMAPSIZE;
     }
-    private static final int RDMA_ROUTE = (int)4L;
+    public static final int RDMA_ROUTE = (int)4L;
     /**
      * {@snippet lang=c :
      * enum <anonymous>.RDMA_ROUTE = 4
@@ -5573,7 +5573,7 @@ public class rdma_h extends rdma_h$shared {
     public static int RDMA_ROUTE() {
         return RDMA_ROUTE;
     }
-    private static final int IB_UVERBS_ACCESS_OPTIONAL_FIRST = (int)1048576L;
+    public static final int IB_UVERBS_ACCESS_OPTIONAL_FIRST = (int)1048576L;
     /**
      * {@snippet lang=c :
      * #define IB_UVERBS_ACCESS_OPTIONAL_FIRST 1048576
@@ -5582,7 +5582,7 @@ public class rdma_h extends rdma_h$shared {
     public static int IB_UVERBS_ACCESS_OPTIONAL_FIRST() {
         return IB_UVERBS_ACCESS_OPTIONAL_FIRST;
     }
-    private static final int IB_UVERBS_ACCESS_OPTIONAL_LAST = (int)536870912L;
+    public static final int IB_UVERBS_ACCESS_OPTIONAL_LAST = (int)536870912L;
     /**
      * {@snippet lang=c :
      * #define IB_UVERBS_ACCESS_OPTIONAL_LAST 536870912
@@ -5591,7 +5591,7 @@ public class rdma_h extends rdma_h$shared {
     public static int IB_UVERBS_ACCESS_OPTIONAL_LAST() {
         return IB_UVERBS_ACCESS_OPTIONAL_LAST;
     }
-    private static final int IBV_FLOW_ACTION_ESP_KEYMAT_AES_GCM = (int)0L;
+    public static final int IBV_FLOW_ACTION_ESP_KEYMAT_AES_GCM = (int)0L;
     /**
      * {@snippet lang=c :
      * #define IBV_FLOW_ACTION_ESP_KEYMAT_AES_GCM 0
@@ -5600,7 +5600,7 @@ public class rdma_h extends rdma_h$shared {
     public static int IBV_FLOW_ACTION_ESP_KEYMAT_AES_GCM() {
         return IBV_FLOW_ACTION_ESP_KEYMAT_AES_GCM;
     }
-    private static final int IBV_FLOW_ACTION_IV_ALGO_SEQ = (int)0L;
+    public static final int IBV_FLOW_ACTION_IV_ALGO_SEQ = (int)0L;
     /**
      * {@snippet lang=c :
      * #define IBV_FLOW_ACTION_IV_ALGO_SEQ 0
@@ -5609,7 +5609,7 @@ public class rdma_h extends rdma_h$shared {
     public static int IBV_FLOW_ACTION_IV_ALGO_SEQ() {
         return IBV_FLOW_ACTION_IV_ALGO_SEQ;
     }
-    private static final int IBV_FLOW_ACTION_ESP_REPLAY_NONE = (int)0L;
+    public static final int IBV_FLOW_ACTION_ESP_REPLAY_NONE = (int)0L;
     /**
      * {@snippet lang=c :
      * #define IBV_FLOW_ACTION_ESP_REPLAY_NONE 0
@@ -5618,7 +5618,7 @@ public class rdma_h extends rdma_h$shared {
     public static int IBV_FLOW_ACTION_ESP_REPLAY_NONE() {
         return IBV_FLOW_ACTION_ESP_REPLAY_NONE;
     }
-    private static final int IBV_FLOW_ACTION_ESP_REPLAY_BMP = (int)1L;
+    public static final int IBV_FLOW_ACTION_ESP_REPLAY_BMP = (int)1L;
     /**
      * {@snippet lang=c :
      * #define IBV_FLOW_ACTION_ESP_REPLAY_BMP 1
@@ -5627,7 +5627,7 @@ public class rdma_h extends rdma_h$shared {
     public static int IBV_FLOW_ACTION_ESP_REPLAY_BMP() {
         return IBV_FLOW_ACTION_ESP_REPLAY_BMP;
     }
-    private static final int IBV_FLOW_ACTION_ESP_FLAGS_INLINE_CRYPTO = (int)0L;
+    public static final int IBV_FLOW_ACTION_ESP_FLAGS_INLINE_CRYPTO = (int)0L;
     /**
      * {@snippet lang=c :
      * #define IBV_FLOW_ACTION_ESP_FLAGS_INLINE_CRYPTO 0
@@ -5636,7 +5636,7 @@ public class rdma_h extends rdma_h$shared {
     public static int IBV_FLOW_ACTION_ESP_FLAGS_INLINE_CRYPTO() {
         return IBV_FLOW_ACTION_ESP_FLAGS_INLINE_CRYPTO;
     }
-    private static final int IBV_FLOW_ACTION_ESP_FLAGS_FULL_OFFLOAD = (int)1L;
+    public static final int IBV_FLOW_ACTION_ESP_FLAGS_FULL_OFFLOAD = (int)1L;
     /**
      * {@snippet lang=c :
      * #define IBV_FLOW_ACTION_ESP_FLAGS_FULL_OFFLOAD 1
@@ -5645,7 +5645,7 @@ public class rdma_h extends rdma_h$shared {
     public static int IBV_FLOW_ACTION_ESP_FLAGS_FULL_OFFLOAD() {
         return IBV_FLOW_ACTION_ESP_FLAGS_FULL_OFFLOAD;
     }
-    private static final int IBV_FLOW_ACTION_ESP_FLAGS_TUNNEL = (int)0L;
+    public static final int IBV_FLOW_ACTION_ESP_FLAGS_TUNNEL = (int)0L;
     /**
      * {@snippet lang=c :
      * #define IBV_FLOW_ACTION_ESP_FLAGS_TUNNEL 0
@@ -5654,7 +5654,7 @@ public class rdma_h extends rdma_h$shared {
     public static int IBV_FLOW_ACTION_ESP_FLAGS_TUNNEL() {
         return IBV_FLOW_ACTION_ESP_FLAGS_TUNNEL;
     }
-    private static final int IBV_FLOW_ACTION_ESP_FLAGS_TRANSPORT = (int)2L;
+    public static final int IBV_FLOW_ACTION_ESP_FLAGS_TRANSPORT = (int)2L;
     /**
      * {@snippet lang=c :
      * #define IBV_FLOW_ACTION_ESP_FLAGS_TRANSPORT 2
@@ -5663,7 +5663,7 @@ public class rdma_h extends rdma_h$shared {
     public static int IBV_FLOW_ACTION_ESP_FLAGS_TRANSPORT() {
         return IBV_FLOW_ACTION_ESP_FLAGS_TRANSPORT;
     }
-    private static final int IBV_FLOW_ACTION_ESP_FLAGS_DECRYPT = (int)0L;
+    public static final int IBV_FLOW_ACTION_ESP_FLAGS_DECRYPT = (int)0L;
     /**
      * {@snippet lang=c :
      * #define IBV_FLOW_ACTION_ESP_FLAGS_DECRYPT 0
@@ -5672,7 +5672,7 @@ public class rdma_h extends rdma_h$shared {
     public static int IBV_FLOW_ACTION_ESP_FLAGS_DECRYPT() {
         return IBV_FLOW_ACTION_ESP_FLAGS_DECRYPT;
     }
-    private static final int IBV_FLOW_ACTION_ESP_FLAGS_ENCRYPT = (int)4L;
+    public static final int IBV_FLOW_ACTION_ESP_FLAGS_ENCRYPT = (int)4L;
     /**
      * {@snippet lang=c :
      * #define IBV_FLOW_ACTION_ESP_FLAGS_ENCRYPT 4
@@ -5681,7 +5681,7 @@ public class rdma_h extends rdma_h$shared {
     public static int IBV_FLOW_ACTION_ESP_FLAGS_ENCRYPT() {
         return IBV_FLOW_ACTION_ESP_FLAGS_ENCRYPT;
     }
-    private static final int IBV_FLOW_ACTION_ESP_FLAGS_ESN_NEW_WINDOW = (int)8L;
+    public static final int IBV_FLOW_ACTION_ESP_FLAGS_ESN_NEW_WINDOW = (int)8L;
     /**
      * {@snippet lang=c :
      * #define IBV_FLOW_ACTION_ESP_FLAGS_ESN_NEW_WINDOW 8
@@ -5690,7 +5690,7 @@ public class rdma_h extends rdma_h$shared {
     public static int IBV_FLOW_ACTION_ESP_FLAGS_ESN_NEW_WINDOW() {
         return IBV_FLOW_ACTION_ESP_FLAGS_ESN_NEW_WINDOW;
     }
-    private static final int IBV_ADVISE_MR_ADVICE_PREFETCH = (int)0L;
+    public static final int IBV_ADVISE_MR_ADVICE_PREFETCH = (int)0L;
     /**
      * {@snippet lang=c :
      * #define IBV_ADVISE_MR_ADVICE_PREFETCH 0
@@ -5699,7 +5699,7 @@ public class rdma_h extends rdma_h$shared {
     public static int IBV_ADVISE_MR_ADVICE_PREFETCH() {
         return IBV_ADVISE_MR_ADVICE_PREFETCH;
     }
-    private static final int IBV_ADVISE_MR_ADVICE_PREFETCH_WRITE = (int)1L;
+    public static final int IBV_ADVISE_MR_ADVICE_PREFETCH_WRITE = (int)1L;
     /**
      * {@snippet lang=c :
      * #define IBV_ADVISE_MR_ADVICE_PREFETCH_WRITE 1
@@ -5708,7 +5708,7 @@ public class rdma_h extends rdma_h$shared {
     public static int IBV_ADVISE_MR_ADVICE_PREFETCH_WRITE() {
         return IBV_ADVISE_MR_ADVICE_PREFETCH_WRITE;
     }
-    private static final int IBV_ADVISE_MR_ADVICE_PREFETCH_NO_FAULT = (int)2L;
+    public static final int IBV_ADVISE_MR_ADVICE_PREFETCH_NO_FAULT = (int)2L;
     /**
      * {@snippet lang=c :
      * #define IBV_ADVISE_MR_ADVICE_PREFETCH_NO_FAULT 2
@@ -5717,7 +5717,7 @@ public class rdma_h extends rdma_h$shared {
     public static int IBV_ADVISE_MR_ADVICE_PREFETCH_NO_FAULT() {
         return IBV_ADVISE_MR_ADVICE_PREFETCH_NO_FAULT;
     }
-    private static final int IBV_ADVISE_MR_FLAG_FLUSH = (int)1L;
+    public static final int IBV_ADVISE_MR_FLAG_FLUSH = (int)1L;
     /**
      * {@snippet lang=c :
      * #define IBV_ADVISE_MR_FLAG_FLUSH 1
@@ -5726,7 +5726,7 @@ public class rdma_h extends rdma_h$shared {
     public static int IBV_ADVISE_MR_FLAG_FLUSH() {
         return IBV_ADVISE_MR_FLAG_FLUSH;
     }
-    private static final int IBV_QPF_GRH_REQUIRED = (int)1L;
+    public static final int IBV_QPF_GRH_REQUIRED = (int)1L;
     /**
      * {@snippet lang=c :
      * #define IBV_QPF_GRH_REQUIRED 1
@@ -5735,7 +5735,7 @@ public class rdma_h extends rdma_h$shared {
     public static int IBV_QPF_GRH_REQUIRED() {
         return IBV_QPF_GRH_REQUIRED;
     }
-    private static final int IBV_ACCESS_OPTIONAL_RANGE = (int)1072693248L;
+    public static final int IBV_ACCESS_OPTIONAL_RANGE = (int)1072693248L;
     /**
      * {@snippet lang=c :
      * #define IBV_ACCESS_OPTIONAL_RANGE 1072693248
@@ -5744,7 +5744,7 @@ public class rdma_h extends rdma_h$shared {
     public static int IBV_ACCESS_OPTIONAL_RANGE() {
         return IBV_ACCESS_OPTIONAL_RANGE;
     }
-    private static final int IBV_ACCESS_OPTIONAL_FIRST = (int)1048576L;
+    public static final int IBV_ACCESS_OPTIONAL_FIRST = (int)1048576L;
     /**
      * {@snippet lang=c :
      * #define IBV_ACCESS_OPTIONAL_FIRST 1048576
@@ -5762,7 +5762,7 @@ public class rdma_h extends rdma_h$shared {
     public static MemorySegment __VERBS_ABI_IS_EXTENDED() {
         return __VERBS_ABI_IS_EXTENDED;
     }
-    private static final long IBV_DEVICE_RAW_SCATTER_FCS = 17179869184L;
+    public static final long IBV_DEVICE_RAW_SCATTER_FCS = 17179869184L;
     /**
      * {@snippet lang=c :
      * #define IBV_DEVICE_RAW_SCATTER_FCS 17179869184
@@ -5771,7 +5771,7 @@ public class rdma_h extends rdma_h$shared {
     public static long IBV_DEVICE_RAW_SCATTER_FCS() {
         return IBV_DEVICE_RAW_SCATTER_FCS;
     }
-    private static final long IBV_DEVICE_PCI_WRITE_END_PADDING = 68719476736L;
+    public static final long IBV_DEVICE_PCI_WRITE_END_PADDING = 68719476736L;
     /**
      * {@snippet lang=c :
      * #define IBV_DEVICE_PCI_WRITE_END_PADDING 68719476736
@@ -5780,7 +5780,7 @@ public class rdma_h extends rdma_h$shared {
     public static long IBV_DEVICE_PCI_WRITE_END_PADDING() {
         return IBV_DEVICE_PCI_WRITE_END_PADDING;
     }
-    private static final long IBV_DEVICE_CC_DMA_BOUNCE = 2199023255552L;
+    public static final long IBV_DEVICE_CC_DMA_BOUNCE = 2199023255552L;
     /**
      * {@snippet lang=c :
      * #define IBV_DEVICE_CC_DMA_BOUNCE 2199023255552
@@ -5789,7 +5789,7 @@ public class rdma_h extends rdma_h$shared {
     public static long IBV_DEVICE_CC_DMA_BOUNCE() {
         return IBV_DEVICE_CC_DMA_BOUNCE;
     }
-    private static final int ETHERNET_LL_SIZE = (int)6L;
+    public static final int ETHERNET_LL_SIZE = (int)6L;
     /**
      * {@snippet lang=c :
      * #define ETHERNET_LL_SIZE 6
@@ -5807,7 +5807,7 @@ public class rdma_h extends rdma_h$shared {
     public static MemorySegment IBV_ALLOCATOR_USE_DEFAULT() {
         return IBV_ALLOCATOR_USE_DEFAULT;
     }
-    private static final int IB_ROCE_UDP_ENCAP_VALID_PORT_MIN = (int)49152L;
+    public static final int IB_ROCE_UDP_ENCAP_VALID_PORT_MIN = (int)49152L;
     /**
      * {@snippet lang=c :
      * #define IB_ROCE_UDP_ENCAP_VALID_PORT_MIN 49152
@@ -5816,7 +5816,7 @@ public class rdma_h extends rdma_h$shared {
     public static int IB_ROCE_UDP_ENCAP_VALID_PORT_MIN() {
         return IB_ROCE_UDP_ENCAP_VALID_PORT_MIN;
     }
-    private static final int IB_ROCE_UDP_ENCAP_VALID_PORT_MAX = (int)65535L;
+    public static final int IB_ROCE_UDP_ENCAP_VALID_PORT_MAX = (int)65535L;
     /**
      * {@snippet lang=c :
      * #define IB_ROCE_UDP_ENCAP_VALID_PORT_MAX 65535
@@ -5825,7 +5825,7 @@ public class rdma_h extends rdma_h$shared {
     public static int IB_ROCE_UDP_ENCAP_VALID_PORT_MAX() {
         return IB_ROCE_UDP_ENCAP_VALID_PORT_MAX;
     }
-    private static final int IB_GRH_FLOWLABEL_MASK = (int)1048575L;
+    public static final int IB_GRH_FLOWLABEL_MASK = (int)1048575L;
     /**
      * {@snippet lang=c :
      * #define IB_GRH_FLOWLABEL_MASK 1048575
@@ -5834,7 +5834,7 @@ public class rdma_h extends rdma_h$shared {
     public static int IB_GRH_FLOWLABEL_MASK() {
         return IB_GRH_FLOWLABEL_MASK;
     }
-    private static final int IBV_PATH_FLAG_GMP = (int)1L;
+    public static final int IBV_PATH_FLAG_GMP = (int)1L;
     /**
      * {@snippet lang=c :
      * #define IBV_PATH_FLAG_GMP 1
@@ -5843,7 +5843,7 @@ public class rdma_h extends rdma_h$shared {
     public static int IBV_PATH_FLAG_GMP() {
         return IBV_PATH_FLAG_GMP;
     }
-    private static final int IBV_PATH_FLAG_PRIMARY = (int)2L;
+    public static final int IBV_PATH_FLAG_PRIMARY = (int)2L;
     /**
      * {@snippet lang=c :
      * #define IBV_PATH_FLAG_PRIMARY 2
@@ -5852,7 +5852,7 @@ public class rdma_h extends rdma_h$shared {
     public static int IBV_PATH_FLAG_PRIMARY() {
         return IBV_PATH_FLAG_PRIMARY;
     }
-    private static final int IBV_PATH_FLAG_ALTERNATE = (int)4L;
+    public static final int IBV_PATH_FLAG_ALTERNATE = (int)4L;
     /**
      * {@snippet lang=c :
      * #define IBV_PATH_FLAG_ALTERNATE 4
@@ -5861,7 +5861,7 @@ public class rdma_h extends rdma_h$shared {
     public static int IBV_PATH_FLAG_ALTERNATE() {
         return IBV_PATH_FLAG_ALTERNATE;
     }
-    private static final int IBV_PATH_FLAG_OUTBOUND = (int)8L;
+    public static final int IBV_PATH_FLAG_OUTBOUND = (int)8L;
     /**
      * {@snippet lang=c :
      * #define IBV_PATH_FLAG_OUTBOUND 8
@@ -5870,7 +5870,7 @@ public class rdma_h extends rdma_h$shared {
     public static int IBV_PATH_FLAG_OUTBOUND() {
         return IBV_PATH_FLAG_OUTBOUND;
     }
-    private static final int IBV_PATH_FLAG_INBOUND = (int)16L;
+    public static final int IBV_PATH_FLAG_INBOUND = (int)16L;
     /**
      * {@snippet lang=c :
      * #define IBV_PATH_FLAG_INBOUND 16
@@ -5879,7 +5879,7 @@ public class rdma_h extends rdma_h$shared {
     public static int IBV_PATH_FLAG_INBOUND() {
         return IBV_PATH_FLAG_INBOUND;
     }
-    private static final int IBV_PATH_FLAG_INBOUND_REVERSE = (int)32L;
+    public static final int IBV_PATH_FLAG_INBOUND_REVERSE = (int)32L;
     /**
      * {@snippet lang=c :
      * #define IBV_PATH_FLAG_INBOUND_REVERSE 32
@@ -5888,7 +5888,7 @@ public class rdma_h extends rdma_h$shared {
     public static int IBV_PATH_FLAG_INBOUND_REVERSE() {
         return IBV_PATH_FLAG_INBOUND_REVERSE;
     }
-    private static final int IBV_PATH_FLAG_BIDIRECTIONAL = (int)40L;
+    public static final int IBV_PATH_FLAG_BIDIRECTIONAL = (int)40L;
     /**
      * {@snippet lang=c :
      * #define IBV_PATH_FLAG_BIDIRECTIONAL 40
@@ -5897,7 +5897,7 @@ public class rdma_h extends rdma_h$shared {
     public static int IBV_PATH_FLAG_BIDIRECTIONAL() {
         return IBV_PATH_FLAG_BIDIRECTIONAL;
     }
-    private static final long RDMA_IB_IP_PS_MASK = -65536L;
+    public static final long RDMA_IB_IP_PS_MASK = -65536L;
     /**
      * {@snippet lang=c :
      * #define RDMA_IB_IP_PS_MASK -65536
@@ -5906,7 +5906,7 @@ public class rdma_h extends rdma_h$shared {
     public static long RDMA_IB_IP_PS_MASK() {
         return RDMA_IB_IP_PS_MASK;
     }
-    private static final long RDMA_IB_IP_PORT_MASK = 65535L;
+    public static final long RDMA_IB_IP_PORT_MASK = 65535L;
     /**
      * {@snippet lang=c :
      * #define RDMA_IB_IP_PORT_MASK 65535
@@ -5915,7 +5915,7 @@ public class rdma_h extends rdma_h$shared {
     public static long RDMA_IB_IP_PORT_MASK() {
         return RDMA_IB_IP_PORT_MASK;
     }
-    private static final long RDMA_IB_IP_PS_TCP = 17170432L;
+    public static final long RDMA_IB_IP_PS_TCP = 17170432L;
     /**
      * {@snippet lang=c :
      * #define RDMA_IB_IP_PS_TCP 17170432
@@ -5924,7 +5924,7 @@ public class rdma_h extends rdma_h$shared {
     public static long RDMA_IB_IP_PS_TCP() {
         return RDMA_IB_IP_PS_TCP;
     }
-    private static final long RDMA_IB_IP_PS_UDP = 17891328L;
+    public static final long RDMA_IB_IP_PS_UDP = 17891328L;
     /**
      * {@snippet lang=c :
      * #define RDMA_IB_IP_PS_UDP 17891328
@@ -5933,7 +5933,7 @@ public class rdma_h extends rdma_h$shared {
     public static long RDMA_IB_IP_PS_UDP() {
         return RDMA_IB_IP_PS_UDP;
     }
-    private static final long RDMA_IB_PS_IB = 20905984L;
+    public static final long RDMA_IB_PS_IB = 20905984L;
     /**
      * {@snippet lang=c :
      * #define RDMA_IB_PS_IB 20905984

@@ -27,21 +27,21 @@ public class rdma_ib_addr {
         // Should not be called directly
     }
 
-    private static final GroupLayout $LAYOUT = MemoryLayout.structLayout(
-        ibv_gid.layout().withName("sgid"),
-        ibv_gid.layout().withName("dgid"),
-        rdma_h$shared.C_SHORT.withName("pkey"),
-        MemoryLayout.paddingLayout(6)
-    ).withName("rdma_ib_addr");
+    private static final class Layouts {
+        static final GroupLayout $LAYOUT = MemoryLayout.structLayout(
+            ibv_gid.layout().withName("sgid"),
+            ibv_gid.layout().withName("dgid"),
+            rdma_h$shared.C_SHORT.withName("pkey"),
+            MemoryLayout.paddingLayout(6)
+        ).withName("rdma_ib_addr");
+    }
 
     /**
      * The layout of this struct
      */
     public static final GroupLayout layout() {
-        return $LAYOUT;
+        return Layouts.$LAYOUT;
     }
-
-    private static final GroupLayout sgid$LAYOUT = (GroupLayout)$LAYOUT.select(groupElement("sgid"));
 
     /**
      * Layout for field:
@@ -50,10 +50,10 @@ public class rdma_ib_addr {
      * }
      */
     public static final GroupLayout sgid$layout() {
-        return sgid$LAYOUT;
+        return (GroupLayout)layout().select(groupElement("sgid"));
     }
 
-    private static final long sgid$OFFSET = $LAYOUT.byteOffset(groupElement("sgid"));
+    private static final long sgid$OFFSET = 0;
 
     /**
      * Offset for field:
@@ -72,7 +72,7 @@ public class rdma_ib_addr {
      * }
      */
     public static MemorySegment sgid(MemorySegment struct) {
-        return struct.asSlice(sgid$OFFSET, sgid$LAYOUT.byteSize());
+        return struct.asSlice(sgid$OFFSET, 16);
     }
 
     /**
@@ -82,10 +82,8 @@ public class rdma_ib_addr {
      * }
      */
     public static void sgid(MemorySegment struct, MemorySegment fieldValue) {
-        MemorySegment.copy(fieldValue, 0L, struct, sgid$OFFSET, sgid$LAYOUT.byteSize());
+        MemorySegment.copy(fieldValue, 0L, struct, sgid$OFFSET, 16);
     }
-
-    private static final GroupLayout dgid$LAYOUT = (GroupLayout)$LAYOUT.select(groupElement("dgid"));
 
     /**
      * Layout for field:
@@ -94,10 +92,10 @@ public class rdma_ib_addr {
      * }
      */
     public static final GroupLayout dgid$layout() {
-        return dgid$LAYOUT;
+        return (GroupLayout)layout().select(groupElement("dgid"));
     }
 
-    private static final long dgid$OFFSET = $LAYOUT.byteOffset(groupElement("dgid"));
+    private static final long dgid$OFFSET = 16;
 
     /**
      * Offset for field:
@@ -116,7 +114,7 @@ public class rdma_ib_addr {
      * }
      */
     public static MemorySegment dgid(MemorySegment struct) {
-        return struct.asSlice(dgid$OFFSET, dgid$LAYOUT.byteSize());
+        return struct.asSlice(dgid$OFFSET, 16);
     }
 
     /**
@@ -126,10 +124,8 @@ public class rdma_ib_addr {
      * }
      */
     public static void dgid(MemorySegment struct, MemorySegment fieldValue) {
-        MemorySegment.copy(fieldValue, 0L, struct, dgid$OFFSET, dgid$LAYOUT.byteSize());
+        MemorySegment.copy(fieldValue, 0L, struct, dgid$OFFSET, 16);
     }
-
-    private static final OfShort pkey$LAYOUT = (OfShort)$LAYOUT.select(groupElement("pkey"));
 
     /**
      * Layout for field:
@@ -138,10 +134,10 @@ public class rdma_ib_addr {
      * }
      */
     public static final OfShort pkey$layout() {
-        return pkey$LAYOUT;
+        return (OfShort)layout().select(groupElement("pkey"));
     }
 
-    private static final long pkey$OFFSET = $LAYOUT.byteOffset(groupElement("pkey"));
+    private static final long pkey$OFFSET = 32;
 
     /**
      * Offset for field:
@@ -160,7 +156,7 @@ public class rdma_ib_addr {
      * }
      */
     public static short pkey(MemorySegment struct) {
-        return struct.get(pkey$LAYOUT, pkey$OFFSET);
+        return struct.get(JAVA_SHORT, pkey$OFFSET);
     }
 
     /**
@@ -170,7 +166,7 @@ public class rdma_ib_addr {
      * }
      */
     public static void pkey(MemorySegment struct, short fieldValue) {
-        struct.set(pkey$LAYOUT, pkey$OFFSET, fieldValue);
+        struct.set(JAVA_SHORT, pkey$OFFSET, fieldValue);
     }
 
     /**
@@ -178,19 +174,19 @@ public class rdma_ib_addr {
      * The returned segment has address {@code arrayParam.address() + index * layout().byteSize()}
      */
     public static MemorySegment asSlice(MemorySegment array, long index) {
-        return array.asSlice(layout().byteSize() * index);
+        return array.asSlice(sizeof() * index);
     }
 
     /**
      * The size (in bytes) of this struct
      */
-    public static long sizeof() { return layout().byteSize(); }
+    public static long sizeof() { return 40; }
 
     /**
      * Allocate a segment of size {@code layout().byteSize()} using {@code allocator}
      */
     public static MemorySegment allocate(SegmentAllocator allocator) {
-        return allocator.allocate(layout());
+        return allocator.allocate(sizeof(), 8);
     }
 
     /**
@@ -198,7 +194,7 @@ public class rdma_ib_addr {
      * The returned segment has size {@code elementCount * layout().byteSize()}.
      */
     public static MemorySegment allocateArray(long elementCount, SegmentAllocator allocator) {
-        return allocator.allocate(MemoryLayout.sequenceLayout(elementCount, layout()));
+        return allocator.allocate(Math.multiplyExact(sizeof(), elementCount), 8);
     }
 
     /**
@@ -214,7 +210,7 @@ public class rdma_ib_addr {
      * The returned segment has size {@code elementCount * layout().byteSize()}
      */
     public static MemorySegment reinterpret(MemorySegment addr, long elementCount, Arena arena, Consumer<MemorySegment> cleanup) {
-        return addr.reinterpret(layout().byteSize() * elementCount, arena, cleanup);
+        return addr.reinterpret(sizeof() * elementCount, arena, cleanup);
     }
 }
 

@@ -27,21 +27,21 @@ public class rdma_route {
         // Should not be called directly
     }
 
-    private static final GroupLayout $LAYOUT = MemoryLayout.structLayout(
-        rdma_addr.layout().withName("addr"),
-        rdma_h$shared.C_POINTER.withName("path_rec"),
-        rdma_h$shared.C_INT.withName("num_paths"),
-        MemoryLayout.paddingLayout(4)
-    ).withName("rdma_route");
+    private static final class Layouts {
+        static final GroupLayout $LAYOUT = MemoryLayout.structLayout(
+            rdma_addr.layout().withName("addr"),
+            rdma_h$shared.C_POINTER.withName("path_rec"),
+            rdma_h$shared.C_INT.withName("num_paths"),
+            MemoryLayout.paddingLayout(4)
+        ).withName("rdma_route");
+    }
 
     /**
      * The layout of this struct
      */
     public static final GroupLayout layout() {
-        return $LAYOUT;
+        return Layouts.$LAYOUT;
     }
-
-    private static final GroupLayout addr$LAYOUT = (GroupLayout)$LAYOUT.select(groupElement("addr"));
 
     /**
      * Layout for field:
@@ -50,10 +50,10 @@ public class rdma_route {
      * }
      */
     public static final GroupLayout addr$layout() {
-        return addr$LAYOUT;
+        return (GroupLayout)layout().select(groupElement("addr"));
     }
 
-    private static final long addr$OFFSET = $LAYOUT.byteOffset(groupElement("addr"));
+    private static final long addr$OFFSET = 0;
 
     /**
      * Offset for field:
@@ -72,7 +72,7 @@ public class rdma_route {
      * }
      */
     public static MemorySegment addr(MemorySegment struct) {
-        return struct.asSlice(addr$OFFSET, addr$LAYOUT.byteSize());
+        return struct.asSlice(addr$OFFSET, 296);
     }
 
     /**
@@ -82,10 +82,8 @@ public class rdma_route {
      * }
      */
     public static void addr(MemorySegment struct, MemorySegment fieldValue) {
-        MemorySegment.copy(fieldValue, 0L, struct, addr$OFFSET, addr$LAYOUT.byteSize());
+        MemorySegment.copy(fieldValue, 0L, struct, addr$OFFSET, 296);
     }
-
-    private static final AddressLayout path_rec$LAYOUT = (AddressLayout)$LAYOUT.select(groupElement("path_rec"));
 
     /**
      * Layout for field:
@@ -94,10 +92,10 @@ public class rdma_route {
      * }
      */
     public static final AddressLayout path_rec$layout() {
-        return path_rec$LAYOUT;
+        return (AddressLayout)layout().select(groupElement("path_rec"));
     }
 
-    private static final long path_rec$OFFSET = $LAYOUT.byteOffset(groupElement("path_rec"));
+    private static final long path_rec$OFFSET = 296;
 
     /**
      * Offset for field:
@@ -129,8 +127,6 @@ public class rdma_route {
         struct.set(JAVA_LONG, path_rec$OFFSET, fieldValue.address());
     }
 
-    private static final OfInt num_paths$LAYOUT = (OfInt)$LAYOUT.select(groupElement("num_paths"));
-
     /**
      * Layout for field:
      * {@snippet lang=c :
@@ -138,10 +134,10 @@ public class rdma_route {
      * }
      */
     public static final OfInt num_paths$layout() {
-        return num_paths$LAYOUT;
+        return (OfInt)layout().select(groupElement("num_paths"));
     }
 
-    private static final long num_paths$OFFSET = $LAYOUT.byteOffset(groupElement("num_paths"));
+    private static final long num_paths$OFFSET = 304;
 
     /**
      * Offset for field:
@@ -160,7 +156,7 @@ public class rdma_route {
      * }
      */
     public static int num_paths(MemorySegment struct) {
-        return struct.get(num_paths$LAYOUT, num_paths$OFFSET);
+        return struct.get(JAVA_INT, num_paths$OFFSET);
     }
 
     /**
@@ -170,7 +166,7 @@ public class rdma_route {
      * }
      */
     public static void num_paths(MemorySegment struct, int fieldValue) {
-        struct.set(num_paths$LAYOUT, num_paths$OFFSET, fieldValue);
+        struct.set(JAVA_INT, num_paths$OFFSET, fieldValue);
     }
 
     /**
@@ -178,19 +174,19 @@ public class rdma_route {
      * The returned segment has address {@code arrayParam.address() + index * layout().byteSize()}
      */
     public static MemorySegment asSlice(MemorySegment array, long index) {
-        return array.asSlice(layout().byteSize() * index);
+        return array.asSlice(sizeof() * index);
     }
 
     /**
      * The size (in bytes) of this struct
      */
-    public static long sizeof() { return layout().byteSize(); }
+    public static long sizeof() { return 312; }
 
     /**
      * Allocate a segment of size {@code layout().byteSize()} using {@code allocator}
      */
     public static MemorySegment allocate(SegmentAllocator allocator) {
-        return allocator.allocate(layout());
+        return allocator.allocate(sizeof(), 8);
     }
 
     /**
@@ -198,7 +194,7 @@ public class rdma_route {
      * The returned segment has size {@code elementCount * layout().byteSize()}.
      */
     public static MemorySegment allocateArray(long elementCount, SegmentAllocator allocator) {
-        return allocator.allocate(MemoryLayout.sequenceLayout(elementCount, layout()));
+        return allocator.allocate(Math.multiplyExact(sizeof(), elementCount), 8);
     }
 
     /**
@@ -214,7 +210,7 @@ public class rdma_route {
      * The returned segment has size {@code elementCount * layout().byteSize()}
      */
     public static MemorySegment reinterpret(MemorySegment addr, long elementCount, Arena arena, Consumer<MemorySegment> cleanup) {
-        return addr.reinterpret(layout().byteSize() * elementCount, arena, cleanup);
+        return addr.reinterpret(sizeof() * elementCount, arena, cleanup);
     }
 }
 

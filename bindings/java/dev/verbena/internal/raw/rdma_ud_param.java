@@ -29,23 +29,23 @@ public class rdma_ud_param {
         // Should not be called directly
     }
 
-    private static final GroupLayout $LAYOUT = MemoryLayout.structLayout(
-        rdma_h$shared.C_POINTER.withName("private_data"),
-        rdma_h$shared.C_CHAR.withName("private_data_len"),
-        MemoryLayout.paddingLayout(7),
-        ibv_ah_attr.layout().withName("ah_attr"),
-        rdma_h$shared.C_INT.withName("qp_num"),
-        rdma_h$shared.C_INT.withName("qkey")
-    ).withName("rdma_ud_param");
+    private static final class Layouts {
+        static final GroupLayout $LAYOUT = MemoryLayout.structLayout(
+            rdma_h$shared.C_POINTER.withName("private_data"),
+            rdma_h$shared.C_CHAR.withName("private_data_len"),
+            MemoryLayout.paddingLayout(7),
+            ibv_ah_attr.layout().withName("ah_attr"),
+            rdma_h$shared.C_INT.withName("qp_num"),
+            rdma_h$shared.C_INT.withName("qkey")
+        ).withName("rdma_ud_param");
+    }
 
     /**
      * The layout of this struct
      */
     public static final GroupLayout layout() {
-        return $LAYOUT;
+        return Layouts.$LAYOUT;
     }
-
-    private static final AddressLayout private_data$LAYOUT = (AddressLayout)$LAYOUT.select(groupElement("private_data"));
 
     /**
      * Layout for field:
@@ -54,10 +54,10 @@ public class rdma_ud_param {
      * }
      */
     public static final AddressLayout private_data$layout() {
-        return private_data$LAYOUT;
+        return (AddressLayout)layout().select(groupElement("private_data"));
     }
 
-    private static final long private_data$OFFSET = $LAYOUT.byteOffset(groupElement("private_data"));
+    private static final long private_data$OFFSET = 0;
 
     /**
      * Offset for field:
@@ -89,8 +89,6 @@ public class rdma_ud_param {
         struct.set(JAVA_LONG, private_data$OFFSET, fieldValue.address());
     }
 
-    private static final OfByte private_data_len$LAYOUT = (OfByte)$LAYOUT.select(groupElement("private_data_len"));
-
     /**
      * Layout for field:
      * {@snippet lang=c :
@@ -98,10 +96,10 @@ public class rdma_ud_param {
      * }
      */
     public static final OfByte private_data_len$layout() {
-        return private_data_len$LAYOUT;
+        return (OfByte)layout().select(groupElement("private_data_len"));
     }
 
-    private static final long private_data_len$OFFSET = $LAYOUT.byteOffset(groupElement("private_data_len"));
+    private static final long private_data_len$OFFSET = 8;
 
     /**
      * Offset for field:
@@ -120,7 +118,7 @@ public class rdma_ud_param {
      * }
      */
     public static byte private_data_len(MemorySegment struct) {
-        return struct.get(private_data_len$LAYOUT, private_data_len$OFFSET);
+        return struct.get(JAVA_BYTE, private_data_len$OFFSET);
     }
 
     /**
@@ -130,10 +128,8 @@ public class rdma_ud_param {
      * }
      */
     public static void private_data_len(MemorySegment struct, byte fieldValue) {
-        struct.set(private_data_len$LAYOUT, private_data_len$OFFSET, fieldValue);
+        struct.set(JAVA_BYTE, private_data_len$OFFSET, fieldValue);
     }
-
-    private static final GroupLayout ah_attr$LAYOUT = (GroupLayout)$LAYOUT.select(groupElement("ah_attr"));
 
     /**
      * Layout for field:
@@ -142,10 +138,10 @@ public class rdma_ud_param {
      * }
      */
     public static final GroupLayout ah_attr$layout() {
-        return ah_attr$LAYOUT;
+        return (GroupLayout)layout().select(groupElement("ah_attr"));
     }
 
-    private static final long ah_attr$OFFSET = $LAYOUT.byteOffset(groupElement("ah_attr"));
+    private static final long ah_attr$OFFSET = 16;
 
     /**
      * Offset for field:
@@ -164,7 +160,7 @@ public class rdma_ud_param {
      * }
      */
     public static MemorySegment ah_attr(MemorySegment struct) {
-        return struct.asSlice(ah_attr$OFFSET, ah_attr$LAYOUT.byteSize());
+        return struct.asSlice(ah_attr$OFFSET, 32);
     }
 
     /**
@@ -174,10 +170,8 @@ public class rdma_ud_param {
      * }
      */
     public static void ah_attr(MemorySegment struct, MemorySegment fieldValue) {
-        MemorySegment.copy(fieldValue, 0L, struct, ah_attr$OFFSET, ah_attr$LAYOUT.byteSize());
+        MemorySegment.copy(fieldValue, 0L, struct, ah_attr$OFFSET, 32);
     }
-
-    private static final OfInt qp_num$LAYOUT = (OfInt)$LAYOUT.select(groupElement("qp_num"));
 
     /**
      * Layout for field:
@@ -186,10 +180,10 @@ public class rdma_ud_param {
      * }
      */
     public static final OfInt qp_num$layout() {
-        return qp_num$LAYOUT;
+        return (OfInt)layout().select(groupElement("qp_num"));
     }
 
-    private static final long qp_num$OFFSET = $LAYOUT.byteOffset(groupElement("qp_num"));
+    private static final long qp_num$OFFSET = 48;
 
     /**
      * Offset for field:
@@ -208,7 +202,7 @@ public class rdma_ud_param {
      * }
      */
     public static int qp_num(MemorySegment struct) {
-        return struct.get(qp_num$LAYOUT, qp_num$OFFSET);
+        return struct.get(JAVA_INT, qp_num$OFFSET);
     }
 
     /**
@@ -218,10 +212,8 @@ public class rdma_ud_param {
      * }
      */
     public static void qp_num(MemorySegment struct, int fieldValue) {
-        struct.set(qp_num$LAYOUT, qp_num$OFFSET, fieldValue);
+        struct.set(JAVA_INT, qp_num$OFFSET, fieldValue);
     }
-
-    private static final OfInt qkey$LAYOUT = (OfInt)$LAYOUT.select(groupElement("qkey"));
 
     /**
      * Layout for field:
@@ -230,10 +222,10 @@ public class rdma_ud_param {
      * }
      */
     public static final OfInt qkey$layout() {
-        return qkey$LAYOUT;
+        return (OfInt)layout().select(groupElement("qkey"));
     }
 
-    private static final long qkey$OFFSET = $LAYOUT.byteOffset(groupElement("qkey"));
+    private static final long qkey$OFFSET = 52;
 
     /**
      * Offset for field:
@@ -252,7 +244,7 @@ public class rdma_ud_param {
      * }
      */
     public static int qkey(MemorySegment struct) {
-        return struct.get(qkey$LAYOUT, qkey$OFFSET);
+        return struct.get(JAVA_INT, qkey$OFFSET);
     }
 
     /**
@@ -262,7 +254,7 @@ public class rdma_ud_param {
      * }
      */
     public static void qkey(MemorySegment struct, int fieldValue) {
-        struct.set(qkey$LAYOUT, qkey$OFFSET, fieldValue);
+        struct.set(JAVA_INT, qkey$OFFSET, fieldValue);
     }
 
     /**
@@ -270,19 +262,19 @@ public class rdma_ud_param {
      * The returned segment has address {@code arrayParam.address() + index * layout().byteSize()}
      */
     public static MemorySegment asSlice(MemorySegment array, long index) {
-        return array.asSlice(layout().byteSize() * index);
+        return array.asSlice(sizeof() * index);
     }
 
     /**
      * The size (in bytes) of this struct
      */
-    public static long sizeof() { return layout().byteSize(); }
+    public static long sizeof() { return 56; }
 
     /**
      * Allocate a segment of size {@code layout().byteSize()} using {@code allocator}
      */
     public static MemorySegment allocate(SegmentAllocator allocator) {
-        return allocator.allocate(layout());
+        return allocator.allocate(sizeof(), 8);
     }
 
     /**
@@ -290,7 +282,7 @@ public class rdma_ud_param {
      * The returned segment has size {@code elementCount * layout().byteSize()}.
      */
     public static MemorySegment allocateArray(long elementCount, SegmentAllocator allocator) {
-        return allocator.allocate(MemoryLayout.sequenceLayout(elementCount, layout()));
+        return allocator.allocate(Math.multiplyExact(sizeof(), elementCount), 8);
     }
 
     /**
@@ -306,7 +298,7 @@ public class rdma_ud_param {
      * The returned segment has size {@code elementCount * layout().byteSize()}
      */
     public static MemorySegment reinterpret(MemorySegment addr, long elementCount, Arena arena, Consumer<MemorySegment> cleanup) {
-        return addr.reinterpret(layout().byteSize() * elementCount, arena, cleanup);
+        return addr.reinterpret(sizeof() * elementCount, arena, cleanup);
     }
 }
 

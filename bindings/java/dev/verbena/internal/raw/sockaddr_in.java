@@ -28,21 +28,21 @@ public class sockaddr_in {
         // Should not be called directly
     }
 
-    private static final GroupLayout $LAYOUT = MemoryLayout.structLayout(
-        rdma_h$shared.C_SHORT.withName("sin_family"),
-        rdma_h$shared.C_SHORT.withName("sin_port"),
-        in_addr.layout().withName("sin_addr"),
-        MemoryLayout.sequenceLayout(8, rdma_h$shared.C_CHAR).withName("sin_zero")
-    ).withName("sockaddr_in");
+    private static final class Layouts {
+        static final GroupLayout $LAYOUT = MemoryLayout.structLayout(
+            rdma_h$shared.C_SHORT.withName("sin_family"),
+            rdma_h$shared.C_SHORT.withName("sin_port"),
+            in_addr.layout().withName("sin_addr"),
+            MemoryLayout.sequenceLayout(8, rdma_h$shared.C_CHAR).withName("sin_zero")
+        ).withName("sockaddr_in");
+    }
 
     /**
      * The layout of this struct
      */
     public static final GroupLayout layout() {
-        return $LAYOUT;
+        return Layouts.$LAYOUT;
     }
-
-    private static final OfShort sin_family$LAYOUT = (OfShort)$LAYOUT.select(groupElement("sin_family"));
 
     /**
      * Layout for field:
@@ -51,10 +51,10 @@ public class sockaddr_in {
      * }
      */
     public static final OfShort sin_family$layout() {
-        return sin_family$LAYOUT;
+        return (OfShort)layout().select(groupElement("sin_family"));
     }
 
-    private static final long sin_family$OFFSET = $LAYOUT.byteOffset(groupElement("sin_family"));
+    private static final long sin_family$OFFSET = 0;
 
     /**
      * Offset for field:
@@ -73,7 +73,7 @@ public class sockaddr_in {
      * }
      */
     public static short sin_family(MemorySegment struct) {
-        return struct.get(sin_family$LAYOUT, sin_family$OFFSET);
+        return struct.get(JAVA_SHORT, sin_family$OFFSET);
     }
 
     /**
@@ -83,10 +83,8 @@ public class sockaddr_in {
      * }
      */
     public static void sin_family(MemorySegment struct, short fieldValue) {
-        struct.set(sin_family$LAYOUT, sin_family$OFFSET, fieldValue);
+        struct.set(JAVA_SHORT, sin_family$OFFSET, fieldValue);
     }
-
-    private static final OfShort sin_port$LAYOUT = (OfShort)$LAYOUT.select(groupElement("sin_port"));
 
     /**
      * Layout for field:
@@ -95,10 +93,10 @@ public class sockaddr_in {
      * }
      */
     public static final OfShort sin_port$layout() {
-        return sin_port$LAYOUT;
+        return (OfShort)layout().select(groupElement("sin_port"));
     }
 
-    private static final long sin_port$OFFSET = $LAYOUT.byteOffset(groupElement("sin_port"));
+    private static final long sin_port$OFFSET = 2;
 
     /**
      * Offset for field:
@@ -117,7 +115,7 @@ public class sockaddr_in {
      * }
      */
     public static short sin_port(MemorySegment struct) {
-        return struct.get(sin_port$LAYOUT, sin_port$OFFSET);
+        return struct.get(JAVA_SHORT, sin_port$OFFSET);
     }
 
     /**
@@ -127,10 +125,8 @@ public class sockaddr_in {
      * }
      */
     public static void sin_port(MemorySegment struct, short fieldValue) {
-        struct.set(sin_port$LAYOUT, sin_port$OFFSET, fieldValue);
+        struct.set(JAVA_SHORT, sin_port$OFFSET, fieldValue);
     }
-
-    private static final GroupLayout sin_addr$LAYOUT = (GroupLayout)$LAYOUT.select(groupElement("sin_addr"));
 
     /**
      * Layout for field:
@@ -139,10 +135,10 @@ public class sockaddr_in {
      * }
      */
     public static final GroupLayout sin_addr$layout() {
-        return sin_addr$LAYOUT;
+        return (GroupLayout)layout().select(groupElement("sin_addr"));
     }
 
-    private static final long sin_addr$OFFSET = $LAYOUT.byteOffset(groupElement("sin_addr"));
+    private static final long sin_addr$OFFSET = 4;
 
     /**
      * Offset for field:
@@ -161,7 +157,7 @@ public class sockaddr_in {
      * }
      */
     public static MemorySegment sin_addr(MemorySegment struct) {
-        return struct.asSlice(sin_addr$OFFSET, sin_addr$LAYOUT.byteSize());
+        return struct.asSlice(sin_addr$OFFSET, 4);
     }
 
     /**
@@ -171,10 +167,8 @@ public class sockaddr_in {
      * }
      */
     public static void sin_addr(MemorySegment struct, MemorySegment fieldValue) {
-        MemorySegment.copy(fieldValue, 0L, struct, sin_addr$OFFSET, sin_addr$LAYOUT.byteSize());
+        MemorySegment.copy(fieldValue, 0L, struct, sin_addr$OFFSET, 4);
     }
-
-    private static final SequenceLayout sin_zero$LAYOUT = (SequenceLayout)$LAYOUT.select(groupElement("sin_zero"));
 
     /**
      * Layout for field:
@@ -183,10 +177,10 @@ public class sockaddr_in {
      * }
      */
     public static final SequenceLayout sin_zero$layout() {
-        return sin_zero$LAYOUT;
+        return (SequenceLayout)layout().select(groupElement("sin_zero"));
     }
 
-    private static final long sin_zero$OFFSET = $LAYOUT.byteOffset(groupElement("sin_zero"));
+    private static final long sin_zero$OFFSET = 8;
 
     /**
      * Offset for field:
@@ -205,7 +199,7 @@ public class sockaddr_in {
      * }
      */
     public static MemorySegment sin_zero(MemorySegment struct) {
-        return struct.asSlice(sin_zero$OFFSET, sin_zero$LAYOUT.byteSize());
+        return struct.asSlice(sin_zero$OFFSET, 8);
     }
 
     /**
@@ -215,10 +209,8 @@ public class sockaddr_in {
      * }
      */
     public static void sin_zero(MemorySegment struct, MemorySegment fieldValue) {
-        MemorySegment.copy(fieldValue, 0L, struct, sin_zero$OFFSET, sin_zero$LAYOUT.byteSize());
+        MemorySegment.copy(fieldValue, 0L, struct, sin_zero$OFFSET, 8);
     }
-
-    private static long[] sin_zero$DIMS = { 8 };
 
     /**
      * Dimensions for array field:
@@ -227,7 +219,7 @@ public class sockaddr_in {
      * }
      */
     public static long[] sin_zero$dimensions() {
-        return sin_zero$DIMS;
+        return new long[] { 8 };
     }
 
     /**
@@ -235,19 +227,19 @@ public class sockaddr_in {
      * The returned segment has address {@code arrayParam.address() + index * layout().byteSize()}
      */
     public static MemorySegment asSlice(MemorySegment array, long index) {
-        return array.asSlice(layout().byteSize() * index);
+        return array.asSlice(sizeof() * index);
     }
 
     /**
      * The size (in bytes) of this struct
      */
-    public static long sizeof() { return layout().byteSize(); }
+    public static long sizeof() { return 16; }
 
     /**
      * Allocate a segment of size {@code layout().byteSize()} using {@code allocator}
      */
     public static MemorySegment allocate(SegmentAllocator allocator) {
-        return allocator.allocate(layout());
+        return allocator.allocate(sizeof(), 4);
     }
 
     /**
@@ -255,7 +247,7 @@ public class sockaddr_in {
      * The returned segment has size {@code elementCount * layout().byteSize()}.
      */
     public static MemorySegment allocateArray(long elementCount, SegmentAllocator allocator) {
-        return allocator.allocate(MemoryLayout.sequenceLayout(elementCount, layout()));
+        return allocator.allocate(Math.multiplyExact(sizeof(), elementCount), 4);
     }
 
     /**
@@ -271,7 +263,7 @@ public class sockaddr_in {
      * The returned segment has size {@code elementCount * layout().byteSize()}
      */
     public static MemorySegment reinterpret(MemorySegment addr, long elementCount, Arena arena, Consumer<MemorySegment> cleanup) {
-        return addr.reinterpret(layout().byteSize() * elementCount, arena, cleanup);
+        return addr.reinterpret(sizeof() * elementCount, arena, cleanup);
     }
 }
 

@@ -29,22 +29,22 @@ public class sockaddr_in6 {
         // Should not be called directly
     }
 
-    private static final GroupLayout $LAYOUT = MemoryLayout.structLayout(
-        rdma_h$shared.C_SHORT.withName("sin6_family"),
-        rdma_h$shared.C_SHORT.withName("sin6_port"),
-        rdma_h$shared.C_INT.withName("sin6_flowinfo"),
-        in6_addr.layout().withName("sin6_addr"),
-        rdma_h$shared.C_INT.withName("sin6_scope_id")
-    ).withName("sockaddr_in6");
+    private static final class Layouts {
+        static final GroupLayout $LAYOUT = MemoryLayout.structLayout(
+            rdma_h$shared.C_SHORT.withName("sin6_family"),
+            rdma_h$shared.C_SHORT.withName("sin6_port"),
+            rdma_h$shared.C_INT.withName("sin6_flowinfo"),
+            in6_addr.layout().withName("sin6_addr"),
+            rdma_h$shared.C_INT.withName("sin6_scope_id")
+        ).withName("sockaddr_in6");
+    }
 
     /**
      * The layout of this struct
      */
     public static final GroupLayout layout() {
-        return $LAYOUT;
+        return Layouts.$LAYOUT;
     }
-
-    private static final OfShort sin6_family$LAYOUT = (OfShort)$LAYOUT.select(groupElement("sin6_family"));
 
     /**
      * Layout for field:
@@ -53,10 +53,10 @@ public class sockaddr_in6 {
      * }
      */
     public static final OfShort sin6_family$layout() {
-        return sin6_family$LAYOUT;
+        return (OfShort)layout().select(groupElement("sin6_family"));
     }
 
-    private static final long sin6_family$OFFSET = $LAYOUT.byteOffset(groupElement("sin6_family"));
+    private static final long sin6_family$OFFSET = 0;
 
     /**
      * Offset for field:
@@ -75,7 +75,7 @@ public class sockaddr_in6 {
      * }
      */
     public static short sin6_family(MemorySegment struct) {
-        return struct.get(sin6_family$LAYOUT, sin6_family$OFFSET);
+        return struct.get(JAVA_SHORT, sin6_family$OFFSET);
     }
 
     /**
@@ -85,10 +85,8 @@ public class sockaddr_in6 {
      * }
      */
     public static void sin6_family(MemorySegment struct, short fieldValue) {
-        struct.set(sin6_family$LAYOUT, sin6_family$OFFSET, fieldValue);
+        struct.set(JAVA_SHORT, sin6_family$OFFSET, fieldValue);
     }
-
-    private static final OfShort sin6_port$LAYOUT = (OfShort)$LAYOUT.select(groupElement("sin6_port"));
 
     /**
      * Layout for field:
@@ -97,10 +95,10 @@ public class sockaddr_in6 {
      * }
      */
     public static final OfShort sin6_port$layout() {
-        return sin6_port$LAYOUT;
+        return (OfShort)layout().select(groupElement("sin6_port"));
     }
 
-    private static final long sin6_port$OFFSET = $LAYOUT.byteOffset(groupElement("sin6_port"));
+    private static final long sin6_port$OFFSET = 2;
 
     /**
      * Offset for field:
@@ -119,7 +117,7 @@ public class sockaddr_in6 {
      * }
      */
     public static short sin6_port(MemorySegment struct) {
-        return struct.get(sin6_port$LAYOUT, sin6_port$OFFSET);
+        return struct.get(JAVA_SHORT, sin6_port$OFFSET);
     }
 
     /**
@@ -129,10 +127,8 @@ public class sockaddr_in6 {
      * }
      */
     public static void sin6_port(MemorySegment struct, short fieldValue) {
-        struct.set(sin6_port$LAYOUT, sin6_port$OFFSET, fieldValue);
+        struct.set(JAVA_SHORT, sin6_port$OFFSET, fieldValue);
     }
-
-    private static final OfInt sin6_flowinfo$LAYOUT = (OfInt)$LAYOUT.select(groupElement("sin6_flowinfo"));
 
     /**
      * Layout for field:
@@ -141,10 +137,10 @@ public class sockaddr_in6 {
      * }
      */
     public static final OfInt sin6_flowinfo$layout() {
-        return sin6_flowinfo$LAYOUT;
+        return (OfInt)layout().select(groupElement("sin6_flowinfo"));
     }
 
-    private static final long sin6_flowinfo$OFFSET = $LAYOUT.byteOffset(groupElement("sin6_flowinfo"));
+    private static final long sin6_flowinfo$OFFSET = 4;
 
     /**
      * Offset for field:
@@ -163,7 +159,7 @@ public class sockaddr_in6 {
      * }
      */
     public static int sin6_flowinfo(MemorySegment struct) {
-        return struct.get(sin6_flowinfo$LAYOUT, sin6_flowinfo$OFFSET);
+        return struct.get(JAVA_INT, sin6_flowinfo$OFFSET);
     }
 
     /**
@@ -173,10 +169,8 @@ public class sockaddr_in6 {
      * }
      */
     public static void sin6_flowinfo(MemorySegment struct, int fieldValue) {
-        struct.set(sin6_flowinfo$LAYOUT, sin6_flowinfo$OFFSET, fieldValue);
+        struct.set(JAVA_INT, sin6_flowinfo$OFFSET, fieldValue);
     }
-
-    private static final GroupLayout sin6_addr$LAYOUT = (GroupLayout)$LAYOUT.select(groupElement("sin6_addr"));
 
     /**
      * Layout for field:
@@ -185,10 +179,10 @@ public class sockaddr_in6 {
      * }
      */
     public static final GroupLayout sin6_addr$layout() {
-        return sin6_addr$LAYOUT;
+        return (GroupLayout)layout().select(groupElement("sin6_addr"));
     }
 
-    private static final long sin6_addr$OFFSET = $LAYOUT.byteOffset(groupElement("sin6_addr"));
+    private static final long sin6_addr$OFFSET = 8;
 
     /**
      * Offset for field:
@@ -207,7 +201,7 @@ public class sockaddr_in6 {
      * }
      */
     public static MemorySegment sin6_addr(MemorySegment struct) {
-        return struct.asSlice(sin6_addr$OFFSET, sin6_addr$LAYOUT.byteSize());
+        return struct.asSlice(sin6_addr$OFFSET, 16);
     }
 
     /**
@@ -217,10 +211,8 @@ public class sockaddr_in6 {
      * }
      */
     public static void sin6_addr(MemorySegment struct, MemorySegment fieldValue) {
-        MemorySegment.copy(fieldValue, 0L, struct, sin6_addr$OFFSET, sin6_addr$LAYOUT.byteSize());
+        MemorySegment.copy(fieldValue, 0L, struct, sin6_addr$OFFSET, 16);
     }
-
-    private static final OfInt sin6_scope_id$LAYOUT = (OfInt)$LAYOUT.select(groupElement("sin6_scope_id"));
 
     /**
      * Layout for field:
@@ -229,10 +221,10 @@ public class sockaddr_in6 {
      * }
      */
     public static final OfInt sin6_scope_id$layout() {
-        return sin6_scope_id$LAYOUT;
+        return (OfInt)layout().select(groupElement("sin6_scope_id"));
     }
 
-    private static final long sin6_scope_id$OFFSET = $LAYOUT.byteOffset(groupElement("sin6_scope_id"));
+    private static final long sin6_scope_id$OFFSET = 24;
 
     /**
      * Offset for field:
@@ -251,7 +243,7 @@ public class sockaddr_in6 {
      * }
      */
     public static int sin6_scope_id(MemorySegment struct) {
-        return struct.get(sin6_scope_id$LAYOUT, sin6_scope_id$OFFSET);
+        return struct.get(JAVA_INT, sin6_scope_id$OFFSET);
     }
 
     /**
@@ -261,7 +253,7 @@ public class sockaddr_in6 {
      * }
      */
     public static void sin6_scope_id(MemorySegment struct, int fieldValue) {
-        struct.set(sin6_scope_id$LAYOUT, sin6_scope_id$OFFSET, fieldValue);
+        struct.set(JAVA_INT, sin6_scope_id$OFFSET, fieldValue);
     }
 
     /**
@@ -269,19 +261,19 @@ public class sockaddr_in6 {
      * The returned segment has address {@code arrayParam.address() + index * layout().byteSize()}
      */
     public static MemorySegment asSlice(MemorySegment array, long index) {
-        return array.asSlice(layout().byteSize() * index);
+        return array.asSlice(sizeof() * index);
     }
 
     /**
      * The size (in bytes) of this struct
      */
-    public static long sizeof() { return layout().byteSize(); }
+    public static long sizeof() { return 28; }
 
     /**
      * Allocate a segment of size {@code layout().byteSize()} using {@code allocator}
      */
     public static MemorySegment allocate(SegmentAllocator allocator) {
-        return allocator.allocate(layout());
+        return allocator.allocate(sizeof(), 4);
     }
 
     /**
@@ -289,7 +281,7 @@ public class sockaddr_in6 {
      * The returned segment has size {@code elementCount * layout().byteSize()}.
      */
     public static MemorySegment allocateArray(long elementCount, SegmentAllocator allocator) {
-        return allocator.allocate(MemoryLayout.sequenceLayout(elementCount, layout()));
+        return allocator.allocate(Math.multiplyExact(sizeof(), elementCount), 4);
     }
 
     /**
@@ -305,7 +297,7 @@ public class sockaddr_in6 {
      * The returned segment has size {@code elementCount * layout().byteSize()}
      */
     public static MemorySegment reinterpret(MemorySegment addr, long elementCount, Arena arena, Consumer<MemorySegment> cleanup) {
-        return addr.reinterpret(layout().byteSize() * elementCount, arena, cleanup);
+        return addr.reinterpret(sizeof() * elementCount, arena, cleanup);
     }
 }
 

@@ -27,20 +27,20 @@ public class sockaddr_storage {
         // Should not be called directly
     }
 
-    private static final GroupLayout $LAYOUT = MemoryLayout.structLayout(
-        rdma_h$shared.C_SHORT.withName("ss_family"),
-        MemoryLayout.sequenceLayout(118, rdma_h$shared.C_CHAR).withName("__ss_padding"),
-        rdma_h$shared.C_LONG.withName("__ss_align")
-    ).withName("sockaddr_storage");
+    private static final class Layouts {
+        static final GroupLayout $LAYOUT = MemoryLayout.structLayout(
+            rdma_h$shared.C_SHORT.withName("ss_family"),
+            MemoryLayout.sequenceLayout(118, rdma_h$shared.C_CHAR).withName("__ss_padding"),
+            rdma_h$shared.C_LONG.withName("__ss_align")
+        ).withName("sockaddr_storage");
+    }
 
     /**
      * The layout of this struct
      */
     public static final GroupLayout layout() {
-        return $LAYOUT;
+        return Layouts.$LAYOUT;
     }
-
-    private static final OfShort ss_family$LAYOUT = (OfShort)$LAYOUT.select(groupElement("ss_family"));
 
     /**
      * Layout for field:
@@ -49,10 +49,10 @@ public class sockaddr_storage {
      * }
      */
     public static final OfShort ss_family$layout() {
-        return ss_family$LAYOUT;
+        return (OfShort)layout().select(groupElement("ss_family"));
     }
 
-    private static final long ss_family$OFFSET = $LAYOUT.byteOffset(groupElement("ss_family"));
+    private static final long ss_family$OFFSET = 0;
 
     /**
      * Offset for field:
@@ -71,7 +71,7 @@ public class sockaddr_storage {
      * }
      */
     public static short ss_family(MemorySegment struct) {
-        return struct.get(ss_family$LAYOUT, ss_family$OFFSET);
+        return struct.get(JAVA_SHORT, ss_family$OFFSET);
     }
 
     /**
@@ -81,10 +81,8 @@ public class sockaddr_storage {
      * }
      */
     public static void ss_family(MemorySegment struct, short fieldValue) {
-        struct.set(ss_family$LAYOUT, ss_family$OFFSET, fieldValue);
+        struct.set(JAVA_SHORT, ss_family$OFFSET, fieldValue);
     }
-
-    private static final SequenceLayout __ss_padding$LAYOUT = (SequenceLayout)$LAYOUT.select(groupElement("__ss_padding"));
 
     /**
      * Layout for field:
@@ -93,10 +91,10 @@ public class sockaddr_storage {
      * }
      */
     public static final SequenceLayout __ss_padding$layout() {
-        return __ss_padding$LAYOUT;
+        return (SequenceLayout)layout().select(groupElement("__ss_padding"));
     }
 
-    private static final long __ss_padding$OFFSET = $LAYOUT.byteOffset(groupElement("__ss_padding"));
+    private static final long __ss_padding$OFFSET = 2;
 
     /**
      * Offset for field:
@@ -115,7 +113,7 @@ public class sockaddr_storage {
      * }
      */
     public static MemorySegment __ss_padding(MemorySegment struct) {
-        return struct.asSlice(__ss_padding$OFFSET, __ss_padding$LAYOUT.byteSize());
+        return struct.asSlice(__ss_padding$OFFSET, 118);
     }
 
     /**
@@ -125,10 +123,8 @@ public class sockaddr_storage {
      * }
      */
     public static void __ss_padding(MemorySegment struct, MemorySegment fieldValue) {
-        MemorySegment.copy(fieldValue, 0L, struct, __ss_padding$OFFSET, __ss_padding$LAYOUT.byteSize());
+        MemorySegment.copy(fieldValue, 0L, struct, __ss_padding$OFFSET, 118);
     }
-
-    private static long[] __ss_padding$DIMS = { 118 };
 
     /**
      * Dimensions for array field:
@@ -137,10 +133,8 @@ public class sockaddr_storage {
      * }
      */
     public static long[] __ss_padding$dimensions() {
-        return __ss_padding$DIMS;
+        return new long[] { 118 };
     }
-
-    private static final OfLong __ss_align$LAYOUT = (OfLong)$LAYOUT.select(groupElement("__ss_align"));
 
     /**
      * Layout for field:
@@ -149,10 +143,10 @@ public class sockaddr_storage {
      * }
      */
     public static final OfLong __ss_align$layout() {
-        return __ss_align$LAYOUT;
+        return (OfLong)layout().select(groupElement("__ss_align"));
     }
 
-    private static final long __ss_align$OFFSET = $LAYOUT.byteOffset(groupElement("__ss_align"));
+    private static final long __ss_align$OFFSET = 120;
 
     /**
      * Offset for field:
@@ -171,7 +165,7 @@ public class sockaddr_storage {
      * }
      */
     public static long __ss_align(MemorySegment struct) {
-        return struct.get(__ss_align$LAYOUT, __ss_align$OFFSET);
+        return struct.get(JAVA_LONG, __ss_align$OFFSET);
     }
 
     /**
@@ -181,7 +175,7 @@ public class sockaddr_storage {
      * }
      */
     public static void __ss_align(MemorySegment struct, long fieldValue) {
-        struct.set(__ss_align$LAYOUT, __ss_align$OFFSET, fieldValue);
+        struct.set(JAVA_LONG, __ss_align$OFFSET, fieldValue);
     }
 
     /**
@@ -189,19 +183,19 @@ public class sockaddr_storage {
      * The returned segment has address {@code arrayParam.address() + index * layout().byteSize()}
      */
     public static MemorySegment asSlice(MemorySegment array, long index) {
-        return array.asSlice(layout().byteSize() * index);
+        return array.asSlice(sizeof() * index);
     }
 
     /**
      * The size (in bytes) of this struct
      */
-    public static long sizeof() { return layout().byteSize(); }
+    public static long sizeof() { return 128; }
 
     /**
      * Allocate a segment of size {@code layout().byteSize()} using {@code allocator}
      */
     public static MemorySegment allocate(SegmentAllocator allocator) {
-        return allocator.allocate(layout());
+        return allocator.allocate(sizeof(), 8);
     }
 
     /**
@@ -209,7 +203,7 @@ public class sockaddr_storage {
      * The returned segment has size {@code elementCount * layout().byteSize()}.
      */
     public static MemorySegment allocateArray(long elementCount, SegmentAllocator allocator) {
-        return allocator.allocate(MemoryLayout.sequenceLayout(elementCount, layout()));
+        return allocator.allocate(Math.multiplyExact(sizeof(), elementCount), 8);
     }
 
     /**
@@ -225,7 +219,7 @@ public class sockaddr_storage {
      * The returned segment has size {@code elementCount * layout().byteSize()}
      */
     public static MemorySegment reinterpret(MemorySegment addr, long elementCount, Arena arena, Consumer<MemorySegment> cleanup) {
-        return addr.reinterpret(layout().byteSize() * elementCount, arena, cleanup);
+        return addr.reinterpret(sizeof() * elementCount, arena, cleanup);
     }
 }
 

@@ -26,19 +26,19 @@ public class timespec {
         // Should not be called directly
     }
 
-    private static final GroupLayout $LAYOUT = MemoryLayout.structLayout(
-        rdma_h$shared.C_LONG.withName("tv_sec"),
-        rdma_h$shared.C_LONG.withName("tv_nsec")
-    ).withName("timespec");
+    private static final class Layouts {
+        static final GroupLayout $LAYOUT = MemoryLayout.structLayout(
+            rdma_h$shared.C_LONG.withName("tv_sec"),
+            rdma_h$shared.C_LONG.withName("tv_nsec")
+        ).withName("timespec");
+    }
 
     /**
      * The layout of this struct
      */
     public static final GroupLayout layout() {
-        return $LAYOUT;
+        return Layouts.$LAYOUT;
     }
-
-    private static final OfLong tv_sec$LAYOUT = (OfLong)$LAYOUT.select(groupElement("tv_sec"));
 
     /**
      * Layout for field:
@@ -47,10 +47,10 @@ public class timespec {
      * }
      */
     public static final OfLong tv_sec$layout() {
-        return tv_sec$LAYOUT;
+        return (OfLong)layout().select(groupElement("tv_sec"));
     }
 
-    private static final long tv_sec$OFFSET = $LAYOUT.byteOffset(groupElement("tv_sec"));
+    private static final long tv_sec$OFFSET = 0;
 
     /**
      * Offset for field:
@@ -69,7 +69,7 @@ public class timespec {
      * }
      */
     public static long tv_sec(MemorySegment struct) {
-        return struct.get(tv_sec$LAYOUT, tv_sec$OFFSET);
+        return struct.get(JAVA_LONG, tv_sec$OFFSET);
     }
 
     /**
@@ -79,10 +79,8 @@ public class timespec {
      * }
      */
     public static void tv_sec(MemorySegment struct, long fieldValue) {
-        struct.set(tv_sec$LAYOUT, tv_sec$OFFSET, fieldValue);
+        struct.set(JAVA_LONG, tv_sec$OFFSET, fieldValue);
     }
-
-    private static final OfLong tv_nsec$LAYOUT = (OfLong)$LAYOUT.select(groupElement("tv_nsec"));
 
     /**
      * Layout for field:
@@ -91,10 +89,10 @@ public class timespec {
      * }
      */
     public static final OfLong tv_nsec$layout() {
-        return tv_nsec$LAYOUT;
+        return (OfLong)layout().select(groupElement("tv_nsec"));
     }
 
-    private static final long tv_nsec$OFFSET = $LAYOUT.byteOffset(groupElement("tv_nsec"));
+    private static final long tv_nsec$OFFSET = 8;
 
     /**
      * Offset for field:
@@ -113,7 +111,7 @@ public class timespec {
      * }
      */
     public static long tv_nsec(MemorySegment struct) {
-        return struct.get(tv_nsec$LAYOUT, tv_nsec$OFFSET);
+        return struct.get(JAVA_LONG, tv_nsec$OFFSET);
     }
 
     /**
@@ -123,7 +121,7 @@ public class timespec {
      * }
      */
     public static void tv_nsec(MemorySegment struct, long fieldValue) {
-        struct.set(tv_nsec$LAYOUT, tv_nsec$OFFSET, fieldValue);
+        struct.set(JAVA_LONG, tv_nsec$OFFSET, fieldValue);
     }
 
     /**
@@ -131,19 +129,19 @@ public class timespec {
      * The returned segment has address {@code arrayParam.address() + index * layout().byteSize()}
      */
     public static MemorySegment asSlice(MemorySegment array, long index) {
-        return array.asSlice(layout().byteSize() * index);
+        return array.asSlice(sizeof() * index);
     }
 
     /**
      * The size (in bytes) of this struct
      */
-    public static long sizeof() { return layout().byteSize(); }
+    public static long sizeof() { return 16; }
 
     /**
      * Allocate a segment of size {@code layout().byteSize()} using {@code allocator}
      */
     public static MemorySegment allocate(SegmentAllocator allocator) {
-        return allocator.allocate(layout());
+        return allocator.allocate(sizeof(), 8);
     }
 
     /**
@@ -151,7 +149,7 @@ public class timespec {
      * The returned segment has size {@code elementCount * layout().byteSize()}.
      */
     public static MemorySegment allocateArray(long elementCount, SegmentAllocator allocator) {
-        return allocator.allocate(MemoryLayout.sequenceLayout(elementCount, layout()));
+        return allocator.allocate(Math.multiplyExact(sizeof(), elementCount), 8);
     }
 
     /**
@@ -167,7 +165,7 @@ public class timespec {
      * The returned segment has size {@code elementCount * layout().byteSize()}
      */
     public static MemorySegment reinterpret(MemorySegment addr, long elementCount, Arena arena, Consumer<MemorySegment> cleanup) {
-        return addr.reinterpret(layout().byteSize() * elementCount, arena, cleanup);
+        return addr.reinterpret(sizeof() * elementCount, arena, cleanup);
     }
 }
 

@@ -71,61 +71,63 @@ public class verbs_context {
         // Should not be called directly
     }
 
-    private static final GroupLayout $LAYOUT = MemoryLayout.structLayout(
-        rdma_h$shared.C_POINTER.withName("free_buf"),
-        rdma_h$shared.C_POINTER.withName("alloc_buf"),
-        rdma_h$shared.C_POINTER.withName("dm_export_dmabuf_fd"),
-        rdma_h$shared.C_POINTER.withName("reg_mr_ex"),
-        rdma_h$shared.C_POINTER.withName("dealloc_dmah"),
-        rdma_h$shared.C_POINTER.withName("alloc_dmah"),
-        rdma_h$shared.C_POINTER.withName("query_port"),
-        rdma_h$shared.C_POINTER.withName("advise_mr"),
-        rdma_h$shared.C_POINTER.withName("alloc_null_mr"),
-        rdma_h$shared.C_POINTER.withName("read_counters"),
-        rdma_h$shared.C_POINTER.withName("attach_counters_point_flow"),
-        rdma_h$shared.C_POINTER.withName("create_counters"),
-        rdma_h$shared.C_POINTER.withName("destroy_counters"),
-        rdma_h$shared.C_POINTER.withName("reg_dm_mr"),
-        rdma_h$shared.C_POINTER.withName("alloc_dm"),
-        rdma_h$shared.C_POINTER.withName("free_dm"),
-        rdma_h$shared.C_POINTER.withName("modify_flow_action_esp"),
-        rdma_h$shared.C_POINTER.withName("destroy_flow_action"),
-        rdma_h$shared.C_POINTER.withName("create_flow_action_esp"),
-        rdma_h$shared.C_POINTER.withName("modify_qp_rate_limit"),
-        rdma_h$shared.C_POINTER.withName("alloc_parent_domain"),
-        rdma_h$shared.C_POINTER.withName("dealloc_td"),
-        rdma_h$shared.C_POINTER.withName("alloc_td"),
-        rdma_h$shared.C_POINTER.withName("modify_cq"),
-        rdma_h$shared.C_POINTER.withName("post_srq_ops"),
-        rdma_h$shared.C_POINTER.withName("destroy_rwq_ind_table"),
-        rdma_h$shared.C_POINTER.withName("create_rwq_ind_table"),
-        rdma_h$shared.C_POINTER.withName("destroy_wq"),
-        rdma_h$shared.C_POINTER.withName("modify_wq"),
-        rdma_h$shared.C_POINTER.withName("create_wq"),
-        rdma_h$shared.C_POINTER.withName("query_rt_values"),
-        rdma_h$shared.C_POINTER.withName("create_cq_ex"),
-        rdma_h$shared.C_POINTER.withName("priv"),
-        rdma_h$shared.C_POINTER.withName("query_device_ex"),
-        rdma_h$shared.C_POINTER.withName("ibv_destroy_flow"),
-        rdma_h$shared.C_POINTER.withName("ABI_placeholder2"),
-        rdma_h$shared.C_POINTER.withName("ibv_create_flow"),
-        rdma_h$shared.C_POINTER.withName("ABI_placeholder1"),
-        rdma_h$shared.C_POINTER.withName("open_qp"),
-        rdma_h$shared.C_POINTER.withName("create_qp_ex"),
-        rdma_h$shared.C_POINTER.withName("get_srq_num"),
-        rdma_h$shared.C_POINTER.withName("create_srq_ex"),
-        rdma_h$shared.C_POINTER.withName("open_xrcd"),
-        rdma_h$shared.C_POINTER.withName("close_xrcd"),
-        rdma_h$shared.C_LONG.withName("_ABI_placeholder3"),
-        rdma_h$shared.C_LONG.withName("sz"),
-        ibv_context.layout().withName("context")
-    ).withName("verbs_context");
+    private static final class Layouts {
+        static final GroupLayout $LAYOUT = MemoryLayout.structLayout(
+            rdma_h$shared.C_POINTER.withName("free_buf"),
+            rdma_h$shared.C_POINTER.withName("alloc_buf"),
+            rdma_h$shared.C_POINTER.withName("dm_export_dmabuf_fd"),
+            rdma_h$shared.C_POINTER.withName("reg_mr_ex"),
+            rdma_h$shared.C_POINTER.withName("dealloc_dmah"),
+            rdma_h$shared.C_POINTER.withName("alloc_dmah"),
+            rdma_h$shared.C_POINTER.withName("query_port"),
+            rdma_h$shared.C_POINTER.withName("advise_mr"),
+            rdma_h$shared.C_POINTER.withName("alloc_null_mr"),
+            rdma_h$shared.C_POINTER.withName("read_counters"),
+            rdma_h$shared.C_POINTER.withName("attach_counters_point_flow"),
+            rdma_h$shared.C_POINTER.withName("create_counters"),
+            rdma_h$shared.C_POINTER.withName("destroy_counters"),
+            rdma_h$shared.C_POINTER.withName("reg_dm_mr"),
+            rdma_h$shared.C_POINTER.withName("alloc_dm"),
+            rdma_h$shared.C_POINTER.withName("free_dm"),
+            rdma_h$shared.C_POINTER.withName("modify_flow_action_esp"),
+            rdma_h$shared.C_POINTER.withName("destroy_flow_action"),
+            rdma_h$shared.C_POINTER.withName("create_flow_action_esp"),
+            rdma_h$shared.C_POINTER.withName("modify_qp_rate_limit"),
+            rdma_h$shared.C_POINTER.withName("alloc_parent_domain"),
+            rdma_h$shared.C_POINTER.withName("dealloc_td"),
+            rdma_h$shared.C_POINTER.withName("alloc_td"),
+            rdma_h$shared.C_POINTER.withName("modify_cq"),
+            rdma_h$shared.C_POINTER.withName("post_srq_ops"),
+            rdma_h$shared.C_POINTER.withName("destroy_rwq_ind_table"),
+            rdma_h$shared.C_POINTER.withName("create_rwq_ind_table"),
+            rdma_h$shared.C_POINTER.withName("destroy_wq"),
+            rdma_h$shared.C_POINTER.withName("modify_wq"),
+            rdma_h$shared.C_POINTER.withName("create_wq"),
+            rdma_h$shared.C_POINTER.withName("query_rt_values"),
+            rdma_h$shared.C_POINTER.withName("create_cq_ex"),
+            rdma_h$shared.C_POINTER.withName("priv"),
+            rdma_h$shared.C_POINTER.withName("query_device_ex"),
+            rdma_h$shared.C_POINTER.withName("ibv_destroy_flow"),
+            rdma_h$shared.C_POINTER.withName("ABI_placeholder2"),
+            rdma_h$shared.C_POINTER.withName("ibv_create_flow"),
+            rdma_h$shared.C_POINTER.withName("ABI_placeholder1"),
+            rdma_h$shared.C_POINTER.withName("open_qp"),
+            rdma_h$shared.C_POINTER.withName("create_qp_ex"),
+            rdma_h$shared.C_POINTER.withName("get_srq_num"),
+            rdma_h$shared.C_POINTER.withName("create_srq_ex"),
+            rdma_h$shared.C_POINTER.withName("open_xrcd"),
+            rdma_h$shared.C_POINTER.withName("close_xrcd"),
+            rdma_h$shared.C_LONG.withName("_ABI_placeholder3"),
+            rdma_h$shared.C_LONG.withName("sz"),
+            ibv_context.layout().withName("context")
+        ).withName("verbs_context");
+    }
 
     /**
      * The layout of this struct
      */
     public static final GroupLayout layout() {
-        return $LAYOUT;
+        return Layouts.$LAYOUT;
     }
 
     /**
@@ -183,8 +185,6 @@ public class verbs_context {
         }
     }
 
-    private static final AddressLayout free_buf$LAYOUT = (AddressLayout)$LAYOUT.select(groupElement("free_buf"));
-
     /**
      * Layout for field:
      * {@snippet lang=c :
@@ -192,10 +192,10 @@ public class verbs_context {
      * }
      */
     public static final AddressLayout free_buf$layout() {
-        return free_buf$LAYOUT;
+        return (AddressLayout)layout().select(groupElement("free_buf"));
     }
 
-    private static final long free_buf$OFFSET = $LAYOUT.byteOffset(groupElement("free_buf"));
+    private static final long free_buf$OFFSET = 0;
 
     /**
      * Offset for field:
@@ -285,8 +285,6 @@ public class verbs_context {
         }
     }
 
-    private static final AddressLayout alloc_buf$LAYOUT = (AddressLayout)$LAYOUT.select(groupElement("alloc_buf"));
-
     /**
      * Layout for field:
      * {@snippet lang=c :
@@ -294,10 +292,10 @@ public class verbs_context {
      * }
      */
     public static final AddressLayout alloc_buf$layout() {
-        return alloc_buf$LAYOUT;
+        return (AddressLayout)layout().select(groupElement("alloc_buf"));
     }
 
-    private static final long alloc_buf$OFFSET = $LAYOUT.byteOffset(groupElement("alloc_buf"));
+    private static final long alloc_buf$OFFSET = 8;
 
     /**
      * Offset for field:
@@ -385,8 +383,6 @@ public class verbs_context {
         }
     }
 
-    private static final AddressLayout dm_export_dmabuf_fd$LAYOUT = (AddressLayout)$LAYOUT.select(groupElement("dm_export_dmabuf_fd"));
-
     /**
      * Layout for field:
      * {@snippet lang=c :
@@ -394,10 +390,10 @@ public class verbs_context {
      * }
      */
     public static final AddressLayout dm_export_dmabuf_fd$layout() {
-        return dm_export_dmabuf_fd$LAYOUT;
+        return (AddressLayout)layout().select(groupElement("dm_export_dmabuf_fd"));
     }
 
-    private static final long dm_export_dmabuf_fd$OFFSET = $LAYOUT.byteOffset(groupElement("dm_export_dmabuf_fd"));
+    private static final long dm_export_dmabuf_fd$OFFSET = 16;
 
     /**
      * Offset for field:
@@ -486,8 +482,6 @@ public class verbs_context {
         }
     }
 
-    private static final AddressLayout reg_mr_ex$LAYOUT = (AddressLayout)$LAYOUT.select(groupElement("reg_mr_ex"));
-
     /**
      * Layout for field:
      * {@snippet lang=c :
@@ -495,10 +489,10 @@ public class verbs_context {
      * }
      */
     public static final AddressLayout reg_mr_ex$layout() {
-        return reg_mr_ex$LAYOUT;
+        return (AddressLayout)layout().select(groupElement("reg_mr_ex"));
     }
 
-    private static final long reg_mr_ex$OFFSET = $LAYOUT.byteOffset(groupElement("reg_mr_ex"));
+    private static final long reg_mr_ex$OFFSET = 24;
 
     /**
      * Offset for field:
@@ -586,8 +580,6 @@ public class verbs_context {
         }
     }
 
-    private static final AddressLayout dealloc_dmah$LAYOUT = (AddressLayout)$LAYOUT.select(groupElement("dealloc_dmah"));
-
     /**
      * Layout for field:
      * {@snippet lang=c :
@@ -595,10 +587,10 @@ public class verbs_context {
      * }
      */
     public static final AddressLayout dealloc_dmah$layout() {
-        return dealloc_dmah$LAYOUT;
+        return (AddressLayout)layout().select(groupElement("dealloc_dmah"));
     }
 
-    private static final long dealloc_dmah$OFFSET = $LAYOUT.byteOffset(groupElement("dealloc_dmah"));
+    private static final long dealloc_dmah$OFFSET = 32;
 
     /**
      * Offset for field:
@@ -687,8 +679,6 @@ public class verbs_context {
         }
     }
 
-    private static final AddressLayout alloc_dmah$LAYOUT = (AddressLayout)$LAYOUT.select(groupElement("alloc_dmah"));
-
     /**
      * Layout for field:
      * {@snippet lang=c :
@@ -696,10 +686,10 @@ public class verbs_context {
      * }
      */
     public static final AddressLayout alloc_dmah$layout() {
-        return alloc_dmah$LAYOUT;
+        return (AddressLayout)layout().select(groupElement("alloc_dmah"));
     }
 
-    private static final long alloc_dmah$OFFSET = $LAYOUT.byteOffset(groupElement("alloc_dmah"));
+    private static final long alloc_dmah$OFFSET = 40;
 
     /**
      * Offset for field:
@@ -790,8 +780,6 @@ public class verbs_context {
         }
     }
 
-    private static final AddressLayout query_port$LAYOUT = (AddressLayout)$LAYOUT.select(groupElement("query_port"));
-
     /**
      * Layout for field:
      * {@snippet lang=c :
@@ -799,10 +787,10 @@ public class verbs_context {
      * }
      */
     public static final AddressLayout query_port$layout() {
-        return query_port$LAYOUT;
+        return (AddressLayout)layout().select(groupElement("query_port"));
     }
 
-    private static final long query_port$OFFSET = $LAYOUT.byteOffset(groupElement("query_port"));
+    private static final long query_port$OFFSET = 48;
 
     /**
      * Offset for field:
@@ -894,8 +882,6 @@ public class verbs_context {
         }
     }
 
-    private static final AddressLayout advise_mr$LAYOUT = (AddressLayout)$LAYOUT.select(groupElement("advise_mr"));
-
     /**
      * Layout for field:
      * {@snippet lang=c :
@@ -903,10 +889,10 @@ public class verbs_context {
      * }
      */
     public static final AddressLayout advise_mr$layout() {
-        return advise_mr$LAYOUT;
+        return (AddressLayout)layout().select(groupElement("advise_mr"));
     }
 
-    private static final long advise_mr$OFFSET = $LAYOUT.byteOffset(groupElement("advise_mr"));
+    private static final long advise_mr$OFFSET = 56;
 
     /**
      * Offset for field:
@@ -994,8 +980,6 @@ public class verbs_context {
         }
     }
 
-    private static final AddressLayout alloc_null_mr$LAYOUT = (AddressLayout)$LAYOUT.select(groupElement("alloc_null_mr"));
-
     /**
      * Layout for field:
      * {@snippet lang=c :
@@ -1003,10 +987,10 @@ public class verbs_context {
      * }
      */
     public static final AddressLayout alloc_null_mr$layout() {
-        return alloc_null_mr$LAYOUT;
+        return (AddressLayout)layout().select(groupElement("alloc_null_mr"));
     }
 
-    private static final long alloc_null_mr$OFFSET = $LAYOUT.byteOffset(groupElement("alloc_null_mr"));
+    private static final long alloc_null_mr$OFFSET = 64;
 
     /**
      * Offset for field:
@@ -1097,8 +1081,6 @@ public class verbs_context {
         }
     }
 
-    private static final AddressLayout read_counters$LAYOUT = (AddressLayout)$LAYOUT.select(groupElement("read_counters"));
-
     /**
      * Layout for field:
      * {@snippet lang=c :
@@ -1106,10 +1088,10 @@ public class verbs_context {
      * }
      */
     public static final AddressLayout read_counters$layout() {
-        return read_counters$LAYOUT;
+        return (AddressLayout)layout().select(groupElement("read_counters"));
     }
 
-    private static final long read_counters$OFFSET = $LAYOUT.byteOffset(groupElement("read_counters"));
+    private static final long read_counters$OFFSET = 72;
 
     /**
      * Offset for field:
@@ -1199,8 +1181,6 @@ public class verbs_context {
         }
     }
 
-    private static final AddressLayout attach_counters_point_flow$LAYOUT = (AddressLayout)$LAYOUT.select(groupElement("attach_counters_point_flow"));
-
     /**
      * Layout for field:
      * {@snippet lang=c :
@@ -1208,10 +1188,10 @@ public class verbs_context {
      * }
      */
     public static final AddressLayout attach_counters_point_flow$layout() {
-        return attach_counters_point_flow$LAYOUT;
+        return (AddressLayout)layout().select(groupElement("attach_counters_point_flow"));
     }
 
-    private static final long attach_counters_point_flow$OFFSET = $LAYOUT.byteOffset(groupElement("attach_counters_point_flow"));
+    private static final long attach_counters_point_flow$OFFSET = 80;
 
     /**
      * Offset for field:
@@ -1300,8 +1280,6 @@ public class verbs_context {
         }
     }
 
-    private static final AddressLayout create_counters$LAYOUT = (AddressLayout)$LAYOUT.select(groupElement("create_counters"));
-
     /**
      * Layout for field:
      * {@snippet lang=c :
@@ -1309,10 +1287,10 @@ public class verbs_context {
      * }
      */
     public static final AddressLayout create_counters$layout() {
-        return create_counters$LAYOUT;
+        return (AddressLayout)layout().select(groupElement("create_counters"));
     }
 
-    private static final long create_counters$OFFSET = $LAYOUT.byteOffset(groupElement("create_counters"));
+    private static final long create_counters$OFFSET = 88;
 
     /**
      * Offset for field:
@@ -1400,8 +1378,6 @@ public class verbs_context {
         }
     }
 
-    private static final AddressLayout destroy_counters$LAYOUT = (AddressLayout)$LAYOUT.select(groupElement("destroy_counters"));
-
     /**
      * Layout for field:
      * {@snippet lang=c :
@@ -1409,10 +1385,10 @@ public class verbs_context {
      * }
      */
     public static final AddressLayout destroy_counters$layout() {
-        return destroy_counters$LAYOUT;
+        return (AddressLayout)layout().select(groupElement("destroy_counters"));
     }
 
-    private static final long destroy_counters$OFFSET = $LAYOUT.byteOffset(groupElement("destroy_counters"));
+    private static final long destroy_counters$OFFSET = 96;
 
     /**
      * Offset for field:
@@ -1504,8 +1480,6 @@ public class verbs_context {
         }
     }
 
-    private static final AddressLayout reg_dm_mr$LAYOUT = (AddressLayout)$LAYOUT.select(groupElement("reg_dm_mr"));
-
     /**
      * Layout for field:
      * {@snippet lang=c :
@@ -1513,10 +1487,10 @@ public class verbs_context {
      * }
      */
     public static final AddressLayout reg_dm_mr$layout() {
-        return reg_dm_mr$LAYOUT;
+        return (AddressLayout)layout().select(groupElement("reg_dm_mr"));
     }
 
-    private static final long reg_dm_mr$OFFSET = $LAYOUT.byteOffset(groupElement("reg_dm_mr"));
+    private static final long reg_dm_mr$OFFSET = 104;
 
     /**
      * Offset for field:
@@ -1605,8 +1579,6 @@ public class verbs_context {
         }
     }
 
-    private static final AddressLayout alloc_dm$LAYOUT = (AddressLayout)$LAYOUT.select(groupElement("alloc_dm"));
-
     /**
      * Layout for field:
      * {@snippet lang=c :
@@ -1614,10 +1586,10 @@ public class verbs_context {
      * }
      */
     public static final AddressLayout alloc_dm$layout() {
-        return alloc_dm$LAYOUT;
+        return (AddressLayout)layout().select(groupElement("alloc_dm"));
     }
 
-    private static final long alloc_dm$OFFSET = $LAYOUT.byteOffset(groupElement("alloc_dm"));
+    private static final long alloc_dm$OFFSET = 112;
 
     /**
      * Offset for field:
@@ -1705,8 +1677,6 @@ public class verbs_context {
         }
     }
 
-    private static final AddressLayout free_dm$LAYOUT = (AddressLayout)$LAYOUT.select(groupElement("free_dm"));
-
     /**
      * Layout for field:
      * {@snippet lang=c :
@@ -1714,10 +1684,10 @@ public class verbs_context {
      * }
      */
     public static final AddressLayout free_dm$layout() {
-        return free_dm$LAYOUT;
+        return (AddressLayout)layout().select(groupElement("free_dm"));
     }
 
-    private static final long free_dm$OFFSET = $LAYOUT.byteOffset(groupElement("free_dm"));
+    private static final long free_dm$OFFSET = 120;
 
     /**
      * Offset for field:
@@ -1806,8 +1776,6 @@ public class verbs_context {
         }
     }
 
-    private static final AddressLayout modify_flow_action_esp$LAYOUT = (AddressLayout)$LAYOUT.select(groupElement("modify_flow_action_esp"));
-
     /**
      * Layout for field:
      * {@snippet lang=c :
@@ -1815,10 +1783,10 @@ public class verbs_context {
      * }
      */
     public static final AddressLayout modify_flow_action_esp$layout() {
-        return modify_flow_action_esp$LAYOUT;
+        return (AddressLayout)layout().select(groupElement("modify_flow_action_esp"));
     }
 
-    private static final long modify_flow_action_esp$OFFSET = $LAYOUT.byteOffset(groupElement("modify_flow_action_esp"));
+    private static final long modify_flow_action_esp$OFFSET = 128;
 
     /**
      * Offset for field:
@@ -1906,8 +1874,6 @@ public class verbs_context {
         }
     }
 
-    private static final AddressLayout destroy_flow_action$LAYOUT = (AddressLayout)$LAYOUT.select(groupElement("destroy_flow_action"));
-
     /**
      * Layout for field:
      * {@snippet lang=c :
@@ -1915,10 +1881,10 @@ public class verbs_context {
      * }
      */
     public static final AddressLayout destroy_flow_action$layout() {
-        return destroy_flow_action$LAYOUT;
+        return (AddressLayout)layout().select(groupElement("destroy_flow_action"));
     }
 
-    private static final long destroy_flow_action$OFFSET = $LAYOUT.byteOffset(groupElement("destroy_flow_action"));
+    private static final long destroy_flow_action$OFFSET = 136;
 
     /**
      * Offset for field:
@@ -2007,8 +1973,6 @@ public class verbs_context {
         }
     }
 
-    private static final AddressLayout create_flow_action_esp$LAYOUT = (AddressLayout)$LAYOUT.select(groupElement("create_flow_action_esp"));
-
     /**
      * Layout for field:
      * {@snippet lang=c :
@@ -2016,10 +1980,10 @@ public class verbs_context {
      * }
      */
     public static final AddressLayout create_flow_action_esp$layout() {
-        return create_flow_action_esp$LAYOUT;
+        return (AddressLayout)layout().select(groupElement("create_flow_action_esp"));
     }
 
-    private static final long create_flow_action_esp$OFFSET = $LAYOUT.byteOffset(groupElement("create_flow_action_esp"));
+    private static final long create_flow_action_esp$OFFSET = 144;
 
     /**
      * Offset for field:
@@ -2108,8 +2072,6 @@ public class verbs_context {
         }
     }
 
-    private static final AddressLayout modify_qp_rate_limit$LAYOUT = (AddressLayout)$LAYOUT.select(groupElement("modify_qp_rate_limit"));
-
     /**
      * Layout for field:
      * {@snippet lang=c :
@@ -2117,10 +2079,10 @@ public class verbs_context {
      * }
      */
     public static final AddressLayout modify_qp_rate_limit$layout() {
-        return modify_qp_rate_limit$LAYOUT;
+        return (AddressLayout)layout().select(groupElement("modify_qp_rate_limit"));
     }
 
-    private static final long modify_qp_rate_limit$OFFSET = $LAYOUT.byteOffset(groupElement("modify_qp_rate_limit"));
+    private static final long modify_qp_rate_limit$OFFSET = 152;
 
     /**
      * Offset for field:
@@ -2209,8 +2171,6 @@ public class verbs_context {
         }
     }
 
-    private static final AddressLayout alloc_parent_domain$LAYOUT = (AddressLayout)$LAYOUT.select(groupElement("alloc_parent_domain"));
-
     /**
      * Layout for field:
      * {@snippet lang=c :
@@ -2218,10 +2178,10 @@ public class verbs_context {
      * }
      */
     public static final AddressLayout alloc_parent_domain$layout() {
-        return alloc_parent_domain$LAYOUT;
+        return (AddressLayout)layout().select(groupElement("alloc_parent_domain"));
     }
 
-    private static final long alloc_parent_domain$OFFSET = $LAYOUT.byteOffset(groupElement("alloc_parent_domain"));
+    private static final long alloc_parent_domain$OFFSET = 160;
 
     /**
      * Offset for field:
@@ -2309,8 +2269,6 @@ public class verbs_context {
         }
     }
 
-    private static final AddressLayout dealloc_td$LAYOUT = (AddressLayout)$LAYOUT.select(groupElement("dealloc_td"));
-
     /**
      * Layout for field:
      * {@snippet lang=c :
@@ -2318,10 +2276,10 @@ public class verbs_context {
      * }
      */
     public static final AddressLayout dealloc_td$layout() {
-        return dealloc_td$LAYOUT;
+        return (AddressLayout)layout().select(groupElement("dealloc_td"));
     }
 
-    private static final long dealloc_td$OFFSET = $LAYOUT.byteOffset(groupElement("dealloc_td"));
+    private static final long dealloc_td$OFFSET = 168;
 
     /**
      * Offset for field:
@@ -2410,8 +2368,6 @@ public class verbs_context {
         }
     }
 
-    private static final AddressLayout alloc_td$LAYOUT = (AddressLayout)$LAYOUT.select(groupElement("alloc_td"));
-
     /**
      * Layout for field:
      * {@snippet lang=c :
@@ -2419,10 +2375,10 @@ public class verbs_context {
      * }
      */
     public static final AddressLayout alloc_td$layout() {
-        return alloc_td$LAYOUT;
+        return (AddressLayout)layout().select(groupElement("alloc_td"));
     }
 
-    private static final long alloc_td$OFFSET = $LAYOUT.byteOffset(groupElement("alloc_td"));
+    private static final long alloc_td$OFFSET = 176;
 
     /**
      * Offset for field:
@@ -2511,8 +2467,6 @@ public class verbs_context {
         }
     }
 
-    private static final AddressLayout modify_cq$LAYOUT = (AddressLayout)$LAYOUT.select(groupElement("modify_cq"));
-
     /**
      * Layout for field:
      * {@snippet lang=c :
@@ -2520,10 +2474,10 @@ public class verbs_context {
      * }
      */
     public static final AddressLayout modify_cq$layout() {
-        return modify_cq$LAYOUT;
+        return (AddressLayout)layout().select(groupElement("modify_cq"));
     }
 
-    private static final long modify_cq$OFFSET = $LAYOUT.byteOffset(groupElement("modify_cq"));
+    private static final long modify_cq$OFFSET = 184;
 
     /**
      * Offset for field:
@@ -2613,8 +2567,6 @@ public class verbs_context {
         }
     }
 
-    private static final AddressLayout post_srq_ops$LAYOUT = (AddressLayout)$LAYOUT.select(groupElement("post_srq_ops"));
-
     /**
      * Layout for field:
      * {@snippet lang=c :
@@ -2622,10 +2574,10 @@ public class verbs_context {
      * }
      */
     public static final AddressLayout post_srq_ops$layout() {
-        return post_srq_ops$LAYOUT;
+        return (AddressLayout)layout().select(groupElement("post_srq_ops"));
     }
 
-    private static final long post_srq_ops$OFFSET = $LAYOUT.byteOffset(groupElement("post_srq_ops"));
+    private static final long post_srq_ops$OFFSET = 192;
 
     /**
      * Offset for field:
@@ -2713,8 +2665,6 @@ public class verbs_context {
         }
     }
 
-    private static final AddressLayout destroy_rwq_ind_table$LAYOUT = (AddressLayout)$LAYOUT.select(groupElement("destroy_rwq_ind_table"));
-
     /**
      * Layout for field:
      * {@snippet lang=c :
@@ -2722,10 +2672,10 @@ public class verbs_context {
      * }
      */
     public static final AddressLayout destroy_rwq_ind_table$layout() {
-        return destroy_rwq_ind_table$LAYOUT;
+        return (AddressLayout)layout().select(groupElement("destroy_rwq_ind_table"));
     }
 
-    private static final long destroy_rwq_ind_table$OFFSET = $LAYOUT.byteOffset(groupElement("destroy_rwq_ind_table"));
+    private static final long destroy_rwq_ind_table$OFFSET = 200;
 
     /**
      * Offset for field:
@@ -2814,8 +2764,6 @@ public class verbs_context {
         }
     }
 
-    private static final AddressLayout create_rwq_ind_table$LAYOUT = (AddressLayout)$LAYOUT.select(groupElement("create_rwq_ind_table"));
-
     /**
      * Layout for field:
      * {@snippet lang=c :
@@ -2823,10 +2771,10 @@ public class verbs_context {
      * }
      */
     public static final AddressLayout create_rwq_ind_table$layout() {
-        return create_rwq_ind_table$LAYOUT;
+        return (AddressLayout)layout().select(groupElement("create_rwq_ind_table"));
     }
 
-    private static final long create_rwq_ind_table$OFFSET = $LAYOUT.byteOffset(groupElement("create_rwq_ind_table"));
+    private static final long create_rwq_ind_table$OFFSET = 208;
 
     /**
      * Offset for field:
@@ -2914,8 +2862,6 @@ public class verbs_context {
         }
     }
 
-    private static final AddressLayout destroy_wq$LAYOUT = (AddressLayout)$LAYOUT.select(groupElement("destroy_wq"));
-
     /**
      * Layout for field:
      * {@snippet lang=c :
@@ -2923,10 +2869,10 @@ public class verbs_context {
      * }
      */
     public static final AddressLayout destroy_wq$layout() {
-        return destroy_wq$LAYOUT;
+        return (AddressLayout)layout().select(groupElement("destroy_wq"));
     }
 
-    private static final long destroy_wq$OFFSET = $LAYOUT.byteOffset(groupElement("destroy_wq"));
+    private static final long destroy_wq$OFFSET = 216;
 
     /**
      * Offset for field:
@@ -3015,8 +2961,6 @@ public class verbs_context {
         }
     }
 
-    private static final AddressLayout modify_wq$LAYOUT = (AddressLayout)$LAYOUT.select(groupElement("modify_wq"));
-
     /**
      * Layout for field:
      * {@snippet lang=c :
@@ -3024,10 +2968,10 @@ public class verbs_context {
      * }
      */
     public static final AddressLayout modify_wq$layout() {
-        return modify_wq$LAYOUT;
+        return (AddressLayout)layout().select(groupElement("modify_wq"));
     }
 
-    private static final long modify_wq$OFFSET = $LAYOUT.byteOffset(groupElement("modify_wq"));
+    private static final long modify_wq$OFFSET = 224;
 
     /**
      * Offset for field:
@@ -3116,8 +3060,6 @@ public class verbs_context {
         }
     }
 
-    private static final AddressLayout create_wq$LAYOUT = (AddressLayout)$LAYOUT.select(groupElement("create_wq"));
-
     /**
      * Layout for field:
      * {@snippet lang=c :
@@ -3125,10 +3067,10 @@ public class verbs_context {
      * }
      */
     public static final AddressLayout create_wq$layout() {
-        return create_wq$LAYOUT;
+        return (AddressLayout)layout().select(groupElement("create_wq"));
     }
 
-    private static final long create_wq$OFFSET = $LAYOUT.byteOffset(groupElement("create_wq"));
+    private static final long create_wq$OFFSET = 232;
 
     /**
      * Offset for field:
@@ -3217,8 +3159,6 @@ public class verbs_context {
         }
     }
 
-    private static final AddressLayout query_rt_values$LAYOUT = (AddressLayout)$LAYOUT.select(groupElement("query_rt_values"));
-
     /**
      * Layout for field:
      * {@snippet lang=c :
@@ -3226,10 +3166,10 @@ public class verbs_context {
      * }
      */
     public static final AddressLayout query_rt_values$layout() {
-        return query_rt_values$LAYOUT;
+        return (AddressLayout)layout().select(groupElement("query_rt_values"));
     }
 
-    private static final long query_rt_values$OFFSET = $LAYOUT.byteOffset(groupElement("query_rt_values"));
+    private static final long query_rt_values$OFFSET = 240;
 
     /**
      * Offset for field:
@@ -3318,8 +3258,6 @@ public class verbs_context {
         }
     }
 
-    private static final AddressLayout create_cq_ex$LAYOUT = (AddressLayout)$LAYOUT.select(groupElement("create_cq_ex"));
-
     /**
      * Layout for field:
      * {@snippet lang=c :
@@ -3327,10 +3265,10 @@ public class verbs_context {
      * }
      */
     public static final AddressLayout create_cq_ex$layout() {
-        return create_cq_ex$LAYOUT;
+        return (AddressLayout)layout().select(groupElement("create_cq_ex"));
     }
 
-    private static final long create_cq_ex$OFFSET = $LAYOUT.byteOffset(groupElement("create_cq_ex"));
+    private static final long create_cq_ex$OFFSET = 248;
 
     /**
      * Offset for field:
@@ -3362,8 +3300,6 @@ public class verbs_context {
         struct.set(JAVA_LONG, create_cq_ex$OFFSET, fieldValue.address());
     }
 
-    private static final AddressLayout priv$LAYOUT = (AddressLayout)$LAYOUT.select(groupElement("priv"));
-
     /**
      * Layout for field:
      * {@snippet lang=c :
@@ -3371,10 +3307,10 @@ public class verbs_context {
      * }
      */
     public static final AddressLayout priv$layout() {
-        return priv$LAYOUT;
+        return (AddressLayout)layout().select(groupElement("priv"));
     }
 
-    private static final long priv$OFFSET = $LAYOUT.byteOffset(groupElement("priv"));
+    private static final long priv$OFFSET = 256;
 
     /**
      * Offset for field:
@@ -3465,8 +3401,6 @@ public class verbs_context {
         }
     }
 
-    private static final AddressLayout query_device_ex$LAYOUT = (AddressLayout)$LAYOUT.select(groupElement("query_device_ex"));
-
     /**
      * Layout for field:
      * {@snippet lang=c :
@@ -3474,10 +3408,10 @@ public class verbs_context {
      * }
      */
     public static final AddressLayout query_device_ex$layout() {
-        return query_device_ex$LAYOUT;
+        return (AddressLayout)layout().select(groupElement("query_device_ex"));
     }
 
-    private static final long query_device_ex$OFFSET = $LAYOUT.byteOffset(groupElement("query_device_ex"));
+    private static final long query_device_ex$OFFSET = 264;
 
     /**
      * Offset for field:
@@ -3565,8 +3499,6 @@ public class verbs_context {
         }
     }
 
-    private static final AddressLayout ibv_destroy_flow$LAYOUT = (AddressLayout)$LAYOUT.select(groupElement("ibv_destroy_flow"));
-
     /**
      * Layout for field:
      * {@snippet lang=c :
@@ -3574,10 +3506,10 @@ public class verbs_context {
      * }
      */
     public static final AddressLayout ibv_destroy_flow$layout() {
-        return ibv_destroy_flow$LAYOUT;
+        return (AddressLayout)layout().select(groupElement("ibv_destroy_flow"));
     }
 
-    private static final long ibv_destroy_flow$OFFSET = $LAYOUT.byteOffset(groupElement("ibv_destroy_flow"));
+    private static final long ibv_destroy_flow$OFFSET = 272;
 
     /**
      * Offset for field:
@@ -3662,8 +3594,6 @@ public class verbs_context {
         }
     }
 
-    private static final AddressLayout ABI_placeholder2$LAYOUT = (AddressLayout)$LAYOUT.select(groupElement("ABI_placeholder2"));
-
     /**
      * Layout for field:
      * {@snippet lang=c :
@@ -3671,10 +3601,10 @@ public class verbs_context {
      * }
      */
     public static final AddressLayout ABI_placeholder2$layout() {
-        return ABI_placeholder2$LAYOUT;
+        return (AddressLayout)layout().select(groupElement("ABI_placeholder2"));
     }
 
-    private static final long ABI_placeholder2$OFFSET = $LAYOUT.byteOffset(groupElement("ABI_placeholder2"));
+    private static final long ABI_placeholder2$OFFSET = 280;
 
     /**
      * Offset for field:
@@ -3763,8 +3693,6 @@ public class verbs_context {
         }
     }
 
-    private static final AddressLayout ibv_create_flow$LAYOUT = (AddressLayout)$LAYOUT.select(groupElement("ibv_create_flow"));
-
     /**
      * Layout for field:
      * {@snippet lang=c :
@@ -3772,10 +3700,10 @@ public class verbs_context {
      * }
      */
     public static final AddressLayout ibv_create_flow$layout() {
-        return ibv_create_flow$LAYOUT;
+        return (AddressLayout)layout().select(groupElement("ibv_create_flow"));
     }
 
-    private static final long ibv_create_flow$OFFSET = $LAYOUT.byteOffset(groupElement("ibv_create_flow"));
+    private static final long ibv_create_flow$OFFSET = 288;
 
     /**
      * Offset for field:
@@ -3860,8 +3788,6 @@ public class verbs_context {
         }
     }
 
-    private static final AddressLayout ABI_placeholder1$LAYOUT = (AddressLayout)$LAYOUT.select(groupElement("ABI_placeholder1"));
-
     /**
      * Layout for field:
      * {@snippet lang=c :
@@ -3869,10 +3795,10 @@ public class verbs_context {
      * }
      */
     public static final AddressLayout ABI_placeholder1$layout() {
-        return ABI_placeholder1$LAYOUT;
+        return (AddressLayout)layout().select(groupElement("ABI_placeholder1"));
     }
 
-    private static final long ABI_placeholder1$OFFSET = $LAYOUT.byteOffset(groupElement("ABI_placeholder1"));
+    private static final long ABI_placeholder1$OFFSET = 296;
 
     /**
      * Offset for field:
@@ -3961,8 +3887,6 @@ public class verbs_context {
         }
     }
 
-    private static final AddressLayout open_qp$LAYOUT = (AddressLayout)$LAYOUT.select(groupElement("open_qp"));
-
     /**
      * Layout for field:
      * {@snippet lang=c :
@@ -3970,10 +3894,10 @@ public class verbs_context {
      * }
      */
     public static final AddressLayout open_qp$layout() {
-        return open_qp$LAYOUT;
+        return (AddressLayout)layout().select(groupElement("open_qp"));
     }
 
-    private static final long open_qp$OFFSET = $LAYOUT.byteOffset(groupElement("open_qp"));
+    private static final long open_qp$OFFSET = 304;
 
     /**
      * Offset for field:
@@ -4062,8 +3986,6 @@ public class verbs_context {
         }
     }
 
-    private static final AddressLayout create_qp_ex$LAYOUT = (AddressLayout)$LAYOUT.select(groupElement("create_qp_ex"));
-
     /**
      * Layout for field:
      * {@snippet lang=c :
@@ -4071,10 +3993,10 @@ public class verbs_context {
      * }
      */
     public static final AddressLayout create_qp_ex$layout() {
-        return create_qp_ex$LAYOUT;
+        return (AddressLayout)layout().select(groupElement("create_qp_ex"));
     }
 
-    private static final long create_qp_ex$OFFSET = $LAYOUT.byteOffset(groupElement("create_qp_ex"));
+    private static final long create_qp_ex$OFFSET = 312;
 
     /**
      * Offset for field:
@@ -4163,8 +4085,6 @@ public class verbs_context {
         }
     }
 
-    private static final AddressLayout get_srq_num$LAYOUT = (AddressLayout)$LAYOUT.select(groupElement("get_srq_num"));
-
     /**
      * Layout for field:
      * {@snippet lang=c :
@@ -4172,10 +4092,10 @@ public class verbs_context {
      * }
      */
     public static final AddressLayout get_srq_num$layout() {
-        return get_srq_num$LAYOUT;
+        return (AddressLayout)layout().select(groupElement("get_srq_num"));
     }
 
-    private static final long get_srq_num$OFFSET = $LAYOUT.byteOffset(groupElement("get_srq_num"));
+    private static final long get_srq_num$OFFSET = 320;
 
     /**
      * Offset for field:
@@ -4264,8 +4184,6 @@ public class verbs_context {
         }
     }
 
-    private static final AddressLayout create_srq_ex$LAYOUT = (AddressLayout)$LAYOUT.select(groupElement("create_srq_ex"));
-
     /**
      * Layout for field:
      * {@snippet lang=c :
@@ -4273,10 +4191,10 @@ public class verbs_context {
      * }
      */
     public static final AddressLayout create_srq_ex$layout() {
-        return create_srq_ex$LAYOUT;
+        return (AddressLayout)layout().select(groupElement("create_srq_ex"));
     }
 
-    private static final long create_srq_ex$OFFSET = $LAYOUT.byteOffset(groupElement("create_srq_ex"));
+    private static final long create_srq_ex$OFFSET = 328;
 
     /**
      * Offset for field:
@@ -4365,8 +4283,6 @@ public class verbs_context {
         }
     }
 
-    private static final AddressLayout open_xrcd$LAYOUT = (AddressLayout)$LAYOUT.select(groupElement("open_xrcd"));
-
     /**
      * Layout for field:
      * {@snippet lang=c :
@@ -4374,10 +4290,10 @@ public class verbs_context {
      * }
      */
     public static final AddressLayout open_xrcd$layout() {
-        return open_xrcd$LAYOUT;
+        return (AddressLayout)layout().select(groupElement("open_xrcd"));
     }
 
-    private static final long open_xrcd$OFFSET = $LAYOUT.byteOffset(groupElement("open_xrcd"));
+    private static final long open_xrcd$OFFSET = 336;
 
     /**
      * Offset for field:
@@ -4465,8 +4381,6 @@ public class verbs_context {
         }
     }
 
-    private static final AddressLayout close_xrcd$LAYOUT = (AddressLayout)$LAYOUT.select(groupElement("close_xrcd"));
-
     /**
      * Layout for field:
      * {@snippet lang=c :
@@ -4474,10 +4388,10 @@ public class verbs_context {
      * }
      */
     public static final AddressLayout close_xrcd$layout() {
-        return close_xrcd$LAYOUT;
+        return (AddressLayout)layout().select(groupElement("close_xrcd"));
     }
 
-    private static final long close_xrcd$OFFSET = $LAYOUT.byteOffset(groupElement("close_xrcd"));
+    private static final long close_xrcd$OFFSET = 344;
 
     /**
      * Offset for field:
@@ -4509,8 +4423,6 @@ public class verbs_context {
         struct.set(JAVA_LONG, close_xrcd$OFFSET, fieldValue.address());
     }
 
-    private static final OfLong _ABI_placeholder3$LAYOUT = (OfLong)$LAYOUT.select(groupElement("_ABI_placeholder3"));
-
     /**
      * Layout for field:
      * {@snippet lang=c :
@@ -4518,10 +4430,10 @@ public class verbs_context {
      * }
      */
     public static final OfLong _ABI_placeholder3$layout() {
-        return _ABI_placeholder3$LAYOUT;
+        return (OfLong)layout().select(groupElement("_ABI_placeholder3"));
     }
 
-    private static final long _ABI_placeholder3$OFFSET = $LAYOUT.byteOffset(groupElement("_ABI_placeholder3"));
+    private static final long _ABI_placeholder3$OFFSET = 352;
 
     /**
      * Offset for field:
@@ -4540,7 +4452,7 @@ public class verbs_context {
      * }
      */
     public static long _ABI_placeholder3(MemorySegment struct) {
-        return struct.get(_ABI_placeholder3$LAYOUT, _ABI_placeholder3$OFFSET);
+        return struct.get(JAVA_LONG, _ABI_placeholder3$OFFSET);
     }
 
     /**
@@ -4550,10 +4462,8 @@ public class verbs_context {
      * }
      */
     public static void _ABI_placeholder3(MemorySegment struct, long fieldValue) {
-        struct.set(_ABI_placeholder3$LAYOUT, _ABI_placeholder3$OFFSET, fieldValue);
+        struct.set(JAVA_LONG, _ABI_placeholder3$OFFSET, fieldValue);
     }
-
-    private static final OfLong sz$LAYOUT = (OfLong)$LAYOUT.select(groupElement("sz"));
 
     /**
      * Layout for field:
@@ -4562,10 +4472,10 @@ public class verbs_context {
      * }
      */
     public static final OfLong sz$layout() {
-        return sz$LAYOUT;
+        return (OfLong)layout().select(groupElement("sz"));
     }
 
-    private static final long sz$OFFSET = $LAYOUT.byteOffset(groupElement("sz"));
+    private static final long sz$OFFSET = 360;
 
     /**
      * Offset for field:
@@ -4584,7 +4494,7 @@ public class verbs_context {
      * }
      */
     public static long sz(MemorySegment struct) {
-        return struct.get(sz$LAYOUT, sz$OFFSET);
+        return struct.get(JAVA_LONG, sz$OFFSET);
     }
 
     /**
@@ -4594,10 +4504,8 @@ public class verbs_context {
      * }
      */
     public static void sz(MemorySegment struct, long fieldValue) {
-        struct.set(sz$LAYOUT, sz$OFFSET, fieldValue);
+        struct.set(JAVA_LONG, sz$OFFSET, fieldValue);
     }
-
-    private static final GroupLayout context$LAYOUT = (GroupLayout)$LAYOUT.select(groupElement("context"));
 
     /**
      * Layout for field:
@@ -4606,10 +4514,10 @@ public class verbs_context {
      * }
      */
     public static final GroupLayout context$layout() {
-        return context$LAYOUT;
+        return (GroupLayout)layout().select(groupElement("context"));
     }
 
-    private static final long context$OFFSET = $LAYOUT.byteOffset(groupElement("context"));
+    private static final long context$OFFSET = 368;
 
     /**
      * Offset for field:
@@ -4628,7 +4536,7 @@ public class verbs_context {
      * }
      */
     public static MemorySegment context(MemorySegment struct) {
-        return struct.asSlice(context$OFFSET, context$LAYOUT.byteSize());
+        return struct.asSlice(context$OFFSET, 328 + pthread_mutex_t.MORE);
     }
 
     /**
@@ -4638,7 +4546,7 @@ public class verbs_context {
      * }
      */
     public static void context(MemorySegment struct, MemorySegment fieldValue) {
-        MemorySegment.copy(fieldValue, 0L, struct, context$OFFSET, context$LAYOUT.byteSize());
+        MemorySegment.copy(fieldValue, 0L, struct, context$OFFSET, 328 + pthread_mutex_t.MORE);
     }
 
     /**
@@ -4646,19 +4554,19 @@ public class verbs_context {
      * The returned segment has address {@code arrayParam.address() + index * layout().byteSize()}
      */
     public static MemorySegment asSlice(MemorySegment array, long index) {
-        return array.asSlice(layout().byteSize() * index);
+        return array.asSlice(sizeof() * index);
     }
 
     /**
      * The size (in bytes) of this struct
      */
-    public static long sizeof() { return layout().byteSize(); }
+    public static long sizeof() { return 696 + pthread_mutex_t.MORE; }
 
     /**
      * Allocate a segment of size {@code layout().byteSize()} using {@code allocator}
      */
     public static MemorySegment allocate(SegmentAllocator allocator) {
-        return allocator.allocate(layout());
+        return allocator.allocate(sizeof(), 8);
     }
 
     /**
@@ -4666,7 +4574,7 @@ public class verbs_context {
      * The returned segment has size {@code elementCount * layout().byteSize()}.
      */
     public static MemorySegment allocateArray(long elementCount, SegmentAllocator allocator) {
-        return allocator.allocate(MemoryLayout.sequenceLayout(elementCount, layout()));
+        return allocator.allocate(Math.multiplyExact(sizeof(), elementCount), 8);
     }
 
     /**
@@ -4682,7 +4590,7 @@ public class verbs_context {
      * The returned segment has size {@code elementCount * layout().byteSize()}
      */
     public static MemorySegment reinterpret(MemorySegment addr, long elementCount, Arena arena, Consumer<MemorySegment> cleanup) {
-        return addr.reinterpret(layout().byteSize() * elementCount, arena, cleanup);
+        return addr.reinterpret(sizeof() * elementCount, arena, cleanup);
     }
 }
 

@@ -351,7 +351,7 @@ public final class AddressInfo {
 
     /** Writes a struct for C, without a next one. */
     MemorySegment write(Arena scratch) {
-        MemorySegment to = scratch.allocate(rdma_addrinfo.layout());
+        MemorySegment to = rdma_addrinfo.allocate(scratch);
         rdma_addrinfo.ai_flags(to, NativeFlag.bits(values.flags));
         rdma_addrinfo.ai_family(to, Math.max(0, values.family.code()));
         rdma_addrinfo.ai_qp_type(to, Math.max(0, values.type.code()));

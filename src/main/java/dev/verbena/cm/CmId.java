@@ -151,7 +151,7 @@ final class CmId {
         }
         lifetime.hold();
         try (Arena scratch = Arena.ofConfined()) {
-            MemorySegment attributes = scratch.allocate(ibv_qp_attr.layout());
+            MemorySegment attributes = ibv_qp_attr.allocate(scratch);
             MemorySegment mask = scratch.allocate(ValueLayout.JAVA_INT);
             ibv_qp_attr.qp_state(attributes, QueuePairState.INIT.code());
             return (int) RdmaCm.INIT_QP_ATTR.call(address, attributes.address(), mask.address()) != 0

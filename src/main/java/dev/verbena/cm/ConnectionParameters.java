@@ -266,7 +266,7 @@ public final class ConnectionParameters {
     }
 
     MemorySegment write(Arena scratch) {
-        MemorySegment to = scratch.allocate(rdma_conn_param.layout());
+        MemorySegment to = rdma_conn_param.allocate(scratch);
         rdma_conn_param.private_data(to, write(privateData, scratch));
         rdma_conn_param.private_data_len(to, (byte) privateData.size());
         rdma_conn_param.responder_resources(to, (byte) responderResources);

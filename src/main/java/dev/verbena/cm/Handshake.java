@@ -180,7 +180,7 @@ final class Handshake {
     QueuePairAttributes attributesFor(QueuePairState to) {
         require(RdmaCm.INIT_QP_ATTR);
         try (Arena memory = Arena.ofConfined()) {
-            MemorySegment attributes = memory.allocate(ibv_qp_attr.layout());
+            MemorySegment attributes = ibv_qp_attr.allocate(memory);
             MemorySegment mask = memory.allocate(ValueLayout.JAVA_INT);
             ibv_qp_attr.qp_state(attributes, to.code());
             id.call(
@@ -234,7 +234,7 @@ final class Handshake {
     void offerEce(Ece offer) {
         require(RdmaCm.SET_LOCAL_ECE);
         id.call(RdmaCm.SET_LOCAL_ECE, id + ", " + offer, scratch -> {
-            MemorySegment memory = scratch.allocate(ibv_ece.layout());
+            MemorySegment memory = ibv_ece.allocate(scratch);
             ibv_ece.vendor_id(memory, offer.vendorId());
             ibv_ece.options(memory, offer.options());
             return RdmaCm.SET_LOCAL_ECE.call(id.address, memory.address());
@@ -244,7 +244,7 @@ final class Handshake {
     Ece peerEce() {
         require(RdmaCm.GET_REMOTE_ECE);
         try (Arena arena = Arena.ofConfined()) {
-            MemorySegment memory = arena.allocate(ibv_ece.layout());
+            MemorySegment memory = ibv_ece.allocate(arena);
             id.call(RdmaCm.GET_REMOTE_ECE, id, scratch -> RdmaCm.GET_REMOTE_ECE.call(id.address, memory.address()));
             return new Ece(ibv_ece.vendor_id(memory), ibv_ece.options(memory));
         }

@@ -18,15 +18,15 @@ final class IdOptions {
 
     void typeOfService(int value) {
         Checks.checkRange("type of service", value, 255);
-        set(rdma_h.RDMA_OPTION_ID_TOS(), value, 1, "type of service " + value);
+        set(rdma_h.RDMA_OPTION_ID_TOS, value, 1, "type of service " + value);
     }
 
     void reuseAddress(boolean on) {
-        set(rdma_h.RDMA_OPTION_ID_REUSEADDR(), on ? 1 : 0, Integer.BYTES, "reuse address " + on);
+        set(rdma_h.RDMA_OPTION_ID_REUSEADDR, on ? 1 : 0, Integer.BYTES, "reuse address " + on);
     }
 
     void addressFamilyOnly(boolean on) {
-        set(rdma_h.RDMA_OPTION_ID_AFONLY(), on ? 1 : 0, Integer.BYTES, "address family only " + on);
+        set(rdma_h.RDMA_OPTION_ID_AFONLY, on ? 1 : 0, Integer.BYTES, "address family only " + on);
     }
 
     void ackTimeout(Duration timeout) {
@@ -35,7 +35,7 @@ final class IdOptions {
 
     void ackTimeoutCode(int code) {
         WireTime.checkCode("acknowledgement timeout code", code);
-        set(rdma_h.RDMA_OPTION_ID_ACK_TIMEOUT(), code, 1, "acknowledgement timeout code " + code);
+        set(rdma_h.RDMA_OPTION_ID_ACK_TIMEOUT, code, 1, "acknowledgement timeout code " + code);
     }
 
     private void set(int option, int value, int size, String text) {
@@ -44,7 +44,7 @@ final class IdOptions {
             if (size == 1) {
                 memory.set(ValueLayout.JAVA_BYTE, 0, (byte) value);
             }
-            return RdmaCm.SET_OPTION.call(id.address, rdma_h.RDMA_OPTION_ID(), option, memory.address(), size);
+            return RdmaCm.SET_OPTION.call(id.address, rdma_h.RDMA_OPTION_ID, option, memory.address(), size);
         });
     }
 }

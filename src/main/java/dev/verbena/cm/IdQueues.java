@@ -191,7 +191,7 @@ final class IdQueues {
     private long callCreateAlone(ProtectionDomain domain, long attributes) {
         boolean plain = ibv_qp_init_attr_ex.comp_mask(
                         MemorySegment.ofAddress(attributes).reinterpret(ibv_qp_init_attr_ex.sizeof()))
-                == rdma_h.IBV_QP_INIT_ATTR_PD();
+                == rdma_h.IBV_QP_INIT_ATTR_PD;
         long result = plain
                 ? RdmaCm.CREATE_QP.call(id.address, VerbsAccess.get().address(domain), attributes)
                 : RdmaCm.CREATE_QP_EX.call(id.address, attributes);

@@ -59,7 +59,7 @@ final class SocketAddresses {
     }
 
     private static MemorySegment write(IbAddress address, Arena scratch) {
-        MemorySegment to = scratch.allocate(sockaddr_storage.layout());
+        MemorySegment to = sockaddr_storage.allocate(scratch);
         sockaddr_storage.ss_family(to, (short) IB);
         to.set(BIG_ENDIAN_SHORT, IB_PKEY, (short) address.pkey());
         to.set(BIG_ENDIAN_INT, IB_FLOW, address.flow());
@@ -87,7 +87,7 @@ final class SocketAddresses {
 
     /** Reads an address from the struct of its family, if the family is known. */
     static Optional<SocketAddress> readAny(MemorySegment from) {
-        MemorySegment storage = Arena.ofAuto().allocate(sockaddr_storage.layout());
+        MemorySegment storage = sockaddr_storage.allocate(Arena.ofAuto());
         storage.copyFrom(from.asSlice(0, Math.min(from.byteSize(), storage.byteSize())));
         return SocketAddresses.read(storage).<SocketAddress>map(ip -> ip).or(() -> readIb(storage));
     }

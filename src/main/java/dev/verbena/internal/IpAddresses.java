@@ -40,7 +40,7 @@ public final class IpAddresses {
         if (ip == null) {
             throw new IllegalArgumentException("The host name '" + address.getHostString() + "' can't be resolved");
         }
-        MemorySegment to = scratch.allocate(sockaddr_storage.layout());
+        MemorySegment to = sockaddr_storage.allocate(scratch);
         byte[] bytes = ip.getAddress();
         if (ip instanceof Inet6Address six) {
             sockaddr_in6.sin6_family(to, (short) INET6);

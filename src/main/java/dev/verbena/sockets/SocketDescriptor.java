@@ -477,7 +477,7 @@ final class SocketDescriptor {
 
     private InetSocketAddress address(CFunction function) {
         try (Arena scratch = Arena.ofConfined()) {
-            MemorySegment storage = scratch.allocate(sockaddr_storage.layout());
+            MemorySegment storage = sockaddr_storage.allocate(scratch);
             MemorySegment length = scratch.allocateFrom(ValueLayout.JAVA_INT, (int) storage.byteSize());
             function.call(number, storage.address(), length.address());
             return IpAddresses.read(storage).orElseGet(() -> new InetSocketAddress(0));

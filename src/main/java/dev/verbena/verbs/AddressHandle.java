@@ -42,7 +42,7 @@ public final class AddressHandle extends RequestPart {
                 arena,
                 lifetime -> {
                     try (Arena scratch = Arena.ofConfined()) {
-                        MemorySegment attributes = scratch.allocate(ibv_ah_attr.layout());
+                        MemorySegment attributes = ibv_ah_attr.allocate(scratch);
                         AddressCodec.writePath(path, attributes);
                         long ah = Ibv.CREATE_AH.call(domain.address(), attributes.address());
                         if (ah == 0) {
@@ -74,7 +74,7 @@ public final class AddressHandle extends RequestPart {
             throw new IllegalArgumentException("completion must be that of a receive that succeeded, got " + received);
         }
         try (Arena scratch = Arena.ofConfined()) {
-            MemorySegment completion = scratch.allocate(ibv_wc.layout());
+            MemorySegment completion = ibv_wc.allocate(scratch);
             ibv_wc.slid(completion, (short) received.sourceLid());
             ibv_wc.sl(completion, (byte) received.serviceLevel());
             ibv_wc.dlid_path_bits(completion, (byte) received.pathBits());
@@ -83,7 +83,7 @@ public final class AddressHandle extends RequestPart {
             if (received.hasRoutingHeader()) {
                 MemorySegment.copy(header, 0, routing, 0, Grh.BYTES);
             }
-            MemorySegment attributes = scratch.allocate(ibv_ah_attr.layout());
+            MemorySegment attributes = ibv_ah_attr.allocate(scratch);
             int result = (int) Ibv.INIT_AH_FROM_WC.call(
                     context.address(), port, completion.address(), routing.address(), attributes.address());
             if (result != 0) {

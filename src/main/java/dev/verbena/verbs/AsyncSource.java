@@ -39,7 +39,7 @@ final class AsyncSource {
     private final Set<AsyncEvents> readers = new LinkedHashSet<>(); // as many as clients have connections
 
     /** Memory for one event. It is not of an arena, because other threads use it too. */
-    private final MemorySegment event = Arena.ofAuto().allocate(ibv_async_event.layout());
+    private final MemorySegment event = ibv_async_event.allocate(Arena.ofAuto());
 
     private @Nullable WatchedDescriptor descriptor;
 

@@ -57,7 +57,7 @@ public final class CompletionCounter extends VerbsObject {
                 lifetime -> {
                     Failures.require(Ibv.CREATE_COMP_CNTR, arguments);
                     try (Arena scratch = Arena.ofConfined()) {
-                        MemorySegment init = scratch.allocate(ibv_comp_cntr_init_attr.layout());
+                        MemorySegment init = ibv_comp_cntr_init_attr.allocate(scratch);
                         ibv_comp_cntr_init_attr.type(init, unit.code());
                         return new CompletionCounter(
                                 lifetime,
@@ -121,7 +121,7 @@ public final class CompletionCounter extends VerbsObject {
             throw new IllegalArgumentException(pair + " belongs to another context than " + this);
         }
         try (Arena scratch = Arena.ofConfined()) {
-            MemorySegment how = scratch.allocate(ibv_qp_attach_comp_cntr_attr.layout());
+            MemorySegment how = ibv_qp_attach_comp_cntr_attr.allocate(scratch);
             ibv_qp_attach_comp_cntr_attr.op_mask(how, NativeFlag.bits(counted));
             pair.lifetime.addParent(this, () -> attach(pair, counted, how));
         }

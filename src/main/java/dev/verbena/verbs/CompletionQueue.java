@@ -161,18 +161,18 @@ public final class CompletionQueue extends VerbsObject {
         MemorySegment create = VerbFailures.function(ContextVerb.CREATE_CQ_EX, context.address(), context.name());
         long cq;
         try (Arena scratch = Arena.ofConfined()) {
-            MemorySegment init = scratch.allocate(ibv_cq_init_attr_ex.layout());
+            MemorySegment init = ibv_cq_init_attr_ex.allocate(scratch);
             ibv_cq_init_attr_ex.cqe(init, options.capacity());
             ibv_cq_init_attr_ex.channel(init, MemorySegment.ofAddress(channel));
             ibv_cq_init_attr_ex.comp_vector(init, options.completionVector());
             ibv_cq_init_attr_ex.wc_flags(init, NativeFlag.bits(options.fields()));
             int mask = 0;
             if (!options.flags().isEmpty()) {
-                mask |= rdma_h.IBV_CQ_INIT_ATTR_MASK_FLAGS();
+                mask |= rdma_h.IBV_CQ_INIT_ATTR_MASK_FLAGS;
                 ibv_cq_init_attr_ex.flags(init, NativeFlag.bits(options.flags()));
             }
             if (options.parentDomain() != null) {
-                mask |= rdma_h.IBV_CQ_INIT_ATTR_MASK_PD();
+                mask |= rdma_h.IBV_CQ_INIT_ATTR_MASK_PD;
                 ibv_cq_init_attr_ex.parent_domain(
                         init, MemorySegment.ofAddress(options.parentDomain().address()));
             }
@@ -325,8 +325,8 @@ public final class CompletionQueue extends VerbsObject {
         lifetime.hold();
         try (Arena scratch = Arena.ofConfined()) {
             MemorySegment modify = VerbFailures.function(ContextVerb.MODIFY_CQ, context.address(), toString());
-            MemorySegment attributes = scratch.allocate(ibv_modify_cq_attr.layout());
-            ibv_modify_cq_attr.attr_mask(attributes, rdma_h.IBV_CQ_ATTR_MODERATE());
+            MemorySegment attributes = ibv_modify_cq_attr.allocate(scratch);
+            ibv_modify_cq_attr.attr_mask(attributes, rdma_h.IBV_CQ_ATTR_MODERATE);
             MemorySegment moderate = ibv_modify_cq_attr.moderate(attributes);
             ibv_moderate_cq.cq_count(moderate, (short) completions);
             ibv_moderate_cq.cq_period(moderate, (short) microseconds);

@@ -216,11 +216,11 @@ public final class Context extends VerbsObject {
         lifetime.hold();
         try (Arena scratch = Arena.ofConfined()) {
             MemorySegment query = VerbFailures.function(ContextVerb.QUERY_RT_VALUES, address, name());
-            MemorySegment values = scratch.allocate(ibv_values_ex.layout());
-            ibv_values_ex.comp_mask(values, rdma_h.IBV_VALUES_MASK_RAW_CLOCK());
+            MemorySegment values = ibv_values_ex.allocate(scratch);
+            ibv_values_ex.comp_mask(values, rdma_h.IBV_VALUES_MASK_RAW_CLOCK);
             String verb = ContextVerb.QUERY_RT_VALUES.verb();
             VerbFailures.check(verb, (int) CFunction.callAt(query, address, values.address()), name(), "");
-            if ((ibv_values_ex.comp_mask(values) & rdma_h.IBV_VALUES_MASK_RAW_CLOCK()) == 0) {
+            if ((ibv_values_ex.comp_mask(values) & rdma_h.IBV_VALUES_MASK_RAW_CLOCK) == 0) {
                 throw VerbFailures.failure(verb, Errno.EOPNOTSUPP, name(), "This device has no clock that can be read");
             }
             MemorySegment clock = ibv_values_ex.raw_clock(values); // a struct timespec: two longs
@@ -308,7 +308,7 @@ public final class Context extends VerbsObject {
         lifetime.hold();
         try (Arena scratch = Arena.ofConfined()) {
             Checks.checkRange("port", port, 0xff);
-            MemorySegment entry = scratch.allocate(ibv_gid_entry.layout());
+            MemorySegment entry = ibv_gid_entry.allocate(scratch);
             int result = (int) Ibv.QUERY_GID_EX.call(address, port, index, entry.address(), 0, entry.byteSize());
             if (result == Errno.ENODATA) {
                 return Optional.empty();
@@ -796,7 +796,7 @@ public final class Context extends VerbsObject {
         try (Arena scratch = Arena.ofConfined()) {
             String verb = "ibv_query_comp_cntr_caps";
             Failures.require(RdmaCoreVersion.V65, verb, name());
-            MemorySegment caps = scratch.allocate(ibv_comp_cntr_caps.layout());
+            MemorySegment caps = ibv_comp_cntr_caps.allocate(scratch);
             int result = (int) Ibv.QUERY_COMP_CNTR_CAPS.call(address, caps.address(), caps.byteSize());
             VerbFailures.check(verb, result, name(), "");
             return CompletionCounterLimits.read(caps);
@@ -870,7 +870,7 @@ public final class Context extends VerbsObject {
         }
         lifetime.hold();
         try (Arena scratch = Arena.ofConfined()) {
-            MemorySegment attributes = scratch.allocate(ibv_ah_attr.layout());
+            MemorySegment attributes = ibv_ah_attr.allocate(scratch);
             AddressCodec.writePath(path, attributes);
             MemorySegment mac = scratch.allocate(ValueLayout.JAVA_LONG);
             MemorySegment vlan = scratch.allocate(ValueLayout.JAVA_SHORT);

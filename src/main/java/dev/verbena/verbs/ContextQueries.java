@@ -52,7 +52,7 @@ final class ContextQueries {
     }
 
     DeviceAttributes attributes() {
-        MemorySegment attributes = Arena.ofAuto().allocate(ibv_device_attr_ex.layout());
+        MemorySegment attributes = ibv_device_attr_ex.allocate(Arena.ofAuto());
         Optional<MemorySegment> whole = ContextVerb.QUERY_DEVICE_EX.in(address);
         int result = whole.isEmpty()
                 ? Errno.EOPNOTSUPP
@@ -68,7 +68,7 @@ final class ContextQueries {
 
     Port port(int number) {
         // The exported function fills an older, shorter struct: the rest must be zero.
-        MemorySegment attributes = Arena.ofAuto().allocate(ibv_port_attr.layout());
+        MemorySegment attributes = ibv_port_attr.allocate(Arena.ofAuto());
         Optional<MemorySegment> whole = ContextVerb.QUERY_PORT.in(address);
         Checks.checkRange("port", number, 0xff);
         long result = whole.isPresent()

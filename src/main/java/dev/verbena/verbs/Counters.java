@@ -49,8 +49,7 @@ public final class Counters extends VerbsObject implements FlowCounters {
                                         context,
                                         context.name(),
                                         context.address(),
-                                        scratch.allocate(ibv_counters_init_attr.layout())
-                                                .address()));
+                                        ibv_counters_init_attr.allocate(scratch).address()));
                     }
                 },
                 context);
@@ -102,7 +101,7 @@ public final class Counters extends VerbsObject implements FlowCounters {
     private void attach(CounterKind kind, int index, long flow, String what) {
         checkIndex(index);
         try (Arena scratch = Arena.ofConfined()) {
-            MemorySegment how = scratch.allocate(ibv_counter_attach_attr.layout());
+            MemorySegment how = ibv_counter_attach_attr.allocate(scratch);
             ibv_counter_attach_attr.counter_desc(how, kind.code());
             ibv_counter_attach_attr.index(how, index);
             VerbFailures.check(
@@ -141,7 +140,7 @@ public final class Counters extends VerbsObject implements FlowCounters {
                     address,
                     values.address(),
                     count,
-                    cached ? rdma_h.IBV_READ_COUNTERS_ATTR_PREFER_CACHED() : 0);
+                    cached ? rdma_h.IBV_READ_COUNTERS_ATTR_PREFER_CACHED : 0);
             return values.toArray(ValueLayout.JAVA_LONG);
         } finally {
             lifetime.release();

@@ -52,7 +52,7 @@ public final class DeviceMemory extends VerbsObject {
                 arena,
                 lifetime -> {
                     try (Arena scratch = Arena.ofConfined()) {
-                        MemorySegment wanted = scratch.allocate(ibv_alloc_dm_attr.layout());
+                        MemorySegment wanted = ibv_alloc_dm_attr.allocate(scratch);
                         ibv_alloc_dm_attr.length(wanted, length);
                         ibv_alloc_dm_attr.log_align_req(wanted, Long.numberOfTrailingZeros(alignment));
                         return new DeviceMemory(

@@ -107,18 +107,18 @@ public final class DmaHints {
 
     /** Allocates a {@code struct ibv_dmah_init_attr} with the hints that are set. */
     MemorySegment write(Arena scratch) {
-        MemorySegment init = scratch.allocate(ibv_dmah_init_attr.layout());
+        MemorySegment init = ibv_dmah_init_attr.allocate(scratch);
         int mask = 0;
         if (cpu != NOT_SET) {
-            mask |= rdma_h.IBV_DMAH_INIT_ATTR_MASK_CPU_ID();
+            mask |= rdma_h.IBV_DMAH_INIT_ATTR_MASK_CPU_ID;
             ibv_dmah_init_attr.cpu_id(init, cpu);
         }
         if (processingHint != NOT_SET) {
-            mask |= rdma_h.IBV_DMAH_INIT_ATTR_MASK_PH();
+            mask |= rdma_h.IBV_DMAH_INIT_ATTR_MASK_PH;
             ibv_dmah_init_attr.ph(init, (byte) processingHint);
         }
         if (memoryType != NOT_SET) {
-            mask |= rdma_h.IBV_DMAH_INIT_ATTR_MASK_TPH_MEM_TYPE();
+            mask |= rdma_h.IBV_DMAH_INIT_ATTR_MASK_TPH_MEM_TYPE;
             ibv_dmah_init_attr.tph_mem_type(init, (byte) memoryType);
         }
         ibv_dmah_init_attr.comp_mask(init, mask);

@@ -85,11 +85,11 @@ public final class ExtendedCompletions extends Completions {
         this.endPoll = readers.end;
         this.oneByOne = oneByOne;
         this.asked = NativeFlag.bits(fields);
-        this.attributes = arena.allocate(ibv_poll_cq_attr.layout()).address();
+        this.attributes = ibv_poll_cq_attr.allocate(arena).address();
         this.length = readers.of(CompletionField.BYTE_LENGTH);
         this.asksForMore = (asked & ~CompletionField.BYTE_LENGTH.bit()) != 0;
         this.hasLength = has(CompletionField.BYTE_LENGTH);
-        this.tagInfo = arena.allocate(ibv_wc_tm_info.layout());
+        this.tagInfo = ibv_wc_tm_info.allocate(arena);
         this.sourceLids = new int[has(CompletionField.SOURCE_LID) ? max : 0];
         this.timestamps = new long[has(CompletionField.TIMESTAMP) ? max : 0];
         this.wallClocks = new long[has(CompletionField.WALL_CLOCK) ? max : 0];

@@ -53,7 +53,7 @@ public final class IndirectionTable extends VerbsObject {
                             table.setAtIndex(
                                     ValueLayout.JAVA_LONG, i, entries.get(i).address());
                         }
-                        MemorySegment init = scratch.allocate(ibv_rwq_ind_table_init_attr.layout());
+                        MemorySegment init = ibv_rwq_ind_table_init_attr.allocate(scratch);
                         ibv_rwq_ind_table_init_attr.log_ind_tbl_size(
                                 init, Integer.numberOfTrailingZeros(entries.size()));
                         ibv_rwq_ind_table_init_attr.ind_tbl(init, table);

@@ -123,7 +123,7 @@ public final class ProtectionDomain extends VerbsObject {
         ThreadDomain threadDomain = options.threadDomain();
         String arguments = base + (threadDomain == null ? "" : ", " + threadDomain);
         try (Arena scratch = Arena.ofConfined()) {
-            MemorySegment init = scratch.allocate(ibv_parent_domain_init_attr.layout());
+            MemorySegment init = ibv_parent_domain_init_attr.allocate(scratch);
             ibv_parent_domain_init_attr.pd(init, MemorySegment.ofAddress(base.address));
             if (threadDomain != null) {
                 ibv_parent_domain_init_attr.td(init, MemorySegment.ofAddress(threadDomain.address()));
@@ -132,7 +132,7 @@ public final class ProtectionDomain extends VerbsObject {
                 arguments += ", unprotected buffers";
                 Failures.require(RdmaCoreVersion.V64, ContextVerb.ALLOC_PARENT_DOMAIN.verb(), arguments);
                 ibv_parent_domain_init_attr.comp_mask(
-                        init, rdma_h.IBV_PARENT_DOMAIN_INIT_ATTR_ALLOW_CC_UNPROTECTED_ALLOC());
+                        init, rdma_h.IBV_PARENT_DOMAIN_INIT_ATTR_ALLOW_CC_UNPROTECTED_ALLOC);
             }
             long made = VerbFailures.pointer(
                     ContextVerb.ALLOC_PARENT_DOMAIN, base.context, arguments, base.context.address(), init.address());
@@ -594,7 +594,7 @@ public final class ProtectionDomain extends VerbsObject {
                     advice + ", " + List.of(ranges),
                     address,
                     advice.code(),
-                    wait ? rdma_h.IB_UVERBS_ADVISE_MR_FLAG_FLUSH() : 0,
+                    wait ? rdma_h.IB_UVERBS_ADVISE_MR_FLAG_FLUSH : 0,
                     list.address(),
                     ranges.length);
         } finally {

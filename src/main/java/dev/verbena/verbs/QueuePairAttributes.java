@@ -72,7 +72,7 @@ public final class QueuePairAttributes {
 
     /** Writes the struct for C. */
     MemorySegment write(Arena scratch) {
-        return scratch.allocate(ibv_qp_attr.layout()).copyFrom(values.asSlice(0, ibv_qp_attr.sizeof()));
+        return ibv_qp_attr.allocate(scratch).copyFrom(values.asSlice(0, ibv_qp_attr.sizeof()));
     }
 
     private static int settable(NativeValue value) {

@@ -43,7 +43,7 @@ final class QueuePairCreation {
                     Context context = domain.contextEvenIfClosed();
                     long longest = context.queries().longestMessage(options.type(), options.port());
                     try (Arena scratch = Arena.ofConfined()) {
-                        MemorySegment init = scratch.allocate(ibv_qp_init_attr_ex.layout());
+                        MemorySegment init = ibv_qp_init_attr_ex.allocate(scratch);
                         long qp = callCreate(domain, options, init);
                         QueueCapabilities granted = QueueCapabilities.read(ibv_qp_init_attr_ex.cap(init));
                         return new QueuePair(lifetime, domain, options, granted, context, longest, qp, null);
@@ -77,7 +77,7 @@ final class QueuePairCreation {
                     Context context = domain.contextEvenIfClosed();
                     long longest = context.queries().longestMessage(options.type(), options.port());
                     try (Arena scratch = Arena.ofConfined()) {
-                        MemorySegment init = scratch.allocate(ibv_qp_init_attr_ex.layout());
+                        MemorySegment init = ibv_qp_init_attr_ex.allocate(scratch);
                         initial(domain, options, init);
                         long qp = maker.applyAsLong(init.address());
                         QueueCapabilities granted = QueueCapabilities.read(ibv_qp_init_attr_ex.cap(init));
@@ -100,12 +100,12 @@ final class QueuePairCreation {
                     QueuePairOptions options = QueuePairOptions.xrcReceive(xrcDomain);
                     long longest = context.queries().longestMessage(options.type(), 1);
                     try (Arena scratch = Arena.ofConfined()) {
-                        MemorySegment attributes = scratch.allocate(ibv_qp_open_attr.layout());
+                        MemorySegment attributes = ibv_qp_open_attr.allocate(scratch);
                         ibv_qp_open_attr.comp_mask(
                                 attributes,
-                                rdma_h.IBV_QP_OPEN_ATTR_NUM()
-                                        | rdma_h.IBV_QP_OPEN_ATTR_XRCD()
-                                        | rdma_h.IBV_QP_OPEN_ATTR_TYPE());
+                                rdma_h.IBV_QP_OPEN_ATTR_NUM
+                                        | rdma_h.IBV_QP_OPEN_ATTR_XRCD
+                                        | rdma_h.IBV_QP_OPEN_ATTR_TYPE);
                         ibv_qp_open_attr.qp_num(attributes, number);
                         ibv_qp_open_attr.xrcd(attributes, MemorySegment.ofAddress(xrcDomain.address()));
                         ibv_qp_open_attr.qp_type(attributes, QueuePairType.XRC_RECV.code());
@@ -190,7 +190,7 @@ final class QueuePairCreation {
         int mask = initial(domain, options, init);
         String verb = Ibv.CREATE_QP.name();
         long qp;
-        if (mask == rdma_h.IBV_QP_INIT_ATTR_PD()) {
+        if (mask == rdma_h.IBV_QP_INIT_ATTR_PD) {
             qp = Ibv.CREATE_QP.call(domain.address(), init.address());
         } else {
             verb = ContextVerb.CREATE_QP_EX.verb();
@@ -225,29 +225,29 @@ final class QueuePairCreation {
         int mask = 0;
         if (options.xrcDomain() == null) {
             ibv_qp_init_attr_ex.pd(init, MemorySegment.ofAddress(domain.address()));
-            mask |= rdma_h.IBV_QP_INIT_ATTR_PD();
+            mask |= rdma_h.IBV_QP_INIT_ATTR_PD;
         } else {
             ibv_qp_init_attr_ex.xrcd(
                     init, MemorySegment.ofAddress(options.xrcDomain().address()));
-            mask |= rdma_h.IBV_QP_INIT_ATTR_XRCD();
+            mask |= rdma_h.IBV_QP_INIT_ATTR_XRCD;
         }
         if (options.tsoHeader() > 0) {
             ibv_qp_init_attr_ex.max_tso_header(init, (short) options.tsoHeader());
-            mask |= rdma_h.IBV_QP_INIT_ATTR_MAX_TSO_HEADER();
+            mask |= rdma_h.IBV_QP_INIT_ATTR_MAX_TSO_HEADER;
         }
         ReceiveHash hash = options.receiveHash();
         if (hash != null) {
             fill(hash, init);
-            mask |= rdma_h.IBV_QP_INIT_ATTR_IND_TABLE() | rdma_h.IBV_QP_INIT_ATTR_RX_HASH();
+            mask |= rdma_h.IBV_QP_INIT_ATTR_IND_TABLE | rdma_h.IBV_QP_INIT_ATTR_RX_HASH;
         }
         if (!options.flags().isEmpty()) {
             ibv_qp_init_attr_ex.create_flags(init, NativeFlag.bits(options.flags()));
             ibv_qp_init_attr_ex.source_qpn(init, options.sourceNumber());
-            mask |= rdma_h.IBV_QP_INIT_ATTR_CREATE_FLAGS();
+            mask |= rdma_h.IBV_QP_INIT_ATTR_CREATE_FLAGS;
         }
         if (!options.operations().isEmpty()) {
             ibv_qp_init_attr_ex.send_ops_flags(init, NativeFlag.bits(options.operations()));
-            mask |= rdma_h.IBV_QP_INIT_ATTR_SEND_OPS_FLAGS();
+            mask |= rdma_h.IBV_QP_INIT_ATTR_SEND_OPS_FLAGS;
         }
         ibv_qp_init_attr_ex.comp_mask(init, mask);
         return mask;
@@ -257,7 +257,7 @@ final class QueuePairCreation {
         ibv_qp_init_attr_ex.rwq_ind_tbl(
                 init, MemorySegment.ofAddress(hash.table().address()));
         MemorySegment how = ibv_qp_init_attr_ex.rx_hash_conf(init);
-        ibv_rx_hash_conf.rx_hash_function(how, (byte) rdma_h.IBV_RX_HASH_FUNC_TOEPLITZ());
+        ibv_rx_hash_conf.rx_hash_function(how, (byte) rdma_h.IBV_RX_HASH_FUNC_TOEPLITZ);
         ibv_rx_hash_conf.rx_hash_key_len(how, (byte) hash.key().byteSize());
         ibv_rx_hash_conf.rx_hash_key(how, hash.key());
         ibv_rx_hash_conf.rx_hash_fields_mask(how, Integer.toUnsignedLong(NativeFlag.bits(hash.fields())));

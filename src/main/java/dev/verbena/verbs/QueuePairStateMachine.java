@@ -89,7 +89,7 @@ final class QueuePairStateMachine {
     /** Changes a queue pair to ERR in C. Returns 0, or an error number. The caller keeps the queue pair from being destroyed. */
     static int fail(long pair) {
         try (Arena scratch = Arena.ofConfined()) {
-            MemorySegment attributes = scratch.allocate(ibv_qp_attr.layout());
+            MemorySegment attributes = ibv_qp_attr.allocate(scratch);
             ibv_qp_attr.qp_state(attributes, QueuePairState.ERR.code());
             return (int) Ibv.MODIFY_QP.call(pair, attributes.address(), Attribute.STATE.bit());
         }
@@ -131,8 +131,8 @@ final class QueuePairStateMachine {
         QueuePairAttributes found;
         lifetime.hold();
         try (Arena scratch = Arena.ofConfined()) {
-            MemorySegment init = scratch.allocate(ibv_qp_init_attr.layout());
-            MemorySegment struct = scratch.allocate(ibv_qp_attr.layout());
+            MemorySegment init = ibv_qp_init_attr.allocate(scratch);
+            MemorySegment struct = ibv_qp_attr.allocate(scratch);
             VerbFailures.check(
                     Ibv.QUERY_QP,
                     Ibv.QUERY_QP.call(queuePair.address, struct.address(), NativeFlag.bits(all), init.address()),
@@ -267,7 +267,7 @@ final class QueuePairStateMachine {
     void limitRate(RateLimit limit) {
         lifetime.hold();
         try (Arena scratch = Arena.ofConfined()) {
-            MemorySegment attributes = scratch.allocate(ibv_qp_rate_limit_attr.layout());
+            MemorySegment attributes = ibv_qp_rate_limit_attr.allocate(scratch);
             limit.write(attributes);
             String verb = ContextVerb.MODIFY_QP_RATE_LIMIT.verb();
             String arguments = queuePair + ", " + limit;
@@ -284,7 +284,7 @@ final class QueuePairStateMachine {
     Ece queryEce() {
         lifetime.hold();
         try (Arena scratch = Arena.ofConfined()) {
-            MemorySegment ece = scratch.allocate(ibv_ece.layout());
+            MemorySegment ece = ibv_ece.allocate(scratch);
             long result = Ibv.QUERY_ECE.call(queuePair.address, ece.address());
             VerbFailures.check(Ibv.QUERY_ECE, result, queuePair.toString());
             return Ece.read(ece);
@@ -296,7 +296,7 @@ final class QueuePairStateMachine {
     void setEce(Ece ece) {
         lifetime.hold();
         try (Arena scratch = Arena.ofConfined()) {
-            MemorySegment wanted = scratch.allocate(ibv_ece.layout());
+            MemorySegment wanted = ibv_ece.allocate(scratch);
             ece.write(wanted);
             long result = Ibv.SET_ECE.call(queuePair.address, wanted.address());
             VerbFailures.check(Ibv.SET_ECE, result, queuePair + ", " + ece);
@@ -312,10 +312,10 @@ final class QueuePairStateMachine {
         lifetime.hold();
         try {
             long qp = queuePair.address;
-            int flags = rdma_h.IBV_QUERY_QP_DATA_IN_ORDER_RETURN_CAPS();
+            int flags = rdma_h.IBV_QUERY_QP_DATA_IN_ORDER_RETURN_CAPS;
             if (deviceOnly) {
                 Failures.require(RdmaCoreVersion.V62, Ibv.QUERY_QP_DATA_IN_ORDER.name(), "of the device only");
-                flags |= rdma_h.IBV_QUERY_QP_DATA_IN_ORDER_DEVICE_ONLY();
+                flags |= rdma_h.IBV_QUERY_QP_DATA_IN_ORDER_DEVICE_ONLY;
             }
             int bits = (int) Ibv.QUERY_QP_DATA_IN_ORDER.call(qp, operation.code(), flags);
             if (bits <= 0 && !deviceOnly) { // older libraries answer for whole messages only

@@ -173,29 +173,29 @@ public final class RegionOptions {
 
     /** Allocates a {@code struct ibv_mr_init_attr} with these options. */
     MemorySegment write(Arena scratch) {
-        MemorySegment init = scratch.allocate(ibv_mr_init_attr.layout());
+        MemorySegment init = ibv_mr_init_attr.allocate(scratch);
         RegionBacking backing = backing();
         long mask = 0;
         ibv_mr_init_attr.length(init, source.length);
         ibv_mr_init_attr.access(init, NativeFlag.bits(access));
         if (source.memory == null && source.buffer == null) {
-            mask |= rdma_h.IBV_REG_MR_MASK_FD() | rdma_h.IBV_REG_MR_MASK_FD_OFFSET();
+            mask |= rdma_h.IBV_REG_MR_MASK_FD | rdma_h.IBV_REG_MR_MASK_FD_OFFSET;
             ibv_mr_init_attr.fd(init, source.descriptor);
             ibv_mr_init_attr.fd_offset(init, source.offset);
         } else {
-            mask |= rdma_h.IBV_REG_MR_MASK_ADDR();
+            mask |= rdma_h.IBV_REG_MR_MASK_ADDR;
             ibv_mr_init_attr.addr(init, backing.segment());
         }
         if (source.buffer != null) {
-            mask |= rdma_h.IBV_REG_MR_MASK_BUF();
+            mask |= rdma_h.IBV_REG_MR_MASK_BUF;
             ibv_mr_init_attr.buf(init, MemorySegment.ofAddress(source.buffer.address()));
         }
         if (source.buffer == null || address.isPresent()) { // C derives the address of a driver's buffer
-            mask |= rdma_h.IBV_REG_MR_MASK_IOVA();
+            mask |= rdma_h.IBV_REG_MR_MASK_IOVA;
             ibv_mr_init_attr.iova(init, backing.address());
         }
         if (hints != null) {
-            mask |= rdma_h.IBV_REG_MR_MASK_DMAH();
+            mask |= rdma_h.IBV_REG_MR_MASK_DMAH;
             ibv_mr_init_attr.dmah(init, MemorySegment.ofAddress(hints.address()));
         }
         ibv_mr_init_attr.comp_mask(init, mask);

@@ -124,8 +124,8 @@ final class Reregistration {
     }
 
     private int flags() {
-        return (wanted.memory() == null ? 0 : rdma_h.IBV_REREG_MR_CHANGE_TRANSLATION())
-                | (wanted.domain() == null ? 0 : rdma_h.IBV_REREG_MR_CHANGE_PD())
-                | (wanted.access() == null ? 0 : rdma_h.IBV_REREG_MR_CHANGE_ACCESS());
+        return (wanted.memory() == null ? 0 : rdma_h.IBV_REREG_MR_CHANGE_TRANSLATION)
+                | (wanted.domain() == null ? 0 : rdma_h.IBV_REREG_MR_CHANGE_PD)
+                | (wanted.access() == null ? 0 : rdma_h.IBV_REREG_MR_CHANGE_ACCESS);
     }
 }

@@ -192,7 +192,7 @@ public final class SharedReceiveQueue extends VerbsObject {
                     domain.contextEvenIfClosed(), options.xrcDomain().contextEvenIfClosed(), options.xrcDomain());
         }
         try (Arena scratch = Arena.ofConfined()) {
-            MemorySegment init = scratch.allocate(ibv_srq_init_attr_ex.layout()); // it begins like the shorter struct
+            MemorySegment init = ibv_srq_init_attr_ex.allocate(scratch); // it begins like the shorter struct
             options.attributes().write(ibv_srq_init_attr_ex.attr(init));
             long srq = maker.applyAsLong(init);
             return new SharedReceiveQueue(
@@ -215,21 +215,21 @@ public final class SharedReceiveQueue extends VerbsObject {
     }
 
     private static void fillExtended(ProtectionDomain domain, SharedReceiveQueueOptions options, MemorySegment init) {
-        int mask = rdma_h.IBV_SRQ_INIT_ATTR_TYPE() | rdma_h.IBV_SRQ_INIT_ATTR_PD();
+        int mask = rdma_h.IBV_SRQ_INIT_ATTR_TYPE | rdma_h.IBV_SRQ_INIT_ATTR_PD;
         ibv_srq_init_attr_ex.srq_type(init, options.type().code());
         ibv_srq_init_attr_ex.pd(init, MemorySegment.ofAddress(domain.address()));
         if (options.xrcDomain() != null) {
-            mask |= rdma_h.IBV_SRQ_INIT_ATTR_XRCD();
+            mask |= rdma_h.IBV_SRQ_INIT_ATTR_XRCD;
             ibv_srq_init_attr_ex.xrcd(
                     init, MemorySegment.ofAddress(options.xrcDomain().address()));
         }
         if (options.queue() != null) {
-            mask |= rdma_h.IBV_SRQ_INIT_ATTR_CQ();
+            mask |= rdma_h.IBV_SRQ_INIT_ATTR_CQ;
             ibv_srq_init_attr_ex.cq(
                     init, MemorySegment.ofAddress(options.queue().address()));
         }
         if (options.type() == SharedReceiveQueueType.TAG_MATCHING) {
-            mask |= rdma_h.IBV_SRQ_INIT_ATTR_TM();
+            mask |= rdma_h.IBV_SRQ_INIT_ATTR_TM;
             MemorySegment tags = ibv_srq_init_attr_ex.tm_cap(init);
             ibv_tm_cap.max_num_tags(tags, options.tags());
             ibv_tm_cap.max_ops(tags, options.tagOperations());
@@ -347,7 +347,7 @@ public final class SharedReceiveQueue extends VerbsObject {
     public SharedReceiveQueueAttributes query() {
         lifetime.hold();
         try (Arena scratch = Arena.ofConfined()) {
-            MemorySegment found = scratch.allocate(ibv_srq_attr.layout());
+            MemorySegment found = ibv_srq_attr.allocate(scratch);
             VerbFailures.check(Ibv.QUERY_SRQ, Ibv.QUERY_SRQ.call(address, found.address()), toString());
             granted = SharedReceiveQueueAttributes.read(found);
             return granted;
@@ -365,7 +365,7 @@ public final class SharedReceiveQueue extends VerbsObject {
      */
     @CName("ibv_modify_srq")
     public void limit(int receives) {
-        modify(new SharedReceiveQueueAttributes(0, 0, receives), rdma_h.IBV_SRQ_LIMIT(), "limit " + receives);
+        modify(new SharedReceiveQueueAttributes(0, 0, receives), rdma_h.IBV_SRQ_LIMIT, "limit " + receives);
     }
 
     /**
@@ -380,14 +380,14 @@ public final class SharedReceiveQueue extends VerbsObject {
         if (depth < 1) {
             throw new IllegalArgumentException("A shared receive queue holds at least one receive, not " + depth);
         }
-        modify(new SharedReceiveQueueAttributes(depth, 0, 0), rdma_h.IBV_SRQ_MAX_WR(), "depth " + depth);
+        modify(new SharedReceiveQueueAttributes(depth, 0, 0), rdma_h.IBV_SRQ_MAX_WR, "depth " + depth);
         query();
     }
 
     private void modify(SharedReceiveQueueAttributes wanted, int mask, String what) {
         lifetime.hold();
         try (Arena scratch = Arena.ofConfined()) {
-            MemorySegment attributes = scratch.allocate(ibv_srq_attr.layout());
+            MemorySegment attributes = ibv_srq_attr.allocate(scratch);
             wanted.write(attributes);
             int result = (int) Ibv.MODIFY_SRQ.call(address, attributes.address(), mask);
             VerbFailures.check(

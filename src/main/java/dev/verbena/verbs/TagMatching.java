@@ -41,12 +41,12 @@ public final class TagMatching {
         MemoryRegion region = local.region();
         int way = region.checkUsableIn(queue.domain()) ? region.beginPost() : RequestPart.NOT_BEGUN;
         try (Arena scratch = Arena.ofConfined()) {
-            MemorySegment piece = scratch.allocate(ibv_sge.layout());
+            MemorySegment piece = ibv_sge.allocate(scratch);
             WorkBatch.checkPiece(local.length());
             ibv_sge.addr(piece, local.address());
             ibv_sge.length(piece, (int) local.length());
             ibv_sge.lkey(piece, region.keyWhenOpen());
-            MemorySegment request = request(scratch, id, rdma_h.IBV_WR_TAG_ADD(), unexpected);
+            MemorySegment request = request(scratch, id, rdma_h.IBV_WR_TAG_ADD, unexpected);
             MemorySegment add = ibv_ops_wr.tm.add(ibv_ops_wr.tm(request));
             ibv_ops_wr.tm.add.recv_wr_id(add, receiveId);
             ibv_ops_wr.tm.add.sg_list(add, piece);
@@ -70,7 +70,7 @@ public final class TagMatching {
     @CName("ibv_post_srq_ops")
     public void remove(long id, int handle, int unexpected) {
         try (Arena scratch = Arena.ofConfined()) {
-            MemorySegment request = request(scratch, id, rdma_h.IBV_WR_TAG_DEL(), unexpected);
+            MemorySegment request = request(scratch, id, rdma_h.IBV_WR_TAG_DEL, unexpected);
             ibv_ops_wr.tm.handle(ibv_ops_wr.tm(request), handle);
             post(scratch, request, "removing tag handle " + handle);
         }
@@ -86,15 +86,15 @@ public final class TagMatching {
     @CName("ibv_post_srq_ops")
     public void synchronize(long id, int unexpected) {
         try (Arena scratch = Arena.ofConfined()) {
-            post(scratch, request(scratch, id, rdma_h.IBV_WR_TAG_SYNC(), unexpected), "synchronising");
+            post(scratch, request(scratch, id, rdma_h.IBV_WR_TAG_SYNC, unexpected), "synchronising");
         }
     }
 
     private static MemorySegment request(Arena arena, long id, int opcode, int unexpected) {
-        MemorySegment request = arena.allocate(ibv_ops_wr.layout());
+        MemorySegment request = ibv_ops_wr.allocate(arena);
         ibv_ops_wr.wr_id(request, id);
         ibv_ops_wr.opcode(request, opcode);
-        ibv_ops_wr.flags(request, rdma_h.IBV_OPS_SIGNALED() | rdma_h.IBV_OPS_TM_SYNC());
+        ibv_ops_wr.flags(request, rdma_h.IBV_OPS_SIGNALED | rdma_h.IBV_OPS_TM_SYNC);
         ibv_ops_wr.tm.unexpected_cnt(ibv_ops_wr.tm(request), unexpected);
         return request;
     }

@@ -44,8 +44,7 @@ public final class ThreadDomain extends VerbsObject {
                                         context,
                                         context.name(),
                                         context.address(),
-                                        scratch.allocate(ibv_td_init_attr.layout())
-                                                .address()));
+                                        ibv_td_init_attr.allocate(scratch).address()));
                     }
                 },
                 context);

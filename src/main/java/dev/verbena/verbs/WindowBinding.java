@@ -75,7 +75,7 @@ final class WindowBinding {
         path.checkReady();
         queuePair.lifetime.hold();
         try (Arena scratch = Arena.ofConfined()) {
-            MemorySegment bind = scratch.allocate(ibv_mw_bind.layout());
+            MemorySegment bind = ibv_mw_bind.allocate(scratch);
             ibv_mw_bind.wr_id(bind, id);
             ibv_mw_bind.send_flags(bind, SendFlag.SIGNALED.bit());
             MemorySegment info = ibv_mw_bind.bind_info(bind);

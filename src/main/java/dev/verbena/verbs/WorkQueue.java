@@ -91,15 +91,15 @@ public final class WorkQueue extends VerbsObject {
                 arena,
                 lifetime -> {
                     try (Arena scratch = Arena.ofConfined()) {
-                        MemorySegment init = scratch.allocate(ibv_wq_init_attr.layout());
-                        ibv_wq_init_attr.wq_type(init, rdma_h.IBV_WQT_RQ());
+                        MemorySegment init = ibv_wq_init_attr.allocate(scratch);
+                        ibv_wq_init_attr.wq_type(init, rdma_h.IBV_WQT_RQ);
                         ibv_wq_init_attr.max_wr(init, options.depth());
                         ibv_wq_init_attr.max_sge(init, options.sge());
                         ibv_wq_init_attr.pd(init, MemorySegment.ofAddress(domain.address()));
                         ibv_wq_init_attr.cq(
                                 init, MemorySegment.ofAddress(options.queue().address()));
                         if (!options.flags().isEmpty()) {
-                            ibv_wq_init_attr.comp_mask(init, rdma_h.IBV_WQ_INIT_ATTR_FLAGS());
+                            ibv_wq_init_attr.comp_mask(init, rdma_h.IBV_WQ_INIT_ATTR_FLAGS);
                             ibv_wq_init_attr.create_flags(init, NativeFlag.bits(options.flags()));
                         }
                         return new WorkQueue(
@@ -165,8 +165,8 @@ public final class WorkQueue extends VerbsObject {
         }
         lifetime.hold();
         try (Arena scratch = Arena.ofConfined()) {
-            MemorySegment change = scratch.allocate(ibv_wq_attr.layout());
-            ibv_wq_attr.attr_mask(change, rdma_h.IBV_WQ_ATTR_STATE());
+            MemorySegment change = ibv_wq_attr.allocate(scratch);
+            ibv_wq_attr.attr_mask(change, rdma_h.IBV_WQ_ATTR_STATE);
             ibv_wq_attr.wq_state(change, to.code());
             VerbFailures.check(ContextVerb.MODIFY_WQ, context, this + " to " + to, address, change.address());
             state = to;
@@ -186,8 +186,8 @@ public final class WorkQueue extends VerbsObject {
     public void modify(Set<WorkQueueFlag> set, Set<WorkQueueFlag> cleared) {
         lifetime.hold();
         try (Arena scratch = Arena.ofConfined()) {
-            MemorySegment change = scratch.allocate(ibv_wq_attr.layout());
-            ibv_wq_attr.attr_mask(change, rdma_h.IBV_WQ_ATTR_FLAGS());
+            MemorySegment change = ibv_wq_attr.allocate(scratch);
+            ibv_wq_attr.attr_mask(change, rdma_h.IBV_WQ_ATTR_FLAGS);
             ibv_wq_attr.flags(change, NativeFlag.bits(set));
             ibv_wq_attr.flags_mask(change, NativeFlag.bits(set) | NativeFlag.bits(cleared));
             VerbFailures.check(

@@ -59,9 +59,8 @@ public final class XrcDomain extends VerbsObject {
 
     private static long callOpen(Context context, int descriptor, String file) {
         try (Arena scratch = Arena.ofConfined()) {
-            MemorySegment attributes = scratch.allocate(ibv_xrcd_init_attr.layout());
-            ibv_xrcd_init_attr.comp_mask(
-                    attributes, rdma_h.IBV_XRCD_INIT_ATTR_FD() | rdma_h.IBV_XRCD_INIT_ATTR_OFLAGS());
+            MemorySegment attributes = ibv_xrcd_init_attr.allocate(scratch);
+            ibv_xrcd_init_attr.comp_mask(attributes, rdma_h.IBV_XRCD_INIT_ATTR_FD | rdma_h.IBV_XRCD_INIT_ATTR_OFLAGS);
             ibv_xrcd_init_attr.fd(attributes, descriptor);
             ibv_xrcd_init_attr.oflags(attributes, OpenFile.CREATE);
             long xrcd = ContextVerb.OPEN_XRCD

@@ -41,47 +41,47 @@ public final class FlowMatch implements FlowSpec {
     /** A kind of header and the layout of its struct, which holds the required values and the mask of the bits that count. */
     private enum Header {
         ETHERNET(
-                rdma_h.IBV_FLOW_SPEC_ETH(),
+                rdma_h.IBV_FLOW_SPEC_ETH,
                 ibv_flow_spec_eth.sizeof(),
                 ibv_flow_spec_eth.val$offset(),
                 ibv_flow_spec_eth.mask$offset()),
         IPV4(
-                rdma_h.IBV_FLOW_SPEC_IPV4_EXT(),
+                rdma_h.IBV_FLOW_SPEC_IPV4_EXT,
                 ibv_flow_spec_ipv4_ext.sizeof(),
                 ibv_flow_spec_ipv4_ext.val$offset(),
                 ibv_flow_spec_ipv4_ext.mask$offset()),
         IPV6(
-                rdma_h.IBV_FLOW_SPEC_IPV6(),
+                rdma_h.IBV_FLOW_SPEC_IPV6,
                 ibv_flow_spec_ipv6.sizeof(),
                 ibv_flow_spec_ipv6.val$offset(),
                 ibv_flow_spec_ipv6.mask$offset()),
         TCP(
-                rdma_h.IBV_FLOW_SPEC_TCP(),
+                rdma_h.IBV_FLOW_SPEC_TCP,
                 ibv_flow_spec_tcp_udp.sizeof(),
                 ibv_flow_spec_tcp_udp.val$offset(),
                 ibv_flow_spec_tcp_udp.mask$offset()),
         UDP(
-                rdma_h.IBV_FLOW_SPEC_UDP(),
+                rdma_h.IBV_FLOW_SPEC_UDP,
                 ibv_flow_spec_tcp_udp.sizeof(),
                 ibv_flow_spec_tcp_udp.val$offset(),
                 ibv_flow_spec_tcp_udp.mask$offset()),
         ESP(
-                rdma_h.IBV_FLOW_SPEC_ESP(),
+                rdma_h.IBV_FLOW_SPEC_ESP,
                 ibv_flow_spec_esp.sizeof(),
                 ibv_flow_spec_esp.val$offset(),
                 ibv_flow_spec_esp.mask$offset()),
         VXLAN(
-                rdma_h.IBV_FLOW_SPEC_VXLAN_TUNNEL(),
+                rdma_h.IBV_FLOW_SPEC_VXLAN_TUNNEL,
                 ibv_flow_spec_tunnel.sizeof(),
                 ibv_flow_spec_tunnel.val$offset(),
                 ibv_flow_spec_tunnel.mask$offset()),
         GRE(
-                rdma_h.IBV_FLOW_SPEC_GRE(),
+                rdma_h.IBV_FLOW_SPEC_GRE,
                 ibv_flow_spec_gre.sizeof(),
                 ibv_flow_spec_gre.val$offset(),
                 ibv_flow_spec_gre.mask$offset()),
         MPLS(
-                rdma_h.IBV_FLOW_SPEC_MPLS(),
+                rdma_h.IBV_FLOW_SPEC_MPLS,
                 ibv_flow_spec_mpls.sizeof(),
                 ibv_flow_spec_mpls.val$offset(),
                 ibv_flow_spec_mpls.mask$offset());
@@ -442,7 +442,7 @@ public final class FlowMatch implements FlowSpec {
 
     /** Returns the number of {@code enum ibv_flow_spec_type}. */
     int type() {
-        return header.type | (isInner ? rdma_h.IBV_FLOW_SPEC_INNER() : 0);
+        return header.type | (isInner ? rdma_h.IBV_FLOW_SPEC_INNER : 0);
     }
 
     /** Returns the size of the struct. */

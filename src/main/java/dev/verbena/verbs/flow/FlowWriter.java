@@ -48,16 +48,16 @@ final class FlowWriter {
         switch (spec) {
             case FlowMatch match -> match.write(target);
             case FlowAction.Tag tag -> {
-                ibv_flow_spec_action_tag.type(target, rdma_h.IBV_FLOW_SPEC_ACTION_TAG());
+                ibv_flow_spec_action_tag.type(target, rdma_h.IBV_FLOW_SPEC_ACTION_TAG);
                 ibv_flow_spec_action_tag.size(target, size);
                 ibv_flow_spec_action_tag.tag_id(target, tag.id());
             }
             case FlowAction.Drop drop -> {
-                ibv_flow_spec_action_drop.type(target, rdma_h.IBV_FLOW_SPEC_ACTION_DROP());
+                ibv_flow_spec_action_drop.type(target, rdma_h.IBV_FLOW_SPEC_ACTION_DROP);
                 ibv_flow_spec_action_drop.size(target, size);
             }
             case FlowAction.Count count -> {
-                ibv_flow_spec_counter_action.type(target, rdma_h.IBV_FLOW_SPEC_ACTION_COUNT());
+                ibv_flow_spec_counter_action.type(target, rdma_h.IBV_FLOW_SPEC_ACTION_COUNT);
                 ibv_flow_spec_counter_action.size(target, size);
                 // C packs the specifications: an address is at a multiple of 4 only
                 target.set(

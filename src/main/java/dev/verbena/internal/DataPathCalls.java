@@ -29,7 +29,10 @@ public final class DataPathCalls {
 
     private static final class Plain {
         static final MethodHandle LINK = link();
-        static final MethodHandle HANDLE = ofAnyFunction(LINK);
+    }
+
+    private static final class PlainOfAny {
+        static final MethodHandle HANDLE = ofAnyFunction(Plain.LINK);
     }
 
     private static final class Critical {
@@ -100,7 +103,7 @@ public final class DataPathCalls {
         try {
             return function == PlainPoll.FUNCTION
                     ? (int) PlainPoll.HANDLE.invokeExact(cq, (long) entries, completions)
-                    : (int) Plain.HANDLE.invokeExact(function, cq, (long) entries, completions);
+                    : (int) PlainOfAny.HANDLE.invokeExact(function, cq, (long) entries, completions);
         } catch (Throwable t) {
             throw CFunction.unexpected(t);
         }
@@ -109,7 +112,7 @@ public final class DataPathCalls {
     /** Asks for an event ({@code int req_notify_cq(struct ibv_cq *, int)}), which is a system call with some drivers. */
     public static int requestNotification(long function, long cq, int solicitedOnly) {
         try {
-            return (int) Plain.HANDLE.invokeExact(function, cq, (long) solicitedOnly, 0L);
+            return (int) PlainOfAny.HANDLE.invokeExact(function, cq, (long) solicitedOnly, 0L);
         } catch (Throwable t) {
             throw CFunction.unexpected(t);
         }
@@ -143,7 +146,7 @@ public final class DataPathCalls {
             }
             return function == PlainReceive.FUNCTION
                     ? (int) PlainReceive.HANDLE.invokeExact(queue, requests, firstRefused)
-                    : (int) Plain.HANDLE.invokeExact(function, queue, requests, firstRefused);
+                    : (int) PlainOfAny.HANDLE.invokeExact(function, queue, requests, firstRefused);
         } catch (Throwable t) {
             throw CFunction.unexpected(t);
         }

@@ -15,7 +15,9 @@ import dev.verbena.verbs.device.TransportType;
 import java.io.IOException;
 import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
-import java.lang.foreign.ValueLayout;
+import java.nio.ByteBuffer;
+import java.nio.ByteOrder;
+import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
@@ -118,6 +120,25 @@ public final class Device {
                         + String.join(", ", devices.stream().map(Device::name).toList());
     }
 
+    /**
+     * Returns a view of memory for reads. The first read of a program through a layout, or of a string, makes the JDK load
+     * and spin more classes than all else here does.
+     */
+    private static ByteBuffer view(MemorySegment memory) {
+        return memory.asByteBuffer().order(ByteOrder.nativeOrder());
+    }
+
+    /** Returns the text before the first zero byte. */
+    private static String text(MemorySegment array) {
+        byte[] bytes = new byte[(int) array.byteSize()];
+        view(array).get(bytes);
+        int length = 0;
+        while (length < bytes.length && bytes[length] != 0) {
+            length++;
+        }
+        return new String(bytes, 0, length, StandardCharsets.UTF_8);
+    }
+
     /** The device list of C, which is freed at the end. */
     private static final class Listed implements AutoCloseable {
         private final long list;
@@ -126,19 +147,18 @@ public final class Device {
         Listed() {
             Rdma.requireVerbs();
             try (Arena arena = Arena.ofConfined()) {
-                MemorySegment counted = arena.allocate(ValueLayout.JAVA_INT);
+                MemorySegment counted = arena.allocate(Integer.BYTES, Integer.BYTES);
                 list = Ibv.GET_DEVICE_LIST.call(counted.address());
                 if (list == 0 && !Errno.meansUnsupported(CFunction.errno())) { // as with a kernel without RDMA
                     throw new VerbsException(Ibv.GET_DEVICE_LIST.name(), "", CFunction.errno(), "");
                 }
-                count = list == 0 ? 0 : counted.get(ValueLayout.JAVA_INT, 0);
+                count = list == 0 ? 0 : view(counted).getInt(0);
             }
         }
 
         long pointer(int index) {
-            return MemorySegment.ofAddress(list)
-                    .reinterpret((long) count * Long.BYTES)
-                    .getAtIndex(ValueLayout.JAVA_LONG, index);
+            return view(MemorySegment.ofAddress(list).reinterpret((long) count * Long.BYTES))
+                    .getLong(index * Long.BYTES);
         }
 
         @Override
@@ -152,14 +172,15 @@ public final class Device {
     /** Reads a {@code struct ibv_device}. */
     static Device read(long pointer) {
         MemorySegment device = MemorySegment.ofAddress(pointer).reinterpret(ibv_device.sizeof());
+        ByteBuffer fields = view(device);
         return new Device(
-                ibv_device.name(device).getString(0),
+                text(ibv_device.name(device)),
                 new Guid(Long.reverseBytes(Ibv.GET_DEVICE_GUID.call(pointer))),
-                NodeType.of(ibv_device.node_type(device)),
-                TransportType.of(ibv_device.transport_type(device)),
+                NodeType.of(fields.getInt((int) ibv_device.node_type$offset())),
+                TransportType.of(fields.getInt((int) ibv_device.transport_type$offset())),
                 (int) Ibv.GET_DEVICE_INDEX.call(pointer),
-                ibv_device.dev_name(device).getString(0),
-                ibv_device.ibdev_path(device).getString(0));
+                text(ibv_device.dev_name(device)),
+                text(ibv_device.ibdev_path(device)));
     }
 
     /**

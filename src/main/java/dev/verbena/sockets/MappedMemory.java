@@ -132,6 +132,7 @@ final class MappedMemory {
             broken = true;
             throw new UncheckedIOException(SocketFailures.write(CFunction.errno()));
         }
+        descriptor.connected();
     }
 
     /**
@@ -258,6 +259,7 @@ final class MappedMemory {
         if (count == 0) {
             throw new IndexOutOfBoundsException("the peer has mapped nothing at offset " + offset);
         }
+        descriptor.connected();
         know(offset, offset + count);
         return count;
     }

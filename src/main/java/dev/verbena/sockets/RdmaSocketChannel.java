@@ -241,6 +241,7 @@ public final class RdmaSocketChannel extends SocketChannel {
             count = Rsocket.receive(descriptor.number(), to, at, length, readWaiter.leads());
         } while (count == -Errno.EINTR);
         if (count > 0) {
+            descriptor.connected();
             return count;
         }
         if (count == 0) {
@@ -462,6 +463,7 @@ public final class RdmaSocketChannel extends SocketChannel {
             count = Rsocket.send(descriptor.number(), from, at, length, writeWaiter.leads());
         } while (count == -Errno.EINTR);
         if (count >= 0) {
+            descriptor.connected();
             return count;
         }
         if (count == -Errno.EAGAIN) {

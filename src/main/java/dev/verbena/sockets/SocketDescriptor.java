@@ -95,7 +95,8 @@ final class SocketDescriptor {
     /** The threads that wait in {@code rpoll}, which must not be while others wait for the completion channel. */
     private int inPoll;
 
-    private boolean connected;
+    /** Whether the connection is known to be there. */
+    private volatile boolean connected;
 
     /** Whether the socket is connected, or was to be. */
     private volatile boolean connecting;
@@ -166,13 +167,10 @@ final class SocketDescriptor {
         return turn;
     }
 
-    /** Tells that the connection is there. */
+    /** Notes that the connection is there, as data that went through shows. A full send queue hides that later. */
     void connected() {
-        channelLock.lock();
-        try {
+        if (!connected) {
             connected = true;
-        } finally {
-            channelLock.unlock();
         }
     }
 
@@ -204,7 +202,10 @@ final class SocketDescriptor {
         }
     }
 
-    /** C may accept a connection before it is there. The caller has the lock. */
+    /**
+     * Returns whether the connection is there: C may accept it before. It is not seen to be there when the send queue is full
+     * and no data is known to have gone through. The caller has the lock.
+     */
     private boolean isConnected() {
         if (!connected) {
             PollSet set = new PollSet(1);

@@ -12,6 +12,7 @@ import java.io.UncheckedIOException;
 import java.net.InetSocketAddress;
 import java.net.StandardProtocolFamily;
 import java.nio.ByteBuffer;
+import java.nio.channels.ServerSocketChannel;
 import java.nio.channels.SocketChannel;
 import java.util.ArrayList;
 import java.util.List;
@@ -87,6 +88,32 @@ class SocketWireTest {
         for (SocketChannel channel : channels) {
             assertThat(channel.write(ByteBuffer.allocate(1))).isEqualTo(1);
             channel.configureBlocking(false);
+            channel.close();
+        }
+        Await.until("C has closed all sockets", SocketWireTest::hasNoQueuePairs);
+    }
+
+    /** A full send queue hides that the connection is there. C would wait for the peer to close it. */
+    @Test
+    void acceptedSocketsOfADeadMachineAreClosedWithFullSendQueues() throws Exception {
+        Conversation peer = laboratory.start(ConnectingEnd.class);
+        List<SocketChannel> channels = new ArrayList<>();
+        try (ServerSocketChannel server = RdmaSockets.openServerSocketChannel(StandardProtocolFamily.INET)) {
+            server.bind(Laboratory.own(0), SOCKETS);
+            peer.say("" + server.socket().getLocalPort());
+            peer.say("" + SOCKETS);
+            for (int i = 0; i < SOCKETS; i++) {
+                SocketChannel channel = server.accept();
+                channel.configureBlocking(false);
+                channels.add(channel);
+            }
+            assertThat(peer.next()).isEqualTo("connected");
+        }
+        laboratory.cutPower();
+        for (SocketChannel channel : channels) {
+            while (channel.write(ByteBuffer.allocate(MUCH)) > 0) {
+                // until the send queue is full
+            }
             channel.close();
         }
         Await.until("C has closed all sockets", SocketWireTest::hasNoQueuePairs);

@@ -2,6 +2,7 @@ package dev.verbena.access;
 
 import dev.verbena.ResourceBusyException;
 import dev.verbena.VerbsArena;
+import dev.verbena.internal.Backoff;
 import dev.verbena.internal.Barrier;
 import dev.verbena.internal.ThreadClaim;
 import java.lang.invoke.MethodHandles;
@@ -9,7 +10,6 @@ import java.lang.invoke.VarHandle;
 import java.util.LinkedHashSet;
 import java.util.List;
 import java.util.Set;
-import java.util.concurrent.locks.LockSupport;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -31,10 +31,6 @@ public abstract sealed class CloseGuard permits ArenaLifetime, ObjectLifetime {
 
     static final int FLAGGED = 1;
     static final int COUNTED = 2;
-
-    private static final int SPINS = 100;
-    private static final int YIELDS = 200;
-    private static final long PAUSE_NANOS = 20_000;
 
     private static final ThreadClaim CLAIM = new ThreadClaim(field("holder", Thread.class));
     private static final VarHandle CLOSED = field("closed", boolean.class);
@@ -241,18 +237,7 @@ public abstract sealed class CloseGuard permits ArenaLifetime, ObjectLifetime {
         }
         Barrier.allThreads();
         for (int tries = 0; (boolean) BUSY.getAcquire(this) || (int) USERS.getAcquire(this) != 0; tries++) {
-            pause(tries);
-        }
-    }
-
-    /** Waits a little: most calls are short, but registering much memory takes long. */
-    private static void pause(int tries) {
-        if (tries < SPINS) {
-            Thread.onSpinWait();
-        } else if (tries < YIELDS) {
-            Thread.yield();
-        } else {
-            LockSupport.parkNanos(PAUSE_NANOS);
+            Backoff.pause(tries);
         }
     }
 

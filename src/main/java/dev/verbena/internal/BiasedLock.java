@@ -2,7 +2,6 @@ package dev.verbena.internal;
 
 import java.lang.invoke.MethodHandles;
 import java.lang.invoke.VarHandle;
-import java.util.concurrent.locks.LockSupport;
 import java.util.concurrent.locks.ReentrantLock;
 import org.jspecify.annotations.Nullable;
 
@@ -20,9 +19,6 @@ public final class BiasedLock {
     private static final int TURNS = 64;
 
     private static final int FACTOR = 16;
-    private static final int SPINS = 100;
-    private static final int YIELDS = 200;
-    private static final long PAUSE_NANOS = 20_000;
 
     private static final VarHandle BUSY = field("busy");
     private static final VarHandle REVOKED = field("revoked");
@@ -142,13 +138,7 @@ public final class BiasedLock {
 
     private void awaitLeft(Bias other) {
         for (int tries = 0; isBusy(other); tries++) {
-            if (tries < SPINS) {
-                Thread.onSpinWait();
-            } else if (tries < YIELDS) {
-                Thread.yield();
-            } else {
-                LockSupport.parkNanos(PAUSE_NANOS);
-            }
+            Backoff.pause(tries);
         }
         bias = null;
     }

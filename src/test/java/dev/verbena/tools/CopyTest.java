@@ -12,16 +12,25 @@ import dev.verbena.net.Node;
 import dev.verbena.support.Await;
 import dev.verbena.support.FencedTest;
 import java.io.ByteArrayOutputStream;
+import java.io.IOException;
 import java.io.PrintStream;
 import java.lang.foreign.MemorySegment;
 import java.lang.foreign.ValueLayout;
 import java.net.InetSocketAddress;
+import java.nio.ByteBuffer;
+import java.nio.channels.FileChannel;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.nio.file.StandardOpenOption;
 import java.util.Arrays;
 import java.util.HexFormat;
+import java.util.List;
 import java.util.Random;
+import java.util.concurrent.ExecutorService;
+import java.util.concurrent.Executors;
+import java.util.concurrent.Future;
+import java.util.stream.Stream;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
@@ -115,10 +124,8 @@ class CopyTest {
         assertThat(cp(file("name", 10), OWN + ":name").status()).isZero();
     }
 
-    @Test
-    void interruptedCopyGoesOnAtItsLastWholePiece() throws Exception {
-        serve();
-        Path file = file("name", Inbox.PIECE + 7);
+    /** Copies one piece of a file, as a process does that is killed then. Returns the unfinished file. */
+    private Path interrupted(Path file) throws Exception {
         byte[] bytes = Files.readAllBytes(file);
         byte[] sum = CopyWire.sha256().digest(bytes);
         try (VerbsArena arena = VerbsArena.ofShared();
@@ -133,11 +140,138 @@ class CopyTest {
         assertThat(folder.resolve("name")).doesNotExist();
         Path part = folder.resolve(Inbox.PREFIX + HexFormat.of().formatHex(sum));
         assertThat(part).hasSize(Inbox.PIECE + 1);
+        return part;
+    }
+
+    @Test
+    void interruptedCopyGoesOnAtItsLastWholePiece() throws Exception {
+        serve();
+        Path file = file("name", Inbox.PIECE + 7);
+        Path part = interrupted(file);
         ToolRun run = cp(file, OWN + ":");
         assertThat(run.status()).as(run.toString()).isZero();
         assertThat(run.out()).startsWith("name goes on at " + Inbox.PIECE + " bytes\nname: 7 bytes in ");
         assertThat(folder.resolve("name")).hasSameBinaryContentAs(file);
         assertThat(part).doesNotExist();
+    }
+
+    @Test
+    void interruptedCopyOfAChangedFileBeginsAnew() throws Exception {
+        serve();
+        Path file = file("name", Inbox.PIECE + 7);
+        interrupted(file);
+        byte[] changed = Files.readAllBytes(file);
+        changed[0]++;
+        Files.write(file, changed);
+        ToolRun run = cp(file, OWN + ":");
+        assertThat(run.status()).as(run.toString()).isZero();
+        assertThat(run.out()).startsWith("name: " + changed.length + " bytes in ");
+        assertThat(folder.resolve("name")).hasBinaryContent(changed);
+    }
+
+    /** The sum covers what had come before, too. */
+    @Test
+    void interruptedCopyThatWasChangedOnTheServerIsRefusedAndThenCopiedAnew() throws Exception {
+        serve();
+        Path file = file("name", Inbox.PIECE + 7);
+        Path part = interrupted(file);
+        try (FileChannel channel = FileChannel.open(part, StandardOpenOption.WRITE)) {
+            channel.write(ByteBuffer.wrap(new byte[100]), 1000);
+        }
+        ToolRun refused = cp(file, OWN + ":");
+        assertThat(refused.status()).isEqualTo(Main.FAILED);
+        assertThat(refused.err()).contains("SHA-256 is wrong", "Copy it again").hasLineCount(1);
+        assertThat(folder.resolve("name")).doesNotExist();
+        assertThat(part).doesNotExist();
+        assertThat(cp(file, OWN + ":").status()).isZero();
+        assertThat(folder.resolve("name")).hasSameBinaryContentAs(file);
+    }
+
+    @Test
+    void copiesToTheSameNameAtOnceLeaveOneOfTheFilesWhole() throws Exception {
+        serve();
+        List<Path> files = List.of(file("one", 3 * Inbox.PIECE), file("two", 3 * Inbox.PIECE + 1));
+        try (ExecutorService threads = Executors.newVirtualThreadPerTaskExecutor()) {
+            for (Future<ToolRun> each : files.stream()
+                    .map(file -> threads.submit(() -> cp(file, OWN + ":name")))
+                    .toList()) {
+                ToolRun run = each.get();
+                assertThat(run.status()).as(run.toString()).isZero();
+            }
+        }
+        Path last = files.get(Files.size(folder.resolve("name")) == 3 * Inbox.PIECE ? 0 : 1);
+        assertThat(folder.resolve("name")).hasSameBinaryContentAs(last);
+        assertLeft("name");
+    }
+
+    /** The second one of two copies of one file is refused at once, or finds the first one done. */
+    @Test
+    void copiesOfTheSameFileAtOnceDoNotDisturbEachOther() throws Exception {
+        serve();
+        Path file = file("name", 3 * Inbox.PIECE);
+        try (ExecutorService threads = Executors.newVirtualThreadPerTaskExecutor()) {
+            List<Future<ToolRun>> runs = Stream.generate(() -> threads.submit(() -> cp(file, OWN + ":")))
+                    .limit(4)
+                    .toList();
+            int copied = 0;
+            for (Future<ToolRun> each : runs) {
+                ToolRun run = each.get();
+                copied += run.status() == 0 ? 1 : 0;
+                assertThat(run.status() == 0 || run.err().contains("is being received"))
+                        .as(run.toString())
+                        .isTrue();
+            }
+            assertThat(copied).isPositive();
+        }
+        assertThat(folder.resolve("name")).hasSameBinaryContentAs(file);
+        assertLeft("name");
+    }
+
+    private void assertLeft(String... names) throws IOException {
+        try (Stream<Path> left = Files.list(folder)) {
+            assertThat(left.map(each -> each.getFileName().toString())).containsExactlyInAnyOrder(names);
+        }
+    }
+
+    /** As a log does: what it had at the beginning arrives. */
+    @Test
+    void fileThatGrowsWhileItIsSentArrivesAsItWas() throws Exception {
+        serve();
+        Path file = file("name", 100);
+        byte[] begin = Files.readAllBytes(file);
+        Thread writer = Thread.ofPlatform().start(() -> {
+            try (FileChannel log = FileChannel.open(file, StandardOpenOption.APPEND)) {
+                while (!Thread.currentThread().isInterrupted()) {
+                    log.write(ByteBuffer.wrap(new byte[64]));
+                }
+            } catch (IOException interrupted) {
+                return;
+            }
+        });
+        try {
+            ToolRun run = cp(file, OWN + ":");
+            assertThat(run.status()).as(run.toString()).isZero();
+        } finally {
+            writer.interrupt();
+            Await.end(writer);
+        }
+        assertThat(Arrays.copyOf(Files.readAllBytes(folder.resolve("name")), 100))
+                .isEqualTo(begin);
+    }
+
+    @Test
+    void fileWithAnOddNameArrives() throws Exception {
+        serve();
+        for (String name : List.of("new\nline", "\u001b[2J", "\u202eexe", "-rf", "x".repeat(255))) {
+            Path file = file(name, 10);
+            ToolRun run = cp(file, OWN + ":");
+            assertThat(run.status()).as(run.toString()).isZero();
+            assertThat(run.out()).hasLineCount(1).doesNotContain("\u001b");
+            assertThat(folder.resolve(name)).hasSameBinaryContentAs(file);
+        }
+        ToolRun tooLong = cp(file("name", 10), OWN + ":" + "x/".repeat(3000) + "x");
+        assertThat(tooLong.status()).isEqualTo(Main.FAILED);
+        assertThat(tooLong.err()).contains("too long").hasLineCount(1);
     }
 
     private InetSocketAddress address() {

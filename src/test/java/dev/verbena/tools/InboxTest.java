@@ -3,7 +3,10 @@ package dev.verbena.tools;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
 
+import dev.verbena.support.ChildJvm;
+import java.io.ByteArrayOutputStream;
 import java.io.IOException;
+import java.io.PrintStream;
 import java.nio.ByteBuffer;
 import java.nio.file.Files;
 import java.nio.file.Path;
@@ -54,7 +57,20 @@ class InboxTest {
     }
 
     @ParameterizedTest
-    @ValueSource(strings = {"name", "sub/name", "...", "a b", "-rf", "sub/..name", "\u00e4"})
+    @ValueSource(
+            strings = {
+                "name",
+                "sub/name",
+                "...",
+                "a b",
+                "-rf",
+                "sub/..name",
+                "\u00e4",
+                "new\nline",
+                "\u202e",
+                "*",
+                "a\\b"
+            })
     void receivesAFileInTheFolder(String path) throws IOException {
         receive(path);
         assertThat(Files.readAllBytes(folder.resolve(path))).isEqualTo(CONTENT);
@@ -87,6 +103,58 @@ class InboxTest {
         assertThatExceptionOfType(IOException.class).isThrownBy(() -> receive(path));
         assertThat(tree()).isEqualTo(before);
         assertThat(outside.resolve("file")).hasContent("kept");
+    }
+
+    /** What would fail when all data has come is found before. */
+    @Test
+    void refusesANameThatTheFileCanNotGetAtOnce() throws IOException {
+        List<String> before = tree();
+        assertThatExceptionOfType(IOException.class)
+                .isThrownBy(() -> inbox.receive("sub", 3, SUM))
+                .withMessageContaining("folder");
+        assertThatExceptionOfType(IOException.class)
+                .isThrownBy(() -> inbox.receive("x".repeat(256), 3, SUM))
+                .withMessageContaining("too long");
+        assertThatExceptionOfType(IOException.class)
+                .isThrownBy(() -> inbox.receive("x".repeat(256) + "/x", 3, SUM))
+                .withMessageContaining("too long");
+        assertThat(tree()).isEqualTo(before);
+        receive("x".repeat(255));
+    }
+
+    /** Two servers of one folder. The second one would cut off what the first one has. */
+    @Test
+    void fileThatAnotherProcessReceivesIsRefused() throws IOException {
+        Path part = folder.resolve(PART);
+        try (Inbox.Incoming file = inbox.receive("name", CONTENT.length, SUM)) {
+            file.file().write(ByteBuffer.wrap(CONTENT), 0);
+            assertThat(ChildJvm.with()
+                            .runOnClassPath(OtherServer.class, folder.toString())
+                            .successfulOutput())
+                    .contains("is being received");
+            assertThatExceptionOfType(IOException.class)
+                    .isThrownBy(() -> new Inbox(folder).receive("name", CONTENT.length, SUM))
+                    .withMessageContaining("is being received");
+            assertThat(part).hasBinaryContent(CONTENT);
+            file.arrived();
+            file.finish();
+        }
+        assertThat(ChildJvm.with()
+                        .runOnClassPath(OtherServer.class, folder.toString())
+                        .successfulOutput())
+                .contains("begins at 0");
+    }
+
+    /** Another process, which receives the same file. */
+    static final class OtherServer {
+        public static void main(String[] args) throws IOException {
+            try (Inbox inbox = new Inbox(Path.of(args[0]));
+                    Inbox.Incoming file = inbox.receive("name", CONTENT.length, SUM)) {
+                System.out.println("begins at " + file.next());
+            } catch (IOException refused) {
+                System.out.println(refused.getMessage());
+            }
+        }
     }
 
     @Test
@@ -196,6 +264,17 @@ class InboxTest {
             file.finish();
         }
         assertThat(folder.resolve("name")).hasBinaryContent(content);
+    }
+
+    @Test
+    void progressBarIsDrawnOverItselfAndRemoved() {
+        ByteArrayOutputStream terminal = new ByteArrayOutputStream();
+        try (CopyProgress bar = new CopyProgress("a\nb", 100, new PrintStream(terminal))) {
+            bar.show(0);
+            bar.show(50); // too soon
+            bar.show(100);
+        }
+        assertThat(terminal.toString()).matches("\ra\\?b +\\[ +] +0% .*/s\ra\\?b +\\[=+] 100% .*/s\r +\r");
     }
 
     @Test

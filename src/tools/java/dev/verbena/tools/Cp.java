@@ -35,6 +35,9 @@ final class Cp {
     private static final Duration PATIENCE = Duration.ofMinutes(5);
     private static final Duration CONNECT = Duration.ofSeconds(60);
 
+    /** The bytes of a second that the server reads at least to check the sum. */
+    private static final long SLOWEST_SUM = 5_000_000;
+
     private final Options options;
     private final PrintStream out;
     private final Path source;
@@ -89,7 +92,7 @@ final class Cp {
         ByteBuffer bytes = ByteBuffer.allocateDirect(1 << 20);
         try (CopyProgress progress = CopyProgress.onTerminal("checking " + source, size)) {
             for (long at = 0; at < size; at += bytes.limit()) {
-                bytes.clear();
+                bytes.clear().limit((int) Math.min(bytes.capacity(), size - at)); // the file may become longer
                 if (file.read(bytes, at) < 0) {
                     throw new IOException("'" + source + "' has become shorter");
                 }
@@ -120,7 +123,7 @@ final class Cp {
         }
         Message end = channel.message(PATIENCE).length(1);
         end.segment().set(ValueLayout.JAVA_BYTE, 0, CopyWire.END);
-        channel.call(end, PATIENCE).close();
+        channel.call(end, PATIENCE.plusSeconds(size / SLOWEST_SUM)).close();
         double seconds = (System.nanoTime() - start) / 1e9;
         if (begun > 0) {
             out.println(Serve.printable(path) + " goes on at " + begun + " bytes");

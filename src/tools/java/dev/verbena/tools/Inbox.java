@@ -4,6 +4,8 @@ import java.io.Closeable;
 import java.io.IOException;
 import java.nio.ByteBuffer;
 import java.nio.channels.FileChannel;
+import java.nio.channels.FileLock;
+import java.nio.channels.OverlappingFileLockException;
 import java.nio.file.DirectoryStream;
 import java.nio.file.FileSystemException;
 import java.nio.file.Files;
@@ -14,11 +16,14 @@ import java.nio.file.Path;
 import java.nio.file.SecureDirectoryStream;
 import java.nio.file.StandardOpenOption;
 import java.nio.file.attribute.BasicFileAttributeView;
+import java.nio.file.attribute.BasicFileAttributes;
 import java.security.MessageDigest;
 import java.util.HexFormat;
 import java.util.List;
+import java.util.Objects;
 import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
+import org.jspecify.annotations.Nullable;
 
 /**
  * A folder that files of peers go to, and nothing outside of it. Each part of a path is opened from the folder above, without
@@ -36,6 +41,9 @@ final class Inbox implements Closeable {
 
     private static final Set<OpenOption> OPTIONS = Set.of(
             StandardOpenOption.CREATE, StandardOpenOption.READ, StandardOpenOption.WRITE, LinkOption.NOFOLLOW_LINKS);
+    private static final String BUSY =
+            "A file with the same content is being received. If that copy was interrupted, try"
+                    + " again when the server has noticed it";
 
     private final Path folder;
     private final Set<String> busy = ConcurrentHashMap.newKeySet();
@@ -83,7 +91,7 @@ final class Inbox implements Closeable {
         String part = PREFIX + HexFormat.of().formatHex(sum);
         String key = String.join("/", parts.subList(0, parts.size() - 1)) + '/' + part;
         if (!busy.add(key)) {
-            throw new IOException("A file with the same content is being received");
+            throw new IOException(BUSY);
         }
         SecureDirectoryStream<Path> parent = null;
         try {
@@ -130,9 +138,17 @@ final class Inbox implements Closeable {
             this.name = name;
             this.size = size;
             this.sum = sum.clone();
-            checkRegularFile();
+            checkName();
+            if (attributes(part) == null) {
+                parent.newByteChannel(part, OPTIONS).close();
+            }
+            BasicFileAttributes found = attributes(part);
+            if (found != null && !found.isRegularFile()) {
+                throw new FileSystemException(part.toString(), null, "not a regular file");
+            }
             file = (FileChannel) parent.newByteChannel(part, OPTIONS);
             try {
+                lock(found);
                 long has = file.size();
                 // the last piece may have holes: the file becomes longer before the data comes
                 next = has == 0 || has > size ? 0 : (has - 1) / PIECE * PIECE;
@@ -143,15 +159,40 @@ final class Inbox implements Closeable {
             }
         }
 
-        private void checkRegularFile() throws IOException {
+        /** Finds now that the file can't get its name, and not when all data has come. */
+        private void checkName() throws IOException {
+            BasicFileAttributes old = attributes(name);
+            if (old != null && old.isDirectory()) {
+                throw new FileSystemException(name.toString(), null, "is a folder: name a file in it, or end with '/'");
+            }
+        }
+
+        /** Returns the attributes of a file of the folder; null if there is none. */
+        private @Nullable BasicFileAttributes attributes(Path of) throws IOException {
             try {
-                BasicFileAttributeView view =
-                        parent.getFileAttributeView(part, BasicFileAttributeView.class, LinkOption.NOFOLLOW_LINKS);
-                if (!view.readAttributes().isRegularFile()) {
-                    throw new FileSystemException(part.toString(), null, "not a regular file");
-                }
+                return parent.getFileAttributeView(of, BasicFileAttributeView.class, LinkOption.NOFOLLOW_LINKS)
+                        .readAttributes();
             } catch (NoSuchFileException absent) {
-                return; // it is made
+                return null;
+            }
+        }
+
+        /**
+         * Locks the file, which another process may be receiving too. That process gives the file its name while it has the
+         * lock. So this file is unfinished if it is still found under the name of the part.
+         *
+         * @param before the attributes of the part before it was opened
+         */
+        private void lock(@Nullable BasicFileAttributes before) throws IOException {
+            FileLock lock;
+            try {
+                lock = file.tryLock();
+            } catch (OverlappingFileLockException thisProcess) {
+                lock = null;
+            }
+            BasicFileAttributes now = attributes(part);
+            if (lock == null || before == null || now == null || !Objects.equals(before.fileKey(), now.fileKey())) {
+                throw new IOException(BUSY);
             }
         }
 
@@ -182,7 +223,8 @@ final class Inbox implements Closeable {
             }
             if (!MessageDigest.isEqual(sum, sum(file))) {
                 parent.deleteFile(part);
-                throw new IOException("The SHA-256 is wrong: the file has changed meanwhile. Copy it again");
+                throw new IOException(
+                        "The SHA-256 is wrong: the file or what had come of it has changed meanwhile. Copy it again");
             }
             file.force(true);
             parent.move(part, parent, name);

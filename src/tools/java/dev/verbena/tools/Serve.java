@@ -38,6 +38,9 @@ final class Serve {
     /** The longest time for a piece, and for the peer to begin with the next one. */
     private static final Duration PATIENCE = Duration.ofMinutes(5);
 
+    /** The longest time for a peer to introduce itself: a machine may be busy while many copies begin. */
+    private static final Duration HANDSHAKE = Duration.ofSeconds(60);
+
     private final PrintStream out;
     private final Inbox inbox;
 
@@ -53,7 +56,10 @@ final class Serve {
         if (options.operand("").isEmpty()) {
             throw options.usage("the folder DIR is missing");
         }
-        NodeOptions sizes = NodeOptions.defaults().maxTransferSize(Inbox.PIECE).maxExports(0);
+        NodeOptions sizes = NodeOptions.defaults()
+                .maxTransferSize(Inbox.PIECE)
+                .maxExports(0)
+                .handshakeTimeout(HANDSHAKE);
         if (token.length > 0) {
             sizes = sizes.admit((peer, given) -> MessageDigest.isEqual(given, token));
         }

@@ -1,6 +1,7 @@
 package dev.verbena.net;
 
 import dev.verbena.VerbsArena;
+import dev.verbena.internal.WireTime;
 import dev.verbena.verbs.AccessFlag;
 import dev.verbena.verbs.Context;
 import dev.verbena.verbs.MemoryRegion;
@@ -17,6 +18,40 @@ import org.jspecify.annotations.Nullable;
  */
 abstract sealed class Carrier permits RdmaCarrier, TcpCarrier, AutoCarrier {
     private static final Duration FOR_EVER = Duration.ofSeconds(Long.MAX_VALUE);
+
+    /** The times that an adapter sends a request before it gives up. */
+    private static final int ATTEMPTS = 8;
+
+    private static final Duration SHORTEST_ACK = WireTime.acknowledgement(14);
+    private static final Duration LONGEST_ACK = WireTime.acknowledgement(19);
+
+    /** The acknowledgement timeout of soft-RoCE, which loses packets and never gives up. */
+    private static final Duration SOFT_ACK = WireTime.acknowledgement(15);
+
+    /**
+     * Returns the time after which an adapter sends a request again, so that a lost packet does not hold up others for long.
+     * All attempts together take at most the time between signs of life, but for the shortest times.
+     *
+     * @param soft true if the adapter never gives up
+     */
+    static Duration ackTimeout(NodeOptions options, boolean soft) {
+        Duration most = options.alive().dividedBy(ATTEMPTS);
+        Duration longest = soft ? SOFT_ACK : LONGEST_ACK;
+        if (most.compareTo(SHORTEST_ACK) <= 0) {
+            return SHORTEST_ACK;
+        }
+        if (most.compareTo(longest) >= 0) {
+            return longest;
+        }
+        int code = WireTime.acknowledgementCode(most);
+        Duration rounded = WireTime.acknowledgement(code);
+        return rounded.compareTo(most) > 0 ? WireTime.acknowledgement(code - 1) : rounded;
+    }
+
+    /** Returns the time after which the adapter sends a request again. TCP does that itself. */
+    Duration ackTimeout() {
+        return LONGEST_ACK;
+    }
 
     /** A step of a call that connects. */
     interface Attempt {

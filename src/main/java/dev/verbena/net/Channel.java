@@ -45,6 +45,7 @@ public final class Channel implements AutoCloseable {
     private final ChannelCore core;
     private final Messages messages;
     private final Operations operations;
+    private final Pace pace = new Pace();
     private final ReentrantLock closing = new ReentrantLock();
 
     Channel(Engine engine, ChannelCore core, Messages messages, Operations operations) {
@@ -60,6 +61,11 @@ public final class Channel implements AutoCloseable {
 
     Messages messages() {
         return messages;
+    }
+
+    /** Returns the size of the pieces of transfers, which all transfers of this channel learn. */
+    Pace pace() {
+        return pace;
     }
 
     // Sending

@@ -40,8 +40,10 @@ final class RdmaCarrier extends Carrier {
     /** The longest time that the kernel may take to find an address or a route. */
     private static final Duration RESOLVE_TIMEOUT = Duration.ofSeconds(4);
 
+    /** Soft-RoCE takes 7 retries for no limit; {@link NodeOptions#alive} is the limit then. */
     private static final ConnectionParameters PARAMETERS =
-            ConnectionParameters.defaults().rnrRetryCount(0);
+            ConnectionParameters.defaults().retryCount(7).rnrRetryCount(0);
+
     private static final int BATCH = 64;
 
     /** The errors that iWARP, which connects by TCP, returns at once; other devices report an event. */
@@ -69,6 +71,7 @@ final class RdmaCarrier extends Carrier {
     private final int backlog;
     private final String device;
     private final boolean windows;
+    private final Duration ackTimeout;
     private final ProtectionDomain domain;
     private final CompletionQueue completions;
     private final Completions cursor;
@@ -123,6 +126,7 @@ final class RdmaCarrier extends Carrier {
         cursor = completions.completions(BATCH);
         failure = () -> new WorkCompletionException(cursor.completion());
         backlog = Math.max(1, options.maxWaiting());
+        ackTimeout = ackTimeout(options, context.device().driver().isEmpty());
     }
 
     /** Returns true if the device connects by TCP itself, and so needs the TCP port. */
@@ -146,6 +150,11 @@ final class RdmaCarrier extends Carrier {
     @Override
     InetSocketAddress address() {
         return address;
+    }
+
+    @Override
+    Duration ackTimeout() {
+        return ackTimeout;
     }
 
     @Override
@@ -313,7 +322,7 @@ final class RdmaCarrier extends Carrier {
         }
     }
 
-    private static void happened(CmEvent event, ChannelCore core) {
+    private void happened(CmEvent event, ChannelCore core) {
         switch (event.type()) {
             case ADDRESS_RESOLVED -> event.id().beginResolveRoute(RESOLVE_TIMEOUT);
             case ROUTE_RESOLVED -> {
@@ -350,14 +359,26 @@ final class RdmaCarrier extends Carrier {
         }
     }
 
-    private static void connect(ConnectionId id, ChannelCore core) {
+    private void connect(ConnectionId id, ChannelCore core) {
         try {
+            setAckTimeout(id);
             id.beginConnect(PARAMETERS);
         } catch (VerbsException refused) {
             if (!UNREACHABLE.contains(refused.errno())) {
                 throw refused;
             }
             core.end(EndReason.UNREACHABLE, String.valueOf(refused.getMessage()), refused);
+        }
+    }
+
+    /** Sets the acknowledgement timeout. iWARP has none. */
+    private void setAckTimeout(ConnectionId id) {
+        if (!isOverTcp()) {
+            try {
+                id.ackTimeout(ackTimeout);
+            } catch (VerbsException older) {
+                // Linux before 5.2 takes that of the route, which is about 2 seconds.
+            }
         }
     }
 
@@ -425,6 +446,7 @@ final class RdmaCarrier extends Carrier {
 
         @Override
         public void accept() {
+            setAckTimeout(id);
             id.beginAccept(PARAMETERS);
         }
 

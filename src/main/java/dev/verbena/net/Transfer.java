@@ -15,7 +15,7 @@ import org.jspecify.annotations.Nullable;
 
 /**
  * Data of any size that the peer offers with {@link Channel#offer}. The receiver decides where the data goes, and its
- * adapter reads the data from the peer's memory, in pieces of up to 128 KiB.
+ * adapter reads the data from the peer's memory, in pieces of up to 4 MiB.
  *
  * {@snippet file="TransferSnippets.java" region="receiver"}
  *
@@ -186,41 +186,49 @@ public final class Transfer implements AutoCloseable {
     private @Nullable IOException read(
             TransferMemory target, LongConsumer progress, Deadline deadline, Duration timeout)
             throws InterruptedException {
+        Pace pace = channel.pace();
+        long ackTimeout = channel.core().carrier().ackTimeout().toNanos();
         long[] tickets = new long[TransferMemory.PIECES];
-        int first = 0;
-        int count = 0;
+        long[] sizes = new long[TransferMemory.PIECES];
         long posted = 0;
+        long come = 0;
+        long next = 0;
         long done = 0;
         while (done < source.length()) {
-            long size = piece(posted);
+            long size = Math.min(Math.min(pace.size(), target.longest()), source.length() - next);
             long ticket = 0;
-            if (posted < source.length() && count < tickets.length) {
-                ticket = channel.tryRead(target.piece(posted, size), source.slice(posted, size));
+            if (size > 0 && posted - come < tickets.length) {
+                ticket = channel.tryRead(target.piece(posted, next, size), source.slice(next, size));
             }
             if (ticket != 0) {
-                tickets[(first + count++) % tickets.length] = ticket;
-                posted += size;
+                int newest = (int) (posted % tickets.length);
+                tickets[newest] = ticket;
+                sizes[newest] = size;
+                posted++;
+                next += size;
                 continue;
             }
-            Duration left = Duration.ofNanos(Math.max(0, deadline.remaining()));
-            if (count == 0) { // other threads have all operations
-                channel.read(target.piece(posted, size), source.slice(posted, size), left);
-                posted += size;
+            int oldest = (int) (come % tickets.length);
+            if (posted == come) { // other threads have all operations
+                channel.read(target.piece(posted, next, size), source.slice(next, size), left(deadline));
+                sizes[oldest] = size;
+                posted++;
+                next += size;
             } else {
-                channel.await(tickets[first], left);
-                first = (first + 1) % tickets.length;
-                count--;
+                long start = System.nanoTime();
+                channel.await(tickets[oldest], left(deadline));
+                pace.arrived(sizes[oldest], System.nanoTime() - start > ackTimeout / 8 * 7); // clocks are coarse
             }
             try {
-                target.arrived(done, piece(done));
+                target.arrived(come, done, sizes[oldest]);
+                done += sizes[oldest];
+                come++;
             } catch (IOException failed) {
-                for (; count > 0; count--) {
-                    channel.await(tickets[first], Duration.ofNanos(Math.max(0, deadline.remaining())));
-                    first = (first + 1) % tickets.length;
+                for (come++; come < posted; come++) {
+                    channel.await(tickets[(int) (come % tickets.length)], left(deadline));
                 }
                 return failed;
             }
-            done += piece(done);
             progress.accept(done);
         }
         if (deadline.isOver()) {
@@ -229,8 +237,8 @@ public final class Transfer implements AutoCloseable {
         return null;
     }
 
-    private long piece(long from) {
-        return Math.min(TransferMemory.PIECE, source.length() - from);
+    private static Duration left(Deadline deadline) {
+        return Duration.ofNanos(Math.max(0, deadline.remaining()));
     }
 
     /**

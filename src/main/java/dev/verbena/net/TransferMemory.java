@@ -15,14 +15,11 @@ import org.jspecify.annotations.Nullable;
  * data to send is copied before, and received data piece by piece.
  */
 final class TransferMemory implements AutoCloseable {
-    /** The largest number of bytes that are read at once. */
-    static final long PIECE = 128 << 10;
+    /** The largest number of pieces under way. Two keep the peer's adapter busy. */
+    static final int PIECES = 2;
 
-    /**
-     * The largest number of pieces under way. Soft-RoCE answers reads as fast as it can, in packets of 1 KiB, and the queue
-     * of a network device usually has room for 1,000 packets: it would drop the others.
-     */
-    static final int PIECES = 4;
+    /** The largest piece of data that is copied. */
+    private static final long COPIED = 256 << 10;
 
     private static final long PAGE = 4096;
     private static final List<AccessFlag> SENDING = List.of(AccessFlag.REMOTE_READ);
@@ -99,7 +96,7 @@ final class TransferMemory implements AutoCloseable {
     }
 
     private static Part pieces(Carrier carrier, long size, Sink sink, VerbsArena arena) {
-        MemorySegment memory = arena.allocate(Math.min(size, PIECE * PIECES), PAGE);
+        MemorySegment memory = arena.allocate(Math.min(size, COPIED) * PIECES, PAGE);
         return new Part(carrier.register(memory, RECEIVING, arena), sink);
     }
 
@@ -107,20 +104,29 @@ final class TransferMemory implements AutoCloseable {
         return part.region();
     }
 
-    /** Returns the memory to receive a piece in. */
-    LocalMemory piece(long from, long size) {
-        return part.region().slice(offset(from), size);
+    /** Returns the largest size of a piece. */
+    long longest() {
+        return part.sink() == null ? Pace.LARGEST : COPIED;
     }
 
-    private long offset(long from) {
-        return part.sink() == null ? from : from % (PIECE * PIECES);
+    /**
+     * Returns the memory to receive a piece in.
+     *
+     * @param index the number of pieces before, of which at most {@link #PIECES} - 1 are under way
+     */
+    LocalMemory piece(long index, long from, long size) {
+        return part.region().slice(offset(index, from), size);
+    }
+
+    private long offset(long index, long from) {
+        return part.sink() == null ? from : part.region().length() / PIECES * (index % PIECES);
     }
 
     /** Takes a piece that has come. */
-    void arrived(long from, long size) throws IOException {
+    void arrived(long index, long from, long size) throws IOException {
         Sink sink = part.sink();
         if (sink != null) {
-            sink.put(from, part.region().segment().asSlice(offset(from), size));
+            sink.put(from, part.region().segment().asSlice(offset(index, from), size));
         }
     }
 

@@ -110,8 +110,7 @@ class FileTransferTest {
         assertThat(Arrays.copyOf(arrived, 3)).asString().isEqualTo("bef");
         assertThat(Arrays.copyOfRange(arrived, 3, arrived.length))
                 .isEqualTo(Arrays.copyOfRange(bytes, 5, bytes.length));
-        int pieces = (int) ((bytes.length - 5 + TransferMemory.PIECE - 1) / TransferMemory.PIECE);
-        assertThat(progress).isSorted().hasSize(pieces).endsWith(bytes.length - 5L);
+        assertThat(progress).isSorted().doesNotHaveDuplicates().endsWith(bytes.length - 5L);
     }
 
     @Test

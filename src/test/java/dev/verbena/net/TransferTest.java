@@ -115,9 +115,9 @@ class TransferTest {
         }
         end(offered);
         assertThat(target.mismatch(data)).isEqualTo(-1);
-        assertThat(progress).isSorted().hasSize((int) ((size + TransferMemory.PIECE - 1) / TransferMemory.PIECE));
+        assertThat(progress).isSorted().doesNotHaveDuplicates();
         if (size > 0) {
-            assertThat(progress.getLast()).isEqualTo(size);
+            assertThat(progress).startsWith(Math.min(size, Pace.SMALLEST)).endsWith((long) size);
         }
     }
 

@@ -39,6 +39,10 @@ final class Calls {
         @Nullable
         Buffer answer;
 
+        /** The future of the reply; null if a thread or a program that polls takes it. */
+        @Nullable
+        AsyncCalls.Entry async;
+
         /** Takes the reply in a new message. */
         final Supplier<@Nullable Message> take;
 
@@ -125,6 +129,7 @@ final class Calls {
         if (call != null) {
             call.state = Call.State.FREE;
             call.answer = null;
+            call.async = null;
             free[freeCount++] = number;
         }
     }
@@ -141,6 +146,9 @@ final class Calls {
         for (Call call : calls) {
             if (call != null) {
                 call.answered.wakeAll();
+                if (call.async != null) {
+                    call.async.finish();
+                }
             }
         }
     }

@@ -17,7 +17,7 @@ import org.jspecify.annotations.Nullable;
  * {@link Engine} and the channels have the protocol, which is the same for all transports.
  */
 abstract sealed class Carrier permits RdmaCarrier, TcpCarrier, AutoCarrier {
-    private static final Duration FOR_EVER = Duration.ofSeconds(Long.MAX_VALUE);
+    static final Duration FOR_EVER = Duration.ofSeconds(Long.MAX_VALUE);
 
     /** The times that an adapter sends a request before it gives up. */
     private static final int ATTEMPTS = 8;

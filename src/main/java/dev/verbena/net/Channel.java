@@ -15,6 +15,7 @@ import java.time.Duration;
 import java.time.temporal.ChronoUnit;
 import java.util.Objects;
 import java.util.Optional;
+import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.locks.ReentrantLock;
 import java.util.function.Consumer;
 import java.util.function.LongSupplier;
@@ -303,6 +304,38 @@ public final class Channel implements AutoCloseable {
         messages.forget(ticket);
     }
 
+    /**
+     * Sends a request, and returns a future of the reply to it. This never waits: a request that lacks a credit or an open
+     * call waits in the channel, and is sent before those of threads that wait. Later messages may overtake it.
+     *
+     * {@snippet file="CallSnippets.java" region="future"}
+     *
+     * <p>When this method throws, the request still belongs to the program. When it returns, the request belongs to the
+     * channel, and the reply will belong to the program, which closes it after use. A future that the program completes
+     * first, with {@code cancel} or {@code orTimeout} for example, gives the call up: a request that was not sent is given
+     * back, and a reply is dropped when it comes. Cancelling a future that depends on this one does not do that.
+     *
+     * <p>The future ends with the channel. A {@link CallException}, a {@link ChannelException}, or the
+     * {@link IllegalStateException} of a channel that this side has closed is then the cause of the
+     * {@link java.util.concurrent.ExecutionException}. Without {@code orTimeout}, the call lasts as long as the peer does
+     * not answer.
+     *
+     * <p>Actions that depend on the future, such as that of {@code thenAccept}, run as handlers do: on the node's thread, or
+     * with {@link NodeOptions.Progress#CALLER} in a thread that makes progress, one after the other. They may wait in methods
+     * of channels and of such futures. Meanwhile messages travel, but no other action or handler of the node is called: use
+     * the methods of {@code CompletableFuture} whose names end with {@code Async} for long work.
+     *
+     * @param request a message of this channel
+     * @return the future of the reply
+     * @throws ChannelException if the channel has ended
+     * @throws IllegalArgumentException if the message belongs to another channel
+     * @throws IllegalStateException if the message was sent, closed or received, if one of the nodes allows no calls, or if
+     *     the channel is closed
+     */
+    public CompletableFuture<Message> callAsync(Message request) {
+        return messages.asyncCalls().call(request);
+    }
+
     // The peer's memory
 
     /**
@@ -509,7 +542,8 @@ public final class Channel implements AutoCloseable {
             result = operations.tryTake(ticket);
             if (result == null) {
                 Operations.Operation operation = operations.find(ticket);
-                result = engine.await(operation.done, operation.take, timeout);
+                // By the ticket, and not by the operation: another thread may have ended it.
+                result = engine.await(operation.done, () -> operations.tryTake(ticket), timeout);
             }
         } finally {
             if (result == null) {
@@ -520,6 +554,22 @@ public final class Channel implements AutoCloseable {
             throw late("await", timeout, "The peer's adapter has not answered");
         }
         return result;
+    }
+
+    /**
+     * Returns a future of an operation's result, and ends the ticket. Its actions run as those of {@link #callAsync} do. A
+     * future that the program completes first, with {@code cancel} for example, does not end the operation: the adapter may
+     * still write into the memory until the channel is closed.
+     *
+     * {@snippet file="ExportSnippets.java" region="future"}
+     *
+     * @param ticket a ticket of this channel
+     * @return the future of the result of {@link #await}. It ends with the channel, as that of {@link #callAsync} does
+     * @throws IllegalArgumentException if no operation has the ticket
+     * @throws IllegalStateException if the channel is closed
+     */
+    public CompletableFuture<Long> future(long ticket) {
+        return operations.future(ticket);
     }
 
     // Transfers
@@ -559,7 +609,8 @@ public final class Channel implements AutoCloseable {
     /**
      * Offers a part of a file to the peer, and waits until the peer's program has taken it, as {@link #offer(MemorySegment,
      * byte[], Duration)} does with memory. The file may be read-only. It is mapped where the kernel allows that: Linux 6.2
-     * or later. Otherwise the part is read into memory first.
+     * or later. Otherwise the part is read into memory first. A device pins the whole part in memory. So offer a file that is
+     * larger than the memory in parts.
      *
      * {@snippet file="TransferSnippets.java" region="file"}
      *
@@ -751,6 +802,7 @@ public final class Channel implements AutoCloseable {
             }
             throw refused;
         } finally {
+            engine.tellEnds();
             if (interrupted) {
                 Thread.currentThread().interrupt();
             }

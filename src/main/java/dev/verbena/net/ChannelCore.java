@@ -349,8 +349,7 @@ final class ChannelCore {
             default -> brokenLocked("Message of unknown kind " + kind);
         }
         if (Wire.credits(immediate) != 0) {
-            messages.endStall();
-            engine.wake(messages.credit);
+            messages.credited();
         }
     }
 
@@ -697,7 +696,7 @@ final class ChannelCore {
         long alive = Deadline.nanoseconds(options.alive());
         Link on = link;
         if (outstanding > 0) {
-            if (quiet / 2 > alive) {
+            if (quiet / 2 > alive && quiet - alive > operations.workNanos()) {
                 heardAt = now;
                 if (state == State.ENDED) {
                     part();

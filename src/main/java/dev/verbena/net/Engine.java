@@ -9,7 +9,6 @@ import dev.verbena.internal.Waiters;
 import java.net.InetAddress;
 import java.net.InetSocketAddress;
 import java.time.Duration;
-import java.util.ArrayDeque;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Objects;
@@ -74,17 +73,13 @@ final class Engine {
     /** The channels with handlers that have ended, which the node closes. */
     private final Set<ChannelCore> over = ConcurrentHashMap.newKeySet();
 
-    /** The channels that have something for their handlers. The lock guards it. */
-    private final ArrayDeque<ChannelCore> ready = new ArrayDeque<>();
-
-    private final BiasedLock readying = new BiasedLock();
-    private volatile boolean someReady;
-
-    /** Held by the thread that calls handlers. */
-    private final ReentrantLock handling = new ReentrantLock();
+    /** The node's threads, once the node can't go on: they tell handlers and futures the end. */
+    private final Waiters resting = new Waiters();
 
     /** The arenas of closed channels that could not be closed. */
     private final ConcurrentLinkedQueue<VerbsArena> unclosed = new ConcurrentLinkedQueue<>();
+
+    private final Handlers handlers;
 
     /** Held by the thread that makes progress. */
     private final BiasedLock progressing = new BiasedLock();
@@ -114,6 +109,7 @@ final class Engine {
     Engine(InetSocketAddress own, NodeOptions options) {
         this.options = options;
         this.background = options.progress() == NodeOptions.Progress.BACKGROUND;
+        this.handlers = new Handlers(this, options.window());
         this.slots = new AtomicReferenceArray<>(options.maxChannels());
         try {
             carrier = switch (options.transport()) {
@@ -223,15 +219,28 @@ final class Engine {
         try {
             while (!closed && broken == null) {
                 carrier.await(step, TICK);
-                serve();
+                handlers.serve();
             }
         } catch (InterruptedException | RuntimeException | Error ended) {
             fail(ended);
         }
+        serveEnds();
+    }
+
+    /** Tells handlers and futures the end of their channels, after the failure of the node. */
+    private void serveEnds() {
+        try {
+            while (!closed) {
+                resting.await(() -> handlers.haveWork() || closed ? Boolean.TRUE : null, () -> {}, Carrier.FOR_EVER);
+                handlers.serve();
+            }
+        } catch (InterruptedException closing) {
+            // The node is being closed.
+        }
     }
 
     private @Nullable Boolean step() {
-        return (progress(true) > 0 || someReady || closed || broken != null) ? Boolean.TRUE : null;
+        return (progress(true) > 0 || handlers.haveWork() || closed || broken != null) ? Boolean.TRUE : null;
     }
 
     /** Ends all channels, because no more progress is possible. */
@@ -248,10 +257,15 @@ final class Engine {
     }
 
     private void fail(EndReason reason, String details, Throwable why) {
-        if (closed) {
-            return;
+        table.lock(); // no channel comes afterwards
+        try {
+            if (closed) {
+                return;
+            }
+            broken = why;
+        } finally {
+            table.unlock();
         }
-        broken = why;
         for (int i = 0; i < slots.length(); i++) {
             ChannelCore core = slots.get(i);
             if (core != null) {
@@ -259,6 +273,7 @@ final class Engine {
             }
         }
         accepting.wakeAll();
+        resting.wakeAll();
         changed();
     }
 
@@ -270,7 +285,7 @@ final class Engine {
         if (found != null) {
             return found;
         }
-        if (background && Thread.currentThread() != loop) {
+        if (background && !isLoop()) {
             progress(false); // often faster than to wait for the other thread
             return waiters.await(attempt, () -> {}, timeout);
         }
@@ -283,7 +298,7 @@ final class Engine {
         Supplier<@Nullable Found<T>> both = () -> {
             progress(true);
             T found = attempt.get();
-            return found != null || (someReady && !handling.isLocked()) ? new Found<>(found) : null;
+            return found != null || (handlers.haveWork() && !handlers.areBusy()) ? new Found<>(found) : null;
         };
         Deadline deadline = Deadline.after(timeout);
         blocked.incrementAndGet();
@@ -294,7 +309,7 @@ final class Engine {
                 Found<T> one = carrier.await(both, most);
                 found = one == null ? null : one.what();
                 if (found == null) {
-                    serve();
+                    handlers.serve();
                 }
             } while (found == null && !deadline.isOver());
             return found;
@@ -321,16 +336,49 @@ final class Engine {
         }
     }
 
+    /** Wakes the threads that make progress while they wait for a future, which is done. */
+    void futureDone() {
+        changed();
+        resting.wakeAll();
+    }
+
+    /**
+     * Waits for a future in a thread that makes progress itself. Returns false at once in other threads, and if the node is
+     * closed.
+     */
+    boolean awaitDone(ChannelFuture<?> future, Duration timeout) throws InterruptedException {
+        if (closed || (background && !isLoop())) {
+            return false;
+        }
+        if (future.isDone()) {
+            return true;
+        }
+        future.tellEngine();
+        Deadline deadline = Deadline.after(timeout);
+        while (!closed && !future.isDone() && !deadline.isOver()) {
+            handlers.settle();
+            Duration left = Duration.ofNanos(Math.max(0, deadline.remaining()));
+            Supplier<@Nullable Boolean> attempt =
+                    () -> future.isDone() || handlers.haveFutures() || closed ? Boolean.TRUE : null;
+            if (broken == null) {
+                awaitInProgress(() -> broken == null ? attempt.get() : Boolean.TRUE, left);
+            } else {
+                resting.await(attempt, () -> {}, left);
+            }
+        }
+        return !closed;
+    }
+
     // Progress
 
     /** Handles what has happened, for a program that polls. */
     int poll() {
         int handled = progress(false);
-        if (broken != null) {
-            checkUsable();
-        }
         if (!background) {
-            serve();
+            handlers.serve();
+        }
+        if (broken != null) { // after handlers and futures were told
+            checkUsable();
         }
         return handled;
     }
@@ -432,133 +480,42 @@ final class Engine {
 
     /** Notes that a channel may have something for its handler. */
     void ready(ChannelCore core) {
-        readying.lock();
-        try {
-            if (!core.queued) {
-                core.queued = true;
-                ready.add(core);
-                someReady = true;
-            }
-        } finally {
-            readying.unlock();
+        handlers.ready(core);
+    }
+
+    /** Notes that the work of a future has ended. */
+    void finish(ChannelFuture<?> future) {
+        handlers.finish(future);
+    }
+
+    /** Wakes the thread that calls handlers. */
+    void wakeLoop() {
+        if (broken != null) {
+            resting.wakeAll();
         }
         if (!background) {
             changed();
-        } else if (Thread.currentThread() != loop) {
+        } else if (!isLoop()) {
             carrier.wake();
         }
     }
 
-    private @Nullable ChannelCore takeReady() {
-        readying.lock();
-        try {
-            ChannelCore core = ready.poll();
-            if (core != null) {
-                core.queued = false;
-            }
-            if (ready.isEmpty()) {
-                someReady = false;
-            }
-            return core;
-        } finally {
-            readying.unlock();
+    /** Completes the futures of a channel that this thread closes, unless the node's thread does. */
+    void tellEnds() {
+        if (!background) {
+            handlers.serve();
         }
     }
 
-    /** Calls the handlers that have something to do, unless another thread does, or this one calls from a handler. */
-    void serve() {
-        if (!someReady || handling.isHeldByCurrentThread() || !handling.tryLock()) {
-            return;
-        }
-        try {
-            for (int i = 0; i < BATCH && someReady; i++) {
-                ChannelCore core = takeReady();
-                if (core == null) {
-                    break;
-                }
-                serve(core);
-            }
-        } finally {
-            handling.unlock();
-        }
-        if (someReady) {
-            changed(); // another thread may have seen that this one is busy
-        }
+    /** Returns true in the node's own thread that makes progress. */
+    boolean isLoop() {
+        return Thread.currentThread() == loop;
     }
 
-    private void serve(ChannelCore core) {
-        Messages messages = core.messages();
-        Handler with = messages.handler();
-        if (with == null) {
-            return;
-        }
-        if (messages.takeOpened()) {
-            call(core, null, () -> with.opened(core.channel()));
-        }
-        int left = options.window();
-        Message message = messages.nextForHandler();
-        while (message != null) {
-            handle(core, with, message);
-            message = --left > 0 ? messages.nextForHandler() : null;
-        }
-        if (left == 0) {
-            ready(core); // after the other channels
-        } else if (messages.takeEnd()) {
-            call(core, null, () -> with.closed(core.channel()));
-            if (messages.isOwned()) {
-                over.add(core);
-                someEnded = true;
-            }
-        }
-    }
-
-    private void handle(ChannelCore core, Handler with, Message message) {
-        try {
-            with.received(core.channel(), message);
-        } catch (Throwable thrown) {
-            handlerFailed(core, message, thrown);
-        }
-        afterHandler();
-        message.close();
-    }
-
-    private interface Callback {
-        void run() throws Exception;
-    }
-
-    private void call(ChannelCore core, @Nullable Message message, Callback callback) {
-        try {
-            callback.run();
-        } catch (Throwable thrown) {
-            handlerFailed(core, message, thrown);
-        }
-        afterHandler();
-    }
-
-    private void handlerFailed(ChannelCore core, @Nullable Message message, Throwable thrown) {
-        if (thrown instanceof InterruptedException) {
-            Thread.currentThread().interrupt();
-        }
-        boolean closed = thrown instanceof IllegalStateException && core.isClosing(); // by another thread
-        if (!closed && !refused(core, message, thrown)) {
-            core.end(EndReason.FAILED, "The handler has thrown " + thrown, thrown);
-        }
-    }
-
-    private static boolean refused(ChannelCore core, @Nullable Message message, Throwable thrown) {
-        try {
-            return message != null && core.messages().refuseAfter(message, thrown);
-        } catch (RuntimeException | Error failure) { // ends this channel, and not the node's thread
-            thrown.addSuppressed(failure);
-            return false;
-        }
-    }
-
-    /** Clears what a handler may have done to the node's thread. */
-    private void afterHandler() {
-        if (Thread.currentThread() == loop && Thread.interrupted() && closed) {
-            Thread.currentThread().interrupt();
-        }
+    /** Notes that a channel of a handler has ended, which the node closes. */
+    void bury(ChannelCore core) {
+        over.add(core);
+        someEnded = true;
     }
 
     void listen(Handler with) {
@@ -641,7 +598,7 @@ final class Engine {
     private @Nullable ChannelCore enter(InetSocketAddress peer, boolean incoming) {
         table.lock();
         try {
-            if (closed || count == slots.length()) {
+            if (closed || broken != null || count == slots.length()) {
                 return null;
             }
             int slot = 0;
@@ -862,10 +819,19 @@ final class Engine {
         closeChannels();
         exports.closeAll();
         awaitTransfers();
-        closed = true;
+        table.lock(); // no channel comes afterwards
+        try {
+            closed = true;
+        } finally {
+            table.unlock();
+        }
         accepting.wakeAll();
+        resting.wakeAll();
         stopThreads();
         closeChannels(); // those that came meanwhile
+        while (handlers.haveFutures()) {
+            handlers.settle();
+        }
         exports.freeLate();
         carrier.close();
         while (!unclosed.isEmpty()) {

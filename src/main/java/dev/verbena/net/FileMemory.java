@@ -95,7 +95,7 @@ final class FileMemory {
             FileChannel file, MapMode mode, long position, long size, VerbsArena arena) {
         try {
             return file.map(mode, position, size, arena);
-        } catch (IOException | NonReadableChannelException impossible) {
+        } catch (IOException | NonReadableChannelException | UnsupportedOperationException impossible) {
             return null;
         }
     }

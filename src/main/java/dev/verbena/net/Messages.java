@@ -38,6 +38,7 @@ final class Messages {
     private final BiasedLock lock;
     private final Credits credits;
     private final Calls calls;
+    private final AsyncCalls asyncCalls;
     private final Buffer[] receives;
     private final Buffer[] sends;
 
@@ -86,6 +87,7 @@ final class Messages {
         this.lock = lock;
         this.credits = new Credits(options.window());
         this.calls = new Calls(this, options.calls());
+        this.asyncCalls = new AsyncCalls(core, engine, this, lock);
         this.receives = new Buffer[receiveDepth(options)];
         this.arrived = new Buffer[options.window()];
         this.sends = new Buffer[options.sends() + options.calls()];
@@ -163,6 +165,7 @@ final class Messages {
         arrival.wakeAll();
         numbers.wakeAll();
         calls.wakeAll();
+        asyncCalls.endUnsent();
         if (handler != null) {
             engine.ready(core);
         }
@@ -182,6 +185,13 @@ final class Messages {
             event.begin();
             stall = event;
         }
+    }
+
+    /** Notes that the peer has granted credits. */
+    void credited() {
+        endStall();
+        asyncCalls.sendUnsent();
+        engine.wake(credit);
     }
 
     /** Notes that the peer has granted credits, or that the channel has ended. */
@@ -215,7 +225,7 @@ final class Messages {
         makeIdle(sends[index]);
     }
 
-    private void makeIdle(Buffer buffer) {
+    void makeIdle(Buffer buffer) {
         buffer.take(Buffer.State.IDLE);
         idle[idleCount++] = buffer;
         if (buffer.kind == Wire.REPLY) {
@@ -295,13 +305,18 @@ final class Messages {
             arrive(buffer, bytes, kind, number);
             call.answer = buffer;
             call.state = Calls.Call.State.ANSWERED;
-            engine.wake(call.answered);
+            if (call.async == null) {
+                engine.wake(call.answered);
+            } else {
+                call.async.finish();
+            }
         }
         return true;
     }
 
     private void freeNumber(int number) {
         calls.free(number);
+        asyncCalls.sendUnsent();
         engine.wake(numbers);
     }
 
@@ -491,66 +506,90 @@ final class Messages {
     private Calls.@Nullable Call takeNumber() {
         lock.lock();
         try {
-            core.checkCanSend();
-            if (!calls.any()) {
-                throw new IllegalStateException(
-                        "The " + core.channel() + " has no calls: see NodeOptions.calls() of both nodes");
-            }
+            checkCanCall();
             return calls.take();
         } finally {
             lock.unlock();
         }
     }
 
+    Link checkCanCall() {
+        Link on = core.checkCanSend();
+        if (!calls.any()) {
+            throw new IllegalStateException(
+                    "The " + core.channel() + " has no calls: see NodeOptions.calls() of both nodes");
+        }
+        return on;
+    }
+
+    /** Returns the buffer of a message that can be a request. */
+    Buffer requestable(Message message) {
+        Buffer buffer = message.sendable(core.channel());
+        if (buffer.kind == Wire.REPLY) {
+            throw new IllegalStateException("A reply can't be a request: take a message with Channel.message()");
+        }
+        return buffer;
+    }
+
     /** Sends a request if there is a credit. The caller has the number. */
     boolean trySendRequest(Message message, Calls.Call call, int kind) {
         lock.lock();
         try {
-            Buffer buffer = message.sendable(core.channel());
-            if (buffer.kind == Wire.REPLY) {
-                throw new IllegalStateException("A reply can't be a request: take a message with Channel.message()");
-            }
-            Link on = core.checkCanSend();
-            buffer.call = call.number;
-            boolean sent = false;
-            try {
-                sent = sendWithCredit(on, buffer, kind);
-            } finally {
-                if (!sent) {
-                    buffer.call = Buffer.NO_CALL;
-                }
-            }
-            if (sent) {
-                call.state = Calls.Call.State.SENT;
-                called++;
-            }
-            return sent;
+            Buffer buffer = requestable(message);
+            return sendRequest(core.checkCanSend(), buffer, call, kind);
         } finally {
             lock.unlock();
         }
+    }
+
+    private boolean sendRequest(Link on, Buffer buffer, Calls.Call call, int kind) {
+        buffer.call = call.number;
+        boolean sent = false;
+        try {
+            sent = sendWithCredit(on, buffer, kind);
+        } finally {
+            if (!sent) {
+                buffer.call = Buffer.NO_CALL;
+            }
+        }
+        if (sent) {
+            call.state = Calls.Call.State.SENT;
+            called++;
+        }
+        return sent;
     }
 
     /** Sends a request if that is possible now. Returns the ticket of the call, or 0. */
     long tryCall(Message message) {
         lock.lock();
         try {
-            Calls.Call call = takeNumber();
-            if (call == null) {
-                return 0;
-            }
-            long ticket = call.ticket();
-            boolean sent = false;
-            try {
-                sent = trySendRequest(message, call, Wire.CALL);
-            } finally {
-                if (!sent) {
-                    freeNumber(call.number);
-                }
-            }
-            return sent ? ticket : 0;
+            Link on = checkCanCall();
+            Calls.Call call = trySendRequest(on, requestable(message));
+            return call == null ? 0 : call.ticket();
         } finally {
             lock.unlock();
         }
+    }
+
+    /** Sends a request if there are a number and a credit. Returns its call, or null. */
+    Calls.@Nullable Call trySendRequest(Link on, Buffer buffer) {
+        Calls.Call call = calls.take();
+        if (call == null) {
+            return null;
+        }
+        boolean sent = false;
+        try {
+            sent = sendRequest(on, buffer, call, Wire.CALL);
+        } finally {
+            if (!sent) {
+                calls.free(call.number); // no thread has seen that it was taken
+            }
+        }
+        return sent ? call : null;
+    }
+
+    AsyncCalls asyncCalls() {
+        return asyncCalls;
     }
 
     /** Takes the reply of a call in a new message, for the thread that has made the call. */
@@ -570,7 +609,9 @@ final class Messages {
         try {
             core.checkNotClosed();
             Calls.Call call = calls.find(ticket);
-            if (call == null || (call.state != Calls.Call.State.SENT && call.state != Calls.Call.State.ANSWERED)) {
+            if (call == null
+                    || call.async != null
+                    || (call.state != Calls.Call.State.SENT && call.state != Calls.Call.State.ANSWERED)) {
                 throw new IllegalArgumentException(
                         "No open call of the " + core.channel() + " has the ticket " + ticket);
             }
@@ -580,7 +621,8 @@ final class Messages {
         }
     }
 
-    private @Nullable Message takeReply(Calls.Call call, boolean reuse) {
+    @Nullable
+    Message takeReply(Calls.Call call, boolean reuse) {
         core.checkNotClosed();
         Buffer buffer = call.answer;
         if (buffer == null) {
@@ -613,19 +655,23 @@ final class Messages {
         lock.lock();
         try {
             Calls.Call call = calls.find(ticket);
-            if (call == null) {
-                return;
-            }
-            Buffer answer = call.answer;
-            if (call.state == Calls.Call.State.TAKEN) {
-                freeNumber(call.number);
-            } else if (call.state == Calls.Call.State.SENT) {
-                call.state = Calls.Call.State.FORGOTTEN;
-            } else if (answer != null) {
-                dropReply(answer);
+            if (call != null && call.async == null) {
+                forget(call);
             }
         } finally {
             lock.unlock();
+        }
+    }
+
+    void forget(Calls.Call call) {
+        Buffer answer = call.answer;
+        call.async = null;
+        if (call.state == Calls.Call.State.TAKEN) {
+            freeNumber(call.number);
+        } else if (call.state == Calls.Call.State.SENT) {
+            call.state = Calls.Call.State.FORGOTTEN;
+        } else if (answer != null) {
+            dropReply(answer);
         }
     }
 

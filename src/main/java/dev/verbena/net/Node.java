@@ -33,6 +33,10 @@ import org.jspecify.annotations.Nullable;
  *
  * {@snippet file="NodeSnippets.java" region="polling"}
  *
+ * <p>A node has one completion queue and one such thread, which calls all of its handlers. A program that needs more opens
+ * several nodes on one device. Each has a port of its own, so let peers choose among the ports. Memory is registered with
+ * each node that uses it.
+ *
  * <p>The arena closes the node. Closing a node closes its channels, all at once. A peer that does not answer in
  * {@link NodeOptions#closeTimeout} is no failure then: close a channel itself to learn that.
  *

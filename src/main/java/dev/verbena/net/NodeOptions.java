@@ -414,7 +414,8 @@ public final class NodeOptions {
 
     /**
      * Returns the time after which an idle channel asks the peer's adapter for a sign of life. A channel ends with
-     * {@link EndReason#LOST} at most three times this long after the peer's machine has failed.
+     * {@link EndReason#LOST} at most three times this long after the peer's machine has failed. Reads and writes that are
+     * under way then add a second for each 4 MiB, because an adapter does not tell how far they are.
      *
      * <p>The adapter sends a request that was not acknowledged again after an eighth of this time, within 67 ms and 2.1 s;
      * soft-RoCE after 134 ms. All adapters but soft-RoCE give up when seven more attempts have failed, which ends the

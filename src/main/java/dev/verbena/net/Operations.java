@@ -4,7 +4,7 @@ import dev.verbena.internal.BiasedLock;
 import dev.verbena.internal.Waiters;
 import dev.verbena.verbs.LocalMemory;
 import dev.verbena.verbs.RemoteMemory;
-import java.util.function.Supplier;
+import java.util.concurrent.CompletableFuture;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -14,6 +14,9 @@ import org.jspecify.annotations.Nullable;
 final class Operations {
     /** Marks the number of an operation in a request's id and in a ticket. */
     static final int MARK = 0x4000;
+
+    /** The rate of a wire that is not dead. */
+    private static final long SLOWEST_BYTES_PER_SECOND = 4 << 20;
 
     /** An operation, which is used again and again. */
     static final class Operation {
@@ -28,20 +31,57 @@ final class Operations {
         final int number;
         final Waiters done = new Waiters();
 
-        /** Takes the result, for the thread that waits for it. */
-        final Supplier<@Nullable Long> take;
-
         private State state = State.FREE;
         private int generation;
         private boolean atomic;
+        private long bytes;
 
-        private Operation(int number, Supplier<@Nullable Long> take) {
+        /** The future of the result; null if a thread or a program that polls takes it. */
+        private @Nullable Promise promise;
+
+        private Operation(int number) {
             this.number = number;
-            this.take = take;
         }
 
         private long ticket() {
             return (long) generation << Integer.SIZE | MARK | number;
+        }
+    }
+
+    /** The work of a future: takes the result of an operation. */
+    private final class Promise implements ChannelFuture.Work<Long> {
+        private final Operation operation;
+        private final ChannelFuture<Long> future;
+
+        private Promise(Operation operation) {
+            this.operation = operation;
+            this.future = new ChannelFuture<>(engine, this);
+        }
+
+        @Override
+        public @Nullable Long take() {
+            lock.lock();
+            try {
+                if (operation.promise != this) {
+                    return null; // it is over
+                }
+                core.checkNotClosed();
+                return takeLocked(operation);
+            } finally {
+                lock.unlock();
+            }
+        }
+
+        @Override
+        public void giveUp() {
+            lock.lock();
+            try {
+                if (operation.promise == this) {
+                    forget(operation);
+                }
+            } finally {
+                lock.unlock();
+            }
         }
     }
 
@@ -54,6 +94,7 @@ final class Operations {
     private final @Nullable Operation[] operations;
     private final int[] free;
     private int freeCount;
+    private long bytesUnderWay;
 
     Operations(ChannelCore core, Engine engine, BiasedLock lock) {
         this.core = core;
@@ -79,7 +120,7 @@ final class Operations {
                 return 0;
             }
             on.read(id(next), into, from);
-            return posted(next, false);
+            return posted(next, false, into.length());
         } finally {
             lock.unlock();
         }
@@ -94,7 +135,7 @@ final class Operations {
                 return 0;
             }
             on.write(id(next), data, to);
-            return posted(next, false);
+            return posted(next, false, data.length());
         } finally {
             lock.unlock();
         }
@@ -109,7 +150,7 @@ final class Operations {
                 return 0;
             }
             on.fetchAndAdd(id(next), next.number, at, value);
-            return posted(next, true);
+            return posted(next, true, Long.BYTES);
         } finally {
             lock.unlock();
         }
@@ -124,7 +165,7 @@ final class Operations {
                 return 0;
             }
             on.compareAndSwap(id(next), next.number, at, expected, value);
-            return posted(next, true);
+            return posted(next, true, Long.BYTES);
         } finally {
             lock.unlock();
         }
@@ -141,7 +182,7 @@ final class Operations {
         int number = free[freeCount - 1];
         Operation known = operations[number];
         if (known == null) {
-            Operation made = new Operation(number, () -> take(number));
+            Operation made = new Operation(number);
             operations[number] = made;
             return made;
         }
@@ -152,11 +193,13 @@ final class Operations {
         return core.key() | MARK | operation.number;
     }
 
-    private long posted(Operation operation, boolean atomic) {
+    private long posted(Operation operation, boolean atomic, long bytes) {
         freeCount--;
         operation.state = Operation.State.POSTED;
         operation.generation = operation.generation == Integer.MAX_VALUE ? 1 : operation.generation + 1;
         operation.atomic = atomic;
+        operation.bytes = bytes;
+        bytesUnderWay += bytes;
         core.transmitted();
         return operation.ticket();
     }
@@ -169,16 +212,26 @@ final class Operations {
         if (operation == null) {
             return;
         }
+        bytesUnderWay -= operation.bytes;
         if (operation.state == Operation.State.FORGOTTEN) {
             free(operation);
         } else {
             operation.state = Operation.State.DONE;
             engine.wake(operation.done);
+            finish(operation);
+        }
+    }
+
+    private void finish(Operation operation) {
+        Promise promise = operation.promise;
+        if (promise != null) {
+            engine.finish(promise.future);
         }
     }
 
     private void free(Operation operation) {
         operation.state = Operation.State.FREE;
+        operation.promise = null;
         free[freeCount++] = operation.number;
         engine.wake(room);
     }
@@ -188,8 +241,14 @@ final class Operations {
         for (Operation operation : operations) {
             if (operation != null) {
                 operation.done.wakeAll();
+                finish(operation);
             }
         }
+    }
+
+    /** Returns the time that the adapter may need for what is under way, of which it tells nothing before the end. */
+    long workNanos() {
+        return bytesUnderWay / SLOWEST_BYTES_PER_SECOND * 1_000_000_000L;
     }
 
     // Tickets
@@ -210,6 +269,7 @@ final class Operations {
         Operation operation = number < 0 || number >= operations.length ? null : operations[number];
         if (operation == null
                 || operation.ticket() != ticket
+                || operation.promise != null
                 || (operation.state != Operation.State.POSTED && operation.state != Operation.State.DONE)) {
             throw new IllegalArgumentException("No operation of the " + core.channel() + " has the ticket " + ticket);
         }
@@ -230,6 +290,22 @@ final class Operations {
         }
     }
 
+    /** Returns a future of an operation's result, and ends the ticket. */
+    CompletableFuture<Long> future(long ticket) {
+        Promise promise;
+        lock.lock();
+        try {
+            Operation operation = findLocked(ticket);
+            promise = new Promise(operation);
+            operation.promise = promise;
+            operation.done.wakeAll(); // the ticket has ended for threads that wait
+        } finally {
+            lock.unlock();
+        }
+        promise.future.settle(); // it may have ended already
+        return promise.future;
+    }
+
     /** Takes the result of an operation, and ends its ticket; null if it is under way. */
     @Nullable
     Long tryTake(long ticket) {
@@ -241,19 +317,9 @@ final class Operations {
         }
     }
 
-    private @Nullable Long take(int number) {
-        lock.lock();
-        try {
-            core.checkNotClosed();
-            return takeLocked(operations[number]);
-        } finally {
-            lock.unlock();
-        }
-    }
-
-    private @Nullable Long takeLocked(@Nullable Operation operation) {
+    private @Nullable Long takeLocked(Operation operation) {
         Link on = core.link();
-        if (operation == null || on == null || operation.state != Operation.State.DONE) {
+        if (on == null || operation.state != Operation.State.DONE) {
             core.checkNotEnded();
             return null;
         }
@@ -268,16 +334,20 @@ final class Operations {
         try {
             int number = (int) ticket ^ MARK;
             Operation operation = number < 0 || number >= operations.length ? null : operations[number];
-            if (operation == null || operation.ticket() != ticket) {
-                return;
-            }
-            if (operation.state == Operation.State.DONE) {
-                free(operation);
-            } else if (operation.state == Operation.State.POSTED) {
-                operation.state = Operation.State.FORGOTTEN;
+            if (operation != null && operation.ticket() == ticket && operation.promise == null) {
+                forget(operation);
             }
         } finally {
             lock.unlock();
+        }
+    }
+
+    private void forget(Operation operation) {
+        operation.promise = null;
+        if (operation.state == Operation.State.DONE) {
+            free(operation);
+        } else if (operation.state == Operation.State.POSTED) {
+            operation.state = Operation.State.FORGOTTEN;
         }
     }
 }

@@ -76,7 +76,8 @@
  *
  * <p><b>Life.</b> A channel that was idle for {@link dev.verbena.net.NodeOptions#alive} posts a write of no bytes, which
  * only the peer's adapter answers, or on iWARP a read of no bytes. The channel ends when a send fails, when nothing is
- * acknowledged for twice that time, or when the connection manager reports the end.
+ * acknowledged for twice that time, or when the connection manager reports the end. Reads and writes that are under way add
+ * a second for each 4 MiB to that time.
  *
  * <p><b>Bad peers.</b> A message that breaks these rules ends its channel with
  * {@link dev.verbena.net.EndReason#PROTOCOL_ERROR} and no other. Messages are addressed to a channel by its number and a

@@ -8,7 +8,9 @@ import dev.verbena.net.Node;
 import java.lang.foreign.ValueLayout;
 import java.net.InetSocketAddress;
 import java.time.Duration;
+import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CountDownLatch;
+import java.util.concurrent.TimeUnit;
 import java.util.function.Consumer;
 
 /** Examples of calls, in the three styles. */
@@ -55,6 +57,18 @@ final class CallSnippets {
             ready.accept(node.address());
             end.await();
         }
+        // @end
+    }
+
+    static CompletableFuture<Long> future(Channel channel, long number, Duration timeout) throws InterruptedException {
+        // @start region="future"
+        Message request = channel.message(timeout).length(8);
+        request.segment().set(ValueLayout.JAVA_LONG, 0, number);
+        return channel.callAsync(request).orTimeout(10, TimeUnit.SECONDS).thenApply(answer -> {
+            try (Message reply = answer) {
+                return reply.segment().get(ValueLayout.JAVA_LONG, 0);
+            }
+        });
         // @end
     }
 

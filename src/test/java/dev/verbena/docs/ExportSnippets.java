@@ -11,6 +11,7 @@ import java.lang.foreign.MemoryLayout;
 import java.lang.foreign.MemorySegment;
 import java.lang.foreign.ValueLayout;
 import java.time.Duration;
+import java.util.concurrent.CompletableFuture;
 
 /** Examples of memory that peers read. */
 final class ExportSnippets {
@@ -48,6 +49,16 @@ final class ExportSnippets {
             node.progress();
         }
         channel.await(ticket, Duration.ZERO); // ends the ticket
+        // @end
+    }
+
+    static CompletableFuture<Long> future(Channel channel, LocalMemory entry, RemoteMemory from) {
+        // @start region="future"
+        long ticket = channel.tryRead(entry, from);
+        if (ticket == 0) {
+            throw new IllegalStateException("As many operations are under way as NodeOptions.operations() allows");
+        }
+        return channel.future(ticket).thenApply(done -> entry.segment().get(ValueLayout.JAVA_LONG, 0));
         // @end
     }
 }

@@ -68,7 +68,7 @@ class NodeSnippetsTest {
         Channel channel = client.connect(server.address(), DEADLINE);
         Channel other = end(accepted);
         Future<?> serving = start(() -> {
-            for (int i = 0; i < 3; i++) {
+            for (int i = 0; i < 4; i++) {
                 CallSnippets.server(other, DEADLINE);
             }
             return null;
@@ -76,6 +76,7 @@ class NodeSnippetsTest {
         assertThat(CallSnippets.client(channel, 12, DEADLINE)).isEqualTo(144);
         assertThat(CallSnippets.client(channel, -12, DEADLINE)).isEqualTo(-1);
         assertThat(CallSnippets.polling(client, channel, 5, DEADLINE)).isEqualTo(25);
+        assertThat(end(CallSnippets.future(channel, 6, DEADLINE))).isEqualTo(36);
         end(serving);
     }
 
@@ -108,6 +109,9 @@ class NodeSnippetsTest {
         var entry = client.register(arena.allocate(64), AccessFlag.LOCAL_WRITE);
         ExportSnippets.ticket(client, channel, entry, channel.remote("numbers", DEADLINE));
         assertThat(entry.segment().get(ValueLayout.JAVA_LONG, 0)).isEqualTo(99);
+        numbers.setAtIndex(ValueLayout.JAVA_LONG, 0, 100);
+        assertThat(end(ExportSnippets.future(channel, entry, channel.remote("numbers", DEADLINE))))
+                .isEqualTo(100);
     }
 
     @Test

@@ -463,6 +463,7 @@ class ChannelTest {
                     () -> channel.send(message, DEADLINE),
                     () -> channel.call(message, DEADLINE),
                     () -> channel.tryCall(message),
+                    () -> channel.callAsync(message),
                     () -> channel.tryReply(1),
                     () -> channel.remote("table", DEADLINE),
                     () -> channel.read(local, somewhere, DEADLINE),
@@ -471,6 +472,7 @@ class ChannelTest {
                     () -> channel.compareAndSwap(somewhere, 1, 1, DEADLINE),
                     () -> channel.isDone(1),
                     () -> channel.await(1, DEADLINE),
+                    () -> channel.future(1),
                     () -> channel.offer(MemorySegment.ofArray(new byte[8]), new byte[0], DEADLINE),
                     () -> channel.listen((any, received) -> {}));
             for (ThrowingCallable call : calls) {

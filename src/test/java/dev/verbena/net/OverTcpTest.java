@@ -32,6 +32,13 @@ final class OverTcpTest {
 
     @FencedTest
     @Over(Over.Wire.TCP)
+    static class FuturesTest extends FutureTest {
+        @Override
+        void futureOfATicketEndsTheWaitForIt() {}
+    }
+
+    @FencedTest
+    @Over(Over.Wire.TCP)
     static class HandlersTest extends HandlerTest {
         @Override
         void messagesFlowWhileAnotherPeerIsAccepted() {}
@@ -68,6 +75,10 @@ final class OverTcpTest {
         @Override
         void peerThatLiesAboutItsOfferLosesItsChannelOnly(long size) {}
     }
+
+    @FencedTest
+    @Over(Over.Wire.TCP)
+    static class TransferEndsTest extends TransferEndTest {}
 
     @FencedTest
     @Over(Over.Wire.TCP)

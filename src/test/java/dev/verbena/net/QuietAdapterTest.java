@@ -19,6 +19,7 @@ import dev.verbena.support.Await;
 import dev.verbena.support.Fenced;
 import dev.verbena.support.FencedTest;
 import dev.verbena.verbs.AccessFlag;
+import dev.verbena.verbs.LocalMemory;
 import dev.verbena.verbs.MemoryRegion;
 import dev.verbena.verbs.QueuePair;
 import dev.verbena.verbs.RemoteMemory;
@@ -41,6 +42,7 @@ import org.junit.jupiter.params.provider.ValueSource;
 @Timeout(120)
 class QuietAdapterTest {
     private static final Duration SHORT = Duration.ofMillis(50);
+    private static final long LARGE = 8L << 20;
     private static final Duration VERY_LONG = Duration.ofHours(1);
     private static final int WINDOW = SMALL.window();
     private static final int NO_MEMORY = 12;
@@ -79,6 +81,23 @@ class QuietAdapterTest {
             assertThat(told.reason()).isEqualTo(EndReason.LOST);
             assertThat(told).hasMessageContaining("acknowledged nothing");
             ends.client().close(); // waits for nothing
+        }
+    }
+
+    /** An adapter tells nothing of a read before its last byte, so a large read on a slow wire is no sign of death. */
+    @Test
+    void largeReadHasTimeForItsBytes() throws Exception {
+        try (NodePair nodes = new NodePair(SMALL.alive(SHORT), SMALL)) {
+            NodePair.Ends ends = nodes.connect();
+            nodes.server.export("large", nodes.arena.allocate(LARGE), AccessFlag.REMOTE_READ);
+            RemoteMemory large = ends.client().remote("large", DEADLINE);
+            LocalMemory target = nodes.client.register(nodes.arena.allocate(LARGE), AccessFlag.LOCAL_WRITE);
+            hold(ends.client());
+            assertThatExceptionOfType(VerbsTimeoutException.class)
+                    .isThrownBy(() -> ends.client().read(target, large, SHORT.multipliedBy(10)));
+            assertThat(ends.client().isOpen()).isTrue();
+            letGo(ends.client());
+            ends.client().read(target, large, DEADLINE);
         }
     }
 

@@ -4,21 +4,33 @@ import static dev.verbena.support.Loopback.DEADLINE;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
 
+import dev.verbena.support.Await;
 import dev.verbena.support.Fenced;
 import dev.verbena.support.FencedTest;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.Collections;
 import java.util.List;
+import java.util.Set;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.Future;
+import java.util.concurrent.atomic.AtomicInteger;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.io.TempDir;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.EnumSource;
 
 /** A node whose device is removed. */
 @FencedTest
 @Timeout(120)
 class RemovedDeviceTest {
+    private static final int CHANNELS = 150;
+
     @TempDir
     private Path folder;
 
@@ -50,6 +62,53 @@ class RemovedDeviceTest {
             assertThatExceptionOfType(ChannelException.class)
                     .isThrownBy(() -> nodes.client.connect(nodes.server.address(), DEADLINE))
                     .satisfies(told -> assertThat(told.reason()).isEqualTo(EndReason.DEVICE_REMOVED));
+        }
+    }
+
+    /** More channels than are served in one turn, and calls whose futures are not done. */
+    @ParameterizedTest
+    @EnumSource(NodeOptions.Progress.class)
+    void removedDeviceIsToldToAllHandlersAndFutures(NodeOptions.Progress progress) throws Exception {
+        Path device = Files.createDirectory(folder.resolve("uverbs0"));
+        Fenced.devicePath(device.toString());
+        NodeOptions options =
+                NodePair.SMALL.maxChannels(CHANNELS).progress(progress).closeTimeout(Duration.ofMillis(20));
+        try (NodePair nodes = new NodePair(options, NodePair.SMALL.maxChannels(CHANNELS))) {
+            List<Message> unsent = Collections.synchronizedList(new ArrayList<>());
+            nodes.server.listen((channel, request) -> unsent.add(request.reply()));
+            Set<EndReason> reasons = ConcurrentHashMap.newKeySet();
+            AtomicInteger told = new AtomicInteger();
+            Handler handler = new Handler() {
+                @Override
+                public void received(Channel channel, Message message) {}
+
+                @Override
+                public void closed(Channel channel) {
+                    reasons.add(((ChannelException) channel.cause().orElseThrow()).reason());
+                    told.incrementAndGet();
+                }
+            };
+            List<CompletableFuture<Message>> calls = new ArrayList<>();
+            for (int i = 0; i < CHANNELS; i++) {
+                Channel channel = nodes.client.connect(nodes.server.address(), DEADLINE);
+                channel.listen(handler);
+                calls.add(channel.callAsync(channel.message(DEADLINE)));
+            }
+            Files.delete(device);
+            Await.until("all handlers were told", () -> {
+                if (progress == NodeOptions.Progress.CALLER) {
+                    try {
+                        nodes.client.progress();
+                    } catch (ChannelException removed) {
+                        assertThat(removed.reason()).isEqualTo(EndReason.DEVICE_REMOVED);
+                    }
+                }
+                return told.get() == CHANNELS;
+            });
+            assertThat(reasons).containsExactly(EndReason.DEVICE_REMOVED);
+            for (CompletableFuture<Message> call : calls) {
+                assertThat(call).failsWithin(DEADLINE).withThrowableThat().withCauseInstanceOf(ChannelException.class);
+            }
         }
     }
 }

@@ -1,0 +1,113 @@
+package dev.verbena.net;
+
+import java.time.Duration;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.ExecutionException;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.TimeoutException;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * A future for work of a channel, or one that depends on such a future. The {@link Engine} completes it, outside of all
+ * locks, on the thread that calls handlers.
+ *
+ * <p>A thread that makes progress itself, as a handler does or the only thread of a program that polls, would wait for ever
+ * for its own work. So the methods that wait make progress in such a thread.
+ */
+final class ChannelFuture<T> extends CompletableFuture<T> {
+    /** The work of a future. All threads may use an instance. */
+    interface Work<T> {
+        /**
+         * Takes the result, once.
+         *
+         * @return the result; null if there is none yet, or it was taken, or the work was given up
+         * @throws RuntimeException if there will be no result
+         */
+        @Nullable
+        T take();
+
+        /** Gives a result back that nobody wants. */
+        default void drop(T result) {
+            // There is nothing to free.
+        }
+
+        /** Gives the work up. Does nothing if its result was taken. */
+        void giveUp();
+    }
+
+    private final Engine engine;
+    private final @Nullable Work<T> work;
+    private volatile boolean tells;
+
+    ChannelFuture(Engine engine, @Nullable Work<T> work) {
+        this.engine = engine;
+        this.work = work;
+        if (work != null) {
+            // for lack of time, or because the program has cancelled it
+            CompletableFuture<T> unused = whenComplete((result, failure) -> work.giveUp());
+        }
+    }
+
+    @Override
+    public <U> CompletableFuture<U> newIncompleteFuture() {
+        return new ChannelFuture<>(engine, null);
+    }
+
+    /** Completes this future if its work has ended. */
+    void settle() {
+        if (work == null) {
+            return;
+        }
+        T result;
+        try {
+            result = work.take();
+        } catch (RuntimeException | Error failed) {
+            completeExceptionally(failed);
+            return;
+        }
+        if (result != null && !complete(result)) {
+            work.drop(result);
+        }
+    }
+
+    /** Lets the engine know when any thread completes this future. */
+    void tellEngine() {
+        if (!tells) {
+            tells = true;
+            CompletableFuture<T> unused = whenComplete((result, failure) -> engine.futureDone());
+        }
+    }
+
+    @Override
+    public T get() throws InterruptedException, ExecutionException {
+        engine.awaitDone(this, Carrier.FOR_EVER);
+        return super.get();
+    }
+
+    @Override
+    public T get(long timeout, TimeUnit unit) throws InterruptedException, ExecutionException, TimeoutException {
+        boolean waited = engine.awaitDone(this, Duration.ofNanos(unit.toNanos(timeout)));
+        return super.get(waited ? 0 : timeout, unit);
+    }
+
+    @Override
+    public T join() {
+        boolean interrupted = false;
+        boolean waited = false;
+        while (!waited) {
+            try {
+                engine.awaitDone(this, Carrier.FOR_EVER);
+                waited = true;
+            } catch (InterruptedException e) {
+                interrupted = true;
+            }
+        }
+        try {
+            return super.join();
+        } finally {
+            if (interrupted) {
+                Thread.currentThread().interrupt();
+            }
+        }
+    }
+}

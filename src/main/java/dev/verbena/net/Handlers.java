@@ -1,0 +1,219 @@
+package dev.verbena.net;
+
+import dev.verbena.internal.BiasedLock;
+import java.util.ArrayDeque;
+import java.util.concurrent.locks.ReentrantLock;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * The calls of a node's handlers, and the completion of its futures. One thread at a time does both, without any other lock:
+ * the node's thread, or with {@link NodeOptions.Progress#CALLER} a thread of the program.
+ */
+final class Handlers {
+    private static final int BATCH = 64;
+
+    private final Engine engine;
+    private final int window;
+
+    /** The channels that have something for their handlers. The lock guards it. */
+    private final ArrayDeque<ChannelCore> ready = new ArrayDeque<>();
+
+    /** The futures whose work has ended. The same lock guards it. */
+    private final ArrayDeque<ChannelFuture<?>> finished = new ArrayDeque<>();
+
+    private final BiasedLock readying = new BiasedLock();
+
+    /** True while there is work for handlers or futures. */
+    private volatile boolean someReady;
+
+    /** Held by the thread that calls handlers. */
+    private final ReentrantLock handling = new ReentrantLock();
+
+    Handlers(Engine engine, int window) {
+        this.engine = engine;
+        this.window = window;
+    }
+
+    /** Returns true while there is work for handlers or futures. */
+    boolean haveWork() {
+        return someReady;
+    }
+
+    /** Returns true while a thread calls handlers. */
+    boolean areBusy() {
+        return handling.isLocked();
+    }
+
+    /** Notes that a channel may have something for its handler. */
+    void ready(ChannelCore core) {
+        readying.lock();
+        try {
+            if (!core.queued) {
+                core.queued = true;
+                ready.add(core);
+                someReady = true;
+            }
+        } finally {
+            readying.unlock();
+        }
+        engine.wakeLoop();
+    }
+
+    /** Notes that the work of a future has ended. */
+    void finish(ChannelFuture<?> future) {
+        readying.lock();
+        try {
+            finished.add(future);
+            someReady = true;
+        } finally {
+            readying.unlock();
+        }
+        engine.wakeLoop();
+    }
+
+    private @Nullable ChannelFuture<?> takeFinished() {
+        readying.lock();
+        try {
+            ChannelFuture<?> future = finished.poll();
+            noteRest();
+            return future;
+        } finally {
+            readying.unlock();
+        }
+    }
+
+    boolean haveFutures() {
+        readying.lock();
+        try {
+            return !finished.isEmpty();
+        } finally {
+            readying.unlock();
+        }
+    }
+
+    private void noteRest() {
+        if (ready.isEmpty() && finished.isEmpty()) {
+            someReady = false;
+        }
+    }
+
+    /** Completes the futures whose work has ended. The program's code that depends on them runs in this thread. */
+    void settle() {
+        ChannelFuture<?> future = takeFinished();
+        for (int i = 0; future != null; i++) {
+            future.settle();
+            afterHandler();
+            future = i < BATCH ? takeFinished() : null;
+        }
+    }
+
+    private @Nullable ChannelCore takeReady() {
+        readying.lock();
+        try {
+            ChannelCore core = ready.poll();
+            if (core != null) {
+                core.queued = false;
+            }
+            noteRest();
+            return core;
+        } finally {
+            readying.unlock();
+        }
+    }
+
+    /** Calls the handlers that have something to do, unless another thread does, or this one calls from a handler. */
+    void serve() {
+        if (!someReady || handling.isHeldByCurrentThread() || !handling.tryLock()) {
+            return;
+        }
+        try {
+            settle();
+            for (int i = 0; i < BATCH && someReady; i++) {
+                ChannelCore core = takeReady();
+                if (core == null) {
+                    break;
+                }
+                serve(core);
+            }
+        } finally {
+            handling.unlock();
+        }
+        if (someReady) {
+            engine.changed(); // another thread may have seen that this one is busy
+        }
+    }
+
+    private void serve(ChannelCore core) {
+        Messages messages = core.messages();
+        Handler with = messages.handler();
+        if (with == null) {
+            return;
+        }
+        if (messages.takeOpened()) {
+            call(core, null, () -> with.opened(core.channel()));
+        }
+        int left = window;
+        Message message = messages.nextForHandler();
+        while (message != null) {
+            handle(core, with, message);
+            message = --left > 0 ? messages.nextForHandler() : null;
+        }
+        if (left == 0) {
+            ready(core); // after the other channels
+        } else if (messages.takeEnd()) {
+            call(core, null, () -> with.closed(core.channel()));
+            if (messages.isOwned()) {
+                engine.bury(core);
+            }
+        }
+    }
+
+    private void handle(ChannelCore core, Handler with, Message message) {
+        try {
+            with.received(core.channel(), message);
+        } catch (Throwable thrown) {
+            handlerFailed(core, message, thrown);
+        }
+        afterHandler();
+        message.close();
+    }
+
+    private interface Callback {
+        void run() throws Exception;
+    }
+
+    private void call(ChannelCore core, @Nullable Message message, Callback callback) {
+        try {
+            callback.run();
+        } catch (Throwable thrown) {
+            handlerFailed(core, message, thrown);
+        }
+        afterHandler();
+    }
+
+    private void handlerFailed(ChannelCore core, @Nullable Message message, Throwable thrown) {
+        if (thrown instanceof InterruptedException) {
+            Thread.currentThread().interrupt();
+        }
+        boolean closed = thrown instanceof IllegalStateException && core.isClosing(); // by another thread
+        if (!closed && !refused(core, message, thrown)) {
+            core.end(EndReason.FAILED, "The handler has thrown " + thrown, thrown);
+        }
+    }
+
+    private static boolean refused(ChannelCore core, @Nullable Message message, Throwable thrown) {
+        try {
+            return message != null && core.messages().refuseAfter(message, thrown);
+        } catch (RuntimeException | Error failure) { // ends this channel, and not the node's thread
+            thrown.addSuppressed(failure);
+            return false;
+        }
+    }
+
+    /** Clears what a handler may have done to the node's thread. */
+    private void afterHandler() {
+        if (engine.isLoop() && Thread.interrupted() && engine.isClosed()) {
+            Thread.currentThread().interrupt();
+        }
+    }
+}

@@ -1,0 +1,101 @@
+package dev.verbena.net;
+
+import static dev.verbena.net.NodePair.SMALL;
+import static dev.verbena.net.NodePair.end;
+import static dev.verbena.support.Loopback.DEADLINE;
+import static org.assertj.core.api.Assertions.assertThat;
+
+import dev.verbena.support.Await;
+import dev.verbena.support.Fenced;
+import dev.verbena.support.FencedTest;
+import java.lang.foreign.MemorySegment;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.Future;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Timeout;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
+
+/** Channels that are closed in the middle of a transfer, after its first piece: both sides learn that, and nothing leaks. */
+@FencedTest
+@Timeout(120)
+class TransferEndTest {
+    private static final long SIZE = 64L << 20;
+
+    private int live;
+    private NodePair nodes;
+    private NodePair.Ends ends;
+
+    @BeforeEach
+    void open() throws Exception {
+        live = Fenced.liveObjects();
+        nodes = new NodePair(SMALL);
+        ends = nodes.connect();
+    }
+
+    @AfterEach
+    void close() {
+        nodes.close();
+        assertThat(Fenced.liveObjects()).isEqualTo(live);
+    }
+
+    /** The side that closes gets an exception of its own mistake; the other side gets the reason. */
+    @ParameterizedTest
+    @CsvSource({"true, true", "true, false", "false, true", "false, false"})
+    void closeInTheMiddleEndsBothSides(boolean senderCloses, boolean ofTheProgram) throws Exception {
+        MemorySegment data = ofTheProgram ? nodes.arena.allocate(SIZE) : MemorySegment.ofArray(new byte[(int) SIZE]);
+        MemorySegment target = ofTheProgram ? nodes.arena.allocate(SIZE) : MemorySegment.ofArray(new byte[(int) SIZE]);
+        Channel closing = senderCloses ? ends.client() : ends.server();
+        Channel other = senderCloses ? ends.server() : ends.client();
+        Future<?> offered = nodes.start(() -> {
+            ends.client().offer(data, new byte[0], DEADLINE);
+            return null;
+        });
+        CompletableFuture<Void> closed = new CompletableFuture<>();
+        CompletableFuture<Long> last = new CompletableFuture<>();
+        Future<?> fetched = nodes.start(() -> {
+            try (Message message = ends.server().receive(DEADLINE);
+                    Transfer transfer = message.transfer()) {
+                long[] most = {0};
+                try {
+                    transfer.accept(
+                            target,
+                            done -> {
+                                if (most[0] == 0) {
+                                    nodes.start(() -> {
+                                        try {
+                                            closing.close();
+                                        } finally {
+                                            closed.complete(null);
+                                        }
+                                        return null;
+                                    });
+                                    Await.until("it is being closed", () -> !closing.isOpen() && !other.isOpen());
+                                }
+                                most[0] = done;
+                            },
+                            DEADLINE);
+                } finally {
+                    last.complete(most[0]);
+                }
+            }
+            return null;
+        });
+        Future<?> ofCloser = senderCloses ? offered : fetched;
+        Future<?> ofOther = senderCloses ? fetched : offered;
+        assertThat(ofOther)
+                .failsWithin(DEADLINE)
+                .withThrowableThat()
+                .withCauseInstanceOf(ChannelException.class)
+                .satisfies(told -> assertThat(((ChannelException) told.getCause()).reason())
+                        .isIn(EndReason.CLOSED_BY_PEER, EndReason.LOST, EndReason.ACCESS_DENIED));
+        assertThat(ofCloser)
+                .failsWithin(DEADLINE)
+                .withThrowableThat()
+                .withCauseInstanceOf(IllegalStateException.class)
+                .withMessageContaining("closed");
+        end(closed);
+        assertThat(end(last)).isLessThan(SIZE);
+    }
+}

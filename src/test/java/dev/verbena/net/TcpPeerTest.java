@@ -27,6 +27,7 @@ import java.time.Duration;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
+import java.util.Random;
 import java.util.function.Consumer;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
@@ -311,6 +312,43 @@ class TcpPeerTest {
                 });
             }
             assertThat(awaitEnd(channel).reason()).isEqualTo(EndReason.LOST);
+            channel.close();
+        }
+        assertGoesOn();
+    }
+
+    /** Random frames after a good greeting, many of which are almost right: whatever they do, the node goes on. */
+    @ParameterizedTest
+    @ValueSource(longs = {1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12})
+    void randomFramesEndOneChannelAtMost(long seed) throws Exception {
+        Random random = new Random(seed);
+        nodes.server.export("table", table, AccessFlag.REMOTE_READ, AccessFlag.REMOTE_WRITE, AccessFlag.REMOTE_ATOMIC);
+        try (TcpPeer peer = TcpPeer.greeted(nodes.server.address(), WINDOW)) {
+            Channel channel = nodes.server.accept(DEADLINE);
+            RemoteMemory memory = lookUp(peer);
+            try {
+                for (int i = 0; i < 100; i++) {
+                    int length = random.nextInt(random.nextBoolean() ? 64 : 300);
+                    peer.frame(1 + random.nextInt(9), frame -> {
+                        frame.length = random.nextInt(8) == 0 ? random.nextInt() : length;
+                        frame.address = memory.address() + random.nextInt(random.nextInt(8) == 0 ? 9000 : 64);
+                        frame.key = random.nextInt(16) == 0 ? random.nextInt() : memory.key();
+                        frame.number = random.nextInt(8) == 0
+                                ? random.nextInt()
+                                : Wire.immediate(Wire.DATA, 0, random.nextInt(4));
+                        frame.first = random.nextLong();
+                    });
+                    peer.write(new byte[random.nextInt(4) == 0 ? random.nextInt(64) : length]);
+                }
+            } catch (IOException closed) {
+                // The node has ended the connection.
+            }
+            peer.socket.close();
+            assertThatExceptionOfType(ChannelException.class).isThrownBy(() -> {
+                while (true) {
+                    channel.receive(DEADLINE).close();
+                }
+            });
             channel.close();
         }
         assertGoesOn();

@@ -65,6 +65,16 @@ class PerfRunsTest {
         assertThat(table.lines().toList().getLast().strip()).matches("(8|16|64) +10( +[0-9.]+)+");
     }
 
+    /** Messages, calls, reads and transfers of nodes. */
+    @ParameterizedTest
+    @ValueSource(strings = {"", "-e"})
+    void perfMeasuresTheConnectionLayer(String line) throws IOException {
+        String own = CmAddress.four(0).getAddress().getHostAddress();
+        ToolRun run = ToolRun.of(("perf --net --self -b " + own + " -n 20 -S 3000000 " + line).split(" "));
+        assertThat(run.status()).as(run.toString()).isZero();
+        assertThat(run.out()).contains("message and back", "call", "read", "reads", "transfer", "3000000");
+    }
+
     @Test
     void htmlPageIsSelfContained() throws Exception {
         // in the project, because a guest keeps no other files

@@ -1,0 +1,69 @@
+package dev.verbena.support;
+
+import dev.verbena.VerbsArena;
+import dev.verbena.net.Channel;
+import dev.verbena.net.ChannelException;
+import dev.verbena.net.Handler;
+import dev.verbena.net.Message;
+import dev.verbena.net.Node;
+import dev.verbena.net.NodeOptions;
+import java.net.InetSocketAddress;
+import java.util.List;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.ExecutionException;
+import java.util.concurrent.ExecutorService;
+import java.util.concurrent.Executors;
+import java.util.concurrent.Future;
+import java.util.concurrent.TimeUnit;
+
+/** A program whose device is removed under two nodes: all waits end with that cause, and the nodes can be closed. */
+public final class NodesOnRemovedDevice {
+    private NodesOnRemovedDevice() {}
+
+    private static String reason(Throwable end) {
+        return end instanceof ChannelException known ? known.reason().name() : end.toString();
+    }
+
+    private static String endOf(Future<?> wait) throws Exception {
+        try {
+            return String.valueOf(wait.get(Loopback.DEADLINE.toSeconds(), TimeUnit.SECONDS));
+        } catch (ExecutionException end) {
+            return reason(end.getCause());
+        }
+    }
+
+    public static void main(String[] arguments) throws Exception {
+        InetSocketAddress own = new InetSocketAddress(arguments[0], 0);
+        try (VerbsArena arena = VerbsArena.ofShared();
+                ExecutorService threads = Executors.newVirtualThreadPerTaskExecutor()) {
+            Node server = Node.open(own, NodeOptions.defaults().handshakeTimeout(Loopback.DEADLINE), arena);
+            Node client = Node.open(own, arena);
+            Future<Channel> accepted = threads.submit(() -> server.accept(Loopback.DEADLINE));
+            Channel left = client.connect(server.address(), Loopback.DEADLINE);
+            Channel right = accepted.get();
+            Channel handled = client.connect(server.address(), Loopback.DEADLINE);
+            CompletableFuture<String> told = new CompletableFuture<>();
+            handled.listen(new Handler() {
+                @Override
+                public void received(Channel channel, Message message) {}
+
+                @Override
+                public void closed(Channel channel) {
+                    told.complete(reason(channel.cause().orElseThrow()));
+                }
+            });
+            server.accept(Loopback.DEADLINE);
+            List<Future<?>> waits = List.of(
+                    threads.submit(() -> left.receive(Loopback.DEADLINE)),
+                    threads.submit(() -> right.receive(Loopback.DEADLINE)),
+                    threads.submit(() -> server.accept(Loopback.DEADLINE)),
+                    left.callAsync(left.message(Loopback.DEADLINE)),
+                    told);
+            System.out.println("connected");
+            for (Future<?> wait : waits) {
+                System.out.println("ended: " + endOf(wait));
+            }
+        }
+        System.out.println("closed");
+    }
+}

@@ -99,6 +99,20 @@ public final class DataPathCalls {
         }
     }
 
+    /** Returns true if a function polls for the first driver, and so has a constant handle. */
+    public static boolean isFirstPoll(long function) {
+        return function == FirstDriver.POLL.get();
+    }
+
+    /** Polls by a critical call of the first driver's function. */
+    public static int pollFirst(long cq, int entries, long completions) {
+        try {
+            return (int) Poll.CRITICAL.invokeExact(cq, (long) entries, completions);
+        } catch (Throwable t) {
+            throw CFunction.unexpected(t);
+        }
+    }
+
     private static int pollPlainly(long function, long cq, int entries, long completions) {
         try {
             return function == PlainPoll.FUNCTION
@@ -134,6 +148,34 @@ public final class DataPathCalls {
             return function == Receive.FUNCTION
                     ? (int) Receive.CRITICAL.invokeExact(queue, requests, firstRefused)
                     : (int) CriticalOfAny.HANDLE.invokeExact(function, queue, requests, firstRefused);
+        } catch (Throwable t) {
+            throw CFunction.unexpected(t);
+        }
+    }
+
+    /** Returns true if a function posts sends for the first driver, and so has a constant handle. */
+    public static boolean isFirstSend(long function) {
+        return function == FirstDriver.SEND.get();
+    }
+
+    /** Posts sends by a critical call of the first driver's function. */
+    public static int sendFirst(long queue, long requests, long firstRefused) {
+        try {
+            return (int) Send.CRITICAL.invokeExact(queue, requests, firstRefused);
+        } catch (Throwable t) {
+            throw CFunction.unexpected(t);
+        }
+    }
+
+    /** Returns true if a function posts receives for the first driver, and so has a constant handle. */
+    public static boolean isFirstReceive(long function) {
+        return function == FirstDriver.RECEIVE.get();
+    }
+
+    /** Posts receives by a critical call of the first driver's function. */
+    public static int receiveFirst(long queue, long requests, long firstRefused) {
+        try {
+            return (int) Receive.CRITICAL.invokeExact(queue, requests, firstRefused);
         } catch (Throwable t) {
             throw CFunction.unexpected(t);
         }

@@ -158,17 +158,25 @@ public final class ExtendedCalls {
         }
     }
 
-    private static MethodHandle link(int arity, Linker.Option... options) {
+    /** Returns a handle of one function with a number of arguments, for critical calls. */
+    static MethodHandle ofOneFunction(long function, int arity) {
+        MethodHandle ofAny = Linker.nativeLinker().downcallHandle(shape(arity), Linker.Option.critical(false));
+        return MethodHandles.insertArguments(ofAny, 0, MemorySegment.ofAddress(function));
+    }
+
+    private static FunctionDescriptor shape(int arity) {
         ValueLayout.OfLong[] arguments = new ValueLayout.OfLong[arity];
         java.util.Arrays.fill(arguments, JAVA_LONG);
+        return FunctionDescriptor.of(JAVA_LONG, arguments);
+    }
+
+    private static MethodHandle link(int arity, Linker.Option... options) {
         try {
             MethodHandle ofAddress = MethodHandles.lookup()
                     .findStatic(
                             MemorySegment.class, "ofAddress", MethodType.methodType(MemorySegment.class, long.class));
             return MethodHandles.filterArguments(
-                    Linker.nativeLinker().downcallHandle(FunctionDescriptor.of(JAVA_LONG, arguments), options),
-                    0,
-                    ofAddress);
+                    Linker.nativeLinker().downcallHandle(shape(arity), options), 0, ofAddress);
         } catch (ReflectiveOperationException e) {
             throw new ExceptionInInitializerError(e);
         }

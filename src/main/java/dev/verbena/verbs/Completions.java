@@ -28,6 +28,7 @@ public abstract sealed class Completions extends ThreadBound permits PlainComple
     static final long ID = ibv_wc.wr_id$offset();
     static final long STATUS = ibv_wc.status$offset();
     private static final int STATUS_INT = (int) STATUS / Integer.BYTES;
+    private static final int LENGTH_INT = (int) ibv_wc.byte_len$offset() / Integer.BYTES;
     static final long OPCODE = ibv_wc.opcode$offset();
     static final long VENDOR_ERROR = ibv_wc.vendor_err$offset();
     static final long BYTE_LENGTH = ibv_wc.byte_len$offset();
@@ -46,37 +47,50 @@ public abstract sealed class Completions extends ThreadBound permits PlainComple
     final long address;
 
     private final MemorySegment memory;
-    /** The function that {@link #poll} calls itself, because no other thread can close the queue meanwhile; else 0. */
-    private final long function;
+    /** True if {@link #poll} calls C itself, because no other thread can close the queue meanwhile. */
+    private final boolean direct;
 
-    private final long cq;
+    /** True if the function that polls is the first driver's, which has a constant handle. */
+    final boolean firstDriver;
+
+    final long cq;
     private final Supplier<@Nullable Completions> attempt = this::pollOrNull;
+    /** The address before the memory. */
+    private final long before;
+    /** The distance between completions. By a constant, C2 multiplies in six steps. */
+    private final long stride;
     /** The address of the current completion; before the memory if there is none. */
     private long base;
-    /** The address behind the last fetched completion. */
-    private long end;
+    /** The address of the last fetched completion; before the memory if there is none. */
+    private long last;
+    /** The thread that this belongs to, if that thread has polled and {@link #direct} is true: one check for both. */
+    private @Nullable Thread poller;
 
     Completions(CompletionQueue queue, int max, boolean direct) {
         super(queue);
         this.queue = queue;
         this.memory = Arena.ofAuto().allocate(max * SIZE, 64);
         this.address = memory.address();
+        this.before = address - SIZE;
+        this.stride = SIZE;
         this.max = max;
         forget();
-        this.function = direct ? queue.pollFunction() : 0;
+        this.firstDriver = DataPathCalls.isFirstPoll(queue.pollFunction());
+        this.direct = direct && firstDriver;
         this.cq = queue.address();
     }
 
     @Override
     final void end() {
         super.end(); // first: the owner that finds nothing then finds out why
+        poller = null;
         forget();
     }
 
     /** Drops all fetched completions, so that there is no current one. */
     private void forget() {
-        base = address - SIZE;
-        end = address;
+        base = before;
+        last = before;
     }
 
     /**
@@ -87,14 +101,30 @@ public abstract sealed class Completions extends ThreadBound permits PlainComple
      */
     @CName("ibv_poll_cq")
     public final int poll() {
-        checkUser();
-        if (end != address) {
-            leave(); // before the poll, which may throw
+        int count;
+        if (poller == Thread.currentThread()) {
+            if (base < last) {
+                leave();
+            }
+            count = DataPathCalls.pollFirst(cq, max, address);
+        } else {
+            checkUser();
+            if (direct) {
+                poller = Thread.currentThread();
+            }
+            if (last != before) {
+                leave();
+                forget(); // before the poll, which may throw
+            }
+            count = fetch();
         }
-        int count = function != 0 ? DataPathCalls.pollCritical(function, cq, max, address) : fetch();
         if (count > 0) {
-            end = address + count * SIZE;
-        } else if (count < 0) {
+            base = before;
+            last = before + count * stride;
+        } else if (last != before) {
+            forget();
+        }
+        if (count < 0) {
             throw queue.broken(count);
         }
         return count;
@@ -139,7 +169,7 @@ public abstract sealed class Completions extends ThreadBound permits PlainComple
     }
 
     private int count() {
-        return (int) ((end - address) / SIZE);
+        return (int) ((last - before) / SIZE);
     }
 
     private @Nullable Completions pollOrNull() {
@@ -147,19 +177,18 @@ public abstract sealed class Completions extends ThreadBound permits PlainComple
     }
 
     /**
-     * Drops what was fetched before. Notes the failures among the completions that the user did not look at. The bounds of
-     * the loop are local, so that it ends also when another thread closes the queue meanwhile, which drops everything.
+     * Notes the failures among the completions that the user did not look at. The bounds of the loop are local, so that it
+     * ends also when another thread closes the queue meanwhile, which drops everything.
      */
     private void leave() {
-        long last = end - SIZE;
-        for (long at = base; at < last; ) {
+        long end = last;
+        for (long at = base; at < end; ) {
             at += SIZE;
             base = at;
             if (Memory.getInt(at + STATUS) != 0) {
                 noteFailure();
             }
         }
-        forget();
     }
 
     /** Hands a failure to its queue pair, whose first failure explains the flushes that follow it. */
@@ -198,7 +227,7 @@ public abstract sealed class Completions extends ThreadBound permits PlainComple
     public final boolean next() {
         checkUser(); // costs nothing where at() follows: the compiler sees that both checks are one
         long next = base + SIZE;
-        if (next >= end) {
+        if (next > last) {
             return false;
         }
         base = next;
@@ -343,6 +372,13 @@ public abstract sealed class Completions extends ThreadBound permits PlainComple
      */
     public final boolean hasInvalidated() {
         return isReceive() && (word(FLAGS) & CompletionFlag.WITH_INVALIDATE.bit()) != 0;
+    }
+
+    /** Returns the length field of the current completion, by the same address as {@link #id} does. */
+    final int length() {
+        int length = (int) Memory.INTS.get(Memory.word(at(0)), LENGTH_INT);
+        Reference.reachabilityFence(this);
+        return length;
     }
 
     /**

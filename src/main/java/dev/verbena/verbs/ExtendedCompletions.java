@@ -5,6 +5,7 @@ import dev.verbena.NativeFlag;
 import dev.verbena.UnsupportedVerbException;
 import dev.verbena.internal.Errno;
 import dev.verbena.internal.ExtendedCalls;
+import dev.verbena.internal.FirstReaders;
 import dev.verbena.internal.Memory;
 import dev.verbena.internal.raw.ibv_poll_cq_attr;
 import dev.verbena.internal.raw.ibv_wc_tm_info;
@@ -61,6 +62,9 @@ public final class ExtendedCompletions extends Completions {
 
     private final boolean hasLength;
 
+    /** True if {@link #direct} is, and the functions have constant handles. */
+    private final boolean constant;
+
     private final int[] sourceLids;
     private final long[] timestamps;
     private final long[] wallClocks;
@@ -89,6 +93,7 @@ public final class ExtendedCompletions extends Completions {
         this.length = readers.of(CompletionField.BYTE_LENGTH);
         this.asksForMore = (asked & ~CompletionField.BYTE_LENGTH.bit()) != 0;
         this.hasLength = has(CompletionField.BYTE_LENGTH);
+        this.constant = direct && FirstReaders.are(startPoll, endPoll, readOpcode, readFlags, readLength);
         this.tagInfo = ibv_wc_tm_info.allocate(arena);
         this.sourceLids = new int[has(CompletionField.SOURCE_LID) ? max : 0];
         this.timestamps = new long[has(CompletionField.TIMESTAMP) ? max : 0];
@@ -106,9 +111,40 @@ public final class ExtendedCompletions extends Completions {
     /** Fetches as {@link #take} does. The usual case comes first, and is flat: see {@link Memory#WORDS}. */
     @Override
     int fetch() {
-        if (!direct) {
-            return queue.fillExtended(this);
+        if (!constant) {
+            return direct ? fetchDirectly() : queue.fillExtended(this);
         }
+        long of = queueAddress;
+        int errno = (int) FirstReaders.start(of, attributes);
+        if (errno != 0) {
+            return nothing(errno);
+        }
+        int taken = 0;
+        try {
+            do {
+                long at = address + taken++ * SIZE;
+                long word = Memory.word(at);
+                int status = (int) Memory.INTS.get(Memory.word(statusAddress), CompletionReaders.STATUS_INT);
+                Memory.WORDS.set(word, 0, (long) Memory.WORDS.get(Memory.word(idAddress), 0));
+                if (status != 0) {
+                    copyFailed(at, status);
+                    continue;
+                }
+                Memory.WORDS.set(word, STATE_WORD, FirstReaders.opcode(of) << Integer.SIZE);
+                Memory.WORDS.set(word, FLAGS_WORD, FirstReaders.flags(of) << Integer.SIZE);
+                long bytes = hasLength ? FirstReaders.length(of) << Integer.SIZE : 0;
+                Memory.WORDS.set(word, LENGTH_WORD, bytes); // and no vendor error
+                if (asksForMore) {
+                    copyMore(taken - 1, at);
+                }
+            } while (taken < max && readers.next() == 0);
+        } finally {
+            FirstReaders.end(of);
+        }
+        return taken;
+    }
+
+    private int fetchDirectly() {
         long of = queueAddress;
         int errno = (int) ExtendedCalls.callCritical(startPoll, of, attributes);
         if (errno != 0) {
@@ -267,8 +303,10 @@ public final class ExtendedCompletions extends Completions {
     @CName("ibv_wc_read_byte_len")
     @Override
     public int byteLength() {
-        require(CompletionField.BYTE_LENGTH);
-        return word(BYTE_LENGTH);
+        if (!hasLength) {
+            require(CompletionField.BYTE_LENGTH);
+        }
+        return length();
     }
 
     /**

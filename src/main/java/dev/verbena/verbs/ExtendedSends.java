@@ -8,6 +8,7 @@ import dev.verbena.UnsupportedVerbException;
 import dev.verbena.internal.ContextVerb;
 import dev.verbena.internal.DataPathCalls;
 import dev.verbena.internal.ExtendedCalls;
+import dev.verbena.internal.FirstSends;
 import dev.verbena.internal.Ibv;
 import dev.verbena.internal.Memory;
 import dev.verbena.internal.raw.ibv_qp_ex;
@@ -81,6 +82,8 @@ final class ExtendedSends {
         REMOTE = remote;
     }
 
+    private static final int ID_WORD = (int) ibv_qp_ex.wr_id$offset() / Long.BYTES;
+    private static final int FLAGS_WORD = (int) ibv_qp_ex.wr_flags$offset() / Long.BYTES;
     private static final int NEXT_WORD = (int) NEXT / Long.BYTES;
 
     private final long queue;
@@ -102,6 +105,9 @@ final class ExtendedSends {
     private final boolean namesSharedReceiveQueue;
     /** The operations that {@link #post(long, int, long)} may post itself: of those it knows, those of this queue pair. */
     private final int usual;
+
+    /** The usual operations whose functions have constant handles, a bit for each code. */
+    private final int first;
 
     private final int flags;
     private final boolean assumesEqualPieces;
@@ -152,6 +158,7 @@ final class ExtendedSends {
         this.usual = criticalStart && criticalComplete && !datagrams && !namesSharedReceiveQueue && !assumesEqualPieces
                 ? USUAL & offered()
                 : 0;
+        this.first = usual & first();
         this.queuePair = queuePair;
         this.allowed = allowed;
         this.plainQueue = queuePair.address;
@@ -165,6 +172,19 @@ final class ExtendedSends {
             codes |= builders[code] == 0 ? 0 : 1 << code;
         }
         return codes;
+    }
+
+    private int first() {
+        FirstSends functions = new FirstSends(
+                start,
+                setPiece,
+                complete,
+                builders[SendBatch.SEND],
+                builders[SendBatch.RDMA_WRITE],
+                builders[SendBatch.RDMA_READ]);
+        return (functions.hasSend() ? 1 << SendBatch.SEND : 0)
+                | (functions.hasWrite() ? 1 << SendBatch.RDMA_WRITE : 0)
+                | (functions.hasRead() ? 1 << SendBatch.RDMA_READ : 0);
     }
 
     /** Checks that the driver has a function for each operation that it made the queue pair with. */
@@ -332,8 +352,22 @@ final class ExtendedSends {
     }
 
     /** Posts one request of an operation of {@link #usual}, with one piece of memory. It stands nowhere but here. */
-    int postOne(int code, long id, long sendFlags, long remoteAddress, int remoteKey, MemorySlice piece) {
-        long of = queue;
+    int postOne(long of, int code, long id, long sendFlags, long remoteAddress, int remoteKey, MemorySlice piece) {
+        if ((first >>> code & 1) != 0) {
+            FirstSends.start(of);
+            long word = Memory.word(of);
+            Memory.WORDS.set(word, ID_WORD, id);
+            Memory.WORDS.set(word, FLAGS_WORD, sendFlags); // with the padding before the functions
+            if (code == SendBatch.RDMA_WRITE) {
+                FirstSends.write(of, remoteKey & LOW, remoteAddress);
+            } else if (code == SendBatch.RDMA_READ) {
+                FirstSends.read(of, remoteKey & LOW, remoteAddress);
+            } else {
+                FirstSends.send(of);
+            }
+            FirstSends.setPiece(of, piece.lengthAndKey >>> Integer.SIZE, piece.start, piece.lengthAndKey & LOW);
+            return (int) FirstSends.complete(of);
+        }
         ExtendedCalls.callCritical(start, of);
         Memory.WORDS.set(Memory.word(idAddress), 0, id);
         Memory.WORDS.set(Memory.word(flagsAddress), 0, sendFlags);
@@ -345,6 +379,11 @@ final class ExtendedSends {
         ExtendedCalls.callCritical(
                 setPiece, of, piece.lengthAndKey >>> Integer.SIZE, piece.start, piece.lengthAndKey & LOW);
         return (int) ExtendedCalls.callCritical(complete, of);
+    }
+
+    /** Returns the address of the queue pair ({@code struct ibv_qp_ex}). */
+    long queue() {
+        return queue;
     }
 
     /** Returns the operations that {@link #postOne} knows, a bit for each code. */

@@ -25,6 +25,8 @@ final class PostPath {
     private final boolean critical;
     /** True if nothing but {@link #ready} need be checked before a critical call, or those of an extended queue pair. */
     private final boolean direct;
+    /** True if nothing but {@link #ready} and the {@link #guard} need be checked. */
+    private final boolean guarded;
 
     final long function;
     final long address;
@@ -66,6 +68,7 @@ final class PostPath {
         this.confined = lifetime.isConfined();
         this.critical = critical;
         this.direct = confined && (critical || extended != null);
+        this.guarded = !confined && critical && extended == null;
         this.function = function;
         this.address = address;
     }
@@ -104,8 +107,14 @@ final class PostPath {
     void ready(boolean now) {
         ready = now;
         if (log != null) {
-            log.open(now && direct);
+            log.open(now && (direct || guarded));
         }
+    }
+
+    /** Returns the lifetime that a batch brackets its critical calls with, or null if they need no bracket. */
+    @Nullable
+    ObjectLifetime guard() {
+        return confined ? null : lifetime;
     }
 
     /** Sets the length of the longest message that the transport carries, which fits into 32 bits. */

@@ -22,7 +22,11 @@ final class PostedOperations {
     private static final int EACH = -103;
 
     private final long[] ids;
+    /** The operations beside the ids, once they are not all {@link #sole}. */
     private final byte[] operations;
+    /** The operation of all logged requests, {@link #NOTHING} if there are none, or {@link #SEVERAL}. */
+    private int sole = NOTHING;
+
     private final boolean idsTellSides;
     private int only = NOTHING;
 
@@ -104,10 +108,17 @@ final class PostedOperations {
         int added = Math.min(count, ids.length / 2); // the queue has no room for more
         int slot = slot(next);
         int untilEnd = Math.min(added, ids.length - slot);
+        int each = behind == 0 ? Operation.RECEIVE.code() : kind;
+        if (sole != each) {
+            mix(each);
+        }
         next += added;
-        copy(first, behind, apart, slot, untilEnd);
+        copyIds(first, apart, slot, untilEnd);
         if (untilEnd < added) {
-            copy(first + untilEnd * apart, behind, apart, 0, added - untilEnd);
+            copyIds(first + untilEnd * apart, apart, 0, added - untilEnd);
+        }
+        if (sole == SEVERAL) {
+            copyOperations(first + behind, apart, slot, added, each);
         }
         return added;
     }
@@ -123,9 +134,26 @@ final class PostedOperations {
 
     /** Adds one request to a log that {@link #letsThroughEach}. */
     void note(long id, int kind) {
+        if (sole != kind) {
+            mix(kind);
+        }
         int slot = slot(next++);
         ids[slot] = id;
-        operations[slot] = (byte) kind;
+        if (sole == SEVERAL) {
+            operations[slot] = (byte) kind;
+        }
+    }
+
+    /** Notes that a request of another kind follows. Most logs hold one kind, and so need no operations beside the ids. */
+    private void mix(int kind) {
+        if (sole == NOTHING) {
+            sole = kind;
+        } else if (sole != SEVERAL) {
+            for (long number = Math.max(0, next - ids.length); number < next; number++) {
+                operations[slot(number)] = (byte) sole;
+            }
+            sole = SEVERAL;
+        }
     }
 
     /** Returns true if the log keeps the kind alone, also with requests of this kind. */
@@ -141,15 +169,19 @@ final class PostedOperations {
         return only == kind;
     }
 
-    /** Copies requests in a plain loop, for which the compiler checks the bounds of the arrays once. */
-    private void copy(long first, long behind, long apart, int to, int count) {
-        long[] intoIds = ids;
-        byte[] intoOperations = operations;
+    /** Copies ids in a plain loop, for which the compiler checks the bounds of the array once. */
+    private void copyIds(long first, long apart, int to, int count) {
+        long[] into = ids;
         long at = first;
         for (int i = 0; i < count; i++) {
-            intoIds[to + i] = Memory.getLong(at);
-            intoOperations[to + i] = (byte) (behind == 0 ? Operation.RECEIVE.code() : Memory.getInt(at + behind));
+            into[to + i] = (long) Memory.WORDS.get(Memory.word(at), 0);
             at += apart;
+        }
+    }
+
+    private void copyOperations(long first, long apart, int to, int count, int kind) {
+        for (int i = 0; i < count; i++) {
+            operations[slot(to + i)] = (byte) (kind == SEVERAL ? Memory.getInt(first + i * apart) : kind);
         }
     }
 
@@ -162,12 +194,16 @@ final class PostedOperations {
         only = NOTHING;
         before = NOTHING;
         next = 0;
+        sole = NOTHING;
         noteThrough();
         forgetOperations();
     }
 
     /** Removes the latest entries, whose requests were not posted after all. */
     void takeBack(int count) {
+        if (count > 0) {
+            mix(SEVERAL); // what stood in their place is overwritten
+        }
         for (int i = 0; i < count; i++) {
             operations[slot(--next)] = (byte) Operation.UNKNOWN.code();
         }
@@ -179,10 +215,12 @@ final class PostedOperations {
         int otherwise = only;
         if (only == EACH) {
             otherwise = next < ids.length ? before : NOTHING; // a full log holds all requests that can be outstanding
-            for (int i = 1; i <= ids.length; i++) {
-                int slot = slot(next - i);
-                if (operations[slot] != Operation.UNKNOWN.code() && ids[slot] == id) {
-                    return Operation.of(operations[slot]);
+            int kind = sole;
+            for (long number = next - 1; number >= Math.max(0, next - ids.length); number--) {
+                int slot = slot(number);
+                int operation = kind == SEVERAL ? operations[slot] : kind;
+                if (operation != Operation.UNKNOWN.code() && ids[slot] == id) {
+                    return Operation.of(operation);
                 }
             }
         }

@@ -63,6 +63,8 @@ public final class QueuePair extends VerbsObject {
     private final SingleRequestBatches<ReceiveBatch> singleReceives;
     private final SendBatch ownSends; // those of the first thread, which the data path reads from here
     private final ReceiveBatch ownReceives;
+    private final long ownQueue;
+    private final long ownRequest;
 
     /**
      * Wraps a queue pair in C.
@@ -101,6 +103,8 @@ public final class QueuePair extends VerbsObject {
         this.singleSends = new SingleRequestBatches<>(lifetime.isConfined(), () -> keep(newSendBatch(1)));
         this.singleReceives = new SingleRequestBatches<>(lifetime.isConfined(), () -> keep(newReceiveBatch(1)));
         this.ownSends = singleSends.own();
+        this.ownQueue = ownSends.queueAddress;
+        this.ownRequest = ownSends.address;
         this.ownReceives = singleReceives.own();
         context.add(this);
         context.eventsEvenIfClosed().add(address, this);
@@ -536,7 +540,7 @@ public final class QueuePair extends VerbsObject {
     @CName({"ibv_post_send", "rdma_post_send"})
     public void postSend(long id, LocalMemory local) {
         if (ownSends.isUser()) {
-            ownSends.postOne(id, SendBatch.SEND, local, SendBatch.NO_LIMIT, 0, 0);
+            ownSends.postOne(ownQueue, ownRequest, id, SendBatch.SEND, local, SendBatch.NO_LIMIT, 0, 0);
         } else {
             SendBatch.postOne(singleSends, id, SendBatch.SEND, local, null);
         }
@@ -647,7 +651,15 @@ public final class QueuePair extends VerbsObject {
     @CName({"ibv_post_send", "rdma_post_write"})
     public void postWrite(long id, LocalMemory local, RemoteMemory remote) {
         if (ownSends.isUser()) {
-            ownSends.postOne(id, SendBatch.RDMA_WRITE, local, remote.length(), remote.address(), remote.key());
+            ownSends.postOne(
+                    ownQueue,
+                    ownRequest,
+                    id,
+                    SendBatch.RDMA_WRITE,
+                    local,
+                    remote.length(),
+                    remote.address(),
+                    remote.key());
         } else {
             SendBatch.postOne(singleSends, id, SendBatch.RDMA_WRITE, local, remote);
         }
@@ -696,7 +708,15 @@ public final class QueuePair extends VerbsObject {
     @CName({"ibv_post_send", "rdma_post_read"})
     public void postRead(long id, LocalMemory local, RemoteMemory remote) {
         if (ownSends.isUser()) {
-            ownSends.postOne(id, SendBatch.RDMA_READ, local, remote.length(), remote.address(), remote.key());
+            ownSends.postOne(
+                    ownQueue,
+                    ownRequest,
+                    id,
+                    SendBatch.RDMA_READ,
+                    local,
+                    remote.length(),
+                    remote.address(),
+                    remote.key());
         } else {
             SendBatch.postOne(singleSends, id, SendBatch.RDMA_READ, local, remote);
         }

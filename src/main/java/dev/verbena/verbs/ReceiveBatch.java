@@ -118,9 +118,9 @@ public final class ReceiveBatch extends WorkBatch<ReceiveBatch> {
         MemorySlice piece = local instanceof MemorySlice slice ? slice : ((MemoryRegion) local).whole;
         boolean logs = log.letsThroughEach();
         if ((!logs && !log.letsThrough(RECEIVE))
-                || parts != null
                 || piece.length > LONGEST_PIECE
-                || piece.region.openIn != home) {
+                || piece.region.openIn != home
+                || !isFlat()) {
             reset();
             put(id, local);
             postAll();
@@ -129,7 +129,7 @@ public final class ReceiveBatch extends WorkBatch<ReceiveBatch> {
         long word = Memory.word(address);
         Memory.WORDS.set(word, ID_WORD, id);
         Memory.WORDS.set(word, NUM_SGE_WORD, 1L);
-        long first = Memory.word((long) Memory.WORDS.get(word, SG_LIST_WORD));
+        long first = Memory.word(pieces);
         Memory.WORDS.set(first, 0, piece.start);
         Memory.WORDS.set(first, 1, piece.lengthAndKey);
         if (logs) {

@@ -36,8 +36,11 @@ abstract sealed class WorkBatch<B extends WorkBatch<B>> extends ThreadBound perm
     private static final long SGE_KEY = ibv_sge.lkey$offset();
     static final long LONGEST_PIECE = 0xffff_ffffL;
 
+    /** The binary logarithm of {@link #STRIDE}: a shift needs no care for numbers below 0, as a division does. */
+    private static final int STRIDE_SHIFT = shiftFor(ibv_send_wr.sizeof());
+
     /** The distance between requests. It is a constant for both kinds, because C2 then folds the multiplication. */
-    static final long STRIDE = ibv_send_wr.sizeof();
+    static final long STRIDE = 1L << STRIDE_SHIFT;
 
     final @Nullable ProtectionDomain domain;
     /** The domain if the queue is confined; else an object that no region is {@linkplain MemoryRegion#openIn open in}. */
@@ -64,13 +67,20 @@ abstract sealed class WorkBatch<B extends WorkBatch<B>> extends ThreadBound perm
     /** The size of the pieces of a request is 1 shifted by this, which costs less than a multiplication. */
     private final int pieceShift;
 
-    private final long pieces;
+    /** The address of the first piece of the first request. */
+    final long pieces;
+
     final long refused;
     final PostedOperations log;
     /** The function and the queue of {@link #path}, which the hot path reads from here; 0 for an extended queue pair. */
     final long function;
 
     final long queueAddress;
+
+    /** True if {@link #function} is the first driver's, which has a constant handle. */
+    final boolean firstDriver;
+    /** Keeps the queue open during a call if several threads may use it; else null. */
+    private final @Nullable ObjectLifetime guard;
 
     /** The address of the next request to be added. */
     private long next;
@@ -80,6 +90,9 @@ abstract sealed class WorkBatch<B extends WorkBatch<B>> extends ThreadBound perm
     private int last;
     /** The address behind C's list; 0 if a post must look at {@link #parts}, and so is never a direct one. */
     private long linked;
+    /** As {@link #linked} if the first driver's function is called without a bracket; else 0: one comparison for all. */
+    private long direct;
+
     /** The operation of all requests, or {@link PostedOperations#SEVERAL}. It outlives {@link #clear}. */
     private int kind = PostedOperations.SEVERAL;
 
@@ -99,7 +112,11 @@ abstract sealed class WorkBatch<B extends WorkBatch<B>> extends ThreadBound perm
         this.path = path;
         this.log = log;
         this.function = path.extended == null ? path.function : 0;
-        this.queueAddress = path.address;
+        this.queueAddress = path.extended == null ? path.address : path.extended.queue();
+        this.firstDriver = function != 0
+                && (this instanceof SendBatch
+                        ? DataPathCalls.isFirstSend(function)
+                        : DataPathCalls.isFirstReceive(function));
         this.capacity = capacity;
         this.maxPieces = Math.max(1, maxPieces);
         long piecesAt = capacity * STRIDE;
@@ -112,7 +129,8 @@ abstract sealed class WorkBatch<B extends WorkBatch<B>> extends ThreadBound perm
         this.refused = address + refusedAt;
         this.full = address + piecesAt;
         this.last = capacity - 1;
-        this.linked = full;
+        this.guard = path.guard();
+        linkedTo(full);
         for (int i = 0; i < capacity; i++) { // these fields never change but at the end of a list
             Memory.set(addressOf(i) + SG_LIST, pieceOf(i));
             Memory.set(addressOf(i) + NEXT, i < last ? addressOf(i + 1) : 0);
@@ -156,7 +174,7 @@ abstract sealed class WorkBatch<B extends WorkBatch<B>> extends ThreadBound perm
      * @return the count
      */
     public int size() {
-        return (int) ((next - address) / STRIDE);
+        return (int) ((next - address) >>> STRIDE_SHIFT);
     }
 
     /**
@@ -193,7 +211,7 @@ abstract sealed class WorkBatch<B extends WorkBatch<B>> extends ThreadBound perm
         RequestParts known = parts;
         if (known == null) {
             parts = known = new RequestParts(capacity, eachAddressed);
-            linked = 0;
+            linkedTo(0);
             rare = true;
         }
         return known;
@@ -351,7 +369,7 @@ abstract sealed class WorkBatch<B extends WorkBatch<B>> extends ThreadBound perm
 
     /** Returns the index of the request added last, or gone back to. */
     final int index() {
-        return (int) ((base - address) / STRIDE);
+        return (int) ((base - address) >>> STRIDE_SHIFT);
     }
 
     /**
@@ -368,14 +386,36 @@ abstract sealed class WorkBatch<B extends WorkBatch<B>> extends ThreadBound perm
 
     /** Posts as {@link #post} does. The usual case comes first, and is flat: see {@link Memory#WORDS}. */
     final int postAll() {
+        if (next != direct || !log.letsThrough(kind)) {
+            return postElse();
+        }
+        // The log lets nothing through that needs more checks than those made.
+        int errno = this instanceof SendBatch
+                ? DataPathCalls.sendFirst(queueAddress, address, refused)
+                : DataPathCalls.receiveFirst(queueAddress, address, refused);
+        Reference.reachabilityFence(this);
+        if (errno != 0) {
+            throw failed(errno, size(), 0);
+        }
+        return size();
+    }
+
+    /** Posts within a bracket, by other functions than those of {@link #isDirect}, or with more checks. */
+    private int postElse() {
         int n = size();
         if (next != linked || !log.letsThrough(kind)) {
             return postRarely(n);
         }
-        // The log lets nothing through that needs more checks than those made.
-        int errno = function != 0
-                ? DataPathCalls.postCritical(function, queueAddress, address, refused)
-                : postExtended(kind, n);
+        ObjectLifetime shared = guard;
+        int errno;
+        if (shared != null) {
+            path.checkReady(); // the log may have missed that another thread has changed the state
+            errno = firstDriver ? postGuarded(shared) : path.post(address, refused);
+        } else {
+            errno = function != 0
+                    ? DataPathCalls.postCritical(function, queueAddress, address, refused)
+                    : postExtended(kind, n);
+        }
         Reference.reachabilityFence(this);
         if (errno != 0) {
             throw failed(errno, n, 0);
@@ -390,6 +430,17 @@ abstract sealed class WorkBatch<B extends WorkBatch<B>> extends ThreadBound perm
 
     final int postExtended(int kinds, int n) {
         return Objects.requireNonNull(path.extended).post(kinds, address, n, refused);
+    }
+
+    private int postGuarded(ObjectLifetime shared) {
+        int way = shared.enter();
+        try {
+            return this instanceof SendBatch
+                    ? DataPathCalls.sendFirst(queueAddress, address, refused)
+                    : DataPathCalls.receiveFirst(queueAddress, address, refused);
+        } finally {
+            shared.exit(way);
+        }
     }
 
     private int postRarely(int n) {
@@ -420,7 +471,22 @@ abstract sealed class WorkBatch<B extends WorkBatch<B>> extends ThreadBound perm
         Memory.set(addressOf(last) + NEXT, addressOf(last + 1)); // read by C only within a longer list
         Memory.set(addressOf(request) + NEXT, 0L);
         last = request;
-        linked = parts == null ? addressOf(request + 1) : 0;
+        linkedTo(parts == null ? addressOf(request + 1) : 0);
+    }
+
+    /** Returns true if the first driver's function posts full batches without a bracket or a look at {@link #parts}. */
+    final boolean isDirect() {
+        return direct != 0;
+    }
+
+    /** Returns true if full batches are posted by a critical call without a bracket or a look at {@link #parts}. */
+    final boolean isFlat() {
+        return linked != 0 && guard == null;
+    }
+
+    private void linkedTo(long end) {
+        linked = end;
+        direct = firstDriver && guard == null ? end : 0;
     }
 
     /** Returns the exception for the only request of a post. */

@@ -141,6 +141,48 @@ class PostedOperationsTest {
     }
 
     @Test
+    void storedRequestsOfOneKindKeepItWhenAnotherFollows() {
+        PostedOperations each = new PostedOperations(DEPTH, true);
+        assertThat(addBatch(each, WRITE, 1, WRITE, WRITE, WRITE)).isEqualTo(3);
+        assertThat(each.find(3)).isEqualTo(Operation.RDMA_WRITE);
+        assertThat(each.find(4)).as("never posted").isNull();
+        assertThat(each.find(0)).as("an id that no request has").isNull();
+        each.add(10, SEND);
+        assertThat(each.find(1)).isEqualTo(Operation.RDMA_WRITE);
+        assertThat(each.find(10)).isEqualTo(Operation.SEND);
+        addBatch(each, WRITE, 20, WRITE);
+        assertThat(each.find(20)).isEqualTo(Operation.RDMA_WRITE);
+    }
+
+    @Test
+    void storedRequestsOfOneKindWrapAroundTheEndOfTheLog() {
+        PostedOperations each = new PostedOperations(DEPTH, true);
+        for (int first = 0; first < 3 * ROOM; first += 3) {
+            addBatch(each, WRITE, first, WRITE, WRITE, WRITE);
+            assertThat(each.find(first)).isEqualTo(Operation.RDMA_WRITE);
+            assertThat(each.find(first + 2)).isEqualTo(Operation.RDMA_WRITE);
+            assertThat(each.find(first + 3)).isNull();
+        }
+        assertThat(each.find(3 * ROOM - ROOM)).as("the oldest that there is room for").isEqualTo(Operation.RDMA_WRITE);
+        assertThat(each.find(3 * ROOM - ROOM - 1)).as("overwritten").isNull();
+    }
+
+    @Test
+    void refusedBatchOfOneKindIsNotFoundInAFullLog() {
+        PostedOperations each = new PostedOperations(DEPTH, true);
+        for (int i = 0; i < 2 * ROOM; i++) {
+            each.add(i, WRITE);
+        }
+        each.takeBack(addBatch(each, WRITE, 1000, WRITE, WRITE));
+        assertThat(each.find(1000)).isNull();
+        assertThat(each.find(1001)).isNull();
+        assertThat(each.find(2 * ROOM - 1)).isEqualTo(Operation.RDMA_WRITE);
+        assertThat(each.find(2 * ROOM - ROOM)).as("overwritten by the refused batch").isNull();
+        each.add(2000, WRITE);
+        assertThat(each.find(2000)).isEqualTo(Operation.RDMA_WRITE);
+    }
+
+    @Test
     void latestUseOfAnIdWins() {
         addBatch(log, PostedOperations.SEVERAL, 1, SEND, WRITE);
         log.add(1, WRITE);

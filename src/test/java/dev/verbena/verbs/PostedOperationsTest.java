@@ -163,7 +163,9 @@ class PostedOperationsTest {
             assertThat(each.find(first + 2)).isEqualTo(Operation.RDMA_WRITE);
             assertThat(each.find(first + 3)).isNull();
         }
-        assertThat(each.find(3 * ROOM - ROOM)).as("the oldest that there is room for").isEqualTo(Operation.RDMA_WRITE);
+        assertThat(each.find(3 * ROOM - ROOM))
+                .as("the oldest that there is room for")
+                .isEqualTo(Operation.RDMA_WRITE);
         assertThat(each.find(3 * ROOM - ROOM - 1)).as("overwritten").isNull();
     }
 
@@ -177,7 +179,9 @@ class PostedOperationsTest {
         assertThat(each.find(1000)).isNull();
         assertThat(each.find(1001)).isNull();
         assertThat(each.find(2 * ROOM - 1)).isEqualTo(Operation.RDMA_WRITE);
-        assertThat(each.find(2 * ROOM - ROOM)).as("overwritten by the refused batch").isNull();
+        assertThat(each.find(2 * ROOM - ROOM))
+                .as("overwritten by the refused batch")
+                .isNull();
         each.add(2000, WRITE);
         assertThat(each.find(2000)).isEqualTo(Operation.RDMA_WRITE);
     }

@@ -22,7 +22,7 @@ final class Laboratory implements AfterEachCallback {
     /** The acknowledgement timeout of connections that are to notice a dead peer soon: 0.5 s with the default retries. */
     static final Duration SOON = Duration.ofMillis(60);
 
-    /** The acknowledgement timeout of connections that must survive, also if a busy machine stops a guest: 2 s in all. */
+    /** The acknowledgement timeout of connections that must survive, also if a busy machine stops a guest. */
     static final Duration PATIENT = Duration.ofMillis(250);
 
     /** Long enough for a guest to boot and to start a JVM, on a slow and busy machine. */

@@ -5,6 +5,7 @@ import static dev.verbena.support.Loopback.DEADLINE;
 import dev.verbena.VerbsArena;
 import dev.verbena.cm.Connection;
 import dev.verbena.cm.ConnectionException;
+import dev.verbena.cm.ConnectionParameters;
 import dev.verbena.verbs.WorkCompletion;
 import java.net.InetSocketAddress;
 import java.time.Duration;
@@ -15,6 +16,10 @@ import org.jspecify.annotations.Nullable;
 final class Sender implements AutoCloseable {
     private static final int WINDOW = 8;
 
+    /** Soft-RoCE takes 7 for no limit: a busy machine may stop a guest for longer than any number of attempts. */
+    private static final ConnectionParameters ENDLESS =
+            ConnectionParameters.defaults().retryCount(7);
+
     final Connection connection;
 
     private final VerbsArena arena = VerbsArena.ofShared();
@@ -22,7 +27,10 @@ final class Sender implements AutoCloseable {
     private int sent;
     private int acknowledged;
 
-    /** Connects to a receiver; {@code ack} is the acknowledgement timeout, or null for that of the kernel. */
+    /**
+     * Connects to a receiver; {@code ack} is the acknowledgement timeout, or null for that of the kernel. With
+     * {@link Laboratory#PATIENT}, the adapter never gives up.
+     */
     Sender(Conversation receiver, @Nullable Duration ack) throws Exception {
         this(Laboratory.peer(Integer.parseInt(receiver.next())), ack);
     }
@@ -34,7 +42,7 @@ final class Sender implements AutoCloseable {
             if (ack != null) {
                 connection.id().ackTimeout(ack);
             }
-            connection.connect(DEADLINE);
+            connection.connect(Laboratory.PATIENT.equals(ack) ? ENDLESS : ConnectionParameters.defaults(), DEADLINE);
             buffers = new Messages(connection);
         } catch (Throwable t) {
             arena.close();

@@ -4,6 +4,7 @@ import static dev.verbena.support.Loopback.DEADLINE;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
 import static org.assertj.core.api.Assertions.assertThatIllegalArgumentException;
+import static org.junit.jupiter.api.Assumptions.assumeTrue;
 
 import dev.verbena.VerbsArena;
 import dev.verbena.VerbsException;
@@ -19,6 +20,7 @@ import java.lang.foreign.MemorySegment;
 import java.lang.foreign.ValueLayout;
 import java.net.InetAddress;
 import java.net.InetSocketAddress;
+import java.net.NetworkInterface;
 import java.net.ServerSocket;
 import java.net.Socket;
 import java.nio.ByteBuffer;
@@ -613,6 +615,24 @@ class TcpPeerTest {
         for (int i = 0; i < 200; i++) {
             assertThat(client.await(tickets.get(i), DEADLINE)).isEqualTo(i % 2 == 0 ? 0 : i);
             assertThat(into.segment().getAtIndex(ValueLayout.JAVA_LONG, i)).isEqualTo(i % 2 == 0 ? i : 0);
+        }
+    }
+
+    @Test
+    void nodesTalkOverIpv6() throws Exception {
+        InetAddress six = InetAddress.getByName("::1");
+        assumeTrue(NetworkInterface.getByInetAddress(six) != null, "this machine has no IPv6");
+        Node server = NodePair.open(NodePair.SMALL, new InetSocketAddress(six, 0), nodes.arena);
+        Node client = NodePair.open(NodePair.SMALL, new InetSocketAddress(six, 0), nodes.arena);
+        server.listen((channel, request) -> request.reply().length(7).send());
+        try (Channel channel = client.connect(server.address(), DEADLINE)) {
+            assertThat(channel.peer().getAddress()).isEqualTo(six);
+            assertThat(channel.toString())
+                    .startsWith(
+                            "channel to [0:0:0:0:0:0:0:1]:" + server.address().getPort());
+            try (Message reply = channel.call(channel.message(DEADLINE), DEADLINE)) {
+                assertThat(reply.length()).isEqualTo(7);
+            }
         }
     }
 

@@ -57,7 +57,7 @@ public final class NodesOnRemovedDevice {
                     threads.submit(() -> left.receive(Loopback.DEADLINE)),
                     threads.submit(() -> right.receive(Loopback.DEADLINE)),
                     threads.submit(() -> server.accept(Loopback.DEADLINE)),
-                    left.callAsync(left.message(Loopback.DEADLINE)),
+                    handled.callAsync(handled.message(Loopback.DEADLINE)), // whose other end nobody reads
                     told);
             System.out.println("connected");
             for (Future<?> wait : waits) {

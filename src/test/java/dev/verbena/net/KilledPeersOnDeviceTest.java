@@ -1,0 +1,19 @@
+package dev.verbena.net;
+
+import dev.verbena.support.CmAddress;
+import dev.verbena.support.DeviceTest;
+import dev.verbena.support.IwarpToo;
+
+/** Peers that are killed, on the real device, where the kernel ends the connections of a process. */
+@DeviceTest
+@IwarpToo
+class KilledPeersOnDeviceTest extends KilledPeers {
+    KilledPeersOnDeviceTest() {
+        super(CmAddress.four(0), Transport.RDMA);
+    }
+
+    @Override
+    int rounds() {
+        return 2; // JVMs start slowly in an emulated guest
+    }
+}

@@ -65,8 +65,11 @@ record Case(Profile profile, Row row, ArenaKind arena, Calls calls, int frames, 
      * @param over nanoseconds above C, or above the confined arena, or NaN
      */
     record Target(double ratio, double over) {
-        private static final double FEW_NANOS = 5;
+        /** What no ratio of two figures of a few nanoseconds can tell from chance. */
+        private static final double FEW_NANOS = 3.5;
+
         private static final double FAR = 1.5;
+        private static final double FAR_FROM_BARE = 1.4;
         static final Target NONE = new Target(Double.NaN, Double.NaN);
 
         static Target ratio(double most) {
@@ -83,14 +86,13 @@ record Case(Profile profile, Row row, ArenaKind arena, Calls calls, int frames, 
         }
 
         /**
-         * Tells whether a ratio exceeds the target by half, and by more than the few nanoseconds of any call. Where bare
-         * calls are beyond the target themselves, their ratio takes its place: that is the machine, and not the library.
+         * Tells whether a ratio exceeds the target by half, and that of bare calls by two fifths. Where bare calls alone are
+         * far beyond the target, the cause is the machine, and not the library.
          *
          * @param bareRatio the ratio of bare calls, or NaN if they were not measured
          */
         boolean isFarOff(double ratioFound, double overFound, double bareRatio) {
-            double base = bareRatio > ratio ? bareRatio : ratio;
-            return ratioFound > FAR * base && overFound > FEW_NANOS;
+            return ratioFound > FAR * ratio && !(ratioFound <= FAR_FROM_BARE * bareRatio) && overFound > FEW_NANOS;
         }
 
         @Override

@@ -55,8 +55,18 @@ final class Plan {
         for (Row row : List.of(Row.SINGLE, Row.POST_POLL)) {
             plan.add(confined(Profile.LEAN, row, DEEP));
         }
-        plan.add(new Case(Profile.LEAN, Row.POST_POLL, ArenaKind.SHARED, Calls.CRITICAL, 1, Target.NONE));
-        for (Row row : List.of(Row.POST_POLL, Row.BATCH_16_SLICES)) {
+        for (Row row : List.of(Row.SINGLE, Row.POST_POLL)) {
+            plan.add(new Case(Profile.LEAN, row, ArenaKind.SHARED, Calls.CRITICAL, 1, Target.NONE));
+        }
+        for (Row row : List.of(
+                Row.SINGLE,
+                Row.POST_POLL,
+                Row.BATCH_16_SLICES,
+                Row.BATCH_16,
+                Row.RECEIVE,
+                Row.EMPTY_POLL,
+                Row.EXTENDED_QUEUE,
+                Row.EXTENDED_PAIR)) {
             plan.add(confined(Profile.MLX5, row, 1));
         }
         plan.add(plain(Profile.MLX5));

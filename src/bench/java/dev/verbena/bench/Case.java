@@ -92,7 +92,8 @@ record Case(Profile profile, Row row, ArenaKind arena, Calls calls, int frames, 
          * @param bareRatio the ratio of bare calls, or NaN if they were not measured
          */
         boolean isFarOff(double ratioFound, double overFound, double bareRatio) {
-            return ratioFound > FAR * ratio && !(ratioFound <= FAR_FROM_BARE * bareRatio) && overFound > FEW_NANOS;
+            boolean nearBare = ratioFound <= FAR_FROM_BARE * bareRatio;
+            return ratioFound > FAR * ratio && !nearBare && overFound > FEW_NANOS;
         }
 
         @Override

@@ -5,8 +5,6 @@ import java.lang.foreign.Linker;
 import java.lang.foreign.MemorySegment;
 import java.lang.foreign.ValueLayout;
 import java.lang.invoke.MethodHandle;
-import java.lang.invoke.MethodHandles;
-import java.lang.invoke.MethodType;
 import java.lang.invoke.VarHandle;
 
 /**
@@ -14,7 +12,9 @@ import java.lang.invoke.VarHandle;
  * call into C. The caller makes sure that the address is valid: nothing is checked here.
  */
 public final class Memory {
-    private static final MemorySegment ALL = MemorySegment.NULL.reinterpret(Long.MAX_VALUE);
+    /** All memory, for the handles. */
+    public static final MemorySegment ALL = MemorySegment.NULL.reinterpret(Long.MAX_VALUE);
+
     private static final ValueLayout.OfLong LONG = ValueLayout.JAVA_LONG_UNALIGNED;
     private static final ValueLayout.OfInt INT = ValueLayout.JAVA_INT_UNALIGNED;
     private static final ValueLayout.OfShort SHORT = ValueLayout.JAVA_SHORT_UNALIGNED;
@@ -23,54 +23,34 @@ public final class Memory {
     private static final long WORD_MASK = (1L << 58) - 1;
 
     /**
-     * All memory as 8-byte words. The coordinates are a {@link #word} and a number of words after it.
+     * The {@code long}s of a segment. The coordinates are {@link #ALL} and {@link #at}.
      *
      * <p>The hot path uses this handle itself, and not the methods below. C2 inlines fifteen levels, of which a segment's
      * {@code get} takes nine. This handle takes six: its frames of method handles do not count. An access of which one level
-     * is not inlined costs a call.
+     * is not inlined costs a call. The handle is the layout's own: a handle that is made of others, such as one of all
+     * memory, makes the JDK spin some thirty classes before a program's first post.
      */
-    public static final VarHandle WORDS = words();
+    public static final VarHandle LONG_AT = ValueLayout.JAVA_LONG.varHandle();
 
     /**
-     * All memory as {@code int}s. The coordinates are a {@link #word} and a number of {@code int}s after it. A processor
-     * reads what C has just written fastest in the size that C wrote.
+     * The {@code int}s of a segment. The coordinates are {@link #ALL} and {@link #atInt}. A processor reads what C has just
+     * written fastest in the size that C wrote.
      */
-    public static final VarHandle INTS = ints();
+    public static final VarHandle INT_AT = ValueLayout.JAVA_INT.varHandle();
 
     private Memory() {}
 
-    private static VarHandle words() {
-        return all(ValueLayout.JAVA_LONG, "offset");
-    }
-
-    private static VarHandle ints() {
-        return all(ValueLayout.JAVA_INT, "offsetOfInt");
-    }
-
-    /** Returns a handle of all memory, with a function that makes an offset of the two coordinates. */
-    private static VarHandle all(ValueLayout layout, String function) {
-        VarHandle ofAll = MethodHandles.insertCoordinates(layout.varHandle(), 0, ALL);
-        try {
-            MethodHandle offset = MethodHandles.lookup()
-                    .findStatic(Memory.class, function, MethodType.methodType(long.class, long.class, int.class));
-            // The handle of a sequence's element would be made of three combinators more, which a first post waits for.
-            return MethodHandles.collectCoordinates(ofAll, 0, offset);
-        } catch (ReflectiveOperationException e) {
-            throw new ExceptionInInitializerError(e);
-        }
-    }
-
-    @SuppressWarnings("unused") // a method handle calls it
-    private static long offset(long word, int more) {
+    /** Returns the offset of the word that is a number of words after a {@link #word}. */
+    public static long at(long word, int more) {
         return (word + more) << 3;
     }
 
-    @SuppressWarnings("unused")
-    private static long offsetOfInt(long word, int more) {
+    /** Returns the offset of the {@code int} that is a number of {@code int}s after a {@link #word}. */
+    public static long atInt(long word, int more) {
         return (word << 3) + (more << 2);
     }
 
-    /** Returns the word at an address that is a multiple of 8, for {@link #WORDS}. */
+    /** Returns the word at an address that is a multiple of 8, for {@link #at}. */
     public static long word(long address) {
         return address >>> 3 & WORD_MASK;
     }

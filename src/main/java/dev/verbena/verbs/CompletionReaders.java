@@ -130,10 +130,10 @@ final class CompletionReaders {
     }
 
     long id() {
-        return (long) Memory.WORDS.get(Memory.word(idAddress), 0);
+        return (long) Memory.LONG_AT.get(Memory.ALL, Memory.at(Memory.word(idAddress), 0));
     }
 
     int status() {
-        return (int) Memory.INTS.get(Memory.word(statusAddress), STATUS_INT);
+        return (int) Memory.INT_AT.get(Memory.ALL, Memory.atInt(Memory.word(statusAddress), STATUS_INT));
     }
 }

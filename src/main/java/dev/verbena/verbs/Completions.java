@@ -231,7 +231,7 @@ public abstract sealed class Completions extends ThreadBound permits PlainComple
             return false;
         }
         base = next;
-        if ((int) Memory.INTS.get(Memory.word(next), STATUS_INT) != 0) {
+        if ((int) Memory.INT_AT.get(Memory.ALL, Memory.atInt(Memory.word(next), STATUS_INT)) != 0) {
             noteFailure();
         }
         return true;
@@ -274,7 +274,7 @@ public abstract sealed class Completions extends ThreadBound permits PlainComple
      * @return the id
      */
     public final long id() {
-        long id = (long) Memory.WORDS.get(Memory.word(at(0)), 0);
+        long id = (long) Memory.LONG_AT.get(Memory.ALL, Memory.at(Memory.word(at(0)), 0));
         Reference.reachabilityFence(this);
         return id;
     }
@@ -285,8 +285,8 @@ public abstract sealed class Completions extends ThreadBound permits PlainComple
      * @return true for {@link WorkStatus#SUCCESS}
      */
     public final boolean isSuccess() {
-        // As statusCode() does, with one frame less: see Memory.WORDS.
-        int status = (int) Memory.INTS.get(Memory.word(at(0)), STATUS_INT);
+        // As statusCode() does, with one frame less: see Memory.LONG_AT.
+        int status = (int) Memory.INT_AT.get(Memory.ALL, Memory.atInt(Memory.word(at(0)), STATUS_INT));
         Reference.reachabilityFence(this);
         return status == 0;
     }
@@ -306,7 +306,7 @@ public abstract sealed class Completions extends ThreadBound permits PlainComple
      * @return the number
      */
     public final int statusCode() {
-        int status = (int) Memory.INTS.get(Memory.word(at(0)), STATUS_INT);
+        int status = (int) Memory.INT_AT.get(Memory.ALL, Memory.atInt(Memory.word(at(0)), STATUS_INT));
         Reference.reachabilityFence(this);
         return status;
     }
@@ -376,7 +376,7 @@ public abstract sealed class Completions extends ThreadBound permits PlainComple
 
     /** Returns the length field of the current completion, by the same address as {@link #id} does. */
     final int length() {
-        int length = (int) Memory.INTS.get(Memory.word(at(0)), LENGTH_INT);
+        int length = (int) Memory.INT_AT.get(Memory.ALL, Memory.atInt(Memory.word(at(0)), LENGTH_INT));
         Reference.reachabilityFence(this);
         return length;
     }

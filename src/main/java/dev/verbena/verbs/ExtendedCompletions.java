@@ -108,7 +108,7 @@ public final class ExtendedCompletions extends Completions {
         return (asked & field.bit()) != 0;
     }
 
-    /** Fetches as {@link #take} does. The usual case comes first, and is flat: see {@link Memory#WORDS}. */
+    /** Fetches as {@link #take} does. The usual case comes first, and is flat: see {@link Memory#LONG_AT}. */
     @Override
     int fetch() {
         if (!constant) {
@@ -124,16 +124,18 @@ public final class ExtendedCompletions extends Completions {
             do {
                 long at = address + taken++ * SIZE;
                 long word = Memory.word(at);
-                int status = (int) Memory.INTS.get(Memory.word(statusAddress), CompletionReaders.STATUS_INT);
-                Memory.WORDS.set(word, 0, (long) Memory.WORDS.get(Memory.word(idAddress), 0));
+                int status = (int) Memory.INT_AT.get(
+                        Memory.ALL, Memory.atInt(Memory.word(statusAddress), CompletionReaders.STATUS_INT));
+                Memory.LONG_AT.set(Memory.ALL, Memory.at(word, 0), (long)
+                        Memory.LONG_AT.get(Memory.ALL, Memory.at(Memory.word(idAddress), 0)));
                 if (status != 0) {
                     copyFailed(at, status);
                     continue;
                 }
-                Memory.WORDS.set(word, STATE_WORD, FirstReaders.opcode(of) << Integer.SIZE);
-                Memory.WORDS.set(word, FLAGS_WORD, FirstReaders.flags(of) << Integer.SIZE);
+                Memory.LONG_AT.set(Memory.ALL, Memory.at(word, STATE_WORD), FirstReaders.opcode(of) << Integer.SIZE);
+                Memory.LONG_AT.set(Memory.ALL, Memory.at(word, FLAGS_WORD), FirstReaders.flags(of) << Integer.SIZE);
                 long bytes = hasLength ? FirstReaders.length(of) << Integer.SIZE : 0;
-                Memory.WORDS.set(word, LENGTH_WORD, bytes); // and no vendor error
+                Memory.LONG_AT.set(Memory.ALL, Memory.at(word, LENGTH_WORD), bytes); // and no vendor error
                 if (asksForMore) {
                     copyMore(taken - 1, at);
                 }
@@ -155,16 +157,24 @@ public final class ExtendedCompletions extends Completions {
             do {
                 long at = address + taken++ * SIZE;
                 long word = Memory.word(at);
-                int status = (int) Memory.INTS.get(Memory.word(statusAddress), CompletionReaders.STATUS_INT);
-                Memory.WORDS.set(word, 0, (long) Memory.WORDS.get(Memory.word(idAddress), 0));
+                int status = (int) Memory.INT_AT.get(
+                        Memory.ALL, Memory.atInt(Memory.word(statusAddress), CompletionReaders.STATUS_INT));
+                Memory.LONG_AT.set(Memory.ALL, Memory.at(word, 0), (long)
+                        Memory.LONG_AT.get(Memory.ALL, Memory.at(Memory.word(idAddress), 0)));
                 if (status != 0) {
                     copyFailed(at, status);
                     continue;
                 }
-                Memory.WORDS.set(word, STATE_WORD, ExtendedCalls.callCritical(readOpcode, of) << Integer.SIZE);
-                Memory.WORDS.set(word, FLAGS_WORD, ExtendedCalls.callCritical(readFlags, of) << Integer.SIZE);
+                Memory.LONG_AT.set(
+                        Memory.ALL,
+                        Memory.at(word, STATE_WORD),
+                        ExtendedCalls.callCritical(readOpcode, of) << Integer.SIZE);
+                Memory.LONG_AT.set(
+                        Memory.ALL,
+                        Memory.at(word, FLAGS_WORD),
+                        ExtendedCalls.callCritical(readFlags, of) << Integer.SIZE);
                 long bytes = hasLength ? ExtendedCalls.callCritical(readLength, of) << Integer.SIZE : 0;
-                Memory.WORDS.set(word, LENGTH_WORD, bytes); // and no vendor error
+                Memory.LONG_AT.set(Memory.ALL, Memory.at(word, LENGTH_WORD), bytes); // and no vendor error
                 if (asksForMore) {
                     copyMore(taken - 1, at);
                 }
@@ -220,14 +230,17 @@ public final class ExtendedCompletions extends Completions {
         long at = address + index * SIZE;
         long word = Memory.word(at);
         int status = readers.status();
-        Memory.WORDS.set(word, 0, readers.id());
+        Memory.LONG_AT.set(Memory.ALL, Memory.at(word, 0), readers.id());
         if (status != 0) {
             copyFailed(at, status);
             return;
         }
-        Memory.WORDS.set(word, STATE_WORD, readers.opcode.read() << Integer.SIZE);
-        Memory.WORDS.set(word, FLAGS_WORD, readers.flags.read() << Integer.SIZE);
-        Memory.WORDS.set(word, LENGTH_WORD, hasLength ? length.read() << Integer.SIZE : 0L); // and no vendor error
+        Memory.LONG_AT.set(Memory.ALL, Memory.at(word, STATE_WORD), readers.opcode.read() << Integer.SIZE);
+        Memory.LONG_AT.set(Memory.ALL, Memory.at(word, FLAGS_WORD), readers.flags.read() << Integer.SIZE);
+        Memory.LONG_AT.set(
+                Memory.ALL,
+                Memory.at(word, LENGTH_WORD),
+                hasLength ? length.read() << Integer.SIZE : 0L); // and no vendor error
         if (asksForMore) {
             copyMore(index, at);
         }

@@ -242,7 +242,9 @@ final class ExtendedSends {
     }
 
     private void checkOffered(long request) {
-        int opcode = (int) ((long) Memory.WORDS.get(Memory.word(request), WorkBatch.NUM_SGE_WORD) >>> Integer.SIZE);
+        int opcode =
+                (int) ((long) Memory.LONG_AT.get(Memory.ALL, Memory.at(Memory.word(request), WorkBatch.NUM_SGE_WORD))
+                        >>> Integer.SIZE);
         if (builders[opcode] == 0) {
             throw allowed.refusal(Operation.of(opcode));
         }
@@ -260,7 +262,7 @@ final class ExtendedSends {
     }
 
     private static long next(long request) {
-        return (long) Memory.WORDS.get(Memory.word(request), NEXT_WORD);
+        return (long) Memory.LONG_AT.get(Memory.ALL, Memory.at(Memory.word(request), NEXT_WORD));
     }
 
     private boolean mustPostPlainly(long request) {
@@ -302,7 +304,7 @@ final class ExtendedSends {
 
     /**
      * Posts requests that stand one behind the other, as {@link #post(long, long)} does. Those of most programs are built
-     * here, because of the depth: see {@link Memory#WORDS}.
+     * here, because of the depth: see {@link Memory#LONG_AT}.
      *
      * @param kind the operation of all requests, or {@link PostedOperations#SEVERAL}
      */
@@ -316,28 +318,32 @@ final class ExtendedSends {
         try {
             for (int i = 0; i < count; i++) {
                 long word = Memory.word(requests + i * WorkBatch.STRIDE);
-                long flagsAndImmediate = (long) Memory.WORDS.get(word, SendBatch.FLAGS_WORD);
-                if ((int) (long) Memory.WORDS.get(word, WorkBatch.NUM_SGE_WORD) != 1
+                long flagsAndImmediate = (long) Memory.LONG_AT.get(Memory.ALL, Memory.at(word, SendBatch.FLAGS_WORD));
+                if ((int) (long) Memory.LONG_AT.get(Memory.ALL, Memory.at(word, WorkBatch.NUM_SGE_WORD)) != 1
                         || (flagsAndImmediate & INLINE) != 0) {
                     build(requests + i * WorkBatch.STRIDE);
                     continue;
                 }
-                Memory.WORDS.set(Memory.word(idAddress), 0, (long) Memory.WORDS.get(word, WorkBatch.ID_WORD));
-                Memory.WORDS.set(Memory.word(flagsAddress), 0, flagsAndImmediate & LOW);
+                Memory.LONG_AT.set(Memory.ALL, Memory.at(Memory.word(idAddress), 0), (long)
+                        Memory.LONG_AT.get(Memory.ALL, Memory.at(word, WorkBatch.ID_WORD)));
+                Memory.LONG_AT.set(Memory.ALL, Memory.at(Memory.word(flagsAddress), 0), flagsAndImmediate & LOW);
                 if ((REMOTE >>> kind & 1) != 0) {
                     ExtendedCalls.callCritical(
-                            builder, of, (long) Memory.WORDS.get(word, SendBatch.REMOTE_KEY_WORD) & LOW, (long)
-                                    Memory.WORDS.get(word, SendBatch.REMOTE_ADDRESS_WORD));
+                            builder,
+                            of,
+                            (long) Memory.LONG_AT.get(Memory.ALL, Memory.at(word, SendBatch.REMOTE_KEY_WORD)) & LOW,
+                            (long) Memory.LONG_AT.get(Memory.ALL, Memory.at(word, SendBatch.REMOTE_ADDRESS_WORD)));
                 } else {
                     ExtendedCalls.callCritical(builder, of);
                 }
-                long piece = Memory.word((long) Memory.WORDS.get(word, WorkBatch.SG_LIST_WORD));
-                long lengthAndKey = (long) Memory.WORDS.get(piece, 1);
+                long piece =
+                        Memory.word((long) Memory.LONG_AT.get(Memory.ALL, Memory.at(word, WorkBatch.SG_LIST_WORD)));
+                long lengthAndKey = (long) Memory.LONG_AT.get(Memory.ALL, Memory.at(piece, 1));
                 ExtendedCalls.callCritical(
                         setPiece,
                         of,
                         lengthAndKey >>> Integer.SIZE,
-                        (long) Memory.WORDS.get(piece, 0),
+                        (long) Memory.LONG_AT.get(Memory.ALL, Memory.at(piece, 0)),
                         lengthAndKey & LOW);
             }
         } catch (Throwable broken) { // only an error of the virtual machine leads here
@@ -356,8 +362,9 @@ final class ExtendedSends {
         if ((first >>> code & 1) != 0) {
             FirstSends.start(of);
             long word = Memory.word(of);
-            Memory.WORDS.set(word, ID_WORD, id);
-            Memory.WORDS.set(word, FLAGS_WORD, sendFlags); // with the padding before the functions
+            Memory.LONG_AT.set(Memory.ALL, Memory.at(word, ID_WORD), id);
+            Memory.LONG_AT.set(
+                    Memory.ALL, Memory.at(word, FLAGS_WORD), sendFlags); // with the padding before the functions
             if (code == SendBatch.RDMA_WRITE) {
                 FirstSends.write(of, remoteKey & LOW, remoteAddress);
             } else if (code == SendBatch.RDMA_READ) {
@@ -369,8 +376,8 @@ final class ExtendedSends {
             return (int) FirstSends.complete(of);
         }
         ExtendedCalls.callCritical(start, of);
-        Memory.WORDS.set(Memory.word(idAddress), 0, id);
-        Memory.WORDS.set(Memory.word(flagsAddress), 0, sendFlags);
+        Memory.LONG_AT.set(Memory.ALL, Memory.at(Memory.word(idAddress), 0), id);
+        Memory.LONG_AT.set(Memory.ALL, Memory.at(Memory.word(flagsAddress), 0), sendFlags);
         if ((REMOTE >>> code & 1) != 0) {
             ExtendedCalls.callCritical(builders[code], of, remoteKey & LOW, remoteAddress);
         } else {

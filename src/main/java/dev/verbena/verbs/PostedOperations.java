@@ -174,7 +174,7 @@ final class PostedOperations {
         long[] into = ids;
         long at = first;
         for (int i = 0; i < count; i++) {
-            into[to + i] = (long) Memory.WORDS.get(Memory.word(at), 0);
+            into[to + i] = (long) Memory.LONG_AT.get(Memory.ALL, Memory.at(Memory.word(at), 0));
             at += apart;
         }
     }

@@ -69,7 +69,7 @@ public final class ReceiveBatch extends WorkBatch<ReceiveBatch> {
      */
     public ReceiveBatch range(LocalMemory local, long offset, long length) {
         checkBegun();
-        if ((int) (long) Memory.WORDS.get(Memory.word(base), NUM_SGE_WORD) != 1) {
+        if ((int) (long) Memory.LONG_AT.get(Memory.ALL, Memory.at(Memory.word(base), NUM_SGE_WORD)) != 1) {
             throw new IllegalStateException("Only a receive with one piece of memory takes another range");
         }
         MemorySlice piece = local instanceof MemorySlice slice ? slice : ((MemoryRegion) local).whole;
@@ -83,18 +83,18 @@ public final class ReceiveBatch extends WorkBatch<ReceiveBatch> {
         return this;
     }
 
-    /** Adds a receive. This method is flat: see {@link Memory#WORDS}. */
+    /** Adds a receive. This method is flat: see {@link Memory#LONG_AT}. */
     void put(long id, LocalMemory local) {
         MemorySlice piece = local instanceof MemorySlice slice ? slice : ((MemoryRegion) local).whole;
         boolean watched = piece.region.openIn != home && piece.region.checkUsableIn(domain);
         checkPiece(piece.length);
         kindIsNext(RECEIVE);
         long word = Memory.word(next());
-        Memory.WORDS.set(word, ID_WORD, id);
-        Memory.WORDS.set(word, NUM_SGE_WORD, 1L);
-        long first = Memory.word((long) Memory.WORDS.get(word, SG_LIST_WORD));
-        Memory.WORDS.set(first, 0, piece.start);
-        Memory.WORDS.set(first, 1, piece.lengthAndKey);
+        Memory.LONG_AT.set(Memory.ALL, Memory.at(word, ID_WORD), id);
+        Memory.LONG_AT.set(Memory.ALL, Memory.at(word, NUM_SGE_WORD), 1L);
+        long first = Memory.word((long) Memory.LONG_AT.get(Memory.ALL, Memory.at(word, SG_LIST_WORD)));
+        Memory.LONG_AT.set(Memory.ALL, Memory.at(first, 0), piece.start);
+        Memory.LONG_AT.set(Memory.ALL, Memory.at(first, 1), piece.lengthAndKey);
         if (watched) {
             keepOpen(piece.region);
         }
@@ -127,11 +127,11 @@ public final class ReceiveBatch extends WorkBatch<ReceiveBatch> {
             return;
         }
         long word = Memory.word(address);
-        Memory.WORDS.set(word, ID_WORD, id);
-        Memory.WORDS.set(word, NUM_SGE_WORD, 1L);
+        Memory.LONG_AT.set(Memory.ALL, Memory.at(word, ID_WORD), id);
+        Memory.LONG_AT.set(Memory.ALL, Memory.at(word, NUM_SGE_WORD), 1L);
         long first = Memory.word(pieces);
-        Memory.WORDS.set(first, 0, piece.start);
-        Memory.WORDS.set(first, 1, piece.lengthAndKey);
+        Memory.LONG_AT.set(Memory.ALL, Memory.at(first, 0), piece.start);
+        Memory.LONG_AT.set(Memory.ALL, Memory.at(first, 1), piece.lengthAndKey);
         if (logs) {
             log.note(id, RECEIVE);
         }

@@ -454,10 +454,10 @@ public final class SendBatch extends WorkBatch<SendBatch> {
     public SendBatch range(LocalMemory local, long offset, long length) {
         checkBegun();
         long word = Memory.word(base);
-        long operation = (long) Memory.WORDS.get(word, NUM_SGE_WORD);
+        long operation = (long) Memory.LONG_AT.get(Memory.ALL, Memory.at(word, NUM_SGE_WORD));
         if ((int) operation != 1
                 || (ExtendedSends.RANGED >>> (int) (operation >>> Integer.SIZE) & 1) == 0
-                || ((long) Memory.WORDS.get(word, FLAGS_WORD) & INLINE) != 0) {
+                || ((long) Memory.LONG_AT.get(Memory.ALL, Memory.at(word, FLAGS_WORD)) & INLINE) != 0) {
             throw new IllegalStateException(
                     "Only a send, write or read with one piece of memory, not inline, takes another range, got "
                             + operation());
@@ -465,7 +465,7 @@ public final class SendBatch extends WorkBatch<SendBatch> {
         MemorySlice piece = local instanceof MemorySlice slice ? slice : ((MemoryRegion) local).whole;
         boolean watched = piece.region.openIn != home && piece.region.checkUsableIn(domain);
         Objects.checkFromIndexSize(offset, length, piece.length);
-        long limit = (long) Memory.WORDS.get(word, LIMIT_WORD);
+        long limit = (long) Memory.LONG_AT.get(Memory.ALL, Memory.at(word, LIMIT_WORD));
         if (length > limit || length > path.longestMessage()) {
             throw tooLong(length, limit);
         }
@@ -601,14 +601,13 @@ public final class SendBatch extends WorkBatch<SendBatch> {
 
     /**
      * Adds a request with one piece of memory, and a place in the peer's memory if its operation has one. All checks come
-     * first, then all stores, each of a whole word. This method is flat: see {@link Memory#WORDS}.
+     * first, then all stores, each of a whole word. This method is flat: see {@link Memory#LONG_AT}. C2 inlines methods of at
+     * most 325 bytes, which this one and {@link #postOne} must not exceed.
      */
     void put(long id, int code, LocalMemory local, long limit, long remoteAddress, int remoteKey) {
         MemorySlice piece = local instanceof MemorySlice slice ? slice : ((MemoryRegion) local).whole;
         boolean watched = piece.region.openIn != home && piece.region.checkUsableIn(domain);
-        if (piece.length > limit || piece.length > path.longestMessage()) {
-            throw tooLong(piece.length, limit);
-        }
+        checkLength(piece.length, limit);
         if (!isKind(code)) { // else the batch has such a request already, or had
             operations.check(Operation.of(code));
             kindIsNext(code);
@@ -617,15 +616,15 @@ public final class SendBatch extends WorkBatch<SendBatch> {
         if (rare) {
             clearRareFields();
         }
-        Memory.WORDS.set(word, ID_WORD, id);
-        Memory.WORDS.set(word, NUM_SGE_WORD, (long) code << Integer.SIZE | 1);
-        Memory.WORDS.set(word, FLAGS_WORD, SIGNALED_WORD);
-        Memory.WORDS.set(word, REMOTE_ADDRESS_WORD, remoteAddress);
-        Memory.WORDS.set(word, REMOTE_KEY_WORD, (long) remoteKey);
-        Memory.WORDS.set(word, LIMIT_WORD, limit);
-        long first = Memory.word((long) Memory.WORDS.get(word, SG_LIST_WORD));
-        Memory.WORDS.set(first, 0, piece.start);
-        Memory.WORDS.set(first, 1, piece.lengthAndKey);
+        Memory.LONG_AT.set(Memory.ALL, Memory.at(word, ID_WORD), id);
+        Memory.LONG_AT.set(Memory.ALL, Memory.at(word, NUM_SGE_WORD), onePieceOf(code));
+        Memory.LONG_AT.set(Memory.ALL, Memory.at(word, FLAGS_WORD), SIGNALED_WORD);
+        Memory.LONG_AT.set(Memory.ALL, Memory.at(word, REMOTE_ADDRESS_WORD), remoteAddress);
+        Memory.LONG_AT.set(Memory.ALL, Memory.at(word, REMOTE_KEY_WORD), (long) remoteKey);
+        Memory.LONG_AT.set(Memory.ALL, Memory.at(word, LIMIT_WORD), limit);
+        long first = Memory.word((long) Memory.LONG_AT.get(Memory.ALL, Memory.at(word, SG_LIST_WORD)));
+        Memory.LONG_AT.set(Memory.ALL, Memory.at(first, 0), piece.start);
+        Memory.LONG_AT.set(Memory.ALL, Memory.at(first, 1), piece.lengthAndKey);
         if (watched) {
             keepOpen(piece.region);
         }
@@ -701,23 +700,19 @@ public final class SendBatch extends WorkBatch<SendBatch> {
             int remoteKey) {
         MemorySlice piece = local instanceof MemorySlice slice ? slice : ((MemoryRegion) local).whole;
         boolean logs = !log.letsThrough(code); // else such a request was posted before, and so is allowed
-        if ((logs && (!log.letsThroughEach() || (usual >>> code & 1) == 0))
-                || piece.region.openIn != home
-                || piece.length > limit
-                || piece.length > path.longestMessage()
-                || !isDirect()) {
+        if (!isShort(code, piece, limit, logs)) {
             postOneElse(of, id, code, local, limit, remoteAddress, remoteKey);
             return;
         }
         long word = Memory.word(request);
-        Memory.WORDS.set(word, ID_WORD, id);
-        Memory.WORDS.set(word, NUM_SGE_WORD, (long) code << Integer.SIZE | 1);
-        Memory.WORDS.set(word, FLAGS_WORD, SIGNALED_WORD);
-        Memory.WORDS.set(word, REMOTE_ADDRESS_WORD, remoteAddress);
-        Memory.WORDS.set(word, REMOTE_KEY_WORD, (long) remoteKey);
+        Memory.LONG_AT.set(Memory.ALL, Memory.at(word, ID_WORD), id);
+        Memory.LONG_AT.set(Memory.ALL, Memory.at(word, NUM_SGE_WORD), onePieceOf(code));
+        Memory.LONG_AT.set(Memory.ALL, Memory.at(word, FLAGS_WORD), SIGNALED_WORD);
+        Memory.LONG_AT.set(Memory.ALL, Memory.at(word, REMOTE_ADDRESS_WORD), remoteAddress);
+        Memory.LONG_AT.set(Memory.ALL, Memory.at(word, REMOTE_KEY_WORD), (long) remoteKey);
         long first = Memory.word(request + STRIDE);
-        Memory.WORDS.set(first, 0, piece.start);
-        Memory.WORDS.set(first, 1, piece.lengthAndKey);
+        Memory.LONG_AT.set(Memory.ALL, Memory.at(first, 0), piece.start);
+        Memory.LONG_AT.set(Memory.ALL, Memory.at(first, 1), piece.lengthAndKey);
         if (logs) {
             log.note(id, code);
         }
@@ -726,6 +721,15 @@ public final class SendBatch extends WorkBatch<SendBatch> {
         if (errno != 0) {
             throw failed(errno, logs);
         }
+    }
+
+    /** Returns true if {@link #postOne} writes and posts a request itself. A method of its own keeps that one inlined. */
+    private boolean isShort(int code, MemorySlice piece, long limit, boolean logs) {
+        return (!logs || (log.letsThroughEach() && (usual >>> code & 1) != 0))
+                && piece.region.openIn == home
+                && piece.length <= limit
+                && piece.length <= path.longestMessage()
+                && isDirect();
     }
 
     /** Posts a request by an extended queue pair without writing it to the batch, or with all checks. */
@@ -773,7 +777,7 @@ public final class SendBatch extends WorkBatch<SendBatch> {
         operations.check(Operation.of(code));
         begin(id, code, pieces);
         clearRareFields();
-        Memory.WORDS.set(Memory.word(base), LIMIT_WORD, bytes);
+        Memory.LONG_AT.set(Memory.ALL, Memory.at(Memory.word(base), LIMIT_WORD), bytes);
         Memory.set(base + FLAGS, SIGNALED);
     }
 
@@ -889,7 +893,10 @@ public final class SendBatch extends WorkBatch<SendBatch> {
     private long room() {
         long limit = switch (operation()) {
             case FETCH_AND_ADD, COMPARE_AND_SWAP -> ATOMIC_SIZE; // an operand is in place of the limit
-            default -> Math.min((long) Memory.WORDS.get(Memory.word(base), LIMIT_WORD), path.longestMessage());
+            default ->
+                Math.min(
+                        (long) Memory.LONG_AT.get(Memory.ALL, Memory.at(Memory.word(base), LIMIT_WORD)),
+                        path.longestMessage());
         };
         return limit - lengthOfPieces();
     }
@@ -915,6 +922,17 @@ public final class SendBatch extends WorkBatch<SendBatch> {
             throw new IndexOutOfBoundsException("length of inline data must be at most " + maxInline
                     + " for this queue pair, got " + length + ": ask for more with inlineSize()");
         }
+    }
+
+    private void checkLength(long length, long limit) {
+        if (length > limit || length > path.longestMessage()) {
+            throw tooLong(length, limit);
+        }
+    }
+
+    /** Returns the word of a request's operation and number of pieces, which is one. */
+    private static long onePieceOf(int code) {
+        return (long) code << Integer.SIZE | 1;
     }
 
     private IndexOutOfBoundsException tooLong(long length, long limit) {

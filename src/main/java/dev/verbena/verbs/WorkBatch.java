@@ -239,7 +239,7 @@ abstract sealed class WorkBatch<B extends WorkBatch<B>> extends ThreadBound perm
      */
     public B id(long id) {
         checkBegun();
-        Memory.WORDS.set(Memory.word(base), ID_WORD, id);
+        Memory.LONG_AT.set(Memory.ALL, Memory.at(Memory.word(base), ID_WORD), id);
         return self();
     }
 
@@ -253,19 +253,20 @@ abstract sealed class WorkBatch<B extends WorkBatch<B>> extends ThreadBound perm
      */
     public B id(int request, long id) {
         checkUser();
-        Memory.WORDS.set(Memory.word(addressOf(Objects.checkIndex(request, size()))), ID_WORD, id);
+        Memory.LONG_AT.set(
+                Memory.ALL, Memory.at(Memory.word(addressOf(Objects.checkIndex(request, size()))), ID_WORD), id);
         return self();
     }
 
     /**
      * Begins a request, and writes its id, and its operation and number of pieces as one word. From here on nothing may
-     * fail. This and the callers that write all of a request are no more than three frames: see {@link Memory#WORDS}.
+     * fail. This and the callers that write all of a request are no more than three frames: see {@link Memory#LONG_AT}.
      */
     final void begin(long id, int code, int piecesUsed) {
         kindIsNext(code);
         long word = Memory.word(next());
-        Memory.WORDS.set(word, ID_WORD, id);
-        Memory.WORDS.set(word, NUM_SGE_WORD, (long) code << Integer.SIZE | piecesUsed);
+        Memory.LONG_AT.set(Memory.ALL, Memory.at(word, ID_WORD), id);
+        Memory.LONG_AT.set(Memory.ALL, Memory.at(word, NUM_SGE_WORD), (long) code << Integer.SIZE | piecesUsed);
     }
 
     /** Begins a request and writes nothing yet. Returns its address. {@link #kindIsNext} must be called before. */
@@ -334,8 +335,8 @@ abstract sealed class WorkBatch<B extends WorkBatch<B>> extends ThreadBound perm
     /** Writes the only piece of memory of the request at {@link #base}, which has one. */
     final void rangeIs(long start, long lengthAndKey) {
         long piece = Memory.word(pieceOf(index()));
-        Memory.WORDS.set(piece, 0, start);
-        Memory.WORDS.set(piece, 1, lengthAndKey);
+        Memory.LONG_AT.set(Memory.ALL, Memory.at(piece, 0), start);
+        Memory.LONG_AT.set(Memory.ALL, Memory.at(piece, 1), lengthAndKey);
     }
 
     /** Returns the number of bytes that the request at {@link #base} names. */
@@ -384,7 +385,7 @@ abstract sealed class WorkBatch<B extends WorkBatch<B>> extends ThreadBound perm
         return postAll();
     }
 
-    /** Posts as {@link #post} does. The usual case comes first, and is flat: see {@link Memory#WORDS}. */
+    /** Posts as {@link #post} does. The usual case comes first, and is flat: see {@link Memory#LONG_AT}. */
     final int postAll() {
         if (next != direct || !log.letsThrough(kind)) {
             return postElse();

@@ -80,14 +80,16 @@ class MemoryTest {
         try (Arena arena = Arena.ofConfined()) {
             MemorySegment memory = arena.allocate(32, 8);
             long word = Memory.word(memory.address());
-            Memory.WORDS.set(word, 1, 0x1122334455667788L);
-            Memory.INTS.set(word, 5, 0x01020304);
+            Memory.LONG_AT.set(Memory.ALL, Memory.at(word, 1), 0x1122334455667788L);
+            Memory.INT_AT.set(Memory.ALL, Memory.atInt(word, 5), 0x01020304);
             assertThat(memory.get(ValueLayout.JAVA_LONG, 0)).isZero();
             assertThat(memory.get(ValueLayout.JAVA_LONG, 8)).isEqualTo(0x1122334455667788L);
             assertThat(memory.get(ValueLayout.JAVA_LONG, 16)).isEqualTo(0x01020304L << 32);
             assertThat(memory.get(ValueLayout.JAVA_LONG, 24)).isZero();
-            assertThat((int) Memory.INTS.get(word, 2)).isEqualTo(0x55667788);
-            assertThat((int) Memory.INTS.get(word, 3)).isEqualTo(0x11223344);
+            assertThat((int) Memory.INT_AT.get(Memory.ALL, Memory.atInt(word, 2)))
+                    .isEqualTo(0x55667788);
+            assertThat((int) Memory.INT_AT.get(Memory.ALL, Memory.atInt(word, 3)))
+                    .isEqualTo(0x11223344);
         }
     }
 }

@@ -125,4 +125,10 @@ class FirstCallsTest {
                         LIBRARY + "internal.DataPathCalls$PlainOfAny",
                         LIBRARY + "internal.DataPathCalls$CriticalOfAny");
     }
+
+    /** The handle of an access that is made of other handles takes some fifteen classes, which the JDK spins. */
+    @Test
+    void firstCompletionAccessesMemoryByHandlesOfLayouts() {
+        assertThat(loadedToComplete).doesNotContain("java.lang.invoke.IndirectVarHandle");
+    }
 }

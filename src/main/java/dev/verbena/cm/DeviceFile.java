@@ -1,9 +1,9 @@
 package dev.verbena.cm;
 
+import dev.verbena.internal.Memory;
 import dev.verbena.internal.raw.ibv_context;
 import dev.verbena.internal.raw.ibv_device;
 import java.io.IOException;
-import java.lang.foreign.MemorySegment;
 import java.nio.file.Files;
 import java.nio.file.NoSuchFileException;
 import java.nio.file.Path;
@@ -17,11 +17,13 @@ import org.jspecify.annotations.Nullable;
  */
 record DeviceFile(Path path, Object key) {
     /** Returns the path of the folder of a device, which C keeps open meanwhile; empty if C does not know it. */
-    static String path(MemorySegment context) {
-        MemorySegment device = ibv_context.device(context.reinterpret(ibv_context.sizeof()));
-        return device.address() == 0
+    static String path(long context) {
+        long device = Memory.getLong(context + ibv_context.device$offset());
+        return device == 0
                 ? ""
-                : ibv_device.dev_path(device.reinterpret(ibv_device.sizeof())).getString(0);
+                : ibv_device
+                        .dev_path(Memory.struct(device, ibv_device.sizeof()))
+                        .getString(0);
     }
 
     /** Returns the folder at a path; null if there is none, as where {@code /sys} is not mounted. */

@@ -430,8 +430,8 @@ public final class EventChannel extends VerbsObject {
      */
     @CName({"rdma_get_cm_event", "rdma_ack_cm_event"})
     public CmEvent awaitEvent(Duration timeout) throws InterruptedException {
-        try (EventReader.Wait wait = new EventReader.Wait(waiters)) {
-            CmEvent event = waiters.await(() -> next(wait), this::look, () -> wait.ask(reader), timeout);
+        try (EventReader.Wait wait = new EventReader.Wait(waiters, () -> reader, timeout)) {
+            CmEvent event = wait.await(() -> next(wait), this::look, timeout);
             if (event == null) {
                 throw new VerbsTimeoutException(RdmaCm.GET_CM_EVENT.name(), toString(), timeout, "");
             }

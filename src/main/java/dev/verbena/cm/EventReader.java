@@ -1,7 +1,9 @@
 package dev.verbena.cm;
 
 import dev.verbena.internal.CFunction;
+import dev.verbena.internal.DescriptorWaits;
 import dev.verbena.internal.Errno;
+import dev.verbena.internal.Memory;
 import dev.verbena.internal.RdmaCm;
 import dev.verbena.internal.SystemCallException;
 import dev.verbena.internal.Waiters;
@@ -15,7 +17,7 @@ import dev.verbena.verbs.access.VerbsAccess;
 import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
 import java.lang.foreign.ValueLayout;
-import java.util.LinkedHashSet;
+import java.time.Duration;
 import java.util.List;
 import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
@@ -28,8 +30,8 @@ import org.jspecify.annotations.Nullable;
  * so a descriptor: the channels of connections do. The thread that takes an event hands it to the id that the event is
  * about. The last channel to leave a reader closes it.
  *
- * <p>A thread that waits takes events itself. The event thread wakes one waiting thread for each event. While no thread
- * waits, a thread of the reader's own takes the events, if one of them may end a {@link Connection}.
+ * <p>A thread that waits takes events itself. For a virtual thread, the event thread wakes one waiting thread for each
+ * event. While no thread waits, a thread of the reader's own takes the events, if one of them may end a {@link Connection}.
  *
  * <p>All threads may use a reader at once.
  */
@@ -45,7 +47,6 @@ final class EventReader {
 
     private final long address;
     private final int descriptor;
-    private final WatchedDescriptor watched;
 
     /** The events of each id, by address in C. An entry stays until C has destroyed the id. */
     private final ConcurrentHashMap<Long, IdEvents> inboxes = new ConcurrentHashMap<>();
@@ -56,13 +57,16 @@ final class EventReader {
      */
     private final ReentrantLock taking = new ReentrantLock();
 
-    /** Guards the waits, and what ids and channels have of events, never during a call of C. */
+    /** Guards what ids and channels have of events, never during a call of C. */
     final ReentrantLock lock = new ReentrantLock();
 
-    private final LinkedHashSet<Wait> waits = new LinkedHashSet<>();
+    private final DescriptorWaits waits;
 
     /** The devices of the ids. A device stays until it is gone. */
     private final Set<DeviceFile> devices = ConcurrentHashMap.newKeySet();
+
+    /** An id whose device is in {@link #devices}; null if there is none. */
+    private volatile @Nullable IdEvents lastWithDevice;
 
     /** Memory for the pointer to one event. It is not of an arena, because all threads use it. */
     private final MemorySegment taken;
@@ -79,13 +83,14 @@ final class EventReader {
         this.address = address;
         this.descriptor = descriptor;
         this.taken = taken;
-        this.watched = WatchedDescriptor.handedOn(
+        WatchedDescriptor watched = WatchedDescriptor.handedOn(
                 descriptor,
                 this::handOn,
                 this::takeAll,
                 cause -> Failures.cannotWait(toString(), cause),
                 this::failWaits);
         watched.everySecond(this::reportRemovals);
+        this.waits = new DescriptorWaits(descriptor, watched, new Events());
     }
 
     /** Makes the reader of a channel that stands alone. */
@@ -163,7 +168,7 @@ final class EventReader {
         } finally {
             taking.unlock();
         }
-        watched.close();
+        waits.close();
         RdmaCm.DESTROY_EVENT_CHANNEL.call(address);
     }
 
@@ -190,97 +195,121 @@ final class EventReader {
     /** Has the ends of connections seen from now on, although no thread waits for them. */
     void watchEnds() {
         watchesEnds = true;
-        watched.watch();
+        waits.released();
     }
 
     // Waits
 
-    /** A thread that waits for an event, while it may sleep. */
-    static final class Wait implements AutoCloseable {
+    /** A wait of the calling thread for an event of a reader. The reader changes if an id moves. */
+    static final class Wait implements Waiters.Asking, AutoCloseable {
         private final Waiters waiters;
+        private final Supplier<EventReader> reader;
+
+        /** True if the thread polls the descriptor before C takes an event: C would take one in vain most often. */
+        private boolean polls;
+
         private @Nullable EventReader at;
+        private DescriptorWaits.@Nullable Wait wait;
 
         /** Makes the wait of a thread that sleeps at these waiters. */
-        Wait(Waiters waiters) {
+        Wait(Waiters waiters, Supplier<EventReader> reader, Duration timeout) {
             this.waiters = waiters;
+            this.reader = reader;
+            this.polls = timeout.isPositive()
+                    && !Thread.currentThread().isVirtual()
+                    && !Thread.currentThread().isInterrupted();
         }
 
-        /** Asks for a wake-up for the next event of a reader, also if the event has come already. */
-        void ask(EventReader reader) {
-            if (at != reader) {
+        @Override
+        public void ask() {
+            EventReader now = reader.get();
+            if (wait == null || at != now) {
                 close();
-                at = reader;
-                reader.enter(this);
+                at = now;
+                wait = now.waits.begin(waiters);
             }
-            // A thread that is taking events asks for the others when it is done. Asking now would wake this one in
-            // vain.
-            if (!reader.taking.isLocked()) {
-                reader.watched.watch();
+            wait.ask();
+        }
+
+        @Override
+        public DescriptorWaits.@Nullable Wait asked() {
+            return wait;
+        }
+
+        /** Waits until an attempt finds something: see {@link Waiters#await(Supplier, Supplier, Waiters.Asking, Duration)}. */
+        <T> @Nullable T await(
+                Supplier<? extends @Nullable T> attempt, Supplier<? extends @Nullable T> look, Duration timeout)
+                throws InterruptedException {
+            T found = waiters.await(attempt, look, this, timeout);
+            if (found == null && polls) {
+                polls = false; // the time may have been over before the thread polled
+                found = attempt.get();
             }
+            return found;
+        }
+
+        /** Returns whether the thread takes events when it has seen one, and not before. */
+        private boolean polls() {
+            return polls && (wait == null || wait.leads());
         }
 
         /** Ends the wait: other threads are woken for events from now on. */
         @Override
         public void close() {
-            EventReader before = at;
+            DescriptorWaits.Wait before = wait;
             at = null;
+            wait = null;
             if (before != null) {
-                before.exit(this);
+                before.close();
             }
         }
     }
 
-    private void enter(Wait wait) {
-        lock.lock();
-        try {
-            waits.add(wait);
-        } finally {
-            lock.unlock();
+    /** Takes events for threads that wait. */
+    private final class Events implements DescriptorWaits.Events {
+        @Override
+        public void take(DescriptorWaits.Wait wait) {
+            if (!taking.tryLock()) {
+                return; // the other thread hands this thread's event on
+            }
+            try {
+                for (int i = 0; i < MOST_AT_ONCE && wait.goesOn() && takeOne(); i++) {
+                    // as long as there are events of others
+                }
+            } finally {
+                taking.unlock();
+                waits.heard();
+            }
         }
-    }
 
-    private void exit(Wait wait) {
-        lock.lock();
-        try {
-            waits.remove(wait);
-        } finally {
-            lock.unlock();
+        @Override
+        public boolean isBusy() {
+            return taking.isLocked();
         }
-        askForOthers();
-    }
 
-    private void askForOthers() {
-        if (watchesEnds || firstWait() != null) {
-            watched.watch();
+        @Override
+        public boolean ticks() {
+            return true;
         }
-    }
 
-    private @Nullable Wait firstWait() {
-        lock.lock();
-        try {
-            return waits.isEmpty() ? null : waits.getFirst();
-        } finally {
-            lock.unlock();
+        @Override
+        public void tick() {
+            reportRemovals();
+        }
+
+        @Override
+        public boolean areWanted() {
+            return watchesEnds;
         }
     }
 
     /** Wakes a thread that takes the next event. Returns false if no thread waits, and a thread of the reader's own must. */
     private boolean handOn() {
-        Wait first = firstWait();
-        if (first != null) {
-            first.waiters.wake();
-            return true;
-        }
-        return !watchesEnds; // nobody wants the events: they stay in C
+        return waits.handOn();
     }
 
     private void failWaits(Throwable cause) {
-        lock.lock();
-        try {
-            waits.forEach(wait -> wait.waiters.fail(() -> Failures.cannotWait(toString(), cause)));
-        } finally {
-            lock.unlock();
-        }
+        waits.fail(() -> Failures.cannotWait(toString(), cause));
     }
 
     // Taking
@@ -293,7 +322,7 @@ final class EventReader {
      */
     <T> @Nullable T take(Supplier<? extends @Nullable T> finder, @Nullable Wait wait) {
         T found = finder.get();
-        if (found != null) {
+        if (found != null || (wait != null && wait.polls())) {
             return found;
         }
         if (wait == null) {
@@ -310,7 +339,9 @@ final class EventReader {
         } finally {
             taking.unlock();
             if (wait == null || wait.at == null) {
-                askForOthers();
+                waits.released();
+            } else {
+                waits.heard();
             }
         }
     }
@@ -327,7 +358,7 @@ final class EventReader {
             work.run();
         } finally {
             taking.unlock();
-            askForOthers();
+            waits.released();
         }
     }
 
@@ -376,7 +407,7 @@ final class EventReader {
             // Before the acknowledgement: after it, C may destroy the id and make another one at its address.
             inbox = inboxes.get(copy.about());
             if (inbox != null && inbox.device == null && !copy.isRequest()) {
-                device = devicePath(copy.id());
+                device = newDevicePath(copy.id(), inbox);
             }
             if (inbox != null && inbox.ends(copy)) {
                 failed = failQueuePair(copy.id());
@@ -415,9 +446,7 @@ final class EventReader {
      * are taken from their ids, and an event that keeps the id.
      */
     private static boolean failQueuePair(long id) {
-        long pair = rdma_cm_id
-                .qp(MemorySegment.ofAddress(id).reinterpret(rdma_cm_id.sizeof()))
-                .address();
+        long pair = Memory.getLong(id + rdma_cm_id.qp$offset());
         return pair != 0 && VerbsAccess.get().fail(pair) == 0; // a device that was removed refuses
     }
 
@@ -454,24 +483,47 @@ final class EventReader {
 
     // Devices
 
-    private static String devicePath(long id) {
-        MemorySegment context = rdma_cm_id.verbs(MemorySegment.ofAddress(id).reinterpret(rdma_cm_id.sizeof()));
-        return context.address() == 0 ? "" : DeviceFile.path(context);
+    /**
+     * Notes the device of an id, if another id has the same one: to look at the files of a device takes long. Otherwise
+     * returns the path of the device's folder; empty if the id has no device. The caller keeps the id.
+     */
+    private String newDevicePath(long id, IdEvents inbox) {
+        long context = Memory.getLong(id + rdma_cm_id.verbs$offset());
+        if (context == 0) {
+            return "";
+        }
+        inbox.context = context;
+        String path = DeviceFile.path(context);
+        IdEvents other = lastWithDevice;
+        // C keeps the context while there is an id that has it. So another device can't have its address.
+        if (other != null && other.context == context && !other.removed) {
+            DeviceFile known = other.device;
+            if (known != null && path.equals(known.path().toString())) {
+                note(inbox, known);
+                return "";
+            }
+        }
+        return path;
     }
 
     /** Notes the device of an id, if it has one. The caller keeps the id. */
     void noteDevice(long id, IdEvents inbox) {
         if (inbox.device == null) {
-            noteDevice(inbox, devicePath(id));
+            noteDevice(inbox, newDevicePath(id, inbox));
         }
     }
 
     private void noteDevice(IdEvents inbox, String path) {
         DeviceFile found = DeviceFile.at(path);
         if (found != null) {
-            inbox.device = found; // first: the device may go at once
-            devices.add(found);
+            note(inbox, found);
         }
+    }
+
+    private void note(IdEvents inbox, DeviceFile device) {
+        inbox.device = device; // first: the device may go at once
+        devices.add(device);
+        lastWithDevice = inbox;
     }
 
     /**

@@ -46,8 +46,11 @@ final class IdEvents {
     /** True once the removal of the device was reported, by C or not. The lock of the channel guards this. */
     boolean deviceRemoved;
 
-    /** True once C has destroyed the id. The lock of the channel guards this. */
-    boolean removed;
+    /** The address of the {@code struct ibv_context} of the {@link #device}; written before that. */
+    volatile long context;
+
+    /** True once C has destroyed the id. The lock of the channel guards changes. */
+    volatile boolean removed;
 
     /** True if the id is being closed: requests are refused. The lock of the channel guards this. */
     boolean refusing;
@@ -165,8 +168,8 @@ final class IdEvents {
             Supplier<? extends @Nullable CmEvent> atEnd)
             throws InterruptedException {
         ConnectionId id = Objects.requireNonNull(owner);
-        try (EventReader.Wait wait = new EventReader.Wait(waiters)) {
-            CmEvent event = waiters.await(
+        try (EventReader.Wait wait = new EventReader.Wait(waiters, () -> channel.reader(), timeout)) {
+            CmEvent event = wait.await(
                     () -> {
                         id.checkUsable();
                         CmEvent taken = take(wanted, wait);
@@ -177,7 +180,6 @@ final class IdEvents {
                         CmEvent found = channel.look(id, this, wanted);
                         return found == null ? atEnd.get() : found;
                     },
-                    () -> wait.ask(channel.reader()),
                     timeout);
             if (event == null) {
                 throw new VerbsTimeoutException(verb, id.toString(), timeout, hint);

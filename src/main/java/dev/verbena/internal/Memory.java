@@ -55,6 +55,14 @@ public final class Memory {
         return address >>> 3 & WORD_MASK;
     }
 
+    /**
+     * Returns the segment of a struct of C. {@code MemorySegment.reinterpret} looks at the stack of its caller each time,
+     * which takes longer than many a call of C.
+     */
+    public static MemorySegment struct(long address, long size) {
+        return ALL.asSlice(address, size);
+    }
+
     /** Returns the {@code long} at an address. */
     public static long getLong(long address) {
         return ALL.get(LONG, address);

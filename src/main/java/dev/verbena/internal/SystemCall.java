@@ -13,6 +13,7 @@ enum SystemCall {
     EPOLL_CTL("epoll_ctl"),
     EPOLL_WAIT("epoll_wait"),
     EVENTFD("eventfd"),
+    POLL("poll"),
     TIMERFD_CREATE("timerfd_create"),
     TIMERFD_SETTIME("timerfd_settime"),
     READ("read"),

@@ -167,6 +167,27 @@ public final class WatchedDescriptor {
         }
     }
 
+    /** Ends watching until the next {@link #watch}, unless other threads take the events. */
+    void pause() {
+        if (handling != EventThread.Handling.REPEATED) {
+            return;
+        }
+        lock.lock();
+        try {
+            endWatch();
+        } finally {
+            lock.unlock();
+        }
+    }
+
+    private void endWatch() {
+        News known = news;
+        news = null;
+        if (known != null) {
+            Objects.requireNonNull(known.watch).close();
+        }
+    }
+
     private boolean isWatched() {
         News known = news;
         return known != null
@@ -251,11 +272,7 @@ public final class WatchedDescriptor {
         lock.lock();
         try {
             closed = true;
-            News known = news;
-            news = null;
-            if (known != null) {
-                Objects.requireNonNull(known.watch).close();
-            }
+            endWatch();
         } finally {
             lock.unlock();
         }

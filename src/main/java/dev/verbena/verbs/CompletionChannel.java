@@ -6,6 +6,7 @@ import dev.verbena.VerbsException;
 import dev.verbena.VerbsObject;
 import dev.verbena.VerbsTimeoutException;
 import dev.verbena.access.ObjectLifetime;
+import dev.verbena.internal.DescriptorWaits;
 import dev.verbena.internal.Ibv;
 import dev.verbena.internal.Waiters;
 import dev.verbena.internal.failures.Failures;
@@ -129,7 +130,10 @@ public final class CompletionChannel extends VerbsObject {
      */
     @CName({"ibv_get_cq_event", "ibv_ack_cq_events"})
     public CompletionQueue await(Duration timeout) throws InterruptedException {
-        CompletionQueue queue = waiters.await(this::next, source::watch, timeout);
+        CompletionQueue queue;
+        try (DescriptorWaits.Wait wait = source.begin(waiters)) {
+            queue = waiters.await(this::next, this::next, wait, timeout);
+        }
         if (queue == null) {
             throw new VerbsTimeoutException(
                     Ibv.GET_CQ_EVENT.name(),
@@ -155,9 +159,9 @@ public final class CompletionChannel extends VerbsObject {
         }
     }
 
-    /** Makes the event thread take the events from now on. */
-    void watch() {
-        source.watch();
+    /** Begins a wait of the calling thread, which sleeps at these waiters. */
+    DescriptorWaits.Wait begin(Waiters sleeping) {
+        return source.begin(sleeping);
     }
 
     /** Fails the threads that wait here. */

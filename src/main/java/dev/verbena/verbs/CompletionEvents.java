@@ -1,5 +1,6 @@
 package dev.verbena.verbs;
 
+import dev.verbena.internal.DescriptorWaits;
 import dev.verbena.internal.Ibv;
 import dev.verbena.internal.Waiters;
 import dev.verbena.internal.failures.Failures;
@@ -22,7 +23,6 @@ final class CompletionEvents {
     private final CompletionQueue queue;
     private final CompletionChannel channel;
     private final Waiters waiters = new Waiters();
-    private final Runnable ask = this::ask;
 
     /** The number of events that were taken and not acknowledged. */
     private final AtomicInteger owed = new AtomicInteger();
@@ -40,16 +40,32 @@ final class CompletionEvents {
             throws InterruptedException {
         int one = solicitedOnly ? 0 : 1;
         unselective.addAndGet(one);
-        try {
-            return waiters.await(attempt, ask, timeout);
+        try (Asking asking = new Asking()) {
+            return waiters.await(attempt, attempt, asking, timeout);
         } finally {
             unselective.addAndGet(-one);
         }
     }
 
-    private void ask() {
-        channel.watch();
-        queue.requestNotification(unselective.get() == 0);
+    /** A wait of the calling thread, which asks for events of the queue. */
+    private final class Asking implements Waiters.Asking, AutoCloseable {
+        private final DescriptorWaits.Wait wait = channel.begin(waiters);
+
+        @Override
+        public void ask() {
+            wait.ask();
+            queue.requestNotification(unselective.get() == 0);
+        }
+
+        @Override
+        public DescriptorWaits.Wait asked() {
+            return wait;
+        }
+
+        @Override
+        public void close() {
+            wait.close();
+        }
     }
 
     /**

@@ -437,7 +437,9 @@ public final class CompletionQueue extends VerbsObject {
         } finally {
             lifetime.exit(way);
         }
-        VerbFailures.check(DataPathCalls.ASK_NAME, result, toString(), "");
+        if (result != 0) {
+            VerbFailures.check(DataPathCalls.ASK_NAME, result, toString(), "");
+        }
     }
 
     /**

@@ -2,9 +2,11 @@ package dev.verbena.verbs;
 
 import dev.verbena.VerbsException;
 import dev.verbena.internal.CFunction;
+import dev.verbena.internal.DescriptorWaits;
 import dev.verbena.internal.Errno;
 import dev.verbena.internal.Ibv;
 import dev.verbena.internal.SystemCallException;
+import dev.verbena.internal.Waiters;
 import dev.verbena.internal.WatchedDescriptor;
 import dev.verbena.internal.failures.Failures;
 import dev.verbena.internal.raw.ibv_comp_channel;
@@ -29,7 +31,7 @@ final class CompletionSource {
     private final String device;
     private final long context;
     private final long address;
-    private final WatchedDescriptor descriptor;
+    private final DescriptorWaits waits;
 
     /** Memory for one event. It is not of an arena, because all threads use it. */
     private final MemorySegment event;
@@ -50,8 +52,9 @@ final class CompletionSource {
         this.context = context;
         this.address = address;
         this.event = event;
-        this.descriptor = new WatchedDescriptor(
+        WatchedDescriptor watched = new WatchedDescriptor(
                 number, this::takeAll, cause -> Failures.cannotWait(device, cause), this::failWaits);
+        this.waits = new DescriptorWaits(number, watched, this::takeFor);
     }
 
     /** Makes the source of a channel that stands alone. */
@@ -117,7 +120,7 @@ final class CompletionSource {
             taking.unlock();
         }
         SHARED.remove(context, this);
-        descriptor.close();
+        waits.close();
         try {
             VerbFailures.check(Ibv.DESTROY_COMP_CHANNEL, Ibv.DESTROY_COMP_CHANNEL.call(address), toString());
         } catch (VerbsException refused) {
@@ -134,7 +137,7 @@ final class CompletionSource {
         } finally {
             taking.unlock();
         }
-        descriptor.reopen();
+        waits.reopen();
     }
 
     /** Returns the address of the {@code struct ibv_comp_channel}. */
@@ -172,6 +175,18 @@ final class CompletionSource {
         }
     }
 
+    /** Takes events until the waiting thread is woken by one, because each further attempt costs a system call. */
+    private void takeFor(DescriptorWaits.Wait wait) {
+        taking.lock();
+        try {
+            while (!destroying && wait.goesOn() && takeOne()) {
+                // as long as there are events of others
+            }
+        } finally {
+            taking.unlock();
+        }
+    }
+
     private boolean takeOne() {
         while ((int) Ibv.GET_CQ_EVENT.call(address, event.address(), event.address() + Long.BYTES) != 0) {
             int errno = CFunction.errno();
@@ -195,9 +210,9 @@ final class CompletionSource {
         return true;
     }
 
-    /** Makes the event thread take the events from now on. */
-    void watch() {
-        descriptor.watch();
+    /** Begins a wait of the calling thread, which sleeps at these waiters. */
+    DescriptorWaits.Wait begin(Waiters waiters) {
+        return waits.begin(waiters);
     }
 
     private void failWaits(Throwable cause) {

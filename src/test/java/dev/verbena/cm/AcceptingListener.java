@@ -66,9 +66,7 @@ final class AcceptingListener implements AutoCloseable {
             thread.set(Thread.currentThread());
             return wait.call();
         });
-        Await.until(
-                "a thread that waits",
-                () -> thread.get() != null && thread.get().getState() == Thread.State.TIMED_WAITING);
+        Await.until("a thread that waits", () -> thread.get() != null && Await.isAsleep(thread.get()));
         return result;
     }
 

@@ -352,7 +352,7 @@ class ConnectionTest {
             return null;
         });
         InetSocketAddress to = address.get(DEADLINE.toSeconds(), SECONDS);
-        Await.until("a thread that waits", () -> serving[0].getState() == Thread.State.TIMED_WAITING);
+        Await.until("a thread that waits", () -> Await.isAsleep(serving[0]));
         try (VerbsArena client = VerbsArena.ofShared()) {
             Connection.open(to, DEADLINE, client);
             server.get(DEADLINE.toSeconds(), SECONDS);

@@ -36,7 +36,7 @@ class SlowCallsTest {
             FutureTask<WorkCompletion> done =
                     new FutureTask<>(() -> pair.right().queue.await(DEADLINE));
             Thread waiting = Thread.ofPlatform().daemon().start(done);
-            Await.until("a thread that waits", () -> waiting.getState() == Thread.State.TIMED_WAITING);
+            Await.until("a thread that waits", () -> Await.isAsleep(waiting));
             pair.right().pair.postReceive(2, pair.right().buffer);
             pair.left().pair.postSend(1, pair.left().buffer.slice(0, 8));
             assertThat(FencedIds.end(done).id()).isEqualTo(2);

@@ -64,7 +64,7 @@ class NodeProgressTest {
                     new FutureTask<>(() -> channels.get(0).receive(DEADLINE));
             for (FutureTask<?> wait : List.of(accepting, receiving)) { // the node's thread meets the failure
                 Thread waiting = Thread.ofPlatform().daemon().start(wait);
-                Await.until("it waits", () -> waiting.getState() == Thread.State.TIMED_WAITING);
+                Await.until("it waits", () -> Await.isAsleep(waiting));
             }
             Fenced.fail("ibv_poll_cq", 1, 5);
             assertThat(accepting)
@@ -197,10 +197,7 @@ class NodeProgressTest {
             for (int i = 0; i < 60; i++) {
                 Message only = ends.client().message(DEADLINE);
                 Thread waiting = Thread.ofPlatform().daemon().start(() -> take(ends.client()));
-                Await.until(
-                        "the thread waits",
-                        () -> waiting.getState() == Thread.State.TIMED_WAITING
-                                || waiting.getState() == Thread.State.WAITING);
+                Await.until("the thread waits", () -> Await.isAsleep(waiting));
                 only.close();
                 Await.end(waiting);
             }

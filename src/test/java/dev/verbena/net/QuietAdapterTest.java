@@ -65,9 +65,7 @@ class QuietAdapterTest {
     /** Starts a thread, and waits until it waits. */
     private static Thread parked(Runnable work) {
         Thread thread = Thread.ofPlatform().daemon().start(work);
-        Await.until(
-                "the thread waits",
-                () -> thread.getState() == Thread.State.TIMED_WAITING || thread.getState() == Thread.State.TERMINATED);
+        Await.until("the thread waits", () -> Await.isAsleep(thread) || thread.getState() == Thread.State.TERMINATED);
         return thread;
     }
 

@@ -1,5 +1,6 @@
 package dev.verbena.support;
 
+import java.util.Arrays;
 import java.util.concurrent.locks.LockSupport;
 import java.util.function.BooleanSupplier;
 
@@ -41,5 +42,19 @@ public final class Await {
             stuck.setStackTrace(thread.getStackTrace());
             throw stuck;
         }
+    }
+
+    /**
+     * Returns whether a thread waits for an event: it parks, or sleeps in C, where its state is {@code RUNNABLE}. A thread
+     * that has not started, or has ended, does not wait.
+     */
+    public static boolean isAsleep(Thread thread) {
+        return switch (thread.getState()) {
+            case WAITING, TIMED_WAITING -> true;
+            case RUNNABLE ->
+                Arrays.stream(thread.getStackTrace())
+                        .anyMatch(frame -> frame.getClassName().equals("dev.verbena.internal.SleepInC"));
+            default -> false;
+        };
     }
 }

@@ -82,7 +82,7 @@ class CompletionEventsTest {
         });
         for (; ; ) {
             synchronized (thread) {
-                if (thread[0] != null && thread[0].getState() == Thread.State.TIMED_WAITING) {
+                if (thread[0] != null && Await.isAsleep(thread[0])) {
                     return result;
                 }
             }

@@ -224,8 +224,7 @@ class StateChangesTest {
                 ended.set(t);
             }
         });
-        Await.until(
-                "a thread that waits", () -> waiter.getState() == Thread.State.TIMED_WAITING || ended.get() != null);
+        Await.until("a thread that waits", () -> Await.isAsleep(waiter) || ended.get() != null);
         writer.postWrite(7, buffer, buffer.remote());
         Await.end(waiter);
         assertThat(ended.get())

@@ -4,6 +4,7 @@ import dev.verbena.VerbsException;
 import dev.verbena.access.ObjectLifetime;
 import dev.verbena.internal.CFunction;
 import dev.verbena.internal.Errno;
+import dev.verbena.internal.Memory;
 import dev.verbena.internal.RdmaCm;
 import dev.verbena.internal.raw.ibv_qp_attr;
 import dev.verbena.internal.raw.rdma_addr;
@@ -49,7 +50,7 @@ final class CmId {
 
     /** Returns the struct. The caller holds the lifetime while it reads the struct. */
     MemorySegment struct() {
-        return MemorySegment.ofAddress(address).reinterpret(rdma_cm_id.sizeof());
+        return Memory.struct(address, rdma_cm_id.sizeof());
     }
 
     /** A call of C with this id, which returns 0 on success. */
@@ -113,7 +114,7 @@ final class CmId {
         }
         return call(
                 () -> { // the id does not move meanwhile: the channel stays open
-                    long verbs = rdma_cm_id.verbs(struct()).address();
+                    long verbs = device();
                     if (verbs == 0) {
                         throw new IllegalStateException(this
                                 + " has no device yet: resolve an address, or bind the id to an address of a device");
@@ -162,7 +163,12 @@ final class CmId {
     }
 
     boolean hasDevice() {
-        return read(struct -> rdma_cm_id.verbs(struct).address() != 0);
+        return read(struct -> device() != 0);
+    }
+
+    /** Returns the address of the {@code struct ibv_context}; 0 without a device. The caller holds the lifetime. */
+    private long device() {
+        return Memory.getLong(address + rdma_cm_id.verbs$offset());
     }
 
     /** Returns the number of the device's port; 0 without a device. */

@@ -3,12 +3,12 @@ package dev.verbena.cm;
 import dev.verbena.CName;
 import dev.verbena.VerbsArena;
 import dev.verbena.internal.CFunction;
+import dev.verbena.internal.Memory;
 import dev.verbena.internal.RdmaCm;
 import dev.verbena.internal.raw.rdma_addr;
 import dev.verbena.internal.raw.rdma_cm_id;
 import dev.verbena.internal.raw.rdma_route;
 import java.lang.foreign.Arena;
-import java.lang.foreign.MemorySegment;
 import java.net.InetSocketAddress;
 import java.util.Objects;
 import java.util.Optional;
@@ -37,8 +37,8 @@ public final class ConnectRequest {
         this.inbox = inbox;
         this.listeningId = listeningId;
         this.event = event;
-        this.peer = SocketAddresses.read(rdma_addr.dst_storage(rdma_route.addr(
-                rdma_cm_id.route(MemorySegment.ofAddress(event.id()).reinterpret(rdma_cm_id.sizeof())))));
+        this.peer = SocketAddresses.read(rdma_addr.dst_storage(
+                rdma_route.addr(rdma_cm_id.route(Memory.struct(event.id(), rdma_cm_id.sizeof())))));
     }
 
     IdEvents listener() {

@@ -1,6 +1,7 @@
 package dev.verbena.cm;
 
 import dev.verbena.internal.Checks;
+import dev.verbena.internal.Memory;
 import dev.verbena.internal.raw.rdma_conn_param;
 import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
@@ -285,7 +286,9 @@ public final class ConnectionParameters {
 
     static ConnectionParameters read(MemorySegment from) {
         return new ConnectionParameters(
-                data(rdma_conn_param.private_data(from), Byte.toUnsignedInt(rdma_conn_param.private_data_len(from))),
+                data(
+                        Memory.getLong(from.address() + rdma_conn_param.private_data$offset()),
+                        Byte.toUnsignedInt(rdma_conn_param.private_data_len(from))),
                 Byte.toUnsignedInt(rdma_conn_param.responder_resources(from)),
                 Byte.toUnsignedInt(rdma_conn_param.initiator_depth(from)),
                 rdma_conn_param.flow_control(from) != 0,
@@ -295,10 +298,10 @@ public final class ConnectionParameters {
                 rdma_conn_param.qp_num(from) & 0xffffff);
     }
 
-    static PrivateData data(MemorySegment pointer, int length) {
-        return pointer.address() == 0 || length == 0
+    static PrivateData data(long address, int length) {
+        return address == 0 || length == 0
                 ? PrivateData.NONE
-                : PrivateData.of(pointer.reinterpret(length).toArray(ValueLayout.JAVA_BYTE));
+                : PrivateData.of(Memory.struct(address, length).toArray(ValueLayout.JAVA_BYTE));
     }
 
     private List<Object> all() {

@@ -5,6 +5,7 @@ import dev.verbena.VerbsArena;
 import dev.verbena.VerbsObject;
 import dev.verbena.internal.CFunction;
 import dev.verbena.internal.Errno;
+import dev.verbena.internal.Memory;
 import dev.verbena.internal.RdmaCm;
 import dev.verbena.internal.raw.ibv_qp_init_attr_ex;
 import dev.verbena.internal.raw.rdma_cm_id;
@@ -189,8 +190,7 @@ final class IdQueues {
     }
 
     private long callCreateAlone(ProtectionDomain domain, long attributes) {
-        boolean plain = ibv_qp_init_attr_ex.comp_mask(
-                        MemorySegment.ofAddress(attributes).reinterpret(ibv_qp_init_attr_ex.sizeof()))
+        boolean plain = ibv_qp_init_attr_ex.comp_mask(Memory.struct(attributes, ibv_qp_init_attr_ex.sizeof()))
                 == rdma_h.IBV_QP_INIT_ATTR_PD;
         long result = plain
                 ? RdmaCm.CREATE_QP.call(id.address, VerbsAccess.get().address(domain), attributes)
@@ -203,7 +203,7 @@ final class IdQueues {
                     id.toString(),
                     errno == Errno.EINVAL ? "Does the device have queues of this size?" : ""));
         }
-        return rdma_cm_id.qp(id.struct()).address();
+        return Memory.getLong(id.address + rdma_cm_id.qp$offset());
     }
 
     /**

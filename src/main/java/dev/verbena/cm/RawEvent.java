@@ -1,5 +1,6 @@
 package dev.verbena.cm;
 
+import dev.verbena.internal.Memory;
 import dev.verbena.internal.raw.rdma_cm_event;
 import dev.verbena.internal.raw.rdma_cm_id;
 import dev.verbena.internal.raw.rdma_ud_param;
@@ -29,11 +30,11 @@ record RawEvent(
         PrivateData privateData,
         long argument) {
     static RawEvent read(long pointer) {
-        MemorySegment event = MemorySegment.ofAddress(pointer).reinterpret(rdma_cm_event.sizeof());
+        MemorySegment event = Memory.struct(pointer, rdma_cm_event.sizeof());
         int code = rdma_cm_event.event(event);
         CmEventType type = CmEventType.of(code);
-        long id = rdma_cm_event.id(event).address();
-        long listener = rdma_cm_event.listen_id(event).address();
+        long id = Memory.getLong(pointer + rdma_cm_event.id$offset());
+        long listener = Memory.getLong(pointer + rdma_cm_event.listen_id$offset());
         int status = rdma_cm_event.status(event);
         MemorySegment param = rdma_cm_event.param(event);
         return switch (type) {
@@ -67,8 +68,7 @@ record RawEvent(
     }
 
     private static boolean hasDatagrams(long id) {
-        MemorySegment struct = MemorySegment.ofAddress(id).reinterpret(rdma_cm_id.sizeof());
-        return rdma_cm_id.qp_type(struct) == QueuePairType.UD.code();
+        return Memory.getInt(id + rdma_cm_id.qp_type$offset()) == QueuePairType.UD.code();
     }
 
     private static RawEvent datagram(
@@ -88,7 +88,7 @@ record RawEvent(
                 null,
                 target,
                 ConnectionParameters.data(
-                        rdma_ud_param.private_data(parameters),
+                        Memory.getLong(parameters.address() + rdma_ud_param.private_data$offset()),
                         Byte.toUnsignedInt(rdma_ud_param.private_data_len(parameters))),
                 0);
     }

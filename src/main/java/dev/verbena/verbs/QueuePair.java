@@ -6,6 +6,7 @@ import dev.verbena.VerbsException;
 import dev.verbena.VerbsObject;
 import dev.verbena.access.ObjectLifetime;
 import dev.verbena.internal.Ibv;
+import dev.verbena.internal.Memory;
 import dev.verbena.internal.raw.ibv_qp;
 import dev.verbena.verbs.address.AddressVector;
 import dev.verbena.verbs.address.Endpoint;
@@ -89,7 +90,7 @@ public final class QueuePair extends VerbsObject {
         this.granted = granted;
         this.address = address;
         this.destroyer = destroyer;
-        this.number = ibv_qp.qp_num(MemorySegment.ofAddress(address).reinterpret(ibv_qp.sizeof()));
+        this.number = ibv_qp.qp_num(Memory.struct(address, ibv_qp.sizeof()));
         lifetime.destroyedBy(this::destroy);
         this.addressing = new QueuePairAddress(lifetime, context.queries(), options, number);
         this.posted = new PostedRequests(options, granted);

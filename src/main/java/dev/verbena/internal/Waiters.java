@@ -79,21 +79,24 @@ public final class Waiters {
             Runnable ask,
             Duration timeout)
             throws InterruptedException {
-        return await(
-                attempt,
-                look,
-                new Asking() {
-                    @Override
-                    public void ask() {
-                        ask.run();
-                    }
+        Objects.requireNonNull(timeout, "timeout"); // first: nothing is taken when it is null
+        Failure before = failure;
+        T found = attempt.get();
+        if (found != null) {
+            return found;
+        }
+        Asking parking = new Asking() {
+            @Override
+            public void ask() {
+                ask.run();
+            }
 
-                    @Override
-                    public DescriptorWaits.@Nullable Wait asked() {
-                        return null;
-                    }
-                },
-                timeout);
+            @Override
+            public DescriptorWaits.@Nullable Wait asked() {
+                return null;
+            }
+        };
+        return awaitLater(attempt, look, parking, before, timeout);
     }
 
     /**
@@ -114,9 +117,18 @@ public final class Waiters {
         Objects.requireNonNull(timeout, "timeout"); // first: nothing is taken when it is null
         Failure before = failure;
         T found = attempt.get();
-        if (found != null) {
-            return found;
-        }
+        return found != null ? found : awaitLater(attempt, look, asking, before, timeout);
+    }
+
+    /** Waits for something that was not there at the first attempt. The failure is that of before the attempt. */
+    private <T> @Nullable T awaitLater(
+            Supplier<? extends @Nullable T> attempt,
+            Supplier<? extends @Nullable T> look,
+            Asking asking,
+            @Nullable Failure before,
+            Duration timeout)
+            throws InterruptedException {
+        T found;
         Deadline deadline = Deadline.after(timeout);
         try {
             throwIfInterrupted();

@@ -40,8 +40,7 @@ final class Calls {
         Buffer answer;
 
         /** The future of the reply; null if a thread or a program that polls takes it. */
-        @Nullable
-        AsyncCalls.Entry async;
+        AsyncCalls.@Nullable Entry async;
 
         /** Takes the reply in a new message. */
         final Supplier<@Nullable Message> take;

@@ -43,8 +43,9 @@ final class ChannelFuture<T> extends CompletableFuture<T> {
         this.engine = engine;
         this.work = work;
         if (work != null) {
+            Work<T> mine = work;
             // for lack of time, or because the program has cancelled it
-            CompletableFuture<T> unused = whenComplete((result, failure) -> work.giveUp());
+            CompletableFuture<T> _ = whenComplete((result, failure) -> mine.giveUp());
         }
     }
 
@@ -74,7 +75,7 @@ final class ChannelFuture<T> extends CompletableFuture<T> {
     void tellEngine() {
         if (!tells) {
             tells = true;
-            CompletableFuture<T> unused = whenComplete((result, failure) -> engine.futureDone());
+            CompletableFuture<T> _ = whenComplete((result, failure) -> engine.futureDone());
         }
     }
 

@@ -30,8 +30,6 @@ import org.jspecify.annotations.Nullable;
  * <p>Locks are taken in this order: progress, a channel, the table of channels.
  */
 final class Engine {
-    private static final int BATCH = 64;
-
     /** The clock can cost as much as a message: a program that polls all the time looks at it at every eighth poll. */
     private static final int POLLS_PER_LOOK = 8;
 
@@ -231,7 +229,7 @@ final class Engine {
     private void serveEnds() {
         try {
             while (!closed) {
-                resting.await(() -> handlers.haveWork() || closed ? Boolean.TRUE : null, () -> {}, Carrier.FOR_EVER);
+                resting.await(() -> (handlers.haveWork() || closed) ? Boolean.TRUE : null, () -> {}, Carrier.FOR_EVER);
                 handlers.serve();
             }
         } catch (InterruptedException closing) {
@@ -359,7 +357,7 @@ final class Engine {
             handlers.settle();
             Duration left = Duration.ofNanos(Math.max(0, deadline.remaining()));
             Supplier<@Nullable Boolean> attempt =
-                    () -> future.isDone() || handlers.haveFutures() || closed ? Boolean.TRUE : null;
+                    () -> (future.isDone() || handlers.haveFutures() || closed) ? Boolean.TRUE : null;
             if (broken == null) {
                 awaitInProgress(() -> broken == null ? attempt.get() : Boolean.TRUE, left);
             } else {

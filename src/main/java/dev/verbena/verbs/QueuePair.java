@@ -64,8 +64,8 @@ public final class QueuePair extends VerbsObject {
     private final SingleRequestBatches<ReceiveBatch> singleReceives;
     private final SendBatch ownSends; // those of the first thread, which the data path reads from here
     private final ReceiveBatch ownReceives;
-    private final long ownQueue;
-    private final long ownRequest;
+    private final long queue; // that ownSends posts to, and its request
+    private final long request;
 
     /**
      * Wraps a queue pair in C.
@@ -104,8 +104,8 @@ public final class QueuePair extends VerbsObject {
         this.singleSends = new SingleRequestBatches<>(lifetime.isConfined(), () -> keep(newSendBatch(1)));
         this.singleReceives = new SingleRequestBatches<>(lifetime.isConfined(), () -> keep(newReceiveBatch(1)));
         this.ownSends = singleSends.own();
-        this.ownQueue = ownSends.queueAddress;
-        this.ownRequest = ownSends.address;
+        this.queue = ownSends.queueAddress;
+        this.request = ownSends.address;
         this.ownReceives = singleReceives.own();
         context.add(this);
         context.eventsEvenIfClosed().add(address, this);
@@ -541,7 +541,7 @@ public final class QueuePair extends VerbsObject {
     @CName({"ibv_post_send", "rdma_post_send"})
     public void postSend(long id, LocalMemory local) {
         if (ownSends.isUser()) {
-            ownSends.postOne(ownQueue, ownRequest, id, SendBatch.SEND, local, SendBatch.NO_LIMIT, 0, 0);
+            ownSends.postOne(queue, request, id, SendBatch.SEND, local, SendBatch.NO_LIMIT, 0, 0);
         } else {
             SendBatch.postOne(singleSends, id, SendBatch.SEND, local, null);
         }
@@ -653,14 +653,7 @@ public final class QueuePair extends VerbsObject {
     public void postWrite(long id, LocalMemory local, RemoteMemory remote) {
         if (ownSends.isUser()) {
             ownSends.postOne(
-                    ownQueue,
-                    ownRequest,
-                    id,
-                    SendBatch.RDMA_WRITE,
-                    local,
-                    remote.length(),
-                    remote.address(),
-                    remote.key());
+                    queue, request, id, SendBatch.RDMA_WRITE, local, remote.length(), remote.address(), remote.key());
         } else {
             SendBatch.postOne(singleSends, id, SendBatch.RDMA_WRITE, local, remote);
         }
@@ -710,14 +703,7 @@ public final class QueuePair extends VerbsObject {
     public void postRead(long id, LocalMemory local, RemoteMemory remote) {
         if (ownSends.isUser()) {
             ownSends.postOne(
-                    ownQueue,
-                    ownRequest,
-                    id,
-                    SendBatch.RDMA_READ,
-                    local,
-                    remote.length(),
-                    remote.address(),
-                    remote.key());
+                    queue, request, id, SendBatch.RDMA_READ, local, remote.length(), remote.address(), remote.key());
         } else {
             SendBatch.postOne(singleSends, id, SendBatch.RDMA_READ, local, remote);
         }

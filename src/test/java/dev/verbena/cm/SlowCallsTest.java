@@ -46,8 +46,9 @@ class SlowCallsTest {
     @Test
     void slowEventOfAChannelDelaysNoOtherWait() throws Exception {
         ConnectionId id = ids.channel.createId(PortSpace.TCP);
-        Future<CmEvent> waiting = ids.start(() -> id.awaitEvent(DEADLINE));
-        Await.until("a thread that waits", () -> Fenced.calls("rdma_get_cm_event") >= 1);
+        FutureTask<CmEvent> waiting = new FutureTask<>(() -> id.awaitEvent(DEADLINE));
+        Thread thread = Thread.ofPlatform().daemon().start(waiting);
+        Await.until("a thread that waits", () -> Await.isAsleep(thread));
         Fenced.stop("rdma_get_cm_event");
         id.beginResolveAddress(null, FencedIds.OWN, DEADLINE);
         Fenced.awaitStopped("rdma_get_cm_event", 1);

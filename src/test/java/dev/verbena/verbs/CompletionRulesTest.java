@@ -28,6 +28,8 @@ import java.util.ArrayList;
 import java.util.EnumSet;
 import java.util.List;
 import java.util.Set;
+import java.util.concurrent.FutureTask;
+import java.util.concurrent.TimeUnit;
 import java.util.function.Supplier;
 import java.util.stream.Stream;
 import org.junit.jupiter.api.AfterEach;
@@ -610,10 +612,13 @@ class CompletionRulesTest {
         }
     }
 
-    /** Each thread that waits is told, and does not wait until its time is over. */
+    /**
+     * Each thread that waits is told, and does not wait until its time is over. A virtual thread is told by the event thread.
+     * A platform thread that waits alone sees the failure itself.
+     */
     @ParameterizedTest
-    @CsvSource({"true", "false"})
-    void failureOfTheEventThreadEndsAllWaits(boolean byChannel) throws Throwable {
+    @CsvSource({"true, true", "true, false", "false, true", "false, false"})
+    void failureToTakeEventsEndsWaits(boolean byChannel, boolean ofVirtualThread) throws Throwable {
         try (VerbsArena arena = VerbsArena.ofShared()) {
             Context shared = TestDevice.get().open(arena);
             ProtectionDomain domain = shared.allocateProtectionDomain();
@@ -624,22 +629,26 @@ class CompletionRulesTest {
             pair.connect(pair.endpoint());
             MemoryRegion region = domain.register(arena.allocate(64), AccessFlag.LOCAL_WRITE, AccessFlag.REMOTE_WRITE);
             queue.requestNotification(false);
-            OtherThread<Object> waiter = OtherThread.start(
+            FutureTask<Object> wait = new FutureTask<>(
                     () -> byChannel ? channel.await(Loopback.DEADLINE) : queue.await(Loopback.DEADLINE));
-            Await.until(
-                    "the waiter waits",
-                    () -> byChannel
-                            ? Fenced.calls("ibv_get_cq_event") > 1
-                            : Fenced.calls("ibv_poll_cq") > 1 && Fenced.calls("ibv_req_notify_cq") > 1);
+            Thread waiter = ofVirtualThread
+                    ? Thread.startVirtualThread(wait)
+                    : Thread.ofPlatform().daemon().start(wait);
+            Await.until("the waiter waits", () -> Await.isAsleep(waiter));
             Fenced.stop("ibv_get_cq_event");
             pair.postWrite(1, region.slice(0, 8), region.remote());
             Fenced.awaitStopped("ibv_get_cq_event", 1);
             Fenced.fail("ibv_get_cq_event", 1, Errno.EIO);
             Fenced.goOn("ibv_get_cq_event");
-            Throwable thrown = catchThrowable(waiter::join);
+            Throwable thrown = catchThrowable(() -> wait.get(Loopback.DEADLINE.toSeconds(), TimeUnit.SECONDS))
+                    .getCause();
             assertThat(thrown).isInstanceOf(VerbsException.class);
-            assertThat(thrown).hasMessageContaining(byChannel ? channel.toString() : queue.toString());
-            assertThat(thrown.getCause()).hasMessageContaining("ibv_get_cq_event");
+            if (ofVirtualThread) {
+                assertThat(thrown).hasMessageContaining(byChannel ? channel.toString() : queue.toString());
+                assertThat(thrown.getCause()).hasMessageContaining("ibv_get_cq_event");
+            } else {
+                assertThat(thrown).hasMessageContaining("ibv_get_cq_event(" + channel + "): EIO");
+            }
         }
     }
 

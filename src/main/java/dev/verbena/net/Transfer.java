@@ -187,7 +187,7 @@ public final class Transfer implements AutoCloseable {
             TransferMemory target, LongConsumer progress, Deadline deadline, Duration timeout)
             throws InterruptedException {
         Pace pace = channel.pace();
-        long ackTimeout = channel.core().carrier().ackTimeout().toNanos();
+        Duration late = channel.core().carrier().ackTimeout().dividedBy(8).multipliedBy(7); // clocks are coarse
         long[] tickets = new long[TransferMemory.PIECES];
         long[] sizes = new long[TransferMemory.PIECES];
         long posted = 0;
@@ -217,7 +217,8 @@ public final class Transfer implements AutoCloseable {
             } else {
                 long start = System.nanoTime();
                 channel.await(tickets[oldest], left(deadline));
-                pace.arrived(sizes[oldest], System.nanoTime() - start > ackTimeout / 8 * 7); // clocks are coarse
+                Duration waited = Duration.ofNanos(System.nanoTime() - start);
+                pace.arrived(sizes[oldest], waited.compareTo(late) > 0);
             }
             try {
                 target.arrived(come, done, sizes[oldest]);

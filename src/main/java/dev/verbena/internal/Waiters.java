@@ -38,7 +38,7 @@ public final class Waiters {
     /** The end of all waits that had begun before it. Each thread gets an exception of its own. */
     private record Failure(Supplier<? extends RuntimeException> exception) {}
 
-    /** What a thread has seen before it sleeps. */
+    /** The state of the waiters before a thread sleeps. */
     record Look(long wakes, @Nullable Failure failure) {}
 
     /** A function that asks for wake-ups, for a thread that may sleep in C. */

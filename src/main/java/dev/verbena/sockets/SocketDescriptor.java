@@ -95,7 +95,7 @@ final class SocketDescriptor {
     /** The threads that wait in {@code rpoll}, which must not be while others wait for the completion channel. */
     private int inPoll;
 
-    /** Whether the connection is known to be there. */
+    /** True once the connection is known to be there. */
     private volatile boolean connected;
 
     /** Whether the socket is connected, or was to be. */

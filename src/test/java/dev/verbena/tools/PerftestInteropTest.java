@@ -76,7 +76,8 @@ class PerftestInteropTest {
             Listening.await(port, () -> server.output().isEmpty());
             try (Peer client = c(test, port, " 127.0.0.1")) {
                 client.assertSucceeds();
-                assertThat(client.output()).containsPattern("\\n 64 +150 +[0-9.]+");
+                // C measures the speed of its clock itself, and divides by 0 where a busy machine spoils that.
+                assertThat(client.output()).containsPattern("\\n 64 +150 +([0-9.]+|inf)");
             }
             server.assertSucceeds();
             assertThat(server.output()).startsWith("served ib_" + test + " of perftest");

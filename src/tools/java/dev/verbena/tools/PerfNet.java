@@ -135,14 +135,14 @@ final class PerfNet {
     private void run(String host) throws Exception {
         try (VerbsArena arena = VerbsArena.ofShared()) {
             if (host.equals("server")) {
-                Node server = open(own(arena), arena);
+                Node server = openServer(own(arena), arena);
                 out.println("serving at " + server);
-                serve(server, arena);
+                serve(server);
                 return;
             }
             if (options.has("--self")) {
-                Node server = open(new InetSocketAddress(own(arena).getAddress(), 0), arena);
-                Thread serving = Thread.ofPlatform().daemon().name("server").start(() -> serveSelf(server, arena));
+                Node server = openServer(new InetSocketAddress(own(arena).getAddress(), 0), arena);
+                Thread serving = Thread.ofPlatform().daemon().name("server").start(() -> serveSelf(server));
                 try {
                     measure(server.address(), arena);
                 } finally {
@@ -176,8 +176,14 @@ final class PerfNet {
 
     // Server
 
-    private void serve(Node node, VerbsArena arena) throws InterruptedException {
+    /** Opens a node with its export, which a client of this process asks for at once. */
+    private Node openServer(InetSocketAddress own, VerbsArena arena) {
+        Node node = open(own, arena);
         node.export(EXPORT, arena.allocate(LARGEST, 4096), AccessFlag.REMOTE_READ);
+        return node;
+    }
+
+    private void serve(Node node) throws InterruptedException {
         node.listen(new Answers());
         if (events) {
             Thread.sleep(Long.MAX_VALUE); // until the process is ended, or serveSelf is interrupted
@@ -187,9 +193,9 @@ final class PerfNet {
         }
     }
 
-    private void serveSelf(Node node, VerbsArena arena) {
+    private void serveSelf(Node node) {
         try {
-            serve(node, arena);
+            serve(node);
         } catch (InterruptedException over) {
             return;
         }

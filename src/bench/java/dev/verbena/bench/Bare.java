@@ -8,15 +8,24 @@ import java.lang.foreign.ValueLayout;
 import java.lang.invoke.MethodHandle;
 import java.lang.invoke.MethodHandles;
 import java.lang.invoke.MethodType;
+import java.util.Arrays;
+import java.util.List;
 
 /**
  * The same work by bare calls of {@code java.lang.foreign}, as fast as a careful program can have it: nothing is checked,
- * and nothing is kept from being closed. What Verbena takes longer is the price of its safety.
+ * and nothing is kept from being closed. What Verbena takes longer is the price of its safety, and of objects in place of
+ * the static fields here: after each call into C, Java loads again what C keeps in registers. The calls are critical, unless
+ * the property says that all calls are plain.
  */
 final class Bare {
     private static final MemorySegment ALL = MemorySegment.NULL.reinterpret(Long.MAX_VALUE);
     private static final ValueLayout.OfLong LONG = ValueLayout.JAVA_LONG;
     private static final ValueLayout.OfInt INT = ValueLayout.JAVA_INT;
+    /** The property that Verbena reads too: what is measured beside plain calls is plain. */
+    private static final Linker.Option[] OPTIONS = "none".equals(System.getProperty("dev.verbena.critical"))
+            ? new Linker.Option[0]
+            : new Linker.Option[] {Linker.Option.critical(false)};
+
     private static final MethodHandle POST = link(LONG, LONG, LONG);
     private static final MethodHandle POLL = link(LONG, INT, LONG);
 
@@ -35,6 +44,7 @@ final class Bare {
     private static final long REMOTE_ADDRESS = 40;
     private static final long REMOTE_KEY = 48;
     private static final int SIGNALED = 2;
+    private static final int RDMA_READ = 4;
     // struct ibv_sge
     private static final long PIECE = 16;
     private static final long PIECE_LENGTH = 8;
@@ -45,54 +55,58 @@ final class Bare {
     // what twin_addresses gives
     private static final int ADDRESSES = 23;
 
-    private final long pair;
-    private final long sent;
-    private final long received;
-    private final long postSend;
-    private final long postReceive;
-    private final long pollFunction;
-    private final long[] localAddress = new long[SLICES];
-    private final int[] localKey = new int[SLICES];
-    private final long[] remoteAddress = new long[SLICES];
-    private final int[] remoteKey = new int[SLICES];
-    private final long[] extended;
-    private final long requests;
-    private final long pieces;
-    private final long completions;
-    private final long refused;
+    private static long pair;
+    private static long sent;
+    private static long received;
+    private static long postSend;
+    private static long postReceive;
+    private static long pollFunction;
+    private static final long[] localAddress = new long[SLICES];
+    private static final int[] localKey = new int[SLICES];
+    private static final long[] remoteAddress = new long[SLICES];
+    private static final int[] remoteKey = new int[SLICES];
+    private static long[] extended;
+    private static long requests;
+    private static long pieces;
+    private static long completions;
+    private static long refused;
+    private static long wrong;
+    private static long expected;
 
-    /** Takes the queues of a twin in C. Its own loops must not run meanwhile. */
-    Bare(Twin twin) {
+    private Bare() {}
+
+    /** Uses the queues of a twin in C. Its own loops must not run meanwhile. */
+    static void use(Twin twin) {
         MemorySegment memory = Arena.global().allocate(MAX * (REQUEST + PIECE + COMPLETION) + Long.BYTES, 64);
-        this.requests = memory.address();
-        this.pieces = requests + MAX * REQUEST;
-        this.completions = pieces + MAX * PIECE;
-        this.refused = completions + MAX * COMPLETION;
+        requests = memory.address();
+        pieces = requests + MAX * REQUEST;
+        completions = pieces + MAX * PIECE;
+        refused = completions + MAX * COMPLETION;
         long[] found = twin.addresses(ADDRESSES);
-        this.pair = found[0];
-        this.sent = found[1];
-        this.received = found[2];
-        this.postSend = found[3];
-        this.postReceive = found[4];
-        this.pollFunction = found[5];
+        pair = found[0];
+        sent = found[1];
+        received = found[2];
+        postSend = found[3];
+        postReceive = found[4];
+        pollFunction = found[5];
         for (int i = 0; i < SLICES; i++) {
             localAddress[i] = ALL.get(LONG, found[6] + i * PIECE);
             localKey[i] = ALL.get(INT, found[6] + i * PIECE + PIECE_KEY);
             remoteAddress[i] = ALL.get(LONG, found[7] + i * PIECE);
             remoteKey[i] = ALL.get(INT, found[7] + i * PIECE + Long.BYTES);
         }
-        this.extended = java.util.Arrays.copyOfRange(found, 8, ADDRESSES);
+        extended = Arrays.copyOfRange(found, 8, ADDRESSES);
         for (int i = 0; i < MAX; i++) {
             ALL.set(LONG, request(i) + PIECES, pieces + i * PIECE);
             fill(i, i, 0);
         }
     }
 
-    private long request(int index) {
+    private static long request(int index) {
         return requests + index * REQUEST;
     }
 
-    private void fill(int index, long id, int slice) {
+    private static void fill(int index, long id, int slice) {
         long piece = pieces + index * PIECE;
         ALL.set(LONG, piece, localAddress[slice]);
         ALL.set(INT, piece + PIECE_LENGTH, LENGTH);
@@ -106,13 +120,13 @@ final class Bare {
         ALL.set(INT, request + REMOTE_KEY, remoteKey[slice]);
     }
 
-    private void linkAll(int size) {
+    private static void linkAll(int size) {
         for (int i = 0; i < size; i++) {
             ALL.set(LONG, request(i) + NEXT, i + 1 < size ? request(i + 1) : 0);
         }
     }
 
-    private long post(long function) {
+    private static long post(long function) {
         try {
             return (int) POST.invokeExact(function, pair, requests, refused);
         } catch (Throwable t) {
@@ -120,7 +134,7 @@ final class Bare {
         }
     }
 
-    private int poll(long queue, int most) {
+    private static int poll(long queue, int most) {
         try {
             return (int) POLL.invokeExact(pollFunction, queue, most, completions);
         } catch (Throwable t) {
@@ -128,7 +142,7 @@ final class Bare {
         }
     }
 
-    private long takeOne(long queue, long id) {
+    private static long takeOne(long queue, long id) {
         int found;
         do {
             found = poll(queue, 1);
@@ -136,7 +150,7 @@ final class Bare {
         return found == 1 && ALL.get(INT, completions + STATUS) == 0 && ALL.get(LONG, completions) == id ? 0 : 1;
     }
 
-    private long takeBatch(int size, long firstId) {
+    private static long takeBatch(int size, long firstId) {
         long bad = 0;
         long id = firstId;
         for (int left = size; left > 0; ) {
@@ -150,117 +164,217 @@ final class Bare {
         return bad;
     }
 
-    Step standing() {
-        return new Step() {
-            @Override
-            public long once(long id) {
-                ALL.set(LONG, requests, id);
-                return post(postSend) + takeOne(sent, id);
-            }
-        };
+    /** Runs a step again and again: a loop of static fields needs no variables of its own. */
+    private static Work work(int size, Work.Step step) {
+        return new Work(
+                n -> {
+                    long bad = 0;
+                    for (long id = 0; id < n; id += size) {
+                        bad += step.once(id);
+                    }
+                    return bad;
+                },
+                step);
     }
 
-    Step rebuilt() {
-        return new Step() {
-            @Override
-            public long once(long id) {
-                fill(0, id, 0);
-                return post(postSend) + takeOne(sent, id);
-            }
-        };
+    static Work standing() {
+        return work(1, id -> {
+            ALL.set(LONG, requests, id);
+            return post(postSend) + takeOne(sent, id);
+        });
     }
 
-    Step slices() {
-        return new Step() {
-            @Override
-            public long once(long id) {
-                fill(0, id, (int) id % SLICES);
-                return post(postSend) + takeOne(sent, id);
-            }
-        };
+    static Work reads() {
+        ALL.set(INT, requests + OPCODE, RDMA_READ);
+        return standing();
     }
 
-    Step batch16() {
+    static Work rebuilt() {
+        return work(1, id -> {
+            fill(0, id, 0);
+            return post(postSend) + takeOne(sent, id);
+        });
+    }
+
+    static Work slices() {
+        return work(1, id -> {
+            fill(0, id, (int) id % SLICES);
+            return post(postSend) + takeOne(sent, id);
+        });
+    }
+
+    /** Posts a batch with new ids. */
+    private static long postBatch(int size, long firstId) {
+        for (int i = 0; i < size; i++) {
+            ALL.set(LONG, request(i), firstId + i);
+        }
+        return post(postSend);
+    }
+
+    static Work batch16() {
+        return batches(BATCH);
+    }
+
+    static Work batch64() {
+        return batches(MAX);
+    }
+
+    private static Work batches(int size) {
+        linkAll(size);
+        return work(size, id -> postBatch(size, id) + takeBatch(size, id));
+    }
+
+    static Work batch16Rebuilt() {
         linkAll(BATCH);
-        return new Step() {
-            @Override
-            public long once(long id) {
-                for (int i = 0; i < BATCH; i++) {
-                    ALL.set(LONG, request(i), id + i);
-                }
-                return post(postSend) + takeBatch(BATCH, id);
+        return work(BATCH, id -> {
+            for (int i = 0; i < BATCH; i++) {
+                fill(i, id + i, 0);
             }
-        };
+            return post(postSend) + takeBatch(BATCH, id);
+        });
     }
 
-    Step batch16Rebuilt() {
+    static Work batch16Slices() {
         linkAll(BATCH);
-        return new Step() {
-            @Override
-            public long once(long id) {
-                for (int i = 0; i < BATCH; i++) {
-                    fill(i, id + i, 0);
-                }
-                return post(postSend) + takeBatch(BATCH, id);
+        return work(BATCH, id -> {
+            for (int i = 0; i < BATCH; i++) {
+                fill(i, id + i, (int) (id + i) % SLICES);
             }
-        };
+            return post(postSend) + takeBatch(BATCH, id);
+        });
     }
 
-    Step batch16Slices() {
+    static Work receive() {
+        return work(1, id -> {
+            ALL.set(LONG, requests, id);
+            return post(postReceive) + takeOne(received, id);
+        });
+    }
+
+    static Work emptyPoll() {
+        return work(1, _ -> poll(sent, 1));
+    }
+
+    /** Takes the address of a completion. */
+    private interface Callback {
+        void accept(long completion);
+    }
+
+    /** Three callbacks by turns, so that none of their calls is inlined. */
+    static Work callbacks() {
         linkAll(BATCH);
-        return new Step() {
-            @Override
-            public long once(long id) {
-                for (int i = 0; i < BATCH; i++) {
-                    fill(i, id + i, (int) (id + i) % SLICES);
+        List<Callback> callbacks = List.of(Bare::first, Bare::second, Bare::third);
+        return work(BATCH, id -> {
+            wrong = postBatch(BATCH, id);
+            expected = id;
+            for (int left = BATCH; left > 0; ) {
+                int found = poll(sent, BATCH);
+                for (int i = 0, k = 0; i < found; i++, k = k == 2 ? 0 : k + 1) {
+                    callbacks.get(k).accept(completions + i * COMPLETION);
                 }
-                return post(postSend) + takeBatch(BATCH, id);
+                left -= found;
             }
-        };
+            return wrong;
+        });
     }
 
-    Step receive() {
-        return new Step() {
-            @Override
-            public long once(long id) {
-                ALL.set(LONG, requests, id);
-                return post(postReceive) + takeOne(received, id);
+    private static void first(long at) {
+        wrong += ALL.get(INT, at + STATUS) == 0 && ALL.get(LONG, at) == expected++ ? 0 : 1;
+    }
+
+    private static void second(long at) {
+        wrong += ALL.get(LONG, at) == expected++ && ALL.get(INT, at + STATUS) == 0 ? 0 : 1;
+    }
+
+    private static void third(long at) {
+        wrong += ALL.get(LONG, at) != expected++ || ALL.get(INT, at + STATUS) != 0 ? 1 : 0;
+    }
+
+    /** A completion with all fields of {@code struct ibv_wc}. */
+    private record Kept(
+            long id,
+            int status,
+            int opcode,
+            int vendorError,
+            int byteLength,
+            int immediate,
+            int pair,
+            int source,
+            int flags,
+            short pkey,
+            short lid,
+            byte level,
+            byte path) {
+        static Kept at(long at) {
+            return new Kept(
+                    ALL.get(LONG, at),
+                    ALL.get(INT, at + STATUS),
+                    ALL.get(INT, at + 12),
+                    ALL.get(INT, at + 16),
+                    ALL.get(INT, at + 20),
+                    ALL.get(INT, at + 24),
+                    ALL.get(INT, at + 28),
+                    ALL.get(INT, at + 32),
+                    ALL.get(INT, at + 36),
+                    ALL.get(ValueLayout.JAVA_SHORT, at + 40),
+                    ALL.get(ValueLayout.JAVA_SHORT, at + 42),
+                    ALL.get(ValueLayout.JAVA_BYTE, at + 44),
+                    ALL.get(ValueLayout.JAVA_BYTE, at + 45));
+        }
+    }
+
+    static Work records() {
+        linkAll(BATCH);
+        Kept[] kept = new Kept[BATCH];
+        return work(BATCH, id -> {
+            long bad = postBatch(BATCH, id);
+            for (int count = 0; count < BATCH; ) {
+                int found = poll(sent, BATCH - count);
+                for (int i = 0; i < found; i++) {
+                    kept[count++] = Kept.at(completions + i * COMPLETION);
+                }
             }
-        };
-    }
-
-    Step emptyPoll() {
-        return new Step() {
-            @Override
-            public long once(long id) {
-                return poll(sent, 1);
+            for (int i = 0; i < BATCH; i++) {
+                bad += kept[i].status() == 0 && kept[i].id() == id + i ? 0 : 1;
             }
-        };
+            return bad;
+        });
     }
 
-    Step extendedPair() {
-        return new ExtendedPair();
+    static Work extendedPair() {
+        ExtendedPair.use(extended);
+        return work(1, ExtendedPair::once);
     }
 
-    Step extendedQueue() {
-        return new ExtendedQueue();
+    static Work extendedQueue() {
+        ExtendedQueue.use(extended);
+        return work(1, ExtendedQueue::once);
     }
 
-    private final class ExtendedPair implements Step {
+    private static final class ExtendedPair {
         private static final MethodHandle ONE = link(LONG);
         private static final MethodHandle WRITE = link(LONG, INT, LONG);
         private static final MethodHandle PIECE_OF = link(LONG, INT, LONG, INT);
 
-        private final long queue = extended[0];
-        private final long start = extended[1];
-        private final long write = extended[2];
-        private final long setPiece = extended[3];
-        private final long complete = extended[4];
-        private final long idField = extended[5];
-        private final long flagsField = extended[6];
+        private static long queue;
+        private static long start;
+        private static long write;
+        private static long setPiece;
+        private static long complete;
+        private static long idField;
+        private static long flagsField;
 
-        @Override
-        public long once(long id) {
+        static void use(long[] found) {
+            queue = found[0];
+            start = found[1];
+            write = found[2];
+            setPiece = found[3];
+            complete = found[4];
+            idField = found[5];
+            flagsField = found[6];
+        }
+
+        static long once(long id) {
             try {
                 int ignored = (int) ONE.invokeExact(start, queue);
                 ALL.set(LONG, idField, id);
@@ -274,29 +388,40 @@ final class Bare {
         }
     }
 
-    private final class ExtendedQueue implements Step {
+    private static final class ExtendedQueue {
         private static final MethodHandle ONE = link(LONG);
         private static final MethodHandle START = link(LONG, LONG);
         private static final int WRITTEN = 1;
+        private static final long ATTRIBUTES =
+                Arena.global().allocate(Long.BYTES).address();
 
-        private final long queue = extended[7];
-        private final long start = extended[8];
-        private final long end = extended[9];
-        private final long opcode = extended[10];
-        private final long flags = extended[11];
-        private final long length = extended[12];
-        private final long statusField = extended[13];
-        private final long idField = extended[14];
-        private final long attributes = Arena.global().allocate(Long.BYTES).address();
+        private static long queue;
+        private static long start;
+        private static long end;
+        private static long opcode;
+        private static long flags;
+        private static long length;
+        private static long statusField;
+        private static long idField;
 
-        @Override
-        public long once(long id) {
+        static void use(long[] found) {
+            queue = found[7];
+            start = found[8];
+            end = found[9];
+            opcode = found[10];
+            flags = found[11];
+            length = found[12];
+            statusField = found[13];
+            idField = found[14];
+        }
+
+        static long once(long id) {
             ALL.set(LONG, requests, id);
             long bad = post(postSend);
             try {
                 int errno;
                 do {
-                    errno = (int) START.invokeExact(start, queue, attributes);
+                    errno = (int) START.invokeExact(start, queue, ATTRIBUTES);
                 } while (errno != 0);
                 bad += ALL.get(INT, statusField) == 0 && ALL.get(LONG, idField) == id ? 0 : 1;
                 bad += (int) ONE.invokeExact(opcode, queue) == WRITTEN ? 0 : 1;
@@ -310,14 +435,13 @@ final class Bare {
         }
     }
 
-    /** Links a critical function that returns an {@code int}, or nothing. Its address is the first argument. */
+    /** Links a function that returns an {@code int}, or nothing. Its address is the first argument. */
     private static MethodHandle link(ValueLayout... arguments) {
         try {
             MethodHandle ofAddress = MethodHandles.lookup()
                     .findStatic(
                             MemorySegment.class, "ofAddress", MethodType.methodType(MemorySegment.class, long.class));
-            MethodHandle call = Linker.nativeLinker()
-                    .downcallHandle(FunctionDescriptor.of(INT, arguments), Linker.Option.critical(false));
+            MethodHandle call = Linker.nativeLinker().downcallHandle(FunctionDescriptor.of(INT, arguments), OPTIONS);
             return MethodHandles.filterArguments(call, 0, ofAddress);
         } catch (ReflectiveOperationException e) {
             throw new ExceptionInInitializerError(e);

@@ -81,7 +81,7 @@ final class Bench {
                 result = new Result(one, new ArrayList<>(), new ArrayList<>());
                 measure(result, runs > 0);
                 runs++;
-            } while (result.isFarOff() && runs < MAX_RUNS);
+            } while (result.isFarOff(results) && runs < MAX_RUNS);
             results.add(result);
             System.out.print(report.line(result, results));
         }
@@ -90,7 +90,7 @@ final class Bench {
 
     private void measure(Result result, boolean withBare) throws IOException, InterruptedException {
         result.verbena().add(child.measure(result.of(), false, warm, rounds));
-        if (withBare && result.of().hasBare()) {
+        if (withBare) {
             result.bare().add(child.measure(result.of(), true, warm, rounds));
         }
     }

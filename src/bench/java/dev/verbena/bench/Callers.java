@@ -5,37 +5,29 @@ package dev.verbena.bench;
  * of them: the deeper the caller is, the less of a call is inlined, and the more it costs. Each frame checks its argument,
  * as the layers of a program do. Once inlined, the checks cost nothing, so C needs no frames of its own.
  */
-final class Callers {
-    private final Step step;
+final class Callers implements Work.Loop {
+    private final Work.Step step;
     private final int size;
-
-    /** Takes a step of a number of operations. */
-    Callers(Step step, int size) {
-        this.step = step;
-        this.size = size;
-    }
+    private final int frames;
 
     /**
-     * Runs a number of operations.
+     * Takes a step of a number of operations.
      *
-     * @param frames the number of frames between the loop and the library: 1, 4 or 8
-     * @return the number of wrong completions
+     * @param frames the number of frames between the loop and the library: 4 or 8, of which a step itself has three
      */
-    long run(int frames, int operations) {
-        return switch (frames) {
-            case 1 -> fromOne(operations);
-            case 4 -> fromFour(operations);
-            case 8 -> fromEight(operations);
-            default -> throw new IllegalArgumentException("frames must be 1, 4 or 8, got " + frames);
-        };
+    Callers(Work.Step step, int size, int frames) {
+        this.step = step;
+        this.size = size;
+        this.frames = frames;
     }
 
-    private long fromOne(int operations) {
-        long bad = 0;
-        for (int id = 0; id < operations; id += size) {
-            bad += step.once(id);
-        }
-        return bad;
+    @Override
+    public long run(int operations) {
+        return switch (frames) {
+            case 4 -> fromFour(operations);
+            case 8 -> fromEight(operations);
+            default -> throw new IllegalArgumentException("frames must be 4 or 8, got " + frames);
+        };
     }
 
     private long fromFour(int operations) {
@@ -75,16 +67,6 @@ final class Callers {
     }
 
     private long fourth(long id) {
-        check(id);
-        return third(id);
-    }
-
-    private long third(long id) {
-        check(id);
-        return second(id);
-    }
-
-    private long second(long id) {
         check(id);
         return step.once(id);
     }

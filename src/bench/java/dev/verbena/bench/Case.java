@@ -62,53 +62,65 @@ record Case(Profile profile, Row row, ArenaKind arena, Calls calls, int frames, 
      * An upper bound for Java's time.
      *
      * @param ratio ratio to the minimum in C, or NaN
-     * @param over nanoseconds above C, or above the confined arena, or NaN
+     * @param over nanoseconds above C, or NaN
+     * @param overConfined nanoseconds above the same with a confined arena, or NaN
      */
-    record Target(double ratio, double over) {
+    record Target(double ratio, double over, double overConfined) {
         /** What no ratio of two figures of a few nanoseconds can tell from chance. */
         private static final double FEW_NANOS = 3.5;
 
         private static final double FAR = 1.5;
         private static final double FAR_FROM_BARE = 1.4;
-        static final Target NONE = new Target(Double.NaN, Double.NaN);
+        static final Target NONE = new Target(Double.NaN, Double.NaN, Double.NaN);
 
         static Target ratio(double most) {
-            return new Target(most, Double.NaN);
+            return new Target(most, Double.NaN, Double.NaN);
         }
 
         static Target over(double most) {
-            return new Target(Double.NaN, most);
+            return new Target(Double.NaN, most, Double.NaN);
+        }
+
+        static Target overConfined(double most) {
+            return new Target(Double.NaN, Double.NaN, most);
         }
 
         /** Tells whether figures meet the target. */
-        boolean isMet(double ratioFound, double overFound) {
-            return !(ratioFound > ratio) && !(overFound > over);
+        boolean isMet(double ratioFound, double overFound, double overConfinedFound) {
+            return !(ratioFound > ratio) && !(overFound > over) && !(overConfinedFound > overConfined);
         }
 
         /**
-         * Tells whether a ratio exceeds the target by half, and that of bare calls by two fifths. Where bare calls alone are
+         * Tells whether figures exceed the target by half, and those of bare calls by two fifths. Where bare calls alone are
          * far beyond the target, the cause is the machine, and not the library.
          *
          * @param bareRatio the ratio of bare calls, or NaN if they were not measured
          */
-        boolean isFarOff(double ratioFound, double overFound, double bareRatio) {
+        boolean isFarOff(double ratioFound, double overFound, double overConfinedFound, double bareRatio) {
             boolean nearBare = ratioFound <= FAR_FROM_BARE * bareRatio;
-            return ratioFound > FAR * ratio && !nearBare && overFound > FEW_NANOS;
+            boolean beyond = ratioFound > FAR * ratio || overConfinedFound > FAR * overConfined;
+            return beyond && !nearBare && overFound > FEW_NANOS;
         }
 
         @Override
         public String toString() {
-            String text = Double.isNaN(ratio) ? "" : String.format(java.util.Locale.ROOT, "<= %.2fx", ratio);
-            if (!Double.isNaN(over)) {
-                text += (text.isEmpty() ? "" : ", ") + String.format(java.util.Locale.ROOT, "<= +%.0f ns", over);
-            }
-            return text;
+            return format("<= %.2fx", ratio)
+                    + format("<= +%.0f ns", over)
+                    + format("<= +%.1f to confined", overConfined);
+        }
+
+        private static String format(String form, double most) {
+            return Double.isNaN(most) ? "" : String.format(java.util.Locale.ROOT, form, most);
         }
     }
 
-    /** Returns whether bare calls are measured too. They have no arena, and are critical. */
-    boolean hasBare() {
-        return row.hasBare() && arena == ArenaKind.CONFINED && calls == Calls.CRITICAL;
+    /** Returns whether this is another case with a confined arena. */
+    boolean isConfined(Case other) {
+        return arena == ArenaKind.CONFINED
+                && profile == other.profile
+                && row == other.row
+                && calls == other.calls
+                && frames == other.frames;
     }
 
     String settings() {

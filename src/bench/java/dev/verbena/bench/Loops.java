@@ -22,7 +22,10 @@ import dev.verbena.verbs.WorkCompletion;
 import java.util.List;
 import java.util.function.Consumer;
 
-/** The queues of a program in Java, and what it does with them: the steps of the rows, as a user writes them. */
+/**
+ * The queues of a program in Java, and what it does with them, as a user writes it. Loops have their objects in local
+ * variables, as those in C have them in registers. Steps have them in fields, as the layers of a program do.
+ */
 final class Loops {
     static final int BATCH = 16;
     static final int SLICES = 64;
@@ -92,164 +95,232 @@ final class Loops {
     }
 
     /** Posts a request that stays in the batch, with a new id each time. */
-    Step standing() {
+    Work standing() {
         return standing(filled(1));
     }
 
-    private Step standing(SendBatch batch) {
-        return new Step() {
-            @Override
-            public long once(long id) {
-                batch.id(id).post();
-                return takeOne(done, id);
-            }
-        };
+    private Work standing(SendBatch batch) {
+        Completions from = done;
+        return new Work(n -> standing(batch, from, n), id -> standing(batch, from, id));
     }
 
-    Step reads() {
+    private static long standing(SendBatch batch, Completions from, long id) {
+        batch.id(id).post();
+        return takeOne(from, id);
+    }
+
+    private static long standing(SendBatch batch, Completions from, int n) {
+        long bad = 0;
+        for (long id = 0; id < n; id++) {
+            bad += standing(batch, from, id);
+        }
+        return bad;
+    }
+
+    Work reads() {
         return standing(pair.sendBatch(1).read(0, local, remote));
     }
 
-    Step single() {
-        return new Step() {
-            @Override
-            public long once(long id) {
-                pair.postWrite(id, local, remote);
-                return takeOne(done, id);
-            }
-        };
+    Work single() {
+        QueuePair to = pair;
+        LocalMemory here = local;
+        RemoteMemory there = remote;
+        Completions from = done;
+        return new Work(n -> single(to, here, there, from, n), id -> single(to, here, there, from, id));
+    }
+
+    private static long single(QueuePair to, LocalMemory here, RemoteMemory there, Completions from, long id) {
+        to.postWrite(id, here, there);
+        return takeOne(from, id);
+    }
+
+    private static long single(QueuePair to, LocalMemory here, RemoteMemory there, Completions from, int n) {
+        long bad = 0;
+        for (long id = 0; id < n; id++) {
+            bad += single(to, here, there, from, id);
+        }
+        return bad;
     }
 
     /** As {@link #single}, from and to other memory each time. */
-    Step slices() {
-        return new Step() {
-            @Override
-            public long once(long id) {
-                int slice = (int) id % SLICES;
-                pair.postWrite(id, locals[slice], remotes[slice]);
-                return takeOne(done, id);
-            }
-        };
+    Work slices() {
+        QueuePair to = pair;
+        LocalMemory[] here = locals;
+        RemoteMemory[] there = remotes;
+        Completions from = done;
+        return new Work(n -> slices(to, here, there, from, n), id -> slices(to, here, there, from, id));
     }
 
-    Step rebuilt() {
+    private static long slices(QueuePair to, LocalMemory[] here, RemoteMemory[] there, Completions from, long id) {
+        int slice = (int) id % SLICES;
+        return single(to, here[slice], there[slice], from, id);
+    }
+
+    private static long slices(QueuePair to, LocalMemory[] here, RemoteMemory[] there, Completions from, int n) {
+        long bad = 0;
+        for (long id = 0; id < n; id++) {
+            bad += slices(to, here, there, from, id);
+        }
+        return bad;
+    }
+
+    Work rebuilt() {
         SendBatch batch = pair.sendBatch(1);
-        return new Step() {
-            @Override
-            public long once(long id) {
-                batch.clear().write(id, local, remote).post();
-                return takeOne(done, id);
-            }
-        };
+        return new Work(n -> rebuilt(batch, local, remote, done, n));
     }
 
-    Step batch16() {
+    private static long rebuilt(SendBatch batch, LocalMemory here, RemoteMemory there, Completions from, int n) {
+        long bad = 0;
+        for (long id = 0; id < n; id++) {
+            batch.clear().write(id, here, there).post();
+            bad += takeOne(from, id);
+        }
+        return bad;
+    }
+
+    Work batch16() {
         return batches(BATCH);
     }
 
-    Step batch64() {
+    Work batch64() {
         return batches(MAX);
     }
 
-    private Step batches(int size) {
+    private Work batches(int size) {
         SendBatch batch = filled(size);
-        return new Step() {
-            @Override
-            public long once(long id) {
-                for (int i = 0; i < size; i++) {
-                    batch.id(i, id + i);
-                }
-                batch.post();
-                return takeBatch(many, size, id);
-            }
-        };
+        return new Work(n -> batches(batch, many, size, n));
     }
 
-    Step batch16Rebuilt() {
+    private static long batches(SendBatch batch, Completions from, int size, int n) {
+        long bad = 0;
+        for (long id = 0; id < n; id += size) {
+            postBatch(batch, size, id);
+            bad += takeBatch(from, size, id);
+        }
+        return bad;
+    }
+
+    /** Posts a batch with new ids. */
+    private static void postBatch(SendBatch batch, int size, long firstId) {
+        for (int i = 0; i < size; i++) {
+            batch.id(i, firstId + i);
+        }
+        batch.post();
+    }
+
+    Work batch16Rebuilt() {
         SendBatch batch = pair.sendBatch(BATCH);
-        return new Step() {
-            @Override
-            public long once(long id) {
-                batch.clear();
-                for (int i = 0; i < BATCH; i++) {
-                    batch.write(id + i, local, remote);
-                }
-                batch.post();
-                return takeBatch(many, BATCH, id);
-            }
-        };
+        return new Work(n -> batch16Rebuilt(batch, local, remote, many, n));
     }
 
-    Step batch16Slices() {
+    private static long batch16Rebuilt(SendBatch batch, LocalMemory here, RemoteMemory there, Completions from, int n) {
+        long bad = 0;
+        for (long id = 0; id < n; id += BATCH) {
+            batch.clear();
+            for (int i = 0; i < BATCH; i++) {
+                batch.write(id + i, here, there);
+            }
+            batch.post();
+            bad += takeBatch(from, BATCH, id);
+        }
+        return bad;
+    }
+
+    Work batch16Slices() {
         SendBatch batch = pair.sendBatch(BATCH);
-        return new Step() {
-            @Override
-            public long once(long id) {
-                batch.clear();
-                for (int i = 0; i < BATCH; i++) {
-                    int slice = (int) (id + i) % SLICES;
-                    batch.write(id + i, locals[slice], remotes[slice]);
-                }
-                batch.post();
-                return takeBatch(many, BATCH, id);
-            }
-        };
+        LocalMemory[] here = locals;
+        RemoteMemory[] there = remotes;
+        Completions from = many;
+        return new Work(
+                n -> batch16Slices(batch, here, there, from, n), id -> batch16Slices(batch, here, there, from, id));
     }
 
-    Step receive() {
+    private static long batch16Slices(
+            SendBatch batch, LocalMemory[] here, RemoteMemory[] there, Completions from, long id) {
+        batch.clear();
+        for (int i = 0; i < BATCH; i++) {
+            int slice = (int) (id + i) % SLICES;
+            batch.write(id + i, here[slice], there[slice]);
+        }
+        batch.post();
+        return takeBatch(from, BATCH, id);
+    }
+
+    private static long batch16Slices(
+            SendBatch batch, LocalMemory[] here, RemoteMemory[] there, Completions from, int n) {
+        long bad = 0;
+        for (long id = 0; id < n; id += BATCH) {
+            bad += batch16Slices(batch, here, there, from, id);
+        }
+        return bad;
+    }
+
+    Work receive() {
         ReceiveBatch batch = pair.receiveBatch(1).receive(0, local);
-        return new Step() {
-            @Override
-            public long once(long id) {
-                batch.id(id).post();
-                return takeOne(received, id);
-            }
-        };
+        Completions from = received;
+        return new Work(n -> receive(batch, from, n), id -> receive(batch, from, id));
     }
 
-    Step emptyPoll() {
-        return new Step() {
-            @Override
-            public long once(long id) {
-                return done.poll();
-            }
-        };
+    private static long receive(ReceiveBatch batch, Completions from, long id) {
+        batch.id(id).post();
+        return takeOne(from, id);
     }
 
-    Step extendedQueue() {
+    private static long receive(ReceiveBatch batch, Completions from, int n) {
+        long bad = 0;
+        for (long id = 0; id < n; id++) {
+            bad += receive(batch, from, id);
+        }
+        return bad;
+    }
+
+    Work emptyPoll() {
+        return new Work(n -> emptyPoll(done, n));
+    }
+
+    private static long emptyPoll(Completions from, int n) {
+        long bad = 0;
+        for (int i = 0; i < n; i++) {
+            bad += from.poll();
+        }
+        return bad;
+    }
+
+    Work extendedQueue() {
         SendBatch batch = filled(1);
         ExtendedCompletions extended = (ExtendedCompletions) done;
-        return new Step() {
-            @Override
-            public long once(long id) {
-                batch.id(id).post();
-                return takeOne(extended, id) + (extended.byteLength() == LENGTH ? 0 : 1);
-            }
-        };
+        return new Work(n -> extendedQueue(batch, extended, n));
+    }
+
+    private static long extendedQueue(SendBatch batch, ExtendedCompletions from, int n) {
+        long bad = 0;
+        for (long id = 0; id < n; id++) {
+            batch.id(id).post();
+            bad += takeOne(from, id) + (from.byteLength() == LENGTH ? 0 : 1);
+        }
+        return bad;
     }
 
     /** Three callbacks by turns, so that none of their calls is inlined. */
-    Step callbacks() {
+    Work callbacks() {
         SendBatch batch = filled(BATCH);
         List<Consumer<Completions>> callbacks = List.of(this::first, this::second, this::third);
-        return new Step() {
-            @Override
-            public long once(long id) {
-                wrong = 0;
-                for (int i = 0; i < BATCH; i++) {
-                    batch.id(i, id + i);
+        return new Work(n -> callbacks(batch, many, callbacks, n));
+    }
+
+    private long callbacks(SendBatch batch, Completions from, List<Consumer<Completions>> callbacks, int n) {
+        wrong = 0;
+        for (long id = 0; id < n; id += BATCH) {
+            postBatch(batch, BATCH, id);
+            expected = id;
+            for (int left = BATCH; left > 0; ) {
+                left -= from.poll();
+                for (int k = 0; from.next(); k = k == 2 ? 0 : k + 1) {
+                    callbacks.get(k).accept(from);
                 }
-                batch.post();
-                expected = id;
-                for (int left = BATCH; left > 0; ) {
-                    left -= many.poll();
-                    for (int k = 0; many.next(); k = k == 2 ? 0 : k + 1) {
-                        callbacks.get(k).accept(many);
-                    }
-                }
-                return wrong;
             }
-        };
+        }
+        return wrong;
     }
 
     private void first(Completions completion) {
@@ -264,29 +335,27 @@ final class Loops {
         wrong += completion.id() != expected++ || !completion.isSuccess() ? 1 : 0;
     }
 
-    Step records() {
+    Work records() {
         SendBatch batch = filled(BATCH);
         WorkCompletion[] kept = new WorkCompletion[MAX];
-        return new Step() {
-            @Override
-            public long once(long id) {
-                for (int i = 0; i < BATCH; i++) {
-                    batch.id(i, id + i);
+        return new Work(n -> records(batch, many, kept, n));
+    }
+
+    private static long records(SendBatch batch, Completions from, WorkCompletion[] kept, int n) {
+        long bad = 0;
+        for (long id = 0; id < n; id += BATCH) {
+            postBatch(batch, BATCH, id);
+            int count = 0;
+            while (count < BATCH) {
+                from.poll();
+                while (from.next()) {
+                    kept[count++] = from.completion();
                 }
-                batch.post();
-                int count = 0;
-                while (count < BATCH) {
-                    many.poll();
-                    while (many.next()) {
-                        kept[count++] = many.completion();
-                    }
-                }
-                long bad = 0;
-                for (int i = 0; i < BATCH; i++) {
-                    bad += kept[i].isSuccess() && kept[i].id() == id + i ? 0 : 1;
-                }
-                return bad;
             }
-        };
+            for (int i = 0; i < BATCH; i++) {
+                bad += kept[i].isSuccess() && kept[i].id() == id + i ? 0 : 1;
+            }
+        }
+        return bad;
     }
 }

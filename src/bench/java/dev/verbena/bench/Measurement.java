@@ -33,32 +33,30 @@ final class Measurement {
         boolean bare = args.length > FIXED + 1 && args[FIXED + 1].equals("bare");
         Twin twin = new Twin(library, row.function(), row.kinds(), gidIndex);
         try (VerbsArena arena = args[1].equals("shared") ? VerbsArena.ofShared() : VerbsArena.ofConfined()) {
-            Step step = bare
-                    ? row.step(new Bare(new Twin(library, row.function(), row.kinds(), gidIndex)))
-                    : row.step(new Loops(row, arena, gidIndex));
+            Work work = bare
+                    ? row.work(new Twin(library, row.function(), row.kinds(), gidIndex))
+                    : row.work(new Loops(row, arena, gidIndex));
+            Work.Loop loop = frames == 1 ? work.loop() : new Callers(work.step(), row.size(), frames);
             int rounds = Integer.parseInt(args[4]);
-            new Measurement(row, twin, new Callers(step, row.size()), frames, Integer.parseInt(args[5]))
-                    .run(Integer.parseInt(args[3]), rounds);
+            new Measurement(row, twin, loop, Integer.parseInt(args[5])).run(Integer.parseInt(args[3]), rounds);
         }
     }
 
     private final Row row;
     private final Twin twin;
-    private final Callers callers;
-    private final int frames;
+    private final Work.Loop loop;
     private final int operations;
 
-    private Measurement(Row row, Twin twin, Callers callers, int frames, int operations) {
+    private Measurement(Row row, Twin twin, Work.Loop loop, int operations) {
         this.row = row;
         this.twin = twin;
-        this.callers = callers;
-        this.frames = frames;
+        this.loop = loop;
         this.operations = operations - operations % row.size();
     }
 
     private void run(int warm, int rounds) {
         for (int i = 0; i < warm; i++) {
-            check(twin.run(operations) + callers.run(frames, operations));
+            check(twin.run(operations) + loop.run(operations));
         }
         double[] c = new double[rounds];
         double[] java = new double[rounds];
@@ -69,7 +67,7 @@ final class Measurement {
             long middle = System.nanoTime();
             long before = THREADS.getCurrentThreadAllocatedBytes();
             long again = System.nanoTime();
-            bad += callers.run(frames, operations);
+            bad += loop.run(operations);
             long end = System.nanoTime();
             least = Math.min(least, THREADS.getCurrentThreadAllocatedBytes() - before);
             check(bad);

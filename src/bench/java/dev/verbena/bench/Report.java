@@ -1,7 +1,5 @@
 package dev.verbena.bench;
 
-import dev.verbena.bench.Case.ArenaKind;
-import dev.verbena.bench.Case.Calls;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
@@ -12,9 +10,6 @@ import java.util.Optional;
 
 /** Writes the results as a table and as JSON, with the missed targets. */
 final class Report {
-    /** Nanoseconds that an operation may take longer with a shared arena. */
-    private static final double SHARED_OVER_CONFINED = 1.5;
-
     private static final String LINE = "%-41s %-24s %6s %6s  %6s %6s  %6s %6s %-10s %6s %6s %5s  %-18s %s%n";
 
     private Case.Profile last;
@@ -66,7 +61,7 @@ final class Report {
                         bare ? number(result.bareJava()) : "",
                         bare ? ratio(result.bareJava() / result.c()) : "",
                         number(result.bytes()),
-                        target(result),
+                        result.of().target(),
                         problem(result, results).orElse("")))
                 .toString();
     }
@@ -75,17 +70,11 @@ final class Report {
         return String.format(Locale.ROOT, "%.2fx", value);
     }
 
-    private String target(Result result) {
-        return result.of().arena() == ArenaKind.SHARED
-                ? "<= +1.5 to confined"
-                : result.of().target().toString();
-    }
-
     /** Returns failures on any machine: allocated bytes, and ratios far beyond their targets. */
     List<String> farOff(List<Result> results) {
         List<String> found = new ArrayList<>();
         for (Result result : results) {
-            if (result.isFarOff()) {
+            if (result.isFarOff(results)) {
                 found.add(result.of().profile().key() + ", " + result.of().row().label() + ", "
                         + result.of().settings() + ": " + number(result.ratio()) + "x, " + number(result.bytes())
                         + " bytes");
@@ -98,24 +87,7 @@ final class Report {
         if (result.allocates()) {
             return Optional.of("allocates");
         }
-        boolean shared = result.of().arena() == ArenaKind.SHARED;
-        return shared && overConfined(result, results) > SHARED_OVER_CONFINED
-                        || !result.of().target().isMet(result.ratio(), result.over())
-                ? Optional.of("missed")
-                : Optional.empty();
-    }
-
-    private double overConfined(Result shared, List<Result> results) {
-        Case of = shared.of();
-        return results.stream()
-                .filter(other -> other.of().profile() == of.profile()
-                        && other.of().row() == of.row()
-                        && other.of().frames() == of.frames()
-                        && other.of().arena() == ArenaKind.CONFINED
-                        && other.of().calls() == Calls.CRITICAL)
-                .mapToDouble(other -> shared.over() - other.over())
-                .findFirst()
-                .orElse(0);
+        return result.meetsTarget(results) ? Optional.empty() : Optional.of("missed");
     }
 
     String json(List<Result> results) {

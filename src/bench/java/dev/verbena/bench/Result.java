@@ -61,9 +61,23 @@ record Result(Case of, List<Figures> verbena, List<Figures> bare) {
         return bytes() > 0 && !of.row().allocates();
     }
 
+    /** Tells whether the target is met, compared with the same row in a confined arena where the target asks for that. */
+    boolean meetsTarget(List<Result> others) {
+        return of.target().isMet(ratio(), over(), overConfined(others));
+    }
+
     /** Tells whether the result is a failure on any machine. */
-    boolean isFarOff() {
-        return allocates() || of.target().isFarOff(ratio(), over(), bareJava() / c());
+    boolean isFarOff(List<Result> others) {
+        return allocates() || of.target().isFarOff(ratio(), over(), overConfined(others), bareJava() / c());
+    }
+
+    /** Returns the nanoseconds more than in a confined arena, or 0 if that was not measured. */
+    private double overConfined(List<Result> others) {
+        return others.stream()
+                .filter(other -> other.of.isConfined(of))
+                .mapToDouble(other -> over() - other.over())
+                .findFirst()
+                .orElse(0);
     }
 
     String json() {

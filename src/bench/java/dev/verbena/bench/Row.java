@@ -9,9 +9,10 @@ import java.util.Locale;
 import java.util.Optional;
 import java.util.Set;
 import java.util.function.Function;
+import java.util.function.Supplier;
 
 /**
- * A comparison: a loop in C, the same work through Verbena's public API and, for most rows, by bare calls of
+ * A comparison: a loop in C, and the same work through Verbena's public API and by bare calls of
  * {@code java.lang.foreign}. The first row is what a first program does.
  */
 enum Row {
@@ -19,7 +20,7 @@ enum Row {
     SINGLE("request rebuilt: queue pair's call", "twin_rebuilt", 1, Loops::single, Bare::rebuilt),
     REBUILT("request rebuilt: batch of one", "twin_rebuilt", 1, Loops::rebuilt, Bare::rebuilt),
     POST_POLL("post + poll of one", "twin_post_poll", 1, Loops::standing, Bare::standing),
-    READ("RDMA read: post + poll of one", "twin_read", 1, Loops::reads, null),
+    READ("RDMA read: post + poll of one", "twin_read", 1, Loops::reads, Bare::reads),
     BATCH_16_SLICES(
             "batch of 16 rewritten, 64 slices", "twin_batch16_slices", 16, Loops::batch16Slices, Bare::batch16Slices),
     BATCH_16_ONE_QUEUE(
@@ -36,7 +37,7 @@ enum Row {
             Loops::batch16Rebuilt,
             Bare::batch16Rebuilt),
     BATCH_16("batch of 16, ids only", "twin_batch16", 16, Loops::batch16, Bare::batch16),
-    BATCH_64("batch of 64, ids only", "twin_batch64", 64, Loops::batch64, null),
+    BATCH_64("batch of 64, ids only", "twin_batch64", 64, Loops::batch64, Bare::batch64),
     RECEIVE("receive: post + poll of one", "twin_receive", 1, Loops::receive, Bare::receive),
     EMPTY_POLL("empty poll", "twin_empty", 1, Loops::emptyPoll, Bare::emptyPoll),
     EXTENDED_QUEUE(
@@ -60,8 +61,8 @@ enum Row {
             Loops::rebuilt,
             Bare::extendedPair,
             Kind.EXTENDED_PAIR),
-    CALLBACK("batch of 16, completions to callbacks", "twin_batch16", 16, Loops::callbacks, null),
-    RECORDS("batch of 16, completions as kept records", "twin_batch16", 16, Loops::records, null);
+    CALLBACK("batch of 16, completions to callbacks", "twin_batch16", 16, Loops::callbacks, Bare::callbacks),
+    RECORDS("batch of 16, completions as kept records", "twin_batch16", 16, Loops::records, Bare::records);
 
     /** What is special about a row's queues. The twin in C has the same bits, in the same order. */
     private enum Kind {
@@ -73,16 +74,16 @@ enum Row {
     private final String label;
     private final String function;
     private final int size;
-    private final Function<Loops, Step> step;
-    private final Function<Bare, Step> bare;
+    private final Function<Loops, Work> work;
+    private final Supplier<Work> bare;
     private final Set<Kind> kinds = EnumSet.noneOf(Kind.class);
 
-    /** Takes the loop in C, the number of operations of a step, the step, and that of bare calls or null. */
-    Row(String label, String function, int size, Function<Loops, Step> step, Function<Bare, Step> bare, Kind... kinds) {
+    /** Takes the loop in C, the number of operations of a turn, the work, and that of bare calls. */
+    Row(String label, String function, int size, Function<Loops, Work> work, Supplier<Work> bare, Kind... kinds) {
         this.label = label;
         this.function = function;
         this.size = size;
-        this.step = step;
+        this.work = work;
         this.bare = bare;
         this.kinds.addAll(Set.of(kinds));
     }
@@ -96,24 +97,20 @@ enum Row {
         return function;
     }
 
-    /** Returns the number of operations of a step. */
+    /** Returns the number of operations of a turn. */
     int size() {
         return size;
     }
 
-    /** Returns the step through the public API. */
-    Step step(Loops loops) {
-        return step.apply(loops);
+    /** Returns the work through the public API. */
+    Work work(Loops loops) {
+        return work.apply(loops);
     }
 
-    /** Returns whether there is a loop of bare calls too. */
-    boolean hasBare() {
-        return bare != null;
-    }
-
-    /** Returns the step by bare calls. */
-    Step step(Bare calls) {
-        return bare.apply(calls);
+    /** Returns the work by bare calls on the queues of a twin in C. Its own loops must not run meanwhile. */
+    Work work(Twin twin) {
+        Bare.use(twin);
+        return bare.get();
     }
 
     /** Returns the options of this row's completion queue. */

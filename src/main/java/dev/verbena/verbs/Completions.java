@@ -63,6 +63,8 @@ public abstract sealed class Completions extends ThreadBound permits PlainComple
     private long base;
     /** The address of the last fetched completion; before the memory if there is none. */
     private long last;
+    /** The number of completions up to {@link #last}. A poll that finds as many as the one before leaves both as they are. */
+    private int fetched;
     /** The thread that this belongs to, if that thread has polled and {@link #direct} is true: one check for both. */
     private @Nullable Thread poller;
 
@@ -91,6 +93,7 @@ public abstract sealed class Completions extends ThreadBound permits PlainComple
     private void forget() {
         base = before;
         last = before;
+        fetched = 0;
     }
 
     /**
@@ -112,22 +115,31 @@ public abstract sealed class Completions extends ThreadBound permits PlainComple
             if (direct) {
                 poller = Thread.currentThread();
             }
-            if (last != before) {
+            if (fetched != 0) {
                 leave();
                 forget(); // before the poll, which may throw
             }
             count = fetch();
         }
-        if (count > 0) {
+        if (count != 0) {
+            if (count != fetched) {
+                fetchedIs(count);
+            }
             base = before;
-            last = before + count * stride;
-        } else if (last != before) {
+        } else if (fetched != 0) {
             forget();
         }
+        return count;
+    }
+
+    /** Notes the number of fetched completions, which most often stays the same. */
+    private void fetchedIs(int count) {
         if (count < 0) {
+            forget();
             throw queue.broken(count);
         }
-        return count;
+        fetched = count;
+        last = before + count * stride;
     }
 
     /** Fills the memory from its beginning. Returns the number of completions, or less than 0 if the poll failed. */
@@ -147,7 +159,7 @@ public abstract sealed class Completions extends ThreadBound permits PlainComple
     @CName({"ibv_poll_cq", "ibv_req_notify_cq", "ibv_get_cq_event", "ibv_ack_cq_events"})
     public final int await(Duration timeout) throws InterruptedException {
         queue.await(attempt, false, timeout);
-        return count();
+        return fetched;
     }
 
     /**
@@ -165,11 +177,7 @@ public abstract sealed class Completions extends ThreadBound permits PlainComple
     @CName({"ibv_poll_cq", "ibv_req_notify_cq", "ibv_get_cq_event", "ibv_ack_cq_events"})
     public final int awaitSolicited(Duration timeout) throws InterruptedException {
         queue.await(attempt, true, timeout);
-        return count();
-    }
-
-    private int count() {
-        return (int) ((last - before) / SIZE);
+        return fetched;
     }
 
     private @Nullable Completions pollOrNull() {
@@ -508,6 +516,6 @@ public abstract sealed class Completions extends ThreadBound permits PlainComple
     @Override
     public final String toString() {
         boolean readable = base >= address && isUser();
-        return readable ? completion().toString() : "cursor over " + queue + ", " + count() + " fetched";
+        return readable ? completion().toString() : "cursor over " + queue + ", " + fetched + " fetched";
     }
 }

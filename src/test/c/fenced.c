@@ -1497,6 +1497,9 @@ static struct ibv_device device = {
 /* Sets the folder of the device in sysfs, which goes with the device; none at first. */
 API void fenced_device_path(const char *path) { snprintf(device.dev_path, sizeof(device.dev_path), "%s", path); }
 
+/* Sets the folder of the device below /sys/class/infiniband, which has the link to the driver of an adapter. */
+API void fenced_adapter_path(const char *path) { snprintf(device.ibdev_path, sizeof(device.ibdev_path), "%s", path); }
+
 /* Makes the device one of iWARP like siw: without immediate data, atomics and memory windows. 0 ends that. */
 API void fenced_iwarp(int on)
 {

@@ -362,8 +362,10 @@ public final class CompletionQueue extends VerbsObject {
     public ExtendedCompletions extendedCompletions(int max) {
         Checks.checkAtLeast("number of completions of a cursor", max, 1);
         lifetime.checkOpen();
-        return keep(new ExtendedCompletions(
-                this, requireExtended(), options.fields(), context.provider().software(), max));
+        CompletionReaders functions = requireExtended();
+        boolean software = context.provider().software();
+        boolean plain = !software && CompletionField.standard().containsAll(options.fields());
+        return keep(new ExtendedCompletions(this, functions, options.fields(), plain, software, max));
     }
 
     private <T extends Completions> T keep(T cursor) {

@@ -470,6 +470,9 @@ public abstract sealed class Completions extends ThreadBound permits PlainComple
     /** Returns the sender's local identifier, or 0 if the queue does not report it. */
     abstract int sourceLidIfKnown();
 
+    /** Clears the fields of the current completion that the queue does not report. */
+    void clearUnreported() {}
+
     /**
      * Returns the flags ({@code wc_flags}).
      *
@@ -488,6 +491,7 @@ public abstract sealed class Completions extends ThreadBound permits PlainComple
     public final WorkCompletion completion() {
         WorkStatus status = status();
         QueuePair queuePair = status == WorkStatus.SUCCESS ? null : failed();
+        clearUnreported();
         WorkCompletion copy = new WorkCompletion(
                 at(0),
                 sourceLidIfKnown(),

@@ -5,9 +5,9 @@ import dev.verbena.NativeFlag;
 import dev.verbena.UnsupportedVerbException;
 import dev.verbena.internal.Errno;
 import dev.verbena.internal.ExtendedCalls;
-import dev.verbena.internal.FirstReaders;
 import dev.verbena.internal.Memory;
 import dev.verbena.internal.raw.ibv_poll_cq_attr;
+import dev.verbena.internal.raw.ibv_wc;
 import dev.verbena.internal.raw.ibv_wc_tm_info;
 import dev.verbena.verbs.device.DeviceAttributes;
 import java.lang.foreign.Arena;
@@ -23,6 +23,9 @@ import org.jspecify.annotations.Nullable;
  * and copies the fields in between. None of the caller's code runs while C holds the lock, and the cursor can be read
  * until the next poll.
  *
+ * <p>Where a queue reports {@linkplain CompletionField#standard standard fields} alone, and its device is no software,
+ * {@link #poll} calls {@code ibv_poll_cq} instead: one call then fetches all fields of all completions.
+ *
  * <p>A cursor belongs to the first thread that uses it; other threads get a {@link WrongThreadException}.
  */
 @CName({
@@ -36,9 +39,12 @@ import org.jspecify.annotations.Nullable;
 public final class ExtendedCompletions extends Completions {
     private static final int STATE_WORD = (int) STATUS / Long.BYTES; // the status and the opcode
     private static final int FLAGS_WORD = (int) FLAGS / Long.BYTES;
+    private static final long SOURCE_LID = ibv_wc.slid$offset();
     private static final int LENGTH_WORD = (int) BYTE_LENGTH / Long.BYTES;
 
     private final CompletionReaders readers;
+    /** True if {@code ibv_poll_cq} fetches all fields that the queue reports. */
+    private final boolean plain;
     /** True if {@link #fetch} may call all functions itself. */
     private final boolean direct;
 
@@ -62,9 +68,6 @@ public final class ExtendedCompletions extends Completions {
 
     private final boolean hasLength;
 
-    /** True if {@link #direct} is, and the functions have constant handles. */
-    private final boolean constant;
-
     private final int[] sourceLids;
     private final long[] timestamps;
     private final long[] wallClocks;
@@ -73,11 +76,23 @@ public final class ExtendedCompletions extends Completions {
     private final long[] tags;
     private final int[] tagData;
 
+    /**
+     * Makes a cursor.
+     *
+     * @param plain whether {@code ibv_poll_cq} fetches the completions, whose fields are standard ones
+     * @param oneByOne whether {@code ibv_next_poll} is not to be called: see {@link #take}
+     */
     ExtendedCompletions(
-            CompletionQueue queue, CompletionReaders readers, Set<CompletionField> fields, boolean oneByOne, int max) {
-        super(queue, max, false);
+            CompletionQueue queue,
+            CompletionReaders readers,
+            Set<CompletionField> fields,
+            boolean plain,
+            boolean oneByOne,
+            int max) {
+        super(queue, max, plain && queue.onlyThread() != null && queue.pollsCritically());
         Arena arena = Arena.ofAuto(); // keeps all its memory while one segment of it is reachable
         this.readers = readers;
+        this.plain = plain;
         this.direct = readers.allCritical() && !oneByOne;
         this.queueAddress = readers.queue;
         this.idAddress = readers.idAddress;
@@ -93,9 +108,8 @@ public final class ExtendedCompletions extends Completions {
         this.length = readers.of(CompletionField.BYTE_LENGTH);
         this.asksForMore = (asked & ~CompletionField.BYTE_LENGTH.bit()) != 0;
         this.hasLength = has(CompletionField.BYTE_LENGTH);
-        this.constant = direct && FirstReaders.are(startPoll, endPoll, readOpcode, readFlags, readLength);
         this.tagInfo = ibv_wc_tm_info.allocate(arena);
-        this.sourceLids = new int[has(CompletionField.SOURCE_LID) ? max : 0];
+        this.sourceLids = new int[has(CompletionField.SOURCE_LID) && !plain ? max : 0];
         this.timestamps = new long[has(CompletionField.TIMESTAMP) ? max : 0];
         this.wallClocks = new long[has(CompletionField.WALL_CLOCK) ? max : 0];
         this.vlans = new short[has(CompletionField.VLAN) ? max : 0];
@@ -108,45 +122,15 @@ public final class ExtendedCompletions extends Completions {
         return (asked & field.bit()) != 0;
     }
 
-    /** Fetches as {@link #take} does. The usual case comes first, and is flat: see {@link Memory#LONG_AT}. */
+    /** Fetches as {@link #take} does. The usual cases are flat: see {@link Memory#LONG_AT}. */
     @Override
     int fetch() {
-        if (!constant) {
-            return direct ? fetchDirectly() : queue.fillExtended(this);
+        if (plain) {
+            return queue.fill(max, address);
         }
-        long of = queueAddress;
-        int errno = (int) FirstReaders.start(of, attributes);
-        if (errno != 0) {
-            return nothing(errno);
+        if (!direct) {
+            return queue.fillExtended(this);
         }
-        int taken = 0;
-        try {
-            do {
-                long at = address + taken++ * SIZE;
-                long word = Memory.word(at);
-                int status = (int) Memory.INT_AT.get(
-                        Memory.ALL, Memory.atInt(Memory.word(statusAddress), CompletionReaders.STATUS_INT));
-                Memory.LONG_AT.set(Memory.ALL, Memory.at(word, 0), (long)
-                        Memory.LONG_AT.get(Memory.ALL, Memory.at(Memory.word(idAddress), 0)));
-                if (status != 0) {
-                    copyFailed(at, status);
-                    continue;
-                }
-                Memory.LONG_AT.set(Memory.ALL, Memory.at(word, STATE_WORD), FirstReaders.opcode(of) << Integer.SIZE);
-                Memory.LONG_AT.set(Memory.ALL, Memory.at(word, FLAGS_WORD), FirstReaders.flags(of) << Integer.SIZE);
-                long bytes = hasLength ? FirstReaders.length(of) << Integer.SIZE : 0;
-                Memory.LONG_AT.set(Memory.ALL, Memory.at(word, LENGTH_WORD), bytes); // and no vendor error
-                if (asksForMore) {
-                    copyMore(taken - 1, at);
-                }
-            } while (taken < max && readers.next() == 0);
-        } finally {
-            FirstReaders.end(of);
-        }
-        return taken;
-    }
-
-    private int fetchDirectly() {
         long of = queueAddress;
         int errno = (int) ExtendedCalls.callCritical(startPoll, of, attributes);
         if (errno != 0) {
@@ -386,12 +370,38 @@ public final class ExtendedCompletions extends Completions {
     @Override
     public int sourceLid() {
         require(CompletionField.SOURCE_LID);
-        return sourceLids[index()];
+        return sourceLidIfKnown();
     }
 
     @Override
     int sourceLidIfKnown() {
-        return sourceLids.length == 0 ? 0 : sourceLids[index()];
+        if (!has(CompletionField.SOURCE_LID)) {
+            return 0;
+        }
+        return plain ? Short.toUnsignedInt(Memory.getShort(at(SOURCE_LID))) : sourceLids[index()];
+    }
+
+    @Override
+    void clearUnreported() {
+        if (!plain) {
+            return; // nothing was written to the other fields
+        }
+        long at = at(0);
+        Memory.set(at + PKEY_INDEX, (short) 0);
+        for (CompletionField field : CompletionField.standard()) {
+            if (has(field)) {
+                continue;
+            }
+            switch (field) {
+                case BYTE_LENGTH -> Memory.set(at + BYTE_LENGTH, 0);
+                case IMMEDIATE -> Memory.set(at + IMMEDIATE, 0);
+                case QUEUE_PAIR_NUMBER -> Memory.set(at + QP_NUMBER, 0);
+                case SOURCE_QUEUE_PAIR -> Memory.set(at + SOURCE_QP, 0);
+                case SERVICE_LEVEL -> Memory.set(at + SERVICE_LEVEL, (byte) 0);
+                case PATH_BITS -> Memory.set(at + PATH_BITS, (byte) 0);
+                default -> {} // the local identifier is not read from there
+            }
+        }
     }
 
     /**

@@ -80,7 +80,7 @@ class CompletionRulesTest {
     private ExtendedCompletions cursor(
             CompletionQueue queue, boolean critical, boolean oneByOne, Set<CompletionField> of) {
         return new ExtendedCompletions(
-                queue, new CompletionReaders(queue.address(), critical, critical, critical), of, oneByOne, 2);
+                queue, new CompletionReaders(queue.address(), critical, critical, critical), of, false, oneByOne, 2);
     }
 
     @ParameterizedTest

@@ -1,16 +1,25 @@
 package dev.verbena.verbs;
 
 import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
+import dev.verbena.UnsupportedVerbException;
 import dev.verbena.VerbsArena;
+import dev.verbena.support.ArenaKind;
+import dev.verbena.support.Fenced;
 import dev.verbena.support.FencedTest;
+import dev.verbena.support.Loopback;
 import dev.verbena.support.TestDevice;
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.EnumSet;
 import java.util.List;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.EnumSource;
 
@@ -213,5 +222,89 @@ class CursorFieldsTest {
             assertThat(done.queuePairNumber()).isEqualTo(receiver.number());
             assertThat(done.completion().vendorError()).isEqualTo(0x77);
         }
+    }
+
+    /** An adapter's queue of standard fields is polled by one call, and tells all that the slow way tells. */
+    @ParameterizedTest
+    @EnumSource
+    void standardFieldsOfAnAdapterAreFetchedByOneCall(ArenaKind kind, @TempDir Path folder) throws IOException {
+        Files.createDirectory(folder.resolve("device"));
+        Files.createSymbolicLink(folder.resolve("device").resolve("driver"), Path.of("an_adapter"));
+        Fenced.adapterPath(folder.toString());
+        try (Loopback loopback = Loopback.connected(kind.make(), ConnectOptions.defaults())) {
+            for (EnumSet<CompletionField> fields : List.of(
+                    EnumSet.copyOf(CompletionField.standard()),
+                    EnumSet.of(CompletionField.BYTE_LENGTH),
+                    EnumSet.noneOf(CompletionField.class),
+                    EnumSet.of(CompletionField.BYTE_LENGTH, CompletionField.TIMESTAMP))) {
+                receiveByAdapter(loopback, fields);
+            }
+        } finally {
+            Fenced.adapterPath("");
+        }
+    }
+
+    private void receiveByAdapter(Loopback loopback, EnumSet<CompletionField> fields) {
+        CompletionQueue queue = loopback.context.createCompletionQueue(
+                CompletionQueueOptions.of(8).fields(fields));
+        QueuePair pair = loopback.domain.createQueuePair(QueuePair.rc(queue));
+        pair.connect(pair.endpoint());
+        boolean standard = CompletionField.standard().containsAll(fields);
+        ExtendedCompletions done = queue.extendedCompletions(4);
+        long before = Fenced.calls("ibv_start_poll");
+        pair.postReceive(ID, loopback.left.buffer);
+        pair.postSendImmediate(1, loopback.left.buffer.slice(0, LENGTH), IMMEDIATE);
+        assertThat(done.poll()).isEqualTo(2);
+        assertThat(done.next()).isTrue();
+        if (done.id() != ID) {
+            assertThat(done.next()).isTrue();
+        }
+        assertThat(Fenced.calls("ibv_start_poll") - before).isEqualTo(standard ? 0 : 1);
+        WorkCompletion value = done.completion();
+        for (CompletionField field : CompletionField.standard()) {
+            if (fields.contains(field)) {
+                assertThat(read(done, field)).as("%s", field).isNotZero().isEqualTo(read(value, field));
+            } else {
+                assertThatThrownBy(() -> read(done, field)).isInstanceOf(UnsupportedVerbException.class);
+                assertThat(read(value, field)).as("%s", field).isZero();
+            }
+        }
+        assertThat(value.pkeyIndex()).isZero();
+        assertThat(value.opcode()).isEqualTo(WorkOpcode.RECEIVE);
+        pair.postRead(7, loopback.left.buffer.slice(0, 8), new RemoteMemory(0, 0, 8));
+        assertThat(done.poll()).isEqualTo(1);
+        assertThat(done.next()).isTrue();
+        assertThat(done.id()).isEqualTo(7);
+        assertThat(done.status()).isEqualTo(WorkStatus.REMOTE_ACCESS_ERROR);
+        assertThat(done.vendorError()).isEqualTo(0x77);
+        assertThat(done.queuePair()).isSameAs(fields.contains(CompletionField.QUEUE_PAIR_NUMBER) ? pair : null);
+        assertThat(done.poll()).isZero();
+        pair.close();
+    }
+
+    private static int read(ExtendedCompletions from, CompletionField field) {
+        return switch (field) {
+            case BYTE_LENGTH -> from.byteLength();
+            case IMMEDIATE -> from.immediate();
+            case QUEUE_PAIR_NUMBER -> from.queuePairNumber();
+            case SOURCE_QUEUE_PAIR -> from.sourceQueuePair();
+            case SOURCE_LID -> from.sourceLid();
+            case SERVICE_LEVEL -> from.serviceLevel();
+            case PATH_BITS -> from.pathBits();
+            default -> throw new AssertionError(field);
+        };
+    }
+
+    private static int read(WorkCompletion from, CompletionField field) {
+        return switch (field) {
+            case BYTE_LENGTH -> from.byteLength();
+            case IMMEDIATE -> from.immediate();
+            case QUEUE_PAIR_NUMBER -> from.queuePairNumber();
+            case SOURCE_QUEUE_PAIR -> from.sourceQueuePair();
+            case SOURCE_LID -> from.sourceLid();
+            case SERVICE_LEVEL -> from.serviceLevel();
+            case PATH_BITS -> from.pathBits();
+            default -> throw new AssertionError(field);
+        };
     }
 }

@@ -158,12 +158,6 @@ public final class ExtendedCalls {
         }
     }
 
-    /** Returns a handle of one function with a number of arguments, for critical calls. */
-    static MethodHandle ofOneFunction(long function, int arity) {
-        MethodHandle ofAny = Linker.nativeLinker().downcallHandle(shape(arity), Linker.Option.critical(false));
-        return MethodHandles.insertArguments(ofAny, 0, MemorySegment.ofAddress(function));
-    }
-
     private static FunctionDescriptor shape(int arity) {
         ValueLayout.OfLong[] arguments = new ValueLayout.OfLong[arity];
         java.util.Arrays.fill(arguments, JAVA_LONG);

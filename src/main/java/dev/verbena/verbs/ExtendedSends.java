@@ -8,7 +8,6 @@ import dev.verbena.UnsupportedVerbException;
 import dev.verbena.internal.ContextVerb;
 import dev.verbena.internal.DataPathCalls;
 import dev.verbena.internal.ExtendedCalls;
-import dev.verbena.internal.FirstSends;
 import dev.verbena.internal.Ibv;
 import dev.verbena.internal.Memory;
 import dev.verbena.internal.raw.ibv_qp_ex;
@@ -24,6 +23,9 @@ import java.util.List;
  *
  * <p>The driver holds a lock from the first call to the last. All requests were written before, so no code of a user runs
  * meanwhile. An operation that the queue pair was not made with is a null pointer in C, and is refused before the lock.
+ *
+ * <p>{@code ibv_post_send} works for extended queue pairs too, as {@code ibv_wr_post(3)} says, and takes one call for all
+ * requests. It posts those of {@link #plain}.
  */
 final class ExtendedSends {
     /** All memory. The caller keeps the requests and the queue pair from being freed. */
@@ -44,29 +46,21 @@ final class ExtendedSends {
 
     private static final boolean[] CARRY_DATA = new boolean[Operation.CODES];
 
-    /** The operations that {@link #post(long, int, long)} knows itself, a bit for each code: those of most programs. */
+    /** Sends, writes and reads, a bit for each code: the operations of most programs. */
     private static final int USUAL;
-
-    /** The usual operations that name a place in the peer's memory. */
-    private static final int REMOTE;
 
     /** The operations whose requests are written by {@code SendBatch.put}, and so can take another range. */
     static final int RANGED;
 
     static {
         int usual = 0;
-        int remote = 0;
         for (int code = 0; code < Operation.CODES; code++) {
             SHAPES[code] = Operation.of(code).shape();
             CARRY_DATA[code] = Operation.of(code).carriesData();
-            if (CARRY_DATA[code] && SHAPES[code] == Operation.Shape.REMOTE) {
-                remote |= 1 << code;
-            }
-            if (CARRY_DATA[code] && SHAPES[code] == Operation.Shape.SEND) {
-                usual |= 1 << code;
-            }
+            boolean plain = SHAPES[code] == Operation.Shape.SEND || SHAPES[code] == Operation.Shape.REMOTE;
+            usual |= plain && CARRY_DATA[code] ? 1 << code : 0;
         }
-        USUAL = usual | remote;
+        USUAL = usual;
         int ranged = 0;
         for (Operation operation : new Operation[] {
             Operation.SEND,
@@ -79,11 +73,8 @@ final class ExtendedSends {
             ranged |= 1 << operation.code();
         }
         RANGED = ranged;
-        REMOTE = remote;
     }
 
-    private static final int ID_WORD = (int) ibv_qp_ex.wr_id$offset() / Long.BYTES;
-    private static final int FLAGS_WORD = (int) ibv_qp_ex.wr_flags$offset() / Long.BYTES;
     private static final int NEXT_WORD = (int) NEXT / Long.BYTES;
 
     private final long queue;
@@ -103,11 +94,7 @@ final class ExtendedSends {
     private final boolean criticalComplete;
     private final boolean datagrams;
     private final boolean namesSharedReceiveQueue;
-    /** The operations that {@link #post(long, int, long)} may post itself: of those it knows, those of this queue pair. */
-    private final int usual;
-
-    /** The usual operations whose functions have constant handles, a bit for each code. */
-    private final int first;
+    private final int plain;
 
     private final int flags;
     private final boolean assumesEqualPieces;
@@ -155,10 +142,8 @@ final class ExtendedSends {
         // Inline data has a setter of its own, and only soft-RoCE wants the flag as well.
         this.flags = provider.software() ? -1 : ~INLINE;
         this.assumesEqualPieces = provider.equalPieces();
-        this.usual = criticalStart && criticalComplete && !datagrams && !namesSharedReceiveQueue && !assumesEqualPieces
-                ? USUAL & offered()
-                : 0;
-        this.first = usual & first();
+        boolean may = criticalStart && criticalComplete && !provider.software();
+        this.plain = may && !datagrams && !namesSharedReceiveQueue ? USUAL & offered() : 0;
         this.queuePair = queuePair;
         this.allowed = allowed;
         this.plainQueue = queuePair.address;
@@ -172,19 +157,6 @@ final class ExtendedSends {
             codes |= builders[code] == 0 ? 0 : 1 << code;
         }
         return codes;
-    }
-
-    private int first() {
-        FirstSends functions = new FirstSends(
-                start,
-                setPiece,
-                complete,
-                builders[SendBatch.SEND],
-                builders[SendBatch.RDMA_WRITE],
-                builders[SendBatch.RDMA_READ]);
-        return (functions.hasSend() ? 1 << SendBatch.SEND : 0)
-                | (functions.hasWrite() ? 1 << SendBatch.RDMA_WRITE : 0)
-                | (functions.hasRead() ? 1 << SendBatch.RDMA_READ : 0);
     }
 
     /** Checks that the driver has a function for each operation that it made the queue pair with. */
@@ -302,100 +274,9 @@ final class ExtendedSends {
         return (int) ExtendedCalls.call(criticalComplete, complete, queue);
     }
 
-    /**
-     * Posts requests that stand one behind the other, as {@link #post(long, long)} does. Those of most programs are built
-     * here, because of the depth: see {@link Memory#LONG_AT}.
-     *
-     * @param kind the operation of all requests, or {@link PostedOperations#SEVERAL}
-     */
-    int post(int kind, long requests, int count, long firstRefused) {
-        if ((usual >>> kind & 1) == 0) { // so is the bit of SEVERAL
-            return post(requests, firstRefused);
-        }
-        long of = queue;
-        long builder = builders[kind];
-        ExtendedCalls.callCritical(start, of);
-        try {
-            for (int i = 0; i < count; i++) {
-                long word = Memory.word(requests + i * WorkBatch.STRIDE);
-                long flagsAndImmediate = (long) Memory.LONG_AT.get(Memory.ALL, Memory.at(word, SendBatch.FLAGS_WORD));
-                if ((int) (long) Memory.LONG_AT.get(Memory.ALL, Memory.at(word, WorkBatch.NUM_SGE_WORD)) != 1
-                        || (flagsAndImmediate & INLINE) != 0) {
-                    build(requests + i * WorkBatch.STRIDE);
-                    continue;
-                }
-                Memory.LONG_AT.set(Memory.ALL, Memory.at(Memory.word(idAddress), 0), (long)
-                        Memory.LONG_AT.get(Memory.ALL, Memory.at(word, WorkBatch.ID_WORD)));
-                Memory.LONG_AT.set(Memory.ALL, Memory.at(Memory.word(flagsAddress), 0), flagsAndImmediate & LOW);
-                if ((REMOTE >>> kind & 1) != 0) {
-                    ExtendedCalls.callCritical(
-                            builder,
-                            of,
-                            (long) Memory.LONG_AT.get(Memory.ALL, Memory.at(word, SendBatch.REMOTE_KEY_WORD)) & LOW,
-                            (long) Memory.LONG_AT.get(Memory.ALL, Memory.at(word, SendBatch.REMOTE_ADDRESS_WORD)));
-                } else {
-                    ExtendedCalls.callCritical(builder, of);
-                }
-                long piece =
-                        Memory.word((long) Memory.LONG_AT.get(Memory.ALL, Memory.at(word, WorkBatch.SG_LIST_WORD)));
-                long lengthAndKey = (long) Memory.LONG_AT.get(Memory.ALL, Memory.at(piece, 1));
-                ExtendedCalls.callCritical(
-                        setPiece,
-                        of,
-                        lengthAndKey >>> Integer.SIZE,
-                        (long) Memory.LONG_AT.get(Memory.ALL, Memory.at(piece, 0)),
-                        lengthAndKey & LOW);
-            }
-        } catch (Throwable broken) { // only an error of the virtual machine leads here
-            ExtendedCalls.call(critical, abort, of);
-            throw broken;
-        }
-        int errno = (int) ExtendedCalls.callCritical(complete, of);
-        if (errno != 0) {
-            MEMORY.set(JAVA_LONG, firstRefused, requests);
-        }
-        return errno;
-    }
-
-    /** Posts one request of an operation of {@link #usual}, with one piece of memory. It stands nowhere but here. */
-    int postOne(long of, int code, long id, long sendFlags, long remoteAddress, int remoteKey, MemorySlice piece) {
-        if ((first >>> code & 1) != 0) {
-            FirstSends.start(of);
-            long word = Memory.word(of);
-            Memory.LONG_AT.set(Memory.ALL, Memory.at(word, ID_WORD), id);
-            Memory.LONG_AT.set(
-                    Memory.ALL, Memory.at(word, FLAGS_WORD), sendFlags); // with the padding before the functions
-            if (code == SendBatch.RDMA_WRITE) {
-                FirstSends.write(of, remoteKey & LOW, remoteAddress);
-            } else if (code == SendBatch.RDMA_READ) {
-                FirstSends.read(of, remoteKey & LOW, remoteAddress);
-            } else {
-                FirstSends.send(of);
-            }
-            FirstSends.setPiece(of, piece.lengthAndKey >>> Integer.SIZE, piece.start, piece.lengthAndKey & LOW);
-            return (int) FirstSends.complete(of);
-        }
-        ExtendedCalls.callCritical(start, of);
-        Memory.LONG_AT.set(Memory.ALL, Memory.at(Memory.word(idAddress), 0), id);
-        Memory.LONG_AT.set(Memory.ALL, Memory.at(Memory.word(flagsAddress), 0), sendFlags);
-        if ((REMOTE >>> code & 1) != 0) {
-            ExtendedCalls.callCritical(builders[code], of, remoteKey & LOW, remoteAddress);
-        } else {
-            ExtendedCalls.callCritical(builders[code], of);
-        }
-        ExtendedCalls.callCritical(
-                setPiece, of, piece.lengthAndKey >>> Integer.SIZE, piece.start, piece.lengthAndKey & LOW);
-        return (int) ExtendedCalls.callCritical(complete, of);
-    }
-
-    /** Returns the address of the queue pair ({@code struct ibv_qp_ex}). */
-    long queue() {
-        return queue;
-    }
-
-    /** Returns the operations that {@link #postOne} knows, a bit for each code. */
-    int usual() {
-        return usual;
+    /** Returns the operations whose requests {@code ibv_post_send} posts, a bit for each code; 0 if there are none. */
+    int plain() {
+        return plain;
     }
 
     private void build(long request) {

@@ -14,6 +14,9 @@ import org.jspecify.annotations.Nullable;
  * path is as safe for threads as its queue is.
  */
 final class PostPath {
+    private static final String SEND = "ibv_post_send";
+    private static final int ANY = -1;
+
     private final ObjectLifetime lifetime;
     private final Object queue;
     private final String verb;
@@ -78,7 +81,7 @@ final class PostPath {
         return new PostPath(
                 queuePair.lifetime,
                 queuePair,
-                extended == null ? "ibv_post_send" : "ibv_wr_complete",
+                extended == null ? SEND : "ibv_wr_complete",
                 "The send queue is full: poll completions before posting more, or ask for a deeper queue with sendDepth()",
                 () -> queuePair.states.cannotSend(),
                 driver.criticalPost(),
@@ -107,7 +110,7 @@ final class PostPath {
     void ready(boolean now) {
         ready = now;
         if (log != null) {
-            log.open(now && (direct || guarded));
+            log.open(now && (direct || guarded), extended == null ? ANY : extended.plain());
         }
     }
 
@@ -130,6 +133,11 @@ final class PostPath {
     /** Returns the C name of posting. */
     String verb() {
         return verb;
+    }
+
+    /** Returns the C name of posting by {@link #function} itself. */
+    String functionName() {
+        return extended == null ? verb : SEND;
     }
 
     /**

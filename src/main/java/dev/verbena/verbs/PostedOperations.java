@@ -34,6 +34,8 @@ final class PostedOperations {
     private int through = NOTHING;
 
     private boolean open;
+    /** The operations that {@link #through} may be, a bit for each code. */
+    private int mayPass;
     /** The kind of the requests before each was logged, or {@link #NOTHING}. */
     private int before = NOTHING;
 
@@ -81,14 +83,20 @@ final class PostedOperations {
         return through == EACH;
     }
 
-    /** Notes whether the queue lets requests through that a batch posts by a critical call, with no more checks. */
-    void open(boolean now) {
+    /**
+     * Notes whether the queue lets requests through that a batch posts by a critical call, with no more checks.
+     *
+     * @param kinds the operations of such requests, a bit for each code
+     */
+    void open(boolean now, int kinds) {
         open = now;
+        mayPass = kinds;
         noteThrough();
     }
 
     private void noteThrough() {
-        through = open && (only > SEVERAL || only == EACH) ? only : NOTHING;
+        boolean passes = only == EACH || (only > SEVERAL && (mayPass >>> only & 1) != 0);
+        through = open && passes ? only : NOTHING;
     }
 
     /**

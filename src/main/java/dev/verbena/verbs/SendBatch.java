@@ -105,7 +105,7 @@ public final class SendBatch extends WorkBatch<SendBatch> {
                 (long) capacity * Math.max(queuePair.granted.inlineSize(), queuePair.options.tsoHeader()));
         this.queuePair = queuePair;
         this.operations = operations;
-        this.usual = path.extended == null ? operations.codes() : path.extended.usual();
+        this.usual = path.extended == null ? operations.codes() : path.extended.plain();
         this.maxInline = queuePair.granted.inlineSize();
         this.maxHeader = queuePair.options.tsoHeader();
         this.datagrams = queuePair.options.type() == QueuePairType.UD;
@@ -701,7 +701,9 @@ public final class SendBatch extends WorkBatch<SendBatch> {
         MemorySlice piece = local instanceof MemorySlice slice ? slice : ((MemoryRegion) local).whole;
         boolean logs = !log.letsThrough(code); // else such a request was posted before, and so is allowed
         if (!isShort(code, piece, limit, logs)) {
-            postOneElse(of, id, code, local, limit, remoteAddress, remoteKey);
+            reset();
+            put(id, code, local, limit, remoteAddress, remoteKey);
+            postAll();
             return;
         }
         long word = Memory.word(request);
@@ -730,33 +732,6 @@ public final class SendBatch extends WorkBatch<SendBatch> {
                 && piece.length <= limit
                 && piece.length <= path.longestMessage()
                 && isDirect();
-    }
-
-    /** Posts a request by an extended queue pair without writing it to the batch, or with all checks. */
-    private void postOneElse(
-            long of, long id, int code, LocalMemory local, long limit, long remoteAddress, int remoteKey) {
-        MemorySlice piece = local instanceof MemorySlice slice ? slice : ((MemoryRegion) local).whole;
-        boolean logs = !log.letsThrough(code);
-        if (!isExtended()
-                || (logs && !log.letsThroughEach())
-                || (usual >>> code & 1) == 0
-                || piece.region.openIn != home
-                || parts != null
-                || piece.length > limit
-                || piece.length > path.longestMessage()) {
-            reset();
-            put(id, code, local, limit, remoteAddress, remoteKey);
-            postAll();
-            return;
-        }
-        if (logs) {
-            log.note(id, code);
-        }
-        int errno = Objects.requireNonNull(path.extended)
-                .postOne(of, code, id, SIGNALED_WORD, remoteAddress, remoteKey, piece);
-        if (errno != 0) {
-            throw failed(errno, logs);
-        }
     }
 
     private void clearRareFields() {

@@ -72,7 +72,7 @@ abstract sealed class WorkBatch<B extends WorkBatch<B>> extends ThreadBound perm
 
     final long refused;
     final PostedOperations log;
-    /** The function and the queue of {@link #path}, which the hot path reads from here; 0 for an extended queue pair. */
+    /** The function and the queue of {@link #path}, which the hot path reads from here. */
     final long function;
 
     final long queueAddress;
@@ -111,12 +111,11 @@ abstract sealed class WorkBatch<B extends WorkBatch<B>> extends ThreadBound perm
         this.home = domain == null || !ObjectLifetime.of(queue).isConfined() ? this : domain;
         this.path = path;
         this.log = log;
-        this.function = path.extended == null ? path.function : 0;
-        this.queueAddress = path.extended == null ? path.address : path.extended.queue();
-        this.firstDriver = function != 0
-                && (this instanceof SendBatch
-                        ? DataPathCalls.isFirstSend(function)
-                        : DataPathCalls.isFirstReceive(function));
+        this.function = path.function;
+        this.queueAddress = path.address;
+        this.firstDriver = this instanceof SendBatch
+                ? DataPathCalls.isFirstSend(function)
+                : DataPathCalls.isFirstReceive(function);
         this.capacity = capacity;
         this.maxPieces = Math.max(1, maxPieces);
         long piecesAt = capacity * STRIDE;
@@ -413,24 +412,13 @@ abstract sealed class WorkBatch<B extends WorkBatch<B>> extends ThreadBound perm
             path.checkReady(); // the log may have missed that another thread has changed the state
             errno = firstDriver ? postGuarded(shared) : path.post(address, refused);
         } else {
-            errno = function != 0
-                    ? DataPathCalls.postCritical(function, queueAddress, address, refused)
-                    : postExtended(kind, n);
+            errno = DataPathCalls.postCritical(function, queueAddress, address, refused);
         }
         Reference.reachabilityFence(this);
         if (errno != 0) {
             throw failed(errno, n, 0);
         }
         return n;
-    }
-
-    /** Returns true if requests are posted by the functions of an extended queue pair, which may refuse them in Java. */
-    final boolean isExtended() {
-        return function == 0;
-    }
-
-    final int postExtended(int kinds, int n) {
-        return Objects.requireNonNull(path.extended).post(kinds, address, n, refused);
     }
 
     private int postGuarded(ObjectLifetime shared) {
@@ -463,7 +451,7 @@ abstract sealed class WorkBatch<B extends WorkBatch<B>> extends ThreadBound perm
         }
         Reference.reachabilityFence(this);
         if (errno != 0) {
-            throw failed(errno, n, logged);
+            throw failed(path.verb(), errno, n, logged);
         }
         return n;
     }
@@ -496,10 +484,14 @@ abstract sealed class WorkBatch<B extends WorkBatch<B>> extends ThreadBound perm
     }
 
     final PostException failed(int errno, int n, int logged) {
+        return failed(path.functionName(), errno, n, logged);
+    }
+
+    private PostException failed(String function, int errno, int n, int logged) {
         int posted = postedBefore();
         log.takeBack(Math.max(0, logged - posted));
         Memory.set(refused, 0L); // some providers leave it as it is
-        return path.failure(errno, posted, n);
+        return path.failure(function, errno, posted, n);
     }
 
     /** Returns the number of requests that were posted before the refused one. */

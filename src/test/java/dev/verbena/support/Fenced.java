@@ -306,7 +306,8 @@ public final class Fenced {
         private static final MethodHandle WAITING = link("fenced_waiting", FunctionDescriptor.of(JAVA_INT, ADDRESS));
         private static final MethodHandle CALLS = link("fenced_calls", FunctionDescriptor.of(JAVA_LONG, ADDRESS));
         private static final MethodHandle DEVICE_PATH = link("fenced_device_path", FunctionDescriptor.ofVoid(ADDRESS));
-        private static final MethodHandle ADAPTER_PATH = link("fenced_adapter_path", FunctionDescriptor.ofVoid(ADDRESS));
+        private static final MethodHandle ADAPTER_PATH =
+                link("fenced_adapter_path", FunctionDescriptor.ofVoid(ADDRESS));
         private static final MethodHandle REMOVE_DEVICE = link("fenced_remove_device", FunctionDescriptor.ofVoid());
         private static final MethodHandle CALM = link("fenced_calm", FunctionDescriptor.ofVoid());
         private static final MethodHandle RAISE_OF =

@@ -217,20 +217,32 @@ class PostedOperationsTest {
     void openLogLetsRequestsThroughThatItNeedNotStore() {
         log.add(1, SEND);
         assertThat(log.letsThrough(SEND)).as("the queue is not ready").isFalse();
-        log.open(true);
+        log.open(true, -1);
         assertThat(log.letsThrough(SEND)).isTrue();
         assertThat(log.letsThrough(WRITE)).isFalse();
         assertThat(log.letsThroughEach()).isFalse();
         log.add(2, WRITE);
         assertThat(log.letsThrough(SEND)).as("it must be stored now").isFalse();
         assertThat(log.letsThroughEach()).isTrue();
-        log.open(false);
+        log.open(false, -1);
         assertThat(log.letsThroughEach()).isFalse();
-        log.open(true);
+        log.open(true, -1);
         log.clear();
         assertThat(log.letsThroughEach()).isFalse();
         log.add(3, WRITE);
         assertThat(log.letsThrough(WRITE)).isTrue();
+    }
+
+    @Test
+    void openLogLetsOnlyNamedKindsThrough() {
+        log.open(true, 1 << SEND);
+        log.add(1, WRITE);
+        assertThat(log.letsThrough(WRITE)).isFalse();
+        log.clear();
+        log.add(1, SEND);
+        assertThat(log.letsThrough(SEND)).isTrue();
+        log.add(2, WRITE);
+        assertThat(log.letsThroughEach()).isTrue(); // whoever asks knows the kinds
     }
 
     @Test

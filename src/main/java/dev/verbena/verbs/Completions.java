@@ -3,6 +3,7 @@ package dev.verbena.verbs;
 import dev.verbena.CName;
 import dev.verbena.VerbsException;
 import dev.verbena.VerbsTimeoutException;
+import dev.verbena.access.ObjectLifetime;
 import dev.verbena.internal.DataPathCalls;
 import dev.verbena.internal.Memory;
 import dev.verbena.internal.raw.ibv_wc;
@@ -50,10 +51,13 @@ public abstract sealed class Completions extends ThreadBound permits PlainComple
     /** True if {@link #poll} calls C itself, because no other thread can close the queue meanwhile. */
     private final boolean direct;
 
-    /** True if the function that polls is the first driver's, which has a constant handle. */
-    final boolean firstDriver;
+    /** Keeps the queue open while a critical call polls for one of several threads; null if there is no such call. */
+    private final @Nullable ObjectLifetime guard;
 
-    final long cq;
+    /** True if the function that polls is the first driver's, which has a constant handle. */
+    private final boolean firstDriver;
+
+    private final long cq;
     private final Supplier<@Nullable Completions> attempt = this::pollOrNull;
     /** The address before the memory. */
     private final long before;
@@ -80,6 +84,8 @@ public abstract sealed class Completions extends ThreadBound permits PlainComple
         this.firstDriver = DataPathCalls.isFirstPoll(queue.pollFunction());
         this.direct = direct && firstDriver;
         this.cq = queue.address();
+        boolean guarded = queue.onlyThread() == null && queue.pollsCritically() && firstDriver;
+        this.guard = guarded ? ObjectLifetime.of(queue) : null;
     }
 
     @Override
@@ -112,14 +118,7 @@ public abstract sealed class Completions extends ThreadBound permits PlainComple
             count = DataPathCalls.pollFirst(cq, max, address);
         } else {
             checkUser();
-            if (direct) {
-                poller = Thread.currentThread();
-            }
-            if (fetched != 0) {
-                leave();
-                forget(); // before the poll, which may throw
-            }
-            count = fetch();
+            count = guard == null ? fetchAfterAll() : fetchGuarded(guard);
         }
         if (count != 0) {
             if (count != fetched) {
@@ -130,6 +129,29 @@ public abstract sealed class Completions extends ThreadBound permits PlainComple
             forget();
         }
         return count;
+    }
+
+    private int fetchAfterAll() {
+        if (direct) {
+            poller = Thread.currentThread();
+        }
+        if (fetched != 0) {
+            leave();
+            forget(); // before the poll, which may throw
+        }
+        return fetch();
+    }
+
+    private int fetchGuarded(ObjectLifetime shared) {
+        if (base < last) {
+            leave();
+        }
+        int way = shared.enter();
+        try {
+            return DataPathCalls.pollFirst(cq, max, address);
+        } finally {
+            shared.exit(way);
+        }
     }
 
     /** Notes the number of fetched completions, which most often stays the same. */

@@ -49,9 +49,9 @@ public final class MemoryRegion extends RequestPart implements LocalMemory {
     private final Object checkedIn;
 
     /**
-     * The domain while this is open, if the domain is confined and C checks the key of each request; else null. The one
-     * thread that may use a confined queue of the domain then needs no other check of this region, because it is also the
-     * only thread that could make this region.
+     * The domain while this is open, if C checks the key of each request, and all threads that may use the domain may use
+     * this; else null. Such a thread then needs no other check of this region. It may read this field as it is: another
+     * thread that closes this region at the same time makes the key invalid, which C notices.
      */
     @Nullable
     Object openIn;
@@ -133,7 +133,8 @@ public final class MemoryRegion extends RequestPart implements LocalMemory {
 
     private void noteOpen() {
         ProtectionDomain home = domain;
-        openIn = home != null && checkedIn == home && ObjectLifetime.of(home).isConfined() ? home : null;
+        boolean forAll = home != null && (ObjectLifetime.of(home).isConfined() || !lifetime.isConfined());
+        openIn = forAll && checkedIn == home ? home : null;
     }
 
     private static MemorySegment struct(long address) {

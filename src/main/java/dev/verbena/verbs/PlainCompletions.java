@@ -1,10 +1,7 @@
 package dev.verbena.verbs;
 
-import dev.verbena.access.ObjectLifetime;
-import dev.verbena.internal.DataPathCalls;
 import dev.verbena.internal.Memory;
 import dev.verbena.internal.raw.ibv_wc;
-import org.jspecify.annotations.Nullable;
 
 /**
  * A cursor that polls with {@code ibv_poll_cq}, which reports all standard fields. It belongs to the first thread that
@@ -13,28 +10,13 @@ import org.jspecify.annotations.Nullable;
 final class PlainCompletions extends Completions {
     private static final long SOURCE_LID = ibv_wc.slid$offset();
 
-    /** Keeps the queue open while a critical call polls for one of several threads; null if there is no such call. */
-    private final @Nullable ObjectLifetime guard;
-
     PlainCompletions(CompletionQueue queue, int max) {
         super(queue, max, queue.onlyThread() != null && queue.pollsCritically());
-        boolean guarded = queue.onlyThread() == null && queue.pollsCritically() && firstDriver;
-        this.guard = guarded ? ObjectLifetime.of(queue) : null;
     }
 
-    /** Polls as {@link CompletionQueue#fill} does. All that C gets is in this object: it waits for fewer loads so. */
     @Override
     int fetch() {
-        ObjectLifetime shared = guard;
-        if (shared == null) {
-            return queue.fill(max, address);
-        }
-        int way = shared.enter();
-        try {
-            return DataPathCalls.pollFirst(cq, max, address);
-        } finally {
-            shared.exit(way);
-        }
+        return queue.fill(max, address);
     }
 
     @Override

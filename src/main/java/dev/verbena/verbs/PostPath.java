@@ -140,6 +140,11 @@ final class PostPath {
         return extended == null ? verb : SEND;
     }
 
+    /** Returns true if the queue's state lets requests through. */
+    boolean isReady() {
+        return ready;
+    }
+
     /**
      * Checks that the queue's state lets requests through.
      *

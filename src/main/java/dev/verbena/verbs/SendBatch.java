@@ -718,7 +718,7 @@ public final class SendBatch extends WorkBatch<SendBatch> {
         if (logs) {
             log.note(id, code);
         }
-        int errno = DataPathCalls.sendFirst(of, request, refused);
+        int errno = isDirect() ? DataPathCalls.sendFirst(of, request, refused) : postGuarded();
         Reference.reachabilityFence(this);
         if (errno != 0) {
             throw failed(errno, logs);
@@ -731,7 +731,7 @@ public final class SendBatch extends WorkBatch<SendBatch> {
                 && piece.region.openIn == home
                 && piece.length <= limit
                 && piece.length <= path.longestMessage()
-                && isDirect();
+                && isSimple();
     }
 
     private void clearRareFields() {

@@ -43,7 +43,10 @@ abstract sealed class WorkBatch<B extends WorkBatch<B>> extends ThreadBound perm
     static final long STRIDE = 1L << STRIDE_SHIFT;
 
     final @Nullable ProtectionDomain domain;
-    /** The domain if the queue is confined; else an object that no region is {@linkplain MemoryRegion#openIn open in}. */
+    /**
+     * The domain, whose {@linkplain MemoryRegion#openIn open} regions need no more checks. If its threads are fewer than the
+     * queue's, an object that no region is open in.
+     */
     final Object home;
 
     final PostPath path;
@@ -108,7 +111,7 @@ abstract sealed class WorkBatch<B extends WorkBatch<B>> extends ThreadBound perm
         super(queue);
         this.queue = queue;
         this.domain = domain;
-        this.home = domain == null || !ObjectLifetime.of(queue).isConfined() ? this : domain;
+        this.home = domain != null && (isConfined(queue) || !isConfined(domain)) ? domain : this;
         this.path = path;
         this.log = log;
         this.function = path.function;
@@ -135,6 +138,10 @@ abstract sealed class WorkBatch<B extends WorkBatch<B>> extends ThreadBound perm
             Memory.set(addressOf(i) + NEXT, i < last ? addressOf(i + 1) : 0);
         }
         reset();
+    }
+
+    private static boolean isConfined(VerbsObject object) {
+        return ObjectLifetime.of(object).isConfined();
     }
 
     /** Returns the number of bits to shift 1 by, to get at least a number. */
@@ -421,6 +428,11 @@ abstract sealed class WorkBatch<B extends WorkBatch<B>> extends ThreadBound perm
         return n;
     }
 
+    /** Posts all requests by the first driver's function, for a queue that several threads may use. */
+    final int postGuarded() {
+        return postGuarded(Objects.requireNonNull(guard));
+    }
+
     private int postGuarded(ObjectLifetime shared) {
         int way = shared.enter();
         try {
@@ -466,6 +478,11 @@ abstract sealed class WorkBatch<B extends WorkBatch<B>> extends ThreadBound perm
     /** Returns true if the first driver's function posts full batches without a bracket or a look at {@link #parts}. */
     final boolean isDirect() {
         return direct != 0;
+    }
+
+    /** Returns true if the first driver's function posts full batches, and the queue's state lets them through. */
+    final boolean isSimple() {
+        return direct != 0 || (linked != 0 && firstDriver && path.isReady());
     }
 
     /** Returns true if full batches are posted by a critical call without a bracket or a look at {@link #parts}. */

@@ -6,7 +6,7 @@ import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
 
-/** Starts a JVM for each measurement, on one core. */
+/** Starts a JVM for each measurement, on one core if not told otherwise. */
 final class Child {
     private static final String OPERATIONS = "16000";
     private static final String GID_INDEX = "0";
@@ -58,21 +58,30 @@ final class Child {
     /** Runs a program on a stub provider and returns its output. */
     List<String> run(Case.Profile profile, List<String> options, String program, String... arguments)
             throws IOException, InterruptedException {
-        return run(List.of(), command(profile, options, program, arguments)).output();
+        return run(onOneCore(), command(profile, options, program, arguments)).output();
     }
 
-    /** Runs a program as {@link #run} does, and measures the processors' time by the shell's {@code time}. */
-    Ended runAndMeasure(Case.Profile profile, List<String> options, String program)
+    /**
+     * Runs a program as {@link #run} does, and measures the processors' time by the shell's {@code time}.
+     *
+     * @param oneCore false to run the program on all cores
+     */
+    Ended runAndMeasure(Case.Profile profile, List<String> options, String program, boolean oneCore)
             throws IOException, InterruptedException {
-        List<String> timed = List.of("bash", "-c", "TIMEFORMAT='" + TIMES + "%U %S'; time \"$@\"", "bash");
-        return run(timed, command(profile, options, program));
+        List<String> prefix =
+                new ArrayList<>(List.of("bash", "-c", "TIMEFORMAT='" + TIMES + "%U %S'; time \"$@\"", "bash"));
+        if (oneCore) {
+            prefix.addAll(onOneCore());
+        }
+        return run(prefix, command(profile, options, program));
+    }
+
+    private List<String> onOneCore() {
+        return List.of("taskset", "-c", Integer.toString(core));
     }
 
     private List<String> command(Case.Profile profile, List<String> options, String program, String... arguments) {
         List<String> command = new ArrayList<>(List.of(
-                "taskset",
-                "-c",
-                Integer.toString(core),
                 Path.of(System.getProperty("java.home"), "bin", "java").toString(),
                 "-XX:+UseSerialGC",
                 "--enable-native-access=ALL-UNNAMED",

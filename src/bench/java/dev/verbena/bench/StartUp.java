@@ -9,7 +9,8 @@ import java.util.List;
 
 /**
  * Measures the start of programs in fresh JVMs, by turns: an empty one, one that lists the devices, and one that runs to its
- * first completion, the latter without and with an AOT cache.
+ * first completion, the latter without and with an AOT cache. Each is run on all processors, where the compilers run beside
+ * the program, and on one.
  *
  * <p>A busy machine more than doubles the time that passes, but hardly changes the time of the processors. So both are
  * printed. The processors' time includes that of the compiler's and other threads of the JVM.
@@ -20,19 +21,21 @@ final class StartUp {
 
     private final Child child;
 
-    /** A program, the options that it is started with, and what it cost in each run. */
+    /** A program, how it is started, and what it cost in each run. */
     private static final class Start {
         private final String name;
         private final Class<?> program;
         private final List<String> options;
+        private final boolean oneCore;
         private final double[] passed = new double[RUNS];
         private final double[] used = new double[RUNS];
         private final double[] registering = new double[RUNS];
 
-        Start(String name, Class<?> program, List<String> options) {
+        Start(String name, Class<?> program, List<String> options, boolean oneCore) {
             this.name = name;
             this.program = program;
             this.options = options;
+            this.oneCore = oneCore;
         }
     }
 
@@ -49,23 +52,39 @@ final class StartUp {
         System.out.println(
                 Report.machine() + "\nstart and end of a virtual machine and its program, least and median of " + RUNS
                         + " by turns, ms");
+        List<Start> onAll = starts(folder, false);
+        List<Start> onOne = starts(folder, true);
+        for (int i = 0; i < RUNS; i++) {
+            for (int k = 0; k < onAll.size(); k++) {
+                run(onAll.get(k), i);
+                run(onOne.get(k), i);
+            }
+        }
+        print("on " + Runtime.getRuntime().availableProcessors() + " processors", onAll);
+        print("on one processor", onOne);
+    }
+
+    /** Returns the programs to start, and makes their caches. */
+    private List<Start> starts(Path folder, boolean oneCore) throws IOException, InterruptedException {
         List<Start> starts = new ArrayList<>(List.of(
-                new Start("empty main", Empty.class, List.of()),
-                new Start("Device.list()", ListDevices.class, List.of()),
-                new Start("first completion", FirstCompletion.class, List.of())));
+                new Start("empty main", Empty.class, List.of(), oneCore),
+                new Start("Device.list()", ListDevices.class, List.of(), oneCore),
+                new Start("first completion", FirstCompletion.class, List.of(), oneCore)));
         if (Runtime.version().feature() < FIRST_WITH_CACHE) {
             System.out.println("an AOT cache needs JDK " + FIRST_WITH_CACHE);
         } else {
-            starts.add(new Start("empty main, AOT cache", Empty.class, cache(folder, Empty.class)));
+            starts.add(new Start("empty main, AOT cache", Empty.class, cache(folder, Empty.class), oneCore));
             starts.add(new Start(
-                    "first completion, AOT cache", FirstCompletion.class, cache(folder, FirstCompletion.class)));
+                    "first completion, AOT cache",
+                    FirstCompletion.class,
+                    cache(folder, FirstCompletion.class),
+                    oneCore));
         }
-        for (int i = 0; i < RUNS; i++) {
-            for (Start start : starts) {
-                run(start, i);
-            }
-        }
-        System.out.printf("%-28s %8s %8s %10s %8s %9s%n", "", "passed", "median", "processor", "median", "classes");
+        return starts;
+    }
+
+    private void print(String where, List<Start> starts) throws IOException, InterruptedException {
+        System.out.printf("%-28s %8s %8s %10s %8s %9s%n", where, "passed", "median", "processor", "median", "classes");
         for (Start start : starts) {
             print(start);
         }
@@ -81,7 +100,8 @@ final class StartUp {
 
     private void run(Start start, int run) throws IOException, InterruptedException {
         long before = System.nanoTime();
-        Child.Ended ended = child.runAndMeasure(Case.Profile.LEAN, start.options, start.program.getName());
+        Child.Ended ended =
+                child.runAndMeasure(Case.Profile.LEAN, start.options, start.program.getName(), start.oneCore);
         start.passed[run] = (System.nanoTime() - before) / 1e6;
         start.used[run] = ended.processorMillis();
         start.registering[run] = FirstCompletion.registering(ended.output());

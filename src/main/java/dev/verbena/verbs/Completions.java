@@ -58,7 +58,10 @@ public abstract sealed class Completions extends ThreadBound permits PlainComple
     private final boolean firstDriver;
 
     private final long cq;
-    private final Supplier<@Nullable Completions> attempt = this::pollOrNull;
+
+    /** The poll of {@link #await}, made for the first one. */
+    private @Nullable Supplier<@Nullable Completions> attempt;
+
     /** The address before the memory. */
     private final long before;
     /** The distance between completions. By a constant, C2 multiplies in six steps. */
@@ -164,6 +167,14 @@ public abstract sealed class Completions extends ThreadBound permits PlainComple
         last = before + count * stride;
     }
 
+    private Supplier<@Nullable Completions> attempt() {
+        Supplier<@Nullable Completions> made = attempt;
+        if (made == null) {
+            attempt = made = this::pollOrNull;
+        }
+        return made;
+    }
+
     /** Fills the memory from its beginning. Returns the number of completions, or less than 0 if the poll failed. */
     abstract int fetch();
 
@@ -180,7 +191,7 @@ public abstract sealed class Completions extends ThreadBound permits PlainComple
      */
     @CName({"ibv_poll_cq", "ibv_req_notify_cq", "ibv_get_cq_event", "ibv_ack_cq_events"})
     public final int await(Duration timeout) throws InterruptedException {
-        queue.await(attempt, false, timeout);
+        queue.await(attempt(), false, timeout);
         return fetched;
     }
 
@@ -198,7 +209,7 @@ public abstract sealed class Completions extends ThreadBound permits PlainComple
      */
     @CName({"ibv_poll_cq", "ibv_req_notify_cq", "ibv_get_cq_event", "ibv_ack_cq_events"})
     public final int awaitSolicited(Duration timeout) throws InterruptedException {
-        queue.await(attempt, true, timeout);
+        queue.await(attempt(), true, timeout);
         return fetched;
     }
 

@@ -88,7 +88,13 @@ public final class Context extends VerbsObject {
         lifetime.destroyedBy(this::destroy);
     }
 
-    static Context open(Device device, long pointer, VerbsArena arena) {
+    /**
+     * Opens a device.
+     *
+     * @param pointer the {@code struct ibv_device}, as an object because a lambda expression that captures a number makes the
+     *     JDK spin three classes more
+     */
+    static Context open(Device device, Long pointer, VerbsArena arena) {
         return ObjectLifetime.create(
                 arena,
                 lifetime -> new Context(

@@ -101,12 +101,13 @@ public final class QueuePair extends VerbsObject {
         this.receivePath = PostPath.ofReceives(this, driver);
         this.states = new QueuePairStateMachine(this, addressing, longestMessage, sendPath, receivePath, posted);
         this.windowBinding = new WindowBinding(this, sendPath, posted.sends(), operations);
-        this.singleSends = new SingleRequestBatches<>(lifetime.isConfined(), () -> keep(newSendBatch(1)));
-        this.singleReceives = new SingleRequestBatches<>(lifetime.isConfined(), () -> keep(newReceiveBatch(1)));
-        this.ownSends = singleSends.own();
+        boolean one = lifetime.isConfined();
+        this.ownSends = keep(newSendBatch(1));
+        this.ownReceives = keep(newReceiveBatch(1));
+        this.singleSends = new SingleRequestBatches<>(ownSends, one ? ownSends : keep(newSendBatch(1)));
+        this.singleReceives = new SingleRequestBatches<>(ownReceives, one ? ownReceives : keep(newReceiveBatch(1)));
         this.queue = ownSends.queueAddress;
         this.request = ownSends.address;
-        this.ownReceives = singleReceives.own();
         context.add(this);
         context.eventsEvenIfClosed().add(address, this);
     }

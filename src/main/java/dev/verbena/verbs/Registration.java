@@ -43,7 +43,9 @@ final class Registration {
             VerbsArena arena) {
         Set<AccessFlag> flags = check(memory, access);
         RegionBacking backing = RegionBacking.of(memory, false, address);
-        return MemoryRegion.over(arena, backing, flags, domain, () -> register(domain, memory, address, flags));
+        // A lambda expression that captures a number makes the JDK spin three classes more.
+        return MemoryRegion.over(
+                arena, backing, flags, domain, () -> register(domain, memory, backing.address(), flags));
     }
 
     static MemoryRegion foreign(

@@ -86,8 +86,9 @@ public final class SharedReceiveQueue extends VerbsObject {
                 null,
                 log);
         path.ready(true);
-        this.singleReceives = new SingleRequestBatches<>(lifetime.isConfined(), () -> receives(1));
-        this.ownReceives = singleReceives.own();
+        this.ownReceives = receives(1);
+        this.singleReceives =
+                new SingleRequestBatches<>(ownReceives, lifetime.isConfined() ? ownReceives : receives(1));
         context.eventsEvenIfClosed().add(address, this);
     }
 

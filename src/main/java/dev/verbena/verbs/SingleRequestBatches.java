@@ -1,7 +1,6 @@
 package dev.verbena.verbs;
 
 import java.util.concurrent.locks.ReentrantLock;
-import java.util.function.Supplier;
 
 /**
  * The batches of a queue for requests that are posted one by one. The first thread has a batch for itself and needs no
@@ -15,10 +14,16 @@ final class SingleRequestBatches<B extends WorkBatch<B>> {
     private final B shared;
     private final ReentrantLock lock = new ReentrantLock();
 
-    SingleRequestBatches(boolean confined, Supplier<B> maker) {
-        this.confined = confined;
-        this.own = maker.get();
-        this.shared = confined ? own : maker.get();
+    /**
+     * Wraps the batches.
+     *
+     * @param own the batch of the first thread, which may use it without {@link #claim}: see {@link ThreadBound#isUser}
+     * @param shared the batch of all other threads; the same batch if the queue is confined
+     */
+    SingleRequestBatches(B own, B shared) {
+        this.confined = own == shared;
+        this.own = own;
+        this.shared = shared;
     }
 
     /**
@@ -31,11 +36,6 @@ final class SingleRequestBatches<B extends WorkBatch<B>> {
         B batch = own.isUser() ? own : claimRarely();
         batch.reset();
         return batch;
-    }
-
-    /** Returns the batch of the first thread, which may use it without {@link #claim}: see {@link ThreadBound#isUser}. */
-    B own() {
-        return own;
     }
 
     /**

@@ -19,6 +19,10 @@ final class StartUp {
     private static final int RUNS = 15;
     private static final int FIRST_WITH_CACHE = 25;
 
+    /** Keep the compilers from compiling at the start what they have compiled in the run that made the cache. */
+    private static final List<String> WITHOUT_PROFILES =
+            List.of("-XX:+UnlockDiagnosticVMOptions", "-XX:-AOTRecordTraining");
+
     private final Child child;
 
     /** A program, how it is started, and what it cost in each run. */
@@ -73,11 +77,16 @@ final class StartUp {
         if (Runtime.version().feature() < FIRST_WITH_CACHE) {
             System.out.println("an AOT cache needs JDK " + FIRST_WITH_CACHE);
         } else {
-            starts.add(new Start("empty main, AOT cache", Empty.class, cache(folder, Empty.class), oneCore));
+            starts.add(new Start("empty main, AOT cache", Empty.class, cache(folder, Empty.class, List.of()), oneCore));
             starts.add(new Start(
                     "first completion, AOT cache",
                     FirstCompletion.class,
-                    cache(folder, FirstCompletion.class),
+                    cache(folder, FirstCompletion.class, List.of()),
+                    oneCore));
+            starts.add(new Start(
+                    "the same without profiles",
+                    FirstCompletion.class,
+                    cache(folder, FirstCompletion.class, WITHOUT_PROFILES),
                     oneCore));
         }
         return starts;
@@ -90,11 +99,14 @@ final class StartUp {
         }
     }
 
-    /** Makes a cache by a run of a program, and returns the option that uses the cache. */
-    private List<String> cache(Path folder, Class<?> program) throws IOException, InterruptedException {
-        Path cache = folder.resolve(program.getSimpleName() + ".aot");
+    /** Makes a cache by a run of a program with further options, and returns the option that uses the cache. */
+    private List<String> cache(Path folder, Class<?> program, List<String> further)
+            throws IOException, InterruptedException {
+        Path cache = folder.resolve(program.getSimpleName() + further.size() + ".aot");
         Files.deleteIfExists(cache);
-        child.run(Case.Profile.LEAN, List.of("-XX:AOTCacheOutput=" + cache), program.getName());
+        List<String> options = new ArrayList<>(further);
+        options.add("-XX:AOTCacheOutput=" + cache);
+        child.run(Case.Profile.LEAN, options, program.getName());
         return List.of("-XX:AOTCache=" + cache);
     }
 

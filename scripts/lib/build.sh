@@ -28,8 +28,8 @@ up_to_date() {
     [[ -e $1 && -z $(find "$PROJECT/pom.xml" "$PROJECT/src" "$PROJECT/bindings" -newer "$1" -print -quit) ]]
 }
 
-# build [main|tools|tests]: compiles the project if it is out of date. 'tools' also makes the tools' jar; 'tests' also
-# writes the class path of the tests to target/test-classpath.
+# build [main|tools|tests]: compiles the project if it is out of date. 'tools' also makes the tools' jar and the AOT caches
+# of its programs; 'tests' also writes the class path of the tests to target/test-classpath.
 build() {
     local what=${1:-main}
     if up_to_date "$PROJECT/target/built-$what"; then return 0; fi
@@ -49,7 +49,7 @@ build_alone() { # WHAT STAMP
     cd "$PROJECT" || return 1
     case $1 in
         tests) quiet_maven test-compile dependency:build-classpath -Dmdep.outputFile=target/test-classpath ;;
-        tools) quiet_maven package -Dmaven.test.skip=true ;;
+        tools) quiet_maven package -Dmaven.test.skip=true && if has_caches; then make_caches; fi ;;
         *) quiet_maven compile ;;
     esac || return 1
     mv "$2.new" "$2"
@@ -76,18 +76,67 @@ java_options() {
     printf '%s\n' -cp "$classes"
 }
 
-# start_options NAME COMMAND...: prints options for a fast start of COMMAND. With JDK 25 and newer they use an AOT cache
-# of loaded and linked classes in target. To make the cache, COMMAND runs once.
+# The programs that start with an AOT cache.
+CACHED=(tools tour jshell snippets tutorial)
+
+# command_of NAME: sets COMMAND to the options and the main class of a program, TRAINING to the arguments of the run that
+# makes its cache, and INPUT to the standard input of that run. --illegal-native-access would prevent the use of the cache.
+command_of() {
+    local folder=$PROJECT/src/tools/jshell
+    COMMAND=(--enable-native-access=ALL-UNNAMED -cp "$(tools_jar)")
+    TRAINING=("$folder/training.jsh")
+    INPUT=/dev/null
+    case $1 in
+        tools) # the jar's manifest enables native access: an option for it would prevent the use of the cache, too
+            COMMAND=(-jar "$(tools_jar)")
+            TRAINING=(doctor)
+            ;;
+        tour)
+            COMMAND+=(dev.verbena.tools.Tour)
+            TRAINING=(--train)
+            ;;
+        jshell) # JShell's own JVM has Verbena on its class path, so that the cache contains it
+            COMMAND+=(-Djava.util.logging.config.file=/dev/null -m jdk.jshell/jdk.internal.jshell.tool.JShellToolProvider
+                --execution local --startup "$folder/startup.jsh")
+            TRAINING=(-s -)
+            INPUT=$folder/training.jsh
+            ;;
+        snippets) COMMAND+=(dev.verbena.tools.Snippets "$folder/startup.jsh") ;;
+        tutorial) COMMAND+=(dev.verbena.tools.Tutorial "$folder/startup.jsh") ;;
+    esac
+}
+
+has_caches() { (($(jdk_feature_release "$JAVA_HOME") >= 25)); }
+
+# Prints the path of the cache of program $1 for this JDK.
+cache_of() {
+    printf '%s\n' "$PROJECT/target/$1-$(cksum < "$JAVA_HOME/release" | cut -d ' ' -f 1).aot"
+}
+
+# Makes the cache of program $1 by a run of it, which needs no device.
+make_cache() {
+    local cache COMMAND TRAINING INPUT
+    cache=$(cache_of "$1")
+    command_of "$1"
+    java -XX:+UseSerialGC -XX:TieredStopAtLevel=1 -Xlog:disable "-XX:AOTCacheOutput=$cache.$BASHPID" "${COMMAND[@]}" \
+        "${TRAINING[@]}" < "$INPUT" > /dev/null 2>&1 || true
+    if [[ -s $cache.$BASHPID ]]; then mv "$cache.$BASHPID" "$cache"; fi
+}
+
+# Makes the caches of all programs, at the same time.
+make_caches() {
+    local name
+    for name in "${CACHED[@]}"; do make_cache "$name" & done
+    wait
+}
+
+# Prints options for a fast start of program $1. With JDK 25 and newer they use an AOT cache of loaded and linked classes in
+# target, which the build has made. It is made here if another JDK built the project.
 start_options() {
-    local name=$1 cache
-    shift
+    local cache
     printf '%s\n' -XX:+UseSerialGC -XX:TieredStopAtLevel=1
-    if (($(jdk_feature_release "$JAVA_HOME") < 25)); then return 0; fi
-    cache=$PROJECT/target/$name-$(cksum < "$JAVA_HOME/release" | cut -d ' ' -f 1).aot
-    if [[ ! -s $cache || $(tools_jar) -nt $cache ]]; then
-        "$1" -XX:+UseSerialGC -XX:TieredStopAtLevel=1 -Xlog:disable "-XX:AOTCacheOutput=$cache.$$" "${@:2}" \
-            > /dev/null 2>&1 || true
-        if [[ -s $cache.$$ ]]; then mv "$cache.$$" "$cache"; fi
-    fi
+    if ! has_caches; then return 0; fi
+    cache=$(cache_of "$1")
+    if [[ ! -s $cache || $(tools_jar) -nt $cache ]]; then make_cache "$1"; fi
     if [[ -s $cache ]]; then printf '%s\n' "-XX:AOTCache=$cache" -Xlog:disable; fi
 }

@@ -126,6 +126,27 @@ class AotCacheTest {
         assertThat(run(line)).filteredOn(AotCacheTest::trains).hasSize(1);
     }
 
+    @Test
+    void buildMakesTheCachesOfAllScripts() throws Exception {
+        program("bin/mvn", "echo new > target/verbena-1-tools.jar");
+        Files.delete(project.resolve("target/built-tools"));
+
+        List<String> calls = run("verbena devices");
+        assertThat(calls).filteredOn(AotCacheTest::trains).hasSize(5);
+        assertThat(cacheOf(calls.getLast())).isRegularFile();
+        for (String line : List.of("verbena devices", "jshell snippets.jsh", "jshell --tutorial", "demo")) {
+            assertThat(run(line)).noneMatch(AotCacheTest::trains);
+        }
+    }
+
+    @Test
+    void buildWithAnOlderJdkMakesNoCache() throws Exception {
+        jdk("24.0.2");
+        program("bin/mvn", "echo new > target/verbena-1-tools.jar");
+        Files.delete(project.resolve("target/built-tools"));
+        assertThat(run("verbena devices")).singleElement().asString().doesNotContain("AOTCache");
+    }
+
     /** A cache is valid for the options about modules, and the class path, that it was made with. */
     @ParameterizedTest
     @ValueSource(strings = {"verbena devices", "jshell snippets.jsh", "jshell --tutorial"})

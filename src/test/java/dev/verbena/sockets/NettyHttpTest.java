@@ -36,8 +36,10 @@ import io.netty.handler.codec.http2.Http2MultiplexHandler;
 import io.netty.handler.codec.http2.Http2StreamChannelBootstrap;
 import io.netty.handler.codec.http2.Http2StreamFrameToHttpObjectCodec;
 import java.nio.channels.spi.SelectorProvider;
+import java.util.Collection;
 import java.util.Random;
 import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.ConcurrentLinkedQueue;
 import java.util.concurrent.TimeUnit;
 import java.util.function.Consumer;
 import org.junit.jupiter.api.AfterEach;
@@ -50,9 +52,14 @@ class NettyHttpTest {
     private static final SelectorProvider PROVIDER = new RdmaSelectorProvider();
 
     private final EventLoopGroup loops = new MultiThreadIoEventLoopGroup(2, NioIoHandler.newFactory(PROVIDER));
+    private final Collection<Channel> channels = new ConcurrentLinkedQueue<>();
 
+    /** Closes the channels too: a loop without a quiet period may end before it looks at its channels, which stay open. */
     @AfterEach
     void stop() throws InterruptedException {
+        for (Channel channel : channels) {
+            assertThat(channel.close().await(DEADLINE.toMillis())).isTrue();
+        }
         assertThat(loops.shutdownGracefully(0, DEADLINE.toSeconds(), TimeUnit.SECONDS)
                         .await(DEADLINE.toMillis()))
                 .isTrue();
@@ -113,13 +120,15 @@ class NettyHttpTest {
     }
 
     private Channel listen(Consumer<Channel> pipeline) throws InterruptedException {
-        return new ServerBootstrap()
+        Channel server = new ServerBootstrap()
                 .group(loops)
                 .channelFactory(() -> new NioServerSocketChannel(PROVIDER))
                 .childHandler(initializer(pipeline))
                 .bind(CmAddress.four(0))
                 .sync()
                 .channel();
+        channels.add(server);
+        return server;
     }
 
     private Channel connect(Channel server, Consumer<Channel> pipeline) throws InterruptedException {
@@ -132,10 +141,11 @@ class NettyHttpTest {
                 .channel();
     }
 
-    private static ChannelHandler initializer(Consumer<Channel> pipeline) {
+    private ChannelHandler initializer(Consumer<Channel> pipeline) {
         return new ChannelInitializer<Channel>() {
             @Override
             protected void initChannel(Channel channel) {
+                channels.add(channel);
                 pipeline.accept(channel);
             }
         };

@@ -153,7 +153,8 @@ final class Loops {
 
     private static long slices(QueuePair to, LocalMemory[] here, RemoteMemory[] there, Completions from, long id) {
         int slice = (int) id % SLICES;
-        return single(to, here[slice], there[slice], from, id);
+        to.postWrite(id, here[slice], there[slice]);
+        return takeOne(from, id);
     }
 
     private static long slices(QueuePair to, LocalMemory[] here, RemoteMemory[] there, Completions from, int n) {

@@ -46,15 +46,19 @@ public final class Await {
 
     /**
      * Returns whether a thread waits for an event: it parks, or sleeps in C, where its state is {@code RUNNABLE}. A thread
-     * that has not started, or has ended, does not wait.
+     * that has not asked for events yet, or has ended, does not wait, even if it is held up by a lock.
      */
     public static boolean isAsleep(Thread thread) {
         return switch (thread.getState()) {
-            case WAITING, TIMED_WAITING -> true;
-            case RUNNABLE ->
-                Arrays.stream(thread.getStackTrace())
-                        .anyMatch(frame -> frame.getClassName().equals("dev.verbena.internal.SleepInC"));
+            case WAITING, TIMED_WAITING -> isIn(thread, "dev.verbena.internal.Waiters", "park");
+            case RUNNABLE -> isIn(thread, "dev.verbena.internal.SleepInC", "sleep");
             default -> false;
         };
+    }
+
+    private static boolean isIn(Thread thread, String type, String method) {
+        return Arrays.stream(thread.getStackTrace())
+                .anyMatch(frame -> frame.getClassName().equals(type)
+                        && frame.getMethodName().equals(method));
     }
 }

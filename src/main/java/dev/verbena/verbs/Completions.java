@@ -51,6 +51,9 @@ public abstract sealed class Completions extends ThreadBound permits PlainComple
     /** True if {@link #poll} calls C itself, because no other thread can close the queue meanwhile. */
     private final boolean direct;
 
+    /** True if {@link #fetchAfterAll} calls C itself, by a call with a change of thread state. */
+    private final boolean plain;
+
     /** Keeps the queue open while a critical call polls for one of several threads; null if there is no such call. */
     private final @Nullable ObjectLifetime guard;
 
@@ -58,6 +61,7 @@ public abstract sealed class Completions extends ThreadBound permits PlainComple
     private final boolean firstDriver;
 
     private final long cq;
+    private final long pollFunction;
 
     /** The poll of {@link #await}, made for the first one. */
     private @Nullable Supplier<@Nullable Completions> attempt;
@@ -75,7 +79,12 @@ public abstract sealed class Completions extends ThreadBound permits PlainComple
     /** The thread that this belongs to, if that thread has polled and {@link #direct} is true: one check for both. */
     private @Nullable Thread poller;
 
-    Completions(CompletionQueue queue, int max, boolean direct) {
+    /**
+     * Makes a cursor without completions.
+     *
+     * @param simple whether {@link #fetch} does no more than poll by {@code ibv_poll_cq}
+     */
+    Completions(CompletionQueue queue, int max, boolean simple) {
         super(queue);
         this.queue = queue;
         this.memory = Arena.ofAuto().allocate(max * SIZE, 64);
@@ -85,8 +94,11 @@ public abstract sealed class Completions extends ThreadBound permits PlainComple
         this.max = max;
         forget();
         this.firstDriver = DataPathCalls.isFirstPoll(queue.pollFunction());
-        this.direct = direct && firstDriver;
         this.cq = queue.address();
+        this.pollFunction = queue.pollFunction();
+        boolean alone = simple && queue.onlyThread() != null;
+        this.direct = alone && queue.pollsCritically() && firstDriver;
+        this.plain = alone && !queue.pollsCritically();
         boolean guarded = queue.onlyThread() == null && queue.pollsCritically() && firstDriver;
         this.guard = guarded ? ObjectLifetime.of(queue) : null;
     }
@@ -135,6 +147,12 @@ public abstract sealed class Completions extends ThreadBound permits PlainComple
     }
 
     private int fetchAfterAll() {
+        if (plain) {
+            if (base < last) {
+                leave();
+            }
+            return DataPathCalls.poll(false, pollFunction, cq, max, address);
+        }
         if (direct) {
             poller = Thread.currentThread();
         }

@@ -89,7 +89,7 @@ public final class ExtendedCompletions extends Completions {
             boolean plain,
             boolean oneByOne,
             int max) {
-        super(queue, max, plain && queue.onlyThread() != null && queue.pollsCritically());
+        super(queue, max, plain);
         Arena arena = Arena.ofAuto(); // keeps all its memory while one segment of it is reachable
         this.readers = readers;
         this.plain = plain;

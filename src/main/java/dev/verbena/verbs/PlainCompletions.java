@@ -11,7 +11,7 @@ final class PlainCompletions extends Completions {
     private static final long SOURCE_LID = ibv_wc.slid$offset();
 
     PlainCompletions(CompletionQueue queue, int max) {
-        super(queue, max, queue.onlyThread() != null && queue.pollsCritically());
+        super(queue, max, true);
     }
 
     @Override

@@ -26,10 +26,8 @@ final class PostPath {
     private final @Nullable PostedOperations log;
     private final boolean confined;
     private final boolean critical;
-    /** True if nothing but {@link #ready} need be checked before a critical call, or those of an extended queue pair. */
-    private final boolean direct;
-    /** True if nothing but {@link #ready} and the {@link #guard} need be checked. */
-    private final boolean guarded;
+    /** True if nothing but {@link #ready} and the {@link #guard}, if there is one, need be checked. */
+    private final boolean simple;
 
     final long function;
     final long address;
@@ -70,8 +68,7 @@ final class PostPath {
         this.log = log;
         this.confined = lifetime.isConfined();
         this.critical = critical;
-        this.direct = confined && (critical || extended != null);
-        this.guarded = !confined && critical && extended == null;
+        this.simple = confined || extended == null;
         this.function = function;
         this.address = address;
     }
@@ -110,14 +107,19 @@ final class PostPath {
     void ready(boolean now) {
         ready = now;
         if (log != null) {
-            log.open(now && (direct || guarded), extended == null ? ANY : extended.plain());
+            log.open(now && simple, extended == null ? ANY : extended.plain());
         }
     }
 
-    /** Returns the lifetime that a batch brackets its critical calls with, or null if they need no bracket. */
+    /** Returns the lifetime that a batch brackets its calls with, or null if they need no bracket. */
     @Nullable
     ObjectLifetime guard() {
         return confined ? null : lifetime;
+    }
+
+    /** Returns true if the function may be called without a change of thread state. */
+    boolean isCritical() {
+        return critical;
     }
 
     /** Sets the length of the longest message that the transport carries, which fits into 32 bits. */
@@ -169,8 +171,8 @@ final class PostPath {
         if (!ready) {
             throw refusal.get();
         }
-        if (direct && extended == null) {
-            return DataPathCalls.postCritical(function, address, requests, firstRefused);
+        if (confined && extended == null) {
+            return DataPathCalls.post(critical, function, address, requests, firstRefused);
         }
         int way = confined ? 0 : lifetime.enter();
         try {

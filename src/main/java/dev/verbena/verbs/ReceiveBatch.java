@@ -120,7 +120,7 @@ public final class ReceiveBatch extends WorkBatch<ReceiveBatch> {
         if ((!logs && !log.letsThrough(RECEIVE))
                 || piece.length > LONGEST_PIECE
                 || piece.region.openIn != home
-                || !isFlat()) {
+                || !isSimple()) {
             reset();
             put(id, local);
             postAll();
@@ -135,7 +135,7 @@ public final class ReceiveBatch extends WorkBatch<ReceiveBatch> {
         if (logs) {
             log.note(id, RECEIVE);
         }
-        int errno = DataPathCalls.postCritical(function, queueAddress, address, refused);
+        int errno = isDirect() ? DataPathCalls.receiveFirst(queueAddress, address, refused) : postSimply();
         Reference.reachabilityFence(this);
         if (errno != 0) {
             throw failed(errno, 1, logs ? 1 : 0);

@@ -718,7 +718,7 @@ public final class SendBatch extends WorkBatch<SendBatch> {
         if (logs) {
             log.note(id, code);
         }
-        int errno = isDirect() ? DataPathCalls.sendFirst(of, request, refused) : postGuarded();
+        int errno = isDirect() ? DataPathCalls.sendFirst(of, request, refused) : postSimply();
         Reference.reachabilityFence(this);
         if (errno != 0) {
             throw failed(errno, logs);

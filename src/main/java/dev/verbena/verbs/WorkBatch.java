@@ -80,8 +80,10 @@ abstract sealed class WorkBatch<B extends WorkBatch<B>> extends ThreadBound perm
 
     final long queueAddress;
 
-    /** True if {@link #function} is the first driver's, which has a constant handle. */
-    final boolean firstDriver;
+    /** True if {@link #function} is called without a change of thread state. */
+    private final boolean critical;
+    /** True if {@link #function} is the first driver's, which has a constant handle, and is called so. */
+    private final boolean firstDriver;
     /** Keeps the queue open during a call if several threads may use it; else null. */
     private final @Nullable ObjectLifetime guard;
 
@@ -93,7 +95,7 @@ abstract sealed class WorkBatch<B extends WorkBatch<B>> extends ThreadBound perm
     private int last;
     /** The address behind C's list; 0 if a post must look at {@link #parts}, and so is never a direct one. */
     private long linked;
-    /** As {@link #linked} if the first driver's function is called without a bracket; else 0: one comparison for all. */
+    /** As {@link #linked} if a critical call of the first driver's function needs no bracket; else 0: one test for all. */
     private long direct;
 
     /** The operation of all requests, or {@link PostedOperations#SEVERAL}. It outlives {@link #clear}. */
@@ -116,9 +118,11 @@ abstract sealed class WorkBatch<B extends WorkBatch<B>> extends ThreadBound perm
         this.log = log;
         this.function = path.function;
         this.queueAddress = path.address;
-        this.firstDriver = this instanceof SendBatch
-                ? DataPathCalls.isFirstSend(function)
-                : DataPathCalls.isFirstReceive(function);
+        this.critical = path.isCritical();
+        this.firstDriver = critical
+                && (this instanceof SendBatch
+                        ? DataPathCalls.isFirstSend(function)
+                        : DataPathCalls.isFirstReceive(function));
         this.capacity = capacity;
         this.maxPieces = Math.max(1, maxPieces);
         long piecesAt = capacity * STRIDE;
@@ -407,20 +411,16 @@ abstract sealed class WorkBatch<B extends WorkBatch<B>> extends ThreadBound perm
         return size();
     }
 
-    /** Posts within a bracket, by other functions than those of {@link #isDirect}, or with more checks. */
+    /** Posts within a bracket, by another call than those of {@link #isDirect}, or with more checks. */
     private int postElse() {
         int n = size();
         if (next != linked || !log.letsThrough(kind)) {
             return postRarely(n);
         }
-        ObjectLifetime shared = guard;
-        int errno;
-        if (shared != null) {
+        if (guard != null) {
             path.checkReady(); // the log may have missed that another thread has changed the state
-            errno = firstDriver ? postGuarded(shared) : path.post(address, refused);
-        } else {
-            errno = DataPathCalls.postCritical(function, queueAddress, address, refused);
         }
+        int errno = postSimply();
         Reference.reachabilityFence(this);
         if (errno != 0) {
             throw failed(errno, n, 0);
@@ -428,12 +428,15 @@ abstract sealed class WorkBatch<B extends WorkBatch<B>> extends ThreadBound perm
         return n;
     }
 
-    /** Posts all requests by the first driver's function, for a queue that several threads may use. */
-    final int postGuarded() {
-        return postGuarded(Objects.requireNonNull(guard));
-    }
-
-    private int postGuarded(ObjectLifetime shared) {
+    /** Posts all requests by one call of {@link #function}, within a bracket if several threads may use the queue. */
+    final int postSimply() {
+        ObjectLifetime shared = guard;
+        if (shared == null) {
+            return DataPathCalls.post(critical, function, queueAddress, address, refused);
+        }
+        if (!firstDriver) {
+            return path.post(address, refused);
+        }
         int way = shared.enter();
         try {
             return this instanceof SendBatch
@@ -475,19 +478,14 @@ abstract sealed class WorkBatch<B extends WorkBatch<B>> extends ThreadBound perm
         linkedTo(parts == null ? addressOf(request + 1) : 0);
     }
 
-    /** Returns true if the first driver's function posts full batches without a bracket or a look at {@link #parts}. */
+    /** Returns true if a critical call of the first driver's function posts full batches, without a bracket. */
     final boolean isDirect() {
         return direct != 0;
     }
 
-    /** Returns true if the first driver's function posts full batches, and the queue's state lets them through. */
+    /** Returns true if {@link #postSimply} posts full batches, and the queue's state lets them through. */
     final boolean isSimple() {
-        return direct != 0 || (linked != 0 && firstDriver && path.isReady());
-    }
-
-    /** Returns true if full batches are posted by a critical call without a bracket or a look at {@link #parts}. */
-    final boolean isFlat() {
-        return linked != 0 && guard == null;
+        return direct != 0 || (linked != 0 && (guard == null || path.isReady()));
     }
 
     private void linkedTo(long end) {

@@ -254,9 +254,8 @@ class PostedFieldsTest {
                 Operation operation = PostedRequest.last().operation();
                 boolean isOneKind = operation.plain() == operation; // others began as another operation
                 assertThat(batch.log.letsThrough(operation.code()))
-                        .as(
-                                "only critical posts of one kind need no more checks, and not those of software that is extended")
-                        .isEqualTo(isOneKind && way.apart && !way.extended && way.calls.equals("post"));
+                        .as("only posts of one kind need no more checks, and not those of software that is extended")
+                        .isEqualTo(isOneKind && way.apart && !way.extended);
             }
         }
     }

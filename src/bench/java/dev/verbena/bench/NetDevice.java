@@ -8,6 +8,7 @@ import dev.verbena.net.Message;
 import dev.verbena.net.Node;
 import dev.verbena.net.NodeOptions;
 import dev.verbena.net.NodeOptions.Progress;
+import java.io.IOException;
 import java.lang.foreign.MemorySegment;
 import java.net.InetSocketAddress;
 import java.time.Duration;
@@ -18,7 +19,7 @@ import java.util.Locale;
  * polling, and transfers. The thread that waits makes progress itself.
  */
 final class NetDevice {
-    private static final Duration PATIENCE = Duration.ofSeconds(60);
+    private static final Duration PATIENCE = Duration.ofSeconds(120);
     private static final long RETRY_MILLIS = 100;
     private static final double MEBIBYTE = 1 << 20;
 
@@ -35,10 +36,10 @@ final class NetDevice {
     }
 
     /**
-     * Arguments: messages or transfers, size, warm-up rounds, measured rounds, address and port of the server, server or
-     * client.
+     * Arguments: messages or transfers, size, rounds of the warm-up, those measured or those of a turn, address and port of
+     * the server, server or client.
      */
-    public static void main(String[] args) throws InterruptedException {
+    public static void main(String[] args) throws IOException, InterruptedException {
         boolean messages = args[0].equals("messages");
         int size = Integer.parseInt(args[1]);
         InetSocketAddress address = new InetSocketAddress(args[4], Integer.parseInt(args[5]));
@@ -74,29 +75,43 @@ final class NetDevice {
         }
     }
 
-    /** Sends messages there and back. Times are noted all along, for the reason that {@link PingPong} gives. */
-    private void messages(int size, boolean client) {
-        long[] times = new long[(warm + rounds) / PingPong.STEP + 1];
+    /**
+     * Sends messages there and back by turns. A message of one byte begins a turn, and one of no bytes ends them. It needs
+     * no answer, because messages come in order.
+     */
+    private void messages(int size, boolean client) throws IOException, InterruptedException {
+        Turns turns = new Turns(warm, rounds, count -> thereAndBack(count, size, client));
+        if (client) {
+            turns.lead(more -> send(more ? 1 : 0));
+        } else {
+            turns.follow(() -> {
+                try (Message call = channel.receive(PATIENCE)) {
+                    return call.length() > 0;
+                }
+            });
+        }
+    }
+
+    private long[] thereAndBack(int count, int size, boolean client) {
+        long[] times = new long[count / Turns.STEP + 1];
         if (client) {
             send(size);
         }
-        for (int received = 1; received <= warm + rounds; received++) {
+        for (int received = 1; received <= count; received++) {
             Message message = channel.tryReceive();
             while (message == null) {
                 node.progress();
                 message = channel.tryReceive();
             }
             message.close();
-            if (received % PingPong.STEP == 0) {
-                times[received / PingPong.STEP] = System.nanoTime();
+            if (received % Turns.STEP == 0) {
+                times[received / Turns.STEP] = System.nanoTime();
             }
-            if (!client || received < warm + rounds) {
+            if (!client || received < count) {
                 send(size);
             }
         }
-        double micros = (times[(warm + rounds) / PingPong.STEP] - times[warm / PingPong.STEP]) / 1000.0;
-        System.out.printf(
-                Locale.ROOT, "%d iters in %.2f seconds = %.2f usec/iter%n", rounds, micros / 1e6, micros / rounds);
+        return times;
     }
 
     private void send(int size) {

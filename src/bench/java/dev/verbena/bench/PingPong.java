@@ -17,6 +17,7 @@ import dev.verbena.verbs.device.Mtu;
 import java.io.DataInputStream;
 import java.io.EOFException;
 import java.io.IOException;
+import java.io.InputStream;
 import java.io.OutputStream;
 import java.net.ConnectException;
 import java.net.InetAddress;
@@ -25,23 +26,18 @@ import java.net.ServerSocket;
 import java.net.Socket;
 import java.nio.charset.StandardCharsets;
 import java.time.Duration;
-import java.util.Locale;
 
 /**
- * {@code ibv_rc_pingpong} in Java, with the same exchange of addresses over TCP, the same loop and the same defaults.
- * Interoperates with the program in C. Sleeps between polls, as with {@code -e}, if an argument says {@code events}.
- *
- * <p>Times are noted at each {@value #STEP}th round trip from the first one on. A branch that is first taken at the end of
- * the warm-up would have the JVM compile the loop again, in the middle of the measurement: while two processes poll on two
- * processors, this takes longer than all measured round trips, which are then slow.
+ * {@code ibv_rc_pingpong} in Java, with the same exchange of addresses over TCP, the same loop and the same defaults, but
+ * by {@link Turns}. Sleeps between polls, as with {@code -e}, if an argument says {@code events}.
  */
 final class PingPong {
     private static final int DEPTH = 500;
     private static final int RECEIVE = 1;
     private static final int SEND = 2;
     private static final int MESSAGE = 52;
+    private static final byte[] DONE = "done\0".getBytes(StandardCharsets.US_ASCII);
     private static final int PATIENCE_MILLIS = 60_000;
-    static final int STEP = 500;
     private static final Duration PATIENCE = Duration.ofMillis(PATIENCE_MILLIS);
 
     private final QueuePair pair;
@@ -76,43 +72,52 @@ final class PingPong {
     }
 
     /**
-     * Arguments: message size, round trips of the warm-up and measured ones, both multiples of {@value #STEP}, {@code poll} or
-     * {@code events}, port; for a client the server's address.
+     * Arguments: message size, round trips of the warm-up and of a turn, {@code poll} or {@code events}, port; for a client
+     * the server's address.
      */
     public static void main(String[] args) throws IOException, InterruptedException {
-        int warm = Integer.parseInt(args[1]);
-        int rounds = Integer.parseInt(args[2]);
+        boolean client = args.length > 5;
         int port = Integer.parseInt(args[4]);
         try (VerbsArena arena = VerbsArena.ofConfined()) {
             PingPong end = new PingPong(arena, Integer.parseInt(args[0]), args[3].equals("events"));
-            boolean client = args.length > 5;
+            Turns turns =
+                    new Turns(Integer.parseInt(args[1]), Integer.parseInt(args[2]), rounds -> end.run(rounds, client));
             if (client) {
-                end.connectTo(args[5], port);
+                end.lead(turns, args[5], port);
             } else {
-                end.accept(port);
+                end.follow(turns, port);
             }
-            long[] times = end.run(warm + rounds, client);
-            double micros = (times[(warm + rounds) / STEP] - times[warm / STEP]) / 1000.0;
-            System.out.printf(
-                    Locale.ROOT, "%d iters in %.2f seconds = %.2f usec/iter%n", rounds, micros / 1e6, micros / rounds);
         }
     }
 
-    private void accept(int port) throws IOException {
+    private void follow(Turns turns, int port) throws IOException, InterruptedException {
         try (ServerSocket server = new ServerSocket(port);
                 Socket socket = server.accept()) {
             Endpoint peer = read(socket);
             pair.connect(peer, options());
             write(socket);
-            socket.getInputStream().read(new byte[MESSAGE]); // "done"
+            InputStream in = socket.getInputStream();
+            in.readNBytes(DONE.length);
+            OutputStream out = socket.getOutputStream();
+            turns.follow(() -> {
+                boolean more = in.read() > 0;
+                out.write(1); // a message of the next turn may come from now on
+                return more;
+            });
         }
     }
 
-    private void connectTo(String server, int port) throws IOException {
+    private void lead(Turns turns, String server, int port) throws IOException, InterruptedException {
         try (Socket socket = connect(new InetSocketAddress(InetAddress.getByName(server), port))) {
             write(socket);
             pair.connect(read(socket), options());
-            socket.getOutputStream().write("done\0".getBytes(StandardCharsets.US_ASCII));
+            OutputStream out = socket.getOutputStream();
+            out.write(DONE);
+            InputStream in = socket.getInputStream();
+            turns.lead(more -> {
+                out.write(more ? 1 : 0);
+                in.read();
+            });
         }
     }
 
@@ -152,10 +157,10 @@ final class PingPong {
 
     /**
      * Runs the round trips. As in C, the next send is posted when the last one and a receive have completed. Returns the time
-     * of each {@value #STEP}th message received.
+     * of each {@value Turns#STEP}th message received.
      */
     private long[] run(int rounds, boolean client) throws InterruptedException {
-        long[] times = new long[rounds / STEP + 1];
+        long[] times = new long[rounds / Turns.STEP + 1];
         int sent = 0;
         int received = 0;
         int pending = RECEIVE;
@@ -170,8 +175,8 @@ final class PingPong {
                 if (done.id() == SEND) {
                     sent++;
                 } else {
-                    if (++received % STEP == 0) {
-                        times[received / STEP] = System.nanoTime();
+                    if (++received % Turns.STEP == 0) {
+                        times[received / Turns.STEP] = System.nanoTime();
                     }
                     if (--posted <= 1) {
                         postReceives(DEPTH - posted);

@@ -1,12 +1,11 @@
 package dev.verbena.bench;
 
 import dev.verbena.bench.Case.ArenaKind;
-import dev.verbena.bench.Case.Calls;
 import dev.verbena.bench.Case.Profile;
 import java.util.List;
 import java.util.Locale;
 
-/** Draws the rows of the confined arena with critical calls as bars, C above Java. */
+/** Draws all rows as bars, C above Java. */
 final class Chart {
     private static final int LEFT = 330;
     private static final int WIDTH = 800;
@@ -15,11 +14,8 @@ final class Chart {
 
     private final List<Result> results;
 
-    Chart(List<Result> all) {
-        this.results = all.stream()
-                .filter(result ->
-                        result.of().arena() == ArenaKind.CONFINED && result.of().calls() == Calls.CRITICAL)
-                .toList();
+    Chart(List<Result> results) {
+        this.results = results;
     }
 
     String svg() {
@@ -53,10 +49,7 @@ final class Chart {
                     """,
                     LEFT - 8,
                     y + 17,
-                    result.of().row().label()
-                            + (result.of().frames() == 1
-                                    ? ""
-                                    : ", " + result.of().frames() + " deep"),
+                    label(result.of()),
                     LEFT,
                     y,
                     result.c() * scale,
@@ -75,5 +68,16 @@ final class Chart {
             y += HEIGHT;
         }
         return svg.append("</svg>\n").toString();
+    }
+
+    private static String label(Case of) {
+        String frames = of.frames() == 1 ? "" : ", " + of.frames() + " deep";
+        String arena = of.arena() == ArenaKind.CONFINED ? "" : ", shared arena";
+        String calls = switch (of.calls()) {
+            case CRITICAL -> "";
+            case PLAIN -> ", plain calls";
+            case PLAIN_BARRIER -> ", plain calls with barrier";
+        };
+        return of.row().label() + frames + arena + calls;
     }
 }

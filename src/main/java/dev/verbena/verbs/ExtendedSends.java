@@ -94,6 +94,10 @@ final class ExtendedSends {
     private final boolean criticalComplete;
     private final boolean datagrams;
     private final boolean namesSharedReceiveQueue;
+    /**
+     * The value of {@link #plain()}. It would have to be 0 for pairs of type DRIVER, which Verbena does not make: EFA's
+     * {@code ibv_post_send} refuses their writes and reads.
+     */
     private final int plain;
 
     private final int flags;

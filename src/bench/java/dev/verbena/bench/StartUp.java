@@ -23,6 +23,9 @@ final class StartUp {
     private static final List<String> WITHOUT_PROFILES =
             List.of("-XX:+UnlockDiagnosticVMOptions", "-XX:-AOTRecordTraining");
 
+    /** The first compiler alone, with which the scripts make and use the caches of their programs. */
+    private static final List<String> FIRST_COMPILER = List.of("-XX:TieredStopAtLevel=1");
+
     private final Child child;
 
     /** A program, how it is started, and what it cost in each run. */
@@ -83,6 +86,9 @@ final class StartUp {
                     FirstCompletion.class,
                     cache(folder, FirstCompletion.class, List.of()),
                     oneCore));
+            List<String> c1Alone = new ArrayList<>(FIRST_COMPILER);
+            c1Alone.addAll(cache(folder, FirstCompletion.class, FIRST_COMPILER));
+            starts.add(new Start("the same, C1 alone", FirstCompletion.class, List.copyOf(c1Alone), oneCore));
             starts.add(new Start(
                     "the same without profiles",
                     FirstCompletion.class,

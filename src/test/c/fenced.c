@@ -253,6 +253,13 @@ enum kind {
 	CM_CHANNEL, CM_ID, KINDS
 };
 
+static const char *const kind_names[KINDS] = {
+	"context", "protection domain", "memory region", "memory window", "completion queue", "completion channel",
+	"queue pair", "shared receive queue", "address handle", "thread domain", "device memory", "XRC domain",
+	"work queue", "indirection table", "flow", "counters", "DMA buffer", "DMA handle", "completion counter",
+	"event channel", "id",
+};
+
 static int live[KINDS];
 
 struct fenced_pd {
@@ -400,6 +407,18 @@ API int fenced_live(int kind)
 			count += live[i];
 	pthread_mutex_unlock(&big);
 	return count;
+}
+
+/* The objects that exist, such as "1 context, 2 queue pair", in memory for a text of size bytes. */
+API void fenced_left(char *text, size_t size)
+{
+	size_t at = 0;
+	text[0] = 0;
+	pthread_mutex_lock(&big);
+	for (int i = 0; i < KINDS; i++)
+		if (live[i] && at < size)
+			at += (size_t)snprintf(text + at, size - at, "%s%d %s", at ? ", " : "", live[i], kind_names[i]);
+	pthread_mutex_unlock(&big);
 }
 
 /* Sends that found no receive at the peer, and had to wait for one. */

@@ -43,7 +43,9 @@ struct cm_event {
 };
 
 static struct cm_id *cm_ids;
-static uint16_t next_port = 40000;
+#define FIRST_PORT 40000
+
+static uint16_t next_port = FIRST_PORT;
 
 /* --- the device --- */
 
@@ -406,8 +408,11 @@ static void cm_set_source(struct cm_id *id, const struct sockaddr *source)
 	struct sockaddr *own = &id->ibv.route.addr.src_addr;
 	memcpy(own, source, cm_size(source));
 	id->port = ntohs(*cm_port(own));
-	if (!id->port)
+	if (!id->port) {
 		id->port = next_port++;
+		if (!next_port) /* after 65535 */
+			next_port = FIRST_PORT;
+	}
 	*cm_port(own) = htons(id->port);
 }
 

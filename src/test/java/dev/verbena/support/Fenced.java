@@ -18,6 +18,8 @@ import java.util.concurrent.ConcurrentHashMap;
 
 /** The controls of the provider for tests (src/test/c/fenced.c): faults on demand, and what the provider has seen. */
 public final class Fenced {
+    private static final int LEFT_BYTES = 1024;
+
     private static int allowed;
     /** The names of functions in native memory: these methods work when no memory is left. */
     private static final Map<String, MemorySegment> NAMES = new ConcurrentHashMap<>();
@@ -196,6 +198,17 @@ public final class Fenced {
         }
     }
 
+    /** Returns the kinds of C objects that exist, with their numbers. */
+    public static String left() {
+        try (Arena arena = Arena.ofConfined()) {
+            MemorySegment text = arena.allocate(LEFT_BYTES);
+            Functions.LEFT.invokeExact(text, text.byteSize());
+            return text.getString(0);
+        } catch (Throwable t) {
+            throw new AssertionError(t);
+        }
+    }
+
     /** Returns the number of things seen so far that must never happen. */
     public static int violations() {
         try {
@@ -231,8 +244,15 @@ public final class Fenced {
         }
     }
 
-    /** Makes the device one of iWARP: without immediate data, atomics and memory windows. False ends that. */
+    /**
+     * Makes the device one of iWARP: without immediate data, atomics and memory windows. False ends that.
+     *
+     * @throws IllegalStateException if objects of the device exist, whose owners know what it was
+     */
     public static void iwarp(boolean on) {
+        if (liveObjects() > 0) {
+            throw new IllegalStateException("An earlier test has left objects of the device: " + left());
+        }
         try {
             Functions.IWARP.invokeExact(on ? 1 : 0);
         } catch (Throwable t) {
@@ -319,6 +339,7 @@ public final class Fenced {
         private static final MethodHandle IWARP = link("fenced_iwarp", FunctionDescriptor.ofVoid(JAVA_INT));
         private static final MethodHandle NUMBER = link("fenced_number", FunctionDescriptor.ofVoid(JAVA_INT));
         private static final MethodHandle LIVE = link("fenced_live", FunctionDescriptor.of(JAVA_INT, JAVA_INT));
+        private static final MethodHandle LEFT = link("fenced_left", FunctionDescriptor.ofVoid(ADDRESS, JAVA_LONG));
         private static final MethodHandle VIOLATIONS = link("fenced_violations", FunctionDescriptor.of(JAVA_INT));
         private static final MethodHandle FIRST = link("fenced_first_violation", FunctionDescriptor.of(ADDRESS));
         private static final MethodHandle OUT_OF_MEMORY =

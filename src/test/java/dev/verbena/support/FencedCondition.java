@@ -1,14 +1,21 @@
 package dev.verbena.support;
 
+import org.junit.jupiter.api.extension.AfterAllCallback;
 import org.junit.jupiter.api.extension.AfterEachCallback;
+import org.junit.jupiter.api.extension.BeforeAllCallback;
 import org.junit.jupiter.api.extension.BeforeEachCallback;
 import org.junit.jupiter.api.extension.ConditionEvaluationResult;
 import org.junit.jupiter.api.extension.ExecutionCondition;
 import org.junit.jupiter.api.extension.ExtensionContext;
 
-/** Leaves tests out where the provider for tests is not loaded, and fails tests that leave a violation behind. */
-final class FencedCondition implements ExecutionCondition, BeforeEachCallback, AfterEachCallback {
+/**
+ * Leaves tests out where the provider for tests is not loaded, and fails tests that leave a violation behind, and classes that
+ * leave objects in C behind.
+ */
+final class FencedCondition
+        implements ExecutionCondition, BeforeAllCallback, BeforeEachCallback, AfterEachCallback, AfterAllCallback {
     private static final String VIOLATIONS = "violations";
+    private static final String OBJECTS = "objects";
 
     static {
         if (Fenced.isLoaded()) {
@@ -24,21 +31,40 @@ final class FencedCondition implements ExecutionCondition, BeforeEachCallback, A
                 : ConditionEvaluationResult.disabled("the provider for tests is not loaded: scripts/test loads it");
     }
 
+    private static ExtensionContext.Store store(ExtensionContext context) {
+        return context.getStore(ExtensionContext.Namespace.create(FencedCondition.class));
+    }
+
+    @Override
+    public void beforeAll(ExtensionContext context) {
+        store(context).put(OBJECTS, Fenced.liveObjects());
+    }
+
     @Override
     public void beforeEach(ExtensionContext context) {
         Fenced.calm();
-        context.getStore(ExtensionContext.Namespace.create(FencedCondition.class))
-                .put(VIOLATIONS, Fenced.violations());
+        store(context).put(VIOLATIONS, Fenced.violations());
     }
 
     @Override
     public void afterEach(ExtensionContext context) {
         Fenced.calm();
-        int before = context.getStore(ExtensionContext.Namespace.create(FencedCondition.class))
-                .get(VIOLATIONS, Integer.class);
+        int before = store(context).get(VIOLATIONS, Integer.class);
         if (Fenced.violations() != before + Fenced.takeAllowed()) {
             throw new AssertionError(
                     "The provider saw what must never happen, the first time: " + Fenced.firstViolation());
+        }
+    }
+
+    /** Objects that are left would make tests of other classes fail, which do not look as if they had to do with them. */
+    @Override
+    public void afterAll(ExtensionContext context) {
+        int before = store(context).get(OBJECTS, Integer.class);
+        try {
+            Await.until("objects of the tests are closed", () -> Fenced.liveObjects() <= before);
+        } catch (AssertionError left) {
+            throw new AssertionError(
+                    "Tests of " + context.getRequiredTestClass().getName() + " left objects in C: " + Fenced.left());
         }
     }
 }

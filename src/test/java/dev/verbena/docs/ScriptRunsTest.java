@@ -24,6 +24,7 @@ import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
 import org.junit.jupiter.params.provider.ValueSource;
 
 /**
@@ -144,13 +145,14 @@ class ScriptRunsTest {
                 "echo \"mvn $*\" >> '" + folder.resolve("calls") + "'; mkdir -p target; touch target/test-classpath");
     }
 
-    /** Makes Java's stub write a report of successful tests, as JUnit's console does. */
-    private void reports(int tests) throws IOException {
+    /** Makes Java's stub write a report of tests, as JUnit's console does, with the elements of those that failed. */
+    private void reports(int tests, String... failed) throws IOException {
+        String report = "<testsuite name=\"x\" tests=\"" + tests + "\" skipped=\"0\" failures=\"" + failed.length
+                + "\" errors=\"0\" time=\"1\">\n" + String.join("\n", failed);
         program(
                 folder.resolve("jdk/bin/java"),
-                "while (($#)); do if [[ $1 == --reports-dir ]]; then mkdir -p \"$2\"; "
-                        + "echo '<testsuite name=\"x\" tests=\"" + tests
-                        + "\" skipped=\"0\" failures=\"0\" errors=\"0\" time=\"1\">' > \"$2/TEST-junit-jupiter.xml\"; fi; shift; done");
+                "while (($#)); do if [[ $1 == --reports-dir ]]; then mkdir -p \"$2\"; echo '" + report
+                        + "' > \"$2/TEST-junit-jupiter.xml\"; fi; shift; done");
     }
 
     /** Adds functions to a file of scripts/lib, which replace those of the same name. */
@@ -375,11 +377,21 @@ class ScriptRunsTest {
         assertThat(run.output()).contains("no kernel found").endsWith("1 passed, 1 failed, 0 skipped\n");
     }
 
-    @Test
-    void testOfASoftwareIwarpGuestThatCannotBePreparedEndsWithCounts() throws Exception {
+    @ParameterizedTest
+    @CsvSource({"--siw, iwarp", "--pair, pair"})
+    void testInGuestsThatCannotBePreparedEndsWithCounts(String option, String run) throws Exception {
         stubTools();
         program(project.resolve("scripts/soft-roce"), "exit 125");
-        assertThat(run("scripts/test", "--siw")).isEqualTo(new Ended(1, "Building\n0 passed, 1 failed, 0 skipped\n"));
+        String said = "Building\nFAILED: the run '" + run + "' has no report\n0 passed, 1 failed, 0 skipped\n";
+        assertThat(run("scripts/test", option)).isEqualTo(new Ended(1, said));
+    }
+
+    @Test
+    void testNamesWhatFailedAtItsEnd() throws Exception {
+        stubTools();
+        reports(2, "<testcase name=\"bad()[1]\" classname=\"a.BadTest\" time=\"1\">\n<failure message=\"no\">");
+        assertThat(run("scripts/test", "SomeTest").output())
+                .endsWith("FAILED: a.BadTest bad()[1]\n1 passed, 1 failed, 0 skipped\n");
     }
 
     @ParameterizedTest
@@ -422,13 +434,6 @@ class ScriptRunsTest {
 
     private static boolean runs(long number) {
         return ProcessHandle.of(number).isPresent();
-    }
-
-    @Test
-    void testOfAPairThatCannotBePreparedEndsWithCounts() throws Exception {
-        stubTools();
-        program(project.resolve("scripts/soft-roce"), "exit 125");
-        assertThat(run("scripts/test", "--pair")).isEqualTo(new Ended(1, "Building\n0 passed, 1 failed, 0 skipped\n"));
     }
 
     // Builds

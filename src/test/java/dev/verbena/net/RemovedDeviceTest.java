@@ -18,6 +18,7 @@ import java.util.Set;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.Future;
+import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.atomic.AtomicInteger;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
@@ -82,7 +83,8 @@ class RemovedDeviceTest {
         Fenced.devicePath(device.toString());
         NodeOptions options =
                 NodePair.SMALL.maxChannels(CHANNELS).progress(progress).closeTimeout(Duration.ofMillis(20));
-        try (NodePair nodes = new NodePair(options, NodePair.SMALL.maxChannels(CHANNELS))) {
+        NodeOptions served = NodePair.SMALL.maxChannels(CHANNELS).progress(NodeOptions.Progress.CALLER);
+        try (NodePair nodes = new NodePair(options, served)) {
             List<Message> unsent = Collections.synchronizedList(new ArrayList<>());
             nodes.server.listen((channel, request) -> unsent.add(request.reply()));
             Set<EndReason> reasons = ConcurrentHashMap.newKeySet();
@@ -97,12 +99,21 @@ class RemovedDeviceTest {
                     told.incrementAndGet();
                 }
             };
+            AtomicBoolean serves = new AtomicBoolean(true);
+            Future<?> server = nodes.start(() -> {
+                while (serves.get()) {
+                    nodes.server.progress();
+                }
+                return null;
+            });
             List<CompletableFuture<Message>> calls = new ArrayList<>();
             for (int i = 0; i < CHANNELS; i++) {
                 Channel channel = nodes.client.connect(nodes.server.address(), DEADLINE);
                 channel.listen(handler);
                 calls.add(channel.callAsync(channel.message(DEADLINE)));
             }
+            serves.set(false); // a server that goes on may see the removal first, and end the channels
+            NodePair.end(server);
             Files.delete(device);
             Await.until("all handlers were told", () -> {
                 if (progress == NodeOptions.Progress.CALLER) {

@@ -1,7 +1,7 @@
 package dev.verbena;
 
-import dev.verbena.access.ArenaLifetime;
-import dev.verbena.access.ConfinedMemory;
+import dev.verbena.internal.lifetime.ArenaLifetime;
+import dev.verbena.internal.lifetime.ConfinedMemory;
 import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
 import org.jspecify.annotations.Nullable;

@@ -1,6 +1,6 @@
 package dev.verbena;
 
-import dev.verbena.access.ObjectLifetime;
+import dev.verbena.internal.lifetime.ObjectLifetime;
 import java.util.Objects;
 
 /**

@@ -6,7 +6,7 @@ import static org.assertj.core.api.Assertions.assertThatIllegalStateException;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import static org.assertj.core.api.Assertions.catchThrowableOfType;
 
-import dev.verbena.access.ArenaLifetime;
+import dev.verbena.internal.lifetime.ArenaLifetime;
 import dev.verbena.support.ArenaKind;
 import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;

@@ -6,8 +6,8 @@ import static org.assertj.core.api.Assertions.assertThatIllegalStateException;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import static org.assertj.core.api.Assertions.catchThrowableOfType;
 
-import dev.verbena.access.ArenaLifetime;
-import dev.verbena.access.ObjectLifetime;
+import dev.verbena.internal.lifetime.ArenaLifetime;
+import dev.verbena.internal.lifetime.ObjectLifetime;
 import dev.verbena.support.ArenaKind;
 import java.io.ByteArrayInputStream;
 import java.io.ByteArrayOutputStream;

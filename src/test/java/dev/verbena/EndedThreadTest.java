@@ -5,7 +5,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatIllegalStateException;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
-import dev.verbena.access.ConfinedMemory;
+import dev.verbena.internal.lifetime.ConfinedMemory;
 import dev.verbena.support.AbandonedArenas;
 import dev.verbena.support.Await;
 import dev.verbena.support.ChildJvm;

@@ -1,6 +1,6 @@
 package dev.verbena;
 
-import dev.verbena.access.ObjectLifetime;
+import dev.verbena.internal.lifetime.ObjectLifetime;
 import java.lang.foreign.MemorySegment;
 import java.util.List;
 import java.util.function.Consumer;

@@ -1,7 +1,7 @@
 package dev.verbena;
 
-import dev.verbena.access.ObjectLifetime;
 import dev.verbena.internal.Barrier;
+import dev.verbena.internal.lifetime.ObjectLifetime;
 import dev.verbena.support.SystemCallFilter;
 import java.time.Duration;
 import java.util.ArrayList;

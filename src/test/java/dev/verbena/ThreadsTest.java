@@ -4,9 +4,9 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatIllegalStateException;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
-import dev.verbena.access.ArenaLifetime;
-import dev.verbena.access.CloseGuard;
-import dev.verbena.access.ObjectLifetime;
+import dev.verbena.internal.lifetime.ArenaLifetime;
+import dev.verbena.internal.lifetime.CloseGuard;
+import dev.verbena.internal.lifetime.ObjectLifetime;
 import dev.verbena.support.OtherThread;
 import java.lang.foreign.MemorySegment;
 import java.util.ArrayList;

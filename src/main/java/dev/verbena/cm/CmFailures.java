@@ -2,10 +2,10 @@ package dev.verbena.cm;
 
 import dev.verbena.VerbsArena;
 import dev.verbena.VerbsException;
-import dev.verbena.access.ArenaLifetime;
 import dev.verbena.internal.CFunction;
 import dev.verbena.internal.Errno;
 import dev.verbena.internal.failures.Failures;
+import dev.verbena.internal.lifetime.ArenaLifetime;
 
 /** Converts the error returns of {@code librdmacm} to exceptions. */
 final class CmFailures {

@@ -1,9 +1,9 @@
 package dev.verbena.cm;
 
 import dev.verbena.VerbsArena;
-import dev.verbena.access.ArenaLifetime;
-import dev.verbena.access.ObjectLifetime;
 import dev.verbena.internal.RdmaCm;
+import dev.verbena.internal.lifetime.ArenaLifetime;
+import dev.verbena.internal.lifetime.ObjectLifetime;
 import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
 import java.lang.foreign.ValueLayout;

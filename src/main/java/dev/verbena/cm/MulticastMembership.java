@@ -3,7 +3,7 @@ package dev.verbena.cm;
 import dev.verbena.CName;
 import dev.verbena.VerbsArena;
 import dev.verbena.VerbsObject;
-import dev.verbena.access.ObjectLifetime;
+import dev.verbena.internal.lifetime.ObjectLifetime;
 import dev.verbena.verbs.QueuePair;
 import java.net.SocketAddress;
 import org.jspecify.annotations.Nullable;

@@ -1,8 +1,8 @@
 package dev.verbena.net;
 
 import dev.verbena.VerbsArena;
-import dev.verbena.access.ArenaLifetime;
-import dev.verbena.access.ObjectLifetime;
+import dev.verbena.internal.lifetime.ArenaLifetime;
+import dev.verbena.internal.lifetime.ObjectLifetime;
 import dev.verbena.verbs.AccessFlag;
 import dev.verbena.verbs.MemoryRegion;
 import dev.verbena.verbs.MemoryWindow;

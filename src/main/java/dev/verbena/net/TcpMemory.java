@@ -2,7 +2,7 @@ package dev.verbena.net;
 
 import dev.verbena.VerbsArena;
 import dev.verbena.VerbsObject;
-import dev.verbena.access.ObjectLifetime;
+import dev.verbena.internal.lifetime.ObjectLifetime;
 import dev.verbena.verbs.AccessFlag;
 import dev.verbena.verbs.LocalMemory;
 import dev.verbena.verbs.MemoryRegion;

@@ -1,11 +1,11 @@
 package dev.verbena.sockets;
 
 import dev.verbena.VerbsArena;
-import dev.verbena.access.ObjectLifetime;
 import dev.verbena.internal.CFunction;
 import dev.verbena.internal.Checks;
 import dev.verbena.internal.Errno;
 import dev.verbena.internal.Rsocket;
+import dev.verbena.internal.lifetime.ObjectLifetime;
 import java.io.IOException;
 import java.io.UncheckedIOException;
 import java.lang.foreign.MemorySegment;

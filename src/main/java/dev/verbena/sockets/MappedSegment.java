@@ -2,7 +2,7 @@ package dev.verbena.sockets;
 
 import dev.verbena.CName;
 import dev.verbena.VerbsObject;
-import dev.verbena.access.ObjectLifetime;
+import dev.verbena.internal.lifetime.ObjectLifetime;
 import java.lang.foreign.MemorySegment;
 
 /**

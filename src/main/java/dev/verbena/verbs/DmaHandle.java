@@ -3,9 +3,9 @@ package dev.verbena.verbs;
 import dev.verbena.CName;
 import dev.verbena.VerbsArena;
 import dev.verbena.VerbsObject;
-import dev.verbena.access.ObjectLifetime;
 import dev.verbena.internal.Ibv;
 import dev.verbena.internal.failures.Failures;
+import dev.verbena.internal.lifetime.ObjectLifetime;
 import java.lang.foreign.Arena;
 
 /**

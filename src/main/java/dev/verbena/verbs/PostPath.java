@@ -1,8 +1,8 @@
 package dev.verbena.verbs;
 
-import dev.verbena.access.ObjectLifetime;
 import dev.verbena.internal.DataPathCalls;
 import dev.verbena.internal.Errno;
+import dev.verbena.internal.lifetime.ObjectLifetime;
 import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
 

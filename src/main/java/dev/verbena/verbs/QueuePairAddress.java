@@ -1,6 +1,6 @@
 package dev.verbena.verbs;
 
-import dev.verbena.access.ObjectLifetime;
+import dev.verbena.internal.lifetime.ObjectLifetime;
 import dev.verbena.verbs.address.AddressVector;
 import dev.verbena.verbs.address.Endpoint;
 import dev.verbena.verbs.address.Gid;

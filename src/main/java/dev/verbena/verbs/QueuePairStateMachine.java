@@ -2,7 +2,6 @@ package dev.verbena.verbs;
 
 import dev.verbena.NativeFlag;
 import dev.verbena.VerbsException;
-import dev.verbena.access.ObjectLifetime;
 import dev.verbena.internal.CFunction;
 import dev.verbena.internal.ContextVerb;
 import dev.verbena.internal.Errno;
@@ -11,6 +10,7 @@ import dev.verbena.internal.RdmaCoreVersion;
 import dev.verbena.internal.failures.Failures;
 import dev.verbena.internal.jfr.Recorder;
 import dev.verbena.internal.jfr.WorkFailureEvent;
+import dev.verbena.internal.lifetime.ObjectLifetime;
 import dev.verbena.internal.raw.ibv_ece;
 import dev.verbena.internal.raw.ibv_qp_attr;
 import dev.verbena.internal.raw.ibv_qp_init_attr;

@@ -1,7 +1,7 @@
 package dev.verbena.verbs;
 
 import dev.verbena.VerbsObject;
-import dev.verbena.access.ObjectLifetime;
+import dev.verbena.internal.lifetime.ObjectLifetime;
 
 /**
  * An object that a work request names by a pointer. C follows the pointer while it posts the request. The constructors of

@@ -1,8 +1,8 @@
 package dev.verbena.verbs;
 
 import dev.verbena.VerbsObject;
-import dev.verbena.access.ObjectLifetime;
 import dev.verbena.internal.ThreadClaim;
+import dev.verbena.internal.lifetime.ObjectLifetime;
 import java.lang.invoke.MethodHandles;
 import java.lang.invoke.VarHandle;
 import org.jspecify.annotations.Nullable;

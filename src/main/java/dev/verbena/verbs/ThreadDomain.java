@@ -3,8 +3,8 @@ package dev.verbena.verbs;
 import dev.verbena.CName;
 import dev.verbena.VerbsArena;
 import dev.verbena.VerbsObject;
-import dev.verbena.access.ObjectLifetime;
 import dev.verbena.internal.ContextVerb;
+import dev.verbena.internal.lifetime.ObjectLifetime;
 import dev.verbena.internal.raw.ibv_td_init_attr;
 import java.lang.foreign.Arena;
 

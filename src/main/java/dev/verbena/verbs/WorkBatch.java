@@ -1,9 +1,9 @@
 package dev.verbena.verbs;
 
 import dev.verbena.VerbsObject;
-import dev.verbena.access.ObjectLifetime;
 import dev.verbena.internal.DataPathCalls;
 import dev.verbena.internal.Memory;
+import dev.verbena.internal.lifetime.ObjectLifetime;
 import dev.verbena.internal.raw.ibv_recv_wr;
 import dev.verbena.internal.raw.ibv_send_wr;
 import dev.verbena.internal.raw.ibv_sge;

@@ -5,7 +5,7 @@ import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
 
 import dev.verbena.VerbsArena;
 import dev.verbena.VerbsException;
-import dev.verbena.access.ArenaLifetime;
+import dev.verbena.internal.lifetime.ArenaLifetime;
 import dev.verbena.support.CmAddress;
 import dev.verbena.support.DeviceTest;
 import dev.verbena.verbs.QueueCapabilities;

@@ -63,7 +63,7 @@ class JavadocTest {
                 .and("dev/verbena/C.java", example.formatted("<code>{@literal"))
                 .and("dev/verbena/Output.java", example.formatted("{@literal"))
                 .and("dev/verbena/Snippet.java", "/** {@snippet file=\"A.java\" region=\"a\"} */ class Snippet {}")
-                .and("dev/verbena/access/Door.java", example.formatted("{@code"))
+                .and("dev/verbena/internal/lifetime/Door.java", example.formatted("{@code"))
                 .and("dev/verbena/internal/Hidden.java", example.formatted("{@code"));
         assertThat(copiedExamples(sources))
                 .containsExactly("dev/verbena/A.java:4", "dev/verbena/B.java:4", "dev/verbena/C.java:4");

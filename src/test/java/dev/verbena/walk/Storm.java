@@ -4,7 +4,7 @@ import dev.verbena.ResourceBusyException;
 import dev.verbena.VerbsArena;
 import dev.verbena.VerbsException;
 import dev.verbena.VerbsObject;
-import dev.verbena.access.ArenaLifetime;
+import dev.verbena.internal.lifetime.ArenaLifetime;
 import dev.verbena.support.TestDevice;
 import dev.verbena.verbs.AccessFlag;
 import dev.verbena.verbs.CompletionChannel;

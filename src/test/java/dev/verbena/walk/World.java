@@ -1,8 +1,8 @@
 package dev.verbena.walk;
 
-import dev.verbena.access.ArenaLifetime;
-import dev.verbena.access.CloseGuard;
-import dev.verbena.access.ObjectLifetime;
+import dev.verbena.internal.lifetime.ArenaLifetime;
+import dev.verbena.internal.lifetime.CloseGuard;
+import dev.verbena.internal.lifetime.ObjectLifetime;
 import dev.verbena.support.Fenced;
 import dev.verbena.verbs.Device;
 import dev.verbena.walk.Node.ArenaNode;

@@ -1,4 +1,4 @@
-package dev.verbena.access;
+package dev.verbena.internal.lifetime;
 
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assumptions.assumeThat;
@@ -44,7 +44,7 @@ class CloseStressTest {
     private static String[] arguments(boolean membarrier) {
         return Stream.concat(
                         Stream.of(
-                                "-t dev.verbena.access.CloseStress -v -f 1 -fsm 1 -iters 2 -time 2000 -sc false -strideSize 64"
+                                "-t dev.verbena.internal.lifetime.CloseStress -v -f 1 -fsm 1 -iters 2 -time 2000 -sc false -strideSize 64"
                                         .split(" ")),
                         Stream.of(
                                 "-jvmArgs",

@@ -1,4 +1,4 @@
-package dev.verbena.access;
+package dev.verbena.internal.lifetime;
 
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatExceptionOfType;

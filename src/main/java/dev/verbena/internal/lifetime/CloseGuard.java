@@ -1,4 +1,4 @@
-package dev.verbena.access;
+package dev.verbena.internal.lifetime;
 
 import dev.verbena.ResourceBusyException;
 import dev.verbena.VerbsArena;

@@ -1,4 +1,4 @@
-package dev.verbena.access;
+package dev.verbena.internal.lifetime;
 
 import dev.verbena.VerbsArena;
 import java.util.ArrayList;

@@ -1,4 +1,4 @@
-package dev.verbena.access;
+package dev.verbena.internal.lifetime;
 
 import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
